@@ -14,6 +14,7 @@ from benchmarks import (
     capacity_real,
     changes,
     costs,
+    http2,
     injector_cost,
     judgement,
     live,
@@ -34,6 +35,7 @@ from benchmarks.selection import (
     CAPACITY_REAL,
     CHANGES,
     COSTS,
+    HTTP2,
     JUDGEMENT,
     LIVE,
     NAMES,
@@ -128,6 +130,8 @@ def _measure_pinned(selection: Selection, server: Server) -> None:
     if selection.wants_some_cost:
         title = f"CPU time a request against {server.name}, {injector_cost.CONNECTIONS} connections"
         show(title, injector_cost.measure(server, selection.wants))
+    if selection.wants(HTTP2):
+        show(http2.TITLE, http2.measure())
     if selection.wants(TLS):
         show(tls.TITLE, tls.measure(server))
     if selection.wants(WEBSOCKET):

@@ -7,6 +7,7 @@ from pathlib import Path
 from benchmarks.injector_cost import CASES, slug
 
 COST, TLS, ON_TIME, ACCURACY, WEBSOCKET = "cost", "tls", "open-loop", "accuracy", "websocket"
+HTTP2 = "http2"
 # Of the site and of its judgement; they start what they need themselves.
 LIVE, PAGES, WORDS, CHANGES, JUDGEMENT = "live", "pages", "words", "changes", "judgement"
 CAPACITY, CAPACITY_REAL, WORDS_REAL = "capacity", "capacity-real", "words-real"
@@ -16,7 +17,7 @@ _OF_THE_SITE = (
     LIVE, PAGES, COSTS, WATCHED, WORDS, CHANGES, JUDGEMENT, CAPACITY, CAPACITY_REAL, WORDS_REAL,
     TARGET_SIDE,
 )  # fmt: skip
-NAMES = (COST, TLS, WEBSOCKET, ON_TIME, ACCURACY, *_OF_THE_SITE, *CASE_NAMES)
+NAMES = (COST, HTTP2, TLS, WEBSOCKET, ON_TIME, ACCURACY, *_OF_THE_SITE, *CASE_NAMES)
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,14 @@ http {{
     listen 127.0.0.1:{http} backlog=4096; listen 127.0.0.1:{https} ssl backlog=4096;
     location / {{ return 200 "a small reply of forty bytes, no more.\\n\\n"; }}
   }}
+  {more}
 }}
+"""
+# On ports of its own: in clear text, older versions take nothing but HTTP/2 there.
+_HTTP_2 = """server {{
+    listen 127.0.0.1:{http} http2; listen 127.0.0.1:{https} ssl http2;
+    location / {{ return 200 "a small reply of forty bytes, no more.\\n\\n"; }}
+  }}
 """
 
 
@@ -66,6 +73,20 @@ def serving(core: int | None = None, ports: tuple[int, ...] = ()) -> Iterator[Se
 
 
 @contextlib.contextmanager
+def serving_http2(core: int) -> Iterator[Server | None]:
+    """The same with HTTP/2 on both ports; None where nginx is not installed."""
+    if find_nginx() is None:
+        yield None
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        ports = tuple(free_ports(4))
+        more = _HTTP_2.format(http=ports[2], https=ports[3])
+        name, command = _command(Path(folder), *ports[:2], more)
+        with _running(command, core, *ports):
+            yield Server(name, *ports[2:])
+
+
+@contextlib.contextmanager
 def program(module: str, *arguments: str, port: int, core: int | None = None) -> Iterator[None]:
     """A server of ours, by its Python module, that listens on that port for the length of a `with`
     block: on that core, or on any.
@@ -87,8 +108,13 @@ def _running(command: list[str], core: int | None, *ports: int) -> Iterator[None
         process.wait()
 
 
-def _command(folder: Path, http: int, https: int) -> tuple[str, list[str]]:
-    nginx = shutil.which("nginx", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
+def find_nginx() -> str | None:
+    return shutil.which("nginx", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
+
+
+def _command(folder: Path, http: int, https: int, more: str = "") -> tuple[str, list[str]]:
+    """`more`: another server for nginx's configuration."""
+    nginx = find_nginx()
     certificate, key = ensure_certificate(folder, "127.0.0.1")
     if nginx is None:
         ports = ["--http-port", str(http), "--https-port", str(https)]
@@ -101,6 +127,7 @@ def _command(folder: Path, http: int, https: int) -> tuple[str, list[str]]:
         key=key,
         http=http,
         https=https,
+        more=more,
         files=min(files, 20_000),
         connections=min(files, 20_000) - 100,
     )

@@ -4,8 +4,9 @@ import json
 
 import pytest
 
-from benchmarks import injector_cost, peers
+from benchmarks import http2, injector_cost, peers
 from benchmarks.accuracy import compared, nearest_rank
+from benchmarks.http2 import h2load_cost_us
 from benchmarks.injector_cost import CASES, CONNECTIONS, k6_cost_us, lines_of, locust_cost_us
 from benchmarks.selection import Selection
 
@@ -97,3 +98,19 @@ def test_a_percentile_may_be_off_by_one_percent_or_a_fifth_of_a_millisecond(
     seen_ms, true_ms, is_met
 ):
     assert compared("p50", seen_ms, true_ms).is_met is is_met
+
+
+def test_of_h2load_only_a_run_without_failures_makes_a_figure():
+    line = "requests: 12 total, 12 started, 10 done, {} succeeded, 0 failed, 0 errored, 0 timeout"
+    assert h2load_cost_us(line.format(10), 80.0) == 8.0
+    with pytest.raises(RuntimeError, match="10 done, of which 9"):
+        h2load_cost_us(line.format(9), 80.0)
+
+
+def test_http_2_is_beside_h2load_and_over_tls_beside_k6():
+    assert {case.name: set(case.goals) for case in http2.CASES} == {
+        "4 × 32, clear text": {"h2load"},
+        "32 × 1, clear text": {"h2load"},
+        "4 × 32, TLS": {"h2load", "k6"},
+        "32 × 1, TLS": {"h2load", "k6"},
+    }

@@ -42,7 +42,7 @@ class LoggingServer:
         self._begun_at = len(self._texts())
 
     def lines(self, count: int) -> list[Line]:
-        until = time.monotonic() + 5
+        until = time.monotonic() + 20
         while len(texts := self._texts()[self._begun_at :]) < count and time.monotonic() < until:
             time.sleep(0.01)
         return [self.line_of(text.split()) for text in texts]
