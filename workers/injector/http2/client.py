@@ -4,7 +4,7 @@ Strict on purpose, and bounded: what a server may make us keep, answer or wait f
 """
 
 from campaigns.domain.measured.outcomes import Kind
-from workers.injector.http1 import HEADER_CAP_BYTES, BadReply
+from workers.injector.http1 import HEADER_CAP_BYTES, BadReply, Head
 from workers.injector.http2 import frames
 from workers.injector.http2.broken import ConnectionBroken, NotProcessed, StreamBroken
 from workers.injector.http2.frames import (
@@ -41,6 +41,10 @@ IDLE_FRAMES_CAP = 1000
 CONTINUATION_CAP = 128
 # So much may wait to be written, requests and answers to pings together.
 _WAITING_CAP_BYTES = 64 * 1024 * 1024
+# A window is opened again when so little of it is left.
+_LOW_ROOM, _LOW_STREAM_ROOM = CONNECTION_WINDOW_BYTES // 2, WINDOW_BYTES // 2
+# What makes a HEADERS frame other than a whole plain block.
+_SHAPE = END_HEADERS | PADDED | HAS_PRIORITY
 _HEAD = frames.HEAD.unpack_from
 
 
@@ -105,13 +109,17 @@ class Http2Client(Streams):
 
     def _take_data(self, flags: int, stream_id: int, data: bytes, start: int, stop: int) -> None:
         size = stop - start
-        self._take_room(size)
+        self._their_room -= size
+        if self._their_room < _LOW_ROOM:
+            self._give_room()
         stream = self.streams.get(stream_id)
         if stream is None:
             self._skip(stream_id, flags)
             return
         stream.received_bytes += HEAD_BYTES + size
-        self._take_stream_room(stream, size)
+        stream.their_room -= size
+        if stream.their_room < _LOW_STREAM_ROOM:
+            self._give_stream_room(stream)
         if flags & PADDED:
             start, stop = _without_padding(data, start, stop)
         if stop > start:
@@ -120,30 +128,40 @@ class Http2Client(Streams):
             self._spend()
         stream.take_body(data, start, stop)
         if flags & END_STREAM:
-            self._complete(stream)
+            self._finish(stream, self._now)
 
-    def _complete(self, stream: Stream) -> None:
-        self._finish(stream, self._now)
+    def _finish(self, stream: Stream, instant: int) -> None:
+        super()._finish(stream, instant)
         self._spare = IDLE_FRAMES_CAP
 
-    def _take_room(self, size: int) -> None:
-        self._their_room -= size
-        if self._their_room < CONNECTION_WINDOW_BYTES // 2:
-            if self._their_room < 0:
-                raise ConnectionBroken(Code.FLOW_CONTROL_ERROR, "more than the window allows")
-            self.out += frames.window_update(0, CONNECTION_WINDOW_BYTES - self._their_room)
-            self._their_room = CONNECTION_WINDOW_BYTES
+    def _give_room(self) -> None:
+        if self._their_room < 0:
+            raise ConnectionBroken(Code.FLOW_CONTROL_ERROR, "more than the window allows")
+        self.out += frames.window_update(0, CONNECTION_WINDOW_BYTES - self._their_room)
+        self._their_room = CONNECTION_WINDOW_BYTES
 
-    def _take_stream_room(self, stream: Stream, size: int) -> None:
-        stream.their_room -= size
-        if stream.their_room < WINDOW_BYTES // 2:
-            if stream.their_room < 0:
-                raise StreamBroken(Code.FLOW_CONTROL_ERROR, "more than the window allows")
-            self.out += frames.window_update(stream.id, WINDOW_BYTES - stream.their_room)
-            stream.their_room = WINDOW_BYTES
+    def _give_stream_room(self, stream: Stream) -> None:
+        if stream.their_room < 0:
+            raise StreamBroken(Code.FLOW_CONTROL_ERROR, "more than the window allows")
+        self.out += frames.window_update(stream.id, WINDOW_BYTES - stream.their_room)
+        stream.their_room = WINDOW_BYTES
+
+    def _take_known_head(self, stream: Stream, head: Head, frame_bytes: int, flags: int) -> None:
+        """A reply's head in one plain frame with the bytes of an earlier one."""
+        stream.first = self._now
+        stream.received_bytes = frame_bytes
+        stream.note_head(head, frame_bytes)
+        if flags & END_STREAM:
+            self._finish(stream, self._now)
 
     def _take_headers(self, flags: int, stream_id: int, data: bytes, start: int, stop: int) -> None:
         frame_bytes = HEAD_BYTES + stop - start
+        stream = self.streams.get(stream_id)
+        if stream is not None and not stream.first and flags & _SHAPE == END_HEADERS:
+            head = stream.memo.known.get(data[start:stop])
+            if head is not None and head.status >= 200:
+                self._take_known_head(stream, head, frame_bytes, flags)
+                return
         if flags & PADDED:
             start, stop = _without_padding(data, start, stop)
         if flags & HAS_PRIORITY:
@@ -185,7 +203,7 @@ class Http2Client(Streams):
         else:
             check_fields(decode(text))
         if is_last:
-            self._complete(stream)
+            self._finish(stream, self._now)
 
     def _skip(self, stream_id: int, flags: int) -> None:
         """Part of a stream that is none of those under way: we gave it up, or it cannot be."""

@@ -24,7 +24,9 @@ class ClosedStreams(ClosedLoad):
         requests = self._requests
         n_steps = len(requests)
         while True:
-            worker.await_place(stage.until, self._longest_wait_ns)
+            place = worker.place
+            if place is None or not place.lets_stay:
+                worker.await_place(stage.until, self._longest_wait_ns)
             start = now()
             if start >= stage.until:
                 return

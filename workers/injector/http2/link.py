@@ -70,8 +70,10 @@ class Link:
     @property
     def lets_stay(self) -> bool:
         """Whether those who have a place may send another request."""
-        limit = self._client.most_streams
-        return not self.is_used_up and (limit is None or self.n_places <= limit)
+        client = self._client
+        if self.is_over or client.is_draining or self._uses_left <= 0:
+            return False
+        return client.most_streams is None or self.n_places <= client.most_streams
 
     def open(self, worker: Any) -> Connection:
         """Dial while `worker` waits; the first request may follow at once. Raises AttemptFailed."""

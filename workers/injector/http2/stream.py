@@ -50,12 +50,10 @@ class Stream:
     def take_head(self, block: bytes, frame_bytes: int, *, is_last: bool) -> None:
         """The reply's head, or an interim one. Raises StreamBroken, ConnectionBroken."""
         head = self.memo.known.get(block) or self.memo.parse(block)
-        self.head_bytes += frame_bytes
         if head.status >= 200:
-            self.head = head
-            if head.status >= _OFTEN_A_FAILURE:
-                self.keep_bytes = max(self.keep_bytes, BODY_BYTES)
+            self.note_head(head, frame_bytes)
             return
+        self.head_bytes += frame_bytes
         self.n_interim += 1
         if is_last:
             raise StreamBroken(Code.PROTOCOL_ERROR, "the stream ends with an interim reply")
@@ -63,12 +61,19 @@ class Stream:
             detail = f"more than {_INTERIM_CAP} interim replies"
             raise StreamBroken(Code.ENHANCE_YOUR_CALM, detail)
 
+    def note_head(self, head: Head, frame_bytes: int) -> None:
+        """The reply's own head."""
+        self.head = head
+        self.head_bytes += frame_bytes
+        if head.status >= _OFTEN_A_FAILURE:
+            self.keep_bytes = max(self.keep_bytes, BODY_BYTES)
+
     def take_body(self, data: bytes, start: int, stop: int) -> None:
         """Raises StreamBroken."""
         if self.head is None:
             raise StreamBroken(Code.PROTOCOL_ERROR, "a body without a head")
-        missing = self.keep_bytes - len(self.kept)
-        if missing > 0:
+        if self.keep_bytes:
+            missing = self.keep_bytes - len(self.kept)
             self.kept += data[start : min(stop, start + missing)]
         self.body_bytes += stop - start
         if self.body_bytes > BODY_CAP_BYTES:

@@ -70,12 +70,15 @@ class Streams:
         stream = self.streams[stream_id] = Stream(stream_id, memo, worker, keep_bytes)
         block_bytes = data[0] << 16 | data[1] << 8 | data[2]
         size = HEAD_BYTES + block_bytes
+        out = self.out
         if block_bytes <= FRAME_BYTES:
-            self.out += data[:5] + NUMBER.pack(stream_id) + data[9:size]
+            out += data[:5]
+            out += NUMBER.pack(stream_id)
+            out += data[HEAD_BYTES:size]
             stream.sent_bytes = size
         else:
             head = frames.header_frames(data[:size], stream_id)
-            self.out += head
+            out += head
             stream.sent_bytes = len(head)
         if len(data) == size:
             self.written.append(stream)
@@ -136,7 +139,7 @@ class Streams:
         stream.finish(instant)
         del self.streams[stream.id]
         self.ended.append(stream)
-        if self._uploads.forget(stream.id):
+        if stream.unsent and self._uploads.forget(stream.id):
             # The reply came before the whole request was sent, so the rest of it is not needed.
             self.out += frames.rst_stream(stream.id, Code.NO_ERROR)
 

@@ -91,8 +91,12 @@ class OnStreams(Worker):
         first = stream.first
         # A reply may come before the whole request was taken: then that was when it came.
         sent = stream.sent if 0 < stream.sent <= first else first
-        sizes = stream.head_bytes, stream.body_bytes, stream.received_bytes
-        request.record((*marks, sent, first, stream.end, status, *sizes))
+        request.record(
+            (
+                *marks, sent, first, stream.end, status, stream.head_bytes, stream.body_bytes,
+                stream.received_bytes,
+            )
+        )  # fmt: skip
         if stream.sent_bytes != request.size_bytes:
             request.recorder.extra_sent_bytes += stream.sent_bytes - request.size_bytes
 
