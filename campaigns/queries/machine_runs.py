@@ -3,19 +3,21 @@
 Checks no permissions: callers pass campaigns found with visible_to.
 """
 
+from collections import defaultdict
 from functools import reduce
 from itertools import groupby
-from operator import add
+from operator import add, or_
 from typing import Any
 
-from django.db.models import Avg, F, FloatField, QuerySet, Sum, Value
+from django.db.models import Avg, F, FloatField, OuterRef, Q, QuerySet, Subquery, Sum, Value
 from django.db.models.fields.json import KeyTextTransform
 from django.db.models.functions import Cast, Coalesce, NullIf
 
 from campaigns.domain.lifecycle import RunState
 from campaigns.domain.measured.machine import CPU
 from campaigns.domain.measured.machine_runs import MachineRun, MachineRuns, MachineStep
-from campaigns.models import Campaign, MachineSecond
+from campaigns.domain.measured.machine_use import n_whole_seconds
+from campaigns.models import Campaign, MachineSecond, Run, RunSummary
 
 MOST_STEPS = 600  # that are drawn, of all runs together
 _NETWORK = {"received": "received_bytes", "sent": "sent_bytes", "loopback": "loopback_bytes"}
@@ -24,9 +26,7 @@ _NETWORK = {"received": "received_bytes", "sent": "sent_bytes", "loopback": "loo
 def machine_runs(campaign: Campaign) -> MachineRuns | None:
     """Of the first machine by name; None where nobody told anything. The database adds the seconds
     up, so that long campaigns are read as quickly as short ones."""
-    told = MachineSecond.objects.filter(
-        run__campaign=campaign, run__state=RunState.DONE, second__gte=0
-    )
+    told = MachineSecond.objects.filter(_measured(campaign), second__gte=0)
     source = told.order_by("source").values_list("source", flat=True).first()
     if source is None:
         return None
@@ -34,6 +34,18 @@ def machine_runs(campaign: Campaign) -> MachineRuns | None:
     step_s = max(1, -(-told.count() // MOST_STEPS))
     by_run = groupby(_summed(told, step_s), lambda row: row["run"])
     return MachineRuns(source, step_s, tuple(_run(list(rows)) for _, rows in by_run))
+
+
+def _measured(campaign: Campaign) -> Q:
+    """The seconds of each run up to the end of its measurement: agents tell more, until the run has
+    ended."""
+    newest = RunSummary.objects.filter(run=OuterRef("pk")).order_by("-revision")
+    runs = Run.objects.filter(campaign=campaign, state=RunState.DONE)
+    ends = runs.annotate(duration_s=Subquery(newest.values("duration_s")[:1]))
+    alike: dict[int, list[int]] = defaultdict(list)
+    for pk, duration_s in ends.exclude(duration_s=None).values_list("pk", "duration_s"):
+        alike[n_whole_seconds(duration_s)].append(pk)
+    return reduce(or_, (Q(run__in=of, second__lt=n) for n, of in alike.items()), Q(pk__in=[]))
 
 
 def runs_beside_each_other(campaign: Campaign) -> MachineRuns | None:

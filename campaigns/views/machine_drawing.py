@@ -10,18 +10,20 @@ from campaigns.views.drawings import Tick, round_up
 TOP, FLOOR = 8.0, 108.0
 _GAP = 0.6  # percent between two runs
 _MOST_GAPS = 30.0  # percent of all gaps together
-_LETTER = 0.75  # percent of a letter of a label
+_LETTER, _LETTER_ON_PHONE = 0.75, 3.0  # percent of a letter of a label
 _STEPS = (1, 2, 5, 10)
 
 
 @dataclass(frozen=True, slots=True)
 class Band:
-    """Where a run is; `label` is "" if it would not fit."""
+    """Where a run is; `label` is "" if it would not fit, and `is_tight` if it would not on a
+    phone."""
 
     x: float
     width: float
     name: str
     label: str
+    is_tight: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,13 +79,14 @@ def _bands(runs: Sequence[MachineRun], name_of: Callable[[MachineRun], str]) -> 
     for run in runs:
         name, width = name_of(run), per_step * run.n_steps
         label = next((each for each in (name, str(run.position)) if _fits(each, width)), "")
-        bands.append(Band(round(x, 3), round(width, 3), name, label))
+        is_tight = not _fits(label, width, _LETTER_ON_PHONE)
+        bands.append(Band(round(x, 3), round(width, 3), name, label, is_tight))
         x += width + gap
     return bands
 
 
-def _fits(label: str, width: float) -> bool:
-    return _LETTER * len(label) <= width
+def _fits(label: str, width: float, letter: float = _LETTER) -> bool:
+    return letter * len(label) <= width
 
 
 def _panel(

@@ -47,6 +47,14 @@ def test_the_warm_up_and_seconds_that_nobody_told_are_not_there(campaign, runs):
     assert [step.number for step in run.steps] == [0, 1, 4]
 
 
+def test_what_the_agent_told_after_the_measurement_is_not_there(campaign, runs):
+    tell(runs[0], range(10))
+    tell(runs[0], range(10, 15), busy_s=2.0)
+    (run,) = machine_runs(campaign).runs
+    assert run.n_steps == 10
+    assert run.mean("cpu") == pytest.approx(20)
+
+
 def test_many_seconds_are_put_together_as_their_mean(campaign, runs, monkeypatch):
     monkeypatch.setattr(queries, "MOST_STEPS", 5)
     tell(runs[0], range(5), busy_s=0.2)
