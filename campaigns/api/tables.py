@@ -188,6 +188,11 @@ class CampaignTablesSerializer(serializers.Serializer):
         allow_null=True,
         help_text="Where plans were sent locally and remotely: remote minus local; else null.",
     )
+    ladder = TableSerializer(
+        many=True,
+        help_text="Of a campaign over the protocol layers of one target: its rungs with their "
+        "differences, parts, bytes on the wire and what TLS agreed on; else empty.",
+    )
     sweeps = TableSerializer(many=True, help_text="One row per number of injector processes.")
     cpu = TableSerializer(
         many=True, help_text="CPU seconds of the target per 1,000 requests; empty without an agent."
@@ -300,6 +305,7 @@ def _campaign_json(campaign: Campaign, answer: Answer) -> dict[str, Any]:
         "exchanges": [table.to_json() for table in answer.exchanges],
         "matrix": answer.matrix.table.to_json() if answer.matrix else None,
         "network": _network_json(answer),
+        "ladder": [table.to_json() for table in answer.ladder.tables] if answer.ladder else [],
         "sweeps": [sweep.table.to_json() for sweep in answer.sweeps],
         "cpu": [table.to_json() for table in of_target.cpu],
         "counters": [table.to_json() for table in of_target.counters],

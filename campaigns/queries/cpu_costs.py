@@ -28,6 +28,7 @@ from campaigns.domain.shown.cpu_cost_tables import (
     cost_sentence,
     costs_table,
 )
+from campaigns.domain.shown.ladder import RungStep
 from campaigns.domain.shown.results import Answer, OverheadAnswer
 from campaigns.models import Campaign, MachineSecond, Run, RunSummary, RunUse
 
@@ -95,14 +96,17 @@ def cpu_costs(campaign: Campaign, answer: Answer) -> dict[str, Any] | None:
         for test in answer.tests
         if costs.keys() & set(test.counted)
     ]
-    compared = [_compared(campaign, each, costs) for each in answer.overheads]
+    steps = answer.ladder.steps if answer.ladder else []
+    compared = [_compared(campaign, each, costs) for each in (*answer.overheads, *steps)]
     both = [each for each in compared if None not in each.difference.means]
     tables = [costs_table(rows), *([compared_costs_table(both)] if both else [])]
-    return {"sentence": cost_sentence(both), "note": _OF[of], "tables": tables}
+    # Of a ladder the table tells each rung; one sentence for each would be a page.
+    sentence = [] if answer.ladder else cost_sentence(both)
+    return {"sentence": sentence, "note": _OF[of], "tables": tables}
 
 
 def _compared(
-    campaign: Campaign, overhead: OverheadAnswer, costs: Mapping[int, RunCost]
+    campaign: Campaign, overhead: OverheadAnswer | RungStep, costs: Mapping[int, RunCost]
 ) -> ComparedCost:
     arms = [
         {repeat: costs[pk] for repeat, pk in arm.items() if pk in costs} for arm in overhead.counted

@@ -29,6 +29,7 @@ from campaigns.views.campaign_runs import repeats_of, run_rows, run_that_speaks,
 from campaigns.views.campaign_tiles import tiles_of
 from campaigns.views.drawings import forest_groups, split_bars
 from campaigns.views.error_rows import errors_section
+from campaigns.views.ladder_drawing import drawn_ladder
 from campaigns.views.machine_runs import machine_runs_section
 from campaigns.views.remedies import remedies_context, worst_test
 from campaigns.views.run_page import run_context, shows_machines
@@ -88,6 +89,7 @@ def campaign_context(
         "forest": forest_groups(answer.overheads, campaign.practical_threshold),
         "bars": split_bars([each.split for each in answer.overheads if each.split]),
         "matrix": drawn_matrix(answer.matrix, campaign.practical_threshold),
+        "ladder": drawn_ladder(answer.ladder, campaign.practical_threshold),
         "sweeps": drawn_sweeps(answer.sweeps, trusted_only=trusted_only),
         "trusted_only": trusted_only,
         "drawn_from": "Drawn from the first usable run on.",

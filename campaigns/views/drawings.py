@@ -122,20 +122,42 @@ class Piece:
 
 def split_bars(splits: Sequence[SplitAnswer]) -> dict[str, Any]:
     """All arms' bars on one axis from 0: {"parts", "ticks", "groups"}; a group is one pair."""
-    totals = [row["total_ms"] for split in splits for row in split.rows]
-    scale = 100 / (round_up(max(totals, default=0) / _BAR_SHARE) or 1)
-    used = {
-        part
-        for split in splits
-        for row in split.rows
-        for part, value in row["parts"].items()
-        if value is not None and (part != "lateness" or value)
-    }
-    parts = [part for part in SPLIT_PARTS if part in used]
+    parts, scale = _parts_and_scale([row for split in splits for row in split.rows])
     return {
         "parts": parts,
         "ticks": _length_ticks(100 / scale, scale),
         "groups": [_split_group(split, parts, scale) for split in splits],
+    }
+
+
+def split_rows_bars(rows: Sequence[dict[str, Any]], decimals: int) -> dict[str, Any]:
+    """The rows of a SplitAnswer as bars on one axis from 0: {"parts", "ticks", "rows"}."""
+    parts, scale = _parts_and_scale(rows)
+    drawn = [_split_bar(row, parts, scale, decimals) for row in rows]
+    return {"parts": parts, "ticks": _length_ticks(100 / scale, scale), "rows": drawn}
+
+
+def _parts_and_scale(rows: Sequence[dict[str, Any]]) -> tuple[list[str], float]:
+    """The parts that occur, and percent of the width per ms."""
+    used = {
+        part
+        for row in rows
+        for part, value in row["parts"].items()
+        if value is not None and (part != "lateness" or value)
+    }
+    longest = max((row["total_ms"] for row in rows), default=0)
+    scale = 100 / (round_up(longest / _BAR_SHARE) or 1)
+    return [part for part in SPLIT_PARTS if part in used], scale
+
+
+def _split_bar(
+    row: dict[str, Any], parts: list[str], scale: float, decimals: int
+) -> dict[str, Any]:
+    return {
+        **row,
+        "pieces": _pieces(row["parts"], parts, 0.0, scale),
+        "cells": _cells(row["parts"], parts, decimals),
+        "total": number(row["total_ms"], decimals),
     }
 
 
@@ -150,15 +172,7 @@ def _split_group(split: SplitAnswer, parts: list[str], scale: float) -> dict[str
     http = split.rows[0]["total_ms"]
     total = split.difference["total_ms"]
     return {
-        "rows": [
-            {
-                **row,
-                "pieces": _pieces(row["parts"], parts, 0.0, scale),
-                "cells": _cells(row["parts"], parts, split.decimals),
-                "total": number(row["total_ms"], split.decimals),
-            }
-            for row in split.rows
-        ],
+        "rows": [_split_bar(row, parts, scale, split.decimals) for row in split.rows],
         "difference": {
             "pieces": _pieces(split.difference["parts"], parts, http, scale),
             "cells": _cells(split.difference["parts"], parts, split.decimals, signed=True),

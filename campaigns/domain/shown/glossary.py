@@ -192,6 +192,12 @@ TERMS = (
     ),
     Term("run", "One repeat of one test.", ("runs",)),
     Term(
+        "rung",
+        "One arm of a protocol ladder, such as TLS 1.3 on a new connection. It is compared with "
+        "the rung before it, from which it differs by one layer, and with plain HTTP.",
+        ("rungs",),
+    ),
+    Term(
         "second",
         "What one shard saw in one second at one step. Seconds count from the start of "
         "the measurement; those of the warm-up are negative.",

@@ -3,7 +3,7 @@
 By default HTTPS against HTTP, whose names stand for any two arms in what follows.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -164,10 +164,7 @@ def split_answer(
     """
     if any(all(value is None for value in parts.values()) for _, _, parts in arms):
         return None
-    decimals = decimals_for_parts(
-        value / 1000 for _, _, parts in arms for value in parts.values() if value
-    )
-    rows = [_split_row(label, scheme, parts, decimals) for label, scheme, parts in arms]
+    rows, decimals = split_rows(arms)
     baseline, candidate = rows
     difference = {
         part: _difference(baseline["parts"][part], candidate["parts"][part], decimals)
@@ -177,8 +174,18 @@ def split_answer(
     return SplitAnswer(rows, {"parts": difference, "total_ms": total}, decimals)
 
 
+def split_rows(
+    arms: Sequence[tuple[str, str, Mapping[str, float | None]]],
+) -> tuple[list[dict[str, Any]], int]:
+    """The rows of a SplitAnswer and their decimals, of any number of arms."""
+    decimals = decimals_for_parts(
+        value / 1000 for _, _, parts in arms for value in parts.values() if value
+    )
+    return [_split_row(label, scheme, parts, decimals) for label, scheme, parts in arms], decimals
+
+
 def _split_row(
-    label: str, scheme: str, parts: dict[str, float | None], decimals: int
+    label: str, scheme: str, parts: Mapping[str, float | None], decimals: int
 ) -> dict[str, Any]:
     present = {part: value / 1000 for part, value in parts.items() if value is not None}
     shown, total = rounded_to_sum(present, decimals)

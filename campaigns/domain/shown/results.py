@@ -14,6 +14,7 @@ from campaigns.domain.judged.thresholds import Verdict
 from campaigns.domain.lifecycle import TargetState, ThresholdState, Trust
 from campaigns.domain.shown.badges import Answers
 from campaigns.domain.shown.errors_table import Errors
+from campaigns.domain.shown.ladder import Ladder
 from campaigns.domain.shown.progress import Progress
 from campaigns.domain.shown.sweep_points import SweepPoint
 from campaigns.domain.shown.tables import Table
@@ -180,8 +181,9 @@ class Answer:
     `partial_run`: the run that did not end as planned and whose partial figures are all there is.
     `exchanges`: what its WebSocket tests have beside, none without any.
     `answers`: measurement, target and precision, () until a run is judged; `remedies`: what to do
-    where it failed or is not usable. `matrix`: of a campaign over several targets. `references`:
-    what was measured beside its tests and counts in nothing.
+    where it failed or is not usable. `matrix`: of a campaign over several targets; `ladder`: of one
+    over the protocol layers of one target. `references`: what was measured beside its tests and
+    counts in nothing.
     """
 
     sentence: Sentence
@@ -200,6 +202,7 @@ class Answer:
     answers: tuple[ShownAnswer, ...] = ()
     remedies: tuple[Remedy, ...] = ()
     matrix: TargetMatrix | None = None
+    ladder: Ladder | None = None
     references: Sequence[TestAnswer] = ()
 
     @property
@@ -243,7 +246,17 @@ class Answer:
         sweeps = [each.table for each in self.sweeps]
         errors = [self.errors.table] if self.errors.rows else []
         matrix = self.matrix.tables if self.matrix else []
-        return [*matrix, *sweeps, *tests, *self.exchanges, *thresholds, *overheads, *errors]
+        ladder = self.ladder.tables if self.ladder else []
+        return [
+            *ladder,
+            *matrix,
+            *sweeps,
+            *tests,
+            *self.exchanges,
+            *thresholds,
+            *overheads,
+            *errors,
+        ]
 
 
 def _worst(found: set[str], states: type[StrEnum]) -> str:

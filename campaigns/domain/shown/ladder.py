@@ -1,0 +1,310 @@
+"""The protocol ladder of a target: what each layer costs, a rung at a time.
+
+Each rung is compared with the rung before it, from which it differs by as little as the campaign
+allows, and with plain HTTP on the same kind of connection. All comparisons are those of
+judged.comparison; nothing is estimated here.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from campaigns.domain.judged.overhead import SPLIT_PARTS, OverheadRow
+from campaigns.domain.judged.repeats import MIN_REPEATS, MeanInterval
+from campaigns.domain.judged.words import Word
+from campaigns.domain.plan.rungs import Section
+from campaigns.domain.shown.cells import Figure, column_cells, count_cell, text_cell
+from campaigns.domain.shown.tables import Cell, Column, Row, Table
+from campaigns.domain.units import column_decimals
+
+_NO_RUN = "No usable runs yet."
+SECTION_TITLES = {
+    Section.NEW: "New connection",
+    Section.KEPT: "Kept connection",
+    Section.PROFILES: "Other TLS profiles",
+    Section.MANY: "Many at once",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class RungStep:
+    """A rung against another. `word` is "" before the third finished repeat; `why` says why it is
+    missing or weak. `counted` and the rest: for what else is compared of the two, as in an
+    OverheadAnswer."""
+
+    row: OverheadRow
+    word: str
+    why: str
+    names: tuple[str, str]
+    title: str
+    counted: tuple[dict[int, int], dict[int, int]]
+    is_paired: bool
+    blocker: str
+
+    @property
+    def has_interval(self) -> bool:
+        return self.row.interval is not None and self.row.interval.k >= MIN_REPEATS
+
+    @property
+    def is_told(self) -> bool:
+        """Whether a word says that the two differ."""
+        return self.word in (Word.FASTER, Word.SLOWER)
+
+
+@dataclass(frozen=True, slots=True)
+class WireBytes:
+    """Per request, TLS and HTTP without TCP and IP; `handshake`: of one, both ways. None where the
+    injector's kernel or the injector did not tell."""
+
+    sent: float | None = None
+    received: float | None = None
+    handshake: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Agreed:
+    """What a rung's handshakes agreed on, over its counted runs. `chosen`: the words of each
+    agreement with how many handshakes had it."""
+
+    full: int = 0
+    resumed: int = 0
+    chosen: tuple[tuple[str, int], ...] = ()
+    certificates: tuple[str, ...] = ()
+    groups: tuple[str, ...] = ()
+    versions: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class LadderRung:
+    """One arm. `mean` is None where no run counts, and `why` says so. `before` and `plain`: against
+    the rung before and against plain HTTP; None where there is no such rung or nothing to compare.
+    `parts`: mean µs by part, None of one that never occurred. `own_cpu_us`: the injector's CPU time
+    per request."""
+
+    section: Section
+    title: str
+    words: str
+    test_id: int
+    is_plain: bool
+    mean: MeanInterval | None
+    before: RungStep | None
+    plain: RungStep | None
+    parts: Mapping[str, float | None]
+    wire: WireBytes
+    own_cpu_us: float | None
+    agreed: Agreed
+    percentiles_us: Mapping[str, float | None] = field(default_factory=dict)
+    rate_per_s: float | None = None
+    connections: int = 1
+    streams: int = 1
+    why: str = ""
+    chose_otherwise: str = ""
+
+    @property
+    def section_title(self) -> str:
+        return SECTION_TITLES[self.section]
+
+
+@dataclass(frozen=True, slots=True)
+class Ladder:
+    """The rungs of all sections, in the order of the ladder."""
+
+    target: str
+    rungs: tuple[LadderRung, ...]
+
+    def of(self, section: Section) -> list[LadderRung]:
+        return [rung for rung in self.rungs if rung.section == section]
+
+    @property
+    def sections(self) -> list[tuple[Section, list[LadderRung]]]:
+        return [(each, self.of(each)) for each in Section if self.of(each)]
+
+    @property
+    def steps(self) -> list[RungStep]:
+        """Every comparison once: with plain HTTP where there is one, else with the rung before."""
+        return [step for rung in self.rungs if (step := rung.plain or rung.before)]
+
+    @property
+    def has_word(self) -> bool:
+        return any(step.word for step in self.steps)
+
+    @property
+    def decimals(self) -> int:
+        """The same for all times, so that they can be compared by eye."""
+        return column_decimals([rung.mean.mean / 1000 for rung in self.rungs if rung.mean])
+
+    @property
+    def tables(self) -> list[Table]:
+        return [_ladder_table(self), _parts_table(self), _wire_table(self), _agreed_table(self)]
+
+
+_STEP_COLUMNS = (
+    ("difference", "difference", "ms"),
+    ("change", "change", "%"),
+    ("change_low", "95 % from", "%"),
+    ("change_high", "to", "%"),
+)
+_COLUMNS = (
+    Column("section", "section", is_text=True),
+    Column("detail", "detail", is_text=True),
+    Column("mean", "mean", "ms"),
+    Column("low", "95 % from", "ms"),
+    Column("high", "to", "ms"),
+    Column("runs", "runs", "counted"),
+    *(Column(f"before_{key}", f"{title}, rung before", unit) for key, title, unit in _STEP_COLUMNS),
+    Column("before_word", "word, rung before", is_text=True),
+    *(Column(f"plain_{key}", f"{title}, plain HTTP", unit) for key, title, unit in _STEP_COLUMNS),
+    Column("plain_word", "word, plain HTTP", is_text=True),
+)
+
+
+def _ladder_table(ladder: Ladder) -> Table:
+    """A row a rung, for CSV and REST."""
+    rungs = ladder.rungs
+    times = _columns([_time_figures(rung) for rung in rungs], decimals=ladder.decimals)
+    steps = [
+        _columns([_step_figures(getattr(rung, name)) for rung in rungs], signed=True)
+        for name in ("before", "plain")
+    ]
+    rows = tuple(
+        Row(
+            rung.title,
+            (
+                text_cell(SECTION_TITLES[rung.section]),
+                text_cell(rung.words),
+                *times[index],
+                count_cell(rung.mean.k if rung.mean else 0),
+                *steps[0][index],
+                _word_cell(rung.before),
+                *steps[1][index],
+                _word_cell(rung.plain),
+            ),
+            note=rung.chose_otherwise,
+            link={"test": rung.test_id},
+        )
+        for index, rung in enumerate(rungs)
+    )
+    return Table("ladder", f"What each layer costs {ladder.target}", _COLUMNS, rows, "rung")
+
+
+def _columns(
+    figures: Sequence[Sequence[Figure]], decimals: int | None = None, *, signed: bool = False
+) -> list[list[Cell]]:
+    """Rows of figures as rows of cells, each column with decimals of its own."""
+    columns = [
+        column_cells(list(column), decimals=decimals, signed=signed)
+        for column in zip(*figures, strict=True)
+    ]
+    return [list(row) for row in zip(*columns, strict=True)]
+
+
+def _time_figures(rung: LadderRung) -> list[Figure]:
+    if rung.mean is None:
+        return [Figure(None, rung.why or _NO_RUN)] * 3
+    few = f"An interval needs {MIN_REPEATS} repeats."
+    ends = interval_ends_us(rung.mean)
+    return [Figure(each and each / 1000, few) for each in (rung.mean.mean, *ends)]
+
+
+def interval_ends_us(found: MeanInterval) -> tuple[float | None, float | None]:
+    """(None, None) with fewer than three runs; of unsteady runs the lower end stays above 0."""
+    if found.k < MIN_REPEATS:
+        return None, None
+    return max(0.0, found.low), found.high
+
+
+def _step_figures(step: RungStep | None) -> list[Figure]:
+    if step is None:
+        return [Figure(None, "There is no rung to compare this one with.")] * 4
+    row, why = step.row, step.row.why or step.why
+    ends = (row.interval.low, row.interval.high) if step.has_interval else (None, None)
+    shares = (row.ratio, *ends)
+    return [
+        Figure(None if row.difference_us is None else row.difference_us / 1000, why),
+        *(Figure(None if each is None else 100 * (each - 1), why) for each in shares),
+    ]
+
+
+def _word_cell(step: RungStep | None) -> Cell:
+    return text_cell(step.word, step.why) if step else text_cell("")
+
+
+def _parts_table(ladder: Ladder) -> Table:
+    used = [part for part in SPLIT_PARTS if any(rung.parts.get(part) for rung in ladder.rungs)]
+    figures = [
+        [
+            *(Figure(_ms(rung.parts.get(part)), "It has no such part.") for part in used),
+            Figure(rung.mean and rung.mean.mean / 1000, rung.why or _NO_RUN),
+            Figure(rung.own_cpu_us, "The injector did not tell."),
+        ]
+        for rung in ladder.rungs
+    ]
+    columns = (
+        Column("section", "section", is_text=True),
+        *(Column(part, part, "ms") for part in used),
+        Column("mean", "total", "ms"),
+        Column("own_cpu", "injector's CPU", "µs per request"),
+    )
+    title = "Where the time goes, mean per request"
+    return _table_of(ladder, "ladder-parts", title, columns, _columns(figures))
+
+
+def _ms(us: float | None) -> float | None:
+    return None if us is None else us / 1000
+
+
+def _wire_table(ladder: Ladder) -> Table:
+    why = "The injector's kernel did not tell."
+    figures = [
+        [Figure(each, why) for each in (rung.wire.sent, rung.wire.received, rung.wire.handshake)]
+        for rung in ladder.rungs
+    ]
+    columns = (
+        Column("section", "section", is_text=True),
+        Column("sent", "sent", "B per request"),
+        Column("received", "received", "B per request"),
+        Column("handshake", "TLS handshake", "B"),
+    )
+    title = "Bytes on the wire, TLS and HTTP without TCP and IP"
+    return _table_of(ladder, "ladder-wire", title, columns, _columns(figures, decimals=0))
+
+
+def _agreed_table(ladder: Ladder) -> Table:
+    columns = (
+        Column("section", "section", is_text=True),
+        Column("agreed", "agreed on", is_text=True),
+        Column("certificate", "certificate", is_text=True),
+        Column("full", "full handshakes"),
+        Column("resumed", "resumed handshakes"),
+    )
+    cells = [
+        [
+            text_cell("; ".join(words for words, _ in rung.agreed.chosen)),
+            text_cell("; ".join(rung.agreed.certificates)),
+            count_cell(rung.agreed.full),
+            count_cell(rung.agreed.resumed),
+        ]
+        for rung in ladder.rungs
+    ]
+    return _table_of(ladder, "ladder-tls", "TLS as negotiated", columns, cells)
+
+
+def _table_of(
+    ladder: Ladder, key: str, title: str, columns: Any, cells: Sequence[Sequence[Cell]]
+) -> Table:
+    rows = (
+        Row(
+            rung.title,
+            (text_cell(SECTION_TITLES[rung.section]), *row),
+            link={"test": rung.test_id},
+        )
+        for rung, row in zip(ladder.rungs, cells, strict=True)
+    )
+    return Table(key, title, columns, tuple(rows), "rung")
+
+
+def told_steps(rungs: Sequence[LadderRung]) -> Iterator[tuple[LadderRung, RungStep]]:
+    """The rungs that are compared with the one before and are not the first over TLS."""
+    for number, rung in enumerate(rungs):
+        if number and rung.before and not rungs[number - 1].is_plain:
+            yield rung, rung.before

@@ -1,0 +1,135 @@
+"""The protocol ladder in words: what a rung changes, and the sentence above all of them."""
+
+from collections.abc import Sequence
+
+from campaigns.domain.judged.words import Word
+from campaigns.domain.plan.http_version import HttpVersion
+from campaigns.domain.plan.rungs import Section, Spoken
+from campaigns.domain.shown.ladder import Ladder, LadderRung, RungStep, told_steps
+from campaigns.domain.shown.results import Sentence
+from campaigns.domain.units import number, percent, with_unit
+
+_HTTP = {version: f"HTTP/{version}" for version in HttpVersion}
+_HYBRID, _CLASSICAL = "Hybrid key exchange", "Classical key exchange"
+_RESUMED = "Resumed session"
+_PLACES = {
+    Section.NEW: "On a new connection",
+    Section.KEPT: "On kept connections",
+}
+
+
+def rung_title(spoken: Spoken, before: Spoken | None) -> str:
+    """What the rung changes against the one before; all of it for the first, and for the first over
+    TLS: "HTTPS/1.1, TLS 1.2", "Hybrid key exchange"."""
+    if before is None or before.tls == "" != spoken.tls:
+        return _whole(spoken)
+    changed = [
+        (spoken.tls, before.tls, f"TLS {spoken.tls}"),
+        (spoken.is_hybrid, before.is_hybrid, _HYBRID if spoken.is_hybrid else _CLASSICAL),
+        (spoken.profile, before.profile, spoken.profile or "standard TLS"),
+        (spoken.is_resumed, before.is_resumed, _RESUMED if spoken.is_resumed else "full handshake"),
+        (spoken.http, before.http, _HTTP[spoken.http]),
+    ]
+    titles = [title for now, then, title in changed if now != then]
+    return ", ".join(titles) or _HTTP[spoken.http]
+
+
+def _whole(spoken: Spoken) -> str:
+    if not spoken.tls:
+        return _HTTP[spoken.http]
+    https = _HTTP[spoken.http].replace("HTTP", "HTTPS") if spoken.http < "2" else "HTTPS, HTTP/2"
+    told = [spoken.profile or f"TLS {spoken.tls}", _HYBRID.lower() if spoken.is_hybrid else ""]
+    return ", ".join(filter(None, [https, *told, _RESUMED.lower() if spoken.is_resumed else ""]))
+
+
+def ladder_sentence(ladder: Ladder) -> Sentence:
+    """What TLS costs on new connections, what each further rung changes, what all of it costs on
+    kept ones, and what many streams do; [] where nothing can be compared yet."""
+    said: Sentence = []
+    for section in (Section.NEW, Section.PROFILES, Section.KEPT, Section.MANY):
+        rungs = ladder.of(section)
+        if section == Section.KEPT and ladder.of(Section.NEW):
+            said += _whole_cost(rungs)
+        elif section in _PLACES:
+            first = _first_over_tls(rungs)
+            said += _cost(_PLACES[section], first.title, first.plain) if first else []
+            said += _changes([rung for rung in rungs if rung is not first], rungs)
+        else:
+            said += _changes(rungs, rungs)
+    return said
+
+
+def _first_over_tls(rungs: Sequence[LadderRung]) -> LadderRung | None:
+    """What the section's cost is told of: TLS 1.3 in its plainest form, else the first rung."""
+    compared = [rung for rung in rungs if rung.plain and rung.plain.row.ratio is not None]
+    return next((each for each in compared if each.title == "TLS 1.3"), next(iter(compared), None))
+
+
+def _whole_cost(rungs: Sequence[LadderRung]) -> Sentence:
+    compared = [rung for rung in rungs if rung.plain and rung.plain.row.ratio is not None]
+    return _cost(_PLACES[Section.KEPT], "all of it", compared[-1].plain) if compared else []
+
+
+def _cost(place: str, what: str, step: RungStep) -> Sentence:
+    change, times = change_words(step), _times(step)
+    if step.word == Word.SAME:
+        return [
+            (f"{place} {what} makes ", False),
+            ("no practical difference", True),
+            (f" to HTTP ({change}). ", False),
+        ]
+    if not step.is_told:
+        why = "not clear" if step.word else "not judged yet"
+        return [(f"{place} {what} against HTTP is ", False), (why, True), (f" ({change}). ", False)]
+    verb = "costs" if step.word == Word.SLOWER else "saves"
+    return [
+        (f"{place} ", False),
+        (f"{what} {verb} {change}", True),
+        (f" over HTTP ({times}). ", False),
+    ]
+
+
+def _times(step: RungStep) -> str:
+    row = step.row
+    pair = (row.candidate_us, row.baseline_us)
+    candidate, baseline = (number(each / 1000, 1 if each >= 10_000 else 2) for each in pair)
+    return f"{candidate} instead of {with_unit(baseline, 'ms')}"
+
+
+def change_words(step: RungStep) -> str:
+    """+54.2 %"""
+    return percent(step.row.ratio - 1, decimals=1, signed=True)
+
+
+def _changes(told: Sequence[LadderRung], rungs: Sequence[LadderRung]) -> Sentence:
+    """What those of a section's rungs that come after the first over TLS do, alike ones
+    together."""
+    by_word: dict[str, list[tuple[LadderRung, RungStep]]] = {}
+    for rung, step in told_steps(rungs):
+        if rung in told and step.row.ratio is not None:
+            by_word.setdefault(step.word, []).append((rung, step))
+    said: Sentence = []
+    for word, verb in ((Word.SLOWER, "adds"), (Word.FASTER, "saves")):
+        for rung, step in by_word.get(word, []):
+            share = percent(abs(step.row.ratio - 1), decimals=1)
+            said += [(f"{_name(rung)} {verb} ", False), (share, True), (". ", False)]
+    if alike := by_word.get(Word.SAME):
+        make = "makes" if len(alike) == 1 else "make"
+        named = _listed([_name(rung) for rung, _ in alike])
+        said += [(f"{named} {make} ", False), ("no practical difference", True), (". ", False)]
+    if unclear := by_word.get(Word.INCONCLUSIVE):
+        named = _listed([_name(rung) for rung, _ in unclear])
+        said += [(f"What {named} changes is not clear. ", False)]
+    return said
+
+
+def _name(rung: LadderRung) -> str:
+    if rung.section == Section.MANY:
+        streams = f"{rung.streams} streams" if rung.streams > 1 else "one stream each"
+        kind = "connection" if rung.connections == 1 else "connections"
+        return f"{rung.title} on {rung.connections} {kind} with {streams}"
+    return rung.title
+
+
+def _listed(names: Sequence[str]) -> str:
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))

@@ -1,0 +1,287 @@
+"""A campaign's protocol ladder: its arms as rungs, each against the one before and plain HTTP.
+
+Checks no permissions: callers pass what was read for rows found with visible_to.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from statistics import mean
+
+from campaigns.domain.judged.failures import everything_failed, failure_words
+from campaigns.domain.judged.overhead import part_means_us
+from campaigns.domain.judged.repeats import mean_interval
+from campaigns.domain.measured.injector_end import TlsHandshakes, sum_of
+from campaigns.domain.percentiles import P50, P95, P99, name
+from campaigns.domain.plan.http_version import HttpVersion
+from campaigns.domain.plan.rungs import Section, Spoken, is_ladder, section_of, spoken_by
+from campaigns.domain.plan.target import WEBSOCKET_SCHEMES
+from campaigns.domain.plan.tls_names import is_post_quantum
+from campaigns.domain.shown.ladder import (
+    SECTION_TITLES,
+    Agreed,
+    Ladder,
+    LadderRung,
+    RungStep,
+    WireBytes,
+)
+from campaigns.domain.shown.ladder_words import rung_title
+from campaigns.domain.shown.tls_facts import certificates_of
+from campaigns.domain.units import counted
+from campaigns.models import Campaign
+from campaigns.queries.arm_pairs import ArmPair, MeasuredTest
+from campaigns.queries.failures import failures_of
+from campaigns.queries.overheads import Overhead, compare
+
+_TOLD_BY_PLANS = ("http_version", "streams")
+_SHOWN = (P50, P95, P99)
+_VERSIONS = {"1.2": "TLSv1.2", "1.3": "TLSv1.3"}
+
+_Placed = tuple[Section, Spoken, MeasuredTest]
+
+
+def ladder_of(
+    campaign: Campaign, arms: Sequence[MeasuredTest], *, is_final: bool
+) -> tuple[Ladder | None, list[Overhead]]:
+    """The ladder, and each rung's comparison with plain HTTP, or with the rung before where there
+    is none; (None, []) of a campaign whose arms are not told apart by the layers of one target."""
+    if not _could_be_one(arms):
+        return None, []
+    placed = _placed(arms)
+    if not is_ladder([(section, spoken) for section, spoken, _ in placed]):
+        return None, []
+    climb = _Climb(campaign, _plain(placed), is_final)
+    rungs = [climb.rung(*each) for each in placed]
+    return Ladder(arms[0].test.endpoint.target.name, tuple(rungs)), climb.compared
+
+
+def _could_be_one(arms: Sequence[MeasuredTest]) -> bool:
+    """One target over HTTP without a sweep, and more than one way over TLS: told without reading a
+    plan, because most campaigns are no ladder."""
+    tests = [arm.test for arm in arms]
+    if len({(test.endpoint.target_id, test.injectors) for test in tests}) != 1:
+        return False
+    if any(arm.scheme in WEBSOCKET_SCHEMES or arm.test.swept for arm in arms):
+        return False
+    over_tls = {
+        (test.endpoint_id, *(test.plan_version.spec.get(name) for name in _TOLD_BY_PLANS))
+        for test in tests
+        if test.endpoint.scheme == "https"
+    }
+    return len(over_tls) > 1
+
+
+def _placed(arms: Sequence[MeasuredTest]) -> list[_Placed]:
+    spoken = [
+        spoken_by(arm.test.endpoint.frozen(), arm.test.connection_mode, arm.test.plan())
+        for arm in arms
+    ]
+    has_many = any(each.streams > 1 for each in spoken)
+    placed = [
+        (section_of(each, arm.test.connection_mode, has_many=has_many), each, arm)
+        for each, arm in zip(spoken, arms, strict=True)
+    ]
+    return sorted(placed, key=_in_order)
+
+
+def _in_order(placed: _Placed) -> tuple:
+    """Section by section; other profiles as the campaign lists them, such as ECDSA after RSA."""
+    section, spoken, arm = placed
+    within = arm.test.position if section == Section.PROFILES else spoken
+    return list(Section).index(section), within
+
+
+@dataclass(slots=True)
+class _Climb:
+    """From rung to rung: `plain` HTTP by section, and what was climbed so far."""
+
+    campaign: Campaign
+    plain: Mapping[Section, MeasuredTest]
+    is_final: bool
+    titles: dict[int, str] = field(default_factory=dict)
+    before: dict[Section, tuple[Spoken, MeasuredTest]] = field(default_factory=dict)
+    compared: list[Overhead] = field(default_factory=list)
+
+    def rung(self, section: Section, spoken: Spoken, arm: MeasuredTest) -> LadderRung:
+        last_spoken, last = self.before.get(section, (None, None))
+        title = _title(section, spoken, last_spoken)
+        self.titles[arm.test.pk] = title
+        ground = self.plain.get(section)
+        before, plain = (self._compare(other, arm) for other in (last, ground))
+        if found := plain or before:
+            self.compared.append(found)
+        self.before[section] = (spoken, arm)
+        steps = (each and self._step(section, each) for each in (before, plain))
+        return _rung(section, spoken, arm, title, *steps, is_plain=ground is arm)
+
+    def _compare(self, baseline: MeasuredTest | None, candidate: MeasuredTest) -> Overhead | None:
+        """None where there is no such rung, or one of the two has no usable run."""
+        if baseline is None or baseline is candidate:
+            return None
+        if not all(arm.counted and arm.is_sound for arm in (baseline, candidate)):
+            return None
+        names = (self.titles[baseline.test.pk], self.titles[candidate.test.pk])
+        pair = ArmPair(baseline, candidate, is_chosen=True, called=names)
+        return compare(self.campaign, pair)
+
+    def _step(self, section: Section, found: Overhead) -> RungStep:
+        return RungStep(
+            row=found.mean,
+            word=str(found.verdict.word) if found.has_word or self.is_final else "",
+            why=found.verdict.text,
+            names=found.pair.names,
+            title=f"{SECTION_TITLES[section]}: {found.pair.title}",
+            counted=_counted(found),
+            is_paired=found.is_paired,
+            blocker=found.blocker,
+        )
+
+
+def _title(section: Section, spoken: Spoken, before: Spoken | None) -> str:
+    if section == Section.MANY:
+        version = spoken.http
+        return f"HTTP/{version}" if version == HttpVersion.HTTP_2 else f"HTTPS/{version}"
+    if section == Section.PROFILES:
+        return spoken.profile
+    return rung_title(spoken, before)
+
+
+def _plain(placed: Sequence[_Placed]) -> Mapping[Section, MeasuredTest]:
+    """Plain HTTP of each section; other profiles are measured on new connections."""
+    plain: dict[Section, MeasuredTest] = {}
+    for section, spoken, arm in placed:
+        if not spoken.tls:
+            plain.setdefault(section, arm)
+    if Section.NEW in plain:
+        plain[Section.PROFILES] = plain[Section.NEW]
+    return plain
+
+
+def _counted(found: Overhead) -> tuple[dict[int, int], dict[int, int]]:
+    first, second = ({each.run.repeat: each.run.pk for each in arm.counted} for arm in found.pair)
+    return first, second
+
+
+def _rung(
+    section: Section,
+    spoken: Spoken,
+    arm: MeasuredTest,
+    title: str,
+    before: RungStep | None,
+    plain: RungStep | None,
+    *,
+    is_plain: bool,
+) -> LadderRung:
+    runs = arm.counted if arm.is_sound else []
+    figures = arm.pooled[1] if runs else None
+    agreed = _agreed(arm)
+    return LadderRung(
+        section=section,
+        title=title,
+        words=_words(section, spoken, agreed),
+        test_id=arm.test.pk,
+        is_plain=is_plain,
+        mean=mean_interval([each.figures.mean_us for each in runs]) if runs else None,
+        before=before,
+        plain=plain,
+        parts=part_means_us([each.total for each in runs]),
+        wire=_wire(arm),
+        own_cpu_us=_own_cpu_us(arm),
+        agreed=agreed,
+        percentiles_us={name(q): figures and figures.percentiles.get(q) for q in _SHOWN},
+        rate_per_s=figures and figures.rate_per_s,
+        connections=spoken.connections,
+        streams=spoken.streams,
+        why=_why_nothing_counts(arm),
+        chose_otherwise=_chose_otherwise(spoken, agreed),
+    )
+
+
+def _why_nothing_counts(arm: MeasuredTest) -> str:
+    """What failed on a rung that the server does not speak, or why its first run does not count."""
+    failed = failures_of(arm.runs)
+    if everything_failed(failed.rows, failed.attempts):
+        return f"{failure_words(failed.rows, failed.attempts, arm.noun)}."
+    return next((each.why_unusable for each in arm.runs if each.why_unusable), "")
+
+
+def _words(section: Section, spoken: Spoken, agreed: Agreed) -> str:
+    """What the rung is, in few words."""
+    if section == Section.MANY:
+        streams = counted(spoken.streams, "streams")
+        is_http2 = spoken.http == HttpVersion.HTTP_2
+        connections = counted(spoken.connections, "connections")
+        return f"{connections}, {streams} each" if is_http2 else connections
+    if not spoken.tls:
+        return "no TLS"
+    words = [
+        "one stream a connection" if spoken.http == HttpVersion.HTTP_2 else "",
+        "a ticket instead of a certificate" if spoken.is_resumed else "",
+        "" if spoken.is_resumed else ", ".join(agreed.groups),
+        "" if section != Section.PROFILES else "; ".join(agreed.certificates),
+    ]
+    return ", ".join(filter(None, words))
+
+
+def _handshakes(arm: MeasuredTest) -> list[TlsHandshakes]:
+    return [each for run in arm.counted for end in run.measurement.ends for each in end.tls]
+
+
+def _agreed(arm: MeasuredTest) -> Agreed:
+    counts: Counter[str] = Counter()
+    found = _handshakes(arm)
+    for each in found:
+        counts[each.agreed] += each.count
+    ends = [end for run in arm.counted for end in run.measurement.ends]
+    return Agreed(
+        full=sum(each.count for each in found if not each.resumed),
+        resumed=sum(each.count for each in found if each.resumed),
+        chosen=tuple(counts.most_common()),
+        certificates=tuple(certificates_of(ends)),
+        groups=tuple(dict.fromkeys(each.group for each in found if each.group)),
+        versions=tuple(dict.fromkeys(each.version for each in found)),
+    )
+
+
+def _chose_otherwise(spoken: Spoken, agreed: Agreed) -> str:
+    """What the rung offered first and the server did not take; "" where it did."""
+    if not spoken.tls or not agreed.versions:
+        return ""
+    if _VERSIONS[spoken.tls] not in agreed.versions:
+        return f"The server chose {', '.join(agreed.versions)}."
+    if spoken.is_hybrid and agreed.groups and not any(map(is_post_quantum, agreed.groups)):
+        return f"The server chose {', '.join(agreed.groups)}."
+    if spoken.is_resumed and not agreed.resumed:
+        return "The server resumed no session."
+    return ""
+
+
+def _wire(arm: MeasuredTest) -> WireBytes:
+    totals = [run.total for run in arm.counted]
+    replies = sum(each.count("ok") + each.count("failed") for each in totals)
+    told = bool(replies) and all(each.count("wire_received") for each in totals)
+    sent, received = (
+        sum(each.count(name) for each in totals) / replies if told else None
+        for name in ("wire_sent", "wire_received")
+    )
+    return WireBytes(sent, received, _handshake_bytes(_handshakes(arm)))
+
+
+def _handshake_bytes(found: Sequence[TlsHandshakes]) -> float | None:
+    if not found or any(each.bytes_sent is None or each.bytes_received is None for each in found):
+        return None
+    n = sum(each.count for each in found)
+    return sum(each.bytes_sent + each.bytes_received for each in found) / n if n else None
+
+
+def _own_cpu_us(arm: MeasuredTest) -> float | None:
+    """The injectors' CPU time per request, the warm-up's among them; the mean over runs."""
+    shares = []
+    for run in arm.counted:
+        ends = run.measurement.ends
+        cpu_us = sum_of(ends, "cpu_us")
+        n = sum(end.totals.get(each, 0) for end in ends for each in ("ok", "failed"))
+        if cpu_us is None or not n:
+            return None
+        shares.append(cpu_us / n)
+    return mean(shares) if shares else None

@@ -1,0 +1,246 @@
+"""The protocol ladder as the campaign page draws it: texts, and marks in percent of the width."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from campaigns.domain.plan.rungs import Section
+from campaigns.domain.shown.ladder import (
+    SECTION_TITLES,
+    Ladder,
+    LadderRung,
+    RungStep,
+    interval_ends_us,
+)
+from campaigns.domain.shown.ladder_words import change_words
+from campaigns.domain.shown.overhead_table import split_rows
+from campaigns.domain.units import figure, number
+from campaigns.views.drawings import Tick, round_up, split_rows_bars
+
+_NOTES = {
+    Section.NEW: "every request opens one",
+    Section.KEPT: "connections stay open; only records are encrypted",
+    Section.PROFILES: "on new connections",
+    Section.MANY: "does one slow reply hold up the others?",
+}
+_AROUND = 0.06  # of the range, left and right of the outermost mark
+_TICKS = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """From the rung before to this one."""
+
+    x: float
+    width: float
+    adds: bool
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnStep:
+    """The texts of a comparison; `is_told`: a word says that the two differ."""
+
+    difference: str
+    change: str
+    interval: str
+    word: str
+    why: str
+    is_told: bool
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnRung:
+    """`at`, `before_at` and the whisker in percent; None where there is nothing to draw."""
+
+    rung: LadderRung
+    mean: str
+    interval: str
+    at: float | None
+    before_at: float | None
+    bar: Bar | None
+    whisker: tuple[float, float] | None
+    before: DrawnStep | None
+    plain: DrawnStep | None
+
+
+class _Axis:
+    """A linear axis of ms that includes all marks of a section and the band around plain HTTP."""
+
+    def __init__(self, values_ms: Sequence[float]):
+        low, high = min(values_ms), max(values_ms)
+        around = (high - low or high) * _AROUND
+        self.low = max(0.0, low - around)
+        self._span = high + around - self.low
+
+    def at(self, value_ms: float) -> float:
+        share = (value_ms - self.low) / self._span
+        return round(100 * min(1.0, max(0.0, share)), 2)
+
+    def ticks(self) -> list[Tick]:
+        step = round_up(self._span / _TICKS, (1, 2, 5, 10))
+        first = int(self.low / step) + 1
+        values = [n * step for n in range(first, int((self.low + self._span) / step) + 1)]
+        return [Tick(self.at(value), f"{value:g}") for value in values]
+
+
+def drawn_ladder(ladder: Ladder | None, threshold: float) -> dict[str, Any] | None:
+    """{"sections": [{"key", "title", "note", "rungs", "ticks", "from", "plain_at", "band"}] of the
+    rungs one by one; "parts": bars by section, "wire", "many": [rows], "tls": rungs over TLS}."""
+    if ladder is None:
+        return None
+    climbed = [(key, rungs) for key, rungs in ladder.sections if key != Section.MANY]
+    return {
+        "target": ladder.target,
+        "sections": [_section(key, rungs, ladder.decimals, threshold) for key, rungs in climbed],
+        "parts": [_parts(key, rungs) for key, rungs in climbed if any(r.mean for r in rungs)],
+        "wire": [_wire(key, rungs) for key, rungs in climbed],
+        "many": [_many(rung, ladder.decimals) for rung in ladder.of(Section.MANY)],
+        "tls": [rung for rung in ladder.rungs if rung.agreed.chosen],
+    }
+
+
+def _section(
+    key: Section, rungs: Sequence[LadderRung], decimals: int, threshold: float
+) -> dict[str, Any]:
+    plain_ms = _plain_ms(rungs)
+    band = (plain_ms / (1 + threshold), plain_ms * (1 + threshold)) if plain_ms else ()
+    whiskers = {rung.test_id: _whisker_ms(rung) for rung in rungs}
+    ends = [each for pair in whiskers.values() if pair for each in pair]
+    marks = [rung.mean.mean / 1000 for rung in rungs if rung.mean]
+    axis = _Axis([*marks, *ends, *band]) if marks else None
+    drawn = [
+        _rung(rung, rungs[n - 1] if n else None, axis, whiskers[rung.test_id], decimals)
+        for n, rung in enumerate(rungs)
+    ]
+    return {
+        "key": str(key),
+        "title": SECTION_TITLES[key],
+        "note": _NOTES[key],
+        "rungs": drawn,
+        "ticks": axis.ticks() if axis else [],
+        "starts_at": figure(axis.low) if axis and axis.low else "",
+        "plain_at": axis.at(plain_ms) if axis and plain_ms else None,
+        "band": _span(axis, *band) if axis and band else None,
+    }
+
+
+def _span(axis: _Axis, low_ms: float, high_ms: float) -> tuple[float, float]:
+    """(x, width)"""
+    x = axis.at(low_ms)
+    return x, round(axis.at(high_ms) - x, 2)
+
+
+def _plain_ms(rungs: Sequence[LadderRung]) -> float | None:
+    """Plain HTTP of the section, which of other profiles stands in another one."""
+    for rung in rungs:
+        if rung.is_plain and rung.mean:
+            return rung.mean.mean / 1000
+    steps = (rung.plain for rung in rungs if rung.plain and rung.plain.row.baseline_us)
+    return next((step.row.baseline_us / 1000 for step in steps), None)
+
+
+def _whisker_ms(rung: LadderRung) -> tuple[float, float] | None:
+    """The interval of the difference to plain HTTP, at the rung's place; of plain HTTP itself the
+    interval of its mean."""
+    if rung.mean is None:
+        return None
+    if rung.plain and rung.plain.has_interval:
+        found, centre_ms = rung.plain.row.interval, rung.mean.mean / 1000
+        return centre_ms * found.low / found.ratio, centre_ms * found.high / found.ratio
+    low, high = interval_ends_us(rung.mean)
+    return (low / 1000, high / 1000) if rung.is_plain and low is not None else None
+
+
+def _rung(
+    rung: LadderRung,
+    before: LadderRung | None,
+    axis: _Axis | None,
+    whisker: tuple[float, float] | None,
+    decimals: int,
+) -> DrawnRung:
+    at = axis.at(rung.mean.mean / 1000) if axis and rung.mean else None
+    before_at = axis.at(before.mean.mean / 1000) if axis and before and before.mean else None
+    low, high = interval_ends_us(rung.mean) if rung.mean else (None, None)
+    return DrawnRung(
+        rung=rung,
+        mean=number(rung.mean.mean / 1000, decimals) if rung.mean else "",
+        interval=""
+        if low is None
+        else f"{number(low / 1000, decimals)} to {number(high / 1000, decimals)}",
+        at=at,
+        before_at=before_at,
+        bar=_bar(before_at, at),
+        whisker=whisker and (axis.at(whisker[0]), axis.at(whisker[1])),
+        before=drawn_step(rung.before, decimals),
+        plain=drawn_step(rung.plain, decimals),
+    )
+
+
+def _bar(before_at: float | None, at: float | None) -> Bar | None:
+    if before_at is None or at is None or before_at == at:
+        return None
+    return Bar(min(before_at, at), round(abs(at - before_at), 2), adds=at > before_at)
+
+
+def drawn_step(step: RungStep | None, decimals: int) -> DrawnStep | None:
+    if step is None or step.row.ratio is None:
+        return None
+    interval = ""
+    if step.has_interval:
+        found = step.row.interval
+        ends = (number(100 * (each - 1), 1, signed=True) for each in (found.low, found.high))
+        interval = " to ".join(ends)
+    return DrawnStep(
+        difference=number(step.row.difference_us / 1000, decimals, signed=True),
+        change=change_words(step),
+        interval=interval,
+        word=step.word,
+        why=step.why,
+        is_told=step.is_told,
+    )
+
+
+def _parts(key: Section, rungs: Sequence[LadderRung]) -> dict[str, Any]:
+    measured = [rung for rung in rungs if rung.mean]
+    rows, decimals = split_rows(
+        [(rung.title, "http" if rung.is_plain else "https", rung.parts) for rung in measured]
+    )
+    bars = split_rows_bars(rows, decimals)
+    own = [figure(rung.own_cpu_us) for rung in measured]
+    bars["rows"] = list(zip(bars["rows"], own, strict=True))
+    return {"title": SECTION_TITLES[key], **bars}
+
+
+def _wire(key: Section, rungs: Sequence[LadderRung]) -> dict[str, Any]:
+    """{"title", "rows": [(rung, sent's width, both's width, texts)]} on one scale."""
+    both = [_both(rung) for rung in rungs]
+    longest = round_up(max((each for each in both if each), default=0.0)) or 1.0
+    rows = []
+    for rung, whole, before in zip(rungs, both, [None, *both], strict=False):
+        sent = rung.wire.sent or 0.0
+        texts = {
+            "sent": number(rung.wire.sent),
+            "received": number(rung.wire.received),
+            "handshake": number(rung.wire.handshake),
+            "more": number(whole - before, signed=True) if whole and before else "",
+        }
+        widths = [round(100 * each / longest, 2) for each in (sent, (whole or 0.0) - sent)]
+        rows.append((rung, *widths, texts))
+    return {"title": SECTION_TITLES[key], "rows": rows, "to": number(longest)}
+
+
+def _both(rung: LadderRung) -> float | None:
+    wire = rung.wire
+    return None if wire.sent is None or wire.received is None else wire.sent + wire.received
+
+
+def _many(rung: LadderRung, decimals: int) -> dict[str, Any]:
+    times: Mapping[str, float | None] = rung.percentiles_us
+    return {
+        "rung": rung,
+        "mean": number(rung.mean.mean / 1000, decimals) if rung.mean else "",
+        "times": [number(us and us / 1000, decimals) for us in times.values()],
+        "rate": figure(rung.rate_per_s),
+        "own_cpu": figure(rung.own_cpu_us),
+        "before": drawn_step(rung.before, decimals),
+    }

@@ -1,0 +1,86 @@
+"""What an arm speaks, and where it stands on the ladder."""
+
+import pytest
+
+from campaigns.domain.plan.http_version import HttpVersion
+from campaigns.domain.plan.plan import Plan
+from campaigns.domain.plan.rungs import RUNGS, Section, is_ladder, section_of, spoken_by
+from campaigns.domain.plan.target import Origin
+from campaigns.domain.plan.tls_options import TlsOptions
+from tests.values import plan_spec
+
+
+def spoken(scheme="https", mode="new", load=None, http="1.1", streams=1, **tls):
+    plan = Plan.from_json(plan_spec(**(load or {})) | {"http_version": http, "streams": streams})
+    return spoken_by(Origin(scheme, "a", 1, tls=TlsOptions(**tls).resolved()), mode, plan)
+
+
+@pytest.mark.parametrize(
+    ("tls", "newest", "is_hybrid", "profile"),
+    [
+        ({}, "1.3", True, ""),
+        ({"profile": "tls12"}, "1.2", False, ""),
+        ({"profile": "classical"}, "1.3", False, ""),
+        ({"groups": "P-256"}, "1.3", False, ""),
+        ({"groups": "X25519:X25519MLKEM768"}, "1.3", False, ""),
+        ({"profile": "browser"}, "1.3", True, "as a browser"),
+        ({"profile": "ecdsa"}, "1.3", True, "ECDSA"),
+    ],
+)
+def test_a_profile_is_read_as_what_it_offers_first(tls, newest, is_hybrid, profile):
+    found = spoken(**tls)
+    assert (found.tls, found.is_hybrid, found.profile) == (newest, is_hybrid, profile)
+
+
+def test_the_order_of_rungs_is_that_of_the_ladder():
+    ladder = [
+        spoken("http"),
+        spoken(profile="tls12"),
+        spoken(profile="classical"),
+        spoken(),
+        spoken(mode="resumed"),
+        spoken(mode="resumed", http="2"),
+    ]
+    assert sorted(set(ladder)) == ladder
+
+
+def test_several_streams_bring_as_many_connections_beside_them():
+    closed = {"model": "closed", "duration_s": 10}
+    streams = spoken(http="2", streams=32, load={**closed, "connections": 1})
+    connections = spoken(load={**closed, "connections": 32})
+    alone = spoken(mode="keep-alive")
+    assert section_of(streams, "keep-alive", has_many=True) == Section.MANY
+    assert section_of(connections, "keep-alive", has_many=True) == Section.MANY
+    assert section_of(connections, "keep-alive", has_many=False) == Section.KEPT
+    assert section_of(alone, "keep-alive", has_many=True) == Section.KEPT
+
+
+@pytest.mark.parametrize(
+    ("rungs", "is_one"),
+    [
+        ([spoken("http"), spoken(), spoken(mode="resumed")], False),
+        ([spoken("http"), spoken(), spoken(profile="tls12")], True),
+        ([spoken(), spoken(http="2")], True),
+        ([spoken("http"), spoken(), spoken(), spoken(profile="tls12")], False),
+    ],
+)
+def test_only_what_tls_and_http_tell_apart_is_a_ladder(rungs, is_one):
+    assert is_ladder([(Section.NEW, each) for each in rungs]) is is_one
+
+
+def test_each_offered_rung_stands_where_it_says_and_speaks_as_no_other():
+    seen = set()
+    for rung in RUNGS.values():
+        load = {"model": "closed", "connections": rung.connections, "duration_s": 1}
+        found = spoken(
+            rung.scheme,
+            str(rung.mode),
+            load if rung.connections else None,
+            str(rung.http),
+            rung.streams,
+            profile=rung.profile,
+        )
+        assert section_of(found, rung.mode, has_many=True) == rung.section
+        assert (found.http == HttpVersion.HTTP_2) == ("HTTP/2" in rung.title)
+        seen.add((rung.section, found))
+    assert len(seen) == len(RUNGS)

@@ -1,0 +1,251 @@
+"""What each layer costs: which campaigns are a ladder, and what its rungs are compared with."""
+
+import pytest
+from django.utils import timezone
+
+from campaigns.domain.measured.injector_end import InjectorEnd, TlsHandshakes
+from campaigns.domain.plan.rungs import RUNGS, USUAL_RUNGS, Section
+from campaigns.domain.shown.sentences import plain_text
+from campaigns.models import Shard
+from campaigns.queries.answers import campaign_answer
+from campaigns.queries.cpu_costs import cpu_costs
+from tests.factories import make_campaign, make_endpoint, make_plan, make_target, make_test
+from tests.queries.measured import https_campaign, run_in_blocks, spoil
+from tests.queries.test_cpu_costs import tell
+from tests.values import plan_spec
+
+pytestmark = pytest.mark.django_db
+
+NEW = ("new-http", "new-tls12", "new-tls13", "new-hybrid", "new-resumed", "new-http2")
+MEANS_US = (18_900, 33_400, 29_100, 29_300, 25_000, 25_100)
+HYBRID, CLASSICAL = "X25519MLKEM768", "X25519"
+
+
+def around(mean_us: float, repeats: int = 5) -> list[float]:
+    factors = (0.999, 1.001, 1.0, 0.9995, 1.0005)
+    return [mean_us * factor for factor in factors[:repeats]]
+
+
+@pytest.fixture
+def climb(project):
+    """A finished campaign of these rungs with these means, and its runs, a list for each rung.
+    Without means it has no runs."""
+
+    def climb(keys=NEW, means_us=MEANS_US, repeats=5):
+        now = timezone.now()
+        campaign = make_campaign(
+            project, repeats=repeats, order="blocks", started_at=now, finished_at=now
+        )
+        target = make_target(project, "shop")
+        endpoints, plans, tests = {}, {}, []
+        for key in keys:
+            rung = RUNGS[key]
+            at = (rung.scheme, rung.profile)
+            tls = {"profile": rung.profile} if rung.profile else {}
+            endpoints.setdefault(at, None)
+            endpoints[at] = endpoints[at] or make_endpoint(target, rung.scheme, tls=tls)
+            load = (
+                {"model": "closed", "connections": rung.connections, "duration_s": 10}
+                if rung.connections
+                else {"model": "over", "requests": 2000, "over_s": 10}
+            )
+            spec = plan_spec(**load) | {"http_version": str(rung.http), "streams": rung.streams}
+            plan = (str(rung.http), rung.streams, rung.connections)
+            plans.setdefault(plan, None)
+            plans[plan] = plans[plan] or make_plan(project, spec=spec)
+            tests.append(
+                make_test(
+                    campaign, plans[plan], endpoint=endpoints[at], connection_mode=str(rung.mode)
+                )
+            )
+        means = [around(mean, repeats) for mean in means_us]
+        runs = run_in_blocks(tests, means) if means else []
+        by_rung = [[run for run in runs if run.test_id == test.pk] for test in tests]
+        return campaign, by_rung
+
+    return climb
+
+
+def agree(runs, **agreed) -> None:
+    """Let the injectors of these runs say what their handshakes agreed on."""
+    handshakes = TlsHandshakes(**{"version": "TLSv1.3", "cipher": "AES", "count": 2000, **agreed})
+    end = InjectorEnd(tls=(handshakes,), cpu_us=400_000, totals={"ok": 2000}).to_json()
+    Shard.objects.filter(run__in=runs).update(end=end)
+
+
+def rungs_of(campaign, **asked):
+    return campaign_answer(campaign, **asked).ladder.rungs
+
+
+def test_a_rung_is_called_by_what_it_changes(climb):
+    campaign, _ = climb()
+    assert [rung.title for rung in rungs_of(campaign)] == [
+        "HTTP/1.1",
+        "HTTPS/1.1, TLS 1.2",
+        "TLS 1.3",
+        "Hybrid key exchange",
+        "Resumed session",
+        "HTTP/2",
+    ]
+
+
+def test_each_rung_is_compared_with_the_one_before_and_with_plain_http(climb):
+    campaign, _ = climb()
+    plain, tls12, tls13, hybrid, resumed, http2 = rungs_of(campaign)
+    assert (plain.before, plain.plain, plain.is_plain) == (None, None, True)
+    assert tls12.before.row.ratio == pytest.approx(33.4 / 18.9, rel=1e-3)
+    assert tls13.before.row.ratio == pytest.approx(29.1 / 33.4, rel=1e-3)
+    assert tls13.plain.row.ratio == pytest.approx(29.1 / 18.9, rel=1e-3)
+    assert [rung.before.word for rung in (tls12, tls13, hybrid, resumed, http2)] == [
+        "slower",
+        "faster",
+        "no practical difference",
+        "faster",
+        "no practical difference",
+    ]
+    assert all(rung.plain.word == "slower" for rung in (tls12, tls13, hybrid, resumed, http2))
+
+
+def test_the_comparisons_are_those_of_any_two_tests(climb):
+    campaign, _ = climb()
+    _, _, classical, hybrid, *_ = rungs_of(campaign)
+    chosen = campaign_answer(campaign, (hybrid.test_id, classical.test_id)).overheads[0]
+    assert hybrid.before.word == chosen.word
+    assert hybrid.before.row.interval.low == pytest.approx(chosen.forest[0]["low"], abs=1e-4)
+    assert hybrid.before.row.interval.high == pytest.approx(chosen.forest[0]["high"], abs=1e-4)
+
+
+def test_one_sentence_says_what_costs_and_what_does_not(climb):
+    campaign, _ = climb()
+    said = plain_text(campaign_answer(campaign).sentence)
+    assert said.startswith("On a new connection TLS 1.3 costs +54.0\u202f% over HTTP (29.1 instead")
+    assert "Resumed session saves 14.7\u202f%." in said
+    assert "Hybrid key exchange and HTTP/2 make no practical difference." in said
+
+
+def test_kept_connections_have_a_section_and_a_clause_of_their_own(climb):
+    kept = ("kept-http", "kept-tls12", "kept-tls13", "kept-hybrid", "kept-http2")
+    campaign, _ = climb((*NEW, *kept), (*MEANS_US, 14_500, 14_900, 14_900, 14_900, 14_950))
+    ladder = campaign_answer(campaign).ladder
+    assert [(str(key), len(rungs)) for key, rungs in ladder.sections] == [("new", 6), ("kept", 5)]
+    assert ladder.of(Section.KEPT)[1].plain.row.ratio == pytest.approx(14.9 / 14.5, rel=1e-3)
+    said = plain_text(campaign_answer(campaign).sentence)
+    assert "On kept connections all of it makes no practical difference to HTTP (+3.1" in said
+
+
+def test_streams_stand_beside_as_many_connections(climb):
+    campaign, _ = climb(("many-http1", "many-http2", "many-streams"), (10_000, 10_050, 13_000))
+    http1, http2, streams = rungs_of(campaign)
+    assert {rung.section for rung in (http1, http2, streams)} == {Section.MANY}
+    assert (http2.words, streams.words) == (
+        "32 connections, 1 stream each",
+        "1 connection, 32 streams each",
+    )
+    assert streams.before.word == "slower"
+    said = plain_text(campaign_answer(campaign).sentence)
+    assert "HTTP/2 on 1 connection with 32 streams adds 29.4\u202f%." in said
+
+
+def test_certificates_are_compared_with_each_other_and_with_plain_http(climb):
+    campaign, by_rung = climb(("new-http", "new-rsa", "new-ecdsa"), (10_000, 13_000, 12_000))
+    agree(by_rung[1], certificate="RSA 2048", chain_bytes=1500)
+    agree(by_rung[2], certificate="ECDSA secp256r1", chain_bytes=700)
+    _, rsa, ecdsa = rungs_of(campaign)
+    assert (rsa.title, ecdsa.title, rsa.before) == ("RSA", "ECDSA", None)
+    assert ecdsa.before.word == "faster"
+    assert rsa.plain.word == ecdsa.plain.word == "slower"
+    assert ecdsa.agreed.certificates == ("ECDSA secp256r1, 700 B sent",)
+    assert "ECDSA saves 7.7" in plain_text(campaign_answer(campaign).sentence)
+
+
+def test_what_the_server_chose_otherwise_is_said(climb):
+    campaign, by_rung = climb()
+    agree(by_rung[2], group=CLASSICAL)
+    agree(by_rung[3], group=CLASSICAL)
+    agree(by_rung[4], group=HYBRID)
+    _, _, classical, hybrid, resumed, _ = rungs_of(campaign)
+    assert classical.chose_otherwise == ""
+    assert hybrid.chose_otherwise == "The server chose X25519."
+    assert resumed.chose_otherwise == "The server resumed no session."
+
+
+def test_handshake_bytes_and_own_cpu_are_of_one_request(climb):
+    campaign, by_rung = climb()
+    agree(by_rung[3], group=HYBRID, bytes_sent=3_000_000, bytes_received=5_000_000)
+    hybrid = rungs_of(campaign)[3]
+    assert hybrid.wire.handshake == 4000
+    assert hybrid.own_cpu_us == 200
+    assert hybrid.words == HYBRID
+
+
+def test_a_rung_without_usable_runs_says_why_and_is_compared_with_nothing(climb):
+    campaign, by_rung = climb()
+    for run in by_rung[3]:
+        spoil(run, hub_lag=1e6)
+    *_, hybrid, resumed, _ = rungs_of(campaign)
+    assert (hybrid.mean, hybrid.before, hybrid.plain) == (None, None, None)
+    assert hybrid.why.startswith("Not usable")
+    assert resumed.before is None
+    assert resumed.plain.word == "slower"
+
+
+def test_two_repeats_have_no_word(climb):
+    campaign, _ = climb(repeats=2)
+    said = [rung.before.word for rung in rungs_of(campaign)[1:]]
+    assert set(said) == {"inconclusive"}
+    assert not any(rung.before.has_interval for rung in rungs_of(campaign)[1:])
+
+
+def test_http_and_https_alone_are_no_ladder(project):
+    now = timezone.now()
+    campaign, tests = https_campaign(
+        project, modes=("new", "keep-alive"), started_at=now, finished_at=now
+    )
+    run_in_blocks(tests, [around(10_000, 3)] * 4)
+    answer = campaign_answer(campaign)
+    assert answer.ladder is None
+    assert len(answer.overheads) == 2
+
+
+def test_two_plans_on_the_same_rung_are_no_ladder(climb, project):
+    campaign, _ = climb()
+    endpoint = campaign.tests.first().endpoint
+    make_test(campaign, make_plan(project, spec=plan_spec(model="over", requests=9, over_s=1)),
+              endpoint=endpoint)  # fmt: skip
+    assert campaign_answer(campaign).ladder is None
+
+
+def test_the_tables_have_a_row_a_rung(climb):
+    campaign, _ = climb()
+    tables = {table.key: table for table in campaign_answer(campaign).tables}
+    for key in ("ladder", "ladder-parts", "ladder-wire", "ladder-tls"):
+        assert [row.label for row in tables[key].rows] == [
+            RUNGS[each].title if each != "new-http" else "HTTP/1.1" for each in NEW
+        ]
+    row = tables["ladder"].to_json()["rows"][1]["values"]
+    assert (row["plain_word"], row["plain_change"]) == ("slower", 76.7)
+
+
+def test_the_usual_ladder_has_the_rungs_of_new_and_kept_connections():
+    assert {RUNGS[key].section for key in USUAL_RUNGS} == {Section.NEW, Section.KEPT}
+
+
+def test_the_server_s_cpu_is_compared_with_plain_http_rung_by_rung(climb):
+    campaign, by_rung = climb()
+    for runs in by_rung:
+        tell(runs, {"http": [6.0] * 5, "https": [7.2] * 5})
+    found = cpu_costs(campaign, campaign_answer(campaign))
+    assert found["sentence"] == []
+    _, compared = found["tables"]
+    assert [row.label for row in compared.rows][:2] == [
+        "New connection: HTTPS/1.1, TLS 1.2 against HTTP/1.1",
+        "New connection: TLS 1.3 against HTTP/1.1",
+    ]
+    assert {row.cells[-1].text for row in compared.rows} == {"costs more"}
+
+
+def test_the_grounds_are_those_of_its_comparisons(climb):
+    campaign, _ = climb()
+    grounds = campaign_answer(campaign).grounds
+    assert "95\u202f% intervals over 5 paired blocks" in grounds
+    assert "5 of 5 comparisons differ after Holm's correction" in grounds

@@ -1,0 +1,75 @@
+"""The page of a protocol ladder: sentence, rungs, two comparisons each, bytes and agreements."""
+
+import pytest
+from django.urls import reverse
+
+from tests.queries.test_ladders import HYBRID, agree, climb
+from tests.views.campaign_form import text_of
+
+__all__ = ["climb"]
+pytestmark = pytest.mark.django_db
+MANY = ("many-http1", "many-http2", "many-streams")
+
+
+@pytest.fixture
+def page_of(client, alice):
+    client.force_login(alice)
+    return lambda campaign: client.get(reverse("campaign-detail", args=[campaign.pk]))
+
+
+def test_the_page_has_a_row_a_rung_with_both_comparisons(page_of, climb):
+    campaign, by_rung = climb()
+    agree(by_rung[3], group=HYBRID, bytes_sent=3_000_000, bytes_received=5_000_000)
+    page = page_of(campaign)
+    said = text_of(page)
+    assert said.count('class="ladder-rung') == 6
+    assert "the ground: everything below is compared with this" in said
+    assert HYBRID in said
+    assert "4,000" in said
+    (section,) = page.context["ladder"]["sections"]
+    hybrid = section["rungs"][3]
+    assert (hybrid.before.word, hybrid.plain.word) == ("no practical difference", "slower")
+    assert hybrid.plain.interval.startswith("+")
+
+
+def test_a_bar_leads_from_the_rung_before_to_this_one(page_of, climb):
+    campaign, _ = climb()
+    (section,) = page_of(campaign).context["ladder"]["sections"]
+    plain, tls12, tls13, *_ = section["rungs"]
+    assert plain.bar is None
+    assert (tls12.bar.adds, tls13.bar.adds) == (True, False)
+    assert tls12.bar.x == plain.at
+    assert tls12.bar.x + tls12.bar.width == pytest.approx(tls12.at, abs=0.02)
+    assert tls13.bar.x == tls13.at
+    low, high = tls12.whisker
+    assert low <= tls12.at <= high
+    assert section["plain_at"] == plain.at
+
+
+def test_streams_have_a_table_of_their_own_and_no_ladder(page_of, climb):
+    campaign, _ = climb(MANY, (10_000, 10_050, 13_000))
+    said = text_of(page_of(campaign))
+    assert "Many at once" in said
+    assert "The ladder" not in said
+
+
+@pytest.mark.parametrize("name", ["campaign-detail", "api-campaign-tables"])
+def test_a_ladder_without_a_run_is_shown_without_figures(client, alice, climb, name):
+    campaign, _ = climb(means_us=())
+    client.force_login(alice)
+    assert client.get(reverse(name, args=[campaign.pk])).status_code == 200
+
+
+def test_rest_and_csv_have_the_page_s_figures(client, alice, climb):
+    client.force_login(alice)
+    campaign, _ = climb()
+    tables = client.get(reverse("api-campaign-tables", args=[campaign.pk])).json()["ladder"]
+    assert [table["key"] for table in tables] == [
+        "ladder",
+        "ladder-parts",
+        "ladder-wire",
+        "ladder-tls",
+    ]
+    assert tables[0]["rows"][2]["values"]["before_word"] == "faster"
+    file = client.get(reverse("api-campaign-csv", args=[campaign.pk]), {"format": "blocks"})
+    assert "What each layer costs shop" in file.content.decode()
