@@ -16,6 +16,7 @@ from campaigns.views import (
     history,
     injector_hosts,
     items,
+    ladder_new,
     load_control,
     marks,
     measure,
@@ -156,6 +157,7 @@ campaign_urls = [
         campaigns.campaign_estimate,
         name="campaign-estimate",
     ),
+    path("projects/<int:project>/ladders/new/", ladder_new.ladder_new, name="ladder-new"),
     path("projects/<int:project>/searches/new/", search_new.search_new, name="search-new"),
     path(
         "projects/<int:project>/searches/estimate/",

@@ -88,6 +88,10 @@ def _search(rows: Rows) -> dict[str, Any]:
     return {"name": "another", "cell": cell, "objective": ["p95 < 1 s"], **rates}
 
 
+def _ladder(rows: Rows) -> dict[str, Any]:
+    return {"name": "another", **_campaign(rows)["cells"][0]}
+
+
 def _probe(rows: Rows) -> dict[str, Any]:
     return {"endpoint": rows["endpoint"].pk, "request": {"path": "/"}}
 
@@ -218,6 +222,7 @@ PAGES: dict[str, dict[str, Rule]] = {
     "campaign-list": {"GET": VIEW},
     "campaign-new": {"GET": EDIT, "POST": EDIT},
     "campaign-estimate": {"POST": EDIT},
+    "ladder-new": {"GET": EDIT, "POST": EDIT},
     "search-new": {"GET": EDIT, "POST": EDIT},
     "search-estimate": {"POST": EDIT},
     "campaign-detail": {"GET": VIEW},
@@ -312,6 +317,7 @@ API: dict[str, dict[str, Rule]] = {
     "api-campaign-tables": {"GET": VIEW},
     "api-campaign-csv": {"GET": VIEW},
     "api-search-estimate": {"POST": Rule("edit", _new(_search))},
+    "api-ladder-list": {"POST": Rule("edit", _new(_ladder))},
     "api-search-list": {"POST": Rule("edit", _new(_search))},
     "api-campaign-search": {"GET": SEARCHED},
     "api-campaign-search-csv": {"GET": SEARCHED},

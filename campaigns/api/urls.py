@@ -16,6 +16,7 @@ from campaigns.api.history import (
     HistoryOfTestCsv,
 )
 from campaigns.api.injector_hosts import InjectorHostList
+from campaigns.api.ladders import LadderList
 from campaigns.api.machine_seconds import (
     MachineSecondsCsv,
     MachineSecondsNdjson,
@@ -137,6 +138,7 @@ urlpatterns = [
     ),
     path("campaigns/<int:pk>/tables/", CampaignTables.as_view(), name="api-campaign-tables"),
     path("campaigns/<int:pk>/tables.csv", CampaignTablesCsv.as_view(), name="api-campaign-csv"),
+    path("ladders/", LadderList.as_view(), name="api-ladder-list"),
     path("searches/", SearchList.as_view(), name="api-search-list"),
     path("searches/estimate/", SearchEstimate.as_view(), name="api-search-estimate"),
     path("campaigns/<int:pk>/search/", SearchOfCampaign.as_view(), name="api-campaign-search"),

@@ -16,6 +16,7 @@ from campaigns.domain.plan.curl import read_typed
 from campaigns.domain.plan.estimates import estimate_campaign
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.questions import QUESTIONS, Question, recommended
+from campaigns.domain.plan.rungs import RUNGS, USUAL_RUNGS
 from campaigns.domain.plan.typed_request import NotUnderstood
 from campaigns.domain.units import counted, duration
 from campaigns.forms.targets import DEMO
@@ -26,6 +27,7 @@ from campaigns.queries.home import installation, sample_of
 from campaigns.queries.tried import Tried, tried_of
 from campaigns.services import questions, typed_targets
 from campaigns.views.access import actor_of, answers_refusals, find, rights_in
+from campaigns.views.ladder_new import address_of_ladder
 from campaigns.views.search_new import address_of_search, search_words, usual_cost
 from campaigns.views.waterfall import draw_stacked
 
@@ -154,9 +156,10 @@ def _start(request: HttpRequest, tried: Tried | None) -> HttpResponse:
         "step": tried.step,
         "probes": [each.probe for each in tried.right],
     }
-    if question.is_search:
+    if question.has_form:
         (cell,) = questions.cells_of_question(**asked)
-        return redirect(address_of_search(cell))
+        form = address_of_ladder if question.is_ladder else address_of_search
+        return redirect(form(cell))
     campaign = questions.start_question(**asked)
     return redirect("campaign-detail", campaign=campaign.pk)
 
@@ -175,9 +178,11 @@ def _takes(question: Question, tried: Tried) -> tuple[str, str]:
     plan = Plan.from_json(question.spec(tried.step, tried.typed.request.get("auth", {})))
     if question.is_search:
         return search_words(usual_cost(plan))
-    arms = question.arms(tried.schemes)
+    modes = [mode for _, mode in question.arms(tried.schemes)]
+    if question.is_ladder:
+        modes = [RUNGS[key].mode for key in USUAL_RUNGS]
     estimate = estimate_campaign(
-        [(plan, mode, 1) for _, mode in arms], repeats=question.repeats, pause_s=question.pause_s
+        [(plan, mode, 1) for mode in modes], repeats=question.repeats, pause_s=question.pause_s
     )
     lasts = "a few seconds" if estimate.duration_s is None else duration(estimate.duration_s)
     if not estimate.requests:

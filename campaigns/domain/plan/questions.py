@@ -1,4 +1,4 @@
-"""The three questions that one click answers about a target, and the campaign behind each."""
+"""The questions that a click or two answer about a target, and the campaign behind each."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +14,8 @@ class Question:
     """`load` and `modes` make the plan and its arms.
 
     `compares_schemes`: it needs HTTP and HTTPS. `is_search`: it searches for a capacity, on one
-    endpoint, HTTPS if there is one; its form is shown before it starts.
+    endpoint, HTTPS if there is one. `is_ladder`: the HTTPS endpoint is the one whose layers are
+    measured. The forms of both are shown before they start.
     """
 
     key: str
@@ -28,6 +29,11 @@ class Question:
     pause_s: float = 0
     compares_schemes: bool = False
     is_search: bool = False
+    is_ladder: bool = False
+
+    @property
+    def has_form(self) -> bool:
+        return self.is_search or self.is_ladder
 
     def spec(self, step: Mapping[str, Any], auth: Mapping[str, str]) -> dict[str, Any]:
         """The plan that sends this request. Raises InvalidPlan."""
@@ -44,7 +50,8 @@ class Question:
         """(scheme, mode) of each test on the endpoints that answer; [] if it cannot be asked."""
         if not schemes or (self.compares_schemes and len(set(schemes)) < 2):
             return []
-        chosen = ["https" if "https" in schemes else "http"] if self.is_search else sorted(schemes)
+        one = "https" if "https" in schemes else "http"
+        chosen = [one] if self.has_form else sorted(schemes)
         return [
             (scheme, mode)
             for scheme in chosen
@@ -79,6 +86,20 @@ QUESTIONS: dict[str, Question] = {
             warm_up_s=1,
             pause_s=1,
             compares_schemes=True,
+        ),
+        Question(
+            "layers",
+            "What does each layer cost?",
+            "From HTTP over TLS 1.2 and 1.3, hybrid keys and resumed sessions to HTTP/2: each rung "
+            "against the one before and against plain HTTP.",
+            "Layers",
+            {"model": "open", "rate_per_s": 50, "requests": 600},
+            (_NEW,),
+            repeats=5,
+            warm_up_s=1,
+            pause_s=1,
+            compares_schemes=True,
+            is_ladder=True,
         ),
         Question(
             "limit",

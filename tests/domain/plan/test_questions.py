@@ -1,4 +1,4 @@
-"""The three questions: which arms each has, and that its plan is one that can be run."""
+"""The questions: which arms each has, and that its plan is one that can be run."""
 
 import pytest
 
@@ -29,6 +29,8 @@ def test_its_plan_sends_the_request_that_was_tried(key):
         ("limit", ["http", "https"], [("https", "keep-alive")]),
         ("limit", ["http"], [("http", "keep-alive")]),
         ("limit", [], []),
+        ("layers", ["http", "https"], [("https", "new")]),
+        ("layers", ["https"], []),
     ],
 )  # fmt: skip
 def test_its_arms_are_on_what_answers(key, schemes, arms):

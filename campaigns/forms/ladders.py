@@ -1,0 +1,103 @@
+"""The form of a protocol ladder. Error messages say what to enter."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from django import forms
+
+from campaigns.domain.errors import InvalidFields
+from campaigns.domain.plan.http_version import HttpVersion
+from campaigns.domain.plan.rungs import RUNGS, USUAL_RUNGS, Rung
+from campaigns.domain.shown.ladder import SECTION_TITLES
+from campaigns.forms.numbers import number_field
+from campaigns.models import Endpoint, PlanVersion
+from campaigns.queries.campaigns import Grid
+from campaigns.services.blocks import MAX_REPEATS
+from campaigns.services.campaigns import MAX_PAUSE_S
+
+# Arguments of the service that have another name here.
+_NAMES = {"version": "plan"}
+
+
+class LadderForm(forms.Form):
+    """Takes a `grid`: the plans and arms of the project."""
+
+    name = forms.CharField(
+        max_length=150,
+        strip=True,
+        widget=forms.TextInput(attrs={"class": "input-wide", "autocomplete": "off"}),
+        error_messages={"required": "Enter a name for the ladder."},
+    )
+    plan = forms.ChoiceField(
+        label="Plan",
+        help_text="What is sent on every rung, and how hard. Rungs of HTTP/2 send the same by a "
+        "plan of their own.",
+        error_messages={"invalid_choice": "This plan is archived or edited. Choose another."},
+    )
+    endpoint = forms.ChoiceField(
+        label="Endpoint",
+        help_text="Rungs of other TLS profiles get endpoints of the same address.",
+        error_messages={"invalid_choice": "This endpoint is archived. Choose another."},
+    )
+    rungs = forms.MultipleChoiceField(
+        choices=[(key, rung.title) for key, rung in RUNGS.items()],
+        initial=list(USUAL_RUNGS),
+        error_messages={"required": "Tick at least two rungs."},
+    )
+    repeats = number_field(
+        forms.IntegerField, 1, MAX_REPEATS, initial=5, label="Repeats",
+        help_text="Words need three; an interval is over the repeats.",
+    )  # fmt: skip
+    pause_s = number_field(forms.FloatField, 0, MAX_PAUSE_S, initial=1, label="Pause between runs")
+
+    def __init__(self, *args, grid: Grid, **kwargs):
+        super().__init__(*args, **kwargs)
+        self.versions = {str(version.pk): version for version in _plans(grid)}
+        self.endpoints = {str(each.pk): each for each in _endpoints(grid)}
+        self.fields["plan"].choices = [(pk, v.plan.name) for pk, v in self.versions.items()]
+        by_target: dict[str, list[tuple[str, str]]] = {}
+        for pk, each in self.endpoints.items():
+            by_target.setdefault(each.target.name, []).append((pk, str(each)))
+        self.fields["endpoint"].choices = list(by_target.items())
+
+    @property
+    def sections(self) -> list[tuple[str, list[tuple[Rung, bool]]]]:
+        """(title, [(rung, is it ticked)]) in the order of the ladder."""
+        ticked = set(self["rungs"].value() or ())
+        found: dict[str, list[tuple[Rung, bool]]] = {}
+        for key, rung in RUNGS.items():
+            of_section = found.setdefault(SECTION_TITLES[rung.section], [])
+            of_section.append((rung, key in ticked))
+        return list(found.items())
+
+    def service_values(self) -> dict[str, Any]:
+        """The arguments of services.ladders.start_ladder."""
+        values = dict(self.cleaned_data)
+        version, endpoint = values.pop("plan"), values.pop("endpoint")
+        return {
+            **values,
+            "version": self.versions[version],
+            "endpoint": self.endpoints[endpoint],
+        }
+
+    def refuse(self, invalid: InvalidFields) -> None:
+        """Say beside each field what the service found."""
+        for name, sentence in invalid.errors.items():
+            self.add_error(_NAMES.get(name, name), sentence)
+
+
+def _plans(grid: Grid) -> Iterator[PlanVersion]:
+    """Those that a ladder can be made of: HTTP/1.1, no WebSocket."""
+    for row in grid.plans:
+        if row.plan.exchange is None and row.plan.http_version == HttpVersion.HTTP_1_1:
+            yield row.version
+
+
+def _endpoints(grid: Grid) -> Iterator[Endpoint]:
+    """Each HTTPS origin of a target once, with the standard TLS profile where it has one."""
+    https = {arm.endpoint for arm in grid.arms if arm.endpoint.scheme == "https"}
+    seen = set()
+    for each in sorted(https, key=lambda each: (each.target.name, each.tls_profile, each.pk)):
+        if (each.target_id, each.origin) not in seen:
+            seen.add((each.target_id, each.origin))
+            yield each

@@ -1,0 +1,170 @@
+"""Start a protocol ladder: the endpoints, plans and tests of its rungs, made from one plan and one
+HTTPS endpoint."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from django.db import transaction
+
+from campaigns.domain.errors import InvalidFields, InvalidPlan, Refused
+from campaigns.domain.plan.http_version import HttpVersion
+from campaigns.domain.plan.plan import Plan
+from campaigns.domain.plan.rungs import RUNGS, Rung
+from campaigns.models import Campaign, Endpoint, PlanVersion, Project
+from campaigns.permissions import Action, Actor, require
+from campaigns.services.campaigns import CampaignCell, create_campaign, start_campaign
+from campaigns.services.plan_secrets import share_secret
+from campaigns.services.plans import plan_of_spec
+
+LEAST_RUNGS = 2
+AT_ONCE_S = 10  # what a load of 32 requests at a time measures
+
+
+@transaction.atomic
+def start_ladder(
+    *,
+    by: Actor,
+    project: Project,
+    name: str,
+    version: PlanVersion,
+    endpoint: Endpoint,
+    rungs: Sequence[str],
+    repeats: int = 5,
+    pause_s: float = 1.0,
+) -> Campaign:
+    """Measure these rungs (keys of RUNGS) of the target of `endpoint`, an HTTPS one, in blocks.
+
+    What the plan sends is sent on every rung: HTTP/2 and 32 requests at a time by plans that are
+    made from it, other TLS profiles by endpoints of the same origin. All rungs are measured, even
+    if everything fails on one. Raises Forbidden, Refused, or
+    InvalidFields by the names of these arguments.
+    """
+    require(by, Action.EDIT, project)
+    chosen = _chosen(rungs)
+    plan = version.value()
+    _check(plan, endpoint)
+    cells = [
+        CampaignCell(
+            _version_for(by, version, plan, rung), _endpoint_for(endpoint, rung), str(rung.mode)
+        )
+        for rung in chosen
+    ]
+    campaign = create_campaign(
+        by=by,
+        project=project,
+        name=name,
+        cells=cells,
+        repeats=repeats,
+        order=Campaign.Order.BLOCKS,
+        pause_s=pause_s,
+        # A rung that the server does not speak is an answer, and hides no other rung.
+        keeps_going=True,
+    )
+    start_campaign(by=by, campaign=campaign)
+    return campaign
+
+
+def _chosen(keys: Sequence[str]) -> list[Rung]:
+    """In the order of the ladder, each once."""
+    if unknown := [key for key in keys if key not in RUNGS]:
+        raise InvalidFields({"rungs": f"There is no rung {unknown[0]}: choose among {_KEYS}."})
+    chosen = [rung for key, rung in RUNGS.items() if key in keys]
+    if len(chosen) < LEAST_RUNGS:
+        raise InvalidFields({"rungs": f"Tick at least {LEAST_RUNGS} rungs."})
+    return chosen
+
+
+_KEYS = ", ".join(RUNGS)
+
+
+def _check(plan: Plan, endpoint: Endpoint) -> None:
+    if endpoint.scheme != "https":
+        raise InvalidFields({"endpoint": "Choose an HTTPS endpoint: the rungs are above it."})
+    if plan.exchange is not None:
+        raise InvalidFields({"plan": "Choose a plan of HTTP requests: WebSockets have no ladder."})
+    if plan.http_version != HttpVersion.HTTP_1_1:
+        raise InvalidFields({"plan": "Choose a plan with HTTP/1.1: HTTP/2 is a rung by itself."})
+
+
+def _version_for(by: Actor, version: PlanVersion, plan: Plan, rung: Rung) -> PlanVersion:
+    """The plan itself, or the project's plan that sends the same as this rung does."""
+    spec, name = _spec_for(plan, rung)
+    if spec == plan.to_json():
+        return version
+    try:
+        made = plan_of_spec(by, version.plan.project, f"{version.plan.name[:60]}, {name}", spec)
+    except InvalidPlan as invalid:
+        told = " ".join(dict.fromkeys(invalid.errors.values()))
+        raise InvalidFields({"plan": f"{rung.title} cannot send it: {told}"}) from None
+    share_secret(by=by, source=version.plan_id, plan=made.plan)
+    return made
+
+
+def _spec_for(plan: Plan, rung: Rung) -> tuple[dict[str, Any], str]:
+    """(the plan's JSON, what its name adds)"""
+    changed = replace(plan, http_version=rung.http, streams=rung.streams).to_json()
+    name = "HTTP/2" if rung.http == HttpVersion.HTTP_2 else "HTTP/1.1"
+    if rung.connections is not None:
+        changed["load"] = {
+            "model": "closed",
+            "connections": rung.connections,
+            "duration_s": AT_ONCE_S,
+        }
+        name += f", {rung.connections} × {rung.streams} at once"
+        changed = _clean(changed, plan)
+    return changed, name
+
+
+def _clean(spec: dict[str, Any], plan: Plan) -> dict[str, Any]:
+    """As it is stored, so that it is found again; one that is refused is refused where it is
+    made."""
+    try:
+        return Plan.from_json(spec).to_json()
+    except InvalidPlan:
+        return spec
+
+
+def _endpoint_for(endpoint: Endpoint, rung: Rung) -> Endpoint:
+    """The target's endpoint of this rung, of the same host; over TLS one of the same origin is made
+    where there is none with this profile."""
+    same = endpoint.target.endpoints.filter(scheme=rung.scheme).select_related("target")
+    if rung.scheme != "https":
+        plain = same.filter(archived_at=None).order_by("pk")
+        found = plain.filter(host=endpoint.host).first() or plain.first()
+        if found is None:
+            raise Refused(
+                f"{endpoint.target.name} has no HTTP endpoint: add one to the target, or leave out "
+                "the rungs without TLS."
+            )
+        return found
+    if endpoint.tls.get("profile", "") == rung.profile and not endpoint.archived_at:
+        return endpoint
+    at = same.filter(host=endpoint.host, port=endpoint.port)
+    for known in at.order_by("archived_at", "-pk"):
+        if known.tls.get("profile", "") == rung.profile:
+            return _restored(known)
+    return _with_profile(endpoint, rung.profile)
+
+
+def _restored(endpoint: Endpoint) -> Endpoint:
+    if endpoint.archived_at:
+        endpoint.archived_at = None
+        endpoint.save(update_fields=["archived_at"])
+    return endpoint
+
+
+def _with_profile(endpoint: Endpoint, profile: str) -> Endpoint:
+    """A copy that offers what the profile says: who is trusted and which certificate is shown stays
+    as it is; what an endpoint offers by itself does not, for it would hide the profile."""
+    kept = ("ca_pem", "sni", "client_certificate_pem", "fingerprint")
+    tls = {name: endpoint.tls[name] for name in kept if name in endpoint.tls}
+    return Endpoint.objects.create(
+        target=endpoint.target,
+        scheme=endpoint.scheme,
+        host=endpoint.host,
+        port=endpoint.port,
+        verify_tls=endpoint.verify_tls,
+        tls={**tls, **({"profile": profile} if profile else {})},
+        client_key=endpoint.client_key,
+    )

@@ -1,0 +1,136 @@
+"""A ladder is started: its endpoints, plans and tests are made once, from one plan and endpoint."""
+
+import pytest
+
+from campaigns.domain.errors import Forbidden, InvalidFields, Refused
+from campaigns.domain.plan.rungs import RUNGS, USUAL_RUNGS
+from campaigns.models import Campaign, Endpoint, PlanSecret, SavedPlan
+from campaigns.services.ladders import start_ladder
+from campaigns.services.vault import encrypt
+from tests.factories import make_endpoint, make_plan, make_target
+from tests.services.engine import host
+from tests.values import plan_spec
+
+pytestmark = pytest.mark.django_db
+GET = {"method": "GET", "path": "/"}
+
+
+@pytest.fixture
+def asked(project, as_bob):
+    host(slots=8)
+    target = make_target(project, "shop")
+    make_endpoint(target, "http")
+    pinned = {"fingerprint": "ab" * 32, "ciphers": "ECDHE+AESGCM"}
+    return {
+        "by": as_bob,
+        "project": project,
+        "name": "layers",
+        "version": make_plan(project, "prices", spec=plan_spec()),
+        "endpoint": make_endpoint(target, "https", verify_tls=True, tls=pinned),
+        "rungs": USUAL_RUNGS,
+    }
+
+
+def arms_of(campaign: Campaign) -> list[tuple]:
+    tests = campaign.tests.select_related("endpoint", "plan_version__plan").order_by("position")
+    return [
+        (
+            test.endpoint.scheme,
+            test.endpoint.tls.get("profile", ""),
+            test.connection_mode,
+            str(test.plan_version.value().http_version),
+        )
+        for test in tests
+    ]
+
+
+def test_every_rung_is_a_test_in_the_order_of_the_ladder(asked):
+    campaign = start_ladder(**asked)
+    wanted = [RUNGS[key] for key in USUAL_RUNGS]
+    assert arms_of(campaign) == [(r.scheme, r.profile, str(r.mode), str(r.http)) for r in wanted]
+    assert (campaign.order, campaign.repeats) == ("blocks", 5)
+    assert campaign.runs.count() == 5 * len(USUAL_RUNGS)
+
+
+def test_the_same_ladder_again_makes_no_more_endpoints_and_plans(asked):
+    start_ladder(**asked)
+    counts = Endpoint.objects.count(), SavedPlan.objects.count()
+    assert counts == (4, 2)  # HTTP, standard, TLS 1.2, classical; HTTP/1.1 and HTTP/2
+    start_ladder(**asked)
+    assert (Endpoint.objects.count(), SavedPlan.objects.count()) == counts
+
+
+def test_an_endpoint_that_was_archived_is_used_again(asked):
+    start_ladder(**asked)
+    Endpoint.objects.filter(tls__profile="tls12").update(archived_at="2026-01-01T00:00Z")
+    start_ladder(**asked)
+    found = Endpoint.objects.get(tls__profile="tls12")
+    assert found.archived_at is None
+
+
+def test_who_is_trusted_is_kept_and_what_an_endpoint_offers_is_the_profile_s(asked):
+    start_ladder(**asked)
+    made = Endpoint.objects.get(tls__profile="tls12")
+    assert made.tls == {"profile": "tls12", "fingerprint": "ab" * 32}
+    assert made.verify_tls
+
+
+def test_many_at_once_is_a_load_of_its_own(asked):
+    keys = ["many-http1", "many-http2", "many-streams"]
+    campaign = start_ladder(**asked | {"rungs": keys})
+    plans = [test.plan() for test in campaign.tests.order_by("position")]
+    assert [(plan.load.connections, plan.streams) for plan in plans] == [(32, 1), (32, 1), (1, 32)]
+    assert {str(plan.load.model) for plan in plans} == {"closed"}
+    assert [plan.steps[0].body for plan in plans] == ["<soap/>"] * 3
+
+
+def test_a_plan_s_secret_goes_with_it(asked, project, as_bob):
+    spec = plan_spec() | {"auth": {"kind": "basic", "user": "ann"}}
+    version = make_plan(project, "private", spec=spec)
+    origins = ["https://127.0.0.1:8444", "http://127.0.0.1:8081"]
+    PlanSecret.objects.create(
+        plan=version.plan, ciphertext=encrypt("s3cret"), changed_by=as_bob.user, origins=origins
+    )
+    start_ladder(**asked | {"version": version})
+    shared = PlanSecret.objects.exclude(plan=version.plan).get()
+    assert (shared.plan.name, shared.origins) == ("private, HTTP/2", origins)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "field", "words"),
+    [
+        ({"rungs": ["new-http"]}, "rungs", "at least 2"),
+        ({"rungs": ["new-http", "quic"]}, "rungs", "no rung quic"),
+        ({"spec": {"http_version": "2"}}, "plan", "HTTP/2 is a rung"),
+        (
+            {"spec": {"steps": [GET], "session": {"pipeline_depth": 4}}},
+            "plan",
+            "cannot send it",
+        ),
+        ({"scheme": "http"}, "endpoint", "HTTPS endpoint"),
+    ],
+)
+def test_what_has_no_ladder_is_refused_beside_its_field(asked, project, wrong, field, words):
+    if spec := wrong.pop("spec", None):
+        load = {"model": "closed", "connections": 1, "requests": 10}
+        base = plan_spec(**load) | {"connection_mode": "keep-alive"}
+        wrong["version"] = make_plan(project, spec=base | spec)
+    if scheme := wrong.pop("scheme", None):
+        wrong["endpoint"] = asked["endpoint"].target.endpoints.get(scheme=scheme)
+    with pytest.raises(InvalidFields) as refused:
+        start_ladder(**asked | wrong)
+    assert words in refused.value.errors[field]
+    assert not Campaign.objects.exists()
+
+
+def test_without_an_http_endpoint_only_the_rungs_over_tls_can_be_measured(asked):
+    asked["endpoint"].target.endpoints.filter(scheme="http").delete()
+    with pytest.raises(Refused, match="has no HTTP endpoint"):
+        start_ladder(**asked)
+    campaign = start_ladder(**asked | {"rungs": ["new-tls12", "new-tls13"]})
+    assert campaign.tests.count() == 2
+
+
+def test_a_viewer_starts_nothing(asked, as_vera):
+    with pytest.raises(Forbidden):
+        start_ladder(**asked | {"by": as_vera})

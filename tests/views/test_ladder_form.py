@@ -1,0 +1,76 @@
+"""The form of a protocol ladder: what it starts with, what it starts, its errors."""
+
+import pytest
+from django.urls import reverse
+
+from campaigns.domain.plan.rungs import USUAL_RUNGS
+from campaigns.models import Campaign
+from tests.factories import make_endpoint, make_plan, make_target
+from tests.services.engine import host
+from tests.values import plan_spec
+from tests.views.campaign_form import text_of
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def shop(project):
+    host(slots=8)
+    target = make_target(project, "shop")
+    make_endpoint(target, "http")
+    make_endpoint(target, "https")
+    make_endpoint(target, "https", tls={"profile": "tls12"})
+    return target
+
+
+def form_url(project) -> str:
+    return reverse("ladder-new", args=[project.pk])
+
+
+def test_everything_has_a_default_and_the_start_is_one_click(as_editor, project, shop):
+    make_plan(project, "prices")
+    form = as_editor.get(form_url(project)).context["form"]
+    assert form["rungs"].value() == list(USUAL_RUNGS)
+    filled_in = {name: form[name].value() for name in form.fields}
+    assert as_editor.post(form_url(project), filled_in).status_code == 302
+    campaign = Campaign.objects.get()
+    assert campaign.name == "What does each layer cost shop?"
+    assert campaign.tests.count() == len(USUAL_RUNGS)
+
+
+def test_each_origin_is_offered_once_and_only_plans_that_have_a_ladder(as_editor, project, shop):
+    make_plan(project, "prices")
+    make_plan(project, "over HTTP/2", spec=plan_spec() | {"http_version": "2"})
+    form = as_editor.get(form_url(project)).context["form"]
+    assert [name for _, name in form.fields["plan"].choices] == ["prices"]
+    ((target, endpoints),) = form.fields["endpoint"].choices
+    assert (target, [name for _, name in endpoints]) == ("shop", ["https://127.0.0.1:8444"])
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"rungs": []}, "Tick at least two rungs."),
+        ({"rungs": ["new-http"]}, "Tick at least 2 rungs."),
+        ({"repeats": 0}, "from 1 to"),
+        ({"name": ""}, "Enter a name"),
+    ],
+)
+def test_what_is_wrong_is_said_and_what_was_ticked_stays(as_editor, project, shop, wrong, words):
+    make_plan(project, "prices")
+    form = as_editor.get(form_url(project)).context["form"]
+    filled_in = {name: form[name].value() for name in form.fields} | {"rungs": ["new-http"]}
+    answer = as_editor.post(form_url(project), filled_in | wrong)
+    assert answer.status_code == 422
+    assert words in text_of(answer)
+    assert not Campaign.objects.exists()
+    if wrong.get("rungs") != []:
+        assert 'value="new-http" checked' in text_of(answer)
+
+
+def test_a_project_without_https_is_told_what_is_missing(as_editor, project):
+    make_endpoint(make_target(project), "http")
+    make_plan(project)
+    assert "A ladder needs a target with an HTTPS endpoint" in text_of(
+        as_editor.get(form_url(project))
+    )
