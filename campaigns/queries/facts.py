@@ -4,6 +4,7 @@ from campaigns.domain.measured.injector_end import InjectorEnd, peers_of, server
 from campaigns.domain.measured.measurement import Measurement
 from campaigns.domain.measured.reply_sizes import reply_sizes
 from campaigns.domain.measured.snapshot import Total
+from campaigns.domain.plan.http_version import HttpVersion
 from campaigns.domain.plan.load import mean_rate_per_s
 from campaigns.domain.shown.exchange_tables import close_codes
 from campaigns.domain.shown.plan_words import plan_load_words
@@ -23,7 +24,7 @@ def run_facts(run: Run, seen: Measurement) -> Facts:
     groups = [
         ("Load, planned and reached", _load(seen)),
         ("TLS", tls_facts(run.frozen.endpoint, ends)),
-        ("Handshakes", _handshakes(total)),
+        ("Handshakes", [*_spoken(run), *_handshakes(total)]),
         ("Bytes", [*_bytes(total), *_reply_parts(total)]),
         ("Environment", _environment(run, ends)),
         ("Pre-start checks", _warnings(ends)),
@@ -50,6 +51,19 @@ def _rate_asked(arrivals_per_s: float | None, calls: int) -> list[list[str]]:
     if not arrivals_per_s:
         return []
     return [["Rate planned", f"{rate(arrivals_per_s * calls)}/s"]]
+
+
+def _spoken(run: Run) -> list[list[str]]:
+    """The version of HTTP, and who agreed to it: one that a server does not speak is an error."""
+    plan, endpoint = run.frozen.plan, run.frozen.endpoint
+    if plan.exchange is not None:
+        return []
+    version = f"HTTP/{plan.http_version}"
+    if plan.http_version != HttpVersion.HTTP_2:
+        return [["Protocol", version]]
+    agreed = "by ALPN" if endpoint.is_tls and endpoint.tls.alpn else "by prior knowledge"
+    streams = f", {counted(plan.streams, 'streams')} a connection" if plan.streams > 1 else ""
+    return [["Protocol", f"{version} {agreed}{streams}"]]
 
 
 def _handshakes(total: Total) -> list[list[str]]:
