@@ -30,11 +30,13 @@ def _settings(settings, tmp_path):
     settings.INJECTOR_COMMAND = OTHER
 
 
-def started_run(project, port, injectors=1, **load):
-    """The only run of a campaign, admitted."""
+def started_run(project, port, injectors=1, plan=None, **load):
+    """The only run of a campaign, admitted; `plan` has what is not of its load."""
     host(slots=4)
     endpoint = make_endpoint(make_target(project), port=port)
-    cell = CampaignCell(make_plan(project, spec=plan_spec(**load)), endpoint, "keep-alive")
+    cell = CampaignCell(
+        make_plan(project, spec=plan_spec(**load) | (plan or {})), endpoint, "keep-alive"
+    )
     given = {"name": "study", "repeats": 1, "order": "listed", "pause_s": 0}
     campaign = create_campaign(
         by=owner_of(project), project=project, cells=[cell], injectors=injectors, **given
@@ -82,12 +84,28 @@ def test_its_numbers_stand_on_the_run_s_page(project, dispatcher, client, bob, i
     assert line.endswith(",41")
 
 
-def test_what_it_refuses_is_the_run_s_reason(project, dispatcher):
-    run = started_run(project, 1, model="over", requests=5, over_s=1)
+OVER = {"model": "over", "requests": 5, "over_s": 1}
+
+
+@pytest.mark.parametrize(
+    ("asked", "reason"),
+    [
+        (OVER, "plan.load.model: this injector knows closed and sequential."),
+        (
+            CLOSED | {"plan": {"http_version": "2"}},
+            "plan.http_version: this injector speaks HTTP/1.1 only.",
+        ),
+        (
+            CLOSED | {"plan": {"http_version": "2", "streams": 8}},
+            "plan.streams: this injector knows no such field.",
+        ),
+    ],
+)
+def test_what_it_refuses_is_the_run_s_reason(project, dispatcher, asked, reason):
+    run = started_run(project, 1, **asked)
     launch_each_shard(run)
     done(run)
-    assert run.outcome == "failed"
-    assert run.reason == "plan.load.model: this injector knows closed and sequential."
+    assert (run.outcome, run.reason) == ("failed", reason)
 
 
 def test_single_requests_are_asked_of_it_too():
