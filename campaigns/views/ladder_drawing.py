@@ -28,7 +28,7 @@ _TICKS = 6
 
 
 @dataclass(frozen=True, slots=True)
-class Bar:
+class RungBar:
     """From the rung before to this one."""
 
     x: float
@@ -57,7 +57,7 @@ class DrawnRung:
     interval: str
     at: float | None
     before_at: float | None
-    bar: Bar | None
+    bar: RungBar | None
     whisker: tuple[float, float] | None
     before: DrawnStep | None
     plain: DrawnStep | None
@@ -176,10 +176,10 @@ def _rung(
     )
 
 
-def _bar(before_at: float | None, at: float | None) -> Bar | None:
+def _bar(before_at: float | None, at: float | None) -> RungBar | None:
     if before_at is None or at is None or before_at == at:
         return None
-    return Bar(min(before_at, at), round(abs(at - before_at), 2), adds=at > before_at)
+    return RungBar(min(before_at, at), round(abs(at - before_at), 2), adds=at > before_at)
 
 
 def drawn_step(step: RungStep | None, decimals: int) -> DrawnStep | None:

@@ -240,6 +240,32 @@ def test_tls_facts_are_counted_not_assumed(project):
     assert ["Address 10.0.0.9:443", "9 connections"] in facts["Environment"]
 
 
+@pytest.mark.parametrize(
+    ("asked", "scheme", "tls", "said"),
+    [
+        ({}, "https", {}, "HTTP/1.1"),
+        ({"http_version": "1.0"}, "http", {}, "HTTP/1.0"),
+        ({"http_version": "2"}, "https", {}, "HTTP/2 by ALPN"),
+        ({"http_version": "2"}, "https", {"alpn": False}, "HTTP/2 by prior knowledge"),
+        (
+            {"http_version": "2", "streams": 32},
+            "http",
+            {},
+            "HTTP/2 by prior knowledge, 32 streams a connection",
+        ),
+    ],
+)
+def test_the_http_that_was_spoken_is_told_with_who_agreed_to_it(project, asked, scheme, tls, said):
+    load = {"model": "closed", "connections": 1, "requests": 10}
+    plan = make_plan(project, spec=plan_spec(**load) | asked)
+    endpoint = make_endpoint(make_target(project), scheme, tls=tls)
+    run = new_run(project, version=plan, endpoint=endpoint)
+    store_second(run, make_second(0, [1000], counters={"connections_opened": 1}))
+    end_shards(run)
+    end(run, Outcome.COMPLETE)
+    assert ["Protocol", said] in dict(run_report(run).facts)["Handshakes"]
+
+
 def test_requests_that_were_sent_again_are_on_the_page(project):
     run = new_run(project)
     store_second(run, make_second(0, [1000], counters={"connections_opened": 3, "replayed": 2}))
