@@ -10,6 +10,7 @@ from pathlib import Path
 
 from benchmarks import (
     accuracy,
+    agent_cost,
     capacity,
     capacity_real,
     changes,
@@ -31,6 +32,7 @@ from benchmarks.awake import awake
 from benchmarks.figures import show
 from benchmarks.selection import (
     ACCURACY,
+    AGENT_COST,
     CAPACITY,
     CAPACITY_REAL,
     CHANGES,
@@ -75,6 +77,8 @@ def main() -> int:
             show("Accuracy, with cores that are kept from sleeping", accuracy.measure())
     if selection.wants(TARGET_SIDE):
         show(target_side.TITLE, target_side.measure())
+    if selection.wants(AGENT_COST):
+        show(agent_cost.TITLE, agent_cost.measure())
     if selection.wants(WORDS):
         show(words.TITLE, words.measure())
     if selection.wants(CHANGES):

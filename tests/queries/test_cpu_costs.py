@@ -9,14 +9,15 @@ from tests.queries.measured import https_campaign, run_in_blocks
 pytestmark = pytest.mark.django_db
 
 
-def tell(runs, costs: dict[str, list[float]], watched: bool = False) -> None:
-    """An agent told the CPU s per 1,000 requests of each run: 200 ok requests a second."""
+def tell(runs, costs: dict[str, list[float]], watched: bool = False, others_s: float = 0.0) -> None:
+    """An agent told the CPU s per 1,000 requests of each run: 200 ok requests a second. Beside
+    that, other programs on the machine used `others_s` in each second."""
     for run in runs:
         cpu_s = costs[run.test.endpoint.scheme][run.repeat - 1] / 5
         MachineSecond.objects.bulk_create(
             MachineSecond(
                 run=run, source="shop-1", second=second, lasted_s=1, did={},
-                busy_s=cpu_s, watched_s=cpu_s / 2 if watched else None,
+                busy_s=cpu_s + others_s, watched_s=cpu_s / 2 if watched else None,
             )
             for second in range(-2, 12)
         )  # fmt: skip
@@ -91,3 +92,29 @@ def test_the_chosen_processes_count_where_every_run_has_them(measured):
 
 def test_a_campaign_that_no_agent_watched_has_none(measured):
     assert costs_of(measured[0]) is None
+
+
+COSTS = {"http": [6.0, 6.1, 5.9, 6.05, 6.0], "https": [7.2, 7.3, 7.1, 7.25, 7.2]}
+
+
+def compared_of(campaign) -> list[float]:
+    """Of the only comparison: HTTP, HTTPS, and their difference."""
+    (row,) = costs_of(campaign)["tables"][1].rows
+    return [cell.value for cell in row.cells[:3]]
+
+
+def test_other_work_on_the_machine_is_in_no_cost_of_chosen_processes(measured):
+    campaign, runs = measured
+    tell(runs, COSTS, watched=True, others_s=0.7)
+    http, https, difference = compared_of(campaign)
+    assert (http, https) == pytest.approx((3.0, 3.6), abs=0.01)
+    assert difference == pytest.approx(0.6, abs=0.01)
+
+
+def test_other_work_is_in_the_cost_of_the_machine_and_not_in_its_difference(measured):
+    campaign, runs = measured
+    tell(runs, COSTS, others_s=0.7)
+    http, https, difference = compared_of(campaign)
+    assert (http, https) == pytest.approx((6.01 + 3.5, 7.21 + 3.5), abs=0.02)
+    assert difference == pytest.approx(1.2, abs=0.02)
+    assert "other programs" in costs_of(campaign)["note"]

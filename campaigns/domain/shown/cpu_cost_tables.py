@@ -17,8 +17,9 @@ _UNIT = "s per 1,000"
 WATCHED = "CPU time of the chosen processes, user and system."
 MACHINE = (
     "CPU time of the whole machine: user, system and interrupts. It includes what the machine uses "
-    "without any load, the agent or exporter, and benchsite where both are on one machine: at the "
-    "same rate a difference is free of these, and a ratio is nearer to 1."
+    "without any load, other programs, the agent or exporter, and benchsite where both are on one "
+    "machine: at the same rate a difference is free of these, and a ratio is nearer to 1. To leave "
+    "them out, have the agent watch the server's processes."
 )
 
 

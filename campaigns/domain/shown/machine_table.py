@@ -8,6 +8,7 @@ from campaigns.domain.shown.tables import Column, Row, Table
 from campaigns.domain.units import counted, duration, figure
 
 COST = "CPU seconds per 1,000 requests"
+_REST = "CPU beside the chosen processes, % of a core"
 _NO_MAXIMUM = "A figure of the whole run."
 _INCLUDED = "CPU includes what the machine uses without any load."
 # (key, label, what a second's value is multiplied by, whether it is left out where it was never
@@ -48,7 +49,7 @@ def machine_table(use: MachineUse, rate_per_s: float | None, seconds: int | None
         f"machine-{use.source}",
         f"Target's machine {use.source}",
         (Column("mean", "mean"), Column("max", "highest second")),
-        (*_cost_rows(use, rate_per_s), *_machine_rows(use), *_process_rows(use)),
+        (*_cost_rows(use, rate_per_s), *_rest_row(use), *_machine_rows(use), *_process_rows(use)),
         label_title="figure",
         note=_note(use, seconds),
     )
@@ -69,6 +70,14 @@ def _cost_rows(use: MachineUse, rate_per_s: float | None) -> Iterator[Row]:
         if per_1000 is not None:
             (cell,) = column_cells([Figure(per_1000)])
             yield Row(f"{COST}{of}", (cell, empty(_NO_MAXIMUM)), "cost")
+
+
+def _rest_row(use: MachineUse) -> Iterator[Row]:
+    """What is in the machine's cost and not in that of its chosen processes."""
+    if use.busy_s is not None and use.watched_s is not None and use.lasted_s:
+        rest = max(0.0, use.busy_s - use.watched_s) / use.lasted_s
+        (cell,) = column_cells([Figure(100 * rest)], decimals=None if rest else 0)
+        yield Row(_REST, (cell, empty(_NO_MAXIMUM)), "rest")
 
 
 def _machine_rows(use: MachineUse) -> Iterator[Row]:
