@@ -129,6 +129,7 @@ def _idle() -> Iterator[GoalRow]:
     """As the loop does it: five ticks a second, after every tenth the rules that can wait, and what
     ends runs as often."""
     from campaigns.models import Campaign
+    from campaigns.queries.under_way import under_way
     from workers.dispatching import Dispatcher
     from workers.ending import EndingsThread
 
@@ -140,7 +141,7 @@ def _idle() -> Iterator[GoalRow]:
     def two_seconds() -> None:
         for _ in range(TIDY_EVERY):
             dispatcher.tick()
-        dispatcher.tidy()
+        dispatcher.tidy(under_way())
         endings.act()
 
     two_seconds()

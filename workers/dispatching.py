@@ -3,15 +3,15 @@
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
 from django.conf import settings
-from django.db import connection
+from django.db import connection, transaction
 
 from campaigns.domain.lifecycle import RunState as State
-from campaigns.queries.engine import states_under_way
+from campaigns.queries.under_way import Waiting, under_way
 from campaigns.services import dispatch, first_requests, load_control, probes, searches
 from campaigns.services.clock_steps import follow_step
 from workers.clock import ClockWatch
@@ -23,10 +23,18 @@ logger = logging.getLogger(__name__)
 
 TICK_S = 0.2
 TIDY_EVERY_S = 2.0
+# An hour is what they wait for; less than what makes a row stuck.
+EXPIRE_EVERY_S = 10.0
 RING_EVERY_S = 5.0
 WAIT_AFTER_ERROR_S = 1.0
 # Advisory lock id, arbitrary but the same in every dispatcher.
 LEADER_LOCK = 0x6C656164
+# What the shards of a run, a request for a stop, or their age may move.
+MOVING = frozenset({State.PREPARING, State.ARMED, State.RUNNING, State.STOPPING})
+
+
+class _ClockWasSet(Exception):
+    """While a rule asked for ages."""
 
 
 class Dispatcher:
@@ -35,7 +43,8 @@ class Dispatcher:
     def __init__(self, ended: threading.Event):
         self._ended = ended
         self._is_leader = False
-        self._tidied_at = 0.0
+        self._tidied_at = -TIDY_EVERY_S
+        self._expired_at = -EXPIRE_EVERY_S
         self._clock = ClockWatch()
         self._doorbells = DoorbellThread(ended, is_active=lambda: self._is_leader)
         self._names = NamesThread(ended, is_active=lambda: self._is_leader)
@@ -93,46 +102,54 @@ class Dispatcher:
         return self._is_leader
 
     def tick(self) -> None:
-        """Apply the rules that the current run states require."""
-        states = states_under_way()
+        """Apply the rules that may have something to do. Stops come first: nothing before them
+        takes longer for many runs than for one."""
+        known = under_way()
         n_moved = 0
-        if states & {State.PREPARING, State.ARMED, State.RUNNING}:
-            dispatch.stop_requested_runs()
-        if State.PREPARING in states:
-            dispatch.arm_runs()
-        if states & {State.PREPARING, State.ARMED, State.RUNNING, State.STOPPING}:
-            n_moved = dispatch.advance_runs()
-        if n_moved or State.FINALIZING in states:
+        if known & MOVING and dispatch.move_runs():
+            n_moved = 1 + dispatch.move_runs()  # what was told to stop may have ended
+        if n_moved or State.FINALIZING in known:
             self._endings.ask()
-        if State.QUEUED in states and dispatch.admit_runs():
+        if State.QUEUED in known and dispatch.admit_runs():
             self._doorbells.ring()
         if time.monotonic() - self._tidied_at > TIDY_EVERY_S:
             self._tidied_at = time.monotonic()
-            self.tidy()
+            self.tidy(known)
 
-    def tidy(self) -> None:
-        """Apply the rules that can wait for a few seconds."""
-        rules: tuple[Callable[[], int], ...] = (
-            self._follow_clock,
-            load_control.beat,
-            dispatch.reap_shards,
-            dispatch.age_runs,
-            dispatch.expire_runs,
-            probes.expire_probes,
-            first_requests.settle_campaigns,
-            searches.ask_silent_targets,
-            first_requests.end_held_campaigns,
-        )
-        for rule in rules:
-            rule()
+    def tidy(self, known: frozenset[str]) -> None:
+        """Apply the rules that can wait for a few seconds, of those that `under_way` asks for."""
+        self._follow_clock()
+        load_control.beat()
+        for rule in self._rules_for(known):
+            with suppress(_ClockWasSet):
+                self._apply_aging(rule)
 
-    def _follow_clock(self) -> int:
+    def _rules_for(self, known: frozenset[str]) -> Iterator[Callable[[], int]]:
+        if known & MOVING:
+            yield lambda: dispatch.reap_shards() + dispatch.age_runs()
+        if State.QUEUED in known and time.monotonic() - self._expired_at > EXPIRE_EVERY_S:
+            self._expired_at = time.monotonic()
+            yield dispatch.expire_runs
+        if Waiting.REQUEST in known:
+            yield probes.expire_probes
+        if Waiting.FIRST_REQUESTS in known:
+            yield first_requests.settle_campaigns
+            yield searches.ask_silent_targets
+            yield first_requests.end_held_campaigns
+
+    def _apply_aging(self, rule: Callable[[], int]) -> None:
+        """Undo what a rule has done while the clock was set: it may have seen ages that are none.
+        The next turn follows the clock, and applies the rule again."""
+        with transaction.atomic():
+            if rule() and self._clock.step_s():
+                raise _ClockWasSet
+
+    def _follow_clock(self) -> None:
         """Before any rule that asks for an age."""
         if step_s := self._clock.step_s():
             logger.warning("The clock of the database's host was set by %+.1f s", step_s)
             follow_step(step_s)
             self._clock.accept()
-        return 0
 
 
 def _pulse() -> None:

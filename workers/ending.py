@@ -9,6 +9,8 @@ import threading
 import time
 from collections.abc import Callable
 
+from campaigns.domain.lifecycle import RunState
+from campaigns.queries.under_way import Waiting, under_way
 from campaigns.services import dispatch, endings, searches
 from workers.database import UNREACHABLE, drop_connection, use_own_connection
 
@@ -25,7 +27,7 @@ class EndingsThread(threading.Thread):
         self._ended = ended
         self._is_active = is_active
         self._asked = threading.Event()
-        self._tidied_at = 0.0
+        self._tidied_at = -TIDY_EVERY_S
 
     def ask(self) -> None:
         """A run may have stopped sending."""
@@ -50,10 +52,12 @@ class EndingsThread(threading.Thread):
 
     def act(self) -> None:
         """End runs; after one has ended, and every two seconds, what follows from ended runs."""
-        n_ended = endings.finalise_runs()
+        known = under_way()
+        n_ended = endings.finalise_runs() if RunState.FINALIZING in known else 0
         if not n_ended and time.monotonic() - self._tidied_at < TIDY_EVERY_S:
             return
         self._tidied_at = time.monotonic()
-        searches.advance_searches()
-        dispatch.finish_campaigns()
+        if Waiting.CAMPAIGN in known:
+            searches.advance_searches()
+            dispatch.finish_campaigns()
         endings.summarise_late_runs()

@@ -9,7 +9,9 @@ import threading
 import time
 from collections.abc import Callable
 
+from campaigns.domain.lifecycle import RunState
 from campaigns.queries.engine import names_to_look_up
+from campaigns.queries.under_way import under_way
 from campaigns.services import dispatch
 from workers.database import UNREACHABLE, drop_connection, use_own_connection
 
@@ -44,7 +46,7 @@ class NamesThread(threading.Thread):
 
     def look_up(self) -> None:
         """Ask for each name that is new, or was asked for a while ago."""
-        waiting = names_to_look_up()
+        waiting = names_to_look_up() if RunState.QUEUED in under_way() else []
         now = time.monotonic()
         known = {run for run, at in self._looked_up_at.items() if now - at < AGAIN_AFTER_S}
         for run, host, port in waiting:

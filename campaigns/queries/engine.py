@@ -4,7 +4,8 @@ Checks no permissions, except where a sentence names another campaign: the calle
 dispatcher, operations, and pages that found their campaigns with `visible_to`.
 """
 
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import dataclass, field
 from datetime import timedelta
 
 from django.db.models import (
@@ -57,21 +58,35 @@ def taken_slots() -> int:
     ).count()
 
 
-def room_for_runs() -> int:
-    """How many more runs may be active; the limit is the live hosts' number of cores.
+@dataclass(frozen=True, slots=True)
+class LiveHosts:
+    """What the live hosts offer together. `most_runs`: how many runs may be active at once, which
+    is their number of cores. `addresses`: theirs, as far as they reported them."""
+
+    slots: int
+    most_runs: int
+    addresses: frozenset[str]
+
+
+def live_hosts_now() -> LiveHosts:
+    """In one statement.
 
     A run may have more injectors than cores (its judgement shows the effect), but two runs on one
     core would disturb each other. A host that does not report its cores counts with its slots.
     """
-    hosts = live_hosts().values_list("slots", "facts")
-    most = sum(min(slots, facts.get("usable_cores") or slots) for slots, facts in hosts)
-    return max(0, most - Run.objects.filter(state__in=ACTIVE_STATES).count())
+    hosts = list(live_hosts().order_by().values_list("slots", "facts"))
+    return LiveHosts(
+        slots=sum(slots for slots, _ in hosts),
+        most_runs=sum(min(slots, facts.get("usable_cores") or slots) for slots, facts in hosts),
+        addresses=frozenset(
+            address for _, facts in hosts for address in str(facts.get("addresses") or "").split()
+        ),
+    )
 
 
-def own_addresses() -> set[str]:
-    """The addresses of the live injector hosts, as far as they reported them."""
-    facts = live_hosts().values_list("facts", flat=True)
-    return {address for each in facts for address in str(each.get("addresses") or "").split()}
+def own_addresses() -> frozenset[str]:
+    """The addresses of the live injector hosts."""
+    return live_hosts_now().addresses
 
 
 def rivals_of(run: Run):
@@ -80,24 +95,31 @@ def rivals_of(run: Run):
     return Run.objects.filter(same, state__in=ACTIVE_STATES)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class HeldPlaces:
-    """The targets and machines that active runs hold."""
+    """The active runs: how many, of which projects, and the targets and machines that they hold."""
 
-    targets: set[int]
-    machines: set[str]
+    n_runs: int = 0
+    by_project: Counter[int] = field(default_factory=Counter)
+    targets: set[int] = field(default_factory=set)
+    machines: set[str] = field(default_factory=set)
 
     def are_needed_by(self, run: Run) -> bool:
         return run.target_id in self.targets or not self.machines.isdisjoint(run.machines or ())
 
     def add(self, run: Run) -> None:
+        """`run`: with its campaign."""
+        self.n_runs += 1
+        self.by_project[run.campaign.project_id] += 1
         self.targets.add(run.target_id)
         self.machines.update(run.machines or ())
 
 
 def held_places() -> HeldPlaces:
-    held = HeldPlaces(set(), set())
-    for run in Run.objects.filter(state__in=ACTIVE_STATES).only("target", "machines"):
+    """In one statement."""
+    held = HeldPlaces()
+    active = Run.objects.filter(state__in=ACTIVE_STATES).order_by().select_related("campaign")
+    for run in active.only("target", "machines", "campaign__project"):
         held.add(run)
     return held
 
@@ -264,7 +286,7 @@ def reason_to_wait(head: Run, actor: Actor = NOBODY) -> str:
         return why
     if free_slots() < head.n_shards:
         return f"All injector slots are in use ({taken_slots()} of {slots})."
-    if not room_for_runs():
+    if held_places().n_runs >= live_hosts_now().most_runs:
         return "There are already as many active runs as cores; more would disturb each other."
     return ""
 
@@ -279,14 +301,3 @@ def _rival_words(head: Run, actor: Actor) -> str:
     if not Run.objects.visible_to(actor).filter(pk=rival.pk).exists():
         return f"Waits for another campaign's run on {place}."
     return f"Waits for run {rival.position} of \u201c{rival.campaign.name}\u201d on {place}."
-
-
-def states_under_way() -> set[str]:
-    """The states but done that any run is in, in one statement that counts nothing: the dispatcher
-    reads it every tick, however many runs are queued."""
-    known = [state for state in RunState if state != RunState.DONE]
-    first, *others = (
-        Run.objects.filter(state=state).order_by().values_list("state", flat=True)[:1]
-        for state in known
-    )
-    return set(first.union(*others, all=True))

@@ -7,15 +7,13 @@ after an hour, does no harm. All times are the database's.
 import logging
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from functools import cache
 from operator import itemgetter
 from typing import Any
 
 from django.conf import settings
 from django.db import (
-    DatabaseError,
     IntegrityError,
-    InterfaceError,
-    OperationalError,
     connection,
     transaction,
 )
@@ -38,11 +36,12 @@ from campaigns.live.pokes import poke
 from campaigns.models import Campaign, Project, Run, Search, Shard
 from campaigns.models.dbtime import ClockTimestamp, db_now
 from campaigns.queries import engine
-from campaigns.queries.caps import active_by_project, is_full
+from campaigns.queries.caps import is_full
 from campaigns.queries.load_control import has_been_on_for, why_load_is_off
 from campaigns.queries.ownership import networks_for, why_not_admitted
 from campaigns.services.baselines import judge_by_baselines
 from campaigns.services.kept_gists import keep_gist
+from campaigns.services.rules import Rule, apply, move
 from campaigns.services.runs import end_queued, request_stop
 from campaigns.services.shards import LOST_BEFORE, LOST_SENDING, LOST_STORING
 from campaigns.services.triage import note_changes_safely
@@ -69,37 +68,43 @@ def admit_runs() -> int:
     longest ago comes first. A run that fits the live hosts but not the free slots blocks those
     behind it; otherwise it would starve. The number of statements does not depend on how many wait.
     """
-    n_admitted = 0
-    if not _due_heads().exists():
+    if not _has_room() or not _due_heads().exists():
         return 0
     with transaction.atomic():
         lock_admission()
-        if why_load_is_off():
-            return 0
-        free, slots = engine.free_slots(), engine.total_slots()
-        room, own = min(engine.room_for_runs(), MOST_AT_ONCE), engine.own_addresses()
-        if not free or not room:
-            return 0
-        active, held = active_by_project(), engine.held_places()
-        for run in _in_turn(_due_heads(), active):
-            project = run.campaign.project
-            if run.n_shards > slots or run.machines is None:
-                continue
-            run.machines = machines_of(run.machines, own)
-            if held.are_needed_by(run) or is_full(project, active.get(project.pk, 0)):
-                continue
-            if run.n_shards > free or not room:
-                break
-            if why := why_not_admitted(run):
-                end_queued(Run.objects.filter(pk=run.pk), Outcome.EXPIRED, why)
-                continue
-            if _admit(run):
-                Project.objects.filter(pk=project.pk).update(admitted_at=ClockTimestamp())
-                held.add(run)
-                active[project.pk] = active.get(project.pk, 0) + 1
-                room -= 1
-                free -= run.n_shards
-                n_admitted += 1
+        return 0 if why_load_is_off() else _admit_in_turn()
+
+
+def _has_room() -> bool:
+    hosts = engine.live_hosts_now()
+    return hosts.slots > engine.taken_slots()
+
+
+def _admit_in_turn() -> int:
+    hosts, held = engine.live_hosts_now(), engine.held_places()
+    free = hosts.slots - engine.taken_slots()
+    room = min(hosts.most_runs - held.n_runs, MOST_AT_ONCE)
+    if free <= 0 or room <= 0:
+        return 0
+    n_admitted = 0
+    for run in _in_turn(_due_heads(), held.by_project):
+        project = run.campaign.project
+        if run.n_shards > hosts.slots or run.machines is None:
+            continue
+        run.machines = machines_of(run.machines, hosts.addresses)
+        if held.are_needed_by(run) or is_full(project, held.by_project[project.pk]):
+            continue
+        if run.n_shards > free or not room:
+            break
+        if why := why_not_admitted(run):
+            end_queued(Run.objects.filter(pk=run.pk), Outcome.EXPIRED, why)
+            continue
+        if _admit(run):
+            Project.objects.filter(pk=project.pk).update(admitted_at=ClockTimestamp())
+            held.add(run)
+            room -= 1
+            free -= run.n_shards
+            n_admitted += 1
     return n_admitted
 
 
@@ -186,15 +191,60 @@ def ring_doorbells() -> int:
     return n_open
 
 
-# --- the barrier ---------------------------------------------------------------------------------
-def arm_runs() -> int:
-    """Set the common start of every run whose shards are all ready."""
-    waiting = _active(State.PREPARING).filter(stop_requested=None)
-    return _each(waiting.exclude(_unready()), _arm)
+# --- rules ---------------------------------------------------------------------------------------
+def move_runs() -> int:
+    """Move every active run whose shards, or whose request for a stop, allow it; the stops first.
+    They are found in one statement, and moved one by one."""
+    return apply(_moves, MOST_AT_ONCE)
+
+
+def age_runs() -> int:
+    """Move active runs that exceed the maximum age of their state, or of their plan."""
+    n_moved = apply(_ages, MOST_AT_ONCE)
+    for run_id, _ in engine.overrun_runs():
+        n_moved += request_stop(Run.objects.filter(pk=run_id), StopReason.OVERRUN)
+    return n_moved
+
+
+@cache
+def _moves() -> tuple[Rule, ...]:
+    asked = _active(State.PREPARING, State.ARMED, State.RUNNING).exclude(stop_requested=None)
+    unasked = _active(State.PREPARING, State.ARMED).filter(stop_requested=None)
+    sending = _with(Part.OPEN, *LIVE_SHARD_STATES)
+    begun = _with(*UNFINISHED_SHARD_STATES, Part.DONE)
+    return (
+        Rule(asked, _stop),
+        Rule(unasked.filter(state=State.PREPARING).exclude(_unready()), _arm),
+        Rule(unasked.filter(_with(Part.LOST)), _stop_for_lost_shard),
+        Rule(_active(State.ARMED).filter(begun), _begin),
+        Rule(_active(State.RUNNING).exclude(sending), _end_sending),
+        Rule(_active(State.STOPPING).exclude(_with(*UNFINISHED_SHARD_STATES)), _end_stopping),
+    )
+
+
+@cache
+def _ages() -> tuple[Rule, ...]:
+    late = _too_old(State.ARMED).filter(stop_requested=None)
+    return (
+        Rule(_too_old(State.PREPARING).filter(stop_requested=None), _miss_barrier),
+        Rule(late.exclude(_unready()), _miss_start),
+        Rule(_too_old(State.STOPPING).filter(_with(Part.RUNNING)), _lose_whoever_still_runs),
+    )
 
 
 def _unready() -> Exists:
     return _with(*sorted(set(Part) - {Part.READY}))
+
+
+def _with(*states: Part) -> Exists:
+    return Exists(Shard.objects.filter(run=OuterRef("pk"), state__in=states))
+
+
+# --- what they do --------------------------------------------------------------------------------
+def _stop(run: Run) -> bool:
+    waiting = run.shards.filter(state__in=(Part.OPEN, Part.CLAIMED, Part.READY))
+    waiting.update(state=Part.CANCELLED, epoch=F("epoch") + 1)
+    return _move(run, run.state, State.STOPPING)
 
 
 def _arm(run: Run) -> bool:
@@ -207,35 +257,24 @@ def _arm(run: Run) -> bool:
     return _move(run, State.PREPARING, State.ARMED, t0=db_now(delay_s))
 
 
-# --- transitions ---------------------------------------------------------------------------------
-def advance_runs() -> int:
-    """Advance active runs whose shards allow it. Locks only the candidates."""
-    lost, begun = _with(Part.LOST), _with(*UNFINISHED_SHARD_STATES, Part.DONE)
-    waiting = _with(Part.OPEN, *LIVE_SHARD_STATES)
-    unasked = _active(State.PREPARING, State.ARMED).filter(stop_requested=None)
-    n_moved = _each(unasked.filter(lost), _stop_for_lost_shard)
-    n_moved += _each(_active(State.ARMED).filter(begun), _begin)
-    n_moved += _each(_active(State.RUNNING).exclude(waiting), _end_sending)
-    n_moved += _each(
-        _active(State.STOPPING).exclude(_with(*UNFINISHED_SHARD_STATES)), _end_stopping
-    )
-    return n_moved
+def _stop_for_lost_shard(run: Run) -> bool:
+    return bool(request_stop(Run.objects.filter(pk=run.pk), StopReason.SHARD_LOST))
 
 
-def _with(*states: Part) -> Exists:
-    return Exists(Shard.objects.filter(run=OuterRef("pk"), state__in=states))
+def _begin(run: Run) -> bool:
+    return _move(run, State.ARMED, State.RUNNING)
 
 
-def age_runs() -> int:
-    """Advance active runs that exceed the maximum age of their state."""
-    n_moved = _each(_too_old(State.PREPARING).filter(stop_requested=None), _miss_barrier)
-    late = _too_old(State.ARMED).filter(stop_requested=None)
-    n_moved += _each(late.exclude(_unready()), _miss_start)
-    for run_id, _ in engine.overrun_runs():
-        n_moved += request_stop(Run.objects.filter(pk=run_id), StopReason.OVERRUN)
-    sending = _too_old(State.STOPPING).filter(_with(Part.RUNNING))
-    n_moved += _each(sending, _lose_whoever_still_runs)
-    return n_moved
+def _end_sending(run: Run) -> bool:
+    if run.shards.exclude(state__in=(Part.DONE, Part.LOST)).exists():
+        return False
+    return _move(run, State.RUNNING, State.FINALIZING)
+
+
+def _end_stopping(run: Run) -> bool:
+    if run.shards.filter(state__in=UNFINISHED_SHARD_STATES).exists():
+        return False
+    return _move(run, State.STOPPING, State.FINALIZING)
 
 
 def _miss_barrier(run: Run) -> bool:
@@ -257,32 +296,6 @@ def _miss_start(run: Run) -> bool:
     return bool(request_stop(Run.objects.filter(pk=run.pk), StopReason.NO_START))
 
 
-def _stop_for_lost_shard(run: Run) -> bool:
-    return bool(request_stop(Run.objects.filter(pk=run.pk), StopReason.SHARD_LOST))
-
-
-def _begin(run: Run) -> bool:
-    return _move(run, State.ARMED, State.RUNNING)
-
-
-def _end_sending(run: Run) -> bool:
-    if run.shards.exclude(state__in=(Part.DONE, Part.LOST)).exists():
-        return False
-    return _move(run, State.RUNNING, State.FINALIZING)
-
-
-def stop_requested_runs() -> int:
-    """Start stopping every run for which a user or a rule requested it."""
-    asked = _active(State.PREPARING, State.ARMED, State.RUNNING)
-    return _each(asked.exclude(stop_requested=None), _stop)
-
-
-def _stop(run: Run) -> bool:
-    waiting = run.shards.filter(state__in=(Part.OPEN, Part.CLAIMED, Part.READY))
-    waiting.update(state=Part.CANCELLED, epoch=F("epoch") + 1)
-    return _move(run, run.state, State.STOPPING)
-
-
 def _lose_whoever_still_runs(run: Run) -> bool:
     """End the lease of a launcher that renews it but does not stop.
 
@@ -292,12 +305,6 @@ def _lose_whoever_still_runs(run: Run) -> bool:
         state=Part.LOST, reason="It did not stop when it was told to."
     )
     return bool(n_lost)
-
-
-def _end_stopping(run: Run) -> bool:
-    if run.shards.filter(state__in=UNFINISHED_SHARD_STATES).exists():
-        return False
-    return _move(run, State.STOPPING, State.FINALIZING)
 
 
 # --- leases --------------------------------------------------------------------------------------
@@ -311,7 +318,8 @@ def reap_shards() -> int:
     expired = Shard.objects.filter(
         state__in=LIVE_SHARD_STATES, lease_until__lt=ClockTimestamp()
     ).values_list("run_id", flat=True)
-    return _each(Run.objects.filter(pk__in=list(expired)), _reap)
+    runs = Run.objects.filter(pk__in=set(expired[:MOST_AT_ONCE]))
+    return sum(move(runs, pk, _reap) for pk in runs.values_list("pk", flat=True))
 
 
 def _reap(run: Run) -> bool:
@@ -361,28 +369,6 @@ def _active(*states: State):
 
 def _too_old(state: State):
     return _active(state).filter(state_at__lt=db_now(-MAX_AGE_S[state]))
-
-
-def _each(runs, act) -> int:
-    """Apply `act` to each run under its lock, to MOST_AT_ONCE at most: `runs` are those that it
-    moves, so the others have their turn. A failure with one does not affect the others."""
-    n_changed = 0
-    for pk in list(runs.order_by("state_at", "pk").values_list("pk", flat=True)[:MOST_AT_ONCE]):
-        try:
-            n_changed += _locked(runs, pk, act)
-        except (OperationalError, InterfaceError):
-            raise
-        except DatabaseError:
-            logger.exception("Run %s was left as it is", pk)
-    return n_changed
-
-
-@transaction.atomic
-def _locked(runs, pk: int, act) -> bool:
-    """Re-checks the conditions under the lock: the run may have changed meanwhile."""
-    locked = runs.filter(pk=pk).select_for_update(no_key=True, of=("self",)).order_by("pk")
-    run = locked.defer("snapshot").first()
-    return run is not None and act(run)
 
 
 def _move(run: Run, source: State, target: State, **fields) -> bool:

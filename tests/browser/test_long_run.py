@@ -37,9 +37,9 @@ class LongRun:
         self._of_run.update(state="preparing")
         self._lease = shards.claim_shard(worker="w", host="inj-1")
         shards.mark_ready(lease=self._lease)
-        dispatch.arm_runs()
+        dispatch.move_runs()
         shards.mark_running(lease=self._lease)
-        dispatch.advance_runs()
+        dispatch.move_runs()
         self._reached = 0
 
     @property
@@ -57,11 +57,11 @@ class LongRun:
 
     def obey_stop(self) -> None:
         """What launcher and dispatcher do once somebody has asked for a stop."""
-        dispatch.stop_requested_runs()
+        dispatch.move_runs()
         sent_us = self._reached * 1_000_000
         end = InjectorEnd(outcome="stopped", duration_us=sent_us, sending_us=sent_us)
         shards.mark_done(lease=self._lease, end=end)
-        dispatch.advance_runs()
+        dispatch.move_runs()
         finalise_runs()
         dispatch.finish_campaigns()
 

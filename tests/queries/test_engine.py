@@ -3,7 +3,7 @@ import pytest
 from campaigns.domain.lifecycle import MAX_AGE_S, RunState
 from campaigns.models import Campaign, Run
 from campaigns.models.dbtime import db_now
-from campaigns.queries.engine import STUCK_SLACK_S, Stuck, head_runs, states_under_way, stuck_runs
+from campaigns.queries.engine import STUCK_SLACK_S, Stuck, head_runs, stuck_runs
 from campaigns.services import dispatch
 from tests.services.engine import age, armed, host, preparing, running, started
 
@@ -11,14 +11,14 @@ from tests.services.engine import age, armed, host, preparing, running, started
 def with_stop(project):
     run, _ = running(project)
     Run.objects.filter(pk=run.pk).update(stop_requested="user")
-    dispatch.stop_requested_runs()
+    dispatch.move_runs()
     return run
 
 
 def with_end(project):
     run = with_stop(project)
     run.shards.update(state="lost")
-    dispatch.advance_runs()
+    dispatch.move_runs()
     return run
 
 
@@ -63,10 +63,3 @@ def test_each_campaign_has_one_next_run(project):
     host(slots=1)
     dispatch.admit_runs()
     assert head_runs().count() == 1
-
-
-def test_it_counts_what_is_not_done(project):
-    host(slots=1)
-    started(project, n_tests=3)
-    dispatch.admit_runs()
-    assert states_under_way() == {"preparing", "queued"}

@@ -77,7 +77,7 @@ def armed(project, n_shards: int = 1):
     run = preparing(project, n_shards)
     leases = claim(run)
     assert all(mark_ready(lease=lease) for lease in leases)
-    dispatch.arm_runs()
+    dispatch.move_runs()
     run.refresh_from_db()
     assert run.state == "armed"
     return run, leases
@@ -86,7 +86,7 @@ def armed(project, n_shards: int = 1):
 def running(project, n_shards: int = 1):
     run, leases = armed(project, n_shards)
     assert all(mark_running(lease=lease) for lease in leases)
-    dispatch.advance_runs()
+    dispatch.move_runs()
     run.refresh_from_db()
     assert run.state == "running"
     return run, leases
@@ -118,10 +118,9 @@ def finish(run, ended_ago_s: float) -> None:
 
 
 def tick() -> None:
-    dispatch.stop_requested_runs()
-    dispatch.arm_runs()
+    dispatch.move_runs()
     dispatch.age_runs()
-    dispatch.advance_runs()
+    dispatch.move_runs()
     endings.finalise_runs()
     dispatch.reap_shards()
 

@@ -36,9 +36,9 @@ class TestTheBarrier:
         run = preparing(project, n_shards=2)
         first, second_ = claim(run)
         mark_ready(lease=first)
-        assert dispatch.arm_runs() == 0
+        assert dispatch.move_runs() == 0
         mark_ready(lease=second_)
-        assert dispatch.arm_runs() == 1
+        assert dispatch.move_runs() == 1
         run.refresh_from_db()
         assert run.state == "armed"
         assert run.t0 - run.state_at < timedelta(seconds=settings.START_DELAY_ONE_HOST_S)
@@ -47,14 +47,14 @@ class TestTheBarrier:
         run = preparing(project, n_shards=2)
         for name in ("host 1", "host 2"):
             mark_ready(lease=claim_shard(worker="w", host=name))
-        dispatch.arm_runs()
+        dispatch.move_runs()
         run.refresh_from_db()
         assert timedelta(seconds=2.5) < run.t0 - run.state_at < timedelta(seconds=3)
 
     def test_the_first_shard_that_sends_makes_the_run_running(self, project):
         run, (first, second_) = armed(project, n_shards=2)
         mark_running(lease=first)
-        dispatch.advance_runs()
+        dispatch.move_runs()
         run.refresh_from_db()
         assert run.state == "running"
         assert mark_running(lease=second_)

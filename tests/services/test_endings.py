@@ -66,7 +66,7 @@ class TestTheEnd:
         run, (lease,) = running(project)
         record_seconds(lease=lease, seconds=[second(0)])
         Run.objects.filter(pk=run.pk).update(stop_requested=wish)
-        dispatch.stop_requested_runs()
+        dispatch.move_runs()
         mark_done(lease=lease, end=end("stopped"))
         settled(run)
         assert run.outcome == outcome
@@ -100,7 +100,7 @@ class TestTheEnd:
     def test_a_launcher_that_does_not_stop_loses_its_shard(self, project):
         run, (lease,) = running(project)
         Run.objects.filter(pk=run.pk).update(stop_requested="user")
-        dispatch.stop_requested_runs()
+        dispatch.move_runs()
         age(run, MAX_AGE_S[RunState.STOPPING] + 1)
         settled(run)
         assert (run.state, run.outcome) == ("done", "stopped")
@@ -109,7 +109,7 @@ class TestTheEnd:
     def test_whatever_a_launcher_measured_before_it_was_given_up_is_welcome(self, project):
         run, (lease,) = running(project)
         Run.objects.filter(pk=run.pk).update(stop_requested="user")
-        dispatch.stop_requested_runs()
+        dispatch.move_runs()
         age(run, MAX_AGE_S[RunState.STOPPING] + 1)
         settled(run)
         assert record_seconds(lease=lease, seconds=[second(0)]) == 1
@@ -121,7 +121,7 @@ class TestTheEnd:
         run, (lease,) = running(project)
         if is_stopping:
             Run.objects.filter(pk=run.pk).update(stop_requested="user")
-            dispatch.stop_requested_runs()
+            dispatch.move_runs()
         assert heartbeat(lease=lease, has_ended=True)
         Run.objects.filter(pk=run.pk).update(t0=db_now(-500))
         age(run, 500)

@@ -13,8 +13,8 @@ from tests.services.engine import armed, claim, end, preparing, running, second,
 def settle(run):
     """What the dispatcher's next ticks do."""
     for _ in range(3):
-        dispatch.stop_requested_runs()
-        dispatch.advance_runs()
+        dispatch.move_runs()
+        dispatch.move_runs()
         endings.finalise_runs()
     run.refresh_from_db()
 
@@ -65,7 +65,7 @@ def test_a_running_run_keeps_what_was_measured(project, as_alice):
 def test_a_runs_page_says_what_stopped_it(project, reason):
     run = preparing(project)
     request_stop(Run.objects.filter(pk=run.pk), reason)
-    dispatch.stop_requested_runs()
+    dispatch.move_runs()
     assert reason.event in [each.text for each in happenings(run, [])]
 
 
@@ -88,7 +88,7 @@ def test_a_run_that_has_sent_all_stays_complete_whoever_stops_it_now(project, as
     run, (lease,) = running(project)
     record_seconds(lease=lease, seconds=[second(0)])
     mark_done(lease=lease, end=end())
-    dispatch.advance_runs()
+    dispatch.move_runs()
     with pytest.raises(Refused, match="has already ended"):
         stop_run(by=as_alice, run=run)
     settle(run)

@@ -158,7 +158,7 @@ class TestTheLease:
         assert not mark_ready(lease=old)
         assert not mark_lost(lease=old, reason="no")
         assert mark_ready(lease=new)
-        dispatch.arm_runs()
+        dispatch.move_runs()
         assert not mark_running(lease=old)
         assert mark_running(lease=new)
         assert not mark_done(lease=old, end=end())
@@ -175,7 +175,7 @@ class TestMoving:
         assert mark_ready(lease=lease)
         assert not mark_ready(lease=lease)
         assert not mark_running(lease=lease), "before the start is set nobody sends"
-        dispatch.arm_runs()
+        dispatch.move_runs()
         assert mark_running(lease=lease)
 
     def test_an_expired_lease_takes_no_right_to_send(self, project):

@@ -183,7 +183,7 @@ def test_each_ending_is_said_on_the_page_and_over_rest(
 
 def assert_nothing_follows(campaign: Campaign) -> None:
     """Whatever the dispatcher does: no other trial, and no request to a target that may be dead."""
-    dispatch.stop_requested_runs()
+    dispatch.move_runs()
     dispatch.finish_campaigns()
     campaign.refresh_from_db()
     assert campaign.state == "done"
