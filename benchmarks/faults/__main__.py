@@ -4,17 +4,16 @@ second is lost, no run is stuck, and every reason on a page is true.
 
 import argparse
 import os
-import signal
 import sys
 import time
-
-import django
+from pathlib import Path
 
 from benchmarks.faults import network
 from benchmarks.faults.kinds import KINDS, FaultKind
 from benchmarks.faults.report import Struck, markdown
-from benchmarks.faults.rounds import rounds
-from benchmarks.faults.world import World
+from benchmarks.faults.results import Results, RoundResult, now_text, summary
+from benchmarks.faults.rounds import Round, rounds
+from benchmarks.faults.world import World, start_world
 from local.console import LocalError, fail
 
 FAULTS = 1000
@@ -22,6 +21,8 @@ FAULTS = 1000
 
 def main() -> int:
     options = _read_options()
+    if options.sum:
+        return _say_sum(options.results)
     try:
         if not network.is_inside():
             network.enter(sys.argv[1:])
@@ -32,49 +33,80 @@ def main() -> int:
 
 def _serve(options: argparse.Namespace) -> int:
     """The exit status: 1 where something did not hold."""
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # else this process would ignore it
-    network.build()
-    world = World(network.FOLDER)
-    world.start()
-    os.environ["BENCHSITE_LOG_LEVEL"] = "ERROR"  # of the lab, which sees each outage as well
-    django.setup()
-    struck, broken = _play_all(world, options)
-    print()
+    world = start_world()
+    played = _play_all(world, options)
+    _say_all(played)
+    return 1 if any(each.broken for each in played) else 0
+
+
+def _say_sum(results: Results) -> int:
+    """What all labs of a folder have found."""
+    _say_all(results.all())
+    return 0
+
+
+def _say_all(results: list[RoundResult]) -> None:
+    struck: list[Struck] = [each for result in results for each in result.struck]
+    print(f"\n{summary(results)}\n")
     print("\n".join(markdown(struck)))
-    return 1 if broken else 0
+    for result in results:
+        for sentence in result.broken:
+            print(f"BROKEN seed {result.seed}, round {result.number}: {sentence}")
 
 
-def _play_all(world: World, options: argparse.Namespace) -> tuple[list[Struck], int]:
+def _play_all(world: World, options: argparse.Namespace) -> list[RoundResult]:
     from benchmarks.faults.lab import Lab  # it needs Django with the database's address
 
-    lab, struck, n_broken = Lab(world), [], 0
+    lab, results, n_struck = Lab(world), [], 0
     until = time.monotonic() + 60 * options.minutes
     print(f"seed {options.seed}, {os.cpu_count()} cores, load average {_load()}", flush=True)
     try:
-        for round_ in rounds(options.seed, options.kinds, options.round):
-            began = time.monotonic()
+        for round_ in rounds(options.seed, options.kinds, _first_round(options)):
             print(f"round {round_.number}: {'; '.join(map(str, round_.faults))}", flush=True)
-            played = lab.play(round_)
-            struck += played.struck
-            n_broken += bool(played.broken)
-            print(f"  {time.monotonic() - began:.0f} s", flush=True)
-            for sentence in played.broken:
-                print(f"  BROKEN {sentence}", flush=True)
-            if options.verbose or played.broken:
-                print("".join(f"  {each}\n" for each in played.outcomes), end="", flush=True)
-            if len(struck) >= options.faults or time.monotonic() > until:
+            result = _play(lab, round_, options)
+            results.append(result)
+            n_struck += len(result.struck)
+            if options.results:
+                options.results.add(result)
+            if n_struck >= options.faults or time.monotonic() > until:
                 break
     except (KeyboardInterrupt, LocalError) as error:
         print(f"Stopped. {error}")
     print(f"load average {_load()} at the end")
-    return struck, n_broken
+    return results
+
+
+def _first_round(options: argparse.Namespace) -> int:
+    if options.round is not None:
+        return options.round
+    return options.results.next_round(options.seed) if options.results else 1
+
+
+def _play(lab, round_: Round, options: argparse.Namespace) -> RoundResult:
+    began, began_at = time.monotonic(), now_text()
+    played = lab.play(round_)
+    took_s = time.monotonic() - began
+    print(f"  {took_s:.0f} s: {', '.join(played.took)}", flush=True)
+    for sentence in played.broken:
+        print(f"  BROKEN {sentence}", flush=True)
+    if options.verbose or played.broken:
+        print("".join(f"  {each}\n" for each in played.outcomes), end="", flush=True)
+    return RoundResult(
+        seed=options.seed,
+        number=round_.number,
+        began_at=began_at,
+        took_s=round(took_s, 1),
+        load=round(os.getloadavg()[0], 1),
+        struck=tuple(played.struck),
+        broken=tuple(played.broken),
+    )
 
 
 def _read_options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.faults", description=__doc__)
     parser.add_argument("--seed", type=int, default=1, metavar="S", help="what is drawn from (1)")
     parser.add_argument(
-        "--round", type=int, default=1, metavar="R", help="begin with this round: repeats a failure"
+        "--round", type=int, metavar="R", help="begin with this round: repeats a failure"
     )
     parser.add_argument(
         "--faults", type=int, default=FAULTS, metavar="N", help=f"end after so many ({FAULTS:,})"
@@ -84,8 +116,18 @@ def _read_options() -> argparse.Namespace:
     )
     kinds = "only these, by a part of their name, such as Redis,frozen; the same seed then differs"
     parser.add_argument("--kinds", type=_kinds, default=_kinds(""), metavar="K", help=kinds)
+    parser.add_argument(
+        "--results",
+        type=lambda folder: Results(Path(folder)),
+        metavar="FOLDER",
+        help="keep each round's result there, and go on after the last round of this seed",
+    )
+    parser.add_argument("--sum", action="store_true", help="only say what is in that folder")
     parser.add_argument("--verbose", action="store_true", help="how each run has ended")
-    return parser.parse_args()
+    options = parser.parse_args()
+    if options.sum and not options.results:
+        parser.error("--sum needs --results FOLDER")
+    return options
 
 
 def _kinds(text: str) -> list[FaultKind]:

@@ -10,11 +10,9 @@ import argparse
 import os
 import sys
 
-import django
-
 from benchmarks.faults import network
 from benchmarks.faults.network import HOSTS
-from benchmarks.faults.world import World
+from benchmarks.faults.world import start_world
 from local.console import LocalError, fail
 
 TAKES_OVER_S = 30.0
@@ -32,11 +30,7 @@ def main() -> int:
 
 
 def _serve(times: int) -> int:
-    network.build()
-    world = World(network.FOLDER)
-    world.start()
-    os.environ["BENCHSITE_LOG_LEVEL"] = "ERROR"
-    django.setup()
+    world = start_world()
     from benchmarks.faults.vanishing import Scene  # it needs Django with the database's address
 
     scene = Scene(world)

@@ -22,7 +22,8 @@ ENDS_WITHIN_S = 100.0
 FIRST_REQUEST_S = 130.0
 COMES_TO_ITS_PHASE_S = 30.0
 WELL_WITHIN_S = 90.0
-# What a dead launcher left is stored by the next, and then the reason may be known better.
+# What a dead launcher left is stored within 5 s of the host's return, and then the reason may be
+# known better.
 LATE_S = 20.0
 # Two cores for everything: what counts is that load ends, not a tenth of a second.
 CROWDED_S = 1.0
@@ -48,12 +49,25 @@ class Injection:
 
 @dataclass(slots=True)
 class Played:
-    """What came of a round; `broken` in sentences."""
+    """What came of a round; `broken` in sentences, `took`: each part of it, in words."""
 
     round: Round
     struck: list[Struck] = field(default_factory=list)
     broken: list[str] = field(default_factory=list)
     outcomes: list[str] = field(default_factory=list)
+    took: list[str] = field(default_factory=list)
+
+
+class _Lap:
+    """Tells how long each part of something took."""
+
+    def __init__(self):
+        self._began = time.monotonic()
+
+    def said(self, part: str) -> str:
+        """`part`, and the time since the part before it."""
+        began, self._began = self._began, time.monotonic()
+        return f"{part} {self._began - began:.1f} s"
 
 
 class Lab:
@@ -68,14 +82,19 @@ class Lab:
 
     def play(self, round_: Round) -> Played:
         """Raises LocalError where the world itself does not come back."""
-        self._settle()
+        played, lap = Played(round_), _Lap()
+        self.settle()
+        played.took.append(lap.said("settled"))
         run_ids = runs.start(round_)
         injections = self._inject(round_, run_ids)
-        played = Played(round_)
+        played.took.append(lap.said("healed"))
         played.broken += [each.error for each in injections if each.error]
         planted = [each for each in injections if each.planted_ns is not None]
         ended_ns = self._await_end(round_, run_ids, played)
+        played.took.append(lap.said("ended"))
+        self.settle()
         seen = self._judge(round_, run_ids, planted, ended_ns, played)
+        played.took.append(lap.said("judged"))
         for each in planted:
             silent_s = _silences(each, planted, seen)
             played.struck.append(Struck(each.fault, not played.broken, silent_s))
@@ -121,7 +140,7 @@ class Lab:
         return heal
 
     # --- afterwards ------------------------------------------------------------------------------
-    def _settle(self) -> None:
+    def settle(self) -> None:
         """Wait until all parts are there and heard of."""
         until = time.monotonic() + WELL_WITHIN_S
         while missing := self._world.missing() or self._unheard():
@@ -155,10 +174,11 @@ class Lab:
     ) -> dict[int, Seen]:  # fmt: skip
         """Look again until all is right, or what comes late has had its time."""
         until = time.monotonic() + LATE_S
+        paths = [runs.path_of(round_, place) for place in range(len(run_ids))]
         while True:
             seen = {
-                run_id: look(run_id, runs.path_of(round_, place), self._arrivals, self._spools)
-                for place, run_id in enumerate(run_ids)
+                run_id: look(run_id, path, self._arrivals, self._spools)
+                for path, run_id in zip(paths, run_ids, strict=True)
             }
             wrong = [
                 f"campaign {place + 1}: {each}"

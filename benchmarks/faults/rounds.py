@@ -10,7 +10,7 @@ from benchmarks.faults.network import TARGETS
 CAMPAIGNS = len(TARGETS)
 # A first request whose worker died is given up after two minutes, which are waited for.
 _WEIGHTS = {RunPhase.FIRST: 0.2, RunPhase.MEASURED: 2.0}
-_SOME_AT_ONCE = (0.5, 0.3, 0.2)  # one, two or three faults
+_SOME_AT_ONCE = (0.2, 0.3, 0.3, 0.2)  # one to four faults
 _SHORT_S, _LONG_S = (0.3, 3.0), (4.5, 9.0)  # less than the dead man's switch, and more
 
 
@@ -51,7 +51,7 @@ def rounds(seed: int, kinds: Sequence[FaultKind], first: int = 1) -> Iterator[Ro
 
 
 def _round(chance: Random, number: int, kinds: Sequence[FaultKind]) -> Round:
-    (wanted,) = chance.choices((1, 2, 3), _SOME_AT_ONCE)
+    (wanted,) = chance.choices((1, 2, 3, 4), _SOME_AT_ONCE)
     faults: list[Fault] = []
     for kind in chance.sample(kinds, len(kinds)):
         if len(faults) < wanted and all(kind.part != each.kind.part for each in faults):

@@ -72,9 +72,9 @@ def _start(round_: Round, place: int, endpoint) -> int:
     )
 
 
-def start_one(path: str, measured_s: int) -> int:
+def start_one(path: str, measured_s: int, place: int = 0) -> int:
     """A run with one injector and no first request."""
-    return _start_at(_endpoints()[0], path, path, measured_s=measured_s)
+    return _start_at(_endpoints()[place], path, path, measured_s=measured_s)
 
 
 def _start_at(

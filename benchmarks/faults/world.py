@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
+import django
 import psycopg
 
 from benchmarks.faults import network
@@ -169,6 +170,17 @@ class World:
         log = self._logs / f"{arguments[0]}.log"
         if spawn(manage(*arguments, env=dict(os.environ)), log).wait():
             raise LocalError(f"`manage.py {arguments[0]}` failed:\n{tail(log)}")
+
+
+def start_world() -> World:
+    """In this process's own namespaces; Django is set up for it."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # else this process would ignore it
+    network.build()
+    world = World(network.FOLDER)
+    world.start()
+    os.environ["BENCHSITE_LOG_LEVEL"] = "ERROR"  # of the lab, which sees each outage as well
+    django.setup()
+    return world
 
 
 def send(pids: Iterable[int], number: signal.Signals) -> None:

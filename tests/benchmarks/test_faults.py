@@ -6,6 +6,7 @@ import pytest
 
 from benchmarks.faults.kinds import KINDS, RunPhase
 from benchmarks.faults.report import Struck, markdown, quantile
+from benchmarks.faults.results import Results, RoundResult, summary
 from benchmarks.faults.rounds import Fault, rounds
 from benchmarks.faults.verdicts import NS, Seen, Truth, faults_of, silent_after_s
 
@@ -101,3 +102,32 @@ def test_the_table_counts_by_kind_and_phase():
 @pytest.mark.parametrize(("share", "value"), [(0.5, 2.0), (0.99, 3.0), (0.1, 1.0)])
 def test_a_quantile_is_one_of_the_values(share, value):
     assert quantile([3.0, 1.0, 2.0], share) == value
+
+
+def a_result(seed: int, number: int, **fields) -> RoundResult:
+    kind = KINDS["injector killed"]
+    struck = (Struck(Fault(kind, RunPhase.MEASURED, 0, 0.25, 0.5), True, (0.1,)),)
+    at = "2026-11-23T18:00:00+00:00"
+    given = {"took_s": 12.0, "load": 20.0, "struck": struck, **fields}
+    return RoundResult(seed, number, at, **given)
+
+
+def test_labs_add_up_in_a_folder(tmp_path):
+    first = a_result(1, 1)
+    second = a_result(2, 1, load=30.0, broken=("run 3 is stuck in armed",))
+    Results(tmp_path).add(first)
+    Results(tmp_path).add(second)
+    found = Results(tmp_path).all()
+    assert found == [first, second]
+    assert summary(found) == (
+        "2 faults in 2 rounds of seeds 1, 2, 12.0 s a fault, 1 rounds broken; "
+        "load average 20 to 30, median 25"
+    )
+
+
+def test_a_lab_goes_on_after_the_last_round_of_its_seed(tmp_path):
+    results = Results(tmp_path)
+    assert results.next_round(1) == 1
+    for number in (1, 2):
+        results.add(a_result(1, number))
+    assert (results.next_round(1), results.next_round(2)) == (3, 1)

@@ -1,0 +1,36 @@
+"""How long load goes on after a user stopped its run: from the click to the last request that
+reached the target, by the target's own log. `sudo .venv/bin/python -m benchmarks.faults.stops`.
+
+With `--slow-database` PostgreSQL stands still for nine tenths of the time, half a second at once.
+"""
+
+import argparse
+import sys
+
+from benchmarks.faults import network
+from benchmarks.faults.world import start_world
+from local.console import LocalError, fail
+
+STOPS = 100
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.faults.stops", description=__doc__)
+    parser.add_argument("--stops", type=int, default=STOPS, metavar="N", help=f"({STOPS})")
+    parser.add_argument("--seed", type=int, default=1, metavar="S", help="when to stop (1)")
+    parser.add_argument("--slow-database", action="store_true")
+    options = parser.parse_args()
+    try:
+        if not network.is_inside():
+            network.enter(sys.argv[1:], program="benchmarks.faults.stops")
+        world = start_world()
+        from benchmarks.faults.silences import measure  # it needs Django with its database
+
+        measure(world, options.stops, options.seed, is_slow=options.slow_database)
+    except (LocalError, KeyboardInterrupt) as error:
+        return fail(str(error))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
