@@ -4,6 +4,7 @@ import errno
 import sys
 import threading
 import time
+from itertools import takewhile
 from pathlib import Path
 
 import pytest
@@ -135,15 +136,39 @@ def test_an_end_that_nobody_could_read_later_is_not_stored_but_the_seconds_are(r
     )
 
 
-def test_stop_is_felt_within_a_second(run, dispatcher):
+def note_looks(monkeypatch) -> list[tuple[float, bool]]:
+    """When each of the watch's looks began, and whether it saw a request for a stop."""
+    looks = []
+
+    def noted(ask):
+        def asked(**what):
+            began_at = time.monotonic()
+            pulse = ask(**what)
+            looks.append((began_at, bool(pulse and pulse.stop_requested)))
+            return pulse
+
+        return asked
+
+    monkeypatch.setattr(watch, "look", noted(watch.look))
+    monkeypatch.setattr(watch, "heartbeat", noted(watch.heartbeat))
+    return looks
+
+
+def test_a_stop_is_felt_at_the_next_look_and_looks_are_close(run, dispatcher, monkeypatch):
+    """How long that takes, `python -m benchmarks.faults.stops` measures; here a busy machine may be
+    late with all of it."""
+    looks = note_looks(monkeypatch)
     thread = in_background("--seconds", "150")
     when(run, lambda: run.seconds.exists())
     Run.objects.filter(pk=run.pk).update(stop_requested="user")
     asked_at = time.monotonic()
-    thread.join(10)
-    assert time.monotonic() - asked_at < 2
-    done(run)
+    thread.join(30)
+    done(run, within_s=30)
     assert (run.outcome, run.shards.get().end["outcome"]) == ("stopped", "stopped")
+    blind = list(takewhile(lambda look: not look[1], looks))
+    assert len(blind) < len(looks)
+    assert all(began_at <= asked_at for began_at, _ in blind)
+    assert watch.LOOK_EVERY_S <= 0.5
 
 
 def test_an_injector_that_does_not_hear_stop_is_killed(run, dispatcher, monkeypatch):
