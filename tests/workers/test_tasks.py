@@ -1,3 +1,5 @@
+import subprocess
+import sys
 from datetime import timedelta
 
 import pytest
@@ -23,6 +25,15 @@ def test_a_worker_finds_every_task_by_its_name():
     ours = {name for name in current_app.tasks if name.startswith("workers.")}
     names = ("exporter", "gists", "inject", "housekeeping", "ownership", "probe", "retention")
     assert ours == {f"workers.{each}" for each in names}
+
+
+def test_a_worker_that_starts_loads_no_page():
+    """Each one would take half a second more of CPU, and more memory."""
+    start = (
+        "import sys; from benchsite.celery import app; app.loader.import_default_modules();"
+        "sys.exit('campaigns.urls' in sys.modules or 'workers.tasks' not in sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", start], check=True)
 
 
 @pytest.mark.django_db(transaction=True)
