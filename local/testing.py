@@ -19,6 +19,7 @@ from local.postgres import DATABASE
 from local.programs import manage
 from local.supervisor import StopRequested, Supervisor
 from local.throw_away import environment_without_installation, throw_away_servers
+from local.web_servers import ensure_web_servers
 
 SETTINGS = "--ds=tests.settings"
 N_CORES = os.cpu_count() or 1
@@ -78,6 +79,7 @@ def test_fast() -> int:
 
 def _all_tests(supervisor: Supervisor, env: dict[str, str]) -> dict[str, int]:
     env = _with_template(supervisor, env)
+    ensure_web_servers()
     parts = {"Python tests": PYTHON_TESTS}
     if chromium := ensure_chromium():
         say(f"Browser tests in {version_of(chromium)}, beside the Python tests")
