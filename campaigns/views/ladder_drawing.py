@@ -93,7 +93,7 @@ def drawn_ladder(ladder: Ladder | None, threshold: float) -> dict[str, Any] | No
         "target": ladder.target,
         "sections": [_section(key, rungs, ladder.decimals, threshold) for key, rungs in climbed],
         "parts": [_parts(key, rungs) for key, rungs in climbed if any(r.mean for r in rungs)],
-        "wire": [_wire(key, rungs) for key, rungs in climbed],
+        "wire": [_wire(key, rungs) for key, rungs in climbed if any(map(_is_told, rungs))],
         "many": [_many(rung, ladder.decimals) for rung in ladder.of(Section.MANY)],
         "tls": [rung for rung in ladder.rungs if rung.agreed.chosen],
     }
@@ -227,6 +227,10 @@ def _wire(key: Section, rungs: Sequence[LadderRung]) -> dict[str, Any]:
         widths = [round(100 * each / longest, 2) for each in (sent, (whole or 0.0) - sent)]
         rows.append((rung, *widths, texts))
     return {"title": SECTION_TITLES[key], "rows": rows, "to": number(longest)}
+
+
+def _is_told(rung: LadderRung) -> bool:
+    return rung.wire.received is not None or rung.wire.handshake is not None
 
 
 def _both(rung: LadderRung) -> float | None:

@@ -57,7 +57,9 @@ def test_streams_have_a_table_of_their_own_and_no_ladder(page_of, climb):
 def test_a_ladder_without_a_run_is_shown_without_figures(client, alice, climb, name):
     campaign, _ = climb(means_us=())
     client.force_login(alice)
-    assert client.get(reverse(name, args=[campaign.pk])).status_code == 200
+    answer = client.get(reverse(name, args=[campaign.pk]))
+    assert answer.status_code == 200
+    assert "Bytes on the wire</h2>" not in text_of(answer)
 
 
 def test_rest_and_csv_have_the_page_s_figures(client, alice, climb):
