@@ -193,7 +193,7 @@ class CampaignTablesSerializer(serializers.Serializer):
         help_text="Of a campaign over the protocol layers of one target: its rungs with their "
         "differences, parts, bytes on the wire and what TLS agreed on; else empty.",
     )
-    sweeps = TableSerializer(many=True, help_text="One row per number of injector processes.")
+    sweeps = TableSerializer(many=True, help_text="One row per value of the number that is swept.")
     cpu = TableSerializer(
         many=True, help_text="CPU seconds of the target per 1,000 requests; empty without an agent."
     )
