@@ -72,7 +72,7 @@ def sample_runs(owner: User, seconds: int, n: int, step: float) -> list[SampleRu
 def _sample(run: Run, seconds: int, mean_us: float) -> SampleRun:
     rng = np.random.default_rng(run.repeat)
     ShardSecond.objects.bulk_create(
-        ShardSecond(run=run, shard=0, epoch=1, **_second(number, mean_us, rng).to_json())
+        ShardSecond.of(_second(number, mean_us, rng).to_json(), run_id=run.pk, shard=0, epoch=1)
         for number in range(seconds)
     )
     peers = {"10.1.2.3:8081": PER_S * seconds}

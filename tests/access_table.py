@@ -326,6 +326,7 @@ API: dict[str, dict[str, Rule]] = {
     "api-run": {"GET": VIEW},
     "api-run-stop": {"POST": STOP_RUN},
     "api-run-seconds": {"GET": VIEW},
+    "api-run-minutes": {"GET": VIEW},
     "api-run-machine-seconds": {"GET": VIEW},
     "api-run-machine-seconds-csv": {"GET": VIEW},
     "api-run-machine-seconds-ndjson": {"GET": VIEW},

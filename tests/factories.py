@@ -115,4 +115,6 @@ def make_run(test: Test, repeat: int = 1, n_shards: int = 1, **fields) -> Run:
 
 
 def store_second(run: Run, second: Second, shard: int = 0, epoch: int = 1) -> ShardSecond:
-    return ShardSecond.objects.create(run=run, shard=shard, epoch=epoch, **second.to_json())
+    row = ShardSecond.of(second.to_json(), run_id=run.pk, shard=shard, epoch=epoch)
+    row.save(force_insert=True)
+    return row

@@ -93,7 +93,7 @@ def look(run_id: int, path: str, arrivals: Arrivals, spools: SpoolKeeper) -> See
     """All that is known of an ended run."""
     run = Run.objects.get(pk=run_id)
     stored: dict[SecondKey, int] = {
-        (row.shard, row.second, row.step): row.counters.get("started", 0)
+        (row.shard, row.second, row.step): row.value().counters.get("started", 0)
         for row in run.seconds.all()
     }
     spooled = spools.seconds_of(run_id)

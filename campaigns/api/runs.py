@@ -1,6 +1,7 @@
 """Runs: list with filters, read with the frozen plan, stop; and their seconds."""
 
 from functools import partial
+from typing import Any
 
 import django_filters
 from drf_spectacular.utils import extend_schema, extend_schema_field
@@ -192,6 +193,7 @@ class SecondSerializer(serializers.ModelSerializer):
     counters = serializers.DictField(child=serializers.IntegerField())
     errors = serializers.DictField(child=serializers.IntegerField())
     statuses = serializers.DictField(child=serializers.IntegerField())
+    in_flight = serializers.IntegerField()
     timings = serializers.DictField(child=TimingSerializer())
     vitals = serializers.DictField(child=serializers.FloatField(), allow_null=True)
 
@@ -209,6 +211,9 @@ class SecondSerializer(serializers.ModelSerializer):
             "vitals",
         )
         read_only_fields = fields
+
+    def to_representation(self, row: ShardSecond) -> dict[str, Any]:
+        return super().to_representation(row.told | {"shard": row.shard})
 
 
 class SecondFilterSet(django_filters.FilterSet):

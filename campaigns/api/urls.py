@@ -24,6 +24,7 @@ from campaigns.api.machine_seconds import (
 )
 from campaigns.api.marks import MarkViewSet
 from campaigns.api.metrics import MetricList
+from campaigns.api.minutes import MinuteViewSet
 from campaigns.api.ownership import OwnershipOfTarget
 from campaigns.api.plans import PlanVersionViewSet, PlanViewSet
 from campaigns.api.presets import PresetList
@@ -152,6 +153,7 @@ urlpatterns = [
     path("runs/<int:pk>/", RunViewSet.as_view(READ), name="api-run"),
     path("runs/<int:pk>/stop/", _post(RunViewSet, "stop"), name="api-run-stop"),
     path("runs/<int:pk>/seconds/", SecondViewSet.as_view(LIST), name="api-run-seconds"),
+    path("runs/<int:pk>/minutes/", MinuteViewSet.as_view(LIST), name="api-run-minutes"),
     path(
         "runs/<int:pk>/machine-seconds/",
         MachineSecondViewSet.as_view(LIST),

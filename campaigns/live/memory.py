@@ -7,13 +7,14 @@ A key holds everything on which the value depends, so no entry can be stale.
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from django.db.models import Max
 
+from campaigns.domain.measured.series import Point
 from campaigns.domain.shown.results import Answer, Gist, RunReport
-from campaigns.domain.shown.run_points import point_columns
-from campaigns.domain.shown.thinning import thinned
+from campaigns.domain.shown.run_points import noted_points, thinned_columns
 from campaigns.live.feed import FEED
 from campaigns.live.waiting import held
 from campaigns.models import Campaign, Run, RunEvent, RunSummary
@@ -63,7 +64,7 @@ class _Slot(Generic[_T]):
 _ANSWERS: Memory[Answer] = Memory(16)
 _GISTS: Memory[Gist] = Memory(500)
 _REPORTS: Memory[RunReport] = Memory(32)
-_COLUMNS: Memory[dict[str, list]] = Memory(32)
+_POINTS: Memory["_OfPoints"] = Memory(32)
 _TOOL_REPORTS: Memory[list[tuple[str, str]]] = Memory(32)
 
 
@@ -129,7 +130,28 @@ def report_of(run: Run) -> RunReport:
 
 def point_columns_of(run: Run) -> dict[str, list]:
     """The points of a finished run; an active one sends them on its stream."""
-    return _COLUMNS.get(run_key(run), lambda: thinned(point_columns(points_of(run))))
+    return _of_points(run).columns
+
+
+def noted_points_of(run: Run) -> list[Point]:
+    """Those points of a finished run that its page looks at one by one, see `noted_points`."""
+    return _of_points(run).noted
+
+
+@dataclass(frozen=True, slots=True)
+class _OfPoints:
+    """What pages show of a finished run's points, which nobody else needs to read again."""
+
+    columns: dict[str, list]
+    noted: list[Point]
+
+
+def _of_points(run: Run) -> _OfPoints:
+    def make() -> _OfPoints:
+        points = points_of(run)
+        return _OfPoints(thinned_columns(points), noted_points(points))
+
+    return _POINTS.get(run_key(run), make)
 
 
 def tool_reports_of(run: Run) -> list[tuple[str, str]]:

@@ -18,7 +18,7 @@ from campaigns.models.shares import ShareLink
 from campaigns.models.targets import Endpoint, Target
 from campaigns.models.tokens import ApiToken
 from campaigns.models.triage import TriageChange, TriageEntry, TriageNote
-from campaigns.models.use import RunUse
+from campaigns.models.use import KeptMinute, RunUse
 
 __all__ = [
     "Agent",
@@ -32,6 +32,7 @@ __all__ = [
     "HostClaim",
     "HostPermit",
     "InjectorHost",
+    "KeptMinute",
     "LoadControl",
     "MachineSecond",
     "Membership",

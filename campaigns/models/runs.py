@@ -3,7 +3,7 @@
 States change only by compare-and-set in services; a trigger (migration 0028) refuses illegal moves.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -26,6 +26,9 @@ from campaigns.domain.lifecycle import (
 )
 from campaigns.domain.lifecycle import RunState as State
 from campaigns.domain.measured.injector_end import InjectorEnd
+from campaigns.domain.measured.packed_second import pack, second_of, told_of
+from campaigns.domain.measured.series import Point
+from campaigns.domain.measured.series_chunks import chunks_of, points_of_chunks
 from campaigns.domain.measured.snapshot import Second
 from campaigns.domain.plan.frozen_run import FrozenRun
 from campaigns.domain.plan.plan_parts import version_of_parts, with_parts
@@ -238,20 +241,26 @@ class Shard(models.Model):
 
 
 class ShardSecond(models.Model):
-    """What one shard measured in one second at one step. Immutable; may be written twice."""
+    """What one shard measured in one second at one step. Immutable; may be written twice.
 
+    Read its `value` or what was `told`: it is packed, or as releases before packing stored it.
+    """
+
+    # The natural key; the database has it as a unique index, and no number of a row.
+    pk = models.CompositePrimaryKey("run_id", "second", "step", "shard")
     run = models.ForeignKey(Run, models.CASCADE, related_name="seconds", db_index=False)
     shard = models.PositiveIntegerField()
     second = models.IntegerField()
     step = models.PositiveIntegerField()
     epoch = models.PositiveIntegerField()
-    # domain.measured.snapshot.Second.to_json(), field by field.
-    counters = models.JSONField()
-    errors = models.JSONField()
-    statuses = models.JSONField()
-    in_flight = models.IntegerField()
-    timings = models.JSONField()
-    vitals = models.JSONField(null=True)
+    packed = models.BinaryField(null=True)  # domain.measured.packed_second
+    # In rows of earlier releases, which have nothing packed: Second.to_json(), field by field.
+    old_counters = models.JSONField(null=True, db_column="counters")
+    old_errors = models.JSONField(null=True, db_column="errors")
+    old_statuses = models.JSONField(null=True, db_column="statuses")
+    old_in_flight = models.IntegerField(null=True, db_column="in_flight")
+    old_timings = models.JSONField(null=True, db_column="timings")
+    old_vitals = models.JSONField(null=True, db_column="vitals")
 
     class Meta:
         # In this order its index serves all: what came since a second, and pages in their order.
@@ -264,8 +273,33 @@ class ShardSecond(models.Model):
     def __str__(self) -> str:
         return f"run {self.run_id} shard {self.shard} second {self.second} step {self.step}"
 
+    @classmethod
+    def of(cls, told: Mapping[str, Any], *, run_id: int, shard: int, epoch: int) -> "ShardSecond":
+        """A new row of what an injector told in a line."""
+        place = {"run_id": run_id, "shard": shard, "epoch": epoch}
+        return cls(**place, second=told["second"], step=told["step"], packed=pack(told))
+
     def value(self) -> Second:
-        return Second.from_json(vars(self))
+        """Histograms are decoded when their counts are asked for."""
+        if self.packed is None:
+            return Second.from_json(self.told)
+        return second_of(self.second, self.step, self.packed)
+
+    @property
+    def told(self) -> dict[str, Any]:
+        """As in the injector's line, without its examples."""
+        if self.packed is not None:
+            return told_of(self.second, self.step, self.packed)
+        return {
+            "second": self.second,
+            "step": self.step,
+            "counters": self.old_counters,
+            "errors": self.old_errors,
+            "statuses": self.old_statuses,
+            "in_flight": self.old_in_flight,
+            "timings": self.old_timings,
+            "vitals": self.old_vitals,
+        }
 
 
 class FailureExample(models.Model):
@@ -312,7 +346,10 @@ class RunSummary(models.Model):
     duration_s = models.FloatField()  # the measured part
     total = models.JSONField()  # domain.measured.snapshot.Total over all steps, without warm-up
     steps = models.JSONField()  # [Total, …] in plan step order
-    series = models.JSONField()  # one domain.measured.series.Point per second
+    # One domain.measured.series.Point per second, read as `series`: chunks of domain.measured.
+    # series_chunks, or, in summaries of earlier releases, a list.
+    chunks = ArrayField(models.BinaryField(), null=True)
+    old_series = models.JSONField(null=True, db_column="series")
     vitals = models.JSONField()  # per shard: the worst of each vital
     failures = models.JSONField(default=list)  # one domain.measured.failures.FailureRow each
     thresholds = models.JSONField(default=list)  # one judged.thresholds.Verdict each
@@ -325,6 +362,15 @@ class RunSummary(models.Model):
 
     def __str__(self) -> str:
         return f"summary {self.revision} of run {self.run_id}"
+
+    @property
+    def series(self) -> list[Point]:
+        """Read anew each time, for a long run has many."""
+        return self.old_series if self.chunks is None else points_of_chunks(self.chunks)
+
+    @series.setter
+    def series(self, points: list[Point]) -> None:
+        self.chunks, self.old_series = chunks_of(points), None
 
 
 class RunEvent(models.Model):

@@ -1,7 +1,10 @@
 """What a run uses of its project's caps: as planned, and what it has stored."""
 
+from typing import Any
+
 from django.db import models
 
+from campaigns.domain.measured.packed_second import told_of
 from campaigns.models.projects import Project
 from campaigns.models.runs import Run
 
@@ -37,3 +40,24 @@ class RunUse(models.Model):
 
     def __str__(self) -> str:
         return f"use of run {self.run_id}"
+
+
+class KeptMinute(models.Model):
+    """What stays of a minute of a run at one step when retention removes its seconds: all of them
+    and all shards added up, histograms included."""
+
+    pk = models.CompositePrimaryKey("run_id", "minute", "step")
+    run = models.ForeignKey(Run, models.CASCADE, related_name="minutes", db_index=False)
+    minute = models.IntegerField()  # its seconds are those from 60 · minute on
+    step = models.PositiveIntegerField()
+    # domain.measured.packed_second, without what is of one instant: vitals and requests in flight.
+    packed = models.BinaryField()
+
+    def __str__(self) -> str:
+        return f"run {self.run_id} minute {self.minute} step {self.step}"
+
+    @property
+    def told(self) -> dict[str, Any]:
+        """As `Total.to_json`, with HdrHistogram's payloads."""
+        told = told_of(self.minute, self.step, self.packed)
+        return {name: told[name] for name in ("counters", "errors", "statuses", "timings")}

@@ -144,7 +144,7 @@ def measured_runs(runs: Iterable[Run], kept: Collection[str] = _KEPT) -> list[Me
         RunSummary.objects.filter(run__in=[run.pk for run in runs if run.is_done])
         .order_by("run_id", "-revision")
         .distinct("run_id")
-        .defer("series", "steps")
+        .defer("chunks", "old_series", "steps")
     )
     by_run = {run.pk: run for run in runs}
     # A batch of summaries at once: what is kept of one is a small part of it.

@@ -1,5 +1,6 @@
 """A run's measurement: a finished run's from its summary, an active one's from its seconds."""
 
+from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator
 from datetime import datetime, timedelta
 from itertools import groupby
@@ -14,10 +15,12 @@ from campaigns.domain.lifecycle import LIVE_SHARD_STATES, Outcome, ShardState
 from campaigns.domain.measured.machine_use import MachinePoint, n_whole_seconds
 from campaigns.domain.measured.measurement import Measurement
 from campaigns.domain.measured.series import Point
+from campaigns.domain.measured.series_chunks import Columns, columns_of, columns_of_chunks
 from campaigns.models import Run, RunSummary, Shard, ShardSecond
 
 WAIT_FOR_SHARDS_S = 3.0  # a second this old is shown even if a shard has not delivered it
 POINTS_AT_ONCE = 2000  # of an export, about 3 MB
+CHUNKS_AT_ONCE = 4  # of an export: the fewer, the more often all of a long run's are looked through
 _BY_PATH = "%(function)s(%(expressions)s::jsonpath)"
 
 
@@ -33,38 +36,48 @@ def measurement_of(run: Run) -> Measurement:
 
 def points_of(run: Run) -> list[Point]:
     """Only the run's points; stored ones need no histogram."""
-    stored = run.summaries.order_by("-revision").values_list("series", flat=True)
-    series = stored.first() if run.is_done else None
-    return measurement_so_far(run).series if series is None else series
+    stored = run.summaries.order_by("-revision").only("chunks", "old_series")
+    summary = stored.first() if run.is_done else None
+    return measurement_so_far(run).series if summary is None else summary.series
 
 
-def points_in_parts(run: Run) -> Iterator[list[Point]]:
-    """The stored points of a finished run, oldest first, some at once. Each part is a statement of
-    its own, so that a slow reader holds neither the memory nor a transaction for the rest."""
+def columns_in_parts(run: Run) -> Iterator[Columns]:
+    """The stored points of a finished run as columns, oldest first, some at once. Some parts are a
+    statement, so that a slow reader holds neither the memory nor a transaction for the rest."""
     newest = run.summaries.order_by("-revision").values_list("pk", flat=True).first()
     summary, start = RunSummary.objects.filter(pk=newest), 0
+    while chunks := summary.values_list(f"chunks__{start}_{start + CHUNKS_AT_ONCE}").first():
+        if not chunks[0]:
+            break
+        yield from columns_of_chunks(chunks[0])
+        start += len(chunks[0])
+    if not start:
+        yield from map(columns_of, _old_points_in_parts(summary))
+
+
+def _old_points_in_parts(summary: QuerySet[RunSummary]) -> Iterator[list[Point]]:
+    start = 0
     while part := summary.values_list(_slice(start), flat=True).first():
         yield part
         start += len(part)
 
 
 def error_kinds_of(run: Run) -> list[str]:
-    """The kinds of errors in any stored point of a finished run, sorted."""
-    keys = Func(
-        F("series"),
-        Value("$[*].errors.keyvalue().key"),
-        function="jsonb_path_query",
-        template=_BY_PATH,
-        output_field=JSONField(),
-    )
-    newest = run.summaries.order_by("-revision").values("pk")[:1]
-    kinds = RunSummary.objects.filter(pk__in=newest).annotate(kind=keys)
-    return sorted(set(kinds.values_list("kind", flat=True)))
+    """The kinds of errors in any stored point of a finished run, sorted: those of the total, and
+    those of the warm-up, with which the points begin."""
+    newest = run.summaries.order_by("-revision")
+    kinds = set(newest.values_list("total__errors", flat=True).first() or ())
+    for columns in columns_in_parts(run):
+        n_warm = bisect_left(columns["second"], 0)
+        kinds.update(*columns["errors"][:n_warm])
+        if n_warm < len(columns["second"]):
+            break
+    return sorted(kinds)
 
 
 def _slice(start: int) -> Func:
     return Func(
-        F("series"),
+        F("old_series"),
         Value(f"$[{start} to {start + POINTS_AT_ONCE - 1}]"),
         function="jsonb_path_query_array",
         template=_BY_PATH,
@@ -97,9 +110,10 @@ def stored_measurement(
     run: Run, summary: RunSummary, kept: Collection[str] | None = None
 ) -> Measurement:
     """The summary's measurement; `kept` as in `Measurement.from_json`."""
+    series = {} if "chunks" in summary.get_deferred_fields() else {"series": summary.series}
     return Measurement.from_json(
         run.frozen.plan,
-        vars(summary),
+        vars(summary) | series,
         run.ends,
         is_whole=_is_whole(run),
         thresholds=[Verdict.from_json(each) for each in summary.thresholds],

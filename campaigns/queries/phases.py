@@ -11,7 +11,6 @@ from campaigns.queries.retention import kept_of
 
 # Injectors that begin together also end together, apart from chance.
 _LEAST_SKEW_S = 1.0
-_TIMES = tuple(f"timings__response__{name}" for name in ("n", "sum_us", "min_us", "max_us"))
 
 
 def phases_of(run: Run, plan: Plan) -> Table:
@@ -47,11 +46,13 @@ def _differ(spans: list[Span], plan: Plan) -> bool:
 
 
 def _parts(run: Run) -> Iterator[Part]:
-    """The parts of all steps, read without histograms."""
+    """The parts of all steps; no histogram is decoded."""
     if kept := kept_of(run):
         yield from (Part(*values) for values in kept["parts"])
         return
-    rows = run.seconds.filter(second__gte=0).values_list("shard", "second", *_TIMES)
-    for shard, second, n, sum_us, min_us, max_us in rows.order_by("second", "shard").iterator():
-        if n:
-            yield Part(shard, second, n, sum_us, min_us, max_us)
+    rows = run.seconds.filter(second__gte=0).order_by("second", "shard")
+    for row in rows.iterator(chunk_size=500):
+        response = row.value().timings.get("response")
+        if response and response.n:
+            moments = (response.n, response.sum_us, response.min_us, response.max_us)
+            yield Part(row.shard, row.second, *moments)

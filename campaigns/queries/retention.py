@@ -55,5 +55,6 @@ def why_no_seconds(run: Run) -> str:
         return ""
     return (
         f"The seconds of run {run.label} were removed on {at:%-d %B %Y}: this installation keeps "
-        f"them for {settings.KEEP_SECONDS_DAYS} days. Its tables, series and histograms are kept."
+        f"them for {settings.KEEP_SECONDS_DAYS} days. Its minutes, tables, series and histograms "
+        "are kept."
     )

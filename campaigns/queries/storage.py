@@ -13,6 +13,7 @@ from django.db.models.functions import TruncDate
 
 from campaigns.models import (
     FailureExample,
+    KeptMinute,
     MachineSecond,
     Project,
     RunSummary,
@@ -27,6 +28,7 @@ _KINDS = {
     ShardSecond._meta.db_table: "Seconds",
     MachineSecond._meta.db_table: "Seconds",
     RunSummary._meta.db_table: "Summaries",
+    KeptMinute._meta.db_table: "Minutes of older runs",
     FailureExample._meta.db_table: "Failure examples",
     ToolOutput._meta.db_table: "Output of tools",
 }

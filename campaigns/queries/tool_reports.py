@@ -54,17 +54,18 @@ def warm_up_of(run: Run) -> Total:
 def _warm_up(run: Run) -> Iterator[Second]:
     """The warm-up's seconds with response times only; reports need no more."""
     for row in run.seconds.filter(second__lt=0):
-        response = Timing.from_json(row.timings.get("response"))
-        yield Second(row.second, row.step, row.counters, timings={"response": response})
+        seen = row.value()
+        response = seen.timings.get("response", Timing())
+        yield Second(seen.second, seen.step, seen.counters, timings={"response": response})
 
 
 def add_counts(run: Run, series: list[Point]) -> None:
     """The replies and sessions of each second, which older summaries lack."""
     replies, sessions = Counter(), Counter()
-    rows = run.seconds.filter(second__gte=0).values_list("second", "statuses", "counters")
-    for second, statuses, counters in rows:
-        replies[second] += sum(statuses.values())
-        sessions[second] += counters.get("sessions_ok", 0)
+    for row in run.seconds.filter(second__gte=0).iterator(chunk_size=500):
+        seen = row.value()
+        replies[seen.second] += sum(seen.statuses.values())
+        sessions[seen.second] += seen.counters.get("sessions_ok", 0)
     for point in series:
         point["replies"] = replies[point["second"]]
         point["sessions"] = sessions[point["second"]]

@@ -1,20 +1,28 @@
-"""Removes the seconds of old runs; their summaries, with all histograms and series, stay."""
+"""Thins the seconds of old runs to minutes; their summaries, with all histograms and series,
+stay."""
 
 from collections.abc import Callable
 from dataclasses import astuple
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.conf import settings
 from django.db import transaction
+from django.db.models import F, QuerySet, Sum
+from django.db.models.functions import Length
 
-from campaigns.models import MachineSecond, Run, RunSummary, RunUse, ShardSecond
+from campaigns.domain.measured.packed_second import pack
+from campaigns.domain.measured.snapshot import Total
+from campaigns.models import KeptMinute, Run, RunSummary, RunUse, ShardSecond
 from campaigns.queries.machines import uses_of
 from campaigns.queries.measurements import latest_summary, machines_of_run
 from campaigns.queries.phases import parts_to_keep
 from campaigns.queries.retention import uses_to_thin
 from campaigns.queries.tool_reports import add_counts, warm_up_of
 
-# Rows of one statement, which is one transaction: it holds no lock for longer than it takes.
+MINUTE_S = 60
+# Rows of one statement, which is one transaction: it holds no lock for longer than it takes. A
+# second is never left in part, so there may be as many more as one second has.
 BATCH = 500
 _RUNS_AT_ONCE = 100
 
@@ -22,7 +30,8 @@ _RUNS_AT_ONCE = 100
 def remove_old_seconds(
     *, now: datetime, is_over: Callable[[], bool], pause: Callable[[], None]
 ) -> int:
-    """Remove what is older than the setting allows, until `is_over`; the number of rows.
+    """Merge what is older than the setting allows into minutes, until `is_over`; the number of rows
+    that were removed.
 
     May be interrupted anywhere and done twice: the next call goes on. `pause` is called between two
     batches.
@@ -37,8 +46,8 @@ def remove_old_seconds(
         while not is_over():
             removed = _remove_batch(use.run)
             n_removed += removed
-            if removed < BATCH:
-                RunUse.objects.filter(pk=use.pk).update(n_seconds=0, seconds_bytes=0)
+            if not removed:
+                _note_thinned(use)
                 break
             pause()
         if is_over():
@@ -51,9 +60,9 @@ def _keep_what_is_read(run: Run, now: datetime) -> None:
     """From here on pages read what is kept, and nobody the seconds."""
     Run.objects.select_for_update(no_key=True).get(pk=run.pk)
     summary = latest_summary(run)
-    if any("replies" not in point for point in summary.series):
-        add_counts(run, summary.series)
-        RunSummary.objects.filter(pk=summary.pk).update(series=summary.series)
+    if any("replies" not in point for point in summary.old_series or ()):
+        add_counts(run, summary.old_series)
+        RunSummary.objects.filter(pk=summary.pk).update(old_series=summary.old_series)
     kept = {
         "warm_up": warm_up_of(run).to_json(),
         "parts": [astuple(part) for part in parts_to_keep(run)],
@@ -62,9 +71,38 @@ def _keep_what_is_read(run: Run, now: datetime) -> None:
     RunUse.objects.filter(run=run).update(thinned_at=now, kept=kept)
 
 
+def _note_thinned(use: RunUse) -> None:
+    """What is kept of the seconds counts as part of the summary from now on."""
+    kept = use.run.minutes.aggregate(size=Sum(Length("packed")))["size"] or 0
+    RunUse.objects.filter(pk=use.pk).update(
+        n_seconds=0, seconds_bytes=0, summary_bytes=F("summary_bytes") + kept
+    )
+
+
 def _remove_batch(run: Run) -> int:
-    n_removed = 0
-    for model in (ShardSecond, MachineSecond):
-        pks = model.objects.filter(run=run).values_list("pk", flat=True)[: BATCH - n_removed]
-        n_removed += model.objects.filter(pk__in=list(pks)).delete()[0]
-    return n_removed
+    """The oldest rows, whole seconds within a minute; 0 when none is left."""
+    first = run.seconds.order_by("second").values_list("second", flat=True).first()
+    rows = run.machine_seconds if first is None else _kept_minute(run, first // MINUTE_S)
+    seconds = list(rows.order_by("second").values_list("second", flat=True)[:BATCH])
+    return rows.filter(second__lte=seconds[-1]).delete()[0] if seconds else 0
+
+
+def _kept_minute(run: Run, minute: int) -> QuerySet[ShardSecond]:
+    """The seconds up to the end of this minute, once what stays of it is stored. Where that is
+    stored already, only some of them are left."""
+    rows = run.seconds.filter(second__lt=(minute + 1) * MINUTE_S)
+    if run.minutes.filter(minute=minute).exists():
+        return rows
+    totals: dict[int, Total] = {}
+    for row in rows.iterator(chunk_size=BATCH):
+        totals.setdefault(row.step, Total()).add(row.value())
+    kept = (
+        KeptMinute(run=run, minute=minute, step=step, packed=pack(_of_no_instant(total)))
+        for step, total in totals.items()
+    )
+    KeptMinute.objects.bulk_create(kept, ignore_conflicts=True)
+    return rows
+
+
+def _of_no_instant(total: Total) -> dict[str, Any]:
+    return total.to_json() | {"in_flight": 0, "vitals": None}

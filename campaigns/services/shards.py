@@ -29,16 +29,6 @@ from campaigns.services.own_services import policy
 PROTOCOL = 1
 LATE_SECONDS_FOR_S = 24 * 3600
 LATE_SECONDS = "late_seconds"
-_FIELDS = (
-    "second",
-    "step",
-    "counters",
-    "errors",
-    "statuses",
-    "in_flight",
-    "timings",
-    "vitals",
-)
 
 
 # What is known of a shard when only its heartbeats are missed.
@@ -280,8 +270,7 @@ def _lock_for_seconds(lease: Lease) -> Shard:
 
 
 def _row(lease: Lease, second: dict[str, Any]) -> ShardSecond:
-    fields = {name: second[name] for name in _FIELDS}
-    return ShardSecond(run_id=lease.run_id, shard=lease.number, epoch=lease.epoch, **fields)
+    return ShardSecond.of(second, run_id=lease.run_id, shard=lease.number, epoch=lease.epoch)
 
 
 def _note_late(lease: Lease, n_stored: int) -> None:

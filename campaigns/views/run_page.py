@@ -8,13 +8,12 @@ from campaigns.domain.shown.threshold_lines import threshold_lines
 from campaigns.domain.units import counted
 from campaigns.live.events import Cursor
 from campaigns.live.feed import FEED
-from campaigns.live.memory import point_columns_of, report_of
+from campaigns.live.memory import noted_points_of, point_columns_of, report_of
 from campaigns.models import Run
 from campaigns.permissions import Actor
 from campaigns.queries.engine import waiting_reason
 from campaigns.queries.failure_examples import examples_of
 from campaigns.queries.machines import machine_report
-from campaigns.queries.measurements import points_of
 from campaigns.queries.runs import chart_plan, happenings, planned_end, planned_of
 from campaigns.queries.tool_outputs import outputs_of_run
 from campaigns.views.drawings import parts_bar
@@ -28,7 +27,7 @@ def run_context(run: Run, actor: Actor) -> dict[str, Any]:
     run.shows_machine = shows_machines(actor)
     # Read the cursor first: later changes may be sent twice, but are never missed.
     event = FEED.run(run.pk).event
-    points = points_of(run) if run.is_done else FEED.points(run.pk)
+    points = noted_points_of(run) if run.is_done else FEED.points(run.pk)
     plan, planned = run.frozen.plan, planned_of(run)
     report = report_of(run)
     verdicts = () if report.has_no_answer else report.verdicts

@@ -10,6 +10,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
+from campaigns.domain.measured.series_chunks import columns_of
 from campaigns.domain.other_tools.reports import STYLE_WORDS
 from campaigns.exports.files import text_file, text_stream, tool_report_file
 from campaigns.exports.known import unless_known
@@ -23,7 +24,7 @@ from campaigns.live.waiting import without_connection
 from campaigns.models import Run
 from campaigns.permissions import Actor
 from campaigns.queries.machines import machine_tables
-from campaigns.queries.measurements import error_kinds_of, machines_of_run, points_in_parts
+from campaigns.queries.measurements import columns_in_parts, error_kinds_of, machines_of_run
 from campaigns.queries.tool_outputs import output_tables
 from campaigns.services.runs import stop_run
 from campaigns.views.access import actor_of, answers_refusals, find, rights_in
@@ -95,10 +96,11 @@ def run_seconds_csv(request: HttpRequest, run: int) -> HttpResponseBase:
 
 def _seconds_file(run: Run) -> HttpResponseBase:
     if run.is_done:
-        parts, kinds = points_in_parts(run), error_kinds_of(run)
+        parts, kinds = columns_in_parts(run), error_kinds_of(run)
     else:
         points = FEED.points(run.pk)
-        parts, kinds = [points], sorted({kind for point in points for kind in point["errors"]})
+        parts = [columns_of(points)] if points else []
+        kinds = sorted({kind for point in points for kind in point["errors"]})
     text = without_connection(csv_of_seconds(parts, kinds))
     return text_stream(f"run-{run.label}-seconds.csv", text)
 

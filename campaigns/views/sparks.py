@@ -8,11 +8,11 @@ from math import inf
 from statistics import median
 
 from campaigns.domain.measured.series import Point
+from campaigns.domain.shown.run_points import SPARK_S
 from campaigns.domain.units import count, figure, percent
 
 WIDTH, HEIGHT, _EDGE = 96, 34, 3
 _ROOM = HEIGHT - 2 * _EDGE
-_SECONDS = 120
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ def sparks_of(points: Sequence[Point], whole_seconds: int | None = None) -> dict
     """Sparklines by tile key; tiles with values in fewer than two seconds have none. A finished
     run's seconds from `whole_seconds` on are left out: the last one is only a part of a second."""
     end = inf if whole_seconds is None else whole_seconds
-    measured = [point for point in points[-_SECONDS:] if 0 <= point["second"] < end]
+    measured = [point for point in points[-SPARK_S:] if 0 <= point["second"] < end]
     sparks = {
         "rate": _spark([point["ok"] for point in measured], count),
         "p50": _spark([point["p50_ms"] for point in measured], figure),

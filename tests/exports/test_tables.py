@@ -4,6 +4,7 @@ from io import StringIO
 
 import pytest
 
+from campaigns.domain.measured.series_chunks import columns_of
 from campaigns.domain.measured.snapshot import Timing, Total
 from campaigns.domain.shown.cells import Figure, column_cells, count_cell, text_cell
 from campaigns.domain.shown.metrics import METRICS
@@ -113,7 +114,7 @@ POINT = {
 
 
 def test_seconds_have_a_row_each_and_a_column_for_each_kind_of_error():
-    parts = [[POINT], [{**POINT, "second": 1, "errors": {}}]]
+    parts = [columns_of([POINT]), columns_of([{**POINT, "second": 1, "errors": {}}])]
     head, first, second = read("".join(csv_of_seconds(parts, ["reset"])))
     assert (head[0], head[-1]) == ("second (s)", "error reset")
     assert (first[0], first[-1]) == ("0", "1")

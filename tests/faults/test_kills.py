@@ -77,7 +77,7 @@ def _campaign_is_done(run) -> bool:
 
 
 def stored_requests(run) -> int:
-    return sum(row.counters.get("started", 0) for row in run.seconds.all())
+    return sum(row.value().counters.get("started", 0) for row in run.seconds.all())
 
 
 def test_a_killed_injector_leaves_a_partial_run_that_says_so(site, begin):

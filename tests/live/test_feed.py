@@ -189,7 +189,7 @@ def test_a_long_run_is_told_anew_every_five_minutes_in_a_thousand_points(run):
 
 
 def fields_of(row: ShardSecond) -> dict:
-    names = [each.attname for each in row._meta.fields if each.name != "id"]
+    names = [each.attname for each in row._meta.fields if each.name != "pk"]
     return {name: getattr(row, name) for name in names}
 
 

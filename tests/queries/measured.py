@@ -26,10 +26,10 @@ from tests.values import make_second, plan_spec
 # Spread as real responses are: a few slow ones, the rest close together.
 SHAPE = (0.90, 0.94, 0.96, 0.98, 1.0, 1.0, 1.02, 1.04, 1.06, 1.10)
 COPY = """
-INSERT INTO campaigns_shardsecond (run_id, shard, second, step, epoch, counters, errors, statuses,
-                                   in_flight, timings, vitals)
-SELECT run_id, shard, number, step, epoch, counters, errors, statuses, in_flight, timings, vitals
-FROM campaigns_shardsecond, generate_series(1, %s) AS number WHERE id = %s
+INSERT INTO campaigns_shardsecond (run_id, shard, second, step, epoch, packed)
+SELECT run_id, shard, number, step, epoch, packed
+FROM campaigns_shardsecond, generate_series(1, %s) AS number
+WHERE (run_id, second, step, shard) = (%s, %s, %s, %s)
 """
 # What summarise_run wrote for a run of `measure`, by all that it read.
 _WRITTEN: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {}
@@ -76,9 +76,10 @@ def measure(
 
 def store_alike(run: Run, second: dict[str, Any], count: int) -> None:
     """So many seconds in which the same was seen; the database copies the first one."""
-    first = ShardSecond.objects.create(run=run, shard=0, epoch=1, **second)
+    first = ShardSecond.of(second, run_id=run.pk, shard=0, epoch=1)
+    first.save(force_insert=True)
     with connection.cursor() as cursor:
-        cursor.execute(COPY, [count - 1, first.pk])
+        cursor.execute(COPY, [count - 1, *first.pk])
 
 
 def _read(run: Run, *seen: Any) -> str:

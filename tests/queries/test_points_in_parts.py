@@ -1,4 +1,4 @@
-"""A long run's points are exported part by part, each read when it is wanted."""
+"""A long run's points are exported part by part, some read at once, when they are wanted."""
 
 import csv
 from io import StringIO
@@ -8,51 +8,80 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from campaigns.domain.measured import series_chunks
+from campaigns.domain.measured.series_chunks import points_of_columns
 from campaigns.exports.seconds import csv_of_seconds
 from campaigns.models import RunSummary
 from campaigns.queries import measurements
-from campaigns.queries.measurements import error_kinds_of, points_in_parts, points_of
-from tests.factories import make_campaign, make_run, make_test
-from tests.queries.measured import measure
+from campaigns.queries.measurements import columns_in_parts, error_kinds_of, points_of
+from tests.factories import make_campaign, make_run, make_test, store_second
+from tests.queries.measured import end, measure
+from tests.values import make_second
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def run(project):
-    return measure(make_run(make_test(make_campaign(project))), 12_000, seconds=10)
 
 
 @pytest.fixture(autouse=True)
 def _three_at_once(monkeypatch):
     monkeypatch.setattr(measurements, "POINTS_AT_ONCE", 3)
+    monkeypatch.setattr(measurements, "CHUNKS_AT_ONCE", 2)
+    monkeypatch.setattr(series_chunks, "POINTS_OF_CHUNK", 3)
+
+
+@pytest.fixture(params=["today's", "an older release's"])
+def run(project, request):
+    """With a summary of that release."""
+    run = make_run(make_test(make_campaign(project)))
+    store_second(run, make_second(-1, [9000] * 5))
+    measure(run, 12_000, seconds=9)
+    if request.param != "today's":
+        summary = RunSummary.objects.get(run=run)
+        RunSummary.objects.update(chunks=None, old_series=summary.series)
+    return run
+
+
+def exported(run, kinds) -> list[dict[str, str]]:
+    text = "".join(csv_of_seconds(columns_in_parts(run), kinds))
+    return list(csv.DictReader(StringIO(text)))
 
 
 def test_the_parts_together_are_all_points(run):
-    parts = list(points_in_parts(run))
-    assert [len(part) for part in parts] == [3, 3, 3, 1]
-    assert [*chain(*parts)] == points_of(run)
+    parts = list(columns_in_parts(run))
+    assert [len(part["second"]) for part in parts] == [3, 3, 3, 1]
+    assert [*chain.from_iterable(map(points_of_columns, parts))] == points_of(run)
 
 
 def test_no_more_is_read_than_was_wanted(run):
     with CaptureQueriesContext(connection) as seen:
-        lines = csv_of_seconds(points_in_parts(run), [])
-        next(lines)
+        parts = columns_in_parts(run)
         assert not seen.captured_queries
-        next(lines)
-        assert [each["sql"].count("$[0 to 2]") for each in seen] == [0, 1]
+        assert next(parts)["second"] == [-1, 0, 1]
+        n_at_first = len(seen)
+        assert [part["second"][-1] for part in parts] == [4, 7, 8]
+        assert len(seen) > n_at_first
 
 
-def test_each_kind_of_error_in_any_second_is_a_column(run):
-    summary = RunSummary.objects.get(run=run)
-    summary.series[1]["errors"], summary.series[8]["errors"] = {"reset": 2}, {"dns": 1, "reset": 1}
-    summary.save()
+def test_the_text_is_that_of_the_points(run):
+    (row,) = (row for row in exported(run, ["reset"]) if row["second (s)"] == "3")
+    point = next(point for point in points_of(run) if point["second"] == 3)
+    assert row["p95 (ms)"] == repr(point["p95_ms"])
+    assert row["ok"] == str(point["ok"])
+    assert row["CPU of the busiest injector process (share of a core)"] == ""
+    assert row["error reset"] == "0"
+
+
+def test_each_kind_of_error_in_any_second_is_a_column(project):
+    run = make_run(make_test(make_campaign(project)))
+    of_seconds = [{"dns_failed": 1}, {}, {"reset": 2}, {}, {"write_error": 1, "reset": 1}]
+    for number, errors in enumerate(of_seconds, -1):
+        store_second(run, make_second(number, [9000] * 5, errors=errors))
+    end(run, "complete")
     kinds = error_kinds_of(run)
-    assert kinds == ["dns", "reset"]
-    rows = list(csv.DictReader(StringIO("".join(csv_of_seconds(points_in_parts(run), kinds)))))
-    assert [row["error reset"] for row in rows] == list("0200000010")
+    assert kinds == ["dns_failed", "reset", "write_error"]
+    assert [row["error reset"] for row in exported(run, kinds)] == list("00201")
+    assert [row["error dns_failed"] for row in exported(run, kinds)] == list("10000")
 
 
 def test_a_run_without_a_summary_has_no_parts(project):
     run = make_run(make_test(make_campaign(project)))
-    assert (list(points_in_parts(run)), error_kinds_of(run)) == ([], [])
+    assert (list(columns_in_parts(run)), error_kinds_of(run)) == ([], [])

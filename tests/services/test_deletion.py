@@ -13,6 +13,7 @@ from campaigns.models import (
     Baseline,
     Campaign,
     FailureExample,
+    KeptMinute,
     PlanSecret,
     Probe,
     Project,
@@ -63,6 +64,7 @@ def world():
     PlanSecret.objects.create(plan=rows["plan"], ciphertext="x")
     Probe.objects.create(endpoint=rows["endpoint"], campaign=rows["campaign"], request={})
     RunEvent.objects.create(run=run, kind="run_done")
+    KeptMinute.objects.create(run=run, minute=0, step=0, packed=b"")
     texts = {"request": "GET /", "reply": "", "detail": ""}
     FailureExample.objects.create(
         run=run, shard=0, second=0, step=0, kind="status", status=500, at_us=1, **texts

@@ -1,13 +1,23 @@
 """Old seconds are removed, in small batches; nothing that reads a finished run notices."""
 
 from datetime import datetime, timedelta
+from itertools import product
 
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from campaigns.models import Baseline, MachineSecond, Run, RunUse, ShardSecond, ShareLink
+from campaigns.domain.measured.snapshot import Timing, Total, total_of
+from campaigns.models import (
+    Baseline,
+    KeptMinute,
+    MachineSecond,
+    Run,
+    RunUse,
+    ShardSecond,
+    ShareLink,
+)
 from campaigns.queries.machines import machine_report
 from campaigns.queries.reports import run_report
 from campaigns.queries.retention import why_no_seconds
@@ -94,7 +104,8 @@ def test_the_phases_of_several_injectors_stay(project):
 def test_a_summary_of_an_older_release_gets_the_counts_that_it_lacks(project):
     run = ended(project)
     summary = run.summaries.get()
-    for point in summary.series:
+    summary.chunks, summary.old_series = None, summary.series
+    for point in summary.old_series:
         del point["replies"], point["sessions"]
     summary.save()
     before = everything_that_is_read(run)
@@ -150,22 +161,74 @@ def test_a_run_without_a_summary_keeps_its_seconds(project):
 
 
 def test_an_interrupted_removal_goes_on(project, monkeypatch):
-    monkeypatch.setattr(retention, "BATCH", 4)
+    monkeypatch.setattr(retention, "MINUTE_S", 4)
     run = ended(project)
-    assert remove(batches=1) == 4
-    assert n_seconds(run) == 7
+    assert remove(batches=1) == 1
+    assert n_seconds(run) == 10
     assert why_no_seconds(run)
-    assert remove() == 7
+    assert remove() == 10
     assert n_seconds(run) == 0
 
 
 def test_a_batch_is_a_bounded_number_of_rows_in_a_statement(project, monkeypatch):
-    monkeypatch.setattr(retention, "BATCH", 4)
-    ended(project)
+    monkeypatch.setattr(retention, "BATCH", 40)
+    ended(project, seconds=130)
     with CaptureQueriesContext(connection) as caught:
         remove()
     deleted = [each["sql"] for each in caught if each["sql"].startswith("DELETE")]
-    assert [sql.count(",") + 1 for sql in deleted] == [4, 4, 3]
+    up_to = [int(sql.rsplit("<= ", 1)[1].rstrip(")")) for sql in deleted]
+    assert up_to == [-1, 39, 59, 99, 119, 129]
+
+
+def test_a_minute_that_was_kept_is_whole_though_its_removal_was_interrupted(project, monkeypatch):
+    monkeypatch.setattr(retention, "BATCH", 40)
+    run = ended(project, seconds=60)
+    assert remove(batches=2) == 41
+    whole = KeptMinute.objects.get(run=run, minute=0).told
+    assert remove() == 20
+    assert KeptMinute.objects.get(run=run, minute=0).told == whole
+    assert whole["counters"]["ok"] == run.summaries.get().total["counters"]["ok"]
+
+
+def test_minutes_have_all_that_their_seconds_had_together(project):
+    test = make_test(make_campaign(project), make_plan(project))
+    run = make_run(test, n_shards=2)
+    seen = [
+        (second, step, shard, make_second(second, [5000 + second, 90_000], step=step))
+        for second in (-1, 0, 59, 60)
+        for step in (0, 1)
+        for shard in (0, 1)
+    ]
+    for *_, shard, told in seen:
+        store_second(run, told, shard=shard)
+    end(run, "complete")
+    measure_use(run)
+    before = RunUse.objects.get(run=run).summary_bytes
+    assert remove() == len(seen)
+    for minute, step in product((-1, 0, 1), (0, 1)):
+        expected = total_of(
+            each for second, at, _, each in seen if (second // 60, at) == (minute, step)
+        )
+        row = KeptMinute.objects.get(run=run, minute=minute, step=step)
+        assert Total.from_json(row.told) == expected
+    kept = sum(len(row.packed) for row in KeptMinute.objects.filter(run=run))
+    assert RunUse.objects.get(run=run).summary_bytes == before + kept
+
+
+def test_minutes_are_read_from_the_api_once_the_seconds_are_gone(project, client, alice):
+    run = ended(project, seconds=130)
+    client.force_login(alice)
+    address = f"/api/v1/runs/{run.pk}/minutes/"
+    assert client.get(address).json()["results"] == []
+    remove()
+    rows = client.get(address).json()["results"]
+    assert [(row["minute"], row["step"]) for row in rows] == [(-1, 0), (0, 0), (1, 0), (2, 0)]
+    ok = sum(row["counters"]["ok"] for row in rows[1:])
+    assert ok == run.summaries.get().total["counters"]["ok"]
+    responses = Timing.from_json(rows[1]["timings"]["response"])
+    assert responses.histogram.n == responses.n == rows[1]["counters"]["ok"]
+    later = client.get(address, {"after": 1}).json()["results"]
+    assert [row["minute"] for row in later] == [2]
 
 
 def test_the_seconds_are_gone_from_the_api_with_the_day_and_the_reason(project, client, alice):
@@ -180,7 +243,7 @@ def test_the_seconds_are_gone_from_the_api_with_the_day_and_the_reason(project, 
     assert answer.json()["error"]["code"] == "removed"
     assert answer.json()["error"]["message"] == (
         f"The seconds of run {run.label} were removed on {day}: this installation keeps them for "
-        "30 days. Its tables, series and histograms are kept."
+        "30 days. Its minutes, tables, series and histograms are kept."
     )
     assert client.get(f"/runs/{run.pk}/seconds.csv").status_code == 200
 

@@ -106,11 +106,7 @@ class Histogram:
 
     def encode(self) -> str:
         """HdrHistogram's V2 compressed payload in base64."""
-        counts = _zigzag_runs(np.trim_zeros(self.counts, "b"))
-        header = struct.pack(">iiiiqqd", _V2_COOKIE, len(counts), 0, DIGITS, 1, HIGHEST_US, 1.0)
-        packed = zlib.compress(header + counts, 6)
-        framed = struct.pack(">ii", _V2_COMPRESSED_COOKIE, len(packed)) + packed
-        return base64.b64encode(framed).decode("ascii")
+        return payload_of(_zigzag_runs(np.trim_zeros(self.counts, "b")))
 
     @classmethod
     def decode(cls, text: str) -> Self:
@@ -118,35 +114,54 @@ class Histogram:
 
         Raises CorruptHistogram for anything else, and for a payload that would inflate past 2 MiB.
         """
-        try:
-            framed = base64.b64decode(text, validate=True)
-            cookie, length = struct.unpack_from(">ii", framed)
-            inflater = zlib.decompressobj()
-            raw = inflater.decompress(framed[8 : 8 + length], _MAX_PAYLOAD_BYTES)
-            inner, size, offset, digits, lowest, _, ratio = struct.unpack_from(">iiiiqqd", raw)
-        except (ValueError, struct.error, zlib.error) as error:
-            raise CorruptHistogram(f"Not an HdrHistogram V2 payload: {error}.") from None
-        if cookie != _V2_COMPRESSED_COOKIE or inner != _V2_COOKIE:
-            raise CorruptHistogram("Not an HdrHistogram V2 payload: another version's cookie.")
-        if (digits, lowest, offset, ratio) != (DIGITS, 1, 0, 1.0):
-            raise CorruptHistogram("A histogram of another precision or unit than ours.")
-        return cls(_read_zigzag_runs(raw[40 : 40 + size]))
+        return cls(_read_zigzag_runs(runs_of(text)))
+
+
+def payload_of(runs: bytes) -> str:
+    """HdrHistogram's V2 compressed payload in base64, of its counts as `runs_of` gives them."""
+    header = struct.pack(">iiiiqqd", _V2_COOKIE, len(runs), 0, DIGITS, 1, HIGHEST_US, 1.0)
+    packed = zlib.compress(header + runs, 6)
+    framed = struct.pack(">ii", _V2_COMPRESSED_COOKIE, len(packed)) + packed
+    return base64.b64encode(framed).decode("ascii")
+
+
+def runs_of(text: str) -> bytes:
+    """The counts within a payload as V2 has them: ZigZag LEB128, a run of k zeros as −k.
+
+    Raises CorruptHistogram as `Histogram.decode`, but does not look at the counts.
+    """
+    try:
+        framed = base64.b64decode(text, validate=True)
+        cookie, length = struct.unpack_from(">ii", framed)
+        inflater = zlib.decompressobj()
+        raw = inflater.decompress(framed[8 : 8 + length], _MAX_PAYLOAD_BYTES)
+        inner, size, offset, digits, lowest, _, ratio = struct.unpack_from(">iiiiqqd", raw)
+    except (ValueError, struct.error, zlib.error) as error:
+        raise CorruptHistogram(f"Not an HdrHistogram V2 payload: {error}.") from None
+    if cookie != _V2_COMPRESSED_COOKIE or inner != _V2_COOKIE:
+        raise CorruptHistogram("Not an HdrHistogram V2 payload: another version's cookie.")
+    if (digits, lowest, offset, ratio) != (DIGITS, 1, 0, 1.0):
+        raise CorruptHistogram("A histogram of another precision or unit than ours.")
+    return raw[40 : 40 + size]
 
 
 class StoredHistogram(Histogram):
-    """A payload of ours that is decoded when somebody first asks for its counts: of most stored
-    timings only the moments are shown, and decoding is slow. Raises CorruptHistogram then."""
+    """A payload of ours (text), or its counts as `runs_of` gives them (bytes), decoded when
+    somebody first asks for the counts: of most stored timings only the moments are shown, and
+    decoding is slow. Raises CorruptHistogram then."""
 
     __slots__ = ("_decoded", "_payload")
 
-    def __init__(self, payload: str) -> None:
+    def __init__(self, payload: str | bytes) -> None:
         self._payload = payload
         self._decoded: np.ndarray | None = None
 
     @property
     def counts(self) -> np.ndarray:
         if self._decoded is None:
-            self._decoded = Histogram.decode(self._payload).counts
+            is_text = isinstance(self._payload, str)
+            runs = runs_of(self._payload) if is_text else self._payload
+            self._decoded = _read_zigzag_runs(runs)
         return self._decoded
 
 

@@ -8,8 +8,10 @@ from typing import Any
 from campaigns.domain.judged.failures import kind_words
 from campaigns.domain.measured.series import Point
 from campaigns.domain.percentiles import P50, P95, P99, Shown, name, shown
+from campaigns.domain.shown.thinning import EXTREMES, gaps, kept_numbers
 from campaigns.domain.units import count, counted, figure, second_text
 
+SPARK_S = 120  # of the sparklines
 _PERCENTILES = (P50, P95, P99)
 
 
@@ -21,6 +23,26 @@ def completed(point: Point) -> int:
 def point_columns(points: Sequence[Point]) -> dict[str, list[Any]]:
     """{column: [a value for each point]}, as in `_column`."""
     return {key: [make(point) for point in points] for key, make in _COLUMNS.items()}
+
+
+def thinned_columns(points: Sequence[Point]) -> dict[str, list[Any]]:
+    """As `thinned` makes them of `point_columns`, but with texts only of the points it keeps."""
+    needed = ["second", *(key for key, _ in EXTREMES)]
+    numbers = {key: [_COLUMNS[key](point) for point in points] for key in needed}
+    kept = kept_numbers(numbers)
+    columns = point_columns([points[number] for number in kept])
+    return {**columns, "gap": list(gaps(numbers["second"], kept))}
+
+
+def noted_points(points: Sequence[Point]) -> list[Point]:
+    """Those that a finished run's page looks at one by one, oldest first: the first point with each
+    kind of error, and the last SPARK_S."""
+    firsts: dict[str, Point] = {}
+    for point in points[:-SPARK_S]:
+        for kind in point["errors"]:
+            firsts.setdefault(kind, point)
+    by_second = {point["second"]: point for point in firsts.values()}
+    return [*by_second.values(), *points[-SPARK_S:]]
 
 
 def _sound(point: Point) -> int:

@@ -12,7 +12,7 @@ LAST_S = 300
 Columns = dict[str, list[Any]]
 
 # What is kept of each stretch of seconds: (column, whether its maximum).
-_EXTREMES = (
+EXTREMES = (
     ("ok", False),
     ("completed", True),
     ("failed", True),
@@ -24,17 +24,25 @@ _EXTREMES = (
 
 
 def thinned(
-    columns: Columns, first: int = 0, extremes: Sequence[tuple[str, bool]] = _EXTREMES
+    columns: Columns, first: int = 0, extremes: Sequence[tuple[str, bool]] = EXTREMES
 ) -> Columns:
     """The columns from point number `first` on, with `gap`: whether a second is missing between a
     point and the one before it. Over MOST_POINTS, the last five minutes and the extremes of even
     stretches of the rest."""
+    kept = kept_numbers(columns, first, extremes)
+    picked = {key: [values[index] for index in kept] for key, values in columns.items()}
+    return {**picked, "gap": list(gaps(columns["second"], kept))}
+
+
+def kept_numbers(
+    columns: Columns, first: int = 0, extremes: Sequence[tuple[str, bool]] = EXTREMES
+) -> list[int]:
+    """The numbers of the points that `thinned` keeps; of columns, it needs those of `extremes`."""
     n_points = len(columns["second"])
     kept = list(range(first, n_points))
     if len(kept) > MOST_POINTS:
         kept = sorted({*_kept(columns, extremes, first, n_points - LAST_S), *kept[-LAST_S:]})
-    picked = {key: [values[index] for index in kept] for key, values in columns.items()}
-    return {**picked, "gap": list(_gaps(columns["second"], kept))}
+    return kept
 
 
 def _kept(
@@ -51,7 +59,8 @@ def _kept(
                 yield (max if is_maximum else min)(known, key=columns[key].__getitem__)
 
 
-def _gaps(seconds: Sequence[int], kept: Sequence[int]) -> Iterator[bool]:
+def gaps(seconds: Sequence[int], kept: Sequence[int]) -> Iterator[bool]:
+    """Whether a second is missing between each kept point and the point before it."""
     before = None if not kept or not kept[0] else kept[0] - 1
     for index in kept:
         is_first = before is None

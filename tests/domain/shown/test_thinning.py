@@ -1,6 +1,11 @@
 """A long run's points: few enough for a browser, with every extreme."""
 
-from campaigns.domain.shown.run_points import point_columns
+from campaigns.domain.shown.run_points import (
+    SPARK_S,
+    noted_points,
+    point_columns,
+    thinned_columns,
+)
 from campaigns.domain.shown.thinning import LAST_S, MOST_POINTS, thinned
 from tests.values import make_point
 
@@ -49,3 +54,18 @@ def test_the_points_of_a_later_message_know_the_point_before_them():
     assert thinned(columns, 2)["gap"] == [True, False]
     assert thinned(columns, 3)["gap"] == [False]
     assert thinned(columns, 4)["gap"] == []
+
+
+def test_columns_of_a_finished_run_are_the_same_with_texts_of_what_is_kept_alone():
+    points = [make_point(n, p99_ms=n % 700, errors={}) for n in range(-5, 7200) if n != 4000]
+    assert thinned_columns(points) == thinned(point_columns(points))
+    assert thinned_columns([]) == thinned(point_columns([]))
+
+
+def test_a_page_looks_at_the_first_point_of_each_error_and_at_the_last_two_minutes():
+    points = [make_point(n, errors={}) for n in range(1000)]
+    for second, kind in ((7, "reset"), (9, "reset"), (500, "dns_failed"), (990, "write_error")):
+        points[second]["errors"] = {kind: 1}
+    noted = noted_points(points)
+    assert [point["second"] for point in noted] == [7, 500, *range(1000 - SPARK_S, 1000)]
+    assert noted_points(points[:20]) == points[:20]

@@ -1,0 +1,89 @@
+"""A second packed for the database says all that its line said, in a part of the bytes."""
+
+import json
+
+import numpy as np
+import pytest
+
+from campaigns.domain.errors import CorruptHistogram
+from campaigns.domain.measured.packed_second import pack, second_of, told_of
+from campaigns.domain.measured.snapshot import Second, Timing
+
+# What `golden` was packed to by the first release that packed. Stored rows look like this.
+GOLDEN = (
+    "016495c10d80201004ffd6b28fb9830b508ba11242ef3e3448b4844966769f88d356709e1aebc2560e69ca35"
+    "3ef2c7dfbe6a3e35de5d3105f200058a1b6c034f2ad640b961d500d4400540d6a74e57ebfdb896ccd4cec774"
+    "9491697b221300"
+)
+
+
+def golden() -> Second:
+    second = Second(3, 0, {"ok": 3, "started": 4}, {"reset": 1}, {"200": 3}, in_flight=2)
+    second.timings = {"response": Timing.of([900, 1000, 70_000]), "failed": Timing.of([50])}
+    second.vitals = {"cpu_share": 0.25, "hub_lag_max_us": 812}
+    return second
+
+
+def of_kept_connections(n: int = 1000) -> Second:
+    """As an injector tells a second of an undisturbed run."""
+    rng = np.random.default_rng(1)
+    values = (10_000 * rng.lognormal(0, 0.4, n)).astype(int)
+    timings = {name: Timing.of(values) for name in ("response", "service", "wait")}
+    timings |= {name: Timing.of(rng.integers(20, 90, n)) for name in ("send", "receive")}
+    counters = {"started": n, "ok": n, "bytes_received": 4000 * n}
+    return Second(0, 0, counters, {}, {"200": n}, 4, timings, {"cpu_share": 0.2})
+
+
+@pytest.mark.parametrize("second", [golden(), of_kept_connections(), Second(-1, 2)])
+def test_all_that_was_told_is_there(second):
+    told = second.to_json()
+    packed = pack(told)
+    assert told_of(second.second, second.step, packed) == told
+    assert second_of(second.second, second.step, packed).to_json() == told
+
+
+def test_what_was_packed_once_is_read_for_ever():
+    assert told_of(3, 0, bytes.fromhex(GOLDEN)) == golden().to_json()
+
+
+def test_equal_histograms_are_there_once():
+    second = of_kept_connections()
+    alone = len(pack(second.to_json()))
+    second.timings |= dict.fromkeys(("processing", "sampled"), second.timings["response"])
+    assert len(pack(second.to_json())) < alone + 40
+
+
+def test_it_is_a_quarter_of_its_line():
+    told = of_kept_connections().to_json()
+    assert len(pack(told)) < len(json.dumps(told)) / 4
+
+
+def test_timings_of_nothing_and_other_fields_of_the_line_are_left_out():
+    told = golden().to_json()
+    packed = pack(told)
+    told["timings"]["dns"] = {"n": 0, "sum_us": 0, "sum_squares": 0, "min_us": 0, "max_us": 0}
+    assert pack(told | {"type": "second", "examples": [{}]}) == packed
+
+
+def test_the_same_in_another_order_is_the_same_value():
+    told = golden().to_json()
+    turned = {key: told[key] for key in reversed(told)}
+    turned["counters"] = dict(reversed(told["counters"].items()))
+    assert pack(turned) == pack(told)
+
+
+@pytest.mark.parametrize("payload", ["", "no payload", "AAAA"])
+def test_a_payload_that_is_not_ours_is_kept_as_it_came_and_refused_when_it_is_read(payload):
+    told = golden().to_json()
+    told["timings"]["failed"]["histogram"] = payload
+    packed = pack(told)
+    assert told_of(3, 0, packed) == told
+    timings = second_of(3, 0, packed).timings
+    assert timings["response"].percentile_us(50_000) == 1000
+    with pytest.raises(CorruptHistogram):
+        _ = timings["failed"].histogram.counts
+
+
+def test_another_format_is_refused():
+    with pytest.raises(ValueError, match=r"this release reads 1"):
+        second_of(0, 0, b"\x02" + pack(golden().to_json())[1:])
