@@ -5,9 +5,9 @@ what they cost as lines of JSON. The database is the one that the environment na
 import json
 import os
 import time
-import tracemalloc
 from collections.abc import Iterator
 from dataclasses import astuple
+from pathlib import Path
 from typing import Any
 
 import django
@@ -16,8 +16,8 @@ from benchmarks.figures import GoalRow
 from benchmarks.served_pages import COMPRESSED, PLAIN, act_cost, cost_ms, page_cost
 
 LIST, RUNS_EACH = 25, (10, 20)  # campaigns on a page; tests and repeats of each
-HOUR_S, DAY_S = 3600, 86_400
-STORED_S, PER_S = 60, 1000
+HOUR_S, LONG_S = 3600, 1_000_000
+STORED_S, PER_S = HOUR_S, 1000
 
 
 def main() -> Iterator[GoalRow]:
@@ -103,34 +103,37 @@ def _export_lines(client, run) -> Iterator[GoalRow]:
     said = f"{whole_ms:.0f} ms; {len(sent) / 1e3:.0f} of {len(text) / 1e3:.0f} kB sent"
     yield GoalRow("seconds of an hour as CSV", said)
     yield GoalRow("  by who has it", f"{known_ms:.1f} ms, 304")
-    n_rows, took_s, more_mb = _export_of_a_day(run)
+    n_rows, took_s, more_mb = _long_export(run)
     said = f"{n_rows / took_s:,.0f} rows/s, {more_mb:.0f} MB more memory"
     is_met = n_rows / took_s >= 50_000 and more_mb <= 64
-    yield GoalRow("seconds of a day as CSV", said, "≥ 50,000 rows/s, ≤ 64 MB", is_met)
+    yield GoalRow("a million seconds as CSV", said, "≥ 50,000 rows/s, ≤ 64 MB", is_met)
 
 
-def _export_of_a_day(run) -> tuple[int, float, float]:
-    """Rows, seconds by the clock, and in a second call the most memory of Python's objects, MB."""
+def _long_export(run) -> tuple[int, float, float]:
+    """Rows, seconds by the clock, and how much the process grew meanwhile at most, MB."""
+    from campaigns.domain.measured.series_chunks import chunks_of
     from campaigns.exports.seconds import csv_of_seconds
     from campaigns.models import RunSummary
-    from campaigns.queries.measurements import error_kinds_of, points_in_parts
+    from campaigns.queries.measurements import columns_in_parts, error_kinds_of
 
-    summary = RunSummary.objects.filter(run=run)
-    hour = summary.values_list("series", flat=True).get()
-    summary.update(series=[hour[n % len(hour)] | {"second": n} for n in range(DAY_S)])
-
-    def export() -> int:
-        parts = csv_of_seconds(points_in_parts(run), error_kinds_of(run))
-        return sum(part.count("\n") for part in parts) - 1
-
+    summary = RunSummary.objects.get(run=run)
+    hour, summary.chunks = summary.series, []
+    for start in range(0, LONG_S, HOUR_S):
+        points = hour[: LONG_S - start]
+        summary.chunks += chunks_of([each | {"second": start + each["second"]} for each in points])
+    summary.save()
+    del summary, hour, points
+    before, most, n_rows = _resident_mb(), 0.0, -1
     began = time.perf_counter()
-    n_rows = export()
-    took_s = time.perf_counter() - began
-    tracemalloc.start()
-    export()
-    _, most = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    return n_rows, took_s, most / 1e6
+    for part in csv_of_seconds(columns_in_parts(run), error_kinds_of(run)):
+        n_rows += part.count("\n")
+        most = max(most, _resident_mb())
+    return n_rows, time.perf_counter() - began, most - before
+
+
+def _resident_mb() -> float:
+    n_pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return n_pages * os.sysconf("SC_PAGE_SIZE") / 1e6
 
 
 def _stored_line() -> GoalRow:
@@ -156,7 +159,7 @@ def _stored_line() -> GoalRow:
         counters = {"started": PER_S, "ok": PER_S, "bytes_received": 4000 * PER_S}
         vitals = {"cpu_share": 0.2, "hub_lag_max_us": 900, "own_delay_p99_us": 90, "rss_bytes": 4e7}
         second = Second(number, 0, counters, {}, {"200": PER_S}, 4, timings | small, vitals)
-        rows.append(ShardSecond(run=run, shard=0, epoch=1, **second.to_json()))
+        rows.append(ShardSecond.of(second.to_json(), run_id=run.pk, shard=0, epoch=1))
     with connection.cursor() as cursor:
         cursor.execute("VACUUM FULL campaigns_shardsecond")
         ShardSecond.objects.bulk_create(rows)
