@@ -36,7 +36,7 @@ def measurement_of(run: Run) -> Measurement:
 
 def points_of(run: Run) -> list[Point]:
     """Only the run's points; stored ones need no histogram."""
-    stored = run.summaries.order_by("-revision").only("chunks", "old_series")
+    stored = run.summaries.order_by("-revision").only("run", "chunks", "old_series")
     summary = stored.first() if run.is_done else None
     return measurement_so_far(run).series if summary is None else summary.series
 
