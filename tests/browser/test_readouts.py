@@ -7,8 +7,16 @@ from django.utils import timezone
 
 from campaigns.domain.lifecycle import Outcome
 from tests.browser.installation import enter
-from tests.factories import make_campaign, make_plan, make_run, make_test, store_second
-from tests.queries.measured import end, end_shards, responses_us
+from tests.factories import (
+    make_campaign,
+    make_endpoint,
+    make_plan,
+    make_run,
+    make_target,
+    make_test,
+    store_second,
+)
+from tests.queries.measured import end, end_shards, measure, responses_us, spoil
 from tests.searches import limit_of, search_through, searching
 from tests.values import make_second, plan_spec
 
@@ -132,3 +140,25 @@ def test_one_crosshair_reads_a_trial_of_a_search_in_every_drawing_that_has_it(si
     assert around.locator("[data-reads=said]").inner_text() == ""
     around.locator(f"[data-trial='{trial}']").first.hover(force=True)
     assert around.locator("[data-reads=said]").inner_text() == said
+
+
+def test_one_crosshair_reads_a_value_of_a_sweep_in_all_its_curves(signed_in, project):
+    now = timezone.now()
+    campaign = make_campaign(project, "Sweep", repeats=1, started_at=now, finished_at=now)
+    version, endpoint = make_plan(project), make_endpoint(make_target(project))
+    for injectors, mean_us in ((1, 10_000), (2, 12_000)):
+        run = make_run(make_test(campaign, version, endpoint=endpoint, injectors=injectors))
+        spoil(measure(run, mean_us, n=500 * injectors))
+    signed_in.goto(f"/campaigns/{campaign.pk}/")
+    panels = signed_in.locator("[data-sweep]")
+    panels.first.focus()
+    panels.first.press("ArrowRight")
+    panels.first.press("ArrowRight")
+    figures = signed_in.locator(".sweep-chart")
+    readouts = [figures.nth(n).locator(".readout").inner_text() for n in range(4)]
+    assert readouts[0] == "2 injector processes: 100 ok requests/s"
+    assert [text.split(":")[0] for text in readouts] == ["2 injector processes"] * 4
+    assert "p95" in readouts[1]
+    assert signed_in.locator("[data-sweep] .search-crosshair[visibility=visible]").count() == 4
+    panels.first.press("Escape")
+    assert [figures.nth(n).locator(".readout").inner_text() for n in range(4)] == [""] * 4
