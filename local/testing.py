@@ -14,10 +14,10 @@ from local.browsers import ensure_chromium, version_of
 from local.children import Program
 from local.console import LocalError, fail, say
 from local.node_env import node_dir
-from local.paths import ROOT, tail, var_dir
+from local.paths import ROOT, var_dir
 from local.postgres import DATABASE
-from local.programs import manage
 from local.supervisor import StopRequested, Supervisor
+from local.tables_of_tests import make_tables
 from local.throw_away import environment_without_installation, throw_away_servers
 from local.web_servers import ensure_web_servers
 
@@ -49,6 +49,8 @@ def test(arguments: list[str]) -> int:
     """0 if every test that could run passed. With arguments, runs only pytest with them."""
     try:
         with throw_away_servers(*WORKERS) as (supervisor, env):
+            make_tables(supervisor, env)
+            env |= {"TESTS_TEMPLATE": DATABASE}
             results = (
                 {"chosen tests": _pytest(supervisor, env, SETTINGS, *arguments)}
                 if arguments
@@ -78,7 +80,6 @@ def test_fast() -> int:
 
 
 def _all_tests(supervisor: Supervisor, env: dict[str, str]) -> dict[str, int]:
-    env = _with_template(supervisor, env)
     ensure_web_servers()
     parts = {"Python tests": PYTHON_TESTS}
     if chromium := ensure_chromium():
@@ -88,14 +89,6 @@ def _all_tests(supervisor: Supervisor, env: dict[str, str]) -> dict[str, int]:
     alone = {"tests of time": ("-m", "alone", *_files_with("mark.alone"))}
     results |= _pytest_twice(supervisor, env, alone)
     return results | {"JavaScript tests": _node_tests(supervisor, env)}
-
-
-def _with_template(supervisor: Supervisor, env: dict[str, str]) -> dict[str, str]:
-    """A migrated database, which that of each worker is a copy of: to migrate takes seconds."""
-    log = supervisor.log_dir / "migrate.log"
-    if supervisor.run_to_end(manage("migrate", "--no-input", "-v", "0", env=env), log):
-        raise LocalError(f"The tests' database cannot be migrated:\n{tail(log)}")
-    return {**env, "TESTS_TEMPLATE": DATABASE}
 
 
 def _files_with(words: str) -> list[str]:

@@ -9,8 +9,9 @@ if worker := os.environ.get("PYTEST_XDIST_WORKER"):
 
 from benchsite.settings import *
 
-# `make test` has migrated a database that can be copied; without it each is migrated.
-DATABASES["default"]["TEST"] = {"TEMPLATE": os.environ.get("TESTS_TEMPLATE")}
+# `make test` has a migrated database, which is copied; without it each is migrated.
+template = os.environ.get("TESTS_TEMPLATE")
+DATABASES["default"]["TEST"] = {"TEMPLATE": template, "MIGRATE": template is None}
 
 # The machines that tests only talk about.
 ALLOWED_NETWORKS += ["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7"]
