@@ -19,7 +19,7 @@ from local.throw_away import throw_away_servers
 READY_S = 60.0
 # Random cases for each operation, beside those of the edges of its schema.
 EXAMPLES = 8
-# Plans have rules between their fields that no schema can say, and tests/test_access.py asks at
+# Plans have rules between their fields that no schema can say. tests/test_access_of_rest.py asks at
 # each address without a live token: more than a few wrong ones a minute are throttled.
 NOT_CHECKED = "positive_data_acceptance,ignored_auth"
 

@@ -18,6 +18,7 @@ from django.db import connection, transaction
 from django.urls import get_resolver
 from django.urls.resolvers import URLPattern
 
+from campaigns.api import authentication
 from campaigns.views import context
 from tests.access_table import EVERYBODY, MAY, NOBODY, PAGES, ROLES, STRANGERS, TABLE, Rule
 from tests.access_world import DEAD_TOKENS, Rows, World
@@ -54,11 +55,19 @@ ROUTES = {name: route for route, name in all_addresses()}
 
 @contextmanager
 def remembered() -> Iterator[None]:
-    """Who a session belongs to, and what every page says of their projects, is read only once:
-    that would be half of what a refusal costs."""
+    """Who a session or a live token belongs to, and what every page says of their projects, is read
+    only once: that would be half of what a refusal costs. Dead tokens are asked about every time.
+    """
     users: dict[str | None, Any] = {}
     whose, projects, nothing = auth.get_user, context._projects_of, context._nothing_begins
     told: dict[Any, Any] = {}
+    live_tokens: dict[str, Any] = {}
+    found_token = authentication.authenticate_token
+
+    def token_of(*, text: str):
+        if text not in live_tokens and (token := found_token(text=text)):
+            live_tokens[text] = token
+        return live_tokens.get(text)
 
     def user_of(request):
         key = request.COOKIES.get("sessionid")
@@ -77,6 +86,7 @@ def remembered() -> Iterator[None]:
 
     with (
         mock.patch.object(auth, "get_user", user_of),
+        mock.patch.object(authentication, "authenticate_token", token_of),
         mock.patch.object(context, "_projects_of", once(projects)),
         mock.patch.object(context, "_nothing_begins", once(nothing)),
     ):

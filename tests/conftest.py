@@ -17,7 +17,7 @@ hypothesis.settings.register_profile("algebra", deadline=None)
 hypothesis.settings.load_profile("algebra")
 
 HAS_SETTINGS = "DJANGO_SETTINGS_MODULE" in os.environ
-pytest_plugins = ["tests.cast", "tests.emptying"] if HAS_SETTINGS else []
+pytest_plugins = ["tests.cast", "tests.emptying", "tests.access_checks"] if HAS_SETTINGS else []
 
 
 # These take longest: begun last, they would be waited for alone. The rest fills up the workers.
@@ -26,6 +26,8 @@ FIRST = (
     "local",
     "workers",
     "injector",
+    "test_access_of_pages.py",
+    "test_access_of_rest.py",
     "test_access.py",
     "views/test_plan_form_faults.py",
     "views/test_items.py",

@@ -1,31 +1,20 @@
-"""Everybody asks at every address with every method, and gets what tests/access_table.py says:
-of rows of their own project, of an archived one, of another team's, and of rows that never were.
+"""tests/access_table.py knows every address, and what is no single row of it: Django's site for
+staff, rows of another team beside one's own, and share links that open nothing.
 
-An address that the table does not know fails here; so does a marker of the project in anything
-that somebody reads who should not, and a write by a request that should write nothing.
+The table itself is tried by test_access_of_pages.py and test_access_of_rest.py.
 """
 
-import json
 import re
-from collections import defaultdict
-from collections.abc import Iterator
 
 import pytest
-from django.db import transaction
 
-from campaigns.api import schema
 from tests.access_admin import asked_of_admin, expected_of_admin
 from tests.access_probes import (
     NEVER,
     ROUTES,
-    Answer,
-    Asked,
     address,
     all_addresses,
-    ask,
     asked_at,
-    expected,
-    remembered,
     rows_of,
     rows_that_never_were,
     send,
@@ -38,37 +27,11 @@ from tests.access_world import (
     OPEN,
     SECRET,
     Rows,
-    World,
-    add_other_rows,
-    make_world,
 )
 
 pytestmark = pytest.mark.django_db
 
-# Pages of administrators, which name projects and campaigns and show nothing of their results.
-ABOUT_ALL = {"load", "caps", "caps-edit", "storage", "ownership", "audit-all", "audit-all-csv"}
 NAMES = sorted(set(TABLE) & set(ROUTES))
-
-
-@pytest.fixture(scope="module")
-def world(django_db_setup, django_db_blocker) -> Iterator[World]:
-    """Made once; every request is undone, so that each finds it as it was."""
-    with django_db_blocker.unblock(), transaction.atomic(), remembered():
-        world = make_world()
-        add_other_rows(world)
-        yield world
-        transaction.set_rollback(True)
-
-
-def check_markers(asked: Asked, text: str) -> None:
-    who, name = asked.who, asked.name
-    if asked.thing == "foreign":
-        assert FOREIGN not in text, f"{asked}: shows something of it"
-    if name in {"share-view", "share-stream"}:
-        assert SECRET not in text, f"{asked}: shows a secret of the project"
-    elif who in STRANGERS | NOBODY | DEAD_TOKENS and not (who == "adam" and name in ABOUT_ALL):
-        assert OPEN not in text, f"{asked}: shows something of the project"
-        assert SECRET not in text, f"{asked}: shows a secret of the project"
 
 
 def test_ten_thousand_requests_are_tried():
@@ -90,53 +53,6 @@ def test_the_table_names_no_address_that_is_gone():
 def test_no_two_addresses_share_a_name():
     names = [name for _, name in all_addresses()]
     assert len(names) == len(set(names))
-
-
-@pytest.fixture(scope="module")
-def described() -> dict[tuple[str, str], set[int]]:
-    """The statuses that the API's schema tells, by address and method."""
-    paths = json.loads(schema.described())["paths"]
-    return {
-        (re.sub(r"{\w+}", "{}", path), method.upper()): {int(each) for each in told["responses"]}
-        for path, operations in paths.items()
-        for method, told in operations.items()
-    }
-
-
-def statuses_of(asked: Asked, described: dict[tuple[str, str], set[int]]) -> set[int]:
-    """What is told of this address; anything of pages, and of what describes the API itself."""
-    path = "/" + re.sub(r"<[^>]+>", "{}", ROUTES[asked.name])
-    return described.get((path, asked.method), set(range(600)))
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_everybody_gets_what_the_table_says(world, described, name):
-    refusals: dict[tuple[str, str], dict[str, Answer]] = defaultdict(dict)
-    for asked in asked_at(name):
-        answer, wanted = ask(world, asked), expected(asked)
-        assert answer.verdict == wanted, f"{asked}: is {answer.verdict}, not {wanted}: {answer}"
-        told = statuses_of(asked, described)
-        assert answer.status in told, f"{asked}: {answer.status} is not in the API's schema"
-        check_markers(asked, answer.text)
-        if wanted != "in" or asked.method == "GET":
-            assert not answer.written, f"{asked}: writes {answer.written}"
-        if wanted == "404":
-            refusals[asked.method, asked.who][asked.thing] = answer
-    for who, answers in refusals.items():
-        assert len({answer.text for answer in answers.values()}) == 1, (
-            f"{who} can tell at {name} which of these rows there are: {answers}"
-        )
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_a_method_that_the_table_does_not_list_changes_nothing(world, name):
-    for asked in unlisted_at(name):
-        answer = ask(world, asked)
-        assert not answer.written, f"{asked}: writes {answer.written}"
-        check_markers(asked, answer.text)
-        if asked.method not in {"HEAD", "OPTIONS"}:
-            may_read = expected(asked) == "in"
-            assert answer.verdict != "in" or may_read, f"{asked}: lets them in"
 
 
 @pytest.mark.parametrize("name", sorted({name for *_, name in asked_of_admin({"sam"})}))

@@ -1,0 +1,24 @@
+"""Everybody asks at every page with every method, of rows of their own project, of an
+archived one, of another team's, and of rows that never were: they get what tests/access_table.py
+says. A marker of the project in anything that somebody reads who should not fails here; so does a
+write by a request that should write nothing.
+"""
+
+import pytest
+
+from tests.access_checks import check_everybody, check_other_methods
+from tests.access_probes import ROUTES
+from tests.access_table import PAGES
+
+pytestmark = pytest.mark.django_db
+NAMES = sorted(set(PAGES) & set(ROUTES))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_everybody_gets_what_the_table_says(world, described, name):
+    check_everybody(world, described, name)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_method_that_the_table_does_not_list_changes_nothing(world, name):
+    check_other_methods(world, name)

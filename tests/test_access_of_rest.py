@@ -1,0 +1,22 @@
+"""Everybody asks at every address of the REST API with every method, of the rows that
+tests/test_access_of_pages.py names: they get what tests/access_table.py says.
+"""
+
+import pytest
+
+from tests.access_checks import check_everybody, check_other_methods
+from tests.access_probes import ROUTES
+from tests.access_table import API
+
+pytestmark = pytest.mark.django_db
+NAMES = sorted(set(API) & set(ROUTES))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_everybody_gets_what_the_table_says(world, described, name):
+    check_everybody(world, described, name)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_method_that_the_table_does_not_list_changes_nothing(world, name):
+    check_other_methods(world, name)
