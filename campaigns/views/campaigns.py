@@ -28,7 +28,7 @@ from campaigns.forms.campaigns import CampaignForm
 from campaigns.live.memory import answer_of, final_key, gists_of
 from campaigns.live.waiting import without_connection
 from campaigns.models import Campaign, Endpoint, PlanVersion, Project, Search
-from campaigns.permissions import Action, require
+from campaigns.permissions import Action, Actor, require
 from campaigns.queries.arm_pairs import chosen_tests
 from campaigns.queries.baselines import against_by_campaign, newest_baseline, own_baselines
 from campaigns.queries.campaign_keys import campaign_key
@@ -47,6 +47,7 @@ from campaigns.queries.machine_rules import machine_rule_checks
 from campaigns.queries.measured import whole_runs
 from campaigns.queries.perf_counts import perf_checks
 from campaigns.queries.room import room_checks, room_of
+from campaigns.queries.row_versions import rows_of_campaign
 from campaigns.queries.target_matrix import relative_column
 from campaigns.queries.target_side import target_side
 from campaigns.queries.trends import trends_of
@@ -66,7 +67,8 @@ from campaigns.views.campaign_page import badge_of, campaign_context
 from campaigns.views.campaign_progress import progress_of
 from campaigns.views.history_tables import against_cell
 from campaigns.views.items import list_context
-from campaigns.views.live_pages import live_page
+from campaigns.views.kept_pages import kept_page
+from campaigns.views.live_pages import is_asked_again, live_page
 from campaigns.views.measure import field_page
 from campaigns.views.search_page import search_context
 from campaigns.views.sparks import trend_of
@@ -283,27 +285,34 @@ def _form_context(form: CampaignForm, project: Project) -> dict[str, Any]:
 @answers_refusals("campaign-detail")
 def campaign_detail(request: HttpRequest, campaign: int) -> HttpResponse:
     actor = actor_of(request)
-    # Its head names the plans and targets of all tests.
-    rows = Campaign.objects.select_related("project", "created_by")
-    rows = rows.prefetch_related("tests__endpoint__target", "tests__plan_version__plan")
-    found = find(rows, actor, pk=campaign)
+    rows = rows_of_campaign(campaign)
+    found = find(Campaign.objects.select_related("project"), actor, pk=campaign)
     if search := Search.objects.select_related("campaign").filter(pk=found.pk).first():
         return _search_page(request, search)
     chosen, may = _chosen(request, found), rights_in(found.project, actor)
 
     def context() -> dict[str, Any]:
-        asked = request.GET
+        asked, shown = request.GET, _with_tests(actor, campaign)
         return {
-            **campaign_context(found, actor, chosen, relative_column(asked), asked),
-            "stream_url": reverse("campaign-stream", args=[found.pk]),
-            "own_baselines": own_baselines(found),
-            "seen_baseline": newest_baseline(actor, found.project_id),
-            "project": found.project,
+            **campaign_context(shown, actor, chosen, relative_column(asked), asked),
+            "stream_url": reverse("campaign-stream", args=[campaign]),
+            "own_baselines": own_baselines(shown),
+            "seen_baseline": newest_baseline(actor, shown.project_id),
+            "project": shown.project,
             "may": may,
         }
 
-    seen = (*campaign_key(found), *may.values())
-    return live_page(request, "campaigns/detail.html", context, seen)
+    template, rights = "campaigns/detail.html", tuple(may.values())
+    if found.finished_at and not is_asked_again(request):
+        return kept_page(request, found.project, template, context, (rights, rows))
+    return live_page(request, template, context, (*campaign_key(found), *rights))
+
+
+def _with_tests(actor: Actor, campaign: int) -> Campaign:
+    """Its page's head names the plans and targets of all tests."""
+    rows = Campaign.objects.select_related("project")
+    rows = rows.prefetch_related("tests__endpoint__target", "tests__plan_version__plan")
+    return find(rows, actor, pk=campaign)
 
 
 def _search_page(request: HttpRequest, search: Search) -> HttpResponse:

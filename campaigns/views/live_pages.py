@@ -17,7 +17,8 @@ from campaigns.live.feed import FEED
 from campaigns.live.waiting import release_connection
 
 _LAYOUT = "live.html"
-_PLACE = "place-of-the-reader-s-own-form-token"
+# Where a shared rendering has a form token, until a reader gets their own.
+PLACE = "place-of-the-reader-s-own-form-token"
 
 
 def live_page(
@@ -27,7 +28,7 @@ def live_page(
 
     A context with a reason for `waiting` is not shared: it may name other projects' campaigns.
     """
-    if request.headers.get("X-Requested-With") != "XMLHttpRequest":
+    if not is_asked_again(request):
         return render(request, template, context())
     personal: list[dict[str, Any]] = []
 
@@ -37,15 +38,23 @@ def live_page(
             personal.append(made)
             return ""
         release_connection()
-        return render_to_string(template, made | {"csrf_token": _PLACE}, request)
+        return render_to_string(template, made | {"csrf_token": PLACE}, request)
 
     page = FEED.page((template, request.get_full_path(), seen), rendered)
     if not page:
         made = personal[0] if personal else context() | {"layout": _LAYOUT}
         return _uncached(render(request, template, made))
-    if _PLACE in page:
-        page = page.replace(_PLACE, get_token(request))
-    return _uncached(HttpResponse(page))
+    return _uncached(HttpResponse(with_own_token(page, request)))
+
+
+def is_asked_again(request: HttpRequest) -> bool:
+    """Whether an open copy of the page asks for what has changed."""
+    return request.headers.get("X-Requested-With") == "XMLHttpRequest"
+
+
+def with_own_token(page: str, request: HttpRequest) -> str:
+    """The page as it is for this reader; one without forms gives them no token and no cookie."""
+    return page.replace(PLACE, get_token(request)) if PLACE in page else page
 
 
 def _uncached(response: HttpResponse) -> HttpResponse:

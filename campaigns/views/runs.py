@@ -1,5 +1,6 @@
 """One run: the same page while it is active and afterwards."""
 
+from functools import partial
 from typing import Any
 
 from django.contrib import messages
@@ -25,38 +26,49 @@ from campaigns.models import Run
 from campaigns.permissions import Actor
 from campaigns.queries.machines import machine_tables
 from campaigns.queries.measurements import columns_in_parts, error_kinds_of, machines_of_run
+from campaigns.queries.row_versions import rows_of_run
 from campaigns.queries.tool_outputs import output_tables
 from campaigns.services.runs import stop_run
 from campaigns.views.access import actor_of, answers_refusals, find, rights_in
-from campaigns.views.live_pages import live_page
+from campaigns.views.kept_pages import kept_page
+from campaigns.views.live_pages import is_asked_again, live_page
 from campaigns.views.run_page import run_context
+
+_TEMPLATE = "runs/detail.html"
 
 
 @login_required
 @require_GET
 def run_detail(request: HttpRequest, run: int) -> HttpResponse:
-    return detail_page(request, find_run(actor_of(request), run), OutputForm())
-
-
-def detail_page(
-    request: HttpRequest, run: Run, output_form: OutputForm, status: int = 200
-) -> HttpResponse:
-    actor = actor_of(request)
-    may = rights_in(run.campaign.project, actor)
+    actor, rows = actor_of(request), rows_of_run(run)
+    found = find_run(actor, run)
+    project = found.campaign.project
+    rights = tuple(rights_in(project, actor).values())
+    if not found.is_done or is_asked_again(request):
+        context = partial(_context, found, actor, OutputForm())
+        return live_page(request, _TEMPLATE, context, (*run_key(found), *rights))
 
     def context() -> dict[str, Any]:
-        return {
-            **run_context(run, actor),
-            "stream_url": reverse("run-stream", args=[run.pk]),
-            "tool_reports": _tool_reports(run),
-            "output_form": output_form,
-            "project": run.campaign.project,
-            "may": may,
-        }
+        return _context(find_run(actor, run), actor, OutputForm())
 
-    if status != 200:
-        return render(request, "runs/detail.html", context(), status=status)
-    return live_page(request, "runs/detail.html", context, (*run_key(run), *may.values()))
+    return kept_page(request, project, _TEMPLATE, context, (rights, rows))
+
+
+def page_with_faults(request: HttpRequest, run: Run, output_form: OutputForm) -> HttpResponse:
+    """The run's page with what is wrong with an output that was to be added."""
+    return render(request, _TEMPLATE, _context(run, actor_of(request), output_form), status=422)
+
+
+def _context(run: Run, actor: Actor, output_form: OutputForm) -> dict[str, Any]:
+    project = run.campaign.project
+    return {
+        **run_context(run, actor),
+        "stream_url": reverse("run-stream", args=[run.pk]),
+        "tool_reports": _tool_reports(run),
+        "output_form": output_form,
+        "project": project,
+        "may": rights_in(project, actor),
+    }
 
 
 def _tool_reports(run: Run) -> list[tuple[str, str, str]]:

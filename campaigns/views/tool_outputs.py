@@ -13,7 +13,7 @@ from campaigns.models import ToolOutput
 from campaigns.permissions import Action, require
 from campaigns.services.tool_outputs import add_output, delete_output
 from campaigns.views.access import actor_of, answers_refusals, find
-from campaigns.views.runs import detail_page, find_run
+from campaigns.views.runs import find_run, page_with_faults
 
 
 @login_required
@@ -33,7 +33,7 @@ def output_new(request: HttpRequest, run: int) -> HttpResponse:
         else:
             messages.success(request, f"The output of {output.tool} is added.")
             return redirect("run-detail", run=run)
-    return detail_page(request, found, form, status=422)
+    return page_with_faults(request, found, form)
 
 
 @login_required

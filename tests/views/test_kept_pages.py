@@ -1,0 +1,229 @@
+"""Pages of what has ended are kept: they read as if they were made anew, and they are as soon as a
+row has changed that they show.
+"""
+
+import re
+from datetime import timedelta
+
+import pytest
+from django.contrib.auth.models import User
+from django.db import connection
+from django.db.models import F
+from django.shortcuts import render
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+
+from campaigns.live.memory import Memory
+from campaigns.models import FailureExample, Probe, RunUse
+from campaigns.permissions import Role
+from campaigns.queries.row_versions import _ROWS, rows_of_campaign, rows_of_run
+from campaigns.views import campaigns, kept_pages, runs
+from tests.access_world import make_world
+from tests.factories import make_membership, make_user
+
+pytestmark = pytest.mark.django_db
+PAGES = {"campaign": "campaign-detail", "run": "run-detail"}
+# Who may see the page; what they may do there is part of what a page is kept under.
+DECIDE_RIGHTS = {"campaigns_membership"}
+NOUNS = ["campaign", "project", "test", "endpoint", "target", "version", "plan", "baseline"]
+OF_RUN = ["run", "shard", "event", "summary", "use", "machine", "output", "failure", "user"]
+
+
+class Watched(Memory):
+    """Says what pages were made, and which tables they read."""
+
+    def __init__(self):
+        super().__init__(200)
+        self.made, self.read = 0, set()
+
+    def get(self, key, make):
+        def watched():
+            self.made += 1
+            with CaptureQueriesContext(connection) as seen:
+                page = make()
+            self.read |= {table for each in seen for table in tables_in(each["sql"])}
+            return page
+
+        return super().get(key, watched)
+
+
+def tables_in(sql: str) -> set[str]:
+    return set(re.findall(r'(?:FROM|JOIN) "?((?:campaigns|auth|django)_\w+)"?', sql))
+
+
+@pytest.fixture
+def kept(monkeypatch) -> Watched:
+    """An empty memory."""
+    watched = Watched()
+    monkeypatch.setattr(kept_pages, "_KEPT", watched)
+    return watched
+
+
+@pytest.fixture
+def rows():
+    """An ended campaign with one of everything."""
+    rows = make_world().rows
+    campaign, run = rows["campaign"], rows["run"]
+    rows["user"] = make_user("ursula")
+    rows["output"].added_by = rows["user"]
+    rows["output"].save()
+    rows["use"], _ = RunUse.objects.get_or_create(run=run, defaults={"project": rows["project"]})
+    tried = rows["probe"]
+    rows["first"] = Probe.objects.create(
+        campaign=campaign,
+        endpoint=tried.endpoint,
+        plan_version=rows["version"],
+        request=tried.request,
+        finished_at=tried.finished_at,
+        result=tried.result,
+    )
+    texts = {"request": "GET /", "reply": "", "detail": ""}
+    rows["failure"] = FailureExample.objects.create(
+        run=run, shard=0, second=0, step=0, kind="status", status=500, at_us=1, **texts
+    )
+    rows["figures"] = rows["test"].figures
+    rows["shard"], rows["event"] = run.shards.first(), run.events.first()
+    rows["summary"], rows["machine"] = run.summaries.first(), run.machine_seconds.first()
+    return rows
+
+
+def browser_of(user: User, **options) -> Client:
+    client = Client(**options)
+    client.force_login(user)
+    return client
+
+
+def address(rows, noun: str) -> str:
+    return reverse(PAGES[noun], args=[rows[noun].pk])
+
+
+def page(client: Client, rows, noun: str = "campaign") -> str:
+    answer = client.get(address(rows, noun))
+    assert answer.status_code == 200
+    return answer.content.decode()
+
+
+def as_read(page: str) -> str:
+    """Without form tokens, and with one space for many."""
+    page = re.sub(r'(csrfmiddlewaretoken" value=)"\w+"', r"\1", page)
+    return re.sub(r">\s+|\s+<", lambda found: found[0].strip(), " ".join(page.split()))
+
+
+def write(row) -> None:
+    """The row again, as it is."""
+    key = row._meta.pk.name
+    type(row).objects.filter(pk=row.pk).update(**{key: F(key)})
+
+
+@pytest.mark.parametrize("noun", PAGES)
+def test_it_reads_as_the_page_that_is_not_kept(kept, rows, noun, monkeypatch):
+    alice = browser_of(User.objects.get(username="alice"))
+    pages = [page(alice, rows, noun) for _ in range(2)]
+
+    def not_kept(request, project, template, context, seen):
+        return render(request, template, context())
+
+    for views in (campaigns, runs):
+        monkeypatch.setattr(views, "kept_page", not_kept)
+    fresh = as_read(page(alice, rows, noun))
+    assert [as_read(each) for each in pages] == [fresh, fresh]
+    assert kept.made == 1
+
+
+@pytest.mark.parametrize("noun", PAGES)
+def test_every_table_that_it_reads_is_looked_at(kept, rows, noun):
+    page(browser_of(User.objects.get(username="alice")), rows, noun)
+    assert "campaigns_runsummary" in kept.read
+    assert kept.read - DECIDE_RIGHTS <= tables_in(_ROWS)
+
+
+@pytest.mark.parametrize("noun", [*NOUNS, *OF_RUN, "first", "figures"])
+def test_whatever_is_written_it_is_made_anew(rows, noun):
+    before = rows_of_campaign(rows["campaign"].pk), rows_of_run(rows["run"].pk)
+    write(rows[noun])
+    after = rows_of_campaign(rows["campaign"].pk), rows_of_run(rows["run"].pk)
+    assert all(one != other for one, other in zip(before, after, strict=True))
+
+
+def test_a_row_that_is_gone_or_new_makes_it_anew(rows):
+    seen = [rows_of_run(rows["run"].pk)]
+    rows["machine"].delete()
+    seen.append(rows_of_run(rows["run"].pk))
+    rows["machine"].save(force_insert=True)
+    seen.append(rows_of_run(rows["run"].pk))
+    assert len(set(seen)) == 3
+
+
+def test_another_campaign_s_rows_leave_it_as_it_is(rows):
+    before = rows_of_campaign(rows["campaign"].pk)
+    write(rows["draft"])
+    write(rows["queued"])
+    assert rows_of_campaign(rows["campaign"].pk) == before
+
+
+def test_a_new_name_is_on_the_next_page(kept, rows):
+    alice = browser_of(User.objects.get(username="alice"))
+    assert "Renamed" not in page(alice, rows)
+    rows["campaign"].name = "Renamed & new"
+    rows["campaign"].save()
+    assert "Renamed &amp; new" in page(alice, rows)
+    assert kept.made == 2
+
+
+def test_readers_with_the_same_rights_share_it_and_see_their_own_name(kept, rows):
+    make_membership(rows["project"], make_user("victor"), Role.VIEWER)
+    pages = {
+        name: page(browser_of(User.objects.get(username=name)), rows) for name in ("vera", "victor")
+    }
+    assert kept.made == 1
+    for name, other in (("vera", "victor"), ("victor", "vera")):
+        assert (name in pages[name], other in pages[name]) == (True, False)
+
+
+def test_who_may_do_more_sees_more(kept, rows):
+    may_share = {
+        name: "share-dialog" in page(browser_of(User.objects.get(username=name)), rows)
+        for name in ("alice", "vera", "oscar")
+    }
+    assert may_share == {"alice": True, "vera": False, "oscar": False}
+
+
+def test_who_is_no_member_any_more_gets_nothing(kept, rows):
+    vera = User.objects.get(username="vera")
+    client = browser_of(vera)
+    page(client, rows)
+    vera.memberships.all().delete()
+    assert client.get(address(rows, "campaign")).status_code == 404
+
+
+def test_each_reader_gets_a_form_token_that_works(kept, rows):
+    page(browser_of(User.objects.get(username="alice")), rows, "run")
+    bob = browser_of(User.objects.get(username="bob"), enforce_csrf_checks=True)
+    token = re.search(r'csrfmiddlewaretoken" value="(\w+)"', page(bob, rows, "run"))[1]
+    add = reverse("output-new", args=[rows["run"].pk])
+    assert bob.post(add, {"csrfmiddlewaretoken": "x" * 64}).status_code == 403
+    assert bob.post(add, {"csrfmiddlewaretoken": token, "text": "?"}).status_code == 422
+
+
+def test_what_an_address_asks_for_is_another_page(kept, rows):
+    alice = browser_of(User.objects.get(username="alice"))
+    for query in ("", "?runs=2", "?runs=2"):
+        alice.get(address(rows, "campaign") + query)
+    assert kept.made == 2
+
+
+def test_after_an_hour_it_is_made_anew(kept, rows, monkeypatch):
+    alice, now = browser_of(User.objects.get(username="alice")), kept_pages.timezone.now()
+    page(alice, rows)
+    page(alice, rows)
+    monkeypatch.setattr(kept_pages.timezone, "now", lambda: now + timedelta(hours=1))
+    page(alice, rows)
+    assert kept.made == 2
+
+
+@pytest.mark.parametrize("noun", ["waiting", "draft"])
+def test_what_has_not_ended_is_not_kept(kept, rows, noun):
+    alice = browser_of(User.objects.get(username="alice"))
+    alice.get(reverse("campaign-detail", args=[rows[noun].pk]))
+    assert kept.made == 0
