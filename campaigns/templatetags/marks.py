@@ -5,7 +5,7 @@ counts.
 {{ 1|counted:"requests" }}, {{ 2610|sized }}
 """
 
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 from django import template
@@ -35,12 +35,18 @@ def _drawn(name: str) -> str:
     return render_to_string("parts/glyph.html", {"name": name, "strokes": GLYPHS[name]})
 
 
-@register.inclusion_tag("parts/badge.html")
-def badge(what: Any, word: Any = "") -> dict[str, Badge]:
+@register.simple_tag
+def badge(what: Any, word: Any = "") -> str:
     """The badge of a run, of a state (with another word, where one is given), or as it is."""
     if isinstance(what, Run):
-        return {"badge": run_badge(what.state, str(what.outcome or ""), _answers(what))}
-    return {"badge": what if isinstance(what, Badge) else badge_of(what, str(word or ""))}
+        return _badge(run_badge(what.state, str(what.outcome or ""), _answers(what)))
+    return _badge(what if isinstance(what, Badge) else badge_of(what, str(word or "")))
+
+
+@lru_cache(500)
+def _badge(shown: Badge) -> str:
+    """Rows of a list mostly have the same few."""
+    return render_to_string("parts/badge.html", {"badge": shown})
 
 
 def _answers(run: Run) -> Answers:
