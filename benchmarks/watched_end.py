@@ -90,7 +90,7 @@ def main(n_viewers: int) -> list[GoalRow]:
         "X-Requested-With": "XMLHttpRequest",
     }
     paths = tuple(reverse(each, args=[run.pk]) for each in ("run-stream", "run-detail"))
-    with _served() as (port, server):
+    with served() as (port, server):
         viewers = [Viewer(port, paths, headers) for _ in range(n_viewers)]
         threads = [threading.Thread(target=each.watch) for each in viewers]
         for thread in threads:
@@ -123,7 +123,7 @@ def lines_of(viewers: list[Viewer], ended_at: float, cpu_s: float) -> list[GoalR
 
 
 @contextmanager
-def _served():
+def served():
     """The port and the process id of a web server with the settings of `make run`."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
