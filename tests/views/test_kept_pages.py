@@ -216,6 +216,15 @@ def test_what_an_address_asks_for_is_another_page(kept, rows):
     assert kept.made == 2
 
 
+@pytest.mark.parametrize("noun", PAGES)
+def test_a_later_view_reads_only_who_asks_and_what_has_changed(kept, rows, noun):
+    alice = browser_of(User.objects.get(username="alice"))
+    page(alice, rows, noun)
+    with CaptureQueriesContext(connection) as seen:
+        page(alice, rows, noun)
+    assert len(seen) <= 9
+
+
 def test_after_an_hour_it_is_made_anew(kept, rows, monkeypatch):
     alice, now = browser_of(User.objects.get(username="alice")), kept_pages.timezone.now()
     page(alice, rows)

@@ -8,6 +8,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from campaigns.domain.lifecycle import Outcome
+from campaigns.live import feed
 from campaigns.live.feed import FEED, Feed
 from campaigns.models import Run
 from campaigns.permissions import Actor, Role
@@ -53,6 +54,8 @@ def rendered(monkeypatch) -> list[str]:
         return render(template, *given)
 
     monkeypatch.setattr(live_pages, "render_to_string", counted)
+    # On a busy machine a rendering may take longer than one is shared.
+    monkeypatch.setattr(feed, "_OLDEST_S", 60)
     return made
 
 
@@ -166,13 +169,13 @@ def test_the_database_connection_is_given_back_before_the_page_is_rendered(
 
 
 def test_many_viewers_take_longer_to_ask_and_one_asks_at_once():
-    feed = Feed()
-    streams = [feed.viewer() for _ in range(201)]
+    feed_of_all = Feed()
+    streams = [feed_of_all.viewer() for _ in range(201)]
     for n, stream in enumerate(streams, 1):
         stream.__enter__()
         if n == 1:
-            assert feed.spread_s == 0
-    assert feed.spread_s == pytest.approx(2)
+            assert feed_of_all.spread_s == 0
+    assert feed_of_all.spread_s == pytest.approx(2)
     for stream in streams[1:]:
         stream.__exit__(None, None, None)
-    assert feed.spread_s == 0
+    assert feed_of_all.spread_s == 0
