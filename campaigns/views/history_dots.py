@@ -23,7 +23,8 @@ _WIDTH = 1200  # px of a wide page: what the room of dots and names is reckoned 
 _DOT = 8
 _MOST_STACKED = 8  # above and below the line; further ones cover each other
 _NAME_ROW, _LETTER = 16, 6.4
-_MOST_NAME_ROWS = 3
+# As many as targets that moved alike need; a row costs height only where it is used.
+_MOST_NAME_ROWS = 10
 
 
 @dataclass(frozen=True, slots=True)

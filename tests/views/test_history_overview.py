@@ -145,6 +145,19 @@ def test_tests_that_moved_together_have_one_name(overview, project, targets):
     assert name.text.startswith("3 tests of media +")
 
 
+def test_every_target_that_moved_is_named_however_alike_they_moved(overview, project):
+    begin, found = nights_ago(20), [f"a server with a rather long name {n}" for n in range(6)]
+    for name in found:
+        endpoint = make_endpoint(make_target(project, name))
+        tests = [(make_plan(project), endpoint, "new") for _ in range(2)]
+        make_history(project, SLOWER, begin=begin, tests=tests)
+    named = overview().context["dots"].names
+    assert sorted(each.text.partition(" +")[0] for each in named) == [
+        f"2 tests of {name}" for name in found
+    ]
+    assert len({each.y for each in named}) == 6
+
+
 def test_an_odd_test_is_a_ring(overview, project):
     make_history(project, ODD, begin=nights_ago(20))
     (dot,) = overview().context["dots"].dots
