@@ -27,7 +27,7 @@ def cells_of(table: Table, row: Row):
 @register.simple_tag
 def td(cell: Cell | None, kind: str = "") -> SafeString:
     """A figure's cell of a table, with "–" where there is none; `kind`: more classes."""
-    return SafeString(_td(cell, f"num {kind}"))
+    return SafeString(_td(cell, f"num {kind}".strip()))
 
 
 @register.filter
