@@ -86,10 +86,10 @@ def rows_of_campaign(campaign: int) -> tuple[int, int]:
 def rows_of_run(run: int) -> tuple[int, int]:
     """The same for a run's page."""
     campaign = Run.objects.filter(pk=run).values_list("campaign", flat=True).first()
-    return _digest(campaign, run)
+    return _digest(campaign, run) if campaign else (0, 0)
 
 
-def _digest(campaign: int | None, run: int | None) -> tuple[int, int]:
+def _digest(campaign: int, run: int | None) -> tuple[int, int]:
     with connection.cursor() as cursor:
         cursor.execute(_ROWS, {"campaign": campaign, "run": run})
         n_rows, total = cursor.fetchone()

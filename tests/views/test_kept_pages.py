@@ -234,6 +234,12 @@ def test_after_an_hour_it_is_made_anew(kept, rows, monkeypatch):
     assert kept.made == 2
 
 
+@pytest.mark.parametrize("noun", PAGES)
+def test_a_number_that_no_row_can_have_is_not_found(client, alice, noun):
+    client.force_login(alice)
+    assert client.get(reverse(PAGES[noun], args=[10**20])).status_code == 404
+
+
 @pytest.mark.parametrize("noun", ["waiting", "draft"])
 def test_what_has_not_ended_is_not_kept(kept, rows, noun):
     alice = browser_of(User.objects.get(username="alice"))
