@@ -43,7 +43,7 @@ def test_a_sweep_of_the_rate_costs_what_its_values_add_up_to(api, asked):
 def test_a_value_that_the_plan_cannot_have_is_said(api, asked):
     answer = estimate(api, asked | {"sweep": {"field": "connections", "values": [1, 2]}})
     assert answer.status_code == 409
-    assert "connections 1" in answer.json()["error"]["message"]
+    assert "with 1 connection:" in answer.json()["error"]["message"]
 
 
 def test_what_only_the_target_decides_is_left_out_and_said(api, asked, project):
