@@ -49,7 +49,8 @@ class Results:
             file.write(json.dumps(result.to_json()) + "\n")
 
     def all(self) -> list[RoundResult]:
-        lines = (line for path in sorted(self._folder.glob("*.jsonl")) for line in path.open())
+        texts = (path.read_text() for path in sorted(self._folder.glob("*.jsonl")))
+        lines = (line for text in texts for line in text.splitlines())
         return [RoundResult.from_json(json.loads(line)) for line in lines]
 
     def next_round(self, seed: int) -> int:

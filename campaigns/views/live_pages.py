@@ -5,6 +5,7 @@ share one rendering; each has only their own form token in it. None of them hold
 connection while the page is rendered, or while they wait for it.
 """
 
+import secrets
 from collections.abc import Callable, Hashable
 from typing import Any
 
@@ -18,7 +19,7 @@ from campaigns.live.waiting import release_connection
 
 _LAYOUT = "live.html"
 # Where a shared rendering has a form token, until a reader gets their own.
-PLACE = "place-of-the-reader-s-own-form-token"
+PLACE = f"own-form-token-{secrets.token_hex(16)}"
 
 
 def live_page(

@@ -49,8 +49,8 @@ def test_it_resumes_sessions(port, version):
     assert (total.count("tls_full"), total.count("tls_resumed")) == (1, 9)
 
 
-def test_it_agrees_on_http_1_1_or_on_nothing(port):
-    assert [agreed_with(port, *offered) for offered in (("h2", "http/1.1"), ("h2",), ())] == [
+def test_it_agrees_on_a_protocol_that_it_speaks_or_on_none(port):
+    assert [agreed_with(port, *offered) for offered in (("spdy/3", "http/1.1"), ("spdy/3",), ())] == [
         "http/1.1",
         None,
         None,

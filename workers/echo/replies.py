@@ -88,15 +88,35 @@ def _pareto(rng: Random, least_ms: float, exponent: float) -> float:
 
 
 def reply_parts(request: EchoRequest) -> list[bytes]:
-    """The reply in the pieces it is written in."""
+    """The reply over HTTP/1.1, in the pieces it is written in."""
     body, content_type = _body(request)
-    status = int(request.number("status", 200, 599)) or 200
-    chunked = request.options.get("chunked") == "1"
-    head = _head(request, status, content_type, None if chunked else len(body))
-    if request.method == "HEAD" or status in {204, 304} or status < 200:
+    status, chunked = _status(request), request.options.get("chunked") == "1"
+    fields = _fields(request, status, content_type, None if chunked else len(body))
+    if chunked:
+        fields.append(("Transfer-Encoding", "chunked"))
+    if request.closes:
+        fields.append(("Connection", "close"))
+    head = _head(status, fields)
+    if _has_no_body(request, status):
         return [head]
     payload = _in_chunks(body) if chunked else body
     return [head, payload] if request.options.get("split") == "1" else [head + payload]
+
+
+def fields_and_body(request: EchoRequest) -> tuple[int, list[tuple[str, str]], bytes]:
+    """(status, fields, body) of the reply over HTTP/2, where `chunked` and `split` mean nothing."""
+    body, content_type = _body(request)
+    status = _status(request)
+    fields = _fields(request, status, content_type, len(body))
+    return status, fields, b"" if _has_no_body(request, status) else body
+
+
+def _status(request: EchoRequest) -> int:
+    return int(request.number("status", 200, 599)) or 200
+
+
+def _has_no_body(request: EchoRequest, status: int) -> bool:
+    return request.method == "HEAD" or status in {204, 304} or status < 200
 
 
 def _body(request: EchoRequest) -> tuple[bytes, str]:
@@ -107,23 +127,23 @@ def _body(request: EchoRequest) -> tuple[bytes, str]:
     return _PLAIN, "text/plain"
 
 
-def _head(request: EchoRequest, status: int, content_type: str, length: int | None) -> bytes:
+def _fields(
+    request: EchoRequest, status: int, content_type: str, length: int | None
+) -> list[tuple[str, str]]:
+    fields = [("Server", "benchsite-echo"), ("Content-Type", content_type)]
+    n_junk = int(request.number("junk", 0, 5000))
+    fields += [(f"X-Junk-{number}", "j" * 40) for number in range(n_junk)]
+    if length is not None and status != 204 and status >= 200:
+        fields.append(("Content-Length", str(length)))
+    return fields
+
+
+def _head(status: int, fields: list[tuple[str, str]]) -> bytes:
     try:
         reason = HTTPStatus(status).phrase
     except ValueError:
         reason = "Unknown"
-    lines = [
-        f"HTTP/1.1 {status} {reason}",
-        "Server: benchsite-echo",
-        f"Content-Type: {content_type}",
-    ]
-    lines += [f"X-Junk-{n}: {'j' * 40}" for n in range(int(request.number("junk", 0, 5000)))]
-    if length is None:
-        lines.append("Transfer-Encoding: chunked")
-    elif status != 204 and status >= 200:
-        lines.append(f"Content-Length: {length}")
-    if request.closes:
-        lines.append("Connection: close")
+    lines = [f"HTTP/1.1 {status} {reason}", *(f"{name}: {value}" for name, value in fields)]
     return "\r\n".join([*lines, "", ""]).encode("latin-1")
 
 

@@ -1,9 +1,12 @@
-"""Serves connections, one greenlet each, with keep-alive; parses only what it needs of a head."""
+"""Serves connections, one greenlet each, with keep-alive; parses only what it needs of a head. A
+connection that begins with the preface of HTTP/2 speaks that, over TLS and without."""
 
 import itertools
 import re
 import socket
 import time
+from collections.abc import Callable
+from functools import partial
 from random import Random
 from typing import Any
 
@@ -11,7 +14,7 @@ import gevent
 from gevent.server import StreamServer
 from OpenSSL import SSL
 
-from workers.echo import websocket
+from workers.echo import http2, websocket
 from workers.echo.arrival import enable_receive_timestamps, receive
 from workers.echo.faults import FAULTS
 from workers.echo.journal import Journal
@@ -27,6 +30,10 @@ _MAX_HEAD_BYTES = 256 * 1024
 _BACKLOG = 4096
 _KNOWN_CAP = 1024
 _NS = 1_000_000_000
+
+
+def _nothing() -> None:
+    """What is logged already needs no more."""
 
 
 class EchoServer(StreamServer):
@@ -78,25 +85,47 @@ class EchoServer(StreamServer):
             if received is None:
                 return
             head, unread, arrived_ns = received
+            if head == http2.PREFACE_HEAD:
+                whole = b"%s\r\n%s" % (head, unread)
+                http2.serve(sock, whole, arrived_ns, partial(self._wait_for_reply, number))
+                return
             request, parts = self._understand(head)
-            noted = (self.scheme, number, request.method, request.path, arrived_ns)
-            if not request.logs_service_time:
-                self._journal.note(*noted)
+            note_reply = self._note(number, request, arrived_ns)
             if websocket.wants_websocket(head):
                 websocket.serve(sock, head, request, unread, self._alarm)
                 return
             if request.path in FAULTS:
                 FAULTS[request.path](sock)
                 return
-            if delay_s := request.draw_delay_s(self._rng):
-                self._alarm.sleep_until(arrived_ns + int(delay_s * _NS))
+            self._sleep(request, arrived_ns)
             for part in parts:
                 sock.sendall(part)
-            if request.logs_service_time:
-                took_us = (time.monotonic_ns() - arrived_ns) // 1000
-                self._journal.note(*noted, service_us=took_us)
+            note_reply()
             if request.closes:
                 return
+
+    def _wait_for_reply(
+        self, number: int, request: EchoRequest, arrived_ns: int
+    ) -> Callable[[], None]:
+        note_reply = self._note(number, request, arrived_ns)
+        self._sleep(request, arrived_ns)
+        return note_reply
+
+    def _sleep(self, request: EchoRequest, arrived_ns: int) -> None:
+        if delay_s := request.draw_delay_s(self._rng):
+            self._alarm.sleep_until(arrived_ns + int(delay_s * _NS))
+
+    def _note(self, number: int, request: EchoRequest, arrived_ns: int) -> Callable[[], None]:
+        """Log the request, now or, where its service time belongs to it, by the returned call."""
+        noted = (self.scheme, number, request.method, request.path, arrived_ns)
+        if not request.logs_service_time:
+            self._journal.note(*noted)
+            return _nothing
+        return partial(self._note_service, noted)
+
+    def _note_service(self, noted: tuple[str, int, str, str, int]) -> None:
+        arrived_ns = noted[-1]
+        self._journal.note(*noted, service_us=(time.monotonic_ns() - arrived_ns) // 1000)
 
     def _read_request(
         self, sock: Any, data: bytes, since_ns: int

@@ -12,7 +12,7 @@ from workers.injector.connection import READ, WRITE
 from workers.injector.tls_errors import RaggedEnd, WantRead, WantWrite
 from workers.injector.tls_library import ReadBuffer, Tls, write_as_much_as_fits
 
-_SPOKEN = b"http/1.1"
+_SPOKEN = frozenset({b"h2", b"http/1.1"})
 
 
 def make_tls_context(*certificates: tuple[Path, Path]) -> SSL.Context:
@@ -29,7 +29,8 @@ def make_tls_context(*certificates: tuple[Path, Path]) -> SSL.Context:
 
 
 def _select(_: SSL.Connection, offered: list[bytes]) -> Any:
-    return _SPOKEN if _SPOKEN in offered else SSL.NO_OVERLAPPING_PROTOCOLS
+    """What the client prefers."""
+    return next((each for each in offered if each in _SPOKEN), SSL.NO_OVERLAPPING_PROTOCOLS)
 
 
 class TlsSocket:
