@@ -7,6 +7,7 @@ from campaigns.views import (
     agents,
     audit,
     baselines,
+    campaign_new,
     campaigns,
     caps,
     comparisons,
@@ -151,10 +152,10 @@ caps_urls = [
 
 campaign_urls = [
     path("projects/<int:project>/campaigns/", campaigns.campaign_list, name="campaign-list"),
-    path("projects/<int:project>/campaigns/new/", campaigns.campaign_new, name="campaign-new"),
+    path("projects/<int:project>/campaigns/new/", campaign_new.campaign_new, name="campaign-new"),
     path(
         "projects/<int:project>/campaigns/estimate/",
-        campaigns.campaign_estimate,
+        campaign_new.campaign_estimate,
         name="campaign-estimate",
     ),
     path("projects/<int:project>/ladders/new/", ladder_new.ladder_new, name="ladder-new"),

@@ -1,0 +1,214 @@
+"""The page *New campaign*: cells to tick, what they would cost, and the draft."""
+
+from typing import Any
+
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_POST
+
+from campaigns.domain.errors import Refused
+from campaigns.domain.plan.estimates import estimate_campaign, reference_s
+from campaigns.domain.plan.reference import REFERENCE_PLAN
+from campaigns.domain.shown.cost_words import cost_facts, cost_notes
+from campaigns.domain.shown.first_steps import nothing_to_tick, question_hint
+from campaigns.forms.campaigns import CampaignForm
+from campaigns.models import Campaign, Endpoint, PlanVersion, Project
+from campaigns.permissions import Action, require
+from campaigns.queries.campaigns import (
+    grid_of,
+    order_preview,
+    shown_of,
+)
+from campaigns.queries.checks import checks_before_start, first_requests_check
+from campaigns.queries.confirming import Confirmation, sides_in
+from campaigns.queries.first_requests import tried_lately
+from campaigns.queries.injector_hosts import hosts
+from campaigns.queries.machine_rules import machine_rule_checks
+from campaigns.queries.perf_counts import perf_checks
+from campaigns.queries.room import room_checks, room_of
+from campaigns.services import campaigns as services
+from campaigns.services.first_requests import try_cells
+from campaigns.services.studies import create_file_set_study, create_machine_study
+from campaigns.views.access import actor_of, find
+from campaigns.views.campaign_initial import (
+    asked_again,
+    asked_confirmation,
+    asked_proposal,
+    initial_of,
+    whole,
+)
+
+# Query parameters of a new campaign besides the shown target.
+_ASKED = ("question", "plan", "preset", "again", "edit", "confirm")
+
+
+@login_required
+def campaign_new(request: HttpRequest, project: int) -> HttpResponse:
+    actor = actor_of(request)
+    found = find(Project, actor, pk=project)
+    require(actor, Action.EDIT, found)
+    if "study" in request.POST:
+        return _study(request, found)
+    if found.campaigns.filter(
+        pk=whole(request.GET.get("again", "")), search__isnull=False
+    ).exists():
+        return redirect(f"{reverse('search-new', args=[project])}?{request.GET.urlencode()}")
+    confirm = asked_confirmation(request, actor, found)
+    grid = grid_of(found, confirm.versions if confirm else ())
+    target = whole(request.GET.get("target", ""))
+    again = asked_again(request, found, grid)
+    initial = initial_of(request, found, grid, again, confirm)
+    form = CampaignForm(request.POST or None, grid=grid, initial=initial)
+    is_try = "try" in request.POST
+    if is_try:
+        _try_ticked(request, form)
+    elif request.method == "POST" and form.is_valid():
+        draft = again.campaign if again and "edit" in request.GET else None
+        campaign = _create(request, form, found, draft)
+        if campaign:
+            return redirect(_page_of(campaign, confirm))
+    status = 422 if form.errors and not is_try else 200
+    shown = shown_of(grid, form.known()["cells"], target)
+    proposal, question = asked_proposal(request), request.GET.get("question", "")
+    context = {
+        **_form_context(form, found),
+        "shown": shown,
+        "target": target,
+        "asked": [(name, request.GET[name]) for name in _ASKED if name in request.GET],
+        "proposal": proposal,
+        "is_custom": not (question or proposal or again),
+        "question_hint": question_hint(question),
+        "nothing_to_tick": nothing_to_tick(has_arms=bool(grid.arms), has_plans=bool(grid.plans)),
+        "again": again,
+        "confirm": confirm,
+    }
+    return render(request, "campaigns/new.html", context, status=status)
+
+
+def _study(request: HttpRequest, project: Project) -> HttpResponse:
+    """A draft of the ticked targets at a study's file sets, filled in to be looked at."""
+    page = reverse("campaign-new", args=[project.pk])
+    try:
+        draft = _draft_of_study(request, project)
+    except Refused as refusal:
+        messages.error(request, str(refusal))
+        return redirect(page)
+    return redirect(f"{page}?edit={draft.pk}")
+
+
+def _draft_of_study(request: HttpRequest, project: Project) -> Campaign:
+    """Raises Refused. Of several servers, or of one with what its machine does."""
+    who = {"by": actor_of(request), "project": project}
+    ticked = [whole(each) for each in request.POST.getlist("targets")]
+    targets = list(project.targets.filter(pk__in=ticked, archived_at=None).order_by("pk"))
+    if request.POST["study"] != "machine":
+        return create_file_set_study(**who, targets=targets)
+    if not targets:
+        raise Refused("Choose a target.")
+    return create_machine_study(**who, target=targets[0])
+
+
+def _page_of(campaign: Campaign, confirm: Confirmation | None) -> str:
+    """The campaign's page, with the two sides that are to be confirmed against each other."""
+    page = reverse("campaign-detail", args=[campaign.pk])
+    sides = sides_in(campaign, confirm) if confirm else None
+    return f"{page}?compare={sides[1]}&with={sides[0]}" if sides else page
+
+
+def _try_ticked(request: HttpRequest, form: CampaignForm) -> None:
+    """Send the first request of each ticked plan to each of its endpoints, without a campaign."""
+    try:
+        try_cells(by=actor_of(request), cells=_plans_and_endpoints(form))
+    except Refused as refusal:
+        messages.error(request, str(refusal))
+
+
+def _plans_and_endpoints(form: CampaignForm) -> list[tuple[PlanVersion, Endpoint]]:
+    """Of the ticked cells; connection modes make no difference to a single request."""
+    cells = [form.grid.cells[key] for key in form.known()["cells"]]
+    return list(dict.fromkeys((plan.version, arm.endpoint) for plan, arm in cells))
+
+
+def _create(
+    request: HttpRequest, form: CampaignForm, project: Project, draft: Campaign | None
+) -> Campaign | None:
+    """The new campaign, or the draft as edited, started if requested; None on an error."""
+    actor = actor_of(request)
+    try:
+        with transaction.atomic():
+            values = form.service_values()
+            campaign = (
+                services.edit_draft(by=actor, campaign=draft, **values)
+                if draft
+                else services.create_campaign(by=actor, project=project, **values)
+            )
+            if "start" in request.POST:
+                services.start_campaign(by=actor, campaign=campaign)
+    except Refused as refusal:
+        form.add_error("cells", str(refusal))
+        return None
+    return campaign
+
+
+@login_required
+@require_POST
+def campaign_estimate(request: HttpRequest, project: int) -> HttpResponse:
+    """The form page's fragments for the current input."""
+    actor = actor_of(request)
+    found = find(Project, actor, pk=project)
+    require(actor, Action.EDIT, found)
+    form = CampaignForm(request.POST, grid=grid_of(found, _versions_in(request)))
+    return render(request, "campaigns/_estimate.html", _form_context(form, found))
+
+
+def _versions_in(request: HttpRequest) -> set[int]:
+    """The plan versions of the ticked cells: a form that confirms has older ones too."""
+    return {whole(key.partition(".")[0]) for key in request.POST.getlist("cells")}
+
+
+def _form_context(form: CampaignForm, project: Project) -> dict[str, Any]:
+    known = form.known()
+    cells = [form.grid.cells[key] for key in known["cells"]]
+    has_reference = bool(known.get("reference"))
+    preview = order_preview(
+        form.grid,
+        known["cells"],
+        sweep=known["sweep"].values,
+        repeats=known["repeats"],
+        is_random=known["order"] == Campaign.Order.BLOCKS,
+        seed=known["seed"] or 0,
+        has_reference=has_reference,
+    )
+    values = {"repeats": known["repeats"], "pause_s": known["pause_s"]}
+    estimate = estimate_campaign(form.known_tests(), **values, has_reference=has_reference)
+    requests = [(plan.plan, arm.endpoint) for plan, arm in cells]
+    if has_reference:
+        requests.append((REFERENCE_PLAN, Endpoint(**settings.REFERENCE_TARGET)))
+    room = room_of(hosts())
+    return {
+        "project": project,
+        "form": form,
+        "grid": form.grid,
+        "ticked": form.ticked(),
+        "estimate": estimate,
+        "reference_s": reference_s(**values),
+        "cost_facts": cost_facts(estimate, room.ports, room.open_files),
+        "cost_notes": cost_notes(estimate),
+        "preview": preview,
+        "seed": known["seed"],
+        "checks": [
+            first_requests_check(requests),
+            *checks_before_start([each for _, each in requests], max(known["injectors"])),
+            *machine_rule_checks(requests),
+            *perf_checks([arm.endpoint for _, arm in cells], known["perf"]),
+            *room_checks(estimate, room),
+        ]
+        if cells
+        else [],
+        "came_back": tried_lately(_plans_and_endpoints(form)),
+    }
