@@ -20,6 +20,7 @@ from django.urls.resolvers import URLPattern
 
 from campaigns.api import authentication
 from campaigns.views import context
+from campaigns.views.kept_pages import NOTHING
 from tests.access_table import EVERYBODY, MAY, NOBODY, PAGES, ROLES, STRANGERS, TABLE, Rule
 from tests.access_world import DEAD_TOKENS, Rows, World
 from tests.values import plan_spec
@@ -35,7 +36,7 @@ CSRF_TOKEN = re.compile(r'(name="csrfmiddlewaretoken" value=")\w+')
 BOOKKEEPING = ("django_session", "campaigns_sharelink", "campaigns_apitoken", "auth_user", "axes_")
 WRITES = re.compile(r'(?:INSERT INTO|UPDATE|DELETE FROM) "(\w+)"')
 NEVER = 987_654_321
-_NOT_DRAWN = mock.patch("django.template.backends.django.Template.render", return_value="")
+_NOT_DRAWN = mock.patch("django.template.backends.django.Template.render", return_value=NOTHING)
 
 
 def all_addresses(patterns=None, before: str = "") -> Iterator[tuple[str, str | None]]:

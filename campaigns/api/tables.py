@@ -308,6 +308,7 @@ def _campaign_json(campaign: Campaign, answer: Answer) -> dict[str, Any]:
         "ladder": [table.to_json() for table in answer.ladder.tables] if answer.ladder else [],
         "sweeps": [sweep.table.to_json() for sweep in answer.sweeps],
         "cpu": [table.to_json() for table in of_target.cpu],
+        "bytes": [table.to_json() for table in of_target.network],
         "counters": [table.to_json() for table in of_target.counters],
         "machine_runs": machine_runs.to_json() if machine_runs else None,
     }

@@ -9,31 +9,33 @@ from campaigns.domain.shown.machine_runs_table import machine_runs_table, namer_
 from campaigns.domain.shown.results import Answer
 from campaigns.domain.shown.tables import Table
 from campaigns.models import Campaign
-from campaigns.queries.cpu_costs import cpu_costs
 from campaigns.queries.machine_runs import runs_beside_each_other
+from campaigns.queries.target_costs import target_costs
 from campaigns.queries.tool_counters import tool_counters
 
 
 @dataclass(frozen=True, slots=True)
 class TargetSide:
-    """`cpu`: CPU time per request; `machine_runs`: the means of every run, None with fewer than
-    two; `counters`: of tools and perf. In the order of the page."""
+    """`cpu`: CPU time per request; `network`: bytes per request; `machine_runs`: the means of every
+    run, None with fewer than two; `counters`: of tools and perf. In the order of the page."""
 
     cpu: list[Table]
+    network: list[Table]
     machine_runs: Table | None
     counters: list[Table]
 
     @property
     def tables(self) -> list[Table]:
         runs = [self.machine_runs] if self.machine_runs else []
-        return [*self.cpu, *runs, *self.counters]
+        return [*self.cpu, *self.network, *runs, *self.counters]
 
 
 def target_side(campaign: Campaign, answer: Answer) -> TargetSide:
-    costs, counters = cpu_costs(campaign, answer), tool_counters(campaign, answer)
+    costs, counters = target_costs(campaign, answer), tool_counters(campaign, answer)
     told = runs_beside_each_other(campaign)
     return TargetSide(
-        costs["tables"] if costs else [],
+        costs.cpu.tables if costs.cpu else [],
+        costs.network.tables if costs.network else [],
         machine_runs_table(told, namer_of_runs(answer.tests)) if told else None,
         counters.tables if counters else [],
     )

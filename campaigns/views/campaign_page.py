@@ -16,11 +16,11 @@ from campaigns.models import Campaign, without_references
 from campaigns.permissions import Actor
 from campaigns.queries.baselines import campaign_against, changed_tests
 from campaigns.queries.campaigns import current_run_of
-from campaigns.queries.cpu_costs import cpu_costs
 from campaigns.queries.engine import waiting_reason
 from campaigns.queries.failure_examples import examples_of
 from campaigns.queries.first_requests import first_requests_of
 from campaigns.queries.references import reference_sentence
+from campaigns.queries.target_costs import target_costs
 from campaigns.queries.tool_counters import tool_counters
 from campaigns.services.blocks import MAX_REPEATS
 from campaigns.views.campaign_plots import are_crowded, drawn_plots, plot_data
@@ -82,7 +82,7 @@ def campaign_context(
         # The stream sends the active run's points, all of them to a new viewer.
         "cursor": Cursor(event=FEED.campaign(campaign.pk).event),
         "tiles": tiles_of(answer),
-        "cpu": cpu_costs(campaign, answer) if has_machines else None,
+        "target_costs": target_costs(campaign, answer) if has_machines else None,
         "counters": tool_counters(campaign, answer) if has_machines else None,
         "machine_runs": machine_runs_section(campaign, answer) if has_machines else None,
         "errors": errors_section(answer.errors, examples_of(actor, run__campaign=campaign)),

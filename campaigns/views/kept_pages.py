@@ -23,6 +23,7 @@ _LAYOUT, _SPLIT = "kept_parts.html", "<!-- next part -->"
 # The blocks of kept_parts.html, in its order.
 _BLOCKS = ("title", "styles", "scripts", "breadcrumb", "heading", "facts", "actions", "content")
 _BLOCKS += ("footer",)
+NOTHING = _SPLIT * (len(_BLOCKS) - 1)  # a page whose blocks are all empty
 # Compressed, a page of 400 kB is 30 kB.
 _KEPT: Memory[bytes] = Memory(200)
 

@@ -106,15 +106,19 @@ def test_tables_have_what_the_pages_say_of_the_machine(api, project):
     campaign, tests = https_campaign(project, repeats=1)
     runs = run_in_blocks(tests, [[10_000], [20_000]])
     path = f"/api/v1/campaigns/{campaign.pk}/tables/"
-    assert api.get(path).json()["cpu"] == []
+    found = api.get(path).json()
+    assert (found["cpu"], found["bytes"]) == ([], [])
     did = {"user_s": 0.3, "system_s": 0.1, "interrupts_s": 0.0, "idle_s": 1.6, "cores": [20, 20]}
+    did |= {"received_bytes": 20_000.0, "sent_bytes": 80_000.0}
     MachineSecond.objects.bulk_create(
         MachineSecond(run=run, source="shop-1", second=second, lasted_s=1, busy_s=0.4, did=did)
         for run in runs
         for second in range(10)
     )
-    costs, compared = api.get(path).json()["cpu"]
+    found = api.get(path).json()
+    (costs, compared), (moved, _) = found["cpu"], found["bytes"]
     assert [row["values"]["cost"] for row in costs["rows"]] == [2.0, 2.0]
+    assert [row["values"]["cost"] for row in moved["rows"]] == [500.0, 500.0]
     assert compared["rows"][0]["note"] == "A verdict needs 3 finished repeats of both."
     tables = api.get(f"/api/v1/runs/{runs[0].pk}/tables/").json()["tables"]
     machine = next(table for table in tables if table["key"] == "machine-shop-1")

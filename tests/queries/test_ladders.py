@@ -8,10 +8,10 @@ from campaigns.domain.plan.rungs import RUNGS, USUAL_RUNGS, Section
 from campaigns.domain.shown.sentences import plain_text
 from campaigns.models import Shard
 from campaigns.queries.answers import campaign_answer
-from campaigns.queries.cpu_costs import cpu_costs
+from campaigns.queries.target_costs import target_costs
 from tests.factories import make_campaign, make_endpoint, make_plan, make_target, make_test
 from tests.queries.measured import https_campaign, run_in_blocks, spoil
-from tests.queries.test_cpu_costs import tell
+from tests.queries.test_target_costs import tell
 from tests.values import plan_spec
 
 pytestmark = pytest.mark.django_db
@@ -234,9 +234,9 @@ def test_the_server_s_cpu_is_compared_with_plain_http_rung_by_rung(climb):
     campaign, by_rung = climb()
     for runs in by_rung:
         tell(runs, {"http": [6.0] * 5, "https": [7.2] * 5})
-    found = cpu_costs(campaign, campaign_answer(campaign))
-    assert found["sentence"] == []
-    _, compared = found["tables"]
+    found = target_costs(campaign, campaign_answer(campaign)).cpu
+    assert found.sentence == []
+    _, compared = found.tables
     assert [row.label for row in compared.rows][:2] == [
         "New connection: HTTPS/1.1, TLS 1.2 against HTTP/1.1",
         "New connection: TLS 1.3 against HTTP/1.1",

@@ -50,7 +50,9 @@ def test_it_resumes_sessions(port, version):
 
 
 def test_it_agrees_on_a_protocol_that_it_speaks_or_on_none(port):
-    assert [agreed_with(port, *offered) for offered in (("spdy/3", "http/1.1"), ("spdy/3",), ())] == [
+    assert [
+        agreed_with(port, *offered) for offered in (("spdy/3", "http/1.1"), ("spdy/3",), ())
+    ] == [
         "http/1.1",
         None,
         None,

@@ -77,6 +77,9 @@ class AgentReport:
         return cls(host, watched, ahead_s, error_s, read)
 
 
+MOVED = ("received_bytes", "sent_bytes", "loopback_bytes")
+
+
 def busy_s(did: Mapping[str, Any]) -> float | None:
     """The CPU time that the machine used; None if it was not told."""
     return sum(did[state] for state in BUSY) if set(BUSY) <= did.keys() else None
@@ -94,6 +97,12 @@ def watched_s(did: Mapping[str, Any]) -> float | None:
     told without it."""
     told = [each.get("cpu_s") for each in did.get("processes", {}).values()]
     return None if not told or None in told else sum(told)
+
+
+def moved_bytes(did: Mapping[str, Any]) -> float | None:
+    """Received and sent by all interfaces, the loopback once; None where none was told."""
+    told = [did[name] for name in MOVED if did.get(name) is not None]
+    return sum(told) if told else None
 
 
 def _texts(reader: JsonReader, name: str) -> tuple[str, ...]:

@@ -5,7 +5,14 @@ from dataclasses import asdict, dataclass, field
 from math import floor
 from typing import Any
 
-from campaigns.domain.measured.machine import CPU, GAUGES, OF_PROCESSES, busy_s, watched_s
+from campaigns.domain.measured.machine import (
+    CPU,
+    GAUGES,
+    OF_PROCESSES,
+    busy_s,
+    moved_bytes,
+    watched_s,
+)
 from campaigns.domain.measured.perf_counts import PerfUse, perf_use
 
 Pair = tuple[float, float]  # mean and highest second
@@ -41,8 +48,9 @@ class MachinePoint:
 class MachineUse:
     """A machine over the measured seconds of a run that it told.
 
-    `busy_s` and `watched_s`: CPU time of all cores, and of the chosen processes, in the seconds
-    that are `is_inner`, which took `lasted_s`; None where one of them does not have it. `figures`
+    `busy_s`, `watched_s` and `moved_bytes`: CPU time of all cores, and of the chosen processes, and
+    network bytes in the seconds that are `is_inner`, which took `lasted_s`; None where one of them
+    does not have it. `figures`
     and each of `processes`: mean and highest second. `perf`: of the same seconds, where it was
     asked for.
     """
@@ -56,6 +64,7 @@ class MachineUse:
     figures: dict[str, Pair] = field(default_factory=dict)
     processes: dict[str, dict[str, Pair]] = field(default_factory=dict)
     perf: PerfUse | None = None
+    moved_bytes: float | None = None
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -113,6 +122,7 @@ def machine_use(
         figures=_figures(points),
         processes={name: _of_process(name, points) for name in sorted(names)},
         perf=perf_use([point.did["perf"] for point in inner if "perf" in point.did]),
+        moved_bytes=_sum(moved_bytes(point.did) for point in inner),
     )
 
 

@@ -41,6 +41,7 @@ class StreamCrew:
 
     def make_worker(self, sessions: SessionContext | None) -> OnStreams:
         pool = self._next_pool()
+        pool.n_workers += 1
         if sessions is not None:
             return StreamSessionWorker(sessions, self._dialler, pool)
         return StreamWorker(self._dialler, pool)

@@ -19,7 +19,8 @@ class Pool:
 
     Places of the link that was freed last are taken first, so that no more connections are open
     than are needed. While a link is being opened, so many workers wait for it as it will have room
-    for; another one opens the next. `waiting`: those who have no place.
+    for; another one opens the next. `waiting`: those who have no place. `n_workers`: those who may
+    still send.
     """
 
     def __init__(
@@ -43,6 +44,7 @@ class Pool:
         self._roomy: list[Link] = []
         self._opening: set[Link] = set()
         self.waiting: deque[Any] = deque()
+        self.n_workers = 0
         self._loop = gevent.get_hub().loop
         self._serving: Any = None
 
@@ -147,6 +149,12 @@ class Pool:
     def _fail_waiting(self, failure: AttemptFailed) -> None:
         for _ in range(min(len(self.waiting), self._streams - 1)):
             self.waiting.popleft().switch(failure)
+
+    def part(self) -> None:
+        """A worker has made its last request. One that pauses comes back to its connection."""
+        self.n_workers -= 1
+        if not self.n_workers:
+            self.close_idle()
 
     def close_idle(self) -> None:
         for link in list(self._links):

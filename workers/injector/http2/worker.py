@@ -154,7 +154,7 @@ class OnStreams(Worker):
 
     def wind_down(self) -> None:
         self.release()
-        self.pool.close_idle()
+        self.pool.part()
 
 
 class StreamWorker(OnStreams):

@@ -3,20 +3,30 @@ import pytest
 from campaigns.domain.shown.sentences import MODES
 from campaigns.models import MachineSecond
 from campaigns.queries.answers import campaign_answer
-from campaigns.queries.cpu_costs import cpu_costs
+from campaigns.queries.target_costs import target_costs
 from tests.queries.measured import https_campaign, run_in_blocks
 
 pytestmark = pytest.mark.django_db
 
 
-def tell(runs, costs: dict[str, list[float]], watched: bool = False, others_s: float = 0.0) -> None:
+def tell(
+    runs,
+    costs: dict[str, list[float]],
+    watched: bool = False,
+    others_s: float = 0.0,
+    moved: dict[str, int] | None = None,
+) -> None:
     """An agent told the CPU s per 1,000 requests of each run: 200 ok requests a second. Beside
-    that, other programs on the machine used `others_s` in each second."""
+    that, other programs on the machine used `others_s` in each second. `moved`: bytes of a request
+    by scheme, a fifth of them received."""
     for run in runs:
-        cpu_s = costs[run.test.endpoint.scheme][run.repeat - 1] / 5
+        scheme = run.test.endpoint.scheme
+        cpu_s = costs[scheme][run.repeat - 1] / 5
+        n_bytes = 200 * (moved[scheme] + run.repeat) if moved else 0
+        did = {"received_bytes": n_bytes / 5, "sent_bytes": n_bytes * 4 / 5, "loopback_bytes": 0}
         MachineSecond.objects.bulk_create(
             MachineSecond(
-                run=run, source="shop-1", second=second, lasted_s=1, did={},
+                run=run, source="shop-1", second=second, lasted_s=1, did=did if moved else {},
                 busy_s=cpu_s + others_s, watched_s=cpu_s / 2 if watched else None,
             )
             for second in range(-2, 12)
@@ -31,7 +41,7 @@ def measured(project):
 
 
 def costs_of(campaign):
-    return cpu_costs(campaign, campaign_answer(campaign))
+    return target_costs(campaign, campaign_answer(campaign)).cpu
 
 
 def plain(sentence) -> str:
@@ -43,11 +53,11 @@ def test_https_costs_the_server_more(measured):
     http, https = [6.0, 6.1, 5.9, 6.05, 6.0], [7.2, 7.3, 7.1, 7.25, 7.2]
     tell(runs, {"http": http, "https": https})
     found = costs_of(campaign)
-    assert plain(found["sentence"]) == (
+    assert plain(found.sentence) == (
         f"{MODES['new'].capitalize()}: HTTPS costs the server 20.0 % more CPU per request "
         "than HTTP (95 % interval +19.6 to +20.3 %)."
     )
-    of_tests, compared = found["tables"]
+    of_tests, compared = found.tables
     assert [[cell.text for cell in row.cells] for row in of_tests.rows] == [
         ["6.01", "5.92", "6.10", "1.20", "5"],
         ["7.21", "7.12", "7.30", "1.44", "5"],
@@ -63,7 +73,7 @@ def test_the_same_cost_is_no_practical_difference(measured):
     campaign, runs = measured
     costs = [6.0, 6.1, 5.9, 6.05, 6.0]
     tell(runs, {"http": costs, "https": costs[::-1]})
-    (row,) = costs_of(campaign)["tables"][1].rows
+    (row,) = costs_of(campaign).tables[1].rows
     assert row.cells[-1].text == "no practical difference"
 
 
@@ -71,8 +81,8 @@ def test_fewer_than_three_runs_that_were_told_have_no_word(measured):
     campaign, runs = measured
     tell(runs[:4], {"http": [6.0] * 5, "https": [7.2, 7.3] * 3})
     found = costs_of(campaign)
-    assert found["sentence"] == []
-    (row,) = found["tables"][1].rows
+    assert found.sentence == []
+    (row,) = found.tables[1].rows
     assert row.cells[-1].text == "–"
     assert row.note == "A verdict needs 3 finished repeats of both."
 
@@ -82,16 +92,18 @@ def test_the_chosen_processes_count_where_every_run_has_them(measured):
     costs = {"http": [6.0] * 5, "https": [7.0] * 5}
     tell(runs, costs, watched=True)
     found = costs_of(campaign)
-    assert [row.cells[0].text for row in found["tables"][0].rows] == ["3.00", "3.50"]
-    assert "chosen processes" in found["note"]
+    assert [row.cells[0].text for row in found.tables[0].rows] == ["3.00", "3.50"]
+    assert "chosen processes" in found.note
     MachineSecond.objects.filter(run=runs[0], second=3).update(watched_s=None)
     found = costs_of(campaign)
-    assert [row.cells[0].text for row in found["tables"][0].rows] == ["6.00", "7.00"]
-    assert "whole machine" in found["note"]
+    assert [row.cells[0].text for row in found.tables[0].rows] == ["6.00", "7.00"]
+    assert "whole machine" in found.note
 
 
 def test_a_campaign_that_no_agent_watched_has_none(measured):
-    assert costs_of(measured[0]) is None
+    campaign, _ = measured
+    found = target_costs(campaign, campaign_answer(campaign))
+    assert (found.cpu, found.network) == (None, None)
 
 
 COSTS = {"http": [6.0, 6.1, 5.9, 6.05, 6.0], "https": [7.2, 7.3, 7.1, 7.25, 7.2]}
@@ -99,7 +111,7 @@ COSTS = {"http": [6.0, 6.1, 5.9, 6.05, 6.0], "https": [7.2, 7.3, 7.1, 7.25, 7.2]
 
 def compared_of(campaign) -> list[float]:
     """Of the only comparison: HTTP, HTTPS, and their difference."""
-    (row,) = costs_of(campaign)["tables"][1].rows
+    (row,) = costs_of(campaign).tables[1].rows
     return [cell.value for cell in row.cells[:3]]
 
 
@@ -117,4 +129,29 @@ def test_other_work_is_in_the_cost_of_the_machine_and_not_in_its_difference(meas
     http, https, difference = compared_of(campaign)
     assert (http, https) == pytest.approx((6.01 + 3.5, 7.21 + 3.5), abs=0.02)
     assert difference == pytest.approx(1.2, abs=0.02)
-    assert "other programs" in costs_of(campaign)["note"]
+    assert "other programs" in costs_of(campaign).note
+
+
+def test_https_moves_more_bytes_per_request(measured):
+    campaign, runs = measured
+    tell(runs, COSTS, moved={"http": 1_000, "https": 4_000})
+    found = target_costs(campaign, campaign_answer(campaign)).network
+    assert plain(found.sentence) == (
+        f"{MODES['new'].capitalize()}: HTTPS moves 299.1 % more bytes per request "
+        "than HTTP (95 % interval +298.5 to +299.7 %)."
+    )
+    of_tests, compared = found.tables
+    assert [[cell.value for cell in row.cells] for row in of_tests.rows] == [
+        [1003, 1001, 1005, 201, 5],
+        [4003, 4001, 4005, 801, 5],
+    ]
+    assert compared.rows[0].cells[-1].text == "costs more"
+
+
+def test_a_load_that_went_past_what_was_counted_moved_nothing(measured):
+    campaign, runs = measured
+    tell(runs, COSTS, moved={"http": 1_000, "https": 4_000})
+    nothing = {"received_bytes": 0, "sent_bytes": 0}
+    MachineSecond.objects.filter(run__in=runs).update(did=nothing)
+    found = target_costs(campaign, campaign_answer(campaign))
+    assert (found.network, found.cpu is None) == (None, False)

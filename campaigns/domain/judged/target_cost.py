@@ -1,5 +1,5 @@
-"""Does one of two arms cost the target more CPU? CPU seconds per 1,000 requests, a value for each
-run, compared as response times are (judged.comparison, judged.ratio)."""
+"""Does one of two arms cost the target more, in CPU time or network bytes? An amount for each run,
+compared as response times are (judged.comparison, judged.ratio)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,16 +16,17 @@ _WORDS = {Word.SLOWER: "costs more", Word.FASTER: "costs less"}
 _WHY = {
     Reason.CI_TOO_WIDE: "The repeats differ too much among themselves.",
     Reason.SIZE_UNCERTAIN: "There is a difference, but it is not clearly a practical one.",
-    Reason.RESOLUTION: "The difference is smaller than the CPU clocks can resolve.",
+    Reason.RESOLUTION: "The difference is smaller than what was counted can resolve.",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class RunCost:
-    """CPU seconds per 1,000 requests of a run, and the least that its CPU clocks can tell apart."""
+    """What a run cost: CPU seconds per 1,000 requests, or bytes per request. `step`: the least that
+    what was counted can tell apart, in the same unit."""
 
-    per_1000_s: float
-    step_s: float
+    amount: float
+    step: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,15 +34,15 @@ class CostDifference:
     """Means over runs; the interval is of the ratio candidate / baseline. `word` is "" with fewer
     than three repeats of both, and `why` says why there is none, or none but inconclusive."""
 
-    baseline_s: float | None
-    candidate_s: float | None
+    baseline: float | None
+    candidate: float | None
     interval: RatioInterval | None
     word: str = ""
     why: str = ""
 
     @property
     def means(self) -> tuple[float | None, float | None]:
-        return self.baseline_s, self.candidate_s
+        return self.baseline, self.candidate
 
 
 def cost_difference(
@@ -58,8 +59,8 @@ def cost_difference(
     if paired:
         both = baseline.keys() & candidate.keys()
         arms = [{repeat: arm[repeat] for repeat in sorted(both)} for arm in arms]
-    values = [[each.per_1000_s for each in arm.values()] for arm in arms]
-    steps = [max((each.step_s for each in arm.values()), default=0.0) for arm in arms]
+    values = [[each.amount for each in arm.values()] for arm in arms]
+    steps = [max((each.step for each in arm.values()), default=0.0) for arm in arms]
     interval = ratio_interval(
         *values, paired=paired, resolutions=tuple(steps), repeats=tuple(list(arm) for arm in arms)
     ) if all(values) else None  # fmt: skip
@@ -68,13 +69,13 @@ def cost_difference(
 
 
 def _word(
-    interval: RatioInterval | None, threshold: float, floor_s: float, blocker: str
+    interval: RatioInterval | None, threshold: float, floor: float, blocker: str
 ) -> tuple[str, str]:
     if interval is None or interval.k < MIN_REPEATS:
         return "", f"A verdict needs {MIN_REPEATS} finished repeats of both."
     if blocker:
         return str(Word.INCONCLUSIVE), blocker
-    word, reason, odd = word_of(interval, threshold, floor_s)
+    word, reason, odd = word_of(interval, threshold, floor)
     if odd:
         return str(word), f"Repeat block {odd.repeat}: without it the verdict would be another."
     return _WORDS.get(word, str(word)), _WHY.get(reason, "")

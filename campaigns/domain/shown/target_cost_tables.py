@@ -1,10 +1,11 @@
-"""The CPU of the target in a campaign: a row for each test, and one for each comparison."""
+"""CPU time and network bytes of the target in a campaign: a row for each test, and one for each
+comparison."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from campaigns.domain.judged.cpu_cost import CostDifference
 from campaigns.domain.judged.repeats import MeanInterval
+from campaigns.domain.judged.target_cost import CostDifference
 from campaigns.domain.shown.cells import Figure, column_cells, count_cell, text_cell
 from campaigns.domain.shown.results import Sentence, trimmed
 from campaigns.domain.shown.sentences import change_decimals, interval_words
@@ -12,7 +13,6 @@ from campaigns.domain.shown.tables import Column, Row, Table
 from campaigns.domain.units import percent
 
 _FEW = "An interval needs two usable repeats."
-_UNIT = "s per 1,000"
 # What is counted: the chosen processes where every run has these, else the machine.
 WATCHED = "CPU time of the chosen processes, user and system."
 MACHINE = (
@@ -23,35 +23,78 @@ MACHINE = (
 )
 
 
+NETWORK = (
+    "Received and sent by all interfaces of the target's machine, the loopback counted once, with "
+    "the headers of Ethernet, IP and TCP. It includes what other programs and the agent send."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class CostKind:
+    """What is counted, as tables and sentences say it. `per_s`: how much of it a second has."""
+
+    key: str
+    title: str
+    compared_title: str
+    unit: str
+    help: str
+    per_s: Column
+    verb: str
+    noun: str
+
+
+CPU = CostKind(
+    "target-cpu",
+    "CPU seconds per 1,000 requests",
+    "What it costs the server",
+    "s per 1,000",
+    "CPU seconds of the target per 1,000 ok requests.",
+    Column("cores", "cores in use", "", "CPU seconds per second, mean over runs."),
+    "costs the server",
+    "CPU",
+)
+BYTES = CostKind(
+    "target-bytes",
+    "Network bytes per request",
+    "What it moves over the network",
+    "B",
+    "Bytes received and sent by the target's machine per ok request.",
+    Column("rate", "per second", "kB/s", "Mean over runs."),
+    "moves",
+    "bytes",
+)
+
+
 @dataclass(frozen=True, slots=True)
 class TestCost:
-    """A test's CPU seconds per 1,000 requests, and how many cores they kept busy."""
+    """What a test's requests cost, in the unit of its kind. `per_s`: how much of it there is in a
+    second, cores in use or kB/s."""
 
     __test__ = False  # pytest: not a test case
 
     label: str
     cost: MeanInterval
-    cores: MeanInterval
+    per_s: MeanInterval
 
 
-def costs_table(costs: Sequence[TestCost]) -> Table:
+def costs_table(kind: CostKind, costs: Sequence[TestCost]) -> Table:
     """Mean over runs with its 95 % interval."""
     columns = [
         column_cells([Figure(each.cost.mean) for each in costs]),
         column_cells([Figure(each.cost.low, _FEW) for each in costs]),
         column_cells([Figure(each.cost.high, _FEW) for each in costs]),
-        column_cells([Figure(each.cores.mean) for each in costs]),
+        column_cells([Figure(each.per_s.mean) for each in costs]),
         [count_cell(each.cost.k) for each in costs],
     ]
     return Table(
-        "target-cpu",
-        "CPU seconds per 1,000 requests",
+        kind.key,
+        kind.title,
         (
-            Column("cost", "mean", _UNIT, "CPU seconds of the target per 1,000 ok requests."),
+            Column("cost", "mean", kind.unit, kind.help),
             Column("cost_low", "from", "", "Lower end of the mean's 95 % interval over repeats."),
             Column("cost_high", "to", "", "Upper end of the mean's 95 % interval over repeats."),
-            Column("cores", "cores in use", "", "CPU seconds per second, mean over runs."),
-            Column("runs", "runs", "", "Runs of which an agent or an exporter told the CPU time."),
+            kind.per_s,
+            Column("runs", "runs", "", "Runs of which an agent or an exporter told it."),
         ),
         _rows([each.label for each in costs], columns),
         label_title="test",
@@ -65,14 +108,14 @@ class ComparedCost:
     difference: CostDifference
 
 
-def compared_costs_table(compared: Sequence[ComparedCost]) -> Table:
+def compared_costs_table(kind: CostKind, compared: Sequence[ComparedCost]) -> Table:
     """What the candidate costs more than the baseline."""
     found = [each.difference for each in compared]
     intervals = [each.interval for each in found]
     less = [_difference(each) for each in found]
     columns = [
-        column_cells([Figure(each.baseline_s, each.why) for each in found]),
-        column_cells([Figure(each.candidate_s, each.why) for each in found]),
+        column_cells([Figure(each.baseline, each.why) for each in found]),
+        column_cells([Figure(each.candidate, each.why) for each in found]),
         column_cells([Figure(each) for each in less], signed=True),
         column_cells([Figure(each and each.ratio, _FEW) for each in intervals], decimals=3),
         column_cells([Figure(each and each.low, _FEW) for each in intervals], decimals=3),
@@ -81,12 +124,12 @@ def compared_costs_table(compared: Sequence[ComparedCost]) -> Table:
     ]
     baselines, candidates = ({each.names[side] for each in compared} for side in (0, 1))
     return Table(
-        "target-cpu-compared",
-        "What it costs the server",
+        f"{kind.key}-compared",
+        kind.compared_title,
         (
-            Column("baseline", _only(baselines, "baseline"), _UNIT),
-            Column("candidate", _only(candidates, "candidate"), _UNIT),
-            Column("difference", "difference", _UNIT),
+            Column("baseline", _only(baselines, "baseline"), kind.unit),
+            Column("candidate", _only(candidates, "candidate"), kind.unit),
+            Column("difference", "difference", kind.unit),
             Column("ratio", "ratio", "", "Candidate / baseline: the typical one of the runs."),
             Column("low", "from", "", "Lower end of the ratio's 95 % interval over repeats."),
             Column("high", "to", "", "Upper end of the ratio's 95 % interval over repeats."),
@@ -97,9 +140,9 @@ def compared_costs_table(compared: Sequence[ComparedCost]) -> Table:
     )
 
 
-def cost_sentence(compared: Sequence[ComparedCost]) -> Sentence:
+def cost_sentence(kind: CostKind, compared: Sequence[ComparedCost]) -> Sentence:
     """Such as "New connection: HTTPS costs the server 21 % more CPU per request than HTTP (95 %
-    interval +18 to +24 %)."."""
+    interval +18 to +24 %).", or "… moves 310 % more bytes per request …"."""
     said: Sentence = []
     for each in compared:
         baseline, candidate = each.names
@@ -107,8 +150,8 @@ def cost_sentence(compared: Sequence[ComparedCost]) -> Sentence:
         if word.startswith("costs"):
             decimals = change_decimals(interval.low, interval.high)
             share = percent(abs(interval.ratio - 1), decimals=decimals)
-            more = f"{share} {word.removeprefix('costs ')} CPU per request"
-            said += [(f"{each.title}: {candidate} costs the server ", False), (more, True)]
+            more = f"{share} {word.removeprefix('costs ')} {kind.noun} per request"
+            said += [(f"{each.title}: {candidate} {kind.verb} ", False), (more, True)]
             said += [(f" than {baseline} ({interval_words(interval)}). ", False)]
         elif word:
             sure = f" ({interval_words(interval)})" if interval else ""
@@ -117,9 +160,9 @@ def cost_sentence(compared: Sequence[ComparedCost]) -> Sentence:
 
 
 def _difference(found: CostDifference) -> float | None:
-    if found.baseline_s is None or found.candidate_s is None:
+    if found.baseline is None or found.candidate is None:
         return None
-    return found.candidate_s - found.baseline_s
+    return found.candidate - found.baseline
 
 
 def _only(names: set[str], otherwise: str) -> str:
