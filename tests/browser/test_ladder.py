@@ -46,7 +46,7 @@ def test_the_ladder_of_the_demo_target_says_what_each_layer_costs(signed_in, res
     expect(rungs.locator("th > span:first-child")).to_have_text(
         [
             "HTTP/1.1",
-            "TLS 1.3",
+            "HTTPS/1.1, TLS 1.3",
             "Hybrid key exchange",
             "Resumed session",
             "HTTP/2",
