@@ -287,7 +287,7 @@ def _answer(request, campaign: Campaign) -> Answer:
 
 def _campaign_json(campaign: Campaign, answer: Answer) -> dict[str, Any]:
     of_target = target_side(campaign, answer)
-    machine_runs = of_target.machine_runs
+    machine_means, machine_runs = of_target.machine_means, of_target.machine_runs
     return {
         "campaign": campaign.pk,
         "sentence": plain_text(answer.sentence),
@@ -310,6 +310,7 @@ def _campaign_json(campaign: Campaign, answer: Answer) -> dict[str, Any]:
         "cpu": [table.to_json() for table in of_target.cpu],
         "bytes": [table.to_json() for table in of_target.network],
         "counters": [table.to_json() for table in of_target.counters],
+        "machine_means": machine_means.to_json() if machine_means else None,
         "machine_runs": machine_runs.to_json() if machine_runs else None,
     }
 

@@ -5,7 +5,11 @@ Checks no permissions: callers pass campaigns found with visible_to.
 
 from dataclasses import dataclass
 
-from campaigns.domain.shown.machine_runs_table import machine_runs_table, namer_of_runs
+from campaigns.domain.shown.machine_runs_table import (
+    machine_means_table,
+    machine_runs_table,
+    namer_of_runs,
+)
 from campaigns.domain.shown.results import Answer
 from campaigns.domain.shown.tables import Table
 from campaigns.models import Campaign
@@ -16,18 +20,20 @@ from campaigns.queries.tool_counters import tool_counters
 
 @dataclass(frozen=True, slots=True)
 class TargetSide:
-    """`cpu`: CPU time per request; `network`: bytes per request; `machine_runs`: the means of every
-    run, None with fewer than two; `counters`: of tools and perf. In the order of the page."""
+    """`cpu`: CPU time per request; `network`: bytes per request; `machine_means` and
+    `machine_runs`: the means of each test and of every run, None with fewer than two runs;
+    `counters`: of tools and perf. In the order of the page."""
 
     cpu: list[Table]
     network: list[Table]
+    machine_means: Table | None
     machine_runs: Table | None
     counters: list[Table]
 
     @property
     def tables(self) -> list[Table]:
-        runs = [self.machine_runs] if self.machine_runs else []
-        return [*self.cpu, *self.network, *runs, *self.counters]
+        machine = [each for each in (self.machine_means, self.machine_runs) if each]
+        return [*self.cpu, *self.network, *machine, *self.counters]
 
 
 def target_side(campaign: Campaign, answer: Answer) -> TargetSide:
@@ -36,6 +42,7 @@ def target_side(campaign: Campaign, answer: Answer) -> TargetSide:
     return TargetSide(
         costs.cpu.tables if costs.cpu else [],
         costs.network.tables if costs.network else [],
+        machine_means_table(told, answer.tests) if told else None,
         machine_runs_table(told, namer_of_runs(answer.tests)) if told else None,
         counters.tables if counters else [],
     )

@@ -2,7 +2,11 @@
 
 from typing import Any
 
-from campaigns.domain.shown.machine_runs_table import machine_runs_table, namer_of_runs
+from campaigns.domain.shown.machine_runs_table import (
+    machine_means_table,
+    machine_runs_table,
+    namer_of_runs,
+)
 from campaigns.domain.shown.results import Answer
 from campaigns.models import Campaign
 from campaigns.queries.machine_runs import runs_beside_each_other
@@ -16,4 +20,5 @@ def machine_runs_section(campaign: Campaign, answer: Answer) -> dict[str, Any] |
         return None
     name_of = namer_of_runs(answer.tests)
     drawing, table = machine_drawing(told, name_of), machine_runs_table(told, name_of)
-    return {"told": told, "drawing": drawing, "table": table}
+    means = machine_means_table(told, answer.tests)
+    return {"told": told, "drawing": drawing, "means": means, "table": table}

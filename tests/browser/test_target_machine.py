@@ -21,7 +21,8 @@ def run(project):
     spec = plan_spec(model="open", rate_per_s=RATE, duration_s=SECONDS)
     run = make_run(make_test(make_campaign(project), make_plan(project, spec=spec)))
     for second in range(SECONDS):
-        store_second(run, make_second(second, responses_us(10_000, RATE)))
+        vitals = {"cpu_share": 0.2 + second / 100}
+        store_second(run, make_second(second, responses_us(10_000, RATE), vitals=vitals))
     end_shards(run, last_second=SECONDS - 1, end={"duration_us": SECONDS * 1_000_000})
     for second in sorted({*range(SECONDS)} - SILENT):
         store_machine_second(run, second)
@@ -50,6 +51,8 @@ def test_the_machines_panels_share_the_crosshair_of_the_run(served_tab, alice, r
     said = read(served_tab, "[data-panel=response]", 200)
     told = served_tab.evaluate("JSON.parse(document.getElementById('machine').textContent)")
     nth = told["second"].index(int(said.split()[1]))
+    injector = f"; injector {20 + told['second'][nth]}.0 % of a core"
+    told["cpu_text"][nth] += injector
     for panel in ("cpu", "processes", "memory", "network", "trouble"):
         readout = served_tab.locator(f"[data-panel=machine-{panel}] .readout")
         assert readout.inner_text().split()[3:] == told[f"{panel}_text"][nth].split()

@@ -100,10 +100,27 @@ def test_its_table_has_the_same_texts_on_the_page_in_both_files_and_over_rest(
     ]
 
 
+def test_each_test_has_the_mean_of_its_runs_with_an_interval(as_editor, alice, campaign):
+    runs = campaign.runs.filter(test__endpoint__scheme="https").order_by("repeat")
+    for run, busy_s in zip(runs, (0.5, 0.6, 0.7), strict=True):
+        run.machine_seconds.all().delete()
+        tell(run, range(10), busy_s=busy_s, user_s=busy_s, system_s=0.0, idle_s=2.0 - busy_s)
+    address = f"/api/v1/campaigns/{campaign.pk}/tables/"
+    (cpu,) = [
+        row["values"]
+        for row in token_client(alice).get(address).json()["machine_means"]["rows"]
+        if row["label"].endswith("HTTPS new connection: CPU, % of all cores")
+    ]
+    # 25, 30 and 35 %; t = 4.303 of two degrees of freedom, times 5 % / √3.
+    assert cpu == {"mean": 30.0, "low": 17.6, "high": 42.4, "runs": 3}
+    page = text_of(as_editor.get(reverse("campaign-detail", args=[campaign.pk])))
+    assert 'data-table="machine-means"' in page
+
+
 def test_without_an_agent_there_is_no_table_anywhere(as_editor, alice, project):
     campaign, tests = https_campaign(project, started_at=timezone.now())
     run_in_blocks(tests, [[12_000], [24_000]])
     answer = token_client(alice).get(f"/api/v1/campaigns/{campaign.pk}/tables/").json()
-    assert answer["machine_runs"] is None
+    assert (answer["machine_means"], answer["machine_runs"]) == (None, None)
     file = as_editor.get(reverse("campaign-csv", args=[campaign.pk]), {"format": "blocks"})
     assert "Means of every run" not in text_of(file)

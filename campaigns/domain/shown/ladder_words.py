@@ -119,7 +119,7 @@ def _changes(told: Sequence[LadderRung], rungs: Sequence[LadderRung]) -> Sentenc
         said += [(f"{named} {make} ", False), ("no practical difference", True), (". ", False)]
     if unclear := by_word.get(Word.INCONCLUSIVE):
         named = _listed([_name(rung) for rung, _ in unclear])
-        said += [(f"What {named} changes is not clear. ", False)]
+        said += [(f"The effect of {named} is not clear. ", False)]
     return said
 
 

@@ -1,14 +1,17 @@
-"""The table of a target's machine over the runs of a campaign: a row for each of them."""
+"""The tables of a target's machine over the runs of a campaign: a row for each of them, and the
+means of each test."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
+from campaigns.domain.judged.repeats import MeanInterval, mean_interval
 from campaigns.domain.measured.machine_runs import MachineRun, MachineRuns
-from campaigns.domain.shown.cells import Figure, column_cells
+from campaigns.domain.shown.cells import Cell, Figure, column_cells, count_cell
 from campaigns.domain.shown.results import TestAnswer
 from campaigns.domain.shown.tables import Column, Row, Table
 
 _NAMES = ("plan_label", "label")
 _UNTOLD = "The agent did not tell it."
+_FEW = "An interval needs two usable repeats."
 _COLUMNS = (
     Column("cpu", "CPU", "% of all cores"),
     Column("watched", "chosen processes", "CPU, % of all cores"),
@@ -36,6 +39,46 @@ def machine_runs_table(told: MachineRuns, name_of: Callable[[MachineRun], str]) 
         ),
         label_title="run",
     )
+
+
+def machine_means_table(told: MachineRuns, tests: Sequence[TestAnswer]) -> Table:
+    """A row for each test and figure: the mean of its counted runs with its 95 % interval, each run
+    by the mean of its seconds."""
+    by_run = {run.run: run for run in told.runs}
+    rows = [
+        (f"{test.plan_label}, {test.label}: {_figure_words(column)}", found)
+        for test in tests
+        for column in _COLUMNS
+        if told.tells(column.key)
+        and (found := _mean_of(column, [by_run[pk] for pk in test.counted if pk in by_run]))
+    ]
+    return Table(
+        "machine-means",
+        "Means over runs",
+        (
+            Column("mean", "mean", "", "Over the runs that count."),
+            Column("low", "from", "", "Lower end of the mean's 95 % interval over repeats."),
+            Column("high", "to", "", "Upper end of the mean's 95 % interval over repeats."),
+            Column("runs", "runs", "", "Runs of which an agent or an exporter told it."),
+        ),
+        tuple(Row(label, (*_digits(found), count_cell(found.k))) for label, found in rows),
+        label_title="test",
+    )
+
+
+def _mean_of(column: Column, runs: Sequence[MachineRun]) -> MeanInterval | None:
+    told = [value for run in runs if (value := run.mean(column.key)) is not None]
+    return mean_interval(told) if told else None
+
+
+def _digits(found: MeanInterval) -> list[Cell]:
+    """Mean and ends with the same decimals."""
+    return column_cells([Figure(found.mean), Figure(found.low, _FEW), Figure(found.high, _FEW)])
+
+
+def _figure_words(column: Column) -> str:
+    """CPU, % of all cores"""
+    return f"{column.title}, {column.unit}"
 
 
 def namer_of_runs(tests: Iterable[TestAnswer]) -> Callable[[MachineRun], str]:

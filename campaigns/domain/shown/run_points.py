@@ -79,6 +79,17 @@ def _errors_text(point: Point) -> str:
     return ", ".join(f"{kind_words(kind)} {count(n)}" for kind, n in kinds) or "none"
 
 
+def _injector_cpu(point: Point) -> float | None:
+    """Of the busiest injector process, in % of a core; None where it was not told."""
+    share = point.get("cpu_share")
+    return None if share is None else round(100 * share, 2)
+
+
+def _injector_text(point: Point) -> str:
+    cpu = _injector_cpu(point)
+    return "" if cpu is None else f"injector {figure(cpu)} % of a core"
+
+
 # The numbers of the lines, then the text of each panel. `failed` includes dropped requests.
 _COLUMNS = {
     "second": lambda point: point["second"],
@@ -94,12 +105,14 @@ _COLUMNS = {
     "failed_p95_ms": lambda point: point.get("failed_p95_ms"),
     "open": lambda point: point.get("open_connections"),
     "messages": lambda point: point.get("messages", 0),
+    "injector_cpu": _injector_cpu,
     "at": lambda point: second_text(point["second"]),
     "requests_text": _requests_text,
     "response_text": _response_text,
     "open_text": lambda point: count(point.get("open_connections")),
     "messages_text": lambda point: count(point.get("messages", 0)),
     "errors_text": _errors_text,
+    "injector_text": _injector_text,
 }
 
 

@@ -28,7 +28,8 @@ const TITLES = {
   trouble: "target's TCP, a second",
 };
 
-// {panels, take(seconds), draw(axis), at(second), titles(), texts(second)}
+// {panels, take(seconds), draw(axis, points), at(second), titles(), texts(second)}; `points` are those
+// of the run, whose injector is drawn beside the target's CPU.
 export function machinePanels(frame) {
   const share = { ...fromZero, max: 100 };
   const panels = Object.fromEntries(Object.keys(TITLES).map((name) => [name, panel(frame, `machine-${name}`, {
@@ -38,6 +39,7 @@ export function machinePanels(frame) {
   for (const each of Object.values(panels)) each.isOfMachine = true;
   let told = [];
   let bySecond = new Map();
+  let injectorOf = () => "";
   const shown = () => Object.keys(panels).filter((name) => !panels[name].element.hidden);
 
   function take(seconds) {
@@ -45,15 +47,17 @@ export function machinePanels(frame) {
     bySecond = new Map(told.map((row) => [row.second, row]));
   }
 
-  function draw(axis) {
+  function draw(axis, points) {
     const rows = told.filter(({ second }) => second >= axis.min && second < axis.max);
+    const injector = new Map(points.map((point) => [point.second, point.injector_text]));
+    injectorOf = (second) => injector.get(second);
     const has = (value) => rows.some((row) => value(row) > 0);
     reveal(panels.cpu, has((row) => row.busy));
     reveal(panels.memory, has((row) => row.memory));
     reveal(panels.network, NETWORK.some(({ name }) => has((row) => row[name])));
     reveal(panels.trouble, has((row) => row.retransmitted) || has((row) => row.overflows));
     reveal(panels.processes, rows.some((row) => Object.keys(row.processes).length));
-    setCpu(panels.cpu.chart, rows);
+    setCpu(panels.cpu.chart, rows, points);
     sayUnit(panels.processes, rows);
     setProcesses(panels.processes.chart, rows);
     panels.memory.chart.data.datasets = [line(lineOf(rows, (row) => row.memory), "ink", {})];
@@ -65,10 +69,15 @@ export function machinePanels(frame) {
     panels: Object.values(panels),
     take,
     draw,
-    at: (second) => bySecond.get(second),
+    at: (second) => both(bySecond.get(second), injectorOf(second)),
     titles: () => shown().map((name) => TITLES[name]),
     texts: (second) => shown().map((name) => bySecond.get(second)?.[`${name}_text`] ?? "\u2013"),
   };
+}
+
+// A machine's second with what the injector used in it.
+function both(row, injectorText) {
+  return row && { ...row, cpu_text: [row.cpu_text, injectorText].filter(Boolean).join("; ") };
 }
 
 function optionsOf(name, share) {
@@ -86,7 +95,7 @@ function sayUnit({ element }, rows) {
   element.querySelector(".unit").textContent = `CPU, % of ${isOfAll ? "all cores" : "a core"}`;
 }
 
-function setCpu(chart, rows) {
+function setCpu(chart, rows, points) {
   const states = STATES.filter(({ name }) => name !== "stolen" || rows.some((row) => row.stolen > 0));
   const areas = states.map(({ name, step, token = "ink-3" }, i) => ({
     ...line(lineOf(rows, (row) => row[name]), token, { borderWidth: 0.8, endLabel: name }),
@@ -96,7 +105,13 @@ function setCpu(chart, rows) {
     pointRadius: 0,
   }));
   const total = line(lineOf(rows, (row) => row.busy), "ink", { borderWidth: 1.6, stack: "total" });
-  chart.data.datasets = [total, ...areas];
+  const injector = line(lineOf(points, (point) => point.injector_cpu), "ink", {
+    borderWidth: 1.4,
+    borderDash: [2, 3],
+    stack: "injector",
+    endLabel: "injector",
+  });
+  chart.data.datasets = [total, injector, ...areas];
 }
 
 function setProcesses(chart, rows) {

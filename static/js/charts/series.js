@@ -69,7 +69,7 @@ export function overTime(frame, firstPlan) {
     setResponse(panels.response, points, plan, axis);
     setExchange(panels, points, plan);
     setErrors(panels.errors, points, plan);
-    machine.draw(axis);
+    machine.draw(axis, points);
     for (const each of all) {
       Object.assign(each.chart.options.scales.x, { min: axis.min, max: axis.max });
       each.chart.options.plugins.timeGround.reached = axis.reached;
