@@ -45,8 +45,9 @@ def machine_means_table(told: MachineRuns, tests: Sequence[TestAnswer]) -> Table
     """A row for each test and figure: the mean of its counted runs with its 95 % interval, each run
     by the mean of its seconds."""
     by_run = {run.run: run for run in told.runs}
+    names_plan = len({test.plan_label for test in tests}) > 1
     rows = [
-        (f"{test.plan_label}, {test.label}: {_figure_words(column)}", found)
+        (f"{test.plan_label}, " * names_plan + f"{test.label}: {_figure_words(column)}", found)
         for test in tests
         for column in _COLUMNS
         if told.tells(column.key)
