@@ -7,7 +7,7 @@ from campaigns.domain.measured.perf_counts import EVENTS, USER_ONLY, PerfOf, Per
 from campaigns.domain.printed.output import PrintedValue
 from campaigns.domain.printed.perf_figures import perf_figures
 from campaigns.domain.printed.perf_stat import ELAPSED, WHY_NO_COUNT
-from campaigns.domain.shown.cells import Figure, column_cells, empty
+from campaigns.domain.shown.cells import Figure, column_cells, empty, figure_cell
 from campaigns.domain.shown.printed_table import note_of_value
 from campaigns.domain.shown.tables import Cell, Column, Row, Table
 from campaigns.domain.units import counted
@@ -91,7 +91,7 @@ def _counted_row(
     unit, scale = _unit(event)
     scaled = per_s * scale
     per_1000 = Figure(1000 * scaled / rate_per_s if rate_per_s else None, _NO_RATE)
-    cells = [_cell(Figure(scaled * whole_s)), _cell(Figure(scaled)), _cell(per_1000)]
+    cells = [_total_cell(scaled * whole_s, unit), _cell(Figure(scaled)), _cell(per_1000)]
     note = note_of_value(PrintedValue(event, per_s, counted_percent=counted_percent))
     return Row(_label(event, unit), tuple(cells), "event", note=note)
 
@@ -105,6 +105,11 @@ def _figure_rows(perf: PerfUse, whole_s: float) -> Iterator[Row]:
 def _figures(perf: PerfUse, whole_s: float) -> list[PrintedValue]:
     totals = [PrintedValue(event, per_s * whole_s) for event, (per_s, _) in perf.rates.items()]
     return list(perf_figures([*totals, PrintedValue(ELAPSED, whole_s, "s")]))
+
+
+def _total_cell(total: float, unit: str) -> Cell:
+    """Events come whole, though their total is a rate times a time."""
+    return _cell(Figure(total)) if unit else figure_cell(Figure(round(total)), 0)
 
 
 def _cell(figure: Figure) -> Cell:

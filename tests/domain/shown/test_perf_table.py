@@ -54,6 +54,11 @@ def test_a_count_of_0_is_0():
     assert cells(table_of(rates={"page-faults": (0.0, 100.0)}))["page-faults"] == ["0", "0", "0"]
 
 
+def test_the_total_of_events_is_whole():
+    (total, per_s, _) = cells(table_of(rates={"page-faults": (0.37, 100.0)}))["page-faults"]
+    assert (total, per_s) == ("4", "0.370")
+
+
 def test_of_the_whole_machine_there_is_no_task_clock():
     table = table_of(of=PerfOf.MACHINE, rates={"page-faults": (2.0, 100.0)})
     assert table.title == "perf stat on shop-1: the whole machine"
