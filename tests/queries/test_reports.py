@@ -1,5 +1,3 @@
-from datetime import timedelta
-
 import pytest
 from django.utils import timezone
 
@@ -312,47 +310,6 @@ def test_every_peer_that_was_hit_is_listed_and_what_the_injectors_said_before(pr
     assert ["Address 10.0.0.8:80", "5 connections"] in facts["Environment"]
     assert facts["Pre-start checks"] == [["Injector process 1", "Mind."]]
     assert "Mind." in tool_report(run)
-
-
-RULES = [
-    {"metric": "p95", "limit": 30, "unit": "ms"},
-    {"metric": "rate", "limit": 500, "unit": "/s"},
-]
-
-
-def run_with_rules(project) -> Run:
-    version = make_plan(project, spec=plan_spec() | {"thresholds": RULES})
-    return make_run(make_test(make_campaign(project), version))
-
-
-def told(table) -> list[list[str]]:
-    return [[row.label, *(cell.text for cell in row.cells)] for row in table.rows]
-
-
-def test_thresholds_are_judged_at_the_end(project):
-    run = measure(run_with_rules(project), 20_000)
-    assert told(run_report(run).thresholds) == [
-        ["p95 < 30 ms", "22 ms", "30 ms", "kept", "–"],
-        ["rate > 500 /s", "200 /s", "500 /s", "broken", "0"],
-    ]
-    assert said(run).startswith("Broken: rate > 500 /s (was 200 /s). 20.0 ms on average")
-
-
-def test_thresholds_are_judged_while_the_run_goes(project):
-    run = run_with_rules(project)
-    Run.objects.filter(pk=run.pk).update(t0=timezone.now() - timedelta(seconds=60))
-    for state in ("preparing", "armed", "running"):
-        Run.objects.filter(pk=run.pk).update(state=state)
-    for second, mean_us in enumerate([20_000, 20_000, 90_000]):
-        store_second(run, make_second(second, [mean_us] * 100))
-    run.refresh_from_db()
-    assert told(run_report(run).thresholds)[0] == ["p95 < 30 ms", "90 ms", "30 ms", "broken", "2"]
-    assert said(run).startswith("Broken so far: p95 < 30 ms (is 90 ms) and rate > 500 /s (is ")
-
-
-def test_a_plan_without_rules_has_no_table_of_them(project):
-    report = run_report(measure(new_run(project), 20_000))
-    assert "thresholds" not in [table.key for table in report.tables]
 
 
 @pytest.mark.parametrize(
