@@ -31,7 +31,10 @@ VITALS = {
 REFUSED = {"type": "probe", "status": None, "error": "connect_refused"}
 
 
-def searching(project, start: float = 100, limit: float = 5000, **fields) -> Campaign:
+def searching(
+    project, start: float = 100, limit: float = 5000, first: dict = OK, **fields
+) -> Campaign:
+    """`first`: what comes back of its first request."""
     host(slots=8)
     spec = {**plan_spec(model="open", rate_per_s=10, duration_s=30), "thresholds": OBJECTIVE}
     spec, target = fields.pop("spec", spec), fields.pop("target", None) or make_target(project)
@@ -45,7 +48,7 @@ def searching(project, start: float = 100, limit: float = 5000, **fields) -> Cam
         seed=1,
         **fields,
     )
-    return answered(campaign)
+    return answered(campaign, first)
 
 
 def answered(campaign: Campaign, result: dict = OK) -> Campaign:

@@ -90,7 +90,7 @@ def _forgotten_words(campaign: Campaign) -> str:
 def start_anyway(*, by: Actor, campaign: Campaign) -> None:
     """Let the runs begin, whatever came back. Raises Forbidden or Refused."""
     require(by, Action.RUN, campaign.project)
-    if not _waiting().filter(pk=campaign.pk).update(opened_at=Now()):
+    if not _waiting().filter(pk=campaign.pk).update(opened_at=Now(), held_at=None):
         raise Refused("This campaign does not wait for its first requests.")
     forget_unsent(campaign)
     poke(campaign_id=campaign.pk)

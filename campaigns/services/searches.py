@@ -262,8 +262,7 @@ def _wait_until_it_answers(campaign: Campaign) -> None:
 
 def ask_silent_targets() -> int:
     """Ask targets again that did not answer after a trial; after a minute the search ends."""
-    held = _going_on().filter(campaign__held_at__isnull=False, campaign__repeats__gt=1)
-    return sum(_ask_again(search) for search in held.select_related("campaign__created_by"))
+    return sum(_ask_again(search) for search in _held().select_related("campaign__created_by"))
 
 
 def _ask_again(search: Search) -> bool:
@@ -280,10 +279,19 @@ def _ask_again(search: Search) -> bool:
 
 @transaction.atomic
 def _end_silent(search: Search, reason: str) -> bool:
-    has_stopped = stop_by_itself(search.campaign, reason)
+    """Unless somebody has started it anyway meanwhile; whether it ended."""
+    Campaign.objects.select_for_update(no_key=True).get(pk=search.pk)
+    has_stopped = _held().filter(pk=search.pk).exists() and stop_by_itself(search.campaign, reason)
     if has_stopped:
         _end(search, Ending.SILENT)
     return has_stopped
+
+
+def _held() -> QuerySet[Search]:
+    """Those whose target did not answer after a trial, and that nobody has started anyway."""
+    return _going_on().filter(
+        campaign__repeats__gt=1, campaign__held_at__isnull=False, campaign__opened_at=None
+    )
 
 
 def _going_on() -> QuerySet[Search]:

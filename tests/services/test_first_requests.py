@@ -120,6 +120,7 @@ class TestHolding:
             start_campaign(by=as_vera, campaign=campaign, anyway=True)
         start_campaign(by=owner_of(project), campaign=campaign, anyway=True)
         campaign.refresh_from_db()
+        assert campaign.held_at is None
         assert dispatch.admit_runs() == 1
         with pytest.raises(Refused, match="already been started"):
             start_campaign(by=owner_of(project), campaign=campaign, anyway=True)

@@ -1,5 +1,7 @@
 """A search from its start to its answer, with trials that the test ends."""
 
+from functools import partial
+
 import pytest
 
 from campaigns.domain.errors import InvalidFields, Refused
@@ -10,10 +12,10 @@ from campaigns.domain.measured.machine import AgentReport
 from campaigns.models import Campaign, Exporter, Project, Run, Search, TestFigures
 from campaigns.models.dbtime import db_now
 from campaigns.queries.searches import action_of, report_of_search
-from campaigns.services import dispatch
+from campaigns.services import dispatch, searches
 from campaigns.services.agents import create_agent, take_report
 from campaigns.services.blocks import add_blocks
-from campaigns.services.campaigns import repeat_campaign
+from campaigns.services.campaigns import repeat_campaign, start_campaign
 from campaigns.services.kept_figures import keep_figures
 from campaigns.services.searches import (
     SILENT_AFTER_S,
@@ -208,6 +210,39 @@ class TestEnding:
         assert (search.ending, campaign.state) == (Ending.SILENT, "done")
         assert (found(search).at_least, found(search).below) == (100, 200)
         assert campaign.stop_reason == "The target did not answer within 60 s after the last trial."
+
+    def test_a_trial_that_somebody_started_anyway_goes_on_however_long_it_takes(self, project):
+        campaign = searching(project)
+        end_trial(campaign, 20)
+        run = campaign.runs.get(repeat=2)
+        failed = judged(target="Nothing answers.").to_json()
+        ended = {"state": "done", "outcome": "complete", "judgement": failed}
+        Run.objects.filter(pk=run.pk).update(**ended, ended_at=db_now())
+        advance_searches()
+        assert answered(campaign, REFUSED).is_held
+        start_campaign(by=owner_of(project), campaign=campaign, anyway=True)
+        Run.objects.filter(state="done").update(ended_at=db_now(-SILENT_AFTER_S - 1))
+        assert ask_silent_targets() == 0
+        assert dispatch.admit_runs() == 1
+        assert Search.objects.get(pk=campaign.pk).ending is None
+
+    def test_one_started_anyway_before_its_first_trial_goes_on_after_it(self, project):
+        campaign = answered(searching(project, first=REFUSED))
+        start_campaign(by=owner_of(project), campaign=campaign, anyway=True)
+        end_trial(campaign, 20)
+        Run.objects.filter(state="done").update(ended_at=db_now(-SILENT_AFTER_S - 1))
+        assert ask_silent_targets() == 0
+        assert Search.objects.get(pk=campaign.pk).ending is None
+
+    def test_a_click_in_the_moment_of_its_end_goes_before(self, project, monkeypatch):
+        """Found on hold, and started before it could be ended."""
+        campaign = answered(searching(project, first=REFUSED))
+        end_trial(campaign, 20)
+        Run.objects.filter(state="done").update(ended_at=db_now(-SILENT_AFTER_S - 1))
+        start = partial(start_campaign, by=owner_of(project), campaign=campaign, anyway=True)
+        monkeypatch.setattr(searches, "db_now", lambda add_s: start() or db_now(add_s))
+        assert ask_silent_targets() == 0
+        assert Search.objects.get(pk=campaign.pk).ending is None
 
     def test_a_cap_of_the_project_ends_it_and_says_so(self, project):
         campaign = searching(project, trial_s=600)
