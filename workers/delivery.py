@@ -36,6 +36,8 @@ class Delivery:
         self._waiting: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
         self._give_up = threading.Event()
         self.failure = ""
+        # Whether every second is on disk; with a full one, only memory has the rest.
+        self.is_spooled = True
         self._thread = threading.Thread(target=self._work, name="delivery", daemon=True)
         self._thread.start()
 
@@ -44,8 +46,9 @@ class Delivery:
         try:
             self._spool.append(second)
         except OSError as error:
-            # With a full disk only the safety net is gone: the second is still in memory.
-            logger.error("The spool %s cannot be written: %s", self._spool.path, error)
+            if self.is_spooled:  # said once, not every second
+                logger.error("The spool %s cannot be written: %s", self._spool.path, error)
+            self.is_spooled = False
         self._waiting.put(second)
 
     def finish(self, for_s: float) -> bool:

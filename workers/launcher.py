@@ -226,8 +226,8 @@ class Launch:
         With neither end nor reason there is nothing to report: the dispatcher took the shard.
         """
         is_whole = end is not None and not self._cut_off_reason
-        if is_whole:
-            # Whoever stores the rest also says how it ended, unless the disk is full.
+        if is_whole and self._delivery.is_spooled:
+            # Whoever stores the rest also says how it ended, unless a second is missing there.
             with suppress(OSError):
                 self._spool.append(end.to_json())
         is_stored = self._delivery.finish(STORE_FOR_S)

@@ -1,6 +1,7 @@
 """Stores spools whose launcher died or could not reach PostgreSQL. Never sends load again."""
 
 import logging
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -61,7 +62,8 @@ def _read(spool: Spool) -> list[dict[str, Any]]:
 
 def _discard_if_old(spool: Spool) -> bool:
     if spool.is_old:
-        spool.path.unlink(missing_ok=True)
+        with suppress(OSError):
+            spool.path.unlink(missing_ok=True)
     return False
 
 
@@ -87,4 +89,5 @@ def _store_records(lease: Lease, records: list[dict[str, Any]]) -> None:
 def _drop_when_done(path: Path) -> None:
     run_id = path.stem.split("-")[0]
     if not Run.objects.filter(pk=run_id, ended_at=None).exists():
-        path.unlink(missing_ok=True)
+        with suppress(OSError):  # the disk refuses; it is asked again
+            path.unlink(missing_ok=True)

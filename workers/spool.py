@@ -63,9 +63,9 @@ class Spool:
 
     @classmethod
     def take_over(cls, path: Path) -> Self | None:
-        """Lock a file whose launcher is gone; None if it is still locked."""
+        """Lock a file whose launcher is gone, for reading; None if it is still locked."""
         try:
-            file = path.open("r+b", buffering=0)
+            file = path.open("rb", buffering=0)
         except FileNotFoundError:
             return None
         try:
@@ -95,9 +95,16 @@ class Spool:
         os.fsync(self._file.fileno())
 
     def close(self, *, is_stored: bool) -> None:
-        """Unlock the file; one that is not fully stored is picked up by the next start."""
+        """Unlock the file; one that is not fully stored is picked up by the next start.
+
+        A worker that forked a launcher meanwhile has left it a copy of the open file, so to close
+        it would not unlock it.
+        """
         if is_stored:
-            self.path.rename(self.path.with_suffix(".stored"))
+            # Where the disk refuses, it is stored once more later, which changes nothing.
+            with suppress(OSError):
+                self.path.rename(self.path.with_suffix(".stored"))
+        fcntl.flock(self._file, fcntl.LOCK_UN)
         self._file.close()
 
     def records(self) -> Iterator[dict[str, Any]]:

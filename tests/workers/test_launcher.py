@@ -16,7 +16,7 @@ from campaigns.services import dispatch, shards
 from tests.services.engine import at_once, preparing
 from tests.waiting import eventually
 from tests.workers.open_files import all_files_open
-from workers import clock, delivery, launcher, leftovers, watch
+from workers import clock, delivery, launcher, leftovers, spool, watch
 from workers.database import use_own_connection
 from workers.dispatching import TIDY_EVERY_S
 
@@ -331,6 +331,55 @@ def test_what_could_not_be_stored_waits_for_the_next_start(run, dispatcher, monk
     done(run)
     leftovers.store_leftovers()
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_disk_that_becomes_read_only_in_the_middle_of_a_run_costs_no_second(
+    run, dispatcher, monkeypatch, tmp_path, caplog
+):
+    append = spool.Spool.append
+
+    def until_the_third(self, message):
+        if message.get("second", 0) >= 2 or message["type"] == "end":
+            read_only()
+        append(self, message)
+
+    with monkeypatch.context() as disk:
+        disk.setattr(spool.Spool, "append", until_the_third)
+        disk.setattr(Path, "rename", read_only)
+        launch("--seconds", "5")
+    done(run)
+    assert (run.outcome, run.reason, run.seconds.count()) == ("complete", "", 5)
+    assert caplog.text.count("Read-only file system") == 1
+    leftovers.store_leftovers()
+    assert (run.shards.get().state, list(tmp_path.iterdir())) == ("done", [])
+
+
+def read_only(*_):
+    raise OSError(errno.EROFS, "Read-only file system")
+
+
+def test_a_spool_that_lacks_a_second_does_not_say_that_its_run_is_whole(
+    run, dispatcher, monkeypatch, tmp_path
+):
+    """The disk took nothing for a moment, and then the launcher died before it had stored all."""
+    append = spool.Spool.append
+
+    def but_the_second(self, message):
+        if message.get("second") == 1:
+            read_only()
+        append(self, message)
+
+    def away(**_):
+        raise OperationalError("gone for good")
+
+    monkeypatch.setattr(launcher, "STORE_FOR_S", 0.5)
+    monkeypatch.setattr(spool.Spool, "append", but_the_second)
+    with monkeypatch.context() as patch:
+        patch.setattr(delivery, "record_seconds", away)
+        launch("--seconds", "3")
+    leftovers.store_leftovers()
+    done(run)
+    assert (run.outcome, run.seconds.count()) == ("partial", 2)
 
 
 def test_four_launchers_share_a_run(project, dispatcher):

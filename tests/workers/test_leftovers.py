@@ -1,6 +1,7 @@
 import errno
 import os
 import time
+from pathlib import Path
 
 import pytest
 from django.db import OperationalError
@@ -119,6 +120,27 @@ def test_a_file_that_the_disk_does_not_give_back_is_put_aside(project, folder, m
     monkeypatch.setattr(leftovers.Spool, "records", unreadable)
     assert store_leftovers() == 0
     assert path.with_suffix(".broken").exists()
+
+
+def test_on_a_read_only_disk_the_seconds_are_stored_and_the_files_go_later(
+    project, folder, monkeypatch
+):
+    run, (lease,) = running(project)
+    path = left_behind(lease, told(0), told(1))
+
+    def refuse(*_, **__):
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    with monkeypatch.context() as disk:
+        disk.setattr(Path, "rename", refuse)
+        disk.setattr(Path, "unlink", refuse)
+        store_leftovers()
+        store_leftovers()
+        assert run.seconds.count() == 2
+        assert path.exists()
+    Run.objects.filter(pk=run.pk).update(ended_at=run.state_at)
+    store_leftovers()
+    assert list(folder.iterdir()) == []
 
 
 def test_an_empty_file_is_dropped_when_its_launcher_is_surely_gone(db, folder):

@@ -1,5 +1,8 @@
+import errno
+import os
 import resource
 import signal
+from pathlib import Path
 
 import pytest
 
@@ -94,6 +97,27 @@ def test_a_file_belongs_to_whoever_has_it_locked(lease):
     assert Spool.take_over(spool.path) is None
     spool.close(is_stored=False)
     assert len(reopened(spool.path)) == 2
+
+
+def test_it_is_free_once_it_is_closed_although_a_process_forked_meanwhile_has_it_open(lease):
+    spool = filled(lease, 1)
+    copy = os.dup(spool._file.fileno())  # as the child of a fork has it
+    try:
+        spool.close(is_stored=False)
+        assert len(reopened(spool.path)) == 2
+    finally:
+        os.close(copy)
+
+
+def test_a_disk_that_takes_no_new_name_gives_the_file_back(lease, monkeypatch):
+    spool = filled(lease, 1)
+    monkeypatch.setattr(Path, "rename", read_only)
+    spool.close(is_stored=True)
+    assert len(reopened(spool.path)) == 2
+
+
+def read_only(*_):
+    raise OSError(errno.EROFS, "Read-only file system")
 
 
 def test_it_is_for_no_other_account_of_the_host(lease):
