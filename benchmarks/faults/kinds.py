@@ -5,7 +5,6 @@ import errno
 import os
 import resource
 import signal
-import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
@@ -13,7 +12,7 @@ from functools import partial
 
 import psycopg
 
-from benchmarks.faults import network
+from benchmarks.faults import disks, network
 from benchmarks.faults.world import World, send
 from tests.process_tree import children, command_of
 
@@ -92,7 +91,9 @@ NO_SPACE = (
     r"The injector could not be started: (The injector host has only \d+ MiB free in .*"
     r"Free at least \d+ MiB\.|.*No space left on device.*)"
 )
-READ_ONLY = r"The injector could not be started: .*Read-only file system.*"
+READ_ONLY = (
+    r"The injector could not be started: .*(Read-only file system|Operation not permitted).*"
+)
 NO_FILES = r"The injector could not be started: .*(Too many open files|has all \d+ files open).*"
 STOPPED = r"(Stopped by a user; what was measured until then is kept|Stopped before it started)\."
 
@@ -196,13 +197,8 @@ def _fill_disk(world: World, victim: Victim) -> Heal:
     return partial(ballast.unlink, missing_ok=True)
 
 
-def _forbid_writing(world: World, victim: Victim) -> Heal | None:
-    """The kernel refuses it while a spool is open."""
-    mount = ["mount", "-o", "remount,ro", str(world.spool(victim.host))]
-    if subprocess.run(mount, capture_output=True, check=False).returncode:
-        return None
-    mount[2] = "remount,rw"
-    return lambda: subprocess.run(mount, check=True)
+def _forbid_writing(world: World, victim: Victim) -> Heal:
+    return disks.forbid_writing(world.spool(victim.host))
 
 
 def _take_files(world: World, victim: Victim) -> Heal | None:
@@ -250,8 +246,7 @@ _ALL_KINDS = (
     _host("host's link to the target cut", _cut("load"), part="target", may_lack_arrivals=True),
     _host("host's open files used up", _take_files, (NO_FILES,), part="files"),
     _host("spool's disk full", _fill_disk, (NO_SPACE,), part="disk"),
-    _host("spool's disk read-only", _forbid_writing, (READ_ONLY,), part="disk",
-          phases=(RunPhase.BEFORE,)),
+    _host("spool's disk read-only", _forbid_writing, (READ_ONLY,), part="disk"),
     _all("dispatcher killed", _killed(_program("dispatcher")), part="dispatcher", lasts=False),
     _all("dispatcher frozen", _frozen(_program("dispatcher")), part="dispatcher"),
     _all("web killed", _killed(_program("web")), part="web", lasts=False),

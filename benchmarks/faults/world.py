@@ -15,7 +15,7 @@ from pathlib import Path
 import django
 import psycopg
 
-from benchmarks.faults import network
+from benchmarks.faults import disks, network
 from local import postgres, redis
 from local.children import Program, spawn
 from local.console import LocalError
@@ -28,8 +28,6 @@ TARGET_PORT = 8080
 # Six seconds instead of thirty until a lease is over: a fault is waited for, a thousand times.
 LEASES = {"BENCHSITE_HEARTBEAT_S": "1", "BENCHSITE_DEAD_MAN_S": "4", "BENCHSITE_LEASE_S": "6"}
 NO_CAPS = {f"BENCHSITE_CAP_{name}": "0" for name in ("RUNS", "LOAD_HOURS", "PLANS", "CAMPAIGNS")}
-# A run needs 64 MiB free.
-SPOOL_DISK = "72m"
 READY_S = 60.0
 # By what a program of the supervisor is known from the others.
 WORDS = {
@@ -72,9 +70,7 @@ class World:
     def start(self) -> None:
         """Also sets the environment of this process, for Django."""
         for host in network.HOSTS:
-            self.spool(host).mkdir()
-            options = ["-t", "tmpfs", "-o", f"size={SPOOL_DISK}", "tmpfs", str(self.spool(host))]
-            subprocess.run(["mount", *options], check=True)
+            disks.make(self.spool(host))
         self._prepare_servers()
         os.environ.update(self._environment())
         self._manage("migrate", "--no-input", "-v", "0")
