@@ -7,6 +7,10 @@ from datetime import UTC, datetime
 from typing import Any
 
 FORMATS = ("line", "json")
+OUTAGES = {"OperationalError", "InterfaceError", "ConnectionError"}
+OUTAGE_TOLD_EVERY_S = 60.0
+# Beat asks both every few seconds, and its libraries write a traceback each time.
+TOLD_IN_SHORT = ("celery.beat", "django_celery_beat.schedulers")
 _SHARE_ADDRESS = re.compile(r"/s/[A-Za-z0-9_-]+")
 
 
@@ -18,6 +22,33 @@ class NoShareTokens(logging.Filter):
         if "/s/" in text:
             record.msg, record.args = _SHARE_ADDRESS.sub("/s/…", text), ()
         return True
+
+
+class OutagesInShort(logging.Filter):
+    """For a logger that repeats itself while PostgreSQL or Redis is away: no traceback, and each
+    place in its code tells the fault once a minute."""
+
+    def __init__(self):
+        super().__init__()
+        self._told_at: dict[int, float] = {}
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        if not _is_of_outage(record):
+            return True
+        record.msg, record.args = record.getMessage().partition("\n")[0], ()
+        record.exc_info = record.exc_text = None
+        last = self._told_at.get(record.lineno)
+        if last is not None and record.created - last < OUTAGE_TOLD_EVERY_S:
+            return False
+        self._told_at[record.lineno] = record.created
+        return True
+
+
+def _is_of_outage(record: logging.LogRecord) -> bool:
+    """By name: Django's, psycopg's, kombu's and redis-py's errors have these, and none of them may
+    be imported before gunicorn has patched."""
+    kind = record.exc_info[0] if record.exc_info else None
+    return kind is not None and any(each.__name__ in OUTAGES for each in kind.__mro__)
 
 
 class JsonLines(logging.Formatter):
@@ -42,7 +73,10 @@ def handlers(form: str) -> dict[str, Any]:
     return {
         "version": 1,
         "disable_existing_loggers": False,
-        "filters": {"no_share_tokens": {"()": "benchsite.logs.NoShareTokens"}},
+        "filters": {
+            "no_share_tokens": {"()": "benchsite.logs.NoShareTokens"},
+            "outages_in_short": {"()": "benchsite.logs.OutagesInShort"},
+        },
         "formatters": {
             "line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"},
             "json": {"()": "benchsite.logs.JsonLines"},

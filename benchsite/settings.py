@@ -24,7 +24,7 @@ from benchsite.env import (
     refuse_everywhere,
     refuse_weak,
 )
-from benchsite.logs import FORMATS, handlers
+from benchsite.logs import FORMATS, TOLD_IN_SHORT, handlers
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 VAR_DIR = Path(env_str("BENCHSITE_VAR", str(BASE_DIR / "var")))
@@ -168,7 +168,7 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
 }
 CELERY_TASK_PUBLISH_RETRY = False
 CELERY_TIMEZONE = "UTC"
-CELERY_BEAT_SCHEDULER = "django_celery_beat.schedulers:DatabaseScheduler"
+CELERY_BEAT_SCHEDULER = "workers.schedule:PatientScheduler"
 CELERY_BEAT_SCHEDULE = {
     "housekeeping": {"task": "workers.housekeeping", "schedule": 3600.0},
     "retention": {
@@ -366,5 +366,8 @@ LOG_FORMAT = env_choice("BENCHSITE_LOG_FORMAT", FORMATS, "line")
 LOGGING = {
     **handlers(LOG_FORMAT),
     "root": {"handlers": ["stderr"], "level": LOG_LEVEL},
-    "loggers": {"axes": {"level": "WARNING"}},
+    "loggers": {
+        "axes": {"level": "WARNING"},
+        **{name: {"filters": ["outages_in_short"]} for name in TOLD_IN_SHORT},
+    },
 }
