@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from local.programs import programs
 from tests.test_settings import names_documented, names_read
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -98,7 +99,29 @@ def test_every_variable_that_it_asks_for_is_in_the_example():
     assert asked - names_documented() - {"POSTGRES_PASSWORD", "REDIS_PASSWORD"} == set()
 
 
-@pytest.mark.parametrize("name", ["web", "injector", "general", "postgres", "redis"])
+def commands_of_workers() -> list[list[str]]:
+    """As compose, `make run` and the documents start them."""
+    started = [service["command"] for service in OURS.values()]
+    started += [each.command for each in programs({"BENCHSITE_VAR": "var"}, gives_way=False)]
+    texts = [(ROOT / "README.md").read_text(), *(p.read_text() for p in ROOT.glob("docs/*.md"))]
+    written = [
+        command.replace("\\\n", " ").split()
+        for text in texts
+        for command in re.findall(r"celery -A benchsite worker(?:\\\n|.)*", text)
+    ]
+    assert written
+    return [*(command for command in started if "worker" in command), *written]
+
+
+def test_no_worker_gossips_over_redis():
+    """It would leave queues behind there, more with each host."""
+    commands = commands_of_workers()
+    assert len(commands) >= 5
+    for command in commands:
+        assert {"--without-gossip", "--without-mingle"} <= set(command), command
+
+
+@pytest.mark.parametrize("name", ["web", "injector", "general", "dispatcher", "postgres", "redis"])
 def test_what_can_hang_has_a_health_check(name):
     assert COMPOSE["services"][name]["healthcheck"]["test"]
 

@@ -58,6 +58,19 @@ def taken_slots() -> int:
     ).count()
 
 
+def unheard_shards(host: str, waited_s: float) -> int:
+    """For how many of the shards that have waited so long this host has a free slot."""
+    late = Run.objects.filter(
+        state=RunState.PREPARING, stop_requested=None, state_at__lt=db_now(-waited_s)
+    )
+    n_waiting = Shard.objects.filter(run__in=late, state=Part.OPEN).count()
+    if not n_waiting:
+        return 0
+    slots = InjectorHost.objects.filter(name=host).values_list("slots", flat=True).first() or 0
+    n_taken = Shard.objects.filter(host=host, state__in=LIVE_SHARD_STATES).count()
+    return max(0, min(n_waiting, slots - n_taken))
+
+
 @dataclass(frozen=True, slots=True)
 class LiveHosts:
     """What the live hosts offer together. `most_runs`: how many runs may be active at once, which

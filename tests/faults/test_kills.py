@@ -16,9 +16,10 @@ from campaigns.services.campaigns import CampaignCell, create_campaign, start_ca
 from tests.factories import make_endpoint, make_plan, make_target
 from tests.faults.processes import APPLICATION
 from tests.process_tree import is_alive
-from tests.services.engine import owner_of
+from tests.services.engine import age, owner_of
 from tests.values import plan_spec
 from tests.waiting import eventually
+from workers.tasks.lookout import UNHEARD_AFTER_S
 
 pytestmark = pytest.mark.django_db(transaction=True)
 RATE_PER_S = 40
@@ -166,6 +167,20 @@ def test_a_run_begins_soon_after_a_frozen_redis_is_back(site, begin, redis_serve
     eventually(lambda: run.seconds.exists(), 9, "the run has begun")
     ended(run, 15)
     assert run.outcome == "complete"
+
+
+def test_a_run_begins_although_redis_is_away(site, begin, redis_server):
+    """Nobody hears a doorbell; the worker looks by itself."""
+    redis_server.kill()
+    try:
+        run = begin(1)
+        admitted(run)
+        age(run, UNHEARD_AFTER_S + 1)
+        eventually(lambda: run.seconds.exists(), 20, "the run has begun")
+        ended(run, 15)
+    finally:
+        redis_server.start()
+    assert (run.outcome, run.reason) == ("complete", "")
 
 
 def test_redis_frozen_in_the_middle_of_a_run_does_not_touch_it(site, begin, redis_server, echo):

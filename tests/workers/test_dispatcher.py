@@ -65,6 +65,19 @@ def test_a_second_one_waits_and_takes_over(project):
             is_admitted(campaign)
 
 
+def test_a_host_that_vanished_keeps_the_lock_for_less_than_half_a_minute(db):
+    """PostgreSQL is asked to notice it by itself: nobody there ends the session."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT name, reset_val::int FROM pg_settings "
+            "WHERE source = 'client' AND name ~ '^tcp_'"
+        )
+        asked = dict(cursor.fetchall())
+    probes_s = asked["tcp_keepalives_interval"] * asked["tcp_keepalives_count"]
+    assert 0 < asked["tcp_keepalives_idle"] + probes_s < 30
+    assert 0 < asked["tcp_user_timeout"] < 30_000
+
+
 def test_it_survives_a_lost_connection_and_leads_again(project):
     host(slots=1)
     with Running() as running:

@@ -1,0 +1,64 @@
+"""What waits although it was rung for is launched all the same, where a slot is free."""
+
+import pytest
+
+from campaigns.models import Run
+from campaigns.services.hosts import announce_host
+from campaigns.services.shards import claim_shard
+from tests.services.engine import age, preparing
+from workers.tasks import lookout
+from workers.tasks.lookout import UNHEARD_AFTER_S, launch_unheard
+
+pytestmark = pytest.mark.django_db(transaction=True)
+HERE = "bench-7"
+
+
+@pytest.fixture(autouse=True)
+def _this_host(settings, monkeypatch):
+    """It claims, and launches nothing."""
+    settings.INJECTOR_NAME = HERE
+    monkeypatch.setattr(lookout, "launch_one", claim_shard)
+
+
+def waiting(project, n_shards: int, waited_s: float = UNHEARD_AFTER_S + 1) -> Run:
+    run = preparing(project, n_shards)
+    age(run, waited_s)
+    return run
+
+
+def look(slots: int) -> None:
+    announce_host(name=HERE, slots=slots, facts={})
+    for launch in launch_unheard():
+        launch.join()
+
+
+def n_claimed(run: Run) -> int:
+    return run.shards.filter(state="claimed", host=HERE).count()
+
+
+def test_a_shard_that_nobody_heard_of_is_launched_all_the_same(project):
+    run = waiting(project, n_shards=3)
+    look(slots=8)
+    assert n_claimed(run) == 3
+
+
+def test_one_that_was_rung_for_a_moment_ago_is_left_to_who_hears_it(project):
+    run = waiting(project, n_shards=1, waited_s=UNHEARD_AFTER_S - 2)
+    look(slots=8)
+    assert n_claimed(run) == 0
+
+
+def test_a_host_launches_no_more_than_it_has_free_slots_for(project):
+    run = waiting(project, n_shards=4)
+    claim_shard(worker="w", host=HERE)
+    look(slots=3)
+    assert n_claimed(run) == 3
+    look(slots=3)
+    assert n_claimed(run) == 3
+
+
+def test_one_of_a_run_that_is_to_stop_is_not_launched(project):
+    run = waiting(project, n_shards=1)
+    Run.objects.filter(pk=run.pk).update(stop_requested="user")
+    look(slots=8)
+    assert n_claimed(run) == 0

@@ -1,0 +1,70 @@
+"""Launches what waits although it was rung for: Redis is away, or its messages come to nobody.
+
+One child of each injector worker looks. What it launches has a thread and a connection of its own,
+and ends with the child, as every launch does.
+"""
+
+import logging
+import os
+import threading
+import time
+
+from billiard import current_process
+from celery import current_app
+from celery.signals import worker_process_init
+
+from campaigns.queries.engine import unheard_shards
+from workers.database import UNREACHABLE, drop_connection, first_line_of, use_own_connection
+from workers.launcher import launch_one
+from workers.tasks.hosts import host_name
+
+logger = logging.getLogger(__name__)
+
+LOOK_EVERY_S = 5.0
+# The dispatcher rings every 5 s, so twice in vain.
+UNHEARD_AFTER_S = 12.0
+
+
+@worker_process_init.connect
+def _begin(**_) -> None:
+    if "inject" in current_app.amqp.queues.consume_from and current_process().index == 0:
+        threading.Thread(target=_work, name="lookout", daemon=True).start()
+
+
+def _work() -> None:
+    use_own_connection()
+    while True:
+        time.sleep(LOOK_EVERY_S)
+        try:
+            launch_unheard()
+        except UNREACHABLE:  # as the announcing thread says already
+            pass
+        except Exception:  # the next look may go better
+            logger.exception("Looking for waiting shards failed")
+        drop_connection()
+
+
+def launch_unheard() -> list[threading.Thread]:
+    """Begin a launch of each shard that has waited for too long and has a free slot here; their
+    threads. Raises PostgreSQL's errors."""
+    host = host_name()
+    n_unheard = unheard_shards(host, UNHEARD_AFTER_S)
+    if n_unheard:
+        logger.warning("%d shards wait, and no doorbell has come through Redis", n_unheard)
+    launches = [
+        threading.Thread(target=_launch, args=[host], name="unheard", daemon=True)
+        for _ in range(n_unheard)
+    ]
+    for each in launches:
+        each.start()
+    return launches
+
+
+def _launch(host: str) -> None:
+    use_own_connection()
+    try:
+        launch_one(worker=f"{host} {os.getpid()}", host=host)
+    except UNREACHABLE as error:
+        logger.warning("A waiting shard was not claimed: %s", first_line_of(error))
+    finally:
+        drop_connection()
