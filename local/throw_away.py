@@ -17,10 +17,13 @@ from local.supervisor import Supervisor
 
 
 @contextmanager
-def throw_away_servers(*workers: str) -> Iterator[tuple[Supervisor, dict[str, str]]]:
+def throw_away_servers(
+    *workers: str, is_durable: bool = False
+) -> Iterator[tuple[Supervisor, dict[str, str]]]:
     """The supervisor and the environment of a program that uses them.
 
     Each of these workers of a test run has its own Redis, since messages reach all subscribers.
+    PostgreSQL syncs its data to the disk only if it `is_durable`.
     """
     folder = Path(tempfile.mkdtemp(prefix="benchsite-test-"))
     folder.chmod(0o711)  # root's PostgreSQL runs as nobody, which needs to traverse it
@@ -30,7 +33,9 @@ def throw_away_servers(*workers: str) -> Iterator[tuple[Supervisor, dict[str, st
     started = []
     try:
         with step("Starting a temporary PostgreSQL and Redis"):
-            servers = start_servers(supervisor, folder, is_throw_away=True, respect_urls=False)
+            servers = start_servers(
+                supervisor, folder, is_throw_away=not is_durable, respect_urls=False
+            )
             started.append(servers)
             env = _environment(folder, servers)
             for worker in workers:
