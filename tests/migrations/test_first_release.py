@@ -30,7 +30,9 @@ ITS_MODELS = (
     *(Run, Shard, ShardSecond, RunSummary, RunEvent),
 )
 # What came later, of a measured run.
-FIGURES = ("n", "errors", "mean_us", "p50_us", "p95_us", "p99_us", "trust")
+FIGURES = ("n", "errors", "mean_us", "p50_us", "p95_us", "p99_us")
+# How it told that a run's figures are of no use, because of what the target did.
+FAILED = '[{"code": "errors", "validity": "invalid", "text": "20 % failed."}]'
 
 
 def migrate(*to: tuple[str, str]) -> None:
@@ -58,23 +60,50 @@ def newest(transactional_db):
 def measured(project, newest) -> Run:
     began = timezone.now()
     run, _ = (make_run(make_test(make_campaign(project, started_at=began))) for _ in range(2))
-    measure(run, 12_000)
-    return run
+    return measure(run, 12_000)
 
 
-def test_what_the_first_release_measured_is_there_in_todays(measured, newest):
+def sql(statement: str, *values) -> list[tuple]:
+    with connection.cursor() as cursor:
+        cursor.execute(statement, values)
+        return cursor.fetchall() if cursor.description else []
+
+
+def test_what_the_first_release_measured_is_there_in_todays(project, measured, newest):
+    """One run was measured, the target of another one failed, and of the last one, which waits, a
+    shard is in a state that the first release does not know."""
+    failed = measure(make_run(make_test(make_campaign(project))), 12_000)
+    waiting = Run.objects.exclude(pk__in=[measured.pk, failed.pk]).get()
+    lease = {"worker": "w", "lease_until": timezone.now()}
+    for state in ("claimed", "ready", "running", "storing"):
+        waiting.shards.update(state=state, **lease)
     before, figures = counts(), Run.objects.values_list(*FIGURES).get(pk=measured.pk)
     migrate(FIRST)
     assert not tables() & {"campaigns_search", "campaigns_testfigures", "campaigns_runuse"}
-    with connection.cursor() as cursor:
-        # Its only judgement.
-        cursor.execute("UPDATE campaigns_run SET validity = 'valid' WHERE outcome IS NOT NULL")
+    assert sql("SELECT state FROM campaigns_shard WHERE run_id = %s", waiting.pk) == [("lost",)]
+    # Its only judgement.
+    judge = "UPDATE campaigns_run SET validity = %s, validity_reasons = %s WHERE id = %s"
+    sql(judge, "valid", "[]", measured.pk)
+    sql(judge, "invalid", FAILED, failed.pk)
     migrate(newest)
-    assert counts() == before
+
+    assert counts() == before | {"RunEvent": before["RunEvent"] + 1}  # that the shard was lost
     assert min(before.values()) > 0
     assert Run.objects.values_list(*FIGURES).get(pk=measured.pk) == figures
-    assert TestFigures.objects.get().test_id == measured.test_id
-    assert Run.objects.get(pk=measured.pk).frozen.plan_json
+    assert figures[0] == 2000
+    assert None not in figures
+    assert Run.objects.values_list(*FIGURES).get(pk=waiting.pk) == (None,) * 6
+    kept = TestFigures.objects.get(test=measured.test_id)
+    assert (kept.started_at, kept.p95_us) == (measured.campaign.started_at, [figures[4]])
+    assert (kept.trust, kept.facts["Endpoint"]) == ("trusted", measured.test.endpoint.origin)
+    measured, failed, waiting = (
+        Run.objects.get(pk=each.pk) for each in (measured, failed, waiting)
+    )
+    assert measured.frozen.plan_json
+    assert (measured.trust, failed.trust) == ("trusted", "trusted")
+    assert (failed.target_state, failed.precision) == ("failing", "fine")
+    assert failed.judged.target.text == "20 % failed."
+    assert waiting.judged is None
 
 
 def test_an_upgrade_is_taken_back_by_one_step_and_made_again(measured, newest):
@@ -86,12 +115,3 @@ def test_an_upgrade_is_taken_back_by_one_step_and_made_again(measured, newest):
     migrate(one_before)
     migrate(newest)
     assert counts() == before
-
-
-def test_a_shard_that_stores_is_lost_for_a_release_that_does_not_know_of_it(measured, newest):
-    waiting = Shard.objects.exclude(run=measured)
-    lease = {"worker": "w", "lease_until": timezone.now()}
-    for state in ("claimed", "ready", "running", "storing"):
-        waiting.update(state=state, **lease)
-    migrate(("campaigns", "0027_kept_of_seconds"))
-    assert waiting.get().state == "lost"

@@ -34,35 +34,25 @@ def run(project, newest) -> Run:
     return measure(run, 12_000)
 
 
-def there_and_back(newest: tuple[str, str]) -> None:
-    """As an upgrade that is taken back and made again: all rows are then as of an older release."""
-    migrate(BEFORE)
-    migrate(newest)
-
-
 def told() -> list[dict]:
     return [row.told for row in ShardSecond.objects.order_by("pk")]
 
 
-def test_a_step_back_unpacks_every_second(run, newest):
-    before = told()
-    there_and_back(newest)
+def test_seconds_are_unpacked_by_a_step_back_and_read_as_before(run, newest):
+    """The upgrade is taken back and made again: all rows are then as of an older release."""
+    seconds, pages = told(), (run_report(run), tool_reports(run))
+    assert len(seconds) == 11
+    migrate(BEFORE)
+    migrate(newest)
     assert not ShardSecond.objects.exclude(packed=None).exists()
-    assert told() == before
-    assert len(before) == 11
+    assert told() == seconds
 
-
-def test_a_run_of_an_older_release_is_read_as_before(run, newest):
-    before = run_report(run), tool_reports(run)
-    there_and_back(newest)
     run = Run.objects.get(pk=run.pk)
     run.summaries.all().delete()
     summarise_run(run)
-    assert (run_report(run), tool_reports(run)) == before
+    assert (run_report(run), tool_reports(run)) == pages
 
-
-def test_old_and_new_seconds_of_a_run_are_added_up_together(run, newest):
-    there_and_back(newest)
+    # A new second of the same run is packed, and added up with the old ones.
     store_second(run, make_second(10, [12_000] * 200))
     n_packed = ShardSecond.objects.exclude(packed=None).count()
     assert (n_packed, ShardSecond.objects.count()) == (1, 12)

@@ -3,13 +3,7 @@
 from importlib import import_module
 
 import pytest
-from django.db import connection
-from django.db.migrations.executor import MigrationExecutor
 
-from campaigns.models import Run
-from tests.factories import make_campaign, make_run, make_test
-
-OLD = '[{"code": "errors", "validity": "invalid", "text": "20 % failed."}]'
 judged_again = import_module("campaigns.migrations.0010_three_answers").judged_again
 
 
@@ -53,23 +47,3 @@ def test_a_reason_keeps_its_sentence_and_goes_to_one_question():
     assert (first["state"], first["text"]) == ("doubtful", "About cpu.")
     assert (first["value"], first["limit"], first["second"]) == (0.5, 0.1, None)
     assert [each["code"] for each in found["notes"]] == ["co_located"]
-
-
-@pytest.mark.django_db(transaction=True)
-def test_the_database_is_brought_along(project):
-    judged, waiting = (make_run(make_test(make_campaign(project))) for _ in range(2))
-    executor = MigrationExecutor(connection)
-    newest = executor.loader.graph.leaf_nodes("campaigns")
-    executor.migrate([("campaigns", "0009_saved_plan")])
-    try:
-        with connection.cursor() as cursor:
-            cursor.execute("UPDATE campaigns_run SET validity_reasons = %s", [OLD])
-            cursor.execute(
-                "UPDATE campaigns_run SET validity = 'invalid' WHERE id = %s", [judged.pk]
-            )
-    finally:
-        MigrationExecutor(connection).migrate(newest)
-    judged.refresh_from_db()
-    assert (judged.trust, judged.target_state, judged.precision) == ("trusted", "failing", "fine")
-    assert judged.judged.target.text == "20 % failed."
-    assert Run.objects.get(pk=waiting.pk).judged is None
