@@ -17,6 +17,7 @@ from local.secrets import secret_key_file
 from local.servers import Servers, start_servers
 from local.steps import digest_of, is_stamped
 from local.supervisor import Supervisor
+from local.tables_of_tests import make_tables
 
 READY_S = 60.0
 
@@ -57,7 +58,10 @@ class Site:
             )
         self.env = self._environment()
         with step("Migrating the database"):
-            self._manage("migrate", "--no-input", "-v", "0")
+            if self.is_throw_away:
+                make_tables(self.supervisor, self.env)
+            else:
+                self._manage("migrate", "--no-input", "-v", "0")
         if self.is_throw_away:
             self._share_static()
         else:

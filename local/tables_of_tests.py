@@ -1,4 +1,4 @@
-"""The migrated database that each worker of a test run copies.
+"""The migrated database that each worker of a test run and each throw-away installation copies.
 
 To migrate takes longer than most of what developers run all day. So what the migrations made is
 kept in var/ as SQL, until something changes that it depends on.
@@ -59,4 +59,4 @@ def _program(name: str, *arguments: str, env: dict[str, str]) -> Program:
 def _run(supervisor: Supervisor, program: Program) -> None:
     log = supervisor.log_dir / f"{program.name}.log"
     if supervisor.run_to_end(program, log):
-        raise LocalError(f"The tests' database cannot be made:\n{tail(log)}")
+        raise LocalError(f"The migrated database cannot be made:\n{tail(log)}")
