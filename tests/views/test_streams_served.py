@@ -36,9 +36,10 @@ def free_port() -> int:
         return listener.getsockname()[1]
 
 
-@pytest.fixture
-def port(db):
-    """A server on the test's own database, ended afterwards."""
+@pytest.fixture(scope="module")
+def port(django_db_setup):
+    """A server on the database of the tests, for all tests of this file; it takes seconds to
+    start."""
     port = free_port()
     database = urlsplit(os.environ["DATABASE_URL"])
     of_test = database._replace(path=f"/{connection.settings_dict['NAME']}")
