@@ -100,15 +100,12 @@ def test_every_variable_that_it_asks_for_is_in_the_example():
 
 
 def commands_of_workers() -> list[list[str]]:
-    """As compose, `make run` and the documents start them."""
+    """As compose, `make run` and the README start them."""
     started = [service["command"] for service in OURS.values()]
     started += [each.command for each in programs({"BENCHSITE_VAR": "var"}, gives_way=False)]
-    texts = [(ROOT / "README.md").read_text(), *(p.read_text() for p in ROOT.glob("docs/*.md"))]
-    written = [
-        command.replace("\\\n", " ").split()
-        for text in texts
-        for command in re.findall(r"celery -A benchsite worker(?:\\\n|.)*", text)
-    ]
+    readme = (ROOT / "README.md").read_text()
+    found = re.findall(r"celery -A benchsite worker(?:\\\n|.)*", readme)
+    written = [command.replace("\\\n", " ").split() for command in found]
     assert written
     return [*(command for command in started if "worker" in command), *written]
 
