@@ -154,7 +154,8 @@ def test_a_reply_that_tcp_gives_up_is_one_too(monkeypatch):
     def give_up(*_):
         raise TimeoutError(errno.ETIMEDOUT, "Connection timed out")
 
-    monkeypatch.setattr(connection.Socket, "recv", give_up, raising=False)
+    for call in ("recv", "recvmsg"):
+        monkeypatch.setattr(connection.Socket, call, give_up, raising=False)
     with scripted(always(OK_REPLY)) as server:
         total = measure(server.port, load=closed(3)).total
     assert total.errors == {Kind.CONNECT_TIMEOUT: 3}

@@ -3,17 +3,34 @@
 import socket
 import struct
 import time
+from types import SimpleNamespace
 
 import gevent
 import pytest
 
 from tests.injector.servers import OK_REPLY, always, closed, measure, scripted
 from tests.injector.test_loads import Arrivals
-from workers.injector.read_delay import ReadSample, enable, unread_for_ns
+from workers.injector.read_delay import ReadSample, enable, unread_for_ns, waited_ns
 
 pytestmark = pytest.mark.pure
 sockets = pytest.mark.sockets
 ALL, NONE = 0, -1
+
+
+class Connection:
+    timed = tls = None
+
+    def __init__(self, sock):
+        self.sock = sock
+        self.recv = sock.recv
+
+
+class Worker:
+    began = 1
+    connection = None
+
+    def __init__(self):
+        self.request = SimpleNamespace(recorder=SimpleNamespace(looked={}))
 
 
 @pytest.fixture
@@ -52,20 +69,44 @@ def test_a_reset_is_not_swallowed_by_looking(connected):
 
 
 @sockets
-def test_all_are_timed_at_first_and_fewer_the_more_there_are():
-    class Connection:
-        unread_ns = 0
-        recv = sock = None
+def test_a_stamp_is_that_of_the_last_bytes_that_were_read(connected):
+    ours, theirs = connected
+    connection, worker = Connection(ours), Worker()
+    ReadSample(is_on=True).time(worker, connection, before_ns=7)
+    theirs.sendall(b"one")
+    time.sleep(0.1)
+    sent_ns = time.monotonic_ns()
+    theirs.sendall(b"two")
+    time.sleep(0.02)
+    assert connection.recv(10) == b"onetwo"
+    since_ns = time.monotonic_ns() - sent_ns
+    before_ns, looked = worker.request.recorder.looked[worker.began]
+    assert before_ns == 7
+    assert 20e6 <= waited_ns(looked) <= since_ns
 
-    class Worker:
-        began = 1
 
+@sockets
+def test_only_the_attempt_that_was_chosen_is_timed(connected):
+    ours, theirs = connected
+    connection, worker = Connection(ours), Worker()
+    plain = connection.recv
+    worker.connection = connection
+    ReadSample(is_on=True).time(worker, connection)
+    theirs.sendall(b"reply")
+    worker.began += 1
+    assert connection.recv(10) == b"reply"
+    assert worker.request.recorder.looked == {}
+    assert connection.recv == plain
+
+
+@sockets
+def test_all_are_timed_at_first_and_fewer_the_more_there_are(connected):
+    connection, worker = Connection(connected[0]), Worker()
     sample = ReadSample(is_on=True)
     masks = [sample.mask]
     for _ in range(20):
         for _ in range(100):
-            connection = Connection()
-            sample.time_new(Worker(), connection)
+            sample.time(worker, connection)
         sample.tick()
         masks.append(sample.mask)
     for _ in range(20):

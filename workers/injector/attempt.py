@@ -67,8 +67,6 @@ class Worker(Holder):
                 connected = _DIALLING
                 connection = self.dialler.dial(self)
                 connected, secured = connection.connected, connection.secured
-            elif not start & self._reads.mask:
-                self._reads.time(self, connection)
             try:
                 written = connection.send(request.data)
             except BlockingIOError:
@@ -76,6 +74,9 @@ class Worker(Holder):
             if written != request.size_bytes:
                 self._send_rest(connection, request.data, written)
             sent = now()
+            # Who shook hands for this attempt knows already whether it is timed.
+            if not (secured or start & self._reads.mask):
+                self._reads.time(self, connection)
             if signal := self._to_hub():
                 raise AttemptFailed(kind_of_signal(signal, Kind.FIRST_BYTE_TIMEOUT))
             try:

@@ -41,10 +41,12 @@ class Connection:
     `connected` and `secured` are the instants at which TCP and TLS were ready. Without TLS,
     `secured` is 0 and `tls` is None. `offered` is the session to resume, if any.
     `unread_ns` is how long the server's part of the handshake lay unread; None if nobody asks.
+    `timed` is what stands in for `recv` when an attempt is timed, once one was.
     """
 
     __slots__ = (
-        "connected", "offered", "recv", "secured", "send", "sock", "tls", "unread_ns", "watcher",
+        "connected", "offered", "recv", "secured", "send", "sock", "timed", "tls", "unread_ns",
+        "watcher",
     )  # fmt: skip
 
     def __init__(self, sock: Socket, watcher: Any, connected: int):
@@ -55,6 +57,7 @@ class Connection:
         self.connected = connected
         self.secured = 0
         self.unread_ns: int | None = None
+        self.timed: Any = None
         self.send: Callable[[bytes], int] = sock.send
         self.recv: Callable[[int], bytes] = sock.recv
 
@@ -119,10 +122,8 @@ class Dialler:
         self.most_at_once = max(self.most_at_once, self.n_open - len(self._lingering))
         worker.connection = connection
         worker.request.events["connections_opened"].append(connection.connected)
-        self.reads.begin_new(worker, connection)
         if self.tls is not None:
             self._secure(worker, connection)
-        self.reads.time_new(worker, connection)
         worker.limit = 0
         return connection
 
@@ -205,8 +206,10 @@ class Dialler:
         return {peer_name(each, self._guard.port): n for each, n in self._dialled.items()}
 
     def keep_session(self, connection: Connection) -> None:
+        self.reads.begin_handshake(worker, connection)
         """After a reply: keep the TLS session for connections that resume it."""
         if self.tls is not None:
+        self.reads.end_handshake(worker, connection)
             self.tls.keep_session(connection)
 
     def hang_up(self, connection: Connection) -> None:

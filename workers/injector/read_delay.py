@@ -2,7 +2,9 @@
 
 The kernel stamps what arrives, whatever keeps this process from reading it: other programs on its
 core, a quota, a stop, or its own event loop. Asking for a stamp costs a tenth of a request, so at
-high rates only some attempts are timed: the connection's `recv` is replaced for one attempt.
+high rates only some attempts are timed: the connection's `recv` is replaced for one attempt. That
+happens once the request is sent, and a stamp is read as it is and understood later, so that timing
+an attempt makes it no longer.
 """
 
 import socket
@@ -21,6 +23,10 @@ _ALL, _NONE = 0, -1
 _FINE_BITS = 12
 _FEW, _MANY = 2, 8
 _SPARSEST = 0xFFF << _FINE_BITS
+
+# What the kernel noted of what was read, and the wall clock then.
+Notes = list[tuple[int, int, bytes]]
+Looked = tuple[Notes, int]
 
 
 class ReadSample:
@@ -56,51 +62,58 @@ class ReadSample:
             self.mask = self.mask >> 1 & _SPARSEST
         self._n = 0
 
-    def time(self, worker: Any, connection: Any) -> None:
-        """Time the attempt that the worker is about to make on a kept connection."""
+    def time(self, worker: Any, connection: Any, before_ns: int = 0) -> None:
+        """Time the attempt that the worker has just sent. `before_ns`: how long what came before
+        the reply, in a handshake, lay unread."""
         self._n += 1
-        enable(connection.sock)
-        if type(connection.recv) is TimedRead:
-            connection.recv.attempt, connection.recv.before_ns = worker.began, 0
-        else:
-            connection.recv = TimedRead(worker, connection)
+        timed = connection.timed
+        if timed is None:
+            timed = connection.timed = TimedRead(worker, connection)
+        timed.attempt, timed.before_ns = worker.began, before_ns
+        connection.recv = timed
 
-    def begin_new(self, worker: Any, connection: Any) -> None:
-        """A connection was opened: have its handshake timed if its attempt is to be."""
+    def begin_handshake(self, worker: Any, connection: Any) -> None:
+        """TLS is about to begin: have it timed if its attempt is to be."""
         if not worker.began & self.mask:
             enable(connection.sock)
             connection.unread_ns = 0
 
-    def time_new(self, worker: Any, connection: Any) -> None:
-        """The new connection is ready: time the attempt, if its handshake was."""
+    def end_handshake(self, worker: Any, connection: Any) -> None:
+        """Time the attempt, if its handshake was timed."""
         if connection.unread_ns is not None:
-            self._n += 1
-            connection.recv = TimedRead(worker, connection, connection.unread_ns)
+            self.time(worker, connection, connection.unread_ns)
             connection.unread_ns = None
 
 
 class TimedRead:
     """Stands in for a connection's `recv` during the attempt that began at `attempt`."""
 
-    __slots__ = ("_connection", "_plain", "_worker", "attempt", "before_ns")
+    __slots__ = ("_is_tls", "_plain", "_recvmsg", "_worker", "attempt", "before_ns")
 
-    def __init__(self, worker: Any, connection: Any, before_ns: int = 0):
-        """`before_ns`: how long what came before the reply, in a handshake, lay unread."""
+    def __init__(self, worker: Any, connection: Any):
+        # Not the connection itself: the two would keep each other in memory.
         self._worker = worker
-        self._connection = connection
         self._plain = connection.recv
-        self.attempt = worker.began
-        self.before_ns = before_ns
+        self._is_tls = connection.tls is not None
+        self._recvmsg = connection.sock.recvmsg
+        self.attempt = self.before_ns = 0
+        enable(connection.sock)
 
     def __call__(self, size: int) -> bytes:
-        worker, connection = self._worker, self._connection
+        worker = self._worker
         if worker.began != self.attempt:
-            connection.recv = self._plain
+            connection = worker.connection
+            if connection is not None and connection.recv is self:
+                connection.recv = self._plain
             return self._plain(size)
-        unread_ns = unread_for_ns(connection.sock)
-        data = self._plain(size)
+        if self._is_tls:
+            looked = _look(self._recvmsg)
+            data = self._plain(size)
+        else:
+            data, notes, _, _ = self._recvmsg(size, _NOTE_BYTES)
+            looked = notes, time.time_ns()
         # Of a reply that comes in parts the last one decides.
-        worker.request.recorder.read_delays_ns[self.attempt] = self.before_ns + unread_ns
+        worker.request.recorder.looked[self.attempt] = self.before_ns, looked
         return data
 
 
@@ -115,11 +128,21 @@ def unread_for_ns(sock: Any) -> int:
 
     Raises the OSError that ended the connection, which the kernel tells only once.
     """
+    return waited_ns(_look(sock.recvmsg))
+
+
+def _look(recvmsg: Any) -> Looked:
+    """At the first unread byte, without reading it."""
     try:
-        _, notes, _, _ = sock.recvmsg(1, _NOTE_BYTES, socket.MSG_PEEK)
+        _, notes, _, _ = recvmsg(1, _NOTE_BYTES, socket.MSG_PEEK)
     except BlockingIOError:
-        return 0
-    wall_ns = time.time_ns()
+        notes = []
+    return notes, time.time_ns()
+
+
+def waited_ns(looked: Looked) -> int:
+    """How long before somebody looked the bytes had arrived; 0 if the kernel does not say."""
+    notes, wall_ns = looked
     for level, kind, text in notes:
         if (level, kind) == (socket.SOL_SOCKET, _STAMP):
             seconds, nanoseconds = _TIMESPEC.unpack_from(text)

@@ -24,6 +24,7 @@ from workers.injector.attempt_row import (
     STATUS,
     durations_us,
 )
+from workers.injector.read_delay import Looked, waited_ns
 from workers.injector.examples import Examples
 from workers.injector.unfinished import Unfinished
 
@@ -86,8 +87,9 @@ class StepRecorder:
         self.queued_at: dict[int, int] = {}
         # Of attempts that looked the name up: start → how long that took.
         self.lookups_us: dict[int, int] = {}
-        # Of attempts whose reading was timed: start → how long what the server sent lay unread.
-        self.read_delays_ns: dict[int, int] = {}
+        # Of attempts whose reading was timed: start → how long what came before the reply lay
+        # unread, ns, and what was noted when the reply was read.
+        self.looked: dict[int, tuple[int, Looked]] = {}
 
     def compact_if_long(self) -> None:
         if len(self._rows) > _COMPACT_AT:
@@ -211,12 +213,13 @@ class StepRecorder:
         self, rows: np.ndarray, response_us: np.ndarray, own_delay_us: np.ndarray
     ) -> dict[str, np.ndarray]:
         """Of the attempts whose reading was timed: response times with and without our delays."""
-        if not self.read_delays_ns:
+        if not self.looked:
             return {}
-        starts = np.array(sorted(self.read_delays_ns), dtype=np.int64)
+        starts = np.array(sorted(self.looked), dtype=np.int64)
         nearest = np.minimum(np.searchsorted(starts, rows[:, START]), len(starts) - 1)
         at = np.flatnonzero(starts[nearest] == rows[:, START])
-        delays_us = [self.read_delays_ns.pop(start) // 1000 for start in rows[at, START].tolist()]
+        looked = [self.looked.pop(start) for start in rows[at, START].tolist()]
+        delays_us = [(before_ns + waited_ns(each)) // 1000 for before_ns, each in looked]
         own_us = own_delay_us[at] + np.array(delays_us, dtype=np.int64)
         sampled = response_us[at]
         return {"sampled": sampled, "undelayed": sampled - np.minimum(own_us, sampled)}
@@ -229,7 +232,7 @@ class StepRecorder:
         self.last_start_ns = max(self.last_start_ns, failure.start)
         self.queued_at.pop(failure.intended, None)
         self.lookups_us.pop(failure.start, None)
-        self.read_delays_ns.pop(failure.start, None)
+        self.looked.pop(failure.start, None)
         second = self._untimed_at(self._second_of(failure.end))
         start = self._second_of(failure.start)
         second.starts[start] = second.starts.get(start, 0) + 1
