@@ -3,7 +3,7 @@
 import errno
 import socket
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -62,8 +62,8 @@ class Connection:
         self.recv: Callable[[int], bytes] = sock.recv
 
     def close(self) -> None:
+        """The watcher is stopped, and free for another connection."""
         self.watcher.stop()
-        self.watcher.close()
         if self.tls is not None:
             self.tls.close()
         self.sock.close()
@@ -106,6 +106,8 @@ class Dialler:
             resumes = mode == ConnectionMode.RESUMED
             self.tls = _tls_client(endpoint, protocol, resumes=resumes, key_log=key_log)
         self._lingering: dict[Connection, int] = {}
+        # Of closed connections, for new ones: making one takes longer than all its use.
+        self._watchers: deque[Any] = deque()
         self.n_open = 0
         self._wire = WireCount()
         self._dialled: Counter[str] = Counter()
@@ -119,7 +121,9 @@ class Dialler:
         """Open a connection while `worker` waits. Raises AttemptFailed."""
         connection = self._dial_first_that_answers(worker)
         self.n_open += 1
-        self.most_at_once = max(self.most_at_once, self.n_open - len(self._lingering))
+        at_once = self.n_open - len(self._lingering)
+        if at_once > self.most_at_once:
+            self.most_at_once = at_once
         worker.connection = connection
         worker.request.events["connections_opened"].append(connection.connected)
         if self.tls is not None:
@@ -166,18 +170,26 @@ class Dialler:
         try:
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             connected = self._finish_connect(worker, sock, (address, self._guard.port))
-            watcher = self._loop.io(sock.fileno(), READ)
+            watcher = self._take_watcher(sock.fileno())
         except BaseException:
             sock.close()
             raise
         watcher.start(worker.switch)
         return Connection(sock, watcher, connected)
 
+    def _take_watcher(self, fd: int) -> Any:
+        if not self._watchers:
+            return self._loop.io(fd, READ)
+        watcher = self._watchers.popleft()
+        watcher.fd = fd
+        return watcher
+
     def _count_burst(self) -> None:
         turn = self._loop.iteration
-        self._burst = self._burst + 1 if turn == self._turn else 1
+        burst = self._burst = self._burst + 1 if turn == self._turn else 1
         self._turn = turn
-        self.longest_burst = max(self.longest_burst, self._burst)
+        if burst > self.longest_burst:
+            self.longest_burst = burst
 
     def _finish_connect(self, worker: Any, sock: Socket, peer: tuple[str, int]) -> int:
         code = sock.connect_ex(peer)
@@ -194,8 +206,10 @@ class Dialler:
 
     def _secure(self, worker: Any, connection: Connection) -> None:
         worker.limit = connection.connected + self._tls_ns
+        self.reads.begin_handshake(worker, connection)
         self.tls.secure(worker, connection)
         connection.secured = now()
+        self.reads.end_handshake(worker, connection)
         resumed = self.tls.note(connection)
         events = worker.request.events["tls_resumed" if resumed else "tls_full"]
         events.append(connection.secured)
@@ -206,16 +220,15 @@ class Dialler:
         return {peer_name(each, self._guard.port): n for each, n in self._dialled.items()}
 
     def keep_session(self, connection: Connection) -> None:
-        self.reads.begin_handshake(worker, connection)
         """After a reply: keep the TLS session for connections that resume it."""
         if self.tls is not None:
-        self.reads.end_handshake(worker, connection)
             self.tls.keep_session(connection)
 
     def hang_up(self, connection: Connection) -> None:
         self.n_open -= 1
         self._wire.add(connection.sock)
         connection.close()
+        self._watchers.append(connection.watcher)
 
     def count_open(self, connections: Iterable[Connection]) -> None:
         """At the end: count what the connections carried that are still open."""
@@ -250,6 +263,8 @@ class Dialler:
     def close(self) -> None:
         """At the end, when no more connections are opened."""
         self.reads.close()
+        for watcher in self._watchers:
+            watcher.close()
         if self._lookups is not None:
             self._lookups.close()
 

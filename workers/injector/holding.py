@@ -7,6 +7,7 @@ or when the worker ends. If unexpected bytes arrive on its connection before tha
 from typing import Any, Protocol
 
 import gevent
+from greenlet import greenlet
 
 from campaigns.domain.measured.outcomes import Kind
 from workers.injector import faults
@@ -45,7 +46,9 @@ class Holder:
     __slots__ = ("_to_hub", "connection", "dialler", "held", "is_winding_down", "request", "switch")
 
     def __init__(self, dialler: Dialler):
-        self._to_hub: Any = gevent.get_hub().switch
+        # The hub's own `switch` first looks for a hook that no greenlet of ours has, which is a
+        # quarter of what going there and back costs.
+        self._to_hub: Any = greenlet.switch.__get__(gevent.get_hub())
         self.dialler = dialler
         self.connection: Connection | None = None
         self.request: Request | None = None

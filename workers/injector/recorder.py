@@ -4,7 +4,6 @@ While a request is on its way nothing happens here but one `list.extend` when it
 turned into numpy arrays now and then, and into a `Second` once a second has passed.
 """
 
-from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,8 +23,8 @@ from workers.injector.attempt_row import (
     STATUS,
     durations_us,
 )
-from workers.injector.read_delay import Looked, waited_ns
 from workers.injector.examples import Examples
+from workers.injector.read_delay import Looked, waited_ns
 from workers.injector.unfinished import Unfinished
 
 NS = 1_000_000_000
@@ -103,7 +102,7 @@ class StepRecorder:
     def gather(self) -> None:
         """Count what was noted down; its timings, which cost more, can wait a moment."""
         if self._rows:
-            rows = np.array(self._rows, dtype=np.int64).reshape(-1, _WIDTH)
+            rows = np.fromiter(self._rows, np.int64, len(self._rows)).reshape(-1, _WIDTH)
             self._rows.clear()
             self._add_rows(rows)
         failures = self.failures[:]
@@ -257,9 +256,12 @@ class StepRecorder:
         for name, instants in self.events.items():
             if not instants:
                 continue
-            for second, count in Counter(map(self._second_of, instants)).items():
-                self._at(second).count(name, count)
+            seconds = (np.array(instants, dtype=np.int64) - self.zero_ns) // NS
             instants.clear()
+            first = int(seconds.min())
+            for second, count in enumerate(np.bincount(seconds - first).tolist(), first):
+                if count:
+                    self._at(second).count(name, count)
         if self.extra_sent_bytes and self._unfinished:
             self._at(max(self._unfinished)).count("bytes_sent", self.extra_sent_bytes)
             self.extra_sent_bytes = 0

@@ -87,7 +87,8 @@ class Tls:
     def read(self, size: int) -> bytes:
         """At most `size` bytes of the next record; b"" after the server's close_notify."""
         buffer = self._buffer
-        n_bytes = _read(self._ssl, buffer.memory, min(size, _RECORD_BYTES))
+        most = size if size < _RECORD_BYTES else _RECORD_BYTES
+        n_bytes = _read(self._ssl, buffer.memory, most)
         return buffer.window[:n_bytes] if n_bytes > 0 else self._end(n_bytes)
 
     def write(self, data: bytes | memoryview) -> int:
