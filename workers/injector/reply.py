@@ -18,7 +18,7 @@ from workers.injector.http1 import (
 _CHUNK_LINE_CAP_BYTES = 1024
 _INTERIM_CAP = 20
 # From this status on the body's beginning is kept, for an example of the failure that it may be.
-_OFTEN_A_FAILURE = 300
+OFTEN_A_FAILURE = 300
 BODY_BYTES = 2048
 _CHUNK_SIZE = re.compile(rb"([0-9A-Fa-f]{1,15})[ \t]*(?:;[\t\x20-\x7e\x80-\xff]*)?")
 
@@ -138,7 +138,7 @@ def _read_head(reader: ReplyReader) -> bool:
         _skip_interim(reader, head)
         return True
     reader.head = head
-    if head.status >= _OFTEN_A_FAILURE:
+    if head.status >= OFTEN_A_FAILURE:
         reader.keep_bytes = max(reader.keep_bytes, BODY_BYTES)
     if head.is_chunked:
         reader._state = _read_chunk_size

@@ -14,6 +14,8 @@ from tests.injector.http2.server_frames import (
     ACK,
     HEAD_AND_END,
     NOW,
+    OK,
+    PLAN,
     SETTINGS,
     begun,
     body,
@@ -39,6 +41,7 @@ from workers.injector.http2.frames import (
     window_update,
 )
 from workers.injector.http2.header_block import encode
+from workers.injector.http2.reply_heads import BlockMemo
 from workers.injector.http2.stream import WINDOW_BYTES
 from workers.injector.http2.streams import CONNECTION_WINDOW_BYTES, LET_GO_CAP, OPENING
 
@@ -128,6 +131,86 @@ def test_bytes_are_counted_by_what_they_are():
     assert stream.head_bytes == len(first + head())
     assert stream.body_bytes == 2
     assert stream.received_bytes == len(first + head() + data + trailers)
+
+
+# --- replies like earlier ones --------------------------------------------------------------------
+SIZED = (*OK, ("content-length", "2"))
+USUAL_HEAD = head(*SIZED, stream_id=3)
+
+
+def counted(stream):
+    sizes = (stream.head_bytes, stream.body_bytes, stream.received_bytes)
+    return stream.is_complete, stream.head.status, *sizes, stream.first, stream.end
+
+
+@pytest.mark.parametrize("step", [*range(1, 60), 1 << 20])
+def test_a_reply_like_an_earlier_one_counts_like_it_however_it_arrives(step):
+    client, streams = begun(4)
+    client.feed(SETTINGS, NOW)
+    replies = [reply(b"ok", each.id, *SIZED) for each in streams]
+    feed_by(client, b"".join(replies), step)
+    sizes = len(USUAL_HEAD), 2, len(replies[0])
+    assert [counted(each) for each in client.ended] == [(True, 200, *sizes, NOW, NOW)] * 4
+    assert client.ended == streams
+    assert not client.streams
+
+
+@pytest.mark.parametrize(
+    ("rest", "is_complete"),
+    [
+        (body(b"o", 3, flags=0) + body(b"k", 3), True),
+        (padded(DATA, END_STREAM, b"ok", 4, 3), True),
+        (PING + body(b"ok", 3), True),
+        (reply(b"ok", 5, *SIZED) + body(b"ok", 3), True),
+        (body(b"ok", 3, flags=0) + head(("a", "b"), stream_id=3, flags=HEAD_AND_END), True),
+        (body(b"okk", 3), False),
+        (body(b"o", 3), False),
+    ],
+)
+def test_behind_a_head_like_an_earlier_one_everything_else_may_come(rest, is_complete):
+    client, (first, second, _) = begun(3)
+    client.feed(SETTINGS + reply(b"ok", 1, *SIZED) + USUAL_HEAD + rest, NOW)
+    assert first.is_complete
+    assert second in client.ended
+    assert (second.is_complete, second.failure is None) == (is_complete, is_complete)
+
+
+def test_what_is_kept_of_a_body_is_kept_of_each():
+    client, streams = begun(2, keep_bytes=100)
+    client.feed(SETTINGS + b"".join(reply(b"ok", each.id, *SIZED) for each in streams), NOW)
+    assert [each.kept for each in streams] == [b"ok", b"ok"]
+
+
+def test_all_bodies_count_for_the_connections_window():
+    client, _ = begun(2)
+    client.feed(SETTINGS, NOW)
+    written(client)
+    client._their_room = CONNECTION_WINDOW_BYTES // 2 + 3
+    client.feed(reply(b"ok", 1, *SIZED), NOW)
+    assert written(client) == b""
+    client.feed(reply(b"ok", 3, *SIZED), NOW)
+    assert written(client) == window_update(0, CONNECTION_WINDOW_BYTES // 2 + 1)
+
+
+def test_each_request_is_written_for_its_own_stream():
+    client, _ = begun(0)
+    memo, texts = BlockMemo(PLAN, "GET"), [frame(HEADERS, HEAD_AND_END, 0, b) for b in (b"a", b"b")]
+    written(client)
+    for text in (texts[0], texts[0], texts[1], texts[0]):
+        client.begin(text, memo, None)
+    sent = [(1, b"a"), (3, b"a"), (5, b"b"), (7, b"a")]
+    assert written(client) == b"".join(frame(HEADERS, HEAD_AND_END, *each) for each in sent)
+
+
+def test_replies_are_awaited_only_of_requests_that_are_sent():
+    client, _ = begun(2)
+    assert not client.awaits_replies
+    client.written.clear()
+    assert client.awaits_replies
+    client.feed(SETTINGS + reply(b"ok", 1, *SIZED), NOW)
+    assert client.awaits_replies
+    client.feed(reply(b"ok", 3, *SIZED), NOW)
+    assert not client.awaits_replies
 
 
 # --- flow control --------------------------------------------------------------------------------

@@ -27,6 +27,7 @@ from workers.injector.http2.frames import (
     RST_STREAM,
     SETTING,
     SETTINGS,
+    STREAM_AT,
     WINDOW_UPDATE,
     Code,
     code_name,
@@ -85,6 +86,11 @@ class Http2Client(Streams):
             if length > FRAME_BYTES:
                 raise ConnectionBroken(Code.FRAME_SIZE_ERROR, f"a frame of {length} bytes")
             start = at + HEAD_BYTES
+            if kind == HEADERS and flags == END_HEADERS and self.is_settled:
+                after = self._take_usual_reply(stream_id, data, start, start + length)
+                if after:
+                    at = after
+                    continue
             at = start + length
             if at > size:
                 at = start - HEAD_BYTES
@@ -94,6 +100,34 @@ class Http2Client(Streams):
             except StreamBroken as fault:
                 self._break(stream_id & LARGEST_WINDOW, fault)
         self._rest = data[at:]
+
+    def _take_usual_reply(self, stream_id: int, data: bytes, start: int, stop: int) -> int:
+        """A whole reply in one step, if its block, from `start` to `stop`, has come before and its
+        body is one frame: where the next frame begins. 0 for any other, or if not all has come."""
+        stream = self.streams.get(stream_id)
+        if stream is None or stream.first or stream.keep_bytes or stream.unsent or self._block:
+            return 0
+        usual = stream.memo.usual.get(data[start:stop])
+        if usual is None:
+            return 0
+        head, data_head, body_bytes = usual
+        end = stop + HEAD_BYTES + body_bytes
+        body_head = data_head + data[start - HEAD_BYTES + STREAM_AT : start]
+        if end > len(data) or not data.startswith(body_head, stop):
+            return 0
+        self._their_room -= body_bytes
+        if self._their_room < _LOW_ROOM:
+            self._give_room()
+        self._spare = IDLE_FRAMES_CAP
+        stream.first = stream.end = self._now
+        stream.head = head
+        stream.head_bytes = HEAD_BYTES + stop - start
+        stream.body_bytes = body_bytes
+        stream.received_bytes = HEAD_BYTES + end - start
+        stream.is_complete = True
+        del self.streams[stream_id]
+        self.ended.append(stream)
+        return end
 
     def _take(
         self, kind: int, flags: int, stream_id: int, data: bytes, start: int, stop: int

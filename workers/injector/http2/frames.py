@@ -15,6 +15,8 @@ END_STREAM, ACK, END_HEADERS, PADDED, HAS_PRIORITY = 0x01, 0x01, 0x04, 0x08, 0x2
 
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 HEAD_BYTES = 9
+# Where in a frame's head its stream's number is, four bytes.
+STREAM_AT = 5
 # The least that either side must accept; we never ask for more.
 FRAME_BYTES = 16_384
 LARGEST_FRAME_BYTES = (1 << 24) - 1
@@ -73,7 +75,7 @@ def goaway(last_stream_id: int, code: int) -> bytes:
     return frame(GOAWAY, 0, 0, NUMBER.pack(last_stream_id) + NUMBER.pack(code))
 
 
-def header_frames(data: bytes, stream_id: int, most: int = FRAME_BYTES) -> bytes:
+def header_frames(data: bytes | bytearray, stream_id: int, most: int = FRAME_BYTES) -> bytes:
     """A HEADERS frame of any size for this stream, with CONTINUATION where it is longer than the
     server takes. `data`: the frame as written for stream 0."""
     block = data[HEAD_BYTES:]

@@ -137,7 +137,7 @@ class Link:
             self._end(error)
         finally:
             self._is_reading = False
-        if self.connection is not None:
+        if self._client.out:
             self._flush_or_end()
 
     def _read_some(self) -> None:
@@ -153,7 +153,7 @@ class Link:
                 self.is_ready = True
                 self._note(self)
             self._hand_out()
-            if self.connection is None:
+            if self.connection is None or not client.awaits_replies:
                 return
 
     def _hand_out(self) -> None:

@@ -7,8 +7,9 @@ from campaigns.domain.measured.outcomes import Kind
 from campaigns.domain.plan.plan import Plan
 from workers.injector.http1 import BODY_CAP_BYTES, HEADER_CAP_COUNT, Head
 from workers.injector.http2.broken import StreamBroken
-from workers.injector.http2.frames import Code
+from workers.injector.http2.frames import DATA, END_STREAM, FRAME_BYTES, STREAM_AT, Code, frame
 from workers.injector.http2.header_block import Field, decode
+from workers.injector.reply import OFTEN_A_FAILURE
 
 _MEMO_CAP = 512
 _SERVERS_CAP = 20
@@ -26,7 +27,9 @@ class BlockMemo:
     """Parsed heads by the bytes of their blocks; replies mostly repeat one.
 
     `servers` are the values of their Server headers, in order; capped, in case they are random.
-    `fits`: of each status that has come, whether the plan expects it.
+    `fits`: of each status that has come, whether the plan expects it. `usual`: of replies whose
+    body fits into one frame, the block → (head, that frame's head without its stream, the body's
+    bytes).
     """
 
     def __init__(self, plan: Plan, method: str):
@@ -35,13 +38,18 @@ class BlockMemo:
         self.known: dict[bytes, Head] = {}
         self.servers: dict[str, None] = {}
         self.fits: dict[int, bool] = {}
+        self.usual: dict[bytes, tuple[Head, bytes, int]] = {}
 
     def parse(self, block: bytes) -> Head:
         """Raises StreamBroken, ConnectionBroken."""
         head = parse_head(block, self._method)
         if len(self.known) >= _MEMO_CAP:
             self.known.clear()
+            self.usual.clear()
         self.known[block] = head
+        size = head.body_bytes
+        if size and size <= FRAME_BYTES and 200 <= head.status < OFTEN_A_FAILURE:
+            self.usual[block] = head, frame(DATA, END_STREAM, 0, bytes(size))[:STREAM_AT], size
         self.fits[head.status] = self._plan.status_is_expected(head.status)
         if len(self.servers) < _SERVERS_CAP:
             self.servers.update(dict.fromkeys(_values(head.headers, "server")[:1]))

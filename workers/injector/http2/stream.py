@@ -7,13 +7,11 @@ from workers.injector.http1 import BODY_CAP_BYTES, BadReply, Head
 from workers.injector.http2.broken import StreamBroken
 from workers.injector.http2.frames import HEAD_BYTES, Code
 from workers.injector.http2.reply_heads import BlockMemo
-from workers.injector.reply import BODY_BYTES
+from workers.injector.reply import BODY_BYTES, OFTEN_A_FAILURE
 
 # Of a body no more can come than may: a stream needs room for padding only.
 WINDOW_BYTES = BODY_CAP_BYTES
 _INTERIM_CAP = 20
-# From this status on the body's beginning is kept, for an example of the failure that it may be.
-_OFTEN_A_FAILURE = 300
 
 
 class Stream:
@@ -65,7 +63,7 @@ class Stream:
         """The reply's own head."""
         self.head = head
         self.head_bytes += frame_bytes
-        if head.status >= _OFTEN_A_FAILURE:
+        if head.status >= OFTEN_A_FAILURE:
             self.keep_bytes = max(self.keep_bytes, BODY_BYTES)
 
     def take_body(self, data: bytes, start: int, stop: int) -> None:

@@ -12,6 +12,7 @@ from workers.injector.http2.frames import (
     HEAD_BYTES,
     LARGEST_WINDOW,
     NUMBER,
+    STREAM_AT,
     Code,
 )
 from workers.injector.http2.reply_heads import BlockMemo
@@ -45,8 +46,8 @@ class Streams:
     """
 
     __slots__ = (
-        "_goodbye", "_let_go", "_next_id", "_uploads", "ended", "is_draining", "out", "streams",
-        "written",
+        "_frame", "_goodbye", "_latest", "_let_go", "_next_id", "_uploads", "ended", "is_draining",
+        "out", "streams", "written",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -59,6 +60,9 @@ class Streams:
         self._uploads = Uploads(self.out, self.written.append)
         self._let_go: set[int] = set()
         self._goodbye = ""
+        # The latest request's bytes, and its first frame, whose stream changes with each request.
+        self._latest = b""
+        self._frame = bytearray()
 
     # --- beginning -------------------------------------------------------------------------------
     def begin(self, data: bytes, memo: BlockMemo, worker: Any, keep_bytes: int = 0) -> Stream:
@@ -68,18 +72,15 @@ class Streams:
         if self._next_id > LARGEST_WINDOW:
             self.is_draining = True
         stream = self.streams[stream_id] = Stream(stream_id, memo, worker, keep_bytes)
-        block_bytes = data[0] << 16 | data[1] << 8 | data[2]
-        size = HEAD_BYTES + block_bytes
-        out = self.out
-        if block_bytes <= FRAME_BYTES:
-            out += data[:5]
-            out += NUMBER.pack(stream_id)
-            out += data[HEAD_BYTES:size]
-            stream.sent_bytes = size
+        if data is not self._latest:
+            self._latest, self._frame = data, _first_frame(data)
+        head, size = self._frame, len(self._frame)
+        if size <= HEAD_BYTES + FRAME_BYTES:
+            NUMBER.pack_into(head, STREAM_AT, stream_id)
         else:
-            head = frames.header_frames(data[:size], stream_id)
-            out += head
-            stream.sent_bytes = len(head)
+            head = frames.header_frames(head, stream_id)
+        self.out += head
+        stream.sent_bytes = len(head)
         if len(data) == size:
             self.written.append(stream)
         else:
@@ -93,6 +94,11 @@ class Streams:
     @property
     def has_bodies(self) -> bool:
         return bool(self._uploads)
+
+    @property
+    def awaits_replies(self) -> bool:
+        """Whether there is a stream under way whose request was not only written just now."""
+        return len(self.streams) > len(self.written)
 
     def give_up(self, stream: Stream, code: Code = Code.CANCEL) -> None:
         """Nobody waits for this stream any more; what still comes of it is skipped."""
@@ -162,3 +168,8 @@ class Streams:
         """The server takes no stream above this one."""
         for stream_id in [each for each in self.streams if each > last]:
             self._fail(stream_id, NotProcessed(Kind.H2_GOAWAY, why))
+
+
+def _first_frame(data: bytes) -> bytearray:
+    block_bytes = data[0] << 16 | data[1] << 8 | data[2]
+    return bytearray(data[: HEAD_BYTES + block_bytes])
