@@ -9,6 +9,7 @@ from benchmarks.accuracy import compared, nearest_rank
 from benchmarks.http2 import h2load_cost_us
 from benchmarks.injector_cost import CASES, CONNECTIONS, k6_cost_us, lines_of, locust_cost_us
 from benchmarks.selection import Selection
+from benchmarks.servers import Server
 
 pytestmark = pytest.mark.pure
 
@@ -84,6 +85,14 @@ def test_parts_of_the_table_can_be_asked_for(asked, wanted, unwanted):
 
 def test_every_case_can_be_named():
     assert len({injector_cost.slug(case) for case in CASES}) == len(CASES)
+
+
+def test_handshakes_with_a_goal_share_the_key_that_ab_and_wrk_share():
+    of_tls = [case for case in CASES if case.scheme == "https" and case.is_new]
+    assert {case.groups.split(":")[0] for case in of_tls if case.goals} == {"X25519"}
+    assert {case.groups for case in of_tls if not case.goals} == {""}
+    command, _ = injector_cost.ours(of_tls[0], Server("a server", 1, 2))
+    assert command[command.index("--groups") + 1] == of_tls[0].groups
 
 
 def test_a_percentile_is_the_nearest_rank():

@@ -1,6 +1,7 @@
-"""The native server that handshakes are measured against is a proper one."""
+"""The native server that handshakes are measured against is a proper one, and so is the client."""
 
 import contextlib
+import json
 import shutil
 import socket
 import subprocess
@@ -8,10 +9,10 @@ import subprocess
 import pytest
 
 from benchmarks.servers import free_ports, wait_for
-from benchmarks.websocket import build_server
+from benchmarks.websocket import CLIENT, SERVER, build
 from tests.injector.servers import closed
 from tests.injector.websocket.peers import measure
-from workers.injector.websocket.frames import CLOSE, close_payload, encode_frame
+from workers.injector.websocket.frames import CLOSE, FrameReader, close_payload, encode_frame
 from workers.injector.websocket.upgrade import accept_of
 
 pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler here")
@@ -26,7 +27,7 @@ GOODBYE = encode_frame(CLOSE, close_payload(1001, "bye"), b"abcd")
 @pytest.fixture(scope="module", params=[(), ("awake",)], ids=["asleep", "awake"])
 def port(request, tmp_path_factory):
     (port,) = free_ports(1)
-    path = build_server(tmp_path_factory.mktemp("server"))
+    path = build(SERVER, tmp_path_factory.mktemp("server"))
     process = subprocess.Popen([path, str(port), *request.param])
     wait_for(port)
     yield port
@@ -72,3 +73,25 @@ def test_it_hangs_up_on_what_is_no_handshake(port, data):
 
 def test_it_hangs_up_on_frames_that_do_not_close(port):
     assert said(port, REQUEST, encode_frame(1, b"hi", b"abcd")).endswith(b"\r\n\r\n")
+
+
+def test_the_client_in_c_opens_and_closes_what_it_counts(port, tmp_path):
+    command = [build(CLIENT, tmp_path), str(port), "0.2", "10"]
+    said = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
+    assert said["handshakes"] >= 10
+    assert said["cpu_us"] > 0
+
+
+def test_the_client_in_c_says_what_a_handshake_says(tmp_path):
+    client = build(CLIENT, tmp_path)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        command = [client, str(listener.getsockname()[1]), "0", "1"]
+        with subprocess.Popen(command, stdout=subprocess.DEVNULL):
+            sock, _ = listener.accept()
+            with sock:
+                head = sock.recv(4096)
+                sock.sendall(b"HTTP/1.1 101 Switching Protocols\r\n\r\n")
+                (closing,) = FrameReader(expects_mask=True).feed(sock.recv(100))
+    assert head.startswith(b"GET / HTTP/1.1\r\n")
+    assert b"Sec-WebSocket-Key: " + KEY + b"\r\n" in head
+    assert closing == (CLOSE, 1000)
