@@ -1,7 +1,7 @@
 """One HTTP/2 connection with the requests on it; it lives in the hub, not in a greenlet.
 
-The hub hands it what arrives. Whoever's reply has ended is switched to at once and may send its
-next request; all that is to be sent then goes to the kernel in one write.
+The hub hands it what arrives. Whoever's reply has ended is told at once and may send its next
+request; all that is to be sent then goes to the kernel in one write.
 """
 
 import contextlib
@@ -86,7 +86,7 @@ class Link:
         return connection
 
     def begin(self, worker: Any, request: Any) -> Stream:
-        """Send a request of this worker, who will be switched to with the stream at its end."""
+        """Send a request of this worker, who is told of the stream's end in the hub."""
         stream = self._client.begin(request.data, request.memo, worker, request.keep_bytes)
         self._uses_left -= 1
         if not self._is_reading:
@@ -157,13 +157,13 @@ class Link:
                 return
 
     def _hand_out(self) -> None:
-        """Switch to the workers whose streams have ended."""
+        """Tell the workers whose streams have ended."""
         client = self._client
         while client.ended:
             ended, client.ended = client.ended, []
             for stream in ended:
                 self._has_served |= stream.is_complete
-                stream.worker.switch(stream)
+                stream.worker.end(stream)
 
     def _end(self, error: Exception | None) -> None:
         """In the hub: the server has closed (None), or this has ended the connection."""

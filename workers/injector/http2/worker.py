@@ -1,5 +1,7 @@
 """A worker that makes attempts one after the other, each on a stream of a shared connection."""
 
+from collections.abc import Callable
+
 from campaigns.domain.measured.outcomes import Kind
 from workers.injector import faults
 from workers.injector.attempt import Worker, kind_of, kind_of_signal
@@ -18,6 +20,9 @@ from workers.injector.users import SessionContext
 _PAUSE_S = 0.01
 # Of one request that servers do not take: each may close its connections as it likes.
 _MOST_TIMES_SENT = 10
+_RECORDED = object()
+
+Follow = Callable[["OnStreams"], tuple[Request, int] | None]
 
 
 class OnStreams(Worker):
@@ -25,6 +30,7 @@ class OnStreams(Worker):
 
     `stays`: it keeps its place from one attempt to the next, as long as nobody waits for one.
     `connection` is only there while the worker opens one: from then on the link has it.
+    `follow` gives the next (request, start) while the attempts go on as usual, or None.
     """
 
     __slots__ = ()
@@ -33,44 +39,72 @@ class OnStreams(Worker):
     place: Link | None
     stays: bool
     stream: Stream | None
+    follow: Follow | None
+    _marks: tuple[int, int, int, int]
 
     def attempt(self, request: Request, intended: int, start: int) -> float | None:
-        """As in HTTP/1.1: make one attempt and record it; after a failure, the seconds to wait."""
+        """As in HTTP/1.1: make one attempt and record it; after a failure, the seconds to wait.
+
+        With `follow`, further attempts may have been made by then, and a failure be that of the
+        last of them.
+        """
         self.request = request
         self.began = start
         n_times = 1
         while True:
             self.stream = None
+            self._marks = (intended, start, 0, 0)
             try:
-                self._exchange(request, intended, start)
+                self._exchange()
                 break
             except NotProcessed as refusal:
+                if self._marks[1] != start:
+                    intended, start, *_ = self._marks
+                    n_times = 1
                 if n_times == _MOST_TIMES_SENT or not self.pool.replaces:
-                    return self._note_failure(refusal, intended, start)
-                self._count_replay(request)
+                    return self._note_failure(refusal)
+                self._count_replay(self.request)
                 n_times += 1
             except Exception as error:
-                return self._note_failure(error, intended, start)
+                return self._note_failure(error)
         if not self.stays or self.pool.waiting:
             self.release()
         self.began = 0
         return None
 
-    def _exchange(self, request: Request, intended: int, start: int) -> None:
-        """Send it, await the reply and record that. Raises what ended the attempt."""
+    def _exchange(self) -> None:
+        """Send the request, await the reply and record that. Raises what ended the attempt."""
         link = self.place
         if link is None:
             link = self.place = self.pool.reserve(self)
-        connected = secured = 0
         if link.connection is None:
-            connected, secured = self._open(link)
-        stream = self.stream = link.begin(self, request)
+            self._marks = *self._marks[:2], *self._open(link)
+        self.stream = link.begin(self, self.request)
         signal = self._to_hub()
+        if signal is _RECORDED:
+            return
+        stream = self.stream
         if signal is not stream:
             raise AttemptFailed(kind_of_signal(signal, _phase_of(stream)))
         if stream.failure is not None:
             raise stream.failure
-        self._record(request, stream, (intended, start, connected, secured))
+        self._record(stream)
+
+    def end(self, stream: Stream) -> None:
+        """In the hub: the worker's stream has ended. The usual end needs no switch to the worker,
+        who is left waiting for the reply to its next request."""
+        if self.follow is None or stream.failure is not None:
+            self.switch(stream)
+            return
+        self._record(stream)
+        following = self.follow(self)
+        if following is None:
+            self.switch(_RECORDED)
+            return
+        self.request, start = following
+        self.began = start
+        self._marks = (start, start, 0, 0)
+        self.stream = self.place.begin(self, self.request)
 
     def _open(self, link: Link) -> tuple[int, int]:
         """(when TCP was ready, when TLS was). Raises AttemptFailed."""
@@ -81,11 +115,11 @@ class OnStreams(Worker):
             raise
         return connection.connected, connection.secured
 
-    def _record(self, request: Request, stream: Stream, marks: tuple[int, ...]) -> None:
-        status = stream.head.status
+    def _record(self, stream: Stream) -> None:
+        request, status = self.request, stream.head.status
         if not stream.memo.fits[status]:
             failure = (Kind.STATUS_UNEXPECTED, status, stream.sent_bytes, stream.received_bytes)
-            request.failures.append(Failure(*marks[:2], stream.end, *failure))
+            request.failures.append(Failure(*self._marks[:2], stream.end, *failure))
             request.recorder.examples.note(request, *failure[:2], stream.end, stream)
             return
         first = stream.first
@@ -93,7 +127,7 @@ class OnStreams(Worker):
         sent = stream.sent if 0 < stream.sent <= first else first
         request.record(
             (
-                *marks, sent, first, stream.end, status, stream.head_bytes, stream.body_bytes,
+                *self._marks, sent, first, stream.end, status, stream.head_bytes, stream.body_bytes,
                 stream.received_bytes,
             )
         )  # fmt: skip
@@ -106,8 +140,9 @@ class OnStreams(Worker):
             request.recorder.extra_sent_bytes += self.stream.sent_bytes
         self.release()
 
-    def _note_failure(self, error: Exception, intended: int, start: int) -> float:
+    def _note_failure(self, error: Exception) -> float:
         request, stream = self.request, self.stream
+        intended, start, *_ = self._marks
         sent = received = sent_bytes = 0
         if stream is not None:
             self.place.give_up(stream)
@@ -160,24 +195,24 @@ class OnStreams(Worker):
 class StreamWorker(OnStreams):
     """Sends the requests that it is given."""
 
-    __slots__ = ("place", "pool", "stays", "stream")
+    __slots__ = ("_marks", "follow", "place", "pool", "stays", "stream")
 
     def __init__(self, dialler: Dialler, pool: Pool):
         super().__init__(dialler, keeps=True)
         self.pool = pool
-        self.place = self.stream = None
+        self.place = self.stream = self.follow = None
         self.stays = False
 
 
 class StreamSessionWorker(SessionWorker, OnStreams):
     """Plays a user, whose connections others use at the same time, or its other workers."""
 
-    __slots__ = ("place", "pool", "stays", "stream")
+    __slots__ = ("_marks", "follow", "place", "pool", "stays", "stream")
 
     def __init__(self, context: SessionContext, dialler: Dialler, pool: Pool):
         super().__init__(context, dialler, keeps=True)
         self.pool = pool
-        self.place = self.stream = None
+        self.place = self.stream = self.follow = None
         self.stays = False
 
     def join(self, lead: "StreamSessionWorker") -> None:
