@@ -27,6 +27,8 @@ ALPN = "h2"
 _RECV_BYTES = 64 * 1024
 # TLS hands out one record at a time.
 _RECORDS_PER_TURN = 8
+# Of a server that goes on sending though nothing can be written to it.
+_MOST_LAST_READS = 64
 
 
 class Link:
@@ -195,8 +197,25 @@ class Link:
         try:
             self._flush()
         except OSError as error:
-            # This may be a worker's turn; the others are switched to from the hub.
-            self._loop.run_callback(self._end, error)
+            # This may be a worker's turn; the others are told in the hub.
+            self._loop.run_callback(self._end_after_reading, error)
+
+    def _end_after_reading(self, error: OSError) -> None:
+        """In the hub, after a write that failed: what the server said before it left may lie
+        unread, such as which requests it did not take."""
+        self._client.is_draining = self._is_reading = True
+        try:
+            for _ in range(_MOST_LAST_READS):
+                if self.connection is None:
+                    return
+                self._read_some()
+            self._end(error)
+        except OSError:
+            self._end(error)
+        except Exception as fault:
+            self._end(fault)
+        finally:
+            self._is_reading = False
 
     def _flush(self) -> None:
         client, connection = self._client, self.connection
