@@ -16,6 +16,7 @@ from campaigns.api.access import find
 from campaigns.api.choices import TARGET_STATES, THRESHOLD_STATES, TRUSTS, WORDS
 from campaigns.api.judgement import VALIDITY_OF, JudgementSerializer, ValidityField
 from campaigns.api.negotiation import CSV, AnyAccept
+from campaigns.domain.shown.ladder import LADDER_METRICS
 from campaigns.domain.shown.results import Answer, OverheadAnswer, RunReport, TestAnswer
 from campaigns.domain.shown.sentences import plain_text
 from campaigns.exports.files import text_file, text_stream, wants_blocks
@@ -27,6 +28,7 @@ from campaigns.live.waiting import without_connection
 from campaigns.models import Campaign, Run
 from campaigns.queries.arm_pairs import chosen_tests
 from campaigns.queries.baselines import campaign_against
+from campaigns.queries.ladders import ladder_metric
 from campaigns.queries.machines import machine_tables
 from campaigns.queries.measured import whole_runs
 from campaigns.queries.references import reference_sentence
@@ -223,6 +225,12 @@ class RunTablesSerializer(serializers.Serializer):
 _CHOICE = [
     OpenApiParameter("compare", int, description="A test: the candidate of the only comparison."),
     OpenApiParameter("with", int, description="The test it is compared with: the baseline."),
+    OpenApiParameter(
+        "metric",
+        str,
+        enum=LADDER_METRICS,
+        description="What the rungs of a ladder are compared by. Default: mean.",
+    ),
 ]
 
 
@@ -282,7 +290,8 @@ class RunTablesCsv(APIView):
 
 def _answer(request, campaign: Campaign) -> Answer:
     chosen = chosen_tests(campaign, request.query_params)
-    return answer_of(campaign, chosen, relative_column(request.query_params))
+    asked = request.query_params
+    return answer_of(campaign, chosen, relative_column(asked), ladder_metric(asked))
 
 
 def _campaign_json(campaign: Campaign, answer: Answer) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from typing import Generic, TypeVar
 from django.db.models import Max
 
 from campaigns.domain.measured.series import Point
+from campaigns.domain.shown.ladder import MEAN
 from campaigns.domain.shown.results import Answer, Gist, RunReport
 from campaigns.domain.shown.run_points import noted_points, thinned_columns
 from campaigns.live.feed import FEED
@@ -72,13 +73,16 @@ def answer_of(
     campaign: Campaign,
     chosen: tuple[int, int] | None = None,
     relative: int = 1,
+    metric: str = MEAN,
     *,
     shows_machines: bool = True,
 ) -> Answer:
-    """The answer, with the pair of tests and the column that were chosen (see campaign_answer)."""
-    key = (*campaign_key(campaign), chosen, relative, shows_machines)
+    """The answer, with the pair of tests, the column and the ladder's metric that were chosen (see
+    campaign_answer)."""
+    asked = (chosen, relative, metric)
+    key = (*campaign_key(campaign), *asked, shows_machines)
     return _ANSWERS.get(
-        key, lambda: campaign_answer(campaign, chosen, relative, shows_machines=shows_machines)
+        key, lambda: campaign_answer(campaign, *asked, shows_machines=shows_machines)
     )
 
 

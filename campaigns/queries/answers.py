@@ -10,6 +10,7 @@ from campaigns.domain.lifecycle import Outcome
 from campaigns.domain.measured.percentile_curve import curve
 from campaigns.domain.plan.target import WEBSOCKET_SCHEMES, counted_in
 from campaigns.domain.shown.exchange_tables import Exchanged, campaign_exchange_tables
+from campaigns.domain.shown.ladder import MEAN
 from campaigns.domain.shown.latency_table import latency_table
 from campaigns.domain.shown.report_words import (
     run_sentence,
@@ -49,16 +50,18 @@ def campaign_answer(
     campaign: Campaign,
     chosen: tuple[int, int] | None = None,
     relative: int = 1,
+    metric: str = MEAN,
     *,
     shows_machines: bool = True,
 ) -> Answer:
     """The verdict in words, a table per test and an overhead per pair of HTTP and HTTPS tests.
 
     `chosen`: the ids of two tests, candidate and baseline, that are compared instead. `relative`:
-    the column that a matrix or sweeps of several arms are relative to, from 1. `shows_machines`:
-    whether the reader may know what the targets' machines did.
+    the column that a matrix or sweeps of several arms are relative to, from 1. `metric`: what the
+    rungs of a ladder are compared by; its sentence is of means. `shows_machines`: whether the
+    reader may know what the targets' machines did.
     """
-    answers = campaign_answers([campaign], chosen, relative, shows_machines=shows_machines)
+    answers = campaign_answers([campaign], chosen, relative, metric, shows_machines=shows_machines)
     return answers[campaign.pk]
 
 
@@ -66,6 +69,7 @@ def campaign_answers(
     campaigns: Sequence[Campaign],
     chosen: tuple[int, int] | None = None,
     relative: int = 1,
+    metric: str = MEAN,
     *,
     shows_machines: bool = True,
 ) -> dict[int, Answer]:
@@ -84,6 +88,7 @@ def campaign_answers(
             [run for run in runs if run.run.campaign_id == each.pk],
             chosen,
             relative,
+            metric,
         )
         for each in campaigns
     }
@@ -103,6 +108,7 @@ def _answer(
     every_run: list[MeasuredRun],
     chosen: tuple[int, int] | None,
     relative: int,
+    metric: str,
 ) -> Answer:
     counted, of_reference = without_references(tests)
     arms, references = (measured_tests(each, every_run) for each in (counted, of_reference))
@@ -113,6 +119,9 @@ def _answer(
     matrix = None if sweeps else target_matrix(campaign, arms, relative)
     is_final = campaign.finished_at is not None
     rungs, climbed = ladder_of(campaign, arms, is_final=is_final)
+    ladder = rungs
+    if rungs and metric != MEAN:
+        ladder, _ = ladder_of(campaign, arms, is_final=is_final, metric=metric)
     # A reference is compared only if somebody chooses it; a ladder has comparisons of its own.
     compared = (
         [] if rungs and not chosen else pairs_of([*arms, *references] if chosen else arms, chosen)
@@ -145,7 +154,7 @@ def _answer(
         exchanges=campaign_exchange_tables(_exchanged(arms)),
         sweeps=tuple(sweeps),
         matrix=matrix,
-        ladder=rungs,
+        ladder=ladder,
     )
     statuses = [run_status(each.run, each.measurement) for each in runs if each.measurement]
     judged = [each.judged for each in statuses if each.judged]

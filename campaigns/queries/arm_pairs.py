@@ -7,7 +7,7 @@ from functools import cached_property
 from campaigns.domain.errors import InvalidFields
 from campaigns.domain.measured.figures import Figures
 from campaigns.domain.measured.snapshot import Total
-from campaigns.domain.plan.target import TLS_TWINS, counted_in
+from campaigns.domain.plan.target import TLS_TWINS, Origin, counted_in
 from campaigns.domain.shown.arm_names import ArmFacts, arm_names, shared_mode
 from campaigns.domain.shown.sentences import MODES
 from campaigns.models import Campaign, Test
@@ -56,6 +56,13 @@ class MeasuredTest:
     def is_sound(self) -> bool:
         """Whether its figures are of response times, not of overload; true while there are none."""
         return bool(self.n_usable) or not self.counted
+
+    @property
+    def origin(self) -> Origin:
+        """The endpoint as the first run has frozen it; without a run, as it is now."""
+        if self.runs:
+            return Origin.from_json(self.runs[0].run.snapshot["endpoint"])
+        return self.test.endpoint.frozen()
 
     @property
     def scheme(self) -> str:

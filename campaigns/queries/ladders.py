@@ -5,19 +5,21 @@ Checks no permissions: callers pass what was read for rows found with visible_to
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from statistics import mean
 
 from campaigns.domain.judged.failures import everything_failed, failure_words
 from campaigns.domain.judged.overhead import part_means_us
-from campaigns.domain.judged.repeats import mean_interval
+from campaigns.domain.judged.repeats import MeanInterval, mean_interval
 from campaigns.domain.measured.injector_end import TlsHandshakes, sum_of
-from campaigns.domain.percentiles import P50, P95, P99, name
+from campaigns.domain.percentiles import P50, P95, P99, Shown, name, shown, why_not_shown
 from campaigns.domain.plan.http_version import HttpVersion
 from campaigns.domain.plan.rungs import Section, Spoken, is_ladder, section_of, spoken_by
 from campaigns.domain.plan.target import WEBSOCKET_SCHEMES
 from campaigns.domain.plan.tls_names import is_post_quantum
 from campaigns.domain.shown.ladder import (
+    LADDER_METRICS,
+    MEAN,
     SECTION_TITLES,
     Agreed,
     Ladder,
@@ -31,6 +33,8 @@ from campaigns.domain.units import counted
 from campaigns.models import Campaign
 from campaigns.queries.arm_pairs import ArmPair, MeasuredTest
 from campaigns.queries.failures import failures_of
+from campaigns.queries.ladder_likeness import likeness_of
+from campaigns.queries.measured import MeasuredRun
 from campaigns.queries.overheads import Overhead, compare
 
 _TOLD_BY_PLANS = ("http_version", "streams")
@@ -40,19 +44,27 @@ _VERSIONS = {"1.2": "TLSv1.2", "1.3": "TLSv1.3"}
 _Placed = tuple[Section, Spoken, MeasuredTest]
 
 
+def ladder_metric(asked: Mapping[str, str]) -> str:
+    """That of ?metric=p95; the mean for anything else."""
+    typed = asked.get("metric", "")
+    return typed if typed in LADDER_METRICS else MEAN
+
+
 def ladder_of(
-    campaign: Campaign, arms: Sequence[MeasuredTest], *, is_final: bool
+    campaign: Campaign, arms: Sequence[MeasuredTest], *, is_final: bool, metric: str = MEAN
 ) -> tuple[Ladder | None, list[Overhead]]:
-    """The ladder, and each rung's comparison with plain HTTP, or with the rung before where there
-    is none; (None, []) of a campaign whose arms are not told apart by the layers of one target."""
+    """The ladder by one of LADDER_METRICS, and each rung's comparison with plain HTTP, or with the
+    rung before where there is none; (None, []) of a campaign whose arms are not told apart by the
+    layers of one target."""
     if not _could_be_one(arms):
         return None, []
     placed = _placed(arms)
     if not is_ladder([(section, spoken) for section, spoken, _ in placed]):
         return None, []
-    climb = _Climb(campaign, _plain(placed), is_final)
-    rungs = [climb.rung(*each) for each in placed]
-    return Ladder(arms[0].test.endpoint.target.name, tuple(rungs)), climb.compared
+    climb = _Climb(campaign, _plain(placed), is_final, metric)
+    rungs = tuple(climb.rung(*each) for each in placed)
+    target = arms[0].test.endpoint.target.name
+    return Ladder(target, rungs, metric, likeness_of(rungs, climb.compared)), climb.compared
 
 
 def _could_be_one(arms: Sequence[MeasuredTest]) -> bool:
@@ -72,10 +84,7 @@ def _could_be_one(arms: Sequence[MeasuredTest]) -> bool:
 
 
 def _placed(arms: Sequence[MeasuredTest]) -> list[_Placed]:
-    spoken = [
-        spoken_by(arm.test.endpoint.frozen(), arm.test.connection_mode, arm.test.plan())
-        for arm in arms
-    ]
+    spoken = [spoken_by(arm.origin, arm.test.connection_mode, arm.test.plan()) for arm in arms]
     has_many = any(each.streams > 1 for each in spoken)
     placed = [
         (section_of(each, arm.test.connection_mode, has_many=has_many), each, arm)
@@ -98,6 +107,7 @@ class _Climb:
     campaign: Campaign
     plain: Mapping[Section, MeasuredTest]
     is_final: bool
+    metric: str
     titles: dict[int, str] = field(default_factory=dict)
     before: dict[Section, tuple[Spoken, MeasuredTest]] = field(default_factory=dict)
     compared: list[Overhead] = field(default_factory=list)
@@ -112,7 +122,9 @@ class _Climb:
             self.compared.append(found)
         self.before[section] = (spoken, arm)
         steps = (each and self._step(section, each) for each in (before, plain))
-        return _rung(section, spoken, arm, title, *steps, is_plain=ground is arm)
+        value, why = _value_of(arm, self.metric)
+        found = _rung(section, spoken, arm, title, value, *steps, is_plain=ground is arm)
+        return replace(found, weak=why) if value else replace(found, why=found.why or why)
 
     def _compare(self, baseline: MeasuredTest | None, candidate: MeasuredTest) -> Overhead | None:
         """None where there is no such rung, or one of the two has no usable run."""
@@ -122,11 +134,11 @@ class _Climb:
             return None
         names = (self.titles[baseline.test.pk], self.titles[candidate.test.pk])
         pair = ArmPair(baseline, candidate, is_chosen=True, called=names)
-        return compare(self.campaign, pair)
+        return compare(self.campaign, pair, metric=self.metric)
 
     def _step(self, section: Section, found: Overhead) -> RungStep:
         return RungStep(
-            row=found.mean,
+            row=found.judged,
             word=str(found.verdict.word) if found.has_word or self.is_final else "",
             why=found.verdict.text,
             names=found.pair.names,
@@ -167,12 +179,13 @@ def _rung(
     spoken: Spoken,
     arm: MeasuredTest,
     title: str,
+    value: MeanInterval | None,
     before: RungStep | None,
     plain: RungStep | None,
     *,
     is_plain: bool,
 ) -> LadderRung:
-    runs = arm.counted if arm.is_sound else []
+    runs = _sound_runs(arm)
     figures = arm.pooled[1] if runs else None
     agreed = _agreed(arm)
     return LadderRung(
@@ -181,7 +194,8 @@ def _rung(
         words=_words(section, spoken, agreed),
         test_id=arm.test.pk,
         is_plain=is_plain,
-        mean=mean_interval([each.figures.mean_us for each in runs]) if runs else None,
+        mean=_mean_of(runs),
+        value=value,
         before=before,
         plain=plain,
         parts=part_means_us([each.total for each in runs]),
@@ -195,6 +209,27 @@ def _rung(
         why=_why_nothing_counts(arm),
         chose_otherwise=_chose_otherwise(spoken, agreed),
     )
+
+
+def _sound_runs(arm: MeasuredTest) -> list[MeasuredRun]:
+    return arm.counted if arm.is_sound else []
+
+
+def _mean_of(runs: Sequence[MeasuredRun]) -> MeanInterval | None:
+    return mean_interval([each.figures.mean_us for each in runs]) if runs else None
+
+
+def _value_of(arm: MeasuredTest, metric: str) -> tuple[MeanInterval | None, str]:
+    """(the metric over the runs that count, why it is weak or not shown)"""
+    runs = _sound_runs(arm)
+    if metric == MEAN or not runs:
+        return _mean_of(runs), ""
+    q = next(q for q in _SHOWN if name(q) == metric)
+    fewest = min(each.figures.n for each in runs)
+    why = why_not_shown(fewest, q)
+    if shown(fewest, q) is Shown.NO:
+        return None, why
+    return mean_interval([each.figures.percentiles[q] for each in runs]), why
 
 
 def _why_nothing_counts(arm: MeasuredTest) -> str:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from django.db.models import OuterRef, Subquery
 
-from campaigns.domain.judged.repeats import mean_interval
+from campaigns.domain.judged.repeats import MeanInterval, mean_interval
 from campaigns.domain.judged.target_cost import TICK_S, RunCost, cost_difference
 from campaigns.domain.lifecycle import RunState
 from campaigns.domain.measured.machine import MOVED, moved_bytes
@@ -45,11 +45,14 @@ _MOVED = "moved_bytes"
 
 @dataclass(frozen=True, slots=True)
 class Costs:
-    """Of one kind: a sentence on the comparisons, what is counted, and the tables."""
+    """Of one kind: a sentence on the comparisons, what is counted, and the tables. Of a ladder also
+    what each rung's test costs, and how that compares with what the rung is compared with."""
 
     sentence: Sentence
     note: str
     tables: list[Table]
+    by_test: Mapping[int, MeanInterval]
+    of_rungs: Mapping[int, ComparedCost]
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,13 +148,22 @@ def _costs(
         for test in answer.tests
         if costs.keys() & set(test.counted)
     ]
-    steps = answer.ladder.steps if answer.ladder else []
-    compared = [_compared(campaign, each, costs) for each in (*answer.overheads, *steps)]
+    climbed = answer.ladder.compared if answer.ladder else []
+    of_rungs = {rung.test_id: _compared(campaign, step, costs) for rung, step in climbed}
+    compared = [
+        *(_compared(campaign, each, costs) for each in answer.overheads),
+        *of_rungs.values(),
+    ]
     both = [each for each in compared if None not in each.difference.means]
     tables = [costs_table(kind, rows), *([compared_costs_table(kind, both)] if both else [])]
     # Of a ladder the table tells each rung; one sentence for each would be a page.
     sentence = [] if answer.ladder else cost_sentence(kind, both)
-    return Costs(sentence, note, tables)
+    by_test = {
+        test.test_id: mean_interval(known)
+        for test in answer.tests
+        if (known := [costs[pk].amount for pk in test.counted if pk in costs])
+    }
+    return Costs(sentence, note, tables, by_test, of_rungs)
 
 
 def _compared(

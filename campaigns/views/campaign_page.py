@@ -19,6 +19,7 @@ from campaigns.queries.campaigns import current_run_of
 from campaigns.queries.engine import waiting_reason
 from campaigns.queries.failure_examples import examples_of
 from campaigns.queries.first_requests import first_requests_of
+from campaigns.queries.ladders import ladder_metric
 from campaigns.queries.references import reference_sentence
 from campaigns.queries.target_costs import target_costs
 from campaigns.queries.tool_counters import tool_counters
@@ -29,6 +30,7 @@ from campaigns.views.campaign_runs import repeats_of, run_rows, run_that_speaks,
 from campaigns.views.campaign_tiles import tiles_of
 from campaigns.views.drawings import forest_groups, split_bars
 from campaigns.views.error_rows import errors_section
+from campaigns.views.ladder_cpu import drawn_cpu
 from campaigns.views.ladder_drawing import drawn_ladder
 from campaigns.views.machine_runs import machine_runs_section
 from campaigns.views.remedies import remedies_context, worst_test
@@ -51,9 +53,11 @@ def campaign_context(
     its address, which also says which runs and which points of sweeps it shows.
     """
     has_machines = shows_machines(actor)
-    answer = answer_of(campaign, chosen, relative, shows_machines=has_machines)
     asked = asked or {}
+    metric = ladder_metric(asked)
+    answer = answer_of(campaign, chosen, relative, metric, shows_machines=has_machines)
     trusted_only = asked.get("points") == "trusted"
+    costs = target_costs(campaign, answer) if has_machines else None
     runs, repeats = runs_page(campaign, asked), repeats_of(answer, asked)
     for run in runs:
         run.shows_machine = has_machines
@@ -82,7 +86,7 @@ def campaign_context(
         # The stream sends the active run's points, all of them to a new viewer.
         "cursor": Cursor(event=FEED.campaign(campaign.pk).event),
         "tiles": tiles_of(answer),
-        "target_costs": target_costs(campaign, answer) if has_machines else None,
+        "target_costs": costs,
         "counters": tool_counters(campaign, answer) if has_machines else None,
         "machine_runs": machine_runs_section(campaign, answer) if has_machines else None,
         "errors": errors_section(answer.errors, examples_of(actor, run__campaign=campaign)),
@@ -90,6 +94,7 @@ def campaign_context(
         "bars": split_bars([each.split for each in answer.overheads if each.split]),
         "matrix": drawn_matrix(answer.matrix, campaign.practical_threshold),
         "ladder": drawn_ladder(answer.ladder, campaign.practical_threshold),
+        "ladder_cpu": drawn_cpu(answer.ladder, costs.cpu) if costs and costs.cpu else None,
         "sweeps": drawn_sweeps(answer.sweeps, trusted_only=trusted_only),
         "trusted_only": trusted_only,
         "drawn_from": "Drawn from the first usable run on.",

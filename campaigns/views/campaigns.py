@@ -29,6 +29,7 @@ from campaigns.queries.campaign_list import going_on, saved_views_of
 from campaigns.queries.campaigns import (
     current_run_of,
 )
+from campaigns.queries.ladders import ladder_metric
 from campaigns.queries.measured import whole_runs
 from campaigns.queries.row_versions import rows_of_campaign
 from campaigns.queries.target_matrix import relative_column
@@ -217,7 +218,8 @@ def campaign_csv(request: HttpRequest, campaign: int) -> HttpResponseBase:
     found = find(Campaign, actor_of(request), pk=campaign)
     if not _checked(wants_blocks, request.GET):
         return unless_known(request, final_key(found), lambda: _runs_file(found))
-    answer = answer_of(found, _chosen(request, found), relative_column(request.GET))
+    asked = request.GET
+    answer = answer_of(found, _chosen(request, found), relative_column(asked), ladder_metric(asked))
     tables = [*answer.tables, *target_side(found, answer).tables]
     return text_file(f"campaign-{found.pk}-tables.csv", csv_of_tables(tables))
 

@@ -6,6 +6,8 @@ from typing import Any
 
 from campaigns.domain.plan.rungs import Section
 from campaigns.domain.shown.ladder import (
+    LADDER_METRICS,
+    MEAN,
     SECTION_TITLES,
     Ladder,
     LadderRung,
@@ -14,7 +16,7 @@ from campaigns.domain.shown.ladder import (
 )
 from campaigns.domain.shown.ladder_words import change_words
 from campaigns.domain.shown.overhead_table import split_rows
-from campaigns.domain.units import figure, number
+from campaigns.domain.units import figure, number, with_unit
 from campaigns.views.drawings import Tick, round_up, split_rows_bars
 
 _NOTES = {
@@ -53,7 +55,7 @@ class DrawnRung:
     """`at`, `before_at` and the whisker in percent; None where there is nothing to draw."""
 
     rung: LadderRung
-    mean: str
+    value: str
     interval: str
     at: float | None
     before_at: float | None
@@ -85,17 +87,23 @@ class _Axis:
 
 def drawn_ladder(ladder: Ladder | None, threshold: float) -> dict[str, Any] | None:
     """{"sections": [{"key", "title", "note", "rungs", "ticks", "from", "plain_at", "band"}] of the
-    rungs one by one; "parts": bars by section, "wire", "many": [rows], "tls": rungs over TLS}."""
+    rungs one by one; "metric", "metrics": [(one, whether it is shown)]; "parts": bars by section,
+    which only means have; "wire", "many": [rows], "tls": rungs over TLS; "like"}."""
     if ladder is None:
         return None
     climbed = [(key, rungs) for key, rungs in ladder.sections if key != Section.MANY]
     return {
         "target": ladder.target,
         "sections": [_section(key, rungs, ladder.decimals, threshold) for key, rungs in climbed],
-        "parts": [_parts(key, rungs) for key, rungs in climbed if any(r.mean for r in rungs)],
+        "metric": ladder.metric,
+        "metrics": [(each, each == ladder.metric) for each in LADDER_METRICS],
+        "parts": [_parts(key, rungs) for key, rungs in climbed if any(r.mean for r in rungs)]
+        if ladder.metric == MEAN
+        else [],
         "wire": [_wire(key, rungs) for key, rungs in climbed if any(map(_is_told, rungs))],
         "many": [_many(rung, ladder.decimals) for rung in ladder.of(Section.MANY)],
         "tls": [rung for rung in ladder.rungs if rung.agreed.chosen],
+        "like": ladder.likeness,
     }
 
 
@@ -106,7 +114,7 @@ def _section(
     band = (plain_ms / (1 + threshold), plain_ms * (1 + threshold)) if plain_ms else ()
     whiskers = {rung.test_id: _whisker_ms(rung) for rung in rungs}
     ends = [each for pair in whiskers.values() if pair for each in pair]
-    marks = [rung.mean.mean / 1000 for rung in rungs if rung.mean]
+    marks = [rung.value.mean / 1000 for rung in rungs if rung.value]
     axis = _Axis([*marks, *ends, *band]) if marks else None
     drawn = [
         _rung(rung, rungs[n - 1] if n else None, axis, whiskers[rung.test_id], decimals)
@@ -115,13 +123,23 @@ def _section(
     return {
         "key": str(key),
         "title": SECTION_TITLES[key],
-        "note": _NOTES[key],
+        "note": _note(key, rungs),
         "rungs": drawn,
         "ticks": axis.ticks() if axis else [],
         "starts_at": figure(axis.low) if axis and axis.low else "",
         "plain_at": axis.at(plain_ms) if axis and plain_ms else None,
         "band": _span(axis, *band) if axis and band else None,
     }
+
+
+def _note(key: Section, rungs: Sequence[LadderRung]) -> str:
+    """With the time of plain HTTP's TCP handshake, which is a round trip."""
+    connects = (rung.parts.get("connect") for rung in rungs if rung.is_plain)
+    connect_us = next(filter(None, connects), None)
+    if key != Section.NEW or connect_us is None:
+        return _NOTES[key]
+    took = with_unit(figure(connect_us / 1000), "ms")
+    return f"{_NOTES[key]}; a TCP handshake, one round trip, took {took}"
 
 
 def _span(axis: _Axis, low_ms: float, high_ms: float) -> tuple[float, float]:
@@ -133,8 +151,8 @@ def _span(axis: _Axis, low_ms: float, high_ms: float) -> tuple[float, float]:
 def _plain_ms(rungs: Sequence[LadderRung]) -> float | None:
     """Plain HTTP of the section, which of other profiles stands in another one."""
     for rung in rungs:
-        if rung.is_plain and rung.mean:
-            return rung.mean.mean / 1000
+        if rung.is_plain and rung.value:
+            return rung.value.mean / 1000
     steps = (rung.plain for rung in rungs if rung.plain and rung.plain.row.baseline_us)
     return next((step.row.baseline_us / 1000 for step in steps), None)
 
@@ -142,12 +160,12 @@ def _plain_ms(rungs: Sequence[LadderRung]) -> float | None:
 def _whisker_ms(rung: LadderRung) -> tuple[float, float] | None:
     """The interval of the difference to plain HTTP, at the rung's place; of plain HTTP itself the
     interval of its mean."""
-    if rung.mean is None:
+    if rung.value is None:
         return None
     if rung.plain and rung.plain.has_interval:
-        found, centre_ms = rung.plain.row.interval, rung.mean.mean / 1000
+        found, centre_ms = rung.plain.row.interval, rung.value.mean / 1000
         return centre_ms * found.low / found.ratio, centre_ms * found.high / found.ratio
-    low, high = interval_ends_us(rung.mean)
+    low, high = interval_ends_us(rung.value)
     return (low / 1000, high / 1000) if rung.is_plain and low is not None else None
 
 
@@ -158,12 +176,12 @@ def _rung(
     whisker: tuple[float, float] | None,
     decimals: int,
 ) -> DrawnRung:
-    at = axis.at(rung.mean.mean / 1000) if axis and rung.mean else None
-    before_at = axis.at(before.mean.mean / 1000) if axis and before and before.mean else None
-    low, high = interval_ends_us(rung.mean) if rung.mean else (None, None)
+    at = axis.at(rung.value.mean / 1000) if axis and rung.value else None
+    before_at = axis.at(before.value.mean / 1000) if axis and before and before.value else None
+    low, high = interval_ends_us(rung.value) if rung.value else (None, None)
     return DrawnRung(
         rung=rung,
-        mean=number(rung.mean.mean / 1000, decimals) if rung.mean else "",
+        value=number(rung.value.mean / 1000, decimals) if rung.value else "",
         interval=""
         if low is None
         else f"{number(low / 1000, decimals)} to {number(high / 1000, decimals)}",

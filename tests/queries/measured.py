@@ -51,6 +51,7 @@ def measure(
     peer: str = "10.1.2.3:8081",
     lateness_us: int = 50,
     tls_us: int = 0,
+    connect_us: int = 0,
     sending_s: float | None = None,
     outcome: Outcome = Outcome.COMPLETE,
     **fields,
@@ -61,8 +62,10 @@ def measure(
     seen = make_second(0, values, **fields)
     seen.counters["bytes_received"] = 100 * len(values)
     seen.timings["lateness"] = Timing.of([lateness_us] * len(values))
-    waits = [value - lateness_us - tls_us for value in values]
+    waits = [value - lateness_us - connect_us - tls_us for value in values]
     seen.timings["wait"] = Timing.of(waits)
+    if connect_us:
+        seen.timings["connect"] = Timing.of([connect_us] * len(values))
     if tls_us:
         seen.timings["tls"] = Timing.of([tls_us] * len(values))
     row = seen.to_json()

@@ -6,7 +6,7 @@ from django.utils import timezone
 from campaigns.domain.measured.injector_end import InjectorEnd, TlsHandshakes
 from campaigns.domain.plan.rungs import RUNGS, USUAL_RUNGS, Section
 from campaigns.domain.shown.sentences import plain_text
-from campaigns.models import Shard
+from campaigns.models import Endpoint, Shard
 from campaigns.queries.answers import campaign_answer
 from campaigns.queries.target_costs import target_costs
 from tests.factories import make_campaign, make_endpoint, make_plan, make_target, make_test
@@ -29,9 +29,9 @@ def around(mean_us: float, repeats: int = 5) -> list[float]:
 @pytest.fixture
 def climb(project):
     """A finished campaign of these rungs with these means, and its runs, a list for each rung.
-    Without means it has no runs."""
+    Without means it has no runs. `fields` of `measure`."""
 
-    def climb(keys=NEW, means_us=MEANS_US, repeats=5):
+    def climb(keys=NEW, means_us=MEANS_US, repeats=5, **fields):
         now = timezone.now()
         campaign = make_campaign(
             project, repeats=repeats, order="blocks", started_at=now, finished_at=now
@@ -59,7 +59,7 @@ def climb(project):
                 )
             )
         means = [around(mean, repeats) for mean in means_us]
-        runs = run_in_blocks(tests, means) if means else []
+        runs = run_in_blocks(tests, means, **fields) if means else []
         by_rung = [[run for run in runs if run.test_id == test.pk] for test in tests]
         return campaign, by_rung
 
@@ -106,6 +106,13 @@ def test_each_rung_is_compared_with_the_one_before_and_with_plain_http(climb):
     assert all(rung.plain.word == "slower" for rung in (tls12, tls13, hybrid, resumed, http2))
 
 
+def test_a_rung_is_what_its_runs_offered_whatever_becomes_of_the_endpoint(climb):
+    campaign, _ = climb()
+    before = [rung.title for rung in rungs_of(campaign)]
+    Endpoint.objects.filter(tls__profile="tls12").update(tls={"profile": "rsa"})
+    assert [rung.title for rung in rungs_of(campaign)] == before
+
+
 def test_the_comparisons_are_those_of_any_two_tests(climb):
     campaign, _ = climb()
     _, _, classical, hybrid, *_ = rungs_of(campaign)
@@ -113,6 +120,52 @@ def test_the_comparisons_are_those_of_any_two_tests(climb):
     assert hybrid.before.word == chosen.word
     assert hybrid.before.row.interval.low == pytest.approx(chosen.forest[0]["low"], abs=1e-4)
     assert hybrid.before.row.interval.high == pytest.approx(chosen.forest[0]["high"], abs=1e-4)
+
+
+def test_rungs_are_compared_by_the_percentile_that_is_asked_for(climb):
+    campaign, _ = climb()
+    ladder = campaign_answer(campaign, metric="p95").ladder
+    tls12 = ladder.rungs[1]
+    assert (ladder.metric, tls12.before.row.metric) == ("p95", "p95")
+    assert tls12.value.mean == pytest.approx(1.1 * 33_400, rel=2e-3)
+    assert tls12.mean.mean == pytest.approx(33_400, rel=2e-3)
+    assert (tls12.before.word, tls12.plain.word) == ("slower", "slower")
+    row = ladder.tables[0].to_json()["rows"][1]["values"]
+    assert row["p95"] == pytest.approx(36.7, abs=0.2)
+    assert "ladder-parts" not in [table.key for table in ladder.tables]
+
+
+def test_the_sentence_is_of_means_whatever_is_asked_for(climb):
+    campaign, _ = climb()
+    said = [plain_text(campaign_answer(campaign, metric=each).sentence) for each in ("mean", "p99")]
+    assert said[0] == said[1]
+
+
+def test_a_percentile_that_too_few_requests_support_is_missing_and_says_why(climb):
+    campaign, _ = climb(n=200)
+    rung = campaign_answer(campaign, metric="p99").ladder.rungs[1]
+    assert (rung.value, rung.before.row.ratio) == (None, None)
+    assert rung.why.startswith("Not shown: p99 needs 1,000 requests")
+
+
+def test_what_all_rungs_have_in_common_is_told(climb):
+    campaign, by_rung = climb()
+    for runs in by_rung[1:]:
+        agree(runs, group=HYBRID, certificate="ECDSA secp256r1", chain_bytes=700)
+    like = campaign_answer(campaign).ladder.likeness
+    same = dict(like.same)
+    assert same["reply"] == "100 B"
+    assert same["status"] == "200 only"
+    assert same["certificate"] == "ECDSA secp256r1, 700 B sent"
+    assert "plan" not in same
+    assert like.differs == ()
+
+
+def test_what_differs_by_accident_is_named_with_its_rungs(climb):
+    campaign, by_rung = climb()
+    Shard.objects.filter(run__in=by_rung[3]).update(host="inj-2")
+    differs = dict(campaign_answer(campaign).ladder.likeness.differs)
+    assert differs["injector hosts"] == "HTTP/1.1 inj-1, Hybrid key exchange inj-2"
 
 
 def test_one_sentence_says_what_costs_and_what_does_not(climb):

@@ -3,7 +3,9 @@
 import pytest
 from django.urls import reverse
 
+from campaigns.models import Shard
 from tests.queries.test_ladders import HYBRID, agree, climb
+from tests.queries.test_target_costs import tell
 from tests.views.campaign_form import text_of
 
 __all__ = ["climb"]
@@ -46,6 +48,63 @@ def test_a_bar_leads_from_the_rung_before_to_this_one(page_of, climb):
     assert section["plain_at"] == plain.at
 
 
+def test_another_metric_has_the_same_rungs_and_no_parts(client, alice, climb):
+    campaign, _ = climb()
+    client.force_login(alice)
+    page = client.get(reverse("campaign-detail", args=[campaign.pk]), {"metric": "p95"})
+    ladder = page.context["ladder"]
+    assert [metric for metric, is_shown in ladder["metrics"] if is_shown] == ["p95"]
+    assert (len(ladder["sections"][0]["rungs"]), ladder["parts"]) == (6, [])
+    said = text_of(page)
+    assert "only means add up" in said
+    assert "p95 response time" in said
+    assert "format=blocks&amp;metric=p95" in said
+
+
+def test_a_metric_that_there_is_not_is_the_mean(client, alice, climb):
+    campaign, _ = climb()
+    client.force_login(alice)
+    page = client.get(reverse("campaign-detail", args=[campaign.pk]), {"metric": "p42"})
+    assert page.context["ladder"]["metric"] == "mean"
+
+
+def test_a_new_connection_says_how_long_a_round_trip_takes(page_of, climb):
+    campaign, _ = climb(connect_us=4_070)
+    (section,) = page_of(campaign).context["ladder"]["sections"]
+    assert section["note"].endswith("a TCP handshake, one round trip, took 4.07\u202fms")
+
+
+def test_what_the_rungs_have_in_common_is_on_the_page(page_of, climb):
+    campaign, _ = climb()
+    said = text_of(page_of(campaign))
+    assert "Like for like</h2>" in said
+    assert "nothing differs" in said.lower()
+
+
+def test_what_differs_by_accident_is_on_the_page_with_its_rung(page_of, climb):
+    campaign, by_rung = climb()
+    Shard.objects.filter(run__in=by_rung[3]).update(host="inj-2")
+    said = text_of(page_of(campaign))
+    assert "not all equal" in said.lower()
+    assert "Hybrid key exchange inj-2" in said
+
+
+def test_the_server_s_cpu_is_drawn_rung_by_rung(page_of, climb):
+    campaign, by_rung = climb()
+    assert "no agent or exporter told its CPU time" in text_of(page_of(campaign))
+    for runs in by_rung:
+        tell(runs, {"http": [6.0] * 5, "https": [7.2] * 5})
+    page = page_of(campaign)
+    (section,) = page.context["ladder_cpu"]["sections"]
+    plain, tls12, *_ = section["rows"]
+    assert (plain["cost"], tls12["cost"], section["to"]) == ("6.00", "7.20", "8")
+    assert (plain["width"], tls12["width"]) == (75.0, 90.0)
+    assert "change" not in plain
+    assert (tls12["word"], tls12["names"]) == ("costs more", "HTTPS/1.1, TLS 1.2 against HTTP/1.1")
+    assert tls12["change"].startswith("+20")
+    assert text_of(page).count("CPU seconds per 1,000 requests") == 2, "told once: note, caption"
+
+
 def test_streams_have_a_table_of_their_own_and_no_ladder(page_of, climb):
     campaign, _ = climb(MANY, (10_000, 10_050, 13_000))
     said = text_of(page_of(campaign))
@@ -73,5 +132,7 @@ def test_rest_and_csv_have_the_page_s_figures(client, alice, climb):
         "ladder-tls",
     ]
     assert tables[0]["rows"][2]["values"]["before_word"] == "faster"
+    by_p95 = client.get(reverse("api-campaign-tables", args=[campaign.pk]), {"metric": "p95"})
+    assert "p95" in by_p95.json()["ladder"][0]["rows"][2]["values"]
     file = client.get(reverse("api-campaign-csv", args=[campaign.pk]), {"format": "blocks"})
     assert "What each layer costs shop" in file.content.decode()

@@ -18,6 +18,9 @@ from campaigns.domain.shown.tables import Cell, Column, Row, Table
 from campaigns.domain.units import column_decimals
 
 _NO_RUN = "No usable runs yet."
+MEAN = "mean"
+# What rungs can be compared by; only means have parts that add up.
+LADDER_METRICS = (MEAN, "p50", "p95", "p99")
 SECTION_TITLES = {
     Section.NEW: "New connection",
     Section.KEPT: "Kept connection",
@@ -76,10 +79,12 @@ class Agreed:
 
 @dataclass(frozen=True, slots=True)
 class LadderRung:
-    """One arm. `mean` is None where no run counts, and `why` says so. `before` and `plain`: against
-    the rung before and against plain HTTP; None where there is no such rung or nothing to compare.
-    `parts`: mean µs by part, None of one that never occurred. `own_cpu_us`: the injector's CPU time
-    per request."""
+    """One arm. `mean` is None where no run counts, and `why` says so. `value`: the ladder's metric,
+    µs over runs; None also of a percentile that too few requests support, and `weak` says why it is
+    weak. `before` and `plain`:
+    against the rung before and against plain HTTP, by this metric; None where there is no such rung
+    or nothing to compare. `parts`: mean µs by part, None of one that never occurred. `own_cpu_us`:
+    the injector's CPU time per request."""
 
     section: Section
     title: str
@@ -87,6 +92,7 @@ class LadderRung:
     test_id: int
     is_plain: bool
     mean: MeanInterval | None
+    value: MeanInterval | None
     before: RungStep | None
     plain: RungStep | None
     parts: Mapping[str, float | None]
@@ -98,6 +104,7 @@ class LadderRung:
     connections: int = 1
     streams: int = 1
     why: str = ""
+    weak: str = ""
     chose_otherwise: str = ""
 
     @property
@@ -106,11 +113,23 @@ class LadderRung:
 
 
 @dataclass(frozen=True, slots=True)
+class LadderLikeness:
+    """`same`: (what, its value) of every comparison. `differs`: (what, the rungs that differ and
+    how)."""
+
+    same: tuple[tuple[str, str], ...] = ()
+    differs: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Ladder:
-    """The rungs of all sections, in the order of the ladder."""
+    """The rungs of all sections, in the order of the ladder, compared by `metric`. `likeness`: what
+    is the same for all of them, and what differs although nobody chose it."""
 
     target: str
     rungs: tuple[LadderRung, ...]
+    metric: str = MEAN
+    likeness: LadderLikeness = field(default_factory=LadderLikeness)
 
     def of(self, section: Section) -> list[LadderRung]:
         return [rung for rung in self.rungs if rung.section == section]
@@ -120,22 +139,23 @@ class Ladder:
         return [(each, self.of(each)) for each in Section if self.of(each)]
 
     @property
-    def steps(self) -> list[RungStep]:
-        """Every comparison once: with plain HTTP where there is one, else with the rung before."""
-        return [step for rung in self.rungs if (step := rung.plain or rung.before)]
+    def compared(self) -> list[tuple[LadderRung, RungStep]]:
+        """Every rung once, with plain HTTP where there is one, else with the rung before."""
+        return [(rung, step) for rung in self.rungs if (step := rung.plain or rung.before)]
 
     @property
     def has_word(self) -> bool:
-        return any(step.word for step in self.steps)
+        return any(step.word for _, step in self.compared)
 
     @property
     def decimals(self) -> int:
         """The same for all times, so that they can be compared by eye."""
-        return column_decimals([rung.mean.mean / 1000 for rung in self.rungs if rung.mean])
+        return column_decimals([rung.value.mean / 1000 for rung in self.rungs if rung.value])
 
     @property
     def tables(self) -> list[Table]:
-        return [_ladder_table(self), _parts_table(self), _wire_table(self), _agreed_table(self)]
+        parts = [_parts_table(self)] if self.metric == MEAN else []
+        return [_ladder_table(self), *parts, _wire_table(self), _agreed_table(self)]
 
 
 _STEP_COLUMNS = (
@@ -144,10 +164,11 @@ _STEP_COLUMNS = (
     ("change_low", "95 % from", "%"),
     ("change_high", "to", "%"),
 )
-_COLUMNS = (
+_HEAD = (
     Column("section", "section", is_text=True),
     Column("detail", "detail", is_text=True),
-    Column("mean", "mean", "ms"),
+)
+_COLUMNS = (
     Column("low", "95 % from", "ms"),
     Column("high", "to", "ms"),
     Column("runs", "runs", "counted"),
@@ -173,7 +194,7 @@ def _ladder_table(ladder: Ladder) -> Table:
                 text_cell(SECTION_TITLES[rung.section]),
                 text_cell(rung.words),
                 *times[index],
-                count_cell(rung.mean.k if rung.mean else 0),
+                count_cell(rung.value.k if rung.value else 0),
                 *steps[0][index],
                 _word_cell(rung.before),
                 *steps[1][index],
@@ -184,7 +205,8 @@ def _ladder_table(ladder: Ladder) -> Table:
         )
         for index, rung in enumerate(rungs)
     )
-    return Table("ladder", f"What each layer costs {ladder.target}", _COLUMNS, rows, "rung")
+    columns = (*_HEAD, Column(ladder.metric, ladder.metric, "ms"), *_COLUMNS)
+    return Table("ladder", f"What each layer costs {ladder.target}", columns, rows, "rung")
 
 
 def _columns(
@@ -199,11 +221,11 @@ def _columns(
 
 
 def _time_figures(rung: LadderRung) -> list[Figure]:
-    if rung.mean is None:
+    if rung.value is None:
         return [Figure(None, rung.why or _NO_RUN)] * 3
     few = f"An interval needs {MIN_REPEATS} repeats."
-    ends = interval_ends_us(rung.mean)
-    return [Figure(each and each / 1000, few) for each in (rung.mean.mean, *ends)]
+    ends = interval_ends_us(rung.value)
+    return [Figure(each and each / 1000, few) for each in (rung.value.mean, *ends)]
 
 
 def interval_ends_us(found: MeanInterval) -> tuple[float | None, float | None]:
