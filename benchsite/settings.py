@@ -352,7 +352,6 @@ SPECTACULAR_SETTINGS = {
         "CapacityWord": "campaigns.api.choices.CAPACITY_WORDS",
         "HttpVersion": "campaigns.api.choices.HTTP_VERSIONS",
         "TlsVersion": "campaigns.api.choices.TLS_VERSIONS",
-        "Rung": "campaigns.api.choices.RUNG_KEYS",
     },
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",

@@ -35,6 +35,7 @@ from campaigns.views import (
     storage,
     streams,
     targets,
+    tls_profiles,
     tokens,
     tool_outputs,
     triage,
@@ -113,6 +114,22 @@ target_urls = [
     path("exporters/<int:exporter>/", exporters.exporter_edit, name="exporter-edit"),
     path("exporters/<int:exporter>/check/", exporters.exporter_check, name="exporter-check"),
     path("exporters/<int:exporter>/remove/", exporters.exporter_remove, name="exporter-remove"),
+    path(
+        "projects/<int:project>/tls-profiles/",
+        tls_profiles.tls_profile_list,
+        name="tls-profile-list",
+    ),
+    path(
+        "projects/<int:project>/tls-profiles/new/",
+        tls_profiles.tls_profile_new,
+        name="tls-profile-new",
+    ),
+    path("tls-profiles/<int:profile>/", tls_profiles.tls_profile_edit, name="tls-profile-edit"),
+    path(
+        "tls-profiles/<int:profile>/delete/",
+        tls_profiles.tls_profile_delete,
+        name="tls-profile-delete",
+    ),
     path("endpoints/<int:endpoint>/probe/", probes.probe_new, name="probe-new"),
     path("probes/<int:probe>/", probes.probe_detail, name="probe-detail"),
 ]

@@ -105,6 +105,10 @@ def _exporter(rows: Rows) -> dict[str, Any]:
     return {"url": "http://127.0.0.1:9100/metrics", "name": "another"}
 
 
+def _tls_profile(rows: Rows) -> dict[str, Any]:
+    return {"name": "another", "max_version": "1.2"}
+
+
 def _judged(rows: Rows) -> dict[str, Any]:
     return {"state": "acknowledged", "seen": "open"}
 
@@ -208,6 +212,10 @@ PAGES: dict[str, dict[str, Rule]] = {
     "exporter-edit": {"GET": EDIT, "POST": Rule("edit", _exporter)},
     "exporter-check": {"POST": EDIT},
     "exporter-remove": {"POST": EDIT},
+    "tls-profile-list": {"GET": VIEW},
+    "tls-profile-new": {"GET": EDIT, "POST": Rule("edit", _tls_profile)},
+    "tls-profile-edit": {"GET": EDIT, "POST": Rule("edit", _tls_profile)},
+    "tls-profile-delete": {"POST": EDIT},
     "probe-new": {"POST": RUN},
     "probe-detail": {"GET": VIEW},
     "plan-list": {"GET": VIEW},
@@ -294,6 +302,8 @@ API: dict[str, dict[str, Rule]] = {
     "api-target-exporters": {"GET": VIEW, "POST": Rule("edit", _exporter)},
     "api-exporter": {"GET": VIEW, "PUT": Rule("edit", _exporter), "DELETE": EDIT},
     "api-target-archive": {"POST": Rule("edit")},
+    "api-project-tls-profiles": {"GET": VIEW, "POST": Rule("edit", _tls_profile)},
+    "api-tls-profile": {"GET": VIEW, "PUT": Rule("edit", _tls_profile), "DELETE": EDIT},
     "api-plan-list": {"GET": ACCOUNT, "POST": Rule("edit", _new(_plan))},
     "api-plan": {"GET": VIEW, "PUT": Rule("edit", _plan), "PATCH": TAG, "DELETE": EDIT},
     "api-plan-archive": {"POST": EDIT},

@@ -26,6 +26,7 @@ from campaigns.models import (
     HostClaim,
     HostPermit,
     MachineSecond,
+    OwnTlsProfile,
     Probe,
     Project,
     RunEvent,
@@ -192,6 +193,9 @@ def _described(project: Project, open_word: str, secret: str) -> Rows:
         ),
         "exporter": Exporter.objects.create(
             target=target, name=f"{open_word}-exporter", url=f"http://{host}:9100/metrics"
+        ),
+        "profile": OwnTlsProfile.objects.create(
+            project=project, name=f"{open_word} clients", offers={"groups": "X25519"}
         ),
         "probe": Probe.objects.create(
             endpoint=endpoint,

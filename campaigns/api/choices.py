@@ -18,9 +18,7 @@ from campaigns.domain.lifecycle import (
 from campaigns.domain.measured.perf_counts import PerfOf
 from campaigns.domain.plan.http_version import HttpVersion
 from campaigns.domain.plan.plan import ConnectionMode
-from campaigns.domain.plan.rungs import RUNGS
 from campaigns.domain.plan.tls_options import VERSIONS
-from campaigns.domain.plan.tls_profiles import PROFILES
 from campaigns.domain.plan.variables import RowOrder
 from campaigns.domain.shown.history_words import Standing
 from campaigns.domain.stop_reasons import BY_ITSELF, StopReason
@@ -53,5 +51,3 @@ STANDINGS = _pairs(Standing)
 TRIAGE_STATES = _pairs(TriageState)
 HTTP_VERSIONS = _pairs(HttpVersion)
 TLS_VERSIONS = _pairs(VERSIONS)
-TLS_PROFILES = _pairs(filter(None, PROFILES))
-RUNG_KEYS = _pairs(RUNGS)

@@ -8,7 +8,6 @@ from rest_framework.views import APIView
 from campaigns.api.access import actor_of, find
 from campaigns.api.campaigns import CampaignSerializer
 from campaigns.api.cells import cells_of
-from campaigns.api.choices import RUNG_KEYS
 from campaigns.api.fields import IdField, StrictSerializer, validated
 from campaigns.domain.plan.rungs import RUNGS, USUAL_RUNGS
 from campaigns.models import Campaign, Project
@@ -16,6 +15,7 @@ from campaigns.queries.campaign_list import with_counts
 from campaigns.services.blocks import MAX_REPEATS
 from campaigns.services.campaigns import MAX_PAUSE_S
 from campaigns.services.ladders import start_ladder
+from campaigns.services.tls_profiles import MOST_PROFILES
 
 
 class NewLadder(StrictSerializer):
@@ -27,11 +27,12 @@ class NewLadder(StrictSerializer):
     )
     endpoint = IdField(help_text="An HTTPS endpoint; its target's HTTP endpoint is plain HTTP.")
     rungs = serializers.ListField(
-        child=serializers.ChoiceField(choices=RUNG_KEYS),
+        child=serializers.CharField(max_length=60),
         default=list(USUAL_RUNGS),
         min_length=2,
-        max_length=len(RUNGS),
-        help_text="Default: those of new and kept connections.",
+        max_length=len(RUNGS) + MOST_PROFILES,
+        help_text=f"Among {', '.join(RUNGS)}, and profile:NAME for a TLS profile of the project. "
+        "Default: those of new and kept connections.",
     )
     repeats = serializers.IntegerField(default=5, min_value=1, max_value=MAX_REPEATS)
     pause_s = serializers.FloatField(default=1.0, min_value=0, max_value=MAX_PAUSE_S)

@@ -2,9 +2,11 @@
 
 from rest_framework import serializers
 
-from campaigns.api.choices import TLS_PROFILES, TLS_VERSIONS
+from campaigns.api.choices import TLS_VERSIONS
 from campaigns.api.fields import StrictSerializer
+from campaigns.domain.plan.own_tls_profiles import MOST_NAME
 from campaigns.domain.plan.tls_options import MAX_PEM_BYTES
+from campaigns.domain.plan.tls_profiles import PROFILES
 
 
 class TlsSerializer(StrictSerializer):
@@ -12,11 +14,12 @@ class TlsSerializer(StrictSerializer):
     OpenSSL's. Lists of names are in the order of preference, with colons in between.
     """
 
-    profile = serializers.ChoiceField(
-        choices=TLS_PROFILES,
+    profile = serializers.CharField(
+        max_length=MOST_NAME,
         allow_blank=True,
         default="",
-        help_text="Sets what is left at its default. Tells endpoints of one origin apart.",
+        help_text=f"One of {', '.join(filter(None, PROFILES))}, or the name of a TLS profile of "
+        "the project. Sets what is left at its default. Tells endpoints of one origin apart.",
     )
     min_version = serializers.ChoiceField(choices=TLS_VERSIONS, allow_null=True, default=None)
     max_version = serializers.ChoiceField(choices=TLS_VERSIONS, allow_null=True, default=None)

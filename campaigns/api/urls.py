@@ -42,6 +42,7 @@ from campaigns.api.searches import (
 )
 from campaigns.api.tables import CampaignTables, CampaignTablesCsv, RunTables, RunTablesCsv
 from campaigns.api.targets import TargetViewSet
+from campaigns.api.tls_profiles import TlsProfileViewSet
 from campaigns.api.tool_outputs import ToolOutputViewSet
 from campaigns.api.triage import TriageOfProject, TriageOfProjectCsv, TriageOne
 from campaigns.api.use import UseOfProject
@@ -106,6 +107,16 @@ urlpatterns = [
         "targets/<int:target>/exporters/",
         ExporterViewSet.as_view(LIST_AND_CREATE),
         name="api-target-exporters",
+    ),
+    path(
+        "projects/<int:project>/tls-profiles/",
+        TlsProfileViewSet.as_view(LIST_AND_CREATE),
+        name="api-project-tls-profiles",
+    ),
+    path(
+        "tls-profiles/<int:pk>/",
+        TlsProfileViewSet.as_view(READ_EDIT_DELETE),
+        name="api-tls-profile",
     ),
     path("exporters/<int:pk>/", ExporterViewSet.as_view(READ_EDIT_DELETE), name="api-exporter"),
     path("targets/<int:pk>/archive/", _post(TargetViewSet, "archive"), name="api-target-archive"),

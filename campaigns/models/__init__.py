@@ -16,6 +16,7 @@ from campaigns.models.searches import Search
 from campaigns.models.secrets import PlanSecret
 from campaigns.models.shares import ShareLink
 from campaigns.models.targets import Endpoint, Target
+from campaigns.models.tls_profiles import OwnTlsProfile
 from campaigns.models.tokens import ApiToken
 from campaigns.models.triage import TriageChange, TriageEntry, TriageNote
 from campaigns.models.use import KeptMinute, RunUse
@@ -36,6 +37,7 @@ __all__ = [
     "LoadControl",
     "MachineSecond",
     "Membership",
+    "OwnTlsProfile",
     "PlanSecret",
     "PlanVersion",
     "Probe",

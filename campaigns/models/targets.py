@@ -1,5 +1,7 @@
 """A target is the system under test; its endpoints are its origins."""
 
+from dataclasses import replace
+
 from django.db import models
 from django.db.models import Value
 from django.db.models.fields.json import KeyTextTransform
@@ -7,8 +9,10 @@ from django.db.models.functions import Coalesce
 
 from campaigns.domain.plan.target import SCHEMES, Origin
 from campaigns.domain.plan.tls_options import TlsOptions
+from campaigns.domain.plan.tls_profiles import PROFILES, TlsProfile
 from campaigns.models.items import Item
 from campaigns.models.projects import Project
+from campaigns.models.tls_profiles import OwnTlsProfile
 from campaigns.models.visibility import ProjectQuerySet
 
 
@@ -77,12 +81,26 @@ class Endpoint(models.Model):
 
     @property
     def origin(self) -> str:
-        return str(self.frozen())
+        return str(self.described())
+
+    def described(self) -> Origin:
+        """With its own options, and of its TLS profile the name."""
+        return Origin(self.scheme, self.host, self.port, self.verify_tls, TlsOptions.of(self.tls))
 
     def frozen(self) -> Origin:
-        """The copy stored with a run, of which injectors get orders."""
-        tls = TlsOptions.of(self.tls).resolved()
-        return Origin(self.scheme, self.host, self.port, self.verify_tls, tls)
+        """The copy stored with a run, of which injectors get orders: with what its TLS profile
+        means now."""
+        described = self.described()
+        own = self._own_profile(described.tls.profile)
+        return replace(described, tls=described.tls.resolved(own))
+
+    def _own_profile(self, name: str) -> TlsProfile | None:
+        """None for a profile that comes with benchsite, and for one that was deleted: then the
+        endpoint, an archived one, has what it offered among its own options."""
+        if name in PROFILES:
+            return None
+        own = OwnTlsProfile.objects.filter(project=self.target.project_id, name=name).first()
+        return own and own.value()
 
     @property
     def tls_words(self) -> list[str]:

@@ -133,8 +133,10 @@ def send_again(*, by: Actor, campaign: Campaign) -> bool:
 def _take_endpoints_anew(campaign: Campaign) -> None:
     """Nothing has run yet, so an accepted certificate, say, is part of the runs to come."""
     runs = list(campaign.runs.filter(state=RunState.QUEUED).select_related("test__endpoint"))
+    endpoints = {run.test.endpoint_id: run.test.endpoint for run in runs}
+    frozen = {pk: endpoint.frozen().to_json() for pk, endpoint in endpoints.items()}
     for run in runs:
-        run.snapshot |= {"endpoint": run.test.endpoint.frozen().to_json()}
+        run.snapshot |= {"endpoint": frozen[run.test.endpoint_id]}
     Run.objects.bulk_update(runs, ["snapshot"], batch_size=200)
 
 

@@ -1,8 +1,7 @@
 """Start a protocol ladder: the endpoints, plans and tests of its rungs, made from one plan and one
 HTTPS endpoint."""
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.db import transaction
@@ -10,15 +9,16 @@ from django.db import transaction
 from campaigns.domain.errors import InvalidFields, InvalidPlan, Refused
 from campaigns.domain.plan.http_version import HttpVersion
 from campaigns.domain.plan.plan import Plan
-from campaigns.domain.plan.rungs import RUNGS, Rung
+from campaigns.domain.plan.rung_plans import spec_of_rung
+from campaigns.domain.plan.rungs import RUNGS, Rung, profile_of_rung, rung_of_profile
 from campaigns.models import Campaign, Endpoint, PlanVersion, Project
 from campaigns.permissions import Action, Actor, require
 from campaigns.services.campaigns import CampaignCell, create_campaign, start_campaign
 from campaigns.services.plan_secrets import share_secret
 from campaigns.services.plans import plan_of_spec
+from campaigns.services.tls_profiles import held_profiles
 
 LEAST_RUNGS = 2
-AT_ONCE_S = 10  # what a load of 32 requests at a time measures
 
 
 @transaction.atomic
@@ -33,7 +33,8 @@ def start_ladder(
     repeats: int = 5,
     pause_s: float = 1.0,
 ) -> Campaign:
-    """Measure these rungs (keys of RUNGS) of the target of `endpoint`, an HTTPS one, in blocks.
+    """Measure these rungs (keys of RUNGS, or of rung_of_profile for the project's own profiles) of
+    the target of `endpoint`, an HTTPS one, in blocks.
 
     What the plan sends is sent on every rung: HTTP/2 and 32 requests at a time by plans that are
     made from it, other TLS profiles by endpoints of the same origin. All rungs are measured, even
@@ -41,7 +42,7 @@ def start_ladder(
     InvalidFields by the names of these arguments.
     """
     require(by, Action.EDIT, project)
-    chosen = _chosen(rungs)
+    chosen = _chosen(rungs, _rungs_for(project, rungs))
     plan = version.value()
     _check(plan, endpoint)
     cells = [
@@ -65,17 +66,24 @@ def start_ladder(
     return campaign
 
 
-def _chosen(keys: Sequence[str]) -> list[Rung]:
+def _rungs_for(project: Project, keys: Sequence[str]) -> Mapping[str, Rung]:
+    """All rungs among which these keys choose, by key, in the order of the ladder."""
+    own = held_profiles(project, filter(None, map(profile_of_rung, keys)))
+    of_profiles = (rung_of_profile(profile) for _, profile in sorted(own.items()))
+    return {**RUNGS, **{rung.key: rung for rung in of_profiles}}
+
+
+def _chosen(keys: Sequence[str], offered: Mapping[str, Rung]) -> list[Rung]:
     """In the order of the ladder, each once."""
-    if unknown := [key for key in keys if key not in RUNGS]:
+    if unknown := [key for key in keys if key not in offered]:
         raise InvalidFields({"rungs": f"There is no rung {unknown[0]}: choose among {_KEYS}."})
-    chosen = [rung for key, rung in RUNGS.items() if key in keys]
+    chosen = [rung for key, rung in offered.items() if key in keys]
     if len(chosen) < LEAST_RUNGS:
         raise InvalidFields({"rungs": f"Tick at least {LEAST_RUNGS} rungs."})
     return chosen
 
 
-_KEYS = ", ".join(RUNGS)
+_KEYS = f"{', '.join(RUNGS)}, and profile:NAME for a TLS profile of the project"
 
 
 def _check(plan: Plan, endpoint: Endpoint) -> None:
@@ -89,7 +97,7 @@ def _check(plan: Plan, endpoint: Endpoint) -> None:
 
 def _version_for(by: Actor, version: PlanVersion, plan: Plan, rung: Rung) -> PlanVersion:
     """The plan itself, or the project's plan that sends the same as this rung does."""
-    spec, name = _spec_for(plan, rung)
+    spec, name = spec_of_rung(plan, rung)
     if spec == plan.to_json():
         return version
     try:
@@ -99,30 +107,6 @@ def _version_for(by: Actor, version: PlanVersion, plan: Plan, rung: Rung) -> Pla
         raise InvalidFields({"plan": f"{rung.title} cannot send it: {told}"}) from None
     share_secret(by=by, source=version.plan_id, plan=made.plan)
     return made
-
-
-def _spec_for(plan: Plan, rung: Rung) -> tuple[dict[str, Any], str]:
-    """(the plan's JSON, what its name adds)"""
-    changed = replace(plan, http_version=rung.http, streams=rung.streams).to_json()
-    name = "HTTP/2" if rung.http == HttpVersion.HTTP_2 else "HTTP/1.1"
-    if rung.connections is not None:
-        changed["load"] = {
-            "model": "closed",
-            "connections": rung.connections,
-            "duration_s": AT_ONCE_S,
-        }
-        name += f", {rung.connections} × {rung.streams} at once"
-        changed = _clean(changed, plan)
-    return changed, name
-
-
-def _clean(spec: dict[str, Any], plan: Plan) -> dict[str, Any]:
-    """As it is stored, so that it is found again; one that is refused is refused where it is
-    made."""
-    try:
-        return Plan.from_json(spec).to_json()
-    except InvalidPlan:
-        return spec
 
 
 def _endpoint_for(endpoint: Endpoint, rung: Rung) -> Endpoint:
@@ -148,23 +132,31 @@ def _endpoint_for(endpoint: Endpoint, rung: Rung) -> Endpoint:
 
 
 def _restored(endpoint: Endpoint) -> Endpoint:
+    """What an archived one offered by itself would hide its profile, which may be another one of
+    that name by now."""
     if endpoint.archived_at:
         endpoint.archived_at = None
-        endpoint.save(update_fields=["archived_at"])
+        endpoint.tls = _tls_of(endpoint, endpoint.tls.get("profile", ""))
+        endpoint.save(update_fields=["archived_at", "tls"])
     return endpoint
+
+
+def _tls_of(endpoint: Endpoint, profile: str) -> dict[str, Any]:
+    """Who is trusted and which certificate is shown, with another profile."""
+    kept = ("ca_pem", "sni", "client_certificate_pem", "fingerprint")
+    tls = {name: endpoint.tls[name] for name in kept if name in endpoint.tls}
+    return {**tls, **({"profile": profile} if profile else {})}
 
 
 def _with_profile(endpoint: Endpoint, profile: str) -> Endpoint:
     """A copy that offers what the profile says: who is trusted and which certificate is shown stays
     as it is; what an endpoint offers by itself does not, for it would hide the profile."""
-    kept = ("ca_pem", "sni", "client_certificate_pem", "fingerprint")
-    tls = {name: endpoint.tls[name] for name in kept if name in endpoint.tls}
     return Endpoint.objects.create(
         target=endpoint.target,
         scheme=endpoint.scheme,
         host=endpoint.host,
         port=endpoint.port,
         verify_tls=endpoint.verify_tls,
-        tls={**tls, **({"profile": profile} if profile else {})},
+        tls=_tls_of(endpoint, profile),
         client_key=endpoint.client_key,
     )

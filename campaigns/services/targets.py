@@ -7,10 +7,11 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from campaigns.domain.errors import InvalidTarget, Refused
-from campaigns.domain.plan.target import Description, Origin, check_target
+from campaigns.domain.plan.target import Origin, check_target
 from campaigns.models import Endpoint, Project, Target
 from campaigns.permissions import Action, Actor, require
 from campaigns.services.client_keys import keep_key
+from campaigns.services.tls_profiles import held_profiles
 
 _NAME_TAKEN = {"name": "The project already has a target with this name. Choose another."}
 
@@ -25,8 +26,7 @@ def create_target(
 ) -> Target:
     """Raises InvalidTarget with a sentence for each invalid field."""
     require(by, Action.EDIT, project)
-    description = check_target(name, environment, endpoints)
-    return _save(Target(project=project), description)
+    return _save(Target(project=project), name, environment, endpoints)
 
 
 def edit_target(
@@ -41,10 +41,18 @@ def edit_target(
     require(by, Action.EDIT, target.project)
     if target.archived_at:
         raise Refused(f"{target.name} is archived and can no longer be edited.")
-    return _save(target, check_target(name, environment, endpoints))
+    return _save(target, name, environment, endpoints)
 
 
-def _save(target: Target, description: Description) -> Target:
+@transaction.atomic
+def _save(
+    target: Target,
+    name: str,
+    environment: Sequence[Sequence[str]],
+    endpoints: Sequence[dict[str, Any]],
+) -> Target:
+    profiles = held_profiles(target.project, _profiles_named(endpoints))
+    description = check_target(name, environment, endpoints, profiles)
     target.name = description.name
     target.environment = [list(fact) for fact in description.environment]
     try:
@@ -56,14 +64,20 @@ def _save(target: Target, description: Description) -> Target:
     return target
 
 
+def _profiles_named(endpoints: Sequence[dict[str, Any]]) -> set[str]:
+    """As given, so whatever is no name is left to the check."""
+    named = ((row.get("tls") or {}).get("profile") for row in endpoints)
+    return {name for name in named if isinstance(name, str)}
+
+
 def _keep_only(target: Target, origins: Sequence[Origin]) -> None:
     """An archived endpoint that is added again is restored with its history."""
     known: dict[tuple, Endpoint] = {}
     for endpoint in target.endpoints.select_for_update().order_by("archived_at", "-pk"):
-        known.setdefault(endpoint.frozen().key, endpoint)
+        known.setdefault(endpoint.described().key, endpoint)
     wanted = {origin.key for origin in origins}
     for endpoint in target.endpoints.filter(archived_at=None):
-        if endpoint.frozen().key not in wanted:
+        if endpoint.described().key not in wanted:
             _let_go(endpoint)
     for index, origin in enumerate(origins):
         endpoint = known.get(origin.key) or Endpoint(

@@ -103,5 +103,6 @@ def _form_page(request, project: Project, form: TargetForm, target: Target | Non
         "labels": FACT_LABELS,
         "versions": VERSIONS,
         "profiles": PROFILES.values(),
+        "own_profiles": [each.value() for each in project.tls_profiles.all()],
     }
     return render(request, "targets/form.html", context, status=422 if form.errors else 200)

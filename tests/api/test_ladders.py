@@ -41,7 +41,8 @@ def test_a_ladder_is_started_with_the_usual_rungs(api, body):
 @pytest.mark.parametrize(
     ("wrong", "field"),
     [
-        ({"rungs": ["new-http", "quic"]}, "rungs.1"),
+        ({"rungs": ["new-http", "quic"]}, "rungs"),
+        ({"rungs": ["new-http", "profile:theirs"]}, "rungs"),
         ({"rungs": ["new-http"]}, "rungs"),
         ({"rungs": ["new-http", "new-http"]}, "rungs"),
         ({"repeats": 0}, "repeats"),

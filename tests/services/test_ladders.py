@@ -4,7 +4,7 @@ import pytest
 
 from campaigns.domain.errors import Forbidden, InvalidFields, Refused
 from campaigns.domain.plan.rungs import RUNGS, USUAL_RUNGS
-from campaigns.models import Campaign, Endpoint, PlanSecret, SavedPlan
+from campaigns.models import Campaign, Endpoint, OwnTlsProfile, PlanSecret, SavedPlan
 from campaigns.services.ladders import start_ladder
 from campaigns.services.vault import encrypt
 from tests.factories import make_endpoint, make_plan, make_target
@@ -75,6 +75,26 @@ def test_who_is_trusted_is_kept_and_what_an_endpoint_offers_is_the_profile_s(ask
     assert made.verify_tls
 
 
+def test_the_project_s_own_tls_profiles_are_rungs_beside_rsa_and_ecdsa(asked, project):
+    for name, groups in (("ours", "X25519"), ("theirs", "P-256")):
+        OwnTlsProfile.objects.create(project=project, name=name, offers={"groups": groups})
+    campaign = start_ladder(**asked | {"rungs": ["profile:theirs", "new-rsa", "profile:ours"]})
+    assert [arm[1] for arm in arms_of(campaign)] == ["rsa", "ours", "theirs"]
+    offered = [run.snapshot["endpoint"]["tls"].get("groups") for run in campaign.runs.all()]
+    assert set(offered) == {None, "X25519", "P-256"}
+
+
+def test_an_archived_endpoint_comes_back_with_what_its_profile_means_now(asked, project):
+    target = asked["endpoint"].target
+    stale = {"profile": "ours", "groups": "P-521", "fingerprint": "cd" * 32}
+    known = make_endpoint(target, "https", tls=stale, archived_at="2026-01-01T00:00Z")
+    OwnTlsProfile.objects.create(project=project, name="ours", offers={"groups": "X25519"})
+    start_ladder(**asked | {"rungs": ["new-http", "profile:ours"]})
+    known.refresh_from_db()
+    assert (known.archived_at, known.frozen().tls.groups) == (None, "X25519")
+    assert known.frozen().tls.fingerprint == "cd" * 32
+
+
 def test_many_at_once_is_a_load_of_its_own(asked):
     keys = ["many-http1", "many-http2", "many-streams"]
     campaign = start_ladder(**asked | {"rungs": keys})
@@ -101,6 +121,7 @@ def test_a_plan_s_secret_goes_with_it(asked, project, as_bob):
     [
         ({"rungs": ["new-http"]}, "rungs", "at least 2"),
         ({"rungs": ["new-http", "quic"]}, "rungs", "no rung quic"),
+        ({"rungs": ["new-http", "profile:theirs"]}, "rungs", "no rung profile:theirs"),
         ({"spec": {"http_version": "2"}}, "plan", "HTTP/2 is a rung"),
         (
             {"spec": {"steps": [GET], "session": {"pipeline_depth": 4}}},

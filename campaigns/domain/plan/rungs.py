@@ -10,11 +10,17 @@ from campaigns.domain.plan.plan import ConnectionMode, Plan
 from campaigns.domain.plan.target import Origin
 from campaigns.domain.plan.tls_names import is_post_quantum
 from campaigns.domain.plan.tls_options import TlsOptions
-from campaigns.domain.plan.tls_profiles import PROFILES, STANDARD, USUAL_GROUPS
+from campaigns.domain.plan.tls_profiles import (
+    STANDARD,
+    USUAL_GROUPS,
+    TlsProfile,
+    profile_named,
+)
 
 # Profiles that are rungs; each other one has a name.
 _RUNGS_OF_TLS = frozenset({STANDARD, "tls12", "classical"})
 AT_ONCE = 32
+_OF_PROFILE = "profile:"
 
 
 class Section(StrEnum):
@@ -61,7 +67,7 @@ def _is_hybrid(tls: TlsOptions) -> bool:
 
 
 def _name_of(tls: TlsOptions) -> str:
-    return "" if tls.profile in _RUNGS_OF_TLS else PROFILES[tls.profile].name
+    return "" if tls.profile in _RUNGS_OF_TLS else profile_named(tls.profile).name
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +135,19 @@ RUNGS: Mapping[str, Rung] = {
     )
 }  # fmt: skip
 USUAL_RUNGS = tuple(key for key, rung in RUNGS.items() if rung.is_usual)
+
+
+def rung_of_profile(own: TlsProfile) -> Rung:
+    """A rung of a profile that the project named, beside RSA and ECDSA."""
+    return Rung(
+        f"{_OF_PROFILE}{own.name}", Section.PROFILES, own.title, own.summary, "https", own.key,
+        _NEW, is_usual=False,
+    )  # fmt: skip
+
+
+def profile_of_rung(key: str) -> str:
+    """The name of the project's own profile that a rung's key stands for, else ""."""
+    return key.removeprefix(_OF_PROFILE) if key.startswith(_OF_PROFILE) else ""
 
 
 def section_of(spoken: Spoken, mode: str, *, has_many: bool) -> Section:

@@ -11,7 +11,7 @@ from campaigns.domain.errors import InvalidTarget
 from campaigns.domain.json_reader import JsonReader
 from campaigns.domain.plan.addresses import is_address, never_because, parse_address
 from campaigns.domain.plan.tls_options import TlsOptions, read_tls_options
-from campaigns.domain.plan.tls_profiles import STANDARD
+from campaigns.domain.plan.tls_profiles import NO_PROFILES, STANDARD, TlsProfile
 
 SCHEMES = ("http", "https", "ws", "wss")
 TLS_SCHEMES = frozenset({"https", "wss"})
@@ -106,14 +106,18 @@ class Description:
 
 
 def check_target(
-    name: str, environment: Sequence[Sequence[str]], endpoints: Sequence[dict[str, Any]]
+    name: str,
+    environment: Sequence[Sequence[str]],
+    endpoints: Sequence[dict[str, Any]],
+    profiles: Mapping[str, TlsProfile] = NO_PROFILES,
 ) -> Description:
-    """The target as described, cleaned. Raises InvalidTarget with a sentence for each field."""
+    """The target as described, cleaned. `profiles`: the project's own TLS profiles, by name. Raises
+    InvalidTarget with a sentence for each field."""
     errors: dict[str, str] = {}
     description = Description(
         name=_name(name, errors),
         environment=_environment(environment, errors),
-        origins=_origins(endpoints, errors),
+        origins=_origins(endpoints, profiles, errors),
     )
     if errors:
         raise InvalidTarget(errors)
@@ -160,12 +164,16 @@ def _environment(rows: Sequence[Sequence[str]], errors: dict[str, str]):
     return facts
 
 
-def _origins(rows: Sequence[dict[str, Any]], errors: dict[str, str]) -> tuple[Origin, ...]:
+def _origins(
+    rows: Sequence[dict[str, Any]], profiles: Mapping[str, TlsProfile], errors: dict[str, str]
+) -> tuple[Origin, ...]:
     if not rows:
         errors["endpoints"] = "A target needs at least one endpoint: a scheme, a host and a port."
     if len(rows) > MAX_ENDPOINTS:
         errors["endpoints"] = f"At most {MAX_ENDPOINTS} endpoints."
-    origins = tuple(_origin(row, f"endpoints.{index}", errors) for index, row in enumerate(rows))
+    origins = tuple(
+        _origin(row, f"endpoints.{index}", profiles, errors) for index, row in enumerate(rows)
+    )
     seen: set[tuple] = set()
     for index, origin in enumerate(origins):
         if origin.key in seen:
@@ -174,7 +182,9 @@ def _origins(rows: Sequence[dict[str, Any]], errors: dict[str, str]) -> tuple[Or
     return origins
 
 
-def _origin(row: dict[str, Any], path: str, errors: dict[str, str]) -> Origin:
+def _origin(
+    row: dict[str, Any], path: str, profiles: Mapping[str, TlsProfile], errors: dict[str, str]
+) -> Origin:
     scheme = str(row.get("scheme", ""))
     host = str(row.get("host", "")).strip().strip("[]").lower()
     if scheme not in SCHEMES:
@@ -185,7 +195,7 @@ def _origin(row: dict[str, Any], path: str, errors: dict[str, str]) -> Origin:
     port, verify = _port(row, path, errors), bool(row.get("verify_tls", True))
     if scheme not in TLS_SCHEMES:
         return Origin(scheme, host, port, verify)
-    tls = read_tls_options(JsonReader(row.get("tls") or {}, f"{path}.tls", errors))
+    tls = read_tls_options(JsonReader(row.get("tls") or {}, f"{path}.tls", errors), profiles)
     return Origin(scheme, host, port, verify, tls, str(row.get("client_key_pem") or "").strip())
 
 

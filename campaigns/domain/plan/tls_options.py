@@ -4,6 +4,7 @@ every other default is OpenSSL's.
 
 import re
 import ssl
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Self
 
@@ -15,7 +16,13 @@ from campaigns.domain.plan.tls_names import (
     is_post_quantum,
     joined_names,
 )
-from campaigns.domain.plan.tls_profiles import PROFILES, STANDARD
+from campaigns.domain.plan.tls_profiles import (
+    NO_PROFILES,
+    PROFILES,
+    STANDARD,
+    TlsProfile,
+    profile_named,
+)
 
 VERSIONS = ("1.2", "1.3")
 MAX_PEM_BYTES = 256 * 1024
@@ -47,7 +54,7 @@ class TlsOptions:
 
     `groups` (of the key exchange), `ciphersuites` (of TLS 1.3) and `signatures` are names in the
     order of preference, joined by colons. `ocsp`: ask for a stapled OCSP reply. `profile`: a key of
-    PROFILES; it sets what was left at its default.
+    PROFILES or the name of a project's own; it sets what was left at its default.
     """
 
     min_version: str | None = None
@@ -64,10 +71,11 @@ class TlsOptions:
     signatures: str = ""
     ocsp: bool = False
 
-    def resolved(self) -> Self:
-        """With what the profile sets, so that a run keeps it whatever becomes of the profile."""
+    def resolved(self, own: TlsProfile | None = None) -> Self:
+        """With what the profile sets, so that a run keeps it whatever becomes of the profile.
+        `own`: the profile where it is a project's own; what has been resolved needs none."""
         chosen = self.chosen()
-        offers = PROFILES[self.profile].offers
+        offers = (own or profile_named(self.profile)).offers
         return replace(
             self, **{name: value for name, value in offers.items() if name not in chosen}
         )
@@ -75,7 +83,7 @@ class TlsOptions:
     @property
     def profile_name(self) -> str:
         """The profile as arms are told apart by it; "" for the standard one."""
-        return PROFILES[self.profile].name
+        return profile_named(self.profile).name
 
     def to_json(self) -> dict[str, Any]:
         """The stored form; `read_tls_options` reads it back."""
@@ -94,7 +102,7 @@ class TlsOptions:
     def words(self) -> list[str]:
         """The non-default options in words, for pages: the profile, and what it does not set."""
         said = {
-            "profile": f"profile “{PROFILES[self.profile].title}”",
+            "profile": f"profile “{profile_named(self.profile).title}”",
             "min_version": f"TLS {self.min_version} or newer",
             "max_version": f"TLS {self.max_version} or older",
             "ciphers": f"ciphers {self.ciphers}",
@@ -108,13 +116,14 @@ class TlsOptions:
             "signatures": f"signatures {self.signatures}",
             "ocsp": "asks for a stapled OCSP reply",
         }
-        offers = PROFILES[self.profile].offers
+        offers = profile_named(self.profile).offers
         told = {name for name, value in self.chosen().items() if offers.get(name) != value}
         return [words for name, words in said.items() if name in told]
 
 
-def read_tls_options(reader: JsonReader) -> TlsOptions:
-    """Options from JSON; what is wrong is collected by `reader`, a sentence for each field."""
+def read_tls_options(reader: JsonReader, own: Mapping[str, TlsProfile] = NO_PROFILES) -> TlsOptions:
+    """Options from JSON; what is wrong is collected by `reader`, a sentence for each field. `own`:
+    the profiles that a project named, by name."""
     options = TlsOptions(
         min_version=_version(reader, "min_version"),
         max_version=_version(reader, "max_version"),
@@ -124,14 +133,14 @@ def read_tls_options(reader: JsonReader) -> TlsOptions:
         client_certificate_pem=reader.text("client_certificate_pem", limit=MAX_PEM_BYTES).strip(),
         alpn=reader.boolean("alpn", default=True),
         fingerprint=_fingerprint(reader),
-        profile=_profile(reader),
+        profile=_profile(reader, own),
         groups=_names(reader, "groups", GROUPS),
         ciphersuites=_names(reader, "ciphersuites", CIPHERSUITES),
         signatures=_names(reader, "signatures", SIGNATURES),
         ocsp=reader.boolean("ocsp", default=False),
     )
     reader.refuse_unknown(*_NAMES)
-    _refuse_what_cannot_work(options, reader)
+    _refuse_what_cannot_work(options, reader, own.get(options.profile))
     return options
 
 
@@ -151,10 +160,10 @@ def _fingerprint(reader: JsonReader) -> str:
     return given
 
 
-def _profile(reader: JsonReader) -> str:
-    value = reader.data.get("profile") or STANDARD
-    if value not in PROFILES:
-        reader.fail("profile", f"Choose one of: {', '.join(filter(None, PROFILES))}.")
+def _profile(reader: JsonReader, own: Mapping[str, TlsProfile]) -> str:
+    value = reader.text("profile") if reader.data.get("profile") else STANDARD
+    if value not in PROFILES and value not in own:
+        reader.fail("profile", f"Choose one of: {', '.join(filter(None, [*PROFILES, *own]))}.")
         return STANDARD
     return value
 
@@ -167,8 +176,10 @@ def _names(reader: JsonReader, name: str, known: tuple[str, ...]) -> str:
     return names
 
 
-def _refuse_what_cannot_work(options: TlsOptions, reader: JsonReader) -> None:
-    offered = options.resolved()
+def _refuse_what_cannot_work(
+    options: TlsOptions, reader: JsonReader, own: TlsProfile | None
+) -> None:
+    offered = options.resolved(own)
     if (offered.min_version, offered.max_version) == ("1.3", "1.2"):
         reader.fail("max_version", "The newest version cannot be older than the oldest.")
     groups = offered.groups.split(":")

@@ -1,7 +1,8 @@
 """Named sets of TLS options: rungs of one ladder, the same on every endpoint that uses them.
 
 A profile says which versions, groups, ciphers and signatures are offered. Whether sessions are
-resumed is the connection mode of an arm; early data is never sent.
+resumed is the connection mode of an arm; early data is never sent. Those of PROFILES come with
+benchsite, a project adds its own (own_tls_profiles.py).
 """
 
 from collections.abc import Mapping
@@ -97,3 +98,11 @@ PROFILES: Mapping[str, TlsProfile] = {
         ),
     )
 }
+
+NO_PROFILES: Mapping[str, TlsProfile] = MappingProxyType({})
+
+
+def profile_named(name: str) -> TlsProfile:
+    """That of PROFILES, else a project's own as far as its name tells: it offers nothing here,
+    because what it offered is beside its name wherever that is kept."""
+    return PROFILES.get(name) or TlsProfile(name, name, name, "", MappingProxyType({}))

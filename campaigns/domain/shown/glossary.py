@@ -239,7 +239,7 @@ TERMS = (
     Term(
         "TLS profile",
         "A named set of TLS versions, groups, ciphers and signatures that an endpoint offers, such "
-        "as “Without post-quantum”.",
+        "as “Without post-quantum”. Some come with benchsite, a project adds its own.",
         ("TLS profiles",),
     ),
     Term(

@@ -1,0 +1,76 @@
+"""TLS profiles of a project over REST."""
+
+import pytest
+
+from campaigns.models import OwnTlsProfile
+
+GIVEN = {"name": "our clients", "max_version": "1.2", "groups": "x25519:P-256"}
+ENDPOINT = {"scheme": "https", "host": "10.0.0.5", "port": 443}
+
+
+@pytest.fixture
+def path(project) -> str:
+    return f"/api/v1/projects/{project.pk}/tls-profiles/"
+
+
+def test_one_is_created_listed_changed_and_deleted(api, path, project):
+    made = api.post(path, GIVEN, format="json")
+    assert made.status_code == 201
+    found = made.json()
+    assert (found["project"], found["name"]) == (project.pk, "our clients")
+    assert found["offers"] == {
+        "min_version": None,
+        "max_version": "1.2",
+        "groups": "X25519:P-256",
+        "ciphersuites": "",
+        "ciphers": "",
+        "signatures": "",
+        "ocsp": False,
+    }
+    assert [each["id"] for each in api.get(path).json()["results"]] == [found["id"]]
+    one = f"/api/v1/tls-profiles/{found['id']}/"
+    changed = api.put(one, {"name": "clients of 2026", "ocsp": True}, format="json").json()
+    assert (changed["name"], changed["offers"]["max_version"]) == ("clients of 2026", None)
+    assert api.get(one).json()["words"] == "Asks for a stapled OCSP reply."
+    assert api.delete(one).status_code == 204
+    assert not OwnTlsProfile.objects.exists()
+
+
+def test_a_target_s_endpoint_names_it(api, path, project):
+    made = api.post(path, GIVEN, format="json").json()
+    endpoint = ENDPOINT | {"tls": {"profile": "our clients"}}
+    target = api.post(
+        "/api/v1/targets/",
+        {"project": project.pk, "name": "shop", "endpoints": [endpoint]},
+        format="json",
+    )
+    assert target.status_code == 201
+    assert target.json()["endpoints"][0]["tls"]["profile"] == "our clients"
+    refused = api.delete(f"/api/v1/tls-profiles/{made['id']}/")
+    assert refused.status_code == 409
+    assert "used by 1 endpoint: shop" in refused.json()["error"]["message"]
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({}, "name"),
+        ({"name": "x" * 41}, "name"),
+        ({"name": "browser"}, "name"),
+        (GIVEN | {"groups": "rot13"}, "groups"),
+        (GIVEN | {"min_version": "1.3"}, "max_version"),
+        (GIVEN | {"sni": "shop.example"}, "sni"),
+    ],
+)
+def test_a_fault_is_named_by_its_field(api, path, body, field):
+    answer = api.post(path, body, format="json")
+    assert answer.status_code == 400
+    assert field in answer.json()["error"]["fields"]
+
+
+def test_a_profile_that_the_project_has_not_is_refused(api, project):
+    endpoint = ENDPOINT | {"tls": {"profile": "our clients"}}
+    body = {"project": project.pk, "name": "shop", "endpoints": [endpoint]}
+    answer = api.post("/api/v1/targets/", body, format="json")
+    assert answer.status_code == 400
+    assert "endpoints.0.tls.profile" in answer.json()["error"]["fields"]
