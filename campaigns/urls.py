@@ -176,6 +176,11 @@ campaign_urls = [
         name="campaign-estimate",
     ),
     path("projects/<int:project>/ladders/new/", ladder_new.ladder_new, name="ladder-new"),
+    path(
+        "projects/<int:project>/ladders/estimate/",
+        ladder_new.ladder_estimate,
+        name="ladder-estimate",
+    ),
     path("projects/<int:project>/searches/new/", search_new.search_new, name="search-new"),
     path(
         "projects/<int:project>/searches/estimate/",

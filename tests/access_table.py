@@ -109,6 +109,9 @@ def _tls_profile(rows: Rows) -> dict[str, Any]:
     return {"name": "another", "max_version": "1.2"}
 
 
+_OWN_PROFILE = (("tls", "profile"),)
+
+
 def _judged(rows: Rows) -> dict[str, Any]:
     return {"state": "acknowledged", "seen": "open"}
 
@@ -232,6 +235,7 @@ PAGES: dict[str, dict[str, Rule]] = {
     "campaign-new": {"GET": EDIT, "POST": EDIT},
     "campaign-estimate": {"POST": EDIT},
     "ladder-new": {"GET": EDIT, "POST": EDIT},
+    "ladder-estimate": {"POST": EDIT},
     "search-new": {"GET": EDIT, "POST": EDIT},
     "search-estimate": {"POST": EDIT},
     "campaign-detail": {"GET": VIEW},
@@ -301,9 +305,13 @@ API: dict[str, dict[str, Rule]] = {
     "api-target-ownership": {"GET": VIEW, "POST": Rule("edit", _host)},
     "api-target-exporters": {"GET": VIEW, "POST": Rule("edit", _exporter)},
     "api-exporter": {"GET": VIEW, "PUT": Rule("edit", _exporter), "DELETE": EDIT},
-    "api-target-archive": {"POST": Rule("edit")},
     "api-project-tls-profiles": {"GET": VIEW, "POST": Rule("edit", _tls_profile)},
-    "api-tls-profile": {"GET": VIEW, "PUT": Rule("edit", _tls_profile), "DELETE": EDIT},
+    "api-tls-profile": {
+        "GET": Rule("view", rows=_OWN_PROFILE),
+        "PUT": Rule("edit", _tls_profile, rows=_OWN_PROFILE),
+        "DELETE": Rule("edit", rows=_OWN_PROFILE),
+    },
+    "api-target-archive": {"POST": Rule("edit")},
     "api-plan-list": {"GET": ACCOUNT, "POST": Rule("edit", _new(_plan))},
     "api-plan": {"GET": VIEW, "PUT": Rule("edit", _plan), "PATCH": TAG, "DELETE": EDIT},
     "api-plan-archive": {"POST": EDIT},

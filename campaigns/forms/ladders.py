@@ -1,13 +1,14 @@
 """The form of a protocol ladder. Error messages say what to enter."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from django import forms
 
 from campaigns.domain.errors import InvalidFields
 from campaigns.domain.plan.http_version import HttpVersion
-from campaigns.domain.plan.rungs import RUNGS, USUAL_RUNGS, Rung
+from campaigns.domain.plan.rungs import RUNGS, USUAL_RUNGS, Rung, rung_of_profile
+from campaigns.domain.plan.tls_profiles import TlsProfile
 from campaigns.domain.shown.ladder import SECTION_TITLES
 from campaigns.forms.numbers import number_field
 from campaigns.models import Endpoint, PlanVersion
@@ -17,10 +18,12 @@ from campaigns.services.campaigns import MAX_PAUSE_S
 
 # Arguments of the service that have another name here.
 _NAMES = {"version": "plan"}
+# The fields on which the estimate depends.
+_COSTS = ("plan", "endpoint", "rungs", "repeats", "pause_s")
 
 
 class LadderForm(forms.Form):
-    """Takes a `grid`: the plans and arms of the project."""
+    """Takes a `grid`, the plans and arms of the project, and its own TLS `profiles`: rungs too."""
 
     name = forms.CharField(
         max_length=150,
@@ -40,7 +43,6 @@ class LadderForm(forms.Form):
         error_messages={"invalid_choice": "This endpoint is archived. Choose another."},
     )
     rungs = forms.MultipleChoiceField(
-        choices=[(key, rung.title) for key, rung in RUNGS.items()],
         initial=list(USUAL_RUNGS),
         error_messages={"required": "Tick at least two rungs."},
     )
@@ -50,8 +52,11 @@ class LadderForm(forms.Form):
     )  # fmt: skip
     pause_s = number_field(forms.FloatField, 0, MAX_PAUSE_S, initial=1, label="Pause between runs")
 
-    def __init__(self, *args, grid: Grid, **kwargs):
+    def __init__(self, *args, grid: Grid, profiles: Sequence[TlsProfile] = (), **kwargs):
         super().__init__(*args, **kwargs)
+        own = {rung.key: rung for rung in map(rung_of_profile, profiles)}
+        self.offered = {**RUNGS, **own}
+        self.fields["rungs"].choices = [(key, rung.title) for key, rung in self.offered.items()]
         self.versions = {str(version.pk): version for version in _plans(grid)}
         self.endpoints = {str(each.pk): each for each in _endpoints(grid)}
         self.fields["plan"].choices = [(pk, v.plan.name) for pk, v in self.versions.items()]
@@ -65,10 +70,25 @@ class LadderForm(forms.Form):
         """(title, [(rung, is it ticked)]) in the order of the ladder."""
         ticked = set(self["rungs"].value() or ())
         found: dict[str, list[tuple[Rung, bool]]] = {}
-        for key, rung in RUNGS.items():
+        for key, rung in self.offered.items():
             of_section = found.setdefault(SECTION_TITLES[rung.section], [])
             of_section.append((rung, key in ticked))
         return list(found.items())
+
+    def known(self) -> dict[str, Any]:
+        """What has been filled in so far; what is missing or wrong as it was at first."""
+        found = {name: self.get_initial_for_field(self.fields[name], name) for name in _COSTS}
+        if self.is_bound:
+            self.is_valid()
+            typed = {name: self.cleaned_data[name] for name in _COSTS if name in self.cleaned_data}
+            found |= {"rungs": [], **typed}
+        return {
+            "version": self.versions.get(found["plan"]),
+            "endpoint": self.endpoints.get(found["endpoint"]),
+            "rungs": [self.offered[key] for key in found["rungs"]],
+            "repeats": found["repeats"],
+            "pause_s": found["pause_s"],
+        }
 
     def service_values(self) -> dict[str, Any]:
         """The arguments of services.ladders.start_ladder."""

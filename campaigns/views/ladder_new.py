@@ -7,14 +7,20 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.http import urlencode
+from django.views.decorators.http import require_POST
 
 from campaigns.domain.errors import InvalidFields, Refused
+from campaigns.domain.plan.rung_plans import estimate_ladder
+from campaigns.domain.shown.cost_words import cost_facts, cost_notes
 from campaigns.domain.shown.first_steps import nothing_to_tick
 from campaigns.domain.shown.results import Sentence
 from campaigns.forms.ladders import LadderForm
 from campaigns.models import Project
 from campaigns.permissions import Action, require
 from campaigns.queries.campaigns import Grid, grid_of
+from campaigns.queries.checks import checks_before_start
+from campaigns.queries.injector_hosts import hosts
+from campaigns.queries.room import room_checks, room_of
 from campaigns.services.campaign_cells import CampaignCell
 from campaigns.services.ladders import start_ladder
 from campaigns.views.access import actor_of, find
@@ -27,7 +33,7 @@ def ladder_new(request: HttpRequest, project: int) -> HttpResponse:
     found = find(Project, actor, pk=project)
     require(actor, Action.EDIT, found)
     grid = grid_of(found)
-    form = LadderForm(request.POST or None, grid=grid)
+    form = _form(request, found, grid)
     form.initial = _initial_of(request, form)
     if request.method == "POST" and form.is_valid():
         try:
@@ -38,13 +44,46 @@ def ladder_new(request: HttpRequest, project: int) -> HttpResponse:
         except Refused as refusal:
             form.add_error(None, str(refusal))
     context = {
-        "project": found,
-        "form": form,
+        **_form_context(form, found),
         "target": whole(request.GET.get("target", "")),
         "grid": grid,
         "nothing_to_tick": _nothing_to_tick(grid),
     }
     return render(request, "campaigns/ladder_new.html", context, status=422 if form.errors else 200)
+
+
+@login_required
+@require_POST
+def ladder_estimate(request: HttpRequest, project: int) -> HttpResponse:
+    """The form page's fragments for the current input."""
+    actor = actor_of(request)
+    found = find(Project, actor, pk=project)
+    require(actor, Action.EDIT, found)
+    form = _form(request, found, grid_of(found))
+    return render(request, "campaigns/_ladder_estimate.html", _form_context(form, found))
+
+
+def _form(request: HttpRequest, project: Project, grid: Grid) -> LadderForm:
+    profiles = [each.value() for each in project.tls_profiles.all()]
+    return LadderForm(request.POST or None, grid=grid, profiles=profiles)
+
+
+def _form_context(form: LadderForm, project: Project) -> dict[str, Any]:
+    """The form with what its ladder takes, once there is a plan and an endpoint."""
+    context = {"project": project, "form": form}
+    known = form.known()
+    version, endpoint = known.pop("version"), known.pop("endpoint")
+    if version is None or endpoint is None:
+        return context
+    estimate = estimate_ladder(version.value(), **known)
+    room = room_of(hosts())
+    return {
+        **context,
+        "estimate": estimate,
+        "cost_facts": cost_facts(estimate, room.ports, room.open_files),
+        "cost_notes": cost_notes(estimate),
+        "checks": [*checks_before_start([endpoint], 1), *room_checks(estimate, room)],
+    }
 
 
 def _nothing_to_tick(grid: Grid) -> Sentence:
@@ -54,7 +93,9 @@ def _nothing_to_tick(grid: Grid) -> Sentence:
 
 
 def _initial_of(request: HttpRequest, form: LadderForm) -> dict[str, Any]:
-    """The plan and the endpoint or target that the address asks for, else the first ones."""
+    """The plan, the endpoint or target and the rungs that the address asks for, else the first
+    ones."""
+    rungs = [key for key in request.GET.getlist("rungs") if key in form.offered]
     plans = {str(version.plan_id): pk for pk, version in form.versions.items()}
     endpoints = list(form.endpoints.values())
     asked, target = (whole(request.GET.get(name, "")) for name in ("endpoint", "target"))
@@ -65,6 +106,7 @@ def _initial_of(request: HttpRequest, form: LadderForm) -> dict[str, Any]:
         "name": f"What does each layer cost {endpoints[0].target.name}?"[:150],
         "plan": plans.get(request.GET.get("plan", ""), next(iter(plans.values()))),
         "endpoint": str(endpoints[0].pk),
+        **({"rungs": rungs} if rungs else {}),
     }
 
 

@@ -35,6 +35,7 @@ def test_the_ladder_of_the_demo_target_says_what_each_layer_costs(signed_in, res
         box.uncheck()
     page.locator("#id_repeats").fill(str(REPEATS))
     page.locator("#id_pause_s").fill("0")
+    expect(page.locator("[data-live=cost]")).to_contain_text(f"5 × {REPEATS}")
     assert page.evaluate(FITS)
     page.get_by_role("button", name="Start ladder").click()
     page.wait_for_url(re.compile(r"/campaigns/\d+/$"))
@@ -66,6 +67,11 @@ def test_the_ladder_of_the_demo_target_says_what_each_layer_costs(signed_in, res
     values = rest.get(f"campaigns/{campaign}/tables/")["ladder"][0]["rows"][2]["values"]
     assert values["before_change_low"] <= values["before_change"] <= values["before_change_high"]
     assert values["runs"] == REPEATS
+    expect(page.locator("#ladder-like-title")).to_be_visible()
+
+    page.get_by_role("group", name="Metric").get_by_role("link", name="p50").click()
+    expect(page.locator(".ladder thead")).to_contain_text("p50")
+    expect(rungs).to_have_count(5)
     for width in (390, 1440):
         page.set_viewport_size({"width": width, "height": 900})
         assert page.evaluate(FITS)

@@ -4,7 +4,7 @@ import pytest
 from django.urls import reverse
 
 from campaigns.domain.plan.rungs import USUAL_RUNGS
-from campaigns.models import Campaign
+from campaigns.models import Campaign, OwnTlsProfile
 from tests.factories import make_endpoint, make_plan, make_target
 from tests.services.engine import host
 from tests.values import plan_spec
@@ -66,6 +66,49 @@ def test_what_is_wrong_is_said_and_what_was_ticked_stays(as_editor, project, sho
     assert not Campaign.objects.exists()
     if wrong.get("rungs") != []:
         assert 'value="new-http" checked' in text_of(answer)
+
+
+def test_the_page_says_what_the_ticked_rungs_take(as_editor, project, shop):
+    make_plan(project, "prices", spec=plan_spec(model="over", requests=100, over_s=8))
+    page = as_editor.get(form_url(project))
+    estimate = page.context["estimate"]
+    assert (estimate.n_tests, estimate.repeats) == (len(USUAL_RUNGS), 5)
+    form = page.context["form"]
+    filled_in = {name: form[name].value() for name in form.fields}
+    ticked = {"rungs": ["new-http", "new-hybrid", "many-streams"], "repeats": 3, "pause_s": 1}
+    url = reverse("ladder-estimate", args=[project.pk])
+    answer = as_editor.post(url, filled_in | ticked)
+    said = text_of(answer)
+    assert 'data-live="cost"' in said
+    assert 'data-live="cost-bar"' in said
+    found = answer.context["estimate"]
+    assert found.n_runs == 9
+    # Two rungs of 8 s and one of 10 s; 2 s before each of 9 runs, and a pause between them.
+    assert found.duration_s == 3 * (8 + 8 + 10) + 9 * 2 + 8
+    assert not Campaign.objects.exists()
+
+
+def test_the_estimate_of_what_is_half_filled_in_is_of_what_is_there(as_editor, project, shop):
+    make_plan(project, "prices")
+    url = reverse("ladder-estimate", args=[project.pk])
+    answer = as_editor.post(url, {"plan": "0", "repeats": "many"})
+    assert answer.status_code == 200
+    assert "estimate" not in answer.context
+
+
+def test_the_project_s_own_tls_profiles_can_be_ticked(as_editor, project, shop):
+    make_plan(project, "prices")
+    OwnTlsProfile.objects.create(project=project, name="ours", offers={"groups": "X25519"})
+    said = text_of(as_editor.get(form_url(project)))
+    assert 'value="profile:ours"' in said
+    assert "Groups X25519." in said
+
+
+def test_the_address_may_tick_rungs(as_editor, project, shop):
+    make_plan(project, "prices")
+    asked = {"rungs": ["new-rsa", "new-ecdsa", "quic"]}
+    form = as_editor.get(form_url(project), asked).context["form"]
+    assert form["rungs"].value() == ["new-rsa", "new-ecdsa"]
 
 
 def test_a_project_without_https_is_told_what_is_missing(as_editor, project):

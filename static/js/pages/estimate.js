@@ -1,4 +1,4 @@
-// The form of a search: what it will cost, while one types.
+// A form that says what it will cost, while one types.
 
 import $ from "../../lib/jquery.module.min.js";
 import { previewWhileTyping } from "../live/preview.js";
