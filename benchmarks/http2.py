@@ -31,7 +31,7 @@ def _case(scheme: str, connections: int, streams: int) -> StreamCase:
     name = f"{connections} × {streams}, {'TLS' if scheme == 'https' else 'clear text'}"
     flags = ("--http", "2", "--streams", str(streams))
     goals = {"h2load": H2LOAD} | ({"k6": K6} if scheme == "https" else {})
-    return StreamCase(name, scheme, flags, 0, goals, (), connections, streams)
+    return StreamCase(name, scheme, flags, 0, goals, connections=connections, streams=streams)
 
 
 CASES = tuple(_case(scheme, *shape) for scheme in ("http", "https") for shape in ((4, 32), (32, 1)))

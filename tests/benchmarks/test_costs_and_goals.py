@@ -116,6 +116,16 @@ def test_of_h2load_only_a_run_without_failures_makes_a_figure():
         h2load_cost_us(line.format(9), 80.0)
 
 
+def test_each_case_of_http_2_asks_for_its_connections_and_streams():
+    asked = [injector_cost.ours(case, Server("a server", 1, 2))[0] for case in http2.CASES]
+    shapes = [
+        tuple(words[words.index(option) + 1] for option in ("--connections", "--streams"))
+        for words in asked
+    ]
+    assert shapes == [("4", "32"), ("32", "1")] * 2
+    assert not any("--groups" in words for words in asked)
+
+
 def test_http_2_is_beside_h2load_and_over_tls_beside_k6():
     assert {case.name: set(case.goals) for case in http2.CASES} == {
         "4 × 32, clear text": {"h2load"},
