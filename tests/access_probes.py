@@ -13,8 +13,10 @@ from types import SimpleNamespace
 from typing import Any
 from unittest import mock
 
+from django.conf import urls
 from django.contrib import auth
 from django.db import connection, transaction
+from django.http import HttpResponseNotFound
 from django.urls import get_resolver
 from django.urls.resolvers import URLPattern
 
@@ -57,7 +59,8 @@ ROUTES = {name: route for route, name in all_addresses()}
 @contextmanager
 def remembered() -> Iterator[None]:
     """Who a session or a live token belongs to, and what every page says of their projects, is read
-    only once: that would be half of what a refusal costs. Dead tokens are asked about every time.
+    only once, and the page of what is not there drawn once for each of them and each cause: that
+    would be half of what a refusal costs. Dead tokens are asked about every time.
     """
     users: dict[str | None, Any] = {}
     whose, projects, nothing = auth.get_user, context._projects_of, context._nothing_begins
@@ -85,7 +88,16 @@ def remembered() -> Iterator[None]:
 
         return reading
 
+    not_found, pages = urls.handler404, {}
+
+    def not_found_once(request, exception):
+        key = (request.user.pk, str(exception))
+        if key not in pages:
+            pages[key] = not_found(request, exception).content
+        return HttpResponseNotFound(pages[key])
+
     with (
+        mock.patch.object(urls, "handler404", not_found_once),
         mock.patch.object(auth, "get_user", user_of),
         mock.patch.object(authentication, "authenticate_token", token_of),
         mock.patch.object(context, "_projects_of", once(projects)),
