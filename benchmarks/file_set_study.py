@@ -8,7 +8,6 @@ link of its own, which needs root; `--repeats 1` is a short version without inte
 
 import argparse
 import signal
-import subprocess
 import sys
 import tempfile
 import time
@@ -16,25 +15,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from benchmarks.staged_rest import rest_of
 from benchmarks.study_servers import ALLOWED, study_servers
 from local.browsers import find_chromium, launch
 from local.console import LocalError, fail
-from local.paths import ROOT
 from local.stage import staged
 from tests.browser.rest import Rest
 
 LONGEST_S = 3600.0
 _TRIES = 3
 _ASK_EVERY_S = 5.0  # more often would disturb what is measured
-_MAKE_PROJECT = """
-from django.contrib.auth.models import User
-from campaigns.permissions import Actor
-from campaigns.services.projects import create_project
-from campaigns.services.tokens import create_token
-admin = Actor(user=User.objects.get(username={username!r}))
-print(create_token(by=admin, name="study", scope="write", days=1)[1])
-print(create_project(by=admin, name="File sets").pk)
-"""
 
 
 def main() -> int:
@@ -61,7 +51,7 @@ def _study(
     site: Mapping[str, Any],
     page: Any,
 ) -> None:
-    rest = _rest(site)
+    rest = rest_of(site, "File sets")
     for name, places in servers.items():
         ends = [{"scheme": "http", "host": host, "port": port} for host, port in places]
         rest.make_target(name, *ends)
@@ -93,19 +83,6 @@ def _asked() -> argparse.Namespace:
     parser.add_argument("--repeats", type=int, metavar="N", help="instead of the study's five")
     parser.add_argument("--picture", metavar="FILE", help="of the campaign's page at its end")
     return parser.parse_args()
-
-
-def _rest(site: Mapping[str, Any]) -> Rest:
-    made = subprocess.run(
-        [sys.executable, "manage.py", "shell", "-v", "0", "-c", _MAKE_PROJECT.format(**site)],
-        cwd=ROOT,
-        env=site["env"],
-        check=True,
-        capture_output=True,
-        text=True,
-    )
-    token, project = made.stdout.split()
-    return Rest(site["url"], token, int(project))
 
 
 def _started(page: Any, site: Mapping[str, Any], project: int, repeats: int | None) -> int:
