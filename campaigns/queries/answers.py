@@ -7,15 +7,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from campaigns.domain.lifecycle import Outcome
+from campaigns.domain.measured.figures import Figures
 from campaigns.domain.measured.percentile_curve import curve
 from campaigns.domain.plan.target import WEBSOCKET_SCHEMES, counted_in
 from campaigns.domain.shown.exchange_tables import Exchanged, campaign_exchange_tables
 from campaigns.domain.shown.ladder import MEAN
-from campaigns.domain.shown.latency_table import latency_table
+from campaigns.domain.shown.latency_table import Line, latency_table, mean_texts
 from campaigns.domain.shown.report_words import (
     run_sentence,
 )
-from campaigns.domain.shown.results import Answer, Sentence, TestAnswer, trimmed
+from campaigns.domain.shown.results import Answer, Lazy, Sentence, TestAnswer, trimmed
 from campaigns.domain.shown.tables import Table
 from campaigns.domain.shown.three_answers import three_answers
 from campaigns.domain.shown.threshold_tables import campaign_thresholds_table
@@ -115,6 +116,7 @@ def _answer(
     runs = [each for arm in arms for each in arm.runs]
     runs.sort(key=lambda each: each.run.position)
     sweeps = sweep_answers(campaign, arms, relative)
+    swept = {sweep.plan_label for sweep in sweeps}
     # A sweep's tables and curves tell its targets apart at each value.
     matrix = None if sweeps else target_matrix(campaign, arms, relative)
     is_final = campaign.finished_at is not None
@@ -143,7 +145,10 @@ def _answer(
         grounds=grounds_of(campaign, arms, overheads or climbed, runs, partial),
         partial_run=partial and partial.run.pk,
         has_no_answer=not counted_runs(runs) and any(each.has_no_answer for each in runs),
-        tests=[_test_answer(campaign, arm, has_curve=matrix is None) for arm in arms],
+        tests=[
+            _test_answer(campaign, arm, has_curve=matrix is None and arm.plan_label not in swept)
+            for arm in arms
+        ],
         references=[_test_answer(campaign, arm, has_curve=False) for arm in references],
         overheads=[overhead_answer(each, is_final=is_final) for each in overheads],
         n_done=sum(each.run.is_done for each in every_run),
@@ -208,24 +213,17 @@ def _thresholds(arms: Sequence[MeasuredTest]) -> Table:
 
 def _test_answer(campaign: Campaign, arm: MeasuredTest, *, has_curve: bool) -> TestAnswer:
     total, pooled = arm.pooled
-    table = latency_table(
-        f"test-{arm.test.pk}",
-        f"{arm.plan_label}: {arm.label}",
-        [each.line(is_counted=each in arm.counted) for each in arm.runs],
-        pooled,
-        is_sound=arm.is_sound,
-        noun=arm.noun,
-    )
+    lines = [each.line(is_counted=each in arm.counted) for each in arm.runs]
     return TestAnswer(
         test_id=arm.test.pk,
         label=arm.label,
         scheme=arm.scheme,
         connection_mode=arm.test.connection_mode,
         plan_label=arm.plan_label,
-        table=table,
+        made_table=_table(arm, lines, pooled),
         means_ms=_means_ms(campaign, arm.counted),
         apart_ms=_means_ms(campaign, [each for each in arm.runs if each not in arm.counted]),
-        means_text=_means_text(campaign, arm, table),
+        means_text=_means_text(campaign, arm, mean_texts(lines, pooled)),
         trust=trust_of(arm.runs),
         target_state=target_state_of(arm.runs),
         threshold_state=threshold_state_of(arm.runs),
@@ -233,6 +231,13 @@ def _test_answer(campaign: Campaign, arm: MeasuredTest, *, has_curve: bool) -> T
         curve=curve(total.timing("response")) if has_curve else [],
         counted=tuple(each.run.pk for each in arm.counted),
     )
+
+
+def _table(arm: MeasuredTest, lines: Sequence[Line], pooled: Figures | None) -> Lazy[Table]:
+    """An answer is kept in memory with what its tables are made of: not the runs, but these."""
+    key, title = f"test-{arm.test.pk}", f"{arm.plan_label}: {arm.label}"
+    is_sound, noun = arm.is_sound, arm.noun
+    return Lazy(lambda: latency_table(key, title, lines, pooled, is_sound=is_sound, noun=noun))
 
 
 def _means_ms(campaign: Campaign, runs: Sequence[MeasuredRun]) -> list[float | None]:
@@ -244,9 +249,7 @@ def _has_mean(each: MeasuredRun) -> bool:
     return bool(each.figures and each.figures.mean_us)
 
 
-def _means_text(campaign: Campaign, arm: MeasuredTest, table: Table) -> list[str]:
-    """The means as the test's table shows them."""
-    mean = [column.key for column in table.columns].index("mean")
-    rows = zip(arm.runs, table.rows[: len(arm.runs)], strict=True)
-    by_repeat = {each.run.repeat: row.cells[mean].text for each, row in rows}
+def _means_text(campaign: Campaign, arm: MeasuredTest, texts: Sequence[str]) -> list[str]:
+    """`texts`: of its runs, as the test's table shows them."""
+    by_repeat = {each.run.repeat: text for each, text in zip(arm.runs, texts, strict=True)}
     return [by_repeat.get(repeat, DASH) for repeat in range(1, campaign.repeats + 1)]

@@ -1,7 +1,7 @@
 """Finished runs with their summaries' figures, read only as far as a page needs."""
 
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -13,7 +13,7 @@ from campaigns.domain.judged.thresholds import Verdict, threshold_state
 from campaigns.domain.lifecycle import Outcome, TargetState, ThresholdState, Trust
 from campaigns.domain.measured.figures import Figures, figures_of
 from campaigns.domain.measured.measurement import Measurement
-from campaigns.domain.measured.snapshot import TIMINGS, Total, total_of
+from campaigns.domain.measured.snapshot import TIMINGS, Timing, Total, total_of
 from campaigns.domain.shown.exchange_tables import EXCHANGE_TIMINGS
 from campaigns.domain.shown.latency_table import Line
 from campaigns.domain.shown.report_words import ending_text
@@ -185,10 +185,20 @@ def pooled_of(runs: Iterable[MeasuredRun]) -> tuple[Total, Figures | None]:
     """All requests of the counted runs merged, of their timings only those that are shown pooled;
     figures None if no run counts."""
     counted = counted_runs(runs)
-    total = total_of(with_timings(each.total, _POOLED) for each in counted)
+    total = pooled_total(counted, _POOLED)
     if not counted:
         return total, None
     return total, figures_of(total, sum(each.figures.duration_s for each in counted))
+
+
+def pooled_total(runs: Sequence[MeasuredRun], names: Collection[str]) -> Total:
+    """All requests of these runs merged, with these timings."""
+    total = total_of(with_timings(each.total, ()) for each in runs)
+    for name in names:
+        timing = Timing.together(each.total.timing(name) for each in runs)
+        if timing.n:
+            total.timings[name] = timing
+    return total
 
 
 def with_timings(total: Total, names: Collection[str]) -> Total:

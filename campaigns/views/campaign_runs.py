@@ -38,7 +38,8 @@ def run_rows(runs: Page, answer: Answer) -> list[dict[str, Any]]:
     arms = arm_labels(answer) | {test.test_id: "Reference" for test in answer.references}
     cells: dict[int, dict[str, Any]] = {}
     shown = {run.pk for run in runs}
-    for test in (*answer.tests, *answer.references):
+    tests = {run.test_id for run in runs}
+    for test in (each for each in (*answer.tests, *answer.references) if each.test_id in tests):
         keys = [column.key for column in test.table.columns]
         for row in test.table.rows:
             if row.link.get("run") in shown:

@@ -165,6 +165,26 @@ class StoredHistogram(Histogram):
         return self._decoded
 
 
+class SummedHistogram(Histogram):
+    """The histogram of several sets of values, added up when somebody first asks for the counts."""
+
+    __slots__ = ("_parts", "_summed")
+
+    def __init__(self, parts: Iterable[Histogram]) -> None:
+        self._parts = tuple(parts)
+        self._summed: np.ndarray | None = None
+
+    @property
+    def counts(self) -> np.ndarray:
+        if self._summed is None:
+            counts = [part.counts for part in self._parts]
+            summed = np.zeros(max(map(len, counts), default=0), dtype=np.int64)
+            for each in counts:
+                summed[: len(each)] += each
+            self._summed, self._parts = summed, ()
+        return self._summed
+
+
 def _buckets(values: np.ndarray) -> np.ndarray:
     """The bucket of each value; of any shape."""
     if values.max() < 2 << (SUB_BITS[DIGITS] - 1):

@@ -11,7 +11,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from campaigns.domain.measured.histogram import Histogram
+from campaigns.domain.measured.histogram import Histogram, SummedHistogram
 
 # Counted per second and step. `started` lies in the second of the start, the others in the second
 # of the end. `queued` were due while all of `max_in_flight` were under way, and waited; they are in
@@ -147,6 +147,22 @@ class Timing:
             min_us=min(self.min_us, other.min_us),
             max_us=max(self.max_us, other.max_us),
             histogram=self.histogram.merged(other.histogram),
+        )
+
+    @classmethod
+    def together(cls, timings: Iterable[Self]) -> Self:
+        """The timing of all these sets of durations. Their histograms are added up when somebody
+        asks for a percentile: averages need none."""
+        filled = [timing for timing in timings if timing.n]
+        if not filled:
+            return cls()
+        return cls(
+            n=sum(timing.n for timing in filled),
+            sum_us=sum(timing.sum_us for timing in filled),
+            sum_squares=sum(timing.sum_squares for timing in filled),
+            min_us=min(timing.min_us for timing in filled),
+            max_us=max(timing.max_us for timing in filled),
+            histogram=SummedHistogram(timing.histogram for timing in filled),
         )
 
     @property

@@ -89,6 +89,17 @@ def latency_table(
     )
 
 
+def mean_texts(lines: Sequence[Line], pooled: Figures | None) -> list[str]:
+    """What `latency_table` has in its column of means for each line, without the work for the
+    others."""
+    counted = [line.figures for line in lines if line.is_counted and line.figures]
+    whole = _mean_of(counted, lambda run: _ms(run.mean_us)) if counted else None
+    values = [_ms(line.figures.mean_us) if line.figures else None for line in lines]
+    values += [whole, _ms(pooled.mean_us) if pooled else None]
+    column = column_cells([Figure(each) for each in values])
+    return [cell.text for cell in column[: len(lines)]]
+
+
 def plain_table(
     key: str, title: str, lines: Sequence[Line], label_title: str = "", noun: str = "requests"
 ) -> Table:

@@ -3,10 +3,10 @@
 Queries make them; pages, the REST interface, exports and the terminal draw them. Times are ms.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from campaigns.domain.judged.advice import Advice
 from campaigns.domain.judged.judgement import Judgement
@@ -20,6 +20,7 @@ from campaigns.domain.shown.sweep_points import SweepPoint
 from campaigns.domain.shown.tables import Table
 from campaigns.domain.shown.target_matrix import TargetMatrix
 
+_T = TypeVar("_T")
 Sentence = list[tuple[str, bool]]  # (text, is it bold)
 
 
@@ -31,6 +32,21 @@ def trimmed(sentence: Sentence) -> Sentence:
         return sentence
     text, is_bold = sentence[-1]
     return [*sentence[:-1], (text.rstrip(), is_bold)]
+
+
+class Lazy(Generic[_T]):
+    """A value that is made when it is first read; what it is made of is then forgotten."""
+
+    def __init__(self, make: Callable[[], _T]):
+        self._make: Callable[[], _T] | None = make
+        self._value: _T | None = None
+
+    @property
+    def value(self) -> _T:
+        if (make := self._make) is not None:
+            self._value = make()
+            self._make = None
+        return self._value
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +70,8 @@ class Remedy:
 
 @dataclass(frozen=True, slots=True)
 class TestAnswer:
-    """One plan on one arm. `table` has a row a run, a mean row and a pooled row.
+    """One plan on one arm. `table` has a row a run, a mean row and a pooled row; it is made when it
+    is first read, because a page of many tests shows few of them.
 
     `means_ms` has an entry per repeat (None: not usable), `means_text` the table's text of each.
     `curve` is the pooled percentile plot, [] where the page draws none:
@@ -68,7 +85,7 @@ class TestAnswer:
     scheme: str
     connection_mode: str
     plan_label: str
-    table: Table
+    made_table: Lazy[Table]
     means_ms: list[float | None]
     apart_ms: list[float | None]
     means_text: list[str]
@@ -78,6 +95,10 @@ class TestAnswer:
     finds_limit: bool
     curve: list[dict[str, Any]]
     counted: tuple[int, ...] = ()  # the runs that enter its mean
+
+    @property
+    def table(self) -> Table:
+        return self.made_table.value
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from campaigns.domain.measured.histogram import Histogram
 from campaigns.domain.measured.snapshot import Second, Timing, Total, total_of
 
 values_us = st.lists(st.integers(0, 10_000_000), max_size=100)
@@ -107,3 +108,24 @@ def test_a_total_is_the_sum_of_its_seconds():
     assert total.timing("tls").n == 0
     assert total.count("dropped") == 0
     assert Total.from_json(total.to_json()).to_json() == total.to_json()
+
+
+def test_timings_together_are_those_merged_one_after_another():
+    parts = [Timing.of(values) for values in ([10, 20, 30], [5_000_000], [], [40, 7])]
+    merged = Timing()
+    for part in parts:
+        merged = merged.merged(part)
+    together = Timing.together(parts)
+    assert together == merged
+    assert together.percentile_us(50_000) == merged.percentile_us(50_000) == 20
+    assert Timing.together([]) == Timing()
+
+
+def test_timings_together_read_no_histogram_until_somebody_asks_for_a_percentile():
+    class Unread(Histogram):
+        @property
+        def counts(self):
+            raise AssertionError("nobody asked")
+
+    unread = Timing(2, 30, 500, 10, 20, object.__new__(Unread))
+    assert Timing.together([unread, unread]).mean_us == 15

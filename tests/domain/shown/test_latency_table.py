@@ -1,6 +1,6 @@
 from campaigns.domain.measured.figures import Figures, figures_of
 from campaigns.domain.measured.snapshot import Timing, Total, total_of
-from campaigns.domain.shown.latency_table import Line, latency_table
+from campaigns.domain.shown.latency_table import Line, latency_table, mean_texts
 
 
 def total(values_us: list[int], failed: int = 0) -> Total:
@@ -113,3 +113,15 @@ def test_a_run_that_only_failed_does_not_count_as_fast():
     assert cells(table, "Repeat 2")["mean"].value is None
     assert cells(table, "Repeat 2")["errors"].value == 9
     assert cells(table, "Mean of 1 run")["mean"].value == 10.2
+
+
+def test_means_alone_have_the_texts_of_the_table():
+    lines = [
+        Line("Repeat 1", run(FAST)),
+        Line("Repeat 2", run([123_456] * 50), is_counted=False),
+        Line("Repeat 3", why="This run is queued."),
+    ]
+    for pooled in (run(FAST), None):
+        table = latency_table("t", "T", lines, pooled)
+        mean = [column.key for column in table.columns].index("mean")
+        assert mean_texts(lines, pooled) == [row.cells[mean].text for row in table.rows[:3]]
