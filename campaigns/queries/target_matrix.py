@@ -2,24 +2,30 @@
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from statistics import mean
 
 from campaigns.domain.judged.comparison import Reason
+from campaigns.domain.judged.likeness import likeness_among
 from campaigns.domain.judged.over_plans import geometric_mean, ratio_over_plans
 from campaigns.domain.judged.overhead import OverheadRow
 from campaigns.domain.judged.repeats import MIN_REPEATS, MeanInterval, mean_interval
 from campaigns.domain.judged.words import Word
+from campaigns.domain.lifecycle import Trust
 from campaigns.domain.plan.file_sets import is_local
+from campaigns.domain.shown.matrix_likeness import RowLikeness, like_lines
 from campaigns.domain.shown.target_matrix import MatrixCell, MatrixRow, TargetMatrix
+from campaigns.domain.units import counted
 from campaigns.models import Campaign
 from campaigns.queries.arm_pairs import ArmPair, MeasuredTest
 from campaigns.queries.arms import arm_words
+from campaigns.queries.measured import MeasuredRun, in_short
 from campaigns.queries.network import LOCAL, REMOTE, means_us, network_rows
 from campaigns.queries.overheads import compare, mean_against
 
 _NO_RUN = "No usable runs yet."
 _NOT_ALL = "Without usable runs of every plan there is no mean over all."
-_FEW = f"A best needs {MIN_REPEATS} usable repeats of two targets."
+_FEW = f"A best needs {MIN_REPEATS} trusted repeats of two targets."
 
 _PLACES = (LOCAL, REMOTE, "")
 
@@ -47,6 +53,7 @@ def target_matrix(
         relative=relative,
         overall=tuple(_overall(campaign, shared, columns, reference)),
         network=tuple(network_rows(campaign, shared, list(columns))),
+        like=tuple(like_lines(list(_likeness(shared, columns)))),
     )
 
 
@@ -140,7 +147,28 @@ def _cell(
         mean_interval(values),
         mean_against(campaign, pair) if pair else None,
         is_short=len(values) < campaign.repeats and campaign.finished_at is not None,
+        doubt=_doubt(arm),
     )
+
+
+def _doubt(arm: MeasuredTest) -> str:
+    """Of the runs that its mean counts; "" where all are trusted."""
+    doubtful = [each for each in arm.counted if _is_doubtful(each)]
+    if not doubtful:
+        return ""
+    share = f"{len(doubtful)} of {counted(len(arm.counted), 'runs')}"
+    are = "is" if len(doubtful) == 1 else "are"
+    return f"{share} {are} doubtful: {in_short(doubtful[0].judged.measurement.text)}"
+
+
+def _is_doubtful(each: MeasuredRun) -> bool:
+    return each.run.trust == Trust.DOUBTFUL
+
+
+def _trusted(arm: MeasuredTest) -> MeasuredTest:
+    """Without the runs that are in doubt."""
+    runs = tuple(each for each in arm.runs if not _is_doubtful(each))
+    return arm if len(runs) == len(arm.runs) else replace(arm, runs=runs)
 
 
 def _overall(
@@ -181,9 +209,18 @@ def _sound_arms(rows: list[_Arms], key: tuple) -> list[MeasuredTest]:
     return arms if all(arm and arm.counted and arm.is_sound for arm in arms) else []
 
 
+def _likeness(rows: _Rows, columns: dict[tuple, str]) -> Iterator[RowLikeness]:
+    """Of the plans at which two targets have runs that count."""
+    for (_, plan), found in rows.items():
+        runs = {key: arm.counted for key, arm in found.items() if arm.counted}
+        if len(runs) > 1:
+            alike = likeness_among([[each.of_arm for each in some] for some in runs.values()])
+            yield RowLikeness(plan, tuple(columns[key] for key in runs), tuple(alike))
+
+
 def _best(campaign: Campaign, arms: list[MeasuredTest], names: dict[int, str]) -> tuple:
-    """The fields of a row after its cells: best, first_two, second, why."""
-    sound = [arm for arm in arms if arm.n_usable >= MIN_REPEATS]
+    """The fields of a row after its cells: best, first_two, second, why. Of trusted runs alone."""
+    sound = [arm for arm in map(_trusted, arms) if arm.n_usable >= MIN_REPEATS]
     if len(sound) < 2:
         return "", None, "", _FEW
     first, second = sorted(sound, key=_mean_us)[:2]

@@ -34,6 +34,7 @@ from campaigns.views.ladder_cpu import drawn_cpu
 from campaigns.views.ladder_drawing import drawn_ladder
 from campaigns.views.machine_runs import machine_runs_section
 from campaigns.views.remedies import remedies_context, worst_test
+from campaigns.views.repeat_table import repeat_table
 from campaigns.views.run_page import run_context, shows_machines
 from campaigns.views.sweep_curve import drawn_sweeps
 from campaigns.views.target_matrix import drawn_matrix
@@ -93,6 +94,7 @@ def campaign_context(
         "forest": forest_groups(answer.overheads, campaign.practical_threshold),
         "bars": split_bars([each.split for each in answer.overheads if each.split]),
         "matrix": drawn_matrix(answer.matrix, campaign.practical_threshold),
+        "repeat_table": repeat_table(answer, asked),
         "ladder": drawn_ladder(answer.ladder, campaign.practical_threshold),
         "ladder_cpu": drawn_cpu(answer.ladder, costs.cpu) if costs and costs.cpu else None,
         "sweeps": drawn_sweeps(answer.sweeps, trusted_only=trusted_only),

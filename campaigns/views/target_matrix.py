@@ -43,12 +43,14 @@ class DrawnCell:
     is_best: bool
     is_short: bool
     why: str
+    doubt: str
 
 
 def drawn_matrix(matrix: TargetMatrix | None, threshold: float) -> dict[str, Any] | None:
     """{"axis", "columns", "n_cells": in a row, beside its plan; "reference": its name; "rows":
     [(row, [(column, cell)])], "overall": the rows of all plans, "has_places": bool, "network":
-    [(label, [texts])]}; a cell is None where a plan has no test of that target."""
+    [(label, [texts])], "like": [LikeLine], "n_unlike"}; a cell is None where a plan has no test of
+    that target."""
     if matrix is None:
         return None
     ends = [_ends(cell) for cell in matrix.cells if _has_interval(cell)]
@@ -63,6 +65,7 @@ def drawn_matrix(matrix: TargetMatrix | None, threshold: float) -> dict[str, Any
         "n_cells": 2 * len(columns),
         "reference": matrix.columns[matrix.relative - 1],
         "has_short": any(cell.is_short for cell in matrix.cells),
+        "has_doubt": any(cell.doubt for cell in matrix.cells),
         "rows": [
             (row, list(zip(columns, _drawn_cells(row, matrix.decimals, axis), strict=True)))
             for row in matrix.all_rows
@@ -70,6 +73,8 @@ def drawn_matrix(matrix: TargetMatrix | None, threshold: float) -> dict[str, Any
         "overall": matrix.overall,
         "has_places": len({row.place for row in matrix.rows}) > 1,
         "network": _network(matrix),
+        "like": matrix.like,
+        "n_unlike": sum(not line.is_alike for line in matrix.like),
     }
 
 
@@ -111,4 +116,5 @@ def _drawn(cell: MatrixCell, best: str, decimals: int, axis: RatioAxis) -> Drawn
         is_best=is_best,
         is_short=cell.is_short,
         why=cell.why,
+        doubt=cell.doubt,
     )

@@ -171,10 +171,28 @@ def test_fewer_repeats_than_planned_are_marked(ask):
     assert answer().matrix.rows[0].best == "nginx"
 
 
+def test_doubtful_runs_are_in_no_best_and_their_cell_says_so(ask):
+    _, runs, answer = ask({"L1": [around(20_000), around(10_000)]})
+    nginx = [run for run in runs if run.target.name == "nginx"]
+    spoil(nginx[0], cpu=0.7)
+    (row,) = answer().matrix.rows
+    apache, doubted = row.cells
+    assert (apache.doubt, doubted.doubt) == ("", "1 of 5 runs is doubtful: the injector was busy")
+    assert doubted.mean.k == 5, "means count them, as everywhere"
+    assert row.best == "nginx", "by its other four"
+    for run in nginx[1:3]:
+        spoil(run, cpu=0.7)
+    (row,) = answer().matrix.rows
+    assert (row.best, row.best_words) == ("", "A best needs 3 trusted repeats of two targets.")
+    cell = answer().matrix.table.rows[1].cells[1]
+    assert cell.weak
+    assert cell.why.startswith("3 of 5 runs are doubtful")
+
+
 def test_two_repeats_have_means_and_neither_interval_nor_best(ask):
     _, _, answer = ask({"L1": [[20_000, 20_100], [10_000, 10_100]]})
     (row,) = answer().matrix.rows
-    assert row.best_words == "A best needs 3 usable repeats of two targets."
+    assert row.best_words == "A best needs 3 trusted repeats of two targets."
     assert answer().matrix.table.rows[0].cells[2].value is None
 
 

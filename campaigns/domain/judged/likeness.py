@@ -11,6 +11,7 @@ from campaigns.domain.plan.frozen_run import FrozenRun
 from campaigns.domain.units import count, percent
 
 _EQUAL_WITHIN = 0.01
+HOSTS = "injector hosts"
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +22,16 @@ class ArmRun:
     frozen: FrozenRun
     injector_hosts: tuple[str, ...]
     measurement: Measurement
+
+
+@dataclass(frozen=True, slots=True)
+class Likeness:
+    """One thing that several arms have: a text for each, and whether they are the same, or
+    measured values nearly so."""
+
+    name: str
+    values: tuple[str, ...]
+    is_alike: bool
 
 
 def like_for_like(
@@ -35,17 +46,29 @@ def like_for_like(
         return found
     for name, values in _chosen(baseline, candidate):
         _sort_in(found, "same", name, values, values[0] == values[1])
-    totals = [[each.measurement.total for each in arm] for arm in (baseline, candidate)]
-    sizes = [_bytes_per_reply(total) for total in totals]
-    _sort_in(found, "equal", "reply", [f"{size:,.0f} B" for size in sizes], _close(*sizes))
-    statuses = [_status_shares(total) for total in totals]
-    _sort_in(found, "equal", "status", [_words(each) for each in statuses], _same_mix(*statuses))
-    per_run = [
-        max(each.measurement.figures.attempts for each in arm) for arm in (baseline, candidate)
-    ]
-    similar = max(per_run) <= 2 * min(per_run)
-    _sort_in(found, "equal", "requests a run", [count(each) for each in per_run], similar)
+    for each in likeness_among([baseline, candidate]):
+        kind = "same" if each.name == HOSTS else "equal"
+        _sort_in(found, kind, each.name, each.values, each.is_alike)
     return found
+
+
+def likeness_among(arms: Sequence[Sequence[ArmRun]]) -> list[Likeness]:
+    """What should be alike in arms whose targets differ; each of them has runs."""
+    hosts = [_joined(host for each in arm for host in each.injector_hosts) for arm in arms]
+    totals = [[each.measurement.total for each in arm] for arm in arms]
+    sizes = [_bytes_per_reply(total) for total in totals]
+    statuses = [_status_shares(total) for total in totals]
+    per_run = [max(each.measurement.figures.attempts for each in arm) for arm in arms]
+    return [
+        Likeness(HOSTS, tuple(hosts), len(set(hosts)) == 1),
+        Likeness("reply", tuple(f"{size:,.0f} B" for size in sizes), _close(*sizes)),
+        Likeness(
+            "status",
+            tuple(map(_words, statuses)),
+            all(_same_mix(statuses[0], each) for each in statuses),
+        ),
+        Likeness("requests a run", tuple(map(count, per_run)), max(per_run) <= 2 * min(per_run)),
+    ]
 
 
 def _sort_in(found: dict, kind: str, name: str, values: Sequence[str], agree: bool) -> None:
@@ -60,10 +83,6 @@ def _chosen(baseline: Sequence[ArmRun], candidate: Sequence[ArmRun]):
     arms = (baseline, candidate)
     for name, of_run in (("target", _target), ("host", _host), ("plan", _plan)):
         yield name, [_joined(of_run(each) for each in arm) for arm in arms]
-    yield (
-        "injector hosts",
-        [_joined(host for each in arm for host in each.injector_hosts) for arm in arms],
-    )
 
 
 def _joined(values) -> str:
@@ -89,8 +108,8 @@ def _bytes_per_reply(totals: Sequence[Total]) -> float:
     return sum(each.count("bytes_received") for each in totals) / replies if replies else 0.0
 
 
-def _close(first: float, second: float) -> bool:
-    return abs(first - second) <= _EQUAL_WITHIN * max(first, second)
+def _close(*sizes: float) -> bool:
+    return max(sizes) - min(sizes) <= _EQUAL_WITHIN * max(sizes)
 
 
 def _status_shares(totals: Sequence[Total]) -> dict[str, float]:

@@ -1,7 +1,8 @@
 """Several targets at several plans: a row for each plan, a cell for each target, the best of a row.
 
 Times are means over runs, with their 95 % interval between runs. A target is the best of a row only
-where it is faster than the second. The row of all plans has geometric means, and no best.
+where it is faster than the second by their trusted runs. The row of all plans has geometric means,
+and no best.
 """
 
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ from dataclasses import dataclass
 from campaigns.domain.judged.overhead import OverheadRow
 from campaigns.domain.judged.repeats import MIN_REPEATS, MeanInterval
 from campaigns.domain.shown.cells import Figure, column_cells, count_cell, text_cell
+from campaigns.domain.shown.matrix_likeness import LikeLine
 from campaigns.domain.shown.network import NetworkRow, network_table
 from campaigns.domain.shown.tables import Cell, Column, Row, Table
 from campaigns.domain.units import column_decimals, number, percent
@@ -30,7 +32,8 @@ _COLUMNS = (
 @dataclass(frozen=True, slots=True)
 class MatrixCell:
     """`mean` is None where no run counts, and `why` says so. `against`: the difference to the
-    reference; None for the reference itself. `is_short`: fewer runs count than were planned.
+    reference; None for the reference itself. `is_short`: fewer runs count than were planned;
+    `doubt`: how many of those that count are doubtful, and why, "" where all are trusted.
     `test_id` is None in the row of all plans."""
 
     target: str
@@ -39,6 +42,7 @@ class MatrixCell:
     against: OverheadRow | None
     is_short: bool = False
     why: str = ""
+    doubt: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,13 +74,14 @@ class MatrixRow:
 class TargetMatrix:
     """`relative` is the number of the column that the others are compared with, from 1. `overall`:
     the geometric means over all plans of a place; none of a single plan. `network`: what the
-    requests of local plans took longer at remote ones."""
+    requests of local plans took longer at remote ones. `like`: what should be alike at a plan."""
 
     columns: tuple[str, ...]
     rows: tuple[MatrixRow, ...]
     relative: int
     overall: tuple[MatrixRow, ...] = ()
     network: tuple[NetworkRow, ...] = ()
+    like: tuple[LikeLine, ...] = ()
 
     @property
     def table(self) -> Table:
@@ -194,7 +199,8 @@ def _figures(cell: MatrixCell) -> list[Figure]:
     ends = _ends_us(cell.mean) if has_interval else (None, None)
     few = f"An interval needs {MIN_REPEATS} repeats."
     few_times = few if cell.test_id else "Only the difference of a geometric mean has an interval."
-    times = [Figure(cell.mean.mean / 1000), *(Figure(_ms(each), few_times) for each in ends)]
+    mean = Figure(cell.mean.mean / 1000, cell.doubt, weak=bool(cell.doubt))
+    times = [mean, *(Figure(_ms(each), few_times) for each in ends)]
     if cell.against is None:
         return [*times, *[Figure(None, "This is the reference.")] * 3]
     row = cell.against
