@@ -4,17 +4,30 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from campaigns.domain.judged.criteria import worst_value
+from campaigns.domain.judged.injector_vitals import observed_vitals
 from campaigns.domain.lifecycle import Trust
 from campaigns.domain.measured.figures import figures_of
-from campaigns.domain.measured.snapshot import total_of
 from campaigns.domain.plan.sweep import INJECTORS, parameter_label
 from campaigns.domain.shown.results import SweepAnswer
-from campaigns.domain.shown.sweep_points import PointAgainst, SweepPoint, of_runs, with_speed_up
+from campaigns.domain.shown.sweep_points import (
+    Doubt,
+    PointAgainst,
+    SweepPoint,
+    of_runs,
+    with_speed_up,
+)
 from campaigns.domain.shown.sweep_table import sweep_table
 from campaigns.models import Campaign, Test
 from campaigns.queries.arm_pairs import ArmPair, MeasuredTest
 from campaigns.queries.arms import arm_words
-from campaigns.queries.measured import MeasuredRun, judged_in_short, target_state_of, trust_of
+from campaigns.queries.measured import (
+    MeasuredRun,
+    judged_in_short,
+    pooled_total,
+    target_state_of,
+    trust_of,
+)
 from campaigns.queries.overheads import compare
 
 _NO_RUN = "No run has ended yet."
@@ -53,9 +66,13 @@ def _answers(
 ) -> Iterator[SweepAnswer]:
     reference = family[relative - 1 if 1 <= relative <= len(family) else 0]
     base = {_value(arm): arm for arm in reference}
+    has_doubts = any(arm.ended and not _is_trusted_point(arm) for group in family for arm in group)
     for group in family:
         against = {} if group is reference else _against(campaign, base, group)
-        points = [replace(_point(arm), against=against.get(_value(arm))) for arm in group]
+        points = [
+            replace(_point(arm, with_vitals=has_doubts), against=against.get(_value(arm)))
+            for arm in group
+        ]
         name = "" if group is reference else namer.name(reference[0])
         yield _answer(group, points, namer, name)
 
@@ -130,12 +147,12 @@ def _parameter(field: str) -> str:
     return "number of injector processes" if field == INJECTORS else parameter_label(field).lower()
 
 
-def _point(arm: MeasuredTest) -> SweepPoint:
+def _point(arm: MeasuredTest, *, with_vitals: bool) -> SweepPoint:
     ended = arm.ended
     trusted = [each for each in ended if _is_trusted(each)]
     is_trusted = _is_trusted_point(arm)
     shown = trusted if is_trusted else arm.counted or [each for each in ended if each.is_whole]
-    figures = _pooled(shown)
+    figures = arm.pooled[1] if shown == arm.counted else _pooled(shown)
     rate, mean_us = of_runs([each.figures for each in shown]) if is_trusted else (None, None)
     return SweepPoint(
         value=_value(arm),
@@ -149,7 +166,28 @@ def _point(arm: MeasuredTest) -> SweepPoint:
         rate=rate,
         mean_us=mean_us,
         why="" if is_trusted else _why_not(ended),
+        doubts=tuple(doubt for each in ended for doubt in _doubts(each)),
+        vitals=_vitals(ended) if with_vitals else {},
+        test_id=arm.test.pk,
+        run_id=shown[-1].run.pk if shown else None,
     )
+
+
+def _doubts(each: MeasuredRun) -> Iterator[Doubt]:
+    """What was beyond its limit in a run that nobody may trust."""
+    if not _is_trusted(each) and each.judged:
+        for reason in each.judged.measurement.reasons:
+            if reason.value is not None and reason.limit is not None:
+                yield Doubt(reason.code, reason.value, reason.limit)
+
+
+def _vitals(ended: Sequence[MeasuredRun]) -> dict[str, float]:
+    """The worst of each over the runs."""
+    seen: dict[str, list[float]] = {}
+    for measurement in [each.measurement for each in ended if each.measurement]:
+        for code, found in observed_vitals(measurement.vitals).items():
+            seen.setdefault(code, []).append(found.value)
+    return {code: worst_value(code, values) for code, values in seen.items()}
 
 
 def _is_trusted_point(arm: MeasuredTest) -> bool:
@@ -164,7 +202,7 @@ def _is_trusted(each: MeasuredRun) -> bool:
 def _pooled(runs: Sequence[MeasuredRun]):
     if not runs:
         return None
-    total = total_of(each.total for each in runs)
+    total = pooled_total(runs, ["response"])
     return figures_of(total, sum(each.figures.duration_s for each in runs))
 
 

@@ -59,7 +59,9 @@ def _initial_of(
     if confirm:
         return _initial_confirm(confirm)
     if again:
-        return _initial_edit(again) if "edit" in request.GET else _initial_again(again)
+        if "edit" in request.GET:
+            return _initial_edit(again)
+        return _initial_again(again) | _asked_values(request.GET.get("values", ""), again)
     target = whole(request.GET.get("target", ""))
     return _asked_question(request, project, of_target(grid, target))
 
@@ -108,6 +110,13 @@ def _initial_sweep(sweep: Sweep | None) -> dict[str, str]:
     if sweep is None:
         return {}
     return {"sweep_field": sweep.field, "sweep_values": text_of_values(sweep.values)}
+
+
+def _asked_values(values: str, again: Again) -> dict[str, str]:
+    """Other values for the sweep that runs again, as somebody would type them."""
+    if not values:
+        return {}
+    return {"sweep_values": values} if again.sweep else {"injectors": values}
 
 
 def _initial_edit(draft: Again) -> dict[str, Any]:

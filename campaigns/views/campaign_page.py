@@ -1,6 +1,6 @@
 """The context of the campaign page, for members and share link visitors."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from campaigns.domain.lifecycle import Outcome
@@ -12,7 +12,7 @@ from campaigns.domain.shown.results import Answer, Gist, OverheadAnswer, TestAns
 from campaigns.live.events import Cursor
 from campaigns.live.feed import FEED
 from campaigns.live.memory import answer_of
-from campaigns.models import Campaign, without_references
+from campaigns.models import Campaign, Test, without_references
 from campaigns.permissions import Actor
 from campaigns.queries.baselines import campaign_against, changed_tests
 from campaigns.queries.campaigns import current_run_of
@@ -37,6 +37,7 @@ from campaigns.views.remedies import remedies_context, worst_test
 from campaigns.views.repeat_table import repeat_table
 from campaigns.views.run_page import run_context, shows_machines
 from campaigns.views.sweep_curve import drawn_sweeps
+from campaigns.views.sweep_next import sweep_questions
 from campaigns.views.target_matrix import drawn_matrix
 
 
@@ -97,7 +98,7 @@ def campaign_context(
         "repeat_table": repeat_table(answer, asked),
         "ladder": drawn_ladder(answer.ladder, campaign.practical_threshold),
         "ladder_cpu": drawn_cpu(answer.ladder, costs.cpu) if costs and costs.cpu else None,
-        "sweeps": drawn_sweeps(answer.sweeps, trusted_only=trusted_only),
+        "sweeps": _sweeps(campaign, answer, tests, trusted_only),
         "trusted_only": trusted_only,
         "drawn_from": "Drawn from the first usable run on.",
         "plots": drawn_plots(answer, drawn, is_live=is_live, is_only=runs.count == 1),
@@ -120,6 +121,17 @@ def campaign_context(
         "reference": reference_sentence(campaign),
         **remedies_context(answer.remedies, worst_test(tests, answer)),
     }
+
+
+def _sweeps(
+    campaign: Campaign, answer: Answer, tests: Sequence[Test], trusted_only: bool
+) -> list[dict[str, Any]]:
+    """Each sweep as it is drawn, with its `questions`: what it leaves open."""
+    by_number = {test.pk: test for test in tests}
+    return [
+        sweep | {"questions": sweep_questions(campaign, sweep["sweeps"], by_number)}
+        for sweep in drawn_sweeps(answer.sweeps, trusted_only=trusted_only)
+    ]
 
 
 def _named_first(campaign: Campaign, answer: Answer, repeats: dict[str, Any]) -> list[int]:

@@ -55,8 +55,8 @@ def repeat_table(answer: Answer, asked: Mapping[str, str]) -> RepeatTable | None
     if answer.matrix is None:
         return None
     rows, shown = answer.matrix.rows, _number(asked.get("plan", ""), len(answer.matrix.rows))
-    row, tables = rows[shown - 1], {test.test_id: test.table for test in answer.tests}
-    of_targets = [tables.get(cell.test_id) if cell else None for cell in row.cells]
+    row, tests = rows[shown - 1], {test.test_id: test for test in answer.tests}
+    of_targets = [tests[cell.test_id].table if cell else None for cell in row.cells]
     return RepeatTable(
         _name(row),
         [(n, _name(each), n == shown) for n, each in enumerate(rows, 1)],

@@ -15,17 +15,22 @@ from campaigns.domain.plan.sweep import (
     value_text,
 )
 from campaigns.domain.shown.results import SweepAnswer
+from campaigns.domain.shown.sweep_doubts import doubts_table, unfigured
 from campaigns.domain.shown.sweep_points import SweepPoint
 from campaigns.domain.shown.tables import Table
 from campaigns.domain.units import figure
 from campaigns.views.drawings import round_up
 from campaigns.views.line_styles import LineStyle, line_style
+from campaigns.views.log_axis import LogAxis
+from campaigns.views.sweep_ground import ExpectedGrowth, Guide, guide_of, untrusted_bands
+from campaigns.views.sweep_names import EndName, end_names
 from campaigns.views.sweep_table import side_by_side
 
 # The y axis labels are left of 0, in the drawing's padding.
 _LEFT, _RIGHT, _TOP, _BOTTOM = 2.0, 97.0, 8.0, 88.0
 _STEPS = (1, 2, 5, 10)
-_WIDE = 20  # of values further apart the axis is logarithmic
+_WIDE = 20  # of values further apart an axis is logarithmic
+_AROUND = 1.1  # as a factor, beside the outermost values of a logarithmic axis
 _NEAR = 4.5  # percent between two labels of the axis
 
 _Read = Callable[[SweepPoint], float | None]
@@ -47,6 +52,7 @@ class Dot:
     name: str = ""
     value: float = 0.0
     at: str = ""
+    test_id: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,15 +65,30 @@ class Curve:
     dots: list[Dot]
     pieces: list[tuple[Dot, Dot]]
     is_second: bool = False
+    called: str = ""  # at its end; "" where the drawing has no other line
 
 
 @dataclass(frozen=True, slots=True)
 class Panel:
+    """`untrusted`: (from, width) of the values at which no arm is trusted."""
+
     title: str
     unit: str
     curves: list[Curve]
     x_ticks: list[tuple[float, str]]
     y_ticks: list[tuple[float, str]]
+    untrusted: list[tuple[float, float]]
+    guide: Guide | None
+
+    @property
+    def names(self) -> list[EndName]:
+        """At the last trusted point of each line."""
+        ends = [
+            (curve.called, dots[-1].x, dots[-1].y, curve.is_second)
+            for curve in self.curves
+            if (dots := [dot for dot in curve.dots if dot.is_trusted])
+        ]
+        return end_names(ends)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,26 +107,31 @@ def drawn_sweeps(
 ) -> list[dict[str, Any]]:
     """The sweeps of one plan and parameter together, their arms on the same axes:
     [{"sweeps", "tables", "parameter", "keys": [(name, style)], "side": their table together, None
-    of one arm, "panels", "has_apart": whether a point is not trusted}].
+    of one arm, "panels", "has_apart": whether a point is not trusted, "doubts": the table of why,
+    None without one, "unfigured": [(where, why)] beside it}].
 
     `trusted_only`: without the points that are not trusted; the axes stay.
     """
     groups: dict[tuple[str, str], list[SweepAnswer]] = {}
     for sweep in sweeps:
         groups.setdefault((sweep.plan_label, sweep.field), []).append(sweep)
-    return [
-        {
-            "plan": plan,
-            "sweeps": group,
-            "parameter": parameter_words(field),
-            "keys": [(each.name, line_style(n)) for n, each in enumerate(group)],
-            "tables": [_shown(each.table, trusted_only) for each in group],
-            "side": side_by_side(group, trusted_only=trusted_only) if len(group) > 1 else None,
-            "panels": _panels(field, group, trusted_only),
-            "has_apart": any(not point.is_trusted for each in group for point in each.points),
-        }
-        for (plan, field), group in groups.items()
-    ]
+    return [_drawn(group, trusted_only) for group in groups.values()]
+
+
+def _drawn(group: Sequence[SweepAnswer], trusted_only: bool) -> dict[str, Any]:
+    field = group[0].field
+    return {
+        "plan": group[0].plan_label,
+        "sweeps": group,
+        "parameter": parameter_words(field),
+        "keys": [(each.name, line_style(n)) for n, each in enumerate(group)],
+        "tables": [_shown(each.table, trusted_only) for each in group],
+        "side": side_by_side(group, trusted_only=trusted_only) if len(group) > 1 else None,
+        "panels": _panels(field, group, trusted_only),
+        "has_apart": any(not point.is_trusted for each in group for point in each.points),
+        "doubts": doubts_table(group[0].table.key, field, [each.points for each in group]),
+        "unfigured": unfigured([(each.name, each.points) for each in group]),
+    }
 
 
 def _shown(table: Table, trusted_only: bool) -> Table:
@@ -136,49 +162,100 @@ def _all_panels(field: str, group: Sequence[SweepAnswer]) -> list[Panel]:
     points = [point for each in group for point in each.points]
     if not any(point.rate_per_s and point.is_usable for point in points):
         return []
+    is_divided = field in DIVIDED and any(point.speed_up for point in points)
+    words = f"in step with {parameter_label(field).lower()}"
     rates = _Series("", lambda p: p.rate_per_s, lambda p: p.rate_ends)
     p95 = _Series("p95", lambda p: p.p95_ms)
     mean = _Series("average", lambda p: p.mean_ms, lambda p: p.mean_ends_ms, is_second=True)
+    grows = ExpectedGrowth(words, slope=_rate_of_one(points)) if is_divided else None
     panels = [
-        _panel("Throughput", "ok requests/s", group, [rates]),
-        _panel("Response time", "ms", group, [p95, mean]),
+        _panel("Throughput", "ok requests/s", group, [rates], grows),
+        _panel("Response time", "ms", group, [p95, mean], may_be_log=True),
     ]
-    if field in DIVIDED and any(point.speed_up for point in points):
+    if is_divided:
         speed_up = _Series("", lambda p: p.speed_up)
         efficiency = _Series("", lambda p: p.efficiency and 100 * p.efficiency)
-        panels.append(_panel("Speed-up", "times the smallest value", group, [speed_up]))
-        panels.append(_panel("Efficiency", "%", group, [efficiency]))
+        grows = ExpectedGrowth(words, slope=1 / min(point.value for point in points))
+        stays = ExpectedGrowth("100 %", height=100)
+        panels.append(_panel("Speed-up", "times the smallest value", group, [speed_up], grows))
+        panels.append(_panel("Efficiency", "%", group, [efficiency], stays))
     if any(point.error_share for point in points):
         errors = _Series("", lambda p: p.error_share and 100 * p.error_share)
         panels.append(_panel("Errors", "% of all requests", group, [errors]))
     return panels
 
 
-def _panel(title: str, unit: str, group: Sequence[SweepAnswer], series: Sequence[_Series]) -> Panel:
+def _rate_of_one(points: Sequence[SweepPoint]) -> float:
+    """The highest throughput for each of the parameter at its smallest value, where speed-ups
+    begin."""
+    return max(point.rate_per_s / point.value for point in points if point.speed_up == 1)
+
+
+def _panel(
+    title: str,
+    unit: str,
+    group: Sequence[SweepAnswer],
+    series: Sequence[_Series],
+    expected: ExpectedGrowth | None = None,
+    *,
+    may_be_log: bool = False,
+) -> Panel:
     points = [point for each in group for point in each.points]
-    values = [_highest(point, each) for point in points for each in series]
-    top_value = max(values, default=0.0) or 1.0
-    step = round_up(top_value / 3, _STEPS)
-    top = step * (floor(top_value / step) + 1)
-    xs = sorted({point.value for point in points})
-    at_x = _x_scale(xs)
-    at_y = _scale(0.0, top, _BOTTOM, _TOP)
+    at_x = _x_scale(sorted({point.value for point in points}))
+    values = [value for point in points for each in series for value in _reach(point, each)]
+    y = _log_axis(values) if may_be_log and _is_wide(values) else _linear_axis(values)
+    curves = [
+        _curve(sweep, each, line_style(number), at_x, y.at, unit, is_named=len(group) > 1)
+        for number, sweep in enumerate(group)
+        for each in series
+    ]
     return Panel(
         title,
-        unit,
-        [
-            _curve(sweep, each, line_style(number), at_x, at_y, unit, is_named=len(group) > 1)
-            for number, sweep in enumerate(group)
-            for each in series
-        ],
-        _thinned([(at_x(x), value_text(x)) for x in xs]),
-        [(at_y(step * n), f"{step * n:,g}") for n in range(round(top / step) + 1)],
+        f"{unit}, log scale" if y.is_log else unit,
+        curves,
+        _thinned([(at_x(x), value_text(x)) for x in sorted({point.value for point in points})]),
+        y.ticks,
+        untrusted_bands(points, at_x),
+        guide_of(expected, points, at_x, y.at, y.top) if expected else None,
     )
 
 
-def _highest(point: SweepPoint, series: _Series) -> float:
+def _reach(point: SweepPoint, series: _Series) -> list[float]:
+    """The figure and the upper end of its interval, where there are any."""
     ends = series.ends(point)
-    return max(series.read(point) or 0.0, ends[1] if ends else 0.0)
+    return [each for each in (series.read(point), ends and ends[1]) if each]
+
+
+def _is_wide(values: Sequence[float]) -> bool:
+    return bool(values) and max(values) / min(values) > _WIDE
+
+
+@dataclass(frozen=True, slots=True)
+class _UprightAxis:
+    """`top`: the value at its upper end."""
+
+    at: Callable[[float], float]
+    ticks: list[tuple[float, str]]
+    top: float
+    is_log: bool = False
+
+
+def _linear_axis(values: Sequence[float]) -> _UprightAxis:
+    """From 0."""
+    highest = max(values, default=0.0) or 1.0
+    step = round_up(highest / 3, _STEPS)
+    n_steps = floor(highest / step) + 1
+    at = _scale(0.0, step * n_steps, _BOTTOM, _TOP)
+    ticks = [(at(step * n), f"{step * n:,g}") for n in range(n_steps + 1)]
+    return _UprightAxis(at, ticks, step * n_steps)
+
+
+def _log_axis(values: Sequence[float]) -> _UprightAxis:
+    axis = LogAxis(values, _BOTTOM, _TOP, _AROUND)
+    lowest = min(values) / _AROUND
+    return _UprightAxis(
+        lambda value: axis.at(max(value, lowest)), axis.ticks(), max(values) * _AROUND, is_log=True
+    )
 
 
 def _x_scale(xs: Sequence[float]):
@@ -208,13 +285,14 @@ def _thinned(ticks: list[tuple[float, str]]) -> list[tuple[float, str]]:
 def _curve(
     sweep: SweepAnswer, series: _Series, style: LineStyle, at_x, at_y, unit: str, *, is_named: bool
 ) -> Curve:
+    name = " ".join(filter(None, [sweep.name * is_named, series.name]))
+
     def dot(point: SweepPoint) -> Dot | None:
         value = series.read(point)
         if value is None:
             return None
         ends = series.ends(point) if point.is_trusted else None
-        called = " ".join(filter(None, [sweep.name * is_named, series.name]))
-        said = " ".join(filter(None, [called, figure(value), unit]))
+        said = " ".join(filter(None, [name, figure(value), unit]))
         low, high = (at_y(max(0.0, each)) for each in ends) if ends else (None, None)
         return Dot(
             at_x(point.value),
@@ -226,8 +304,9 @@ def _curve(
             sweep.name if is_named and not point.is_trusted and not series.is_second else "",
             point.value,
             point_words(sweep.field, point.value),
+            point.test_id,
         )
 
     dots = [dot(point) for point in sweep.points]
     pieces = [(a, b) for a, b in pairwise(dots) if a and b and a.is_trusted and b.is_trusted]
-    return Curve(sweep.name, style, [each for each in dots if each], pieces, series.is_second)
+    return Curve(sweep.name, style, [each for each in dots if each], pieces, series.is_second, name)

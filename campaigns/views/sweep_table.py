@@ -65,9 +65,8 @@ class ValueRow:
 @dataclass(frozen=True, slots=True)
 class SideBySide:
     """`arms`: [(name, style)]; `relative`: the number of the reference among them, from 1;
-    `heads`: [(title, unit)] of each; `compared`: the names of the others; `doubts`: [(value and
-    arm, why it is not trusted)]; `open_why`: why words are missing or inconclusive elsewhere, each
-    reason once."""
+    `heads`: [(title, unit)] of each; `compared`: the names of the others; `open_why`: why words are
+    missing or inconclusive where the points are trusted, each reason once."""
 
     label_title: str
     arms: list[tuple[str, LineStyle]]
@@ -75,7 +74,6 @@ class SideBySide:
     heads: list[tuple[str, str]]
     compared: list[str]
     rows: list[ValueRow]
-    doubts: list[tuple[str, str]]
     open_why: list[str]
 
     @property
@@ -106,12 +104,6 @@ def side_by_side(sweeps: Sequence[SweepAnswer], *, trusted_only: bool = False) -
         [_HEADS[key] for key in keys],
         [sweeps[n].name for n in others],
         rows,
-        [
-            (f"{labels[point.value]}, {sweep.name}", point.why)
-            for sweep in sweeps
-            for point in sweep.points
-            if point.why
-        ],
         _open_why(sweeps),
     )
 

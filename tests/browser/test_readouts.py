@@ -160,5 +160,9 @@ def test_one_crosshair_reads_a_value_of_a_sweep_in_all_its_curves(signed_in, pro
     assert [text.split(":")[0] for text in readouts] == ["2 injector processes"] * 4
     assert "p95" in readouts[1]
     assert signed_in.locator("[data-sweep] .search-crosshair[visibility=visible]").count() == 4
+    panels.first.press("Enter")
+    assert signed_in.url.endswith(f"#test-{run.test_id}"), "the runs of this point"
+    assert signed_in.locator(".repeats:target").is_visible()
+    panels.first.focus()
     panels.first.press("Escape")
     assert [figures.nth(n).locator(".readout").inner_text() for n in range(4)] == [""] * 4

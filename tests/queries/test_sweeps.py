@@ -186,9 +186,14 @@ def test_several_targets_stand_side_by_side_with_why_a_point_is_not_trusted(camp
         [False, True],
     ]
     assert [arm.is_apart for arm in side.rows[1].arms] == [True, False]
-    ((where, why),) = side.doubts
-    assert where == "20, apache"
-    assert why == "Doubtful: the injector was busy"
+    doubts = group["doubts"]
+    assert doubts.title == "Why 20 is not trusted"
+    (row,) = doubts.rows
+    assert (row.label, [cell.text for cell in row.cells]) == (
+        "CPU of an injector, of a core",
+        ["–", "70.0\u202f%", "60.0\u202f%"],
+    )
+    assert group["unfigured"] == []
 
 
 def test_one_arm_keeps_its_own_table(campaign):

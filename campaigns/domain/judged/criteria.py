@@ -4,7 +4,7 @@ Each criterion has a code and belongs to one question: `trust` (the measurement)
 `precision` or, as a neutral note, `judgement`. Limits and their sources: docs/measuring.md.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
@@ -87,6 +87,11 @@ def excess(code: str, value: float, limits: Limits) -> Excess | None:
     return None
 
 
+def worst_value(code: str, values: Iterable[float]) -> float:
+    """Of at least one value of a criterion."""
+    return min(values) if code in _LESS_IS_WORSE else max(values)
+
+
 def _is_beyond(code: str, value: float, limit: float) -> bool:
     return value < limit if code in _LESS_IS_WORSE else value > limit
 
@@ -101,7 +106,7 @@ def reason_for(
     """
     who = f"Injector process {seen.injector}" if seen.injector else "The injector"
     text = sentences[code].format(
-        value=_shown(code, seen.value),
+        value=value_words(code, seen.value),
         limit=_limit_text(code, limit),
         were="was" if seen.value == 1 else "were",
         who=who,
@@ -121,7 +126,8 @@ def _place(code: str, second: int) -> str:
     return f"Worst in second {second}."
 
 
-def _shown(code: str, value: float) -> str:
+def value_words(code: str, value: float) -> str:
+    """5.9 ms, 97 %, 2 injector processes: a criterion's value with its unit."""
     if code in _TIMES:
         return ms_text(value)
     if code in _SECONDS:
@@ -131,4 +137,4 @@ def _shown(code: str, value: float) -> str:
 
 def _limit_text(code: str, limit: float) -> str:
     """The limit without its noun, which the value already has."""
-    return count(int(limit)) if code in _COUNTS else _shown(code, limit)
+    return count(int(limit)) if code in _COUNTS else value_words(code, limit)

@@ -33,6 +33,7 @@ _PHRASES = {
     "session.think_time.min_s": "a shortest think time of {}",
     "session.think_time.max_s": "a longest think time of {}",
 }
+_FEW_VALUES = 4  # of which a sentence names each
 _CODES = frozenset({"exchange.close_code"})  # no amounts: 1000, not 1,000
 _NUMBER = r"\d{1,9}(?:\.\d{1,6})?"
 _RANGE = re.compile(rf"({_NUMBER}) to ({_NUMBER})(?: step ({_NUMBER}))?")
@@ -90,6 +91,14 @@ def parameter_unit(field: str) -> str:
 
 def value_text(value: float) -> str:
     return f"{int(value):,}" if float(value).is_integer() else f"{value:g}"
+
+
+def values_words(values: Sequence[float]) -> str:
+    """9; 9 and 12; 2, 4 and 8; 6 values."""
+    if len(values) > _FEW_VALUES:
+        return counted(len(values), "values")
+    *most, last = map(value_text, values)
+    return f"{', '.join(most)} and {last}" if most else last
 
 
 def point_words(field: str, value: float) -> str:

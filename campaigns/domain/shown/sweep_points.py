@@ -4,8 +4,8 @@ A point is trusted if all its repeats are. Only trusted points have an interval,
 part in what the sweep's sentence says.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from campaigns.domain.judged.overhead import OverheadRow
 from campaigns.domain.judged.repeats import MIN_REPEATS, MeanInterval, mean_interval
@@ -28,12 +28,24 @@ class PointAgainst:
 
 
 @dataclass(frozen=True, slots=True)
+class Doubt:
+    """A figure of the injectors that was beyond its limit; `code` is the criterion's."""
+
+    code: str
+    value: float
+    limit: float
+
+
+@dataclass(frozen=True, slots=True)
 class SweepPoint:
     """All requests of the runs at one value. `figures` are those of its trusted runs if it is
     trusted, else of all that ended with figures; None without any. `is_usable`: not only of runs
     that nobody may believe. `rate` and `mean_us` are means over its runs, with an interval from
     three on. `why`: why it is not trusted. `speed_up` and `efficiency`: against the smallest value,
     where more of the parameter divides the work. `against`: another arm, where there is one.
+    `doubts`: the figures behind `why`, where it has any; `vitals`: the worst of its injectors'
+    vitals by criterion, read only in a sweep with doubts. `test_id`: the test at this value, and
+    `run_id` the last of its runs, None before it has one.
     """
 
     value: float
@@ -50,6 +62,10 @@ class SweepPoint:
     speed_up: float | None = None
     efficiency: float | None = None
     against: PointAgainst | None = None
+    doubts: tuple[Doubt, ...] = ()
+    vitals: Mapping[str, float] = field(default_factory=dict)
+    test_id: int | None = None
+    run_id: int | None = None
 
     @property
     def rate_per_s(self) -> float | None:
@@ -94,11 +110,11 @@ def of_runs(runs: Sequence[Figures]) -> tuple[MeanInterval | None, MeanInterval 
     return (mean_interval(rates) if rates else None), (mean_interval(means) if means else None)
 
 
-def with_speed_up(field: str, points: Sequence[SweepPoint]) -> list[SweepPoint]:
+def with_speed_up(parameter: str, points: Sequence[SweepPoint]) -> list[SweepPoint]:
     """The points in the order of their values, the trusted ones with their speed-up."""
     ordered = sorted(points, key=lambda point: point.value)
     first = ordered[0]
-    if field not in DIVIDED or not first.is_trusted or not first.rate_per_s:
+    if parameter not in DIVIDED or not first.is_trusted or not first.rate_per_s:
         return ordered
     return [_against(point, first) for point in ordered]
 

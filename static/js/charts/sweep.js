@@ -1,5 +1,6 @@
 // The crosshair of a sweep's curves: a pointer or the arrow keys read one value of the parameter, in
-// all curves of the sweep at once.
+// all curves of the sweep at once. A click leads to the runs of the point that is nearest, Enter to
+// those of the first arm there.
 
 import { onArrowKeys } from "./reading.js";
 
@@ -25,6 +26,10 @@ function readTogether(section) {
   for (const panel of panels) {
     panel.addEventListener("pointermove", (event) => read(valueUnder(panel, event.clientX)));
     panel.addEventListener("pointerleave", () => read(null));
+    panel.addEventListener("click", (event) => open(nearest(dotsOf(panel), event)));
+    panel.addEventListener("keydown", (event) => {
+      if (event.key === "Enter") open(dotsOf(panel).find((dot) => Number(dot.dataset.value) === at));
+    });
     onArrowKeys(panel, () => valuesOf(panels), () => at, read);
   }
 }
@@ -36,6 +41,30 @@ function tell(panel, value) {
   for (const end of ["x1", "x2"]) if (dots.length) line.setAttribute(end, `${dots[0].dataset.x}%`);
   const said = dots.map((dot) => dot.dataset.said).join("; ");
   panel.closest(".chart").querySelector(".readout").textContent = dots.length ? `${dots[0].dataset.at}: ${said}` : "";
+}
+
+// The table of a point's runs; of many tests the page shows the one that its address asks for.
+function open(dot) {
+  if (!dot) return;
+  const { test } = dot.dataset;
+  const table = document.getElementById(`test-${test}`);
+  if (table) {
+    table.closest("details").open = true;
+    location.hash = `test-${test}`;
+    return;
+  }
+  const address = new URL(location);
+  address.searchParams.set("repeats", test);
+  address.hash = `test-${test}`;
+  location.assign(address);
+}
+
+function nearest(dots, { clientX, clientY }) {
+  const away = (dot) => {
+    const { x, y } = dot.getBoundingClientRect();
+    return Math.hypot(x - clientX, y - clientY);
+  };
+  return dots.reduce((near, dot) => (near && away(near) <= away(dot) ? near : dot), null);
 }
 
 function valueUnder(panel, clientX) {
