@@ -1,12 +1,14 @@
 """The tiles of a campaign's page: a figure of each comparison or test, and what belongs to it."""
 
+from collections.abc import Callable, Sequence
 from statistics import mean
-from typing import Any
+from typing import Any, TypeVar
 
 from campaigns.domain.plan.target import counted_in
 from campaigns.domain.shown.results import Answer, OverheadAnswer, TestAnswer
 from campaigns.domain.units import DASH, counted, number
 
+_T = TypeVar("_T")
 _MOST_TILES = 5
 
 
@@ -16,19 +18,21 @@ def tiles_of(answer: Answer) -> list[dict[str, Any]]:
     if answer.has_no_answer or answer.errors.is_everything:
         return []
     if answer.overheads:
-        return _at_most([_overhead_tile(each) for each in answer.overheads], "comparisons")
+        return _at_most(_overhead_tile, answer.overheads, "comparisons")
     if len(answer.tests) > _MOST_TILES:
         slowest = sorted(answer.tests, key=_slowest_first)
-        return _at_most([_test_tile(each) for each in slowest], "tests", "faster on average, ")
+        return _at_most(_test_tile, slowest, "tests", "faster on average, ")
     return [_test_tile(each) for each in answer.tests]
 
 
-def _at_most(tiles: list[dict[str, Any]], nouns: str, order: str = "") -> list[dict[str, Any]]:
-    """The first ones; the last place says how many more there are, and what comes first."""
-    if len(tiles) <= _MOST_TILES:
-        return tiles
-    shown = tiles[: _MOST_TILES - 1]
-    more = len(tiles) - len(shown)
+def _at_most(
+    tile: Callable[[_T], dict[str, Any]], told: Sequence[_T], nouns: str, order: str = ""
+) -> list[dict[str, Any]]:
+    """Of the first ones; the last place says how many more there are, and what comes first."""
+    if len(told) <= _MOST_TILES:
+        return list(map(tile, told))
+    shown = list(map(tile, told[: _MOST_TILES - 1]))
+    more = len(told) - len(shown)
     rest = {"title": "And", "word": "", "note": "", "value": f"{more}", "unit": f"more {nouns}"}
     return [*shown, {**rest, "lines": [f"{order}in the tables below"]}]
 
