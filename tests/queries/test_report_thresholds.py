@@ -46,9 +46,7 @@ def test_thresholds_are_judged_while_the_run_goes(project):
         store_second(run, make_second(second, [mean_us] * 100))
     run.refresh_from_db()
     assert told(run_report(run).thresholds)[0] == ["p95 < 30 ms", "90 ms", "30 ms", "broken", "2"]
-    assert words_of(run).startswith(
-        "Broken so far: p95 < 30 ms (is 90 ms) and rate > 500 /s (is "
-    )
+    assert words_of(run).startswith("Broken so far: p95 < 30 ms (is 90 ms) and rate > 500 /s (is ")
 
 
 def test_a_plan_without_rules_has_no_table_of_them(project):
