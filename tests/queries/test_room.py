@@ -65,4 +65,4 @@ def test_too_many_open_files():
 
 def test_more_rows_than_pages_can_bear():
     (text,) = texts(repeats=30, rate_per_s=1, duration_s=40_000)
-    assert "1,200,000 rows, about 4 GB" in text
+    assert "1,200,000 rows, about 2 GB" in text

@@ -21,6 +21,7 @@ DIGITS = 3
 HIGHEST_US = 3_600_000_000
 # 3 digits need 2048 sub-buckets: values below 2048 µs have a bucket each.
 SUB_BITS = {1: 5, 2: 8, 3: 11, 4: 15, 5: 18}
+EXACT_BELOW_US = 1 << SUB_BITS[DIGITS]
 _V2_COOKIE = 0x1C849303 | 0x10
 _V2_COMPRESSED_COOKIE = 0x1C849304 | 0x10
 _VARINT_BYTES = 9
@@ -71,6 +72,12 @@ class Histogram:
         """A histogram of each row of int64, shape (rows, k), where k is not 0."""
         return [cls(np.bincount(row)) for row in _buckets(np.clip(values_us, 0, HIGHEST_US))]
 
+    @classmethod
+    def at(cls, buckets: np.ndarray, counts: np.ndarray) -> Self:
+        """A histogram of the buckets that hold anything, ascending, and their counts; both int64 of
+        shape (k,)."""
+        return cls(_counts_at(buckets, counts))
+
     @property
     def n(self) -> int:
         return int(self.counts.sum())
@@ -114,7 +121,13 @@ class Histogram:
 
         Raises CorruptHistogram for anything else, and for a payload that would inflate past 2 MiB.
         """
-        return cls(_read_zigzag_runs(runs_of(text)))
+        return cls.at(*buckets_of_runs(runs_of(text)))
+
+
+def _counts_at(buckets: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    dense = np.zeros(int(buckets[-1]) + 1 if len(buckets) else 0, dtype=np.int64)
+    dense[buckets] = counts
+    return dense
 
 
 def payload_of(runs: bytes) -> str:
@@ -161,7 +174,7 @@ class StoredHistogram(Histogram):
         if self._decoded is None:
             is_text = isinstance(self._payload, str)
             runs = runs_of(self._payload) if is_text else self._payload
-            self._decoded = _read_zigzag_runs(runs)
+            self._decoded = _counts_at(*buckets_of_runs(runs))
         return self._decoded
 
 
@@ -198,17 +211,23 @@ def _buckets(values: np.ndarray) -> np.ndarray:
 def _zigzag_runs(counts: np.ndarray) -> bytes:
     """ZigZag LEB128 of the counts; a run of k zeros is written as −k, as HdrHistogram does."""
     buckets = np.flatnonzero(counts)
+    return runs_of_buckets(buckets, counts[buckets])
+
+
+def runs_of_buckets(buckets: np.ndarray, counts: np.ndarray) -> bytes:
+    """The same of the buckets that hold anything, ascending, and their counts; both int64 of shape
+    (k,)."""
     gaps = np.diff(buckets, prepend=-1) - 1
     numbers = np.empty((len(buckets), 2), dtype=np.int64)
     # A single zero is written as the count 0.
     numbers[:, 0] = np.where(gaps > 1, 2 * gaps - 1, 0)
-    numbers[:, 1] = 2 * counts[buckets]
+    numbers[:, 1] = 2 * counts
     is_written = np.ones_like(numbers, dtype=bool)
     is_written[:, 0] = gaps > 0
-    return _varints(numbers[is_written])
+    return varints_of(numbers[is_written])
 
 
-def _varints(numbers: np.ndarray) -> bytes:
+def varints_of(numbers: np.ndarray) -> bytes:
     """LEB128 of numbers from 0, shape (k,), with at most nine bytes, the ninth of eight bits."""
     longest = max(1, -(-int(numbers.max(initial=0)).bit_length() // 7))
     length = min(longest, _VARINT_BYTES)
@@ -222,21 +241,22 @@ def _varints(numbers: np.ndarray) -> bytes:
     return (septets | (has_next << 7)).astype(np.uint8)[is_written].tobytes()
 
 
-def _read_zigzag_runs(data: bytes) -> np.ndarray:
-    numbers = _read_varints(np.frombuffer(data, dtype=np.uint8))
+def buckets_of_runs(data: bytes) -> tuple[np.ndarray, np.ndarray]:
+    """What `runs_of_buckets` wrote. Raises CorruptHistogram for more buckets than there are."""
+    numbers = numbers_of_varints(data)
     values = (numbers >> np.uint64(1)).view(np.int64)
     is_run = (numbers & np.uint64(1)).astype(bool)
     steps = np.where(is_run, values + 1, 1)
     # Below 1: the one number whose negative does not fit into 64 bits.
     if ((steps > N_BUCKETS) | (steps < 1)).any() or steps.sum() > N_BUCKETS:
         raise CorruptHistogram("The payload has more buckets than 1 µs to 1 h need.")
-    counts = np.zeros(int(steps.sum()), dtype=np.int64)
-    counts[(np.cumsum(steps) - 1)[~is_run]] = values[~is_run]
-    return counts if counts.size and counts[-1] else np.trim_zeros(counts, "b")
+    holds = ~is_run & (values > 0)
+    return (np.cumsum(steps) - 1)[holds], values[holds]
 
 
-def _read_varints(data: np.ndarray) -> np.ndarray:
+def numbers_of_varints(text: bytes) -> np.ndarray:
     """The uint64 numbers of LEB128 bytes; raises CorruptHistogram if the last one is cut off."""
+    data = np.frombuffer(text, dtype=np.uint8)
     if data.size == 0:
         return np.zeros(0, dtype=np.uint64)
     lasts = _varint_lasts(data)

@@ -1,15 +1,22 @@
-"""A second as the database stores it: one value, a quarter of the size of its line.
+"""A second as the database stores it: one value, a fifth of the size of its line.
 
-Format 1 is a byte 1, then a raw DEFLATE stream (RFC 1951) with the dictionary `WORDS_1` of a head
-in JSON, a line feed, and the counts of the histograms one after the other, each as in
-HdrHistogram's V2 payload but without its 40 bytes of header, which are always the same. Equal
+Format 2 is a byte 2, then a raw DEFLATE stream (RFC 1951) with the dictionary `WORDS_2` of a head
+in JSON, a line feed, and whole numbers as LEB128: of each histogram in turn how many empty buckets
+lie before each bucket that holds anything, then of each in turn how much these hold. Equal
 histograms are there once; timings of nothing are left out. The head is
 
     [counters, errors, statuses, in_flight, vitals, timings, sizes]
 
-`timings` has [n, sum_us, sum_squares, min_us, max_us, place] by name, where `sizes[place]` is the
-histogram's number of bytes. A payload that is not ours is kept as it came, as text instead of a
-place. Format 1 never changes: stored rows have it, and a migration reads it.
+`timings` has [n, sum_us, sum_squares, min_us, max_us, place] by name, where `sizes[place]` is how
+many buckets of the histogram hold anything, or [place], where the five follow from the histogram:
+all its durations lie in buckets of one microsecond. A payload that is not ours is kept as it came,
+as text instead of a place.
+
+Format 1, of the first release that packed: its dictionary is `WORDS_1`; all timings have their five
+moments; instead of the numbers it has the counts of the histograms one after the other, each as in
+HdrHistogram's V2 payload without its 40 bytes of header, and `sizes` are their numbers of bytes.
+
+Formats never change: stored rows have them, and a migration reads them.
 """
 
 import json
@@ -17,50 +24,77 @@ import zlib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import numpy as np
+
 from campaigns.domain.errors import CorruptHistogram
-from campaigns.domain.measured.histogram import StoredHistogram, payload_of, runs_of
-from campaigns.domain.measured.packed_words import WORDS_1
+from campaigns.domain.measured.histogram import (
+    EXACT_BELOW_US,
+    Histogram,
+    StoredHistogram,
+    buckets_of_runs,
+    numbers_of_varints,
+    runs_of,
+    varints_of,
+)
+from campaigns.domain.measured.packed_words import WORDS_1, WORDS_2
 from campaigns.domain.measured.snapshot import Second, Timing
 
-_FORMAT = b"\x01"
+_WORDS = {1: WORDS_1, 2: WORDS_2}
+_WRITTEN = 2
 _MOMENTS = ("n", "sum_us", "sum_squares", "min_us", "max_us")
 _RAW = -15
 _MOST_MEMORY = 9
 
+_Buckets = tuple[np.ndarray, np.ndarray]  # those that hold anything, and their counts
+
 
 def pack(told: Mapping[str, Any]) -> bytes:
     """A second as its line tells it (`Second.to_json`), without `second`, `step` and examples."""
-    timings, payloads = _parted(told["timings"])
+    timings, found = _parted(told["timings"])
     head = [
         *(_in_order(told[name]) for name in ("counters", "errors", "statuses")),
         told["in_flight"],
         told["vitals"] and _in_order(told["vitals"]),
         timings,
-        [len(payload) for payload in payloads],
+        [len(buckets) for buckets, _ in found],
     ]
     # Filtered: fewer chance matches among counts, whose own code is shorter.
-    deflater = zlib.compressobj(9, zlib.DEFLATED, _RAW, _MOST_MEMORY, zlib.Z_FILTERED, WORDS_1)
+    deflater = zlib.compressobj(
+        9, zlib.DEFLATED, _RAW, _MOST_MEMORY, zlib.Z_FILTERED, _WORDS[_WRITTEN]
+    )
     text = deflater.compress(json.dumps(head, separators=(",", ":")).encode() + b"\n")
-    # Words and counts have codes of their own.
+    # Words and numbers have codes of their own.
     text += deflater.flush(zlib.Z_BLOCK)
-    return _FORMAT + text + deflater.compress(b"".join(payloads)) + deflater.flush()
+    gaps = [np.diff(buckets, prepend=-1) - 1 for buckets, _ in found]
+    return bytes([_WRITTEN]) + text + _shortest(deflater, gaps, [counts for _, counts in found])
+
+
+def _shortest(deflater: Any, gaps: list[np.ndarray], counts: list[np.ndarray]) -> bytes:
+    """The rest of the stream. A code of its own for the counts pays only where they are many."""
+    if not gaps:
+        return deflater.flush()
+    parts = [varints_of(np.concatenate(each)) for each in (gaps, counts)]
+    apart = deflater.copy()
+    together = deflater.compress(b"".join(parts)) + deflater.flush()
+    split = apart.compress(parts[0]) + apart.flush(zlib.Z_BLOCK)
+    return min(together, split + apart.compress(parts[1]) + apart.flush(), key=len)
 
 
 def second_of(second: int, step: int, packed: bytes) -> Second:
-    """The second; its histograms are decoded when their counts are asked for."""
-    (counters, errors, statuses, in_flight, vitals, timings, _), payloads = _read(packed)
-    histograms = [StoredHistogram(payload) for payload in payloads]
-    found = {
+    """The second; histograms that are not ours are decoded when their counts are asked for."""
+    (counters, errors, statuses, in_flight, vitals, timings, _), found = _read(packed)
+    histograms = [_histogram_of(each) for each in found]
+    timed = {
         name: Timing(*moments, _at(place, histograms) or StoredHistogram(place))
-        for name, (*moments, place) in timings.items()
+        for name, (*moments, place) in _whole(timings, found)
     }
-    return Second(second, step, counters, errors, statuses, in_flight, found, vitals)
+    return Second(second, step, counters, errors, statuses, in_flight, timed, vitals)
 
 
 def told_of(second: int, step: int, packed: bytes) -> dict[str, Any]:
     """The second as its line told it, with HdrHistogram's payloads; see `Second.to_json`."""
-    (counters, errors, statuses, in_flight, vitals, timings, _), payloads = _read(packed)
-    texts = [payload_of(payload) for payload in payloads]
+    (counters, errors, statuses, in_flight, vitals, timings, _), found = _read(packed)
+    texts = [_histogram_of(each).encode() for each in found]
     return {
         "second": second,
         "step": step,
@@ -71,26 +105,50 @@ def told_of(second: int, step: int, packed: bytes) -> dict[str, Any]:
         "timings": {
             name: dict(zip(_MOMENTS, moments, strict=True))
             | {"histogram": _at(place, texts) or place}
-            for name, (*moments, place) in timings.items()
+            for name, (*moments, place) in _whole(timings, found)
         },
         "vitals": vitals,
     }
 
 
-def _parted(timings: Mapping[str, Any]) -> tuple[dict[str, list[Any]], list[bytes]]:
-    """The head's `timings`, and the counts that are there once."""
-    places: dict[bytes, int] = {}
+def _parted(timings: Mapping[str, Any]) -> tuple[dict[str, list[Any]], list[_Buckets]]:
+    """The head's `timings`, and the histograms that are there once."""
+    places: dict[str, int] = {}
+    found: list[_Buckets] = []
     parted = {}
     for name, timing in _in_order(timings).items():
-        if timing["n"]:
-            moments = [timing[moment] for moment in _MOMENTS]
-            payload = str(timing.get("histogram", ""))
-            try:
-                runs = runs_of(payload)
-                parted[name] = [*moments, places.setdefault(runs, len(places))]
-            except CorruptHistogram:
-                parted[name] = [*moments, payload]
-    return parted, list(places)
+        if not timing["n"]:
+            continue
+        moments = [timing[moment] for moment in _MOMENTS]
+        payload = str(timing.get("histogram", ""))
+        try:
+            if payload not in places:
+                found.append(buckets_of_runs(runs_of(payload)))
+                places[payload] = len(found) - 1
+        except CorruptHistogram:
+            parted[name] = [*moments, payload]
+            continue
+        place = places[payload]
+        follow = _moments_of(*found[place]) == moments
+        parted[name] = [place] if follow else [*moments, place]
+    return parted, found
+
+
+def _moments_of(buckets: np.ndarray, counts: np.ndarray) -> list[int] | None:
+    """What these durations add up to; None where a bucket holds several microseconds."""
+    if not len(buckets) or buckets[-1] >= EXACT_BELOW_US:
+        return None
+    sums = (counts, counts * buckets, counts * buckets * buckets)
+    return [*(int(each.sum()) for each in sums), int(buckets[0]), int(buckets[-1])]
+
+
+def _whole(timings: Mapping[str, Any], found: list[Any]) -> Iterator[tuple[str, list[Any]]]:
+    """Each timing's name, with its moments and its place."""
+    for name, parted in timings.items():
+        if len(parted) == 1:
+            yield name, [*_moments_of(*found[parted[0]]), parted[0]]
+        else:
+            yield name, parted
 
 
 def _in_order(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -98,21 +156,31 @@ def _in_order(values: Mapping[str, Any]) -> dict[str, Any]:
     return {key: values[key] for key in sorted(values, key=lambda key: (len(key), key))}
 
 
-def _read(packed: bytes) -> tuple[list[Any], list[bytes]]:
-    """The head, and the counts of its histograms. Raises ValueError for another format."""
-    if packed[:1] != _FORMAT:
-        raise ValueError(f"A packed second of format {packed[:1]!r}; this release reads 1.")
-    inflater = zlib.decompressobj(_RAW, WORDS_1)
-    text, _, payloads = inflater.decompress(packed[1:]).partition(b"\n")
+def _read(packed: bytes) -> tuple[list[Any], list[_Buckets | bytes]]:
+    """The head, and its histograms: buckets, or V2's counts in format 1. Raises ValueError for
+    another format."""
+    words = _WORDS.get(packed[0] if packed else 0)
+    if words is None:
+        raise ValueError(f"A packed second of format {packed[:1]!r}; this release reads 1 and 2.")
+    text, _, rest = zlib.decompressobj(_RAW, words).decompress(packed[1:]).partition(b"\n")
     head = json.loads(text)
-    return head, list(_cut(payloads, head[-1]))
+    if words is WORDS_1:
+        return head, list(_cut(rest, head[-1]))
+    numbers = numbers_of_varints(rest).view(np.int64)
+    half = len(numbers) // 2
+    parts = (_cut(numbers[:half], head[-1]), _cut(numbers[half:], head[-1]))
+    return head, [(np.cumsum(gaps + 1) - 1, counts) for gaps, counts in zip(*parts, strict=True)]
 
 
-def _cut(payloads: bytes, sizes: list[int]) -> Iterator[bytes]:
+def _cut(values: Any, sizes: list[int]) -> Iterator[Any]:
     start = 0
     for size in sizes:
-        yield payloads[start : start + size]
+        yield values[start : start + size]
         start += size
+
+
+def _histogram_of(found: _Buckets | bytes) -> Histogram:
+    return StoredHistogram(found) if isinstance(found, bytes) else Histogram.at(*found)
 
 
 def _at(place: int | str, values: list[Any]) -> Any:

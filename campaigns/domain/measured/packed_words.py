@@ -1,6 +1,6 @@
-"""The dictionary of format 1 of packed seconds: the words of a usual one, the most usual last.
+"""The dictionaries of packed seconds: the words of a usual one, the most usual last.
 
-Never change a byte of it: stored seconds are unreadable without. Other words make a new format.
+Never change a byte of them: stored seconds are unreadable without. Other words make a new format.
 """
 
 WORDS_1 = (
@@ -32,4 +32,13 @@ WORDS_1 = (
     b',"service":[1000,20000,60,90,1],"lateness":[1000,20000,60,90,8]'
     b',"response":[1000,20000,60,90,0],"own_delay":[1000,20000,60,90,9]'
     b',"undelayed":[1000,20000,60,90,7],"processing":[1000,20000,60,90,5]}]'
+)
+
+# Format 2 has no moments where they follow from the histogram.
+_TIMINGS_1 = WORDS_1.index(b'},{"send":[')
+WORDS_2 = WORDS_1[:_TIMINGS_1] + (
+    b'},{"hub_lag":[10],"sampled":[1000,20000,60,90,6],"undelayed":[1000,20000,60,90,7]'
+    b',"processing":[1000,20000,60,90,5],"response":[1000,20000,60,90,0],"lateness":[8]'
+    b',"own_delay":[9],"service":[1000,20000,60,90,1],"receive":[4],"wait":[1000,20000,60,90,3]'
+    b',"send":[2],"wait":[3],"response":[0],"service":[1]}]'
 )
