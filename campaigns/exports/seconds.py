@@ -30,7 +30,8 @@ _COLUMNS = (
 def csv_of_seconds(parts: Iterable[Columns], kinds: Sequence[str]) -> Iterator[str]:
     """The head, then a text for each part: one row per second (warm-up negative), one column for
     each of these kinds of errors. Columns stay columns until their rows are written: a row that is
-    made value by value takes several times as long.
+    made value by value takes several times as long. Numbers may be text already, which needs no
+    escaping.
 
     Empty cells: no value. Percentiles cover that second alone, however few requests it had.
     """
@@ -38,4 +39,6 @@ def csv_of_seconds(parts: Iterable[Columns], kinds: Sequence[str]) -> Iterator[s
     for columns in parts:
         errors = ([each.get(kind, 0) for each in columns["errors"]] for kind in kinds)
         shown = (columns.get(key, repeat("")) for key, _ in _COLUMNS)
-        yield csv_of_lines(zip(*shown, *errors, strict=False))
+        rows = zip(*shown, *errors, strict=False)
+        lines = [",".join(["" if each is None else str(each) for each in row]) for row in rows]
+        yield "".join(f"{line}\r\n" for line in lines)

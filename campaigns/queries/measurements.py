@@ -41,15 +41,16 @@ def points_of(run: Run) -> list[Point]:
     return measurement_so_far(run).series if summary is None else summary.series
 
 
-def columns_in_parts(run: Run) -> Iterator[Columns]:
+def columns_in_parts(run: Run, *, as_written: bool = False) -> Iterator[Columns]:
     """The stored points of a finished run as columns, oldest first, some at once. Some parts are a
-    statement, so that a slow reader holds neither the memory nor a transaction for the rest."""
+    statement, so that a slow reader holds neither the memory nor a transaction for the rest.
+    `as_written`: numbers may be text, as in the chunks."""
     newest = run.summaries.order_by("-revision").values_list("pk", flat=True).first()
     summary, start = RunSummary.objects.filter(pk=newest), 0
     while chunks := summary.values_list(f"chunks__{start}_{start + CHUNKS_AT_ONCE}").first():
         if not chunks[0]:
             break
-        yield from columns_of_chunks(chunks[0])
+        yield from columns_of_chunks(chunks[0], as_written=as_written)
         start += len(chunks[0])
     if not start:
         yield from map(columns_of, _old_points_in_parts(summary))

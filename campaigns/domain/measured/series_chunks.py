@@ -7,6 +7,7 @@ makes no dictionary for each second, and a long run's reader holds an hour at on
 import json
 import zlib
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any
 
 from campaigns.domain.measured.series import Point
@@ -35,9 +36,11 @@ def points_of_chunks(chunks: Sequence[bytes]) -> list[Point]:
     return [point for columns in columns_of_chunks(chunks) for point in points_of_columns(columns)]
 
 
-def columns_of_chunks(chunks: Sequence[bytes]) -> Iterator[Columns]:
-    """The columns of each chunk, read when they are wanted."""
-    return (json.loads(zlib.decompress(chunk)) for chunk in chunks)
+def columns_of_chunks(chunks: Sequence[bytes], *, as_written: bool = False) -> Iterator[Columns]:
+    """The columns of each chunk, read when they are wanted. `as_written`: with numbers as text, for
+    a file: to read them and to write the same again would take most of its time."""
+    read = partial(json.loads, parse_int=str, parse_float=str) if as_written else json.loads
+    return (read(zlib.decompress(chunk)) for chunk in chunks)
 
 
 def _packed(points: Sequence[Point]) -> bytes:
