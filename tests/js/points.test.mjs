@@ -35,6 +35,36 @@ test("seconds that the server left out of a long run break no line", () => {
   assert.deepEqual(line, [{ x: 0, y: 3 }, { x: 4, y: 5 }]);
 });
 
+// A run that is followed from its first second, as the page does it.
+function followed(length, pointAt) {
+  let points = [];
+  for (let second = 0; second < length; second += 1) points = mergePoints(points, [pointAt(second)]);
+  return points;
+}
+
+test("of a long run a page keeps no more points than the server sends, evenly, and the last minutes whole", () => {
+  const points = followed(3600, (second) => at(second, { p50_ms: 5, p99_ms: 9, completed: 10, open: 3 }));
+  assert.ok(points.length <= 1200);
+  assert.deepEqual(seconds(points).slice(-300), Array.from({ length: 300 }, (_, i) => 3300 + i));
+  const steps = seconds(points).map((second, i, all) => second - (all[i - 1] ?? -1));
+  assert.ok(Math.max(...steps) <= 2 * Math.ceil(3600 / 100));
+});
+
+test("the extremes of a long run stay, however long ago they were", () => {
+  const points = followed(3600, (second) => at(second, {
+    p50_ms: second === 40 ? 1 : 5, p99_ms: second === 500 ? 900 : 9, failed: second === 1700 ? 3 : 0,
+  }));
+  const known = new Set(seconds(points));
+  assert.deepEqual([40, 500, 1700].map((second) => known.has(second)), [true, true, true]);
+});
+
+test("a second that is missing among points that go still breaks the line", () => {
+  const points = followed(3600, (second) => at(second, { gap: second === 600 }));
+  const broken = points.filter((point) => point.gap);
+  assert.equal(broken.length, 1);
+  assert.ok(broken[0].second >= 600 && broken[0].second < 700);
+});
+
 test("the most frequent error comes first", () => {
   const points = [at(0, { errors: { reset: 1, tls_verify: 4 } }), at(1, { errors: { reset: 2 } })];
   assert.deepEqual(errorKinds(points), ["tls_verify", "reset"]);

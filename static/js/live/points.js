@@ -1,5 +1,14 @@
-// The points of a run as the page keeps them: one a second, in order, whatever came twice or late.
-// Pure: nothing here touches the page.
+// The points of a run as the page keeps them: one a second, in order, whatever came twice or late;
+// of a long run as many as the server sends of one. Pure: nothing here touches the page.
+
+// As domain/shown/thinning.py: the last five minutes, and the extremes of even stretches of the rest.
+const MOST_POINTS = 1000;
+const LAST_S = 300;
+// To thin with every second would cost more than these few points.
+const SPARE = 200;
+const EXTREMES = [
+  ["ok", -1], ["completed", 1], ["failed", 1], ["p50_ms", -1], ["p99_ms", 1], ["failed_p95_ms", 1], ["open", 1],
+];
 
 // Points from the columns in which the server sends them: {second: […], ok: […], …}.
 export function pointsOf(columns) {
@@ -12,10 +21,43 @@ export function pointsOf(columns) {
 export function mergePoints(known, fresh) {
   if (!fresh.length) return known;
   const last = known.length ? known[known.length - 1].second : -Infinity;
-  if (fresh[0].second > last && inOrder(fresh)) return known.concat(fresh);
+  if (fresh[0].second > last && inOrder(fresh)) return thinned(known.concat(fresh));
   const bySecond = new Map(known.map((point) => [point.second, point]));
   for (const point of fresh) bySecond.set(point.second, point);
-  return [...bySecond.values()].sort((a, b) => a.second - b.second);
+  return thinned([...bySecond.values()].sort((a, b) => a.second - b.second));
+}
+
+// At most MOST_POINTS and some to spare. Where a second is missing among those that go, the next
+// point that stays says so.
+function thinned(points) {
+  if (points.length <= MOST_POINTS + SPARE) return points;
+  const kept = new Set(points.slice(-LAST_S));
+  for (const stretch of stretchesOf(points.slice(0, -LAST_S))) {
+    for (const [key, sign] of EXTREMES) keepExtreme(kept, stretch, key, sign);
+  }
+  let isAfterGap = false;
+  return points.flatMap((point) => {
+    isAfterGap ||= Boolean(point.gap);
+    if (!kept.has(point)) return [];
+    const shown = isAfterGap && !point.gap ? { ...point, gap: true } : point;
+    isAfterGap = false;
+    return [shown];
+  });
+}
+
+// Equally long in time: what was thinned before must not become thinner than the rest.
+function stretchesOf(points) {
+  const first = points[0].second;
+  const most = Math.floor((MOST_POINTS - LAST_S) / EXTREMES.length);
+  const length = Math.ceil((points.at(-1).second + 1 - first) / most);
+  const stretches = Array.from({ length: most }, () => []);
+  for (const point of points) stretches[Math.floor((point.second - first) / length)].push(point);
+  return stretches;
+}
+
+function keepExtreme(kept, stretch, key, sign) {
+  const known = stretch.filter((point) => typeof point[key] === "number");
+  if (known.length) kept.add(known.reduce((best, point) => (sign * point[key] > sign * best[key] ? point : best)));
 }
 
 function inOrder(points) {
