@@ -5,6 +5,7 @@ All figures on pages, in tables and on the terminal are formatted here.
 
 from collections.abc import Iterable
 from decimal import ROUND_HALF_UP, Decimal
+from functools import cache
 from math import floor, isfinite, log10
 
 THIN = "\u202f"  # narrow no-break space, before a unit
@@ -16,16 +17,24 @@ MAX_DECIMALS = 3  # a microsecond in milliseconds, the resolution of measurement
 def rounded(value: float | Decimal, decimals: int) -> Decimal:
     """Half-up on the decimal digits as written: 99.05 becomes 99.1, not Python's 99.0."""
     exact = value if isinstance(value, Decimal) else Decimal(repr(float(value)))
-    return exact.quantize(Decimal(1).scaleb(-decimals), rounding=ROUND_HALF_UP)
+    return exact.quantize(_step(decimals), rounding=ROUND_HALF_UP)
+
+
+@cache
+def _step(decimals: int) -> Decimal:
+    return Decimal(1).scaleb(-decimals)
 
 
 def decimals_for(values: Iterable[float | None], digits: int = 3, most: int = MAX_DECIMALS) -> int:
     """Decimals that give the typical (median) value of a column `digits` significant digits."""
     sizes = sorted(abs(value) for value in values if value and isfinite(value))
-    if not sizes:
+    return _decimals_of(sizes[(len(sizes) - 1) // 2] if sizes else 0, digits, most)
+
+
+def _decimals_of(value: float, digits: int, most: int) -> int:
+    if not value or not isfinite(value):
         return min(digits - 1, most)
-    typical = sizes[(len(sizes) - 1) // 2]
-    return min(max(0, digits - 1 - floor(log10(typical))), most)
+    return min(max(0, digits - 1 - floor(log10(abs(value)))), most)
 
 
 def column_decimals(values: Iterable[float | None]) -> int:
@@ -54,7 +63,13 @@ def number(value: float | Decimal | None, decimals: int = 0, *, signed: bool = F
     """Thousands commas, a true minus sign, plus if `signed`; a dash for None."""
     if value is None:
         return DASH
-    exact = rounded(value, decimals)
+    # A page has thousands of counts.
+    exact = value if type(value) is int and not decimals else rounded(value, decimals)
+    return rounded_text(exact, signed=signed)
+
+
+def rounded_text(exact: Decimal | int, *, signed: bool = False) -> str:
+    """What is rounded already, as `number` writes it."""
     sign = MINUS if exact < 0 else "+" if signed and exact > 0 else ""
     return f"{sign}{abs(exact):,}"
 
@@ -63,7 +78,7 @@ def figure(value: float | None, digits: int = 3, *, signed: bool = False) -> str
     """One number by itself with three significant digits."""
     if value is None:
         return DASH
-    return number(value, decimals_for([value], digits), signed=signed)
+    return number(value, _decimals_of(value, digits, MAX_DECIMALS), signed=signed)
 
 
 def with_unit(text: str, unit: str) -> str:

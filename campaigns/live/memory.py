@@ -12,6 +12,7 @@ from typing import Generic, TypeVar
 
 from django.db.models import Max
 
+from campaigns.domain.measured.measurement import Measurement
 from campaigns.domain.measured.series import Point
 from campaigns.domain.shown.ladder import MEAN
 from campaigns.domain.shown.results import Answer, Gist, RunReport
@@ -22,7 +23,7 @@ from campaigns.models import Campaign, Run, RunEvent, RunSummary
 from campaigns.queries.answers import campaign_answer, campaign_answers
 from campaigns.queries.campaign_keys import CampaignKey, campaign_key, campaign_keys
 from campaigns.queries.kept_gists import kept_gist
-from campaigns.queries.measurements import points_of
+from campaigns.queries.measurements import measurement_of
 from campaigns.queries.reports import run_report
 from campaigns.queries.tool_reports import tool_reports
 
@@ -129,7 +130,8 @@ def report_of(run: Run) -> RunReport:
     """The feed follows an active run; a finished one is read once."""
     if not run.is_done:
         return FEED.report(run)
-    return _REPORTS.get((*run_key(run), run.shows_machine), lambda: run_report(run))
+    key = (*run_key(run), run.shows_machine)
+    return _REPORTS.get(key, lambda: run_report(run, _stored(run)))
 
 
 def point_columns_of(run: Run) -> dict[str, list]:
@@ -152,14 +154,23 @@ class _OfPoints:
 
 def _of_points(run: Run) -> _OfPoints:
     def make() -> _OfPoints:
-        points = points_of(run)
+        points = _stored(run).series
         return _OfPoints(thinned_columns(points), noted_points(points))
 
     return _POINTS.get(run_key(run), make)
 
 
 def tool_reports_of(run: Run) -> list[tuple[str, str]]:
-    return _TOOL_REPORTS.get(run_key(run), lambda: tool_reports(run))
+    return _TOOL_REPORTS.get(run_key(run), lambda: tool_reports(run, _stored(run)))
+
+
+def _stored(run: Run) -> Measurement:
+    """A finished run's, read once for all that a page shows of it: the row keeps it for as long as
+    the page is made. A long run's points are many, so the process does not."""
+    known = vars(run)
+    if "stored" not in known:
+        known["stored"] = measurement_of(run)
+    return known["stored"]
 
 
 def run_key(run: Run) -> tuple:

@@ -291,9 +291,10 @@ def current_run_of(campaign: Campaign) -> Run | None:
 
 
 def runs_of(campaign: Campaign) -> QuerySet[Run]:
-    """All runs of a campaign in order."""
-    related = ("test__endpoint", "test__plan_version__plan")
-    return with_verdicts(campaign.runs.select_related(*related)).order_by("position")
+    """All runs of a campaign in order. Many are of the same few tests, which are read once."""
+    tests = Test.objects.select_related("endpoint", "plan_version__plan")
+    runs = campaign.runs.prefetch_related(Prefetch("test", queryset=tests))
+    return with_verdicts(runs).order_by("position")
 
 
 @dataclass(frozen=True, slots=True)

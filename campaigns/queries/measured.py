@@ -26,9 +26,9 @@ _KEPT = _POOLED | {"lateness", "failed_reply"}
 _BATCH = 100  # summaries in memory at once
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class MeasuredRun:
-    """A run with its measurement and figures; both None without a summary."""
+    """A run with its measurement and figures; both None without a summary. Each is itself alone."""
 
     run: Run
     measurement: Measurement | None = None

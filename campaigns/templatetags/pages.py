@@ -10,8 +10,9 @@ from django.utils.safestring import SafeString
 from campaigns.domain import units
 from campaigns.domain.shown.plan_words import plan_load_words
 from campaigns.domain.shown.remedies import words_of
-from campaigns.domain.shown.tables import Cell, Row, Table
+from campaigns.domain.shown.tables import Cell, Column, Row, Table
 from campaigns.domain.units import DASH
+from campaigns.templatetags.marks import with_terms
 
 register = template.Library()
 
@@ -37,23 +38,53 @@ def tds(cells: Iterable[Cell | None]) -> SafeString:
 
 
 @register.filter
-def row_tds(table: Table, row: Row) -> SafeString:
-    """The cells of the table's row. A page has thousands: a template takes 20 times as long."""
-    columns = zip(table.columns, row.cells, strict=True)
-    texts = (_td(cell, "" if column.is_text else "num") for column, cell in columns)
-    return SafeString("".join(texts))
+def column_heads(table: Table) -> SafeString:
+    """The heads of the table's columns, each with its unit and what it means."""
+    return SafeString("".join(map(_head, table.columns)))
 
 
-def _td(cell: Cell | None, classes: str) -> str:
-    if not cell:
-        return f'<td class="{escape(classes)}">{DASH}</td>'
-    weak, tone = " weak" if cell.weak else "", f" tone-{cell.tone}" if cell.tone else ""
-    title = f' title="{escape(cell.why)}"' if cell.why else ""
-    text = f"{'~' if cell.weak else ''}{escape(cell.text or DASH)}"
-    return f'<td class="{escape(classes + weak + tone).strip()}"{title}>{text}</td>'
+def _head(column: Column) -> str:
+    kind = "" if column.is_text else ' class="num"'
+    title = f' title="{escape(column.help)}"' if column.help else ""
+    unit = f'<br><span class="unit">{escape(column.unit)}</span>' if column.unit else ""
+    return f'<th scope="col"{kind}{title}>{escape(column.title)}{unit}</th>'
 
 
 @register.filter
+def linked_rows(table: Table) -> SafeString:
+    """The table's rows; whatever has a page of its own is a link. A page has thousands of cells: a
+    template takes 20 times as long."""
+    return SafeString("\n".join(_row(table, row, page_of(row)) for row in table.rows))
+
+
+@register.filter
+def plain_rows(table: Table) -> SafeString:
+    """The same without links."""
+    return SafeString("\n".join(_row(table, row, "") for row in table.rows))
+
+
+def _row(table: Table, row: Row, page: str) -> str:
+    grey = " row-grey" if row.link.get("trust") == "not_usable" else ""
+    kind = f' class="row-{escape(row.kind)}{grey}"' if row.kind else ""
+    label = f'<a href="{page}">{escape(row.label)}</a>' if page else with_terms(row.label)
+    note = f' <span class="second-line">{escape(row.note)}</span>' if row.note else ""
+    columns = zip(table.columns, row.cells, strict=True)
+    cells = "".join(_td(cell, "" if column.is_text else "num") for column, cell in columns)
+    return f'<tr{kind}><th scope="row">{label}{note}</th>{cells}</tr>'
+
+
+def _td(cell: Cell | None, classes: str) -> str:
+    """Classes and tones are ours; texts and reasons may hold what people typed."""
+    if not cell:
+        return f'<td class="{classes}">{DASH}</td>'
+    if cell.weak or cell.tone:
+        tone = f"tone-{cell.tone}" if cell.tone else ""
+        classes = " ".join(filter(None, (classes, "weak" if cell.weak else "", tone)))
+    title = f' title="{escape(cell.why)}"' if cell.why else ""
+    text = f"{'~' if cell.weak else ''}{escape(cell.text or DASH)}"
+    return f'<td class="{classes}"{title}>{text}</td>'
+
+
 def page_of(row: Row) -> str:
     """The address of what a row is about, or "" where it has no page of its own."""
     for noun, name in _PAGES.items():

@@ -1,9 +1,9 @@
-"""The cells of tables, which are written without a template."""
+"""The cells and rows of tables, which are written without a template."""
 
 import pytest
 
-from campaigns.domain.shown.tables import Cell
-from campaigns.templatetags.pages import td, tds
+from campaigns.domain.shown.tables import Cell, Column, Row, Table
+from campaigns.templatetags.pages import column_heads, linked_rows, plain_rows, td, tds
 
 pytestmark = pytest.mark.pure
 
@@ -26,3 +26,30 @@ def test_where_nothing_is_there_is_a_dash():
 
 def test_a_cell_may_be_of_another_kind():
     assert td(Cell(1, "1"), "times") == '<td class="num times">1</td>'
+
+
+def table(*rows: Row) -> Table:
+    columns = (Column("n", "n", help="How <many>"), Column("why", "Why", "ms", is_text=True))
+    return Table("key", "Title", columns, rows)
+
+
+def test_a_row_leads_to_what_it_is_about_where_links_are_wanted():
+    cells = (Cell(1, "1"), Cell("x", "<x>"))
+    run = table(Row("Repeat 1", cells, "run", "a & b", {"run": 7, "trust": "not_usable"}))
+    tds = '<td class="num">1</td><td class="">&lt;x&gt;</td></tr>'
+    note = ' <span class="second-line">a &amp; b</span></th>'
+    start = '<tr class="row-run row-grey"><th scope="row">'
+    assert linked_rows(run) == f'{start}<a href="/runs/7/">Repeat 1</a>{note}{tds}'
+    assert plain_rows(run) == f"{start}Repeat 1{note}{tds}"
+
+
+def test_a_row_without_a_kind_has_no_class_and_what_people_typed_is_escaped():
+    row = Row('<b>"', (Cell(1, "1"), Cell(None, "")))
+    assert linked_rows(table(row)).startswith('<tr><th scope="row">&lt;b&gt;&quot;</th>')
+
+
+def test_a_head_has_its_unit_and_says_what_it_means():
+    assert column_heads(table()) == (
+        '<th scope="col" class="num" title="How &lt;many&gt;">n</th>'
+        '<th scope="col">Why<br><span class="unit">ms</span></th>'
+    )

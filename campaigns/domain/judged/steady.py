@@ -126,7 +126,12 @@ def _medians_of_blocks(values: np.ndarray, size: int) -> np.ndarray:
     """One median per `size` seconds, to bound memory for long runs."""
     if size == 1:
         return values
-    return np.array([np.median(values[at : at + size]) for at in range(0, len(values), size)])
+    n_whole = len(values) // size * size
+    # Sorted, and the middle of each: np.median takes a hundred times as long for some values.
+    ordered = np.sort(values[:n_whole].reshape(-1, size), axis=1)
+    medians = ordered[:, (size - 1) // 2 : size // 2 + 1].mean(axis=1)
+    rest = values[n_whole:]
+    return np.append(medians, np.median(rest)) if len(rest) else medians
 
 
 def _without_spikes(series: np.ndarray) -> np.ndarray:

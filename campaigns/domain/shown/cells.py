@@ -4,7 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from campaigns.domain.shown.tables import Cell
-from campaigns.domain.units import DASH, column_decimals, decimals_to_see, number
+from campaigns.domain.units import (
+    DASH,
+    column_decimals,
+    decimals_to_see,
+    number,
+    rounded,
+    rounded_text,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,10 +38,15 @@ def count_cell(value: int | None, why: str = "", tone: str = "") -> Cell:
 def figure_cell(figure: Figure, decimals: int, *, signed: bool = False) -> Cell:
     """A cell whose value is rounded to the digits of its text: `decimals`, more where it would
     read 0."""
-    if figure.value is None:
+    value = figure.value
+    if value is None:
         return empty(figure.why)
-    text = number(figure.value, decimals_to_see(figure.value, decimals), signed=signed)
-    plain = float(text.replace(",", "").replace("\u2212", "-"))
+    exact = rounded(value, decimals)
+    if not exact:
+        exact = rounded(value, decimals_to_see(value, decimals))
+    # No −0.
+    plain = float(exact) + 0.0
+    text = rounded_text(exact, signed=signed)
     return Cell(plain, text, weak=figure.weak, why=figure.why)
 
 
