@@ -16,8 +16,10 @@ import django
 def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "benchsite.settings")
     django.setup()
+    from workers.collector import collect_seldom
     from workers.dispatching import Dispatcher
 
+    collect_seldom()
     ended = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: ended.set())

@@ -3,7 +3,9 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from django.db.models import Aggregate, Count, Max, QuerySet
+from django.contrib.postgres.expressions import ArraySubquery
+from django.db.models import Count, F, Max, OuterRef, QuerySet, Subquery
+from django.db.models.functions import JSONObject
 
 from campaigns.models import Campaign, Run, RunEvent, RunSummary, Test
 
@@ -25,30 +27,48 @@ def campaign_key(campaign: Campaign) -> CampaignKey:
 
 
 def campaign_keys(campaigns: Sequence[Campaign]) -> dict[int, CampaignKey]:
-    """By campaign, in four queries for all of them."""
-    runs = Run.objects.filter(campaign__in=campaigns)
-    n_runs = _by_campaign(runs, "campaign", Count("pk"))
-    events = _by_campaign(RunEvent.objects.filter(run__in=runs), "run__campaign", Max("pk"))
-    summaries = _by_campaign(RunSummary.objects.filter(run__in=runs), "run__campaign", Max("pk"))
-    tests = Test.objects.filter(campaign__in=campaigns).values_list(
-        "campaign", "plan_version__plan__name", "endpoint__target__name", "endpoint__target__tags"
+    """By campaign, in one query for all of them."""
+    runs = Run.objects.filter(campaign=OuterRef("pk"))
+    found = Campaign.objects.filter(pk__in=[each.pk for each in campaigns]).order_by()
+    rows = found.annotate(
+        n_all=_of_all(runs, "campaign", Count("pk")),
+        newest_event=_of_all(_of_runs(RunEvent), "run__campaign", Max("pk")),
+        newest_summary=_of_all(_of_runs(RunSummary), "run__campaign", Max("pk")),
+        names=ArraySubquery(_names()),
     )
-    names: dict[int, list] = {}
-    for campaign, plan, target, tags in tests.order_by("campaign", "position"):
-        names.setdefault(campaign, []).append((plan, target, *tags))
-    return {
-        each.pk: CampaignKey(
-            each.pk,
-            each.state,
-            n_runs.get(each.pk, 0),
-            events.get(each.pk),
-            summaries.get(each.pk),
-            tuple(names.get(each.pk, ())),
+    told = {
+        pk: values
+        for pk, *values in rows.values_list(
+            "pk", "n_all", "newest_event", "newest_summary", "names"
         )
-        for each in campaigns
+    }
+    return {
+        each.pk: _key_of(each, *told.get(each.pk, (None, None, None, ()))) for each in campaigns
     }
 
 
-def _by_campaign(rows: QuerySet, campaign: str, value: Aggregate) -> dict[int, int]:
-    counted = rows.order_by().values(campaign).annotate(value=value)
-    return dict(counted.values_list(campaign, "value"))
+def _of_runs(model: type[RunEvent | RunSummary]) -> QuerySet:
+    return model.objects.filter(run__campaign=OuterRef("pk"))
+
+
+def _of_all(rows: QuerySet, campaign: str, value: Count | Max) -> Subquery:
+    """Grouped by the campaign although it has only one: so the newest row is looked for among its
+    own, and not backwards among those of all campaigns."""
+    return Subquery(rows.order_by().values(campaign).annotate(value=value).values("value"))
+
+
+def _names() -> QuerySet:
+    tests = Test.objects.filter(campaign=OuterRef("pk")).order_by("position")
+    plan, target = F("plan_version__plan__name"), F("endpoint__target__name")
+    return tests.values_list(JSONObject(plan=plan, target=target, tags=F("endpoint__target__tags")))
+
+
+def _key_of(
+    campaign: Campaign,
+    n_runs: int | None,
+    newest_event: int | None,
+    newest_summary: int | None,
+    names: Sequence[dict],
+) -> CampaignKey:
+    told = tuple((each["plan"], each["target"], *each["tags"]) for each in names)
+    return CampaignKey(campaign.pk, campaign.state, n_runs or 0, newest_event, newest_summary, told)

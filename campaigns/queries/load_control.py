@@ -1,5 +1,7 @@
 """What an administrator sees of the load of all projects; and whether load is on."""
 
+from datetime import timedelta
+
 from django.db import connection
 from django.db.models import Count, F, Q, QuerySet
 
@@ -31,22 +33,33 @@ def has_been_on_for(seconds: float) -> bool:
 
 def dispatcher_silent_for_s() -> float:
     """Since when the dispatcher is silent; 0 while it works, and before its first word."""
-    row = LoadControl.objects.filter(pk=THE_ROW, dispatcher_seen_at__isnull=False)
-    silence = row.values_list(ClockTimestamp() - F("dispatcher_seen_at"), flat=True).first()
-    silent_s = silence.total_seconds() if silence else 0.0
-    return silent_s if silent_s > SILENT_AFTER_S else 0.0
+    return _silent_s(_with_silence().values_list("silence", flat=True).first())
 
 
 def why_nothing_begins() -> str:
-    """Why no run of any project begins, in sentences; "" while runs begin as usual."""
-    if why := why_load_is_off():
-        return f"Load is off, so no run begins. {why}"
-    if silent_s := dispatcher_silent_for_s():
+    """Why no run of any project begins, in sentences; "" while runs begin as usual. One statement:
+    every page asks."""
+    row = _with_silence().values("is_on", "reason", "silence").first()
+    if row is None:
+        return ""
+    if not row["is_on"]:
+        return f"Load is off, so no run begins. {row['reason']}"
+    if silent_s := _silent_s(row["silence"]):
         return (
             f"The dispatcher has not been heard of for {silent_s:.0f} s, so no run begins or ends. "
             "Restart it."
         )
     return ""
+
+
+def _with_silence() -> QuerySet[LoadControl]:
+    rows = LoadControl.objects.filter(pk=THE_ROW)
+    return rows.annotate(silence=ClockTimestamp() - F("dispatcher_seen_at"))
+
+
+def _silent_s(silence: timedelta | None) -> float:
+    silent_s = silence.total_seconds() if silence else 0.0
+    return silent_s if silent_s > SILENT_AFTER_S else 0.0
 
 
 def active_runs() -> QuerySet[Run]:

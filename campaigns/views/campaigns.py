@@ -21,7 +21,6 @@ from campaigns.exports.tables import csv_of_tables
 from campaigns.live.memory import answer_of, final_key, gists_of
 from campaigns.live.waiting import without_connection
 from campaigns.models import Campaign, Project, Search
-from campaigns.permissions import Actor
 from campaigns.queries.arm_pairs import chosen_tests
 from campaigns.queries.baselines import against_by_campaign, newest_baseline, own_baselines
 from campaigns.queries.campaign_keys import campaign_key
@@ -42,7 +41,7 @@ from campaigns.views.access import actor_of, answers_refusals, find, rights_in
 from campaigns.views.campaign_initial import (
     whole,
 )
-from campaigns.views.campaign_page import badge_of, campaign_context
+from campaigns.views.campaign_page import badge_of, campaign_context, with_tests
 from campaigns.views.campaign_progress import progress_of
 from campaigns.views.history_tables import against_cell
 from campaigns.views.items import list_context
@@ -53,6 +52,8 @@ from campaigns.views.search_page import search_context
 from campaigns.views.sparks import trend_of
 
 _COMPARED = ("compare", "with")
+# Each of them takes three statements, and the page asks for itself every few seconds.
+UNDER_WAY_SHOWN = 20
 
 
 @login_required
@@ -60,9 +61,9 @@ _COMPARED = ("compare", "with")
 def campaign_list(request: HttpRequest, project: int) -> HttpResponse:
     actor = actor_of(request)
     found = find(Project, actor, pk=project)
-    if not found.campaigns.exists():
-        return field_page(request, found)
     context = list_context(request, "campaign", found)
+    if not context["n_all"]:
+        return field_page(request, found)
     gists = gists_of([campaign for campaign in context["page"] if campaign.n_done])
     trends = trends_of(context["page"].rows)
     against = against_by_campaign(context["page"].rows)
@@ -74,7 +75,8 @@ def campaign_list(request: HttpRequest, project: int) -> HttpResponse:
         campaign.p95, campaign.trend = figure(p95_ms[-1]), trend_of(p95_ms)
         campaign.against = against_cell(against.get(campaign.pk))
         campaign.total = campaign.n_runs or campaign.repeats * len(campaign.tests.all())
-    running = list(going_on(actor, found))
+    running = list(going_on(actor, found)[:UNDER_WAY_SHOWN])
+    n_running = {view: n for view, _, n in context["views"]}["running"]
     for campaign in running:
         campaign.current = current_run_of(campaign)
         campaign.progress = progress_of(campaign, campaign.current)
@@ -82,6 +84,7 @@ def campaign_list(request: HttpRequest, project: int) -> HttpResponse:
     query, saved = context["form"].query, list(saved_views_of(actor, found))
     context |= {
         "running": running,
+        "n_more_running": max(0, n_running - len(running)),
         "query": query,
         "saved_views": saved,
         "current_view": next((each for each in saved if each.query == query), None),
@@ -102,7 +105,7 @@ def campaign_detail(request: HttpRequest, campaign: int) -> HttpResponse:
     chosen, may = _chosen(request, found), rights_in(found.project, actor)
 
     def context() -> dict[str, Any]:
-        asked, shown = request.GET, _with_tests(actor, campaign)
+        asked, shown = request.GET, with_tests(actor, campaign)
         return {
             **campaign_context(shown, actor, chosen, relative_column(asked), asked),
             "stream_url": reverse("campaign-stream", args=[campaign]),
@@ -116,13 +119,6 @@ def campaign_detail(request: HttpRequest, campaign: int) -> HttpResponse:
     if found.finished_at and not is_asked_again(request):
         return kept_page(request, found.project, template, context, (rights, rows))
     return live_page(request, template, context, (*campaign_key(found), *rights))
-
-
-def _with_tests(actor: Actor, campaign: int) -> Campaign:
-    """Its page's head names the plans and targets of all tests."""
-    rows = Campaign.objects.select_related("project")
-    rows = rows.prefetch_related("tests__endpoint__target", "tests__plan_version__plan")
-    return find(rows, actor, pk=campaign)
 
 
 def _search_page(request: HttpRequest, search: Search) -> HttpResponse:

@@ -108,7 +108,7 @@ def run_seconds_csv(request: HttpRequest, run: int) -> HttpResponseBase:
 
 def _seconds_file(run: Run) -> HttpResponseBase:
     if run.is_done:
-        parts, kinds = columns_in_parts(run), error_kinds_of(run)
+        parts, kinds = columns_in_parts(run, as_written=True), error_kinds_of(run)
     else:
         points = FEED.points(run.pk)
         parts = [columns_of(points)] if points else []

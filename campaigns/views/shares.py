@@ -26,7 +26,7 @@ from campaigns.queries.facts import MACHINES
 from campaigns.queries.shares import live_links, shared_columns
 from campaigns.services import shares as services
 from campaigns.views.access import actor_of, find, rights_in
-from campaigns.views.campaign_page import campaign_context
+from campaigns.views.campaign_page import campaign_context, with_tests
 from campaigns.views.comparison_page import comparison_context
 from campaigns.views.live_pages import live_page
 from campaigns.views.run_page import run_context
@@ -125,7 +125,11 @@ def _shared_campaign(request: HttpRequest, share: ShareLink, visitor: Actor) -> 
         chosen = chosen_tests(found, request.GET)
     except InvalidFields:
         raise Http404 from None
-    context = partial(campaign_context, found, visitor, chosen, asked=request.GET)
+
+    def context() -> dict[str, Any]:
+        shown = with_tests(visitor, found.pk)
+        return campaign_context(shown, visitor, chosen, asked=request.GET)
+
     return "shares/campaign.html", context, seen
 
 

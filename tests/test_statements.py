@@ -1,0 +1,95 @@
+"""Every page and every address of the REST API takes as many statements for 200 of everything as
+for one: of campaigns, tests, runs and what they have, of plans, targets, people, marks …
+
+An address that is new is asked here by itself; so is a table whose rows nobody multiplies.
+"""
+
+import re
+import sys
+from collections import Counter
+from collections.abc import Iterator
+
+import pytest
+from django.core.cache import cache
+from django.db import connection, transaction
+from django.test.utils import CaptureQueriesContext
+
+from campaigns.live.memory import Memory
+from tests.access_probes import address
+from tests.access_table import TABLE
+from tests.access_world import World, make_world
+from tests.grown_world import add_what_is_missing, grow, too_few
+
+pytestmark = pytest.mark.django_db
+ASKED = sorted(name for name, methods in TABLE.items() if "GET" in methods)
+# The statements that an address may take more, and what for.
+_BATCHES = "a hundred runs at a time, so that a slow reader holds no more of them"
+_CROWDED = "charts of many tests name first what changed, and the runs fill a page"
+_LATER = "a stream looks again at what it read a second ago"
+MORE: dict[str, tuple[int, str]] = {
+    "campaign-csv": (6, _BATCHES),
+    "api-campaign-csv": (6, _BATCHES),
+    "run-list-csv": (40, _BATCHES),
+    "api-run-list-csv": (40, _BATCHES),
+    "campaign-detail": (1, _CROWDED),
+    "share-view": (5, _CROWDED),
+    "campaign-list": (70, "three for each of the 20 campaigns under way that it shows"),
+    "project-list": (4, "who has one project is led to it"),
+    "run-stream": (4, _LATER),
+    "campaign-stream": (4, _LATER),
+}
+_VALUES = re.compile(r"'[^']*'|\b\d+\b|(?:\?, )+")
+
+
+def memories() -> list[Memory]:
+    modules = [each for name, each in sys.modules.items() if name.startswith("campaigns.")]
+    return [value for each in modules for value in vars(each).values() if isinstance(value, Memory)]
+
+
+def statements(world: World, name: str) -> Counter[str]:
+    """How often a process that has kept nothing sends each of them, whatever their values."""
+    for memory in memories():
+        memory._kept.clear()
+    cache.clear()
+    rule = TABLE[name]["GET"]
+    is_api = name.startswith("api-")
+    who = "adam" if rule.right == "installation" else "alice"
+    client = world.client("alice's write token" if is_api else who)
+    with CaptureQueriesContext(connection) as seen:
+        answer = client.get(address(name, world, rule))
+        b"".join(answer)
+    assert answer.status_code in {200, 302}, f"{name}: {answer.status_code}"
+    return Counter(_VALUES.sub("?", each["sql"]) for each in seen)
+
+
+@pytest.fixture(scope="module")
+def one(django_db_setup, django_db_blocker) -> Iterator[tuple[World, dict[str, Counter[str]]]]:
+    """The world, which has grown, and what each address took before."""
+    with django_db_blocker.unblock(), transaction.atomic():
+        world = make_world()
+        add_what_is_missing(world)
+        before = {name: statements(world, name) for name in ASKED}
+        grow(world)
+        with connection.cursor() as cursor:
+            cursor.execute("ANALYZE")
+        yield world, before
+        transaction.set_rollback(True)
+
+
+def test_there_are_many_of_everything(one):
+    assert too_few() == {}
+
+
+@pytest.mark.parametrize("name", ASKED)
+def test_many_take_as_many_statements_as_one(one, name):
+    world, before = one
+    now, most = statements(world, name), MORE.get(name, (0, ""))[0]
+    if now.total() > before[name].total() + most:
+        more = [f"{n} × {sql[:300]}" for sql, n in (now - before[name]).most_common(8)]
+        totals = f"{now.total()} statements instead of {before[name].total()}, such as"
+        pytest.fail("\n".join([totals, *more]), pytrace=False)
+
+
+def test_what_may_take_more_is_asked():
+    assert set(MORE) <= set(ASKED)
+    assert all(why for _, why in MORE.values())
