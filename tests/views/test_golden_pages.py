@@ -1,0 +1,172 @@
+"""The figures of pages and files are those that are stored: of a campaign like the sample, and of a
+run with several injectors, steps, a warm-up and failures.
+
+Where a figure is meant to change: what was seen is in var/golden, and goes to tests/golden/pages.
+"""
+
+import difflib
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+from django.urls import reverse
+
+from campaigns.domain.lifecycle import Outcome
+from campaigns.domain.measured.snapshot import Timing
+from campaigns.models import Campaign, Run, ShardSecond
+from campaigns.services.kept_figures import keep_figures
+from campaigns.services.kept_gists import keep_gist
+from tests.factories import make_campaign, make_endpoint, make_plan, make_run, make_target
+from tests.factories import make_test as make_test_row
+from tests.queries.measured import end, end_shards, run_in_blocks
+from tests.values import make_second, plan_spec
+from tests.views.figures_on_pages import figures_of
+
+pytestmark = pytest.mark.django_db
+GOLDEN = Path(__file__).parents[1] / "golden" / "pages"
+AT = datetime(2026, 11, 2, 3, 0, tzinfo=UTC)
+INJECTORS, STEPS, WARM_UP_S, SECONDS = 3, 4, 2, 24
+VITALS = {"cpu_share": 0.21, "hub_lag_max_us": 1234, "rss_bytes": 41_234_567}
+
+
+def ended(project, number: int, name: str, version, ends, modes, *, repeats: int, days: int):
+    """A campaign with a number that is always the same, and its tests."""
+    at = AT + timedelta(days=days)
+    made = {"id": number, "repeats": repeats, "started_at": at}
+    campaign = make_campaign(project, name, **made, finished_at=at + timedelta(hours=1))
+    tests = [
+        make_test_row(campaign, version, endpoint=e, connection_mode=m)
+        for e, m in zip(ends, modes, strict=True)
+    ]
+    return campaign, tests
+
+
+@pytest.fixture
+def sample(project) -> list[Campaign]:
+    """HTTP and HTTPS on new and on kept connections in three blocks, twice."""
+    spec = plan_spec(model="over", requests=2000, over_s=10)
+    version = make_plan(project, "demo plan", spec)
+    target = make_target(project, "demo target")
+    ends = [make_endpoint(target, "http"), make_endpoint(target, "https")] * 2
+    modes = ["new", "new", "keep-alive", "keep-alive"]
+    campaigns = []
+    for nth, faster in enumerate((1.0, 0.9)):
+        made = (project, 987_001 + nth, f"sample {nth}", version, ends, modes)
+        campaign, tests = ended(*made, repeats=3, days=nth)
+        means = [[12_000, 12_300, 12_100], [21_500, 22_100, 21_900], [8000, 8100, 8050]]
+        means += [[12_900, 13_050, 13_000]]
+        run_in_blocks(tests, [[round(faster * each) for each in of] for of in means])
+        settle(campaign)
+        campaigns.append(campaign)
+    return campaigns
+
+
+@pytest.fixture
+def large(project) -> Run:
+    """A run whose seconds all differ."""
+    steps = [{"label": f"step {n}", "method": "GET", "path": f"/{n}"} for n in range(STEPS)]
+    rules = [{"metric": "p95", "limit": 30, "unit": "ms"}]
+    spec = plan_spec(model="closed", connections=12, duration_s=SECONDS)
+    spec |= {"steps": steps, "thresholds": rules, "warm_up_s": WARM_UP_S}
+    version = make_plan(project, "large plan", spec)
+    end_of_it = make_endpoint(make_target(project, "large target"))
+    made = (project, 987_011, "large", version, [end_of_it], ["keep-alive"])
+    campaign, (test,) = ended(*made, repeats=1, days=3)
+    run = make_run(test, n_shards=INJECTORS)
+    places = [
+        (at, shard, step)
+        for at in range(-WARM_UP_S, SECONDS)
+        for shard in range(INJECTORS)
+        for step in range(STEPS)
+    ]
+    ShardSecond.objects.bulk_create(
+        ShardSecond.of(seen(*place).to_json(), run_id=run.pk, shard=place[1], epoch=1)
+        for place in places
+    )
+    end_shards(run, last_second=SECONDS - 1, end={"duration_us": SECONDS * 1_000_000})
+    end(run, Outcome.COMPLETE)
+    settle(campaign)
+    return Run.objects.get(pk=run.pk)
+
+
+def seen(second: int, shard: int, step: int):
+    """Slower from step to step, with a peak in the middle, after which some requests fail."""
+    peak = 9000 if SECONDS // 2 <= second < SECONDS // 2 + 3 else 0
+    base = 4000 + 3000 * step + 250 * shard + 37 * second + peak
+    values = [base + (nth * nth * 53) % 2900 for nth in range(30 + 5 * step)]
+    failed = 2 if peak and step == STEPS - 1 else 0
+    fields = {"counters": {"failed": failed, "bytes_received": 4075 * len(values)}}
+    if failed:
+        fields |= {"errors": {"reset": failed}, "timings": {"failed": Timing.of([30_000] * failed)}}
+    if not step:
+        fields["vitals"] = VITALS | {"cpu_share": 0.2 + 0.001 * second + 0.01 * shard}
+    return make_second(second, values, step=step, in_flight=step, **fields)
+
+
+def settle(campaign: Campaign) -> None:
+    """What the engine keeps of a campaign that has ended; its times do not depend on the clock."""
+    for run in campaign.runs.all():
+        t0 = campaign.started_at + timedelta(minutes=run.position)
+        Run.objects.filter(pk=run.pk).update(t0=t0, ended_at=t0 + timedelta(seconds=30))
+    keep_figures(test.pk for test in campaign.tests.all())
+    keep_gist(campaign.pk)
+
+
+def check(**texts: str) -> None:
+    """Each is as stored; what is not is said of all of them."""
+    found = {f"{name.replace('_', '-')}.txt": text for name, text in texts.items()}
+    differing = [difference for each in found.items() if (difference := difference_of(*each))]
+    if differing:
+        pytest.fail("Other figures than before:\n" + "\n".join(differing), pytrace=False)
+
+
+def difference_of(name: str, text: str) -> str:
+    stored = GOLDEN / name
+    expected = stored.read_text() if stored.exists() else ""
+    if text == expected:
+        return ""
+    folder = settings.BASE_DIR / "var" / "golden"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / name).write_text(text)
+    lines = difflib.unified_diff(expected.splitlines(), text.splitlines(), lineterm="", n=0)
+    return "\n".join([name, *lines][:30])
+
+
+@pytest.fixture
+def text_at(client, alice) -> Callable[..., str]:
+    client.force_login(alice)
+
+    def read(name: str, *args: int, query: str = "") -> str:
+        answer = client.get(reverse(name, args=args) + query)
+        assert answer.status_code == 200
+        text = b"".join(answer).decode()
+        is_page = answer["Content-Type"].startswith("text/html")
+        return figures_of(text) if is_page else text.replace("\r\n", "\n")
+
+    return read
+
+
+def test_a_campaign_like_the_sample(sample, text_at):
+    earlier, later = sample
+    test, run = later.tests.first(), later.runs.order_by("position").last()
+    asked = f"?a=campaign-{earlier.pk}&b=campaign-{later.pk}"
+    check(
+        sample_campaign=text_at("campaign-detail", later.pk),
+        sample_campaign_tables=text_at("campaign-csv", later.pk, query="?format=blocks"),
+        sample_campaign_runs=text_at("campaign-csv", later.pk),
+        sample_campaigns=text_at("campaign-list", later.project_id),
+        sample_run=text_at("run-detail", run.pk),
+        sample_history=text_at("history-test", test.pk),
+        sample_comparison=text_at("comparison", query=asked),
+    )
+
+
+def test_a_run_of_several_injectors_and_steps(large, text_at):
+    check(
+        large_run=text_at("run-detail", large.pk),
+        large_run_tables=text_at("run-csv", large.pk),
+        large_run_seconds=text_at("run-seconds-csv", large.pk),
+        large_campaign=text_at("campaign-detail", large.campaign_id),
+    )
