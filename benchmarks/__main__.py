@@ -1,6 +1,6 @@
 """The whole table, with one command: cost, punctuality, memory, accuracy, the target's side, pages,
-what grows with runs and hosts, many viewers, words, changes, judgement, capacity, real searches for
-it, words of real campaigns; or parts.
+what grows with runs and hosts, many viewers, pages in Chromium, words, changes, judgement,
+capacity, real searches for it, words of real campaigns; or parts.
 """
 
 import argparse
@@ -16,6 +16,7 @@ from benchmarks import (
     changes,
     costs,
     http2,
+    in_chromium,
     injector_cost,
     judgement,
     live,
@@ -36,6 +37,7 @@ from benchmarks.selection import (
     CAPACITY,
     CAPACITY_REAL,
     CHANGES,
+    CHROMIUM,
     COSTS,
     HTTP2,
     JUDGEMENT,
@@ -71,6 +73,8 @@ def main() -> int:
         show(costs.TITLE, costs.measure())
     if selection.wants(WATCHED):
         show(watched.TITLE, watched.measure())
+    if selection.wants(CHROMIUM):
+        show(in_chromium.TITLE, in_chromium.measure())
     if selection.wants(ACCURACY):
         show("Accuracy, against the demo target's own log", accuracy.measure())
         with awake():

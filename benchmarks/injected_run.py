@@ -38,6 +38,19 @@ def measure(
 
     `hold` gets its process id and is entered when it is ready, just before it starts.
     """
+    return _measurement(plan, told(plan, port, hold, scheme=scheme, mode=mode, core=core))
+
+
+def told(
+    plan: Mapping[str, Any],
+    port: int,
+    hold: Hold = free,
+    *,
+    scheme: str = "http",
+    mode: str = "keep-alive",
+    core: int | None = 0,
+) -> list[dict[str, Any]]:
+    """The lines of the same run after its start."""
     with subprocess.Popen(
         _COMMAND,
         stdin=subprocess.PIPE,
@@ -50,8 +63,7 @@ def measure(
             raise RuntimeError(ready["reason"])
         with hold(process.pid):
             _say(process, {"start_at_ns": time.monotonic_ns() + START_NS})
-            lines = [json.loads(line) for line in process.stdout]
-    return _measurement(plan, lines)
+            return [json.loads(line) for line in process.stdout]
 
 
 def _order(plan: Mapping[str, Any], port: int, scheme: str, mode: str) -> dict[str, Any]:

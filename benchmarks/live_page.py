@@ -18,10 +18,7 @@ import numpy as np
 REFRESHES, EVERY_S = 5, 5
 EARLY, LATE = 60, 3600
 REQUESTS = 50
-_COLUMNS = (
-    "run_id", "shard", "second", "step", "epoch", "counters", "errors", "statuses", "in_flight",
-    "timings", "vitals",
-)  # fmt: skip
+_COLUMNS = ("run_id", "shard", "second", "step", "epoch", "packed")
 
 
 def main(injectors: int, steps: int) -> dict[str, dict[str, float]]:
@@ -41,7 +38,7 @@ class Watching:
         from django.test import Client
         from django.urls import reverse
 
-        self._run, self._next = run, 0
+        self.run, self._next = run, 0
         parts = product(range(injectors), range(steps))
         self._rows = [(shard, step, _second(shard, step)) for shard, step in parts]
         self._client, self._address = Client(), reverse("run-detail", args=[run.pk])
@@ -70,7 +67,7 @@ class Watching:
 
         last = self._next - 1
         self.arrive(self._next + 1)
-        return self._cost(lambda: Message("second", FEED.news(self._run.pk, last)).encode())[0]
+        return self._cost(lambda: Message("second", FEED.news(self.run.pk, last)).encode())[0]
 
     def _view(self) -> bytes:
         answer = self._client.get(self._address, headers={"Host": "localhost"})
@@ -96,17 +93,18 @@ class Watching:
                 for row in self._rows_until(end):
                     copy.write_row(row)
             self._next = end
-        self._run.shards.update(last_second=until - 1)
+        self.run.shards.update(last_second=until - 1)
         FEED.bell.ring()
 
     def _rows_until(self, until: int) -> Iterator[tuple]:
         for second in range(self._next, until):
             for shard, step, made in self._rows:
-                yield (self._run.pk, shard, second, step, 1, *made)
+                yield self.run.pk, shard, second, step, 1, made
 
 
-def _second(shard: int, step: int) -> tuple:
-    """The rest of a row, as an injector writes it: response times about 10 ms, and its parts."""
+def _second(shard: int, step: int) -> bytes:
+    """A second as it is stored: response times about 10 ms, and its parts."""
+    from campaigns.domain.measured.packed_second import pack
     from campaigns.domain.measured.snapshot import Second, Timing
 
     values = np.random.default_rng(100 * shard + step).lognormal(9.2, 0.4, REQUESTS).astype(int)
@@ -115,13 +113,11 @@ def _second(shard: int, step: int) -> tuple:
     timings |= dict.fromkeys(("lateness", "own_delay", "send", "receive", "hub_lag"), small)
     vitals = {"cpu_share": 0.2, "hub_lag_max_us": 900, "own_delay_p99_us": 90, "rss_bytes": 4e7}
     counters = {"started": REQUESTS, "ok": REQUESTS, "bytes_received": 4000 * REQUESTS}
-    made = Second(
-        0, step, counters, {}, {"200": REQUESTS}, 4, timings, None if step else vitals
-    ).to_json()
-    return tuple(None if made[name] is None else json.dumps(made[name]) for name in _COLUMNS[5:])
+    told = vitals if step == 0 else None
+    return pack(Second(0, step, counters, {}, {"200": REQUESTS}, 4, timings, told).to_json())
 
 
-def run_under_way(injectors: int, steps: int):
+def run_under_way(injectors: int, steps: int, duration_s: int = 2 * LATE):
     from django.utils import timezone
 
     from campaigns.models import Run
@@ -136,7 +132,7 @@ def run_under_way(injectors: int, steps: int):
     from tests.values import plan_spec
 
     project = make_project(owner=make_user(f"viewer of {injectors} × {steps}"))
-    load = {"model": "closed", "connections": 10, "duration_s": 2 * LATE}
+    load = {"model": "closed", "connections": 10, "duration_s": duration_s}
     names = [{"label": f"step {n}", "method": "GET", "path": "/"} for n in range(steps)]
     version = make_plan(project, spec=plan_spec(**load) | {"steps": names})
     run = make_run(make_test(make_campaign(project), version), n_shards=injectors)

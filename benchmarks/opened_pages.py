@@ -20,7 +20,7 @@ from local.browsers import find_chromium, launch
 
 CALLS = 5
 QUIET_MS = 500  # without another long task, it was the last one
-_HEARD = """
+HEARD = """
     window.longTasks = [];
     new PerformanceObserver(list => list.getEntries().forEach(
         each => window.longTasks.push([each.startTime, each.duration])
@@ -52,13 +52,17 @@ def main() -> Iterator[GoalRow]:
     owner, client = make_user("viewer"), Client()
     client.force_login(owner)
     addresses = _addresses(owner)
-    name = settings.SESSION_COOKIE_NAME
     with served() as (port, _), launch(find_chromium()) as browser:
         site = f"http://127.0.0.1:{port}"
-        cookie = {"name": name, "value": client.cookies[name].value, "url": site}
+        cookie = cookie_of(client, settings.SESSION_COOKIE_NAME, site)
         for page, address in addresses.items():
             seen = [_opened(browser, cookie, site + address) for _ in range(CALLS + 1)]
             yield from lines_of(page, PAGES[page], seen[0], seen[1:])
+
+
+def cookie_of(client, name: str, site: str) -> dict[str, str]:
+    """The session of a Django test client, for Chromium."""
+    return {"name": name, "value": client.cookies[name].value, "url": site}
 
 
 def _addresses(owner) -> dict[str, str]:
@@ -79,7 +83,7 @@ def _opened(browser, cookie: dict[str, str], address: str) -> dict[str, Any]:
     """With nothing in the cache."""
     context = browser.new_context(viewport={"width": 1440, "height": 900})
     context.add_cookies([cookie])
-    context.add_init_script(_HEARD)
+    context.add_init_script(HEARD)
     page = context.new_page()
     page.goto(address, wait_until="load")
     n_tasks = -1

@@ -21,10 +21,10 @@ from benchmarks.served_pages import (
     load_as_the_server,
     page_cost,
 )
+from benchmarks.stored_seconds import stored_lines
 
 LIST, RUNS_EACH = 25, (10, 20)  # campaigns on a page; tests and repeats of each
 HOUR_S, LONG_S = 3600, 1_000_000
-STORED_S, PER_S = HOUR_S, 1000
 
 
 def main() -> Iterator[GoalRow]:
@@ -57,7 +57,7 @@ def main() -> Iterator[GoalRow]:
     yield from page_lines("campaign of 200 runs", page_cost(client, of_campaign), 60)
     yield from page_lines("run of an hour", page_cost(client, of_run), 50)
     yield from _export_lines(client, run)
-    yield _stored_line()
+    yield from stored_lines()
 
 
 def _addresses(project, campaign, run) -> list[str]:
@@ -133,7 +133,8 @@ def _long_export(run) -> tuple[int, float, float]:
     del summary, hour, points
     before, most, n_rows = _resident_mb(), 0.0, -1
     began = time.perf_counter()
-    for part in csv_of_seconds(columns_in_parts(run), error_kinds_of(run)):
+    parts = columns_in_parts(run, as_written=True)
+    for part in csv_of_seconds(parts, error_kinds_of(run)):
         n_rows += part.count("\n")
         most = max(most, _resident_mb())
     return n_rows, time.perf_counter() - began, most - before
@@ -142,40 +143,6 @@ def _long_export(run) -> tuple[int, float, float]:
 def _resident_mb() -> float:
     n_pages = int(Path("/proc/self/statm").read_text().split()[1])
     return n_pages * os.sysconf("SC_PAGE_SIZE") / 1e6
-
-
-def _stored_line() -> GoalRow:
-    """With the rows' indexes and TOAST, of one injector and one step on kept connections."""
-    import numpy as np
-    from django.db import connection
-
-    from campaigns.domain.measured.snapshot import Second, Timing
-    from campaigns.models import ShardSecond
-    from tests.factories import make_campaign, make_project, make_run, make_test
-
-    rng = np.random.default_rng(1)
-    run = make_run(make_test(make_campaign(make_project())))
-    ShardSecond.objects.all().delete()
-    rows = []
-    for number in range(STORED_S):
-        values = (10_000 * rng.lognormal(0, 0.4, PER_S)).astype(int)
-        timings = {name: Timing.of(values) for name in ("response", "service", "wait")}
-        small = {
-            name: Timing.of(rng.integers(20, 90, PER_S))
-            for name in ("lateness", "own_delay", "send", "receive")
-        }
-        counters = {"started": PER_S, "ok": PER_S, "bytes_received": 4000 * PER_S}
-        vitals = {"cpu_share": 0.2, "hub_lag_max_us": 900, "own_delay_p99_us": 90, "rss_bytes": 4e7}
-        second = Second(number, 0, counters, {}, {"200": PER_S}, 4, timings | small, vitals)
-        rows.append(ShardSecond.of(second.to_json(), run_id=run.pk, shard=0, epoch=1))
-    with connection.cursor() as cursor:
-        cursor.execute("VACUUM FULL campaigns_shardsecond")
-        ShardSecond.objects.bulk_create(rows)
-        cursor.execute("SELECT pg_total_relation_size('campaigns_shardsecond')")
-        (size,) = cursor.fetchone()
-    each_kb = size / STORED_S / 1e3
-    name = "a run-second of 1,000 requests, stored"
-    return GoalRow(name, f"{each_kb:.1f} kB", "≤ 1 kB", each_kb <= 1)
 
 
 if __name__ == "__main__":

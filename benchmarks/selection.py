@@ -12,11 +12,11 @@ HTTP2 = "http2"
 LIVE, PAGES, WORDS, CHANGES, JUDGEMENT = "live", "pages", "words", "changes", "judgement"
 CAPACITY, CAPACITY_REAL, WORDS_REAL = "capacity", "capacity-real", "words-real"
 TARGET_SIDE, WATCHED, COSTS = "target-side", "watched", "costs"
-AGENT_COST = "agent-cost"
+AGENT_COST, CHROMIUM = "agent-cost", "chromium"
 CASE_NAMES = tuple(slug(case) for case in CASES)
 _OF_THE_SITE = (
     LIVE, PAGES, COSTS, WATCHED, WORDS, CHANGES, JUDGEMENT, CAPACITY, CAPACITY_REAL, WORDS_REAL,
-    TARGET_SIDE, AGENT_COST,
+    TARGET_SIDE, AGENT_COST, CHROMIUM,
 )  # fmt: skip
 NAMES = (COST, HTTP2, TLS, WEBSOCKET, ON_TIME, ACCURACY, *_OF_THE_SITE, *CASE_NAMES)
 

@@ -100,7 +100,7 @@ def main(n_viewers: int) -> list[GoalRow]:
                 raise RuntimeError("A stream was not opened.")
         time.sleep(3)  # each hears how many they are with its next beat
         before_s = _cpu_s(server)
-        ended_at = _end(run)
+        ended_at = end_run(run)
         for thread in threads:
             thread.join()
         cpu_s = _cpu_s(server) - before_s
@@ -162,7 +162,7 @@ def _cpu_s(parent: int) -> float:
     return ticks / os.sysconf("SC_CLK_TCK")
 
 
-def _end(run) -> float:
+def end_run(run) -> float:
     """When the run was done, by the clock: as the dispatcher ends it."""
     from campaigns.models import Run
     from campaigns.services import endings
