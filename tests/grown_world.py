@@ -20,6 +20,7 @@ from campaigns.models import (
     KeptMinute,
     LoadControl,
     Membership,
+    OwnTlsProfile,
     PlanSecret,
     Run,
     RunUse,
@@ -123,6 +124,7 @@ def _grow_targets(rows: Rows, n: int) -> None:
     _copies(rows["agent"], n, lookup=lambda number: f"copy{number:012}")
     _copies(rows["exporter"], n, name=_named("exporter"))
     _copies(rows["probe"], n)
+    _copies(OwnTlsProfile.objects.get(project=rows["project"]), n, name=_named("profile"))
     claims = _copies(rows["claim"], n, host=lambda number: f"host{number}.internal")
     _copies(rows["claim"].permits.get(), n, claim_id=_of(claims))
 

@@ -47,14 +47,15 @@ def page_of(rows: QuerySet, size: int, name: str = "") -> Page:
 
     Rows may have gone meanwhile: then the last page follows any, and a full one is the first.
     """
-    edge = _edge_of(rows, name)
-    found = _around(rows, edge, size) if edge else []
-    is_first, found = not found, found or list(rows[:size])
+    found: list[Model] = []
+    if edge := _edge_of(rows, name):
+        found = _around(rows, edge, size)
+    found = found or list(rows[:size])
     count = rows.count()
     if not found:
         return Page([], count)
     first, last = _Edge.at(found[0], is_after=False), _Edge.at(found[-1], is_after=True)
-    n_before = 0 if is_first else _beyond(rows, first).count()
+    n_before = _beyond(rows, first).count()
     return Page(
         found,
         count,

@@ -155,7 +155,6 @@ def test_a_campaign_like_the_sample(sample, text_at):
     check(
         sample_campaign=text_at("campaign-detail", later.pk),
         sample_campaign_tables=text_at("campaign-csv", later.pk, query="?format=blocks"),
-        sample_campaign_runs=text_at("campaign-csv", later.pk),
         sample_campaigns=text_at("campaign-list", later.project_id),
         sample_run=text_at("run-detail", run.pk),
         sample_history=text_at("history-test", test.pk),
