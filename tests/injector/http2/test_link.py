@@ -16,6 +16,9 @@ from workers.injector.http2.request import request_data
 
 pytestmark = pytest.mark.pure
 
+_CLOSED = BrokenPipeError(32, "Broken pipe")
+_RESET = ConnectionResetError(104, "Connection reset by peer")
+
 
 class LeftConnection:
     """The server has left: nothing can be written, but what it said can be read."""
@@ -23,15 +26,16 @@ class LeftConnection:
     tls = None
     sock = SimpleNamespace(getsockopt=lambda *_: b"")  # of a kernel that does not tell
 
-    def __init__(self, *said):
+    def __init__(self, *said, to_a_write):
         self._said = list(said)
+        self._to_a_write = to_a_write
 
     def send(self, data):
-        raise BrokenPipeError(32, "Broken pipe")
+        raise self._to_a_write
 
     def recv(self, size):
         if not self._said:
-            raise ConnectionResetError(104, "Connection reset by peer")
+            raise _RESET
         return self._said.pop(0)
 
 
@@ -49,11 +53,11 @@ class Worker:
         self.ended.append(stream)
 
 
-def ended_on(*said, n_requests=1):
+def ended_on(*said, n_requests=1, to_a_write=_CLOSED):
     """The streams of so many requests on a connection that the server has left with these words."""
     hung_up = []
     link = Link(SimpleNamespace(hang_up=hung_up.append), 4, None, lambda link: None)
-    link.connection = LeftConnection(*said)
+    link.connection = LeftConnection(*said, to_a_write=to_a_write)
     link._client.feed(SETTINGS, now())
     worker = Worker()
     for _ in range(n_requests):
@@ -78,6 +82,16 @@ def test_a_reply_that_lay_unread_is_one():
 def test_without_a_word_it_is_the_failure_of_the_write():
     (stream,) = ended_on()
     assert isinstance(stream.failure, BrokenPipeError)
+
+
+def test_a_reset_of_which_the_write_was_told_is_no_close():
+    (stream,) = ended_on(b"", to_a_write=_RESET)
+    assert stream.failure is _RESET
+
+
+def test_the_end_of_input_after_a_failed_write_is_a_close():
+    (stream,) = ended_on(b"")
+    assert stream.failure.kind == Kind.EOF_BEFORE_REPLY
 
 
 def test_nonsense_that_lay_unread_is_what_ended_it():

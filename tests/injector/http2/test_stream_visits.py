@@ -46,8 +46,9 @@ def test_the_first_call_goes_alone_where_the_plan_says_so():
         with h2_server(slow) as (server, answers):
             run(server.port, SESSIONS | {"requests": 4}, burst | {"first_call_alone": alone}, 5)
         assert answers.n_requests == 20
-        # Those behind the first wait for the settings of the server, not for its reply.
-        assert answers.most_at_once in ({4} if alone else {4, 5})
+        # Those behind the first wait for the settings of the server, not for its reply. The server
+        # may read the first of those that go together before the others are written.
+        assert answers.most_at_once in ({3, 4} if alone else {4, 5})
 
 
 def test_a_server_that_allows_one_stream_gets_one_call_at_a_time():

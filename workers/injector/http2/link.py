@@ -142,13 +142,14 @@ class Link:
         if self._client.out:
             self._flush_or_end()
 
-    def _read_some(self) -> None:
-        """What has arrived. Raises BlockingIOError, and what ends the connection."""
+    def _read_some(self, closing: Exception | None = None) -> None:
+        """What has arrived. Raises BlockingIOError, and what ends the connection. `closing`: what
+        the end of input means, if not that the server has closed."""
         connection, client = self.connection, self._client
         for _ in range(1 if connection.tls is None else _RECORDS_PER_TURN):
             data = connection.recv(_RECV_BYTES)
             if not data:
-                self._end(None)
+                self._end(closing)
                 return
             client.feed(data, now())
             if client.is_settled and not self.is_ready:
@@ -204,11 +205,13 @@ class Link:
         """In the hub, after a write that failed: what the server said before it left may lie
         unread, such as which requests it did not take."""
         self._client.is_draining = self._is_reading = True
+        # The kernel tells of a reset once, here to the write: after that, reading finds an end.
+        closing = error if isinstance(error, ConnectionResetError) else None
         try:
             for _ in range(_MOST_LAST_READS):
                 if self.connection is None:
                     return
-                self._read_some()
+                self._read_some(closing)
             self._end(error)
         except OSError:
             self._end(error)
