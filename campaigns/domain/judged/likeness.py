@@ -56,7 +56,7 @@ def likeness_among(arms: Sequence[Sequence[ArmRun]]) -> list[Likeness]:
     """What should be alike in arms whose targets differ; each of them has runs."""
     hosts = [_joined(host for each in arm for host in each.injector_hosts) for arm in arms]
     totals = [[each.measurement.total for each in arm] for arm in arms]
-    sizes = [_bytes_per_reply(total) for total in totals]
+    sizes = [_content_bytes(total) for total in totals]
     statuses = [_status_shares(total) for total in totals]
     per_run = [max(each.measurement.figures.attempts for each in arm) for arm in arms]
     return [
@@ -103,9 +103,16 @@ def _plan(each: ArmRun) -> str:
     return each.frozen.plan_label
 
 
-def _bytes_per_reply(totals: Sequence[Total]) -> float:
+def _content_bytes(totals: Sequence[Total]) -> float:
+    """A reply's bytes without head and framing, which each server words in its own way."""
     replies = sum(each.count("ok") + each.count("failed") for each in totals)
-    return sum(each.count("bytes_received") for each in totals) / replies if replies else 0.0
+    content = sum(map(_content_received, totals))
+    return content / replies if replies else 0.0
+
+
+def _content_received(total: Total) -> int:
+    worded = total.count("head_received") + total.count("framing_received")
+    return total.count("bytes_received") - worded
 
 
 def _close(*sizes: float) -> bool:
