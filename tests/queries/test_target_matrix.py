@@ -123,8 +123,22 @@ def test_targets_that_cannot_be_told_apart_have_no_best(ask):
     assert row.best == ""
     assert row.best_words.startswith("the first two differ by 0.0\u202f% [")
     assert row.why
+    assert row.why_no_best == "", "the interval says it"
     said = plain_text(answer().sentence)
     assert said.startswith("No target is clearly ahead at L1.")
+
+
+def test_a_certain_difference_that_is_too_small_to_resolve_makes_no_best_and_says_why(
+    client, alice, ask
+):
+    campaign, _, answer = ask({"L1": [around(230), around(130)]})
+    (row,) = answer().matrix.rows
+    assert row.best == ""
+    assert row.best_words.startswith("the first two differ by \u221243.")
+    assert row.why_no_best == "The difference is smaller than this measurement can resolve."
+    client.force_login(alice)
+    page = client.get(reverse("campaign-detail", args=[campaign.pk])).content.decode()
+    assert f'<span class="second-line">{row.why_no_best}</span>' in page
 
 
 def test_the_sentence_says_who_leads_where(ask):

@@ -69,6 +69,13 @@ class MatrixRow:
             return f"{difference} against {self.second}"
         return f"the first two differ by {difference}"
 
+    @property
+    def why_no_best(self) -> str:
+        """Where the first two differ for certain; else their interval says it."""
+        interval = self.first_two and self.first_two.interval
+        is_certain = interval and not interval.low <= 1 <= interval.high
+        return self.why if is_certain and not self.best else ""
+
 
 @dataclass(frozen=True, slots=True)
 class TargetMatrix:
