@@ -56,6 +56,7 @@ def _study(
         ends = [{"scheme": "http", "host": host, "port": port} for host, port in places]
         rest.make_target(name, *ends)
     campaign = _started(page, site, rest.project, asked.repeats)
+    page.goto("about:blank")  # a browser that follows the runs disturbs them
     _wait_for_its_end(rest, campaign)
     print("\n".join(report(rest.get(f"campaigns/{campaign}/tables/"))))
     if asked.picture:

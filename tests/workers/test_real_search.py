@@ -8,7 +8,7 @@ from threading import Thread
 import pytest
 from django.db import connection
 
-from campaigns.domain.judged.capacity import Ending, TrialResult
+from campaigns.domain.judged.capacity import Ending
 from campaigns.domain.judged.trust import LIMITS
 from campaigns.domain.shown.sentences import plain_text
 from campaigns.domain.units import percent
@@ -101,29 +101,6 @@ def test_a_search_whose_highest_rate_passes_says_at_least_that(project, dispatch
     assert ending == Ending.LIMIT
     assert said.startswith("At least 50.0 requests/s keep p95 below 1,000")
     assert server.n_requests == 1 + campaign.runs.get().n, "the first request and one trial"
-
-
-def test_a_rate_that_is_more_than_one_injector_sends_ends_it_with_at_least(
-    project, dispatcher, settings
-):
-    """The injector's real CPU is judged, by a limit that a few hundred requests/s reach: what it
-    can really send would keep this machine busy for a minute."""
-    settings.JUDGEMENT_LIMITS = NEVER_IN_DOUBT | {"cpu": (0.08, None)}
-    with scripted(always(OK_REPLY)) as server:
-        campaign = started(project, server.port, start=200, limit=20_000)
-        work_until(lambda: is_done(campaign))
-    ending, said = said_of(campaign)
-    assert ending == Ending.INJECTOR
-    assert said.startswith("At least ")
-    assert said.endswith(
-        "The injector is the limit: two trials at the next rate cannot be trusted."
-    )
-    *_, last, again = report_of_search(Search.objects.get(pk=campaign.pk)).made
-    assert last.trial.rate_per_s == again.trial.rate_per_s < 20_000
-    for each in (last, again):
-        assert each.trial.result == TrialResult.UNTRUSTED
-        assert each.trial.reason.startswith("The injector was busy: ")
-    assert again.run.errors == 0, "nothing was wrong with the target"
 
 
 def test_a_first_rate_that_the_target_does_not_keep_ends_it_with_below(project, dispatcher):
