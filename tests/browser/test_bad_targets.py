@@ -61,7 +61,7 @@ def errors_by_step(rest, run: dict) -> dict[int, Counter]:
 def test_the_pages_name_the_errors_in_words(campaign, signed_in):
     _, number, runs, _, refused = campaign
     signed_in.goto(f"/campaigns/{number}/")
-    signed_in.get_by_text("Run again").wait_for()
+    signed_in.get_by_role("button", name="Run again").wait_for()
     signed_in.goto(f"/runs/{runs[refused]['id']}/")
     errors = signed_in.locator("[data-table=errors]").inner_text()
     assert "connection refused" in errors.lower()

@@ -167,7 +167,7 @@ class TestStoredBytes:
         RunUse.objects.filter(run=done).update(seconds_bytes=995_000_000, planned_bytes=0)
         with pytest.raises(Refused) as refused:
             start_campaign(by=as_alice, campaign=of_an_hour(project), anyway=True)
-        assert "0.995 of at most 1.00 GB of results. This would add 0.011." in str(refused.value)
+        assert "0.995 of at most 1.00 GB of results. This would add 0.006." in str(refused.value)
 
     def test_what_runs_stored_is_measured_when_they_end(self, project):
         run, (lease,) = running(project)
