@@ -1,7 +1,5 @@
 """Prometheus exporters of a target: set, check and remove them."""
 
-from collections.abc import Callable
-
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
@@ -9,12 +7,12 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_POST
 
-from campaigns.domain.errors import InvalidFields
 from campaigns.forms.exporters import ExporterForm
 from campaigns.models import Exporter, Target
 from campaigns.permissions import Action, require
 from campaigns.services import exporters as services
 from campaigns.views.access import actor_of, answers_refusals, find
+from campaigns.views.saving import saved_by
 
 _ROWS = Exporter.objects.select_related("target__project")
 
@@ -34,7 +32,7 @@ def exporter_new(request: HttpRequest, target: int) -> HttpResponse:
     found = find(Target.objects.select_related("project"), actor, pk=target)
     require(actor, Action.EDIT, found.project)
     form = ExporterForm(request.POST) if request.method == "POST" else ExporterForm()
-    saved = _saved(form, lambda fields: services.add_exporter(by=actor, target=found, **fields))
+    saved = saved_by(form, lambda fields: services.add_exporter(by=actor, target=found, **fields))
     return _answer(request, found, form, saved)
 
 
@@ -47,7 +45,7 @@ def exporter_edit(request: HttpRequest, exporter: int) -> HttpResponse:
     form = ExporterForm.of(found)
     if request.method == "POST":
         form = ExporterForm(request.POST, has_token=found.has_token)
-    saved = _saved(
+    saved = saved_by(
         form, lambda fields: services.change_exporter(by=actor, exporter=found, **fields)
     )
     return _answer(request, found.target, form, saved, is_new=False)
@@ -70,17 +68,6 @@ def exporter_remove(request: HttpRequest, exporter: int) -> HttpResponse:
     services.remove_exporter(by=actor_of(request), exporter=found)
     messages.success(request, f"{found.name} is not scraped any more. What it told is kept.")
     return redirect(_of_target(found.target_id))
-
-
-def _saved(form: ExporterForm, save: Callable[[dict], Exporter]) -> Exporter | None:
-    """None without a form that was posted, and with one that has errors."""
-    if not form.is_valid():
-        return None
-    try:
-        return save(form.fields_of_service())
-    except InvalidFields as invalid:
-        form.take_errors(invalid.errors)
-        return None
 
 
 def _answer(

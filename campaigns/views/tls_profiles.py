@@ -1,7 +1,5 @@
 """A project's TLS profiles: those that come with benchsite, and its own."""
 
-from collections.abc import Callable
-
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
@@ -9,7 +7,6 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_POST
 
-from campaigns.domain.errors import InvalidFields
 from campaigns.domain.plan.tls_profiles import PROFILES
 from campaigns.forms.tls_profiles import TlsProfileForm
 from campaigns.models import OwnTlsProfile, Project
@@ -17,6 +14,7 @@ from campaigns.permissions import Action, require
 from campaigns.queries.tls_profiles import endpoints_by_profile, list_profiles
 from campaigns.services import tls_profiles as services
 from campaigns.views.access import actor_of, answers_refusals, find, rights_in
+from campaigns.views.saving import saved_by
 
 _ROWS = OwnTlsProfile.objects.select_related("project")
 
@@ -50,7 +48,7 @@ def tls_profile_new(request: HttpRequest, project: int) -> HttpResponse:
     form = TlsProfileForm.starting_from(start) if start else TlsProfileForm()
     if request.method == "POST":
         form = TlsProfileForm(request.POST)
-    saved = _saved(form, lambda given: services.create_profile(by=actor, project=found, **given))
+    saved = saved_by(form, lambda given: services.create_profile(by=actor, project=found, **given))
     if saved:
         messages.success(request, f"{saved.name} created. Endpoints of targets can name it now.")
         return redirect("tls-profile-list", project=found.pk)
@@ -66,7 +64,7 @@ def tls_profile_edit(request: HttpRequest, profile: int) -> HttpResponse:
     form = TlsProfileForm.starting_from(found.value(), found.name)
     if request.method == "POST":
         form = TlsProfileForm(request.POST)
-    saved = _saved(form, lambda given: services.change_profile(by=actor, profile=found, **given))
+    saved = saved_by(form, lambda given: services.change_profile(by=actor, profile=found, **given))
     if saved:
         messages.success(request, f"{saved.name} saved. Runs that were queued keep what they had.")
         return redirect("tls-profile-list", project=found.project_id)
@@ -81,17 +79,6 @@ def tls_profile_delete(request: HttpRequest, profile: int) -> HttpResponse:
     services.delete_profile(by=actor_of(request), profile=found)
     messages.success(request, f"{found.name} deleted. Results are kept as they are.")
     return redirect("tls-profile-list", project=found.project_id)
-
-
-def _saved(form: TlsProfileForm, save: Callable[[dict], OwnTlsProfile]) -> OwnTlsProfile | None:
-    """None without a form that was posted, and with one that has errors."""
-    if not form.is_valid():
-        return None
-    try:
-        return save(form.fields_of_service())
-    except InvalidFields as invalid:
-        form.take_errors(invalid.errors)
-        return None
 
 
 def _form_page(
