@@ -43,6 +43,18 @@ OF_MACHINE = "target_cpu < 80 %"
 UNTOLD = Verdict(OF_MACHINE, "target_cpu", 80, "%", measured=None, passed=False, since=None)
 
 
+def after_a_trial_without_answers(project) -> Campaign:
+    """A search whose second trial found that its target does not answer any more."""
+    campaign = searching(project)
+    end_trial(campaign, 20)
+    run = campaign.runs.get(repeat=2)
+    failed = judged(target="Nothing answers.").to_json()
+    ended = {"state": "done", "outcome": "complete", "judgement": failed}
+    Run.objects.filter(pk=run.pk).update(**ended, ended_at=db_now())
+    advance_searches()
+    return campaign
+
+
 class TestStarting:
     def test_the_first_trial_sends_the_plan_s_requests_at_the_first_rate(self, project):
         campaign = searching(project, trial_s=15)
@@ -192,13 +204,7 @@ class TestEnding:
         assert [each.search for each in made] == sorted(each.search for each in made)
 
     def test_a_target_that_no_longer_answers_ends_it(self, project):
-        campaign = searching(project)
-        end_trial(campaign, 20)
-        run = campaign.runs.get(repeat=2)
-        failed = judged(target="Nothing answers.").to_json()
-        ended = {"state": "done", "outcome": "complete", "judgement": failed}
-        Run.objects.filter(pk=run.pk).update(**ended, ended_at=db_now())
-        advance_searches()
+        campaign = after_a_trial_without_answers(project)
         assert answered(campaign, REFUSED).is_held
         assert ask_silent_targets() == 1
         assert answered(campaign, REFUSED).is_held
@@ -212,13 +218,7 @@ class TestEnding:
         assert campaign.stop_reason == "The target did not answer within 60 s after the last trial."
 
     def test_a_trial_that_somebody_started_anyway_goes_on_however_long_it_takes(self, project):
-        campaign = searching(project)
-        end_trial(campaign, 20)
-        run = campaign.runs.get(repeat=2)
-        failed = judged(target="Nothing answers.").to_json()
-        ended = {"state": "done", "outcome": "complete", "judgement": failed}
-        Run.objects.filter(pk=run.pk).update(**ended, ended_at=db_now())
-        advance_searches()
+        campaign = after_a_trial_without_answers(project)
         assert answered(campaign, REFUSED).is_held
         start_campaign(by=owner_of(project), campaign=campaign, anyway=True)
         Run.objects.filter(state="done").update(ended_at=db_now(-SILENT_AFTER_S - 1))
