@@ -1,7 +1,7 @@
 """The lines that tell what grows with runs, history and hosts."""
 
-import os
-import resource
+import subprocess
+import sys
 
 import pytest
 
@@ -9,6 +9,15 @@ from benchmarks.engine_costs import pss_mb
 from benchmarks.page_costs import page_lines
 
 pytestmark = pytest.mark.pure
+
+# A process with 50 MB and its child, which has the same 50 MB, until their input ends.
+SHARING = """
+import os, sys
+shared = bytearray(b"x") * 50_000_000
+if os.fork():
+    print("forked", flush=True)
+sys.stdin.read()
+"""
 
 
 def cost(**other: float) -> dict:
@@ -29,6 +38,9 @@ def test_a_page_is_held_to_its_first_view_to_its_later_ones_and_to_what_is_sent(
     assert [line.is_met for line in page_lines("campaign", cost(**missed), 60)] == expected
 
 
+@pytest.mark.sockets
 def test_what_processes_share_is_counted_once():
-    whole_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000
-    assert 5 < pss_mb(os.getpid()) <= whole_mb * 1.1
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen([sys.executable, "-c", SHARING], **pipes) as process:
+        process.stdout.readline()
+        assert 50 < pss_mb(process.pid) < 100

@@ -31,10 +31,12 @@ class Scripted:
     n_answered: int = 0
     server_names: list[str | None] = field(default_factory=list)
     requests: list[bytes] = field(default_factory=list)
+    # By connection: what came with the request before it, from a client that does not wait.
+    _came_early: dict[socket.socket, bytes] = field(default_factory=dict)
 
     def read_request(self, sock: socket.socket) -> bytes | None:
         """The head and body of one request; None when the client has closed."""
-        data = b""
+        data = self._came_early.pop(sock, b"")
         while b"\r\n\r\n" not in data:
             more = sock.recv(65536)
             if not more:
@@ -44,11 +46,14 @@ class Scripted:
         length = (
             int(head.split(b"content-length:")[1].split()[0]) if b"content-length" in head else 0
         )
-        while len(data) < len(head) + 4 + length:
+        size = len(head) + 4 + length
+        while len(data) < size:
             data += sock.recv(65536)
+        if len(data) > size:
+            self._came_early[sock] = data[size:]
         self.n_requests += 1
-        self.requests.append(data)
-        return data
+        self.requests.append(data[:size])
+        return data[:size]
 
 
 @contextlib.contextmanager
