@@ -17,7 +17,8 @@ hypothesis.settings.register_profile("algebra", deadline=None)
 hypothesis.settings.load_profile("algebra")
 
 HAS_SETTINGS = "DJANGO_SETTINGS_MODULE" in os.environ
-pytest_plugins = ["tests.cast", "tests.emptying", "tests.access_checks"] if HAS_SETTINGS else []
+pytest_plugins = ["tests.processor_time"]
+pytest_plugins += ["tests.cast", "tests.emptying", "tests.access_checks"] if HAS_SETTINGS else []
 
 
 # These take longest: begun last, they would be waited for alone. The rest fills up the workers.
