@@ -46,12 +46,12 @@ def steadiness(values: Sequence[float]) -> Steadiness | None:
     size = -(-len(values) // _MAX_WINDOWS)
     logs = _without_spikes(np.log(_medians_of_blocks(np.asarray(values, dtype=float), size)))
     bounds = [0, *change_points(logs), len(logs)]
-    levels = [float(np.median(logs[a:b])) for a, b in pairwise(bounds)]
+    levels = [_median(logs[a:b]) for a, b in pairwise(bounds)]
     first = len(levels) - 1
     while first > 0 and abs(np.expm1(levels[first - 1] - levels[-1])) <= _TOLERANCE:
         first -= 1
     begin = bounds[first]
-    before = float(np.median(logs[:begin])) if begin else levels[-1]
+    before = _median(logs[:begin]) if begin else levels[-1]
     return Steadiness(begin / len(logs), begin * size, float(np.exp(before - levels[-1])))
 
 
@@ -127,11 +127,20 @@ def _medians_of_blocks(values: np.ndarray, size: int) -> np.ndarray:
     if size == 1:
         return values
     n_whole = len(values) // size * size
-    # Sorted, and the middle of each: np.median takes a hundred times as long for some values.
-    ordered = np.sort(values[:n_whole].reshape(-1, size), axis=1)
-    medians = ordered[:, (size - 1) // 2 : size // 2 + 1].mean(axis=1)
+    medians = _medians(values[:n_whole].reshape(-1, size))
     rest = values[n_whole:]
-    return np.append(medians, np.median(rest)) if len(rest) else medians
+    return np.append(medians, _median(rest)) if len(rest) else medians
+
+
+def _median(values: np.ndarray) -> float:
+    return float(_medians(values.reshape(1, -1))[0])
+
+
+def _medians(rows: np.ndarray) -> np.ndarray:
+    """Of each row. np.median takes a hundred times as long for some values, and its first call
+    loads numpy.ma, for which somebody waits."""
+    size = rows.shape[1]
+    return np.sort(rows, axis=1)[:, (size - 1) // 2 : size // 2 + 1].mean(axis=1)
 
 
 def _without_spikes(series: np.ndarray) -> np.ndarray:
