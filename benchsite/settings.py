@@ -177,6 +177,7 @@ CELERY_BEAT_SCHEDULE = {
         "options": {"expires": 60},
     },
     "gists": {"task": "workers.gists", "schedule": 60.0, "options": {"expires": 60}},
+    "briefs": {"task": "workers.briefs", "schedule": 60.0, "options": {"expires": 60}},
 }
 
 # --- the engine ----------------------------------------------------------------------------------

@@ -17,6 +17,7 @@ PROBE = "workers.probe"
 HOUSEKEEPING = "workers.housekeeping"
 RETENTION = "workers.retention"
 GISTS = "workers.gists"
+BRIEFS = "workers.briefs"
 OWNERSHIP = "workers.ownership"
 EXPORTER = "workers.exporter"
 # A page is waiting: without Redis this must fail in under a second. For workers, which have more

@@ -10,11 +10,12 @@ from campaigns.models.ownership import HostClaim, HostPermit
 from campaigns.models.plans import PlanVersion, SavedPlan
 from campaigns.models.probes import Probe
 from campaigns.models.projects import Membership, Project
-from campaigns.models.runs import FailureExample, Run, RunEvent, RunSummary, Shard, ShardSecond
+from campaigns.models.runs import FailureExample, Run, RunEvent, Shard, ShardSecond
 from campaigns.models.saved_views import SavedView
 from campaigns.models.searches import Search
 from campaigns.models.secrets import PlanSecret
 from campaigns.models.shares import ShareLink
+from campaigns.models.summaries import PooledPercentiles, RunSummary
 from campaigns.models.targets import Endpoint, Target
 from campaigns.models.tls_profiles import OwnTlsProfile
 from campaigns.models.tokens import ApiToken
@@ -40,6 +41,7 @@ __all__ = [
     "OwnTlsProfile",
     "PlanSecret",
     "PlanVersion",
+    "PooledPercentiles",
     "Probe",
     "Project",
     "Run",

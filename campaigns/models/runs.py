@@ -27,8 +27,6 @@ from campaigns.domain.lifecycle import (
 from campaigns.domain.lifecycle import RunState as State
 from campaigns.domain.measured.injector_end import InjectorEnd
 from campaigns.domain.measured.packed_second import pack, second_of, told_of
-from campaigns.domain.measured.series import Point
-from campaigns.domain.measured.series_chunks import chunks_of, points_of_chunks
 from campaigns.domain.measured.snapshot import Second
 from campaigns.domain.plan.frozen_run import FrozenRun
 from campaigns.domain.plan.plan_parts import version_of_parts, with_parts
@@ -334,43 +332,6 @@ class FailureExample(models.Model):
 
     def __str__(self) -> str:
         return f"{self.kind} of run {self.run_id} in second {self.second}"
-
-
-class RunSummary(models.Model):
-    """Derived from the stored seconds; late seconds produce a new revision."""
-
-    run = models.ForeignKey(Run, models.CASCADE, related_name="summaries")
-    revision = models.PositiveIntegerField()
-    n_seconds = models.PositiveIntegerField()
-    digest = models.CharField(max_length=64)
-    duration_s = models.FloatField()  # the measured part
-    total = models.JSONField()  # domain.measured.snapshot.Total over all steps, without warm-up
-    steps = models.JSONField()  # [Total, …] in plan step order
-    # One domain.measured.series.Point per second, read as `series`: chunks of domain.measured.
-    # series_chunks, or, in summaries of earlier releases, a list.
-    chunks = ArrayField(models.BinaryField(), null=True)
-    old_series = models.JSONField(null=True, db_column="series")
-    vitals = models.JSONField()  # per shard: the worst of each vital
-    failures = models.JSONField(default=list)  # one domain.measured.failures.FailureRow each
-    thresholds = models.JSONField(default=list)  # one judged.thresholds.Verdict each
-    made_at = models.DateTimeField(db_default=Now())
-
-    class Meta:
-        constraints = [
-            models.UniqueConstraint(fields=["run", "revision"], name="one_summary_per_revision")
-        ]
-
-    def __str__(self) -> str:
-        return f"summary {self.revision} of run {self.run_id}"
-
-    @property
-    def series(self) -> list[Point]:
-        """Read anew each time, for a long run has many."""
-        return self.old_series if self.chunks is None else points_of_chunks(self.chunks)
-
-    @series.setter
-    def series(self, points: list[Point]) -> None:
-        self.chunks, self.old_series = chunks_of(points), None
 
 
 class RunEvent(models.Model):

@@ -3,7 +3,7 @@
 Checks no permissions: callers pass rows found with visible_to.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from campaigns.domain.lifecycle import Outcome
@@ -22,10 +22,11 @@ from campaigns.domain.shown.three_answers import three_answers
 from campaigns.domain.shown.threshold_tables import campaign_thresholds_table
 from campaigns.domain.shown.what_to_do import what_to_do
 from campaigns.domain.units import DASH
-from campaigns.models import Campaign, Run, Test, without_references
+from campaigns.models import Campaign, PooledPercentiles, Run, Test, without_references
 from campaigns.queries.answer_sentences import figures_words, first_words
 from campaigns.queries.arm_pairs import MeasuredTest, pairs_of
 from campaigns.queries.arms import measured_tests
+from campaigns.queries.briefs import kept_pooled
 from campaigns.queries.failures import failures_of
 from campaigns.queries.grounds import grounds_of
 from campaigns.queries.ladders import ladder_of
@@ -74,7 +75,7 @@ def campaign_answers(
     *,
     shows_machines: bool = True,
 ) -> dict[int, Answer]:
-    """The answers by campaign, in four queries for all of them, and a few for each search."""
+    """The answers by campaign, in five queries for all of them, and a few for each search."""
     rows = Run.objects.filter(campaign__in=campaigns).prefetch_related("shards")
     runs = measured_runs(rows.order_by("campaign", "position"))
     for each in runs:
@@ -82,11 +83,13 @@ def campaign_answers(
     related = ("plan_version__plan", "endpoint__target", "campaign__search")
     tests = Test.objects.filter(campaign__in=campaigns).select_related(*related)
     tests = list(tests.order_by("campaign", "position"))
+    kept = kept_pooled(tests)
     answers = {
         each.pk: _answer(
             each,
             [test for test in tests if test.campaign_id == each.pk],
             [run for run in runs if run.run.campaign_id == each.pk],
+            kept,
             chosen,
             relative,
             metric,
@@ -107,12 +110,13 @@ def _answer(
     campaign: Campaign,
     tests: list[Test],
     every_run: list[MeasuredRun],
+    kept: Mapping[int, PooledPercentiles],
     chosen: tuple[int, int] | None,
     relative: int,
     metric: str,
 ) -> Answer:
     counted, of_reference = without_references(tests)
-    arms, references = (measured_tests(each, every_run) for each in (counted, of_reference))
+    arms, references = (measured_tests(each, every_run, kept) for each in (counted, of_reference))
     runs = [each for arm in arms for each in arm.runs]
     runs.sort(key=lambda each: each.run.position)
     sweeps = sweep_answers(campaign, arms, relative)

@@ -10,7 +10,7 @@ from campaigns.domain.measured.snapshot import Total
 from campaigns.domain.plan.target import TLS_TWINS, Origin, counted_in
 from campaigns.domain.shown.arm_names import ArmFacts, arm_names, shared_mode
 from campaigns.domain.shown.sentences import MODES
-from campaigns.models import Campaign, Test
+from campaigns.models import Campaign, PooledPercentiles, Test
 from campaigns.queries.measured import MeasuredRun, counted_runs, pooled_of
 
 _NO_TEST = "Choose a test of this campaign."
@@ -19,13 +19,14 @@ _NO_TEST = "Choose a test of this campaign."
 @dataclass(frozen=True)
 class MeasuredTest:
     """A test with its runs, in order of the repeats. `is_of_days`: its runs are from several
-    campaigns, of which `test` is in the newest."""
+    campaigns, of which `test` is in the newest. `kept`: what is kept of its runs together."""
 
     test: Test
     label: str
     plan_label: str
     runs: tuple[MeasuredRun, ...]
     is_of_days: bool = False
+    kept: PooledPercentiles | None = None
 
     @cached_property
     def counted(self) -> list[MeasuredRun]:
@@ -35,7 +36,7 @@ class MeasuredTest:
     @cached_property
     def pooled(self) -> tuple[Total, Figures | None]:
         """All requests of these runs merged."""
-        return pooled_of(self.runs)
+        return pooled_of(self.counted, self.kept)
 
     @cached_property
     def ended(self) -> list[MeasuredRun]:

@@ -1,16 +1,21 @@
 """A campaign's tests with their runs, and the labels that tell them apart."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from campaigns.domain.shown.sentences import MODES
 from campaigns.domain.shown.sweep_table import injector_words
-from campaigns.models import Endpoint, Test
+from campaigns.models import Endpoint, PooledPercentiles, Test
 from campaigns.queries.arm_pairs import MeasuredTest
 from campaigns.queries.measured import MeasuredRun
 
 
-def measured_tests(tests: Sequence[Test], runs: Sequence[MeasuredRun]) -> list[MeasuredTest]:
-    """Each test with its own of the runs, and the labels that tell it apart from the others."""
+def measured_tests(
+    tests: Sequence[Test],
+    runs: Sequence[MeasuredRun],
+    kept: Mapping[int, PooledPercentiles] | None = None,
+) -> list[MeasuredTest]:
+    """Each test with its own of the runs, what is `kept` of them together, and the labels that tell
+    it apart from the others."""
     by_test: dict[int, list[MeasuredRun]] = {test.pk: [] for test in tests}
     for each in runs:
         if each.run.test_id in by_test:
@@ -33,6 +38,7 @@ def measured_tests(tests: Sequence[Test], runs: Sequence[MeasuredRun]) -> list[M
             ),
             _plan_label(test, names_version=len(numbers[test.plan_version.plan_id]) > 1),
             tuple(sorted(by_test[test.pk], key=lambda each: each.run.repeat)),
+            kept=(kept or {}).get(test.pk),
         )
         for test in tests
     ]

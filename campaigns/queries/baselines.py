@@ -1,6 +1,6 @@
 """The baselines of tests, and what was said against them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import log
 
@@ -15,6 +15,7 @@ from campaigns.domain.shown.sentences import Sentence
 from campaigns.models import (
     Baseline,
     Campaign,
+    PooledPercentiles,
     Run,
     Search,
     Test,
@@ -24,6 +25,7 @@ from campaigns.models import (
 from campaigns.permissions import Actor
 from campaigns.queries.answers import measured_tests
 from campaigns.queries.arm_pairs import ArmPair, MeasuredTest
+from campaigns.queries.briefs import kept_pooled
 from campaigns.queries.compared_facts import ComparedPair, blockers_of, changes_of
 from campaigns.queries.history import HistoryKey
 from campaigns.queries.measured import MeasuredRun, measured_runs
@@ -105,10 +107,11 @@ def against_baselines(pairs: Sequence[tuple[Baseline, Test]]) -> Iterator[Agains
     related = ("plan_version__plan", "endpoint__target", "campaign")
     by_pk = Test.objects.select_related(*related).in_bulk(tests)
     olds, news = _runs_of(pairs)
+    kept = kept_pooled(by_pk.values())
     for baseline, test in pairs:
-        # Once judged, its histograms can be forgotten.
-        new = _side(by_pk[test.pk], news.pop(test.pk, []))
-        yield _against(baseline, _side(by_pk[baseline.test_id], olds[baseline.pk]), new)
+        # Once judged, its measurements can be forgotten.
+        new = _side(by_pk[test.pk], news.pop(test.pk, []), kept)
+        yield _against(baseline, _side(by_pk[baseline.test_id], olds[baseline.pk], kept), new)
 
 
 _Runs = dict[int, list[MeasuredRun]]
@@ -167,9 +170,11 @@ _NO_WORD = {
 }
 
 
-def _side(test: Test, runs: Sequence[MeasuredRun]) -> MeasuredTest:
+def _side(
+    test: Test, runs: Sequence[MeasuredRun], kept: Mapping[int, PooledPercentiles]
+) -> MeasuredTest:
     """The test with these runs, which may be of several campaigns."""
-    (side,) = measured_tests([test], [])
+    (side,) = measured_tests([test], [], kept)
     return replace(side, runs=tuple(runs))
 
 

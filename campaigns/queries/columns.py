@@ -13,10 +13,11 @@ from django.utils.timezone import localtime
 from campaigns.domain.errors import InvalidFields
 from campaigns.domain.judged.pairing import PlanOnArm, partners
 from campaigns.domain.shown.when_words import when_words
-from campaigns.models import Campaign, Run, Test
+from campaigns.models import Campaign, PooledPercentiles, Run, Test
 from campaigns.permissions import Actor
 from campaigns.queries.arm_pairs import MeasuredTest
 from campaigns.queries.arms import measured_tests
+from campaigns.queries.briefs import kept_pooled
 from campaigns.queries.measured import MeasuredRun, measured_runs
 
 LETTERS = "abcdef"  # of the columns; a is the baseline
@@ -232,19 +233,25 @@ def sides_of(columns: Sequence[ComparedColumn], *, shows_machines: bool = True) 
     )
     tests = _related(tests).select_related("campaign").order_by("campaign", "position")
     tests = list(tests)
+    kept = kept_pooled(tests)
     return [
         Side(
-            column, _measured(column, [test for test in tests if _has_test(column, test)], measured)
+            column,
+            _measured(column, [test for test in tests if _has_test(column, test)], measured, kept),
         )
         for column in columns
     ]
 
 
 def _measured(
-    column: ComparedColumn, tests: list[Test], measured: Sequence[MeasuredRun]
+    column: ComparedColumn,
+    tests: list[Test],
+    measured: Sequence[MeasuredRun],
+    kept: Mapping[int, PooledPercentiles],
 ) -> list[MeasuredTest]:
     if not column.days:
-        return measured_tests(tests, [each for each in measured if _has_run(column, each.run)])
+        own = [each for each in measured if _has_run(column, each.run)]
+        return measured_tests(tests, own, kept)
     (test,) = measured_tests(tests, [])
     runs = [each for each in measured if each.run.test_id in column.tests]
     return [replace(test, runs=tuple(_numbered(runs)), is_of_days=True)]

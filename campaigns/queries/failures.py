@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from campaigns.domain.measured.failures import FailureRow, most_frequent_first
 from campaigns.domain.measured.snapshot import Total
 from campaigns.domain.shown.errors_table import Errors, errors_of
-from campaigns.queries.measured import MeasuredRun, with_timings
+from campaigns.queries.measured import MeasuredRun, pooled_total
 
 _SHOWN = ("failed_reply",)
 
@@ -28,15 +28,15 @@ class CampaignFailures:
 
 def failures_of(runs: Sequence[MeasuredRun]) -> CampaignFailures:
     """The failures of all measured runs, usable or not."""
-    measured = [each.measurement for each in runs if each.measurement]
+    measured = [each for each in runs if each.measurement]
     numbers: dict[str, int] = {}
-    steps: dict[int, Total] = {}
+    of_step: dict[int, list[MeasuredRun]] = {}
     rows: dict[tuple[int, str, int], FailureRow] = {}
-    for seen in measured:
+    for each in measured:
+        seen = each.measurement
         places = [numbers.setdefault(label, len(numbers)) for label in seen.plan.labels]
         if len(places) == 1:
-            total = with_timings(seen.total, _SHOWN)
-            steps.setdefault(places[0], Total()).add(total)
+            of_step.setdefault(places[0], []).append(each)
         for row in seen.failures:
             place = places[row.step] if row.step < len(places) else -1
             key = (place, row.kind, row.status)
@@ -47,7 +47,7 @@ def failures_of(runs: Sequence[MeasuredRun]) -> CampaignFailures:
     return CampaignFailures(
         rows=most_frequent_first(rows.values()),
         labels=list(numbers),
-        steps=[steps.get(number, Total()) for number in range(len(numbers))],
-        attempts=sum(seen.figures.attempts for seen in measured),
-        length_s=max((seen.duration_s for seen in measured), default=0.0),
+        steps=[pooled_total(of_step.get(n, ()), _SHOWN) for n in range(len(numbers))],
+        attempts=sum(each.figures.attempts for each in measured),
+        length_s=max((each.figures.duration_s for each in measured), default=0.0),
     )

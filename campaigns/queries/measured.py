@@ -1,7 +1,7 @@
 """Finished runs with their summaries' figures, read only as far as a page needs."""
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -13,26 +13,25 @@ from campaigns.domain.judged.thresholds import Verdict, threshold_state
 from campaigns.domain.lifecycle import Outcome, TargetState, ThresholdState, Trust
 from campaigns.domain.measured.figures import Figures, figures_of
 from campaigns.domain.measured.measurement import Measurement
-from campaigns.domain.measured.snapshot import TIMINGS, Timing, Total, total_of
-from campaigns.domain.shown.exchange_tables import EXCHANGE_TIMINGS
+from campaigns.domain.measured.snapshot import Timing, Total, total_of
 from campaigns.domain.shown.latency_table import Line
 from campaigns.domain.shown.report_words import ending_text
-from campaigns.models import Run, RunSummary
+from campaigns.models import PooledPercentiles, Run, RunSummary
+from campaigns.queries.briefs import POOLED, BriefTotals, in_brief, with_known
 from campaigns.queries.measurements import stored_measurement
 
-# Of the others only the moments are kept: nobody reads their percentiles, and histograms are large.
-_POOLED = frozenset({"response", *EXCHANGE_TIMINGS})
-_KEPT = _POOLED | {"lateness", "failed_reply"}
 _BATCH = 100  # summaries in memory at once
 
 
 @dataclass(frozen=True, eq=False)
 class MeasuredRun:
-    """A run with its measurement and figures; both None without a summary. Each is itself alone."""
+    """A run with its measurement and figures, and the number of its summary; all None without one.
+    Each is itself alone."""
 
     run: Run
     measurement: Measurement | None = None
     figures: Figures | None = None
+    summary: int | None = None
 
     @property
     def total(self) -> Total | None:
@@ -137,37 +136,35 @@ def in_short(sentence: str) -> str:
     return first[0].lower() + first[1:]
 
 
-def measured_runs(runs: Iterable[Run], kept: Collection[str] = _KEPT) -> list[MeasuredRun]:
-    """The runs with their latest summaries, in one query. `kept`: timings with histograms."""
+def measured_runs(runs: Iterable[Run]) -> list[MeasuredRun]:
+    """The runs with their latest summaries in brief, in one query."""
     runs = list(runs)
-    summaries = (
+    newest = (
         RunSummary.objects.filter(run__in=[run.pk for run in runs if run.is_done])
         .order_by("run_id", "-revision")
         .distinct("run_id")
-        .defer("chunks", "old_series", "steps")
     )
-    by_run = {run.pk: run for run in runs}
-    # A batch of summaries at once: what is kept of one is a small part of it.
+    by_run, totals, rows = {run.pk: run for run in runs}, BriefTotals(), in_brief(newest)
+    # Not all at once: those of earlier releases are large.
     measured = {
-        summary.run_id: _measured(by_run[summary.run_id], summary, kept)
-        for summary in (summaries.iterator(_BATCH) if len(runs) > _BATCH else summaries)
+        summary.run_id: _measured(by_run[summary.run_id], summary, totals)
+        for summary in (rows.iterator(_BATCH) if len(runs) > _BATCH else rows)
     }
     return [measured.get(run.pk) or MeasuredRun(run) for run in runs]
 
 
 def whole_runs(runs: QuerySet[Run]) -> Iterator[MeasuredRun]:
-    """The runs in their order with all percentiles of all timings, a batch in memory at once."""
+    """The runs in their order, a batch in memory at once."""
     pks = list(runs.values_list("pk", flat=True))
     rows = Run.objects.select_related("campaign", "test__plan_version").prefetch_related("shards")
     for start in range(0, len(pks), _BATCH):
         batch = rows.in_bulk(pks[start : start + _BATCH])
-        ordered = (batch[pk] for pk in pks[start : start + _BATCH] if pk in batch)
-        yield from measured_runs(ordered, kept=TIMINGS)
+        yield from measured_runs(batch[pk] for pk in pks[start : start + _BATCH] if pk in batch)
 
 
-def _measured(run: Run, summary: RunSummary, kept: Collection[str]) -> MeasuredRun:
-    measurement = stored_measurement(run, summary, kept)
-    return MeasuredRun(run, measurement, measurement.figures)
+def _measured(run: Run, summary: RunSummary, totals: BriefTotals) -> MeasuredRun:
+    measurement = stored_measurement(run, summary, totals.of(summary))
+    return MeasuredRun(run, measurement, measurement.figures, summary.pk)
 
 
 def counted_runs(runs: Iterable[MeasuredRun]) -> list[MeasuredRun]:
@@ -181,31 +178,33 @@ def counted_runs(runs: Iterable[MeasuredRun]) -> list[MeasuredRun]:
     return [each for each in runs if each.is_usable] or whole
 
 
-def pooled_of(runs: Iterable[MeasuredRun]) -> tuple[Total, Figures | None]:
+def pooled_of(
+    counted: Sequence[MeasuredRun], kept: PooledPercentiles | None = None
+) -> tuple[Total, Figures | None]:
     """All requests of the counted runs merged, of their timings only those that are shown pooled;
-    figures None if no run counts."""
-    counted = counted_runs(runs)
-    total = pooled_total(counted, _POOLED)
+    figures None if no run counts. `kept` is used where it is of the same summaries."""
+    total = pooled_total(counted, POOLED)
     if not counted:
         return total, None
+    if kept and kept.of == summaries_of(counted):
+        total = with_known(total, kept.known)
     return total, figures_of(total, sum(each.figures.duration_s for each in counted))
 
 
-def pooled_total(runs: Sequence[MeasuredRun], names: Collection[str]) -> Total:
-    """All requests of these runs merged, with these timings."""
-    total = total_of(with_timings(each.total, ()) for each in runs)
+def summaries_of(runs: Iterable[MeasuredRun]) -> list[int]:
+    """The numbers of their summaries, in their order."""
+    return sorted(each.summary for each in runs)
+
+
+def pooled_total(runs: Sequence[MeasuredRun], names: Iterable[str]) -> Total:
+    """All requests of these runs merged, with these timings. Their histograms are added up when
+    somebody asks for them."""
+    total = total_of(replace(each.total, timings={}) for each in runs)
     for name in names:
         timing = Timing.together(each.total.timing(name) for each in runs)
         if timing.n:
             total.timings[name] = timing
     return total
-
-
-def with_timings(total: Total, names: Collection[str]) -> Total:
-    """The total with only these timings, to be merged: a histogram must be decoded for that, even
-    if nobody reads it."""
-    kept = {name: each for name, each in total.timings.items() if name in names}
-    return replace(total, timings=kept)
 
 
 def trust_of(runs: Iterable[MeasuredRun]) -> str:

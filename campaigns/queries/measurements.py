@@ -1,7 +1,7 @@
 """A run's measurement: a finished run's from its summary, an active one's from its seconds."""
 
 from bisect import bisect_left
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 from itertools import groupby
 from math import floor
@@ -16,6 +16,7 @@ from campaigns.domain.measured.machine_use import MachinePoint, n_whole_seconds
 from campaigns.domain.measured.measurement import Measurement
 from campaigns.domain.measured.series import Point
 from campaigns.domain.measured.series_chunks import Columns, columns_of, columns_of_chunks
+from campaigns.domain.measured.snapshot import Total
 from campaigns.models import Run, RunSummary, Shard, ShardSecond
 
 WAIT_FOR_SHARDS_S = 3.0  # a second this old is shown even if a shard has not delivered it
@@ -107,10 +108,8 @@ def machines_of_run(run: Run) -> dict[str, list[MachinePoint]]:
     }
 
 
-def stored_measurement(
-    run: Run, summary: RunSummary, kept: Collection[str] | None = None
-) -> Measurement:
-    """The summary's measurement; `kept` as in `Measurement.from_json`."""
+def stored_measurement(run: Run, summary: RunSummary, total: Total | None = None) -> Measurement:
+    """The summary's measurement; `total` as in `Measurement.from_json`."""
     series = {} if "chunks" in summary.get_deferred_fields() else {"series": summary.series}
     return Measurement.from_json(
         run.frozen.plan,
@@ -118,7 +117,7 @@ def stored_measurement(
         run.ends,
         is_whole=_is_whole(run),
         thresholds=[Verdict.from_json(each) for each in summary.thresholds],
-        kept=kept,
+        total=total,
     )
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property, reduce
+from functools import cached_property
 from math import inf
 from typing import Any
 
@@ -20,7 +20,6 @@ from campaigns.domain.judged.ratio import OddRun, RatioInterval
 from campaigns.domain.judged.repeats import MIN_REPEATS
 from campaigns.domain.measured.achieved import unlike
 from campaigns.domain.measured.figures import Figures
-from campaigns.domain.measured.snapshot import Timing
 from campaigns.domain.percentiles import P50
 from campaigns.domain.shown.overhead_table import (
     forest,
@@ -151,17 +150,11 @@ def _floor_us(pair: ArmPair, row: OverheadRow) -> float:
     A median is at most twice the mean. Where that decides nothing, no histogram is read.
     """
     known = max(FLOOR_US, _BUCKET * (row.candidate_us or 0.0))
-    late = [[each.total.timing("lateness") for each in arm.counted] for arm in pair]
-    at_most = 2 * max(_mean_us(timings) for timings in late)
+    late = [arm.pooled[0].timing("lateness") for arm in pair]
+    at_most = 2 * max(each.mean_us or 0.0 for each in late)
     if at_most <= known or _smallest_us(row.interval) > at_most:
         return known
-    medians = (reduce(Timing.merged, timings, Timing()).percentile_us(P50) for timings in late)
-    return max(known, *(median or 0.0 for median in medians))
-
-
-def _mean_us(timings: Sequence[Timing]) -> float:
-    n = sum(timing.n for timing in timings)
-    return sum(timing.sum_us for timing in timings) / n if n else 0.0
+    return max(known, *(each.percentile_us(P50) or 0.0 for each in late))
 
 
 def _smallest_us(interval: RatioInterval | None) -> float:

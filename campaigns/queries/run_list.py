@@ -16,6 +16,7 @@ from campaigns.domain.shown.no_answer import no_answer_words
 from campaigns.domain.shown.tables import Cell
 from campaigns.models import Project, Run, RunSummary
 from campaigns.permissions import Actor
+from campaigns.queries.briefs import BriefTotals, in_brief
 from campaigns.queries.pages import sorted_by
 from campaigns.queries.runs import with_verdicts
 
@@ -97,9 +98,10 @@ class RunRows:
 
 def run_rows(runs: Sequence[Run]) -> RunRows:
     """The runs with their figures; each column has the same decimals on the whole page."""
-    found = RunSummary.objects.in_bulk([run.summary_id for run in runs if run.summary_id])
+    found, totals = in_brief(RunSummary.objects.all()), BriefTotals()
+    found = found.in_bulk([run.summary_id for run in runs if run.summary_id])
     seen = [
-        None if run.trust == Trust.NOT_USABLE else _measured(found.get(run.summary_id))
+        None if run.trust == Trust.NOT_USABLE else _measured(found.get(run.summary_id), totals)
         for run in runs
     ]
     lines = [
@@ -128,5 +130,5 @@ def _why_nothing(run: Run) -> str:
     return _NOTHING
 
 
-def _measured(summary: RunSummary | None) -> tuple[Total, float] | None:
-    return summary and (Total.from_json(summary.total), summary.duration_s)
+def _measured(summary: RunSummary | None, totals: BriefTotals) -> tuple[Total, float] | None:
+    return summary and (totals.of(summary), summary.duration_s)

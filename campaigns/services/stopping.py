@@ -26,7 +26,7 @@ def _words(run: Run) -> str:
     summary = latest_summary(run)
     if summary is None:
         return ""
-    seen = stored_measurement(run, summary, kept=())
+    seen = stored_measurement(run, summary)
     attempts = seen.figures.attempts
     if not everything_failed(seen.failures, attempts):
         return ""

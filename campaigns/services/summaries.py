@@ -13,6 +13,7 @@ from campaigns.domain.lifecycle import ShardState
 from campaigns.domain.measured.measurement import Measurement
 from campaigns.domain.plan.threshold import TARGET_METRICS
 from campaigns.models import Run, RunSummary, ShardSecond
+from campaigns.queries.briefs import brief_total
 from campaigns.queries.machines import measured_machines
 from campaigns.queries.measurements import latest_summary, new_measurement, rows_of
 from campaigns.queries.retention import kept_of
@@ -51,6 +52,7 @@ def summarise_run(run: Run) -> RunSummary:
             revision=summary.revision + 1 if summary else 1,
             n_seconds=n_seconds,
             digest=digest.hexdigest(),
+            brief=brief_total(measurement.total),
             **measurement.to_json(),
         )
     judgement = judge_run(run, measurement)

@@ -1,6 +1,7 @@
 """The Celery tasks, one file per noun; imported here so that a worker finds them all."""
 
 from workers.tasks import (
+    briefs,
     exporters,
     gists,
     hosts,
@@ -13,6 +14,7 @@ from workers.tasks import (
 )
 
 __all__ = [
+    "briefs",
     "exporters",
     "gists",
     "hosts",

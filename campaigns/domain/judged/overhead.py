@@ -11,14 +11,7 @@ from statistics import mean
 from campaigns.domain.judged.ratio import RatioInterval, ratio_interval
 from campaigns.domain.measured.figures import SHOWN_PERCENTILES, Figures
 from campaigns.domain.measured.snapshot import PARTS, Total
-from campaigns.domain.percentiles import (
-    Shown,
-    jump_in,
-    name,
-    rank_interval,
-    shown,
-    why_not_shown,
-)
+from campaigns.domain.percentiles import Shown, name, shown, why_not_shown
 from campaigns.domain.units import figure, with_unit
 
 SPLIT_PARTS = (*PARTS, "lateness")
@@ -215,13 +208,8 @@ def jumps_us(totals: Sequence[Total]) -> dict[int, tuple[float, float]]:
 
 
 def _jump_us(q: int, totals: Sequence[Total]) -> tuple[float, float] | None:
-    for timing in (total.timing("response") for total in totals):
-        ranks = rank_interval(timing.n, q) if timing.n else (None, None)
-        if None in ranks:
-            continue
-        if jump := jump_in(timing.histogram.levels_between(*ranks)):
-            return jump
-    return None
+    found = (total.timing("response").jump_us(q) for total in totals)
+    return next(filter(None, found), None)
 
 
 def part_means_us(totals: Sequence[Total]) -> dict[str, float | None]:

@@ -16,6 +16,7 @@ from typing import Self
 import numpy as np
 
 from campaigns.domain.errors import CorruptHistogram
+from campaigns.domain.percentiles import jump_in, rank_interval
 
 DIGITS = 3
 HIGHEST_US = 3_600_000_000
@@ -110,6 +111,15 @@ class Histogram:
         """The different values, µs and ascending, that the samples of these ranks have."""
         first, last = np.searchsorted(np.cumsum(self.counts), [low_rank, high_rank])
         return _MIDS[first + np.flatnonzero(self.counts[first : last + 1])]
+
+    def jump_at(self, per_100k: int) -> tuple[float, float] | None:
+        """The two sides, µs, of the jump that the percentile lies at; None without one, or where
+        too few values tell."""
+        ranks = rank_interval(self.n, per_100k)
+        if None in ranks:
+            return None
+        jump = jump_in(self.levels_between(*ranks))
+        return jump and tuple(map(float, jump))
 
     def encode(self) -> str:
         """HdrHistogram's V2 compressed payload in base64."""

@@ -3,18 +3,18 @@
 Summaries, the live page, the command line and thresholds all read this value, so they agree.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol, Self
 
 from campaigns.domain.measured import achieved
+from campaigns.domain.measured.brief import read_total
 from campaigns.domain.measured.failures import FailureRow, FailureTally, rows_of_totals
 from campaigns.domain.measured.figures import Figures, figures_of
-from campaigns.domain.measured.histogram import Histogram, StoredHistogram
 from campaigns.domain.measured.injector_end import NO_END, InjectorEnd, sending_s_of
 from campaigns.domain.measured.reply_sizes import BodyWatch
 from campaigns.domain.measured.series import Point, most_in_flight, point_of
-from campaigns.domain.measured.snapshot import Second, Timing, Total
+from campaigns.domain.measured.snapshot import Second, Total
 from campaigns.domain.measured.vitals import Vitals
 from campaigns.domain.plan.load import planned_duration_s
 from campaigns.domain.plan.plan import Plan
@@ -206,17 +206,17 @@ class Measurement:
         *,
         is_whole: bool = True,
         thresholds: list[Any] | None = None,
-        kept: Collection[str] | None = None,
+        total: Total | None = None,
     ) -> Self:
-        """A stored measurement; `steps`, `series` and `failures` may be missing. With `kept`, only
-        these timings keep their histograms, the others have their moments alone."""
+        """A stored measurement; `steps`, `series` and `failures` may be missing. `total` takes the
+        place of the stored one."""
         ends = dict(enumerate(ends))
         seen = cls(
             plan,
             hosts=dict.fromkeys(ends, ""),
             is_whole=is_whole,
-            total=_total(data["total"], kept),
-            steps=[_total(each, kept) for each in data.get("steps", ())],
+            total=read_total(data["total"]) if total is None else total,
+            steps=[read_total(each) for each in data.get("steps", ())],
             series=data.get("series", []),
             _ends=ends,
             duration_s=data["duration_s"],
@@ -228,17 +228,3 @@ class Measurement:
             seen.steps if "steps" in data else [seen.total], plan
         )
         return seen
-
-
-def _total(data: Mapping[str, Any], kept: Collection[str] | None) -> Total:
-    timings = {
-        name: _timing(each, is_kept=kept is None or name in kept)
-        for name, each in data["timings"].items()
-    }
-    return Total(data["counters"], data["errors"], data["statuses"], timings)
-
-
-def _timing(stored: Mapping[str, Any], *, is_kept: bool) -> Timing:
-    moments = {key: value for key, value in stored.items() if key != "histogram"}
-    histogram = StoredHistogram(stored["histogram"]) if is_kept else Histogram()
-    return Timing(**moments, histogram=histogram)

@@ -10,19 +10,19 @@ from campaigns.domain.units import figure
 
 CURVE_FROM = 10_000
 _TICKS = (CURVE_FROM, 50_000, 90_000, 95_000, 99_000, 99_900, 99_990, 99_999)
+_PER_DECADE = 24
+_GRID = {10 ** (step / _PER_DECADE) for step in range(1, 6 * _PER_DECADE)}
+_QUANTILES = {round(WHOLE * (1 - 1 / x)) for x in _GRID} | set(_TICKS)
+CURVE_PERCENTILES = sorted(q for q in _QUANTILES if CURVE_FROM <= q < WHOLE)
 
 
-def curve(timing: Timing, per_decade: int = 24) -> list[dict[str, Any]]:
+def curve(timing: Timing) -> list[dict[str, Any]]:
     """The percentile plot, from p10 to the last sample:
     [{"x": 1/(1−q), "q", "ms", "beyond", "label": "p99", "text": the milliseconds}].
 
     Evenly spaced in log x, with the usual percentiles among them; `beyond` is N(1 − q).
     """
-    grid = {10 ** (step / per_decade) for step in range(1, 6 * per_decade)}
-    quantiles = {round(WHOLE * (1 - 1 / x)) for x in grid} | set(_TICKS)
-    fitting = sorted(
-        q for q in quantiles if CURVE_FROM <= q < WHOLE and timing.n * (WHOLE - q) >= WHOLE
-    )
+    fitting = [q for q in CURVE_PERCENTILES if timing.n * (WHOLE - q) >= WHOLE]
     return [_point(timing, q, us / 1000) for q, us in percentiles_us(timing, fitting).items()]
 
 

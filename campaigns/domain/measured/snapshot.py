@@ -185,6 +185,11 @@ class Timing:
             return float(self.max_us)
         return min(max(self.histogram.value_at_rank(rank), self.min_us), self.max_us)
 
+    def jump_us(self, per_100k: int) -> tuple[float, float] | None:
+        """The two sides of the jump that the percentile lies at: repeats of it are now on one, now
+        on the other. None without one, or where too few values tell."""
+        return self.histogram.jump_at(per_100k) if self.n else None
+
     def to_json(self) -> dict[str, Any]:
         return {
             "n": self.n,

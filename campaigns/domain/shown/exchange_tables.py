@@ -12,8 +12,8 @@ from campaigns.domain.shown.tables import Cell, Column, Row, Table
 from campaigns.domain.units import counted
 
 EXCHANGE_TIMINGS = ("handshake", "message", "close")
-_PERCENTILES = (P50, P90, P95, P99, P999)
-_KEYS = ("per_second", "mean", *(name(q) for q in _PERCENTILES), "max", "n")
+EXCHANGE_PERCENTILES = (P50, P90, P95, P99, P999)
+_KEYS = ("per_second", "mean", *(name(q) for q in EXCHANGE_PERCENTILES), "max", "n")
 _CODE = "close_code_"
 _CODE_WORDS = {
     1000: "normal closure",
@@ -50,7 +50,7 @@ def exchanges_table(key: str, title: str, measured: Sequence[tuple[str, Total, f
     figures = [
         [Figure(timing.n / seconds if seconds else None) for _, _, timing, seconds in parts],
         [Figure(timing.mean_us / 1000) for timing in timings],
-        *([percentile_figure(timing, q) for timing in timings] for q in _PERCENTILES),
+        *([percentile_figure(timing, q) for timing in timings] for q in EXCHANGE_PERCENTILES),
         [Figure(timing.max_us / 1000) for timing in timings],
     ]
     columns = [column_cells(column) for column in figures]

@@ -1,0 +1,70 @@
+"""What is stored of results once they are added up; all of it can be made again from them."""
+
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from django.db.models.functions import Now
+
+from campaigns.domain.measured.series import Point
+from campaigns.domain.measured.series_chunks import chunks_of, points_of_chunks
+from campaigns.models.campaigns import Test
+from campaigns.models.runs import Run
+
+
+class RunSummary(models.Model):
+    """Derived from the stored seconds; late seconds produce a new revision."""
+
+    run = models.ForeignKey(Run, models.CASCADE, related_name="summaries")
+    revision = models.PositiveIntegerField()
+    n_seconds = models.PositiveIntegerField()
+    digest = models.CharField(max_length=64)
+    duration_s = models.FloatField()  # the measured part
+    total = models.JSONField()  # domain.measured.snapshot.Total over all steps, without warm-up
+    # The total without its histograms (domain.measured.brief), which lists and campaigns read.
+    # Null of earlier releases, until it is made (services/kept_briefs.py).
+    brief = models.JSONField(null=True)
+    steps = models.JSONField()  # [Total, …] in plan step order
+    # One domain.measured.series.Point per second, read as `series`: chunks of domain.measured.
+    # series_chunks, or, in summaries of earlier releases, a list.
+    chunks = ArrayField(models.BinaryField(), null=True)
+    old_series = models.JSONField(null=True, db_column="series")
+    vitals = models.JSONField()  # per shard: the worst of each vital
+    failures = models.JSONField(default=list)  # one domain.measured.failures.FailureRow each
+    thresholds = models.JSONField(default=list)  # one judged.thresholds.Verdict each
+    made_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["run", "revision"], name="one_summary_per_revision")
+        ]
+        # None, once all are in brief.
+        indexes = [
+            models.Index(
+                fields=["id"],
+                condition=models.Q(brief__isnull=True),
+                name="summary_without_brief",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"summary {self.revision} of run {self.run_id}"
+
+    @property
+    def series(self) -> list[Point]:
+        """Read anew each time, for a long run has many."""
+        return self.old_series if self.chunks is None else points_of_chunks(self.chunks)
+
+    @series.setter
+    def series(self, points: list[Point]) -> None:
+        self.chunks, self.old_series = chunks_of(points), None
+
+
+class PooledPercentiles(models.Model):
+    """Percentiles of all requests of a test's runs that count (queries/briefs.py). Where others
+    count by now, pages merge the runs' histograms themselves."""
+
+    test = models.OneToOneField(Test, models.CASCADE, primary_key=True, related_name="pooled")
+    of = ArrayField(models.BigIntegerField())  # the numbers of the runs' summaries, ascending
+    known = models.JSONField()  # by timing: [ranks, the values at them, µs]
+
+    def __str__(self) -> str:
+        return f"percentiles of test {self.test_id}"

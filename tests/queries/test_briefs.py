@@ -1,0 +1,135 @@
+"""Pages of what has ended decode no histogram; and whatever is kept, they say the same."""
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from campaigns.domain.measured import histogram
+from campaigns.exports.runs import csv_of_runs
+from campaigns.exports.tables import csv_of_tables
+from campaigns.models import Campaign, PooledPercentiles, Run, RunSummary
+from campaigns.permissions import Actor
+from campaigns.queries.answers import campaign_answer
+from campaigns.queries.columns import columns_of
+from campaigns.queries.compared_tests import comparison_of
+from campaigns.queries.measured import measured_runs, whole_runs
+from campaigns.queries.run_list import RunFilter, filtered_runs, run_rows
+from campaigns.services.kept_figures import keep_figures
+from tests.queries.measured import https_campaign, run_in_blocks, same_again
+
+pytestmark = pytest.mark.django_db
+MEANS = [[18_900, 19_000, 18_800], [29_100, 29_000, 29_300]]
+
+
+@pytest.fixture
+def decoded(monkeypatch) -> list[str]:
+    """Every payload that is decoded."""
+    payloads, runs_of = [], histogram.runs_of
+
+    def noted(text: str) -> bytes:
+        payloads.append(text)
+        return runs_of(text)
+
+    monkeypatch.setattr(histogram, "runs_of", noted)
+    return payloads
+
+
+@pytest.fixture
+def campaign(project) -> Campaign:
+    """HTTP and HTTPS in three blocks, as the engine leaves them."""
+    campaign, tests = https_campaign(project)
+    run_in_blocks(tests, MEANS)
+    keep_figures([test.pk for test in tests])
+    return campaign
+
+
+def told(campaign: Campaign) -> tuple[str, list]:
+    """All tables and curves of its page."""
+    answer = campaign_answer(campaign)
+    return "".join(csv_of_tables(answer.tables)), [test.curve for test in answer.tests]
+
+
+def csv_of(campaign: Campaign) -> str:
+    return "".join(csv_of_runs(whole_runs(campaign.runs.order_by("position"))))
+
+
+def as_of_an_earlier_release(campaign: Campaign) -> None:
+    RunSummary.objects.filter(run__campaign=campaign).update(brief=None)
+    PooledPercentiles.objects.filter(test__campaign=campaign).delete()
+
+
+def test_a_campaign_reads_as_one_of_an_earlier_release_without_its_histograms(campaign, decoded):
+    kept, curves = told(campaign)
+    assert decoded == []
+    as_of_an_earlier_release(campaign)
+    assert told(campaign) == (kept, curves)
+    assert len(decoded) >= 6
+
+
+def test_the_file_of_its_runs_does_as_well(campaign, decoded):
+    kept = csv_of(campaign)
+    assert decoded == []
+    as_of_an_earlier_release(campaign)
+    assert csv_of(campaign) == kept
+    assert decoded
+
+
+def test_the_list_of_runs_does_as_well(project, alice, campaign, decoded):
+    def rows() -> list:
+        runs = filtered_runs(Actor(user=alice), project, RunFilter())
+        return [cells for _, cells in run_rows(list(runs)).rows]
+
+    kept = rows()
+    assert decoded == []
+    as_of_an_earlier_release(campaign)
+    assert rows() == kept
+    assert decoded
+
+
+def test_a_comparison_does_as_well(alice, campaign, decoded):
+    later = same_again(list(campaign.tests.order_by("position")))
+    run_in_blocks(later, [[each + 900 for each in means] for means in MEANS])
+    keep_figures([test.pk for test in later])
+    decoded.clear()
+    asked = {"a": f"campaign-{campaign.pk}", "b": f"campaign-{later[0].campaign_id}"}
+
+    def compared() -> list:
+        found = comparison_of(columns_of(Actor(user=alice), asked))
+        tables = (found.table, found.detail.times, found.detail.counts, *found.detail.repeats)
+        return ["".join(csv_of_tables(tables)), found.detail.lines, found.detail.shift]
+
+    kept = compared()
+    assert decoded == []
+    as_of_an_earlier_release(campaign)
+    assert compared() == kept
+    assert decoded
+
+
+def test_a_run_that_counts_no_longer_is_not_among_the_pooled_requests(campaign):
+    before, run = told(campaign), campaign.runs.order_by("position").first()
+    Run.objects.filter(pk=run.pk).update(outcome="partial")
+    now = told(campaign)
+    PooledPercentiles.objects.all().delete()
+    assert told(campaign) == now != before
+
+
+def test_what_is_kept_of_other_runs_is_not_used(campaign):
+    kept = PooledPercentiles.objects.order_by("pk")
+    expected = told(campaign)
+    kept.update(known={"response": [[3000], [1.0]]}, of=[1, 2, 3])
+    assert told(campaign) == expected
+
+
+def test_what_is_not_kept_takes_a_statement_for_all_runs(campaign):
+    runs = measured_runs(Run.objects.prefetch_related("shards"))
+    with CaptureQueriesContext(connection) as seen:
+        values = [each.total.timing("response").percentile_us(12_345) for each in runs]
+    assert len(values) == 6
+    assert None not in values
+    assert len(seen) == 1
+
+
+def test_the_campaign_s_answer_takes_five_statements(campaign):
+    with CaptureQueriesContext(connection) as seen:
+        campaign_answer(campaign)
+    assert len(seen) == 5
