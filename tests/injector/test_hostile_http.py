@@ -11,7 +11,7 @@ import pytest
 from campaigns.domain.lifecycle import Trust
 from tests.injector import hostile_exchanges, hostile_heads
 from tests.injector.authority import issue, server_context
-from tests.injector.hostile import OK, fault, merged, run_all, selected
+from tests.injector.hostile import OK, SHORT, fault, merged, run_all, selected
 from tests.injector.servers import closed, measure, scripted
 
 CASES = merged(hostile_heads.CASES, hostile_exchanges.CASES)
@@ -55,6 +55,25 @@ def usual_mib():
 def test_a_flood_is_not_kept_in_memory(flood, usual_mib):
     with scripted(hostile_exchanges.FLOODS[flood].script) as server:
         assert _peak_mib(server.port, "--requests", "16") - usual_mib < _GROWTH_MIB
+
+
+def test_what_takes_long_to_parse_keeps_no_other_attempt_from_its_turn():
+    script = hostile_exchanges.FLOODS["tiny chunks without end"].script
+    held_s, began = [], time.thread_time()
+
+    def look():
+        nonlocal began
+        while True:
+            gevent.sleep(0.001)
+            held_s.append(time.thread_time() - began)
+            began = time.thread_time()
+
+    watcher = gevent.spawn(look)
+    with scripted(script) as server:
+        measure(server.port, timeouts=SHORT)
+    watcher.kill()
+    # CPU of this thread, whatever else the machine does. All that came at once took 130 ms.
+    assert max(held_s) < 0.06
 
 
 def _one_stray(n_requests: int):
