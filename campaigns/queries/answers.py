@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from campaigns.domain.lifecycle import Outcome
 from campaigns.domain.measured.figures import Figures
-from campaigns.domain.measured.percentile_curve import curve
+from campaigns.domain.measured.percentile_curve import MOST_SMOOTH, curve
 from campaigns.domain.plan.target import WEBSOCKET_SCHEMES, counted_in
 from campaigns.domain.shown.exchange_tables import Exchanged, campaign_exchange_tables
 from campaigns.domain.shown.ladder import MEAN
@@ -150,7 +150,12 @@ def _answer(
         partial_run=partial and partial.run.pk,
         has_no_answer=not counted_runs(runs) and any(each.has_no_answer for each in runs),
         tests=[
-            _test_answer(campaign, arm, has_curve=matrix is None and arm.plan_label not in swept)
+            _test_answer(
+                campaign,
+                arm,
+                has_curve=matrix is None and arm.plan_label not in swept,
+                is_smooth=len(arms) <= MOST_SMOOTH,
+            )
             for arm in arms
         ],
         references=[_test_answer(campaign, arm, has_curve=False) for arm in references],
@@ -215,7 +220,9 @@ def _thresholds(arms: Sequence[MeasuredTest]) -> Table:
     )
 
 
-def _test_answer(campaign: Campaign, arm: MeasuredTest, *, has_curve: bool) -> TestAnswer:
+def _test_answer(
+    campaign: Campaign, arm: MeasuredTest, *, has_curve: bool, is_smooth: bool = True
+) -> TestAnswer:
     total, pooled = arm.pooled
     lines = [each.line(is_counted=each in arm.counted) for each in arm.runs]
     return TestAnswer(
@@ -232,7 +239,7 @@ def _test_answer(campaign: Campaign, arm: MeasuredTest, *, has_curve: bool) -> T
         target_state=target_state_of(arm.runs),
         threshold_state=threshold_state_of(arm.runs),
         finds_limit=any(each.run.has_found_limit for each in arm.runs),
-        curve=curve(total.timing("response")) if has_curve else [],
+        curve=curve(total.timing("response"), is_smooth=is_smooth) if has_curve else [],
         counted=tuple(each.run.pk for each in arm.counted),
     )
 

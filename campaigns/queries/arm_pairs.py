@@ -49,7 +49,7 @@ class MeasuredTest:
         attempts = sum(each.attempts for each in figures)
         return sum(each.errors for each in figures) / attempts if attempts else 0.0
 
-    @property
+    @cached_property
     def n_usable(self) -> int:
         return sum(each.is_usable for each in self.runs)
 

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from statistics import mean
+from statistics import fmean
 
 from campaigns.domain.judged.comparison import Reason
 from campaigns.domain.judged.likeness import likeness_among
@@ -233,4 +233,4 @@ def _best(campaign: Campaign, arms: list[MeasuredTest], names: dict[int, str]) -
 
 
 def _mean_us(arm: MeasuredTest) -> float:
-    return mean(means_us(arm).values())
+    return fmean(means_us(arm).values())

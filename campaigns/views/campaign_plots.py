@@ -7,11 +7,10 @@ from itertools import zip_longest
 from statistics import mean
 from typing import Any
 
-from campaigns.domain.measured.percentile_curve import usual_points
+from campaigns.domain.measured.percentile_curve import MOST_SMOOTH, usual_points
 from campaigns.domain.shown.results import Answer, TestAnswer
 from campaigns.views.line_styles import LineStyle, line_style
 
-_MOST_SMOOTH = 24  # curves of a page: of 200, all points would be 2 MB
 _MOST_GROUPS = 12  # plans with charts of their own
 _MOST_LINES = 8  # of a chart that names each: more names would not fit beside it
 _NAMED = 6  # of those with more lines
@@ -168,7 +167,7 @@ def _line(answer: Answer, test: TestAnswer, label: str, drawn: dict[int, list]) 
     }
     if answer.matrix is None:
         curve = test.curve or drawn.get(test.test_id, [])
-        is_smooth = len(answer.tests) <= _MOST_SMOOTH
+        is_smooth = len(answer.tests) <= MOST_SMOOTH
         return {**line, "curve": curve if is_smooth else usual_points(curve)}
     style = line_style(answer.matrix.column_of.get(test.test_id, len(answer.matrix.columns)))
     return {**line, **_look(style), "apart": test.apart_ms, "curve": []}

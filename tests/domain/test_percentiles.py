@@ -166,3 +166,9 @@ def test_a_curve_among_very_many_has_the_usual_percentiles_and_its_end():
     assert usual[:-1] == ["p10", "p50", "p90", "p95", "p99", "p99.9"]
     assert usual_points(points)[-1] == points[-1]
     assert usual_points([]) == []
+
+
+@pytest.mark.parametrize("n", [1, 30, 5000])
+def test_a_curve_that_is_not_smooth_has_the_usual_points_alone(n):
+    timing = Timing.of(range(1, n + 1))
+    assert curve(timing, is_smooth=False) == usual_points(curve(timing))

@@ -6,7 +6,7 @@ much of the HTTPS time is overhead. Only means can be split into parts; percenti
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from statistics import mean
+from statistics import fmean, mean
 
 from campaigns.domain.judged.ratio import RatioInterval, ratio_interval
 from campaigns.domain.measured.figures import SHOWN_PERCENTILES, Figures
@@ -89,7 +89,7 @@ class _Compared:
             known = [{repeat: arm[repeat] for repeat in whole} for arm in known]
         baseline, candidate = (list(arm.values()) for arm in known)
         steps = tuple(
-            max(1.0, mean(arm) * _BUCKET) if arm else 1.0 for arm in (baseline, candidate)
+            max(1.0, fmean(arm) * _BUCKET) if arm else 1.0 for arm in (baseline, candidate)
         )
         repeats = tuple(list(arm) for arm in known)
         return ratio_interval(

@@ -16,13 +16,20 @@ _QUANTILES = {round(WHOLE * (1 - 1 / x)) for x in _GRID} | set(_TICKS)
 CURVE_PERCENTILES = sorted(q for q in _QUANTILES if CURVE_FROM <= q < WHOLE)
 
 
-def curve(timing: Timing) -> list[dict[str, Any]]:
+# As many curves of a page are smooth: of 200, all points would be 2 MB.
+MOST_SMOOTH = 24
+
+
+def curve(timing: Timing, *, is_smooth: bool = True) -> list[dict[str, Any]]:
     """The percentile plot, from p10 to the last sample:
     [{"x": 1/(1−q), "q", "ms", "beyond", "label": "p99", "text": the milliseconds}].
 
-    Evenly spaced in log x, with the usual percentiles among them; `beyond` is N(1 − q).
+    Evenly spaced in log x, with the usual percentiles among them; `beyond` is N(1 − q). One that is
+    not smooth has only its `usual_points`.
     """
     fitting = [q for q in CURVE_PERCENTILES if timing.n * (WHOLE - q) >= WHOLE]
+    if not is_smooth:
+        fitting = [q for q in fitting if q in _TICKS or q == fitting[-1]]
     return [_point(timing, q, us / 1000) for q, us in percentiles_us(timing, fitting).items()]
 
 

@@ -74,7 +74,8 @@ class TestAnswer:
     is first read, because a page of many tests shows few of them.
 
     `means_ms` has an entry per repeat (None: not usable), `means_text` the table's text of each.
-    `curve` is the pooled percentile plot, [] where the page draws none:
+    `curve` is the pooled percentile plot, [] where the page draws none, and the usual points where
+    it draws very many:
     [{"x": 1/(1−q), "q", "ms", "beyond": samples above}].
     """
 
