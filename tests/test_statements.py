@@ -25,15 +25,19 @@ ASKED = sorted(name for name, methods in TABLE.items() if "GET" in methods)
 # The statements that an address may take more, and what for.
 _BATCHES = "a hundred runs at a time, so that a slow reader holds no more of them"
 _CROWDED = "charts of many tests name first what changed, and the runs fill a page"
+_COUNTED = "rows are counted where a page does not have them all"
 _LATER = "a stream looks again at what it read a second ago"
 MORE: dict[str, tuple[int, str]] = {
     "campaign-csv": (6, _BATCHES),
     "api-campaign-csv": (6, _BATCHES),
     "run-list-csv": (40, _BATCHES),
     "api-run-list-csv": (40, _BATCHES),
-    "campaign-detail": (1, _CROWDED),
+    "run-list": (1, _COUNTED),
+    "audit": (1, _COUNTED),
+    "audit-all": (1, _COUNTED),
+    "history-test": (1, _COUNTED),
+    "campaign-detail": (2, f"{_CROWDED}, and {_COUNTED}"),
     "share-view": (5, _CROWDED),
-    "campaign-list": (70, "three for each of the 20 campaigns under way that it shows"),
     "project-list": (4, "who has one project is led to it"),
     "run-stream": (4, _LATER),
     "campaign-stream": (4, _LATER),

@@ -19,6 +19,7 @@ from campaigns.queries.campaign_list import (
     target_state_is,
     trust_is,
     with_counts,
+    with_tests,
 )
 from campaigns.services.blocks import MAX_REPEATS, add_blocks
 from campaigns.services.campaigns import (
@@ -209,7 +210,7 @@ class CampaignViewSet(ItemViewSet):
     filterset_class = CampaignFilterSet
 
     def get_queryset(self):
-        return with_counts(super().get_queryset())
+        return with_tests(with_counts(super().get_queryset()))
 
     @extend_schema(request=NewCampaign, responses={201: CampaignSerializer})
     def create(self, request):

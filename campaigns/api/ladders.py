@@ -11,7 +11,7 @@ from campaigns.api.cells import cells_of
 from campaigns.api.fields import IdField, StrictSerializer, validated
 from campaigns.domain.plan.rungs import RUNGS, USUAL_RUNGS
 from campaigns.models import Campaign, Project
-from campaigns.queries.campaign_list import with_counts
+from campaigns.queries.campaign_list import with_counts, with_tests
 from campaigns.services.blocks import MAX_REPEATS
 from campaigns.services.campaigns import MAX_PAUSE_S
 from campaigns.services.ladders import start_ladder
@@ -56,5 +56,5 @@ class LadderList(APIView):
             endpoint=cell.endpoint,
             **data,
         )
-        found = with_counts(Campaign.objects.filter(pk=campaign.pk)).get()
+        found = with_tests(with_counts(Campaign.objects.filter(pk=campaign.pk))).get()
         return Response(CampaignSerializer(found).data, status.HTTP_201_CREATED)

@@ -89,17 +89,16 @@ def answer_of(
 
 def gist_of(campaign: Campaign) -> Gist:
     """The answer's sentence and states alone, for lists."""
-    return gists_of([campaign])[campaign.pk]
+    return gists_of([campaign], campaign_keys([campaign]))[campaign.pk]
 
 
 # Runs whose summaries are in memory at once.
 _RUNS_AT_ONCE = 500
 
 
-def gists_of(campaigns: Sequence[Campaign]) -> dict[int, Gist]:
+def gists_of(campaigns: Sequence[Campaign], keys: Mapping[int, CampaignKey]) -> dict[int, Gist]:
     """`gist_of` each, however many campaigns, with a few queries. Of one that has ended, what was
     kept then; of the others the results are read, once for each process and change."""
-    keys = campaign_keys(campaigns)
     gists = {each.pk: kept_gist(each, keys[each.pk]) for each in campaigns}
     read = [each for each in campaigns if gists[each.pk] is None]
     for batch in _batches([each for each in read if keys[each.pk] not in _GISTS], keys):

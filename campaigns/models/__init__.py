@@ -1,7 +1,7 @@
 """The tables: one file per noun, no actions."""
 
 from campaigns.models.audit import AuditEntry
-from campaigns.models.campaigns import Campaign, Test, without_references
+from campaigns.models.campaigns import Campaign, NamedTest, Test, without_references
 from campaigns.models.histories import Baseline, TestFigures, TimeMark
 from campaigns.models.hosts import InjectorHost
 from campaigns.models.load_control import LoadControl
@@ -38,6 +38,7 @@ __all__ = [
     "LoadControl",
     "MachineSecond",
     "Membership",
+    "NamedTest",
     "OwnTlsProfile",
     "PlanSecret",
     "PlanVersion",

@@ -1,6 +1,7 @@
 """A campaign is plans × arms × repeats in a fixed order; a test is one plan on one arm."""
 
 from collections.abc import Iterable
+from typing import Protocol, TypeVar
 
 from django.conf import settings
 from django.db import models
@@ -160,9 +161,18 @@ class Test(models.Model):
         return f"{self.plan_words} on {self.endpoint} {self.connection_mode}"
 
     @property
+    def version_name(self) -> str:
+        """checkout v3"""
+        return str(self.plan_version)
+
+    @property
+    def target_name(self) -> str:
+        return self.endpoint.target.name
+
+    @property
     def plan_words(self) -> str:
         """checkout v3, rate of 200 requests/s"""
-        return ", ".join(filter(None, [str(self.plan_version), self.swept_words]))
+        return ", ".join(filter(None, [self.version_name, self.swept_words]))
 
     @property
     def swept_words(self) -> str:
@@ -184,7 +194,23 @@ class Test(models.Model):
         return models.Q(campaign=link.campaign_id) if link.campaign_id else models.Q(pk__in=[])
 
 
-def without_references(tests: Iterable[Test]) -> tuple[list[Test], list[Test]]:
+class NamedTest(Protocol):
+    """A test, or what a list knows of one (`TestNames` in queries/campaign_keys.py)."""
+
+    @property
+    def version_name(self) -> str: ...
+
+    @property
+    def target_name(self) -> str: ...
+
+    @property
+    def is_of_reference(self) -> bool: ...
+
+
+_Test = TypeVar("_Test", bound=NamedTest)
+
+
+def without_references(tests: Iterable[_Test]) -> tuple[list[_Test], list[_Test]]:
     """The tests that count, and those of a reference. Where there are no others, these count."""
     counted, references = [], []
     for test in tests:

@@ -183,10 +183,3 @@ def own_baselines(campaign: Campaign) -> str:
     rows = Baseline.objects.filter(replaced_at=None, runs__campaign=campaign)
     names = rows.order_by().values_list("name", flat=True).distinct()
     return ", ".join(f"“{name}”" for name in sorted(names))
-
-
-def against_by_campaign(campaigns: Sequence[Campaign]) -> dict[int, Against]:
-    """What was stored of the first test of each campaign, whose p95 a list shows."""
-    firsts = TestFigures.objects.filter(campaign__in=campaigns, test__position=0)
-    rows = firsts.exclude(against=None).values_list("campaign", "against")
-    return {campaign: Against.from_json(against) for campaign, against in rows}

@@ -7,7 +7,20 @@ from django.contrib.postgres.expressions import ArraySubquery
 from django.db.models import Count, F, Max, OuterRef, QuerySet, Subquery
 from django.db.models.functions import JSONObject
 
+from campaigns.domain.tags import REFERENCE_TAG
 from campaigns.models import Campaign, Run, RunEvent, RunSummary, Test
+
+
+class TestNames(NamedTuple):
+    """What a list says of a test (a `NamedTest`): `checkout v3`, `shop`, and the target's tags."""
+
+    version_name: str
+    target_name: str
+    tags: tuple[str, ...]
+
+    @property
+    def is_of_reference(self) -> bool:
+        return REFERENCE_TAG in self.tags
 
 
 class CampaignKey(NamedTuple):
@@ -19,7 +32,7 @@ class CampaignKey(NamedTuple):
     n_runs: int
     newest_event: int | None
     newest_summary: int | None
-    names: tuple[tuple[str, ...], ...]
+    names: tuple[TestNames, ...]  # of its tests, in their order
 
 
 def campaign_key(campaign: Campaign) -> CampaignKey:
@@ -59,8 +72,9 @@ def _of_all(rows: QuerySet, campaign: str, value: Count | Max) -> Subquery:
 
 def _names() -> QuerySet:
     tests = Test.objects.filter(campaign=OuterRef("pk")).order_by("position")
-    plan, target = F("plan_version__plan__name"), F("endpoint__target__name")
-    return tests.values_list(JSONObject(plan=plan, target=target, tags=F("endpoint__target__tags")))
+    plan, number = F("plan_version__plan__name"), F("plan_version__number")
+    target, tags = F("endpoint__target__name"), F("endpoint__target__tags")
+    return tests.values_list(JSONObject(plan=plan, number=number, target=target, tags=tags))
 
 
 def _key_of(
@@ -70,5 +84,8 @@ def _key_of(
     newest_summary: int | None,
     names: Sequence[dict],
 ) -> CampaignKey:
-    told = tuple((each["plan"], each["target"], *each["tags"]) for each in names)
+    told = tuple(
+        TestNames(f"{each['plan']} v{each['number']}", each["target"], tuple(each["tags"]))
+        for each in names
+    )
     return CampaignKey(campaign.pk, campaign.state, n_runs or 0, newest_event, newest_summary, told)

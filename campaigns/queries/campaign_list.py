@@ -39,11 +39,10 @@ UNDER_WAY = Q(started_at__isnull=False, finished_at=None)
 
 
 def list_campaigns(actor: Actor, project: Project, by: CampaignFilter) -> QuerySet[Campaign]:
-    """The project's campaigns, each with its counts, tests, targets and plans."""
+    """The project's campaigns, each with its counts."""
     found = Campaign.objects.visible_to(actor).filter(project=project)
-    views = campaign_views(actor)
-    if by.view in views:
-        found = found.filter(views[by.view])
+    if by.view in VIEWS:
+        found = found.filter(campaign_views(actor)[by.view])
     if by.state:
         found = found.filter(STATE_IS[by.state])
     if by.target:
@@ -63,7 +62,6 @@ def list_campaigns(actor: Actor, project: Project, by: CampaignFilter) -> QueryS
 
 
 def with_counts(campaigns: QuerySet[Campaign]) -> QuerySet[Campaign]:
-    tests = Test.objects.select_related("endpoint__target", "plan_version__plan")
     return (
         campaigns.annotate(
             n_tests=count_of(Test.objects.filter(campaign=OuterRef("pk"))),
@@ -71,9 +69,14 @@ def with_counts(campaigns: QuerySet[Campaign]) -> QuerySet[Campaign]:
             n_done=count_of(Run.objects.filter(campaign=OuterRef("pk"), state=RunState.DONE)),
         )
         .select_related("created_by", "looked_by")
-        .prefetch_related(Prefetch("tests", queryset=tests))
         .order_by("-pk")
     )
+
+
+def with_tests(campaigns: QuerySet[Campaign]) -> QuerySet[Campaign]:
+    """Each with its tests, and their plans and targets."""
+    tests = Test.objects.select_related("endpoint__target", "plan_version__plan")
+    return campaigns.prefetch_related(Prefetch("tests", queryset=tests))
 
 
 def makers_of(project: Project) -> list[tuple[int, str]]:
@@ -85,7 +88,7 @@ def makers_of(project: Project) -> list[tuple[int, str]]:
 def going_on(actor: Actor, project: Project) -> QuerySet[Campaign]:
     """Started, unfinished campaigns, by start time."""
     found = Campaign.objects.visible_to(actor).filter(project=project)
-    return with_counts(found.filter(UNDER_WAY)).order_by("started_at")
+    return found.filter(UNDER_WAY).order_by("started_at", "pk")
 
 
 # --- the three answers of a campaign, as its list says them --------------------------------------

@@ -286,8 +286,18 @@ def _n_schemes(arms: Sequence[Arm]) -> int:
 
 def current_run_of(campaign: Campaign) -> Run | None:
     """The active run; None between two runs."""
-    active = campaign.runs.filter(state__in=ACTIVE_STATES)
-    return active.select_related("test__endpoint").order_by("-position").first()
+    return current_runs_of([campaign]).get(campaign.pk)
+
+
+def current_runs_of(campaigns: Sequence[Campaign]) -> dict[int, Run]:
+    """The active run of each campaign that has one, by campaign, in one query."""
+    known = {campaign.pk: campaign for campaign in campaigns}
+    active = Run.objects.filter(campaign__in=known, state__in=ACTIVE_STATES)
+    runs = active.order_by("campaign_id", "-position").distinct("campaign_id")
+    current = {run.campaign_id: run for run in runs.select_related("test__endpoint")}
+    for pk, run in current.items():
+        run.campaign = known[pk]
+    return current
 
 
 def runs_of(campaign: Campaign) -> QuerySet[Run]:

@@ -42,18 +42,18 @@ def sorted_by(rows: QuerySet, key: Any, *, falls: bool) -> QuerySet:
     return rows.annotate(**{KEY: key}).order_by(order, "-pk" if falls else "pk")
 
 
-def page_of(rows: QuerySet, size: int, name: str = "") -> Page:
-    """A page by its name, the first one without a name that can be read. `rows` are `sorted_by`.
+def page_of(rows: QuerySet, size: int, name: str = "", count: int | None = None) -> Page:
+    """A page by its name, the first one without a name that can be read. `rows` are `sorted_by`;
+    `count` is how many there are, where that is known.
 
     Rows may have gone meanwhile: then the last page follows any, and a full one is the first.
     """
     found: list[Model] = []
     if edge := _edge_of(rows, name):
         found = _around(rows, edge, size)
-    found = found or list(rows[:size])
-    count = rows.count()
     if not found:
-        return Page([], count)
+        return _first_page(rows, size, count)
+    count = rows.count() if count is None else count
     first, last = _Edge.at(found[0], is_after=False), _Edge.at(found[-1], is_after=True)
     n_before = _beyond(rows, first).count()
     return Page(
@@ -63,6 +63,16 @@ def page_of(rows: QuerySet, size: int, name: str = "") -> Page:
         previous=str(first) if n_before else "",
         next=str(last) if n_before + len(found) < count else "",
     )
+
+
+def _first_page(rows: QuerySet, size: int, count: int | None) -> Page:
+    """Rows are counted only where there are more than it shows."""
+    found = list(rows[: size + 1])
+    if len(found) <= size:
+        return Page(found, len(found))
+    found.pop()
+    last = _Edge.at(found[-1], is_after=True)
+    return Page(found, rows.count() if count is None else count, next=str(last))
 
 
 def page_of_list(rows: Sequence[Any], size: int, name: str, key: Callable[[Any], object]) -> Page:

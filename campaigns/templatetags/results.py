@@ -1,5 +1,6 @@
 """Words of campaign and run pages: durations, arms, names, and parts of names."""
 
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 from math import ceil
 
@@ -9,7 +10,7 @@ from django.utils import timezone
 from campaigns.domain.plan.target import SCHEMES
 from campaigns.domain.shown.sentences import MODES, plain_text
 from campaigns.domain.units import second_text
-from campaigns.models import Campaign, Run, without_references
+from campaigns.models import Campaign, NamedTest, Run, without_references
 
 register = template.Library()
 register.filter("plain_words", plain_text)
@@ -63,16 +64,15 @@ def arm_words(run: Run) -> str:
 
 
 @register.filter
-def target_names(campaign: Campaign) -> str:
-    tests, _ = without_references(campaign.tests.all())
-    names = dict.fromkeys(test.endpoint.target.name for test in tests)
-    return ", ".join(names) or "–"
+def target_names(tests: Iterable[NamedTest]) -> str:
+    counted, _ = without_references(tests)
+    return ", ".join(dict.fromkeys(test.target_name for test in counted)) or "–"
 
 
 @register.filter
-def plan_names(campaign: Campaign) -> str:
-    tests, _ = without_references(campaign.tests.all())
-    names = dict.fromkeys(str(test.plan_version) for test in tests)
+def plan_names(tests: Iterable[NamedTest]) -> str:
+    counted, _ = without_references(tests)
+    names = dict.fromkeys(test.version_name for test in counted)
     shown = list(names)[:3]
     return ", ".join(shown) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
 

@@ -24,7 +24,6 @@ from campaigns.queries.references import reference_sentence
 from campaigns.queries.target_costs import target_costs
 from campaigns.queries.tool_counters import tool_counters
 from campaigns.services.blocks import MAX_REPEATS
-from campaigns.views.access import find
 from campaigns.views.campaign_plots import are_crowded, drawn_plots, plot_data
 from campaigns.views.campaign_progress import CampaignProgress, planned_s, progress_of
 from campaigns.views.campaign_runs import repeats_of, run_rows, run_that_speaks, runs_page
@@ -40,13 +39,6 @@ from campaigns.views.run_page import run_context, shows_machines
 from campaigns.views.sweep_curve import drawn_sweeps
 from campaigns.views.sweep_next import sweep_questions
 from campaigns.views.target_matrix import drawn_matrix
-
-
-def with_tests(actor: Actor, campaign: int) -> Campaign:
-    """Its page's head names the plans and targets of all tests."""
-    rows = Campaign.objects.select_related("project")
-    rows = rows.prefetch_related("tests__endpoint__target", "tests__plan_version__plan")
-    return find(rows, actor, pk=campaign)
 
 
 def campaign_context(

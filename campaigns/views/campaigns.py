@@ -1,6 +1,6 @@
 """Campaigns: the list, and the page of one, live and finished."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from django.contrib import messages
@@ -21,13 +21,12 @@ from campaigns.exports.tables import csv_of_tables
 from campaigns.live.memory import answer_of, final_key, gists_of
 from campaigns.live.waiting import without_connection
 from campaigns.models import Campaign, Project, Search
+from campaigns.permissions import Actor
 from campaigns.queries.arm_pairs import chosen_tests
-from campaigns.queries.baselines import against_by_campaign, newest_baseline, own_baselines
-from campaigns.queries.campaign_keys import campaign_key
+from campaigns.queries.baselines import newest_baseline, own_baselines
+from campaigns.queries.campaign_keys import campaign_key, campaign_keys
 from campaigns.queries.campaign_list import going_on, saved_views_of
-from campaigns.queries.campaigns import (
-    current_run_of,
-)
+from campaigns.queries.campaigns import current_runs_of
 from campaigns.queries.ladders import ladder_metric
 from campaigns.queries.measured import whole_runs
 from campaigns.queries.row_versions import rows_of_campaign
@@ -41,8 +40,8 @@ from campaigns.views.access import actor_of, answers_refusals, find, rights_in
 from campaigns.views.campaign_initial import (
     whole,
 )
-from campaigns.views.campaign_page import badge_of, campaign_context, with_tests
-from campaigns.views.campaign_progress import progress_of
+from campaigns.views.campaign_page import badge_of, campaign_context
+from campaigns.views.campaign_progress import progress_by_campaign
 from campaigns.views.history_tables import against_cell
 from campaigns.views.items import list_context
 from campaigns.views.kept_pages import kept_page
@@ -52,7 +51,7 @@ from campaigns.views.search_page import search_context
 from campaigns.views.sparks import trend_of
 
 _COMPARED = ("compare", "with")
-# Each of them takes three statements, and the page asks for itself every few seconds.
+# The page asks for itself every few seconds while there is one.
 UNDER_WAY_SHOWN = 20
 
 
@@ -64,23 +63,9 @@ def campaign_list(request: HttpRequest, project: int) -> HttpResponse:
     context = list_context(request, "campaign", found)
     if not context["n_all"]:
         return field_page(request, found)
-    gists = gists_of([campaign for campaign in context["page"] if campaign.n_done])
-    trends = trends_of(context["page"].rows)
-    against = against_by_campaign(context["page"].rows)
-    for campaign in context["page"]:
-        gist = gists.get(campaign.pk)
-        campaign.sentence = gist.sentence if gist else []
-        campaign.badge = badge_of(campaign, gist)
-        p95_ms = trends.get(campaign.pk) or [None]  # a draft has none yet
-        campaign.p95, campaign.trend = figure(p95_ms[-1]), trend_of(p95_ms)
-        campaign.against = against_cell(against.get(campaign.pk))
-        campaign.total = campaign.n_runs or campaign.repeats * len(campaign.tests.all())
-    running = list(going_on(actor, found)[:UNDER_WAY_SHOWN])
+    _tell(context["page"].rows)
     n_running = {view: n for view, _, n in context["views"]}["running"]
-    for campaign in running:
-        campaign.current = current_run_of(campaign)
-        campaign.progress = progress_of(campaign, campaign.current)
-        campaign.badge = badge_of(campaign, None)
+    running = _under_way(actor, found) if n_running else []
     query, saved = context["form"].query, list(saved_views_of(actor, found))
     context |= {
         "running": running,
@@ -93,19 +78,48 @@ def campaign_list(request: HttpRequest, project: int) -> HttpResponse:
     return render(request, "campaigns/list.html", context)
 
 
+def _tell(campaigns: Sequence[Campaign]) -> None:
+    """Each gets what its row says."""
+    keys, trends = campaign_keys(campaigns), trends_of(campaigns)
+    gists = gists_of([campaign for campaign in campaigns if campaign.n_done], keys)
+    for campaign in campaigns:
+        gist, trend = gists.get(campaign.pk), trends.get(campaign.pk)
+        campaign.named = keys[campaign.pk].names
+        campaign.sentence = gist.sentence if gist else []
+        campaign.badge = badge_of(campaign, gist)
+        p95s_ms = trend.p95s_ms if trend else []
+        own_ms = p95s_ms[-1] if campaign.started_at and p95s_ms else None
+        campaign.p95, campaign.trend = figure(own_ms), trend_of(p95s_ms)
+        campaign.against = against_cell(trend.against if trend else None)
+        campaign.total = campaign.n_runs or campaign.repeats * campaign.n_tests
+
+
+def _under_way(actor: Actor, project: Project) -> list[Campaign]:
+    """The first ones, each with its run and how far it is."""
+    campaigns = list(going_on(actor, project)[:UNDER_WAY_SHOWN])
+    current = current_runs_of(campaigns)
+    progress = progress_by_campaign(campaigns, current)
+    for campaign in campaigns:
+        campaign.current = current.get(campaign.pk)
+        campaign.progress = progress[campaign.pk]
+        campaign.badge = badge_of(campaign, None)
+    return campaigns
+
+
 @login_required
 @require_GET
 @answers_refusals("campaign-detail")
 def campaign_detail(request: HttpRequest, campaign: int) -> HttpResponse:
     actor = actor_of(request)
     rows = rows_of_campaign(campaign)
-    found = find(Campaign.objects.select_related("project"), actor, pk=campaign)
+    rows_with_project = Campaign.objects.select_related("project")
+    found = find(rows_with_project, actor, pk=campaign)
     if search := Search.objects.select_related("campaign").filter(pk=found.pk).first():
         return _search_page(request, search)
     chosen, may = _chosen(request, found), rights_in(found.project, actor)
 
     def context() -> dict[str, Any]:
-        asked, shown = request.GET, with_tests(actor, campaign)
+        asked, shown = request.GET, find(rows_with_project, actor, pk=campaign)
         return {
             **campaign_context(shown, actor, chosen, relative_column(asked), asked),
             "stream_url": reverse("campaign-stream", args=[campaign]),

@@ -99,8 +99,9 @@ def list_context(request: HttpRequest, noun: str, project: Project | None = None
     everything = kind.model.objects.visible_to(actor)
     everything = everything.filter(project=project) if project else everything
     shelf = everything.filter(archived_at__isnull=not by.is_archived)
-    counts = view_counts(everything, kind.views(actor))
-    page = _page(request, kind.rows(actor, project, by))
+    counts, filters = view_counts(everything, kind.views(actor)), form.filters()
+    n_rows = None if filters else counts.get(by.view)
+    page = _page(request, kind.rows(actor, project, by), n_rows)
     return {
         "project": project,
         "form": form,
@@ -112,7 +113,7 @@ def list_context(request: HttpRequest, noun: str, project: Project | None = None
         "views": [(view, VIEW_WORDS[view], count) for view, count in counts.items()],
         "n_used": counts[""],
         "n_all": counts[""] + counts[ARCHIVED],
-        "filters": form.filters(),
+        "filters": filters,
         "unfiltered_url": f"?view={by.view}" if by.view else "?",
         "ways_out": [] if page.count else _ways_out(request, kind, project, form),
         "bulk_url": kind.bulk_url(project),
@@ -135,8 +136,8 @@ def _ways_out(
     return found
 
 
-def _page(request: HttpRequest, rows: QuerySet) -> Page:
-    return page_of(rows, int(_size_of(request)), request.GET.get("page", ""))
+def _page(request: HttpRequest, rows: QuerySet, n_rows: int | None) -> Page:
+    return page_of(rows, int(_size_of(request)), request.GET.get("page", ""), n_rows)
 
 
 def _size_of(request: HttpRequest) -> str:

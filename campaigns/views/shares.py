@@ -26,7 +26,7 @@ from campaigns.queries.facts import MACHINES
 from campaigns.queries.shares import live_links, shared_columns
 from campaigns.services import shares as services
 from campaigns.views.access import actor_of, find, rights_in
-from campaigns.views.campaign_page import campaign_context, with_tests
+from campaigns.views.campaign_page import campaign_context
 from campaigns.views.comparison_page import comparison_context
 from campaigns.views.live_pages import live_page
 from campaigns.views.run_page import run_context
@@ -116,7 +116,7 @@ _Shared = tuple[str, Callable[[], dict[str, Any]], tuple]
 
 
 def _shared_campaign(request: HttpRequest, share: ShareLink, visitor: Actor) -> _Shared:
-    found = find(Campaign, visitor, pk=share.campaign_id)
+    found = find(Campaign.objects.select_related("project"), visitor, pk=share.campaign_id)
     seen = campaign_key(found)
     if search := Search.objects.select_related("campaign").filter(pk=found.pk).first():
         trials = request.GET.get("trials", "")
@@ -126,10 +126,7 @@ def _shared_campaign(request: HttpRequest, share: ShareLink, visitor: Actor) -> 
     except InvalidFields:
         raise Http404 from None
 
-    def context() -> dict[str, Any]:
-        shown = with_tests(visitor, found.pk)
-        return campaign_context(shown, visitor, chosen, asked=request.GET)
-
+    context = partial(campaign_context, found, visitor, chosen, asked=request.GET)
     return "shares/campaign.html", context, seen
 
 

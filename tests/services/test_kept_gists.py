@@ -3,7 +3,7 @@
 import pytest
 
 from campaigns.live import memory
-from campaigns.live.memory import answer_of, gists_of
+from campaigns.live.memory import answer_of, gist_of
 from campaigns.models import Campaign, Run
 from campaigns.queries import kept_gists
 from campaigns.services import dispatch, endings
@@ -43,7 +43,7 @@ def test_a_campaign_that_ends_keeps_what_its_page_says(project, read):
     settled(run)
     assert dispatch.finish_campaigns() == 1
     campaign = Campaign.objects.get(pk=run.campaign_id)
-    assert gists_of([campaign])[campaign.pk] == answer_of(campaign).gist
+    assert gist_of(campaign) == answer_of(campaign).gist
     assert read == []
 
 
@@ -52,7 +52,7 @@ def test_every_answer_comes_back_from_the_database_as_it_was(project, read):
     said = answer_of(campaign).gist
     keep_gist(campaign.pk)
     campaign.refresh_from_db()
-    assert gists_of([campaign]) == {campaign.pk: said}
+    assert gist_of(campaign) == said
     assert said.found.trust
     assert read == []
 
@@ -68,7 +68,7 @@ def test_late_seconds_keep_it_anew(project, read):
     endings.summarise_late_runs()
     campaign = Campaign.objects.get()
     assert campaign.gist["key"] != before["key"]
-    assert gists_of([campaign])[campaign.pk] == answer_of(campaign).gist
+    assert gist_of(campaign) == answer_of(campaign).gist
     assert read == []
 
 
@@ -81,7 +81,7 @@ def test_a_new_name_is_said_at_once(project, read, renamed):
     row.name = "Renamed"
     row.save()
     campaign.refresh_from_db()
-    assert gists_of([campaign])[campaign.pk] == answer_of(campaign).gist
+    assert gist_of(campaign) == answer_of(campaign).gist
     assert read == [campaign.pk]
 
 

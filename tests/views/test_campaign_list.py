@@ -1,15 +1,24 @@
 """The list of campaigns: the next step, filters, what moves."""
 
 import pytest
+from django.contrib.auth.models import User
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
+from campaigns.domain.lifecycle import RunState
+from campaigns.domain.units import figure
+from campaigns.models import Campaign, Run, Target
+from campaigns.services.kept_gists import keep_gist
+from campaigns.views.campaigns import UNDER_WAY_SHOWN
 from tests.factories import (
     make_campaign,
     make_run,
     make_test,
 )
 from tests.queries.measured import measure
+from tests.queues import make_queue
 from tests.views.campaign_form import new_url, started, text_of
 
 pytestmark = pytest.mark.django_db
@@ -64,6 +73,72 @@ def test_a_list_says_of_each_whether_it_may_be_believed(as_editor, project):
         "stopped": ("stopped", "Stopped"),
         "later": ("draft", "Draft"),
     }
+
+
+def test_a_row_names_targets_and_plans_but_no_reference(as_editor, project, target, version):
+    campaign = make_campaign(project)
+    make_test(campaign, version, endpoint=target.endpoints.first())
+    reference = make_test(campaign)
+    Target.objects.filter(pk=reference.endpoint.target_id).update(tags=["reference"])
+    page = text_of(as_editor.get(reverse("campaign-list", args=[project.pk])))
+    assert f'{target.name}<span class="second-line">{version}</span>' in page
+
+
+def test_a_draft_has_no_p95_of_an_earlier_campaign(as_editor, project, target, version):
+    endpoint = target.endpoints.first()
+    earlier = make_campaign(project, started_at=timezone.now())
+    draft = make_campaign(project)
+    for campaign in (earlier, draft):
+        make_test(campaign, version, endpoint=endpoint)
+    run = measure(make_run(earlier.tests.get()), 10_000, n=200)
+    page = as_editor.get(reverse("campaign-list", args=[project.pk])).context["page"]
+    said = {each.pk: each.p95 for each in page}
+    assert said == {earlier.pk: figure(run.p95_us / 1000), draft.pk: "–"}
+
+
+def test_the_first_campaigns_under_way_are_shown_and_the_others_counted(as_editor, project):
+    make_queue(project, UNDER_WAY_SHOWN + 3, state=RunState.PREPARING)
+    address = reverse("campaign-list", args=[project.pk])
+    shown = as_editor.get(address)
+    page = text_of(shown)
+    assert [each.current.campaign_id for each in shown.context["running"]] == [
+        *Campaign.objects.order_by("pk").values_list("pk", flat=True)[:UNDER_WAY_SHOWN]
+    ]
+    assert '<a href="?view=running">3 more campaigns under way</a>' in page
+    assert as_editor.get(address, {"view": "running"}).context["page"].count == UNDER_WAY_SHOWN + 3
+    Run.objects.filter(campaign__in=[each.pk for each in shown.context["running"][:2]]).delete()
+    Campaign.objects.filter(runs=None).delete()
+    assert "1 more campaign under way</a>" in text_of(as_editor.get(address))
+
+
+def test_where_all_under_way_are_shown_there_are_no_more(as_editor, project):
+    make_queue(project, UNDER_WAY_SHOWN, state=RunState.PREPARING)
+    page = text_of(as_editor.get(reverse("campaign-list", args=[project.pk])))
+    assert "under way" not in page
+
+
+def statements(client, project) -> int:
+    with CaptureQueriesContext(connection) as seen:
+        assert client.get(reverse("campaign-list", args=[project.pk])).status_code == 200
+    return len(seen)
+
+
+def test_a_page_of_finished_campaigns_takes_fifteen_statements(as_editor, project):
+    ended = timezone.now()
+    for number in range(26):
+        maker = User.objects.create(username=f"maker {number}")
+        campaign = make_campaign(project, started_at=ended, finished_at=ended, created_by=maker)
+        measure(make_run(make_test(campaign)), 10_000, n=20)
+        keep_gist(campaign.pk)
+    assert statements(as_editor, project) <= 15
+
+
+def test_those_under_way_take_as_many_statements_however_many_they_are(as_editor, project):
+    make_queue(project, 1, state=RunState.PREPARING)
+    statements(as_editor, project)  # the first request of a session looks up more
+    one = statements(as_editor, project)
+    make_queue(project, 2 * UNDER_WAY_SHOWN, state=RunState.PREPARING)
+    assert statements(as_editor, project) == one
 
 
 def test_a_stranger_finds_no_list(client, charlie, project):

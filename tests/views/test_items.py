@@ -165,7 +165,7 @@ class TestEveryList:
             last = {**shown, "page": page.next}
             page = as_owner.get(list_url(kind, project), last).context["page"]
         assert page.end == page.count
-        assert queries(**last) <= first
+        assert queries(**last) <= first + 1  # a later page counts the rows before it
 
 
 def copies_of(item, count: int) -> None:
