@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db.models import Count, F, Q, QuerySet
+from django.db.models import Count, F, QuerySet
 from django.utils import timezone
 
 from campaigns.domain.judged.against import Against
@@ -23,6 +23,7 @@ from campaigns.models import (
     TimeMark,
 )
 from campaigns.permissions import Actor
+from campaigns.queries.among import among
 from campaigns.queries.marks import marks_of
 from campaigns.queries.pages import sorted_by
 
@@ -142,7 +143,7 @@ def _reference_of(actor: Actor, named: NamedHistory, by: HistoryFilter) -> Named
         endpoint__target__tags__contains=[REFERENCE_TAG],
         started_at__range=(points[0].at, points[-1].at),
     )
-    shared = Count("pk", filter=Q(campaign__in=[point.campaign for point in points]))
+    shared = Count("pk", filter=among("campaign", [point.campaign for point in points]))
     arms = rows.order_by().values_list(*_KEY).annotate(n_shared=shared, n_all=Count("pk"))
     found = [
         ((n_shared, *_likeness(key, own), n), key)
@@ -166,7 +167,8 @@ _KEY = ("plan", "endpoint", "connection_mode", "injectors")
 
 def runs_of_history(actor: Actor, history: TestHistory) -> QuerySet[Run]:
     """Every run of its campaigns, the newest campaign first."""
-    found = Run.objects.visible_to(actor).filter(test__in=[each.test for each in history.points])
+    tests = [point.test for point in history.points]
+    found = Run.objects.visible_to(actor).filter(among("test", tests))
     found = found.select_related("campaign").defer("snapshot", "judgement", "machines")
     return sorted_by(found, F("campaign__started_at"), falls=True)
 
@@ -301,7 +303,7 @@ def _points(
     read = list(ordered.values_list(*columns, *answers, *arm))
     # Once for each campaign, not for each row: to read an instant takes long. By number: as a
     # subquery PostgreSQL may look through the whole history again for each campaign.
-    of_rows = Campaign.objects.filter(pk__in={campaign for campaign, *_ in read})
+    of_rows = Campaign.objects.filter(among("pk", {campaign for campaign, *_ in read}))
     campaigns = {pk: rest for pk, *rest in of_rows.values_list("pk", "name", "started_at")}
     for campaign, test, *rest, plan, endpoint, mode, injectors in read:
         name, at = campaigns[campaign]
@@ -359,7 +361,7 @@ def _with(
 
 def _further(tests: Sequence[int]) -> dict[int, dict[str, Any]]:
     """The fields of a `CampaignPoint` that only whole ones have, by test."""
-    rows = TestFigures.objects.filter(pk__in=tests)
+    rows = TestFigures.objects.filter(among("pk", tests))
     return {
         pk: {
             "facts": facts,
