@@ -1,14 +1,20 @@
 """The command line, as a person uses it."""
 
+import io
 import json
 import os
 import signal
 import subprocess
 import sys
 import time
+from contextlib import redirect_stderr, redirect_stdout
+from math import inf
+from unittest import mock
 
 import pytest
 
+from campaigns.domain.judged import judgement, trust
+from campaigns.domain.judged.criteria import Limits
 from campaigns.domain.shown.metrics import METRICS
 from tests.injector.servers import OK_REPLY, always, scripted
 from tests.injector.test_loads import Arrivals
@@ -17,29 +23,34 @@ from workers.injector import cli
 from workers.injector.cli_load import make_load as make_load_of
 from workers.injector.local_run import shared_orders
 
+# All but what has no limit in time or CPU: by these a busy machine is found.
+TIMED = set(trust.LIMITS) - {"injector_exhausted", "no_seconds", "missing_seconds"}
 
-def run(*arguments, **options):
+
+def run(*arguments):
+    """What the command says, and its exit status. In this process: an own one takes longer to
+    import everything than most of what is asked of it here.
+    """
+    said, complained = io.StringIO(), io.StringIO()
+    words = [str(each) for each in arguments]
+    with redirect_stdout(said), redirect_stderr(complained):
+        try:
+            status = cli.main(words)
+        except SystemExit as refusal:
+            status = refusal.code
+    return subprocess.CompletedProcess(words, status, said.getvalue(), complained.getvalue())
+
+
+def run_program(*arguments):
+    """The same in a process of its own, as a person starts it."""
     command = [sys.executable, "-m", "workers.injector", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=30, **options)
-
-
-# The command on a machine that is never starved: only what has no limit in time or CPU is judged.
-_UNSTARVED = """
-import sys
-import time
-from math import inf
-from campaigns.domain.judged import judgement, trust
-from campaigns.domain.judged.criteria import Limits
-timed = set(trust.LIMITS) - {"injector_exhausted", "no_seconds", "missing_seconds"}
-judgement.LIMITS.update(dict.fromkeys(timed, Limits(inf, inf)))
-from workers.injector import cli
-sys.exit(cli.main(sys.argv[1:]))
-"""
+    return subprocess.run(command, capture_output=True, text=True, timeout=30)
 
 
 def run_unstarved(*arguments):
-    command = [sys.executable, "-c", _UNSTARVED, *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=30)
+    """The command on a machine that is never starved."""
+    with mock.patch.dict(judgement.LIMITS, dict.fromkeys(TIMED, Limits(inf, inf))):
+        return run(*arguments)
 
 
 def make_load(*arguments):
@@ -132,7 +143,8 @@ def test_json_is_one_object_with_every_figure():
 def test_several_processes_share_one_load(processes):
     with scripted(always(OK_REPLY)) as server:
         url = f"http://127.0.0.1:{server.port}/"
-        done = run(url, "--requests", 101, "--over", 1, "--processes", processes, "--json")
+        load = ("--requests", 101, "--over", 1)
+        done = run_program(url, *load, "--processes", processes, "--json")
     summary = json.loads(done.stdout)
     assert (summary["counters"]["ok"], server.n_requests) == (101, 101)
     assert summary["timings_ms"]["lateness"]["n"] == 101
@@ -212,21 +224,14 @@ def test_a_report_of_nothing_but_failures(report):
         (["http://127.0.0.1/", "--speed"], "unrecognized"),
     ],
 )
-def test_it_refuses_with_a_sentence_and_status_2(capsys, arguments, words):
-    assert status_of(arguments) == 2
-    assert words in capsys.readouterr().err
-
-
-def status_of(arguments):
-    """The exit status, in this process: what is refused needs none of its own."""
-    try:
-        return cli.main(arguments)
-    except SystemExit as refusal:
-        return refusal.code
+def test_it_refuses_with_a_sentence_and_status_2(arguments, words):
+    done = run(*arguments)
+    assert done.returncode == 2
+    assert words in done.stderr
 
 
 def test_a_refusal_of_the_program_shows_no_traceback():
-    done = run("http://127.0.0.1:1/", "--rate", "1")
+    done = run_program("http://127.0.0.1:1/", "--rate", "1")
     assert (done.returncode, "Traceback" in done.stderr) == (2, False)
 
 

@@ -15,7 +15,7 @@ from campaigns.domain.other_tools.reports import REPORTS
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.shown.metrics import METRICS
 from tests.injector.servers import OK_REPLY, always, make_order, scripted
-from tests.injector.test_cli import run
+from tests.injector.test_cli import run, run_unstarved
 from workers.injector import cli
 from workers.injector.hlog import hlog_lines
 from workers.injector.summary import LocalRun
@@ -309,7 +309,8 @@ def test_the_log_is_read_by_the_hdrhistogram_package(tmp_path):
 def test_the_command_line_writes_the_log(tmp_path):
     path = tmp_path / "run.hlog"
     with scripted(always(OK_REPLY)) as server:
-        done = run(f"http://127.0.0.1:{server.port}/", "--requests", 30, "--hlog", path)
+        url = f"http://127.0.0.1:{server.port}/"
+        done = run_unstarved(url, "--requests", 30, "--hlog", path)
     assert done.returncode == 0, done.stderr
     assert sum(each.get_total_count() for each in read_log(path, "response")[1]) == 30
 
