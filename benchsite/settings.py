@@ -95,7 +95,7 @@ TEMPLATES = [
                 "django.contrib.messages.context_processors.messages",
                 "campaigns.views.context.site",
             ],
-            "builtins": ["campaigns.templatetags.marks"],
+            "builtins": ["campaigns.templatetags.marks", "campaigns.templatetags.modules"],
         },
     }
 ]

@@ -9,12 +9,14 @@ from pathlib import Path
 
 import pytest
 
+from campaigns.templatetags.modules import imports_of, module
+
 ROOT = Path(__file__).resolve().parent.parent
 MODULES = sorted((ROOT / "static" / "js").rglob("*.js"))
 TEMPLATES = sorted((ROOT / "templates").rglob("*.html"))
 IMPORT = re.compile(r"""^\s*(?:import|export)\b[^;'"]*?\bfrom\s*["'](\.[^"']+)["'](;?)""", re.M)
 BARE_IMPORT = re.compile(r"""^\s*import\s*["'](\.[^"']+)["'](;?)""", re.M)
-TAG = re.compile(r"""{%\s*static\s+["']([^"']+)["']""")
+TAG = re.compile(r"""{%\s*(?:static|module)\s+["']([^"']+)["']""")
 HASHED = re.compile(r"\.[0-9a-f]{12}\.js$")
 
 
@@ -111,3 +113,19 @@ def test_a_page_loads_chart_js_exactly_where_it_draws_with_it(template):
     modules = set().union(*(graph_of(path) for path in entries))
     draws = any("new window.Chart" in path.read_text() for path in modules)
     assert ("lib/chart.umd.min.js" in scripts_of(template)) is draws
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: path.name)
+def test_a_browser_asks_at_once_for_all_that_a_module_imports(path):
+    name = str(path.relative_to(ROOT / "static"))
+    ours = {str(each.relative_to(ROOT / "static")) for each in graph_of(path) - {path}}
+    imported = imports_of(name)
+    assert {each for each in imported if each.startswith("js/")} == ours
+    assert len(set(imported)) == len(imported)
+    links = re.findall('<link rel="modulepreload" href="/static/([^"]+)">', module(name))
+    assert links == imported
+    assert module(name).endswith(f'<script type="module" src="/static/{name}"></script>')
+
+
+def test_jquery_is_asked_for_with_the_modules_that_import_it():
+    assert "lib/jquery.module.min.js" in imports_of("js/pages/list.js")
