@@ -31,10 +31,12 @@ from workers.injector.order import Order
 from workers.injector.ordered_requests import in_order
 from workers.injector.preflight import find_capacity
 from workers.injector.read_delay import ReadSample
-from workers.injector.seconds import TICK_S, Seconds, in_flight_of
+from workers.injector.seconds import AFTER_REPLIES, TICK_S, Seconds, in_flight_of
 from workers.injector.vitals import cpu_s
 
-SWEEP_S = 0.05
+# Not a whole number of milliseconds: requests that are due every 5 or 10 ms, and their replies,
+# would else meet the end of every second, or none.
+SWEEP_S = 0.0497
 # The end line and the exit, which takes a busy machine longest, follow within a second of a stop.
 DRAIN_ON_STOP_S = 0.5
 # Conversations may be long; each of their waits has its own limit.
@@ -147,7 +149,7 @@ class Engine:
     def _start_timers(self) -> list[Any]:
         timers = []
         for every_s, callback in ((SWEEP_S, self._sweep), (TICK_S, self._seconds.tick)):
-            timer = self._loop.timer(every_s, every_s)
+            timer = self._loop.timer(every_s, every_s, priority=AFTER_REPLIES)
             timer.start(callback)
             timers.append(timer)
         return timers

@@ -12,6 +12,8 @@ from workers.injector.vitals import HubLag, VitalsReader
 
 TICK_S = 0.01
 _STEP_S = 0.003
+# Of a timer: in a turn of the hub it comes after what has arrived.
+AFTER_REPLIES = -1
 
 
 def in_flight_of(workers: Sequence[Worker]) -> list[Worker]:
@@ -42,7 +44,7 @@ class Seconds:
         self._zero_ns = 0
         self._next_second = 0
         self._steps: Iterator[None] = iter(())
-        self._timer = gevent.get_hub().loop.timer(_STEP_S, _STEP_S)
+        self._timer = gevent.get_hub().loop.timer(_STEP_S, _STEP_S, priority=AFTER_REPLIES)
         self.total = Total()
 
     def begin(self, zero_ns: int, warm_up_s: int) -> None:
