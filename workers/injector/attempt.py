@@ -2,7 +2,7 @@
 
 `Worker.attempt` is the hot path: on a kept connection with a head that was seen before it is one
 send, one switch to the hub, one recv, one look-up and one `list.extend`. Everything else that may
-happen is in the functions below it.
+happen is in the functions below it. In a closed load even the switch is saved, see `following.py`.
 """
 
 import sys
@@ -23,7 +23,6 @@ from workers.injector.wire import is_acknowledged
 
 _RECV_BYTES = 16 * 1024
 _RECV_BODY_BYTES = 256 * 1024
-_BLANK_LINE = b"\r\n\r\n"
 _PAUSE_S = 0.01
 # Whoever sends faster than we read may keep us from the hub, and from our limits, for so long.
 _TURN_NS = NS // 100
@@ -83,12 +82,12 @@ class Worker(Holder):
             if signal := self._to_hub():
                 raise AttemptFailed(kind_of_signal(signal, Kind.FIRST_BYTE_TIMEOUT))
             try:
-                data = connection.recv(_RECV_BYTES)
+                data = connection.recv(request.recv_bytes)
             except BlockingIOError:
                 data = self._receive(connection, Kind.FIRST_BYTE_TIMEOUT)
             first = now()
-            known = request.simple.get(data[: data.find(_BLANK_LINE) + 4])
-            if known is not None and known[3] == len(data):
+            known = request.latest_known if data == request.latest else request.recall(data)
+            if known is not None:
                 status, head, body, received, stays = known
                 self.held = (
                     intended, start, connected, secured, sent, first, first, status, head, body,

@@ -12,6 +12,7 @@ from workers.injector.attempt import Worker
 from workers.injector.connection import Dialler
 from workers.injector.credentials import signed_steps
 from workers.injector.examples import secrets_of
+from workers.injector.following import FollowingWorker
 from workers.injector.modes import requests_at_once, wire_mode
 from workers.injector.order import Order
 from workers.injector.pipeline import worker_class
@@ -56,7 +57,7 @@ class Crew:
         keeps = self._mode == ConnectionMode.KEEP_ALIVE
         if self.sessions is not None:
             return worker_class(self.sessions, keeps)(self.sessions, self._dialler, keeps)
-        return Worker(self._dialler, keeps)
+        return FollowingWorker(self._dialler) if keeps else Worker(self._dialler, keeps)
 
     @property
     def servers(self) -> list[str]:

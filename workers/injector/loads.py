@@ -17,6 +17,7 @@ from campaigns.domain.plan.load import WhenSaturated
 from campaigns.domain.plan.shards import LoadSlice
 from workers.injector.attempt import Worker
 from workers.injector.connection import now
+from workers.injector.following import Follow, FollowingWorker
 from workers.injector.pacer import make_pacer
 from workers.injector.request import Request
 
@@ -92,6 +93,7 @@ class ClosedLoad:
     def _go_through(self, worker: Worker, stage: _Stage) -> None:
         attempt, take, limit, requests = worker.attempt, stage.take, stage.limit, self._requests
         n_steps = len(requests)
+        follow = self._follow_in(stage) if isinstance(worker, FollowingWorker) else None
         start = now()
         while start < stage.until:
             number = take()
@@ -99,9 +101,25 @@ class ClosedLoad:
                 self._idle.clear()
                 return
             pause_s = attempt(requests[number % n_steps], start, start)
+            if follow is not None and pause_s is None:
+                pause_s = worker.go_on(follow)
             if pause_s is not None:
                 gevent.sleep(pause_s)
             start = now()
+
+    def _follow_in(self, stage: _Stage) -> Follow:
+        """Which request follows in a stage; None where it is over."""
+        take, limit, requests = stage.take, stage.limit, self._requests
+        n_steps = len(requests)
+
+        def follow() -> tuple[Request, int] | None:
+            start = now()
+            if start >= stage.until:
+                return None
+            number = take()
+            return (requests[number % n_steps], start) if number < limit else None
+
+        return follow
 
     def stop(self) -> None:
         """Send nothing new."""

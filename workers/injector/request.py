@@ -7,18 +7,24 @@ from workers.injector.recorder import StepRecorder
 from workers.injector.reply import ReplyReader
 
 _SIMPLE_CAP = 512
+_MOST_RECV_BYTES = 16 * 1024
+_BLANK_LINE = b"\r\n\r\n"
+# (status, bytes of the head, of the body, of the whole reply, whether the connection may stay).
+Known = tuple[int, int, int, int, bool]
 
 
 class Request:
     """One step as bytes, with what its replies have taught so far.
 
-    `simple` maps the bytes of a head to (status, bytes of the head, of the body, of the whole
-    reply, whether the connection may stay) for expected replies whose length is known.
+    `simple` has what is known of expected replies of known length by the bytes of their head.
+    `latest` is the whole reply that was recalled last, and `latest_known` what is known of it.
+    `recv_bytes`: how much to read at once, a byte more than such replies have, so that what comes
+    after one is seen: a buffer of many kilobytes takes longer to get than to fill.
     """
 
     __slots__ = (
-        "data", "events", "failures", "is_idempotent", "memo", "plan", "record", "recorder",
-        "simple", "size_bytes", "step",
+        "_longest", "data", "events", "failures", "is_idempotent", "latest", "latest_known", "memo",
+        "plan", "record", "recorder", "recv_bytes", "simple", "size_bytes", "step",
     )  # fmt: skip
 
     # How much of each body is kept, whatever its status.
@@ -34,7 +40,11 @@ class Request:
         self.failures = recorder.failures
         self.events = recorder.events
         self.memo = HeadMemo(step.method, plan.http_version)
-        self.simple: dict[bytes, tuple[int, int, int, int, bool]] = {}
+        self.simple: dict[bytes, Known] = {}
+        self.latest: bytes | None = None
+        self.latest_known: Known | None = None
+        self._longest = 0
+        self.recv_bytes = _MOST_RECV_BYTES
         self.is_idempotent = step.method in REPEATABLE_METHODS
 
     def make_reader(self) -> ReplyReader:
@@ -49,15 +59,27 @@ class Request:
         """Values of this very request that an example must not show."""
         return ()
 
+    def recall(self, data: bytes) -> Known | None:
+        """What is known of a reply if `data` is all of it, and nothing else."""
+        known = self.simple.get(data[: data.find(_BLANK_LINE) + 4])
+        if known is None or known[3] != len(data):
+            return None
+        self.latest, self.latest_known = data, known
+        return known
+
     def remember(self, first: bytes, head: Head) -> None:
         """Let the hot path know an expected head of known length, if `first` begins with it.
 
         It does not where an interim reply came before, or where the head came in pieces.
         """
-        text = first[: head.size_bytes]
-        if head.body_bytes is None or self.memo.known.get(text) is not head:
+        size, body = head.size_bytes, head.body_bytes
+        if body is None:
+            return
+        self._longest = max(self._longest, size + body)
+        self.recv_bytes = min(_MOST_RECV_BYTES, self._longest + 1)
+        text = first[:size]
+        if self.memo.known.get(text) is not head:
             return
         if len(self.simple) >= _SIMPLE_CAP:
             self.simple.clear()
-        size, body = head.size_bytes, head.body_bytes
         self.simple[text] = (head.status, size, body, size + body, head.is_reusable)

@@ -1,6 +1,5 @@
 """A closed load on streams: each stream sends its next request when its reply is complete."""
 
-from functools import partial
 from typing import Any
 
 import gevent
@@ -8,7 +7,6 @@ import gevent
 from workers.injector.connection import now
 from workers.injector.http2.worker import OnStreams, StreamWorker
 from workers.injector.loads import ClosedLoad
-from workers.injector.request import Request
 
 
 class ClosedStreams(ClosedLoad):
@@ -24,7 +22,7 @@ class ClosedStreams(ClosedLoad):
     def _go_through(self, worker: OnStreams, stage: Any) -> None:
         worker.stays = True
         if type(worker) is StreamWorker:
-            worker.follow = partial(self._follow, stage)
+            worker.follow = self._follow_in(stage)
         requests = self._requests
         n_steps = len(requests)
         while True:
@@ -41,15 +39,3 @@ class ClosedStreams(ClosedLoad):
             pause_s = worker.attempt(requests[number % n_steps], start, start)
             if pause_s is not None:
                 gevent.sleep(pause_s)
-
-    def _follow(self, stage: Any, worker: OnStreams) -> tuple[Request, int] | None:
-        """What the worker sends next and when that begins; None where it has to look itself."""
-        if worker.pool.waiting or not worker.place.lets_stay:
-            return None
-        start = now()
-        if start >= stage.until:
-            return None
-        number = stage.take()
-        if number >= stage.limit:
-            return None
-        return self._requests[number % len(self._requests)], start

@@ -1,12 +1,11 @@
 """A worker that makes attempts one after the other, each on a stream of a shared connection."""
 
-from collections.abc import Callable
-
 from campaigns.domain.measured.outcomes import Kind
 from workers.injector import faults
 from workers.injector.attempt import Worker, kind_of, kind_of_signal
 from workers.injector.connection import Dialler, now
 from workers.injector.faults import AttemptFailed
+from workers.injector.following import Follow
 from workers.injector.holding import Held
 from workers.injector.http2.broken import NotProcessed
 from workers.injector.http2.link import Link
@@ -22,15 +21,13 @@ _PAUSE_S = 0.01
 _MOST_TIMES_SENT = 10
 _RECORDED = object()
 
-Follow = Callable[["OnStreams"], tuple[Request, int] | None]
-
 
 class OnStreams(Worker):
     """`place` is the link that the worker has a place on, if any; `stream` its latest stream.
 
     `stays`: it keeps its place from one attempt to the next, as long as nobody waits for one.
     `connection` is only there while the worker opens one: from then on the link has it.
-    `follow` gives the next (request, start) while the attempts go on as usual, or None.
+    `follow`: in the hub, what the worker sends next while its attempts go on as usual, if anything.
     """
 
     __slots__ = ()
@@ -97,7 +94,8 @@ class OnStreams(Worker):
             self.switch(stream)
             return
         self._record(stream)
-        following = self.follow(self)
+        may_follow = self.place.lets_stay and not self.pool.waiting
+        following = self.follow() if may_follow else None
         if following is None:
             self.switch(_RECORDED)
             return
