@@ -8,7 +8,7 @@ from django.contrib.auth import get_user_model
 from django.db.models import Exists, F, OuterRef, Prefetch, Q, QuerySet
 
 from campaigns.domain.errors import InvalidPlan
-from campaigns.domain.lifecycle import Precision, RunState, TargetState, Trust
+from campaigns.domain.lifecycle import ACTIVE_STATES, Precision, RunState, TargetState, Trust
 from campaigns.domain.plan.questions import seeks_limit
 from campaigns.models import Campaign, PlanVersion, Project, Run, RunSummary, SavedView, Test
 from campaigns.permissions import Actor
@@ -86,9 +86,11 @@ def makers_of(project: Project) -> list[tuple[int, str]]:
 
 
 def going_on(actor: Actor, project: Project) -> QuerySet[Campaign]:
-    """Started, unfinished campaigns, by start time."""
-    found = Campaign.objects.visible_to(actor).filter(project=project)
-    return found.filter(UNDER_WAY).order_by("started_at", "pk")
+    """Started, unfinished campaigns: those with a run under way, then those that wait for one, by
+    start time."""
+    found = Campaign.objects.visible_to(actor).filter(UNDER_WAY, project=project)
+    active = Run.objects.filter(campaign=OuterRef("pk"), state__in=ACTIVE_STATES)
+    return found.order_by(Exists(active).desc(), "started_at", "pk")
 
 
 # --- the three answers of a campaign, as its list says them --------------------------------------

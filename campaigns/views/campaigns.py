@@ -51,8 +51,8 @@ from campaigns.views.search_page import search_context
 from campaigns.views.sparks import trend_of
 
 _COMPARED = ("compare", "with")
-# The page asks for itself every few seconds while there is one.
-UNDER_WAY_SHOWN = 20
+# Before the list itself: as many as run at once where nobody has changed the cap.
+UNDER_WAY_SHOWN = 8
 
 
 @login_required

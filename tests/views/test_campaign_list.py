@@ -111,6 +111,15 @@ def test_the_first_campaigns_under_way_are_shown_and_the_others_counted(as_edito
     assert "1 more campaign under way</a>" in text_of(as_editor.get(address))
 
 
+def test_those_with_a_run_under_way_come_before_those_that_wait(as_editor, project):
+    make_queue(project, UNDER_WAY_SHOWN)
+    (active,) = make_queue(project, 1, state=RunState.PREPARING)
+    shown = as_editor.get(reverse("campaign-list", args=[project.pk]))
+    first, second = shown.context["running"][:2]
+    assert (first.pk, first.current) == (active.campaign_id, active)
+    assert second.current is None
+
+
 def test_where_all_under_way_are_shown_there_are_no_more(as_editor, project):
     make_queue(project, UNDER_WAY_SHOWN, state=RunState.PREPARING)
     page = text_of(as_editor.get(reverse("campaign-list", args=[project.pk])))
