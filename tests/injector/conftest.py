@@ -4,7 +4,8 @@ import ssl
 
 import pytest
 
-from tests.injector.program import OURS, Program
+from tests.injector.forked import Nursery
+from tests.injector.program import FORKED, OURS, Program, started
 from workers.echo.certificate import ensure_certificate
 
 
@@ -20,12 +21,20 @@ def server_tls(certificate):
     return context
 
 
+@pytest.fixture(scope="session")
+def nursery():
+    with Nursery() as nursery:
+        yield nursery
+
+
 @pytest.fixture
-def program():
+def program(request):
     programs = []
 
     def start(order, command=OURS):
-        programs.append(Program(order, command))
+        is_forked = command is FORKED
+        process = request.getfixturevalue("nursery").fork() if is_forked else started(command)
+        programs.append(Program(process, order))
         return programs[-1]
 
     yield start

@@ -8,22 +8,23 @@ import time
 from pathlib import Path
 
 OURS = (sys.executable, "-m", "workers.injector")
+# The same, but forked from a process that has imported it (forked.py).
+FORKED = ("workers.injector",)
 # Written from docs/injector.md alone.
 OTHER = (sys.executable, str(Path(__file__).parents[1] / "workers" / "other_injector"))
 _REST_S = 60
 
 
+def started(command):
+    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    return subprocess.Popen(command, text=True, **pipes)
+
+
 class Program:
     """An injector process and its pipes."""
 
-    def __init__(self, order, command=OURS):
-        self.process = subprocess.Popen(
-            command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+    def __init__(self, process, order):
+        self.process = process
         self.say(order)
 
     def say(self, message):

@@ -14,14 +14,14 @@ from campaigns.domain.measured.vitals import VITALS
 from campaigns.domain.plan.load import Load
 from campaigns.domain.plan.ordered_plan import ordered_plan
 from campaigns.domain.plan.plan import Plan
-from tests.injector.program import OTHER, OURS
+from tests.injector.program import FORKED, OTHER
 from tests.injector.servers import OK_REPLY, always, closed, make_order, reset, scripted
 from tests.injector.websocket.peers import echo
 from tests.waiting import eventually
 
 DOCS = Path(__file__).parents[2] / "docs"
 SCHEMA = json.loads((DOCS / "injector.schema.json").read_text())
-BOTH = pytest.mark.parametrize("command", [OURS, OTHER], ids=["ours", "other"])
+BOTH = pytest.mark.parametrize("command", [FORKED, OTHER], ids=["ours", "other"])
 LOADS = {
     "closed": closed(40, 4),
     "sequential": {"model": "sequential", "requests": 5},
@@ -78,7 +78,7 @@ def check_sums(lines):
 @pytest.mark.parametrize("load", LOADS)
 def test_every_load_is_told_in_documented_lines(program, load):
     with scripted(always(OK_REPLY)) as server:
-        lines = lines_of(program(whole_order(server.port, load=LOADS[load])))
+        lines = lines_of(program(whole_order(server.port, load=LOADS[load]), FORKED))
     total = check_sums(lines)
     assert (total.count("ok"), total.errors) == (server.n_requests, {})
 
@@ -169,14 +169,14 @@ def test_a_websocket_run_is_told_in_documented_lines(program):
     with scripted(echo()) as server:
         plan = {"steps": [], "exchange": {"messages": 3}, "connection_mode": "new"}
         order = whole_order(server.port, scheme="ws", mode="new", load=closed(4, 2), plan=plan)
-        total = check_sums(lines_of(program(order)))
+        total = check_sums(lines_of(program(order, FORKED)))
     assert (total.count("ok"), total.count("messages_received")) == (4, 12)
     assert total.counters["close_code_1000"] == 4
 
 
 def test_a_tls_run_is_told_in_documented_lines(program, server_tls):
     with scripted(always(OK_REPLY), server_tls) as server:
-        lines = lines_of(program(whole_order(server.port, scheme="https", load=closed(4))))
+        lines = lines_of(program(whole_order(server.port, scheme="https", load=closed(4)), FORKED))
     assert lines[-1]["tls"][0]["count"] == 1
 
 
@@ -186,7 +186,7 @@ def test_a_probe_is_answered_by_a_documented_line(program, port):
         order = make_order(port or server.port, mode="new")
         order = {**order, "probe": True, "step": order.pop("plan")["steps"][0], "secrets": {}}
         assert fault(order, "probe_order") is None
-        (line,), status = program(order).rest()
+        (line,), status = program(order, FORKED).rest()
     assert (status, fault(line, "probe")) == (0, None)
     assert line["error"] == ("connect_refused" if port else None)
 
@@ -197,7 +197,7 @@ def test_a_websocket_s_probe_is_answered_by_a_documented_line(program):
         del order["plan"]
         order |= {"probe": True, "exchange": {"path": "/"}, "message": "hello", "secrets": {}}
         assert fault(order, "probe_order") is None
-        (line,), status = program(order).rest()
+        (line,), status = program(order, FORKED).rest()
     assert (status, fault(line, "probe"), line["error"]) == (0, None, None)
     assert line["websocket"]["message"]["is_echo"]
 
@@ -235,7 +235,7 @@ def test_sessions_that_arrive_are_told_in_documented_lines(program):
     session = {"calls_per_session": 4, "burst_length": 4, "connections_per_session": 3}
     with scripted(always(OK_REPLY)) as server:
         order = whole_order(server.port, load=load, plan={"session": session})
-        lines = lines_of(program(order))
+        lines = lines_of(program(order, FORKED))
     total = check_sums(lines)
     assert (total.count("ok"), total.count("sessions_ok")) == (80, 20)
     assert lines[-1]["sessions_in_flight"] == 0
