@@ -95,6 +95,21 @@ def test_handshakes_with_a_goal_share_the_key_that_ab_and_wrk_share():
     assert command[command.index("--groups") + 1] == of_tls[0].groups
 
 
+def test_a_resumed_session_is_compared_with_a_full_handshake_of_the_same_kind():
+    (resumed,) = (case for case in CASES if case.name == injector_cost.AGAIN)
+    server = Server("a server", 1, 2)
+    commands = [tool(resumed, server)[0] for tool in (injector_cost.ours, injector_cost.ours_full)]
+    assert "--resume" in commands[0]
+    assert commands[1] == [
+        "--new-connection" if word == "--resume" else word for word in commands[0]
+    ]
+
+
+def test_a_peer_without_a_single_request_makes_no_figure():
+    with pytest.raises(RuntimeError, match="no request has ended"):
+        locust_cost_us('{"requests": 0, "failures": 0, "cpu_us": 1.0}', 0.0)
+
+
 def test_a_percentile_is_the_nearest_rank():
     assert [nearest_rank([1.0, 2.0, 3.0, 4.0], q) for q in (0.5, 0.51, 0.99)] == [2.0, 3.0, 4.0]
 
