@@ -80,7 +80,8 @@ def _cost(place: str, what: str, step: RungStep) -> Sentence:
         ]
     if not step.is_told:
         why = "not clear" if step.word else "not judged yet"
-        return [(f"{place} {what} against HTTP is ", False), (why, True), (f" ({change}). ", False)]
+        effect = f"{place} the effect of {what} over HTTP is "
+        return [(effect, False), (why, True), (f" ({change}). ", False)]
     verb = "costs" if step.word == Word.SLOWER else "saves"
     return [
         (f"{place} ", False),
@@ -112,10 +113,10 @@ def _changes(told: Sequence[LadderRung], rungs: Sequence[LadderRung]) -> Sentenc
     for word, verb in ((Word.SLOWER, "adds"), (Word.FASTER, "saves")):
         for rung, step in by_word.get(word, []):
             share = percent(abs(step.row.ratio - 1), decimals=1)
-            said += [(f"{_name(rung)} {verb} ", False), (share, True), (". ", False)]
+            said += [(f"{_at_start(_name(rung))} {verb} ", False), (share, True), (". ", False)]
     if alike := by_word.get(Word.SAME):
         make = "makes" if len(alike) == 1 else "make"
-        named = _listed([_name(rung) for rung, _ in alike])
+        named = _at_start(_listed([_name(rung) for rung, _ in alike]))
         said += [(f"{named} {make} ", False), ("no practical difference", True), (". ", False)]
     if unclear := by_word.get(Word.INCONCLUSIVE):
         named = _listed([_name(rung) for rung, _ in unclear])
@@ -128,7 +129,15 @@ def _name(rung: LadderRung) -> str:
         streams = f"{rung.streams} streams" if rung.streams > 1 else "one stream each"
         kind = "connection" if rung.connections == 1 else "connections"
         return f"{rung.title} on {rung.connections} {kind} with {streams}"
-    return rung.title
+    title = rung.title
+    for each in (_HYBRID, _RESUMED):
+        title = title.replace(each, f"a {each.lower()}")
+    return title
+
+
+def _at_start(text: str) -> str:
+    """The same where a sentence begins; a name that a project gave stays as it is written."""
+    return f"A {text[2:]}" if text.startswith("a ") else text
 
 
 def _listed(names: Sequence[str]) -> str:
