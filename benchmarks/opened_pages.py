@@ -1,10 +1,12 @@
 """The largest finished pages in Chromium: `python -m benchmarks.opened_pages` starts the web server
 as `make run` does, and opens each page with an empty cache. The database is the one that the
-environment names, and is empty.
+environment names, and is empty. With `--round-trip-ms 20` Chromium lets each answer begin so much
+later, as over a network.
 
 "Interactive" is when the page has loaded and the last task above 50 ms has ended.
 """
 
+import argparse
 import json
 import os
 from collections.abc import Iterator
@@ -40,7 +42,7 @@ _SEEN = """() => {
 PAGES = {"run of an hour": 1.0, "campaign of 200 runs": 1.2}
 
 
-def main() -> Iterator[GoalRow]:
+def main(round_trip_ms: float = 0) -> Iterator[GoalRow]:
     from django.conf import settings
     from django.core.management import call_command
     from django.test import Client
@@ -56,7 +58,9 @@ def main() -> Iterator[GoalRow]:
         site = f"http://127.0.0.1:{port}"
         cookie = cookie_of(client, settings.SESSION_COOKIE_NAME, site)
         for page, address in addresses.items():
-            seen = [_opened(browser, cookie, site + address) for _ in range(CALLS + 1)]
+            seen = [
+                _opened(browser, cookie, site + address, round_trip_ms) for _ in range(CALLS + 1)
+            ]
             yield from lines_of(page, PAGES[page], seen[0], seen[1:])
 
 
@@ -79,12 +83,14 @@ def _addresses(owner) -> dict[str, str]:
     return dict(zip(PAGES, (reverse(name, args=[row.pk]) for name, row in found), strict=True))
 
 
-def _opened(browser, cookie: dict[str, str], address: str) -> dict[str, Any]:
+def _opened(browser, cookie: dict[str, str], address: str, round_trip_ms: float) -> dict[str, Any]:
     """With nothing in the cache."""
     context = browser.new_context(viewport={"width": 1440, "height": 900})
     context.add_cookies([cookie])
     context.add_init_script(HEARD)
     page = context.new_page()
+    if round_trip_ms:
+        _put_far(page, round_trip_ms)
     page.goto(address, wait_until="load")
     n_tasks = -1
     while n_tasks != (n_tasks := len(page.evaluate("window.longTasks"))):
@@ -95,6 +101,12 @@ def _opened(browser, cookie: dict[str, str], address: str) -> dict[str, Any]:
     seen["interactive_ms"] = max([seen["loaded_ms"], *ends])
     seen["longest_ms"] = max((lasted for _, lasted in seen["tasks"]), default=0)
     return seen
+
+
+def _put_far(page, round_trip_ms: float) -> None:
+    network = {"offline": False, "downloadThroughput": -1, "uploadThroughput": -1}
+    session = page.context.new_cdp_session(page)
+    session.send("Network.emulateNetworkConditions", network | {"latency": round_trip_ms})
 
 
 def lines_of(
@@ -116,5 +128,7 @@ if __name__ == "__main__":
     django.setup()
     # Playwright's loop runs in this thread, and the database is asked by the same one.
     os.environ.setdefault("DJANGO_ALLOW_ASYNC_UNSAFE", "1")
-    for line in main():
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.opened_pages")
+    parser.add_argument("--round-trip-ms", type=float, default=0, metavar="MS")
+    for line in main(parser.parse_args().round_trip_ms):
         print(json.dumps(astuple(line)), flush=True)
