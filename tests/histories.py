@@ -29,10 +29,9 @@ def make_history(
     """A campaign each night with these p95; returns the tests of the last one. `end`: what its
     injectors said at their ends, beside the server's name."""
     tests = tests or [(make_plan(project), make_endpoint(make_target(project)), "new")]
-    made: list[Test] = []
-    for night, level in enumerate(levels_ms):
-        at = begin + timedelta(days=night)
-        campaign = Campaign.objects.create(
+    starts = [begin + timedelta(days=night) for night in range(len(levels_ms))]
+    campaigns = Campaign.objects.bulk_create(
+        Campaign(
             project=project,
             name=f"night {night}",
             seed=1,
@@ -41,45 +40,58 @@ def make_history(
             finished_at=at + timedelta(hours=1),
             tags=list(tags),
         )
-        made = Test.objects.bulk_create(
-            Test(
-                campaign=campaign,
-                position=position,
-                plan_version=version,
-                endpoint=endpoint,
-                connection_mode=mode,
-            )
-            for position, (version, endpoint, mode) in enumerate(tests)
+        for night, at in enumerate(starts)
+    )
+    made = Test.objects.bulk_create(
+        Test(
+            campaign=campaign,
+            position=position,
+            plan_version=version,
+            endpoint=endpoint,
+            connection_mode=mode,
         )
-        values_us = [level * share * 1000 for share in spread]
-        _run(made, values_us, {"servers": [server], **(end or {})}, **run_fields)
-        keep_figures(test.pk for test in made)
-    return made
+        for campaign in campaigns
+        for position, (version, endpoint, mode) in enumerate(tests)
+    )
+    values_us = [[level * share * 1000 for share in spread] for level in levels_ms]
+    levels_us = dict(zip(campaigns, values_us, strict=True))
+    _run(made, levels_us, {"servers": [server], **(end or {})}, **run_fields)
+    keep_figures(test.pk for test in made)
+    return made[-len(tests) :]
 
 
 def _run(
-    tests: Sequence[Test], values_us: Sequence[float], end: Mapping[str, Any], **fields
+    tests: Sequence[Test],
+    levels_us: Mapping[Campaign, Sequence[float]],
+    end: Mapping[str, Any],
+    **fields,
 ) -> None:
-    """A run of each test for each value, as the engine leaves them."""
+    """A run of each test for each value of its campaign, as the engine leaves them."""
     usual = {"outcome": Outcome.COMPLETE, "trust": Trust.TRUSTED, "n": 2000, "errors": 2}
+    # Night after night the same, by their place in a campaign.
+    frozen: dict[int, dict] = {}
+    for test in tests:
+        if test.position not in frozen:
+            frozen[test.position] = frozen_of(test)
     runs = Run.objects.bulk_create(
         Run(
             campaign=test.campaign,
             test=test,
             target=test.endpoint.target,
-            position=index * len(values_us) + repeat,
+            position=test.position * len(values_us) + repeat,
             repeat=repeat,
             state=RunState.DONE,
             t0=test.campaign.started_at,
             ended_at=test.campaign.finished_at,
-            snapshot=frozen_of(test),
+            snapshot=frozen[test.position],
             mean_us=value * 0.6,
             p50_us=value * 0.5,
             p95_us=value,
             p99_us=value * 1.5,
             **{"target_state": TargetState.HEALTHY, **usual, **fields},
         )
-        for index, test in enumerate(tests)
+        for test in tests
+        for values_us in [levels_us[test.campaign]]
         for repeat, value in enumerate(values_us, 1)
     )
     Shard.objects.bulk_create(Shard(run=run, number=0, host="inj-1", end=dict(end)) for run in runs)
