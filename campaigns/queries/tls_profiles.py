@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from campaigns.domain.plan.own_tls_profiles import command_options
 from campaigns.models import Endpoint, OwnTlsProfile, Project
 from campaigns.permissions import Actor
 
@@ -13,6 +14,11 @@ class UsedProfile:
 
     profile: OwnTlsProfile
     endpoints: tuple[Endpoint, ...]
+
+    @property
+    def options(self) -> str:
+        """What it offers, for the command line; "" where it sets nothing."""
+        return command_options(self.profile.offers)
 
 
 def list_profiles(actor: Actor, project: Project) -> list[UsedProfile]:

@@ -1,9 +1,12 @@
 """TLS on the command line."""
 
+import shlex
 import stat
 
 import pytest
 
+from campaigns.domain.plan.own_tls_profiles import OFFERED, command_options
+from campaigns.domain.plan.tls_profiles import PROFILES
 from tests.injector.authority import CLIENT, authority, issue, server_context
 from tests.injector.openssl_server import OpenSslServer
 from tests.injector.servers import OK_REPLY, always, scripted
@@ -47,6 +50,29 @@ def test_a_profile_becomes_the_options_that_it_stands_for_and_other_options_go_f
     assert (tls["groups"], tls["ocsp"]) == ("P-256", True)
     assert tls["ciphersuites"].startswith("TLS_AES_128_GCM_SHA256:")
     assert "profile" not in tls
+
+
+@pytest.mark.parametrize("key", filter(None, PROFILES))
+def test_a_projects_profile_can_be_given_by_its_options(key):
+    """A copy of each profile that comes with benchsite offers what that one does."""
+    options = shlex.split(command_options(dict(PROFILES[key].offers)))
+    by_options, by_name = (
+        order("https://10.0.0.5/", *given)["endpoint"]["tls"]
+        for given in (options, ("--tls-profile", key))
+    )
+    assert by_options == by_name
+    assert options
+
+
+def test_every_field_that_a_profile_sets_has_an_option():
+    offers = {
+        "min_version": "1.2", "max_version": "1.3", "groups": "P-256", "ocsp": True,
+        "ciphersuites": "TLS_AES_128_GCM_SHA256", "ciphers": "ECDHE+AESGCM:!aRSA",
+        "signatures": "ed25519",
+    }  # fmt: skip
+    assert set(offers) == set(OFFERED)
+    tls = order("https://10.0.0.5/", *shlex.split(command_options(offers)))["endpoint"]["tls"]
+    assert {name: tls[name] for name in OFFERED} == offers
 
 
 def test_a_server_that_wants_a_certificate_gets_one(tmp_path):

@@ -45,6 +45,7 @@ def test_the_list_says_what_each_offers_and_which_endpoints_name_it(as_editor, p
     endpoint = make_endpoint(make_target(project, "shop"), "https", tls={"profile": profile.name})
     said = text_of(as_editor.get(list_url(project)))
     assert "Groups X25519." in said
+    assert "--groups X25519" in said
     assert str(endpoint.origin) in said
     assert "data-confirm" not in said, "one that is in use has no button to delete it"
 

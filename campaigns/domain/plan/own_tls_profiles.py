@@ -2,6 +2,7 @@
 is wrong at once, each sentence under the name of its field.
 """
 
+import shlex
 from types import MappingProxyType
 from typing import Any
 
@@ -13,6 +14,8 @@ from campaigns.domain.plan.tls_profiles import PROFILES, TlsProfile
 # What a profile may set, of the fields of TlsOptions: who is trusted and which certificate is shown
 # belong to an endpoint.
 OFFERED = ("min_version", "max_version", "groups", "ciphersuites", "ciphers", "signatures", "ocsp")
+# Those of them whose option has another name.
+_OPTIONS = {"min_version": "--tls-min", "max_version": "--tls-max"}
 MOST_NAME = 40
 _TAKEN = {
     said.casefold() for each in PROFILES.values() for said in (each.key, each.title, each.name)
@@ -28,6 +31,18 @@ def offer_words(offers: dict[str, Any]) -> str:
     """What a profile sets, in words."""
     said = "; ".join(TlsOptions.of(dict(offers)).words()) or "as the standard profile"
     return f"{said[0].upper()}{said[1:]}."
+
+
+def command_options(offers: dict[str, Any]) -> str:
+    """The same as options of the injector's command line, which knows no project's profiles:
+    "--tls-max 1.2 --groups X25519:P-256"; "" for one that sets nothing."""
+    said: list[str] = []
+    for name in OFFERED:
+        value = offers.get(name)
+        if value:
+            option = _OPTIONS.get(name, f"--{name}")
+            said += [option] if value is True else [option, value]
+    return shlex.join(said)
 
 
 def check_profile(name: str, **offers: Any) -> TlsProfile:
