@@ -1,8 +1,12 @@
 """What pages read of runs is kept when a run ends, and made of what earlier releases stored."""
 
+import logging
+
 import pytest
+from django.conf import settings
 
 from campaigns.models import PooledPercentiles, RunSummary, Test
+from campaigns.queue import BRIEFS
 from campaigns.services import endings
 from campaigns.services.kept_briefs import keep_missing_briefs, keep_pooled
 from campaigns.services.kept_figures import keep_figures
@@ -10,6 +14,7 @@ from campaigns.services.shards import mark_done, record_seconds
 from tests.queries.measured import https_campaign, run_in_blocks
 from tests.searches import end_trial, searching
 from tests.services.engine import end, expire, running, second, settled
+from workers.tasks.briefs import keep_briefs
 
 pytestmark = pytest.mark.django_db
 
@@ -95,3 +100,13 @@ def test_a_summary_that_cannot_be_read_keeps_no_other_from_being_made(earlier, c
     broken.save()
     assert keep_missing_briefs(is_over=bool) == 3
     assert "Pages read the histograms" in caplog.text
+
+
+def test_the_general_worker_makes_them_minute_by_minute(earlier, caplog):
+    expected = kept()
+    forget()
+    with caplog.at_level(logging.INFO):
+        keep_briefs()
+    assert kept() == expected
+    assert "those of 4 tests are in brief now" in caplog.text
+    assert BRIEFS in {each["task"] for each in settings.CELERY_BEAT_SCHEDULE.values()}
