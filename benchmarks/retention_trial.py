@@ -31,28 +31,33 @@ SELECT %s, second, step, 0, 1, packed
 FROM generate_series(0, %s) second CROSS JOIN generate_series(0, %s) step
 JOIN sample ON sample.number = (second * 7 + step) %% %s
 """
-# The age of the pruner's transaction, and how long anybody has waited for a lock, in ms.
-_SAMPLE = """
-SELECT
-    (SELECT max(extract(epoch FROM clock_timestamp() - xact_start)) * 1000
-        FROM pg_stat_activity WHERE application_name = %s),
-    (SELECT max(extract(epoch FROM clock_timestamp() - waitstart)) * 1000
-        FROM pg_locks WHERE NOT granted)
+# In ms, with words: the age of the pruner's transaction, in which statement it is and what that
+# waits for; and how long anybody has waited for a lock, of which kind.
+_TRANSACTION = """
+SELECT extract(epoch FROM clock_timestamp() - xact_start) * 1000,
+    concat_ws(', ', left(query, %s), state, wait_event_type || ' ' || wait_event)
+FROM pg_stat_activity WHERE application_name = %s AND xact_start IS NOT NULL
+"""
+_WAIT = """
+SELECT extract(epoch FROM clock_timestamp() - waitstart) * 1000,
+    concat_ws(' ', mode, locktype, relation::regclass::text)
+FROM pg_locks WHERE NOT granted AND waitstart IS NOT NULL ORDER BY waitstart LIMIT 1
 """
 
 
 @dataclass(slots=True)
 class Found:
     """Times in ms. `deletions`: of the pruner's statements that delete; `other`: the longest of its
-    other statements, and how that begins. `before`, `during`: of the writes beside it."""
+    other statements, and how that begins; `transaction`, `wait`: the longest, and what was going
+    on in it. `before`, `during`: of the writes beside it."""
 
     deletions: list[float] = field(default_factory=list)
     other: tuple[float, str] = (0.0, "")
     n_rows: int = 0
     took_s: float = 0.0
     cpu_s: float = 0.0
-    transaction: float = 0.0
-    wait: float = 0.0
+    transaction: tuple[float, str] = (0.0, "")
+    wait: tuple[float, str] = (0.0, "")
     before: list[float] = field(default_factory=list)
     during: list[float] = field(default_factory=list)
 
@@ -65,8 +70,11 @@ def lines_of(found: Found) -> Iterator[GoalRow]:
     other_ms, words = found.other
     yield GoalRow("  any other statement", f"{other_ms:.0f} ms at most: {words}")
     every = f"at most, looked at every {1000 * SAMPLE_EVERY_S:g} ms"
-    for name, ms in (("its transactions", found.transaction), ("a wait for a lock", found.wait)):
+    looked_at = (("its transactions", found.transaction), ("a wait for a lock", found.wait))
+    for name, (ms, doing) in looked_at:
         yield _within_goal(name, f"{ms:.0f} ms {every}", ms)
+        if doing:
+            yield GoalRow("  then", doing)
     yield GoalRow("a second stored before", _spread(found.before))
     yield GoalRow("  meanwhile", _spread(found.during))
 
@@ -293,10 +301,14 @@ def _sample(found: Found, is_over: threading.Event) -> None:
 
     with connection.cursor() as cursor:
         while not is_over.wait(SAMPLE_EVERY_S):
-            cursor.execute(_SAMPLE, [PRUNER])
-            transaction_ms, wait_ms = cursor.fetchone()
-            found.transaction = max(found.transaction, float(transaction_ms or 0))
-            found.wait = max(found.wait, float(wait_ms or 0))
+            found.transaction = max(found.transaction, _seen(cursor, _TRANSACTION, SHOWN, PRUNER))
+            found.wait = max(found.wait, _seen(cursor, _WAIT))
+
+
+def _seen(cursor, statement: str, *values: int | str) -> tuple[float, str]:
+    cursor.execute(statement, values)
+    ms, doing = cursor.fetchone() or (0.0, "")
+    return float(ms), doing
 
 
 if __name__ == "__main__":

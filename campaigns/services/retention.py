@@ -1,13 +1,14 @@
 """Thins the seconds of old runs to minutes; their summaries, with all histograms and series,
 stay."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import astuple
 from datetime import datetime, timedelta
 from typing import Any
 
 from django.conf import settings
-from django.db import transaction
+from django.db import connection, transaction
 from django.db.models import F, QuerySet, Sum
 from django.db.models.functions import Length
 
@@ -41,8 +42,8 @@ def remove_old_seconds(
     before = now - timedelta(days=settings.KEEP_SECONDS_DAYS)
     n_removed = 0
     for use in uses_to_thin(now, before).select_related("run")[:_RUNS_AT_ONCE]:
-        if use.thinned_at is None:
-            _keep_what_is_read(use.run, now)
+        if use.thinned_at is None and not _keep_what_is_read(use.run, now):
+            continue
         while not is_over():
             removed = _remove_batch(use.run)
             n_removed += removed
@@ -55,28 +56,50 @@ def remove_old_seconds(
     return n_removed
 
 
-@transaction.atomic
-def _keep_what_is_read(run: Run, now: datetime) -> None:
-    """From here on pages read what is kept, and nobody the seconds."""
-    Run.objects.select_for_update(no_key=True).get(pk=run.pk)
+@contextmanager
+def _briefly() -> Iterator[None]:
+    """A transaction that does not hold its locks until the disk has synced. What a crash of the
+    server undoes is done again: its log keeps the order, so nothing goes before what stays of it.
+    """
+    with transaction.atomic():
+        with connection.cursor() as cursor:
+            cursor.execute("SET LOCAL synchronous_commit TO off")
+        yield
+
+
+def _keep_what_is_read(run: Run, now: datetime) -> bool:
+    """From here on pages read what is kept, and nobody the seconds. False if there is another
+    summary meanwhile: the next call tries again.
+
+    It is read before the run is locked, which of a long run takes a while.
+    """
     summary = latest_summary(run)
-    if any("replies" not in point for point in summary.old_series or ()):
+    lacks_counts = any("replies" not in point for point in summary.old_series or ())
+    if lacks_counts:
         add_counts(run, summary.old_series)
-        RunSummary.objects.filter(pk=summary.pk).update(old_series=summary.old_series)
     kept = {
         "warm_up": warm_up_of(run).to_json(),
         "parts": [astuple(part) for part in parts_to_keep(run)],
         "machines": [use.to_json() for use in uses_of(run, machines_of_run(run))],
     }
-    RunUse.objects.filter(run=run).update(thinned_at=now, kept=kept)
+    with _briefly():
+        Run.objects.select_for_update(no_key=True).only("pk").get(pk=run.pk)
+        newest = run.summaries.order_by("-revision").values_list("pk", flat=True).first()
+        if newest != summary.pk:
+            return False
+        if lacks_counts:
+            RunSummary.objects.filter(pk=summary.pk).update(old_series=summary.old_series)
+        RunUse.objects.filter(run=run).update(thinned_at=now, kept=kept)
+    return True
 
 
 def _note_thinned(use: RunUse) -> None:
     """What is kept of the seconds counts as part of the summary from now on."""
     kept = use.run.minutes.aggregate(size=Sum(Length("packed")))["size"] or 0
-    RunUse.objects.filter(pk=use.pk).update(
-        n_seconds=0, seconds_bytes=0, summary_bytes=F("summary_bytes") + kept
-    )
+    with _briefly():
+        RunUse.objects.filter(pk=use.pk).update(
+            n_seconds=0, seconds_bytes=0, summary_bytes=F("summary_bytes") + kept
+        )
 
 
 def _remove_batch(run: Run) -> int:
@@ -84,7 +107,10 @@ def _remove_batch(run: Run) -> int:
     first = run.seconds.order_by("second").values_list("second", flat=True).first()
     rows = run.machine_seconds if first is None else _kept_minute(run, first // MINUTE_S)
     seconds = list(rows.order_by("second").values_list("second", flat=True)[:BATCH])
-    return rows.filter(second__lte=seconds[-1]).delete()[0] if seconds else 0
+    if not seconds:
+        return 0
+    with _briefly():
+        return rows.filter(second__lte=seconds[-1]).delete()[0]
 
 
 def _kept_minute(run: Run, minute: int) -> QuerySet[ShardSecond]:
@@ -96,11 +122,12 @@ def _kept_minute(run: Run, minute: int) -> QuerySet[ShardSecond]:
     totals: dict[int, Total] = {}
     for row in rows.iterator(chunk_size=BATCH):
         totals.setdefault(row.step, Total()).add(row.value())
-    kept = (
+    made = [
         KeptMinute(run=run, minute=minute, step=step, packed=pack(_of_no_instant(total)))
         for step, total in totals.items()
-    )
-    KeptMinute.objects.bulk_create(kept, ignore_conflicts=True)
+    ]
+    with _briefly():
+        KeptMinute.objects.bulk_create(made, ignore_conflicts=True)
     return rows
 
 

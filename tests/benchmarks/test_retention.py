@@ -22,8 +22,8 @@ def test_it_says_how_much_was_thinned_at_which_cost():
     ("seen", "name"),
     [
         ({"deletions": [5.0, GOAL_MS + 1]}, "a statement that deletes"),
-        ({"transaction": GOAL_MS + 1}, "its transactions"),
-        ({"wait": GOAL_MS + 1}, "a wait for a lock"),
+        ({"transaction": (GOAL_MS + 1, "COMMIT")}, "its transactions"),
+        ({"wait": (GOAL_MS + 1, "ShareLock relation")}, "a wait for a lock"),
     ],
 )
 def test_whatever_lasts_too_long_misses_the_goal(seen, name):
@@ -35,3 +35,8 @@ def test_writes_are_told_before_and_meanwhile():
     rows = said(before=[2.0, 4.0], during=[3.0, 90.0])
     assert rows["a second stored before"].measured.endswith("max 4.0 ms (2)")
     assert rows["  meanwhile"].measured.endswith("max 90.0 ms (2)")
+
+
+def test_what_was_going_on_in_the_longest_is_told():
+    rows = said(transaction=(558.0, "COMMIT, active, IO WalSync"))
+    assert rows["  then"].measured == "COMMIT, active, IO WalSync"

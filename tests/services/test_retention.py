@@ -180,6 +180,50 @@ def test_a_batch_is_a_bounded_number_of_rows_in_a_statement(project, monkeypatch
     assert up_to == [-1, 39, 59, 99, 119, 129]
 
 
+def in_transactions(caught: CaptureQueriesContext) -> list[list[str]]:
+    """The statements of each transaction, which here is a savepoint of the test's."""
+    found: list[list[str]] = []
+    is_open = False
+    for sql in (each["sql"] for each in caught):
+        if sql.startswith("SAVEPOINT"):
+            found.append([])
+            is_open = True
+        elif sql.startswith("RELEASE"):
+            is_open = False
+        elif is_open:
+            found[-1].append(sql)
+    return found
+
+
+def test_no_lock_is_held_while_seconds_are_read_or_a_disk_syncs(project):
+    """Of a long run that takes longer than anybody should wait for."""
+    ended(project, seconds=130)
+    with CaptureQueriesContext(connection) as caught:
+        assert remove() == 131
+    transactions = in_transactions(caught)
+    assert len(transactions) >= 8  # kept, three minutes, their seconds, noted
+    for statements in transactions:
+        assert statements[0] == "SET LOCAL synchronous_commit TO off"
+        reads = [sql for sql in statements if sql.startswith("SELECT")]
+        assert not [sql for sql in reads if "second" in sql], reads
+
+
+def test_a_summary_that_is_made_meanwhile_is_looked_at_first(project, monkeypatch):
+    run = ended(project)
+
+    def made_meanwhile(run):
+        summary = run.summaries.get()
+        summary.pk, summary.revision = None, 2
+        summary.save()
+        return []
+
+    with monkeypatch.context() as patch:
+        patch.setattr(retention, "parts_to_keep", made_meanwhile)
+        assert remove() == 0
+    assert RunUse.objects.get(run=run).thinned_at is None
+    assert remove() == 11
+
+
 def test_a_minute_that_was_kept_is_whole_though_its_removal_was_interrupted(project, monkeypatch):
     monkeypatch.setattr(retention, "BATCH", 40)
     run = ended(project, seconds=60)
