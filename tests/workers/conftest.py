@@ -1,9 +1,10 @@
-"""The dispatcher for tests of launchers."""
+"""What tests of launchers share."""
 
 import threading
 
 import pytest
 
+from tests.services.engine import preparing
 from workers.dispatching import Dispatcher
 
 
@@ -16,3 +17,14 @@ def dispatcher():
     yield
     ended.set()
     thread.join(15)
+
+
+@pytest.fixture
+def run(project):
+    """One whose shard waits for a launcher."""
+    return preparing(project)
+
+
+@pytest.fixture
+def spool_folder(settings, tmp_path):
+    settings.SPOOL_DIR = tmp_path

@@ -1,0 +1,39 @@
+"""A launcher with a small program in the injector's place."""
+
+import sys
+import threading
+from pathlib import Path
+
+from django.db import connection
+
+from campaigns.models import Run
+from tests.waiting import eventually
+from workers import launcher
+
+# Its seconds are short: nothing depends on their length.
+FAKE = (sys.executable, str(Path(__file__).with_name("fake_injector.py")), "--second-s", "0.2")
+
+
+def launch(*options: str) -> bool:
+    return launcher.launch_one(worker="w", host="host 1", command=(*FAKE, *options))
+
+
+def in_background(*options: str) -> threading.Thread:
+    def work():
+        try:
+            launch(*options)
+        finally:
+            connection.close()
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    return thread
+
+
+def done(run: Run, within_s: float = 10) -> Run:
+    return when(run, lambda: run.state == "done", within_s)
+
+
+def when(run: Run, is_so, within_s: float = 10) -> Run:
+    eventually(lambda: run.refresh_from_db() or is_so(), within_s, f"what {run} was to come to")
+    return run

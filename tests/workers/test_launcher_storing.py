@@ -1,0 +1,163 @@
+"""What a launcher does with seconds that the database or its own disk does not take."""
+
+import errno
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from django.db import OperationalError, connection, transaction
+
+from campaigns.models import Run, Shard
+from campaigns.models.dbtime import db_now
+from campaigns.services import shards
+from tests.services.engine import at_once
+from tests.workers.launching import done, in_background, launch, when
+from tests.workers.open_files import all_files_open
+from workers import delivery, launcher, leftovers, spool
+from workers.database import use_own_connection
+from workers.dispatching import TIDY_EVERY_S
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("spool_folder")]
+
+
+def test_seconds_wait_in_order_while_postgresql_is_away(run, dispatcher, monkeypatch):
+    record, is_away, refused = shards.record_seconds, threading.Event(), []
+
+    def sometimes(**given):
+        if is_away.is_set():
+            refused.append(given)
+            raise OperationalError("the database system is starting up")
+        return record(**given)
+
+    monkeypatch.setattr(delivery, "record_seconds", sometimes)
+    is_away.set()
+    thread = in_background("--seconds", "4")
+    when(run, lambda: len(refused) >= 3)
+    assert run.seconds.count() == 0
+    is_away.clear()
+    thread.join(10)
+    done(run)
+    assert (run.outcome, run.seconds.count()) == ("complete", 4)
+
+
+def test_a_locked_table_of_seconds_costs_none_of_them_however_long_it_is_locked(
+    run, dispatcher, settings, monkeypatch
+):
+    settings.HEARTBEAT_S = 0.3
+    monkeypatch.setitem(connection.settings_dict["OPTIONS"], "options", "-c lock_timeout=200")
+    with transaction.atomic():
+        with connection.cursor() as cursor:
+            cursor.execute("LOCK TABLE campaigns_shardsecond IN SHARE MODE")
+        thread = in_background("--seconds", "4")
+        at_once(lambda: when(run, run.shards.filter(state="storing").exists))
+        # Long after all that its plan allows, and twice as long as it takes the dispatcher to see.
+        at_once(lambda: Run.objects.filter(pk=run.pk).update(t0=db_now(-500)))
+        time.sleep(2 * TIDY_EVERY_S)
+    thread.join(10)
+    done(run)
+    assert (run.outcome, run.reason, run.seconds.count()) == ("complete", "", 4)
+
+
+def test_what_could_not_be_stored_waits_for_the_next_start(run, dispatcher, monkeypatch, tmp_path):
+    def away(**_):
+        raise OperationalError("gone for good")
+
+    monkeypatch.setattr(launcher, "STORE_FOR_S", 0.5)
+    with monkeypatch.context() as patch:
+        patch.setattr(delivery, "record_seconds", away)
+        patch.setattr(launcher.shards, "mark_lost", away)
+        launch("--seconds", "2")
+    (path,) = tmp_path.glob("*.spool")
+    assert not run.seconds.exists()
+    assert leftovers.store_leftovers() == 1
+    assert run.seconds.count() == 2
+    assert not path.exists()
+    done(run)
+    leftovers.store_leftovers()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_disk_that_becomes_read_only_in_the_middle_of_a_run_costs_no_second(
+    run, dispatcher, monkeypatch, tmp_path, caplog
+):
+    append = spool.Spool.append
+
+    def until_the_third(self, message):
+        if message.get("second", 0) >= 2 or message["type"] == "end":
+            read_only()
+        append(self, message)
+
+    with monkeypatch.context() as disk:
+        disk.setattr(spool.Spool, "append", until_the_third)
+        disk.setattr(Path, "rename", read_only)
+        launch("--seconds", "5")
+    done(run)
+    assert (run.outcome, run.reason, run.seconds.count()) == ("complete", "", 5)
+    assert caplog.text.count("Read-only file system") == 1
+    leftovers.store_leftovers()
+    assert (run.shards.get().state, list(tmp_path.iterdir())) == ("done", [])
+
+
+def read_only(*_):
+    raise OSError(errno.EROFS, "Read-only file system")
+
+
+def test_a_spool_that_lacks_a_second_does_not_say_that_its_run_is_whole(
+    run, dispatcher, monkeypatch, tmp_path
+):
+    """The disk took nothing for a moment, and then the launcher died before it had stored all."""
+    append = spool.Spool.append
+
+    def but_the_second(self, message):
+        if message.get("second") == 1:
+            read_only()
+        append(self, message)
+
+    def away(**_):
+        raise OperationalError("gone for good")
+
+    monkeypatch.setattr(launcher, "STORE_FOR_S", 0.5)
+    monkeypatch.setattr(spool.Spool, "append", but_the_second)
+    with monkeypatch.context() as patch:
+        patch.setattr(delivery, "record_seconds", away)
+        launch("--seconds", "3")
+    leftovers.store_leftovers()
+    done(run)
+    assert (run.outcome, run.seconds.count()) == ("partial", 2)
+
+
+def test_a_spool_that_cannot_be_made_ends_the_run_in_words(run, dispatcher, monkeypatch):
+    monkeypatch.setattr("workers.spool.RESERVE_BYTES", 2**60)
+    launch()
+    done(run)
+    assert "MiB free" in run.reason
+    assert Shard.objects.get().state == "lost"
+
+
+def test_a_launcher_at_its_limit_of_open_files_claims_its_run_and_says_why_it_fails(
+    run, dispatcher
+):
+    def at_the_limit():
+        use_own_connection()
+        with all_files_open():
+            launch()
+
+    at_once(at_the_limit)
+    done(run)
+    assert "files open that it may" in run.reason
+
+
+def test_seconds_wait_while_no_file_can_be_opened_for_a_connection(run, dispatcher, monkeypatch):
+    record, refused = shards.record_seconds, []
+
+    def after_a_while(**given):
+        if len(refused) < 2:
+            refused.append(given)
+            raise OSError(errno.EMFILE, "Too many open files")
+        return record(**given)
+
+    monkeypatch.setattr(delivery, "record_seconds", after_a_while)
+    launch("--seconds", "2")
+    done(run)
+    assert (run.outcome, run.seconds.count()) == ("complete", 2)
