@@ -29,7 +29,7 @@ class Action(StrEnum):
     STOP = "stop"
     SHARE = "share"
     MANAGE = "manage"  # members and roles
-    ADMINISTER = "administer"  # rename, archive and delete the project; see what it uses
+    ADMINISTER = "administer"  # rename, archive, delete the project; see its use; stop all of it
 
 
 _ALLOWED: dict[Role, frozenset[Action]] = {
@@ -125,7 +125,9 @@ _NEEDS = {
     Action.STOP: "Only an operator, editor or owner may stop this.",
     Action.SHARE: "Only an editor or owner may share this.",
     Action.MANAGE: "Only an owner may change members.",
-    Action.ADMINISTER: "Only an owner may rename, archive or delete a project, or see its use.",
+    Action.ADMINISTER: (
+        "Only an owner may rename, archive or delete a project, see its use, or stop all of it."
+    ),
     Action.VIEW: "You are not a member of this project.",
 }
 

@@ -80,6 +80,7 @@ project_urls = [
     *_item_urls("project", "projects/"),
     path("projects/<int:project>/members/", projects.project_members, name="project-members"),
     path("projects/<int:project>/use/", caps.project_use, name="project-use"),
+    path("projects/<int:project>/stop/", load_control.project_stop, name="project-stop"),
     path(
         "memberships/<int:membership>/role/",
         projects.membership_role,

@@ -198,6 +198,7 @@ PAGES: dict[str, dict[str, Rule]] = {
     "project-bulk": {"POST": _ticked("project")},
     "project-members": {"GET": VIEW, "POST": Rule("manage", _member)},
     "project-use": {"GET": ADMINISTER},
+    "project-stop": {"POST": ADMINISTER},
     "membership-role": {"POST": Rule("manage", lambda rows: {"role": "editor"})},
     "membership-remove": {"POST": MANAGE},
     "target-list": {"GET": VIEW},

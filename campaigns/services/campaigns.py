@@ -2,6 +2,7 @@
 
 import secrets
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 from django.db import transaction
@@ -194,6 +195,19 @@ def stop_campaign(*, by: Actor, campaign: Campaign) -> None:
     require(by, Action.STOP, campaign.project)
     call(StopCall(StopReason.USER, campaign=campaign.pk))
     _store_stop(by, campaign)
+
+
+def stop_all_of_project(*, by: Actor, project: Project) -> int:
+    """Stop every campaign of the project that is under way; their number. All are called before
+    the first is stored, so that their load ends together."""
+    require(by, Action.ADMINISTER, project)
+    under_way = list(project.campaigns.filter(started_at__isnull=False, finished_at=None))
+    for campaign in under_way:
+        call(StopCall(StopReason.USER, campaign=campaign.pk))
+    for campaign in under_way:
+        with suppress(Refused):  # it has ended meanwhile
+            _store_stop(by, campaign)
+    return len(under_way)
 
 
 @transaction.atomic

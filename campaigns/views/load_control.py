@@ -1,17 +1,20 @@
-"""All load of the installation, for its administrators: see it, stop it, allow it again."""
+"""All load of the installation, for its administrators: see it, stop it, allow it again. Of a
+project, for its owners: stop it."""
 
 from django.contrib import messages
+from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_POST
 
 from campaigns.domain.shown.plan_words import plan_load_words
 from campaigns.domain.units import counted
-from campaigns.models import Run
+from campaigns.models import Project, Run
 from campaigns.queries.load_control import active_runs, load_control, waiting_campaigns
 from campaigns.services import load_control as services
+from campaigns.services.campaigns import stop_all_of_project
 from campaigns.services.runs import stop_any_run
-from campaigns.views.access import actor_of, answers_refusals, for_administrators
+from campaigns.views.access import actor_of, answers_refusals, find, for_administrators
 
 
 @for_administrators
@@ -51,3 +54,13 @@ def load_run_stop(request: HttpRequest, run: int) -> HttpResponse:
     stop_any_run(by=actor_of(request), run=found)
     messages.success(request, f"Run {found.label} of {found.campaign.name} is told to stop.")
     return redirect("load")
+
+
+@login_required
+@require_POST
+def project_stop(request: HttpRequest, project: int) -> HttpResponse:
+    actor = actor_of(request)
+    found = find(Project, actor, pk=project)
+    n_stopped = stop_all_of_project(by=actor, project=found)
+    messages.success(request, f"{counted(n_stopped, 'campaigns')} of {found.name} told to stop.")
+    return redirect("project-use", project=found.pk)

@@ -10,6 +10,7 @@ from campaigns.services.campaigns import (
     CampaignCell,
     repeat_campaign,
     start_campaign,
+    stop_all_of_project,
     stop_campaign,
 )
 from tests.factories import make_endpoint, make_plan, make_project, make_target, make_user
@@ -207,6 +208,22 @@ def test_stopping_ends_what_waits_and_asks_what_runs(project, as_bob):
     }
     assert Counter(run.shards.get().state for run in rest) == {"cancelled": 2}
     assert campaign.state == "stopping"
+
+
+def test_an_owner_stops_all_load_of_the_project_and_of_no_other(project, as_alice, as_bob):
+    host(slots=2)
+    mine = [started(project), started(project)]
+    other = started(make_project("Another", owner=as_bob.user))
+    dispatch.admit_runs()
+    assert stop_all_of_project(by=as_alice, project=project) == 2
+    for campaign in mine:
+        campaign.refresh_from_db()
+        assert campaign.stop_requested_by == as_alice.user
+        assert all(run.is_done or run.stop_requested for run in campaign.runs.all())
+    other.refresh_from_db()
+    assert other.stop_requested_at is None
+    with pytest.raises(Forbidden):
+        stop_all_of_project(by=as_bob, project=project)
 
 
 def test_a_draft_and_a_finished_campaign_have_nothing_to_stop(project, as_bob):

@@ -79,6 +79,16 @@ def test_a_dispatcher_that_is_silent_is_told_on_every_page_and_to_monitors(as_ed
     assert (answer.status_code, answer.json()["dispatcher"]) == (200, "not heard of for 40 s")
 
 
+def test_an_owner_stops_all_load_of_the_project_from_its_page(client, alice, project, run):
+    client.force_login(alice)
+    use, address = (reverse(name, args=[project.pk]) for name in ("project-use", "project-stop"))
+    assert f'action="{address}"' in client.get(use).content.decode()
+    answer = client.post(address, follow=True)
+    assert answer.redirect_chain == [(use, 302)]
+    assert f"1 campaign of {project.name} told to stop." in answer.content.decode()
+    assert Run.objects.get(pk=run.pk).stop_requested == "user"
+
+
 def test_whoever_is_no_administrator_finds_no_such_page(as_editor, run):
     assert as_editor.get(reverse("load")).status_code == 404
     assert as_editor.post(reverse("load-stop")).status_code == 404
