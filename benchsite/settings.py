@@ -25,6 +25,7 @@ from benchsite.env import (
     refuse_weak,
 )
 from benchsite.logs import FORMATS, TOLD_IN_SHORT, handlers
+from benchsite.postgresql import BoundedConnection
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 VAR_DIR = Path(env_str("BENCHSITE_VAR", str(BASE_DIR / "var")))
@@ -123,6 +124,7 @@ DATABASES["default"]["OPTIONS"] = {
         "min_size": 1,
         "max_size": env_int("BENCHSITE_DB_POOL", 20),
         "timeout": 5,
+        "connection_class": BoundedConnection,
     },
     "connect_timeout": 5,
     "keepalives_idle": 5,

@@ -14,5 +14,7 @@ def test_a_migration_may_take_longer_than_a_page():
                 "SELECT current_setting('statement_timeout'), current_setting('lock_timeout')"
             )
             assert cursor.fetchone() == ("0", "1min")
+            assert connection.connection.answer_within_s is None
     finally:
+        connection.connection.close()  # the pool would lend it to the next test
         connection.close()

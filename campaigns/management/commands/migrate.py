@@ -15,7 +15,9 @@ _LIMITS = {
 
 class Command(Migrate):
     def handle(self, *args, **options):
-        with connections[options["database"]].cursor() as cursor:
+        database = connections[options["database"]]
+        with database.cursor() as cursor:
             for name, limit in _LIMITS.items():
                 cursor.execute(f"SET {name} = '{limit}'")
+        database.connection.answer_within_s = None
         super().handle(*args, **options)
