@@ -23,8 +23,8 @@ from workers.tasks.housekeeping import delete_old_rows
 def test_a_worker_finds_every_task_by_its_name():
     assert set(tasks.__all__) >= {"inject", "housekeeping", "probes"}
     ours = {name for name in current_app.tasks if name.startswith("workers.")}
-    names = ("exporter", "gists", "inject", "housekeeping", "ownership", "probe", "retention")
-    assert ours == {f"workers.{each}" for each in names}
+    names = ("briefs", "exporter", "gists", "inject", "housekeeping", "ownership", "probe")
+    assert ours == {f"workers.{each}" for each in (*names, "retention")}
 
 
 def test_a_worker_that_starts_loads_no_page():
