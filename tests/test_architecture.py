@@ -33,6 +33,7 @@ print(json.dumps(sorted(sys.modules)))
 """
 
 
+@cache
 def modules_loaded_by(package: str) -> set[str]:
     done = subprocess.run(
         [sys.executable, "-c", LIST_MODULES, package], capture_output=True, text=True, check=True
@@ -162,6 +163,7 @@ def test_no_modules_import_each_other_in_a_circle():
         pytest.fail(" → ".join(error.args[1]))
 
 
+@cache
 def layers() -> dict[str, set[str]]:
     """The table of docs/architecture.md: what each layer may import, as dotted names."""
     section = (ROOT / "docs" / "architecture.md").read_text().split("## Layers")[1].split("\n##")[0]
@@ -182,6 +184,7 @@ def is_within(module: str, folder: str) -> bool:
     return f"{module}.".startswith(f"{folder}.")
 
 
+@cache
 def layer_of(module: str) -> str | None:
     """The innermost layer that a module is in; None for what is in none, such as migrations."""
     return max((each for each in layers() if is_within(module, each)), key=len, default=None)
