@@ -61,7 +61,7 @@ def described() -> Statuses:
 
 
 def statuses_of(asked: Asked, described: Statuses) -> set[int]:
-    """What is told of this address; anything of pages, and of what describes the API itself."""
+    """What is told of this address; anything of what is not described."""
     path = "/" + re.sub(r"<[^>]+>", "{}", ROUTES[asked.name])
     return described.get((path, asked.method), set(range(600)))
 

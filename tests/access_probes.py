@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
+from functools import cache
 from types import SimpleNamespace
 from typing import Any
 from unittest import mock
@@ -60,7 +61,8 @@ ROUTES = {name: route for route, name in all_addresses()}
 def remembered() -> Iterator[None]:
     """Who a session or a live token belongs to, and what every page says of their projects, is read
     only once, and the page of what is not there drawn once for each of them and each cause: that
-    would be half of what a refusal costs. Dead tokens are asked about every time.
+    would be half of what a refusal costs. Dead tokens are asked about every time. Where an address
+    leads is found once for all who ask there.
     """
     users: dict[str | None, Any] = {}
     whose, projects, nothing = auth.get_user, context._projects_of, context._nothing_begins
@@ -89,6 +91,7 @@ def remembered() -> Iterator[None]:
         return reading
 
     not_found, pages = urls.handler404, {}
+    resolver = get_resolver()
 
     def not_found_once(request, exception):
         key = (request.user.pk, str(exception))
@@ -97,6 +100,7 @@ def remembered() -> Iterator[None]:
         return HttpResponseNotFound(pages[key])
 
     with (
+        mock.patch.object(resolver, "resolve", cache(resolver.resolve)),
         mock.patch.object(urls, "handler404", not_found_once),
         mock.patch.object(auth, "get_user", user_of),
         mock.patch.object(authentication, "authenticate_token", token_of),

@@ -15,8 +15,8 @@ NAMES = sorted(set(PAGES) & set(ROUTES))
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_everybody_gets_what_the_table_says(world, described, name):
-    check_everybody(world, described, name)
+def test_everybody_gets_what_the_table_says(world, name):
+    check_everybody(world, {}, name)  # the API's schema tells nothing of pages
 
 
 @pytest.mark.parametrize("name", NAMES)
