@@ -9,6 +9,7 @@ from campaigns.domain.lifecycle import LIVE_SHARD_STATES, RunState
 from campaigns.models import InjectorHost, LoadControl, Run, Shard
 from campaigns.models.dbtime import ClockTimestamp
 from campaigns.models.load_control import THE_ROW
+from campaigns.queries.engine import head_runs
 from campaigns.queries.load_control import waiting_campaigns, why_load_is_off
 
 
@@ -33,6 +34,11 @@ def gauges() -> list[Gauge]:
             "campaigns_waiting",
             "Campaigns that have queued runs, also those between two runs.",
             waiting_campaigns().count(),
+        ),
+        _single(
+            "queue_age_seconds",
+            "How long the run has waited that could begin and has waited longest.",
+            _queue_age_s(),
         ),
         *_hosts(),
         _single("database_bytes", "Size of the database.", _database_bytes()),
@@ -60,6 +66,13 @@ def _runs() -> Gauge:
     counts = dict.fromkeys(states, 0) | dict(found.order_by())
     values = {(str(state),): float(counts[state]) for state in states}
     return Gauge("runs", "Runs that are not done, by state.", ("state",), values)
+
+
+def _queue_age_s() -> float:
+    """0 while none waits, or only for the pause between two runs."""
+    waits = head_runs().values_list(ClockTimestamp() - F("due_at"), flat=True)
+    longest = waits.order_by("due_at").first()
+    return max(0.0, longest.total_seconds()) if longest else 0.0
 
 
 def _hosts() -> list[Gauge]:

@@ -5,7 +5,8 @@ from django.test import override_settings
 from django.urls import reverse
 from prometheus_client.parser import text_string_to_metric_families
 
-from campaigns.models import InjectorHost
+from campaigns.models import InjectorHost, Run
+from campaigns.models.dbtime import db_now
 from campaigns.services.hosts import announce_host
 from campaigns.services.load_control import beat, stay_off_if_restored, stop_all_load_from_console
 from tests.factories import make_campaign, make_run, make_test
@@ -56,6 +57,13 @@ def test_runs_hosts_and_the_dispatcher_are_told(read, project):
     assert 0 <= told["dispatcher_silent_seconds"][()] < 60
 
 
+def test_how_long_the_next_run_has_waited_is_told(read, project):
+    assert read()["queue_age_seconds"] == {(): 0}
+    run = make_run(make_test(make_campaign(project, opened_at=db_now(-90))), state="queued")
+    Run.objects.filter(pk=run.pk).update(state_at=db_now(-90))
+    assert 90 <= read()["queue_age_seconds"][()] < 150
+
+
 def test_load_that_was_stopped_is_told(read):
     stop_all_load_from_console()
     assert read()["load_on"] == {(): 0}
@@ -65,7 +73,7 @@ def test_many_hosts_cost_no_more_statements(read, django_assert_num_queries):
     for number in range(30):
         announce_host(name=f"host {number}", slots=1, facts={})
     assert InjectorHost.objects.count() == 30
-    with django_assert_num_queries(7):
+    with django_assert_num_queries(8):
         read()
 
 
