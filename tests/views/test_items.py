@@ -156,7 +156,8 @@ class TestEveryList:
         one = queries()
         copies_of(MODELS[kind].objects.last(), 475)
         fill(range(1, 25))
-        assert queries() <= one + 6  # answers that are not in memory, of tests of which nothing is kept
+        # Answers that are not in memory, of tests of which nothing is kept.
+        assert queries() <= one + 6
         assert queries() == one
         shown = {"rows": "100"}
         page = as_owner.get(list_url(kind, project), shown).context["page"]
