@@ -88,7 +88,8 @@ def _list_lines(client, address: str) -> Iterator[GoalRow]:
 
 def page_lines(name: str, cost: dict[str, Any], warm_ms: float) -> Iterator[GoalRow]:
     first, p95 = cost["first_ms"], cost["p95_ms"]
-    yield GoalRow(f"{name}, first", f"{first:.0f} ms", "≤ 150 ms", first <= 150)
+    said = f"{first:.0f} ms; made in {cost['made_ms']:.0f}"
+    yield GoalRow(f"{name}, first", said, "≤ 150 ms", first <= 150)
     said = f"{cost['warm_ms']:.0f} ms, p95 {p95:.0f}; {cost['statements']} statements"
     yield GoalRow("  warm", said, f"p95 ≤ {warm_ms:g} ms", p95 <= warm_ms)
     said = f"{cost['sent_kb']:.0f} of {cost['kb']:.0f} kB"

@@ -1,8 +1,9 @@
 """What the site's largest pages cost the server, and what ends a campaign.
 
 In a throw-away PostgreSQL with made-up results; CPU time is the process's own, user and system,
-median of 20 calls after 3, without gunicorn and the network. The first call stands apart: what a
-process keeps of a finished campaign is computed in it.
+median of 20 calls after 3, without gunicorn and the network. The first call in a process stands
+apart. A large page of a finished campaign is made before that, by a worker: what that costs is told
+too.
 """
 
 import json
@@ -39,13 +40,14 @@ def measure() -> Iterator[GoalRow]:
 
 
 def lines_of(seen: dict[str, list[dict[str, Any]]]) -> Iterator[GoalRow]:
-    """`seen["pages"]`: first_ms, warm_ms, best_ms, kb, statements of each; `seen["acts"]`: cpu_ms,
-    best_ms, and statements with `few` tests and with 200."""
+    """`seen["pages"]`: made_ms, first_ms, warm_ms, best_ms, kb, statements of each;
+    `seen["acts"]`: cpu_ms, best_ms, and statements with `few` tests and with 200."""
     for page in seen["pages"]:
         name, goal_ms = PAGES[page["name"]]
-        said = f"{page['warm_ms']:.0f} ms ({page['best_ms']:.0f}), first {page['first_ms']:.0f}; "
-        said += f"{page['kb']:.0f} kB, {page['statements']} statements"
-        yield GoalRow(name, said, f"≤ {goal_ms} ms", page["warm_ms"] <= goal_ms)
+        first_ms, warm_ms, made_ms = (page[f"{which}_ms"] for which in ("first", "warm", "made"))
+        said = f"first {first_ms:.0f} ms, later {warm_ms:.0f} ({page['best_ms']:.0f}); "
+        said += f"made in {made_ms:.0f}; {page['kb']:.0f} kB, {page['statements']} statements"
+        yield GoalRow(name, said, f"≤ {goal_ms} ms", max(first_ms, warm_ms) <= goal_ms)
     for act in seen["acts"]:
         name = ACTS[act["name"]]
         yield GoalRow(name, f"{act['cpu_ms']:.0f} ms ({act['best_ms']:.0f})")

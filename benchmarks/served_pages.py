@@ -85,18 +85,23 @@ def load_as_the_server() -> None:
 
 
 def page_cost(client, address: str) -> dict[str, Any]:
-    """The first call, and of the later ones median, p95 and best, ms; kB, and kB as it is sent."""
+    """Making it, the first call in a process that finds it made, and of the later ones median, p95
+    and best, ms; kB, and kB as it is sent."""
+    from campaigns.models import KeptPage
 
     def get() -> bytes:
         answer = client.get(address, headers=PLAIN)
         assert answer.status_code == 200, answer
         return answer.content
 
-    first_ms, page = cost_ms(get)
+    made_ms, page = cost_ms(get)
+    first_ms = first_in_a_process_ms(get) if KeptPage.objects.exists() else made_ms
+    KeptPage.objects.all().delete()
     for _ in range(WARM):
         get()
     costs = [cost_ms(get)[0] for _ in range(CALLS)]
     return {
+        "made_ms": made_ms,
         "first_ms": first_ms,
         "warm_ms": median(costs),
         "p95_ms": sorted(costs)[CALLS * 95 // 100 - 1],
@@ -105,6 +110,15 @@ def page_cost(client, address: str) -> dict[str, Any]:
         "sent_kb": len(client.get(address, headers=COMPRESSED).content) / 1e3,
         "statements": act_cost(lambda _: get(), None)[1],
     }
+
+
+def first_in_a_process_ms(get: Callable[[], bytes]) -> float:
+    """Of a page that a worker has made."""
+    from campaigns.live.memory import Memory
+    from campaigns.views import kept_pages
+
+    kept_pages._KEPT = Memory(200)
+    return cost_ms(get)[0]
 
 
 def _acts(owner, samples: list) -> Iterator[dict[str, Any]]:

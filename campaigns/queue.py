@@ -18,6 +18,7 @@ HOUSEKEEPING = "workers.housekeeping"
 RETENTION = "workers.retention"
 GISTS = "workers.gists"
 BRIEFS = "workers.briefs"
+PAGES = "workers.pages"
 OWNERSHIP = "workers.ownership"
 EXPORTER = "workers.exporter"
 # A page is waiting: without Redis this must fail in under a second. For workers, which have more

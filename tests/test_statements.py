@@ -36,7 +36,7 @@ MORE: dict[str, tuple[int, str]] = {
     "audit": (1, _COUNTED),
     "audit-all": (1, _COUNTED),
     "history-test": (1, _COUNTED),
-    "campaign-detail": (2, f"{_CROWDED}, and {_COUNTED}"),
+    "campaign-detail": (4, f"{_CROWDED}, {_COUNTED}, and a large page is kept for others"),
     "share-view": (5, _CROWDED),
     "project-list": (4, "who has one project is led to it"),
     "run-stream": (4, _LATER),

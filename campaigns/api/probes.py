@@ -76,7 +76,7 @@ class ProbeSerializer(serializers.ModelSerializer):
             "is_ok": report.is_ok,
             "mend": report.mend,
             "detail": report.detail,
-            "is_expected": FirstRequest(probe, report, now).is_expected if is_first else None,
+            "is_expected": FirstRequest(probe, report).is_expected if is_first else None,
             **{name: result.get(name) for name in (*_RESULT, *_SEEN)},
             "certificates": report.certificates,
         }

@@ -4,6 +4,7 @@ from campaigns.models.audit import AuditEntry
 from campaigns.models.campaigns import Campaign, NamedTest, Test, without_references
 from campaigns.models.histories import Baseline, TestFigures, TimeMark
 from campaigns.models.hosts import InjectorHost
+from campaigns.models.kept_pages import KeptPage
 from campaigns.models.load_control import LoadControl
 from campaigns.models.machines import Agent, Exporter, MachineSecond, ToolOutput
 from campaigns.models.ownership import HostClaim, HostPermit
@@ -35,6 +36,7 @@ __all__ = [
     "HostPermit",
     "InjectorHost",
     "KeptMinute",
+    "KeptPage",
     "LoadControl",
     "MachineSecond",
     "Membership",

@@ -4,7 +4,7 @@ were tried on its form.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 from django.utils import timezone
@@ -31,7 +31,6 @@ class FirstRequest:
 
     probe: Probe
     report: ProbeReport | None
-    now: datetime
 
     @property
     def _result(self) -> dict[str, Any]:
@@ -107,11 +106,12 @@ class FirstRequest:
 
     @property
     def certificate_dates(self) -> str:
-        """valid until 2027-01-31, 70 days"""
-        until, days = self.certificate["not_after"][:10], days_left(self.certificate, self.now)
+        """valid until 2027-01-31, 70 days after this request"""
+        until, asked_at = self.certificate["not_after"][:10], self.probe.finished_at
+        days = days_left(self.certificate, asked_at)
         if days < 0:
-            return f"expired {until}, {counted(-days, 'days')} ago"
-        return f"valid until {until}, {counted(days, 'days')}"
+            return f"expired {until}, {counted(-days, 'days')} before this request"
+        return f"valid until {until}, {counted(days, 'days')} after this request"
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,10 +171,10 @@ def tried_lately(cells: Sequence[tuple[PlanVersion, Endpoint]]) -> CameBack:
 
 
 def _came_back(probes: Sequence[Probe]) -> CameBack:
-    now = timezone.now()
+    """Worded as of when each was made, so that a page of what has ended reads the same for ever."""
     return CameBack(
         tuple(
-            FirstRequest(each, report_of(each, now) if each.finished_at else None, now)
+            FirstRequest(each, report_of(each, each.finished_at) if each.finished_at else None)
             for each in probes
         )
     )

@@ -7,18 +7,25 @@ wrote, and no writer has to remember it.
 
 from django.db import connection
 
+from campaigns.domain.tags import REFERENCE_TAG
 from campaigns.models import Run
 
+# The newest earlier measurements of a reference that a page looks for the one before in.
+_REFERENCES = 20
 # The tables that pages of campaigns and runs read, with the rows that such a page can show.
 # `tests/views/test_kept_pages.py` fails for a table that is missing here.
 _ROWS = """
 WITH asked AS (
-    SELECT id, project_id FROM campaigns_campaign WHERE id = %(campaign)s
+    SELECT id, project_id, started_at FROM campaigns_campaign WHERE id = %(campaign)s
 ), run AS (
     SELECT id FROM campaigns_run
     WHERE campaign_id = %(campaign)s AND (%(run)s::bigint IS NULL OR id = %(run)s)
 ), test AS (
     SELECT id, endpoint_id, plan_version_id FROM campaigns_test WHERE campaign_id = %(campaign)s
+), reference AS (
+    SELECT endpoint.id FROM campaigns_endpoint endpoint
+    JOIN campaigns_target target ON target.id = endpoint.target_id
+    WHERE endpoint.id IN (SELECT endpoint_id FROM test) AND target.tags @> %(reference)s::varchar[]
 ), row_version AS (
     SELECT tableoid, ctid, xmin FROM campaigns_campaign WHERE id = %(campaign)s
     UNION ALL
@@ -34,6 +41,15 @@ WITH asked AS (
     SELECT tableoid, ctid, xmin FROM campaigns_test WHERE campaign_id = %(campaign)s
     UNION ALL
     SELECT tableoid, ctid, xmin FROM campaigns_testfigures WHERE campaign_id = %(campaign)s
+    UNION ALL
+    (
+        SELECT tableoid, ctid, xmin FROM campaigns_testfigures
+        WHERE project_id IN (SELECT project_id FROM asked)
+            AND endpoint_id IN (SELECT id FROM reference)
+            AND started_at < (SELECT started_at FROM asked)
+            AND EXISTS (SELECT 1 FROM reference)
+        ORDER BY started_at DESC LIMIT %(references)s
+    )
     UNION ALL
     SELECT tableoid, ctid, xmin FROM campaigns_probe WHERE campaign_id = %(campaign)s
     UNION ALL
@@ -90,7 +106,9 @@ def rows_of_run(run: int) -> tuple[int, int]:
 
 
 def _digest(campaign: int, run: int | None) -> tuple[int, int]:
+    asked = {"campaign": campaign, "run": run}
+    asked |= {"reference": [REFERENCE_TAG], "references": _REFERENCES}
     with connection.cursor() as cursor:
-        cursor.execute(_ROWS, {"campaign": campaign, "run": run})
+        cursor.execute(_ROWS, asked)
         n_rows, total = cursor.fetchone()
     return n_rows, int(total or 0)

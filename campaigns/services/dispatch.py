@@ -358,6 +358,7 @@ def _finish(open_, pk: int, repeats: int) -> int:
         note_changes_safely(campaign_id=pk)
         judge_by_baselines(Campaign.objects.get(pk=pk))
         keep_gist(pk)
+        queue.enqueue(queue.PAGES)
     poke(campaign_id=pk)
     return n_finished
 

@@ -6,6 +6,7 @@ from django.db import InterfaceError, OperationalError, transaction
 from django.db.models import Max, Q
 from django.db.models.functions import Now
 
+from campaigns import queue
 from campaigns.domain.lifecycle import MAX_AGE_S, Outcome, RunState
 from campaigns.domain.lifecycle import ShardState as Part
 from campaigns.domain.plan.time_limit import longest_run_s
@@ -105,6 +106,7 @@ def _summarise_again(run: Run) -> bool:
     if run.campaign.finished_at:
         judge_by_baselines(run.campaign)
         keep_gist(run.campaign_id)
+        queue.enqueue(queue.PAGES)
     if is_summarised:
         note_changes_safely(campaign_id=run.campaign_id)
     return is_summarised

@@ -1,6 +1,7 @@
 """Campaigns: the list, and the page of one, live and finished."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from django.contrib import messages
@@ -23,7 +24,6 @@ from campaigns.live.waiting import without_connection
 from campaigns.models import Campaign, Project, Search
 from campaigns.permissions import Actor
 from campaigns.queries.arm_pairs import chosen_tests
-from campaigns.queries.baselines import newest_baseline, own_baselines
 from campaigns.queries.campaign_keys import campaign_key, campaign_keys
 from campaigns.queries.campaign_list import going_on, saved_views_of
 from campaigns.queries.campaigns import current_runs_of
@@ -37,11 +37,10 @@ from campaigns.services import campaigns as services
 from campaigns.services.blocks import add_blocks
 from campaigns.services.first_requests import try_again
 from campaigns.views.access import actor_of, answers_refusals, find, rights_in
-from campaigns.views.campaign_initial import (
-    whole,
-)
-from campaigns.views.campaign_page import badge_of, campaign_context
+from campaigns.views.campaign_initial import whole
+from campaigns.views.campaign_page import badge_of
 from campaigns.views.campaign_progress import progress_by_campaign
+from campaigns.views.ended_campaigns import TEMPLATE, detail_context, ended_campaign
 from campaigns.views.history_tables import against_cell
 from campaigns.views.items import list_context
 from campaigns.views.kept_pages import kept_page
@@ -117,22 +116,12 @@ def campaign_detail(request: HttpRequest, campaign: int) -> HttpResponse:
     if search := Search.objects.select_related("campaign").filter(pk=found.pk).first():
         return _search_page(request, search)
     chosen, may = _chosen(request, found), rights_in(found.project, actor)
-
-    def context() -> dict[str, Any]:
-        asked, shown = request.GET, find(rows_with_project, actor, pk=campaign)
-        return {
-            **campaign_context(shown, actor, chosen, relative_column(asked), asked),
-            "stream_url": reverse("campaign-stream", args=[campaign]),
-            "own_baselines": own_baselines(shown),
-            "seen_baseline": newest_baseline(actor, shown.project_id),
-            "project": shown.project,
-            "may": may,
-        }
-
-    template, rights = "campaigns/detail.html", tuple(may.values())
+    context = partial(detail_context, campaign, actor, request.GET, chosen, may)
     if found.finished_at and not is_asked_again(request):
-        return kept_page(request, found.project, template, context, (rights, rows))
-    return live_page(request, template, context, (*campaign_key(found), *rights))
+        page = ended_campaign(campaign, rows, may, request.GET, context)
+        return kept_page(request, found.project, page)
+    seen = (*campaign_key(found), *may.values())
+    return live_page(request, TEMPLATE, context, seen)
 
 
 def _search_page(request: HttpRequest, search: Search) -> HttpResponse:

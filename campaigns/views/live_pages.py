@@ -5,7 +5,6 @@ share one rendering; each has only their own form token in it. None of them hold
 connection while the page is rendered, or while they wait for it.
 """
 
-import secrets
 from collections.abc import Callable, Hashable
 from typing import Any
 
@@ -13,13 +12,15 @@ from django.http import HttpRequest, HttpResponse
 from django.middleware.csrf import get_token
 from django.shortcuts import render
 from django.template.loader import render_to_string
+from django.utils.crypto import salted_hmac
 
 from campaigns.live.feed import FEED
 from campaigns.live.waiting import release_connection
 
 _LAYOUT = "live.html"
-# Where a shared rendering has a form token, until a reader gets their own.
-PLACE = f"own-form-token-{secrets.token_hex(16)}"
+# Where a shared rendering has a form token, until a reader gets their own. Nobody can guess it and
+# write it into what a page shows, and all processes know it.
+PLACE = f"own-form-token-{salted_hmac('campaigns.views.live_pages', 'form token').hexdigest()}"
 
 
 def live_page(

@@ -30,7 +30,7 @@ from campaigns.queries.row_versions import rows_of_run
 from campaigns.queries.tool_outputs import output_tables
 from campaigns.services.runs import stop_run
 from campaigns.views.access import actor_of, answers_refusals, find, rights_in
-from campaigns.views.kept_pages import kept_page
+from campaigns.views.kept_pages import Keepable, kept_page
 from campaigns.views.live_pages import is_asked_again, live_page
 from campaigns.views.run_page import run_context
 
@@ -51,7 +51,8 @@ def run_detail(request: HttpRequest, run: int) -> HttpResponse:
     def context() -> dict[str, Any]:
         return _context(find_run(actor, run), actor, OutputForm())
 
-    return kept_page(request, project, _TEMPLATE, context, (rights, rows))
+    page = Keepable(_TEMPLATE, request.path, request.GET, (rights, rows), context)
+    return kept_page(request, project, page)
 
 
 def page_with_faults(request: HttpRequest, run: Run, output_form: OutputForm) -> HttpResponse:

@@ -7,8 +7,8 @@ from benchmarks.pages import ACTS, PAGES, lines_of
 pytestmark = pytest.mark.pure
 
 
-def page(name: str, warm_ms: float) -> dict:
-    costs = {"first_ms": 317.2, "warm_ms": warm_ms, "best_ms": 133.0}
+def page(name: str, first_ms: float, warm_ms: float) -> dict:
+    costs = {"made_ms": 317.2, "first_ms": first_ms, "warm_ms": warm_ms, "best_ms": 13.0}
     return {"name": name, **costs, "kb": 92.4, "statements": 18}
 
 
@@ -18,12 +18,14 @@ def act(few: int, statements: int) -> dict:
 
 
 @pytest.mark.parametrize("name", PAGES)
-@pytest.mark.parametrize("over_ms", [0, 1])
-def test_a_page_meets_its_goal_by_its_median(name, over_ms):
+@pytest.mark.parametrize(("over_ms", "is_met"), [((0, 0), True), ((1, 0), False), ((0, 1), False)])
+def test_a_page_meets_its_goal_by_its_first_view_and_by_its_later_ones(name, over_ms, is_met):
     title, goal_ms = PAGES[name]
-    (line,) = lines_of({"pages": [page(name, goal_ms + over_ms)], "acts": []})
-    assert (line.name, line.goal, line.is_met) == (title, f"≤ {goal_ms} ms", not over_ms)
-    assert line.measured.endswith("ms (133), first 317; 92 kB, 18 statements")
+    seen = page(name, *(goal_ms + over for over in over_ms))
+    (line,) = lines_of({"pages": [seen], "acts": []})
+    assert (line.name, line.goal, line.is_met) == (title, f"≤ {goal_ms} ms", is_met)
+    assert line.measured.startswith(f"first {seen['first_ms']} ms, later {seen['warm_ms']} (13); ")
+    assert line.measured.endswith("made in 317; 92 kB, 18 statements")
 
 
 @pytest.mark.parametrize(("few", "statements", "is_met"), [(9, 9, True), (9, 10, False)])

@@ -14,6 +14,7 @@ from campaigns.models import (
     Campaign,
     FailureExample,
     KeptMinute,
+    KeptPage,
     PlanSecret,
     Probe,
     Project,
@@ -65,6 +66,7 @@ def world():
     Probe.objects.create(endpoint=rows["endpoint"], campaign=rows["campaign"], request={})
     RunEvent.objects.create(run=run, kind="run_done")
     KeptMinute.objects.create(run=run, minute=0, step=0, packed=b"")
+    KeptPage.objects.create(campaign=rows["campaign"], key="k", content=b"")
     texts = {"request": "GET /", "reply": "", "detail": ""}
     FailureExample.objects.create(
         run=run, shard=0, second=0, step=0, kind="status", status=500, at_us=1, **texts

@@ -8,9 +8,9 @@ from django.contrib.sessions.models import Session
 from django.db import OperationalError
 from django.utils import timezone
 
-from campaigns.models import InjectorHost, Probe, Run, Shard
+from campaigns.models import InjectorHost, KeptPage, Probe, Run, Shard
 from campaigns.services.shards import claim_shard
-from tests.factories import make_endpoint, make_target
+from tests.factories import make_campaign, make_endpoint, make_target
 from tests.services.engine import at_once, host, preparing
 from tests.workers.open_files import all_files_open
 from workers import tasks
@@ -23,7 +23,7 @@ from workers.tasks.housekeeping import delete_old_rows
 def test_a_worker_finds_every_task_by_its_name():
     assert set(tasks.__all__) >= {"inject", "housekeeping", "probes"}
     ours = {name for name in current_app.tasks if name.startswith("workers.")}
-    names = ("briefs", "exporter", "gists", "inject", "housekeeping", "ownership", "probe")
+    names = ("briefs", "exporter", "gists", "inject", "housekeeping", "ownership", "pages", "probe")
     assert ours == {f"workers.{each}" for each in (*names, "retention")}
 
 
@@ -88,10 +88,14 @@ def test_keeping_house_deletes_what_is_old_and_nothing_else(project):
     endpoint = make_endpoint(make_target(project))
     old, new = (Probe.objects.create(endpoint=endpoint, request={}) for _ in range(2))
     Probe.objects.filter(pk=old.pk).update(requested_at=long_ago)
+    campaign = make_campaign(project)
+    for key, kept_at in (("old", long_ago), ("new", timezone.now())):
+        KeptPage.objects.create(campaign=campaign, key=key, content=b"", kept_at=kept_at)
     host(slots=1, name="lost")
     InjectorHost.objects.update(seen_at=long_ago)
     host(slots=1, name="here")
     delete_old_rows()
     assert [session.session_key for session in Session.objects.all()] == ["s1"]
     assert list(Probe.objects.all()) == [new]
+    assert [page.key for page in KeptPage.objects.all()] == ["new"]
     assert InjectorHost.objects.get().name == "here"

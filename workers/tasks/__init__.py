@@ -9,6 +9,7 @@ from workers.tasks import (
     inject,
     lookout,
     ownership,
+    pages,
     probes,
     retention,
 )
@@ -22,6 +23,7 @@ __all__ = [
     "inject",
     "lookout",
     "ownership",
+    "pages",
     "probes",
     "retention",
 ]

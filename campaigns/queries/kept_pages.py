@@ -1,0 +1,57 @@
+"""Pages of campaigns that have ended, kept for all processes. Checks no permissions: who may see a
+page, and what they may do there, is part of its key.
+"""
+
+from collections.abc import Hashable, Sequence
+from functools import cache
+from hashlib import blake2b
+from pathlib import Path
+
+from django.conf import settings
+from django.contrib.staticfiles.storage import staticfiles_storage
+
+from campaigns.models import Campaign, KeptPage, Membership, Project
+from campaigns.permissions import Actor
+from campaigns.queries.release import release
+
+# Rows that a page shows from which on it is worth keeping for all: below, it is made in 0.1 s.
+WORTH_ROWS = 200
+# As many of the newest campaigns have their pages ready; readers of others make them.
+READY = 10
+
+
+def key_of(*seen: Hashable) -> str:
+    """The digest of what a page is made from, of the release that words it, and of the settings and
+    names of files that it mentions."""
+    said = (_wording(), settings.TIME_ZONE, settings.KEEP_SECONDS_DAYS, *seen)
+    return blake2b(repr(said).encode(), digest_size=16).hexdigest()
+
+
+def kept_content(campaign: int, key: str) -> bytes | None:
+    """None where it was not kept."""
+    found = KeptPage.objects.filter(campaign=campaign, key=key)
+    content = found.values_list("content", flat=True).first()
+    return None if content is None else bytes(content)
+
+
+def newest_ended() -> Sequence[Campaign]:
+    """The campaigns whose pages are asked for next, the newest first; none of them a search."""
+    ended = Campaign.objects.filter(finished_at__isnull=False, search=None)
+    return ended.select_related("project").order_by("-finished_at", "-pk")[:READY]
+
+
+def readers_of(project: Project) -> list[Actor]:
+    """A member for each role that somebody has in it."""
+    members = Membership.objects.filter(project=project, user__is_active=True)
+    roles = members.order_by("role", "pk").distinct("role").select_related("user")
+    return [Actor(user=member.user) for member in roles]
+
+
+@cache
+def _wording() -> str:
+    """A digest of what pages are worded with: our modules, templates and static files."""
+    digest = blake2b(release().encode(), digest_size=8)
+    for path in sorted(Path(settings.BASE_DIR, "templates").rglob("*.html")):
+        digest.update(path.read_bytes())
+    digest.update(getattr(staticfiles_storage, "manifest_hash", "").encode())
+    return digest.hexdigest()
