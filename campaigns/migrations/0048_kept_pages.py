@@ -42,4 +42,12 @@ class Migration(migrations.Migration):
                 ],
             },
         ),
+        migrations.AddIndex(
+            model_name="campaign",
+            index=models.Index(
+                fields=["-finished_at", "-id"],
+                condition=models.Q(("finished_at__isnull", False)),
+                name="campaign_last_ended_first",
+            ),
+        ),
     ]

@@ -72,6 +72,11 @@ class Campaign(Item):
                 condition=models.Q(finished_at=None),
                 name="campaign_not_finished",
             ),
+            models.Index(
+                fields=["-finished_at", "-id"],
+                condition=models.Q(finished_at__isnull=False),
+                name="campaign_last_ended_first",
+            ),
         ]
         constraints = [
             models.CheckConstraint(

@@ -52,7 +52,7 @@ def test_a_profile_becomes_the_options_that_it_stands_for_and_other_options_go_f
     assert "profile" not in tls
 
 
-@pytest.mark.parametrize("key", filter(None, PROFILES))
+@pytest.mark.parametrize("key", [key for key in PROFILES if key])
 def test_a_projects_profile_can_be_given_by_its_options(key):
     """A copy of each profile that comes with benchsite offers what that one does."""
     options = shlex.split(command_options(dict(PROFILES[key].offers)))

@@ -57,7 +57,8 @@ def test_attempts_in_the_hub_have_times_that_follow_each_other():
     with scripted(slow) as server:
         total = measure(server.port, load=closed(10)).total
     assert total.timing("response").percentile_us(1_000) >= 20_000
-    assert total.timing("wait").percentile_us(1_000) >= 19_000
+    # A server may begin before its client knows that all was sent.
+    assert total.timing("wait").percentile_us(1_000) >= 10_000
     assert total.timing("lateness").n == 0
 
 
