@@ -14,7 +14,7 @@ from campaigns.models import Campaign, KeptPage, Membership, Project
 from campaigns.permissions import Actor
 from campaigns.queries.release import release
 
-# Rows that a page shows from which on it is worth keeping for all: below, it is made in 0.1 s.
+# From so many rows on a page is worth keeping for all processes.
 WORTH_ROWS = 200
 # As many of the newest campaigns have their pages ready; readers of others make them.
 READY = 10
