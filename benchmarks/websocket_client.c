@@ -8,6 +8,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
@@ -48,7 +49,11 @@ static void dial(void) {
     if (fd < 0 || fd >= FD_CAP) fail("socket");
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     if (connect(fd, address, sizeof server) && errno != EINPROGRESS) fail("connect");
-    if (connect(fd, address, sizeof server) && errno != EISCONN) fail("connect");
+    /* Nearly always it is done by now; the kernel may also do it a little later. */
+    while (connect(fd, address, sizeof server) && errno != EISCONN) {
+        struct pollfd writable = {.fd = fd, .events = POLLOUT};
+        if (errno != EALREADY || poll(&writable, 1, 1000) != 1) fail("connect");
+    }
     if (epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event)) fail("epoll_ctl");
     if (send(fd, OPENING, sizeof OPENING - 1, MSG_NOSIGNAL) < 0) fail("send");
     is_open[fd] = 0;

@@ -61,12 +61,13 @@ class BriefTotals:
         return read_total(summary.brief, lambda name: self._histogram(summary.pk, name))
 
     def _histogram(self, summary: int, name: str) -> Histogram:
-        if name not in self._histograms:
+        found = self._histograms.setdefault(name, {})
+        if summary not in found:
             timing = KeyTransform(name, KeyTransform("timings", "total"))
-            rows = RunSummary.objects.filter(pk__in=self._summaries)
-            found = rows.values_list("pk", KeyTextTransform("histogram", timing))
-            self._histograms[name] = dict(found)
-        return StoredHistogram(self._histograms[name][summary])
+            unread = [pk for pk in self._summaries if pk not in found]
+            rows = RunSummary.objects.filter(pk__in=unread)
+            found |= rows.values_list("pk", KeyTextTransform("histogram", timing))
+        return StoredHistogram(found[summary])
 
 
 def kept_pooled(tests: Collection[Test]) -> dict[int, PooledPercentiles]:
@@ -80,9 +81,12 @@ def known_of(pooled: Total) -> dict[str, Any]:
 
 
 def with_known(pooled: Total, known: Mapping[str, Any]) -> Total:
-    """The total with what was kept of its timings. For more, the runs' histograms are added up."""
+    """The total with what was kept of its timings. For more, the runs' histograms are added up.
+    Another release may have kept other timings, too."""
     ranked_ones = {
-        name: _with_ranked(pooled.timings[name], *of_it) for name, of_it in known.items()
+        name: _with_ranked(timing, *known[name])
+        for name, timing in pooled.timings.items()
+        if name in known
     }
     return replace(pooled, timings=pooled.timings | ranked_ones)
 

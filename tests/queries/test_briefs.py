@@ -129,6 +129,18 @@ def test_what_is_not_kept_takes_a_statement_for_all_runs(campaign):
     assert len(seen) == 1
 
 
+def test_what_a_release_kept_that_shows_other_percentiles_is_read_as_far_as_it_goes(campaign):
+    expected = told(campaign)
+    for summary in RunSummary.objects.all():
+        summary.brief["timings"]["response"][5:] = [[], []]
+        summary.save(update_fields=["brief"])
+    for pooled in PooledPercentiles.objects.all():
+        pooled.known |= {"no_timing_of_today": [[1], [1.0]]}
+        pooled.known["response"] = [[], []]
+        pooled.save(update_fields=["known"])
+    assert told(campaign) == expected
+
+
 def test_the_campaign_s_answer_takes_five_statements(campaign):
     with CaptureQueriesContext(connection) as seen:
         campaign_answer(campaign)
