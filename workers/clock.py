@@ -17,22 +17,29 @@ class ClockWatch:
     def __init__(self):
         self._known_ns: int | None = None
         self._seen_ns = 0
+        self._known_at_ns = self._seen_at_ns = _since_boot_ns()
+
+    @property
+    def within_s(self) -> float:
+        """How many seconds ago the clock was set at most."""
+        return (_since_boot_ns() - self._known_at_ns) / 1e9
 
     def step_s(self) -> float:
         """By how many seconds the clock was set since the last call, or since `accept`; 0.0 where
         it only drifted. Tells the same again until it is accepted."""
+        self._seen_at_ns = _since_boot_ns()
         took_ns, self._seen_ns = _round_trip(_since_boot_ns)
         if self._known_ns is None:
             self._known_ns = self._seen_ns
         step_ns = self._seen_ns - self._known_ns
         if abs(step_ns) < LEAST_STEP_NS + took_ns:
-            self._known_ns = self._seen_ns
+            self.accept()
             return 0.0
         return step_ns / 1e9
 
     def accept(self) -> None:
         """What `step_s` told has been dealt with."""
-        self._known_ns = self._seen_ns
+        self._known_ns, self._known_at_ns = self._seen_ns, self._seen_at_ns
 
 
 def _since_boot_ns() -> int:

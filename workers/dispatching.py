@@ -148,7 +148,7 @@ class Dispatcher:
         """Before any rule that asks for an age."""
         if step_s := self._clock.step_s():
             logger.warning("The clock of the database's host was set by %+.1f s", step_s)
-            follow_step(step_s)
+            follow_step(step_s, within_s=self._clock.within_s)
             self._clock.accept()
 
 

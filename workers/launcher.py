@@ -8,6 +8,7 @@ import logging
 import time
 from contextlib import suppress
 from dataclasses import replace
+from datetime import datetime
 from functools import partial
 from typing import Any
 
@@ -21,7 +22,7 @@ from campaigns.services import shards
 from campaigns.services.plan_secrets import order_secrets
 from campaigns.services.scrapes import ScrapeOrder, exporters_to_scrape
 from campaigns.services.shards import Lease
-from workers.clock import start_of
+from workers.clock import LEAST_STEP_NS, start_of
 from workers.database import UNREACHABLE, drop_connection, first_line_of, retry
 from workers.delivery import Delivery
 from workers.file_reserve import FileReserve
@@ -34,10 +35,13 @@ from workers.watch import Watch
 
 logger = logging.getLogger(__name__)
 
+NS = 1_000_000_000
 POLL_S = 0.05
 # Take the right to send this long before the start, so that no load is ever sent without it.
 START_TAKEN_S = 0.15
 TAKE_START_FOR_S = 2.0
+# The dispatcher follows a clock that was set by more than this.
+CLOCK_SLACK_S = LEAST_STEP_NS / NS
 STOP_GRACE_S = 5.0
 EXIT_GRACE_S = 3.0
 STORE_FOR_S = 600.0
@@ -98,6 +102,8 @@ class Launch:
         self._stopped_at: float | None = None
         self._cut_off_reason = ""
         self._start_error_us = 0
+        # By the clock since boot: when the run's start was certainly not set yet.
+        self._unarmed_ns = time.monotonic_ns()
 
     def run(self) -> None:
         """Run from the injector's start to the shard's end. Never raises for a fault of a run."""
@@ -110,7 +116,7 @@ class Launch:
         except ShardFailed as error:
             reason = str(error)
         except Withdrawn:
-            is_wanted = False
+            is_wanted = bool(self._cut_off_reason)
         except UNREACHABLE as error:
             reason = f"PostgreSQL did not answer before the start: {first_line_of(error)}"
         except Exception as error:  # whatever it is, the injector must not be left running
@@ -134,16 +140,17 @@ class Launch:
             raise ShardFailed(message.get("reason", "The injector refused the order."))
         if message["type"] != "ready":
             raise ShardFailed(f"The injector answered {message['type']!r} instead of ready.")
-        if not retry(lambda: shards.mark_ready(lease=self._lease), for_s=settings.DEAD_MAN_S):
+        self._unarmed_ns = time.monotonic_ns()
+        if not retry(lambda: shards.mark_ready(**self._fresh_lease()), for_s=settings.DEAD_MAN_S):
             raise Withdrawn
 
     def _start(self) -> None:
         """Wait for the common start, take the right to send, and tell the injector when."""
         start_at_ns = self._await_start_instant()
-        while time.monotonic_ns() < start_at_ns - START_TAKEN_S * 1e9:
+        while time.monotonic_ns() < start_at_ns - START_TAKEN_S * NS:
             self._check_limits()
             time.sleep(POLL_S / 5)
-        if not retry(lambda: shards.mark_running(lease=self._lease), for_s=TAKE_START_FOR_S):
+        if not retry(lambda: shards.mark_running(**self._fresh_lease()), for_s=TAKE_START_FOR_S):
             raise Withdrawn
         self._is_sending = True
         self._injector.tell({"start_at_ns": start_at_ns})
@@ -153,17 +160,31 @@ class Launch:
         while True:
             self._check_limits()
             try:
-                pulse = shards.look(lease=self._lease)
+                asked_ns, pulse = time.monotonic_ns(), shards.look(lease=self._lease)
                 if pulse is None or pulse.stop_requested:
                     raise Withdrawn
-                if pulse.t0 is not None:
-                    start_at_ns, error_ns = start_of(pulse.t0)
-                    self._start_error_us = error_ns // 1000
-                    self._scraping.begin(start_at_ns, pulse.t0)
+                if pulse.t0 is None:
+                    self._unarmed_ns = asked_ns
+                elif start_at_ns := self._start_by_own_clock(pulse.t0):
                     return start_at_ns
             except UNREACHABLE:
                 drop_connection()
             time.sleep(POLL_S)
+
+    def _start_by_own_clock(self, t0: datetime) -> int | None:
+        """None where the start would be before it was set, or later than any: the database's clock
+        was set meanwhile, and the dispatcher is about to move the start with it."""
+        start_at_ns, error_ns = start_of(t0)
+        slack_ns = CLOCK_SLACK_S * NS + error_ns
+        latest_ns = time.monotonic_ns() + settings.START_DELAY_HOSTS_S * NS
+        if not self._unarmed_ns - slack_ns < start_at_ns < latest_ns + slack_ns:
+            return None
+        self._start_error_us = error_ns // 1000
+        self._scraping.begin(start_at_ns, t0)
+        return start_at_ns
+
+    def _fresh_lease(self) -> dict[str, Any]:
+        return {"lease": self._lease, "is_fresh": self._watch.is_fresh}
 
     # --- while it sends --------------------------------------------------------------------------
     def _relay(self) -> InjectorEnd:
@@ -202,15 +223,18 @@ class Launch:
                 return message
 
     def _check_limits(self) -> None:
-        """Stop the injector if the lease is gone, PostgreSQL is silent, or a stop is requested."""
-        if self._watch.is_refused:
-            self._injector.kill()
-            raise Withdrawn
+        """Stop the injector if the lease is gone, PostgreSQL is silent, or a stop is requested.
+
+        Where both is true, it is gone because PostgreSQL was silent, which its run is to be told.
+        """
         silent_s = self._watch.silent_for_s()
         if silent_s > settings.DEAD_MAN_S and not self._cut_off_reason:
             self._cut_off_reason = _why_cut_off(self._standstill.longest_s(silent_s))
             self._injector.close_input()
             self._stopped_at = time.monotonic()
+        if self._watch.is_refused:
+            self._injector.kill()
+            raise Withdrawn
         if self._watch.stop_requested and not self._is_sending:
             raise Withdrawn
         if self._watch.stop_requested and self._stopped_at is None:

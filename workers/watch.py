@@ -45,6 +45,11 @@ class Watch:
         """Seconds since the lease was last renewed."""
         return time.monotonic() - self._renewed_at
 
+    @property
+    def is_fresh(self) -> bool:
+        """Whether the lease certainly holds, by this host's own clock."""
+        return self.silent_for_s() < settings.DEAD_MAN_S
+
     def _hear(self, call: StopCall) -> None:
         if call.is_for(self._lease.run_id, self._lease.campaign_id):
             self.stop_requested = self.stop_requested or call.reason
@@ -71,8 +76,7 @@ class Watch:
         asked_at = time.monotonic()
         is_due = asked_at - self._renewed_at >= settings.HEARTBEAT_S
         if is_due:
-            is_fresh = self.silent_for_s() < settings.DEAD_MAN_S
-            pulse = heartbeat(lease=self._lease, has_ended=self.has_ended, is_fresh=is_fresh)
+            pulse = heartbeat(lease=self._lease, has_ended=self.has_ended, is_fresh=self.is_fresh)
         else:
             pulse = look(lease=self._lease)
         if pulse is None:

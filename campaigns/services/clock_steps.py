@@ -1,23 +1,47 @@
 """What follows when the clock of the database's host was set: what is under way keeps its age."""
 
+from collections.abc import Iterator
 from datetime import timedelta
 
 from django.conf import settings
-from django.db import transaction
-from django.db.models import F
+from django.db import connection, transaction
+from django.db.models import F, QuerySet
 
 from campaigns.domain.lifecycle import LIVE_SHARD_STATES, RunState
-from campaigns.models import Run, Shard
+from campaigns.models import Probe, Run, Shard
 from campaigns.models.dbtime import db_now
+
+# For the way of the statements, and for drift.
+_MARGIN_S = 1.0
 
 
 @transaction.atomic
-def follow_step(step_s: float) -> None:
-    """The clock was set by `step_s`, at most a few seconds ago. Instants that were noted before
-    move with it, and every lease begins anew: whoever is alive renews it soon."""
-    step = timedelta(seconds=step_s)
-    before = {"state_at__lte": db_now(-step_s)} if step_s > 0 else {"state_at__gt": db_now()}
-    Run.objects.exclude(state=RunState.DONE).filter(**before).update(
-        state_at=F("state_at") + step, t0=F("t0") + step
-    )
+def follow_step(step_s: float, *, within_s: float) -> None:
+    """The clock was set by `step_s` seconds, at most `within_s` seconds ago. Instants that were
+    noted before move with it, and every lease begins anew: whoever is alive renews it soon.
+
+    Each instant counts by itself: a run that was armed before the step and began after it has its
+    start by the one clock, and the age of its state by the other.
+    """
+    noted_since = _instants_since(within_s)
+    for rows, column in _under_way():
+        noted_before = rows.exclude(**{f"{column}__range": noted_since})
+        noted_before.update(**{column: F(column) + timedelta(seconds=step_s)})
     Shard.objects.filter(state__in=LIVE_SHARD_STATES).update(lease_until=db_now(settings.LEASE_S))
+
+
+def _instants_since(within_s: float):
+    """The first and the last instant that may have been noted so lately; a start lies ahead."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT clock_timestamp()")
+        now = cursor.fetchone()[0]
+    ahead_s = settings.START_DELAY_HOSTS_S + _MARGIN_S
+    return now - timedelta(seconds=within_s + _MARGIN_S), now + timedelta(seconds=ahead_s)
+
+
+def _under_way() -> Iterator[tuple[QuerySet, str]]:
+    """Rows of which a rule asks for an age, each with the column that it counts from."""
+    runs = Run.objects.exclude(state=RunState.DONE)
+    yield runs, "state_at"
+    yield runs, "t0"
+    yield Probe.objects.filter(finished_at=None), "requested_at"

@@ -10,7 +10,7 @@ from typing import Any
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Case, F, Value, When
+from django.db.models import Case, F, QuerySet, Value, When
 from django.db.models.functions import Coalesce, Greatest
 
 from campaigns.domain.errors import Refused
@@ -140,9 +140,7 @@ def heartbeat(*, lease: Lease, has_ended: bool = False, is_fresh: bool = False) 
     With `has_ended` the injector has ended and its last seconds are being stored: a running shard
     is storing from then on, and no rule takes it for one that still sends.
     """
-    renewed = _held(lease).filter(state__in=LIVE_SHARD_STATES)
-    if not is_fresh:
-        renewed = renewed.filter(lease_until__gt=ClockTimestamp())
+    renewed = _valid(lease, is_fresh).filter(state__in=LIVE_SHARD_STATES)
     state = {"state": _STORING} if has_ended else {}
     if not renewed.update(lease_until=db_now(settings.LEASE_S), **state):
         return None
@@ -160,16 +158,18 @@ def look(*, lease: Lease) -> Pulse | None:
     return Pulse(*row) if row else None
 
 
-def mark_ready(*, lease: Lease) -> bool:
-    """The injector is ready to send; False if the run no longer waits for it."""
-    return _move(lease, Part.CLAIMED, Part.READY, {RunState.PREPARING}, is_leased=True)
+def mark_ready(*, lease: Lease, is_fresh: bool = False) -> bool:
+    """The injector is ready to send; False if the run no longer waits for it, or the lease is lost.
+    `is_fresh`: as for `heartbeat`."""
+    held = _valid(lease, is_fresh).filter(state=Part.CLAIMED)
+    return _move(held, lease, Part.READY, {RunState.PREPARING})
 
 
-def mark_running(*, lease: Lease) -> bool:
-    """Take the right to send; False if the run was stopped or the lease is lost."""
-    return _move(
-        lease, Part.READY, Part.RUNNING, {RunState.ARMED, RunState.RUNNING}, is_leased=True
-    )
+def mark_running(*, lease: Lease, is_fresh: bool = False) -> bool:
+    """Take the right to send; False if the run was stopped or the lease is lost. `is_fresh`: as for
+    `heartbeat`."""
+    held = _valid(lease, is_fresh).filter(state=Part.READY)
+    return _move(held, lease, Part.RUNNING, {RunState.ARMED, RunState.RUNNING})
 
 
 def mark_done(*, lease: Lease, end: InjectorEnd) -> bool:
@@ -179,7 +179,7 @@ def mark_done(*, lease: Lease, end: InjectorEnd) -> bool:
     shard was given up, because nothing was heard of it, does it stay lost, with this reason.
     """
     is_done = any(
-        _move(lease, state, Part.DONE, None, end=end.to_json())
+        _move(_held(lease).filter(state=state), lease, Part.DONE, end=end.to_json())
         for state in sorted(UNFINISHED_SHARD_STATES)
     )
     return is_done or (end.is_complete and _explain(lease, FINISHED_UNHEARD))
@@ -188,9 +188,11 @@ def mark_done(*, lease: Lease, end: InjectorEnd) -> bool:
 def mark_lost(*, lease: Lease, reason: str) -> bool:
     """The injector refused or failed; `reason` is a sentence. It also explains a shard that was
     given up meanwhile, because nothing was heard of it."""
-    return any(
-        _move(lease, state, Part.LOST, None, reason=reason) for state in sorted(LIVE_SHARD_STATES)
-    ) or _explain(lease, reason)
+    is_lost = any(
+        _move(_held(lease).filter(state=state), lease, Part.LOST, reason=reason)
+        for state in sorted(LIVE_SHARD_STATES)
+    )
+    return is_lost or _explain(lease, reason)
 
 
 @transaction.atomic
@@ -204,17 +206,15 @@ def _explain(lease: Lease, reason: str) -> bool:
 
 
 @transaction.atomic
-def _move(lease, source, target, run_states, *, is_leased=False, **fields) -> bool:
-    """Compare-and-set. Locks the run first, like the dispatcher, so that a stop and a state change
-    are serialised."""
+def _move(shard: QuerySet[Shard], lease: Lease, target: Part, run_states=None, **fields) -> bool:
+    """Compare-and-set of the `shard`, if it is still there, while its run is in one of these states
+    and not asked to stop; None: whatever it is. Locks the run first, like the dispatcher, so that a
+    stop and a state change are serialised."""
     run = Run.objects.select_for_update(no_key=True).filter(pk=lease.run_id).order_by("pk").first()
     if run is None:
         return False
     if run_states is not None and (run.state not in run_states or run.stop_requested):
         return False
-    shard = _held(lease).filter(state=source)
-    if is_leased:
-        shard = shard.filter(lease_until__gt=ClockTimestamp())
     moved = bool(shard.update(state=target, **fields))
     if moved:
         _poke(run)
@@ -284,8 +284,14 @@ def _note_late(lease: Lease, n_stored: int) -> None:
     )
 
 
-def _held(lease: Lease):
+def _held(lease: Lease) -> QuerySet[Shard]:
     return Shard.objects.filter(pk=lease.shard_id, epoch=lease.epoch).order_by("pk")
+
+
+def _valid(lease: Lease, is_fresh: bool) -> QuerySet[Shard]:
+    """The lease's shard until its end, by the database's clock or by its holder's."""
+    held = _held(lease)
+    return held if is_fresh else held.filter(lease_until__gt=ClockTimestamp())
 
 
 def _poke(run: Run) -> None:

@@ -5,13 +5,16 @@ from datetime import timedelta
 import pytest
 from django.db.models import F
 
-from campaigns.models import Run, Shard
+from campaigns.models import Probe, Run, Shard
 from campaigns.models.dbtime import db_now
 from campaigns.services import dispatch
 from campaigns.services.clock_steps import follow_step
-from campaigns.services.shards import mark_done, record_seconds
+from campaigns.services.probes import expire_probes
+from campaigns.services.shards import mark_done, mark_ready, mark_running, record_seconds
+from tests.factories import make_endpoint, make_target
 from tests.services.engine import (
     armed,
+    claim,
     end,
     finish,
     host,
@@ -39,7 +42,7 @@ def test_no_run_under_way_is_older_or_younger_for_it(project, scene, step_s):
     run = made if scene is preparing else made[0]
     state = run.state
     set_clock(step_s)
-    follow_step(step_s)
+    follow_step(step_s, within_s=2)
     assert settled(run).state == state
     assert run.stop_requested is None
     assert not run.shards.filter(state="lost").exists()
@@ -47,11 +50,40 @@ def test_no_run_under_way_is_older_or_younger_for_it(project, scene, step_s):
     assert recent.get() == run
 
 
+@pytest.mark.parametrize("step_s", [60, 4000, -90])
+def test_a_run_that_was_armed_before_and_began_after_it_is_neither(project, step_s):
+    run, (lease,) = armed(project)
+    set_clock(step_s)
+    assert mark_running(lease=lease, is_fresh=True)
+    dispatch.move_runs()
+    follow_step(step_s, within_s=2)
+    assert settled(run).state == "running"
+    assert run.stop_requested is None
+    assert Run.objects.get(t0__range=(db_now(-5), db_now(5))) == run
+
+
+@pytest.mark.parametrize(("scene", "mark"), [(preparing, mark_ready), (armed, mark_running)])
+def test_a_lease_holds_by_its_holders_clock_until_the_step_is_followed(project, scene, mark):
+    made = scene(project)
+    (lease,) = claim(made) if scene is preparing else made[1]
+    set_clock(60)
+    assert not mark(lease=lease)
+    assert mark(lease=lease, is_fresh=True)
+
+
+def test_a_single_request_is_not_given_up_for_it(project):
+    endpoint = make_endpoint(make_target(project))
+    Probe.objects.create(endpoint=endpoint, request={"method": "GET", "path": "/"})
+    Probe.objects.update(requested_at=F("requested_at") - timedelta(seconds=4000))
+    follow_step(4000, within_s=2)
+    assert expire_probes() == 0
+
+
 def test_a_run_that_goes_on_while_the_clock_is_set_is_complete(project):
     run, (lease,) = running(project)
     record_seconds(lease=lease, seconds=[second(0)])
     set_clock(60)
-    follow_step(60)
+    follow_step(60, within_s=2)
     settled(run)
     assert mark_done(lease=lease, end=end())
     assert settled(run).outcome == "complete"

@@ -11,9 +11,11 @@ from campaigns.models import Run
 from campaigns.models.dbtime import db_now
 from campaigns.services import dispatch, shards
 from tests.services.engine import at_once, preparing
+from tests.waiting import eventually
 from tests.workers.launching import done, in_background, launch, when
 from workers import clock, launcher, watch
 
+NO_CONTACT = "The injector host had no contact with PostgreSQL for 1 s and stopped sending."
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("spool_folder")]
 
 
@@ -44,6 +46,30 @@ def test_the_injector_starts_at_the_common_instant(run, dispatcher, monkeypatch)
     run.refresh_from_db()
     (start,) = [message["start_at_ns"] for message in told if "start_at_ns" in message]
     assert abs(start - clock.start_of(run.t0)[0]) < 5_000_000
+
+
+@pytest.mark.parametrize("step_s", [60, -60])
+def test_a_start_by_a_clock_that_was_set_is_read_again(run, dispatcher, monkeypatch, step_s):
+    """As long as the dispatcher has not followed the clock, nobody begins by it."""
+    told, instants = [], []
+    start_of, tell = launcher.start_of, launcher.InjectorProcess.tell
+
+    def of_a_clock_that_was_set(t0):
+        at_ns, error_ns = start_of(t0)
+        instants.append(at_ns)
+        return at_ns - (step_s * launcher.NS if len(instants) < 4 else 0), error_ns
+
+    def note(self, message):
+        told.append(message.get("start_at_ns"))
+        tell(self, message)
+
+    monkeypatch.setattr(launcher, "start_of", of_a_clock_that_was_set)
+    monkeypatch.setattr(launcher.InjectorProcess, "tell", note)
+    launch("--seconds", "1")
+    done(run)
+    assert run.outcome == "complete"
+    assert len(instants) == 4
+    assert [start for start in told if start] == instants[-1:]
 
 
 def test_the_right_to_send_is_taken_before_the_start(run, dispatcher):
@@ -154,6 +180,30 @@ def test_a_lost_lease_stops_the_injector_at_once(run, dispatcher, settings):
     assert run.reason == "The injector host stopped answering while it was sending."
 
 
+def test_an_injector_that_hears_nothing_does_not_keep_its_run_from_saying_what_happened(
+    run, dispatcher, settings, monkeypatch
+):
+    """Its host is there; the lease ended while PostgreSQL was away."""
+    settings.HEARTBEAT_S = 0.3
+    thread = in_background("--seconds", "300", "--mode", "deaf")
+    when(run, lambda: run.seconds.exists())
+    settings.DEAD_MAN_S = 1.0
+    with monkeypatch.context() as outage:
+
+        def away(**_):
+            raise OperationalError("no route to host")
+
+        outage.setattr(watch, "heartbeat", away)
+        outage.setattr(watch, "look", away)
+        time.sleep(1.5)  # it is asked to end after 1 s, and killed 5 s later
+        with transaction.atomic():
+            run.shards.update(lease_until=db_now(-1))
+            dispatch.reap_shards()
+    thread.join(launcher.STOP_GRACE_S + 10)
+    done(run)
+    eventually(lambda: run.refresh_from_db() or NO_CONTACT in run.reason, 10, run.reason)
+
+
 def test_without_postgresql_it_stops_sending_by_itself(run, dispatcher, settings, monkeypatch):
     settings.HEARTBEAT_S = 0.3
     thread = in_background("--seconds", "300")
@@ -170,9 +220,7 @@ def test_without_postgresql_it_stops_sending_by_itself(run, dispatcher, settings
     assert not thread.is_alive()
     done(run)
     assert run.outcome == "partial"
-    assert run.reason == (
-        "The injector host had no contact with PostgreSQL for 1 s and stopped sending."
-    )
+    assert run.reason == NO_CONTACT
 
 
 def test_a_launcher_that_was_frozen_does_not_blame_postgresql(
@@ -212,7 +260,7 @@ def test_a_launcher_that_waits_for_postgresql_before_the_start_was_not_frozen(
     monkeypatch.setattr(launcher.shards, "look", slow)
     launch("--seconds", "300")
     done(run)
-    assert "had no contact with PostgreSQL for 1 s" in run.reason
+    assert NO_CONTACT in run.reason
 
 
 def test_it_tells_the_injector_that_it_lives_after_each_heartbeat(
