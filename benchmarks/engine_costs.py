@@ -167,6 +167,7 @@ def _make_history() -> None:
     run.shards.update(state="cancelled")
     with connection.cursor() as cursor:
         cursor.execute("SET statement_timeout = 0")
+        connection.connection.answer_within_s = None
         _copy(cursor, run.campaign, "id")
         _copy(cursor, run.test, "id", "campaign_id")
         _copy(cursor, run, "id", "campaign_id", "test_id")

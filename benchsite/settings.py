@@ -25,7 +25,7 @@ from benchsite.env import (
     refuse_weak,
 )
 from benchsite.logs import FORMATS, TOLD_IN_SHORT, handlers
-from benchsite.postgresql import BoundedConnection
+from benchsite.postgresql.bounded import BoundedConnection
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 VAR_DIR = Path(env_str("BENCHSITE_VAR", str(BASE_DIR / "var")))
@@ -116,7 +116,13 @@ try:
     DATABASES = {"default": dj_database_url.parse(DATABASE_URL)}
 except ValueError as error:
     raise ImproperlyConfigured(f"DATABASE_URL is not the address of a database: {error}") from None
+DATABASES["default"]["ENGINE"] = "benchsite.postgresql"
 DATABASES["default"]["CONN_MAX_AGE"] = 0
+# After so many seconds without an answer PostgreSQL counts as away, for every process. A server
+# that works says so itself before: its own limit for a statement is three quarters of it.
+DB_ANSWER_S = env_int("BENCHSITE_DB_ANSWER_S", 20)
+if DB_ANSWER_S < 1:
+    raise ImproperlyConfigured(f"BENCHSITE_DB_ANSWER_S={DB_ANSWER_S}: write at least 1.")
 DATABASES["default"]["OPTIONS"] = {
     **DATABASES["default"].get("OPTIONS", {}),
     # Bounded: 300 simultaneous viewers share 20 connections instead of opening 300.
@@ -126,6 +132,7 @@ DATABASES["default"]["OPTIONS"] = {
         "timeout": 5,
         "connection_class": BoundedConnection,
     },
+    "answer_within_s": DB_ANSWER_S,
     "connect_timeout": 5,
     "keepalives_idle": 5,
     "keepalives_interval": 2,
@@ -133,7 +140,7 @@ DATABASES["default"]["OPTIONS"] = {
     "tcp_user_timeout": 10_000,
     # The server's own keepalives: it drops the session of a host that vanished, and with it the
     # dispatcher's lock, within some 10 s instead of two hours.
-    "options": "-c statement_timeout=15000 -c lock_timeout=5000 "
+    "options": f"-c statement_timeout={DB_ANSWER_S * 750} -c lock_timeout=5000 "
     "-c idle_in_transaction_session_timeout=20000 "
     "-c tcp_keepalives_idle=5 -c tcp_keepalives_interval=2 -c tcp_keepalives_count=3 "
     "-c tcp_user_timeout=10000",

@@ -18,7 +18,13 @@ hypothesis.settings.load_profile("algebra")
 
 HAS_SETTINGS = "DJANGO_SETTINGS_MODULE" in os.environ
 pytest_plugins = ["tests.processor_time"]
-pytest_plugins += ["tests.cast", "tests.emptying", "tests.access_checks"] if HAS_SETTINGS else []
+if HAS_SETTINGS:
+    pytest_plugins += [
+        "tests.cast",
+        "tests.emptying",
+        "tests.access_checks",
+        "tests.frozen_backends",
+    ]
 
 
 # These take longest: begun last, they would be waited for alone. The rest fills up the workers.

@@ -1,11 +1,36 @@
 """A statement without an answer ends, although the server is frozen and says nothing itself."""
 
 import pytest
+from django.conf import settings
 from django.db import OperationalError, connection
 
-from benchsite.postgresql import ANSWER_WITHIN_S, BoundedConnection
+from benchsite.postgresql.bounded import BoundedConnection
+from tests.frozen_backends import frozen_backends
+from tests.services.engine import at_once
+from workers.database import drop_connection, use_own_connection
 
 pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def of_the_web() -> None:
+    """What a thread has unless it asks for another: one of the pool's."""
+
+
+KINDS = pytest.mark.parametrize("take", [of_the_web, use_own_connection])
+
+
+def within_a_thread(take, act):
+    """What `act` returns, on a connection that this thread took in this way."""
+
+    def work():
+        take()
+        try:
+            return act()
+        finally:
+            drop_connection()
+
+    (found,) = at_once(work)
+    return found
 
 
 @pytest.fixture
@@ -19,15 +44,34 @@ def bounded():
     connection.close()
 
 
-def test_the_webs_connections_wait_longer_than_the_server_lets_a_statement_take():
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT setting::int FROM pg_settings WHERE name = 'statement_timeout'")
-        (most_ms,) = cursor.fetchone()
-    assert isinstance(connection.connection, BoundedConnection)
-    assert 0 < most_ms / 1000 < connection.connection.answer_within_s == ANSWER_WITHIN_S
+@KINDS
+def test_every_connection_waits_longer_than_the_server_lets_a_statement_take(take):
+    def limits():
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT setting::int FROM pg_settings WHERE name = 'statement_timeout'")
+            (most_ms,) = cursor.fetchone()
+        assert isinstance(connection.connection, BoundedConnection)
+        return most_ms / 1000, connection.connection.answer_within_s
+
+    most_s, answer_within_s = within_a_thread(take, limits)
+    assert 0 < most_s < answer_within_s == settings.DB_ANSWER_S
 
 
-def test_a_server_that_says_nothing_is_away_and_its_connection_is_gone(bounded):
+def test_a_server_that_stands_still_is_away_and_its_connection_is_gone(impatient):
+    def ask():
+        with connection.cursor() as cursor:
+            driver = connection.connection
+            with (
+                frozen_backends(),
+                pytest.raises(OperationalError, match="no answer from PostgreSQL"),
+            ):
+                cursor.execute("SELECT 1")
+        return driver.closed
+
+    assert within_a_thread(use_own_connection, ask)
+
+
+def test_an_answer_that_takes_too_long_is_none(bounded):
     with (
         pytest.raises(OperationalError, match="no answer from PostgreSQL within"),
         connection.cursor() as cursor,

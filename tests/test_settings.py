@@ -63,6 +63,7 @@ def test_every_variable_that_is_documented_is_read():
     [
         ("BENCHSITE_MODE", "production"),
         ("BENCHSITE_DB_POOL", "many"),
+        ("BENCHSITE_DB_ANSWER_S", "0"),
         ("BENCHSITE_INJECTOR_SLOTS", "2.5"),
         ("BENCHSITE_ALLOWED_NETWORKS", "10.0.0.0/8 300.0.0.0/8"),
         ("BENCHSITE_ALLOWED_NETWORKS", "10.0.0.0/8:0"),

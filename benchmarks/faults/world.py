@@ -26,7 +26,13 @@ from tests.process_tree import children, command_of, descendants
 
 TARGET_PORT = 8080
 # Six seconds instead of thirty until a lease is over: a fault is waited for, a thousand times.
-LEASES = {"BENCHSITE_HEARTBEAT_S": "1", "BENCHSITE_DEAD_MAN_S": "4", "BENCHSITE_LEASE_S": "6"}
+# So is a PostgreSQL that does not answer.
+LEASES = {
+    "BENCHSITE_HEARTBEAT_S": "1",
+    "BENCHSITE_DEAD_MAN_S": "4",
+    "BENCHSITE_LEASE_S": "6",
+    "BENCHSITE_DB_ANSWER_S": "6",
+}
 NO_CAPS = {f"BENCHSITE_CAP_{name}": "0" for name in ("RUNS", "LOAD_HOURS", "PLANS", "CAMPAIGNS")}
 READY_S = 60.0
 # By what a program of the supervisor is known from the others.

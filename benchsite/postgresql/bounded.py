@@ -1,21 +1,25 @@
-"""The web's connections to PostgreSQL, which wait for no answer for ever.
+"""A connection to PostgreSQL that gives up a server which says nothing."""
 
-A server that is frozen keeps its sockets open and its kernel answers for it, so neither its own
-statement_timeout nor tcp_user_timeout ends the wait.
-"""
+from typing import Self
 
 import psycopg
 from psycopg.errors import _WaitTimeout
-
-# Longer than statement_timeout: a server that works says itself that a statement took too long.
-ANSWER_WITHIN_S = 20.0
 
 
 class BoundedConnection(psycopg.Connection):
     """Closes itself and raises OperationalError when a statement has no answer within
     `answer_within_s`; None: it waits for ever."""
 
-    answer_within_s: float | None = ANSWER_WITHIN_S
+    answer_within_s: float | None = None
+
+    @classmethod
+    def connect(
+        cls, conninfo: str = "", *, answer_within_s: float | None = None, **options
+    ) -> Self:
+        """As psycopg's; `connect_timeout` is the bound until it is connected."""
+        made = super().connect(conninfo, **options)
+        made.answer_within_s = answer_within_s
+        return made
 
     def wait(self, gen, *args, **options):
         options.setdefault("timeout", self.answer_within_s)
