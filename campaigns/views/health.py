@@ -73,7 +73,10 @@ def _ask_postgresql() -> None:
 
 def _ask_redis() -> None:
     client = redis.Redis.from_url(
-        settings.REDIS_URL, socket_timeout=PING_TIMEOUT_S, socket_connect_timeout=PING_TIMEOUT_S
+        settings.REDIS_URL,
+        retry=None,
+        socket_timeout=PING_TIMEOUT_S,
+        socket_connect_timeout=PING_TIMEOUT_S,
     )
     try:
         client.ping()

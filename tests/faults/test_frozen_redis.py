@@ -1,0 +1,94 @@
+"""Redis stands still: its kernel takes connections and what is sent, and nothing answers. Whoever
+asks it has a limit, so no page, no rule and no run waits for it.
+"""
+
+import re
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+
+import pytest
+import redis
+from celery import current_app
+from django.conf import settings as django_settings
+from kombu.exceptions import OperationalError
+
+from campaigns import queue
+from campaigns.domain.stop_reasons import StopReason
+from campaigns.live import feed, pokes
+from campaigns.stop_calls import StopCall, call
+from campaigns.views import health
+from workers import stop_ear
+
+# By the module that asks Redis: how, and the longest that it may take, s.
+ASKS: dict[str, tuple[Callable[[], object], float]] = {
+    "campaigns/live/feed.py": (lambda: feed.Bell()._read(), 5),
+    "campaigns/live/pokes.py": (partial(pokes._publish, "{}"), pokes.TIMEOUT_S),
+    "campaigns/queue.py": (partial(queue.send, queue.GISTS, []), 1),
+    "campaigns/stop_calls.py": (lambda: call(*[StopCall(StopReason.USER, run=0)] * 20), 1),
+    "campaigns/views/health.py": (health._ask_redis, health.PING_TIMEOUT_S),
+    "workers/stop_ear.py": (lambda: listen_once(), 4 * stop_ear.LISTEN_S),
+    "a worker's and beat's broker": (lambda: ask_as_a_worker(), 5),
+}
+# Of a machine that has something else to do as well.
+BUSY_S = 4
+
+
+def listen_once() -> None:
+    ear = stop_ear.StopEar(print)
+    ear.close()
+    ear._listen()
+
+
+def ask_as_a_worker() -> None:
+    with current_app.connection_for_read() as connection:
+        connection.default_channel.client.ping()
+
+
+@pytest.fixture
+def frozen(redis_server, settings, monkeypatch):
+    settings.REDIS_URL = redis_server.url
+    broker = redis_server.url.replace("unix://", "redis+socket://")
+    for name in ("broker_read_url", "broker_write_url"):
+        monkeypatch.setattr(current_app.conf, name, broker)
+    pokes._client.cache_clear()
+    redis_server.freeze()
+    yield
+    redis_server.thaw()
+    pokes._client.cache_clear()
+    monkeypatch.setattr(pokes, "_rest_until", 0.0)
+
+
+def test_whoever_asks_it_gives_up_in_time(frozen):
+    took_s: dict[str, float] = {}
+
+    def ask(name: str, act: Callable[[], object]) -> None:
+        began = time.monotonic()
+        with suppress(redis.RedisError, OperationalError):
+            act()
+        took_s[name] = time.monotonic() - began
+
+    threads = [threading.Thread(target=ask, args=[name, act]) for name, (act, _) in ASKS.items()]
+    for thread in threads:
+        thread.start()
+    longest_s = max(most_s for _, most_s in ASKS.values()) + BUSY_S
+    until = time.monotonic() + longest_s
+    for thread in threads:
+        thread.join(max(0, until - time.monotonic()))
+    late = {name: most_s for name, (_, most_s) in ASKS.items()
+            if took_s.get(name, longest_s) >= most_s + BUSY_S}  # fmt: skip
+    assert not late
+
+
+def test_nobody_else_asks_it():
+    speaks = re.compile(r"^import redis|current_app\.(connection|send_task)|from_url", re.MULTILINE)
+    found = {
+        str(path.relative_to(django_settings.BASE_DIR))
+        for layer in ("campaigns", "workers", "benchsite")
+        for path in Path(django_settings.BASE_DIR, layer).rglob("*.py")
+        if speaks.search(path.read_text())
+    }
+    assert found == {name for name in ASKS if name.endswith(".py")}
