@@ -20,6 +20,7 @@ DOMAIN = ROOT / "campaigns" / "domain"
 PRODUCT = ("campaigns", "workers", "benchsite", "local", "benchmarks")
 # Django finds a management command by this name of its class.
 NAMED_BY_DJANGO = {"Command"}
+MIGRATIONS = "campaigns.migrations"
 # Each wing may import from itself and from the ones before it; "" is the ground, beside the wings.
 WINGS = ("", "plan", "measured", "printed", "judged", "shown", "other_tools")
 
@@ -141,6 +142,27 @@ def product_imports() -> dict[str, set[str]]:
     return {name: imports_of(file.read_text()) - {name} for name, file in product_modules().items()}
 
 
+def test_migrations_use_no_code_that_may_change():
+    """A database of any release arrives at the same rows, whatever became of the product since."""
+    outward = {
+        (module, each)
+        for module, all_imported in product_imports().items()
+        for each in all_imported
+        if is_within(module, MIGRATIONS) and not is_within(each, f"{MIGRATIONS}.frozen")
+    }
+    assert outward == set()
+
+
+def test_what_is_frozen_for_migrations_is_used_by_nothing_else():
+    inward = {
+        (module, each)
+        for module, all_imported in product_imports().items()
+        for each in all_imported
+        if is_within(each, f"{MIGRATIONS}.frozen") and not is_within(module, MIGRATIONS)
+    }
+    assert inward == set()
+
+
 def classes_of(source: str) -> list[str]:
     """The classes of a module; those inside of others are private to them."""
     return [node.name for node in ast.parse(source).body if isinstance(node, ast.ClassDef)]
@@ -208,7 +230,7 @@ def test_every_folder_of_the_product_is_a_layer():
     folders = {
         f"campaigns.{each.parent.name}" for each in (ROOT / "campaigns").glob("*/__init__.py")
     }
-    assert folders | set(PRODUCT) - {"campaigns"} <= layers().keys() | {"campaigns.migrations"}
+    assert folders | set(PRODUCT) - {"campaigns"} <= layers().keys() | {MIGRATIONS}
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,7 @@ from their newest summaries, whose stored form is a contract: docs/injector.md."
 
 from django.db import migrations, models
 
-from campaigns.domain.measured.figures import figures_of
-from campaigns.domain.measured.snapshot import Total
+from campaigns.migrations.frozen.run_figures import run_figures
 
 
 def copy_from_summaries(apps, schema_editor):
@@ -12,13 +11,11 @@ def copy_from_summaries(apps, schema_editor):
         apps.get_model("campaigns", "RunSummary")
         .objects.order_by("run_id", "-revision")
         .distinct("run_id")
-        .values_list("run_id", "total", "duration_s")
+        .values_list("run_id", "total")
     )
     runs = apps.get_model("campaigns", "Run").objects
-    for run, total, duration_s in summaries.iterator(chunk_size=100):
-        timings = {key: each for key, each in total["timings"].items() if key == "response"}
-        figures = figures_of(Total.from_json(total | {"timings": timings}), duration_s)
-        runs.filter(pk=run).update(**figures.to_row())
+    for run, total in summaries.iterator(chunk_size=100):
+        runs.filter(pk=run).update(**run_figures(total))
 
 
 class Migration(migrations.Migration):

@@ -7,7 +7,7 @@ import django.db.models.functions.datetime
 from django.conf import settings
 from django.db import migrations, models
 
-from campaigns.queries.kept_figures import figures_of
+from campaigns.migrations.frozen.kept_figures import kept_figures
 
 _AT_ONCE = 500  # tests
 
@@ -20,7 +20,7 @@ def keep_figures(apps, schema_editor):
     pks = list(test.order_by("pk").values_list("pk", flat=True))
     for start in range(0, len(pks), _AT_ONCE):
         some = test.filter(pk__in=pks[start : start + _AT_ONCE])
-        kept.bulk_create(kept.model(**row) for row in figures_of(some, run.all(), shard.all()))
+        kept.bulk_create(kept.model(**row) for row in kept_figures(some, run.all(), shard.all()))
 
 
 class Migration(migrations.Migration):

@@ -8,8 +8,7 @@ import json
 
 from django.db import migrations, models
 
-# Frozen as stored rows are: format 1 never changes.
-from campaigns.domain.measured.packed_second import told_of
+from campaigns.migrations.frozen.packed_seconds import unpacked
 
 TABLE = "campaigns_shardsecond"
 OLD = ("counters", "errors", "statuses", "in_flight", "timings", "vitals")
@@ -53,13 +52,13 @@ def unpack(apps, schema_editor) -> None:
     with schema_editor.connection.cursor() as cursor:
         cursor.execute(f"ALTER TABLE {TABLE} DISABLE TRIGGER seconds_never_change")
         while rows := cursor.execute(NEXT, last).fetchall():
-            cursor.executemany(UNPACK, [(*_values(*row), *row[:4]) for row in rows])
+            cursor.executemany(UNPACK, [(*_values(row[4]), *row[:4]) for row in rows])
             last = rows[-1][:4]
         cursor.execute(f"ALTER TABLE {TABLE} ENABLE TRIGGER seconds_never_change")
 
 
-def _values(run: int, second: int, step: int, shard: int, packed: bytes) -> list:
-    told = told_of(second, step, packed)
+def _values(packed: bytes) -> list:
+    told = unpacked(packed)
     return [None if told[name] is None else json.dumps(told[name]) for name in OLD]
 
 

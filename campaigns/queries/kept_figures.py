@@ -36,15 +36,10 @@ class _RunRow(NamedTuple):
         return self.n > 0 and is_usable and is_sound
 
 
-def figures_of(
-    tests: QuerySet[Test], runs: QuerySet[Run], shards: QuerySet[Shard]
-) -> list[dict[str, Any]]:
-    """The columns of `TestFigures` of each of the tests that has a summarised run.
-
-    `runs` and `shards` are all there are; a migration passes those of its time.
-    """
-    runs = runs.filter(test__in=tests)
-    facts = _facts(runs, shards)
+def figures_of(tests: QuerySet[Test]) -> list[dict[str, Any]]:
+    """The columns of `TestFigures` of each of the tests that has a summarised run."""
+    runs = Run.objects.filter(test__in=tests)
+    facts = _facts(runs)
     rows: dict[int, list[_RunRow]] = {}
     for row in runs.filter(n__isnull=False).order_by("test_id", "repeat").values_list(*_COLUMNS):
         rows.setdefault(row[0], []).append(_RunRow(*row))
@@ -89,7 +84,7 @@ def _kept(rows: Sequence[_RunRow]) -> dict[str, Any]:
     }
 
 
-def _facts(runs: QuerySet[Run], shards: QuerySet[Shard]) -> dict[int, dict[str, str]]:
+def _facts(runs: QuerySet[Run]) -> dict[int, dict[str, str]]:
     """What may change from campaign to campaign, by test: as of its first complete run."""
     firsts = (
         runs.filter(outcome=Outcome.COMPLETE)
@@ -98,7 +93,7 @@ def _facts(runs: QuerySet[Run], shards: QuerySet[Shard]) -> dict[int, dict[str, 
         .values_list("pk", "test_id", *_keys("snapshot", "environment", "endpoint"))
     )
     rows = {pk: rest for pk, *rest in firsts}
-    ends = shards.filter(run__in=rows).order_by("run_id", "number")
+    ends = Shard.objects.filter(run__in=rows).order_by("run_id", "number")
     seen: dict[int, list] = {}
     for run, *rest in ends.values_list(
         "run_id", "host", *_keys("end", "servers", "tls", "tls_library")

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from django.db import transaction
 
-from campaigns.models import Run, Search, Shard, Test, TestFigures
+from campaigns.models import Search, Test, TestFigures
 from campaigns.queries.kept_figures import figures_of
 from campaigns.services.kept_briefs import keep_pooled
 
@@ -20,7 +20,7 @@ def keep_figures(tests: Iterable[int]) -> None:
     chosen = chosen.exclude(campaign__in=Search.objects.values("pk"))
     # Who writes later has read later.
     list(chosen.select_for_update(no_key=True).order_by("pk").values_list("pk"))
-    rows = figures_of(chosen, Run.objects.all(), Shard.objects.all())
+    rows = figures_of(chosen)
     TestFigures.objects.bulk_create(
         (TestFigures(**row) for row in rows),
         update_conflicts=True,

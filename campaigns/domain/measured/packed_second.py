@@ -16,7 +16,7 @@ Format 1, of the first release that packed: its dictionary is `WORDS_1`; all tim
 moments; instead of the numbers it has the counts of the histograms one after the other, each as in
 HdrHistogram's V2 payload without its 40 bytes of header, and `sizes` are their numbers of bytes.
 
-Formats never change: stored rows have them, and a migration reads them.
+Formats never change: stored rows have them. A migration reads both by a copy of its own.
 """
 
 import json
