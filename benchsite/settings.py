@@ -225,6 +225,8 @@ if not 0 < HEARTBEAT_S < DEAD_MAN_S < LEASE_S:
 # What a project may use at most; 0: no cap. Administrators set others for a project.
 CAPS = {
     "RUNS": env_int("BENCHSITE_CAP_RUNS", 8),
+    # A workstation is one person's, whatever projects there are.
+    "SLOT_PERCENT": env_int("BENCHSITE_CAP_SLOT_PERCENT", 75 if IS_SERVER else 0),
     "LOAD_HOURS": env_int("BENCHSITE_CAP_LOAD_HOURS", 48),
     "PLANS": env_int("BENCHSITE_CAP_PLANS", 1000),
     "CAMPAIGNS": env_int("BENCHSITE_CAP_CAMPAIGNS", 10_000),

@@ -140,6 +140,11 @@ def test_a_server_allows_no_network_until_its_settings_list_some():
     assert listed == str(networks.split())
 
 
+def test_a_project_of_a_server_gets_a_share_of_the_hosts_and_one_of_a_workstation_all():
+    assert setting("CAPS['SLOT_PERCENT']", **SERVER) == "75"
+    assert setting("CAPS['SLOT_PERCENT']") == "0"
+
+
 def test_the_settings_of_a_server_pass_the_deployment_check_without_a_warning():
     code = (
         "import sys; from django.core.management import execute_from_command_line as run; "

@@ -88,7 +88,7 @@ class CampaignEstimate(APIView):
         checks = [
             first_requests_check((each.plan_version.value(), each.endpoint) for each in cells),
             *checks_before_start(
-                [each.endpoint for each in cells], max(each.injectors for each in points)
+                project, [each.endpoint for each in cells], max(each.injectors for each in points)
             ),
             *machine_rule_checks((each.plan_version.value(), each.endpoint) for each in cells),
             *perf_checks([each.endpoint for each in cells], asked["perf"]),

@@ -19,6 +19,9 @@ class CapSerializer(serializers.Serializer):
     used = serializers.FloatField()
     planned = serializers.FloatField(help_text="What queued and active runs will add.")
     most = serializers.FloatField(allow_null=True, help_text="Null without a cap.")
+    of = serializers.CharField(
+        source="ceiling.of", help_text="What a share is of, such as 75 % of 12; else empty."
+    )
 
 
 class StoredSerializer(serializers.Serializer):

@@ -2,8 +2,9 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import inf
 
-from campaigns.domain.units import counted, figure, number
+from campaigns.domain.units import counted, figure, number, percent
 
 DAY_S = 24 * 3600
 GIGABYTE = 10**9
@@ -19,11 +20,23 @@ class Cap:
     remedy: str
     scale: int = 1  # one of `nouns` in the unit that is counted
     unit: str = ""  # that is counted; "" for a number of things
+    is_share: bool = False  # its setting is in percent of what the live injector hosts offer
 
     @property
     def unit_words(self) -> str:
         """The unit of `figure`: hours, GB; "" for a number of things."""
         return self.nouns.split()[0] if self.scale != 1 else ""
+
+    @property
+    def highest(self) -> int:
+        """The largest number that its setting can be."""
+        return 100 if self.is_share else 1_000_000
+
+    def setting_words(self, most: float) -> str:
+        """What is set, not what follows from it: 75 % of the injector slots."""
+        if not self.is_share:
+            return self.words(most)
+        return f"{percent(most / 100, decimals=0)} of the {self.nouns}"
 
     def words(self, value: float) -> str:
         """A value as counted, with its unit: 12.5 hours of load."""
@@ -40,6 +53,13 @@ class Cap:
 
 
 RUNS = Cap("RUNS", "Active runs", "active runs", "It begins when one of them has ended.")
+SLOTS = Cap(
+    "SLOT_PERCENT",
+    "Injector slots",
+    "injector slots",
+    "It begins when one of its runs has ended.",
+    is_share=True,
+)
 LOAD_HOURS = Cap(
     "LOAD_HOURS",
     "Load in 24 hours",
@@ -66,19 +86,62 @@ RATE = Cap(
     "Lower the plan's rate.",
 )
 
-PROJECT_CAPS = (RUNS, LOAD_HOURS, PLANS, CAMPAIGNS, STORED_GB)
+RAISE = "An administrator can raise this cap."
+PROJECT_CAPS = (RUNS, SLOTS, LOAD_HOURS, PLANS, CAMPAIGNS, STORED_GB)
 CAPS = (*PROJECT_CAPS, RATE)
+
+
+@dataclass(frozen=True, slots=True)
+class Ceiling:
+    """How much a project may have, None: as much as it wants; `of` says what that is a share of:
+    75 % of 12."""
+
+    most: float | None
+    of: str = ""
+
+    def holds(self, total: float) -> bool:
+        return self.most is None or total <= self.most
+
+    def refusal(self, cap: Cap, project: str, adding: int) -> str:
+        """Why a run that needs so many at once can never begin; "" if it can."""
+        if self.holds(adding):
+            return ""
+        return (
+            f"Each run needs {counted(adding, cap.nouns)} at once; {project} may have "
+            f"{cap.figure(self.most)} ({self.of}). {RAISE}"
+        )
+
+
+NO_CEILING = Ceiling(None)
+
+
+def share_of(offered: int, cap_percent: float | None, how: str = "") -> Ceiling:
+    """A project's share of what the injector hosts offer, rounded down; at least one, so that each
+    project can measure. `how`: in which way they offer it."""
+    if cap_percent is None:
+        return NO_CEILING
+    most = min(offered, max(1, int(offered * cap_percent // 100)))
+    return Ceiling(most, f"{percent(cap_percent / 100, decimals=0)} of {number(offered)}{how}")
+
+
+def tighter(one: Ceiling, other: Ceiling) -> Ceiling:
+    return min(one, other, key=lambda each: inf if each.most is None else each.most)
 
 
 @dataclass(frozen=True, slots=True)
 class Use:
     """What a project uses of one cap, in the unit that is counted. `planned` is what queued runs
-    will add; `most` is None without a cap."""
+    will add."""
 
     cap: Cap
     used: float
     planned: float = 0.0
-    most: float | None = None
+    ceiling: Ceiling = NO_CEILING
+
+    @property
+    def most(self) -> float | None:
+        """None without a cap."""
+        return self.ceiling.most
 
     @property
     def total(self) -> float:
@@ -103,13 +166,14 @@ class Use:
 
     def refusal(self, project: str, adding: float) -> str:
         """Why `adding` more is too much, and what to do; "" while it fits."""
-        if self.most is None or self.total + adding <= self.most:
+        if self.ceiling.holds(self.total + adding):
             return ""
         planned = f", {self.planned_words} of it still to come" if self.planned else ""
         added = f" This would add {self.cap.figure(adding)}." if self.cap.scale != 1 else ""
+        share = f" ({self.ceiling.of})" if self.ceiling.of else ""
         return (
             f"{project} has {self.cap.figure(self.total)} of at most {self.cap.words(self.most)}"
-            f"{planned}.{added} {self.cap.remedy} An administrator can raise this cap."
+            f"{share}{planned}.{added} {self.cap.remedy} {RAISE}"
         )
 
 

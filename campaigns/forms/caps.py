@@ -14,12 +14,12 @@ class CapsForm(forms.Form):
         super().__init__(*args, initial=project.caps, **kwargs)
         for cap in PROJECT_CAPS:
             most = most_of(cap, settings.CAPS, {})
-            of_all = "no cap" if most is None else cap.words(most)
+            of_all = "no cap" if most is None else cap.setting_words(most)
             self.fields[cap.name] = forms.IntegerField(
-                label=cap.title,
+                label=f"{cap.title}, in percent" if cap.is_share else cap.title,
                 required=False,
                 min_value=0,
-                max_value=1_000_000,
+                max_value=cap.highest,
                 widget=forms.NumberInput(attrs={"class": "input-number"}),
                 help_text=f"Empty: {of_all}, as for all projects. 0: no cap.",
             )

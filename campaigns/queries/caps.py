@@ -5,6 +5,8 @@ Checks no permissions: callers pass projects that they found, or are administrat
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
+from typing import NamedTuple
 
 from django.conf import settings
 from django.db.models import Count, F, Model, Q, Sum
@@ -18,15 +20,43 @@ from campaigns.domain.caps import (
     PROJECT_CAPS,
     RATE,
     RUNS,
+    SLOTS,
     STORED_GB,
     Cap,
+    Ceiling,
     Use,
     most_of,
+    share_of,
+    tighter,
 )
 from campaigns.domain.lifecycle import ACTIVE_STATES, RunState
 from campaigns.models import Campaign, Project, Run, RunUse, SavedPlan
 from campaigns.models.dbtime import db_now
+from campaigns.queries.slots import LiveHosts, live_hosts_now
 from campaigns.queries.storage import STORED_BYTES
+
+
+class Active(NamedTuple):
+    """The active runs of a project, and the slots that they were given."""
+
+    runs: int = 0
+    slots: int = 0
+
+
+class Quota(NamedTuple):
+    """How many active runs a project may have, and how many slots all of them."""
+
+    runs: Ceiling
+    slots: Ceiling
+    offered: int  # slots of the live hosts
+
+    def ever_fits(self, n_slots: int) -> bool:
+        """Whether a run that needs so many could begin if the project had none."""
+        return n_slots <= self.offered and self.slots.holds(n_slots)
+
+    def fits(self, active: Active, n_slots: int) -> bool:
+        """Whether such a run may begin beside those that are active."""
+        return self.runs.holds(active.runs + 1) and self.slots.holds(active.slots + n_slots)
 
 
 def most_for(cap: Cap, project: Project) -> float | None:
@@ -39,22 +69,40 @@ def most_requests_per_s() -> float | None:
     return most_of(RATE, settings.CAPS, {})
 
 
-def is_full(project: Project, n_active: int) -> bool:
-    """Whether so many active runs are all that the project may have at once."""
-    most = most_for(RUNS, project)
-    return most is not None and n_active >= most
+def quota_of(project: Project, hosts: LiveHosts) -> Quota:
+    """The share is one of slots, and one of the runs that the hosts make at once: a run on each
+    core fills an installation with most of its slots free."""
+    percent = most_for(SLOTS, project)
+    at_once = share_of(hosts.most_runs, percent, " at once")
+    runs = tighter(Ceiling(most_for(RUNS, project)), at_once)
+    return Quota(runs, share_of(hosts.slots, percent), hosts.slots)
 
 
-def active_by_project() -> dict[int, int]:
-    """The number of active runs of each project that has any."""
-    rows = Run.objects.filter(state__in=ACTIVE_STATES).order_by()
-    return dict(rows.values_list("campaign__project").annotate(n=Count("pk")))
+def active_by_project() -> dict[int, Active]:
+    """Of each project that has any."""
+    rows = Run.objects.filter(state__in=ACTIVE_STATES).order_by().values_list("campaign__project")
+    sums = rows.annotate(runs=Count("pk"), slots=Sum("n_shards"))
+    return {project: Active(*rest) for project, *rest in sums}
 
 
-def why_no_more_runs(project: Project) -> str:
-    """A sentence if the project has all active runs that it may have; else ""."""
-    active = Run.objects.filter(campaign__project=project, state__in=ACTIVE_STATES)
-    return Use(RUNS, active.count(), most=most_for(RUNS, project)).refusal(project.name, 1)
+def why_never(project: Project, n_slots: int) -> str:
+    """A sentence if a run that needs so many slots could never begin in this project; "" if it
+    could, and while no host is online."""
+    hosts = live_hosts_now()
+    if not hosts.slots:
+        return ""
+    return quota_of(project, hosts).slots.refusal(SLOTS, project.name, n_slots)
+
+
+def why_no_room(project: Project, n_slots: int) -> str:
+    """A sentence if the project's caps leave no room now for a run of so many slots; else ""."""
+    quota = quota_of(project, live_hosts_now())
+    active = active_by_project().get(project.pk, Active())
+    return (
+        quota.slots.refusal(SLOTS, project.name, n_slots)
+        or Use(RUNS, active.runs, ceiling=quota.runs).refusal(project.name, 1)
+        or Use(SLOTS, active.slots, ceiling=quota.slots).refusal(project.name, n_slots)
+    )
 
 
 def use_of(project: Project, caps: Iterable[Cap] = PROJECT_CAPS) -> list[Use]:
@@ -65,16 +113,41 @@ def use_of(project: Project, caps: Iterable[Cap] = PROJECT_CAPS) -> list[Use]:
 def uses_of(
     projects: Sequence[Project], caps: Iterable[Cap] = PROJECT_CAPS
 ) -> dict[int, list[Use]]:
-    """By project, in the order of `caps`: five statements at most."""
-    caps, pks = tuple(caps), [project.pk for project in projects]
-    load = _load(pks) if {LOAD_HOURS, STORED_GB} & {*caps} else {}
-    used = {cap: _READ[cap](pks, load) for cap in caps}
+    """By project, in the order of `caps`: six statements at most."""
+    source = _Source([project.pk for project in projects])
+    used = {cap: _READ[cap](source) for cap in caps}
     return {
         project.pk: [
-            Use(cap, *used[cap].get(project.pk, (0.0, 0.0)), most_for(cap, project)) for cap in caps
+            Use(cap, *each.get(project.pk, (0.0, 0.0)), source.ceiling(cap, project))
+            for cap, each in used.items()
         ]
         for project in projects
     }
+
+
+class _Source:
+    """What several caps are read from, once."""
+
+    def __init__(self, projects: Sequence[int]) -> None:
+        self.projects = projects
+
+    @cached_property
+    def active(self) -> dict[int, Active]:
+        return active_by_project()
+
+    @cached_property
+    def hosts(self) -> LiveHosts:
+        return live_hosts_now()
+
+    @cached_property
+    def load(self) -> "dict[int, _Load]":
+        return _load(self.projects)
+
+    def ceiling(self, cap: Cap, project: Project) -> Ceiling:
+        if cap in (RUNS, SLOTS):
+            quota = quota_of(project, self.hosts)
+            return quota.runs if cap is RUNS else quota.slots
+        return Ceiling(most_for(cap, project))
 
 
 _Used = dict[int, tuple[float, float]]  # by project: used, planned
@@ -85,17 +158,20 @@ def _counts(model: type[Model], projects: Sequence[int]) -> _Used:
     return {pk: (n, 0.0) for pk, n in rows.annotate(n=Count("pk"))}
 
 
-def _stored(projects: Sequence[int], load: "dict[int, _Load]") -> _Used:
-    rows = RunUse.objects.filter(project__in=projects).order_by().values_list("project")
+def _stored(source: _Source) -> _Used:
+    rows = RunUse.objects.filter(project__in=source.projects).order_by().values_list("project")
     stored = dict(rows.annotate(n=STORED_BYTES))
-    return {pk: (stored.get(pk) or 0, load[pk].planned_bytes) for pk in projects}
+    return {pk: (stored.get(pk) or 0, source.load[pk].planned_bytes) for pk in source.projects}
 
 
-_READ: dict[Cap, Callable[[Sequence[int], "dict[int, _Load]"], _Used]] = {
-    RUNS: lambda pks, load: {pk: (n, 0.0) for pk, n in active_by_project().items()},
-    LOAD_HOURS: lambda pks, load: {pk: (load[pk].used_s, load[pk].planned_s) for pk in pks},
-    PLANS: lambda pks, load: _counts(SavedPlan, pks),
-    CAMPAIGNS: lambda pks, load: _counts(Campaign, pks),
+_READ: dict[Cap, Callable[[_Source], _Used]] = {
+    RUNS: lambda source: {pk: (each.runs, 0.0) for pk, each in source.active.items()},
+    SLOTS: lambda source: {pk: (each.slots, 0.0) for pk, each in source.active.items()},
+    LOAD_HOURS: lambda source: {
+        pk: (source.load[pk].used_s, source.load[pk].planned_s) for pk in source.projects
+    },
+    PLANS: lambda source: _counts(SavedPlan, source.projects),
+    CAMPAIGNS: lambda source: _counts(Campaign, source.projects),
     STORED_GB: _stored,
 }
 

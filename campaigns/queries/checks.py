@@ -11,10 +11,11 @@ from campaigns.domain.plan.first_request import changes_something
 from campaigns.domain.plan.machines import machines_of, written_addresses
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.units import counted
-from campaigns.models import Endpoint, Run
-from campaigns.queries.engine import own_addresses
+from campaigns.models import Endpoint, Project, Run
+from campaigns.queries.caps import why_never
 from campaigns.queries.injector_hosts import hosts
 from campaigns.queries.ownership import why_not_permitted
+from campaigns.queries.slots import own_addresses
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,9 +26,12 @@ class Check:
     text: str
 
 
-def checks_before_start(endpoints: Sequence[Endpoint], injectors: int) -> list[Check]:
+def checks_before_start(
+    project: Project, endpoints: Sequence[Endpoint], injectors: int
+) -> list[Check]:
     """The checks, in the order in which a start would fail."""
-    return [*_addresses(endpoints), _injectors(injectors), *_busy_targets(endpoints)]
+    slots = _slots_of_project(project, injectors) or _slots(injectors)
+    return [*_addresses(endpoints), slots, *_busy_targets(endpoints)]
 
 
 def first_requests_check(cells: Iterable[tuple[Plan, Endpoint]]) -> Check:
@@ -68,7 +72,12 @@ def _refusal(endpoint: Endpoint, networks: Iterable[Allowed]) -> str | None:
     return vet(endpoint.host, endpoint.port, networks) if is_address(endpoint.host) else None
 
 
-def _injectors(wanted: int) -> Check:
+def _slots_of_project(project: Project, wanted: int) -> Check | None:
+    why = why_never(project, wanted)
+    return Check("bad", why) if why else None
+
+
+def _slots(wanted: int) -> Check:
     alive = [host for host in hosts() if host.is_alive]
     slots = sum(host.slots for host in alive)
     free = sum(max(0, host.slots - host.busy) for host in alive)

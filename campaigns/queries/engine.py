@@ -17,7 +17,6 @@ from django.db.models import (
     OuterRef,
     Q,
     Subquery,
-    Sum,
     Value,
 )
 from django.db.models.functions import Coalesce, Greatest
@@ -32,30 +31,18 @@ from campaigns.domain.plan.time_limit import longest_run_s
 from campaigns.models import Campaign, InjectorHost, Run, Shard
 from campaigns.models.dbtime import ClockTimestamp, db_now
 from campaigns.permissions import NOBODY, Actor
-from campaigns.queries.caps import why_no_more_runs
+from campaigns.queries.caps import Active, why_no_room
 from campaigns.queries.load_control import has_been_on_for, why_nothing_begins
+from campaigns.queries.slots import (
+    free_slots,
+    live_hosts_now,
+    own_addresses,
+    taken_slots,
+    total_slots,
+)
 
-# A host that announced itself within this time is alive; it does so every 5 s.
-ALIVE_S = 15
 # Extra time for the dispatcher, which acts once per tick, before a row counts as stuck.
 STUCK_SLACK_S = 15.0
-
-
-def live_hosts():
-    """The injector hosts that announced themselves recently."""
-    return InjectorHost.objects.filter(seen_at__gt=db_now(-ALIVE_S))
-
-
-def total_slots() -> int:
-    """How many injectors the live hosts can run at once."""
-    return live_hosts().aggregate(n=Sum("slots"))["n"] or 0
-
-
-def taken_slots() -> int:
-    """Slots in use by, or reserved for, active runs."""
-    return Shard.objects.filter(
-        state__in=[Part.OPEN, *LIVE_SHARD_STATES], run__state__in=ACTIVE_STATES
-    ).count()
 
 
 def unheard_shards(host: str, waited_s: float) -> int:
@@ -71,37 +58,6 @@ def unheard_shards(host: str, waited_s: float) -> int:
     return max(0, min(n_waiting, slots - n_taken))
 
 
-@dataclass(frozen=True, slots=True)
-class LiveHosts:
-    """What the live hosts offer together. `most_runs`: how many runs may be active at once, which
-    is their number of cores. `addresses`: theirs, as far as they reported them."""
-
-    slots: int
-    most_runs: int
-    addresses: frozenset[str]
-
-
-def live_hosts_now() -> LiveHosts:
-    """In one statement.
-
-    A run may have more injectors than cores (its judgement shows the effect), but two runs on one
-    core would disturb each other. A host that does not report its cores counts with its slots.
-    """
-    hosts = list(live_hosts().order_by().values_list("slots", "facts"))
-    return LiveHosts(
-        slots=sum(slots for slots, _ in hosts),
-        most_runs=sum(min(slots, facts.get("usable_cores") or slots) for slots, facts in hosts),
-        addresses=frozenset(
-            address for _, facts in hosts for address in str(facts.get("addresses") or "").split()
-        ),
-    )
-
-
-def own_addresses() -> frozenset[str]:
-    """The addresses of the live injector hosts."""
-    return live_hosts_now().addresses
-
-
 def rivals_of(run: Run):
     """The active runs that use the same target, or a machine that this run needs."""
     same = Q(target=run.target_id) | Q(machines__overlap=run.machines or [])
@@ -110,20 +66,26 @@ def rivals_of(run: Run):
 
 @dataclass(slots=True)
 class HeldPlaces:
-    """The active runs: how many, of which projects, and the targets and machines that they hold."""
+    """The active runs: how many, of which projects with how many slots, and the targets and
+    machines that they hold."""
 
     n_runs: int = 0
     by_project: Counter[int] = field(default_factory=Counter)
+    slots_by_project: Counter[int] = field(default_factory=Counter)
     targets: set[int] = field(default_factory=set)
     machines: set[str] = field(default_factory=set)
 
     def are_needed_by(self, run: Run) -> bool:
         return run.target_id in self.targets or not self.machines.isdisjoint(run.machines or ())
 
+    def by(self, project: int) -> Active:
+        return Active(self.by_project[project], self.slots_by_project[project])
+
     def add(self, run: Run) -> None:
         """`run`: with its campaign."""
         self.n_runs += 1
         self.by_project[run.campaign.project_id] += 1
+        self.slots_by_project[run.campaign.project_id] += run.n_shards
         self.targets.add(run.target_id)
         self.machines.update(run.machines or ())
 
@@ -132,7 +94,7 @@ def held_places() -> HeldPlaces:
     """In one statement."""
     held = HeldPlaces()
     active = Run.objects.filter(state__in=ACTIVE_STATES).order_by().select_related("campaign")
-    for run in active.only("target", "machines", "campaign__project"):
+    for run in active.only("target", "machines", "n_shards", "campaign__project"):
         held.add(run)
     return held
 
@@ -145,10 +107,6 @@ def names_to_look_up() -> list[tuple[int, str, int]]:
         for pk, host, port, machines in rows
         if machines is None or written_addresses(host) is None
     ]
-
-
-def free_slots() -> int:
-    return max(0, total_slots() - taken_slots())
 
 
 def head_runs():
@@ -295,7 +253,7 @@ def reason_to_wait(head: Run, actor: Actor = NOBODY) -> str:
         return f"Looking up the addresses of {head.frozen.endpoint.host}."
     if rival := _rival_words(head, actor):
         return rival
-    if why := why_no_more_runs(head.campaign.project):
+    if why := why_no_room(head.campaign.project, head.n_shards):
         return why
     if free_slots() < head.n_shards:
         return f"All injector slots are in use ({taken_slots()} of {slots})."

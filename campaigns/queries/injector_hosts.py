@@ -9,7 +9,7 @@ from django.db.models.functions import Now
 from campaigns.domain.lifecycle import LIVE_SHARD_STATES
 from campaigns.domain.units import figure
 from campaigns.models import InjectorHost, Shard
-from campaigns.queries.engine import ALIVE_S
+from campaigns.queries.slots import ALIVE_S
 
 
 def hosts() -> list[InjectorHost]:

@@ -35,7 +35,7 @@ def checks_of_search(
     return [
         first_requests_check([(plan, endpoint)]),
         *([Check("bad", untold)] if untold else []),
-        *checks_before_start([endpoint], injectors),
+        *checks_before_start(project, [endpoint], injectors),
         *(Check("warn", refusal) for refusal in refusals if refusal),
     ]
 

@@ -39,7 +39,7 @@ def queue_blocks(*, by: Actor, campaign: Campaign, after: int = 0) -> None:
     tests = list(campaign.tests.select_related(*related).order_by("position"))
     cells = [cell_of(test) for test in tests]
     check_cells(campaign.project, cells, campaign.repeats)
-    check_slots(cells)
+    check_slots(campaign.project, cells)
     for cell in cells:
         require_secret(by=by, version=cell.plan_version, endpoint=cell.endpoint)
     require_permitted(cell.endpoint for cell in cells)

@@ -9,7 +9,8 @@ from campaigns.domain.plan.plan import ConnectionMode, Plan
 from campaigns.domain.plan.sweep import INJECTORS, MAX_POINTS, Sweep, swept_plan
 from campaigns.domain.plan.target import TLS_SCHEMES, WEBSOCKET_SCHEMES
 from campaigns.models import Endpoint, PlanVersion, Project, Test
-from campaigns.queries.engine import total_slots
+from campaigns.queries.caps import why_never
+from campaigns.queries.slots import total_slots
 
 # More would occupy the injector hosts for days and no longer fit on one page.
 MAX_RUNS = 2000
@@ -121,7 +122,7 @@ def _check_share(cell: CampaignCell) -> None:
         raise Refused(f"{cell.plan_version} {fault}.")
 
 
-def check_slots(cells: list[CampaignCell]) -> None:
+def check_slots(project: Project, cells: list[CampaignCell]) -> None:
     """A run that needs too many slots would expire. With no host yet, pass: one may still start."""
     most, slots = max(cell.injectors for cell in cells), total_slots()
     if 0 < slots < most:
@@ -130,3 +131,5 @@ def check_slots(cells: list[CampaignCell]) -> None:
             "Add slots to a host (BENCHSITE_INJECTOR_SLOTS), start another host, or use fewer "
             "injector processes."
         )
+    if why := why_never(project, most):
+        raise Refused(why)

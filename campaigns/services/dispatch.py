@@ -36,9 +36,10 @@ from campaigns.live.pokes import poke
 from campaigns.models import Campaign, Project, Run, Search, Shard
 from campaigns.models.dbtime import ClockTimestamp, db_now
 from campaigns.queries import engine
-from campaigns.queries.caps import is_full
+from campaigns.queries.caps import quota_of
 from campaigns.queries.load_control import has_been_on_for, why_load_is_off
 from campaigns.queries.ownership import networks_for, why_not_admitted
+from campaigns.queries.slots import live_hosts_now, taken_slots
 from campaigns.services.baselines import judge_by_baselines
 from campaigns.services.kept_gists import keep_gist
 from campaigns.services.rules import Rule, apply, move
@@ -61,12 +62,13 @@ _OF_HEADS += ("campaign", "target", "machines", "n_shards")
 # --- admission -----------------------------------------------------------------------------------
 def admit_runs() -> int:
     """Admit runs that have slots for every shard, a free target on free machines, their pause
-    behind them, and whose project may have one more.
+    behind them, and whose project may have one more with so many slots.
 
     Projects take turns: the one with the fewest active runs comes first, of several the one whose
     latest run was admitted longest ago. So do campaigns of a project: the one whose last run ended
     longest ago comes first. A run that fits the live hosts but not the free slots blocks those
-    behind it; otherwise it would starve. The number of statements does not depend on how many wait.
+    behind it; otherwise it would starve. One that fits its project's share, but not what is left of
+    it, blocks those of its project. The number of statements does not depend on how many wait.
     """
     if not _has_room() or not _due_heads().exists():
         return 0
@@ -76,23 +78,26 @@ def admit_runs() -> int:
 
 
 def _has_room() -> bool:
-    hosts = engine.live_hosts_now()
-    return hosts.slots > engine.taken_slots()
+    return live_hosts_now().slots > taken_slots()
 
 
 def _admit_in_turn() -> int:
-    hosts, held = engine.live_hosts_now(), engine.held_places()
-    free = hosts.slots - engine.taken_slots()
+    hosts, held = live_hosts_now(), engine.held_places()
+    free = hosts.slots - taken_slots()
     room = min(hosts.most_runs - held.n_runs, MOST_AT_ONCE)
     if free <= 0 or room <= 0:
         return 0
-    n_admitted = 0
+    n_admitted, full = 0, set()
     for run in _in_turn(_due_heads(), held.by_project):
         project = run.campaign.project
-        if run.n_shards > hosts.slots or run.machines is None:
+        quota = quota_of(project, hosts)
+        if run.machines is None or project.pk in full or not quota.ever_fits(run.n_shards):
             continue
         run.machines = machines_of(run.machines, hosts.addresses)
-        if held.are_needed_by(run) or is_full(project, held.by_project[project.pk]):
+        if held.are_needed_by(run):
+            continue
+        if not quota.fits(held.by(project.pk), run.n_shards):
+            full.add(project.pk)
             continue
         if run.n_shards > free or not room:
             break

@@ -5,7 +5,7 @@ from django.db.models.functions import Now
 
 from campaigns.models import InjectorHost
 from campaigns.models.dbtime import db_now
-from campaigns.queries.engine import ALIVE_S
+from campaigns.queries.slots import ALIVE_S
 
 __all__ = ["ALIVE_S", "announce_host"]
 

@@ -101,7 +101,7 @@ def start_search(
         pause_s=PAUSE_S,
         seed=seed,
     )
-    check_slots([cell])
+    check_slots(project, [cell])
     require_secret(by=by, version=cell.plan_version, endpoint=cell.endpoint)
     require_permitted([cell.endpoint])
     search = Search.objects.create(

@@ -203,7 +203,7 @@ def _form_context(form: CampaignForm, project: Project) -> dict[str, Any]:
         "seed": known["seed"],
         "checks": [
             first_requests_check(requests),
-            *checks_before_start([each for _, each in requests], max(known["injectors"])),
+            *checks_before_start(project, [each for _, each in requests], max(known["injectors"])),
             *machine_rule_checks(requests),
             *perf_checks([arm.endpoint for _, arm in cells], known["perf"]),
             *room_checks(estimate, room),

@@ -82,7 +82,7 @@ def _form_context(form: LadderForm, project: Project) -> dict[str, Any]:
         "estimate": estimate,
         "cost_facts": cost_facts(estimate, room.ports, room.open_files),
         "cost_notes": cost_notes(estimate),
-        "checks": [*checks_before_start([endpoint], 1), *room_checks(estimate, room)],
+        "checks": [*checks_before_start(project, [endpoint], 1), *room_checks(estimate, room)],
     }
 
 

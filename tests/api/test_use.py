@@ -14,7 +14,8 @@ pytestmark = pytest.mark.django_db
 
 def test_an_owner_reads_what_the_project_uses_as_it_is_counted(api, project, run):
     make_plan(project)
-    project.caps = {"CAMPAIGNS": 0, "LOAD_HOURS": 2}
+    host(slots=12)
+    project.caps = {"CAMPAIGNS": 0, "LOAD_HOURS": 2, "SLOT_PERCENT": 75}
     project.save()
     store_second(run, make_second(0, [1000]))
     measure_use(run)
@@ -22,6 +23,7 @@ def test_an_owner_reads_what_the_project_uses_as_it_is_counted(api, project, run
     caps = {each.pop("cap"): each for each in found["caps"]}
     assert (caps["LOAD_HOURS"]["most"], caps["LOAD_HOURS"]["unit"]) == (7200, "s")
     assert (caps["CAMPAIGNS"]["used"], caps["CAMPAIGNS"]["most"]) == (1, None)
+    assert (caps["SLOT_PERCENT"]["most"], caps["SLOT_PERCENT"]["of"]) == (9, "75\u202f% of 12")
     assert found["stored"]["n_seconds"] == 1
     assert caps["STORED_GB"]["used"] == found["stored"]["seconds_bytes"] > 0
     (today,) = found["growth"]

@@ -4,7 +4,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from campaigns.domain.caps import LOAD_HOURS, STORED_GB
+from campaigns.domain.caps import LOAD_HOURS, RUNS, SLOTS, STORED_GB
 from campaigns.domain.errors import Forbidden, Refused
 from campaigns.models import AuditEntry, MachineSecond, Project, Run, RunUse
 from campaigns.models.dbtime import db_now
@@ -16,6 +16,7 @@ from campaigns.services.blocks import add_blocks
 from campaigns.services.campaign_cells import cell_of
 from campaigns.services.campaigns import edit_draft, repeat_campaign, start_campaign
 from campaigns.services.caps import set_caps
+from campaigns.services.hosts import announce_host
 from campaigns.services.plans import create_plan
 from campaigns.services.shards import mark_done, record_seconds
 from campaigns.services.use import measure_use
@@ -70,6 +71,65 @@ class TestActiveRuns:
         started(full), started(full)
         started(make_project("Shop", owner=alice))
         assert dispatch.admit_runs() == 2
+
+
+class TestShareOfTheHosts:
+    def test_the_runs_of_a_project_leave_the_rest_of_the_slots_to_others(self, capped, alice):
+        project = capped(SLOT_PERCENT=50)
+        host(slots=8)
+        campaigns = [started(project, injectors=n) for n in (3, 2, 1)]
+        assert dispatch.admit_runs() == 1  # the last one would fit, but would keep the second out
+        assert waiting_reason(campaigns[1]) == (
+            "Payments has 3 of at most 4 injector slots (50\u202f% of 8). It begins when one of "
+            "its runs has ended. An administrator can raise this cap."
+        )
+        started(make_project("Shop", owner=alice), injectors=5)
+        assert dispatch.admit_runs() == 1
+
+    def test_a_run_on_each_core_fills_no_installation_although_its_slots_are_free(self, capped):
+        project = capped(SLOT_PERCENT=50)
+        announce_host(name="host 1", slots=12, facts={"usable_cores": 2})
+        campaigns = [started(project) for _ in range(2)]
+        assert dispatch.admit_runs() == 1
+        assert waiting_reason(campaigns[1]).startswith(
+            "Payments has 1 of at most 1 active run (50\u202f% of 2 at once)."
+        )
+
+    def test_a_project_can_always_use_one_slot(self, capped):
+        project = capped(SLOT_PERCENT=10)
+        host(slots=1)
+        started(project)
+        assert dispatch.admit_runs() == 1
+
+    def test_what_needs_more_than_the_share_is_refused_at_its_start(self, capped, as_alice):
+        project = capped(SLOT_PERCENT=50)
+        host(slots=8)
+        campaign = draft(project, injectors=5)
+        with pytest.raises(Refused) as refused:
+            start_campaign(by=as_alice, campaign=campaign)
+        assert str(refused.value) == (
+            "Each run needs 5 injector slots at once; Payments may have 4 (50\u202f% of 8). "
+            "An administrator can raise this cap."
+        )
+
+    def test_a_run_that_no_longer_fits_a_smaller_share_waits_and_blocks_nobody(self, capped):
+        project = capped()
+        host(slots=8)
+        large, small = started(project, injectors=5), started(project)
+        project = capped(SLOT_PERCENT=50)
+        assert dispatch.admit_runs() == 1
+        assert small.runs.get().state == "preparing"
+        assert waiting_reason(large).startswith("Each run needs 5 injector slots at once; Payments")
+
+    def test_it_is_a_cap_of_servers_unless_an_administrator_sets_one(self, project, settings):
+        host(slots=12)
+        assert used(project, SLOTS).most is None
+        settings.CAPS = {**settings.CAPS, "SLOT_PERCENT": 75}
+        assert (used(project, SLOTS).most, used(project, SLOTS).ceiling.of) == (
+            9,
+            "75\u202f% of 12",
+        )
+        assert (used(project, RUNS).most, used(project, RUNS).ceiling.of) == (8, "")
 
 
 class TestTurns:

@@ -3,7 +3,7 @@ from datetime import timedelta
 from django.utils import timezone
 
 from campaigns.models import InjectorHost
-from campaigns.queries.engine import free_slots, live_hosts, total_slots
+from campaigns.queries.slots import free_slots, live_hosts, total_slots
 from campaigns.services.hosts import ALIVE_S, announce_host
 from tests.services.engine import host, preparing
 

@@ -5,6 +5,7 @@ from django.urls import reverse
 
 from campaigns.models import Project
 from tests.factories import make_plan, make_project, make_user
+from tests.services.engine import host
 
 pytestmark = pytest.mark.django_db
 
@@ -31,6 +32,15 @@ def test_an_owner_finds_use_and_caps_beside_the_members(client, project, alice):
     assert 'value="0.250"' in shown
 
 
+def test_a_share_of_the_hosts_is_shown_as_slots_with_what_it_is_of(client, project, alice):
+    client.force_login(alice)
+    host(slots=12)
+    Project.objects.update(caps={"SLOT_PERCENT": 75})
+    assert '9 <span class="second-line">75 % of 12</span>' in text_of(
+        client, "project-use", project.pk
+    )
+
+
 def test_an_administrator_sees_all_projects_in_a_fixed_number_of_statements(
     adam, project, django_assert_max_num_queries
 ):
@@ -51,3 +61,6 @@ def test_an_administrator_gives_a_project_caps_of_its_own(adam, project):
     assert "of 3</span>" in text_of(adam, "caps")
     answer = adam.post(address, {"RUNS": "-1"}).content.decode()
     assert "greater than or equal to 0" in answer
+    answer = adam.post(address, {"SLOT_PERCENT": "101"}).content.decode()
+    assert "Injector slots, in percent" in answer
+    assert "less than or equal to 100" in answer
