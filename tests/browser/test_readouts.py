@@ -22,6 +22,8 @@ from tests.values import make_second, plan_spec
 
 pytestmark = pytest.mark.django_db(transaction=True)
 SECONDS, RATE = 5, 50
+# Charts are drawn one after another.
+DRAWN = "panel => window.Chart?.getChart(document.querySelector(`${panel} canvas`))"
 
 
 @pytest.fixture
@@ -47,6 +49,7 @@ def signed_in(served_tab, alice):
 def read(page, panel: str, x: int) -> str:
     """What stands in the panel's title line while the pointer is over its chart."""
     figure = page.locator(panel)
+    page.wait_for_function(DRAWN, arg=panel)
     figure.locator("canvas").hover(position={"x": x, "y": 60})
     readout = figure.locator(".readout")
     readout.filter(has_text=re.compile(r"\S")).wait_for()

@@ -64,6 +64,7 @@ def points_of(page) -> list:
     """What the chart of requests draws: the stream told it all so far."""
     page.locator("[data-over-time]:not([hidden]) [data-panel=requests] canvas").wait_for()
     chart = "Chart.getChart(document.querySelector('[data-panel=requests] canvas'))"
+    page.wait_for_function(chart)  # each chart is drawn in its turn
     return page.evaluate(f"{chart}.data.datasets[0].data.map(({{ x, y }}) => [x, y])")
 
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import { errorKinds, lineOf, mergePoints, pointsOf } from "../../static/js/live/points.js";
+import { errorKinds, lineOf, loneOf, mergePoints, parted, pointsOf } from "../../static/js/live/points.js";
 
 const at = (second, more = {}) => ({ second, ok: 10, failed: 0, errors: {}, ...more });
 const seconds = (points) => points.map((point) => point.second);
@@ -33,6 +33,32 @@ test("a gap breaks the line", () => {
 test("seconds that the server left out of a long run break no line", () => {
   const line = lineOf([at(0, { p50_ms: 3 }), at(4, { p50_ms: 5, gap: false })], (point) => point.p50_ms);
   assert.deepEqual(line, [{ x: 0, y: 3 }, { x: 4, y: 5 }]);
+});
+
+const drawnAs = (ys) => ys.map((y, x) => ({ x, y }));
+
+test("a second without neighbours is told from those of a line", () => {
+  assert.deepEqual(loneOf(drawnAs([5, null, 6, 7, null, null, 8])), [0, 6]);
+  assert.deepEqual(loneOf(drawnAs([null, null])), []);
+});
+
+test("a line is parted where it becomes weak: a piece is as weak as its end", () => {
+  const line = drawnAs([5, 6, 2, 7, 8]);
+  const { firm, weak } = parted(line, ({ y }) => y < 5);
+  assert.deepEqual(firm, [line[0], line[1], { x: 2, y: null }, line[2], line[3], line[4]]);
+  assert.deepEqual(weak, [line[1], line[2]]);
+});
+
+test("a parted line keeps its gaps and its single seconds", () => {
+  const line = drawnAs([5, 6, null, 7, null, 1, 2]);
+  const { firm, weak } = parted(line, ({ y }) => y < 5);
+  assert.deepEqual(firm, [line[0], line[1], { x: 2, y: null }, line[3]]);
+  assert.deepEqual(weak, [line[5], line[6]]);
+});
+
+test("a line that is nowhere weak stays as it is", () => {
+  const line = drawnAs([5, 6, 7]);
+  assert.deepEqual(parted(line, () => false), { firm: line, weak: [] });
 });
 
 // A run that is followed from its first second, as the page does it.

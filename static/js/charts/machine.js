@@ -28,18 +28,22 @@ const TITLES = {
   trouble: "target's TCP, a second",
 };
 
-// {panels, take(seconds), draw(axis, points), at(second), titles(), texts(second)}; `points` are those
+const SETTERS = { cpu: setCpu, processes: setProcesses, memory: setMemory, network: setNetwork, trouble: setTrouble };
+
+// {panels, take(seconds), look(axis, points), at(second), titles(), texts(second)}; `points` are those
 // of the run, whose injector is drawn beside the target's CPU.
 export function machinePanels(frame) {
   const share = { ...fromZero, max: 100 };
+  let told = [];
+  let rows = [];
+  let bySecond = new Map();
+  let injectorOf = () => "";
   const panels = Object.fromEntries(Object.keys(TITLES).map((name) => [name, panel(frame, `machine-${name}`, {
     options: baseOptions(false, optionsOf(name, share)),
     words: (row) => row[`${name}_text`],
+    set: ({ chart }, points) => SETTERS[name](chart, rows, points),
   })]));
   for (const each of Object.values(panels)) each.isOfMachine = true;
-  let told = [];
-  let bySecond = new Map();
-  let injectorOf = () => "";
   const shown = () => Object.keys(panels).filter((name) => !panels[name].element.hidden);
 
   function take(seconds) {
@@ -47,8 +51,9 @@ export function machinePanels(frame) {
     bySecond = new Map(told.map((row) => [row.second, row]));
   }
 
-  function draw(axis, points) {
-    const rows = told.filter(({ second }) => second >= axis.min && second < axis.max);
+  // Shows the panels that have something on this axis.
+  function look(axis, points) {
+    rows = told.filter(({ second }) => second >= axis.min && second < axis.max);
     const injector = new Map(points.map((point) => [point.second, point.injector_text]));
     injectorOf = (second) => injector.get(second);
     const has = (value) => rows.some((row) => value(row) > 0);
@@ -57,18 +62,13 @@ export function machinePanels(frame) {
     reveal(panels.network, NETWORK.some(({ name }) => has((row) => row[name])));
     reveal(panels.trouble, has((row) => row.retransmitted) || has((row) => row.overflows));
     reveal(panels.processes, rows.some((row) => Object.keys(row.processes).length));
-    setCpu(panels.cpu.chart, rows, points);
     sayUnit(panels.processes, rows);
-    setProcesses(panels.processes.chart, rows);
-    panels.memory.chart.data.datasets = [line(lineOf(rows, (row) => row.memory), "ink", {})];
-    setNetwork(panels.network.chart, rows);
-    setTrouble(panels.trouble.chart, rows);
   }
 
   return {
     panels: Object.values(panels),
     take,
-    draw,
+    look,
     at: (second) => both(bySecond.get(second), injectorOf(second)),
     titles: () => shown().map((name) => TITLES[name]),
     texts: (second) => shown().map((name) => bySecond.get(second)?.[`${name}_text`] ?? "\u2013"),
@@ -102,7 +102,7 @@ function setCpu(chart, rows, points) {
     backgroundColor: step ? hatch(chart.ctx, token, { step, ground: "paper" }) : hatch(chart.ctx, "part-connect", { step: 1 }),
     fill: i ? "-1" : "origin",
     stack: "states",
-    pointRadius: 0,
+    hasDots: false,
   }));
   const total = line(lineOf(rows, (row) => row.busy), "ink", { borderWidth: 1.6, stack: "total" });
   const injector = line(lineOf(points, (point) => point.injector_cpu), "ink", {
@@ -112,6 +112,10 @@ function setCpu(chart, rows, points) {
     endLabel: "injector",
   });
   chart.data.datasets = [total, injector, ...areas];
+}
+
+function setMemory(chart, rows) {
+  chart.data.datasets = [line(lineOf(rows, (row) => row.memory), "ink", {})];
 }
 
 function setProcesses(chart, rows) {

@@ -3,6 +3,7 @@
 
 import { cssToken } from "./theme.js";
 import { pushApart, shortened } from "./axes.js";
+import { loneOf } from "../live/points.js";
 
 // Schemes without TLS: their marks are hollow.
 export const PLAIN = new Set(["http", "ws"]);
@@ -174,6 +175,29 @@ export const limitLabels = {
     ctx.restore();
   },
 };
+
+// A point without neighbours has no line: it is drawn as a dot. Only of lines with `dataset.hasDots`.
+export const loneDots = {
+  id: "loneDots",
+  afterDatasetsDraw(chart) {
+    const { ctx } = chart;
+    ctx.save();
+    for (const [i, { data, hasDots, borderColor }] of chart.data.datasets.entries()) {
+      if (!hasDots) continue;
+      const points = chart.getDatasetMeta(i).data;
+      ctx.fillStyle = borderColor;
+      for (const n of loneOf(data)) drawDot(ctx, points[n]);
+    }
+    ctx.restore();
+  },
+};
+
+function drawDot(ctx, { x, y, skip }) {
+  if (skip || !Number.isFinite(y)) return;
+  ctx.beginPath();
+  ctx.arc(x, y, 2.5, 0, 2 * Math.PI);
+  ctx.fill();
+}
 
 // One dotted line at the second that is read; `options.at` is null while nothing is read.
 export const crosshair = {

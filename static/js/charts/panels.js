@@ -1,19 +1,31 @@
 // One panel of charts that lie above one another on the same seconds: its Chart, axes and lines.
 
-import { crosshair, endLabels, fixWidth, framed, limitLabels, timeGround } from "./marks.js";
-import { tickText } from "./axes.js";
+import { crosshair, endLabels, fixWidth, framed, limitLabels, loneDots, timeGround } from "./marks.js";
+import { roundUp, tickText } from "./axes.js";
 import { timeTicks, timeUnit } from "./time_axis.js";
 import { cssToken } from "./theme.js";
+import { lineOf } from "../live/points.js";
 
-export function panel(frame, name, { options, words }) {
+// `set(panel, points, plan, axis)` gives the chart its data; `words(point, plan)` is what the crosshair
+// reads. The chart is made when it is drawn for the first time: a hidden panel needs none.
+export function panel(frame, name, { options, words, set }) {
   const element = frame.querySelector(`[data-panel="${name}"]`);
-  const chart = new window.Chart(element.querySelector("canvas"), {
-    type: "line",
-    data: { datasets: [] },
-    options,
-    plugins: [timeGround, endLabels, limitLabels, crosshair],
-  });
-  return { element, chart, words, readout: element.querySelector(".readout") };
+  const canvas = element.querySelector("canvas");
+  let chart = null;
+  return {
+    element, canvas, words, set,
+    readout: element.querySelector(".readout"),
+    isMade: () => chart !== null,
+    get chart() {
+      chart ??= new window.Chart(canvas, {
+        type: "line",
+        data: { datasets: [] },
+        options,
+        plugins: [timeGround, endLabels, limitLabels, loneDots, crosshair],
+      });
+      return chart;
+    },
+  };
 }
 
 export function baseOptions(isLowest, y) {
@@ -48,24 +60,33 @@ export const fromZero = {
   ticks: { maxTicksLimit: 4, precision: 0, callback: tickText },
 };
 
-export function countConfig(words) {
-  return { options: baseOptions(false, fromZero), words };
+// A line of counts from zero, and what is above each of them.
+export function countConfig(words, value) {
+  return { options: baseOptions(false, fromZero), words, set: (each, points, plan) => setCount(each, wholeOf(points, plan), value) };
 }
 
+function setCount({ chart }, points, value) {
+  const data = lineOf(points, value);
+  chart.data.datasets = [line(data, "ink", { borderWidth: 1.6 })];
+  chart.options.scales.y.max = roundUp(Math.max(...data.map((each) => each.y || 0), 1) * 1.08);
+}
+
+// What ended in the last part of a second is no count per second: drawn, it would look like an outage.
+export function wholeOf(points, plan) {
+  return points.filter((point) => point.second < (plan.wholeSeconds ?? Infinity));
+}
+
+// Options are values and no lists or functions: of these Chart.js works out all anew for each point,
+// which for a thousand of them takes longer than everything else.
 export function line(data, token, more) {
   const colour = cssToken(token);
   return {
     data,
     borderColor: colour,
     backgroundColor: colour,
-    pointRadius: data.map((_, i) => (isAlone(data, i) ? 2.5 : 0)),
+    pointRadius: 0,
+    hasDots: true,
     spanGaps: false,
     ...more,
   };
 }
-
-// A second without neighbours has no line: it is drawn as a dot.
-function isAlone(data, i) {
-  return (data[i - 1]?.y ?? null) === null && (data[i + 1]?.y ?? null) === null;
-}
-

@@ -4,12 +4,13 @@
 import { AXIS_WIDTH, hatch } from "./marks.js";
 import { logRange, logTicks, roundUp, tickText } from "./axes.js";
 import { machinePanels } from "./machine.js";
-import { baseOptions, countConfig, fromZero, line, panel } from "./panels.js";
+import { baseOptions, countConfig, fromZero, line, panel, wholeOf } from "./panels.js";
 import { asTable, onArrowKeys } from "./reading.js";
 import { timeAxis } from "./time_axis.js";
 import { timeSwitch } from "./time_switch.js";
 import { cssToken, onThemeChange } from "./theme.js";
-import { errorKinds, lineOf } from "../live/points.js";
+import { drawInTurn } from "./turns.js";
+import { errorKinds, lineOf, parted } from "../live/points.js";
 
 const PERCENTILES = [
   { name: "p99", key: "p99_ms", nth: 3, width: 2.2, dash: [] },
@@ -39,14 +40,15 @@ export function overTime(frame, firstPlan) {
   const panels = {
     requests: panel(frame, "requests", requestsConfig()),
     response: panel(frame, "response", responseConfig()),
-    open: panel(frame, "open", countConfig((point) => `${point.open_text} at the end`)),
-    messages: panel(frame, "messages", countConfig((point) => point.messages_text)),
+    open: panel(frame, "open", countConfig((point) => `${point.open_text} at the end`, (point) => point.open)),
+    messages: panel(frame, "messages", countConfig((point) => point.messages_text, (point) => point.messages)),
     errors: panel(frame, "errors", errorsConfig(true)),
   };
   const machine = machinePanels(frame);
   const all = [...Object.values(panels), ...machine.panels];
   let told = [];
   let isUnderWay = false;
+  let axis = {};
   let points = [];
   let at = null;
   const choice = timeSwitch(frame, draw);
@@ -62,30 +64,44 @@ export function overTime(frame, firstPlan) {
   }
 
   function draw() {
-    const axis = axisOf(told, plan, isUnderWay, choice.view());
+    axis = axisOf(told, plan, isUnderWay, choice.view());
     choice.offer(axis.isLong, isUnderWay);
     points = told.filter(({ second }) => second >= axis.min && second < axis.max);
-    setRequests(panels.requests, points, plan, axis);
-    setResponse(panels.response, points, plan, axis);
-    setExchange(panels, points, plan);
-    setErrors(panels.errors, points, plan);
-    machine.draw(axis, points);
-    for (const each of all) {
-      Object.assign(each.chart.options.scales.x, { min: axis.min, max: axis.max });
-      each.chart.options.plugins.timeGround.reached = axis.reached;
+    showExchange(panels, points, plan);
+    machine.look(axis, points);
+    for (const each of all.filter(isShown)) drawInTurn(each.element, () => drawPanel(each));
+    drawInTurn(frame.querySelector("[data-chart-table]"), tellTable);
+    say();
+  }
+
+  function drawPanel(each) {
+    each.set(each, points, plan, axis);
+    const { scales, plugins } = each.chart.options;
+    Object.assign(scales.x, { min: axis.min, max: axis.max });
+    plugins.timeGround.reached = axis.reached;
+    plugins.crosshair.at = placeOf(at);
+    each.chart.update("none");
+  }
+
+  // The second, or null where the axis does not show it any more.
+  function placeOf(second) {
+    return points.some((point) => point.second === second) ? second : null;
+  }
+
+  function say() {
+    const point = points.find(({ second }) => second === at);
+    for (const each of all.filter(isShown)) {
+      const row = each.isOfMachine ? point && machine.at(at) : point;
+      each.readout.textContent = row ? `at ${row.at}  ${each.words(row, plan)}` : "";
     }
-    read(at);
-    tellTable();
   }
 
   function read(second) {
     at = second;
-    const point = points.find((each) => each.second === second);
-    for (const each of all) {
-      const row = each.isOfMachine ? point && machine.at(second) : point;
-      each.chart.options.plugins.crosshair.at = point ? second : null;
-      each.readout.textContent = row ? `at ${row.at}  ${each.words(row, plan)}` : "";
-      each.chart.update("none");
+    say();
+    for (const { chart } of all.filter((each) => isShown(each) && each.isMade())) {
+      chart.options.plugins.crosshair.at = placeOf(at);
+      chart.update("none");
     }
   }
 
@@ -94,10 +110,12 @@ export function overTime(frame, firstPlan) {
   return { show };
 }
 
+const isShown = ({ element }) => !element.hidden;
+
 function requestsConfig() {
   const words = (point, plan) =>
     point.requests_text + (plan.intendedText && `, intended ${plan.intendedText}`);
-  return { options: baseOptions(false, fromZero), words };
+  return { options: baseOptions(false, fromZero), words, set: setRequests };
 }
 
 function responseConfig() {
@@ -108,13 +126,13 @@ function responseConfig() {
     },
     ticks: { callback: tickText },
   });
-  return { options, words: (point) => point.response_text };
+  return { options, words: (point) => point.response_text, set: setResponse };
 }
 
 function errorsConfig(isLowest) {
   const options = baseOptions(isLowest, { ...fromZero, stacked: true });
   options.scales.x.stacked = true;
-  return { options, words: (point) => point.errors_text };
+  return { options, words: (point) => point.errors_text, set: setErrors };
 }
 
 function axisOf(points, plan, isLive, view) {
@@ -157,32 +175,30 @@ function limitLine(data, limitLabel, isBroken) {
   return { ...line(data, token, { borderDash: [8, 4], borderWidth: 1.2 }), limitLabel, labelToken: token };
 }
 
-// What ended in the last part of a second is no count per second: drawn, it would look like an outage.
-function wholeOf(points, plan) {
-  return points.filter((point) => point.second < (plan.wholeSeconds ?? Infinity));
-}
-
 function setResponse({ chart }, points, plan, axis) {
-  const bySecond = new Map(points.map((point) => [point.second, point]));
-  chart.data.datasets = PERCENTILES.map(({ name, key, nth, width, dash }) => {
-    const data = lineOf(points, (point) => (point.ok > 0 ? point[key] : null));
-    const weak = (context) => bySecond.get(data[context.p1DataIndex]?.x)?.sound < nth;
-    return line(data, `${plan.scheme}-${name}`, {
-      endLabel: name,
-      borderWidth: width,
-      borderDash: dash,
-      segment: {
-        borderDash: (context) => (weak(context) ? [1, 3] : undefined),
-      },
-    });
-  });
   const limits = limitLines("response", plan, axis);
-  chart.data.datasets.push(...failedReplies(points), ...limits);
+  chart.data.datasets = [...percentileLines(points, plan), ...failedReplies(points), ...limits];
   const values = points
     .flatMap((point) => [point.p50_ms, point.p99_ms, point.failed_p50_ms, point.failed_p95_ms])
     .concat(limits.map((each) => each.data[0].y))
     .filter((each) => each > 0);
   Object.assign(chart.options.scales.y, logRange(values));
+}
+
+// Dotted where too few responses of a second lie beyond: that part is a line of its own.
+function percentileLines(points, plan) {
+  const sound = new Map(points.map((point) => [point.second, point.sound]));
+  return PERCENTILES.flatMap(({ name, key, nth, width, dash }) => {
+    const whole = lineOf(points, (point) => (point.ok > 0 ? point[key] : null));
+    const end = whole.findLast(({ y }) => y !== null);
+    const { firm, weak } = parted(whole, ({ x }) => sound.get(x) < nth);
+    return [[firm, dash], [weak, [1, 3]]].filter(([data]) => data.length).map(([data, borderDash]) =>
+      line(data, `${plan.scheme}-${name}`, {
+        endLabel: data.at(-1) === end ? name : null,
+        borderWidth: width,
+        borderDash,
+      }));
+  });
 }
 
 function failedReplies(points) {
@@ -192,19 +208,10 @@ function failedReplies(points) {
 }
 
 // What only WebSockets have; runs of HTTP do without these panels.
-function setExchange({ requests, open, messages }, points, plan) {
+function showExchange({ requests, open, messages }, points, plan) {
   requests.element.querySelector("[data-noun]").textContent = plan.isExchange ? "Connections" : "Requests";
   open.element.hidden = !plan.isExchange;
   messages.element.hidden = !plan.isExchange || !points.some((point) => point.messages);
-  const whole = wholeOf(points, plan);
-  setCount(open, whole, (point) => point.open);
-  setCount(messages, whole, (point) => point.messages);
-}
-
-function setCount({ chart }, points, value) {
-  const data = lineOf(points, value);
-  chart.data.datasets = [line(data, "ink", { borderWidth: 1.6 })];
-  chart.options.scales.y.max = roundUp(Math.max(...data.map((each) => each.y || 0), 1) * 1.08);
 }
 
 function setErrors({ chart, element }, points, plan) {
@@ -265,29 +272,27 @@ function writeKey(key, kinds, hasRest, plan) {
 
 // Pointer, touch and arrow keys move the crosshair; leaving or Escape takes it away.
 function listen(frame, panels, points, at, read) {
-  for (const { chart } of panels) {
-    const canvas = chart.canvas;
-    canvas.addEventListener("pointermove", (event) => read(secondUnder(chart, event, points())));
-    canvas.addEventListener("pointerdown", (event) => read(secondUnder(chart, event, points())));
+  for (const each of panels) {
+    const { canvas } = each;
+    canvas.addEventListener("pointermove", (event) => read(secondUnder(each, event, points())));
+    canvas.addEventListener("pointerdown", (event) => read(secondUnder(each, event, points())));
     canvas.addEventListener("pointerleave", () => read(null));
   }
   onArrowKeys(frame, () => points().map((point) => point.second), at, read);
 }
 
-function secondUnder(chart, event, points) {
-  const box = chart.canvas.getBoundingClientRect();
-  const x = event.clientX - box.left;
+function secondUnder(panel, event, points) {
+  if (!panel.isMade()) return null;
+  const { chart, canvas } = panel;
+  const x = event.clientX - canvas.getBoundingClientRect().left;
   if (x < AXIS_WIDTH - 4) return null;
   const value = chart.scales.x.getValueForPixel(x);
-  const nearest = points.reduce(
-    (best, point) =>
-      best === null || Math.abs(point.second - value) < Math.abs(best - value) ? point.second : best,
+  return points.reduce(
+    (best, { second }) => (best === null || Math.abs(second - value) < Math.abs(best - value) ? second : best),
     null,
   );
-  return nearest;
 }
 
-// What the crosshair says, for every second that is shown.
 // The thresholds of a column: ", threshold p95 < 200 ms (broken)".
 function limitWords(key, plan) {
   return (plan.limits ?? [])
@@ -296,6 +301,7 @@ function limitWords(key, plan) {
     .join("");
 }
 
+// What the crosshair says, for every second that is shown.
 function tableOf(points, plan, machine) {
   const columns = ["requests", "response", ...(plan.isExchange ? ["open", "messages"] : []), "errors"];
   return {

@@ -1,5 +1,7 @@
 // Chart.js in the site's own colours and type; charts read them again when the theme changes.
 
+import { drawAll } from "./turns.js";
+
 const cache = new Map();
 let probe = null;
 
@@ -44,7 +46,10 @@ export function onThemeChange(redraw) {
   });
 }
 
-// Printing always uses the light tokens; the charts follow.
+// Printing always uses the light tokens; the charts follow, also those that are far from the window.
 for (const name of ["beforeprint", "afterprint"]) {
-  window.addEventListener(name, () => document.dispatchEvent(new CustomEvent("themechange")));
+  window.addEventListener(name, () => {
+    document.dispatchEvent(new CustomEvent("themechange"));
+    drawAll();
+  });
 }

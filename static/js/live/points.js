@@ -76,6 +76,29 @@ export function lineOf(points, value) {
   return line;
 }
 
+// The numbers of a line's points without a neighbour.
+export function loneOf(line) {
+  const isKnown = (i) => (line[i]?.y ?? null) !== null;
+  return [...line.keys()].filter((i) => isKnown(i) && !isKnown(i - 1) && !isKnown(i + 1));
+}
+
+// A line as two, {firm, weak}, each broken where the other one goes on: a piece between two points is
+// as weak as the point where it ends.
+export function parted(line, isWeak) {
+  const parts = { firm: [], weak: [] };
+  const lone = new Set(loneOf(line));
+  for (const [i, point] of line.entries()) {
+    const previous = line[i - 1];
+    const hasPiece = point.y !== null && (previous?.y ?? null) !== null;
+    if (!hasPiece && !lone.has(i)) continue;
+    const part = isWeak(point) ? parts.weak : parts.firm;
+    if (part.length && part.at(-1) !== previous) part.push({ x: previous.x, y: null });
+    if (hasPiece && part.at(-1) !== previous) part.push(previous);
+    part.push(point);
+  }
+  return parts;
+}
+
 // Error kinds over all points, the most frequent first.
 export function errorKinds(points) {
   const counts = new Map();

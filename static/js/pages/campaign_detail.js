@@ -6,6 +6,7 @@ import { percentilePlot } from "../charts/percentiles.js";
 import { overTime } from "../charts/series.js";
 import { sweepReader } from "../charts/sweep.js";
 import { applyChartDefaults } from "../charts/theme.js";
+import { drawInTurn } from "../charts/turns.js";
 import "../lib/dialogs.js";
 import "../lib/error_rows.js";
 import { block, livePage, showProgress } from "../live/page.js";
@@ -39,9 +40,11 @@ function measuredOf(line) {
 
 function draw(frame, lines, make, shared = null) {
   $(frame).find(".chart-empty").prop("hidden", lines.length > 0);
-  const known = plots.get(frame);
-  if (known) known.show(lines, shared);
-  else if (lines.length) plots.set(frame, make($(frame).find("canvas").get(0)));
+  drawInTurn(frame, () => {
+    const known = plots.get(frame);
+    if (known) known.show(lines, shared);
+    else if (lines.length) plots.set(frame, make($(frame).find("canvas").get(0)));
+  });
 }
 
 // The page names the run under way, or the only run; of a finished one it has the points, too.

@@ -4,6 +4,7 @@ import $ from "../../lib/jquery.module.min.js";
 import { percentilePlot } from "../charts/percentiles.js";
 import { overTime } from "../charts/series.js";
 import { applyChartDefaults } from "../charts/theme.js";
+import { drawInTurn } from "../charts/turns.js";
 import "../lib/dialogs.js";
 import "../lib/error_rows.js";
 import { block, livePage, showProgress } from "../live/page.js";
@@ -30,8 +31,10 @@ function showCurve() {
   frame.find(".chart-empty").prop("hidden", curve.length > 0);
   if (!curve.length) return;
   const lines = [{ label: "this run", scheme: plan.scheme, mode: "new", curve }];
-  if (plot) plot.show(lines);
-  else plot = percentilePlot(frame.find("canvas").get(0), lines, { switcher: frame.find(".seg").get(0) });
+  drawInTurn(frame.get(0), () => {
+    if (plot) plot.show(lines);
+    else plot = percentilePlot(frame.find("canvas").get(0), lines, { switcher: frame.find(".seg").get(0) });
+  });
 }
 
 function replaced() {
