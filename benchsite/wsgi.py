@@ -4,10 +4,26 @@ import gc
 import os
 
 from django.core.wsgi import get_wsgi_application
+from django.template.engine import Engine
+from django.template.loader import get_template
+from django.urls import reverse
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "benchsite.settings")
 
+
+def _load_pages() -> None:
+    """What Django loads with the first request, for which its reader would wait: all views with
+    their addresses, the templates, and what adds to their contexts."""
+    reverse("project-list")
+    engine = Engine.get_default()
+    for folder in engine.dirs:
+        for path in folder.rglob("*.html"):
+            get_template(path.relative_to(folder).as_posix())
+    list(engine.template_context_processors)  # to ask for them imports them
+
+
 application = get_wsgi_application()
+_load_pages()
 
 # A page that reads hundreds of summaries makes some 100,000 values, all of them needed until it is
 # done. By default the collector looks through them, and through all that has been loaded, many

@@ -52,6 +52,7 @@ def port(django_db_setup):
     command = [sys.executable, "-m", "gunicorn", "-c", "benchsite/gunicorn.py", "benchsite.wsgi"]
     server = subprocess.Popen(command, cwd=ROOT, env=env, stderr=subprocess.DEVNULL)
     eventually(lambda: listens(port), 30, "the server is up")
+    fetched(port, reverse("healthz"), {})  # it listens before it has loaded everything
     yield port
     server.terminate()
     server.wait(10)

@@ -1,0 +1,69 @@
+"""What a web process has loaded before it takes requests: all that its first reader needs."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from urllib.parse import urlsplit, urlunsplit
+
+import pytest
+from django.db import connection
+from django.urls import reverse
+
+from tests.factories import make_campaign, make_run, make_test
+from tests.queries.measured import measure
+from tests.views.test_streams_served import cookie_of
+
+ROOT = Path(__file__).resolve().parent.parent
+# Asks the application as a web server does, without anything that would load more.
+FIRST_REQUESTS = """
+import json, sys
+from wsgiref.util import setup_testing_defaults
+from benchsite.wsgi import application
+from django.template.base import Template
+
+known, compiled, compile_ = set(sys.modules), [], Template.compile_nodelist
+
+def noted(template):
+    compiled.append(template.name)
+    return compile_(template)
+
+Template.compile_nodelist = noted
+statuses = []
+for path in sys.argv[2:]:
+    # An open copy of a page asks for its regions, without the names of static files.
+    asked = {"PATH_INFO": path, "HTTP_COOKIE": sys.argv[1]}
+    asked["HTTP_X_REQUESTED_WITH"] = "XMLHttpRequest"
+    setup_testing_defaults(asked)
+    answer = application(asked, lambda status, headers: statuses.append(status))
+    b"".join(answer)
+    answer.close()
+print(json.dumps([statuses, sorted(set(sys.modules) - known), compiled]))
+"""
+
+
+# What takes time to load; of Django some small modules follow.
+LOADED_AHEAD = {"benchsite", "campaigns", "numpy", "re2", "rest_framework"}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_first_requests_of_a_process_load_no_code_and_compile_no_page(project, alice):
+    run = make_run(make_test(make_campaign(project)))
+    measure(run, 12_000)
+    pages = [reverse("run-detail", args=[run.pk]), reverse("api-run", args=[run.pk])]
+    statuses, modules, compiled = first_requests(cookie_of(alice), *pages)
+    assert statuses == ["200 OK", "200 OK"]
+    assert [name for name in modules if name.partition(".")[0] in LOADED_AHEAD] == []
+    assert [name for name in compiled if not name.startswith("django/forms/")] == []
+
+
+def first_requests(cookie: str, *paths: str) -> tuple[list[str], list[str], list[str]]:
+    """The answers' statuses; the modules that were imported and templates compiled for them."""
+    database = urlsplit(os.environ["DATABASE_URL"])
+    of_test = database._replace(path=f"/{connection.settings_dict['NAME']}")
+    env = {**os.environ, "DATABASE_URL": urlunsplit(of_test)}
+    command = [sys.executable, "-c", FIRST_REQUESTS, cookie, *paths]
+    done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return tuple(json.loads(done.stdout.splitlines()[-1]))
