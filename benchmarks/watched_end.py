@@ -99,15 +99,15 @@ def main(n_viewers: int) -> list[GoalRow]:
             if not each.is_listening.wait(GIVEN_UP_S):
                 raise RuntimeError("A stream was not opened.")
         time.sleep(3)  # each hears how many they are with its next beat
-        before_s = _cpu_s(server)
+        before_s = cpu_s(server)
         ended_at = end_run(run)
         for thread in threads:
             thread.join()
-        cpu_s = _cpu_s(server) - before_s
-    return lines_of(viewers, ended_at, cpu_s)
+        took_s = cpu_s(server) - before_s
+    return lines_of(viewers, ended_at, took_s)
 
 
-def lines_of(viewers: list[Viewer], ended_at: float, cpu_s: float) -> list[GoalRow]:
+def lines_of(viewers: list[Viewer], ended_at: float, took_s: float) -> list[GoalRow]:
     name = f"{len(viewers)} viewers when the run ends"
     late = sorted(each.final_at - ended_at for each in viewers if each.final_at is not None)
     statuses = Counter(status for each in viewers for status in each.statuses)
@@ -117,7 +117,7 @@ def lines_of(viewers: list[Viewer], ended_at: float, cpu_s: float) -> list[GoalR
     return [
         GoalRow(name, f"{seen}, {n_failed} errors", f"all ≤ {GOAL_S:g} s, 0 errors", is_met),
         GoalRow(
-            "  the web process", f"{cpu_s:.1f} s of CPU, {1e3 * cpu_s / len(viewers):.1f} ms each"
+            "  the web process", f"{took_s:.1f} s of CPU, {1e3 * took_s / len(viewers):.1f} ms each"
         ),
     ]
 
@@ -149,7 +149,7 @@ def _wait_for(port: int) -> None:
     raise RuntimeError("The web server did not start.")
 
 
-def _cpu_s(parent: int) -> float:
+def cpu_s(parent: int) -> float:
     """User and system time of a process and its children."""
     ticks = 0
     for stat in Path("/proc").glob("[0-9]*/stat"):

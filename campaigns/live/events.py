@@ -8,6 +8,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Self
 
 from campaigns.domain.lifecycle import RunState
@@ -56,24 +57,31 @@ class Look:
     runs: tuple[RunLook, ...]  # in order of execution
 
 
+class News(dict[str, Any]):
+    """What a stream tells of a run; all viewers who are told the same share one, encoded once."""
+
+    @cached_property
+    def text(self) -> str:
+        return json.dumps(self, separators=(",", ":"))
+
+
 @dataclass(frozen=True, slots=True)
 class Message:
     kind: str  # state, second, beat, again or end
-    data: dict[str, Any]
+    data: News
     cursor: Cursor | None = None
 
     def encode(self) -> str:
         """The event as text in the HTML standard's event stream format."""
         head = f"id: {self.cursor}\n" if self.cursor else ""
-        data = json.dumps(self.data, separators=(",", ":"))
-        return f"{head}event: {self.kind}\ndata: {data}\n\n"
+        return f"{head}event: {self.kind}\ndata: {self.data.text}\n\n"
 
 
 def news(
     cursor: Cursor,
     seen_state: str,
     look: Look,
-    news_of: Callable[[int, int], dict[str, Any] | None],
+    news_of: Callable[[int, int], News | None],
 ) -> Iterator[Message]:
     """The events since the cursor. `news_of(run, after_second)` is `feed.Feed.news`."""
     for run_id in _runs_to_tell(cursor, look.runs):
@@ -81,10 +89,10 @@ def news(
         told = news_of(run_id, after)
         if told:
             cursor = replace(cursor, run=run_id, second=told["points"]["second"][-1])
-            yield Message("second", {"run": run_id, **told}, cursor)
+            yield Message("second", told, cursor)
     if look.event > cursor.event or look.state != seen_state:
         cursor = replace(cursor, event=max(look.event, cursor.event))
-        yield Message("state", {"state": look.state}, cursor)
+        yield Message("state", News(state=look.state), cursor)
 
 
 def current_run(runs: Sequence[RunLook]) -> RunLook | None:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from operator import itemgetter
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 import redis
 from django.conf import settings
@@ -27,7 +27,7 @@ from campaigns.domain.shown.progress import progress_of
 from campaigns.domain.shown.results import RunReport
 from campaigns.domain.shown.run_points import now_texts, point_columns
 from campaigns.domain.shown.thinning import LAST_S, MOST_POINTS, thinned
-from campaigns.live.events import Look, RunLook
+from campaigns.live.events import Look, News, RunLook
 from campaigns.live.waiting import held
 from campaigns.models import Campaign, Run, RunEvent
 from campaigns.queries.measurements import measurement_so_far, points_of
@@ -42,6 +42,8 @@ _MOST_PAGES = 50
 # What a process needs for a viewer who fetches the page again, with some to spare.
 _SPREAD_S_PER_VIEWER = 0.01
 _MOST_SPREAD_S = 5.0
+# Of many viewers who follow a run, so many fetch its tiles and tables again in a second.
+_REFRESHES_PER_S = 10
 _RETRY_S = 2.0
 _T = TypeVar("_T")
 _R = TypeVar("_R")
@@ -128,6 +130,8 @@ class Followed:
         self._measured: Shared[Measurement | None] = Shared(bell)
         self._points: list[Point] = []
         self._columns = point_columns([])
+        # By the number of the first point that is told, until the run is read again.
+        self._told: dict[int, News] = {}
         # With and without what the target's machine did, each with what it was made from.
         self._reported: dict[bool, tuple[Hashable, RunReport]] = {}
 
@@ -135,8 +139,9 @@ class Followed:
         """All so far, oldest first."""
         return self._measured.use(self._read, lambda _: list(self._points))
 
-    def news(self, after: int) -> dict[str, Any] | None:
-        """A stream's data for the seconds after `after`; None if there are none."""
+    def news(self, after: int) -> News | None:
+        """A stream's data for the seconds after `after`, the same for all who ask for these; None
+        if there are none."""
         return self._measured.use(self._read, lambda measured: self._news(after, measured))
 
     def report(self, run: Run) -> RunReport:
@@ -144,6 +149,7 @@ class Followed:
         return self._measured.use(self._read, lambda measured: self._report(run, measured))
 
     def _read(self, known: Measurement | None) -> Measurement | None:
+        self._told = {}
         run = Run.objects.get(pk=self._run_id)
         if run.is_done:
             self._points = points_of(run)
@@ -154,18 +160,24 @@ class Followed:
         self._points = measured.series
         return measured
 
-    def _news(self, after: int, measured: Measurement | None) -> dict[str, Any] | None:
-        n_points = len(self._points)
+    def _news(self, after: int, measured: Measurement | None) -> News | None:
         first = bisect_right(self._points, after, key=itemgetter("second"))
-        if first == n_points:
+        if first == len(self._points):
             return None
+        if first not in self._told:
+            self._told[first] = self._news_from(first, measured)
+        return self._told[first]
+
+    def _news_from(self, first: int, measured: Measurement | None) -> News:
+        n_points = len(self._points)
         is_due = n_points > MOST_POINTS and first // LAST_S < n_points // LAST_S
-        return {
-            "points": self._columns_from(0 if is_due else first, measured),
-            "all": is_due or not first,
-            "now": now_texts(self._points),
-            "progress": progress_of(measured).to_json() if measured else None,
-        }
+        return News(
+            run=self._run_id,
+            points=self._columns_from(0 if is_due else first, measured),
+            all=is_due or not first,
+            now=now_texts(self._points),
+            progress=progress_of(measured).to_json() if measured else None,
+        )
 
     def _columns_from(self, first: int, measured: Measurement | None) -> dict[str, list]:
         """Formats each second of an active run once."""
@@ -215,6 +227,12 @@ class Feed:
         """The time over which this process's viewers spread what they all fetch at once."""
         return min(_MOST_SPREAD_S, _SPREAD_S_PER_VIEWER * (self._n_viewers - 1))
 
+    @property
+    def refresh_s(self) -> float:
+        """How often each viewer may fetch the page of a run under way again; what moves second by
+        second comes by the stream."""
+        return self._n_viewers / _REFRESHES_PER_S
+
     def page(self, key: Hashable, render: Callable[[], str]) -> str:
         """The page that all who share `key` see, rendered once for those who ask together."""
         page = self._kept(self._pages, key, self._new_shared, _MOST_PAGES)
@@ -232,10 +250,10 @@ class Feed:
         """The run's points so far, oldest first."""
         return self._follow(run_id).points()
 
-    def news(self, run_id: int, after: int) -> dict[str, Any] | None:
-        """{"points": the columns of the seconds after `after`, thinned, "all", "now": the texts of
-        the last one, "progress"}; None if no second is new. With `all` the points are
-        the whole run's: every five minutes of a long run, so that a page's points do not pile up.
+    def news(self, run_id: int, after: int) -> News | None:
+        """{"run", "points": the columns of the seconds after `after`, thinned, "all", "now": the
+        texts of the last one, "progress"}; None if no second is new. With `all` the points are the
+        whole run's: every five minutes of a long run, so that a page's points do not pile up.
         """
         return self._follow(run_id).news(after)
 

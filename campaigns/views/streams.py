@@ -15,7 +15,7 @@ from django.core.exceptions import ObjectDoesNotExist
 from django.http import Http404, HttpRequest, StreamingHttpResponse
 from django.views.decorators.http import require_GET
 
-from campaigns.live.events import KEEPALIVE, Cursor, Look, Message, news
+from campaigns.live.events import KEEPALIVE, Cursor, Look, Message, News, news
 from campaigns.live.feed import FEED, Feed
 from campaigns.live.waiting import release_connection
 from campaigns.models import Campaign, Run
@@ -133,7 +133,7 @@ def _talk(
             yield message.encode()
         seen_state = now.state
         if now.is_over:
-            yield Message("end", {}, cursor).encode()
+            yield Message("end", News(), cursor).encode()
             return
         if clock() - checked > CHECK_EVERY_S:
             checked = clock()
@@ -141,13 +141,18 @@ def _talk(
                 return
         if clock() - beaten > BEAT_EVERY_S:
             beaten = clock()
-            yield Message("beat", {"spread_ms": round(1000 * feed.spread_s)}).encode()
+            yield Message("beat", _pace(feed)).encode()
         if clock() - commented > KEEPALIVE_EVERY_S:
             commented = clock()
             yield KEEPALIVE
         feed.bell.wait(heard, 1.0)
     # Nothing was missed, so the page only opens the next stream and fetches nothing.
-    yield Message("again", {"after": str(cursor), "state": seen_state}).encode()
+    yield Message("again", News(after=str(cursor), state=seen_state)).encode()
+
+
+def _pace(feed: Feed) -> News:
+    """When the page may ask for itself again, by how many viewers there are."""
+    return News(spread_ms=round(1000 * feed.spread_s), refresh_s=feed.refresh_s)
 
 
 def _read(

@@ -1,7 +1,8 @@
-"""The lines that tell whether all viewers see the end of a run."""
+"""The lines that tell whether all viewers hear of each second in time, and see the end of a run."""
 
 import pytest
 
+from benchmarks import watched_live
 from benchmarks.watched_end import Viewer, lines_of
 
 pytestmark = pytest.mark.pure
@@ -24,3 +25,20 @@ def test_all_have_to_see_the_final_page_in_time_and_without_an_error(last, said,
     goal, cost = lines_of([viewer(200, final_at=101.0), last], 100.0, 0.5)
     assert (goal.measured, goal.is_met) == (said, is_met)
     assert cost.measured == "0.5 s of CPU, 250.0 ms each"
+
+
+@pytest.mark.parametrize(
+    ("more", "is_met"),
+    [
+        ({}, [True, True, None, True]),
+        ({"delays_ms": [20.0] * 90 + [300.0] * 10}, [False, True, None, True]),
+        ({"share": 0.09}, [True, False, None, True]),
+        ({"memory_mb": 201.0}, [True, True, None, False]),
+    ],
+)
+def test_a_second_has_to_be_heard_in_time_and_for_little(more, is_met):
+    seen = {"delays_ms": [20.0] * 100, "share": 0.05, "share_with_pages": 0.12}
+    seen |= {"pages_per_s": 10.0, "memory_mb": 150.0}
+    lines = list(watched_live.lines_of(500, watched_live.Seen(**seen | more)))
+    assert [line.is_met for line in lines] == is_met
+    assert lines[2].measured == "12.0 % of a core, 10.0 pages/s"

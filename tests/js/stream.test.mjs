@@ -126,7 +126,7 @@ test("many viewers fetch what all were told at once over the time that the serve
 test("each beat tells the time over which to spread", () => {
   const told = [];
   start({ beat: (data) => told.push(data.spread_ms) });
-  Source.last.say("beat", { spread_ms: 1990 });
+  Source.last.say("beat", { spread_ms: 1990, refresh_s: 20 });
   assert.deepEqual(told, [1990]);
 });
 

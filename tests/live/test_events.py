@@ -4,7 +4,16 @@ import json
 
 import pytest
 
-from campaigns.live.events import BEFORE_ALL, Cursor, Look, Message, RunLook, current_run, news
+from campaigns.live.events import (
+    BEFORE_ALL,
+    Cursor,
+    Look,
+    Message,
+    News,
+    RunLook,
+    current_run,
+    news,
+)
 
 QUEUED, RUNNING, DONE = "queued", "running", "done"
 
@@ -18,7 +27,7 @@ def points(until: int, first: int = 0):
 
     def news_of(run, after):
         fresh = list(range(max(first, after + 1), until + 1))
-        return {"points": {"second": fresh}} if fresh else None
+        return News(run=run, points={"second": fresh}) if fresh else None
 
     return news_of
 
@@ -44,7 +53,7 @@ def test_what_is_not_a_cursor_is_none(text):
 
 
 def test_a_message_is_one_event_with_its_id():
-    text = Message("second", {"run": 5, "points": []}, Cursor(1, 5, 2)).encode()
+    text = Message("second", News(run=5, points=[]), Cursor(1, 5, 2)).encode()
     assert text == 'id: e1.r5.s2\nevent: second\ndata: {"run":5,"points":[]}\n\n'
 
 

@@ -162,6 +162,17 @@ def test_a_second_is_decoded_once_for_a_hundred_viewers(run, monkeypatch):
     assert decoded == [0, 1]
 
 
+def test_a_second_is_told_in_one_text_to_all_who_wait_for_it(run):
+    feed = Feed()
+    store_second(run, make_second(0, [10_000]))
+    told = [feed.news(run.pk, BEFORE_ALL).text for _ in range(100)]
+    assert len({id(text) for text in told}) == 1
+    store_second(run, make_second(1, [10_000]))
+    feed.bell.ring()
+    assert seconds(feed.news(run.pk, 0)) == [1]
+    assert seconds(feed.news(run.pk, BEFORE_ALL)) == [0, 1], "who comes later is told more"
+
+
 def test_a_finished_run_is_told_with_its_late_seconds(project):
     run = make_run(make_test(make_campaign(project)))
     feed = Feed()

@@ -176,6 +176,7 @@ def test_many_viewers_take_longer_to_ask_and_one_asks_at_once():
         if n == 1:
             assert feed_of_all.spread_s == 0
     assert feed_of_all.spread_s == pytest.approx(2)
+    assert feed_of_all.refresh_s == pytest.approx(20.1), "a tenth of a second for each"
     for stream in streams[1:]:
         stream.__exit__(None, None, None)
     assert feed_of_all.spread_s == 0

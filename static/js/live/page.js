@@ -15,10 +15,11 @@ export function block(id) {
 }
 
 // Follows the page's stream. second({run, points}) comes with each second; replaced(names) after
-// regions were replaced by a newer copy of the page, fetched every data-refresh seconds of a run.
+// regions were replaced by a newer copy of the page, fetched every data-refresh seconds of a run, and
+// less often where many follow it.
 export function livePage({ second, replaced }) {
   const live = document.getElementById("live");
-  const every = Number(live.dataset.refresh);
+  let every = Number(live.dataset.refresh);
   let fetched = -Infinity;
   let spreadMs = 0;
   const ask = coalesced(
@@ -43,6 +44,7 @@ export function livePage({ second, replaced }) {
     reopened: ask,
     beat(told) {
       spreadMs = told.spread_ms;
+      every = Math.max(Number(live.dataset.refresh), told.refresh_s);
     },
     stale: tellStale,
     expectsSeconds: () => $(SENDING).length > 0,

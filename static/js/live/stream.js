@@ -9,7 +9,7 @@ export function streamAddress(url, cursor, state) {
   return `${url}?${query}`;
 }
 
-// handlers: second({run, points}), state(), end(), reopened(), beat({spread_ms}), stale(isStale,
+// handlers: second({run, points}), state(), end(), reopened(), beat({spread_ms, refresh_s}), stale(isStale,
 // lastAtMs), and expectsSeconds(): whether a run is sending now, so that a silence of seconds is
 // worth telling. `reopened` means that something may have been missed.
 export function follow(address, handlers, parts = {}) {
