@@ -80,8 +80,8 @@ HOST_SILENT = (
     r"before all that it measured was stored)\."
 )
 FINISHED_UNHEARD = (
-    r"The injector finished, and all that it measured is stored, but its lease was over before its "
-    r"host could say so\."
+    r"The injector (finished|stopped when it was told to), and all that it measured is stored, but "
+    r"its lease was over before its host could say so\."
 )
 LAUNCHER_FROZEN = r"The launcher on the injector host was frozen for \d+ s\."
 DEAD_MAN = r"The injector heard nothing from its launcher for too long and stopped by itself\."

@@ -64,6 +64,13 @@ class StopReason(StrEnum):
 
 # Not for runs: reasons in the end line of an injector that was not told to stop.
 BY_ITSELF = frozenset({StopReason.PARENT_GONE, StopReason.DEAD_MAN})
+
+
+def own_sentence(word: str) -> str:
+    """Why an injector ended early without being told to, from its end line's reason; else ""."""
+    return StopReason(word).sentence if word in BY_ITSELF else ""
+
+
 # The reasons that docs/injector.md allows; to an injector, a rule of the site is like a user.
 _TOLD = frozenset({StopReason.USER, StopReason.KILL, StopReason.OVERRUN})
 

@@ -10,7 +10,7 @@ from campaigns import queue
 from campaigns.domain.lifecycle import MAX_AGE_S, Outcome, RunState
 from campaigns.domain.lifecycle import ShardState as Part
 from campaigns.domain.plan.time_limit import longest_run_s
-from campaigns.domain.stop_reasons import BY_ITSELF, StopReason
+from campaigns.domain.stop_reasons import BY_ITSELF, StopReason, own_sentence
 from campaigns.live.pokes import poke
 from campaigns.models import Run, RunEvent, Shard
 from campaigns.models.dbtime import db_now
@@ -185,7 +185,8 @@ def _is_complete(shard: Shard) -> bool:
 def _reason(run: Run, shards: list[Shard]) -> str:
     sentences = [_stop_sentence(run)]
     for shard in shards:
-        words = shard.reason if shard.state == Part.LOST else _own_end(shard)
+        is_lost = shard.state == Part.LOST
+        words = shard.reason if is_lost else own_sentence(shard.injector_end.reason)
         if words:
             name = (
                 f"Injector process {shard.number + 1} of {len(shards)}: " if len(shards) > 1 else ""
@@ -200,12 +201,6 @@ def _stop_sentence(run: Run) -> str:
     reason = StopReason(run.stop_requested)
     limit_s = _longest_s(run) if reason == StopReason.OVERRUN else None
     return reason.sentence.format(limit_s=limit_s)
-
-
-def _own_end(shard: Shard) -> str:
-    """Why an injector ended early without being told to stop."""
-    word = shard.injector_end.reason
-    return StopReason(word).sentence if word in BY_ITSELF else ""
 
 
 def _longest_s(run: Run) -> float:

@@ -19,6 +19,7 @@ from campaigns.domain.lifecycle import ShardState as Part
 from campaigns.domain.measured.injector_end import InjectorEnd
 from campaigns.domain.plan.addresses import common_networks
 from campaigns.domain.plan.ordered_plan import ordered_plan
+from campaigns.domain.stop_reasons import own_sentence
 from campaigns.live.pokes import poke
 from campaigns.models import Run, RunEvent, Shard, ShardSecond
 from campaigns.models.dbtime import ClockTimestamp, db_now
@@ -36,10 +37,12 @@ LOST_BEFORE = "The injector host stopped answering before the start."
 LOST_SENDING = "The injector host stopped answering while it was sending."
 LOST_STORING = "The injector host stopped answering before all that it measured was stored."
 # What its launcher tells afterwards.
-FINISHED_UNHEARD = (
-    "The injector finished, and all that it measured is stored, but its lease was over before its "
-    "host could say so."
+_UNHEARD = (
+    "The injector {}, and all that it measured is stored, but its lease was over before its host "
+    "could say so."
 )
+FINISHED_UNHEARD = _UNHEARD.format("finished")
+STOPPED_UNHEARD = _UNHEARD.format("stopped when it was told to")
 _STORING = Case(When(state=Part.RUNNING, then=Value(Part.STORING)), default=F("state"))
 
 
@@ -173,16 +176,21 @@ def mark_running(*, lease: Lease, is_fresh: bool = False) -> bool:
 
 
 def mark_done(*, lease: Lease, end: InjectorEnd) -> bool:
-    """The injector has ended by itself and all its seconds are stored.
+    """The injector has said its end and all its seconds are stored.
 
     A lease that expired meanwhile does not matter here: nothing is sent any more. Only where the
-    shard was given up, because nothing was heard of it, does it stay lost, with this reason.
+    shard was given up, because nothing was heard of it, does it stay lost, and says how it ended.
     """
     is_done = any(
         _move(_held(lease).filter(state=state), lease, Part.DONE, end=end.to_json())
         for state in sorted(UNFINISHED_SHARD_STATES)
     )
-    return is_done or (end.is_complete and _explain(lease, FINISHED_UNHEARD))
+    return is_done or _explain(lease, _unheard(end))
+
+
+def _unheard(end: InjectorEnd) -> str:
+    told = FINISHED_UNHEARD if end.is_complete else STOPPED_UNHEARD
+    return own_sentence(end.reason) or told
 
 
 def mark_lost(*, lease: Lease, reason: str) -> bool:

@@ -7,7 +7,13 @@ import pytest
 from benchmarks.faults import kinds
 from campaigns.domain.stop_reasons import StopReason
 from campaigns.services.runs import STOPPED_BEFORE
-from campaigns.services.shards import FINISHED_UNHEARD, LOST_BEFORE, LOST_SENDING, LOST_STORING
+from campaigns.services.shards import (
+    FINISHED_UNHEARD,
+    LOST_BEFORE,
+    LOST_SENDING,
+    LOST_STORING,
+    STOPPED_UNHEARD,
+)
 from workers.launcher import _why_cut_off
 from workers.leftovers import KILLED
 
@@ -20,6 +26,7 @@ from workers.leftovers import KILLED
         (kinds.HOST_SILENT, LOST_STORING),
         (kinds.LAUNCHER_KILLED, KILLED),
         (kinds.FINISHED_UNHEARD, FINISHED_UNHEARD),
+        (kinds.FINISHED_UNHEARD, STOPPED_UNHEARD),
         (kinds.LAUNCHER_FROZEN, _why_cut_off(60.0)),
         (kinds.NO_CONTACT, _why_cut_off(0.0)),
         (kinds.DEAD_MAN, StopReason.DEAD_MAN.sentence),

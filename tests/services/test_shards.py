@@ -4,13 +4,16 @@ import pytest
 from django.db import IntegrityError, transaction
 
 from campaigns.domain.errors import Refused
+from campaigns.domain.measured.injector_end import InjectorEnd
 from campaigns.domain.plan.ordered_plan import ordered_plan
+from campaigns.domain.stop_reasons import StopReason
 from campaigns.models import Run, RunEvent, Shard, ShardSecond
 from campaigns.models.dbtime import db_now
 from campaigns.services import dispatch, endings
 from campaigns.services.shards import (
     FINISHED_UNHEARD,
     LOST_SENDING,
+    STOPPED_UNHEARD,
     claim_shard,
     heartbeat,
     look,
@@ -215,14 +218,23 @@ class TestMoving:
         endings.summarise_late_runs()
         assert settled(run).reason == cut_off
 
-    def test_a_shard_that_was_given_up_after_its_end_says_that_it_had_finished(self, project):
+    @pytest.mark.parametrize(
+        ("said", "reason"),
+        [
+            (end(), FINISHED_UNHEARD),
+            (end("stopped"), STOPPED_UNHEARD),
+            (InjectorEnd(outcome="stopped", reason="dead_man"), StopReason.DEAD_MAN.sentence),
+        ],
+        ids=["finished", "was told to stop", "stopped by itself"],
+    )
+    def test_a_shard_that_was_given_up_after_its_end_says_how_it_ended(self, project, said, reason):
         run, (lease,) = running(project)
         record_seconds(lease=lease, seconds=[second(0)])
         expire(run)
         assert settled(run).reason == LOST_SENDING
-        assert not mark_done(lease=lease, end=end())
+        assert not mark_done(lease=lease, end=said)
         endings.summarise_late_runs()
-        assert (settled(run).outcome, run.reason) == ("partial", FINISHED_UNHEARD)
+        assert (settled(run).outcome, run.reason) == ("partial", reason)
 
 
 class TestSeconds:
