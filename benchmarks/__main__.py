@@ -6,6 +6,7 @@ capacity, real searches for it, words of real campaigns; or parts.
 import argparse
 import os
 import sys
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from benchmarks import (
@@ -30,7 +31,7 @@ from benchmarks import (
     words_real,
 )
 from benchmarks.awake import awake
-from benchmarks.figures import show
+from benchmarks.figures import GoalRow, show
 from benchmarks.selection import (
     ACCURACY,
     AGENT_COST,
@@ -55,49 +56,49 @@ from benchmarks.selection import (
 )
 from benchmarks.servers import Server, pin, serving
 
+Section = tuple[str, Iterable[GoalRow]]
+_BEFORE_ACCURACY = {
+    LIVE: live, PAGES: pages, COSTS: costs, WATCHED: watched, CHROMIUM: in_chromium,
+}  # fmt: skip
+_AFTER_ACCURACY = {
+    TARGET_SIDE: target_side, AGENT_COST: agent_cost, WORDS: words, CHANGES: changes,
+    CAPACITY: capacity,
+}  # fmt: skip
+
 
 def main() -> int:
     selection = _read_selection()
     cores = os.sched_getaffinity(0)
     print(f"{len(cores)} cores, load average {_load()} before the first case")
+    are_whole = [show(title, lines) for title, lines in _sections(selection, cores)]
+    print(f"\nload average {_load()} after the last")
+    return 0 if all(are_whole) else 1
+
+
+def _sections(selection: Selection, cores: set[int]) -> Iterator[Section]:
+    """What was asked for, in order; each is measured as its lines are read."""
     if selection.wants_the_injector:
         with serving(core=1) as server:
             pin(0)
-            _measure_pinned(selection, server)
+            yield from _of_the_injector(selection, server)
         os.sched_setaffinity(0, cores)
-    if selection.wants(LIVE):
-        show(live.TITLE, live.measure())
-    if selection.wants(PAGES):
-        show(pages.TITLE, pages.measure())
-    if selection.wants(COSTS):
-        show(costs.TITLE, costs.measure())
-    if selection.wants(WATCHED):
-        show(watched.TITLE, watched.measure())
-    if selection.wants(CHROMIUM):
-        show(in_chromium.TITLE, in_chromium.measure())
+    for name, module in _BEFORE_ACCURACY.items():
+        if selection.wants(name):
+            yield module.TITLE, module.measure()
     if selection.wants(ACCURACY):
-        show("Accuracy, against the demo target's own log", accuracy.measure())
+        yield "Accuracy, against the demo target's own log", accuracy.measure()
         with awake():
-            show("Accuracy, with cores that are kept from sleeping", accuracy.measure())
-    if selection.wants(TARGET_SIDE):
-        show(target_side.TITLE, target_side.measure())
-    if selection.wants(AGENT_COST):
-        show(agent_cost.TITLE, agent_cost.measure())
-    if selection.wants(WORDS):
-        show(words.TITLE, words.measure())
-    if selection.wants(CHANGES):
-        show(changes.TITLE, changes.measure())
-    if selection.wants(CAPACITY):
-        show(capacity.TITLE, capacity.measure())
+            yield "Accuracy, with cores that are kept from sleeping", accuracy.measure()
+    for name, module in _AFTER_ACCURACY.items():
+        if selection.wants(name):
+            yield module.TITLE, module.measure()
     if selection.wants(CAPACITY_REAL):
-        show(capacity_real.TITLE, capacity_real.measure_all(*selection.real_searches))
+        yield capacity_real.TITLE, capacity_real.measure_all(*selection.real_searches)
     if selection.wants(JUDGEMENT):
         for title, lines in judgement.measure_all(selection.trials or judgement.TRIALS):
-            show(f"{judgement.TITLE}. {title}", lines)
+            yield f"{judgement.TITLE}. {title}", lines
     if selection.wants(WORDS_REAL):
-        show(words_real.TITLE, words_real.measure_all(*selection.real_words))
-    print(f"\nload average {_load()} after the last")
-    return 0
+        yield words_real.TITLE, words_real.measure_all(*selection.real_words)
 
 
 def _read_selection() -> Selection:
@@ -134,18 +135,18 @@ def _read_selection() -> Selection:
     )
 
 
-def _measure_pinned(selection: Selection, server: Server) -> None:
+def _of_the_injector(selection: Selection, server: Server) -> Iterator[Section]:
     if selection.wants_some_cost:
         title = f"CPU time a request against {server.name}, {injector_cost.CONNECTIONS} connections"
-        show(title, injector_cost.measure(server, selection.wants))
+        yield title, injector_cost.measure(server, selection.wants)
     if selection.wants(HTTP2):
-        show(http2.TITLE, http2.measure())
+        yield http2.TITLE, http2.measure()
     if selection.wants(TLS):
-        show(tls.TITLE, tls.measure(server))
+        yield tls.TITLE, tls.measure(server)
     if selection.wants(WEBSOCKET):
-        show(websocket.TITLE, websocket.measure())
+        yield websocket.TITLE, websocket.measure()
     if selection.wants(ON_TIME):
-        show(f"On time, against {server.name}", open_loop.measure(server))
+        yield f"On time, against {server.name}", open_loop.measure(server)
 
 
 def _load() -> str:

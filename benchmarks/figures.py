@@ -1,5 +1,7 @@
 """A line of the table: what was measured, what the goal is, whether it is met."""
 
+import sys
+import traceback
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -14,9 +16,20 @@ class GoalRow:
     is_met: bool | None = None
 
 
-def show(title: str, lines: Iterable[GoalRow]) -> None:
-    """Print a section as its lines come."""
+def show(title: str, lines: Iterable[GoalRow]) -> bool:
+    """Print a section as its lines come. Returns whether all came: what kept the rest from being
+    measured is printed as well, and does not keep other sections from it."""
     print(f"\n{title}")
-    for line in lines:
-        state = {True: "met", False: "MISSED", None: ""}[line.is_met]
-        print(f"  {line.name:<37} {line.measured:<56} {line.goal:<24}{state}".rstrip(), flush=True)
+    try:
+        for line in lines:
+            _print(line)
+    except Exception as error:
+        traceback.print_exc(file=sys.stderr)
+        _print(GoalRow("the rest", f"not measured: {error or type(error).__name__}"))
+        return False
+    return True
+
+
+def _print(line: GoalRow) -> None:
+    state = {True: "met", False: "MISSED", None: ""}[line.is_met]
+    print(f"  {line.name:<37} {line.measured:<56} {line.goal:<24}{state}".rstrip(), flush=True)

@@ -73,4 +73,4 @@ def measure() -> Iterator[GoalRow]:
 
 if __name__ == "__main__":
     pin(0)
-    sys.exit(show(TITLE, measure()))
+    sys.exit(not show(TITLE, measure()))

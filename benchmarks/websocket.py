@@ -148,4 +148,4 @@ def build(name: str, folder: Path) -> str | None:
 
 if __name__ == "__main__":
     pin(0)
-    show(TITLE, measure())
+    sys.exit(not show(TITLE, measure()))
