@@ -8,7 +8,6 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/tcp.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
@@ -19,15 +18,15 @@
 
 enum { FD_CAP = 1 << 16, EVENTS = 64, READ_BYTES = 16 * 1024, INFO_BYTES = 208 };
 
-static const char OPENING[] =
+static const char OPENING_REQUEST[] =
     "GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nUser-Agent: benchsite\r\nUpgrade: websocket\r\n"
     "Connection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
     "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n";
 /* Code 1000, masked with 1, 2, 3, 4. */
-static const unsigned char CLOSING[] = {0x88, 0x82, 1, 2, 3, 4, 0x03 ^ 1, 0xE8 ^ 2};
+static const unsigned char CLOSE_FRAME[] = {0x88, 0x82, 1, 2, 3, 4, 0x03 ^ 1, 0xE8 ^ 2};
 
 static struct sockaddr_in server;
-static char is_open[FD_CAP];
+static enum { CONNECTING, OPENING, CLOSING } phase[FD_CAP];
 static int epoll, in_flight;
 static long n_done;
 
@@ -42,22 +41,33 @@ static void fail(const char *what) {
     exit(1);
 }
 
+static void watch(int fd, int how, int events) {
+    struct epoll_event event = {.events = events, .data.fd = fd};
+    if (epoll_ctl(epoll, how, fd, &event)) fail("epoll_ctl");
+}
+
+static void ask(int fd) {
+    if (send(fd, OPENING_REQUEST, sizeof OPENING_REQUEST - 1, MSG_NOSIGNAL) < 0) fail("send");
+    phase[fd] = OPENING;
+}
+
 static void dial(void) {
     struct sockaddr *address = (struct sockaddr *)&server;
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0), on = 1;
-    struct epoll_event event = {.events = EPOLLIN, .data.fd = fd};
     if (fd < 0 || fd >= FD_CAP) fail("socket");
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     if (connect(fd, address, sizeof server) && errno != EINPROGRESS) fail("connect");
-    /* Nearly always it is done by now; the kernel may also do it a little later. */
-    while (connect(fd, address, sizeof server) && errno != EISCONN) {
-        struct pollfd writable = {.fd = fd, .events = POLLOUT};
-        if (errno != EALREADY || poll(&writable, 1, 1000) != 1) fail("connect");
-    }
-    if (epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event)) fail("epoll_ctl");
-    if (send(fd, OPENING, sizeof OPENING - 1, MSG_NOSIGNAL) < 0) fail("send");
-    is_open[fd] = 0;
     in_flight++;
+    if (!connect(fd, address, sizeof server) || errno == EISCONN) {
+        watch(fd, EPOLL_CTL_ADD, EPOLLIN);
+        ask(fd);
+    } else if (errno == EALREADY) {
+        /* The server's queue was full: the kernel asks again after a while. */
+        phase[fd] = CONNECTING;
+        watch(fd, EPOLL_CTL_ADD, EPOLLOUT);
+    } else {
+        fail("connect");
+    }
 }
 
 static void hang_up(int fd) {
@@ -70,12 +80,17 @@ static void hang_up(int fd) {
 }
 
 /* What has come is not looked at: the server is our own. Whether the connection has ended. */
-static int read_from(int fd) {
+static int go_on(int fd) {
     static char bytes[READ_BYTES];
+    if (phase[fd] == CONNECTING) {
+        watch(fd, EPOLL_CTL_MOD, EPOLLIN);
+        ask(fd);
+        return 0;
+    }
     ssize_t size = recv(fd, bytes, sizeof bytes, 0);
-    if (size > 0 && !is_open[fd]) {
-        is_open[fd] = 1;
-        send(fd, CLOSING, sizeof CLOSING, MSG_NOSIGNAL);
+    if (size > 0 && phase[fd] == OPENING) {
+        phase[fd] = CLOSING;
+        send(fd, CLOSE_FRAME, sizeof CLOSE_FRAME, MSG_NOSIGNAL);
         return 0;
     }
     /* The close frame; its end has mostly come with it. */
@@ -104,7 +119,7 @@ int main(int argc, char **argv) {
     while (in_flight) {
         int n = epoll_wait(epoll, events, EVENTS, -1);
         for (int i = 0; i < n; i++) {
-            if (!read_from(events[i].data.fd)) continue;
+            if (!go_on(events[i].data.fd)) continue;
             hang_up(events[i].data.fd);
             if (now_s() < end_s) dial();
         }

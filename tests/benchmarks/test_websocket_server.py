@@ -95,3 +95,32 @@ def test_the_client_in_c_says_what_a_handshake_says(tmp_path):
     assert head.startswith(b"GET / HTTP/1.1\r\n")
     assert b"Sec-WebSocket-Key: " + KEY + b"\r\n" in head
     assert closing == (CLOSE, 1000)
+
+
+def test_the_client_in_c_waits_for_a_server_whose_queue_is_full(tmp_path):
+    client = build(CLIENT, tmp_path)
+    with contextlib.ExitStack() as stack:
+        listener = stack.enter_context(socket.create_server(("127.0.0.1", 0), backlog=0))
+        waiting = [stack.enter_context(socket.socket()) for _ in range(3)]
+        for sock in waiting:
+            sock.setblocking(False)
+            sock.connect_ex(listener.getsockname())
+        command = [client, str(listener.getsockname()[1]), "0", "1"]
+        process = stack.enter_context(subprocess.Popen(command, stdout=subprocess.PIPE))
+        with pytest.raises(subprocess.TimeoutExpired):
+            process.wait(0.2)
+        for sock in waiting:
+            sock.close()
+        while not _shakes_hands(listener):
+            pass
+        assert json.loads(process.stdout.read())["handshakes"] == 1
+
+
+def _shakes_hands(listener):
+    """Accept a connection; whether its other side asked for something, and was answered."""
+    sock, _ = listener.accept()
+    with sock:
+        if not sock.recv(4096):
+            return False
+        sock.sendall(b"HTTP/1.1 101 Switching Protocols\r\n\r\n")
+        return bool(sock.recv(100))
