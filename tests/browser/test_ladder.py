@@ -56,7 +56,7 @@ def test_the_ladder_of_the_demo_target_says_what_each_layer_costs(signed_in, res
     expect(page.locator("[data-live=verdict] .verdict")).to_contain_text("On a new connection")
     agreed = page.locator(".ladder-tls tbody tr")
     expect(agreed.nth(0)).to_contain_text("TLSv1.3")
-    expect(agreed.nth(0)).to_contain_text(re.compile(r"\bx25519\b", re.IGNORECASE))
+    expect(agreed.nth(0)).to_contain_text(re.compile(r"\bX25519\b"))
     expect(agreed.nth(1)).to_contain_text("X25519MLKEM768")
     for resumed in (2, 3):
         expect(agreed.nth(resumed).locator("td").last).not_to_have_text("0")

@@ -40,7 +40,7 @@ def test_parts_of_a_new_tls_connection(https):
     assert total.timing("tls").n == 10
     (tls,) = result.ends[0].tls
     assert (tls.version, tls.resumed, tls.count) == ("TLSv1.3", False, 10)
-    assert tls.group == "x25519"
+    assert tls.group == "X25519"
     assert result.ends[0].tls_library.startswith("OpenSSL ")
     assert result.ends[0].certificate_der_b64
 

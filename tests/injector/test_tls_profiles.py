@@ -46,8 +46,8 @@ def measured(server_tls, *, mode="new", requests=3, **tls):
     [
         ("", "TLSv1.3", "TLS_AES_256_GCM_SHA384", HYBRID, "ECDSA secp256r1"),
         ("browser", "TLSv1.3", "TLS_AES_128_GCM_SHA256", HYBRID, "ECDSA secp256r1"),
-        ("tls12", "TLSv1.2", "ECDHE-ECDSA-AES256-GCM-SHA384", "x25519", "ECDSA secp256r1"),
-        ("classical", "TLSv1.3", "TLS_AES_256_GCM_SHA384", "x25519", "ECDSA secp256r1"),
+        ("tls12", "TLSv1.2", "ECDHE-ECDSA-AES256-GCM-SHA384", "X25519", "ECDSA secp256r1"),
+        ("classical", "TLSv1.3", "TLS_AES_256_GCM_SHA384", "X25519", "ECDSA secp256r1"),
         ("ecdsa", "TLSv1.3", "TLS_AES_256_GCM_SHA384", HYBRID, "ECDSA secp256r1"),
         ("rsa", "TLSv1.3", "TLS_AES_256_GCM_SHA384", HYBRID, "RSA 2048"),
     ],

@@ -231,7 +231,7 @@ def test_tls_facts_are_counted_not_assumed(project):
     end_shards(run, end={"tls": handshakes, "peers": {"10.0.0.9:443": 9}})
     end(run, Outcome.COMPLETE)
     facts = dict(run_report(run).facts)
-    assert ["TLSv1.3, TLS_AES_256_GCM_SHA384, x25519, 256 bits, full", "9"] in facts["TLS"]
+    assert ["TLSv1.3, TLS_AES_256_GCM_SHA384, X25519, 256 bits, full", "9"] in facts["TLS"]
     assert ["Certificate", "RSA 2048, 1,204 B sent"] in facts["TLS"]
     assert ["Bytes of a full handshake, mean", "500 B sent, 3,000 B received"] in facts["TLS"]
     assert ["TLS handshakes", "9 full, 0 resumed"] in facts["Handshakes"]

@@ -112,7 +112,7 @@ def test_a_server_that_agrees_on_another_group_or_shows_another_key_draws_its_li
     (lane,) = page.context["chart"]["lanes"]
     assert set(lane["events"][0]["text"].split(", ")) == {"TLS", "Certificate"}
     words = (
-        "TLS changed from TLSv1.3, AES, x25519 to TLSv1.3, AES, X25519MLKEM768 and 1 more change"
+        "TLS changed from TLSv1.3, AES, X25519 to TLSv1.3, AES, X25519MLKEM768 and 1 more change"
     )
     assert f"since {words}" in text_of(page)
 

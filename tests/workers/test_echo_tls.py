@@ -31,7 +31,7 @@ def port(certificates):
     ("profile", "group", "certificate"),
     [
         ("", "X25519MLKEM768", "ECDSA secp256r1"),
-        ("classical", "x25519", "ECDSA secp256r1"),
+        ("classical", "X25519", "ECDSA secp256r1"),
         ("rsa", "X25519MLKEM768", "RSA 2048"),
         ("ecdsa", "X25519MLKEM768", "ECDSA secp256r1"),
     ],

@@ -12,6 +12,7 @@ from cryptography.hazmat.bindings.openssl.binding import Binding
 from OpenSSL import SSL
 from OpenSSL.crypto import FILETYPE_ASN1, dump_certificate
 
+from campaigns.domain.plan.tls_names import group_name
 from workers.injector.tls_errors import (
     CertificateRefused,
     RaggedEnd,
@@ -162,7 +163,7 @@ class Tls:
             _text(_lib.SSL_get_version(self._ssl)),
             _text(_lib.SSL_CIPHER_get_name(cipher)),
             _lib.SSL_CIPHER_get_bits(cipher, _ffi.NULL),
-            _text(group) or None,
+            group_name(_text(group)) or None,
         )
 
     @property

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Self
 
+from campaigns.domain.plan.tls_names import group_name
+
 COMPLETE, STOPPED = "complete", "stopped"
 
 
@@ -39,7 +41,10 @@ class TlsHandshakes:
 
     @classmethod
     def from_json(cls, entry: Mapping[str, Any]) -> Self:
-        return cls(**{name: entry[name] for name in cls.__slots__ if name in entry})
+        said = {name: entry[name] for name in cls.__slots__ if name in entry}
+        if said.get("group"):
+            said["group"] = group_name(said["group"])
+        return cls(**said)
 
 
 @dataclass(frozen=True, slots=True)

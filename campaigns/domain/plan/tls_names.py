@@ -22,14 +22,27 @@ _POST_QUANTUM = "MLKEM"
 _BETWEEN = re.compile(r"[\s:,]+")
 
 
+def _spellings(known: tuple[str, ...]) -> dict[str, str]:
+    spelled = {name.lower(): name for name in known}
+    return spelled | {name: whole for name, whole in _ALIASES.items() if whole in known}
+
+
+_GROUPS_AS_SAID = _spellings(GROUPS)
+
+
 def joined_names(typed: str, known: tuple[str, ...]) -> tuple[str, list[str]]:
     """(the names of a list as OpenSSL takes it, joined by colons; those that are not known)."""
-    spelled = {name.lower(): name for name in known}
-    spelled |= {name: whole for name, whole in _ALIASES.items() if whole in known}
+    spelled = _spellings(known)
     typed_names = [name for name in _BETWEEN.split(typed) if name]
     names = [spelled[name.lower()] for name in typed_names if name.lower() in spelled]
     unknown = [name for name in typed_names if name.lower() not in spelled]
     return ":".join(dict.fromkeys(names)), unknown
+
+
+def group_name(said: str) -> str:
+    """A group as lists have it, from what a TLS library calls it: X25519 of x25519, P-256 of
+    secp256r1. What is not known stays as it is."""
+    return _GROUPS_AS_SAID.get(said.lower(), said)
 
 
 def is_post_quantum(group: str) -> bool:

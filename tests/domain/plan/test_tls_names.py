@@ -2,7 +2,7 @@
 
 import pytest
 
-from campaigns.domain.plan.tls_names import with_key_shares
+from campaigns.domain.plan.tls_names import group_name, with_key_shares
 
 
 @pytest.mark.parametrize(
@@ -18,3 +18,18 @@ def test_the_first_group_has_a_key_share_and_beside_post_quantum_the_first_class
     groups, offered
 ):
     assert with_key_shares(groups) == offered
+
+
+@pytest.mark.parametrize(
+    ("said", "name"),
+    [
+        ("x25519", "X25519"),
+        ("secp256r1", "P-256"),
+        ("prime256v1", "P-256"),
+        ("X25519MLKEM768", "X25519MLKEM768"),
+        ("brainpoolP256r1", "brainpoolP256r1"),
+        ("", ""),
+    ],
+)
+def test_a_group_is_called_as_in_lists_whatever_the_library_says(said, name):
+    assert group_name(said) == name
