@@ -21,7 +21,7 @@ from campaigns.views.drawings import Tick, round_up, split_rows_bars
 
 _NOTES = {
     Section.NEW: "every request opens one",
-    Section.KEPT: "connections stay open; only records are encrypted",
+    Section.KEPT: "connections stay open, so no session is resumed; only records are encrypted",
     Section.PROFILES: "on new connections",
     Section.MANY: "does one slow reply hold up the others?",
 }

@@ -136,3 +136,10 @@ def test_rest_and_csv_have_the_page_s_figures(client, alice, climb):
     assert "p95" in by_p95.json()["ladder"][0]["rows"][2]["values"]
     file = client.get(reverse("api-campaign-csv", args=[campaign.pk]), {"format": "blocks"})
     assert "What each layer costs shop" in file.content.decode()
+
+
+def test_kept_connections_say_why_none_is_resumed(page_of, climb):
+    campaign, _ = climb(("kept-http", "kept-tls12", "kept-tls13"), (18_900, 33_400, 29_100))
+    (section,) = page_of(campaign).context["ladder"]["sections"]
+    assert "no session is resumed" in section["note"]
+    assert "not measured" not in text_of(page_of(campaign))
