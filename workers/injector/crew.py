@@ -4,7 +4,8 @@ from typing import Any
 
 from campaigns.domain.plan import arrivals
 from campaigns.domain.plan.http_version import HttpVersion
-from campaigns.domain.plan.plan import ConnectionMode
+from campaigns.domain.plan.load import Model
+from campaigns.domain.plan.plan import ConnectionMode, Plan
 from campaigns.domain.plan.session import makes_visits
 from campaigns.domain.plan.step import Step
 from workers.injector import http1
@@ -20,6 +21,7 @@ from workers.injector.recorder import StepRecorder
 from workers.injector.request import Request
 from workers.injector.users import SessionContext, is_plain
 from workers.injector.websocket.exchange_context import ExchangeContext
+from workers.injector.websocket.silent import SilentWorker
 from workers.injector.websocket.worker import WebSocketWorker
 
 
@@ -37,6 +39,7 @@ class Crew:
         is_http2 = plan.http_version == HttpVersion.HTTP_2
         self._streams = _stream_crew(order, dialler) if is_http2 else None
         self.exchange = None if plan.exchange is None else ExchangeContext.of(order)
+        self._exchange_worker = _exchange_worker(plan)
         steps = [] if self.exchange else signed_steps(plan, order.secret)
         requests = [self._make_request(number, step) for number, step in enumerate(steps)]
         self.requests: list[Request] = [self.exchange] if self.exchange else requests
@@ -51,7 +54,7 @@ class Crew:
 
     def make_worker(self) -> Worker:
         if self.exchange is not None:
-            return WebSocketWorker(self._dialler)
+            return self._exchange_worker(self._dialler)
         if self._streams is not None:
             return self._streams.make_worker(self.sessions)
         keeps = self._mode == ConnectionMode.KEEP_ALIVE
@@ -104,6 +107,12 @@ class Crew:
         host = http1.authority(endpoint.scheme, endpoint.host, endpoint.port)
         mode = ConnectionMode.NEW if is_last else self._mode
         return http1.request_bytes(step, host, mode, self._order.plan.http_version)
+
+
+def _exchange_worker(plan: Plan) -> type[WebSocketWorker]:
+    """A window has its say in the middle of a connection, so its workers do all by themselves."""
+    is_silent = plan.exchange is not None and not plan.exchange.messages
+    return SilentWorker if is_silent and plan.load.model != Model.WINDOW else WebSocketWorker
 
 
 def _stream_crew(order: Order, dialler: Dialler) -> Any:

@@ -7,7 +7,7 @@ from workers.injector.attempt import Worker
 from workers.injector.connection import WRITE, Connection
 from workers.injector.http1 import BadReply
 
-_RECV_BYTES = 16 * 1024
+RECV_BYTES = 16 * 1024
 _READS_PER_TURN = 32
 
 
@@ -54,7 +54,7 @@ class Channel:
             self.yield_to_hub(kind)
         self._n_reads += 1
         try:
-            data = self._recv(_RECV_BYTES)
+            data = self._recv(RECV_BYTES)
         except BlockingIOError:
             return None
         self.received_bytes += len(data)
@@ -68,7 +68,7 @@ class Channel:
         while True:
             self._worker.park(kind)
             try:
-                data = self._recv(_RECV_BYTES)
+                data = self._recv(RECV_BYTES)
             except BlockingIOError:
                 continue
             self.received_bytes += len(data)

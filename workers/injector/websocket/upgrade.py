@@ -12,6 +12,7 @@ from workers.injector.http1 import BadReply, Head, parse_head
 _NONCE_BYTES = 16
 _GUID = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 _KNOWN_CAP = 64
+_MOST_RECV_BYTES = 16 * 1024
 
 
 def make_keys(count: int) -> list[bytes]:
@@ -57,13 +58,19 @@ class UpgradeRequest:
 
 
 class UpgradeCheck:
-    """Checks whether a head opens the connection; remembers good heads apart from their accept."""
+    """Checks whether a head opens the connection; remembers good heads apart from their accept.
 
-    __slots__ = ("_known", "_subprotocols")
+    `recv_bytes`: how much to read at once, a byte more than good heads have, so that what comes
+    after one is seen: a buffer of many kilobytes takes longer to get than to fill.
+    """
+
+    __slots__ = ("_known", "_longest", "_subprotocols", "recv_bytes")
 
     def __init__(self, subprotocols: tuple[str, ...]):
         self._subprotocols = subprotocols
         self._known: set[tuple[bytes, bytes]] = set()
+        self._longest = 0
+        self.recv_bytes = _MOST_RECV_BYTES
 
     def knows(self, data: bytes, accept: bytes) -> bool:
         """Whether `data` is exactly one head that `opens` has accepted before."""
@@ -93,6 +100,8 @@ class UpgradeCheck:
         if len(self._known) >= _KNOWN_CAP:
             self._known.clear()
         self._known.add((before, after))
+        self._longest = max(self._longest, len(head))
+        self.recv_bytes = min(_MOST_RECV_BYTES, self._longest + 1)
 
     def _check_headers(self, head: Head, accept: str) -> None:
         if _tokens(head, "upgrade") != ["websocket"]:

@@ -51,16 +51,7 @@ class WebSocketWorker(Worker):
         try:
             connection = self.dialler.dial(self)
             channel = self._channel = Channel(self, connection)
-            early = self._open(request, channel, start)
-            opened = exchanged = now()
-            self.is_open = True
-            if self.note_opened is not None:
-                self.note_opened(self)
-            if early or request.exchange.messages or self.held_socket is not None:
-                exchanged, end = self._exchange_and_close(channel, early, start, opened)
-            else:
-                self._close_without_messages(request, channel, opened)
-                end = now()
+            opened, exchanged, end = self._converse(channel, start)
             connected, secured = connection.connected, connection.secured
             ends = (exchanged, end, _SWITCHING, 0, 0, channel.received_bytes)
             request.record((intended, start, connected, secured, opened, *ends))
@@ -69,6 +60,21 @@ class WebSocketWorker(Worker):
             return None
         except Exception as error:
             return self._give_up(error, intended, start)
+
+    def _converse(self, channel: Channel, start: int) -> tuple[int, int, int]:
+        """Open, exchange the messages, close; when each was over. Raises what ended it."""
+        return self._go_on(channel, self._open(self.request, channel, start), start)
+
+    def _go_on(self, channel: Channel, early: bytes, start: int) -> tuple[int, int, int]:
+        """The same for a connection that the server has just opened; `early`: what came then."""
+        context, opened = self.request, now()
+        self.is_open = True
+        if self.note_opened is not None:
+            self.note_opened(self)
+        if early or context.exchange.messages or self.held_socket is not None:
+            return opened, *self._exchange_and_close(channel, early, start, opened)
+        self._close_without_messages(context, channel, opened)
+        return opened, opened, now()
 
     def _open(self, context: ExchangeContext, channel: Channel, start: int) -> bytes:
         """Shake hands; the bytes after the server's head. Raises BadReply, AttemptFailed."""
