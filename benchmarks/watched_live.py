@@ -32,7 +32,7 @@ _TAIL = 64  # bytes in which the id of an event may begin that goes on with the 
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class HeardSeconds:
     """`delays_ms`: of each viewer and second; the server's CPU time as a share of a core, with and
     without fetched pages, of which there were `pages_per_s`."""
 
@@ -65,16 +65,18 @@ def main(n_viewers: int) -> Iterator[GoalRow]:
         listeners = Listeners(port, stream, headers, n_viewers)
         listeners.hear(_id_of(HOUR_S - 1), FOLDED_WITHIN_S)
         time.sleep(3)  # each is told how often it may fetch its page
-        seconds = Seconds(arriving, listeners, server)
+        seconds = ArrivingSeconds(arriving, listeners, server)
         delays_ms, share = seconds.follow(HEARD_S)
         refresh_s = listeners.refresh_s
         with Fetching(port, page, headers, n_viewers / max(5.0, refresh_s)) as fetched:
             _, share_with_pages = seconds.follow(HEARD_S)
-        seen = Seen(delays_ms, share, share_with_pages, len(fetched) / HEARD_S, pss_mb(server))
+        seen = HeardSeconds(
+            delays_ms, share, share_with_pages, len(fetched) / HEARD_S, pss_mb(server)
+        )
     yield from lines_of(n_viewers, seen)
 
 
-class Seconds:
+class ArrivingSeconds:
     """A run's seconds as they come, one each second, and the server's CPU time meanwhile."""
 
     def __init__(self, arriving, listeners: "Listeners", server: int) -> None:
@@ -175,7 +177,7 @@ def _id_of(second: int) -> bytes:
     return f".s{second}\n".encode()
 
 
-def lines_of(n_viewers: int, seen: Seen) -> Iterator[GoalRow]:
+def lines_of(n_viewers: int, seen: HeardSeconds) -> Iterator[GoalRow]:
     p50, p99 = np.percentile(seen.delays_ms, [50, 99])
     yield GoalRow(
         f"{n_viewers} viewers of minute 60, delay",

@@ -39,6 +39,6 @@ def test_all_have_to_see_the_final_page_in_time_and_without_an_error(last, said,
 def test_a_second_has_to_be_heard_in_time_and_for_little(more, is_met):
     seen = {"delays_ms": [20.0] * 100, "share": 0.05, "share_with_pages": 0.12}
     seen |= {"pages_per_s": 10.0, "memory_mb": 150.0}
-    lines = list(watched_live.lines_of(500, watched_live.Seen(**seen | more)))
+    lines = list(watched_live.lines_of(500, watched_live.HeardSeconds(**seen | more)))
     assert [line.is_met for line in lines] == is_met
     assert lines[2].measured == "12.0 % of a core, 10.0 pages/s"
