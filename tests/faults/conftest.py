@@ -8,11 +8,14 @@ import time
 from pathlib import Path
 
 import pytest
+from celery import current_app
 from django.conf import settings as django_settings
+from django.db import connection
 from redis import Redis, RedisError
 
+from campaigns.live import pokes
 from campaigns.models import InjectorHost
-from tests.faults.processes import Site
+from tests.faults.processes import APPLICATION, LEASES, Site
 from tests.waiting import eventually
 
 
@@ -104,7 +107,25 @@ def installation(django_db_setup, django_db_blocker, tmp_path_factory, redis_ser
 
 
 @pytest.fixture
-def site(transactional_db, installation):
+def on_own_redis(redis_server, settings, monkeypatch):
+    """The test's own process asks these tests' Redis as well."""
+    settings.REDIS_URL = redis_server.url
+    broker = redis_server.url.replace("unix://", "redis+socket://")
+    for name in ("broker_read_url", "broker_write_url"):
+        monkeypatch.setattr(current_app.conf, name, broker)
+    pokes._client.cache_clear()
+    yield
+    pokes._client.cache_clear()
+    monkeypatch.setattr(pokes, "_rest_until", 0.0)
+
+
+@pytest.fixture
+def site(transactional_db, installation, on_own_redis, settings, monkeypatch):
+    for name, seconds in LEASES.items():
+        setattr(settings, name, seconds)
+    connection.ensure_connection()  # the test's own, which keeps its name
+    options = connection.settings_dict["OPTIONS"]
+    monkeypatch.setitem(options, "application_name", APPLICATION)
     installation.begin()
     yield installation
     installation.rest()

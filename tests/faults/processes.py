@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -12,8 +13,9 @@ from django.db import connection
 from campaigns.models import InjectorHost
 from tests.process_tree import children, command_of, is_alive
 from tests.waiting import eventually
+from workers.dispatching import Dispatcher
 
-LEASES = {"BENCHSITE_HEARTBEAT_S": "1", "BENCHSITE_DEAD_MAN_S": "4", "BENCHSITE_LEASE_S": "6"}
+LEASES = {"HEARTBEAT_S": 1, "DEAD_MAN_S": 4, "LEASE_S": 6}
 
 # How PostgreSQL knows the connections of these processes from the test's own.
 APPLICATION = "faults"
@@ -28,7 +30,7 @@ class Process:
             self._popen = subprocess.Popen(
                 [sys.executable, "-m", *command],
                 cwd=settings.BASE_DIR,
-                env={**os.environ, **LEASES, **environment},
+                env={**os.environ, **environment},
                 stdout=log,
                 stderr=subprocess.STDOUT,
             )
@@ -58,8 +60,25 @@ class Process:
             self.kill()
 
 
+class DispatcherThread:
+    """The dispatcher in the test's own process: its program takes two seconds of a processor to
+    start, and most tests are about what others do."""
+
+    def __init__(self):
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=Dispatcher(self._ended).run)
+        self._thread.start()
+
+    def end(self) -> None:
+        self._ended.set()
+        self._thread.join(15)
+        assert not self._thread.is_alive()
+
+
 class Site:
-    """A dispatcher and a Celery worker for injectors; a test kills and starts them."""
+    """A Celery worker for injectors and a dispatcher; a test kills and starts them."""
+
+    dispatcher: Process | DispatcherThread
 
     def __init__(self, folder: Path, redis_url: str):
         self.folder = folder
@@ -69,6 +88,7 @@ class Site:
             "BENCHSITE_VAR": str(folder),
             "BENCHSITE_INJECTOR_NAME": "faults",
             "PGAPPNAME": APPLICATION,
+            **{f"BENCHSITE_{name}": str(seconds) for name, seconds in LEASES.items()},
         }
         self.start_worker()
 
@@ -77,7 +97,7 @@ class Site:
         code, on a busy machine many, which no test is about."""
         if self.worker.has_ended:
             self.start_worker()
-        self.start_dispatcher()
+        self.lead()
         if not self._is_known:
             eventually(InjectorHost.objects.exists, 60, "the worker announces its host")
             self._is_known = True
@@ -86,9 +106,15 @@ class Site:
         """Nobody but a dispatcher works with several tables, which are about to be emptied."""
         self.dispatcher.end()
 
-    def start_dispatcher(self) -> Process:
-        self.dispatcher = self._start("dispatcher", ["workers.dispatcher"])
-        return self.dispatcher
+    def lead(self) -> None:
+        """Begin to dispatch."""
+        self.dispatcher = DispatcherThread()
+
+    def lead_by_a_process(self) -> Process:
+        """In the place of the thread: one that may be killed."""
+        self.dispatcher.end()
+        self.dispatcher = process = self._start("dispatcher", ["workers.dispatcher"])
+        return process
 
     def start_worker(self) -> Process:
         options = ["-Q", "inject", "-c", "2", "-l", "INFO", "--without-gossip", "--without-mingle"]

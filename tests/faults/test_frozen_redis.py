@@ -49,17 +49,10 @@ def ask_as_a_worker() -> None:
 
 
 @pytest.fixture
-def frozen(redis_server, settings, monkeypatch):
-    settings.REDIS_URL = redis_server.url
-    broker = redis_server.url.replace("unix://", "redis+socket://")
-    for name in ("broker_read_url", "broker_write_url"):
-        monkeypatch.setattr(current_app.conf, name, broker)
-    pokes._client.cache_clear()
+def frozen(redis_server, on_own_redis):
     redis_server.freeze()
     yield
     redis_server.thaw()
-    pokes._client.cache_clear()
-    monkeypatch.setattr(pokes, "_rest_until", 0.0)
 
 
 def test_whoever_asks_it_gives_up_in_time(frozen):

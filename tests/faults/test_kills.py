@@ -131,13 +131,14 @@ def test_a_killed_worker_with_all_its_launchers_loses_no_stored_second(site, beg
 
 def test_a_killed_dispatcher_that_comes_back_finds_a_complete_run(site, begin, echo):
     n_before = echo.n_arrived()
+    dispatcher = site.lead_by_a_process()
     run = begin(4)
     in_the_middle(run, site)
-    site.dispatcher.kill()
+    dispatcher.kill()
     eventually(run.shards.filter(state="done").exists, 10, "the load is over")
     run.refresh_from_db()
     assert run.state == "running"
-    site.start_dispatcher()
+    site.lead()
     ended(run)
     assert (run.outcome, run.reason) == ("complete", "")
     assert stored_requests(run) == 4 * RATE_PER_S == echo.n_arrived() - n_before
