@@ -17,7 +17,12 @@ from campaigns.models import InjectorHost, LoadControl, Run, Shard
 from campaigns.models.dbtime import ClockTimestamp, db_now
 from campaigns.permissions import Actor
 from campaigns.queries.engine import stuck_runs
-from campaigns.services.campaigns import CampaignCell, create_campaign, start_campaign
+from campaigns.services.campaigns import (
+    CampaignCell,
+    create_campaign,
+    start_campaign,
+    stop_all_of_project,
+)
 from campaigns.services.runs import stop_run
 from tests.factories import make_endpoint, make_plan, make_project, make_target, make_user
 from workers.database import UNREACHABLE, drop_connection
@@ -46,9 +51,14 @@ def owner() -> Actor:
 
 
 @cache
-def _endpoints() -> list:
-    project = make_project("Faults", owner=owner().user)
-    return [make_endpoint(make_target(project), host=each, port=TARGET_PORT) for each in TARGETS]
+def _endpoints(n_projects: int = 1) -> list:
+    """One for each campaign that begins together, in so many projects, one after the other."""
+    projects = [make_project("Faults", owner=owner().user) for _ in range(n_projects)]
+    places = [projects[place * n_projects // len(TARGETS)] for place in range(len(TARGETS))]
+    return [
+        make_endpoint(make_target(project), host=host, port=TARGET_PORT)
+        for project, host in zip(places, TARGETS, strict=True)
+    ]
 
 
 def path_of(round_: Round, place: int) -> str:
@@ -72,9 +82,9 @@ def _start(round_: Round, place: int, endpoint) -> int:
     )
 
 
-def start_one(path: str, measured_s: int, place: int = 0) -> int:
+def start_one(path: str, measured_s: int, place: int = 0, n_projects: int = 1) -> int:
     """A run with one injector and no first request."""
-    return _start_at(_endpoints()[place], path, path, measured_s=measured_s)
+    return _start_at(_endpoints(n_projects)[place], path, path, measured_s=measured_s)
 
 
 def _start_at(
@@ -114,6 +124,12 @@ def stop(run_id: int) -> bool:
     except UNREACHABLE:
         drop_connection()
     return True
+
+
+def stop_project_of(run_id: int) -> None:
+    """All load of the run's project, as its owner does it."""
+    run = Run.objects.select_related("campaign__project").get(pk=run_id)
+    stop_all_of_project(by=owner(), project=run.campaign.project)
 
 
 # --- phases --------------------------------------------------------------------------------------

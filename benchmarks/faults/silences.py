@@ -6,6 +6,7 @@ import signal
 import threading
 import time
 from collections.abc import Iterator
+from functools import partial
 from random import Random
 
 from benchmarks.faults import runs
@@ -23,16 +24,21 @@ MEASURED_S = 60
 COMES_TO_ITS_PHASE_S = 60.0
 FROZEN_S, THAWED_S = 0.45, 0.05
 ENDS_WITHIN_S = 60.0
+SOON_S = 0.5
 
 
-def measure(world: World, n_stops: int, seed: int, *, is_slow: bool) -> None:
-    """Print how long load went on after each of so many stops."""
+def measure(
+    world: World, n_stops: int, seed: int, *, is_slow: bool = False, of_projects: bool = False
+) -> None:
+    """Print how long load went on after each of so many stops; `of_projects`: each run of a project
+    counts, of which all were stopped together."""
+    stop_four = _stop_two_projects if of_projects else partial(_stop_four, is_slow=is_slow)
     lab, arrivals, found = Lab(world), Arrivals(world.arrivals), []
     chance, number = Random(seed), 0
     while len(found) < n_stops:
         number += 1
         lab.settle()
-        found += _stop_four(world, arrivals, number, chance, is_slow=is_slow)
+        found += stop_four(world, arrivals, number, chance)
         print(f"{len(found)} stopped, {_words(found)}, load {os.getloadavg()[0]:.0f}", flush=True)
 
 
@@ -59,6 +65,36 @@ def _stop_four(
         for place, clicked_ns in clicked.items()
     )
     return [each for each in seen if each is not None]
+
+
+def _stop_two_projects(_: World, arrivals: Arrivals, number: int, chance: Random) -> list[float]:
+    """Two runs of one project fall silent while those of the other go on, which are then stopped as
+    well. Raises LocalError where they do not."""
+    paths = [f"/stopped/{number}/{place}" for place in range(len(TARGETS))]
+    run_ids = [
+        runs.start_one(path, MEASURED_S, place, n_projects=2) for place, path in enumerate(paths)
+    ]
+    for path in paths:
+        _await_load(arrivals, path)
+    time.sleep(chance.random())
+    found = []
+    for stopped, others in ((0, 1), (2, 3)), ((2, 3), ()):
+        clicked_ns = time.monotonic_ns()
+        runs.stop_project_of(run_ids[stopped[0]])
+        for place in stopped:
+            _await_silence(arrivals, paths[place])
+            found.append(silent_after_s(arrivals.of(paths[place]), clicked_ns))
+        for place in others:
+            _go_on(arrivals, paths[place])
+    _await_ends(run_ids)
+    return [each for each in found if each is not None]
+
+
+def _go_on(arrivals: Arrivals, path: str) -> None:
+    n_before = len(arrivals.of(path))
+    time.sleep(SOON_S)
+    if len(arrivals.of(path)) == n_before:
+        raise LocalError(f"Load to {path}, of another project, has ended as well.")
 
 
 def _await_load(arrivals: Arrivals, path: str) -> None:
