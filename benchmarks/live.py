@@ -14,7 +14,7 @@ from benchmarks.figures import GoalRow
 from local.throw_away import throw_away_servers
 
 TITLE = "CPU time of a live run's page: five seconds told by its stream, and one refresh"
-GOAL = 2.0
+GOAL, FIRST_S, NEXT_MS = 2.0, 1.5, 150
 SIZES = ((1, 1), (4, 10))
 
 
@@ -29,17 +29,21 @@ def measure() -> Iterator[GoalRow]:
 
 
 def lines_of(size: str, seen: dict[str, dict[str, float]]) -> Iterator[GoalRow]:
-    """`seen` by "early" and "late": second, told_ms, page_ms, page_kb, fold_s."""
+    """`seen` by "early" and "late": second, told_ms, page_ms, page_kb, kept_s, first_s."""
     early, late = seen["early"], seen["late"]
     for each in (early, late):
         yield GoalRow(
             f"{size}, second {each['second']:,}",
             f"{each['told_ms'] + each['page_ms']:.0f} ms: stream {each['told_ms']:.0f}, page "
             f"{each['page_ms']:.0f} ({each['page_kb']:.0f} kB)",
+            f"page ≤ {NEXT_MS} ms",
+            each["page_ms"] <= NEXT_MS,
         )
     ratio = _whole(late) / _whole(early)
     yield GoalRow(f"{size}, late / early", f"{ratio:.2f}", f"≤ {GOAL:g}", ratio <= GOAL)
-    yield GoalRow(f"{size}, first view at {late['second']:,}", f"{late['fold_s']:.1f} s, once")
+    first_s, kept_s = late["first_s"], late["kept_s"]
+    said = f"{first_s:.2f} s; kept by a worker, which took {kept_s:.1f} s"
+    yield GoalRow(f"{size}, first in a process", said, f"≤ {FIRST_S:g} s", first_s <= FIRST_S)
 
 
 def _whole(each: dict[str, float]) -> float:

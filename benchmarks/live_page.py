@@ -17,6 +17,7 @@ import numpy as np
 
 REFRESHES, EVERY_S = 5, 5
 EARLY, LATE = 60, 3600
+KEPT_BEFORE_S = 30  # at most, by the worker's schedule
 REQUESTS = 50
 _COLUMNS = ("run_id", "shard", "second", "step", "epoch", "packed")
 
@@ -45,9 +46,12 @@ class Watching:
         self._client.force_login(run.campaign.project.memberships.get().user)
 
     def measure(self, second: int) -> dict[str, float]:
-        """Medians of some refreshes from `second` on; `fold_s`: the first one, of all before."""
+        """Medians of some refreshes from `second` on; `kept_s`: what a worker has added up before;
+        `first_s`: the first view in a process that has just started, half a minute later."""
+        self.arrive(second - KEPT_BEFORE_S)
+        kept_s, _ = self._cost(_keep)
         self.arrive(second)
-        fold_s, _ = self._cost(self._view)
+        first_s, _ = self._cost(self._view)
         told, pages, page = [], [], b""
         for _ in range(REFRESHES):
             told.append(sum(self._tell_next() for _ in range(EVERY_S)))
@@ -55,7 +59,8 @@ class Watching:
             pages.append(page_s)
         return {
             "second": second,
-            "fold_s": fold_s,
+            "kept_s": kept_s,
+            "first_s": first_s,
             "told_ms": 1e3 * median(told),
             "page_ms": 1e3 * median(pages),
             "page_kb": len(page) / 1e3,
@@ -100,6 +105,15 @@ class Watching:
         for second in range(self._next, until):
             for shard, step, made in self._rows:
                 yield self.run.pk, shard, second, step, 1, made
+
+
+def _keep() -> None:
+    """As the general worker does it; then this process knows nothing of the run."""
+    from campaigns.live.feed import FEED
+    from campaigns.services.so_far import keep_so_far
+
+    assert keep_so_far(is_over=lambda: False) == 1
+    FEED._followed.clear()
 
 
 def _second(shard: int, step: int) -> bytes:

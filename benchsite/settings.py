@@ -188,6 +188,7 @@ CELERY_BEAT_SCHEDULE = {
     "gists": {"task": "workers.gists", "schedule": 60.0, "options": {"expires": 60}},
     "briefs": {"task": "workers.briefs", "schedule": 60.0, "options": {"expires": 60}},
     "pages": {"task": "workers.pages", "schedule": 60.0, "options": {"expires": 60}},
+    "so_far": {"task": "workers.so_far", "schedule": 30.0, "options": {"expires": 30}},
 }
 
 # --- the engine ----------------------------------------------------------------------------------

@@ -19,6 +19,7 @@ RETENTION = "workers.retention"
 GISTS = "workers.gists"
 BRIEFS = "workers.briefs"
 PAGES = "workers.pages"
+SO_FAR = "workers.so_far"
 OWNERSHIP = "workers.ownership"
 EXPORTER = "workers.exporter"
 # A page is waiting: without Redis this must fail in under a second. For workers, which have more

@@ -16,6 +16,7 @@ from campaigns.models.saved_views import SavedView
 from campaigns.models.searches import Search
 from campaigns.models.secrets import PlanSecret
 from campaigns.models.shares import ShareLink
+from campaigns.models.so_far import MeasuredSoFar
 from campaigns.models.summaries import PooledPercentiles, RunSummary
 from campaigns.models.targets import Endpoint, Target
 from campaigns.models.tls_profiles import OwnTlsProfile
@@ -39,6 +40,7 @@ __all__ = [
     "KeptPage",
     "LoadControl",
     "MachineSecond",
+    "MeasuredSoFar",
     "Membership",
     "NamedTest",
     "OwnTlsProfile",

@@ -17,7 +17,8 @@ from campaigns.domain.measured.measurement import Measurement
 from campaigns.domain.measured.series import Point
 from campaigns.domain.measured.series_chunks import Columns, columns_of, columns_of_chunks
 from campaigns.domain.measured.snapshot import Total
-from campaigns.models import Run, RunSummary, Shard, ShardSecond
+from campaigns.models import MeasuredSoFar, Run, RunSummary, Shard, ShardSecond
+from campaigns.queries.release import release
 
 WAIT_FOR_SHARDS_S = 3.0  # a second this old is shown even if a shard has not delivered it
 POINTS_AT_ONCE = 2000  # of an export, about 3 MB
@@ -123,10 +124,26 @@ def stored_measurement(run: Run, summary: RunSummary, total: Total | None = None
 
 def new_measurement(run: Run) -> Measurement:
     """An empty measurement that expects seconds from the run's shards in their current states."""
-    plan = run.frozen.plan
-    measurement = Measurement(plan, judge=ThresholdJudge(plan.thresholds), is_whole=_is_whole(run))
+    measurement = _empty(run)
     _note_shards(measurement, run.shards.all())
     _tell_machines(measurement, run)
+    return measurement
+
+
+def _empty(run: Run) -> Measurement:
+    plan = run.frozen.plan
+    return Measurement(plan, judge=ThresholdJudge(plan.thresholds), is_whole=_is_whole(run))
+
+
+def _kept_so_far(run: Run) -> Measurement | None:
+    """An active run's, as far as a worker of this release has added it up."""
+    kept = None
+    if not run.is_done:
+        kept = MeasuredSoFar.objects.filter(run=run, release=release()).first()
+    if kept is None:
+        return None
+    measurement = _empty(run)
+    measurement.go_on_from(kept.state, kept.series)
     return measurement
 
 
@@ -137,16 +154,20 @@ def _tell_machines(measurement: Measurement, run: Run) -> None:
 
 
 def measurement_so_far(
-    run: Run, known: Measurement | None = None, now: datetime | None = None
+    run: Run,
+    known: Measurement | None = None,
+    now: datetime | None = None,
+    *,
+    until: int | None = None,
 ) -> Measurement:
-    """`known` with the seconds completed since, or a new measurement of all of them.
+    """`known`, or what a worker has kept, with the seconds completed since, up to `until`; or a new
+    measurement of all of them.
 
     A second is complete when every live shard has delivered it, or three seconds after its end.
     Later data are missing here, as the point shows, but are in the run's summary.
     """
-    measurement = known or new_measurement(run)
-    if known:
-        _tell_machines(known, run)
+    measurement = known or _kept_so_far(run) or _empty(run)
+    _tell_machines(measurement, run)
     shards = list(run.shards.all())
     _note_shards(measurement, shards)
     rows = rows_of(run)
@@ -154,7 +175,7 @@ def measurement_so_far(
         rows = rows.filter(second__gt=measurement.last_second)
     if not run.is_done:
         last = _last_whole_second(run, shards, now or timezone.now())
-        rows = rows.filter(second__lte=last)
+        rows = rows.filter(second__lte=last if until is None else min(last, until))
     for row in rows.iterator(chunk_size=500):
         measurement.add(row.value(), row.shard)
     for shard in shards:

@@ -15,6 +15,7 @@ from campaigns.models import (
     FailureExample,
     KeptMinute,
     KeptPage,
+    MeasuredSoFar,
     PlanSecret,
     Probe,
     Project,
@@ -66,6 +67,7 @@ def world():
     Probe.objects.create(endpoint=rows["endpoint"], campaign=rows["campaign"], request={})
     RunEvent.objects.create(run=run, kind="run_done")
     KeptMinute.objects.create(run=run, minute=0, step=0, packed=b"")
+    MeasuredSoFar.objects.create(run=run, last_second=0, packed=b"", chunks=[])
     KeptPage.objects.create(campaign=rows["campaign"], key="k", content=b"")
     texts = {"request": "GET /", "reply": "", "detail": ""}
     FailureExample.objects.create(

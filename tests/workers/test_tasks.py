@@ -24,7 +24,7 @@ def test_a_worker_finds_every_task_by_its_name():
     assert set(tasks.__all__) >= {"inject", "housekeeping", "probes"}
     ours = {name for name in current_app.tasks if name.startswith("workers.")}
     names = ("briefs", "exporter", "gists", "inject", "housekeeping", "ownership", "pages", "probe")
-    assert ours == {f"workers.{each}" for each in (*names, "retention")}
+    assert ours == {f"workers.{each}" for each in (*names, "retention", "so_far")}
 
 
 def test_a_worker_that_starts_loads_no_page():

@@ -12,6 +12,7 @@ from workers.tasks import (
     pages,
     probes,
     retention,
+    so_far,
 )
 
 __all__ = [
@@ -26,4 +27,5 @@ __all__ = [
     "pages",
     "probes",
     "retention",
+    "so_far",
 ]

@@ -110,21 +110,22 @@ class ThresholdJudge:
         self._thresholds = thresholds
         # What agents told so far, for the rules about the target's machine.
         self.machines: Mapping[str, Sequence[MachinePoint]] = {}
-        self._since: list[int | None] = [None] * len(thresholds)
+        # The second since which each is broken; None where it is kept.
+        self.broken_since: list[int | None] = [None] * len(thresholds)
 
     def look(self, second: int, total: Total) -> None:
         """`total` is everything measured up to the end of `second`."""
         for index, each in enumerate(self._thresholds):
             if each.is_of_machine or each.is_kept(measure(each, total, second + 1)):
-                self._since[index] = None
-            elif self._since[index] is None:
-                self._since[index] = second
+                self.broken_since[index] = None
+            elif self.broken_since[index] is None:
+                self.broken_since[index] = second
 
     def verdicts(self, total: Total, duration_s: float) -> list[Verdict]:
         """The final verdicts, with the exact duration."""
         return [
             self._verdict(each, since, total, duration_s)
-            for each, since in zip(self._thresholds, self._since, strict=True)
+            for each, since in zip(self._thresholds, self.broken_since, strict=True)
         ]
 
     def _verdict(self, each: Threshold, since, total: Total, duration_s: float) -> Verdict:

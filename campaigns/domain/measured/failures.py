@@ -83,6 +83,10 @@ class FailureTally:
             key = (second.step, kind, status)
             self.by_key.setdefault(key, FailureRow(*key)).add(second.second, count)
 
+    @classmethod
+    def of_rows(cls, plan: Plan, rows: Iterable[FailureRow]) -> Self:
+        return cls(plan, {(row.step, row.kind, row.status): row for row in rows})
+
     @property
     def rows(self) -> list[FailureRow]:
         return most_frequent_first(self.by_key.values())

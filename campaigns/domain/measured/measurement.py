@@ -23,6 +23,8 @@ from campaigns.domain.plan.plan import Plan
 class Judge(Protocol):
     """Checks the total after each second and gives the final verdicts; see `ThresholdJudge`."""
 
+    broken_since: list[int | None]
+
     def look(self, second: int, total: Total) -> None: ...
 
     def verdicts(self, total: Total, duration_s: float) -> list[Any]: ...
@@ -184,6 +186,28 @@ class Measurement:
             for point in self.series
             if point["second"] >= 0 and name in point
         }
+
+    def state(self) -> dict[str, Any]:
+        """What a settled measurement under way goes on from, as JSON, without its points."""
+        return {
+            "totals": [each.to_json() for each in (self.total, self.warm_up, *self.steps)],
+            "vitals": [[number, each.state()] for number, each in self._vitals.items()],
+            "failures": [each.to_json() for each in self._tally.by_key.values()],
+            "bodies": self._bodies.state(),
+            "broken_since": self.judge.broken_since if self.judge else [],
+        }
+
+    def go_on_from(self, state: Mapping[str, Any], series: list[Point]) -> None:
+        """An empty measurement becomes the one whose state and points these are."""
+        self.total, self.warm_up, *self.steps = map(Total.from_json, state["totals"])
+        self._vitals = {number: Vitals.of_state(each) for number, each in state["vitals"]}
+        rows = map(FailureRow.from_json, state["failures"])
+        self._tally = FailureTally.of_rows(self.plan, rows)
+        self._bodies = BodyWatch.of_state(state["bodies"])
+        if self.judge:
+            self.judge.broken_since = state["broken_since"]
+        self.series = series
+        self._present = self.last_second
 
     def to_json(self) -> dict[str, Any]:
         """The summary's fields, without the warm-up."""

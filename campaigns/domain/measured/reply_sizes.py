@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from math import sqrt
+from typing import Self
 
 from campaigns.domain.measured.snapshot import Second, Total
 
@@ -72,6 +73,21 @@ class BodyWatch:
     def __init__(self) -> None:
         self._before: dict[int, _Bodies] = {}
         self._latest: dict[int, _Bodies] = {}
+
+    def state(self) -> list[list[list[int]]]:
+        """[before, latest] as JSON, each a list of [step, n, sum of bytes, sum of squares]."""
+        return [
+            [[step, each.n, each.sum_bytes, each.sum_squares] for step, each in of.items()]
+            for of in (self._before, self._latest)
+        ]
+
+    @classmethod
+    def of_state(cls, state: list[list[list[int]]]) -> Self:
+        watch = cls()
+        watch._before, watch._latest = (
+            {step: _Bodies(*sums) for step, *sums in of} for of in state
+        )
+        return watch
 
     def change(self, seconds: Iterable[Second]) -> float | None:
         """The relative change of one second's bodies, at the step where it is largest; 0 if chance

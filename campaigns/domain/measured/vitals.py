@@ -3,7 +3,7 @@
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 VITALS = (
     "cpu_share",
@@ -67,6 +67,16 @@ class Vitals:
         mean = sum(share for _, share in self._shares) / _WINDOW
         if self.cpu_5s is None or mean >= self.cpu_5s:
             self.cpu_5s, self.cpu_5s_at = mean, self._shares[0][0]
+
+    def state(self) -> dict[str, Any]:
+        """All of it as JSON, from which `of_state` goes on."""
+        plain = {name: getattr(self, name) for name in self.__slots__ if name != "_shares"}
+        return {**plain, "shares": list(self._shares)}
+
+    @classmethod
+    def of_state(cls, state: dict[str, Any]) -> Self:
+        plain = {name: value for name, value in state.items() if name != "shares"}
+        return cls(**plain, _shares=deque(map(tuple, state["shares"]), maxlen=_WINDOW))
 
     def to_json(self) -> dict[str, Any]:
         """{"seconds", "worst", "at": its second, "mean", "cpu_5s", "cpu_5s_at"}."""

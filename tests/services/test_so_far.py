@@ -1,0 +1,108 @@
+"""What runs under way have measured is kept, and a process that comes later goes on from it."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from campaigns.domain.lifecycle import Outcome, RunState, ShardState
+from campaigns.models import MeasuredSoFar, Run
+from campaigns.queries.measurements import measurement_so_far
+from campaigns.services import so_far
+from campaigns.services.so_far import keep_so_far
+from tests.factories import make_campaign, make_plan, make_run, make_test, store_second
+from tests.values import make_second, plan_spec
+
+pytestmark = pytest.mark.django_db
+SECONDS, WARM_UP_S = 100, 5
+RULES = [
+    {"metric": "mean", "limit": 8, "unit": "ms"},
+    {"metric": "errors", "limit": 5, "unit": "%"},
+]
+
+
+@pytest.fixture
+def running(project) -> Run:
+    """Two injectors send for so long; the requests get slower, and some fail."""
+    spec = plan_spec(model="open", rate_per_s=2, duration_s=600)
+    spec |= {"thresholds": RULES, "warm_up_s": WARM_UP_S}
+    version = make_plan(project, spec=spec)
+    run = make_run(make_test(make_campaign(project), version), n_shards=2)
+    began = timezone.now() - timedelta(seconds=WARM_UP_S + SECONDS + 10)
+    for state in (RunState.PREPARING, RunState.ARMED, RunState.RUNNING):
+        Run.objects.filter(pk=run.pk).update(state=state, t0=began)
+    for state in (ShardState.CLAIMED, ShardState.READY, ShardState.RUNNING):
+        run.shards.update(state=state, worker="w", lease_until=timezone.now())
+    send(run, range(-WARM_UP_S, SECONDS))
+    return Run.objects.get(pk=run.pk)
+
+
+def send(run: Run, seconds: range) -> None:
+    for second in seconds:
+        for shard in (0, 1):
+            failed = int(second % 9 == 4)
+            more = {"counters": {"failed": failed}, "errors": {"reset": failed} if failed else {}}
+            times = [8_000 + 100 * (second + shard), 5_000]
+            store_second(run, make_second(second, times, **more), shard=shard)
+    run.shards.update(last_second=seconds[-1])
+
+
+def never() -> bool:
+    return False
+
+
+def all_of(run: Run) -> tuple[dict, dict]:
+    measured = measurement_so_far(run)
+    return measured.to_json(), measured.state()
+
+
+def test_who_goes_on_from_what_is_kept_measures_the_same_as_who_reads_all(running):
+    assert keep_so_far(is_over=never) == 1
+    send(running, range(SECONDS, SECONDS + 20))
+    gone_on = all_of(running)
+    MeasuredSoFar.objects.all().delete()
+    assert gone_on == all_of(running)
+    first, _ = gone_on
+    assert first["failures"]
+    of_mean, of_errors = first["thresholds"]
+    assert of_mean["since"] == 59, "6.525 ms + 25 µs a second"
+    assert of_errors["since"] is not None
+
+
+def test_seconds_that_are_kept_are_not_read_again(running):
+    before = all_of(running)
+    keep_so_far(is_over=never)
+    running.seconds.all().delete()
+    assert all_of(running) == before
+
+
+def test_what_another_release_kept_is_not_read(running):
+    keep_so_far(is_over=never)
+    MeasuredSoFar.objects.update(release="another")
+    running.seconds.filter(second__lt=50).delete()
+    assert measurement_so_far(running).series[0]["second"] == 50
+
+
+def test_a_run_is_kept_again_only_when_it_has_gone_on(running):
+    assert keep_so_far(is_over=never) == 1
+    assert keep_so_far(is_over=never) == 0
+    send(running, range(SECONDS, SECONDS + so_far.WORTH_S))
+    assert keep_so_far(is_over=never) == 1
+    assert MeasuredSoFar.objects.get().last_second == SECONDS + so_far.WORTH_S - 1
+
+
+def test_what_there_is_no_time_for_goes_on_at_the_next_call(running):
+    asked = iter([False, True])
+    assert keep_so_far(is_over=lambda: next(asked)) == 1
+    assert MeasuredSoFar.objects.get().last_second == so_far.PORTION_S - WARM_UP_S - 1
+    assert keep_so_far(is_over=never) == 1
+    assert MeasuredSoFar.objects.get().last_second == SECONDS - 1
+
+
+def test_nothing_is_kept_of_a_run_that_has_ended(running):
+    keep_so_far(is_over=never)
+    runs = Run.objects.filter(pk=running.pk)
+    runs.update(state=RunState.FINALIZING)
+    runs.update(state=RunState.DONE, ended_at=timezone.now(), outcome=Outcome.COMPLETE)
+    assert keep_so_far(is_over=never) == 0
+    assert not MeasuredSoFar.objects.exists()
