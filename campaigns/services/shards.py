@@ -163,16 +163,20 @@ def look(*, lease: Lease) -> Pulse | None:
 
 def mark_ready(*, lease: Lease, is_fresh: bool = False) -> bool:
     """The injector is ready to send; False if the run no longer waits for it, or the lease is lost.
-    `is_fresh`: as for `heartbeat`."""
-    held = _valid(lease, is_fresh).filter(state=Part.CLAIMED)
-    return _move(held, lease, Part.READY, {RunState.PREPARING})
+    `is_fresh`: as for `heartbeat`. Whoever had no answer may say it again."""
+    held = _valid(lease, is_fresh)
+    claimed = held.filter(state=Part.CLAIMED)
+    is_moved = _move(claimed, lease, Part.READY, {RunState.PREPARING})
+    return is_moved or held.filter(state=Part.READY).exists()
 
 
 def mark_running(*, lease: Lease, is_fresh: bool = False) -> bool:
     """Take the right to send; False if the run was stopped or the lease is lost. `is_fresh`: as for
-    `heartbeat`."""
-    held = _valid(lease, is_fresh).filter(state=Part.READY)
-    return _move(held, lease, Part.RUNNING, {RunState.ARMED, RunState.RUNNING})
+    `heartbeat`. Whoever had no answer may ask again."""
+    held = _valid(lease, is_fresh)
+    ready = held.filter(state=Part.READY)
+    is_moved = _move(ready, lease, Part.RUNNING, {RunState.ARMED, RunState.RUNNING})
+    return is_moved or held.filter(state=Part.RUNNING).exists()
 
 
 def mark_done(*, lease: Lease, end: InjectorEnd) -> bool:

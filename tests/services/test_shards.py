@@ -176,10 +176,19 @@ class TestMoving:
         lease = claim(run)[0]
         assert not mark_running(lease=lease)
         assert mark_ready(lease=lease)
-        assert not mark_ready(lease=lease)
         assert not mark_running(lease=lease), "before the start is set nobody sends"
         dispatch.move_runs()
         assert mark_running(lease=lease)
+
+    def test_what_had_no_answer_may_be_said_again(self, project):
+        """The connection was cut after the change and before its answer."""
+        run = preparing(project)
+        (lease,) = claim(run)
+        assert [mark_ready(lease=lease), mark_ready(lease=lease)] == [True, True]
+        dispatch.move_runs()
+        assert mark_ready(lease=lease), "also when all others are ready"
+        assert [mark_running(lease=lease), mark_running(lease=lease)] == [True, True]
+        assert run.events.filter(kind__in=("shard_ready", "shard_running")).count() == 2
 
     def test_an_expired_lease_takes_no_right_to_send(self, project):
         run, (lease,) = armed(project)
