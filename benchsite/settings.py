@@ -336,7 +336,7 @@ REST_FRAMEWORK = {
     "DEFAULT_PARSER_CLASSES": ["campaigns.api.parsers.StorableJSONParser"],
     "DEFAULT_METADATA_CLASS": None,
     "DEFAULT_PAGINATION_CLASS": "campaigns.api.pagination.Pages",
-    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "DEFAULT_SCHEMA_CLASS": "campaigns.api.bounds.BoundedSchema",
     "EXCEPTION_HANDLER": "campaigns.api.errors.one_error_shape",
     "PAGE_SIZE": 50,
 }

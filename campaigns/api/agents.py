@@ -7,22 +7,25 @@ from rest_framework.views import APIView
 
 from campaigns.api.authentication import AgentAuthentication, IsAgent
 from campaigns.api.choices import PERF_OF
-from campaigns.domain.measured.machine import MOST_SECONDS, AgentReport
+from campaigns.api.fields import AboveField, InputSerializer
+from campaigns.domain.measured.machine import LONGEST_S, MOST_SECONDS, AgentReport
 from campaigns.queries.perf_counts import perf_wanted
 from campaigns.services.agents import database_time, take_report
 
 
-class AgentSecondSerializer(serializers.Serializer):
-    at_s = serializers.FloatField(help_text="Its middle by the site's clock, since 1970.")
-    lasted_s = serializers.FloatField(default=1.0)
+class AgentSecondSerializer(InputSerializer):
+    at_s = serializers.FloatField(
+        min_value=0, help_text="Its middle by the site's clock, since 1970."
+    )
+    lasted_s = AboveField(default=1.0, max_value=LONGEST_S)
     did = serializers.DictField(help_text="Figures by name; those that are not known are ignored.")
 
 
-class AgentReportSerializer(serializers.Serializer):
+class AgentReportSerializer(InputSerializer):
     host = serializers.CharField(max_length=100)
     watched = serializers.ListField(child=serializers.CharField(), required=False)
     clock_ahead_s = serializers.FloatField(default=0.0)
-    clock_error_s = serializers.FloatField(default=0.0)
+    clock_error_s = serializers.FloatField(default=0.0, min_value=0)
     seconds = AgentSecondSerializer(many=True, help_text=f"At most {MOST_SECONDS}.")
 
 

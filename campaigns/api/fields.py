@@ -6,12 +6,20 @@ from typing import Any
 
 import django_filters
 from django import forms
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 LARGEST_ID = 2**63 - 1
+# The number of a row, in the API's description.
+ID = {"type": "integer", "minimum": 1, "maximum": LARGEST_ID}
 
 
-class StrictSerializer(serializers.Serializer):
+class InputSerializer(serializers.Serializer):
+    """What clients send. The API's description says what of it may not be empty
+    (api.bounds.BoundedSchema)."""
+
+
+class StrictSerializer(InputSerializer):
     """Takes the fields that it names and refuses others: a misspelt one must not go unnoticed.
     A number is no text, as the schema says; DRF would make it one."""
 
@@ -33,6 +41,20 @@ class StrictSerializer(serializers.Serializer):
         return super().to_internal_value(data)
 
 
+class AboveField(serializers.FloatField):
+    """A number above a bound, which itself is not one of them."""
+
+    def __init__(self, above: float = 0, **options: Any):
+        super().__init__(**options)
+        self.above = above
+
+    def to_internal_value(self, data: Any) -> float:
+        value = super().to_internal_value(data)
+        if value <= self.above:
+            raise serializers.ValidationError(f"Write a number above {self.above:g}.")
+        return value
+
+
 class IdField(serializers.IntegerField):
     """The number of a row, in the body of a request."""
 
@@ -41,9 +63,14 @@ class IdField(serializers.IntegerField):
 
 
 class WholeFilter(django_filters.NumberFilter):
-    """A whole number, in the query string."""
+    """A whole number with its bounds, in the query string."""
 
     field_class = forms.IntegerField
+
+    def __init__(self, *args: Any, min_value: int, max_value: int, **options: Any):
+        super().__init__(*args, min_value=min_value, max_value=max_value, **options)
+        bounds = {"minimum": min_value, "maximum": max_value}
+        extend_schema_field({"type": "integer", **bounds})(self)
 
 
 class IdFilter(WholeFilter):

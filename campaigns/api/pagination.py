@@ -1,6 +1,7 @@
 """Lists come in pages with a count and links to the next and previous one."""
 
 import re
+from typing import Any
 
 from django.core.paginator import Page
 from django.db.models import Q, QuerySet
@@ -13,6 +14,11 @@ class Pages(PageNumberPagination):
     page_size = 50
     page_size_query_param = "page_size"
     max_page_size = 500
+
+    def get_schema_operation_parameters(self, view) -> list[dict[str, Any]]:
+        """Both are numbers from 1."""
+        parameters = super().get_schema_operation_parameters(view)
+        return [each | {"schema": each["schema"] | {"minimum": 1}} for each in parameters]
 
     def get_page_size(self, request) -> int:
         """What is no number is refused; a larger one than the largest means that."""

@@ -9,6 +9,7 @@ from rest_framework import serializers, status
 
 from campaigns.api.access import VisibleViewSet, find
 from campaigns.api.fields import IdField, IdFilter, StrictSerializer, validated
+from campaigns.api.specs import PairField
 from campaigns.domain.errors import InvalidFields, InvalidPlan
 from campaigns.domain.plan.step import METHODS
 from campaigns.domain.plan.target import WEBSOCKET_SCHEMES
@@ -88,7 +89,7 @@ class ProbeRequest(StrictSerializer):
     method = serializers.ChoiceField(choices=METHODS, required=False)
     path = serializers.CharField(default="/")
     headers = serializers.ListField(
-        child=serializers.ListField(child=serializers.CharField(), min_length=2, max_length=2),
+        child=PairField(),
         required=False,
         help_text="[name, value] pairs.",
     )

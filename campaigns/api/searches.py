@@ -12,7 +12,7 @@ from campaigns.api.access import actor_of, find
 from campaigns.api.cells import CellInput, cells_of
 from campaigns.api.choices import CAPACITY_WORDS, ENDINGS, TRIAL_RESULTS
 from campaigns.api.estimates import CheckSerializer
-from campaigns.api.fields import LARGEST_ID, IdField, StrictSerializer, validated
+from campaigns.api.fields import LARGEST_ID, AboveField, IdField, StrictSerializer, validated
 from campaigns.api.history import AgainstSerializer
 from campaigns.api.negotiation import CSV, AnyAccept
 from campaigns.domain.plan.load import MAX_RATE_PER_S
@@ -44,14 +44,12 @@ class NewSearch(StrictSerializer):
         max_length=20,
         help_text="Rules such as p95 < 300 ms and errors < 1 %. Default: the plan's thresholds.",
     )
-    start_per_s = serializers.FloatField(help_text="The first rate; it should be kept easily.")
-    limit_per_s = serializers.FloatField(
-        max_value=MAX_RATE_PER_S, help_text="No trial is above this rate."
-    )
+    start_per_s = AboveField(help_text="The first rate; it should be kept easily.")
+    limit_per_s = AboveField(max_value=MAX_RATE_PER_S, help_text="No trial is above this rate.")
     trial_s = serializers.FloatField(
         default=20.0, min_value=SHORTEST_TRIAL_S, max_value=LONGEST_TRIAL_S
     )
-    longest_s = serializers.FloatField(
+    longest_s = AboveField(
         default=3600.0, max_value=LONGEST_SEARCH_S, help_text="No trial begins after this time."
     )
     seed = serializers.IntegerField(required=False, min_value=0, max_value=LARGEST_ID)

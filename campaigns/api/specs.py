@@ -7,15 +7,17 @@ from typing import Any
 
 from rest_framework import serializers
 
+from campaigns.api.fields import AboveField, InputSerializer
 from campaigns.domain.plan.exchange import Exchange
 from campaigns.domain.plan.fields import PlanField, fields_of
-from campaigns.domain.plan.load import Load
+from campaigns.domain.plan.load import MAX_DURATION_S, MAX_RATE_PER_S, Load
 from campaigns.domain.plan.plan import Plan, Timeouts
 from campaigns.domain.plan.session import Auth, Session, ThinkTime
 from campaigns.domain.plan.shards import MAX_WEIGHT
 from campaigns.domain.plan.step import METHODS, Source
+from campaigns.domain.plan.step_order import MAX_WEIGHT as MAX_STEP_WEIGHT
 from campaigns.domain.plan.step_order import StepOrder
-from campaigns.domain.plan.threshold import UNITS
+from campaigns.domain.plan.threshold import MAX_LIMIT, UNITS
 from campaigns.domain.plan.variables import Variables
 
 _NUMBERS = {int: serializers.IntegerField, float: serializers.FloatField}
@@ -25,7 +27,7 @@ def _of(owner: type) -> type[serializers.Serializer]:
     """A serializer with a field for each scalar row of a dataclass."""
     rows = fields_of(owner).items()
     made = {name: _field(row) for name, row in rows if row.kind is not None}
-    return type(f"{owner.__name__}Rows", (serializers.Serializer,), made)
+    return type(f"{owner.__name__}Rows", (InputSerializer,), made)
 
 
 def _field(row: PlanField) -> serializers.Field:
@@ -33,8 +35,9 @@ def _field(row: PlanField) -> serializers.Field:
     given |= {"required": False} if row.default in (None, "") else {"default": row.default}
     if row.is_number:
         null = {"allow_null": True} if row.default is None else {}
-        least = {} if row.positive else {"min_value": row.low}
-        return _NUMBERS[row.kind](**given, **null, **least, max_value=row.high)
+        if row.positive:
+            return AboveField(**given, **null, max_value=row.high)
+        return _NUMBERS[row.kind](**given, **null, min_value=row.low, max_value=row.high)
     if row.kind is bool:
         return serializers.BooleanField(**given)
     if row.is_choice:
@@ -47,7 +50,15 @@ def _help(owner: type, name: str) -> str:
     return fields_of(owner)[name].help
 
 
-class ExtractSerializer(serializers.Serializer):
+class PairField(serializers.ListField):
+    """A header: its name and its value, which may be empty."""
+
+    def __init__(self, **options: Any):
+        child = serializers.CharField(allow_blank=True)
+        super().__init__(child=child, min_length=2, max_length=2, **options)
+
+
+class ExtractSerializer(InputSerializer):
     """A value from a reply, for ${name} in later steps of the session."""
 
     name = serializers.CharField(max_length=64)
@@ -68,12 +79,12 @@ class VariablesSerializer(_of(Variables)):
     """A table. ${name} in a path, a header's value or a body is replaced by a value of a row."""
 
 
-class StepSerializer(serializers.Serializer):
-    label = serializers.CharField(required=False, max_length=100)
+class StepSerializer(InputSerializer):
+    label = serializers.CharField(required=False, allow_blank=True, max_length=100)
     method = serializers.ChoiceField(choices=METHODS, default="GET")
     path = serializers.CharField(default="/", help_text="Begins with a slash; may have a query.")
     headers = serializers.ListField(
-        child=serializers.ListField(child=serializers.CharField(), min_length=2, max_length=2),
+        child=PairField(),
         required=False,
         help_text="[name, value] pairs.",
     )
@@ -81,10 +92,15 @@ class StepSerializer(serializers.Serializer):
     extract = ExtractSerializer(many=True, required=False)
 
 
-class StageSerializer(serializers.Serializer):
-    duration_s = serializers.FloatField()
-    from_per_s = serializers.FloatField()
-    to_per_s = serializers.FloatField(required=False, help_text="Default: the rate stays the same.")
+class StageSerializer(InputSerializer):
+    duration_s = AboveField(max_value=MAX_DURATION_S)
+    from_per_s = serializers.FloatField(min_value=0, max_value=MAX_RATE_PER_S)
+    to_per_s = serializers.FloatField(
+        required=False,
+        min_value=0,
+        max_value=MAX_RATE_PER_S,
+        help_text="Default: the rate stays the same.",
+    )
 
 
 class LoadSerializer(_of(Load)):
@@ -107,16 +123,18 @@ class OrderSerializer(_of(StepOrder)):
     """Which step request k of a run sends."""
 
     weights = serializers.ListField(
-        child=serializers.FloatField(), required=False, help_text=_help(StepOrder, "weights")
+        child=serializers.FloatField(min_value=0, max_value=MAX_STEP_WEIGHT),
+        required=False,
+        help_text=_help(StepOrder, "weights"),
     )
 
 
-class ThresholdSerializer(serializers.Serializer):
+class ThresholdSerializer(InputSerializer):
     """A limit that a run must keep: the value must stay below it, a rate above it. Session metrics
     need an open load of sessions, or a closed load with calls_per_session."""
 
     metric = serializers.ChoiceField(choices=list(UNITS))
-    limit = serializers.FloatField()
+    limit = serializers.FloatField(min_value=0, max_value=MAX_LIMIT)
     unit = serializers.CharField(
         required=False,
         allow_blank=True,
@@ -141,8 +159,13 @@ class AuthSerializer(_of(Auth)):
 class ExchangeSerializer(_of(Exchange)):
     """What a WebSocket plan does on each connection. Such a plan has no steps."""
 
+    path = serializers.CharField(
+        default="/",
+        max_length=int(fields_of(Exchange)["path"].high),
+        help_text=_help(Exchange, "path"),
+    )
     headers = serializers.ListField(
-        child=serializers.ListField(child=serializers.CharField(), min_length=2, max_length=2),
+        child=PairField(),
         required=False,
         help_text="[name, value] pairs, in addition to those of the handshake.",
     )
@@ -154,7 +177,10 @@ class SpecSerializer(_of(Plan)):
     load = LoadSerializer()
     timeouts = TimeoutsSerializer(required=False)
     expected_status = serializers.ListField(
-        child=serializers.CharField(), required=False, help_text=_help(Plan, "expected_status")
+        child=serializers.CharField(),
+        required=False,
+        allow_empty=False,
+        help_text=_help(Plan, "expected_status"),
     )
     order = OrderSerializer(required=False)
     thresholds = ThresholdSerializer(many=True, required=False)

@@ -1,5 +1,6 @@
 """The tables of a campaign and of a run: the figures of the pages, as JSON and as CSV."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from django.http import StreamingHttpResponse
@@ -14,9 +15,11 @@ from rest_framework.views import APIView
 
 from campaigns.api.access import find
 from campaigns.api.choices import TARGET_STATES, THRESHOLD_STATES, TRUSTS, WORDS
+from campaigns.api.fields import ID
 from campaigns.api.judgement import VALIDITY_OF, JudgementSerializer, ValidityField
 from campaigns.api.negotiation import CSV, AnyAccept
-from campaigns.domain.shown.ladder import LADDER_METRICS
+from campaigns.domain.errors import InvalidFields
+from campaigns.domain.shown.ladder import LADDER_METRICS, MEAN
 from campaigns.domain.shown.results import Answer, OverheadAnswer, RunReport, TestAnswer
 from campaigns.domain.shown.sentences import plain_text
 from campaigns.exports.files import text_file, text_stream, wants_blocks
@@ -28,7 +31,6 @@ from campaigns.live.waiting import without_connection
 from campaigns.models import Campaign, Run
 from campaigns.queries.arm_pairs import chosen_tests
 from campaigns.queries.baselines import campaign_against
-from campaigns.queries.ladders import ladder_metric
 from campaigns.queries.machines import machine_tables
 from campaigns.queries.measured import whole_runs
 from campaigns.queries.references import reference_sentence
@@ -223,8 +225,8 @@ class RunTablesSerializer(serializers.Serializer):
 
 
 _CHOICE = [
-    OpenApiParameter("compare", int, description="A test: the candidate of the only comparison."),
-    OpenApiParameter("with", int, description="The test it is compared with: the baseline."),
+    OpenApiParameter("compare", ID, description="A test: the candidate of the only comparison."),
+    OpenApiParameter("with", ID, description="The test it is compared with: the baseline."),
     OpenApiParameter(
         "metric",
         str,
@@ -264,7 +266,9 @@ class CampaignTablesCsv(APIView):
     def get(self, request, pk):
         """One row per run, times in µs; with format=blocks all tables, one after another."""
         campaign = find(Campaign, request, pk=pk)
-        chosen_tests(campaign, request.query_params)  # refused also where they choose nothing
+        # Refused also where they choose nothing.
+        chosen_tests(campaign, request.query_params)
+        _metric(request.query_params)
         if not wants_blocks(request.query_params):
             return unless_known(request, final_key(campaign), lambda: _runs_file(campaign))
         answer = _answer(request, campaign)
@@ -291,7 +295,15 @@ class RunTablesCsv(APIView):
 def _answer(request, campaign: Campaign) -> Answer:
     chosen = chosen_tests(campaign, request.query_params)
     asked = request.query_params
-    return answer_of(campaign, chosen, relative_column(asked), ladder_metric(asked))
+    return answer_of(campaign, chosen, relative_column(asked), _metric(asked))
+
+
+def _metric(asked: Mapping[str, str]) -> str:
+    """Unlike a page, which may come from an old link, a program is told what it misspelt."""
+    typed = asked.get("metric", MEAN)
+    if typed not in LADDER_METRICS:
+        raise InvalidFields({"metric": f"Choose one of: {', '.join(LADDER_METRICS)}."})
+    return typed
 
 
 def _campaign_json(campaign: Campaign, answer: Answer) -> dict[str, Any]:

@@ -143,6 +143,8 @@ def test_a_misspelt_filter_is_refused(api, noun):
         ("targets/?archived=null", "archived"),
         ("runs/{run}/seconds/?step=0.5", "step"),
         ("campaigns/{campaign}/tables.csv?with=null", "with"),
+        ("campaigns/{campaign}/tables/?metric=p42", "metric"),
+        ("campaigns/{campaign}/tables.csv?metric=p42", "metric"),
     ],
 )
 def test_a_value_that_the_schema_forbids_is_refused(api, run, address, name):

@@ -1,9 +1,13 @@
 import re
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from django.core.management import call_command
 from drf_spectacular.generators import SchemaGenerator
+from rest_framework import serializers
 
+from campaigns.api.fields import AboveField, InputSerializer
 from campaigns.api.urls import urlpatterns
 
 
@@ -43,6 +47,74 @@ def test_no_operation_that_reads_takes_a_body(schema):
         assert set(operations) <= {"get", "post", "put", "patch", "delete"}
         for method in ("get", "delete"):
             assert "requestBody" not in operations.get(method, {})
+
+
+def properties(schema, component: str) -> dict[str, Any]:
+    return schema["components"]["schemas"][component]["properties"]
+
+
+@pytest.mark.parametrize(
+    ("component", "name", "bounds"),
+    [
+        ("NewTarget", "name", {"minLength": 1, "maxLength": 100}),
+        ("NewTarget", "endpoints", {"minItems": 1, "maxItems": 50}),
+        ("EndpointInput", "port", {"minimum": 1, "maximum": 65535}),
+        ("NewCampaign", "cells", {"minItems": 1, "maxItems": 200}),
+        ("NewCampaign", "project", {"minimum": 1}),
+        ("NewLadder", "rungs", {"minItems": 2}),
+        ("NewSearch", "start_per_s", {"minimum": 0, "exclusiveMinimum": True}),
+        ("Step", "path", {"minLength": 1}),
+        ("Stage", "from_per_s", {"minimum": 0}),
+        ("Load", "duration_s", {"minimum": 0, "exclusiveMinimum": True}),
+        ("Spec", "expected_status", {"minItems": 1}),
+    ],
+)
+def test_the_least_of_what_comes_in_is_told(schema, component, name, bounds):
+    told = properties(schema, component)[name]
+    assert {key: told.get(key) for key in bounds} == bounds
+
+
+def input_serializers(kind: type = InputSerializer) -> Iterator[type]:
+    for each in kind.__subclasses__():
+        yield each
+        yield from input_serializers(each)
+
+
+def lacks_of(field: serializers.Field) -> set[str]:
+    """The bounds that must be told of a field, because it refuses what lies outside."""
+    if isinstance(field, serializers.CharField):
+        return set() if field.allow_blank else {"minLength"}
+    if isinstance(field, serializers.ListField | serializers.ListSerializer):
+        return set() if field.allow_empty else {"minItems"}
+    if isinstance(field, AboveField):
+        return {"minimum", "exclusiveMinimum"}
+    is_bounded = getattr(field, "min_value", None) is not None
+    return {"minimum"} if is_bounded or isinstance(field, serializers.IntegerField) else set()
+
+
+def test_whatever_may_not_be_empty_or_smaller_says_so(schema):
+    components, lacking, n_told = schema["components"]["schemas"], [], 0
+    for kind in input_serializers():
+        component = components.get(kind.__name__.removesuffix("Serializer"))
+        for name, field in kind().fields.items() if component else ():
+            told = component["properties"][name]
+            lacking += [(kind.__name__, name, each) for each in lacks_of(field) - set(told)]
+            n_told += len(lacks_of(field))
+    assert lacking == []
+    assert n_told > 60
+
+
+def test_rows_and_pages_are_numbered_from_one(schema):
+    numbered = [
+        (path, each["name"], each["schema"].get("minimum"))
+        for path, operations in schema["paths"].items()
+        for operation in operations.values()
+        for each in operation.get("parameters", ())
+        if (each["in"] == "path" and each["schema"]["type"] == "integer")
+        or each["name"] in {"page", "page_size", "project", "campaign", "target", "plan"}
+    ]
+    assert len(numbered) > 100
+    assert [each for each in numbered if each[-1] != 1] == []
 
 
 def test_anybody_may_read_the_description_and_its_page(client, db):

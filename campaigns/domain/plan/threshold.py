@@ -89,6 +89,7 @@ _NO_SESSIONS = (
     "is about sessions, and this plan has none: let sessions arrive, or say how many calls a "
     "session of a closed load makes."
 )
+MAX_LIMIT = 1e12
 _WHY = {"<": "it must stay below a limit.", ">": "it must stay above a limit."}
 
 
@@ -109,7 +110,7 @@ def read_thresholds(reader: JsonReader, *, has_sessions: bool) -> tuple[Threshol
 
 def _read_one(reader: JsonReader, has_sessions: bool) -> Threshold:
     metric = reader.text("metric")
-    limit = reader.number("limit", low=0, high=1e12)
+    limit = reader.number("limit", low=0, high=MAX_LIMIT)
     if limit is None and "limit" not in reader.errors:
         reader.fail("limit", "Say which limit.")
     unit = reader.text("unit", UNITS.get(metric, ("",))[0])
