@@ -169,7 +169,8 @@ class Use:
         if self.ceiling.holds(self.total + adding):
             return ""
         planned = f", {self.planned_words} of it still to come" if self.planned else ""
-        added = f" This would add {self.cap.figure(adding)}." if self.cap.scale != 1 else ""
+        is_told = self.cap.scale != 1 or adding > 1
+        added = f" This would add {self.cap.figure(adding)}." if is_told else ""
         share = f" ({self.ceiling.of})" if self.ceiling.of else ""
         return (
             f"{project} has {self.cap.figure(self.total)} of at most {self.cap.words(self.most)}"

@@ -80,8 +80,8 @@ class TestShareOfTheHosts:
         campaigns = [started(project, injectors=n) for n in (3, 2, 1)]
         assert dispatch.admit_runs() == 1  # the last one would fit, but would keep the second out
         assert waiting_reason(campaigns[1]) == (
-            "Payments has 3 of at most 4 injector slots (50\u202f% of 8). It begins when one of "
-            "its runs has ended. An administrator can raise this cap."
+            "Payments has 3 of at most 4 injector slots (50\u202f% of 8). This would add 2. It "
+            "begins when one of its runs has ended. An administrator can raise this cap."
         )
         started(make_project("Shop", owner=alice), injectors=5)
         assert dispatch.admit_runs() == 1
