@@ -21,7 +21,9 @@ class InputSerializer(serializers.Serializer):
 
 class StrictSerializer(InputSerializer):
     """Takes the fields that it names and refuses others: a misspelt one must not go unnoticed.
-    A number is no text, as the schema says; DRF would make it one."""
+    In JSON a number is no text and 0 is not false, as the schema says; DRF would convert them."""
+
+    is_json = True
 
     def to_internal_value(self, data: Any) -> dict[str, Any]:
         if isinstance(data, Mapping):
@@ -32,13 +34,37 @@ class StrictSerializer(InputSerializer):
                 if name not in self.fields
             }
             mistyped = {
-                name: [field.error_messages["invalid"]]
+                name: [_message_of(field)]
                 for name, field in self.fields.items()
-                if type(field) is serializers.CharField and isinstance(data.get(name), int | float)
+                if self.is_json and _is_mistyped(field, data.get(name))
             }
             if unknown or mistyped:
                 raise serializers.ValidationError(unknown | mistyped)
         return super().to_internal_value(data)
+
+
+class QuerySerializer(StrictSerializer):
+    """The same of a query string, where everything is text."""
+
+    is_json = False
+
+
+def _is_mistyped(field: serializers.Field, value: Any) -> bool:
+    """Whether DRF would convert the value from another type."""
+    if value is None:
+        return False
+    if isinstance(field, serializers.ListField) and isinstance(value, list):
+        return any(_is_mistyped(field.child, each) for each in value)
+    if isinstance(field, serializers.BooleanField):
+        return not isinstance(value, bool)
+    if isinstance(field, serializers.IntegerField | serializers.FloatField):
+        return isinstance(value, bool | str)
+    return type(field) is serializers.CharField and isinstance(value, int | float)
+
+
+def _message_of(field: serializers.Field) -> str:
+    child = field.child if isinstance(field, serializers.ListField) else field
+    return child.error_messages["invalid"]
 
 
 class AboveField(serializers.FloatField):

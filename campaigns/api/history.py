@@ -10,7 +10,7 @@ from rest_framework.views import APIView
 from campaigns.api.access import actor_of, find
 from campaigns.api.choices import CAPACITY_WORDS, ENDINGS, STANDINGS
 from campaigns.api.comparisons import CapacityRatioSerializer, ComparedRateSerializer
-from campaigns.api.fields import IdField, StrictSerializer
+from campaigns.api.fields import IdField, QuerySerializer
 from campaigns.api.negotiation import CSV, AnyAccept
 from campaigns.domain.errors import InvalidFields
 from campaigns.domain.judged.changes import Change
@@ -40,7 +40,7 @@ from campaigns.queries.history import (
 from campaigns.queries.marks import begin_of, end_of
 
 
-class TestHistoryQuery(StrictSerializer):
+class TestHistoryQuery(QuerySerializer):
     tag = serializers.CharField(required=False, help_text="Campaigns with this tag.")
     since = serializers.CharField(
         required=False, help_text="A day, such as 2026-11-01, or a mark, such as mark-12."

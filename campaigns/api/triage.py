@@ -7,7 +7,7 @@ from rest_framework.views import APIView
 
 from campaigns.api.access import actor_of, find
 from campaigns.api.choices import TRIAGE_STATES
-from campaigns.api.fields import StrictSerializer, validated
+from campaigns.api.fields import QuerySerializer, StrictSerializer, validated
 from campaigns.api.negotiation import CSV, AnyAccept
 from campaigns.domain.shown.sentences import plain_text
 from campaigns.domain.shown.triage_words import entry_sentence
@@ -22,7 +22,7 @@ _STATE = OpenApiParameter(
 )
 
 
-class TriageStatesQuery(StrictSerializer):
+class TriageStatesQuery(QuerySerializer):
     state = serializers.MultipleChoiceField(required=False, choices=TRIAGE_STATES)
 
 

@@ -152,10 +152,19 @@ def test_a_value_that_the_schema_forbids_is_refused(api, run, address, name):
     assert name in error_of(api.get(f"/api/v1/{path}"), 400, "invalid")["fields"]
 
 
-def test_a_number_is_no_name(api, run):
-    body = {"name": 0}
+@pytest.mark.parametrize(
+    "body", [{"name": 0}, {"name": True}, {"archived": 0}, {"archived": "yes"}, {"tags": [7]}]
+)
+def test_a_value_of_another_type_is_refused_and_not_converted(api, run, body):
     answer = api.patch(f"/api/v1/campaigns/{run.campaign_id}/", body, format="json")
-    assert set(error_of(answer, 400, "invalid")["fields"]) == {"name"}
+    assert set(error_of(answer, 400, "invalid")["fields"]) == set(body)
+
+
+@pytest.mark.parametrize("value", ["5", True])
+def test_a_text_is_no_number(api, run, value):
+    body = {"after": value, "blocks": 1}
+    answer = api.post(f"/api/v1/campaigns/{run.campaign_id}/blocks/", body, format="json")
+    assert set(error_of(answer, 400, "invalid")["fields"]) == {"after"}
 
 
 def test_500_says_nothing_of_the_inside_and_the_log_does(api, monkeypatch, caplog):
