@@ -53,8 +53,8 @@ def test_a_share_is_rounded_down_and_leaves_every_project_one(offered, most):
 def test_a_share_says_what_it_is_of():
     share = share_of(12, 75)
     assert Use(SLOTS, 8, ceiling=share).refusal("Shop", 2) == (
-        "Shop has 8 of at most 9 injector slots (75\u202f% of 12). This would add 2. It begins when "
-        "one of its runs has ended. An administrator can raise this cap."
+        "Shop has 8 of at most 9 injector slots (75\u202f% of 12). This would add 2. It begins "
+        "when one of its runs has ended. An administrator can raise this cap."
     )
     assert not Use(SLOTS, 8, ceiling=share).refusal("Shop", 1)
     assert share.refusal(SLOTS, "Shop", 10) == (
