@@ -63,8 +63,10 @@ def _is_mistyped(field: serializers.Field, value: Any) -> bool:
 
 
 def _message_of(field: serializers.Field) -> str:
-    child = field.child if isinstance(field, serializers.ListField) else field
-    return child.error_messages["invalid"]
+    innermost = field
+    while isinstance(innermost, serializers.ListField):
+        innermost = innermost.child
+    return innermost.error_messages["invalid"]
 
 
 class AboveField(serializers.FloatField):

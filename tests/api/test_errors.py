@@ -160,6 +160,13 @@ def test_a_value_of_another_type_is_refused_and_not_converted(api, run, body):
     assert set(error_of(answer, 400, "invalid")["fields"]) == set(body)
 
 
+def test_so_is_one_in_a_list_of_lists(api, project):
+    body = {"project": project.pk, "name": "shop", "environment": [["CPU", 4]], "endpoints": []}
+    assert (
+        "environment" in error_of(api.post(TARGETS, body, format="json"), 400, "invalid")["fields"]
+    )
+
+
 @pytest.mark.parametrize("value", ["5", True])
 def test_a_text_is_no_number(api, run, value):
     body = {"after": value, "blocks": 1}
