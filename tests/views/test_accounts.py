@@ -44,6 +44,21 @@ def test_behind_a_proxy_nobody_locks_the_account_of_somebody_at_another_address(
     assert right.url == reverse("project-list")
 
 
+def test_one_password_for_many_names_locks_the_address_and_no_other(client, alice, settings):
+    settings.WRONG_PASSWORDS_OF_AN_ADDRESS = 8
+    stranger, owner = {"X-Forwarded-For": "198.51.100.7"}, {"X-Forwarded-For": "203.0.113.9"}
+    right = {"username": "alice", "password": "pw"}
+    statuses = []
+    for number in range(8):
+        typed = {"username": f"name {number}", "password": "summer"}
+        statuses.append(client.post(reverse("login"), typed, headers=stranger).status_code)
+    assert statuses == [200] * 7 + [429]
+    answer = client.post(reverse("login"), right, headers=stranger)
+    assert answer.status_code == 429
+    assert "Too many wrong passwords came from this address" in answer.content.decode()
+    assert client.post(reverse("login"), right, headers=owner).status_code == 302
+
+
 def test_signing_out_is_a_post(client, alice):
     client.force_login(alice)
     assert client.get(reverse("logout")).status_code == 405
