@@ -39,9 +39,10 @@ def finalise_runs() -> int:
 
 
 def _finalise(run: Run) -> bool:
+    up_to = _last_late_note(run)
     outcome, reason = _outcome(run)
     run.outcome = outcome  # the judgement depends on the outcome
-    error = _summarise(run)
+    error = _summarise(run, up_to)
     if error is None:
         has_ended = _end(run, outcome, reason)
         if has_ended and outcome == Outcome.COMPLETE:
@@ -97,11 +98,12 @@ def _summarise_again(run: Run) -> bool:
 
     Why it ended may be known better by now.
     """
+    up_to = _last_late_note(run)
     outcome, run.reason = _outcome(run)
     if run.outcome == Outcome.FAILED:
         run.outcome = outcome
     Run.objects.filter(pk=run.pk).update(outcome=run.outcome, reason=run.reason)
-    is_summarised = _summarise(run) is None
+    is_summarised = _summarise(run, up_to) is None
     _keep_figures(run)
     if run.campaign.finished_at:
         judge_by_baselines(run.campaign)
@@ -126,13 +128,12 @@ def _unanswered(last_notes: dict[int, int]) -> list[int]:
     return sorted(last_notes.keys() - answered)
 
 
-def _summarise(run: Run) -> str | None:
+def _summarise(run: Run, up_to: int) -> str | None:
     """Compute the run's summary; returns what went wrong, or None.
 
-    The run records the last late-seconds note that the summary covers. The note is read before the
-    seconds, so that seconds arriving in between are not taken as covered.
+    `up_to`: the last note of late seconds that it covers. The note is read before seconds and
+    reasons, so that what arrives in between is not taken as covered.
     """
-    up_to = _last_late_note(run)
     try:
         summarise_run(run)
     except (OperationalError, InterfaceError):

@@ -142,6 +142,27 @@ class TestTheEnd:
         assert settled(run).outcome == "partial"
         assert run.reason == dispatch.LOST_STORING
 
+    def test_why_it_ended_may_be_told_while_it_ends(self, project, monkeypatch):
+        run, (lease,) = running(project)
+        record_seconds(lease=lease, seconds=[second(0)])
+        expire(run)
+        dispatch.reap_shards()
+        dispatch.move_runs()
+        cut_off = "The injector host had no contact with PostgreSQL for 20 s and stopped sending."
+        outcome_of = endings._outcome
+
+        def just_before_it_is_told(run):
+            found = outcome_of(run)
+            mark_lost(lease=lease, reason=cut_off)
+            return found
+
+        with monkeypatch.context() as once:
+            once.setattr(endings, "_outcome", just_before_it_is_told)
+            assert endings.finalise_runs() == 1
+        assert endings.summarise_late_runs() == 1
+        run.refresh_from_db()
+        assert run.reason == cut_off
+
     def test_a_summary_that_cannot_be_made_is_tried_again_and_then_given_up(
         self, project, monkeypatch
     ):
