@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from django.urls import reverse
 
 from local.programs import programs
 from tests.test_settings import names_documented, names_read
@@ -26,6 +27,12 @@ SECRETS = {
     "BENCHSITE_TOKEN_PEPPER",
     "POSTGRES_PASSWORD",
     "REDIS_PASSWORD",
+}
+
+# What `make run`, its demo target and agents read, and what somebody gives to one command.
+NOT_OF_COMPOSE = {
+    *("BENCHSITE_PORT", "BENCHSITE_DEMO_HTTP_PORT", "BENCHSITE_DEMO_HTTPS_PORT", "BENCHSITE_VAR"),
+    *("BENCHSITE_ADMIN", "BENCHSITE_ADMIN_PASSWORD", "BENCHSITE_AGENT_TOKEN"),
 }
 
 
@@ -97,6 +104,46 @@ def test_no_password_stands_in_the_file():
 def test_every_variable_that_it_asks_for_is_in_the_example():
     asked = set(re.findall(r"(?<!\$)\$\{([A-Z_]+)", TEXT))
     assert asked - names_documented() - {"POSTGRES_PASSWORD", "REDIS_PASSWORD"} == set()
+
+
+def test_every_setting_of_a_server_reaches_its_services():
+    """What is written into .env and not named here would be ignored without a word."""
+    given = {name for service in OURS.values() for name in service["environment"]}
+    assert names_documented() - given == NOT_OF_COMPOSE
+
+
+def test_the_web_s_health_check_asks_a_page_that_answers_plain_http(settings):
+    web = COMPOSE["services"]["web"]
+    host, port, path = re.search(
+        r"http://([\d.]+):(\d+)(/\w+)'", web["healthcheck"]["test"][-1]
+    ).groups()
+    assert path == reverse("healthz")
+    assert any(re.search(each, path[1:]) for each in settings.SECURE_REDIRECT_EXEMPT)
+    assert web["environment"]["BENCHSITE_BIND"].endswith(f":{port}")
+    assert web["environment"]["BENCHSITE_HOSTS"].endswith(f" {host}")
+
+
+@pytest.mark.parametrize("name", ["injector", "general"])
+def test_a_worker_s_health_check_asks_it_by_its_own_name(name):
+    service = COMPOSE["services"][name]
+    (node,) = (after for flag, after in pairwise(service["command"]) if flag == "-n")
+    asked = re.search(r"-d (\S+)", service["healthcheck"]["test"][-1])[1]
+    assert asked == node.replace("%h", "$$(hostname)")
+
+
+def test_the_dispatcher_s_health_check_reads_the_file_that_it_touches():
+    dispatcher = COMPOSE["services"]["dispatcher"]
+    pulse = dispatcher["environment"]["BENCHSITE_PULSE"]
+    assert f"find {pulse} " in dispatcher["healthcheck"]["test"][-1]
+
+
+def test_the_injector_s_spool_is_a_volume_of_the_account_that_writes_it():
+    injector, image = COMPOSE["services"]["injector"], (ROOT / "Dockerfile").read_text()
+    spool = injector["environment"]["BENCHSITE_SPOOL"]
+    assert injector["volumes"] == [f"spool:{spool}"]
+    folder = spool.removeprefix("/app/")
+    assert f"mkdir -p {folder}" in image
+    assert f"chown -R benchsite {folder}" in image
 
 
 def commands_of_workers() -> list[list[str]]:
