@@ -10,6 +10,7 @@ from campaigns.models import AuditEntry, MachineSecond, Project, Run, RunUse
 from campaigns.models.dbtime import db_now
 from campaigns.permissions import Actor
 from campaigns.queries.caps import use_of
+from campaigns.queries.checks import Check, checks_before_start
 from campaigns.queries.engine import waiting_reason
 from campaigns.services import dispatch
 from campaigns.services.blocks import add_blocks
@@ -111,6 +112,18 @@ class TestShareOfTheHosts:
             "Each run needs 5 injector slots at once; Payments may have 4 (50\u202f% of 8). "
             "An administrator can raise this cap."
         )
+
+    def test_the_form_says_so_before_the_start(self, capped):
+        project = capped(SLOT_PERCENT=50)
+        host(slots=8)
+        endpoints = [make_endpoint(make_target(project))]
+        assert Check("good", "8 of 8 injector slots are free") in checks_before_start(
+            project, endpoints, 4
+        )
+        (said,) = (
+            each.text for each in checks_before_start(project, endpoints, 5) if each.shape == "bad"
+        )
+        assert said.startswith("Each run needs 5 injector slots at once; Payments may have 4")
 
     def test_a_run_that_no_longer_fits_a_smaller_share_waits_and_blocks_nobody(self, capped):
         project = capped()
