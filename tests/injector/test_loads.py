@@ -5,6 +5,7 @@ import threading
 import time
 from statistics import median
 
+import gevent
 import pytest
 
 from campaigns.domain.measured.outcomes import Kind
@@ -13,6 +14,7 @@ from tests.injector.servers import OK_REPLY, always, closed, make_order, measure
 from tests.waiting import eventually
 from workers.injector.connection import now
 from workers.injector.engine import Engine
+from workers.injector.loads import OpenLoad
 from workers.injector.order import Order
 from workers.injector.summary import LocalRun
 
@@ -328,3 +330,20 @@ def test_what_began_before_the_end_and_ended_after_it_was_started_in_its_second(
     first = result.seconds[0]
     assert first.counters["started"] == server.n_requests == first.counters["ok"] + 4
     assert first.in_flight == 4
+
+
+def test_an_open_load_is_calm_between_arrivals_only():
+    """Not shortly before one is due, and not while the reply to the last one may come at once."""
+    ms = NS // 1000
+    load = OpenLoad([], lambda: None, [(0, 10 * ms), (1, 20 * ms)], 1, NS)
+    zero_ns = now() + 3600 * NS
+    load.start(zero_ns, None)
+    calm = [at for at in range(12) if load.is_calm(zero_ns + at * ms)]
+    assert calm == [0, 1, 2, 3, 4, 5, 6, 7]
+
+    load = OpenLoad([], lambda: None, [(0, 0), (1, 20 * ms)], 0, NS)
+    zero_ns = now() - ms
+    load.start(zero_ns, None)
+    gevent.sleep(0.005)
+    assert [at for at in range(21) if load.is_calm(zero_ns + at * ms)] == list(range(2, 18))
+    load.stop()

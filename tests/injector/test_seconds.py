@@ -32,7 +32,8 @@ class Run:
         self.has_ended = False
         dialler = SimpleNamespace(take_wire=dict, n_open=0, count_open=list)
         crew = SimpleNamespace(recorders=self.recorders, sessions=None)
-        self.seconds = Seconds(crew, dialler, [], self.written.append)
+        self.is_calm = True
+        self.seconds = Seconds(crew, dialler, [], self.written.append, lambda _: self.is_calm)
         self.seconds.begin(ZERO, 0)
         self.seconds.watch()
 
@@ -84,6 +85,35 @@ def test_others_are_served_between_the_steps(run):
     wait_until(lambda: one.written)
     timer.stop()
     assert turns.count(0) >= 3
+
+
+def test_nothing_is_done_before_the_load_leaves_a_moment_for_it(run):
+    one = run()
+    one.recorders[0].record(attempt(ZERO + 500 * MS))
+    one.is_calm = False
+    one.seconds.sweep(ZERO + S)
+    assert one.recorders[0].last_second is None, "what was noted is not even counted"
+    one.is_calm = True
+    wait_until(lambda: one.written)
+    assert one.responses() == [(0, 0, 1)]
+
+
+def test_a_second_is_handed_out_though_the_load_is_never_calm(run):
+    one = run()
+    one.recorders[0].record(attempt(ZERO + 500 * MS))
+    one.is_calm = False
+    one.seconds.sweep(ZERO + S)
+    wait_until(lambda: one.written)
+    assert one.responses() == [(0, 0, 1)]
+
+
+def test_what_was_put_off_is_done_at_the_end(run):
+    one = run()
+    one.recorders[0].record(attempt(ZERO + 500 * MS))
+    one.is_calm = False
+    one.seconds.sweep(ZERO + S)
+    one.end()
+    assert one.responses() == [(0, 0, 1)]
 
 
 def test_what_ended_after_the_second_is_left_to_the_next(run):

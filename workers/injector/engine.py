@@ -98,7 +98,9 @@ class Engine:
         )
         for recorder in crew.recorders:
             recorder.queued_at = load.queued_at
-        self._seconds = Seconds(crew, self._dialler, load.workers, self._output.second)
+        self._seconds = Seconds(
+            crew, self._dialler, load.workers, self._output.second, load.is_calm
+        )
         # Collect now: with a large heap it can take longer than the time from ready to start.
         gc.collect()
         return {

@@ -23,6 +23,8 @@ from workers.injector.request import Request
 
 _ARRIVALS_PER_WAKE = 256
 _NEVER = sys.maxsize
+# How long other work of the hub takes at most, and a fast server's reply.
+_MOMENT_NS, _REPLY_NS = 2_000_000, 1_000_000
 
 
 @dataclass(slots=True)
@@ -121,6 +123,10 @@ class ClosedLoad:
 
         return follow
 
+    def is_calm(self, _: int) -> bool:
+        """Replies decide when the next request is sent, so no instant is better than another."""
+        return True
+
     def stop(self) -> None:
         """Send nothing new."""
         self._idle.clear()
@@ -157,7 +163,7 @@ class OpenLoad:
         self._next: tuple[int, int] | None = next(self._arrivals, None)
         self._queue: deque[tuple[int, int]] = deque()
         self._idle: list[Worker] = []
-        self._zero_ns = 0
+        self._zero_ns = self._latest_due = 0
         self._n_busy = 0
         self._give_up_ns = _NEVER
         self._pacer = make_pacer(self._dispatch_due)
@@ -169,6 +175,13 @@ class OpenLoad:
     def start(self, zero_ns: int, end_ns: int | None) -> None:
         self._zero_ns = zero_ns
         self._wake_for_next()
+
+    def is_calm(self, instant: int) -> bool:
+        """Whether the hub can be busy with something else for a moment: no arrival is due so soon
+        that it would be late, and none was due just now, whose reply a fast server gives at once.
+        """
+        next_due = _NEVER if self._next is None else self._zero_ns + self._next[1]
+        return instant - self._latest_due > _REPLY_NS and next_due - instant > _MOMENT_NS
 
     def _wake_for_next(self) -> None:
         if self._next is not None:
@@ -184,7 +197,8 @@ class OpenLoad:
             if self._zero_ns + offset > now():
                 break
             self._next = next(self._arrivals, None)
-            self._hand_over((number, self._zero_ns + offset))
+            self._latest_due = self._zero_ns + offset
+            self._hand_over((number, self._latest_due))
         self._wake_for_next()
 
     def _hand_over(self, arrival: tuple[int, int]) -> None:

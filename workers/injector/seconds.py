@@ -12,6 +12,8 @@ from workers.injector.vitals import HubLag, VitalsReader
 
 TICK_S = 0.01
 _STEP_S = 0.003
+# Where requests are due all along, a step is put off only so many times.
+_MOST_PUT_OFF = 6
 # Of a timer: in a turn of the hub it comes after what has arrived.
 AFTER_REPLIES = -1
 
@@ -23,8 +25,9 @@ def in_flight_of(workers: Sequence[Worker]) -> list[Worker]:
 class Seconds:
     """`total` adds up what was written; `workers` may grow while the load is sent.
 
-    A second that is over is counted at once, because only then is it known what is in flight.
-    Making its timings takes longer; that happens in steps, between which the hub serves the load.
+    A second that is over is counted first, because only then is it known what is in flight. Making
+    its timings takes longer. All of it happens in steps, between which the hub serves the load, and
+    which begin where they keep no request and no reply waiting, as far as that can be known.
     """
 
     def __init__(
@@ -33,7 +36,9 @@ class Seconds:
         dialler: Dialler,
         workers: Sequence[Worker],
         write: Callable[[Second], None],
+        is_calm: Callable[[int], bool] = lambda _: True,
     ):
+        """`is_calm`: of an instant, whether the load leaves the hub a moment for other work."""
         self._recorders = crew.recorders
         self._visits = crew.sessions and crew.sessions.visits
         self._dialler = dialler
@@ -44,6 +49,8 @@ class Seconds:
         self._zero_ns = 0
         self._next_second = 0
         self._steps: Iterator[None] = iter(())
+        self._is_calm = is_calm
+        self._n_put_off = 0
         self._timer = gevent.get_hub().loop.timer(_STEP_S, _STEP_S, priority=AFTER_REPLIES)
         self.total = Total()
 
@@ -71,6 +78,7 @@ class Seconds:
     def end(self, dropped: int) -> None:
         """Write everything; `dropped` arrivals were never sent, and count in the last second."""
         self._finish_seconds(now())
+        self._finish_steps()
         self._finish_last_seconds(dropped)
         self._finish_steps()
         self._timer.close()
@@ -99,12 +107,16 @@ class Seconds:
 
     def _finish_second(self, dropped: int = 0) -> None:
         self._finish_steps()
-        rows = self._count(self._next_second, dropped)
+        self._steps = self._hand_out(self._next_second, dropped)
         self._next_second += 1
-        self._steps = self._hand_out(rows)
         self._timer.start(self._step)
+        self._step()
 
     def _step(self) -> None:
+        if self._n_put_off < _MOST_PUT_OFF and not self._is_calm(now()):
+            self._n_put_off += 1
+            return
+        self._n_put_off = 0
         if next(self._steps, self) is self:
             self._timer.stop()
 
@@ -138,7 +150,9 @@ class Seconds:
             rows[0].timings.update(timings)
         return rows
 
-    def _hand_out(self, rows: list[Second]) -> Iterator[None]:
+    def _hand_out(self, number: int, dropped: int) -> Iterator[None]:
+        rows = self._count(number, dropped)
+        yield
         for recorder in self._recorders:
             recorder.make_timings(rows[0].second)
             yield
