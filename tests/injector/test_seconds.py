@@ -30,12 +30,19 @@ class Run:
         self.recorders = [StepRecorder(step, 80, is_scheduled=True) for step in range(n_steps)]
         self.written = []
         self.has_ended = False
-        dialler = SimpleNamespace(take_wire=dict, n_open=0, count_open=list)
+        self.wire = {}
+        dialler = SimpleNamespace(take_wire=self.take_wire, n_open=0, count_open=list)
+        dialler.has_wire = False
+        self.dialler = dialler
         crew = SimpleNamespace(recorders=self.recorders, sessions=None)
         self.is_calm = True
         self.seconds = Seconds(crew, dialler, [], self.written.append, lambda _: self.is_calm)
         self.seconds.begin(ZERO, 0)
         self.seconds.watch()
+
+    def take_wire(self):
+        taken, self.wire, self.dialler.has_wire = self.wire, {}, False
+        return taken
 
     def end(self):
         if not self.has_ended:
@@ -152,6 +159,19 @@ def test_what_is_found_after_its_second_was_handed_out_counts_in_the_next(run):
     assert [(row.second, row.counters) for row in one.written] == [
         (0, {}),
         (1, {"dropped": 1, "started": 1}),
+    ]
+
+
+def test_what_connections_carried_is_not_lost_where_their_second_is_written(run):
+    one = run()
+    one.recorders[0].record(attempt(ZERO + 900 * MS))
+    one.seconds.sweep(ZERO + S)
+    wait_until(lambda: one.written)
+    one.wire, one.dialler.has_wire = {"wire_sent": 80}, True
+    one.end()
+    assert [(row.second, row.counters.get("wire_sent")) for row in one.written] == [
+        (0, None),
+        (1, 80),
     ]
 
 

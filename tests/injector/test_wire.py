@@ -4,6 +4,7 @@ import socket
 
 import pytest
 
+from tests.injector.servers import OK_REPLY, always, closed, measure, scripted
 from tests.waiting import eventually
 from workers.injector.wire import carried_bytes
 
@@ -28,3 +29,26 @@ def test_what_was_sent_and_read_counts_and_not_what_still_waits(ends):
     assert carried_bytes(client) == (30, 40)
     assert len(client.recv(1000)) == 60
     assert carried_bytes(client) == (30, 100)
+
+
+@pytest.mark.parametrize("mode", ["keep-alive", "new"])
+@pytest.mark.parametrize(
+    "load",
+    [
+        {"model": "over", "requests": 40, "over_s": 1},
+        {"model": "over", "requests": 10, "over_s": 0.5},
+        {"model": "open", "rate_per_s": 50, "duration_s": 1},
+        closed(40, 4),
+        {"model": "sequential", "requests": 3},
+        {"model": "window", "low": 1, "high": 2, "requests": 10},
+    ],
+    ids=lambda load: load["model"],
+)
+def test_what_connections_carried_is_counted_whenever_the_load_ends(load, mode):
+    """Connections that are kept are open until the end, after the last second with a request."""
+    mode = "new" if load["model"] == "window" else mode
+    with scripted(always(OK_REPLY)) as server:
+        total = measure(server.port, load=load, mode=mode).total
+    assert total.count("ok") == len(server.requests)
+    assert total.count("wire_sent") == sum(map(len, server.requests))
+    assert total.count("wire_received") == server.n_requests * len(OK_REPLY)

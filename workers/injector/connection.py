@@ -235,6 +235,11 @@ class Dialler:
         for connection in (*connections, *self._lingering):
             self._wire.add(connection.sock)
 
+    @property
+    def has_wire(self) -> bool:
+        """Whether connections carried something since the last call of `take_wire`."""
+        return bool(self._wire)
+
     def take_wire(self) -> dict[str, int]:
         """The counters since the last call."""
         return self._wire.take()

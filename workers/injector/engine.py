@@ -171,10 +171,12 @@ class Engine:
         workers = self._load.workers
         interrupt_overdue(workers, instant, self._limit_ns, aborts=aborts)
         self._dialler.sweep(instant)
-        self._seconds.sweep(instant)
         is_drained = self._stop_reason is not None and not in_flight_of(workers)
         if self._load.is_finished or is_drained:
+            # What is left is written at the end, with what the connections carried by then.
             self._over.set()
+        else:
+            self._seconds.sweep(instant)
 
     def _end(self, user_s: float, system_s: float) -> InjectorEnd:
         dialler, total, recorders = self._dialler, self._seconds.total, self._crew.recorders

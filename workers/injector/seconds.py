@@ -77,6 +77,7 @@ class Seconds:
 
     def end(self, dropped: int) -> None:
         """Write everything; `dropped` arrivals were never sent, and count in the last second."""
+        self._dialler.count_open(w.connection for w in self._workers if w.connection)
         self._finish_seconds(now())
         self._finish_steps()
         self._finish_last_seconds(dropped)
@@ -95,13 +96,13 @@ class Seconds:
         """Write what is left at the end; the last second is usually incomplete."""
         for worker in self._workers:
             worker.settle()
-        self._dialler.count_open(w.connection for w in self._workers if w.connection)
         for recorder in self._recorders:
             recorder.compact()
         unfinished = [r.last_second for r in self._recorders if r.last_second is not None]
         if self._visits is not None and self._visits.last_second is not None:
             unfinished.append(self._visits.last_second)
-        last = max(unfinished, default=self._next_second if dropped else self._next_second - 1)
+        is_left = dropped or self._dialler.has_wire
+        last = max(unfinished, default=self._next_second if is_left else self._next_second - 1)
         while self._next_second <= last:
             self._finish_second(dropped if self._next_second == last else 0)
 

@@ -99,6 +99,10 @@ class WireCount:
             if len(self._infos) == _FOLD_AT:
                 self._fold()
 
+    def __bool__(self) -> bool:
+        """Whether there is anything to take."""
+        return bool(self._infos) or any(self._sums.values())
+
     def take(self) -> dict[str, int]:
         """The counters since the last call, by name."""
         self._fold()
