@@ -2,11 +2,15 @@
 
 import os
 import re
+import runpy
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
+from unittest import mock
 
 import pytest
+from django.core.exceptions import ImproperlyConfigured
 
 ROOT = Path(__file__).resolve().parent.parent
 READERS = ("benchsite", "local", "campaigns", "workers")
@@ -34,20 +38,23 @@ def names_documented() -> set[str]:
     return of_site | set(re.findall(r"`(BENCHSITE_[A-Z_]+)`", (ROOT / "docs/agent.md").read_text()))
 
 
-def python(code: str, **environment: str) -> subprocess.CompletedProcess:
+def with_these(environment: dict[str, str]) -> dict[str, str]:
+    """The environment with these variables of ours and no others."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("BENCHSITE_")}
-    env = {**kept, "BENCHSITE_SECRET_KEY": "of-this-test", **environment}
-    return subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, env=env, capture_output=True, text=True, check=False
-    )
+    return {**kept, "BENCHSITE_SECRET_KEY": "of-this-test", **environment}
 
 
-def setting(expression: str, **environment: str) -> str:
-    done = python(
-        f"from benchsite import settings; print(repr(settings.{expression}))", **environment
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout.strip()
+def settings(**environment: str) -> dict[str, Any]:
+    """All settings by name, read in this environment as at a start, but in this process."""
+    with mock.patch.dict(os.environ, with_these(environment), clear=True):
+        return runpy.run_path(str(ROOT / "benchsite" / "settings.py"))
+
+
+def started(code: str, **environment: str) -> subprocess.CompletedProcess:
+    """A process of its own that runs this code."""
+    command = [sys.executable, "-c", code]
+    env = with_these(environment)
+    return subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
 
 
 def test_every_variable_that_is_read_is_documented():
@@ -82,9 +89,14 @@ def test_every_variable_that_is_documented_is_read():
     ],
 )
 def test_a_wrong_value_is_answered_with_the_name_of_its_variable(name, value):
-    done = python("import benchsite.settings", **{name: value})
+    with pytest.raises(ImproperlyConfigured, match=rf"^{name}\b"):
+        settings(**{name: value})
+
+
+def test_a_process_does_not_start_with_a_wrong_value():
+    done = started("import benchsite.settings", BENCHSITE_MODE="production")
     assert done.returncode != 0
-    assert f"ImproperlyConfigured: {name}" in done.stderr
+    assert "ImproperlyConfigured: BENCHSITE_MODE" in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -100,49 +112,49 @@ def test_a_wrong_value_is_answered_with_the_name_of_its_variable(name, value):
     ],
 )
 def test_a_server_does_not_start_with_a_guessable_secret_or_without_a_border(name, value, words):
-    done = python("import benchsite.settings", **SERVER | {name: value})
-    assert done.returncode != 0
-    assert f"ImproperlyConfigured: {name}" in done.stderr
-    assert words in done.stderr
+    with pytest.raises(ImproperlyConfigured, match=rf"^{name}\b.*{re.escape(words)}"):
+        settings(**SERVER | {name: value})
 
 
 def test_a_limit_of_no_criterion_is_answered_at_the_start():
     limits = {"BENCHSITE_JUDGEMENT_LIMITS": '{"gpu": [0.7, 0.9]}'}
-    done = python("import benchsite.settings, django; django.setup()", **limits)
+    done = started("import benchsite.settings, django; django.setup()", **limits)
     assert done.returncode != 0
     assert "BENCHSITE_JUDGEMENT_LIMITS has unknown codes: gpu. Known codes: " in done.stderr
 
 
 def test_a_wrong_yes_or_no_is_named_too():
-    done = python("import benchsite.settings", **SERVER, BENCHSITE_SSL_REDIRECT="maybe")
-    assert "BENCHSITE_SSL_REDIRECT='maybe' is not a yes or a no" in done.stderr
+    words = "BENCHSITE_SSL_REDIRECT='maybe' is not a yes or a no"
+    with pytest.raises(ImproperlyConfigured, match=words):
+        settings(**SERVER, BENCHSITE_SSL_REDIRECT="maybe")
 
 
 def test_an_empty_variable_counts_as_not_set():
-    assert setting("VAR_DIR.name", BENCHSITE_VAR="") == "'var'"
-    assert "127.0.0.0/8" in setting("ALLOWED_NETWORKS", BENCHSITE_ALLOWED_NETWORKS="")
+    read = settings(BENCHSITE_VAR="", BENCHSITE_ALLOWED_NETWORKS="")
+    assert read["VAR_DIR"].name == "var"
+    assert "127.0.0.0/8" in read["ALLOWED_NETWORKS"]
 
 
 def test_a_secret_can_come_from_a_file(tmp_path):
     (tmp_path / "key").write_text("from the file\n")
-    value = setting("SECRET_KEY", BENCHSITE_SECRET_KEY_FILE=str(tmp_path / "key"))
-    assert value == "'from the file'"
+    read = settings(BENCHSITE_SECRET_KEY_FILE=str(tmp_path / "key"))
+    assert read["SECRET_KEY"] == "from the file"
 
 
 def test_one_s_own_machine_and_no_other_may_be_measured_without_any_setting():
-    assert setting("ALLOWED_NETWORKS") == "['127.0.0.0/8', '::1/128']"
+    assert settings()["ALLOWED_NETWORKS"] == ["127.0.0.0/8", "::1/128"]
 
 
 def test_a_server_allows_no_network_until_its_settings_list_some():
-    assert setting("ALLOWED_NETWORKS", **SERVER) == "[]"
+    assert settings(**SERVER)["ALLOWED_NETWORKS"] == []
     networks = "10.1.0.0/16 10.2.0.0/16:8000-8999 [fc00::/7]:443"
-    listed = setting("ALLOWED_NETWORKS", **SERVER, BENCHSITE_ALLOWED_NETWORKS=networks)
-    assert listed == str(networks.split())
+    listed = settings(**SERVER, BENCHSITE_ALLOWED_NETWORKS=networks)
+    assert listed["ALLOWED_NETWORKS"] == networks.split()
 
 
 def test_a_project_of_a_server_gets_a_share_of_the_hosts_and_one_of_a_workstation_all():
-    assert setting("CAPS['SLOT_PERCENT']", **SERVER) == "75"
-    assert setting("CAPS['SLOT_PERCENT']") == "0"
+    assert settings(**SERVER)["CAPS"]["SLOT_PERCENT"] == 75
+    assert settings()["CAPS"]["SLOT_PERCENT"] == 0
 
 
 def test_the_settings_of_a_server_pass_the_deployment_check_without_a_warning():
@@ -150,6 +162,6 @@ def test_the_settings_of_a_server_pass_the_deployment_check_without_a_warning():
         "import sys; from django.core.management import execute_from_command_line as run; "
         "run(['manage.py', 'check', '--deploy', '--fail-level', 'WARNING'])"
     )
-    done = python(code, **SERVER, DJANGO_SETTINGS_MODULE="benchsite.settings")
+    done = started(code, **SERVER, DJANGO_SETTINGS_MODULE="benchsite.settings")
     assert done.returncode == 0, done.stderr
     assert "no issues" in done.stdout
