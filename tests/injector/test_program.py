@@ -6,6 +6,7 @@ import pytest
 
 from campaigns.domain.measured.snapshot import Second, total_of
 from campaigns.domain.measured.vitals import VITALS
+from tests.injector.program import FORKED
 from tests.injector.servers import OK_REPLY, always, make_order, scripted
 from tests.injector.test_loads import Arrivals
 from tests.waiting import eventually
@@ -152,7 +153,7 @@ def test_a_parent_that_does_not_read_slows_nothing_down(program):
     ],
 )
 def test_it_refuses_in_words(program, order, kind, words):
-    messages, status = program(order).rest()
+    messages, status = program(order, FORKED).rest()
     assert status == 2
     assert messages[0]["type"] == "refused"
     assert messages[0]["kind"] == kind
@@ -170,7 +171,7 @@ def test_a_probe_shows_one_request_in_full(program, server_tls):
     with scripted(always(reply), server_tls) as server:
         order = probe_order(server.port, scheme="https", host="localhost")
         order["policy"] = {"allow": ["127.0.0.0/8", "::1/128"]}
-        (answer,), status = program(order).rest()
+        (answer,), status = program(order, FORKED).rest()
     assert status == 0
     assert (answer["status"], answer["reason"], answer["error"]) == (404, "Not Found", None)
     assert answer["headers"] == [["Server", "x"], ["Content-Length", "5"]]
@@ -185,7 +186,7 @@ def test_a_probe_shows_one_request_in_full(program, server_tls):
 
 def test_a_probe_speaks_http_1_0_where_the_order_says_so(program):
     with scripted(always(b"HTTP/1.0 200 OK\r\nContent-Length: 5\r\n\r\nhello")) as server:
-        (answer,), _ = program(probe_order(server.port) | {"http_version": "1.0"}).rest()
+        (answer,), _ = program(probe_order(server.port) | {"http_version": "1.0"}, FORKED).rest()
     assert (answer["error"], answer["snippet"]) == (None, "hello")
     assert b" HTTP/1.0\r\n" in server.requests[0]
 
@@ -203,7 +204,7 @@ def test_a_probe_that_fails_says_how(program, given, kind):
         sock.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
 
     with scripted(speak_no_tls) as server:
-        (answer,), status = program(probe_order(server.port, **given)).rest()
+        (answer,), status = program(probe_order(server.port, **given), FORKED).rest()
     assert (status, answer["status"], answer["error"]) == (0, None, kind)
     assert answer["detail"]
     # TCP was accepted where only TLS failed.
