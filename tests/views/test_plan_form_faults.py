@@ -61,7 +61,6 @@ PARTS = (PLAN, TIMEOUTS, LOAD, SESSION, THINK_TIME, AUTH, ORDER, VARIABLES, EXCH
 ROWS = {part.form_name(name): row for part in PARTS for name, row in fields_of(part.owner).items()}
 NUMBERS = [name for name, row in ROWS.items() if row.is_number] + ["weight", "step2_weight"]
 WRONG = [
-    *((name, "many") for name in NUMBERS),
     ("name", ""),
     ("path", "no slash"),
     ("path", "/é"),
@@ -90,6 +89,12 @@ WRONG = [
     ("ws_headers", "no colon"),
     ("ws_headers", "Sec-WebSocket-Key: x"),
     ("ws_subprotocols", "not, a token/"),
+]
+# Numbers that count in the same place, which one page answers together.
+_PLACES = {str(place): place for place in ({}, *(WHERE.get(name, {}) for name in NUMBERS))}
+TOGETHER = [
+    (place, [name for name in NUMBERS if WHERE.get(name, {}) == place])
+    for place in _PLACES.values()
 ]
 CHOICES = [name for name, row in ROWS.items() if row.is_choice]
 CHOICES += ["method", "rate_shape", "stop", "protocol", "ws_kind"]
@@ -144,16 +149,26 @@ def closed_over_errors(page):
 @pytest.mark.parametrize(("name", "text"), WRONG, ids=lambda value: repr(value)[:40])
 def test_a_wrong_value_is_answered_at_its_field_and_nothing_is_lost(answer_to, name, text):
     data, answer = answer_to(**{**WHERE.get(name, {}), name: text})
+    assert_all_is_said_and_kept(answer, data, [name])
+
+
+@pytest.mark.parametrize(("place", "names"), TOGETHER, ids=lambda each: "-".join(each)[:60])
+def test_numbers_in_words_are_answered_at_their_fields_and_nothing_is_lost(answer_to, place, names):
+    data, answer = answer_to(**place | dict.fromkeys(names, "many"))
+    assert_all_is_said_and_kept(answer, data, names)
+
+
+def assert_all_is_said_and_kept(answer, data, wrong):
     assert answer.status_code == 422
     form, page = answer.context["form"], answer.content.decode()
-    assert name in form.errors, dict(form.errors)
+    assert set(wrong) <= set(form.errors), dict(form.errors)
     assert not form.non_field_errors()
     for each, value in data.items():
         if each in form.fields and each not in {"secret"}:
             kept = form[each].value()
             assert kept == value or str(kept) == str(value) or kept is True, each
     assert closed_over_errors(page) == []
-    for sentence in form.errors[name]:
+    for sentence in (each for name in wrong for each in form.errors[name]):
         assert sentence.split("’")[0].split("'")[0][:25] in page.replace("&#x27;", "'")
     assert not SavedPlan.objects.exists()
 
@@ -207,6 +222,7 @@ def test_a_secret_is_never_written_into_the_page_again(answer_to):
 
 
 def test_every_field_of_the_form_is_tried_here():
-    tried = {name for name, _ in WRONG} | set(CHOICES)
+    tried = {name for name, _ in WRONG} | {name for _, names in TOGETHER for name in names}
+    tried |= set(CHOICES)
     free = {"n_steps", "label", "secret", "forget_secret", "body_file", *TICKS}
     assert set(PlanForm().fields) - tried == free
