@@ -10,7 +10,6 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 import pytest
-from django.db import transaction
 
 from campaigns.api import schema
 from tests.access_probes import (
@@ -40,13 +39,12 @@ Statuses = dict[tuple[str, str], set[int]]
 
 
 @pytest.fixture(scope="module")
-def world(django_db_setup, django_db_blocker) -> Iterator[World]:
+def world(rows_of_the_file) -> Iterator[World]:
     """Made once; every request is undone, so that each finds it as it was."""
-    with django_db_blocker.unblock(), transaction.atomic(), remembered():
+    with remembered():
         world = make_world()
         add_other_rows(world)
         yield world
-        transaction.set_rollback(True)
 
 
 @pytest.fixture(scope="module")

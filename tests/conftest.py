@@ -22,6 +22,7 @@ if HAS_SETTINGS:
     pytest_plugins += [
         "tests.cast",
         "tests.emptying",
+        "tests.kept_rows",
         "tests.access_checks",
         "tests.frozen_backends",
     ]

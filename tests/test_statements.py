@@ -5,20 +5,17 @@ An address that is new is asked here by itself; so is a table whose rows nobody 
 """
 
 import re
-import sys
 from collections import Counter
-from collections.abc import Iterator
 
 import pytest
-from django.core.cache import cache
-from django.db import connection, transaction
+from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from campaigns.live.memory import Memory
 from tests.access_probes import address
 from tests.access_table import TABLE
 from tests.access_world import World, make_world
 from tests.grown_world import add_what_is_missing, grow, too_few
+from tests.kept_rows import forget
 
 pytestmark = pytest.mark.django_db
 ASKED = sorted(name for name, methods in TABLE.items() if "GET" in methods)
@@ -46,16 +43,9 @@ _WRITES = ("UPDATE", "INSERT", "SAVEPOINT", "RELEASE")
 _VALUES = re.compile(r"'[^']*'|\b\d+\b|(?:\?, )+")
 
 
-def memories() -> list[Memory]:
-    modules = [each for name, each in sys.modules.items() if name.startswith("campaigns.")]
-    return [value for each in modules for value in vars(each).values() if isinstance(value, Memory)]
-
-
 def statements(world: World, name: str) -> Counter[str]:
     """How often a process that has kept nothing sends each of them, whatever their values."""
-    for memory in memories():
-        memory._kept.clear()
-    cache.clear()
+    forget()
     rule = TABLE[name]["GET"]
     is_api = name.startswith("api-")
     who = "adam" if rule.right == "installation" else "alice"
@@ -70,17 +60,15 @@ def statements(world: World, name: str) -> Counter[str]:
 
 
 @pytest.fixture(scope="module")
-def one(django_db_setup, django_db_blocker) -> Iterator[tuple[World, dict[str, Counter[str]]]]:
+def one(rows_of_the_file) -> tuple[World, dict[str, Counter[str]]]:
     """The world, which has grown, and what each address took before."""
-    with django_db_blocker.unblock(), transaction.atomic():
-        world = make_world()
-        add_what_is_missing(world)
-        before = {name: statements(world, name) for name in ASKED}
-        grow(world)
-        with connection.cursor() as cursor:
-            cursor.execute("ANALYZE")
-        yield world, before
-        transaction.set_rollback(True)
+    world = make_world()
+    add_what_is_missing(world)
+    before = {name: statements(world, name) for name in ASKED}
+    grow(world)
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE")
+    return world, before
 
 
 def test_there_are_many_of_everything(one):

@@ -1,5 +1,8 @@
 """What each layer costs: which campaigns are a ladder, and what its rungs are compared with."""
 
+from copy import deepcopy
+from functools import partial
+
 import pytest
 from django.utils import timezone
 
@@ -9,7 +12,16 @@ from campaigns.domain.shown.sentences import plain_text
 from campaigns.models import Endpoint, Shard
 from campaigns.queries.answers import campaign_answer
 from campaigns.queries.target_costs import target_costs
-from tests.factories import make_campaign, make_endpoint, make_plan, make_target, make_test
+from tests.factories import (
+    make_campaign,
+    make_endpoint,
+    make_plan,
+    make_project,
+    make_target,
+    make_test,
+    make_user,
+)
+from tests.kept_rows import forget
 from tests.queries.measured import https_campaign, run_in_blocks, spoil
 from tests.queries.test_target_costs import tell
 from tests.values import plan_spec
@@ -31,44 +43,54 @@ def unlike_each_other(mean_us: int, repeats: int = 5) -> list[float]:
     return [mean_us * (1 + nth * (mean_us // 1000) % 7 / 2) for nth in range(repeats)]
 
 
+def make_ladder(project, keys=NEW, means_us=MEANS_US, repeats=5, runs_of=around, **fields):
+    """A finished campaign of these rungs with these means, and its runs, a list for each rung.
+    `runs_of`: a rung's runs from its mean. `fields` of `measure`."""
+    now = timezone.now()
+    campaign = make_campaign(
+        project, repeats=repeats, order="blocks", started_at=now, finished_at=now
+    )
+    target = make_target(project, "shop")
+    endpoints, plans, tests = {}, {}, []
+    for key in keys:
+        rung = RUNGS[key]
+        at = (rung.scheme, rung.profile)
+        tls = {"profile": rung.profile} if rung.profile else {}
+        endpoints.setdefault(at, None)
+        endpoints[at] = endpoints[at] or make_endpoint(target, rung.scheme, tls=tls)
+        load = (
+            {"model": "closed", "connections": rung.connections, "duration_s": 10}
+            if rung.connections
+            else {"model": "over", "requests": 2000, "over_s": 10}
+        )
+        spec = plan_spec(**load) | {"http_version": str(rung.http), "streams": rung.streams}
+        plan = (str(rung.http), rung.streams, rung.connections)
+        plans.setdefault(plan, None)
+        plans[plan] = plans[plan] or make_plan(project, spec=spec)
+        tests.append(
+            make_test(campaign, plans[plan], endpoint=endpoints[at], connection_mode=str(rung.mode))
+        )
+    means = [runs_of(mean, repeats) for mean in means_us]
+    runs = run_in_blocks(tests, means, **fields) if means else []
+    return campaign, [[run for run in runs if run.test_id == test.pk] for test in tests]
+
+
+@pytest.fixture(scope="module")
+def usual_ladder(rows_of_the_file):
+    return make_ladder(make_project(owner=make_user("climber")))
+
+
+@pytest.fixture
+def ladder(usual_ladder):
+    """The ladder of NEW with MEANS_US; what a test changes of it is undone."""
+    forget()
+    return deepcopy(usual_ladder)
+
+
 @pytest.fixture
 def climb(project):
-    """A finished campaign of these rungs with these means, and its runs, a list for each rung.
-    Without means it has no runs. `runs_of`: a rung's runs from its mean. `fields` of `measure`."""
-
-    def climb(keys=NEW, means_us=MEANS_US, repeats=5, runs_of=around, **fields):
-        now = timezone.now()
-        campaign = make_campaign(
-            project, repeats=repeats, order="blocks", started_at=now, finished_at=now
-        )
-        target = make_target(project, "shop")
-        endpoints, plans, tests = {}, {}, []
-        for key in keys:
-            rung = RUNGS[key]
-            at = (rung.scheme, rung.profile)
-            tls = {"profile": rung.profile} if rung.profile else {}
-            endpoints.setdefault(at, None)
-            endpoints[at] = endpoints[at] or make_endpoint(target, rung.scheme, tls=tls)
-            load = (
-                {"model": "closed", "connections": rung.connections, "duration_s": 10}
-                if rung.connections
-                else {"model": "over", "requests": 2000, "over_s": 10}
-            )
-            spec = plan_spec(**load) | {"http_version": str(rung.http), "streams": rung.streams}
-            plan = (str(rung.http), rung.streams, rung.connections)
-            plans.setdefault(plan, None)
-            plans[plan] = plans[plan] or make_plan(project, spec=spec)
-            tests.append(
-                make_test(
-                    campaign, plans[plan], endpoint=endpoints[at], connection_mode=str(rung.mode)
-                )
-            )
-        means = [runs_of(mean, repeats) for mean in means_us]
-        runs = run_in_blocks(tests, means, **fields) if means else []
-        by_rung = [[run for run in runs if run.test_id == test.pk] for test in tests]
-        return campaign, by_rung
-
-    return climb
+    """Makes any other ladder."""
+    return partial(make_ladder, project)
 
 
 def agree(runs, **agreed) -> None:
@@ -82,8 +104,8 @@ def rungs_of(campaign, **asked):
     return campaign_answer(campaign, **asked).ladder.rungs
 
 
-def test_a_rung_is_called_by_what_it_changes(climb):
-    campaign, _ = climb()
+def test_a_rung_is_called_by_what_it_changes(ladder):
+    campaign, _ = ladder
     assert [rung.title for rung in rungs_of(campaign)] == [
         "HTTP/1.1",
         "HTTPS/1.1, TLS 1.2",
@@ -94,8 +116,8 @@ def test_a_rung_is_called_by_what_it_changes(climb):
     ]
 
 
-def test_each_rung_is_compared_with_the_one_before_and_with_plain_http(climb):
-    campaign, _ = climb()
+def test_each_rung_is_compared_with_the_one_before_and_with_plain_http(ladder):
+    campaign, _ = ladder
     plain, tls12, tls13, hybrid, resumed, http2 = rungs_of(campaign)
     assert (plain.before, plain.plain, plain.is_plain) == (None, None, True)
     assert tls12.before.row.ratio == pytest.approx(33.4 / 18.9, rel=1e-3)
@@ -111,15 +133,15 @@ def test_each_rung_is_compared_with_the_one_before_and_with_plain_http(climb):
     assert all(rung.plain.word == "slower" for rung in (tls12, tls13, hybrid, resumed, http2))
 
 
-def test_a_rung_is_what_its_runs_offered_whatever_becomes_of_the_endpoint(climb):
-    campaign, _ = climb()
+def test_a_rung_is_what_its_runs_offered_whatever_becomes_of_the_endpoint(ladder):
+    campaign, _ = ladder
     before = [rung.title for rung in rungs_of(campaign)]
     Endpoint.objects.filter(tls__profile="tls12").update(tls={"profile": "rsa"})
     assert [rung.title for rung in rungs_of(campaign)] == before
 
 
-def test_the_comparisons_are_those_of_any_two_tests(climb):
-    campaign, _ = climb()
+def test_the_comparisons_are_those_of_any_two_tests(ladder):
+    campaign, _ = ladder
     _, _, classical, hybrid, *_ = rungs_of(campaign)
     chosen = campaign_answer(campaign, (hybrid.test_id, classical.test_id)).overheads[0]
     assert hybrid.before.word == chosen.word
@@ -127,21 +149,21 @@ def test_the_comparisons_are_those_of_any_two_tests(climb):
     assert hybrid.before.row.interval.high == pytest.approx(chosen.forest[0]["high"], abs=1e-4)
 
 
-def test_rungs_are_compared_by_the_percentile_that_is_asked_for(climb):
-    campaign, _ = climb()
-    ladder = campaign_answer(campaign, metric="p95").ladder
-    tls12 = ladder.rungs[1]
-    assert (ladder.metric, tls12.before.row.metric) == ("p95", "p95")
+def test_rungs_are_compared_by_the_percentile_that_is_asked_for(ladder):
+    campaign, _ = ladder
+    found = campaign_answer(campaign, metric="p95").ladder
+    tls12 = found.rungs[1]
+    assert (found.metric, tls12.before.row.metric) == ("p95", "p95")
     assert tls12.value.mean == pytest.approx(1.1 * 33_400, rel=2e-3)
     assert tls12.mean.mean == pytest.approx(33_400, rel=2e-3)
     assert (tls12.before.word, tls12.plain.word) == ("slower", "slower")
-    row = ladder.tables[0].to_json()["rows"][1]["values"]
+    row = found.tables[0].to_json()["rows"][1]["values"]
     assert row["p95"] == pytest.approx(36.7, abs=0.2)
-    assert "ladder-parts" not in [table.key for table in ladder.tables]
+    assert "ladder-parts" not in [table.key for table in found.tables]
 
 
-def test_the_sentence_is_of_means_whatever_is_asked_for(climb):
-    campaign, _ = climb()
+def test_the_sentence_is_of_means_whatever_is_asked_for(ladder):
+    campaign, _ = ladder
     said = [plain_text(campaign_answer(campaign, metric=each).sentence) for each in ("mean", "p99")]
     assert said[0] == said[1]
 
@@ -153,8 +175,8 @@ def test_a_percentile_that_too_few_requests_support_is_missing_and_says_why(clim
     assert rung.why.startswith("Not shown: p99 needs 1,000 requests")
 
 
-def test_what_all_rungs_have_in_common_is_told(climb):
-    campaign, by_rung = climb()
+def test_what_all_rungs_have_in_common_is_told(ladder):
+    campaign, by_rung = ladder
     for runs in by_rung[1:]:
         agree(runs, group=HYBRID, certificate="ECDSA secp256r1", chain_bytes=700)
     like = campaign_answer(campaign).ladder.likeness
@@ -166,15 +188,15 @@ def test_what_all_rungs_have_in_common_is_told(climb):
     assert like.differs == ()
 
 
-def test_what_differs_by_accident_is_named_with_its_rungs(climb):
-    campaign, by_rung = climb()
+def test_what_differs_by_accident_is_named_with_its_rungs(ladder):
+    campaign, by_rung = ladder
     Shard.objects.filter(run__in=by_rung[3]).update(host="inj-2")
     differs = dict(campaign_answer(campaign).ladder.likeness.differs)
     assert differs["injector hosts"] == "HTTP/1.1 inj-1, Hybrid key exchange inj-2"
 
 
-def test_one_sentence_says_what_costs_and_what_does_not(climb):
-    campaign, _ = climb()
+def test_one_sentence_says_what_costs_and_what_does_not(ladder):
+    campaign, _ = ladder
     said = plain_text(campaign_answer(campaign).sentence)
     assert said.startswith("On a new connection TLS 1.3 costs +54.0\u202f% over HTTP (29.1 instead")
     assert "A resumed session saves 14.7\u202f%." in said
@@ -224,8 +246,8 @@ def test_certificates_are_compared_with_each_other_and_with_plain_http(climb):
     assert "ECDSA saves 7.7" in plain_text(campaign_answer(campaign).sentence)
 
 
-def test_what_the_server_chose_otherwise_is_said(climb):
-    campaign, by_rung = climb()
+def test_what_the_server_chose_otherwise_is_said(ladder):
+    campaign, by_rung = ladder
     agree(by_rung[2], group=CLASSICAL)
     agree(by_rung[3], group=CLASSICAL)
     agree(by_rung[4], group=HYBRID)
@@ -235,8 +257,8 @@ def test_what_the_server_chose_otherwise_is_said(climb):
     assert resumed.chose_otherwise == "The server resumed no session."
 
 
-def test_handshake_bytes_and_own_cpu_are_of_one_request(climb):
-    campaign, by_rung = climb()
+def test_handshake_bytes_and_own_cpu_are_of_one_request(ladder):
+    campaign, by_rung = ladder
     agree(by_rung[3], group=HYBRID, bytes_sent=3_000_000, bytes_received=5_000_000)
     hybrid = rungs_of(campaign)[3]
     assert hybrid.wire.handshake == 4000
@@ -244,8 +266,8 @@ def test_handshake_bytes_and_own_cpu_are_of_one_request(climb):
     assert hybrid.words == HYBRID
 
 
-def test_a_rung_without_usable_runs_says_why_and_is_compared_with_nothing(climb):
-    campaign, by_rung = climb()
+def test_a_rung_without_usable_runs_says_why_and_is_compared_with_nothing(ladder):
+    campaign, by_rung = ladder
     for run in by_rung[3]:
         spoil(run, hub_lag=1e6)
     *_, hybrid, resumed, _ = rungs_of(campaign)
@@ -273,16 +295,16 @@ def test_http_and_https_alone_are_no_ladder(project):
     assert len(answer.overheads) == 2
 
 
-def test_two_plans_on_the_same_rung_are_no_ladder(climb, project):
-    campaign, _ = climb()
+def test_two_plans_on_the_same_rung_are_no_ladder(ladder):
+    campaign, _ = ladder
     endpoint = campaign.tests.first().endpoint
-    make_test(campaign, make_plan(project, spec=plan_spec(model="over", requests=9, over_s=1)),
-              endpoint=endpoint)  # fmt: skip
+    other = make_plan(campaign.project, spec=plan_spec(model="over", requests=9, over_s=1))
+    make_test(campaign, other, endpoint=endpoint)
     assert campaign_answer(campaign).ladder is None
 
 
-def test_the_tables_have_a_row_a_rung(climb):
-    campaign, _ = climb()
+def test_the_tables_have_a_row_a_rung(ladder):
+    campaign, _ = ladder
     tables = {table.key: table for table in campaign_answer(campaign).tables}
     for key in ("ladder", "ladder-parts", "ladder-wire", "ladder-tls"):
         assert [row.label for row in tables[key].rows] == [
@@ -296,8 +318,8 @@ def test_the_usual_ladder_has_the_rungs_of_new_and_kept_connections():
     assert {RUNGS[key].section for key in USUAL_RUNGS} == {Section.NEW, Section.KEPT}
 
 
-def test_the_server_s_cpu_is_compared_with_plain_http_rung_by_rung(climb):
-    campaign, by_rung = climb()
+def test_the_server_s_cpu_is_compared_with_plain_http_rung_by_rung(ladder):
+    campaign, by_rung = ladder
     for runs in by_rung:
         tell(runs, {"http": [6.0] * 5, "https": [7.2] * 5})
     found = target_costs(campaign, campaign_answer(campaign)).cpu
@@ -310,8 +332,8 @@ def test_the_server_s_cpu_is_compared_with_plain_http_rung_by_rung(climb):
     assert {row.cells[-1].text for row in compared.rows} == {"costs more"}
 
 
-def test_the_grounds_are_those_of_its_comparisons(climb):
-    campaign, _ = climb()
+def test_the_grounds_are_those_of_its_comparisons(ladder):
+    campaign, _ = ladder
     grounds = campaign_answer(campaign).grounds
     assert "95\u202f% intervals over 5 paired blocks" in grounds
     assert "5 of 5 comparisons differ after Holm's correction" in grounds

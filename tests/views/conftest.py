@@ -2,7 +2,10 @@
 
 import pytest
 
-from tests.factories import make_endpoint, make_plan, make_target
+from campaigns.models import Campaign
+from tests.factories import make_endpoint, make_plan, make_project, make_target, make_user
+from tests.kept_rows import forget
+from tests.searches import limit_of, search_through, searching
 
 
 @pytest.fixture
@@ -32,3 +35,24 @@ def target(project):
 def version(project):
     """The only version of a plan."""
     return make_plan(project, "Prices")
+
+
+@pytest.fixture(scope="module")
+def search_of_the_file(rows_of_the_file) -> Campaign:
+    campaign = searching(make_project("Searched", owner=make_user("searcher")))
+    search_through(campaign, limit_of(1850))
+    return campaign
+
+
+@pytest.fixture
+def searched(search_of_the_file) -> Campaign:
+    """A search that has found some 1,850 requests/s; what a test changes of it is undone."""
+    forget()
+    return Campaign.objects.get(pk=search_of_the_file.pk)
+
+
+@pytest.fixture
+def as_searcher(client, searched):
+    """The browser of the owner of what was searched."""
+    client.force_login(searched.project.memberships.get(role="owner").user)
+    return client

@@ -4,12 +4,12 @@ import pytest
 from django.urls import reverse
 
 from campaigns.domain.errors import Refused
-from campaigns.models import Baseline, TestFigures
+from campaigns.models import Baseline, Campaign, TestFigures
 from campaigns.queries.items import refusal_to_delete
 from campaigns.services.baselines import judge_by_baselines, make_baseline, release_baseline
 from campaigns.services.campaign_cells import CampaignCell
 from campaigns.services.searches import start_search
-from tests.factories import make_campaign, make_test
+from tests.factories import make_campaign, make_project, make_test, make_user
 from tests.searches import answered, limit_of, search_through, searching
 from tests.services.engine import owner_of
 from tests.views.campaign_form import text_of
@@ -17,10 +17,17 @@ from tests.views.campaign_form import text_of
 pytestmark = pytest.mark.django_db
 
 
+@pytest.fixture(scope="module")
+def search_of_the_file(rows_of_the_file) -> Campaign:
+    campaign = searching(make_project("Searched", owner=make_user("searcher")))
+    search_through(campaign, limit_of(1000))
+    return campaign
+
+
 @pytest.fixture
-def as_alice(client, alice):
-    client.force_login(alice)
-    return client
+def old(searched) -> Campaign:
+    """A search that has found some 1,000 requests/s."""
+    return searched
 
 
 def again(campaign, **changed):
@@ -43,81 +50,70 @@ def compared(client, one, other) -> str:
     return text_of(client.get(address)).replace("<b>", "").replace("</b>", "")
 
 
-def test_two_searches_are_compared_by_their_capacities(as_alice, project):
-    old = searching(project)
-    search_through(old, limit_of(1000))
+def test_two_searches_are_compared_by_their_capacities(as_searcher, old):
     new = again(old)
     search_through(new, limit_of(1500))
-    page = compared(as_alice, old, new)
+    page = compared(as_searcher, old, new)
     assert f"Campaign #{new.pk} takes " in page
     assert f"% more than campaign #{old.pk}" in page
     assert "takes more" in page
     assert "response times" not in page
-    found = as_alice.get(f"/api/v1/compare/?a=campaign-{old.pk}&b=campaign-{new.pk}").json()
+    found = as_searcher.get(f"/api/v1/compare/?a=campaign-{old.pk}&b=campaign-{new.pk}").json()
     (capacity,) = found["capacities"]
     assert capacity["word"] == "takes more"
     assert capacity["ratio"]["low"] < 1.5 < capacity["ratio"]["high"]
     assert found["tests"] == []
 
 
-def test_searches_with_other_objectives_get_no_verdict(as_alice, project):
-    old = searching(project)
-    search_through(old, limit_of(1000))
+def test_searches_with_other_objectives_get_no_verdict(as_searcher, old):
     new = again(old, objective=["p99 < 1 s"])
     search_through(new, limit_of(1500))
-    page = compared(as_alice, old, new)
+    page = compared(as_searcher, old, new)
     assert "No verdict on the capacities: the two did not search for the same." in page
     assert "p99 &lt; 1 s" in page
 
 
-def test_a_search_that_knows_a_bound_only_gets_no_verdict(as_alice, project):
-    old = searching(project)
-    search_through(old, limit_of(1000))
+def test_a_search_that_knows_a_bound_only_gets_no_verdict(as_searcher, old):
     new = again(old, limit_per_s=900)
     search_through(new, limit_of(1000))
-    page = compared(as_alice, old, new)
+    page = compared(as_searcher, old, new)
     assert f"campaign #{new.pk} has no capacity with an interval" in page
 
 
-def test_a_search_and_another_campaign_have_nothing_to_compare(as_alice, project):
-    campaign = make_test(make_campaign(project)).campaign
-    search = searching(project)
-    search_through(search, limit_of(1000))
-    page = compared(as_alice, search, campaign)
+def test_a_search_and_another_campaign_have_nothing_to_compare(as_searcher, old):
+    campaign = make_test(make_campaign(old.project)).campaign
+    page = compared(as_searcher, old, campaign)
     assert f"campaign #{campaign.pk} is no search for a capacity" in page
 
 
-def test_a_search_offers_other_searches_only(as_alice, project):
-    old = searching(project)
-    search_through(old, limit_of(1000))
+def test_a_search_offers_other_searches_only(as_searcher, old):
     new = again(old)
-    page = text_of(as_alice.get(reverse("comparison"), {"b": f"campaign-{new.pk}"}))
+    page = text_of(as_searcher.get(reverse("comparison"), {"b": f"campaign-{new.pk}"}))
     assert f"a=campaign-{old.pk}" in page
 
 
-def test_a_search_that_is_the_baseline_is_what_later_searches_are_compared_with(as_alice, project):
-    old = searching(project)
-    search_through(old, limit_of(1000))
-    values = {"by": owner_of(project), "project": project, "name": "1.4"}
+def test_a_search_that_is_the_baseline_is_what_later_searches_are_compared_with(as_searcher, old):
+    owner = owner_of(old.project)
+    values = {"by": owner, "project": old.project, "name": "1.4"}
     (baseline,) = make_baseline(**values, tests=list(old.tests.all()))
-    page = text_of(as_alice.get(reverse("campaign-detail", args=[old.pk])))
+    page = text_of(as_searcher.get(reverse("campaign-detail", args=[old.pk])))
     assert "Its capacity is the baseline “1.4” of later searches." in page
     assert "are the baseline “1.4”" in refusal_to_delete(old)
 
     new = again(old)
     search = search_through(new, limit_of(1500))
-    page = text_of(as_alice.get(reverse("campaign-detail", args=[new.pk])))
+    page = text_of(as_searcher.get(reverse("campaign-detail", args=[new.pk])))
     assert "capacity against baseline “1.4”: takes more, " in page.replace("<b>", "")
-    told = as_alice.get(f"/api/v1/campaigns/{new.pk}/search/").json()["against"]
+    told = as_searcher.get(f"/api/v1/campaigns/{new.pk}/search/").json()["against"]
     assert (told["baseline"], told["word"]) == ("1.4", "takes more")
     assert told["low"] < 1.5 < told["high"]
 
-    release_baseline(by=owner_of(project), baseline=baseline)
+    release_baseline(by=owner, baseline=baseline)
     judge_by_baselines(new)
     search.refresh_from_db()
     assert search.against["baseline"] == "1.4", "what was said stays"
     assert not TestFigures.objects.exists(), "trials are in no history"
-    assert_its_history_has_the_capacities(as_alice, old, new)
+    assert_its_history_has_the_capacities(as_searcher, old, new)
 
 
 def assert_its_history_has_the_capacities(client, old, new):

@@ -2,6 +2,8 @@
 for.
 """
 
+from copy import deepcopy
+
 import pytest
 from django.contrib.auth.models import User
 from django.urls import reverse
@@ -15,7 +17,7 @@ from campaigns.services import dispatch
 from campaigns.services import kept_pages as services
 from campaigns.views import ended_campaigns, kept_pages
 from campaigns.views.ended_campaigns import make_pages_ahead
-from tests.access_world import make_world
+from tests.access_world import Rows, make_world
 from tests.factories import make_campaign
 
 pytestmark = pytest.mark.django_db
@@ -40,10 +42,15 @@ def started_anew(monkeypatch) -> None:
     monkeypatch.setattr(kept_pages, "_KEPT", Memory(200))
 
 
-@pytest.fixture
-def rows():
-    """Of the world's campaigns only one has ended and is no search."""
+@pytest.fixture(scope="module")
+def rows_as_made(rows_of_the_file) -> Rows:
     return make_world().rows
+
+
+@pytest.fixture
+def rows(rows_as_made) -> Rows:
+    """Of the world's campaigns only one has ended and is no search."""
+    return deepcopy(rows_as_made)
 
 
 def page(client, rows, reader: str = "alice", query: str = "") -> str:

@@ -4,23 +4,29 @@ import pytest
 from django.urls import reverse
 
 from campaigns.models import Shard
-from tests.queries.test_ladders import HYBRID, agree, climb
+from tests.queries.test_ladders import HYBRID, agree, climb, ladder, usual_ladder
 from tests.queries.test_target_costs import tell
+from tests.services.engine import owner_of
 from tests.views.campaign_form import text_of
 
-__all__ = ["climb"]
+__all__ = ["climb", "ladder", "usual_ladder"]
 pytestmark = pytest.mark.django_db
 MANY = ("many-http1", "many-http2", "many-streams")
 
 
 @pytest.fixture
-def page_of(client, alice):
-    client.force_login(alice)
-    return lambda campaign: client.get(reverse("campaign-detail", args=[campaign.pk]))
+def page_of(client):
+    """Gives a campaign's page to the owner of its project."""
+
+    def page_of(campaign, name="campaign-detail", **query):
+        client.force_login(owner_of(campaign.project).user)
+        return client.get(reverse(name, args=[campaign.pk]), query)
+
+    return page_of
 
 
-def test_the_page_has_a_row_a_rung_with_both_comparisons(page_of, climb):
-    campaign, by_rung = climb()
+def test_the_page_has_a_row_a_rung_with_both_comparisons(page_of, ladder):
+    campaign, by_rung = ladder
     agree(by_rung[3], group=HYBRID, bytes_sent=3_000_000, bytes_received=5_000_000)
     page = page_of(campaign)
     said = text_of(page)
@@ -34,8 +40,8 @@ def test_the_page_has_a_row_a_rung_with_both_comparisons(page_of, climb):
     assert hybrid.plain.interval.startswith("+")
 
 
-def test_a_bar_leads_from_the_rung_before_to_this_one(page_of, climb):
-    campaign, _ = climb()
+def test_a_bar_leads_from_the_rung_before_to_this_one(page_of, ladder):
+    campaign, _ = ladder
     (section,) = page_of(campaign).context["ladder"]["sections"]
     plain, tls12, tls13, *_ = section["rungs"]
     assert plain.bar is None
@@ -48,23 +54,21 @@ def test_a_bar_leads_from_the_rung_before_to_this_one(page_of, climb):
     assert section["plain_at"] == plain.at
 
 
-def test_another_metric_has_the_same_rungs_and_no_parts(client, alice, climb):
-    campaign, _ = climb()
-    client.force_login(alice)
-    page = client.get(reverse("campaign-detail", args=[campaign.pk]), {"metric": "p95"})
-    ladder = page.context["ladder"]
-    assert [metric for metric, is_shown in ladder["metrics"] if is_shown] == ["p95"]
-    assert (len(ladder["sections"][0]["rungs"]), ladder["parts"]) == (6, [])
+def test_another_metric_has_the_same_rungs_and_no_parts(page_of, ladder):
+    campaign, _ = ladder
+    page = page_of(campaign, metric="p95")
+    shown = page.context["ladder"]
+    assert [metric for metric, is_shown in shown["metrics"] if is_shown] == ["p95"]
+    assert (len(shown["sections"][0]["rungs"]), shown["parts"]) == (6, [])
     said = text_of(page)
     assert "only means add up" in said
     assert "p95 response time" in said
     assert "format=blocks&amp;metric=p95" in said
 
 
-def test_a_metric_that_there_is_not_is_the_mean(client, alice, climb):
-    campaign, _ = climb()
-    client.force_login(alice)
-    page = client.get(reverse("campaign-detail", args=[campaign.pk]), {"metric": "p42"})
+def test_a_metric_that_there_is_not_is_the_mean(page_of, ladder):
+    campaign, _ = ladder
+    page = page_of(campaign, metric="p42")
     assert page.context["ladder"]["metric"] == "mean"
 
 
@@ -74,23 +78,23 @@ def test_a_new_connection_says_how_long_a_round_trip_takes(page_of, climb):
     assert section["note"].endswith("a TCP handshake, one round trip, took 4.07\u202fms")
 
 
-def test_what_the_rungs_have_in_common_is_on_the_page(page_of, climb):
-    campaign, _ = climb()
+def test_what_the_rungs_have_in_common_is_on_the_page(page_of, ladder):
+    campaign, _ = ladder
     said = text_of(page_of(campaign))
     assert "Like for like</h2>" in said
     assert "nothing differs" in said.lower()
 
 
-def test_what_differs_by_accident_is_on_the_page_with_its_rung(page_of, climb):
-    campaign, by_rung = climb()
+def test_what_differs_by_accident_is_on_the_page_with_its_rung(page_of, ladder):
+    campaign, by_rung = ladder
     Shard.objects.filter(run__in=by_rung[3]).update(host="inj-2")
     said = text_of(page_of(campaign))
     assert "not all equal" in said.lower()
     assert "Hybrid key exchange inj-2" in said
 
 
-def test_the_server_s_cpu_is_drawn_rung_by_rung(page_of, climb):
-    campaign, by_rung = climb()
+def test_the_server_s_cpu_is_drawn_rung_by_rung(page_of, ladder):
+    campaign, by_rung = ladder
     assert "no agent or exporter told its CPU time" in text_of(page_of(campaign))
     for runs in by_rung:
         tell(runs, {"http": [6.0] * 5, "https": [7.2] * 5})
@@ -113,18 +117,16 @@ def test_streams_have_a_table_of_their_own_and_no_ladder(page_of, climb):
 
 
 @pytest.mark.parametrize("name", ["campaign-detail", "api-campaign-tables"])
-def test_a_ladder_without_a_run_is_shown_without_figures(client, alice, climb, name):
+def test_a_ladder_without_a_run_is_shown_without_figures(page_of, climb, name):
     campaign, _ = climb(means_us=())
-    client.force_login(alice)
-    answer = client.get(reverse(name, args=[campaign.pk]))
+    answer = page_of(campaign, name)
     assert answer.status_code == 200
     assert "Bytes on the wire</h2>" not in text_of(answer)
 
 
-def test_rest_and_csv_have_the_page_s_figures(client, alice, climb):
-    client.force_login(alice)
-    campaign, _ = climb()
-    tables = client.get(reverse("api-campaign-tables", args=[campaign.pk])).json()["ladder"]
+def test_rest_and_csv_have_the_page_s_figures(page_of, ladder):
+    campaign, _ = ladder
+    tables = page_of(campaign, "api-campaign-tables").json()["ladder"]
     assert [table["key"] for table in tables] == [
         "ladder",
         "ladder-parts",
@@ -132,9 +134,9 @@ def test_rest_and_csv_have_the_page_s_figures(client, alice, climb):
         "ladder-tls",
     ]
     assert tables[0]["rows"][2]["values"]["before_word"] == "faster"
-    by_p95 = client.get(reverse("api-campaign-tables", args=[campaign.pk]), {"metric": "p95"})
+    by_p95 = page_of(campaign, "api-campaign-tables", metric="p95")
     assert "p95" in by_p95.json()["ladder"][0]["rows"][2]["values"]
-    file = client.get(reverse("api-campaign-csv", args=[campaign.pk]), {"format": "blocks"})
+    file = page_of(campaign, "api-campaign-csv", format="blocks")
     assert "What each layer costs shop" in file.content.decode()
 
 

@@ -15,6 +15,7 @@ from campaigns.services.shares import create_share
 from tests.factories import make_endpoint
 from tests.queries.test_machines import tell
 from tests.searches import end_trial, judged, limit_of, rate_of, search_through, searching
+from tests.services.engine import owner_of
 from tests.views.campaign_form import text_of
 
 pytestmark = pytest.mark.django_db
@@ -24,17 +25,14 @@ def page_of(client, campaign) -> str:
     return text_of(client.get(reverse("campaign-detail", args=[campaign.pk])))
 
 
-def test_a_finished_search_says_its_capacity_and_shows_every_trial(client, alice, project):
-    client.force_login(alice)
-    campaign = searching(project)
-    search_through(campaign, limit_of(1850))
-    page = page_of(client, campaign)
+def test_a_finished_search_says_its_capacity_and_shows_every_trial(as_searcher, searched):
+    page = page_of(as_searcher, searched)
     assert "six searches) keep p95 below 300 ms." in page.replace("</b>", "")
-    for number in range(1, campaign.runs.count() + 1):
+    for number in range(1, searched.runs.count() + 1):
         assert f"<title>Trial {number}: " in page
     assert "Stop search" not in page
-    every = client.get(reverse("campaign-detail", args=[campaign.pk]), {"trials": "all"})
-    assert f'/runs/{Run.objects.filter(campaign=campaign).first().pk}/"' in text_of(every)
+    every = as_searcher.get(reverse("campaign-detail", args=[searched.pk]), {"trials": "all"})
+    assert f'/runs/{Run.objects.filter(campaign=searched).first().pk}/"' in text_of(every)
 
 
 def test_a_search_under_way_follows_its_trials_and_can_be_stopped(client, alice, project):
@@ -65,19 +63,16 @@ def test_its_answer_in_lists_shares_and_tables_is_what_the_search_says(client, a
     assert tables["sentence"] == said
 
 
-def test_the_tiles_say_the_capacity_the_trials_and_what_limited_it(client, alice, project):
-    client.force_login(alice)
-    campaign = searching(project)
-    search = search_through(campaign, limit_of(1850))
-    context = client.get(reverse("campaign-detail", args=[campaign.pk])).context
-    answer = report_of_search(search).answer
+def test_the_tiles_say_the_capacity_the_trials_and_what_limited_it(as_searcher, searched):
+    context = as_searcher.get(reverse("campaign-detail", args=[searched.pk])).context
+    answer = report_of_search(searched.search).answer
     capacity, trials, _, limited_by = context["tiles"]
     assert capacity.value == rate(answer.capacity.rate_per_s)
     assert capacity.lines[0].startswith(f"{rate(answer.capacity.low)} to ")
-    assert trials.value == str(campaign.runs.count())
+    assert trials.value == str(searched.runs.count())
     assert limited_by.value == "target side"
     assert "The injectors had room." in limited_by.lines[0]
-    assert_the_table_switches(client, campaign, answer.capacity.rate_per_s)
+    assert_the_table_switches(as_searcher, searched, answer.capacity.rate_per_s)
 
 
 def assert_the_table_switches(client, campaign, answer):
@@ -107,11 +102,8 @@ def test_a_search_without_an_answer_says_what_it_knows(
     assert (tiles[0].value, tiles[-1].value) == (value, word)
 
 
-def test_the_numbers_on_the_way_up_lie_on_no_dot_and_on_no_other_number(client, alice, project):
-    client.force_login(alice)
-    campaign = searching(project)
-    search_through(campaign, limit_of(1850))
-    drawing = client.get(reverse("campaign-detail", args=[campaign.pk])).context["drawing"]
+def test_the_numbers_on_the_way_up_lie_on_no_dot_and_on_no_other_number(as_searcher, searched):
+    drawing = as_searcher.get(reverse("campaign-detail", args=[searched.pk])).context["drawing"]
     way_up = drawing.panels[0]
     said = {dot.number: dot.label.text for dot in way_up.dots if dot.label}
     assert {1, 2, 3, 4}.issubset(said), "these are far apart"
@@ -137,20 +129,17 @@ def _middle_px(dot, label) -> tuple[float, float]:
 
 
 @pytest.fixture
-def on_a_busy_machine(project) -> Campaign:
+def on_a_busy_machine(searched) -> Campaign:
     """A finished search whose target's agent reported two cores at 90 %."""
-    campaign = searching(project)
-    search_through(campaign, limit_of(1850))
-    for run in campaign.runs.all():
+    for run in searched.runs.all():
         tell(run, range(20), user_s=1.5, system_s=0.3, idle_s=0.2)
-    return campaign
+    return searched
 
 
 def test_the_page_shows_how_busy_everyone_was_on_the_axis_of_the_trials(
-    client, alice, on_a_busy_machine
+    as_searcher, on_a_busy_machine
 ):
-    client.force_login(alice)
-    page = client.get(reverse("campaign-detail", args=[on_a_busy_machine.pk]))
+    page = as_searcher.get(reverse("campaign-detail", args=[on_a_busy_machine.pk]))
     around = page.context["drawing"].panels[1]
     target, injector = around.busy.lines
     assert (target.name, injector.name) == ("target CPU", "injector CPU")
@@ -188,10 +177,10 @@ def test_no_line_leads_to_a_trial_that_does_not_count(client, alice, project):
 
 @pytest.mark.parametrize("shows_machines", [True, False])
 def test_a_share_shows_the_target_s_machine_only_where_it_says_so(
-    client, as_bob, on_a_busy_machine, shows_machines
+    client, on_a_busy_machine, shows_machines
 ):
     _, token = create_share(
-        by=as_bob,
+        by=owner_of(on_a_busy_machine.project),
         project=on_a_busy_machine.project,
         campaign=on_a_busy_machine,
         days=1,
@@ -202,17 +191,14 @@ def test_a_share_shows_the_target_s_machine_only_where_it_says_so(
     assert "injector CPU" in text_of(page)
 
 
-def test_a_search_that_has_ended_says_what_it_leaves_open(client, alice, project):
-    client.force_login(alice)
-    campaign = searching(project)
-    search_through(campaign, limit_of(1850))
-    target = campaign.tests.get().endpoint.target
+def test_a_search_that_has_ended_says_what_it_leaves_open(as_searcher, searched):
+    target = searched.tests.get().endpoint.target
     https = make_endpoint(target, scheme="https", port=8443)
-    page = client.get(reverse("campaign-detail", args=[campaign.pk]))
+    page = as_searcher.get(reverse("campaign-detail", args=[searched.pk]))
     machine, tls = page.context["open_questions"]
     assert machine.address == f"{reverse('target-detail', args=[target.pk])}#agents"
     assert tls.label == "Search over HTTPS"
-    form = client.get(tls.address).context["form"]
+    form = as_searcher.get(tls.address).context["form"]
     assert form.initial["arm"] == f"{https.pk}.new"
 
 
@@ -251,20 +237,17 @@ def test_each_mark_says_how_a_trial_failed(client, alice, project):
     assert [dot.shape for dot in panel.dots] == ["passed", "untrusted", "broke", "grew"]
 
 
-def test_a_trial_that_failed_by_errors_alone_is_marked_and_numbered(client, alice, project):
+def test_a_trial_that_failed_by_errors_alone_is_marked_and_numbered(as_searcher, searched):
     """Its height says that the response time was right."""
-    client.force_login(alice)
-    campaign = searching(project)
-    search_through(campaign, limit_of(1850))
-    run = campaign.runs.order_by("repeat").last()
+    run = searched.runs.order_by("repeat").last()
     summary = run.summaries.get()
     rule = {"rule": "errors < 1 %", "metric": "errors", "limit": 1, "unit": "%", "since": None}
     summary.thresholds = [{**rule, "measured": 1.6, "passed": False}]
     summary.save()
-    stored = campaign.search.answer
+    stored = searched.search.answer
     stored["trials"][-1] |= {"result": "failed", "reason": "errors 1.6 %"}
     Search.objects.update(answer=stored)
-    page = client.get(reverse("campaign-detail", args=[campaign.pk]))
+    page = as_searcher.get(reverse("campaign-detail", args=[searched.pk]))
     (dot,) = [dot for dot in page.context["drawing"].panels[1].dots if dot.shape == "errors"]
     assert (dot.number, dot.misleads) == (run.repeat, True)
     assert ("errors", "by errors alone") in page.context["shapes"]
@@ -284,12 +267,10 @@ def test_the_searches_end_with_all_together_and_say_which_wait(client, alice, pr
     assert rows[-1].box == client.get(address).context["drawing"].panels[1].band
 
 
-def test_the_line_of_the_answer_is_in_the_table_of_the_trials_near_it(client, alice, project):
-    client.force_login(alice)
-    campaign = searching(project)
-    answer = report_of_search(search_through(campaign, limit_of(1850))).answer.capacity.rate_per_s
-    address = reverse("campaign-detail", args=[campaign.pk])
-    rows = client.get(address, {"trials": "near"}).context["trials"]
+def test_the_line_of_the_answer_is_in_the_table_of_the_trials_near_it(as_searcher, searched):
+    answer = report_of_search(searched.search).answer.capacity.rate_per_s
+    address = reverse("campaign-detail", args=[searched.pk])
+    rows = as_searcher.get(address, {"trials": "near"}).context["trials"]
     (line,) = [number for number, row in enumerate(rows) if row["is_below"]]
     assert rows[line]["rate_per_s"] < answer < rows[line - 1]["rate_per_s"]
 

@@ -1,0 +1,30 @@
+"""Rows that are dear to make, once for all tests of a file."""
+
+import sys
+from collections.abc import Iterator
+
+import pytest
+from django.core.cache import cache
+from django.db import transaction
+
+from campaigns.live.memory import Memory
+
+
+@pytest.fixture(scope="module")
+def rows_of_the_file(django_db_setup, django_db_blocker) -> Iterator[None]:
+    """A transaction around the tests of a file. What a fixture of the file makes in it, each of
+    them finds as it was: a test's own changes are undone by a savepoint. `now()` stands still.
+    """
+    with django_db_blocker.unblock(), transaction.atomic():
+        yield
+        transaction.set_rollback(True)
+
+
+def forget() -> None:
+    """As in a process that has just started: of rows that were changed by hand, and whose change
+    was undone, pages may remember either."""
+    modules = [each for name, each in sys.modules.items() if name.startswith("campaigns.")]
+    for value in [value for each in modules for value in vars(each).values()]:
+        if isinstance(value, Memory):
+            value._kept.clear()
+    cache.clear()
