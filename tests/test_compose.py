@@ -170,6 +170,13 @@ def test_what_can_hang_has_a_health_check(name):
     assert COMPOSE["services"][name]["healthcheck"]["test"]
 
 
+@pytest.mark.parametrize("name", COMPOSE["services"])
+def test_every_service_starts_again_and_its_log_rotates(name):
+    service = COMPOSE["services"][name]
+    assert service["restart"] == ("no" if name == "migrate" else "unless-stopped")
+    assert service["logging"]["options"].keys() >= {"max-size", "max-file"}
+
+
 def test_volumes_are_declared():
     used = {
         volume.split(":")[0]

@@ -6,9 +6,11 @@ from django.urls import reverse
 from campaigns.models import LoadControl, Run
 from campaigns.models.dbtime import db_now
 from campaigns.services import dispatch
+from campaigns.services.campaigns import start_campaign
 from campaigns.services.load_control import beat, stay_off_if_restored
-from tests.factories import make_user
-from tests.services.engine import host, started
+from tests.factories import make_plan, make_user
+from tests.services.engine import draft, host, owner_of, started
+from tests.values import plan_spec
 
 pytestmark = pytest.mark.django_db
 
@@ -31,9 +33,16 @@ def page(client) -> str:
     return client.get(reverse("load")).content.decode()
 
 
-def test_it_lists_who_puts_what_under_which_load(adam, project, run):
-    shown = page(adam)
-    for words in (project.name, run.campaign.name, run.frozen.target, "1 active run"):
+def test_it_lists_who_puts_what_under_which_load(adam, project):
+    campaign = draft(project)
+    spec = plan_spec(model="open", rate_per_s=137, duration_s=10)
+    campaign.tests.update(plan_version=make_plan(project, "fast", spec))
+    start_campaign(by=owner_of(project), campaign=campaign, anyway=True)
+    host(slots=1)
+    dispatch.admit_runs()
+    run, shown = campaign.runs.get(), page(adam)
+    places = (project.name, campaign.name, run.frozen.target, str(run.frozen.endpoint))
+    for words in (*places, f"<td>{campaign.created_by}</td>", "137", "1 active run"):
         assert words in shown
 
 
