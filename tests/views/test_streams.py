@@ -4,6 +4,7 @@ import json
 
 import pytest
 from django.contrib.auth.models import User
+from django.contrib.sessions.models import Session
 from django.urls import reverse
 from django.utils import timezone
 
@@ -159,8 +160,25 @@ def test_a_silent_stream_shows_that_it_lives_and_ends_for_a_reconnect():
     assert clock.now == LIFETIME_S == 100
 
 
+def asked_by(viewer, user, rf):
+    """The request of an open stream: it knows the user as they were when it was opened."""
+    request = rf.get("/")
+    request.session, request.user = viewer.session, User.objects.get(pk=user.pk)
+    return request
+
+
+def test_a_viewer_is_looked_for_by_one_statement(viewer, vera, run, rf, django_assert_num_queries):
+    request = asked_by(viewer, vera, rf)
+    with django_assert_num_queries(1):
+        assert still_sees(request, Run, run.pk)
+
+
 def sign_out(viewer, vera):
     viewer.logout()
+
+
+def stay_too_long(viewer, vera):
+    Session.objects.update(expire_date=timezone.now())
 
 
 def disable_the_account(viewer, vera):
@@ -177,13 +195,13 @@ def leave_the_project(viewer, vera):
 
 
 @pytest.mark.parametrize(
-    "lose", [sign_out, disable_the_account, set_a_new_password, leave_the_project]
+    "lose",
+    [sign_out, stay_too_long, disable_the_account, set_a_new_password, leave_the_project],
 )
 def test_the_stream_of_a_viewer_who_loses_the_right_ends_within_ten_seconds(
     lose, viewer, vera, run, rf
 ):
-    request = rf.get("/")
-    request.session = viewer.session
+    request = asked_by(viewer, vera, rf)
     clock, lost_at = Clock(), []
 
     def look():
