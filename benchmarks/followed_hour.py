@@ -52,7 +52,7 @@ def main() -> list[GoalRow]:
         page = FollowedPage(context.new_page(), arriving)
         page.open(site + reverse("run-detail", args=[run.pk]))
         seen = {"early": page.follow_until(EARLY_S), "late": page.follow_until(HOUR_S)}
-        end_run(run)
+        end_run(run, HOUR_S)
         seen["end"] = page.see_the_end()
     return lines_of(seen)
 

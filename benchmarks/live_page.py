@@ -35,13 +35,13 @@ def main(injectors: int, steps: int) -> dict[str, dict[str, float]]:
 class Watching:
     """A run whose seconds arrive when they are asked for, and its one viewer."""
 
-    def __init__(self, run, injectors: int, steps: int):
+    def __init__(self, run, injectors: int, steps: int, requests: int = REQUESTS):
         from django.test import Client
         from django.urls import reverse
 
         self.run, self._next = run, 0
         parts = product(range(injectors), range(steps))
-        self._rows = [(shard, step, _second(shard, step)) for shard, step in parts]
+        self._rows = [(shard, step, _second(shard, step, requests)) for shard, step in parts]
         self._client, self._address = Client(), reverse("run-detail", args=[run.pk])
         self._client.force_login(run.campaign.project.memberships.get().user)
 
@@ -116,19 +116,19 @@ def _keep() -> None:
     FEED._followed.clear()
 
 
-def _second(shard: int, step: int) -> bytes:
+def _second(shard: int, step: int, requests: int) -> bytes:
     """A second as it is stored: response times about 10 ms, and its parts."""
     from campaigns.domain.measured.packed_second import pack
     from campaigns.domain.measured.snapshot import Second, Timing
 
-    values = np.random.default_rng(100 * shard + step).lognormal(9.2, 0.4, REQUESTS).astype(int)
+    values = np.random.default_rng(100 * shard + step).lognormal(9.2, 0.4, requests).astype(int)
     small = Timing.of(values // 50)
     timings = {name: Timing.of(values) for name in ("response", "service", "wait")}
     timings |= dict.fromkeys(("lateness", "own_delay", "send", "receive", "hub_lag"), small)
     vitals = {"cpu_share": 0.2, "hub_lag_max_us": 900, "own_delay_p99_us": 90, "rss_bytes": 4e7}
-    counters = {"started": REQUESTS, "ok": REQUESTS, "bytes_received": 4000 * REQUESTS}
+    counters = {"started": requests, "ok": requests, "bytes_received": 4000 * requests}
     told = vitals if step == 0 else None
-    return pack(Second(0, step, counters, {}, {"200": REQUESTS}, 4, timings, told).to_json())
+    return pack(Second(0, step, counters, {}, {"200": requests}, 4, timings, told).to_json())
 
 
 def run_under_way(injectors: int, steps: int, duration_s: int = 2 * LATE):

@@ -13,6 +13,7 @@ from typing import Any
 import django
 
 from benchmarks.figures import GoalRow
+from benchmarks.largest_run import largest_run
 from benchmarks.served_pages import (
     COMPRESSED,
     PLAIN,
@@ -31,6 +32,7 @@ def main() -> Iterator[GoalRow]:
     from django.core.management import call_command
     from django.db import connection
     from django.test import Client
+    from django.urls import reverse
 
     from benchmarks import page_scenes as scenes
     from tests.factories import make_project, make_user
@@ -56,6 +58,8 @@ def main() -> Iterator[GoalRow]:
     yield from _list_lines(client, of_list)
     yield from page_lines("campaign of 200 runs", page_cost(client, of_campaign), 60)
     yield from page_lines("run of an hour", page_cost(client, of_run), 50)
+    largest = reverse("run-detail", args=[largest_run(owner).pk])
+    yield from page_lines("run of 10⁹ requests", page_cost(client, largest), 50)
     yield from _export_lines(client, run)
     yield from stored_lines()
 
