@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from django.conf import settings
-from django.db import transaction
+from django.db import connection, transaction
 from django.db.models import Case, F, QuerySet, Value, When
 from django.db.models.functions import Coalesce, Greatest
 
@@ -241,6 +241,7 @@ def record_seconds(*, lease: Lease, seconds: list[dict[str, Any]]) -> int:
     if not seconds:
         return 0
     with transaction.atomic():
+        _wait_for_table()
         shard = _lock_for_seconds(lease)
         new = _not_yet_stored(lease, seconds)
         ShardSecond.objects.bulk_create(
@@ -255,6 +256,13 @@ def record_seconds(*, lease: Lease, seconds: list[dict[str, Any]]) -> int:
             _note_late(lease, len(new))
         poke(run_id=lease.run_id)
     return len(new)
+
+
+def _wait_for_table() -> None:
+    """While an index is made, nobody can store a second. That is waited for before the shard's row
+    is held, which the next heartbeat needs."""
+    with connection.cursor() as cursor:
+        cursor.execute(f"LOCK TABLE {ShardSecond._meta.db_table} IN ROW EXCLUSIVE MODE")
 
 
 def _not_yet_stored(lease: Lease, seconds: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -2,6 +2,7 @@
 
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 from django.db import connection
@@ -19,9 +20,15 @@ def launch(*options: str) -> bool:
 
 
 def in_background(*options: str) -> threading.Thread:
+    return in_thread(lambda: launch(*options))
+
+
+def in_thread(act: Callable[[], object]) -> threading.Thread:
+    """With a connection of its own."""
+
     def work():
         try:
-            launch(*options)
+            act()
         finally:
             connection.close()
 

@@ -11,8 +11,9 @@ from django.db import OperationalError, connection, transaction
 from campaigns.models import Run, Shard
 from campaigns.models.dbtime import db_now
 from campaigns.services import shards
-from tests.services.engine import at_once
-from tests.workers.launching import done, in_background, launch, when
+from tests.services.engine import at_once, running, second
+from tests.waiting import eventually
+from tests.workers.launching import done, in_background, in_thread, launch, when
 from tests.workers.open_files import all_files_open
 from workers import delivery, launcher, leftovers, spool
 from workers.database import use_own_connection
@@ -57,6 +58,29 @@ def test_a_locked_table_of_seconds_costs_none_of_them_however_long_it_is_locked(
     thread.join(10)
     done(run)
     assert (run.outcome, run.reason, run.seconds.count()) == ("complete", "", 4)
+
+
+def test_who_waits_for_a_locked_table_of_seconds_keeps_nobody_from_renewing_its_lease(project):
+    _, (lease,) = running(project)
+    with transaction.atomic():
+        with connection.cursor() as cursor:
+            cursor.execute("LOCK TABLE campaigns_shardsecond IN SHARE MODE")
+        storing = in_thread(lambda: shards.record_seconds(lease=lease, seconds=[second(0)]))
+        eventually(lambda: _n_waiting() == 1, 10, "a second waits")
+        with connection.cursor() as cursor:
+            cursor.execute("SET LOCAL lock_timeout = '500ms'")
+        assert shards.heartbeat(lease=lease)
+    storing.join(10)
+    assert Run.objects.get().seconds.count() == 1
+
+
+def _n_waiting() -> int:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT count(*) FROM pg_locks WHERE NOT granted "
+            "AND relation = 'campaigns_shardsecond'::regclass"
+        )
+        return cursor.fetchone()[0]
 
 
 def test_what_could_not_be_stored_waits_for_the_next_start(run, dispatcher, monkeypatch, tmp_path):

@@ -1,13 +1,11 @@
 """A stop needs no fast database: it reaches the injectors through Redis, before it is stored."""
 
 import sys
-import threading
 import time
 from pathlib import Path
 
 import pytest
 from django.core.management import call_command
-from django.db import connection
 from django.db.backends.utils import CursorWrapper
 from django.urls import reverse
 
@@ -15,6 +13,7 @@ from campaigns.domain.stop_reasons import StopReason
 from campaigns.stop_calls import StopCall, call
 from tests.services.engine import preparing
 from tests.waiting import eventually
+from tests.workers.launching import in_thread
 from workers import launcher
 from workers.stop_ear import StopEar
 
@@ -41,18 +40,6 @@ def told(monkeypatch):
 
     monkeypatch.setattr(launcher.InjectorProcess, "tell", noted)
     return instants
-
-
-def in_thread(act) -> threading.Thread:
-    def work():
-        try:
-            act()
-        finally:
-            connection.close()
-
-    thread = threading.Thread(target=work)
-    thread.start()
-    return thread
 
 
 def launch() -> None:

@@ -1,10 +1,8 @@
 """An owner stops all load of a project: real injectors, real Redis, and the targets' own clocks."""
 
 import time
-from threading import Thread
 
 import pytest
-from django.db import connection
 from django.urls import reverse
 from django.utils import timezone
 
@@ -23,7 +21,7 @@ from tests.injector.test_loads import Arrivals
 from tests.services.engine import host
 from tests.values import plan_spec
 from tests.waiting import eventually
-from tests.workers.launching import done
+from tests.workers.launching import done, in_thread
 from workers import launcher
 
 pytestmark = [
@@ -43,16 +41,8 @@ def admitted(project: Project, port: int, number: int) -> Run:
     return run
 
 
-def launching() -> Thread:
-    def work():
-        try:
-            launcher.launch_one(worker="w", host="host 1")
-        finally:
-            connection.close()
-
-    thread = Thread(target=work)
-    thread.start()
-    return thread
+def launch() -> None:
+    launcher.launch_one(worker="w", host="host 1")
 
 
 def test_its_load_falls_silent_and_that_of_others_goes_on(client, alice):
@@ -62,7 +52,7 @@ def test_its_load_falls_silent_and_that_of_others_goes_on(client, alice):
     with scripted(first) as one, scripted(second) as two, scripted(of_other) as three:
         places = ((mine, one), (mine, two), (other, three))
         runs = [admitted(project, at.port, n) for n, (project, at) in enumerate(places)]
-        launches = [launching() for _ in runs]
+        launches = [in_thread(launch) for _ in runs]
         for target in targets:
             eventually(lambda target=target: len(target.times) > 20, 30, "it is under load")
         client.force_login(alice)
@@ -75,6 +65,6 @@ def test_its_load_falls_silent_and_that_of_others_goes_on(client, alice):
         eventually(lambda: len(of_other.times) > n_before + 20, 10, "the other project goes on")
         assert max(first.times[-1], second.times[-1]) - asked_at < SILENT_AFTER_S
         client.post(reverse("campaign-stop", args=[runs[2].campaign_id]))
-        for launch in launches:
-            launch.join(30)
+        for each in launches:
+            each.join(30)
     assert done(runs[2], within_s=30).outcome == "stopped"
