@@ -22,6 +22,7 @@ PAGES = {
     "test": ("a test with 500 campaigns", 150),
     "long": ("a test with 10,000 campaigns", 150),
     "list": ("list of 10,000 campaigns", 200),
+    "runs": ("list of 10,000 runs, a page", 60),
     "campaign": ("a campaign of 200 tests × 5", 200),
     "comparison": ("10 tests × 5 × 600 s, compared", 150),
     "sweep": ("sweep of 12 × 4 servers × 3", 200),

@@ -67,6 +67,7 @@ def _addresses(
     newest = scenes.many_campaigns(project(), short, 30 if is_small else 10_000)
     yield "long", reverse("history-test", args=[newest.pk])
     yield "list", reverse("campaign-list", args=[newest.campaign.project_id])
+    yield "runs", reverse("run-list", args=[newest.campaign.project_id])
     large, _ = scenes.compared_campaigns(project(), short, 2 if is_small else MANY)
     yield "campaign", reverse("campaign-detail", args=[large.pk])
     a, b = scenes.compared_campaigns(project(), long, 1 if is_small else 10)

@@ -123,7 +123,8 @@ def _talk(
     feed: Feed,
     clock: Callable[[], float],
 ) -> Iterator[str]:
-    begun = checked = beaten = commented = clock()
+    begun = checked = beaten = said = commented = clock()
+    pace = None
     yield "retry: 1000\n\n"
     while clock() - begun < LIFETIME_S:
         heard = feed.bell.count
@@ -132,7 +133,7 @@ def _talk(
         except ObjectDoesNotExist:
             return  # deleted meanwhile; the browser reconnects and gets a 404
         for message in messages:
-            cursor = message.cursor
+            cursor, said = message.cursor, clock()
             yield message.encode()
         seen_state = now.state
         if now.is_over:
@@ -143,8 +144,11 @@ def _talk(
             if not _ask(may_go_on):
                 return
         if clock() - beaten > BEAT_EVERY_S:
-            beaten = clock()
-            yield Message("beat", _pace(feed)).encode()
+            known, pace = pace, _pace(feed)
+            # A second that was told shows as well that the stream lives.
+            if pace != known or clock() - said > BEAT_EVERY_S:
+                beaten = said = clock()
+                yield Message("beat", pace).encode()
         if clock() - commented > KEEPALIVE_EVERY_S:
             commented = clock()
             yield KEEPALIVE

@@ -8,7 +8,7 @@ from django.contrib.sessions.models import Session
 from django.urls import reverse
 from django.utils import timezone
 
-from campaigns.live.events import Cursor, Look, RunLook
+from campaigns.live.events import Cursor, Look, News, RunLook
 from campaigns.live.feed import FEED, Feed
 from campaigns.models import Membership, Run
 from campaigns.views.streams import LIFETIME_S, still_sees, talk
@@ -149,6 +149,19 @@ def quiet_talk(clock: Clock, may_go_on=lambda: True, look=lambda: None) -> list[
             feed=QuietFeed(clock), clock=clock,
         )
     )  # fmt: skip
+
+
+def test_where_seconds_come_a_beat_tells_only_how_many_viewers_there_are():
+    clock = Clock()
+    feed = QuietFeed(clock)
+    feed.news = lambda run_id, after: News(run=run_id, points={"second": [after + 1]})
+    seen = Look(event=1, state="running", is_over=False, runs=(RunLook(5, "running"),))
+    stream = talk(Cursor(1), "running", lambda: seen, lambda: True, feed=feed, clock=clock)
+    heard = [next(stream) for _ in range(40)]
+    with feed.viewer():
+        heard += [next(stream) for _ in range(20)]
+    told = [json.loads(fields(text)["data"]) for text in heard if "event: beat" in text]
+    assert [each["spread_ms"] for each in told] == [0, 10]
 
 
 def test_a_silent_stream_shows_that_it_lives_and_ends_for_a_reconnect():
