@@ -195,11 +195,31 @@ class Link:
 
     # --- writing ---------------------------------------------------------------------------------
     def _flush_or_end(self) -> None:
+        client, connection = self._client, self.connection
+        if connection is None or self._writer is not None:
+            return
         try:
-            self._flush()
+            while client.out:
+                try:
+                    written = connection.send(bytes(client.out))
+                except BlockingIOError:
+                    written = 0
+                if written < len(client.out):
+                    del client.out[:written]
+                    self._await_room()
+                    return
+                client.out.clear()
+                if client.bodies:
+                    client.write_bodies()
         except OSError as error:
             # This may be a worker's turn; the others are told in the hub.
             self._loop.run_callback(self._end_after_reading, error)
+            return
+        if client.written:
+            instant = now()
+            for stream in client.written:
+                stream.sent = instant
+            client.written.clear()
 
     def _end_after_reading(self, error: OSError) -> None:
         """In the hub, after a write that failed: what the server said before it left may lie
@@ -219,28 +239,6 @@ class Link:
             self._end(fault)
         finally:
             self._is_reading = False
-
-    def _flush(self) -> None:
-        client, connection = self._client, self.connection
-        if connection is None or self._writer is not None:
-            return
-        while client.out:
-            try:
-                written = connection.send(bytes(client.out))
-            except BlockingIOError:
-                written = 0
-            if written < len(client.out):
-                del client.out[:written]
-                self._await_room()
-                return
-            client.out.clear()
-            if client.has_bodies:
-                client.write_bodies()
-        if client.written:
-            instant = now()
-            for stream in client.written:
-                stream.sent = instant
-            client.written.clear()
 
     def _await_room(self) -> None:
         self._writer = self._loop.io(self.connection.sock.fileno(), WRITE)

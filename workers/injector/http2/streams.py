@@ -42,12 +42,12 @@ class Streams:
 
     `ended`: streams that have ended since somebody took them, complete or with a failure.
     `written`: streams whose request's last byte is in `out`, likewise. `is_draining`: no stream may
-    be begun any more.
+    be begun any more. `bodies`: streams whose request's body is not all in `out` yet.
     """
 
     __slots__ = (
-        "_frame", "_goodbye", "_latest", "_let_go", "_next_id", "_uploads", "ended", "is_draining",
-        "out", "streams", "written",
+        "_frame", "_goodbye", "_latest", "_let_go", "_next_id", "_uploads", "bodies", "ended",
+        "is_draining", "out", "streams", "written",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -58,6 +58,7 @@ class Streams:
         self.is_draining = False
         self._next_id = 1
         self._uploads = Uploads(self.out, self.written.append)
+        self.bodies = self._uploads.under_way
         self._let_go: set[int] = set()
         self._goodbye = ""
         # The latest request's bytes, and its first frame, whose stream changes with each request.
@@ -90,10 +91,6 @@ class Streams:
     def write_bodies(self) -> None:
         """As much of the bodies as the server's windows and `out` have room for."""
         self._uploads.write()
-
-    @property
-    def has_bodies(self) -> bool:
-        return bool(self._uploads)
 
     @property
     def awaits_replies(self) -> bool:

@@ -19,37 +19,35 @@ _OUT_UP_TO_BYTES = 256 * 1024
 
 
 class Uploads:
-    """`has_moved`: some of them was written since somebody set it back."""
+    """`under_way`: the streams with such a body, by number. `has_moved`: some of them was written
+    since somebody set it back."""
 
-    __slots__ = ("_initial_room", "_note_written", "_out", "_room", "_streams", "has_moved")
+    __slots__ = ("_initial_room", "_note_written", "_out", "_room", "has_moved", "under_way")
 
     def __init__(self, out: bytearray, note_written: Callable[[Stream], None]):
         """`note_written` is called with each stream whose body is in `out` to the last byte."""
         self._out = out
         self._note_written = note_written
-        self._streams: dict[int, Stream] = {}
+        self.under_way: dict[int, Stream] = {}
         self._initial_room = self._room = DEFAULT_WINDOW
         self.has_moved = False
-
-    def __bool__(self) -> bool:
-        return bool(self._streams)
 
     def add(self, stream: Stream, body: memoryview) -> None:
         stream.unsent = body
         stream.room = self._initial_room
-        self._streams[stream.id] = stream
+        self.under_way[stream.id] = stream
         self._write(stream)
 
     def forget(self, stream_id: int) -> bool:
         """Whether some of its body was not sent yet."""
-        return self._streams.pop(stream_id, None) is not None
+        return self.under_way.pop(stream_id, None) is not None
 
     def clear(self) -> None:
-        self._streams.clear()
+        self.under_way.clear()
 
     def write(self) -> None:
         """As much as there is room for."""
-        for stream in list(self._streams.values()):
+        for stream in list(self.under_way.values()):
             self._write(stream)
 
     def _write(self, stream: Stream) -> None:
@@ -65,7 +63,7 @@ class Uploads:
             stream.count_sent(size)
             self.has_moved = True
             if is_last:
-                del self._streams[stream.id]
+                del self.under_way[stream.id]
                 self._note_written(stream)
                 return
 
@@ -73,7 +71,7 @@ class Uploads:
         """What new streams may send, from the server's settings. Raises ConnectionBroken."""
         if value > LARGEST_WINDOW:
             raise _too_large()
-        for stream in self._streams.values():
+        for stream in self.under_way.values():
             stream.room += value - self._initial_room
             if stream.room > LARGEST_WINDOW:
                 raise _too_large()
@@ -89,7 +87,7 @@ class Uploads:
 
     def grow_stream(self, stream_id: int, more: int) -> None:
         """Raises StreamBroken."""
-        stream = self._streams.get(stream_id)
+        stream = self.under_way.get(stream_id)
         if stream is None:
             return
         stream.room += more
