@@ -16,10 +16,10 @@ from django.template import Template
 from django.test import Client
 from django.utils import timezone
 
+from campaigns.models import Membership
 from campaigns.permissions import Actor, Role
 from tests.factories import (
     make_campaign,
-    make_membership,
     make_project,
     make_run,
     make_test,
@@ -94,9 +94,11 @@ def charlie(db):
 
 @pytest.fixture
 def project(alice, bob, vera):
-    project = make_project("Payments", owner=alice)
-    make_membership(project, bob, Role.EDITOR)
-    make_membership(project, vera, Role.VIEWER)
+    project = make_project("Payments")
+    roles = ((alice, Role.OWNER), (bob, Role.EDITOR), (vera, Role.VIEWER))
+    Membership.objects.bulk_create(
+        Membership(project=project, user=user, role=role) for user, role in roles
+    )
     return project
 
 

@@ -6,20 +6,25 @@ from html.parser import HTMLParser
 from io import StringIO
 
 import pytest
+from django.contrib.auth.models import User
 from django.utils import timezone
 
 from campaigns.domain.shown.metrics import METRICS
+from campaigns.models import Campaign, Project
 from campaigns.services.summaries import summarise_run
 from tests.api.conftest import client_of
 from tests.factories import (
     make_campaign,
     make_endpoint,
     make_plan,
+    make_project,
     make_run,
     make_target,
     make_test,
+    make_user,
     store_second,
 )
+from tests.kept_rows import forget
 from tests.queries.measured import https_campaign, run_in_blocks
 from tests.values import make_second
 
@@ -36,10 +41,9 @@ def done_run(test, repeat: int):
     return run
 
 
-@pytest.fixture
-def campaign(project):
-    """HTTP against HTTPS, three repeats of each."""
-    now = timezone.now()
+@pytest.fixture(scope="module")
+def campaign_of_the_file(rows_of_the_file) -> Campaign:
+    project, now = make_project(owner=make_user("alice")), timezone.now()
     campaign = make_campaign(project, started_at=now, finished_at=now)
     target, version = make_target(project), make_plan(project)
     endpoints = [make_endpoint(target, scheme) for scheme in ("http", "https")]
@@ -48,6 +52,23 @@ def campaign(project):
         for test in tests:
             done_run(test, repeat)
     return campaign
+
+
+@pytest.fixture
+def campaign(campaign_of_the_file, db) -> Campaign:
+    """HTTP against HTTPS, three repeats of each."""
+    forget()
+    return Campaign.objects.get(pk=campaign_of_the_file.pk)
+
+
+@pytest.fixture
+def project(campaign) -> Project:
+    return campaign.project
+
+
+@pytest.fixture
+def alice(project) -> User:
+    return project.memberships.get(role="owner").user
 
 
 class PageTables(HTMLParser):

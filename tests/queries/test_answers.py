@@ -1,3 +1,5 @@
+from copy import deepcopy
+
 import pytest
 from django.utils import timezone
 
@@ -11,10 +13,12 @@ from tests.factories import (
     make_campaign,
     make_endpoint,
     make_plan,
+    make_project,
     make_run,
     make_target,
     make_test,
 )
+from tests.kept_rows import forget
 from tests.queries.measured import end, https_campaign, measure, run_in_blocks, spoil
 from tests.values import plan_spec
 
@@ -32,11 +36,18 @@ def values(table, label: str) -> dict:
     return {column.key: cell.value for column, cell in zip(table.columns, row.cells, strict=True)}
 
 
-@pytest.fixture
-def finished(project):
-    campaign, tests = https_campaign(project)
+@pytest.fixture(scope="module")
+def finished_of_the_file(rows_of_the_file):
+    campaign, tests = https_campaign(make_project())
     runs = run_in_blocks(tests, [HTTP, HTTPS])
     return done(campaign), tests, runs
+
+
+@pytest.fixture
+def finished(finished_of_the_file, db):
+    """A campaign, its tests, its runs; what a test changes of them is undone."""
+    forget()
+    return deepcopy(finished_of_the_file)
 
 
 def test_the_sentence_says_what_https_costs(finished):

@@ -81,7 +81,7 @@ def usual_ladder(rows_of_the_file):
 
 
 @pytest.fixture
-def ladder(usual_ladder):
+def ladder(usual_ladder, db):
     """The ladder of NEW with MEANS_US; what a test changes of it is undone."""
     forget()
     return deepcopy(usual_ladder)

@@ -45,7 +45,7 @@ def search_of_the_file(rows_of_the_file) -> Campaign:
 
 
 @pytest.fixture
-def searched(search_of_the_file) -> Campaign:
+def searched(search_of_the_file, db) -> Campaign:
     """A search that has found some 1,850 requests/s; what a test changes of it is undone."""
     forget()
     return Campaign.objects.get(pk=search_of_the_file.pk)

@@ -48,7 +48,7 @@ def rows_as_made(rows_of_the_file) -> Rows:
 
 
 @pytest.fixture
-def rows(rows_as_made) -> Rows:
+def rows(rows_as_made, db) -> Rows:
     """Of the world's campaigns only one has ended and is no search."""
     return deepcopy(rows_as_made)
 

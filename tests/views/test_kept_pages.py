@@ -100,7 +100,7 @@ def rows_as_made(rows_of_the_file) -> Rows:
 
 
 @pytest.fixture
-def rows(rows_as_made) -> Rows:
+def rows(rows_as_made, db) -> Rows:
     """An ended campaign with one of everything."""
     return deepcopy(rows_as_made)
 
