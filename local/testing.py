@@ -4,6 +4,7 @@
 """
 
 import os
+import resource
 import sys
 import time
 from collections.abc import Iterator
@@ -47,6 +48,7 @@ TESTS_FAILED = 1  # pytest's exit status
 
 def test(arguments: list[str]) -> int:
     """0 if every test that could run passed. With arguments, runs only pytest with them."""
+    before_s = _used_s()
     try:
         with throw_away_servers(*WORKERS) as (supervisor, env):
             make_tables(supervisor, env)
@@ -60,11 +62,12 @@ def test(arguments: list[str]) -> int:
         return fail(str(error))
     except StopRequested:
         return 130
-    return _report(results)
+    return _report(results, before_s)
 
 
 def test_fast() -> int:
     """Run the tests marked pure, and the browser modules' in node; 0 if all passed."""
+    before_s = _used_s()
     supervisor = Supervisor(var_dir() / "log")
     supervisor.stop_on_signals()
     env = environment_without_installation()
@@ -76,7 +79,7 @@ def test_fast() -> int:
         }
     except StopRequested:
         return 130
-    return _report(results)
+    return _report(results, before_s)
 
 
 def _all_tests(supervisor: Supervisor, env: dict[str, str]) -> dict[str, int]:
@@ -165,8 +168,16 @@ def _node_tests(supervisor: Supervisor, env: dict[str, str]) -> int:
     return supervisor.run_to_end(Program("node", command, env), log=None)
 
 
-def _report(results: dict[str, int]) -> int:
+def _used_s() -> float:
+    """Processor time of all that was started, and has ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def _report(results: dict[str, int], before_s: float) -> int:
     say()
     for what, status in results.items():
         say(f"  {what}: {'passed' if status == 0 else f'FAILED (status {status})'}")
+    used_s = _used_s() - before_s
+    say(f"  processor time of all of it, servers and browsers included: {used_s:.0f} s")
     return 1 if any(results.values()) else 0

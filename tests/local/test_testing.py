@@ -1,6 +1,6 @@
 import pytest
 
-from local.testing import BROWSER_WORKERS, WORKERS, _pytest_twice
+from local.testing import BROWSER_WORKERS, WORKERS, _pytest_twice, _report, _used_s
 
 PYTHON, BROWSERS = {"Python tests": ()}, {"browser tests": ("-m", "browser")}
 
@@ -62,6 +62,11 @@ def test_a_run_that_could_not_begin_is_not_tried_again(scripted):
     supervisor = scripted(2)
     assert _pytest_twice(supervisor, {}, PYTHON) == {"Python tests": 2}
     assert len(supervisor.runs) == 1
+
+
+def test_at_the_end_it_says_how_much_processor_time_its_processes_took(capsys):
+    assert _report({"Python tests": 0}, before_s=_used_s() - 70) == 0
+    assert capsys.readouterr().out.endswith("servers and browsers included: 70 s\n")
 
 
 def test_no_two_workers_share_a_name():
