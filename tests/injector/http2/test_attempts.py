@@ -6,6 +6,8 @@ import pytest
 
 from tests.injector.http2.h2_server import h2_server, ok
 from tests.injector.servers import always, closed, make_order, measure, scripted
+from workers.injector.cli import make_order as order_of
+from workers.injector.cli import make_parser
 from workers.injector.http2.header_block import encode
 from workers.injector.local_run import run_here
 from workers.injector.order import Order, Refusal
@@ -47,6 +49,15 @@ def test_what_is_counted_is_what_the_server_saw(model, mode, scheme, server_tls)
         assert server.n_connections == n_requests
     if mode == "resumed" and tls and model == "sequential":
         assert result.total.count("tls_resumed") == n_requests - 1
+
+
+def test_the_command_line_asks_for_version_and_streams():
+    with h2_server() as (server, answers):
+        words = [f"http://127.0.0.1:{server.port}/", "--http", "2", "--streams", "8"]
+        words += ["--connections", "2", "--requests", "200"]
+        result = run_here(order_of(make_parser().parse_args(words)), lambda second: None)
+    assert counted(result, "ok", "connections_opened") == (200, 2)
+    assert (answers.n_requests, answers.most_at_once) == (200, 8)
 
 
 def test_a_closed_load_keeps_all_streams_of_its_connections_busy():
