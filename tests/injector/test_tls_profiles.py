@@ -81,13 +81,13 @@ def test_a_server_without_the_certificate_of_a_profile_fails_the_handshake():
 @pytest.mark.parametrize(
     ("options", "group", "cipher"),
     [
-        ({"groups": "P-384"}, "secp384r1", "TLS_AES_256_GCM_SHA384"),
+        ({"groups": "P-384"}, "P-384", "TLS_AES_256_GCM_SHA384"),
         ({"groups": "SecP256r1MLKEM768:X25519"}, "SecP256r1MLKEM768", "TLS_AES_256_GCM_SHA384"),
         (
             {"ciphersuites": "TLS_CHACHA20_POLY1305_SHA256"}, HYBRID,
             "TLS_CHACHA20_POLY1305_SHA256",
         ),
-        ({"profile": "classical", "groups": "P-521"}, "secp521r1", "TLS_AES_256_GCM_SHA384"),
+        ({"profile": "classical", "groups": "P-521"}, "P-521", "TLS_AES_256_GCM_SHA384"),
     ],
 )  # fmt: skip
 def test_an_option_of_its_own_replaces_what_the_profile_says(options, group, cipher):
