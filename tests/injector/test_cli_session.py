@@ -3,6 +3,7 @@
 import pytest
 
 from tests.injector.servers import OK_REPLY, always, scripted
+from tests.injector.test_cli import never_starved
 from workers.injector import cli
 
 
@@ -42,7 +43,6 @@ def test_a_secret_comes_from_a_file_only(tmp_path, capsys):
 SESSIONS = "--rate 20 --duration 0.5 --arrival-unit session --calls-per-session 2 --think-time 0.3"
 
 
-@pytest.mark.alone
 @pytest.mark.parametrize(
     ("rule", "status", "words"),
     [
@@ -52,7 +52,7 @@ SESSIONS = "--rate 20 --duration 0.5 --arrival-unit session --calls-per-session 
     ],
 )
 def test_rules_about_sessions_decide_the_exit_status(rule, status, words, capsys):
-    with scripted(always(OK_REPLY)) as server:
+    with scripted(always(OK_REPLY)) as server, never_starved():
         address = f"http://127.0.0.1:{server.port}/"
         assert cli.main([address, *SESSIONS.split(), "--threshold", rule]) == status
     assert words in capsys.readouterr().out

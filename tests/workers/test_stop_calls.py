@@ -1,6 +1,7 @@
 """A stop needs no fast database: it reaches the injectors through Redis, before it is stored."""
 
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from workers import launcher
 from workers.stop_ear import StopEar
 
 FAKE = (sys.executable, str(Path(__file__).with_name("fake_injector.py")), "--second-s", "0.2")
+HELD_S = 1  # longer than a call through Redis takes on a busy machine
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
@@ -54,29 +56,28 @@ def by_console(client, bob, run) -> None:
     call_command("stop_load", verbosity=0)
 
 
-@pytest.mark.alone
 @pytest.mark.parametrize("stop", [by_page, by_console])
-def test_load_ends_within_five_seconds_although_each_statement_takes_one(
+def test_load_ends_after_at_most_four_statements_of_who_stops_it(
     run, dispatcher, told, client, bob, monkeypatch, stop
 ):
     client.force_login(bob)
     client.get(reverse("login"))  # a server has loaded its code
     launching = in_thread(launch)
     eventually(run.seconds.exists, 10, "it sends")
-    execute = CursorWrapper.execute
+    execute, done = CursorWrapper.execute, []
 
     def held(self, *given, **named):
-        time.sleep(1)  # the slowness of the database, in every thread
+        time.sleep(HELD_S)  # the slowness of the database, in every thread
+        done.append((time.monotonic(), threading.current_thread()))
         return execute(self, *given, **named)
 
     with monkeypatch.context() as slow:
         slow.setattr(CursorWrapper, "execute", held)
-        asked_at = time.monotonic()
         stopping = in_thread(lambda: stop(client, bob, run))
         eventually(lambda: told, 20, "the injector is told to stop")
         run.refresh_from_db()
         assert run.stop_requested is None, "PostgreSQL does not know of it yet"
-    assert told[0] - asked_at < 5
+    assert sum(thread is stopping and at < told[0] for at, thread in done) <= 4
     launching.join(20)
     stopping.join(20)
     eventually(lambda: run.refresh_from_db() or run.state == "done", 20, "the run has ended")
