@@ -18,8 +18,8 @@ from workers.database import use_own_connection
 
 # From the last healing on: a lease, a barrier of 60 s that is missed, and the run itself.
 ENDS_WITHIN_S = 100.0
-# A first request whose worker died is given up after 120 s.
-FIRST_REQUEST_S = 130.0
+# A first request whose worker died is given up after 50 s.
+FIRST_REQUEST_S = 60.0
 COMES_TO_ITS_PHASE_S = 30.0
 WELL_WITHIN_S = 90.0
 # How late a second may be stored once all parts are back (docs/reliability.md): 25 s by the limits

@@ -8,7 +8,7 @@ from benchmarks.faults.kinds import FaultKind, RunPhase
 from benchmarks.faults.network import TARGETS
 
 CAMPAIGNS = len(TARGETS)
-# A first request whose worker died is given up after two minutes, which are waited for.
+# A first request whose worker died is given up after 50 s, which are waited for.
 _WEIGHTS = {RunPhase.FIRST: 0.2, RunPhase.MEASURED: 2.0}
 _SOME_AT_ONCE = (0.2, 0.3, 0.3, 0.2)  # one to four faults
 _SHORT_S, _LONG_S = (0.3, 3.0), (4.5, 9.0)  # less than the dead man's switch, and more

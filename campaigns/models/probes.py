@@ -2,6 +2,7 @@
 
 from django.conf import settings
 from django.db import models
+from django.db.models.functions import Now
 
 from campaigns.models.campaigns import Campaign
 from campaigns.models.plans import PlanVersion
@@ -22,7 +23,7 @@ class Probe(models.Model):
         Campaign, models.CASCADE, null=True, blank=True, related_name="first_requests"
     )
     requested_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True)
-    requested_at = models.DateTimeField(auto_now_add=True)
+    requested_at = models.DateTimeField(db_default=Now())
     # When a worker claimed it; only one can, so the request is never sent twice.
     claimed_at = models.DateTimeField(null=True, blank=True)
     finished_at = models.DateTimeField(null=True, blank=True)

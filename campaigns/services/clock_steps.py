@@ -45,3 +45,4 @@ def _under_way() -> Iterator[tuple[QuerySet, str]]:
     yield runs, "state_at"
     yield runs, "t0"
     yield Probe.objects.filter(finished_at=None), "requested_at"
+    yield Probe.objects.filter(finished_at=None), "claimed_at"

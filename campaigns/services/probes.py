@@ -3,7 +3,7 @@
 from datetime import timedelta
 from typing import Any
 
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import Exists, F, OuterRef, Q
 from django.db.models.functions import Now
 from django.utils import timezone
 
@@ -16,7 +16,7 @@ from campaigns.domain.plan.session import AuthKind
 from campaigns.domain.plan.target import WEBSOCKET_SCHEMES
 from campaigns.live.pokes import poke
 from campaigns.models import Campaign, Endpoint, PlanVersion, Probe
-from campaigns.models.dbtime import db_now
+from campaigns.models.dbtime import ClockTimestamp, db_now
 from campaigns.permissions import Action, Actor, require
 from campaigns.queries.ownership import networks_for
 from campaigns.queries.probes import GIVEN_UP_AFTER
@@ -35,6 +35,9 @@ MAX_HEADERS = 200
 MAX_MESSAGE = 20_000
 # From the claim to the first byte, beyond the request's own limit: a program has to start.
 _START_S = 4
+# A worker ends an injector that has no answer after so long; then it stores that.
+ANSWER_WITHIN_S = 40
+_STORED_WITHIN_S = 10
 # A doorbell without an answer in this time is rung again.
 HEARD_WITHIN_S = 4
 _DIED = "The worker stopped before it had an answer. Try again."
@@ -154,9 +157,9 @@ def claim_together(*, probe_id: int, most: int) -> list[Probe]:
     time left for an answer."""
     wanted = Q(pk=probe_id) | Q(campaign__first_requests=probe_id)
     waiting = Probe.objects.filter(wanted, finished_at=None, claimed_at=None).order_by("pk")
-    found = waiting.distinct().values_list("pk", "requested_at", "request__timeouts__total_s")
-    now = timezone.now()
-    pks = [pk for pk, asked_at, limit_s in found if _has_time(now - asked_at, limit_s)][:most]
+    age = ClockTimestamp() - F("requested_at")
+    found = waiting.distinct().values_list("pk", age, "request__timeouts__total_s")
+    pks = [pk for pk, waited, limit_s in found if _has_time(waited, limit_s)][:most]
     return [claimed for pk in pks if (claimed := claim_probe(probe_id=pk))]
 
 
@@ -175,10 +178,11 @@ def ring_waiting_probes() -> int:
 
 
 def expire_probes() -> int:
-    """Give overdue probes an error result that says why; returns their number."""
-    old = Probe.objects.filter(
-        finished_at=None, requested_at__lt=db_now(-GIVEN_UP_AFTER.total_seconds())
-    )
+    """Give overdue probes an error result that says why; returns their number. One whose worker
+    died waits for no more than what a living worker needs."""
+    died = Q(claimed_at__lt=db_now(-ANSWER_WITHIN_S - _STORED_WITHIN_S))
+    late = Q(requested_at__lt=db_now(-GIVEN_UP_AFTER.total_seconds()))
+    old = Probe.objects.filter(died | late, finished_at=None)
     sent = Probe.objects.filter(campaign=OuterRef("campaign"), claimed_at__isnull=False)
     overdue = old.values_list("pk", "claimed_at", Exists(sent))
     n_expired = 0

@@ -73,8 +73,11 @@ def test_a_lease_holds_by_its_holders_clock_until_the_step_is_followed(project, 
 
 def test_a_single_request_is_not_given_up_for_it(project):
     endpoint = make_endpoint(make_target(project))
-    Probe.objects.create(endpoint=endpoint, request={"method": "GET", "path": "/"})
-    Probe.objects.update(requested_at=F("requested_at") - timedelta(seconds=4000))
+    for claimed_at in (None, db_now()):
+        request = {"method": "GET", "path": "/"}
+        Probe.objects.create(endpoint=endpoint, request=request, claimed_at=claimed_at)
+    for column in ("requested_at", "claimed_at"):
+        Probe.objects.update(**{column: F(column) - timedelta(seconds=4000)})
     follow_step(4000, within_s=2)
     assert expire_probes() == 0
 

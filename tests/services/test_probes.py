@@ -1,6 +1,9 @@
 """Trying one request: who may, what is stored, and that an answer counts once."""
 
+from datetime import timedelta
+
 import pytest
+from django.utils import timezone
 
 from campaigns import queue
 from campaigns.domain.errors import Forbidden, InvalidPlan, Refused
@@ -9,6 +12,7 @@ from campaigns.models.dbtime import db_now
 from campaigns.services.items import archive_items
 from campaigns.services.probes import (
     claim_probe,
+    claim_together,
     expire_probes,
     finish_probe,
     order_of,
@@ -153,9 +157,20 @@ def test_a_probe_that_no_worker_took_is_answered_with_how_to_start_one(waiting):
     assert expire_probes() == 0
 
 
-def test_a_probe_whose_worker_died_says_so(waiting):
-    probe = waiting(130)
-    claim_probe(probe_id=probe.pk)
-    expire_probes()
+def test_a_probe_whose_worker_died_says_so_as_soon_as_a_living_one_would_have_answered(waiting):
+    probe, under_way = waiting(60), waiting(60)
+    for each, seconds_ago in ((probe, 51), (under_way, 45)):
+        claim_probe(probe_id=each.pk)
+        Probe.objects.filter(pk=each.pk).update(claimed_at=db_now(-seconds_ago))
+    assert expire_probes() == 1
     probe.refresh_from_db()
     assert "stopped before it had an answer" in probe.result["detail"]
+
+
+def test_its_age_is_of_the_database_s_clock(endpoint, as_bob, monkeypatch):
+    """That of the web process may be minutes behind."""
+    behind = timezone.now() - timedelta(seconds=130)
+    monkeypatch.setattr(timezone, "now", lambda: behind)
+    probe = request_probe(by=as_bob, endpoint=endpoint, request=STEP)
+    assert expire_probes() == 0
+    assert claim_together(probe_id=probe.pk, most=1) == [probe]

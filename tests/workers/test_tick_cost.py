@@ -5,6 +5,7 @@ from unittest import mock
 
 import pytest
 from django.db import connection
+from django.db.models import Q
 from django.test.utils import CaptureQueriesContext
 
 from campaigns.domain.lifecycle import RunState
@@ -135,7 +136,10 @@ def test_a_tick_arms_some_the_oldest_first_and_none_that_is_not_ready(project, m
             "shard_by_lease",
         ),
         (
-            Probe.objects.filter(finished_at=None, requested_at__lt="2026-01-01T00:00Z"),
+            Probe.objects.filter(
+                Q(requested_at__lt="2026-01-01T00:00Z") | Q(claimed_at__lt="2026-01-01T00:00Z"),
+                finished_at=None,
+            ),
             "probe_unanswered",
         ),
         (

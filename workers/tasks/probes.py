@@ -15,10 +15,13 @@ from campaigns.domain.errors import Refused
 from campaigns.domain.plan.first_request import AT_ONCE
 from campaigns.models import Probe
 from campaigns.services.first_requests import settle_campaign
-from campaigns.services.probes import claim_together, finish_probe, order_of
+from campaigns.services.probes import (
+    ANSWER_WITHIN_S,
+    claim_together,
+    finish_probe,
+    order_of,
+)
 
-# The injector's own limits are shorter; this one is for an injector that hangs.
-LIMIT_S = 40
 _SILENT = "The injector program exited without an answer. See the worker's log."
 _TOO_BUSY = (
     "The injector program had no answer after {:g} s and was ended: its machine is too busy. Try "
@@ -63,8 +66,9 @@ def _answer(asked: tuple[int, dict[str, Any]]) -> tuple[int, dict[str, Any]]:
     return pk, ask_injector(order)
 
 
-def ask_injector(order: dict[str, Any], command=None, limit_s: float = LIMIT_S) -> dict:
-    """The injector's answer to a probe order; a failure is returned as a result too."""
+def ask_injector(order: dict[str, Any], command=None, limit_s: float = ANSWER_WITHIN_S) -> dict:
+    """The injector's answer to a probe order; a failure is returned as a result too. `limit_s`: for
+    an injector that hangs; its own limits are shorter."""
     process = subprocess.Popen(
         command or settings.INJECTOR_COMMAND,
         cwd=settings.BASE_DIR,
