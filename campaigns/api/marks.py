@@ -6,7 +6,7 @@ from rest_framework import serializers, status
 from rest_framework.response import Response
 
 from campaigns.api.access import VisibleViewSet, find
-from campaigns.api.fields import IdField, IdFilter, StrictSerializer, validated
+from campaigns.api.fields import IdField, IdFilter, InstantFilter, StrictSerializer, validated
 from campaigns.models import Project, Target, TimeMark
 from campaigns.services.marks import delete_mark, set_mark
 
@@ -36,8 +36,8 @@ class NewMark(StrictSerializer):
 
 class MarkFilterSet(django_filters.FilterSet):
     target = IdFilter()
-    since = django_filters.IsoDateTimeFilter("at", "gte")
-    until = django_filters.IsoDateTimeFilter("at", "lt")
+    since = InstantFilter("at", "gte")
+    until = InstantFilter("at", "lt")
 
     class Meta:
         model = TimeMark
