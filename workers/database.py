@@ -43,10 +43,11 @@ def drop_connection() -> None:
 def first_line_of(error: Exception) -> str:
     """The error's first line: libpq adds one per address that it tried. At the limit of open files
     it only says that the connection is bad; then that limit."""
-    return _file_limit() or str(error).strip().partition("\n")[0]
+    return file_limit() or str(error).strip().partition("\n")[0]
 
 
-def _file_limit() -> str:
+def file_limit() -> str:
+    """In words, where this process may open no other file; else ""."""
     try:
         os.close(os.open(os.devnull, os.O_RDONLY))
     except OSError as error:

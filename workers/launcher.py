@@ -229,7 +229,8 @@ class Launch:
         """
         silent_s = self._watch.silent_for_s()
         if silent_s > settings.DEAD_MAN_S and not self._cut_off_reason:
-            self._cut_off_reason = _why_cut_off(self._standstill.longest_s(silent_s))
+            stood_still_s = self._standstill.longest_s(silent_s)
+            self._cut_off_reason = _why_cut_off(stood_still_s, self._watch.file_limit)
             self._injector.close_input()
             self._stopped_at = time.monotonic()
         if self._watch.is_refused:
@@ -270,13 +271,14 @@ class Launch:
             self._spool.close(is_stored=is_stored)
 
 
-def _why_cut_off(stood_still_s: float) -> str:
+def _why_cut_off(stood_still_s: float, file_limit: str = "") -> str:
     """A launcher that was frozen for most of the time asked nobody."""
+    because = f": {file_limit}" if file_limit else "."
     if stood_still_s > settings.DEAD_MAN_S / 2:
         return f"The launcher on the injector host was frozen for {stood_still_s:.0f} s."
     return (
         f"The injector host had no contact with PostgreSQL for {settings.DEAD_MAN_S:g} s "
-        "and stopped sending."
+        f"and stopped sending{because}"
     )
 
 

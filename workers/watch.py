@@ -11,7 +11,13 @@ from django.db import connection
 
 from campaigns.services.shards import Lease, heartbeat, look
 from campaigns.stop_calls import StopCall
-from workers.database import UNREACHABLE, drop_connection, first_line_of, use_own_connection
+from workers.database import (
+    UNREACHABLE,
+    drop_connection,
+    file_limit,
+    first_line_of,
+    use_own_connection,
+)
 from workers.stop_ear import StopEar
 
 logger = logging.getLogger(__name__)
@@ -22,7 +28,7 @@ LOOK_EVERY_S = 0.3
 
 class Watch:
     """`is_refused`: the lease is gone. `stop_requested`: the StopReason in the run's row, or of a
-    call through Redis, if any.
+    call through Redis, if any. `file_limit`: that the last look failed for lack of files, in words.
 
     `on_renewed` is called in the watch's thread each time the lease was renewed.
     """
@@ -35,6 +41,7 @@ class Watch:
         self._renewed_at = time.monotonic()
         self.is_refused = False
         self.stop_requested: str | None = None
+        self.file_limit = ""
         # Whether the injector has ended; set by the launcher, told with each heartbeat.
         self.has_ended = False
         self._thread = threading.Thread(target=self._work, name="heartbeat", daemon=True)
@@ -64,7 +71,9 @@ class Watch:
         while not self._ended.wait(LOOK_EVERY_S) and not self.is_refused:
             try:
                 self._beat()
+                self.file_limit = ""
             except UNREACHABLE as error:
+                self.file_limit = file_limit()
                 logger.warning("Heartbeat failed: %s", first_line_of(error))
                 drop_connection()
             except Exception:  # whatever it is, the dead man's switch will act

@@ -94,7 +94,10 @@ NO_SPACE = (
 READ_ONLY = (
     r"The injector could not be started: .*(Read-only file system|Operation not permitted).*"
 )
-NO_FILES = r"The injector could not be started: .*(Too many open files|has all \d+ files open).*"
+NO_FILES = (
+    r"(The injector could not be started|The injector host had no contact with PostgreSQL for "
+    r"[\d.]+ s and stopped sending): .*(Too many open files|has all \d+ files open).*"
+)
 STOPPED = r"(Stopped by a user; what was measured until then is kept|Stopped before it started)\."
 
 

@@ -29,6 +29,7 @@ from workers.leftovers import KILLED
         (kinds.FINISHED_UNHEARD, STOPPED_UNHEARD),
         (kinds.LAUNCHER_FROZEN, _why_cut_off(60.0)),
         (kinds.NO_CONTACT, _why_cut_off(0.0)),
+        (kinds.NO_FILES, _why_cut_off(0.0, "this process has all 36 files open that it may")),
         (kinds.DEAD_MAN, StopReason.DEAD_MAN.sentence),
         (kinds.STOPPED, StopReason.USER.sentence),
         (kinds.STOPPED, STOPPED_BEFORE),

@@ -1,5 +1,6 @@
 """The launcher with a small program in the injector's place, on the real database."""
 
+import errno
 import sys
 import time
 from itertools import takewhile
@@ -240,6 +241,25 @@ def test_a_launcher_that_was_frozen_does_not_blame_postgresql(
     thread.join(5)
     done(run)
     assert run.reason == "The launcher on the injector host was frozen for 2 s."
+
+
+def test_one_that_can_open_no_connection_blames_its_limit_of_open_files(
+    run, dispatcher, settings, monkeypatch
+):
+    settings.HEARTBEAT_S = 0.3
+    thread = in_background("--seconds", "300")
+    when(run, lambda: run.seconds.exists())
+    settings.DEAD_MAN_S = 1.0
+
+    def at_the_limit(**_):
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    for name in ("heartbeat", "look"):
+        monkeypatch.setattr(watch, name, at_the_limit)
+    monkeypatch.setattr(watch, "file_limit", lambda: "this process has all 36 files open")
+    thread.join(5)
+    done(run)
+    assert run.reason == f"{NO_CONTACT[:-1]}: this process has all 36 files open"
 
 
 def test_a_launcher_that_waits_for_postgresql_before_the_start_was_not_frozen(
