@@ -126,6 +126,8 @@ def site(transactional_db, installation, on_own_redis, settings, monkeypatch):
     connection.ensure_connection()  # the test's own, which keeps its name
     options = connection.settings_dict["OPTIONS"]
     monkeypatch.setitem(options, "application_name", APPLICATION)
-    installation.begin()
-    yield installation
-    installation.rest()
+    try:
+        installation.begin()
+        yield installation
+    finally:
+        installation.rest()

@@ -176,18 +176,23 @@ def test_a_run_begins_soon_after_a_frozen_redis_is_back(site, begin, redis_serve
     assert run.outcome == "complete"
 
 
-def test_a_run_begins_although_redis_is_away(site, begin, redis_server):
+def test_a_run_begins_although_redis_is_away_and_a_worker_that_is_to_end_waits_for_it(
+    site, begin, redis_server
+):
     """Nobody hears a doorbell; the worker looks by itself."""
     redis_server.kill()
     try:
-        run = begin(1)
+        run = begin(4)
         admitted(run)
         age(run, UNHEARD_AFTER_S + 1)
         taken(run, within_s=20)
+        in_the_middle(run, site)
+        site.worker.send(signal.SIGTERM)
         ended(run)
     finally:
         redis_server.start()
     assert (run.outcome, run.reason) == ("complete", "")
+    eventually(lambda: site.worker.has_ended, 15, "the worker ends after its run")
 
 
 def test_redis_frozen_in_the_middle_of_a_run_does_not_touch_it(site, begin, redis_server, echo):

@@ -7,7 +7,7 @@ from campaigns.services.hosts import announce_host
 from campaigns.services.shards import claim_shard
 from tests.services.engine import age, preparing
 from workers.tasks import lookout
-from workers.tasks.lookout import UNHEARD_AFTER_S, launch_unheard
+from workers.tasks.lookout import UNHEARD_AFTER_S, Lookout, launch_unheard
 
 pytestmark = pytest.mark.django_db(transaction=True)
 HERE = "bench-7"
@@ -62,3 +62,12 @@ def test_one_of_a_run_that_is_to_stop_is_not_launched(project):
     Run.objects.filter(pk=run.pk).update(stop_requested="user")
     look(slots=8)
     assert n_claimed(run) == 0
+
+
+def test_a_child_that_is_told_to_drop_what_it_does_waits_for_no_launch(monkeypatch):
+    """Who waits for a thread that never began fails."""
+    with monkeypatch.context() as dropped:
+        dropped.setattr(lookout, "terminate_handler_fired", lambda: True)
+        Lookout().end()
+    with pytest.raises(RuntimeError, match="before it is started"):
+        Lookout().end()

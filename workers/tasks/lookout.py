@@ -1,17 +1,17 @@
 """Launches what waits although it was rung for: Redis is away, or its messages come to nobody.
 
-One child of each injector worker looks. What it launches has a thread and a connection of its own,
-and ends with the child, as every launch does.
+One child of each injector worker looks. What it launches has a thread and a connection of its own;
+a worker that is asked to end waits for it, as for every launch.
 """
 
 import logging
 import os
 import threading
-import time
 
 from billiard import current_process
+from billiard.common import terminate_handler_fired
 from celery import current_app
-from celery.signals import worker_process_init
+from celery.signals import worker_process_init, worker_process_shutdown
 
 from campaigns.queries.engine import unheard_shards
 from workers.database import UNREACHABLE, drop_connection, first_line_of, use_own_connection
@@ -28,20 +28,38 @@ UNHEARD_AFTER_S = 12.0
 @worker_process_init.connect
 def _begin(**_) -> None:
     if "inject" in current_app.amqp.queues.consume_from and current_process().index == 0:
-        threading.Thread(target=_work, name="lookout", daemon=True).start()
+        Lookout().start()
 
 
-def _work() -> None:
-    use_own_connection()
-    while True:
-        time.sleep(LOOK_EVERY_S)
-        try:
-            launch_unheard()
-        except UNREACHABLE:  # as the announcing thread says already
-            pass
-        except Exception:  # the next look may go better
-            logger.exception("Looking for waiting shards failed")
-        drop_connection()
+class Lookout(threading.Thread):
+    """Looks until its child of the worker is to end, and then waits for what it has launched: a
+    child ends with all its threads."""
+
+    def __init__(self):
+        super().__init__(name="lookout", daemon=True)
+        self._ended = threading.Event()
+        worker_process_shutdown.connect(self.end, weak=False)
+
+    def end(self, **_) -> None:
+        """A child that was told to drop what it does waits for nothing."""
+        self._ended.set()
+        if not terminate_handler_fired():
+            self.join()
+
+    def run(self) -> None:
+        use_own_connection()
+        launches: list[threading.Thread] = []
+        while not self._ended.wait(LOOK_EVERY_S):
+            launches = [each for each in launches if each.is_alive()]
+            try:
+                launches += launch_unheard()
+            except UNREACHABLE:  # as the announcing thread says already
+                pass
+            except Exception:  # the next look may go better
+                logger.exception("Looking for waiting shards failed")
+            drop_connection()
+        for each in launches:
+            each.join()
 
 
 def launch_unheard() -> list[threading.Thread]:
