@@ -110,6 +110,7 @@ def look(run_id: int, path: str, arrivals: Arrivals, spools: SpoolKeeper) -> See
             for line in lines
         },
         epochs=tuple(key for key, lines in spooled.items() if lines),
+        n_shards=run.shards.count(),
     )
 
 

@@ -11,7 +11,7 @@ from benchmarks.faults.evidence import Arrivals, SpoolKeeper, look
 from benchmarks.faults.kinds import Heal, Reach, RunPhase
 from benchmarks.faults.report import Struck
 from benchmarks.faults.rounds import Fault, Round
-from benchmarks.faults.verdicts import Seen, Truth, faults_of, silent_after_s
+from benchmarks.faults.verdicts import Seen, Truth, faults_of, hits_all_load, silent_after_s
 from benchmarks.faults.world import WORDS, World
 from local.console import LocalError
 from workers.database import use_own_connection
@@ -216,7 +216,12 @@ def _silences(injection: Injection, planted: list[Injection], seen: dict[int, Se
     found = []
     for run_id, each in seen.items():
         alone = [other for other in planted if other.reaches(run_id, each)] == [injection]
-        is_meant = injection.fault.kind.reach is not Reach.RUN or run_id == injection.run_id
+        is_meant = hits_all_load(
+            injection.fault.kind.reach,
+            injection.host,
+            is_victim=run_id == injection.run_id,
+            seen=each,
+        )
         if alone and is_meant and each.outcome != "complete":
             found.append(silent_after_s(each.arrivals_ns, injection.planted_ns))
     return tuple(silent_s for silent_s in found if silent_s is not None)

@@ -5,6 +5,8 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
+from benchmarks.faults.kinds import Reach
+
 NS = 1_000_000_000
 SecondKey = tuple[int, int, int]  # shard, second, step
 _NAME = r"Injector process \d+ of \d+:"
@@ -13,7 +15,8 @@ _NAME = r"Injector process \d+ of \d+:"
 @dataclass(frozen=True, slots=True)
 class Seen:
     """An ended run. `page`: the text of its page, where it has a reason. `spooled`, `stored`:
-    requests that began in each second. `epochs`: shard and lease of each spool with seconds."""
+    requests that began in each second. `epochs`: shard and lease of each spool with seconds.
+    `n_shards`: of the run, on `hosts`."""
 
     outcome: str
     reason: str = ""
@@ -23,6 +26,7 @@ class Seen:
     stored: dict[SecondKey, int] | None = None
     spooled: dict[SecondKey, int] | None = None
     epochs: tuple[tuple[int, int], ...] = ()
+    n_shards: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +85,14 @@ def _of_reason(seen: Seen, causes: Collection[str]) -> list[str]:
     wrong = [] if seen.reason in seen.page else [f"not on its page: {seen.reason}"]
     untold = re.sub("|".join((*causes, _NAME)), "", seen.reason).strip()
     return [*wrong, f"{seen.outcome} for a reason that is not true: {untold}"] if untold else wrong
+
+
+def hits_all_load(reach: Reach, host: str, *, is_victim: bool, seen: Seen) -> bool:
+    """Whether a fault of this reach, on this host, hits all injectors of the run. Those of another
+    host go on until the lease of what was hit is over."""
+    if reach is Reach.RUN:
+        return is_victim and seen.n_shards == 1
+    return reach is Reach.ALL or seen.hosts == {host}
 
 
 def silent_after_s(arrivals_ns: Sequence[int], planted_ns: int) -> float | None:

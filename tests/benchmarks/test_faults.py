@@ -4,11 +4,18 @@ from itertools import islice
 
 import pytest
 
-from benchmarks.faults.kinds import KINDS, RunPhase
+from benchmarks.faults.kinds import KINDS, Reach, RunPhase
 from benchmarks.faults.report import Struck, markdown, quantile
 from benchmarks.faults.results import Results, RoundResult, summary
 from benchmarks.faults.rounds import Fault, rounds
-from benchmarks.faults.verdicts import NS, Seen, Truth, faults_of, silent_after_s
+from benchmarks.faults.verdicts import (
+    NS,
+    Seen,
+    Truth,
+    faults_of,
+    hits_all_load,
+    silent_after_s,
+)
 
 pytestmark = pytest.mark.pure
 ALL = list(KINDS.values())
@@ -85,6 +92,25 @@ def test_silence_counts_from_the_fault_of_a_run_that_was_sending():
     assert silent_after_s([1 * NS, 3 * NS], 2 * NS) == 1.0
     assert silent_after_s([1 * NS, 3 * NS], 4 * NS) == 0.0
     assert silent_after_s([3 * NS], 2 * NS) is None
+
+
+@pytest.mark.parametrize(
+    ("reach", "hosts", "n_shards", "is_victim", "ends"),
+    [
+        (Reach.RUN, {"host-1"}, 1, True, True),
+        (Reach.RUN, {"host-1"}, 1, False, False),
+        (Reach.RUN, {"host-1"}, 2, True, False),
+        (Reach.HOST, {"host-1"}, 2, False, True),
+        (Reach.HOST, {"host-1", "host-2"}, 2, True, False),
+        (Reach.HOST, {"host-2"}, 1, True, False),
+        (Reach.ALL, {"host-1", "host-2"}, 2, False, True),
+    ],
+)
+def test_a_fault_has_to_silence_only_runs_all_of_whose_injectors_it_hits(
+    reach, hosts, n_shards, is_victim, ends
+):
+    seen = Seen("partial", hosts=frozenset(hosts), n_shards=n_shards)
+    assert hits_all_load(reach, "host-1", is_victim=is_victim, seen=seen) is ends
 
 
 def test_the_table_counts_by_kind_and_phase():
