@@ -130,6 +130,18 @@ def new_measurement(run: Run) -> Measurement:
     return measurement
 
 
+def measurement_to_end(run: Run) -> Measurement | None:
+    """What a worker has kept of a run that is ending, if its points are what they are in the end.
+    Who adds the rest has to see that it counts all that is stored up to its last second."""
+    if any(rule.is_of_machine for rule in run.frozen.plan.thresholds):
+        return None  # agents may have told of a second after it was judged
+    measurement = _kept_so_far(run)
+    if measurement is None or any(point["missing"] for point in measurement.series):
+        return None
+    _note_shards(measurement, run.shards.all())
+    return measurement
+
+
 def _empty(run: Run) -> Measurement:
     plan = run.frozen.plan
     return Measurement(plan, judge=ThresholdJudge(plan.thresholds), is_whole=_is_whole(run))

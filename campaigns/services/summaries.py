@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from typing import Any
 
 from django.conf import settings
 from django.db import transaction
@@ -15,7 +16,12 @@ from campaigns.domain.plan.threshold import TARGET_METRICS
 from campaigns.models import Run, RunSummary, ShardSecond
 from campaigns.queries.briefs import brief_total
 from campaigns.queries.machines import measured_machines
-from campaigns.queries.measurements import latest_summary, new_measurement, rows_of
+from campaigns.queries.measurements import (
+    latest_summary,
+    measurement_to_end,
+    new_measurement,
+    rows_of,
+)
 from campaigns.queries.retention import kept_of
 from campaigns.services.observations import is_co_located
 
@@ -34,11 +40,7 @@ def summarise_run(run: Run) -> RunSummary:
     Run.objects.select_for_update(no_key=True).get(pk=run.pk)
     if kept_of(run) is not None:
         return latest_summary(run)
-    measurement, n_seconds, digest = new_measurement(run), 0, hashlib.sha256()
-    for row in rows_of(run).iterator(chunk_size=500):
-        n_seconds += 1
-        digest.update(_fingerprint(row))
-        measurement.add(row.value(), row.shard)
+    measurement, digest = _added_up(run)
     for shard in run.shards.all():
         measurement.close(shard.injector_end, shard.number)
     measurement.settle()
@@ -50,7 +52,7 @@ def summarise_run(run: Run) -> RunSummary:
         summary = RunSummary.objects.create(
             run=run,
             revision=summary.revision + 1 if summary else 1,
-            n_seconds=n_seconds,
+            n_seconds=measurement.n_added,
             digest=digest.hexdigest(),
             brief=brief_total(measurement.total),
             **measurement.to_json(),
@@ -64,6 +66,32 @@ def summarise_run(run: Run) -> RunSummary:
         **measurement.figures.to_row(),
     )
     return summary
+
+
+def _added_up(run: Run) -> tuple[Measurement, Any]:
+    """All seconds and their SHA-256. What a worker has added up already is only counted, as long as
+    nothing else is stored up to there."""
+    kept = measurement_to_end(run)
+    if kept is not None:
+        n_kept = kept.n_added
+        n_known, digest = _add_rows(run, kept, after=kept.last_second)
+        if n_known == n_kept:
+            return kept, digest
+    measurement = new_measurement(run)
+    _, digest = _add_rows(run, measurement)
+    return measurement, digest
+
+
+def _add_rows(run: Run, measurement: Measurement, after: int | None = None) -> tuple[int, Any]:
+    """Adds the rows after a second, or all. How many are not after it, and the SHA-256 of all."""
+    n_before, digest = 0, hashlib.sha256()
+    for row in rows_of(run).iterator(chunk_size=500):
+        digest.update(_fingerprint(row))
+        if after is None or row.second > after:
+            measurement.add(row.value(), row.shard)
+        else:
+            n_before += 1
+    return n_before, digest
 
 
 def judge_run(run: Run, measurement: Measurement) -> Judgement:

@@ -1,15 +1,17 @@
 """What runs under way have measured is kept, and a process that comes later goes on from it."""
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.utils import timezone
 
 from campaigns.domain.lifecycle import Outcome, RunState, ShardState
-from campaigns.models import MeasuredSoFar, Run
+from campaigns.models import MeasuredSoFar, Run, RunSummary, ShardSecond
 from campaigns.queries.measurements import measurement_so_far
 from campaigns.services import so_far
 from campaigns.services.so_far import keep_so_far
+from campaigns.services.summaries import summarise_run
 from tests.factories import make_campaign, make_plan, make_run, make_test, store_second
 from tests.values import make_second, plan_spec
 
@@ -97,6 +99,68 @@ def test_what_there_is_no_time_for_goes_on_at_the_next_call(running):
     assert MeasuredSoFar.objects.get().last_second == so_far.PORTION_S - WARM_UP_S - 1
     assert keep_so_far(is_over=never) == 1
     assert MeasuredSoFar.objects.get().last_second == SECONDS - 1
+
+
+def end_sending(run: Run) -> None:
+    end = {"outcome": "complete", "duration_us": 100_000_000}
+    run.shards.update(state=ShardState.DONE, end=end)
+    Run.objects.filter(pk=run.pk).update(state=RunState.FINALIZING)
+
+
+def summary_of(run: Run) -> dict[str, Any]:
+    """What is stored of it, made anew."""
+    run.summaries.all().delete()
+    made = summarise_run(Run.objects.get(pk=run.pk))
+    found = Run.objects.filter(pk=run.pk).values().get()
+    stored = {field.name: getattr(made, field.name) for field in RunSummary._meta.concrete_fields}
+    return found | {name: stored[name] for name in stored if name not in {"id", "made_at"}}
+
+
+@pytest.fixture
+def decoded(monkeypatch) -> list[int]:
+    """The seconds of the rows whose values are read."""
+    seen, value = [], ShardSecond.value
+    monkeypatch.setattr(ShardSecond, "value", lambda row: seen.append(row.second) or value(row))
+    return seen
+
+
+def test_the_summary_of_a_run_that_ends_goes_on_from_what_is_kept(running, decoded):
+    keep_so_far(is_over=never)
+    send(running, range(SECONDS, SECONDS + 20))
+    end_sending(running)
+    decoded.clear()
+    gone_on = summary_of(running)
+    assert min(decoded) == SECONDS
+    MeasuredSoFar.objects.all().delete()
+    assert gone_on == summary_of(running)
+    assert gone_on["n_seconds"] == 2 * (WARM_UP_S + SECONDS + 20)
+    assert min(decoded) == -WARM_UP_S
+
+
+def what_comes_later(run: Run) -> None:
+    store_second(run, make_second(50, [7_000], step=1), shard=0)
+
+
+def what_was_missing(run: Run) -> None:
+    store_second(run, make_second(70, [7_000]), shard=1)
+
+
+def no_more_than_a_point_says(run: Run) -> None:
+    """The second injector is lost in the end: of its last seconds nothing comes."""
+
+
+@pytest.mark.parametrize("happens", [what_comes_later, what_was_missing, no_more_than_a_point_says])
+def test_where_more_is_stored_or_a_point_lacks_an_injector_all_is_read(running, decoded, happens):
+    if happens is not what_comes_later:
+        running.seconds.filter(second=70, shard=1).delete()
+    keep_so_far(is_over=never)
+    happens(running)
+    end_sending(running)
+    decoded.clear()
+    read = summary_of(running)
+    assert min(decoded) == -WARM_UP_S
+    MeasuredSoFar.objects.all().delete()
+    assert read == summary_of(running)
 
 
 def test_nothing_is_kept_of_a_run_that_has_ended(running):

@@ -35,9 +35,9 @@ class Measurement:
     """One run. `steps` has a total per plan step, `total` covers all of them; the warm-up is only
     in `series`, as the points before second 0.
 
-    `hosts` has each injector's host by number. `last_seconds` has the last second expected of each
-    injector, None while it has not ended as planned. `failures` are as of the last `settle`, most
-    frequent first. `is_whole`: the run ended as planned, or is
+    `n_added` counts what was added. `hosts` has each injector's host by number. `last_seconds` has
+    the last second expected of each injector, None while it has not ended as planned. `failures`
+    are as of the last `settle`, most frequent first. `is_whole`: the run ended as planned, or is
     still active. Times are as of the last `settle`: `duration_s` counts whole seconds until all
     injectors have ended, and is exact then.
     """
@@ -55,6 +55,7 @@ class Measurement:
     vitals: list[dict[str, Any]] = field(default_factory=list)
     thresholds: list[Any] = field(default_factory=list)
     failures: list[FailureRow] = field(default_factory=list)
+    n_added: int = 0
     _ends: dict[int, InjectorEnd] = field(default_factory=dict)
     _present: int | None = None
     _parts: list[tuple[int, Second]] = field(default_factory=list)
@@ -74,6 +75,7 @@ class Measurement:
         elif not self._parts:
             raise ValueError(f"Second {second.second} was told already.")
         self._parts.append((injector, second))
+        self.n_added += 1
         if second.second < 0:
             self.warm_up.add(second)
             return
@@ -190,6 +192,7 @@ class Measurement:
     def state(self) -> dict[str, Any]:
         """What a settled measurement under way goes on from, as JSON, without its points."""
         return {
+            "n_added": self.n_added,
             "totals": [each.to_json() for each in (self.total, self.warm_up, *self.steps)],
             "vitals": [[number, each.state()] for number, each in self._vitals.items()],
             "failures": [each.to_json() for each in self._tally.by_key.values()],
@@ -199,6 +202,7 @@ class Measurement:
 
     def go_on_from(self, state: Mapping[str, Any], series: list[Point]) -> None:
         """An empty measurement becomes the one whose state and points these are."""
+        self.n_added = state["n_added"]
         self.total, self.warm_up, *self.steps = map(Total.from_json, state["totals"])
         self._vitals = {number: Vitals.of_state(each) for number, each in state["vitals"]}
         rows = map(FailureRow.from_json, state["failures"])
