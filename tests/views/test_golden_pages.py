@@ -1,19 +1,24 @@
-"""The figures of pages and files are those that are stored: of a campaign like the sample, and of a
-run with several injectors, steps, a warm-up and failures.
+"""The figures of pages and files are those that are stored: of a campaign like the sample, of a run
+with several injectors, steps, a warm-up and failures, and of one as large as runs become: 10⁹
+requests, of whose hour and more the charts get a thousand points.
 
 Where a figure is meant to change: what was seen is in var/golden, and goes to tests/golden/pages.
 """
 
 import difflib
+import hashlib
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.conf import settings
 from django.urls import reverse
 
 from campaigns.domain.lifecycle import Outcome
+from campaigns.domain.measured.packed_second import pack
 from campaigns.domain.measured.snapshot import Timing
 from campaigns.models import Campaign, Run, ShardSecond
 from campaigns.services.kept_figures import keep_figures
@@ -28,6 +33,9 @@ pytestmark = pytest.mark.django_db
 GOLDEN = Path(__file__).parents[1] / "golden" / "pages"
 AT = datetime(2026, 11, 2, 3, 0, tzinfo=UTC)
 INJECTORS, STEPS, WARM_UP_S, SECONDS = 3, 4, 2, 24
+# Of the largest run. Each second has one step, and all but the first injector end after a minute.
+LARGEST_S, LARGEST_STEPS, LARGEST_INJECTORS, ALONE_FROM_S = 3720, 10, 4, 60
+DOUBLED = 13  # times: a second has 294,912 requests
 VITALS = {"cpu_share": 0.21, "hub_lag_max_us": 1234, "rss_bytes": 41_234_567}
 
 
@@ -105,6 +113,61 @@ def seen(second: int, shard: int, step: int):
     return make_second(second, values, step=step, in_flight=step, **fields)
 
 
+@pytest.fixture
+def largest(project) -> Run:
+    """As it is stored after more than an hour. Its seconds are copies of fifty."""
+    steps = [{"label": f"step {n}", "method": "GET", "path": f"/{n}"} for n in range(LARGEST_STEPS)]
+    spec = plan_spec(model="closed", connections=400, duration_s=LARGEST_S)
+    version = make_plan(project, "largest plan", spec | {"steps": steps})
+    end_of_it = make_endpoint(make_target(project, "largest target"), "https")
+    made = (project, 987_021, "largest", version, [end_of_it], ["keep-alive"])
+    campaign, (test,) = ended(*made, repeats=1, days=5)
+    run = make_run(test, n_shards=LARGEST_INJECTORS)
+    ShardSecond.objects.bulk_create(
+        ShardSecond(run=run, shard=shard, second=second, epoch=1, **seen_often(second))
+        for second in range(LARGEST_S)
+        for shard in range(LARGEST_INJECTORS if second < ALONE_FROM_S else 1)
+    )
+    end_shards(run, last_second=LARGEST_S - 1, end={"duration_us": LARGEST_S * 1_000_000})
+    run.shards.exclude(number=0).update(last_second=ALONE_FROM_S - 1)
+    end(run, Outcome.COMPLETE)
+    settle(campaign)
+    return Run.objects.get(pk=run.pk)
+
+
+def seen_often(second: int) -> dict[str, Any]:
+    """A step in turn, slower from quarter of an hour to quarter; then some requests fail."""
+    step, quarter = second % LARGEST_STEPS, second // 900
+    return {"step": step, "packed": packed_often(step, quarter)}
+
+
+@cache
+def packed_often(step: int, quarter: int) -> bytes:
+    values = [3000 + 1500 * step + 700 * quarter + (nth * nth * 53) % 2900 for nth in range(36)]
+    failed = 40 if quarter == 4 else 0
+    told = make_second(0, values, step=step, in_flight=400).to_json()
+    n = len(values) << DOUBLED
+    counts = {"started": n + failed, "ok": n, "failed": failed, "bytes_received": 4075 * n}
+    often = {name: doubled(Timing.from_json(each)) for name, each in told["timings"].items()}
+    more = {"failed": Timing.of([30_000] * failed)} if failed else {}
+    return pack(
+        told
+        | {
+            "counters": counts,
+            "statuses": {"200": n},
+            "errors": {"reset": failed} if failed else {},
+        }
+        | {"timings": {name: each.to_json() for name, each in (often | more).items()}}
+        | {"vitals": VITALS | {"cpu_share": 0.5 + 0.1 * quarter}}
+    )
+
+
+def doubled(timing: Timing) -> Timing:
+    for _ in range(DOUBLED):
+        timing = timing.merged(timing)
+    return timing
+
+
 def settle(campaign: Campaign) -> None:
     """What the engine keeps of a campaign that has ended; its times do not depend on the clock."""
     for run in campaign.runs.all():
@@ -120,6 +183,13 @@ def check(**texts: str) -> None:
     differing = [difference for each in found.items() if (difference := difference_of(*each))]
     if differing:
         pytest.fail("Other figures than before:\n" + "\n".join(differing), pytrace=False)
+
+
+def shortened(text: str, whole: int = 100, each: int = 60) -> str:
+    """The first lines, every so many of the rest, and a digest of all."""
+    lines = text.splitlines()
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    return "\n".join([*lines[:whole], *lines[whole::each], f"{len(lines)} lines, {digest}"]) + "\n"
 
 
 def difference_of(name: str, text: str) -> str:
@@ -168,4 +238,16 @@ def test_a_run_of_several_injectors_and_steps(large, text_at):
         large_run_tables=text_at("run-csv", large.pk),
         large_run_seconds=text_at("run-seconds-csv", large.pk),
         large_campaign=text_at("campaign-detail", large.campaign_id),
+    )
+
+
+def test_a_run_of_a_billion_requests_and_more_than_an_hour(largest, text_at):
+    assert largest.n >= 10**9
+    assert len(largest.summaries.get().chunks) == 2
+    page = text_at("run-detail", largest.pk)
+    assert 300 < page.count('{"second"') <= 1000
+    check(
+        largest_run=shortened(page),
+        largest_run_tables=text_at("run-csv", largest.pk),
+        largest_run_seconds=shortened(text_at("run-seconds-csv", largest.pk)),
     )
