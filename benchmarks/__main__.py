@@ -42,10 +42,10 @@ from benchmarks.selection import (
     COSTS,
     HTTP2,
     JUDGEMENT,
+    LARGE_PAGES,
     LIVE,
     NAMES,
     ON_TIME,
-    PAGES,
     TARGET_SIDE,
     TLS,
     WATCHED,
@@ -58,7 +58,7 @@ from benchmarks.servers import Server, pin, serving
 
 Section = tuple[str, Iterable[GoalRow]]
 _BEFORE_ACCURACY = {
-    LIVE: live, PAGES: pages, COSTS: costs, WATCHED: watched, CHROMIUM: in_chromium,
+    LIVE: live, WATCHED: watched, COSTS: costs, LARGE_PAGES: pages, CHROMIUM: in_chromium,
 }  # fmt: skip
 _AFTER_ACCURACY = {
     TARGET_SIDE: target_side, AGENT_COST: agent_cost, WORDS: words, CHANGES: changes,

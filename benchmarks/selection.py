@@ -9,14 +9,17 @@ from benchmarks.injector_cost import CASES, slug
 COST, TLS, ON_TIME, ACCURACY, WEBSOCKET = "cost", "tls", "open-loop", "accuracy", "websocket"
 HTTP2 = "http2"
 # Of the site and of its judgement; they start what they need themselves.
-LIVE, PAGES, WORDS, CHANGES, JUDGEMENT = "live", "pages", "words", "changes", "judgement"
+LIVE, LARGE_PAGES = "live", "large-pages"
+WORDS, CHANGES, JUDGEMENT = "words", "changes", "judgement"
 CAPACITY, CAPACITY_REAL, WORDS_REAL = "capacity", "capacity-real", "words-real"
 TARGET_SIDE, WATCHED, COSTS = "target-side", "watched", "costs"
 AGENT_COST, CHROMIUM = "agent-cost", "chromium"
 CASE_NAMES = tuple(slug(case) for case in CASES)
+PAGES = "pages"  # all that the goals for pages and processes are about
+GROUPS = {COST: CASE_NAMES, PAGES: (LIVE, WATCHED, COSTS, LARGE_PAGES, CHROMIUM)}
 _OF_THE_SITE = (
-    LIVE, PAGES, COSTS, WATCHED, WORDS, CHANGES, JUDGEMENT, CAPACITY, CAPACITY_REAL, WORDS_REAL,
-    TARGET_SIDE, AGENT_COST, CHROMIUM,
+    PAGES, *GROUPS[PAGES], WORDS, CHANGES, JUDGEMENT, CAPACITY, CAPACITY_REAL, WORDS_REAL,
+    TARGET_SIDE, AGENT_COST,
 )  # fmt: skip
 NAMES = (COST, HTTP2, TLS, WEBSOCKET, ON_TIME, ACCURACY, *_OF_THE_SITE, *CASE_NAMES)
 
@@ -33,9 +36,8 @@ class Selection:
     real_words: tuple[Sequence[str], int | None, Path | None] = ((), None, None)
 
     def wants(self, name: str) -> bool:
-        if not self.names or name in self.names:
-            return True
-        return name in CASE_NAMES and COST in self.names
+        groups = self.names & GROUPS.keys()
+        return not self.names or name in self.names or any(name in GROUPS[each] for each in groups)
 
     @property
     def wants_the_injector(self) -> bool:

@@ -75,12 +75,19 @@ def test_peers_are_found_in_their_own_folder(tmp_path, monkeypatch):
         ({"accuracy"}, {"accuracy"}, {"keep-alive", "cost", "open-loop"}),
         ({"cost"}, {"keep-alive", "full-tls-handshake"}, {"accuracy", "open-loop"}),
         ({"keep-alive-tls-1.3"}, {"keep-alive-tls-1.3"}, {"keep-alive", "new-connection"}),
+        ({"pages"}, {"live", "watched", "costs", "large-pages", "chromium"}, {"accuracy", "words"}),
+        ({"large-pages"}, {"large-pages"}, {"pages", "costs"}),
     ],
 )
 def test_parts_of_the_table_can_be_asked_for(asked, wanted, unwanted):
     selection = Selection(frozenset(asked))
     assert all(map(selection.wants, wanted))
     assert not any(map(selection.wants, unwanted))
+
+
+def test_what_only_the_site_needs_starts_no_server_for_the_injector():
+    assert not Selection(frozenset({"pages"})).wants_the_injector
+    assert Selection(frozenset({"pages", "cost"})).wants_the_injector
 
 
 def test_every_case_can_be_named():
