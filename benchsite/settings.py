@@ -71,6 +71,7 @@ MIDDLEWARE = [
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "campaigns.views.transfer.CompressionMiddleware",
     "campaigns.views.transfer.ValidatorMiddleware",
+    "campaigns.views.live_pages.TurnsMiddleware",
     "campaigns.views.errors.OutageMiddleware",
     "campaigns.views.bearer.BearerMiddleware",
     "csp.middleware.CSPMiddleware",

@@ -6,11 +6,35 @@ from contextlib import contextmanager
 
 from django.db import connection
 
+# Of those who ask at once because something has happened, so many have a connection. A turn is
+# waited for as long as it takes; who waits for a connection is refused after 5 s.
+_AT_ONCE = 8
+_turns = threading.BoundedSemaphore(_AT_ONCE)
+_own = threading.local()
+
+
+@contextmanager
+def turn() -> Iterator[None]:
+    """Wait for a turn, and keep it until this thread gives its connection back."""
+    _turns.acquire()
+    _own.has_turn = True
+    try:
+        yield
+    finally:
+        _end_turn()
+
+
+def _end_turn() -> None:
+    if getattr(_own, "has_turn", False):
+        _own.has_turn = False
+        _turns.release()
+
 
 def release_connection() -> None:
     """Give this thread's connection back, except inside a transaction (a test)."""
     if not connection.in_atomic_block:
         connection.close()
+    _end_turn()
 
 
 def without_connection(parts: Iterable[str]) -> Iterator[str]:

@@ -109,15 +109,15 @@ def _under_way(actor: Actor, project: Project) -> list[Campaign]:
 @require_GET
 @answers_refusals("campaign-detail")
 def campaign_detail(request: HttpRequest, campaign: int) -> HttpResponse:
-    actor = actor_of(request)
-    rows = rows_of_campaign(campaign)
+    actor, is_again = actor_of(request), is_asked_again(request)
+    rows = "" if is_again else rows_of_campaign(campaign)  # dear, and read before what it is of
     rows_with_project = Campaign.objects.select_related("project")
     found = find(rows_with_project, actor, pk=campaign)
     if search := Search.objects.select_related("campaign").filter(pk=found.pk).first():
         return _search_page(request, search)
     chosen, may = _chosen(request, found), rights_in(found.project, actor)
     context = partial(detail_context, campaign, actor, request.GET, chosen, may)
-    if found.finished_at and not is_asked_again(request):
+    if found.finished_at and not is_again:
         page = ended_campaign(campaign, rows, may, request.GET, context)
         return kept_page(request, found.project, page)
     seen = (*campaign_key(found), *may.values())

@@ -15,12 +15,25 @@ from django.template.loader import render_to_string
 from django.utils.crypto import salted_hmac
 
 from campaigns.live.feed import FEED
-from campaigns.live.waiting import release_connection
+from campaigns.live.waiting import release_connection, turn
 
 _LAYOUT = "live.html"
 # Where a shared rendering has a form token, until a reader gets their own. Nobody can guess it and
 # write it into what a page shows, and all processes know it.
 PLACE = f"own-form-token-{salted_hmac('campaigns.views.live_pages', 'form token').hexdigest()}"
+
+
+class TurnsMiddleware:
+    """Open pages that ask again, which they all do when a run ends, take turns."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]):
+        self._get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        if request.method != "GET" or not is_asked_again(request):
+            return self._get_response(request)
+        with turn():
+            return self._get_response(request)
 
 
 def live_page(

@@ -40,11 +40,12 @@ _TEMPLATE = "runs/detail.html"
 @login_required
 @require_GET
 def run_detail(request: HttpRequest, run: int) -> HttpResponse:
-    actor, rows = actor_of(request), rows_of_run(run)
+    actor, is_again = actor_of(request), is_asked_again(request)
+    rows = "" if is_again else rows_of_run(run)  # dear, and read before what it is of
     found = find_run(actor, run)
     project = found.campaign.project
     rights = tuple(rights_in(project, actor).values())
-    if not found.is_done or is_asked_again(request):
+    if not found.is_done or is_again:
         context = partial(_context, found, actor, OutputForm())
         return live_page(request, _TEMPLATE, context, (*run_key(found), *rights))
 

@@ -1,9 +1,12 @@
 """What an open copy of a page gets when it asks again: rendered once for all who see the same."""
 
 import re
+from contextlib import contextmanager
 
 import pytest
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
@@ -166,6 +169,35 @@ def test_the_database_connection_is_given_back_before_the_page_is_rendered(
     measure(run, 12_000, outcome=Outcome.STOPPED)
     run_page(viewer, run, **AGAIN)
     assert (seen, rendered) == (["read", []], ["runs/detail.html"])
+
+
+@pytest.mark.parametrize("page", ["run", "campaign"])
+def test_who_asks_again_asks_for_no_versions_of_rows(viewer, run, rendered, page):
+    """Of hundreds who do it together, each would read them for a page that is not kept."""
+    measure(run, 12_000)
+    address = reverse(f"{page}-detail", args=[run.pk if page == "run" else run.campaign_id])
+    viewer.get(address, headers=AGAIN)
+    with CaptureQueriesContext(connection) as seen:
+        assert viewer.get(address, headers=AGAIN).status_code == 200
+    assert not any("ctid" in each["sql"] for each in seen)
+    assert len(rendered) == 1
+    assert len(seen) <= 6
+
+
+def test_only_open_pages_that_ask_again_take_turns(owner, run, monkeypatch):
+    asked = []
+
+    @contextmanager
+    def noted():
+        asked.append("a turn")
+        yield
+
+    monkeypatch.setattr(live_pages, "turn", noted)
+    run_page(owner, run)
+    owner.post(reverse("run-stop", args=[run.pk]), headers=AGAIN)
+    assert asked == []
+    run_page(owner, run, **AGAIN)
+    assert asked == ["a turn"]
 
 
 def test_many_viewers_take_longer_to_ask_and_one_asks_at_once():

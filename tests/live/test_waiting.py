@@ -1,0 +1,58 @@
+"""Those who ask at once take turns at the database, and wait for it without a connection."""
+
+import threading
+
+import pytest
+
+from campaigns.live import waiting
+from campaigns.live.waiting import release_connection, turn
+from tests.waiting import eventually
+
+pytestmark = pytest.mark.django_db
+
+
+class Asker(threading.Thread):
+    """Has a turn from `is_in` until `may_go` is set; in between it may give its connection back."""
+
+    def __init__(self, gives_back: bool = False):
+        super().__init__(daemon=True)
+        self._gives_back = gives_back
+        self.is_in, self.may_go = threading.Event(), threading.Event()
+        self.start()
+
+    def run(self) -> None:
+        with turn():
+            if self._gives_back:
+                release_connection()
+            self.is_in.set()
+            self.may_go.wait(20)
+
+
+@pytest.fixture
+def two_at_once(monkeypatch) -> None:
+    monkeypatch.setattr(waiting, "_turns", threading.BoundedSemaphore(2))
+
+
+def test_the_third_waits_until_one_of_two_has_gone(two_at_once):
+    askers = [Asker() for _ in range(3)]
+    eventually(lambda: sum(each.is_in.is_set() for each in askers) == 2, 10, "two have a turn")
+    (last,) = [each for each in askers if not each.is_in.is_set()]
+    assert not last.is_in.wait(0.1)
+    next(each for each in askers if each is not last).may_go.set()
+    assert last.is_in.wait(10)
+    finish(askers)
+
+
+def test_who_gives_its_connection_back_gives_its_turn_to_the_next(two_at_once):
+    askers = [Asker(gives_back=True) for _ in range(5)]
+    assert all(each.is_in.wait(10) for each in askers)
+    finish(askers)
+    free = [waiting._turns.acquire(blocking=False) for _ in range(3)]
+    assert free == [True, True, False], "and it gave it back once"
+
+
+def finish(askers: list[Asker]) -> None:
+    for each in askers:
+        each.may_go.set()
+        each.join(10)
+        assert not each.is_alive()
