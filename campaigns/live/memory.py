@@ -25,7 +25,6 @@ from campaigns.queries.campaign_keys import CampaignKey, campaign_key, campaign_
 from campaigns.queries.kept_gists import kept_gist
 from campaigns.queries.measurements import measurement_of
 from campaigns.queries.reports import run_report
-from campaigns.queries.tool_reports import tool_reports
 
 _T = TypeVar("_T")
 
@@ -67,7 +66,6 @@ _ANSWERS: Memory[Answer] = Memory(16)
 _GISTS: Memory[Gist] = Memory(500)
 _REPORTS: Memory[RunReport] = Memory(32)
 _POINTS: Memory["_OfPoints"] = Memory(32)
-_TOOL_REPORTS: Memory[list[tuple[str, str]]] = Memory(32)
 
 
 def answer_of(
@@ -157,10 +155,6 @@ def _of_points(run: Run) -> _OfPoints:
         return _OfPoints(thinned_columns(points), noted_points(points))
 
     return _POINTS.get(run_key(run), make)
-
-
-def tool_reports_of(run: Run) -> list[tuple[str, str]]:
-    return _TOOL_REPORTS.get(run_key(run), lambda: tool_reports(run, _stored(run)))
 
 
 def _stored(run: Run) -> Measurement:

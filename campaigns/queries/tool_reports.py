@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from copy import copy
 
 from campaigns.domain.measured.measurement import Measurement
 from campaigns.domain.measured.series import Point
@@ -20,13 +19,6 @@ def tool_report(run: Run, style: str = "") -> str | None:
     return report and f"{report(measurement, _head(run))}\n"
 
 
-def tool_reports(run: Run, known: Measurement | None = None) -> list[tuple[str, str]]:
-    """(style, text) for every style that fits the run, best first. `known`: its measurement, where
-    it has been read already."""
-    measurement, head = _whole_measurement_of(run, known), _head(run)
-    return [(style, REPORTS[style](measurement, head)) for style in styles_for(measurement.plan)]
-
-
 def _head(run: Run) -> ReportHead:
     frozen = run.frozen
     return ReportHead(
@@ -37,9 +29,9 @@ def _head(run: Run) -> ReportHead:
     )
 
 
-def _whole_measurement_of(run: Run, known: Measurement | None = None) -> Measurement:
+def _whole_measurement_of(run: Run) -> Measurement:
     """Adds what a summary lacks: the warm-up and, in older ones, two counts per second."""
-    measurement = copy(known) if known else measurement_of(run)
+    measurement = measurement_of(run)
     if run.is_done:
         measurement.warm_up = warm_up_of(run)
         if any("replies" not in point for point in measurement.series):

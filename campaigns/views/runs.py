@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
 from campaigns.domain.measured.series_chunks import columns_of
-from campaigns.domain.other_tools.reports import STYLE_WORDS
+from campaigns.domain.other_tools.reports import STYLE_WORDS, styles_for
 from campaigns.exports.files import text_file, text_stream, tool_report_file
 from campaigns.exports.known import unless_known
 from campaigns.exports.machine_seconds import csv_of_machine_seconds
@@ -20,7 +20,7 @@ from campaigns.exports.seconds import csv_of_seconds
 from campaigns.exports.tables import csv_of_tables
 from campaigns.forms.tool_outputs import OutputForm
 from campaigns.live.feed import FEED
-from campaigns.live.memory import final_key, report_of, run_key, tool_reports_of
+from campaigns.live.memory import final_key, report_of, run_key
 from campaigns.live.waiting import without_connection
 from campaigns.models import Run
 from campaigns.permissions import Actor
@@ -73,10 +73,11 @@ def _context(run: Run, actor: Actor, output_form: OutputForm) -> dict[str, Any]:
     }
 
 
-def _tool_reports(run: Run) -> list[tuple[str, str, str]]:
-    """(style, label, text); none before the run has ended."""
-    found = tool_reports_of(run) if run.is_done else []
-    return [(style, STYLE_WORDS[style], text) for style, text in found]
+def _tool_reports(run: Run) -> list[tuple[str, str]]:
+    """(style, label), best first; none before the run has ended. Their texts are made when one is
+    opened."""
+    styles = styles_for(run.frozen.plan) if run.is_done else ()
+    return [(style, STYLE_WORDS[style]) for style in styles]
 
 
 def find_run(actor: Actor, pk: int) -> Run:

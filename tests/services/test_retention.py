@@ -9,6 +9,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from campaigns.domain.measured.snapshot import Timing, Total, total_of
+from campaigns.domain.other_tools.reports import REPORTS
 from campaigns.models import (
     Baseline,
     KeptMinute,
@@ -21,7 +22,7 @@ from campaigns.models import (
 from campaigns.queries.machines import machine_report
 from campaigns.queries.reports import run_report
 from campaigns.queries.retention import why_no_seconds
-from campaigns.queries.tool_reports import tool_reports
+from campaigns.queries.tool_reports import tool_report
 from campaigns.services import retention
 from campaigns.services.retention import remove_old_seconds
 from campaigns.services.summaries import summarise_run
@@ -74,7 +75,8 @@ def test_only_what_is_older_than_the_setting_is_removed(project, settings):
 def everything_that_is_read(run: Run) -> list:
     run = Run.objects.get(pk=run.pk)
     report = run_report(run)
-    return [report.sentence, report.tiles, report.tables, report.phases, tool_reports(run)]
+    reports = [tool_report(run, style) for style in REPORTS]
+    return [report.sentence, report.tiles, report.tables, report.phases, reports]
 
 
 def test_pages_and_reports_of_the_run_read_as_before(project):

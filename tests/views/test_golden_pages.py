@@ -20,6 +20,7 @@ from django.urls import reverse
 from campaigns.domain.lifecycle import Outcome
 from campaigns.domain.measured.packed_second import pack
 from campaigns.domain.measured.snapshot import Timing
+from campaigns.domain.other_tools.reports import styles_for
 from campaigns.models import Campaign, Run, ShardSecond
 from campaigns.services.kept_figures import keep_figures
 from campaigns.services.kept_gists import keep_gist
@@ -218,6 +219,13 @@ def text_at(client, alice) -> Callable[..., str]:
     return read
 
 
+def reports_of(run: Run, text_at: Callable[..., str]) -> str:
+    """In the style of each tool, as they are."""
+    styles = styles_for(run.frozen.plan)
+    texts = [text_at("run-report-text", run.pk, query=f"?style={style}") for style in styles]
+    return "".join(f"= {each}\n{text}" for each, text in zip(styles, texts, strict=True))
+
+
 def test_a_campaign_like_the_sample(sample, text_at):
     earlier, later = sample
     test, run = later.tests.first(), later.runs.order_by("position").last()
@@ -227,6 +235,7 @@ def test_a_campaign_like_the_sample(sample, text_at):
         sample_campaign_tables=text_at("campaign-csv", later.pk, query="?format=blocks"),
         sample_campaigns=text_at("campaign-list", later.project_id),
         sample_run=text_at("run-detail", run.pk),
+        sample_run_reports=reports_of(run, text_at),
         sample_history=text_at("history-test", test.pk),
         sample_comparison=text_at("comparison", query=asked),
     )
@@ -235,6 +244,7 @@ def test_a_campaign_like_the_sample(sample, text_at):
 def test_a_run_of_several_injectors_and_steps(large, text_at):
     check(
         large_run=text_at("run-detail", large.pk),
+        large_run_reports=reports_of(large, text_at),
         large_run_tables=text_at("run-csv", large.pk),
         large_run_seconds=text_at("run-seconds-csv", large.pk),
         large_campaign=text_at("campaign-detail", large.campaign_id),

@@ -7,6 +7,7 @@ import { applyChartDefaults } from "../charts/theme.js";
 import { drawInTurn } from "../charts/turns.js";
 import "../lib/dialogs.js";
 import "../lib/error_rows.js";
+import "../lib/tool_reports.js";
 import { block, livePage, showProgress } from "../live/page.js";
 import { mergePoints, pointsOf } from "../live/points.js";
 
