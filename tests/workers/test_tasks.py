@@ -4,6 +4,7 @@ from datetime import timedelta
 
 import pytest
 from celery import current_app
+from celery.signals import worker_before_create_process
 from django.contrib.sessions.models import Session
 from django.db import OperationalError
 from django.utils import timezone
@@ -34,6 +35,14 @@ def test_a_worker_that_starts_loads_no_page():
         "sys.exit('campaigns.urls' in sys.modules or 'workers.tasks' not in sys.modules)"
     )
     subprocess.run([sys.executable, "-c", start], check=True)
+
+
+def test_what_a_worker_has_loaded_is_left_alone_by_the_collector_of_each_child(monkeypatch):
+    """Twelve children so share it; without that they took 720 MB instead of 275."""
+    frozen = []
+    monkeypatch.setattr(hosts.gc, "freeze", lambda: frozen.append("all so far"))
+    worker_before_create_process.send(sender=None)
+    assert frozen == ["all so far"]
 
 
 @pytest.mark.django_db(transaction=True)
