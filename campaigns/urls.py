@@ -212,6 +212,7 @@ run_urls = [
     path("runs/<int:run>/stop/", runs.run_stop, name="run-stop"),
     path("runs/<int:run>/stream/", streams.run_stream, name="run-stream"),
     path("runs/<int:run>/tables.csv", runs.run_csv, name="run-csv"),
+    path("runs/<int:run>/points.json", runs.run_points, name="run-points"),
     path("runs/<int:run>/seconds.csv", runs.run_seconds_csv, name="run-seconds-csv"),
     path(
         "runs/<int:run>/machine-seconds.csv",

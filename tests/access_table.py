@@ -268,6 +268,7 @@ PAGES: dict[str, dict[str, Rule]] = {
     "mark-delete": {"POST": EDIT},
     "run-stream": {"GET": VIEW},
     "run-csv": {"GET": VIEW},
+    "run-points": {"GET": VIEW},
     "run-seconds-csv": {"GET": VIEW},
     "run-machine-seconds-csv": {"GET": VIEW},
     "run-report-text": {"GET": VIEW},

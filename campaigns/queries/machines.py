@@ -66,6 +66,14 @@ def machine_report(run: Run) -> dict[str, Any]:
     }
 
 
+def machine_columns_between(run: Run, first: int, until: int) -> dict[str, list[Any]] | None:
+    """What the charts draw of the machine of `machine_report` from second `first` to the one before
+    `until`."""
+    told = next(iter(machines_of_run(run).values()), [])
+    points = [each for each in told if first <= each.second < until]
+    return machine_columns(points) if points else None
+
+
 def machine_tables(run: Run) -> list[Table]:
     """Who was the limit, and the tables of each machine that told something of the measurement."""
     limit, machines, perfs = _tables(run, machines_of_run(run))

@@ -15,7 +15,12 @@ from campaigns.domain.lifecycle import LIVE_SHARD_STATES, Outcome, ShardState
 from campaigns.domain.measured.machine_use import MachinePoint, n_whole_seconds
 from campaigns.domain.measured.measurement import Measurement
 from campaigns.domain.measured.series import Point
-from campaigns.domain.measured.series_chunks import Columns, columns_of, columns_of_chunks
+from campaigns.domain.measured.series_chunks import (
+    Columns,
+    columns_of,
+    columns_of_chunks,
+    points_of_columns,
+)
 from campaigns.domain.measured.snapshot import Total
 from campaigns.models import MeasuredSoFar, Run, RunSummary, Shard, ShardSecond
 from campaigns.queries.release import release
@@ -41,6 +46,17 @@ def points_of(run: Run) -> list[Point]:
     stored = run.summaries.order_by("-revision").only("run", "chunks", "old_series")
     summary = stored.first() if run.is_done else None
     return measurement_so_far(run).series if summary is None else summary.series
+
+
+def points_between(run: Run, first: int, until: int) -> list[Point]:
+    """A finished run's points from second `first` to the one before `until`."""
+    found: list[Point] = []
+    for columns in columns_in_parts(run):
+        start, end = (bisect_left(columns["second"], each) for each in (first, until))
+        found += points_of_columns({key: values[start:end] for key, values in columns.items()})
+        if end < len(columns["second"]):
+            break
+    return found
 
 
 def columns_in_parts(run: Run, *, as_written: bool = False) -> Iterator[Columns]:

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from django.urls import reverse
+
 from campaigns.domain.lifecycle import RunState
 from campaigns.domain.shown.plan_words import plan_load_words
 from campaigns.domain.shown.threshold_lines import threshold_lines
@@ -32,6 +34,8 @@ def run_context(run: Run, actor: Actor) -> dict[str, Any]:
     report = report_of(run)
     verdicts = () if report.has_no_answer else report.verdicts
     drawing = chart_plan(run) | {"limits": threshold_lines(plan.thresholds, verdicts)}
+    if run.is_done and actor.share is None:
+        drawing["details"] = reverse("run-points", args=[run.pk])
     sparks = sparks_of(points, drawing["wholeSeconds"])
     waiting = _waiting(run, actor)
     return {

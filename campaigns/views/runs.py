@@ -1,11 +1,12 @@
 """One run: the same page while it is active and afterwards."""
 
+import re
 from functools import partial
 from typing import Any
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -13,6 +14,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from campaigns.domain.measured.series_chunks import columns_of
 from campaigns.domain.other_tools.reports import STYLE_WORDS, styles_for
+from campaigns.domain.shown.run_points import thinned_columns
 from campaigns.exports.files import text_file, text_stream, tool_report_file
 from campaigns.exports.known import unless_known
 from campaigns.exports.machine_seconds import csv_of_machine_seconds
@@ -24,8 +26,13 @@ from campaigns.live.memory import final_key, report_of, run_key
 from campaigns.live.waiting import without_connection
 from campaigns.models import Run
 from campaigns.permissions import Actor
-from campaigns.queries.machines import machine_tables
-from campaigns.queries.measurements import columns_in_parts, error_kinds_of, machines_of_run
+from campaigns.queries.machines import machine_columns_between, machine_tables
+from campaigns.queries.measurements import (
+    columns_in_parts,
+    error_kinds_of,
+    machines_of_run,
+    points_between,
+)
 from campaigns.queries.row_versions import rows_of_run
 from campaigns.queries.tool_outputs import output_tables
 from campaigns.services.runs import stop_run
@@ -35,6 +42,7 @@ from campaigns.views.live_pages import is_asked_again, live_page
 from campaigns.views.run_page import run_context
 
 _TEMPLATE = "runs/detail.html"
+_ALL_S = 10**9  # no run is longer
 
 
 @login_required
@@ -118,6 +126,33 @@ def _seconds_file(run: Run) -> HttpResponseBase:
         kinds = sorted({kind for point in points for kind in point["errors"]})
     text = without_connection(csv_of_seconds(parts, kinds))
     return text_stream(f"run-{run.label}-seconds.csv", text)
+
+
+@login_required
+@require_GET
+def run_points(request: HttpRequest, run: int) -> HttpResponseBase:
+    """{"points", "machine"}: the columns of a stretch, by the seconds `?from=` and `?until=`. Of a
+    long run the page has only some of them."""
+    found = find_run(actor_of(request), run)
+    stretch = _second(request, "from", -_ALL_S), _second(request, "until", _ALL_S)
+    final = final_key(found)
+    seen = final and (*final, found.machine_seconds.count())
+    return unless_known(request, seen, lambda: JsonResponse(_points_of(found, *stretch)))
+
+
+def _second(request: HttpRequest, name: str, otherwise: int) -> int:
+    asked = request.GET.get(name, "")
+    return int(asked) if re.fullmatch(r"-?[0-9]{1,9}", asked) else otherwise
+
+
+def _points_of(run: Run, first: int, until: int) -> dict[str, Any]:
+    points = (
+        points_between(run, first, until)
+        if run.is_done
+        else [each for each in FEED.points(run.pk) if first <= each["second"] < until]
+    )
+    machine = machine_columns_between(run, first, until)
+    return {"points": thinned_columns(points), "machine": machine}
 
 
 @login_required

@@ -12,8 +12,10 @@ from playwright.sync_api import expect
 
 from campaigns.domain.measured.injector_end import InjectorEnd
 from campaigns.models import Campaign, Run
+from campaigns.permissions import Actor
 from campaigns.services import dispatch, shards
 from campaigns.services.endings import finalise_runs
+from campaigns.services.runs import stop_run
 from tests.browser.installation import enter
 from tests.factories import make_campaign, make_plan, make_run, make_test
 from tests.values import make_second, plan_spec
@@ -21,6 +23,12 @@ from tests.values import make_second, plan_spec
 pytestmark = pytest.mark.django_db(transaction=True)
 NAME = "One hour on the checkout"
 PHONE = {"width": 390, "height": 844}
+# Whether the chart of response times has so many seconds.
+EVERY_SECOND = """n => {
+  const chart = window.Chart.getChart(document.querySelector("[data-panel=response] canvas"));
+  return new Set(chart?.data.datasets.filter(({ endLabel }) => endLabel === "p50")
+    .flatMap(({ data }) => data.map(({ x }) => x))).size === n;
+}"""
 
 
 class LongRun:
@@ -162,6 +170,37 @@ def test_after_stop_the_partial_figures_are_on_both_pages(page, long_run):
     page.goto(f"/runs/{long_run.run.pk}/")
     assert verdict_of(page) == said
     page.get_by_text("partial figures: 22:00 of 1:00:00 measured").wait_for()
+
+
+def test_a_stretch_of_an_ended_run_is_shown_second_by_second(page, long_run, alice):
+    long_run.send_until(22 * 60)
+    stop_run(by=Actor(user=alice), run=long_run.run)
+    long_run.obey_stop()
+    page.goto(f"/runs/{long_run.run.pk}/")
+    see_minutes(page, 0, 22)
+    assert not page.evaluate(EVERY_SECOND, 22 * 60)
+    canvas = page.locator("[data-panel=requests] canvas")
+    canvas.scroll_into_view_if_needed()
+    frame = canvas.bounding_box()
+    y, width = frame["y"] + 20, frame["width"]
+    page.mouse.move(frame["x"] + 0.3 * width, y)
+    page.mouse.down()
+    page.mouse.move(frame["x"] + 0.5 * width, y, steps=3)
+    page.mouse.up()
+    page.get_by_role("button", name="selection", pressed=True).wait_for()
+    first, until = map(int, re.search(r"time=(\d+)\.\.(\d+)$", page.url).groups())
+    assert 200 < first < until < 900
+    see_minutes(page, first / 60, until / 60)
+    page.wait_for_function(EVERY_SECOND, arg=until - first)
+    page.reload()
+    page.wait_for_function(EVERY_SECOND, arg=until - first)
+    page.get_by_role("button", name="whole run").click()
+    see_minutes(page, 0, 22)
+    assert "time=" not in page.url
+    page.locator("[data-over-time]").focus()
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("Enter")
+    see_minutes(page, 1169 / 60, 22)
 
 
 def top_of(page, what: str) -> float:

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import { queryFor, timeAxis, timeTicks, timeUnit, viewIn } from "../../static/js/charts/time_axis.js";
+import { queryFor, stretchOf, stretchView, timeAxis, timeTicks, timeUnit, viewIn } from "../../static/js/charts/time_axis.js";
 
 const HOUR = 3600;
 
@@ -70,4 +70,28 @@ test("ticks are round numbers of the axis' unit", () => {
   assert.deepEqual(timeTicks(0, 5 * HOUR).map((tick) => tick / HOUR), [0, 1, 2, 3, 4, 5]);
   assert.deepEqual([60, 301, 3 * HOUR].map((max) => timeUnit(max).name), ["s", "min", "h"]);
   assert.ok(timeTicks(0, 900 * HOUR).length > 1);
+});
+
+test("a stretch of an ended run is an axis of its own", () => {
+  const view = viewIn("?time=600..900");
+  const asked = timeAxis({ last: 3599, planned: HOUR, isLive: false, view });
+  assert.deepEqual(asked, { min: 600, max: 900, reached: 900, isLong: true, stretch: [600, 900] });
+  assert.equal(queryFor(view, "?x=1"), "?x=1&time=600..900");
+});
+
+test("a run under way and what is no stretch are shown from the start", () => {
+  assert.equal(axis(22, { view: "600..900" })[1], 25);
+  for (const each of ["900..600", "600..604", "600", "a..b", "..", "1..9999999999"]) {
+    assert.equal(stretchOf(each), null, each);
+    assert.equal(viewIn(`?time=${each}`), "so-far", each);
+  }
+  assert.deepEqual(stretchOf("-30..60"), [-30, 60]);
+});
+
+test("what is chosen becomes whole seconds of the axis, five at least", () => {
+  const all = { min: -10, max: 3600 };
+  assert.equal(stretchView([599.4, 900.2], all), "599..901");
+  assert.equal(stretchView([-160, 140], all), "-10..140");
+  assert.equal(stretchView([3599.5, 3750], all), "3595..3600");
+  assert.equal(stretchView([700.1, 700.9], all), "700..705");
 });

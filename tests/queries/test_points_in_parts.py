@@ -13,7 +13,12 @@ from campaigns.domain.measured.series_chunks import points_of_columns
 from campaigns.exports.seconds import csv_of_seconds
 from campaigns.models import RunSummary
 from campaigns.queries import measurements
-from campaigns.queries.measurements import columns_in_parts, error_kinds_of, points_of
+from campaigns.queries.measurements import (
+    columns_in_parts,
+    error_kinds_of,
+    points_between,
+    points_of,
+)
 from tests.factories import make_campaign, make_run, make_test, store_second
 from tests.queries.measured import end, measure
 from tests.values import make_second
@@ -63,6 +68,16 @@ def test_no_more_is_read_than_was_wanted(run):
         n_at_first = len(seen)
         assert [part["second"][-1] for part in parts] == [4, 7, 8]
         assert len(seen) > n_at_first
+
+
+@pytest.mark.parametrize(
+    ("first", "until", "seconds"),
+    [(-5, 2, [-1, 0, 1]), (2, 6, [2, 3, 4, 5]), (8, 99, [8]), (3, 3, [])],
+)
+def test_a_stretch_has_its_points_whatever_parts_they_are_in(run, first, until, seconds):
+    found = points_between(run, first, until)
+    assert [each["second"] for each in found] == seconds
+    assert found == [each for each in points_of(run) if each["second"] in seconds]
 
 
 def test_the_text_is_that_of_the_points(run):

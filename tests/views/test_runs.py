@@ -13,7 +13,7 @@ from campaigns.live.events import Cursor
 from campaigns.models import Run
 from tests.factories import make_campaign, make_run, make_test, store_second
 from tests.queries.measured import end, measure
-from tests.values import make_second
+from tests.values import make_point, make_second
 
 pytestmark = pytest.mark.django_db
 
@@ -123,6 +123,23 @@ def test_tables_and_seconds_come_as_csv(as_editor, run):
     seconds = as_editor.get(reverse("run-seconds-csv", args=[run.pk])).getvalue().decode()
     assert "p95" in tables
     assert len(seconds.strip().splitlines()) == 11
+
+
+def test_a_stretch_of_a_long_run_comes_second_by_second(as_editor, run):
+    measure(run, 12_000)
+    summary = run.summaries.get()
+    summary.series = [make_point(second) for second in range(1500)]
+    summary.save()
+    page = as_editor.get(reverse("run-detail", args=[run.pk])).content.decode()
+    address, on_page = block(page, "run-plan")["details"], block(page, "points")
+    assert "drag to zoom" in page
+    stretch = as_editor.get(f"{address}?from=400&until=900").json()
+    assert stretch["points"]["second"] == list(range(400, 900))
+    assert len(set(on_page["second"]) & set(range(400, 900))) < 500
+    assert set(stretch["points"]) == set(on_page)
+    assert stretch["machine"] is None
+    whole = as_editor.get(f"{address}?from=0x10&until=").json()["points"]
+    assert whole == on_page
 
 
 def test_a_viewer_may_look_but_not_stop(client, vera, run):

@@ -59,8 +59,9 @@ def test_a_visitor_without_an_account_sees_the_run(as_editor, run):
 
 def test_a_visitor_sees_no_secret_no_name_and_no_way_further(as_editor, run, bob, alice):
     page = visit(make_link(as_editor, "run-share", run.pk)).content.decode()
-    for hidden in ("hidden-header", "hidden-body", "hidden-query", bob.username, "csrfmiddleware"):
-        assert hidden not in page
+    hidden = ("hidden-header", "hidden-body", "hidden-query", bob.username, "csrfmiddleware")
+    for each in (*hidden, "points.json", "drag to zoom"):
+        assert each not in page
     assert re.findall(r'href="/(?!static|glossary/)[^"]*"', page) == []
 
 

@@ -88,7 +88,8 @@ def test_an_export_is_compressed_while_it_is_made(viewer, run):
 
 
 def files_of(run: Run) -> list[str]:
-    of_run = ("run-csv", "run-seconds-csv", "run-report-text", "api-run-tables", "api-run-seconds")
+    of_run = ("run-csv", "run-points", "run-seconds-csv", "run-report-text")
+    of_run += ("api-run-tables", "api-run-seconds")
     of_campaign = ("campaign-csv", "api-campaign-csv", "api-campaign-tables")
     return [
         *(reverse(name, args=[run.pk]) for name in of_run),
@@ -115,7 +116,7 @@ def test_late_seconds_make_them_new(viewer, run):
 
 def test_the_seconds_of_a_run_under_way_are_not_held_to_be_final(viewer, project):
     run = make_run(make_test(make_campaign(project, started_at=timezone.now())), state="running")
-    for name in ("run-seconds-csv", "api-run-seconds"):
+    for name in ("run-points", "run-seconds-csv", "api-run-seconds"):
         assert "private" not in viewer.get(reverse(name, args=[run.pk])).get("Cache-Control", "")
 
 

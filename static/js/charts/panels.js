@@ -3,6 +3,7 @@
 import { crosshair, endLabels, fixWidth, framed, limitLabels, loneDots, timeGround } from "./marks.js";
 import { roundUp, tickText } from "./axes.js";
 import { timeTicks, timeUnit } from "./time_axis.js";
+import { chosenRange } from "./dragging.js";
 import { cssToken } from "./theme.js";
 import { lineOf } from "../live/points.js";
 
@@ -21,7 +22,7 @@ export function panel(frame, name, { options, words, set }) {
         type: "line",
         data: { datasets: [] },
         options,
-        plugins: [timeGround, endLabels, limitLabels, loneDots, crosshair],
+        plugins: [chosenRange, timeGround, endLabels, limitLabels, loneDots, crosshair],
       });
       return chart;
     },
@@ -34,7 +35,7 @@ export function baseOptions(isLowest, y) {
     parsing: false,
     normalized: true,
     events: [],
-    plugins: { timeGround: { reached: 0 }, crosshair: { at: null } },
+    plugins: { chosenRange: { range: null }, timeGround: { reached: 0 }, crosshair: { at: null } },
     scales: {
       x: {
         type: "linear",

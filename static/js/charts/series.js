@@ -3,10 +3,12 @@
 
 import { AXIS_WIDTH, hatch } from "./marks.js";
 import { logRange, logTicks, roundUp, tickText } from "./axes.js";
+import { onDrag } from "./dragging.js";
 import { machinePanels } from "./machine.js";
 import { baseOptions, countConfig, fromZero, line, panel, wholeOf } from "./panels.js";
 import { asTable, onArrowKeys } from "./reading.js";
-import { timeAxis } from "./time_axis.js";
+import { stretches } from "./stretches.js";
+import { stretchView, timeAxis } from "./time_axis.js";
 import { timeSwitch } from "./time_switch.js";
 import { cssToken, onThemeChange } from "./theme.js";
 import { drawInTurn } from "./turns.js";
@@ -23,6 +25,7 @@ const OF_FAILED = [
   { name: "failed p95", key: "failed_p95_ms", dash: [5, 3] },
 ];
 const MOST_KINDS = 4;
+const AROUND_S = 150; // of a second that is looked at closely, on both sides
 // The heads of the table's columns.
 const TITLES = {
   requests: "ok and failed a second",
@@ -34,7 +37,7 @@ const TITLES = {
 
 // `frame` holds [data-panel] elements with a canvas each; `plan` is
 // {seconds, wholeSeconds, warmUp, intended, intendedText, scheme, words: {kind: sentence},
-// limits: [{panel, label, value, isBroken}]}.
+// limits: [{panel, label, value, isBroken}], details: the address of every second, once it has ended}.
 export function overTime(frame, firstPlan) {
   let plan = firstPlan;
   const panels = {
@@ -47,11 +50,13 @@ export function overTime(frame, firstPlan) {
   const machine = machinePanels(frame);
   const all = [...Object.values(panels), ...machine.panels];
   let told = [];
+  let machineTold = [];
   let isUnderWay = false;
   let axis = {};
   let points = [];
   let at = null;
   const choice = timeSwitch(frame, draw);
+  const details = stretches(draw);
   const tellTable = asTable(frame, () => tableOf(points, plan, machine));
 
   // `nextPlan` where another run is shown from now on; `seconds` are those of the target's machine.
@@ -59,14 +64,16 @@ export function overTime(frame, firstPlan) {
     told = next;
     isUnderWay = isLive;
     plan = nextPlan;
-    if (seconds) machine.take(seconds);
+    if (seconds) machineTold = seconds;
     draw();
   }
 
   function draw() {
     axis = axisOf(told, plan, isUnderWay, choice.view());
-    choice.offer(axis.isLong, isUnderWay);
-    points = told.filter(({ second }) => second >= axis.min && second < axis.max);
+    choice.offer(axis, isUnderWay);
+    const whole = details.of(plan.details, axis.stretch);
+    points = (whole?.points ?? told).filter(({ second }) => second >= axis.min && second < axis.max);
+    machine.take(whole?.machine ?? machineTold);
     showExchange(panels, points, plan);
     machine.look(axis, points);
     for (const each of all.filter(isShown)) drawInTurn(each.element, () => drawPanel(each));
@@ -75,6 +82,7 @@ export function overTime(frame, firstPlan) {
   }
 
   function drawPanel(each) {
+    if (!each.isMade()) onDrag(each.chart, { show: wash, choose: look, click() {} });
     each.set(each, points, plan, axis);
     const { scales, plugins } = each.chart.options;
     Object.assign(scales.x, { min: axis.min, max: axis.max });
@@ -105,6 +113,22 @@ export function overTime(frame, firstPlan) {
     }
   }
 
+  function wash(range) {
+    if (!plan.details) return;
+    for (const { chart } of all.filter((each) => isShown(each) && each.isMade())) {
+      chart.options.plugins.chosenRange.range = range;
+      chart.update("none");
+    }
+  }
+
+  // A run that goes on is not looked at closely: its points move.
+  function look(range) {
+    if (plan.details) choice.choose(stretchView(range, axis));
+  }
+
+  frame.addEventListener("keydown", (event) => {
+    if (event.target === frame && event.key === "Enter" && at !== null) look([at - AROUND_S, at + AROUND_S]);
+  });
   listen(frame, all, () => points, () => at, read);
   onThemeChange(draw);
   return { show };

@@ -9,10 +9,25 @@ const STEPS_S = [5, 10, 15, 20, 25, 30, 45, 60].map((minutes) => minutes * MINUT
 // The choices of the switch, as the URL names them.
 const VIEWS = ["so-far", "last-5", "to-the-end"];
 
+const STRETCH = /^(-?\d{1,9})\.\.(-?\d{1,9})$/;
+const LEAST_S = 5; // of a stretch
+
 // The view that a URL's query asks for.
 export function viewIn(query) {
   const asked = new URLSearchParams(query).get("time");
-  return VIEWS.includes(asked) ? asked : VIEWS[0];
+  return VIEWS.includes(asked) || stretchOf(asked) ? asked : VIEWS[0];
+}
+
+// The seconds [from, until] of a view that is a stretch of the run, such as 600..900; null of others.
+export function stretchOf(view) {
+  const [from, until] = (STRETCH.exec(view ?? "") ?? []).slice(1).map(Number);
+  return until - from >= LEAST_S ? [from, until] : null;
+}
+
+// The view of the whole seconds around [from, until], as far as the axis goes.
+export function stretchView([from, until], { min, max }) {
+  const begin = Math.max(min, Math.min(Math.floor(from), max - LEAST_S));
+  return `${begin}..${Math.min(max, Math.max(Math.ceil(until), begin + LEAST_S))}`;
 }
 
 // The query that asks for this view. The other parameters are kept; the usual view needs none.
@@ -32,6 +47,8 @@ export function timeAxis({ first = 0, last = -1, planned, warmUp = 0, isLive, vi
   const end = Math.max(reached, isLive ? planned || roundUp(reached * 1.3) : 1);
   const begin = Math.min(0, first, isLive ? -warmUp : 0);
   const isLong = end > LAST_S;
+  const stretch = isLive ? null : stretchOf(view);
+  if (stretch) return { min: stretch[0], max: stretch[1], reached: Math.min(reached, stretch[1]), isLong: true, stretch };
   if (view === "to-the-end") return { min: begin, max: end, reached, isLong };
   if (view === "last-5") {
     const max = Math.max(reached, Math.min(end, LAST_S));
