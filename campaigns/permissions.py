@@ -150,7 +150,7 @@ def require(actor: Actor, action: Action, project: WithMembers) -> None:
 
 def may_create_projects(actor: Actor) -> bool:
     """Everybody with an account, or only administrators, as the installation is set."""
-    return actor.is_member and (settings.PROJECTS_BY == "everybody" or actor.user.is_superuser)
+    return actor.is_administrator or (actor.is_member and settings.PROJECTS_BY == "everybody")
 
 
 def require_administrator(actor: Actor) -> None:

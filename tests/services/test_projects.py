@@ -22,6 +22,9 @@ def test_an_installation_may_leave_projects_to_its_administrators(as_charlie, se
     with pytest.raises(Forbidden, match="Only administrators create projects"):
         create_project(by=as_charlie, name="Shop")
     adam = Actor(user=make_user("adam", is_superuser=True))
+    of_adam = Actor(user=adam.user, token=ApiToken(user=adam.user, scope=Scope.WRITE))
+    with pytest.raises(Forbidden, match="Only administrators create projects"):
+        create_project(by=of_adam, name="Shop")
     assert create_project(by=adam, name="Shop").memberships.get().user == adam.user
 
 
