@@ -52,7 +52,7 @@ class _Secured:
             return b""
         if not self._has_read:
             self._has_read = True
-            self._server.received_bytes.append(carried_bytes(self._sock)[1])
+            self._server.received_bytes.append(carried_bytes(self._sock, set())[1])
         return data
 
     def sendall(self, data: bytes) -> None:

@@ -25,10 +25,21 @@ def test_what_was_sent_and_read_counts_and_not_what_still_waits(ends):
     client.sendall(b"x" * 30)
     server.sendall(b"y" * 100)
     assert len(client.recv(40)) == 40
-    eventually(lambda: carried_bytes(server) == (100, 0), 5, "the reply has left")
-    assert carried_bytes(client) == (30, 40)
+    eventually(lambda: carried_bytes(server, set()) == (100, 0), 5, "the reply has left")
+    sizes = set()
+    assert carried_bytes(client, sizes) == (30, 40)
+    assert not sizes
     assert len(client.recv(1000)) == 60
-    assert carried_bytes(client) == (30, 100)
+    assert carried_bytes(client, sizes) == (30, 100)
+    assert sizes == {100}
+
+
+def test_as_many_as_were_read_whole_before_are_not_asked_about_again(ends):
+    client, server = ends
+    server.sendall(b"y" * 100)
+    eventually(lambda: carried_bytes(server, set())[0] == 100, 5, "the reply has left")
+    assert carried_bytes(client, {99, 101}) == (0, 0)
+    assert carried_bytes(client, {100}) == (0, 100)
 
 
 @pytest.mark.parametrize("mode", ["keep-alive", "new"])

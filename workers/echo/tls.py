@@ -10,7 +10,7 @@ from OpenSSL import SSL
 
 from workers.injector.connection import READ, WRITE
 from workers.injector.tls_errors import RaggedEnd, WantRead, WantWrite
-from workers.injector.tls_library import ReadBuffer, Tls, write_as_much_as_fits
+from workers.injector.tls_library import ReadBuffer, ServerTls, write_as_much_as_fits
 
 _SPOKEN = frozenset({b"h2", b"http/1.1"})
 
@@ -40,7 +40,7 @@ class TlsSocket:
     def __init__(self, sock: Any, context: SSL.Context, buffer: ReadBuffer):
         """`buffer` may be the same for all connections of a thread."""
         self._sock = sock
-        self._tls = Tls(context, sock, None, buffer, is_server=True)
+        self._tls = ServerTls(context, sock, buffer)
         loop = get_hub().loop
         self._readable = loop.io(sock.fileno(), READ)
         self._writable = loop.io(sock.fileno(), WRITE)

@@ -5,7 +5,6 @@ order cannot ask for it, and nothing of it leaves the process in any other way.
 """
 
 import os
-from typing import Any
 
 
 class KeyLog:
@@ -20,7 +19,7 @@ class KeyLog:
             self.close()
             raise
 
-    def write(self, _: Any, line: bytes) -> None:
+    def write(self, line: bytes) -> None:
         """One secret, as OpenSSL calls back with it."""
         os.write(self._file, line + b"\n")
 

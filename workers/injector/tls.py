@@ -41,7 +41,7 @@ def make_tls_context(
         words = _words(error) if isinstance(error, SSL.Error) else error
         raise Refusal("bad_order", f"TLS cannot be set up with these options: {words}.") from None
     if key_log is not None:
-        context.set_keylog_callback(key_log.write)
+        tls_library.log_secrets(context, key_log.write)
     return context
 
 

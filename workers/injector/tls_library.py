@@ -1,16 +1,17 @@
 """OpenSSL on one connection, called through the binding that pyOpenSSL uses itself.
 
 pyOpenSSL's own `send` and `recv` allocate a buffer and build a context manager for each call, which
-costs twice what the call does. Everything that calls OpenSSL directly is in this file.
+costs twice what the call does, and its `Connection` is a thirtieth of a full handshake. Everything
+that calls OpenSSL directly is in this file.
 """
 
 import errno
 import os
+from collections.abc import Callable
 from typing import Any
 
 from cryptography.hazmat.bindings.openssl.binding import Binding
 from OpenSSL import SSL
-from OpenSSL.crypto import FILETYPE_ASN1, dump_certificate
 
 from campaigns.domain.plan.tls_names import group_name
 from workers.injector.tls_errors import (
@@ -23,6 +24,8 @@ from workers.injector.tls_errors import (
 
 _lib, _ffi = Binding.lib, Binding.ffi
 _read, _write = _lib.SSL_read, _lib.SSL_write
+_new, _free = _lib.SSL_new, _lib.SSL_free
+_set_fd, _set_connect_state = _lib.SSL_set_fd, _lib.SSL_set_connect_state
 # OpenSSL reads one record at a time, and this is the most that one may hold.
 _RECORD_BYTES = 16 * 1024
 # SSL_R_CERTIFICATE_VERIFY_FAILED, which the binding does not name.
@@ -49,34 +52,24 @@ class ReadBuffer:
 
 
 class Tls:
-    """A side of TLS on a connected, non-blocking socket. Call `close` before the socket's.
+    """The client's side of TLS on a connected, non-blocking socket. Call `close` before the
+    socket's.
 
     Every call raises WantRead or WantWrite where it would block, RaggedEnd, another TlsError, or
     the OSError that ended TCP.
     """
 
-    __slots__ = ("_bare_session", "_buffer", "_connection", "_ssl")
+    __slots__ = ("_bare_session", "_buffer", "_ssl")
 
-    def __init__(
-        self,
-        context: SSL.Context,
-        sock: Any,
-        name: bytes | None,
-        buffer: ReadBuffer,
-        *,
-        is_server: bool = False,
-    ):
+    def __init__(self, context: SSL.Context, sock: Any, name: bytes | None, buffer: ReadBuffer):
         """`name` is announced to the server; None announces none."""
-        self._connection = SSL.Connection(context, sock)
-        self._ssl = self._connection._ssl
+        ssl = self._ssl = _ffi.gc(_new(context._context), _free)
+        _set_fd(ssl, sock.fileno())
+        _set_connect_state(ssl)
         self._buffer = buffer
         self._bare_session: Any = _ffi.NULL
-        if is_server:
-            self._connection.set_accept_state()
-        else:
-            self._connection.set_connect_state()
         if name is not None:
-            self._connection.set_tlsext_host_name(name)
+            _lib.SSL_set_tlsext_host_name(ssl, name)
 
     def shake_hands(self) -> None:
         """Raises CertificateRefused, too."""
@@ -168,7 +161,9 @@ class Tls:
 
     @property
     def alpn(self) -> str | None:
-        return self._connection.get_alpn_proto_negotiated().decode("latin-1") or None
+        start, n_bytes = _ffi.new("unsigned char **"), _ffi.new("unsigned int *")
+        _lib.SSL_get0_alpn_selected(self._ssl, start, n_bytes)
+        return bytes(_ffi.buffer(start[0], n_bytes[0])).decode("latin-1") or None
 
     @property
     def certificate(self) -> bytes | None:
@@ -177,8 +172,9 @@ class Tls:
 
     def chain(self) -> list[bytes]:
         """The certificates that the server sent, its own first, as DER."""
-        chain = self._connection.get_peer_cert_chain() or []
-        return [dump_certificate(FILETYPE_ASN1, each) for each in chain]
+        chain = _lib.SSL_get_peer_cert_chain(self._ssl)
+        # Without a chain the number is -1.
+        return [_as_der(_lib.sk_X509_value(chain, n)) for n in range(_lib.sk_X509_num(chain))]
 
     # --- why a call did nothing ------------------------------------------------------------------
     def _end(self, result: int) -> bytes:
@@ -205,6 +201,32 @@ class Tls:
             why = _lib.X509_verify_cert_error_string(_lib.SSL_get_verify_result(self._ssl))
             return CertificateRefused(f"{detail}: {_text(why)}")
         return TlsError(detail, is_refusal=reason in _REFUSALS)
+
+
+class ServerTls(Tls):
+    """The server's side. pyOpenSSL finds its `Connection` in the callback that chooses by ALPN."""
+
+    __slots__ = ("_connection",)
+
+    def __init__(self, context: SSL.Context, sock: Any, buffer: ReadBuffer):
+        self._connection = SSL.Connection(context, sock)
+        self._connection.set_accept_state()
+        self._ssl = self._connection._ssl
+        self._buffer = buffer
+        self._bare_session = _ffi.NULL
+
+
+def log_secrets(context: SSL.Context, write: Callable[[bytes], None]) -> None:
+    """Call `write` with a line of the key log for each secret of the context's connections, as
+    long as which it must be kept."""
+
+    @_ffi.callback("void (*)(const SSL *, const char *)")
+    def write_line(_: Any, line: Any) -> None:
+        write(_ffi.string(line))
+
+    # Where pyOpenSSL keeps its own: it has to live as long as the context.
+    context._keylog_callback = write_line
+    _lib.SSL_CTX_set_keylog_callback(context._context, write_line)
 
 
 def expect_name(context: SSL.Context, name: str, address: bytes | None) -> None:
@@ -254,6 +276,14 @@ def _take_error() -> int:
     codes = list(iter(_lib.ERR_get_error, 0))
     of_tls = (code for code in codes if code >> _LIBRARY_BITS & 0xFF == _SSL)
     return next(of_tls, codes[0] if codes else 0)
+
+
+def _as_der(certificate: Any) -> bytes:
+    memory = _ffi.gc(_lib.BIO_new(_lib.BIO_s_mem()), _lib.BIO_free)
+    _lib.i2d_X509_bio(memory, certificate)
+    start = _ffi.new("char **")
+    n_bytes = _lib.BIO_get_mem_data(memory, start)
+    return bytes(_ffi.buffer(start[0], n_bytes))
 
 
 def _text(pointer: Any) -> str:

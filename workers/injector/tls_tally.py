@@ -13,7 +13,7 @@ class _Agreed:
 
     __slots__ = (
         "bits", "bytes_received", "bytes_sent", "certificate", "chain_bytes", "cipher", "count",
-        "group", "is_measured", "resumed", "stapled", "version",
+        "group", "is_measured", "read_whole", "resumed", "stapled", "version",
     )  # fmt: skip
 
     def __init__(self, tls: Tls, *, resumed: bool):
@@ -24,6 +24,7 @@ class _Agreed:
         self.chain_bytes = sum(map(len, chain)) if chain else None
         self.count = self.bytes_sent = self.bytes_received = self.stapled = 0
         self.is_measured = True
+        self.read_whole: set[int] = set()
 
 
 class TlsTally:
@@ -40,7 +41,7 @@ class TlsTally:
         if agreed is None:
             agreed = self._found[key] = _Agreed(tls, resumed=is_resumed)
         agreed.count += 1
-        carried = carried_bytes(sock)
+        carried = carried_bytes(sock, agreed.read_whole)
         if carried is None:
             agreed.is_measured = False
         else:
