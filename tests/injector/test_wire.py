@@ -1,12 +1,13 @@
 """What a connection has carried so far, by the kernel's account."""
 
 import socket
+import struct
 
 import pytest
 
 from tests.injector.servers import OK_REPLY, always, closed, measure, scripted
 from tests.waiting import eventually
-from workers.injector.wire import carried_bytes
+from workers.injector.wire import carried_bytes, sent_with_data
 
 
 @pytest.fixture
@@ -40,6 +41,26 @@ def test_as_many_as_were_read_whole_before_are_not_asked_about_again(ends):
     eventually(lambda: carried_bytes(server, set())[0] == 100, 5, "the reply has left")
     assert carried_bytes(client, {99, 101}) == (0, 0)
     assert carried_bytes(client, {100}) == (0, 100)
+
+
+def test_what_was_sent_again_is_no_request():
+    """On a busy machine the kernel sends again what the other side is too slow to acknowledge."""
+    info = bytearray(216)
+    for kind, at, value in (("I", 100, 5), ("I", 156, 207), ("Q", 200, 20_800), ("Q", 208, 520)):
+        struct.pack_into(f"={kind}", info, at, value)
+
+    class Asked:
+        def getsockopt(self, *_):
+            return bytes(info)
+
+    assert sent_with_data(Asked()) == (202, 20_280)
+
+
+def test_the_kernel_tells_how_many_segments_and_bytes_were_sent(ends):
+    client, _ = ends
+    for _ in range(3):
+        client.sendall(b"x" * 30)
+    assert sent_with_data(client) == (3, 90)
 
 
 @pytest.mark.parametrize("mode", ["keep-alive", "new"])

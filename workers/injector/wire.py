@@ -29,13 +29,18 @@ _COUNT = struct.Struct("@i")
 _NO_COUNT = bytes(_COUNT.size)
 # A signature's length makes a few, a hostile server any number.
 _MOST_SIZES = 64
-_SENT_DATA = struct.Struct("=156xI40xQ")  # tcpi_data_segs_out, tcpi_bytes_sent
+# tcpi_total_retrans, tcpi_data_segs_out, tcpi_bytes_sent, tcpi_bytes_retrans
+_SENT_DATA = struct.Struct("=100xI52xI40xQQ")
 
 
 def sent_with_data(sock: socket.SocketType) -> tuple[int, int]:
-    """(segments with data, bytes) sent so far; zeros if the kernel is too old to tell."""
-    info = sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _UP_TO_SENT)
-    return _SENT_DATA.unpack(info) if len(info) == _UP_TO_SENT else (0, 0)
+    """(segments with data, bytes) sent so far, without retransmissions; zeros if the kernel is too
+    old to tell."""
+    info = _info(sock)
+    if len(info) < _UP_TO_RESENT:
+        return 0, 0
+    segments_again, segments, sent, again = _SENT_DATA.unpack(info)
+    return segments - segments_again, sent - again
 
 
 def carried_bytes(sock: socket.SocketType, read_whole: set[int]) -> tuple[int, int] | None:
