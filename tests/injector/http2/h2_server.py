@@ -27,6 +27,8 @@ class Answers:
     most_streams: int = 100
     # After so many requests on a connection the server says goodbye to it.
     requests_per_connection: int = 1 << 30
+    # The first request of a connection is answered alone, all others so many together.
+    together: int = 1
     n_requests: int = 0
     by_path: Counter = field(default_factory=Counter)
     seen: list[dict[str, str]] = field(default_factory=list)
@@ -101,6 +103,8 @@ class _Serving:
             self._asked.pop(event.stream_id, None)
 
     def reply(self) -> None:
+        if self._n_done and len(self._ready) < self._answers.together:
+            return
         ready, self._ready = self._ready, []
         for stream_id in ready:
             if self._n_done == self._answers.requests_per_connection:

@@ -28,11 +28,11 @@ def slow(headers, body):
 
 
 def test_the_calls_of_a_burst_share_the_streams_of_a_connection():
-    burst = {"calls_per_session": 6, "burst_length": 6}
-    with h2_server() as (server, answers):
+    burst = {"calls_per_session": 7, "burst_length": 7}
+    with h2_server(together=3) as (server, answers):
         result = run(server.port, SESSIONS, burst, streams=3)
     total = result.total
-    assert (total.count("ok"), total.errors, answers.n_requests) == (120, {}, 120)
+    assert (total.count("ok"), total.errors, answers.n_requests) == (140, {}, 140)
     assert (server.n_connections, answers.most_at_once) == (20, 3)
     assert total.count("sessions_ok") == 20
     assert total.timing("lateness").n == total.timing("connect").n == 20
