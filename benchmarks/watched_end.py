@@ -12,10 +12,12 @@ import sys
 import threading
 import time
 from collections import Counter
+from collections.abc import Iterable
 from contextlib import closing, contextmanager
 from dataclasses import astuple, dataclass, field
 from http.client import HTTPConnection
 from pathlib import Path
+from urllib.parse import urlencode
 
 import django
 
@@ -36,27 +38,37 @@ class Viewer:
     is_listening: threading.Event = field(default_factory=threading.Event)
     statuses: list[int] = field(default_factory=list)
     final_at: float | None = None
+    spread_s: float = 0.0
 
     def watch(self) -> None:
-        spread_s = 0.0
-        with closing(HTTPConnection("127.0.0.1", self.port, timeout=GIVEN_UP_S)) as server:
-            server.request("GET", self.paths[0], headers=self.headers)
-            kind = ""
-            for line in server.getresponse():
-                name, _, value = line.decode().strip().partition(": ")
-                kind = value if name == "event" else kind
-                if name == "data" and kind == "beat":
-                    spread_s = json.loads(value)["spread_ms"] / 1000
-                    self.is_listening.set()
-                if name == "event" and kind == "end":
-                    break
-        self._fetch(spread_s)
+        """Streams last 100 s, and tell where the next one begins."""
+        path = self.paths[0]
+        while path:
+            with closing(HTTPConnection("127.0.0.1", self.port, timeout=GIVEN_UP_S)) as server:
+                server.request("GET", path, headers=self.headers)
+                path = self.hear(server.getresponse())
+        self._fetch()
 
-    def _fetch(self, spread_s: float) -> None:
+    def hear(self, stream: Iterable[bytes]) -> str:
+        """Where the stream goes on; "" once the run has ended."""
+        kind = ""
+        for line in stream:
+            name, _, value = line.decode().strip().partition(": ")
+            kind = value if name == "event" else kind
+            if name == "data" and kind == "beat":
+                self.spread_s = json.loads(value)["spread_ms"] / 1000
+                self.is_listening.set()
+            if name == "data" and kind == "again":
+                return f"{self.paths[0]}?{urlencode(json.loads(value))}"
+            if name == "event" and kind == "end":
+                return ""
+        raise RuntimeError("A stream ended without a word.")
+
+    def _fetch(self) -> None:
         """As static/js/live/coalesced.js does."""
         pause_s, began = 0.0, time.monotonic()
         while time.monotonic() - began < GIVEN_UP_S:
-            time.sleep(pause_s + random.random() * spread_s)
+            time.sleep(pause_s + random.random() * self.spread_s)
             if self._is_final():
                 self.final_at = time.monotonic()
                 return

@@ -27,6 +27,17 @@ def test_all_have_to_see_the_final_page_in_time_and_without_an_error(last, said,
     assert cost.measured == "0.5 s of CPU, 250.0 ms each"
 
 
+def test_a_stream_that_ends_before_the_run_goes_on_where_it_says():
+    watching = Viewer(0, ("/stream", "/page"), {})
+    beat = b'event: beat\ndata: {"spread_ms":500,"refresh_s":5.0}\n\n'
+    again = b'event: again\ndata: {"after":"e1.r2.s3","state":"running"}\n\n'
+    assert watching.hear((beat + again).splitlines()) == "/stream?after=e1.r2.s3&state=running"
+    assert (watching.spread_s, watching.is_listening.is_set()) == (0.5, True)
+    assert watching.hear(b"event: end\ndata: {}\n\n".splitlines()) == ""
+    with pytest.raises(RuntimeError, match="without a word"):
+        watching.hear(beat.splitlines())
+
+
 @pytest.mark.parametrize(
     ("more", "is_met"),
     [
