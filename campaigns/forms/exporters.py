@@ -5,11 +5,12 @@ from typing import Any
 from django import forms
 
 from campaigns.domain.plan.exporters import MOST_NAME, MOST_TOKEN, MOST_URL
+from campaigns.forms.checked import CheckedForm
 from campaigns.forms.requests import text_widget
 from campaigns.models import Exporter
 
 
-class ExporterForm(forms.Form):
+class ExporterForm(CheckedForm):
     """A token is never shown again; an empty field keeps the stored one."""
 
     url = forms.CharField(
@@ -68,7 +69,3 @@ class ExporterForm(forms.Form):
         token = data.pop("token") or None
         removes = data.pop("removes_token", False)
         return {**data, "token": token or ("" if removes else None)}
-
-    def take_errors(self, errors: dict[str, str]) -> None:
-        for name, sentence in errors.items():
-            self.add_error(name, sentence)

@@ -5,7 +5,7 @@ from typing import Any
 
 from django import forms
 
-from campaigns.domain.errors import InvalidFields
+from campaigns.forms.checked import CheckedForm
 from campaigns.models.items import Item
 from campaigns.queries.items import ARCHIVED, ItemFilter
 
@@ -70,7 +70,7 @@ class TargetFilterForm(ItemFilterForm):
     finds = "Name, tag or address"
 
 
-class ItemForm(forms.Form):
+class ItemForm(CheckedForm):
     """An item's name and tags; the service says what is wrong with them."""
 
     name = forms.CharField(
@@ -92,7 +92,3 @@ class ItemForm(forms.Form):
         """The arguments of services.items.describe_item, which checks them."""
         self.is_valid()
         return {"name": self.cleaned_data["name"], "tags": self.cleaned_data["tags"].split(",")}
-
-    def take_errors(self, invalid: InvalidFields) -> None:
-        for name, sentence in invalid.errors.items():
-            self.add_error(name, sentence)

@@ -1,29 +1,29 @@
 """The form of a protocol ladder. Error messages say what to enter."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from django import forms
 
-from campaigns.domain.errors import InvalidFields
 from campaigns.domain.plan.http_version import HttpVersion
 from campaigns.domain.plan.rungs import RUNGS, USUAL_RUNGS, Rung, rung_of_profile
 from campaigns.domain.plan.tls_profiles import TlsProfile
 from campaigns.domain.shown.ladder import SECTION_TITLES
+from campaigns.forms.checked import CheckedForm
 from campaigns.forms.numbers import number_field
 from campaigns.models import Endpoint, PlanVersion
 from campaigns.queries.campaigns import Grid
 from campaigns.services.blocks import MAX_REPEATS
 from campaigns.services.campaigns import MAX_PAUSE_S
 
-# Arguments of the service that have another name here.
-_NAMES = {"version": "plan"}
 # The fields on which the estimate depends.
 _COSTS = ("plan", "endpoint", "rungs", "repeats", "pause_s")
 
 
-class LadderForm(forms.Form):
+class LadderForm(CheckedForm):
     """Takes a `grid`, the plans and arms of the project, and its own TLS `profiles`: rungs too."""
+
+    field_of: ClassVar = {"version": "plan"}
 
     name = forms.CharField(
         max_length=150,
@@ -48,7 +48,7 @@ class LadderForm(forms.Form):
     )
     repeats = number_field(
         forms.IntegerField, 1, MAX_REPEATS, initial=5, label="Repeats",
-        help_text="Words need three; an interval is over the repeats.",
+        help_text="A verdict needs three; intervals are between repeats.",
     )  # fmt: skip
     pause_s = number_field(forms.FloatField, 0, MAX_PAUSE_S, initial=1, label="Pause between runs")
 
@@ -90,7 +90,7 @@ class LadderForm(forms.Form):
             "pause_s": found["pause_s"],
         }
 
-    def service_values(self) -> dict[str, Any]:
+    def fields_of_service(self) -> dict[str, Any]:
         """The arguments of services.ladders.start_ladder."""
         values = dict(self.cleaned_data)
         version, endpoint = values.pop("plan"), values.pop("endpoint")
@@ -99,11 +99,6 @@ class LadderForm(forms.Form):
             "version": self.versions[version],
             "endpoint": self.endpoints[endpoint],
         }
-
-    def refuse(self, invalid: InvalidFields) -> None:
-        """Say beside each field what the service found."""
-        for name, sentence in invalid.errors.items():
-            self.add_error(_NAMES.get(name, name), sentence)
 
 
 def _plans(grid: Grid) -> Iterator[PlanVersion]:

@@ -1,25 +1,24 @@
 """The form of a search for a capacity. Error messages say what to enter."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 from django import forms
 
-from campaigns.domain.errors import InvalidFields
 from campaigns.domain.plan.load import MAX_RATE_PER_S
 from campaigns.domain.plan.search_start import rules_of_text
 from campaigns.domain.plan.threshold import EXAMPLES
+from campaigns.forms.checked import CheckedForm
 from campaigns.forms.numbers import number_field
 from campaigns.queries.campaigns import Arm, Grid, GridPlan
 from campaigns.services.campaign_cells import CampaignCell
 from campaigns.services.campaigns import MAX_INJECTORS
 from campaigns.services.searches import LONGEST_SEARCH_S, LONGEST_TRIAL_S, SHORTEST_TRIAL_S
 
-# Arguments of the service that have another name here.
-_NAMES = {"longest_s": "longest_min", "cell": "plan"}
 
-
-class SearchForm(forms.Form):
+class SearchForm(CheckedForm):
     """Takes a `grid`: the plans and arms of the project."""
+
+    field_of: ClassVar = {"longest_s": "longest_min", "cell": "plan"}
 
     name = forms.CharField(
         max_length=150,
@@ -100,7 +99,7 @@ class SearchForm(forms.Form):
         defaults = {name: field.initial for name, field in self.fields.items()}
         return {**defaults, **self.initial, **getattr(self, "cleaned_data", {})}
 
-    def service_values(self) -> dict[str, Any]:
+    def fields_of_service(self) -> dict[str, Any]:
         """The arguments of services.searches.start_search."""
         values = dict(self.cleaned_data)
         plan, arm = self.cell()
@@ -112,8 +111,3 @@ class SearchForm(forms.Form):
             "objective": rules_of_text(values["objective"]),
             "longest_s": longest_min * 60,
         }
-
-    def refuse(self, invalid: InvalidFields) -> None:
-        """Say beside each field what the service found."""
-        for name, sentence in invalid.errors.items():
-            self.add_error(_NAMES.get(name, name), sentence)

@@ -8,6 +8,7 @@ from campaigns.domain.plan.own_tls_profiles import MOST_NAME, OFFERED
 from campaigns.domain.plan.tls_names import CIPHERSUITES, GROUPS, SIGNATURES
 from campaigns.domain.plan.tls_options import VERSIONS
 from campaigns.domain.plan.tls_profiles import TlsProfile
+from campaigns.forms.checked import CheckedForm
 from campaigns.forms.requests import text_widget
 
 _VERSIONS = [("", "default"), *((each, f"TLS {each}") for each in VERSIONS)]
@@ -23,7 +24,7 @@ def _names(label: str, example: str, hint: str) -> forms.CharField:
     return forms.CharField(label=label, required=False, widget=widget, help_text=hint)
 
 
-class TlsProfileForm(forms.Form):
+class TlsProfileForm(CheckedForm):
     name = forms.CharField(
         label="Name",
         required=False,
@@ -53,7 +54,3 @@ class TlsProfileForm(forms.Form):
         """The name, and what the profile offers."""
         data = self.cleaned_data
         return {"name": data["name"], **{name: data[name] for name in OFFERED}}
-
-    def take_errors(self, errors: dict[str, str]) -> None:
-        for name, sentence in errors.items():
-            self.add_error(name, sentence)

@@ -156,7 +156,7 @@ def item_rename(request: HttpRequest, noun: str, **ids: int) -> HttpResponse:
         try:
             services.describe_item(by=actor, item=item, **form.values())
         except InvalidFields as invalid:
-            form.take_errors(invalid)
+            form.take_errors(invalid.errors)
         else:
             messages.success(request, f"{item.name} saved.")
             return redirect(kind.page_url(item))

@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.utils.http import urlencode
 from django.views.decorators.http import require_POST
 
-from campaigns.domain.errors import InvalidFields, Refused
+from campaigns.domain.errors import Refused
 from campaigns.domain.plan.rung_plans import estimate_ladder
 from campaigns.domain.shown.cost_words import cost_facts, cost_notes
 from campaigns.domain.shown.first_steps import nothing_to_tick
@@ -25,6 +25,7 @@ from campaigns.services.campaign_cells import CampaignCell
 from campaigns.services.ladders import start_ladder
 from campaigns.views.access import actor_of, find
 from campaigns.views.campaign_initial import whole
+from campaigns.views.saving import saved_by
 
 
 @login_required
@@ -35,14 +36,11 @@ def ladder_new(request: HttpRequest, project: int) -> HttpResponse:
     grid = grid_of(found)
     form = _form(request, found, grid)
     form.initial = _initial_of(request, form)
-    if request.method == "POST" and form.is_valid():
-        try:
-            campaign = start_ladder(by=actor, project=found, **form.service_values())
-            return redirect("campaign-detail", campaign=campaign.pk)
-        except InvalidFields as invalid:
-            form.refuse(invalid)
-        except Refused as refusal:
-            form.add_error(None, str(refusal))
+    try:
+        if begun := saved_by(form, lambda given: start_ladder(by=actor, project=found, **given)):
+            return redirect("campaign-detail", campaign=begun.pk)
+    except Refused as refusal:
+        form.add_error(None, str(refusal))
     context = {
         **_form_context(form, found),
         "target": whole(request.GET.get("target", "")),

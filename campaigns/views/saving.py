@@ -1,19 +1,12 @@
 """A posted form whose fields the domain checks, on its way to the service that saves them."""
 
 from collections.abc import Callable
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from campaigns.domain.errors import InvalidFields
+from campaigns.forms.checked import CheckedForm
 
 _T = TypeVar("_T")
-
-
-class CheckedForm(Protocol):
-    """What `saved_by` asks of a form. The domain's errors come by the names of its fields."""
-
-    def is_valid(self) -> bool: ...
-    def fields_of_service(self) -> dict[str, Any]: ...
-    def take_errors(self, errors: dict[str, str]) -> None: ...
 
 
 def saved_by(form: CheckedForm, save: Callable[[dict[str, Any]], _T]) -> _T | None:

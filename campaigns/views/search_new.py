@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.utils.http import urlencode
 from django.views.decorators.http import require_POST
 
-from campaigns.domain.errors import InvalidFields, Refused
+from campaigns.domain.errors import Refused
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.search_start import (
     USUAL_TRIALS,
@@ -32,6 +32,7 @@ from campaigns.services.campaign_cells import CampaignCell
 from campaigns.services.searches import start_search
 from campaigns.views.access import actor_of, find
 from campaigns.views.campaign_initial import whole
+from campaigns.views.saving import saved_by
 
 _TRIAL_S, _LONGEST_S = 20.0, 3600.0
 
@@ -45,15 +46,11 @@ def search_new(request: HttpRequest, project: int) -> HttpResponse:
     again = _asked_again(request, found, grid)
     initial = _initial_again(again) if again else _initial_of(request, grid)
     form = SearchForm(request.POST or None, grid=grid, initial=initial)
-    if request.method == "POST" and form.is_valid():
-        try:
-            values = form.service_values()
-            campaign = start_search(by=actor, project=found, **values)
-            return redirect("campaign-detail", campaign=campaign.pk)
-        except InvalidFields as invalid:
-            form.refuse(invalid)
-        except Refused as refusal:
-            form.add_error("plan", str(refusal))
+    try:
+        if begun := saved_by(form, lambda given: start_search(by=actor, project=found, **given)):
+            return redirect("campaign-detail", campaign=begun.pk)
+    except Refused as refusal:
+        form.add_error("plan", str(refusal))
     context = {
         **_form_context(form, found),
         "again": again,
