@@ -10,6 +10,7 @@ from campaigns.exports.runs import csv_of_runs
 from campaigns.forms.filters import RunFilterForm
 from campaigns.live.waiting import without_connection
 from campaigns.models import Project
+from campaigns.queries.columns import LETTERS
 from campaigns.queries.measured import whole_runs
 from campaigns.queries.pages import page_of
 from campaigns.queries.run_list import filtered_runs, run_rows
@@ -37,6 +38,7 @@ def run_list(request: HttpRequest, project: int) -> HttpResponse:
         "is_filtered": any(request.GET.get(name) for name in form.fields),
         "campaign_id": chosen.campaign,
         "query": request.GET.urlencode(),
+        "most_compared": len(LETTERS),
         "ticked": {pk for pk in request.GET.getlist("candidate") if pk.isdecimal()},
     }
     return render(request, "runs/list.html", context)

@@ -8,12 +8,6 @@ import { followPage } from "./stream.js";
 // The line of the run that this page follows, while it is sending.
 const SENDING = "[data-sending]";
 
-// Reads a JSON block of the page; null where the page has none.
-export function block(id) {
-  const element = $(`#${id}`);
-  return element.length ? JSON.parse(element.text()) : null;
-}
-
 // Follows the page's stream. second({run, points}) comes with each second; replaced(names) after
 // regions were replaced by a newer copy of the page, fetched every data-refresh seconds of a run, and
 // less often where many follow it.

@@ -7,9 +7,10 @@ import { overTime } from "../charts/series.js";
 import { sweepReader } from "../charts/sweep.js";
 import { applyChartDefaults } from "../charts/theme.js";
 import { drawInTurn } from "../charts/turns.js";
+import { block } from "../lib/block.js";
 import "../lib/dialogs.js";
 import "../lib/error_rows.js";
-import { block, livePage, showProgress } from "../live/page.js";
+import { livePage, showProgress } from "../live/page.js";
 import { pointsOf } from "../live/points.js";
 import { toldRuns } from "../live/told.js";
 

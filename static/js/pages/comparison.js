@@ -3,10 +3,11 @@
 import $ from "../../lib/jquery.module.min.js";
 import { percentilePlot } from "../charts/percentiles.js";
 import { applyChartDefaults } from "../charts/theme.js";
+import { block } from "../lib/block.js";
 
 applyChartDefaults();
 const frame = $("[data-percentiles]");
-const { lines } = JSON.parse($("#curves").text());
+const { lines } = block("curves");
 frame.find(".chart-empty").prop("hidden", lines.length > 0);
 if (frame.length && lines.length) {
   const canvas = frame.find("canvas").get(0);

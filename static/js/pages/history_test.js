@@ -2,12 +2,13 @@
 
 import { testHistory } from "../charts/history.js";
 import { applyChartDefaults } from "../charts/theme.js";
+import { block } from "../lib/block.js";
 import "./list.js";
 
-const data = document.getElementById("history");
-if (data) {
+const history = block("history");
+if (history) {
   applyChartDefaults();
-  testHistory(document.querySelector("[data-history]"), JSON.parse(data.textContent), choose);
+  testHistory(document.querySelector("[data-history]"), history, choose);
 }
 
 // The fields of the filter, which can be filled in by hand as well.

@@ -6,7 +6,6 @@ import { hasTicks, watchTicks } from "../lib/ticks.js";
 import { refreshPage } from "../live/regions.js";
 
 const REFRESH_MS = 5000;
-const MOST_COMPARED = 6;
 
 // The address names only what is chosen.
 $("[data-submits-on-change]")
@@ -25,10 +24,9 @@ watchRowKeys();
 function tellCompare() {
   const boxes = $("#compare input[name=run]");
   const ticked = boxes.filter(":checked").length;
-  const fits = ticked >= 2 && ticked <= MOST_COMPARED;
-  $("[data-compare]").prop("disabled", !fits).text(fits ? `Compare ${ticked}` : "Compare");
-  const rest = fits ? "The oldest one is the baseline." : `Two to ${MOST_COMPARED} can be compared.`;
-  $("[data-compare-words]").text(ticked ? `${ticked} ticked. ${rest}` : "");
+  const button = $("[data-compare]");
+  const fits = ticked >= 2 && ticked <= button.data("compare");
+  button.prop("disabled", !fits).text(fits ? `Compare ${ticked}` : "Compare");
   boxes.each((_, box) => $(box).closest("tr").toggleClass("selected", box.checked));
 }
 

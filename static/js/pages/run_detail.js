@@ -5,10 +5,11 @@ import { percentilePlot } from "../charts/percentiles.js";
 import { overTime } from "../charts/series.js";
 import { applyChartDefaults } from "../charts/theme.js";
 import { drawInTurn } from "../charts/turns.js";
+import { block } from "../lib/block.js";
 import "../lib/dialogs.js";
 import "../lib/error_rows.js";
 import "../lib/tool_reports.js";
-import { block, livePage, showProgress } from "../live/page.js";
+import { livePage, showProgress } from "../live/page.js";
 import { mergePoints, pointsOf } from "../live/points.js";
 
 applyChartDefaults();

@@ -1,0 +1,7 @@
+import $ from "../../lib/jquery.module.min.js";
+
+// Reads a JSON block of the page; null where the page has none.
+export function block(id) {
+  const element = $(`#${id}`);
+  return element.length ? JSON.parse(element.text()) : null;
+}
