@@ -9,7 +9,6 @@ from django.db import models
 from campaigns.domain.measured.perf_counts import PerfOf
 from campaigns.domain.plan.plan import ConnectionMode, Plan
 from campaigns.domain.plan.sweep import point_words, swept_plan
-from campaigns.domain.tags import REFERENCE_TAG
 from campaigns.models.items import Item
 from campaigns.models.plans import PlanVersion
 from campaigns.models.projects import Project
@@ -191,8 +190,7 @@ class Test(models.Model):
 
     @property
     def is_of_reference(self) -> bool:
-        """Whether it is measured beside the others to see whether the environment moved."""
-        return REFERENCE_TAG in self.endpoint.target.tags
+        return self.endpoint.target.is_reference
 
     @staticmethod
     def shared(link) -> models.Q:

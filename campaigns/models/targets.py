@@ -10,6 +10,7 @@ from django.db.models.functions import Coalesce
 from campaigns.domain.plan.target import SCHEMES, Origin
 from campaigns.domain.plan.tls_options import TlsOptions
 from campaigns.domain.plan.tls_profiles import PROFILES, TlsProfile
+from campaigns.domain.tags import REFERENCE_TAG
 from campaigns.models.items import Item
 from campaigns.models.projects import Project
 from campaigns.models.tls_profiles import OwnTlsProfile
@@ -36,6 +37,11 @@ class Target(Item):
                 name="one_target_per_name",
             )
         ]
+
+    @property
+    def is_reference(self) -> bool:
+        """Whether it is measured beside the others to see whether the environment moved."""
+        return REFERENCE_TAG in self.tags
 
     def __str__(self) -> str:
         return self.name

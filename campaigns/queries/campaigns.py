@@ -18,7 +18,6 @@ from campaigns.domain.plan.reference import REFERENCE_NAME
 from campaigns.domain.plan.sweep import Sweep, value_text
 from campaigns.domain.plan.target import TLS_TWINS, WEBSOCKET_SCHEMES
 from campaigns.domain.shown.plan_words import plan_load_words
-from campaigns.domain.tags import REFERENCE_TAG
 from campaigns.models import (
     Campaign,
     Endpoint,
@@ -53,7 +52,7 @@ class Arm:
 
     @property
     def is_of_reference(self) -> bool:
-        return REFERENCE_TAG in self.endpoint.target.tags
+        return self.endpoint.target.is_reference
 
 
 @dataclass(frozen=True, slots=True)

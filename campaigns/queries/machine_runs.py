@@ -59,19 +59,20 @@ def _summed(told: QuerySet[MachineSecond], step_s: int) -> QuerySet[MachineSecon
     named = steps.values(
         "run", "step", test=F("run__test"), position=F("run__position"), repeat=F("run__repeat")
     )
-    memory = _figure("memory_used_bytes") / NullIf(_figure("memory_bytes"), Value(0.0))
+    memory = told_figure("memory_used_bytes") / NullIf(told_figure("memory_bytes"), Value(0.0))
     return named.annotate(
         took_s=Sum("lasted_s"),
         busy=Sum("busy_s"),
         watched=Sum("watched_s"),
-        system=Sum(_figure("system_s")),
-        whole=Sum(reduce(add, (Coalesce(_figure(state), 0.0) for state in CPU))),
+        system=Sum(told_figure("system_s")),
+        whole=Sum(reduce(add, (Coalesce(told_figure(state), 0.0) for state in CPU))),
         memory=Avg(memory),
-        **{name: Sum(_figure(counted)) for name, counted in _NETWORK.items()},
+        **{name: Sum(told_figure(counted)) for name, counted in _NETWORK.items()},
     )
 
 
-def _figure(name: str) -> Cast:
+def told_figure(name: str) -> Cast:
+    """A figure of a machine's second, NULL where it was not told."""
     return Cast(KeyTextTransform(name, "did"), FloatField())
 
 

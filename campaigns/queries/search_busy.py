@@ -6,14 +6,15 @@ from collections.abc import Mapping, Sequence
 from functools import reduce
 from operator import or_
 
-from django.db.models import Avg, F, FloatField, Func, IntegerField, Max, Q
-from django.db.models.fields.json import KeyTextTransform, KeyTransform
-from django.db.models.functions import Cast, Coalesce, NullIf
+from django.db.models import Avg, F, Func, IntegerField, Max, Q
+from django.db.models.fields.json import KeyTransform
+from django.db.models.functions import Coalesce, NullIf
 
 from campaigns.domain.judged.busy import Busy, MachineLoad, busy_of, link_share
 from campaigns.domain.measured.machine import BUSY, CPU
 from campaigns.domain.measured.machine_use import MachineUse, n_whole_seconds
 from campaigns.models import MachineSecond, RunSummary, RunUse
+from campaigns.queries.machine_runs import told_figure
 from campaigns.queries.searches import MadeTrial
 
 BusyByRun = Mapping[int, Busy]
@@ -43,9 +44,9 @@ def _stored_loads(n_seconds: Mapping[int, int]) -> dict[int, list[MachineLoad]]:
     rows = seconds.annotate(
         cpu=Avg(_sum_of(BUSY) / NullIf(_sum_of(CPU), 0.0)),
         n_cores=Max(_length_of("cores")),
-        received=Avg(_told("received_bytes") / F("lasted_s")),
-        sent=Avg(_told("sent_bytes") / F("lasted_s")),
-        speed=Avg(_told("link_bytes_per_s")),
+        received=Avg(told_figure("received_bytes") / F("lasted_s")),
+        sent=Avg(told_figure("sent_bytes") / F("lasted_s")),
+        speed=Avg(told_figure("link_bytes_per_s")),
     )
     loads = defaultdict(list)
     for row in rows.order_by("run_id", "source"):
@@ -72,15 +73,11 @@ def _measured(n_seconds: Mapping[int, int]) -> Q:
     return reduce(or_, (Q(run__in=pks, second__range=(0, n - 1)) for n, pks in runs.items()))
 
 
-def _told(name: str) -> Cast:
-    return Cast(KeyTextTransform(name, "did"), FloatField())
-
-
 def _length_of(name: str) -> Func:
     listed = KeyTransform(name, "did")
     return Func(listed, function="jsonb_array_length", output_field=IntegerField())
 
 
 def _sum_of(states: Sequence[str]):
-    first, *others = (Coalesce(_told(state), 0.0) for state in states)
+    first, *others = (Coalesce(told_figure(state), 0.0) for state in states)
     return sum(others, first)
