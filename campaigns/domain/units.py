@@ -3,7 +3,7 @@
 All figures on pages, in tables and on the terminal are formatted here.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from decimal import ROUND_HALF_UP, Decimal
 from functools import cache
 from math import floor, isfinite, log10
@@ -85,6 +85,11 @@ def with_unit(text: str, unit: str) -> str:
     return text if text == DASH or not unit else f"{text}{THIN}{unit}"
 
 
+def in_ms(value_us: float | None) -> float | None:
+    """Microseconds as a number of milliseconds."""
+    return None if value_us is None else value_us / 1000
+
+
 def ms(value_us: float | None, *, signed: bool = False) -> str:
     """Microseconds as milliseconds: 18.9 ms."""
     if value_us is None:
@@ -105,6 +110,11 @@ def percent(share: float | None, *, decimals: int | None = None, signed: bool = 
     return with_unit(number(value, places, signed=signed), "%")
 
 
+def change_size(ratio: float) -> str:
+    """A ratio as a change: 1.123 is +12.3 %."""
+    return percent(ratio - 1, decimals=1, signed=True)
+
+
 def count(value: int | None) -> str:
     return number(value)
 
@@ -116,6 +126,12 @@ def counted(value: int, nouns: str) -> str:
     if nouns.endswith("ies"):
         return f"1 {nouns.removesuffix('ies')}y"
     return f"1 {nouns.removesuffix('es' if nouns.endswith('sses') else 's')}"
+
+
+def and_joined(words: Sequence[str]) -> str:
+    """a; a and b; a, b and c."""
+    *most, last = words
+    return f"{', '.join(most)} and {last}" if most else last
 
 
 def rate(per_s: float | None) -> str:

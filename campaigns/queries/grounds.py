@@ -11,7 +11,7 @@ from campaigns.domain.lifecycle import Outcome
 from campaigns.domain.measured.figures import Figures
 from campaigns.domain.plan.target import counted_in
 from campaigns.domain.shown.report_words import NO_ANSWER_GROUND, errors_text
-from campaigns.domain.units import duration, percent
+from campaigns.domain.units import and_joined, duration, percent
 from campaigns.models import Campaign
 from campaigns.queries.arm_pairs import MeasuredTest
 from campaigns.queries.measured import MeasuredRun
@@ -86,8 +86,7 @@ def _blocks_ground(overhead: Overhead) -> str:
 def _named(labels: Sequence[str]) -> str:
     """Such as "run 12.7", "runs 12.7 and 12.9"."""
     shown = [*labels[:3], f"{len(labels) - 3} more"] if len(labels) > 3 else list(labels)
-    *most, last = shown
-    return f"runs {', '.join(most)} and {last}" if most else f"run {last}"
+    return f"{'runs' if len(shown) > 1 else 'run'} {and_joined(shown)}"
 
 
 def _set_aside_ground(overheads: Sequence[Overhead], runs: Sequence[MeasuredRun]) -> list[str]:

@@ -12,7 +12,7 @@ from django.http import QueryDict
 
 from campaigns.domain.judged.histories import TestHistory
 from campaigns.domain.shown.history_words import Standing
-from campaigns.domain.units import counted, percent
+from campaigns.domain.units import change_size, counted, percent
 from campaigns.queries.history import NamedHistory
 from campaigns.views.drawings import RatioAxis, Tick
 from campaigns.views.history_groups import Fold, Line, toggled
@@ -164,11 +164,7 @@ def _queries(lines: Sequence[Line], asked: QueryDict) -> dict[int, str]:
 
 def _label(place: _Place) -> str:
     named = place.named
-    return f"{named.plan.name} {named.arm_label}, {_percent(place.ratio)}"
-
-
-def _percent(ratio: float) -> str:
-    return percent(ratio - 1, decimals=1, signed=True)
+    return f"{named.plan.name} {named.arm_label}, {change_size(place.ratio)}"
 
 
 def _names(moved: Sequence[_Place], top: int) -> Iterator[DotName]:
@@ -194,5 +190,5 @@ def _names(moved: Sequence[_Place], top: int) -> Iterator[DotName]:
 
 def _of_group(group: Sequence[_Place]) -> str:
     target = group[0].named.endpoint.target.name
-    ends = dict.fromkeys(_percent(each.ratio) for each in (group[0], group[-1]))
+    ends = dict.fromkeys(change_size(each.ratio) for each in (group[0], group[-1]))
     return f"{counted(len(group), 'tests')} of {target} {' to '.join(ends)}"

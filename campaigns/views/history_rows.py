@@ -10,7 +10,6 @@ from campaigns.domain.judged.words import Word
 from campaigns.domain.shown.history_words import (
     Standing,
     cause_words,
-    change_size,
     day,
     direction_of,
     expected_words,
@@ -18,7 +17,7 @@ from campaigns.domain.shown.history_words import (
     standing_of,
     why_not_counted,
 )
-from campaigns.domain.units import DASH, THIN, figure, percent
+from campaigns.domain.units import DASH, THIN, change_size, figure, percent
 from campaigns.queries.history import HistoryKey, NamedHistory
 from campaigns.views.history_sparks import spark_of, sparks_of
 from campaigns.views.history_tables import against_cell

@@ -12,7 +12,7 @@ from campaigns.domain.judged.histories import CampaignPoint, TestHistory
 from campaigns.domain.lifecycle import Trust
 from campaigns.domain.shown.baseline_words import against_size, against_words
 from campaigns.domain.shown.history_words import change_words, day, evidence, why_not_counted
-from campaigns.domain.units import count, decimals_for, number, percent
+from campaigns.domain.units import count, decimals_for, in_ms, number, percent
 from campaigns.models import Run, TimeMark
 from campaigns.queries.history import NamedHistory
 
@@ -82,20 +82,16 @@ def against_cell(against: Against | None) -> dict[str, str | bool]:
 
 def _column(values_us: Sequence[float | None]) -> list[str]:
     places = _decimals(values_us)
-    return [number(_ms(value), places) for value in values_us]
+    return [number(in_ms(value), places) for value in values_us]
 
 
 def _decimals(values_us: Sequence[float | None]) -> int:
-    return decimals_for([_ms(value) for value in values_us])
+    return decimals_for([in_ms(value) for value in values_us])
 
 
 def _interval(point: CampaignPoint, places: int) -> str:
     ends = point.interval_us
     return "" if ends is None else f"[{', '.join(number(each / 1000, places) for each in ends)}]"
-
-
-def _ms(value_us: float | None) -> float | None:
-    return None if value_us is None else value_us / 1000
 
 
 def with_marks(

@@ -14,7 +14,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from campaigns.domain.errors import InvalidFields, Refused
 from campaigns.domain.judged.triage import ENVIRONMENT_FIRST, NEEDS_WHY, TAKES_MORE, TriageState
-from campaigns.domain.shown.history_words import change_size, day, evidence
+from campaigns.domain.shown.history_words import day, evidence
 from campaigns.domain.shown.triage_words import (
     MEANINGS,
     change_interval,
@@ -23,7 +23,7 @@ from campaigns.domain.shown.triage_words import (
     moved_beside,
     state_words,
 )
-from campaigns.domain.units import counted
+from campaigns.domain.units import change_size, counted
 from campaigns.exports.files import text_file
 from campaigns.exports.triage import csv_of_triage
 from campaigns.models import Project, TriageChange, TriageEntry

@@ -178,3 +178,17 @@ def test_a_number_agrees_with_its_noun(number, nouns, words):
 )
 def test_a_duration_reads_as_people_say_it(seconds, text):
     assert units.duration(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("words", "joined"), [(["a"], "a"), (["a", "b"], "a and b"), (["a", "b", "c"], "a, b and c")]
+)
+def test_words_are_joined_as_in_a_sentence(words, joined):
+    assert units.and_joined(words) == joined
+
+
+def test_a_ratio_is_said_as_a_change():
+    assert (units.change_size(1.123), units.change_size(0.9)) == (
+        "+12.3\u202f%",
+        "\u221210.0\u202f%",
+    )

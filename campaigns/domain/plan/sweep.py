@@ -12,7 +12,7 @@ from typing import Any
 from campaigns.domain.errors import InvalidPlan, Refused
 from campaigns.domain.plan.fields import PlanField, all_fields
 from campaigns.domain.plan.plan import Plan
-from campaigns.domain.units import counted
+from campaigns.domain.units import and_joined, counted
 
 INJECTORS = "injectors"
 MAX_POINTS = 20
@@ -97,8 +97,7 @@ def values_words(values: Sequence[float]) -> str:
     """9; 9 and 12; 2, 4 and 8; 6 values."""
     if len(values) > _FEW_VALUES:
         return counted(len(values), "values")
-    *most, last = map(value_text, values)
-    return f"{', '.join(most)} and {last}" if most else last
+    return and_joined(list(map(value_text, values)))
 
 
 def point_words(field: str, value: float) -> str:

@@ -7,7 +7,7 @@ from campaigns.domain.plan.http_version import HttpVersion
 from campaigns.domain.plan.rungs import Section, Spoken
 from campaigns.domain.shown.ladder import Ladder, LadderRung, RungStep, told_steps
 from campaigns.domain.shown.results import Sentence
-from campaigns.domain.units import number, percent, with_unit
+from campaigns.domain.units import and_joined, number, percent, with_unit
 
 _HTTP = {version: f"HTTP/{version}" for version in HttpVersion}
 _HYBRID, _CLASSICAL = "Hybrid key exchange", "Classical key exchange"
@@ -116,10 +116,10 @@ def _changes(told: Sequence[LadderRung], rungs: Sequence[LadderRung]) -> Sentenc
             said += [(f"{_at_start(_name(rung))} {verb} ", False), (share, True), (". ", False)]
     if alike := by_word.get(Word.SAME):
         make = "makes" if len(alike) == 1 else "make"
-        named = _at_start(_listed([_name(rung) for rung, _ in alike]))
+        named = _at_start(and_joined([_name(rung) for rung, _ in alike]))
         said += [(f"{named} {make} ", False), ("no practical difference", True), (". ", False)]
     if unclear := by_word.get(Word.INCONCLUSIVE):
-        named = _listed([_name(rung) for rung, _ in unclear])
+        named = and_joined([_name(rung) for rung, _ in unclear])
         said += [(f"The effect of {named} is not clear. ", False)]
     return said
 
@@ -138,7 +138,3 @@ def _name(rung: LadderRung) -> str:
 def _at_start(text: str) -> str:
     """The same where a sentence begins; a name that a project gave stays as it is written."""
     return f"A {text[2:]}" if text.startswith("a ") else text
-
-
-def _listed(names: Sequence[str]) -> str:
-    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))

@@ -16,7 +16,7 @@ from campaigns.domain.percentiles import Shown, name, shown, why_not_shown
 from campaigns.domain.shown.cells import Figure, column_cells, count_cell, empty
 from campaigns.domain.shown.metrics import METRICS
 from campaigns.domain.shown.tables import Cell, Column, Row, Table
-from campaigns.domain.units import figure, ms, percent
+from campaigns.domain.units import figure, in_ms, ms, percent
 
 _KEYS = (
     "mean",
@@ -93,9 +93,9 @@ def mean_texts(lines: Sequence[Line], pooled: Figures | None) -> list[str]:
     """What `latency_table` has in its column of means for each line, without the work for the
     others."""
     counted = [line.figures for line in lines if line.is_counted and line.figures]
-    whole = _mean_of(counted, lambda run: _ms(run.mean_us)) if counted else None
-    values = [_ms(line.figures.mean_us) if line.figures else None for line in lines]
-    values += [whole, _ms(pooled.mean_us) if pooled else None]
+    whole = _mean_of(counted, lambda run: in_ms(run.mean_us)) if counted else None
+    values = [in_ms(line.figures.mean_us) if line.figures else None for line in lines]
+    values += [whole, in_ms(pooled.mean_us) if pooled else None]
     column = column_cells([Figure(each) for each in values])
     return [cell.text for cell in column[: len(lines)]]
 
@@ -150,9 +150,9 @@ def figures_by_key(run: Figures) -> dict[str, Figure]:
     """Every column of one run or of pooled ones, in the column's unit."""
     no_time = "" if run.n else "No request succeeded, so there are no response times."
     return {
-        "mean": Figure(_ms(run.mean_us), no_time),
-        "min": Figure(_ms(run.min_us), no_time),
-        "max": Figure(_ms(run.max_us), no_time),
+        "mean": Figure(in_ms(run.mean_us), no_time),
+        "min": Figure(in_ms(run.min_us), no_time),
+        "max": Figure(in_ms(run.max_us), no_time),
         **{name(q): _percentile(q, run.n, run.percentiles.get(q)) for q in SHOWN_PERCENTILES},
         "rate": Figure(run.rate_per_s, "Nothing was measured."),
         "duration": Figure(run.duration_s),
@@ -163,7 +163,7 @@ def figures_by_key(run: Figures) -> dict[str, Figure]:
 
 def _percentile(q: int, n: int, value_us: float | None) -> Figure:
     verdict = shown(n, q)
-    value = None if verdict is Shown.NO else _ms(value_us)
+    value = None if verdict is Shown.NO else in_ms(value_us)
     return Figure(value, why_not_shown(n, q), weak=verdict is Shown.WEAK)
 
 
@@ -173,9 +173,9 @@ def _mean_figures(counted: Sequence[Figures]) -> dict[str, Figure]:
         return {key: Figure(None, _NO_RUN) for key in _KEYS}
     fewest = _fewest(counted)
     return {
-        "mean": Figure(_mean_of(counted, lambda run: _ms(run.mean_us))),
-        "min": Figure(_mean_of(counted, lambda run: _ms(run.min_us))),
-        "max": Figure(_mean_of(counted, lambda run: _ms(run.max_us))),
+        "mean": Figure(_mean_of(counted, lambda run: in_ms(run.mean_us))),
+        "min": Figure(_mean_of(counted, lambda run: in_ms(run.min_us))),
+        "max": Figure(_mean_of(counted, lambda run: in_ms(run.max_us))),
         **{
             name(q): _percentile(
                 q, fewest, _mean_of(counted, lambda run, q=q: run.percentiles.get(q))
@@ -272,7 +272,3 @@ def _left_out_note(lines: Sequence[Line]) -> str:
         return ""
     runs = "1 run is" if left_out == 1 else f"{left_out} runs are"
     return f"{runs} shown but not part of mean and pooled; the row says why."
-
-
-def _ms(value_us: float | None) -> float | None:
-    return None if value_us is None else value_us / 1000

@@ -12,6 +12,7 @@ from campaigns.domain.judged.repeats import MIN_REPEATS, MeanInterval, mean_inte
 from campaigns.domain.measured.figures import Figures
 from campaigns.domain.percentiles import P95, Shown, shown
 from campaigns.domain.plan.sweep import DIVIDED
+from campaigns.domain.units import in_ms
 
 # Growth has ended where a value has this share of the highest throughput.
 PLATEAU = 0.95
@@ -73,13 +74,13 @@ class SweepPoint:
 
     @property
     def mean_ms(self) -> float | None:
-        return _ms(self.figures and self.figures.mean_us)
+        return in_ms(self.figures and self.figures.mean_us)
 
     @property
     def p95_ms(self) -> float | None:
         if self.figures is None or shown(self.figures.n, P95) is Shown.NO:
             return None
-        return _ms(self.figures.percentiles[P95])
+        return in_ms(self.figures.percentiles[P95])
 
     @property
     def error_share(self) -> float | None:
@@ -141,7 +142,3 @@ def _ends(interval: MeanInterval | None) -> tuple[float, float] | None:
     if interval is None or interval.k < MIN_REPEATS:
         return None
     return interval.low, interval.high
-
-
-def _ms(us: float | None) -> float | None:
-    return None if us is None else us / 1000

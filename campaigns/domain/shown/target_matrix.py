@@ -13,7 +13,7 @@ from campaigns.domain.shown.cells import Figure, column_cells, count_cell, text_
 from campaigns.domain.shown.matrix_likeness import LikeLine
 from campaigns.domain.shown.network import NetworkRow, network_table
 from campaigns.domain.shown.tables import Cell, Column, Row, Table
-from campaigns.domain.units import column_decimals, number, percent
+from campaigns.domain.units import change_size, column_decimals, in_ms, number
 
 _COLUMNS = (
     Column("target", "target", is_text=True),
@@ -64,7 +64,7 @@ class MatrixRow:
         """−5.1 % [−8.4, −1.7] against nginx."""
         if self.first_two is None or self.first_two.interval is None:
             return self.why
-        difference = f"{_percent(self.first_two.ratio)} {difference_interval(self.first_two)}"
+        difference = f"{change_size(self.first_two.ratio)} {difference_interval(self.first_two)}"
         if self.best:
             return f"{difference} against {self.second}"
         return f"the first two differ by {difference}"
@@ -147,7 +147,7 @@ def _ends_us(found: MeanInterval) -> tuple[float, float]:
 
 
 def difference_words(row: OverheadRow) -> str:
-    return "" if row.ratio is None else _percent(row.ratio)
+    return "" if row.ratio is None else change_size(row.ratio)
 
 
 def difference_interval(row: OverheadRow) -> str:
@@ -156,10 +156,6 @@ def difference_interval(row: OverheadRow) -> str:
         return ""
     ends = (row.interval.low, row.interval.high)
     return f"[{', '.join(number(100 * (each - 1), 1, signed=True) for each in ends)}]"
-
-
-def _percent(ratio: float) -> str:
-    return percent(ratio - 1, decimals=1, signed=True)
 
 
 def _table(matrix: TargetMatrix) -> Table:
@@ -207,17 +203,13 @@ def _figures(cell: MatrixCell) -> list[Figure]:
     few = f"An interval needs {MIN_REPEATS} repeats."
     few_times = few if cell.test_id else "Only the difference of a geometric mean has an interval."
     mean = Figure(cell.mean.mean / 1000, cell.doubt, weak=bool(cell.doubt))
-    times = [mean, *(Figure(_ms(each), few_times) for each in ends)]
+    times = [mean, *(Figure(in_ms(each), few_times) for each in ends)]
     if cell.against is None:
         return [*times, *[Figure(None, "This is the reference.")] * 3]
     row = cell.against
     interval = row.interval if row.interval and row.interval.k >= MIN_REPEATS else None
     edges = (interval.low, interval.high) if interval else (None, None)
     return [*times, *(Figure(_share(each), row.why or few) for each in (row.ratio, *edges))]
-
-
-def _ms(us: float | None) -> float | None:
-    return None if us is None else us / 1000
 
 
 def _share(ratio: float | None) -> float | None:

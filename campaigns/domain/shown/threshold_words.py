@@ -6,7 +6,7 @@ from campaigns.domain.judged.thresholds import Verdict
 from campaigns.domain.plan.threshold import RATES
 from campaigns.domain.shown.cells import Figure, figure_cell
 from campaigns.domain.shown.tables import Cell
-from campaigns.domain.units import counted, decimals_for
+from campaigns.domain.units import and_joined, counted, decimals_for
 
 _MOST_NAMED = 2
 
@@ -29,7 +29,7 @@ def broken_words(runs: Sequence[Sequence[Verdict]], *, is_over: bool = True) -> 
     every = [each for verdicts in runs for each in verdicts if not each.passed]
     broken = [each for each in every if not each.lacks_agent]
     missing = dict.fromkeys(each.rule for each in every if each.lacks_agent) if is_over else {}
-    unknown = f"Not measured, for want of an agent: {_listed(list(missing))}" if missing else ""
+    unknown = f"Not measured, without an agent: {_listed(list(missing))}" if missing else ""
     if not broken:
         return unknown
     by_rule: dict[str, list[Verdict]] = {}
@@ -63,5 +63,4 @@ def _measured(verdicts: Sequence[Verdict], verb: str) -> str:
 def _listed(rules: list[str]) -> str:
     if len(rules) > _MOST_NAMED + 1:
         rules = [*rules[:_MOST_NAMED], f"{len(rules) - _MOST_NAMED} more"]
-    *most, last = rules
-    return f"{', '.join(most)} and {last}" if most else last
+    return and_joined(rules)
