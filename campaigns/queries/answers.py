@@ -13,11 +13,17 @@ from campaigns.domain.plan.target import WEBSOCKET_SCHEMES, counted_in
 from campaigns.domain.shown.exchange_tables import Exchanged, campaign_exchange_tables
 from campaigns.domain.shown.ladder import MEAN
 from campaigns.domain.shown.latency_table import Line, latency_table, mean_texts
-from campaigns.domain.shown.report_words import (
-    run_sentence,
+from campaigns.domain.shown.report_words import run_sentence
+from campaigns.domain.shown.results import (
+    Answer,
+    Lazy,
+    Sentence,
+    SweepAnswer,
+    TestAnswer,
+    trimmed,
 )
-from campaigns.domain.shown.results import Answer, Lazy, Sentence, TestAnswer, trimmed
 from campaigns.domain.shown.tables import Table
+from campaigns.domain.shown.target_matrix import TargetMatrix
 from campaigns.domain.shown.three_answers import three_answers
 from campaigns.domain.shown.threshold_tables import campaign_thresholds_table
 from campaigns.domain.shown.what_to_do import what_to_do
@@ -27,7 +33,7 @@ from campaigns.queries.answer_sentences import figures_words, first_words
 from campaigns.queries.arm_pairs import MeasuredTest, pairs_of
 from campaigns.queries.arms import measured_tests
 from campaigns.queries.briefs import kept_pooled
-from campaigns.queries.failures import failures_of
+from campaigns.queries.failures import CampaignFailures, failures_of
 from campaigns.queries.grounds import grounds_of
 from campaigns.queries.ladders import ladder_of
 from campaigns.queries.measured import (
@@ -120,7 +126,6 @@ def _answer(
     runs = [each for arm in arms for each in arm.runs]
     runs.sort(key=lambda each: each.run.position)
     sweeps = sweep_answers(campaign, arms, relative)
-    swept = {sweep.plan_label for sweep in sweeps}
     # A sweep's tables and curves tell its targets apart at each value.
     matrix = None if sweeps else target_matrix(campaign, arms, relative)
     is_final = campaign.finished_at is not None
@@ -138,26 +143,17 @@ def _answer(
     if partial:
         sentence = run_sentence(run_status(partial.run, partial.measurement))
     else:
+        shapes = (matrix, sweeps, rungs)
         sentence = [
             *first_words(campaign, runs, failures, counted_in(arm.scheme for arm in arms)),
-            *figures_words(
-                campaign, arms, overheads, (matrix, sweeps, rungs), runs, failures, is_final
-            ),
+            *figures_words(campaign, arms, overheads, shapes, runs, failures, is_final),
         ]
     answer = Answer(
         sentence=trimmed(sentence),
         grounds=grounds_of(campaign, arms, overheads or climbed, runs, partial),
         partial_run=partial and partial.run.pk,
         has_no_answer=not counted_runs(runs) and any(each.has_no_answer for each in runs),
-        tests=[
-            _test_answer(
-                campaign,
-                arm,
-                has_curve=matrix is None and arm.plan_label not in swept,
-                is_smooth=len(arms) <= MOST_SMOOTH,
-            )
-            for arm in arms
-        ],
+        tests=_test_answers(campaign, arms, matrix, sweeps),
         references=[_test_answer(campaign, arm, has_curve=False) for arm in references],
         overheads=[overhead_answer(each, is_final=is_final) for each in overheads],
         n_done=sum(each.run.is_done for each in every_run),
@@ -170,6 +166,11 @@ def _answer(
         matrix=matrix,
         ladder=ladder,
     )
+    return _judged(answer, runs, failures)
+
+
+def _judged(answer: Answer, runs: Sequence[MeasuredRun], failures: CampaignFailures) -> Answer:
+    """With what the runs' judgements say, and what to do about it."""
     statuses = [run_status(each.run, each.measurement) for each in runs if each.measurement]
     judged = [each.judged for each in statuses if each.judged]
     return replace(
@@ -177,6 +178,26 @@ def _answer(
         answers=three_answers(statuses, answer.found, answer.sentence),
         remedies=what_to_do(judged, failures.rows, answer.found),
     )
+
+
+def _test_answers(
+    campaign: Campaign,
+    arms: Sequence[MeasuredTest],
+    matrix: TargetMatrix | None,
+    sweeps: Sequence[SweepAnswer],
+) -> list[TestAnswer]:
+    """Those that a matrix or a sweep draws have no curve of their own."""
+    swept = {sweep.plan_label for sweep in sweeps}
+    is_smooth = len(arms) <= MOST_SMOOTH
+    return [
+        _test_answer(
+            campaign,
+            arm,
+            has_curve=matrix is None and arm.plan_label not in swept,
+            is_smooth=is_smooth,
+        )
+        for arm in arms
+    ]
 
 
 def _partial_run(runs: Sequence[MeasuredRun]) -> MeasuredRun | None:

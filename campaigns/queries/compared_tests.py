@@ -75,11 +75,8 @@ def comparison_of(
     }
     every = [pair for candidate in candidates for pair in _pairs(baseline, candidate)]
     pairs, of_references = _without_references(every)
-    references, by_key = [], {}
-    for pair in of_references:
-        overhead = _compare(pair, changes_of(pair))
-        references.append(_compared(pair, overhead))
-        by_key[references[-1].key] = overhead
+    measured = [_compare(pair, changes_of(pair)) for pair in of_references]
+    references = list(map(_compared, of_references, measured))
     changes = [changes_of(pair) for pair in pairs]
     overheads = [_compare(*each) for each in zip(pairs, changes, strict=True)]
     tests = [
@@ -87,22 +84,22 @@ def comparison_of(
         for pair, overhead in zip(pairs, overheads, strict=True)
     ]
     ordered = worst_first(tests)
-    by_key |= zip((test.key for test in tests), overheads, strict=True)
+    by_key = {
+        test.key: overhead
+        for test, overhead in zip([*references, *tests], [*measured, *overheads], strict=True)
+    }
     chosen = _chosen(ordered, references, asked, show)
     names = {column.letter: column.name for column in columns}
+    sentences = [
+        capacity_sentence(capacity, baseline.column.name, side.column.name)
+        if (capacity := capacities.get(letter := side.column.letter))
+        else _sentence(
+            baseline, side, _of_column(tests, letter), names, _of_column(references, letter)
+        )
+        for side in candidates
+    ]
     return Comparison(
-        sentences=[
-            capacity_sentence(capacity, baseline.column.name, side.column.name)
-            if (capacity := capacities.get(side.column.letter))
-            else _sentence(
-                baseline,
-                side,
-                _of_column(tests, side.column.letter),
-                names,
-                _of_column(references, side.column.letter),
-            )
-            for side in candidates
-        ],
+        sentences=sentences,
         grounds=_grounds(tests, pairs),
         warnings=_warnings(tests, list(capacities.values())),
         differs=differences_of(pairs, changes, overheads)

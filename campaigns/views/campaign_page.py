@@ -12,7 +12,7 @@ from campaigns.domain.shown.results import Answer, Gist, OverheadAnswer, TestAns
 from campaigns.live.events import Cursor
 from campaigns.live.feed import FEED
 from campaigns.live.memory import answer_of
-from campaigns.models import Campaign, Test, without_references
+from campaigns.models import Campaign, Run, Test, without_references
 from campaigns.permissions import Actor
 from campaigns.queries.baselines import campaign_against, changed_tests
 from campaigns.queries.campaigns import current_run_of
@@ -56,70 +56,94 @@ def campaign_context(
     """
     has_machines = shows_machines(actor)
     asked = asked or {}
-    metric = ladder_metric(asked)
-    answer = answer_of(campaign, chosen, relative, metric, shows_machines=has_machines)
+    answer = answer_of(
+        campaign, chosen, relative, ladder_metric(asked), shows_machines=has_machines
+    )
     trusted_only = asked.get("points") == "trusted"
-    costs = target_costs(campaign, answer) if has_machines else None
     runs, repeats = runs_page(campaign, asked), repeats_of(answer, asked)
     for run in runs:
         run.shows_machine = has_machines
     first = _named_first(campaign, answer, repeats)
     current = current_run_of(campaign)
-    is_live = campaign.state in {"running", "stopping"}
     progress = progress_of(campaign, current)
     watched = current or run_that_speaks(campaign, runs, answer)
     watched_page = run_context(watched, actor) if watched else {}
     drawn = {watched.test_id: watched_page["report"].curve} if watched else {}
     every = campaign.tests.select_related("endpoint__target", "plan_version__plan")
     tests, references = without_references(every)
+    under_way = _under_way(campaign, actor, current)
     return {
+        **under_way,
         **_watching(watched_page, progress, answer, is_only=runs.count == 1),
+        **_compared(campaign, answer),
+        **(_of_machines(campaign, answer) if has_machines else {}),
+        **remedies_context(answer.remedies, worst_test(tests, answer)),
         "campaign": campaign,
         "answer": answer,
         "badge": badge_of(campaign, answer),
-        "is_live": is_live,
-        "has_begun": is_live and not campaign.is_before_first_run,
         "progress": progress,
-        "planned_s": planned_s(campaign, campaign.repeats) if campaign.state == "draft" else None,
-        "waiting": waiting_reason(campaign, actor) if is_live and not current else "",
-        "current": current,
-        "came_back": first_requests_of(campaign, actor),
         "against": campaign_against(campaign),
-        # The stream sends the active run's points, all of them to a new viewer.
-        "cursor": Cursor(event=FEED.campaign(campaign.pk).event),
         "tiles": tiles_of(answer),
-        "target_costs": costs,
-        "counters": tool_counters(campaign, answer) if has_machines else None,
-        "machine_runs": machine_runs_section(campaign, answer) if has_machines else None,
         "errors": errors_section(answer.errors, examples_of(actor, run__campaign=campaign)),
-        "forest": forest_groups(answer.overheads, campaign.practical_threshold),
-        "bars": split_bars([each.split for each in answer.overheads if each.split]),
         "matrix": drawn_matrix(answer.matrix, campaign.practical_threshold),
         "repeat_table": repeat_table(answer, asked),
         "ladder": drawn_ladder(answer.ladder, campaign.practical_threshold),
-        "ladder_cpu": drawn_cpu(answer.ladder, costs.cpu) if costs and costs.cpu else None,
         "sweeps": _sweeps(campaign, answer, tests, trusted_only),
         "trusted_only": trusted_only,
         "drawn_from": "Drawn from the first usable run on.",
-        "plots": drawn_plots(answer, drawn, is_live=is_live, is_only=runs.count == 1),
+        "plots": drawn_plots(answer, drawn, is_live=under_way["is_live"], is_only=runs.count == 1),
         "plot_data": plot_data(answer, campaign.repeats, drawn, first),
         "many_plans": len({test.plan_label for test in answer.tests}) > 1,
         "runs": runs,
         "run_rows": run_rows(runs, answer),
         "repeats": repeats,
-        "compared": compared_names(answer.overheads),
         "twins": twin_names(answer.tests),
         "choice": choice_of(answer),
-        "next_steps": _next_steps(campaign, answer),
         "noun": counted_in(test.scheme for test in answer.tests),
-        "like": like_rows(answer.overheads),
-        "has_differences": any(o.like_for_like.get("different") for o in answer.overheads),
-        "has_forest": any(cell.value is not None for cell in _first_cells(answer.overheads)),
         "injector_words": _injector_words(campaign),
         "tests": tests,
         "references": references,
         "reference": reference_sentence(campaign),
-        **remedies_context(answer.remedies, worst_test(tests, answer)),
+    }
+
+
+def _under_way(campaign: Campaign, actor: Actor, current: Run | None) -> dict[str, Any]:
+    """How far it is, and what it waits for."""
+    is_live = campaign.state in {"running", "stopping"}
+    return {
+        "is_live": is_live,
+        "has_begun": is_live and not campaign.is_before_first_run,
+        "planned_s": planned_s(campaign, campaign.repeats) if campaign.state == "draft" else None,
+        "waiting": waiting_reason(campaign, actor) if is_live and not current else "",
+        "current": current,
+        "came_back": first_requests_of(campaign, actor),
+        # The stream sends the active run's points, all of them to a new viewer.
+        "cursor": Cursor(event=FEED.campaign(campaign.pk).event),
+    }
+
+
+def _compared(campaign: Campaign, answer: Answer) -> dict[str, Any]:
+    """The two sides of each comparison, with what would settle it."""
+    overheads = answer.overheads
+    return {
+        "forest": forest_groups(overheads, campaign.practical_threshold),
+        "has_forest": any(cell.value is not None for cell in _first_cells(overheads)),
+        "bars": split_bars([each.split for each in overheads if each.split]),
+        "compared": compared_names(overheads),
+        "like": like_rows(overheads),
+        "has_differences": any(each.like_for_like.get("different") for each in overheads),
+        "next_steps": _next_steps(campaign, answer),
+    }
+
+
+def _of_machines(campaign: Campaign, answer: Answer) -> dict[str, Any]:
+    """What the targets' machines did."""
+    costs = target_costs(campaign, answer)
+    return {
+        "target_costs": costs,
+        "ladder_cpu": drawn_cpu(answer.ladder, costs.cpu) if costs and costs.cpu else None,
+        "counters": tool_counters(campaign, answer),
+        "machine_runs": machine_runs_section(campaign, answer),
     }
 
 

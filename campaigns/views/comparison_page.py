@@ -15,7 +15,7 @@ from campaigns.domain.shown.compared import (
 )
 from campaigns.domain.shown.shift_words import shift_table, shift_words
 from campaigns.domain.shown.tables import Row
-from campaigns.domain.units import number
+from campaigns.domain.units import and_joined, number
 from campaigns.queries.columns import LETTERS, ComparedColumn
 from campaigns.views.drawings import Mark, RatioAxis, split_bars
 from campaigns.views.shift_drawing import shift_drawing
@@ -85,13 +85,20 @@ def comparison_context(
         "swap_query": query_of(asked, a=columns[1].reference, b=columns[0].reference, test=""),
         "columns_query": query_of(asked, show="", test=""),
         "detail": detail,
-        "bars": split_bars([detail.split]) if detail and detail.split else None,
         "split_names": {"baseline": columns[0].name},
-        "noun": detail.noun if detail else "",
-        "shift": shift_drawing(detail.shift, threshold, _plotted_to(detail)) if detail else None,
-        "shift_words": shift_words(detail.shift) if detail and detail.shift else "",
-        "shift_table": shift_table(detail.shift) if detail and detail.shift else None,
-        "curves": {"lines": [each for each in detail.lines if each["curve"]] if detail else []},
+        **(_opened(detail, threshold) if detail else {"curves": {"lines": []}}),
+    }
+
+
+def _opened(detail: ComparedDetail, threshold: float) -> dict[str, Any]:
+    """What is drawn below the selected test."""
+    return {
+        "bars": split_bars([detail.split]) if detail.split else None,
+        "noun": detail.noun,
+        "shift": shift_drawing(detail.shift, threshold, _plotted_to(detail)),
+        "shift_words": shift_words(detail.shift) if detail.shift else "",
+        "shift_table": shift_table(detail.shift) if detail.shift else None,
+        "curves": {"lines": [each for each in detail.lines if each["curve"]]},
     }
 
 
@@ -102,8 +109,7 @@ def _column_query(asked: Mapping[str, str], columns: Sequence[ComparedColumn]) -
 
 
 def _heading(columns: Sequence[ComparedColumn]) -> str:
-    *others, last = [column.name for column in columns[1:]]
-    candidates = f"{', '.join(others)} and {last}" if others else last
+    candidates = and_joined([column.name for column in columns[1:]])
     return f"{candidates[:1].upper()}{candidates[1:]} against {columns[0].name}"
 
 

@@ -3,7 +3,6 @@
 from typing import Any
 
 from campaigns.domain.plan.search_start import USUAL_TRIALS
-from campaigns.domain.shown.badges import Answers, campaign_badge, on_hold_badge
 from campaigns.domain.shown.capacity_limiter import Limiter
 from campaigns.domain.units import rate
 from campaigns.live.events import Cursor
@@ -18,6 +17,7 @@ from campaigns.queries.first_requests import first_requests_of
 from campaigns.queries.search_busy import BusyByRun, busy_by_run
 from campaigns.queries.search_limiter import busy_near, limiter_beside
 from campaigns.queries.searches import SearchReport, report_of_search
+from campaigns.views.campaign_page import badge_of
 from campaigns.views.run_page import shows_machines
 from campaigns.views.search_drawing import search_drawing
 from campaigns.views.search_marks import SHAPE_WORDS
@@ -40,13 +40,11 @@ def search_context(search: Search, actor: Actor, trials: str = "") -> dict[str, 
     drawing = search_drawing(report, busy, now_per_s)
     tests = list(campaign.tests.select_related("endpoint__target", "plan_version__plan"))
     is_live = campaign.state in {"running", "stopping"}
-    is_stopped = campaign.stop_requested_at is not None
-    badge = campaign_badge(campaign.state, Answers(), is_stopped=is_stopped)
     return {
         "campaign": campaign,
         "search": search,
         "report": report,
-        "badge": on_hold_badge() if campaign.is_held else badge,
+        "badge": badge_of(campaign, None),
         "is_live": is_live,
         "current": current,
         "rate_now": rate(now_per_s) if now_per_s else "",
