@@ -101,7 +101,7 @@ class ExporterClient:
                 return dial(self._origin, each, ends, self._context)
             except OSError as error:
                 fault = error
-        raise fault or ScrapeFailed(f"The name server knows no address of {host}. {_CORRECT}")
+        raise fault or ScrapeFailed(f"The name server has no address for {host}. {_CORRECT}")
 
     def _exchange(self, connection: socket.socket, ends: float) -> ExporterAnswer:
         try:

@@ -37,7 +37,7 @@ def check_host(
     """A port is proven if the file is at all addresses of the host: any of them may be dialled.
     `never` are servers of the installation, as 10.0.0.5:5432."""
     if not addresses:
-        return HostCheck(faults=(f"The name server knows no address of {host}.",))
+        return HostCheck(faults=(f"The name server has no address for {host}.",))
     if len(addresses) > MOST_ADDRESSES:
         fault = f"{host} has {len(addresses)} addresses; at most {MOST_ADDRESSES} are checked."
         return HostCheck(faults=(f"{fault} Ask for an approval of a host with fewer.",))

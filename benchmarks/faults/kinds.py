@@ -81,7 +81,7 @@ HOST_SILENT = (
 )
 FINISHED_UNHEARD = (
     r"The injector (finished|stopped when it was told to), and all that it measured is stored, but "
-    r"its lease was over before its host could say so\."
+    r"its lease expired before its host could report it\."
 )
 LAUNCHER_FROZEN = r"The launcher on the injector host was frozen for \d+ s\."
 DEAD_MAN = r"The injector heard nothing from its launcher for too long and stopped by itself\."

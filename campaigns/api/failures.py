@@ -47,7 +47,7 @@ _EXAMPLE = OpenApiExample(
             "count": 1200,
             "first": 0,
             "last": 59,
-            "remedy": "Nothing is at this path. Check it, and the host name that the server "
+            "remedy": "Nothing was found at this path. Check it, and the host name that the server "
             "expects.",
             "examples": [
                 {

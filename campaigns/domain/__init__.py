@@ -1,1 +1,1 @@
-"""Pure: standard library and numpy only. No clock, no I/O, no Django."""
+"""Pure: standard library, numpy and RE2 only. No clock, no I/O, no Django."""

@@ -26,7 +26,7 @@ class NewPasswordForm(PasswordChangeForm):
 
     revokes_tokens = forms.BooleanField(
         required=False,
-        help_text="Tokens stay valid otherwise. Tick this if somebody may know your password.",
+        help_text="Otherwise tokens stay valid. Tick this if someone else may know your password.",
     )
 
     def __init__(self, user, *args, **kwargs):

@@ -20,7 +20,7 @@ from campaigns.queries.probes import ProbeReport, days_left, report_of
 TRIED_WITHIN = timedelta(minutes=30)
 _LIMIT_OF = {Kind.CONNECT_TIMEOUT: "connect_s", Kind.TLS_TIMEOUT: "tls_s"}
 _UNEXPECTED = (
-    "Correct the plan's path or its expected status, or mend the service. A changed plan is a new "
+    "Correct the plan's path or its expected status, or fix the service. A changed plan is a new "
     "version: run the campaign again with it."
 )
 

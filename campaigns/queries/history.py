@@ -87,7 +87,7 @@ class NamedHistory:
 
     @property
     def is_of_reference(self) -> bool:
-        return REFERENCE_TAG in self.endpoint.target.tags
+        return self.endpoint.target.is_reference
 
     @property
     def arm_label(self) -> str:
@@ -99,8 +99,8 @@ class NamedHistory:
 
 
 def arm_label_of(endpoint: Endpoint, connection_mode: str, injectors: int) -> str:
-    """HTTPS keep-alive, TLS 1.2 only, 2 injectors."""
-    more = f"{injectors} injectors" if injectors > 1 else ""
+    """HTTPS keep-alive, TLS 1.2 only, 2 injector processes."""
+    more = f"{injectors} injector processes" if injectors > 1 else ""
     words = [f"{endpoint.scheme.upper()} {connection_mode}", endpoint.tls_profile, more]
     return ", ".join(filter(None, words))
 

@@ -55,7 +55,7 @@ def _dispatcher() -> list[Gauge]:
     silence = row.values_list(ClockTimestamp() - F("dispatcher_seen_at"), flat=True).first()
     if silence is None:
         return []
-    text = "Time since the dispatcher was last heard of; it speaks every 2 s."
+    text = "Time since the dispatcher last reported; it does so every 2 s."
     return [_single("dispatcher_silent_seconds", text, silence.total_seconds())]
 
 
@@ -87,14 +87,14 @@ def _hosts() -> list[Gauge]:
     return [
         each(
             "silent_seconds",
-            "Time since the host was last heard of; it speaks every 5 s.",
+            "Time since the host last reported; it does so every 5 s.",
             lambda host: host.silence.total_seconds(),
         ),
         each("slots", "Injectors that the host runs at once.", lambda host: host.slots),
         each("busy_slots", "Injectors that it runs now.", lambda host: counts.get(host.name, 0)),
         each(
             "spool_bytes",
-            "Spool files that are not stored whole, those of runs under way included.",
+            "Spool files that are not fully stored, including those of active runs.",
             lambda host: host.facts.get("spool_bytes", 0),
         ),
     ]

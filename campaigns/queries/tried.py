@@ -156,7 +156,7 @@ def _beside(tried: TriedEndpoint) -> list[tuple[str, bool]]:
         return [(f" {_over(tried)}.", False)]
     is_own = tried.certificate is not None and tried.certificate.get("self_signed")
     why = "certificate is self-signed" if is_own else "certificate could not be verified"
-    return [(" Its ", False), (why, True), (": accept it below, or mend it.", False)]
+    return [(" Its ", False), (why, True), (": accept it below, or replace it.", False)]
 
 
 def _over(tried: TriedEndpoint) -> str:

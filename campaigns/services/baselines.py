@@ -19,7 +19,7 @@ from campaigns.queries.searches import trial_runs
 logger = logging.getLogger(__name__)
 
 _LONGEST_NAME = 100
-_ONE_SEARCH = "A search is a baseline by itself. Choose one search, and nothing beside it."
+_ONE_SEARCH = "A search must be the only choice. Choose one search, and nothing else."
 _NO_CAPACITY = (
     "This search found no capacity with an interval. Choose one that did, or search again."
 )
@@ -126,8 +126,8 @@ def _make(
 
 def _meanwhile(name: str) -> str:
     return (
-        f"Somebody has made “{name}” the baseline meanwhile. Look at it, then decide whether to "
-        "replace it."
+        f"“{name}” has become the baseline since you opened this. Look at it, then decide "
+        "whether to replace it."
     )
 
 
@@ -172,7 +172,7 @@ def judge_by_baselines(campaign: Campaign) -> None:
     except (OperationalError, InterfaceError):
         raise
     except Exception:
-        logger.exception("Campaign %s has no word against its baseline", campaign.pk)
+        logger.exception("Campaign %s has no verdict against its baseline", campaign.pk)
 
 
 def _judge_search(search: Search) -> None:

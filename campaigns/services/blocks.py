@@ -99,7 +99,7 @@ def _why_not_added(campaign: Campaign) -> str:
     if campaign.state == "stopping":
         return "This campaign is being stopped. Add blocks when it is done."
     return (
-        f"Blocks have been added meanwhile: this campaign now has {campaign.repeats}. Read its "
+        f"Blocks have been added since: this campaign now has {campaign.repeats}. Read its "
         "answer before you add more."
     )
 

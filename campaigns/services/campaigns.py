@@ -91,7 +91,7 @@ def edit_draft(*, by: Actor, campaign: Campaign, **values: Any) -> Campaign:
     drafts = Campaign.objects.filter(pk=campaign.pk, started_at=None).select_for_update()
     draft = drafts.first()
     if draft is None:
-        raise Refused("This campaign was started meanwhile. Run it again with these changes.")
+        raise Refused("This campaign has already been started. Run it again with these changes.")
     wanted = create_campaign(by=by, project=campaign.project, is_more=False, **values)
     for name in _EDITED:
         setattr(draft, name, getattr(wanted, name))

@@ -76,7 +76,7 @@ def _rungs_for(project: Project, keys: Sequence[str]) -> Mapping[str, Rung]:
 def _chosen(keys: Sequence[str], offered: Mapping[str, Rung]) -> list[Rung]:
     """In the order of the ladder, each once."""
     if unknown := [key for key in keys if key not in offered]:
-        raise InvalidFields({"rungs": f"There is no rung {unknown[0]}: choose among {_KEYS}."})
+        raise InvalidFields({"rungs": f"There is no rung {unknown[0]}. Choose from {_KEYS}."})
     chosen = [rung for key, rung in offered.items() if key in keys]
     if len(chosen) < LEAST_RUNGS:
         raise InvalidFields({"rungs": f"Tick at least {LEAST_RUNGS} rungs."})
@@ -88,11 +88,11 @@ _KEYS = f"{', '.join(RUNGS)}, and profile:NAME for a TLS profile of the project"
 
 def _check(plan: Plan, endpoint: Endpoint) -> None:
     if endpoint.scheme != "https":
-        raise InvalidFields({"endpoint": "Choose an HTTPS endpoint: the rungs are above it."})
+        raise InvalidFields({"endpoint": "Choose an HTTPS endpoint: most rungs use TLS."})
     if plan.exchange is not None:
         raise InvalidFields({"plan": "Choose a plan of HTTP requests: WebSockets have no ladder."})
     if plan.http_version != HttpVersion.HTTP_1_1:
-        raise InvalidFields({"plan": "Choose a plan with HTTP/1.1: HTTP/2 is a rung by itself."})
+        raise InvalidFields({"plan": "Choose a plan with HTTP/1.1: HTTP/2 is a rung of its own."})
 
 
 def _version_for(by: Actor, version: PlanVersion, plan: Plan, rung: Rung) -> PlanVersion:

@@ -39,7 +39,7 @@ def claim_host(*, by: Actor, target: Target, host: str) -> HostClaim:
     require(by, Action.EDIT, target.project)
     if not settings.PROOF_DAYS:
         raise Refused(
-            "Proofs count for nothing here: load goes only to networks that the installation lists."
+            "Proofs are not used here: load goes only to networks that the installation lists."
         )
     in_use = target.endpoints.filter(archived_at=None).values_list("host", flat=True)
     if target.archived_at or host_key(host) not in map(host_key, in_use):

@@ -59,8 +59,8 @@ _NO_OBJECTIVE = (
     "Say what must be kept, such as p95 < 300 ms: neither the search nor its plan has a rule."
 )
 _UNTOLD = (
-    "Nobody told what {} needs in the last trial, so no rate can be judged by it. Look on the "
-    "target's page for its agent or exporter, then search again."
+    "No agent or exporter reported what {} needs in the last trial, so no rate can be judged "
+    "by it. Check the agent or exporter on the target's page, then search again."
 )
 
 

@@ -38,8 +38,8 @@ LOST_SENDING = "The injector host stopped answering while it was sending."
 LOST_STORING = "The injector host stopped answering before all that it measured was stored."
 # What its launcher tells afterwards.
 _UNHEARD = (
-    "The injector {}, and all that it measured is stored, but its lease was over before its host "
-    "could say so."
+    "The injector {}, and all that it measured is stored, but its lease expired before its host "
+    "could report it."
 )
 FINISHED_UNHEARD = _UNHEARD.format("finished")
 STOPPED_UNHEARD = _UNHEARD.format("stopped when it was told to")

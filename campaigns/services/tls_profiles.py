@@ -42,7 +42,7 @@ def change_profile(*, by: Actor, profile: OwnTlsProfile, name: str, **offers: An
     require(by, Action.EDIT, profile.project)
     held = OwnTlsProfile.objects.select_for_update().filter(pk=profile.pk).first()
     if held is None:
-        raise Refused(f"{profile.name} was deleted meanwhile.")
+        raise Refused(f"{profile.name} has been deleted.")
     checked = check_profile(name, **offers)
     endpoints = list(_naming(held).select_related("target").select_for_update(of=("self",)))
     _refuse_what_endpoints_cannot(_in_use(endpoints), checked)

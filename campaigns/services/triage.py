@@ -218,9 +218,7 @@ def judge_changes(
     why, link = why.strip(), link.strip()
     _check(state, seen, why, link)
     if not TriageEntry.objects.filter(pk=entry.pk, state=seen).update(state=state):
-        raise Refused(
-            "Somebody has changed the state since you opened this. Read it and try again."
-        )
+        raise Refused("Someone changed the state since you opened this. Read it and try again.")
     TriageNote.objects.create(entry=entry, state=state, by=by.user, why=why, link=link)
 
 

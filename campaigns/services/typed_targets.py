@@ -127,7 +127,7 @@ def accept_certificate(*, by: Actor, probe: Probe, fingerprint: str) -> None:
     require(by, Action.EDIT, probe.endpoint.target.project)
     shown = ((probe.result or {}).get("certificates") or [{}])[0].get("sha256")
     if not shown or fingerprint != shown:
-        raise Refused("The server has shown another certificate meanwhile. Look at it again.")
+        raise Refused("The server now shows another certificate. Look at it again.")
     endpoint = Endpoint.objects.select_for_update().get(pk=probe.endpoint_id)
     endpoint.tls = {**endpoint.tls, "fingerprint": shown}
     endpoint.verify_tls = True

@@ -66,7 +66,7 @@ def exporter_check(request: HttpRequest, exporter: int) -> HttpResponse:
 def exporter_remove(request: HttpRequest, exporter: int) -> HttpResponse:
     found = find(_ROWS, actor_of(request), pk=exporter)
     services.remove_exporter(by=actor_of(request), exporter=found)
-    messages.success(request, f"{found.name} is not scraped any more. What it told is kept.")
+    messages.success(request, f"{found.name} is no longer scraped. What it reported is kept.")
     return redirect(_of_target(found.target_id))
 
 

@@ -23,7 +23,7 @@ _NOTES = {
     Section.NEW: "every request opens one",
     Section.KEPT: "connections stay open, so no session is resumed; only records are encrypted",
     Section.PROFILES: "on new connections",
-    Section.MANY: "does one slow reply hold up the others?",
+    Section.MANY: "does one slow reply delay the others?",
 }
 _AROUND = 0.06  # of the range, left and right of the outermost mark
 _TICKS = 6

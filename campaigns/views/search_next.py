@@ -50,7 +50,7 @@ def _questions(
         yield OpenQuestion("Where is the limit?", "the search was cut short", "Search again", again)
     if not knows_machine:
         machine = f"{reverse('target-detail', args=[test.endpoint.target_id])}#agents"
-        because = "nobody told the CPU of its machine"
+        because = "no agent reported its machine's CPU"
         yield OpenQuestion("Is it the target's CPU?", because, "Start its agent", machine)
     if twin := _twin_of(test):
         scheme = twin.scheme.upper()

@@ -120,9 +120,9 @@ def _against(sweep: SweepAnswer, row: Row | None) -> ArmAgainst:
         return ArmAgainst()
     difference, low, high, word = (_cells(sweep, row)[key] for key in _AGAINST)
     if difference.value is None:
-        return ArmAgainst(word="no word", why=difference.why)
+        return ArmAgainst(word="no verdict", why=difference.why)
     ends = "" if low.value is None else f"[{low.text}, {high.text}]"
-    said = "no word" if word.value is None else word.text
+    said = "no verdict" if word.value is None else word.text
     return ArmAgainst(f"{difference.text}\N{NARROW NO-BREAK SPACE}%", ends, said, word.why)
 
 

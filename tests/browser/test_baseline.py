@@ -54,7 +54,7 @@ def test_the_next_campaign_says_the_result_and_a_deploy_is_a_line(
     page.goto(reverse("campaign-detail", args=[first.pk]))
     page.get_by_text("Use as baseline").click()
     page.get_by_label("Name", exact=True).fill("release 1.4")
-    page.get_by_role("button", name="Make it the baseline").click()
+    page.get_by_role("button", name="Set as baseline").click()
     expect(page.get_by_role("status")).to_contain_text("“release 1.4” is the baseline.")
 
     later = same_again(tests, name="Nightly 2")

@@ -131,7 +131,7 @@ def test_a_replaced_baseline_is_kept_with_who_and_when(make, measured, bob):
 def test_what_somebody_else_chose_meanwhile_is_not_replaced(make, measured):
     test = measured(*CALM)
     make(test)
-    with pytest.raises(Refused, match=r"Somebody has made “release 1.4” the baseline meanwhile"):
+    with pytest.raises(Refused, match=r"“release 1.4” has become the baseline since"):
         make(test, name="mine", seen=0)
     make(test, name="mine", seen=Baseline.objects.get().pk)
 

@@ -37,7 +37,7 @@ def test_it_measures_something_else_and_stays_the_same_campaign(project, as_alic
 
 def test_once_started_it_is_not_edited(project, as_bob):
     campaign = started(project)
-    with pytest.raises(Refused, match="started meanwhile"):
+    with pytest.raises(Refused, match="already been started"):
         edit_draft(by=as_bob, campaign=campaign, name="late")
     assert Campaign.objects.get().name == "study"
 

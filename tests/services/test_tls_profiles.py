@@ -83,7 +83,7 @@ def test_a_change_that_an_endpoint_cannot_follow_is_refused_with_its_name(projec
 
 def test_one_that_was_deleted_meanwhile_is_not_changed(as_bob, profile):
     OwnTlsProfile.objects.all().delete()
-    with pytest.raises(Refused, match="deleted meanwhile"):
+    with pytest.raises(Refused, match="has been deleted"):
         change_profile(by=as_bob, profile=profile, name="our clients")
 
 

@@ -53,7 +53,7 @@ def test_the_file_has_a_row_each_and_no_formula(client, alice, project, shared):
 def test_a_log_without_entries_says_what_it_keeps(client, alice, project):
     client.force_login(alice)
     page = client.get(reverse("audit", args=[project.pk])).content.decode()
-    assert "Nothing has been done here yet" in page
+    assert "No entries yet." in page
 
 
 def test_pages_cost_the_same_with_many_entries(client, as_adam, django_assert_num_queries):

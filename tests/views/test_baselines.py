@@ -76,7 +76,7 @@ def test_who_looks_at_a_stale_page_replaces_nothing(as_bob, project):
     post = reverse("history-baseline", args=[test.pk])
     as_bob.post(post, {"name": "calm", "in": [test.pk], "seen": "0"})
     page = text_of(as_bob.post(post, {"name": "mine", "in": [test.pk], "seen": "0"}, follow=True))
-    assert "Somebody has made “calm” the baseline meanwhile." in page
+    assert "“calm” has become the baseline since you opened this." in page
 
 
 def test_a_released_baseline_stays_in_the_list(as_bob, project):

@@ -114,7 +114,7 @@ def test_a_second_click_adds_nothing_and_says_so(as_editor, hung):
         answer = as_editor.post(
             f"/campaigns/{campaign.pk}/blocks/", {"blocks": 1, "after": 4}, follow=True
         )
-    assert "Blocks have been added meanwhile: this campaign now has 5." in answer.content.decode()
+    assert "Blocks have been added since: this campaign now has 5." in answer.content.decode()
     assert campaign.runs.count() == 10
 
 

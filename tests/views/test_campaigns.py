@@ -179,7 +179,7 @@ def test_a_draft_is_edited_in_the_form_that_made_it(as_editor, project, target, 
     assert (Campaign.objects.count(), campaign.name, campaign.tests.count()) == (1, "Both", 2)
     Campaign.objects.update(started_at=timezone.now())
     late = as_editor.post(edit, fields(ticked, draft="1"))
-    assert "started meanwhile" in late.content.decode()
+    assert "already been started" in late.content.decode()
 
 
 def test_each_test_leads_to_its_history(as_editor, project):

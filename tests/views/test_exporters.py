@@ -51,7 +51,7 @@ def test_an_address_is_saved_and_the_page_says_that_it_is_asked(as_editor, targe
     shown = answer.content.decode()
     assert "shop-1 is saved" in shown
     assert URL in shown
-    assert "Asking it" in shown
+    assert "Checking" in shown
 
 
 def test_a_fault_is_at_its_field_and_nothing_is_lost(as_editor, target):
@@ -66,7 +66,7 @@ def test_a_fault_is_at_its_field_and_nothing_is_lost(as_editor, target):
 
 def test_the_page_says_what_it_tells_and_since_when_not(client, vera, target, exporter):
     client.force_login(vera)
-    assert "no worker asked it yet" in page(client, target)
+    assert "not checked yet" in page(client, target)
     now = timezone.now()
     Exporter.objects.update(told_at=now, offers=["CPU", "memory"])
     shown = page(client, target)
@@ -77,7 +77,7 @@ def test_the_page_says_what_it_tells_and_since_when_not(client, vera, target, ex
     assert "No answer" in shown
     assert "http://10.0.0.5:9100 refuses connections." in shown
     Exporter.objects.update(asked_at=now)
-    assert "Asking it" in page(client, target)
+    assert "Checking" in page(client, target)
     Exporter.objects.update(asked_at=now - timedelta(minutes=5))
     assert "No answer" in page(client, target)
     assert "Remove" not in page(client, target)
@@ -107,5 +107,5 @@ def test_a_check_is_asked_for(as_editor, exporter):
 
 def test_a_removed_exporter_leaves_the_page(as_editor, target, exporter):
     answer = as_editor.post(f"/exporters/{exporter.pk}/remove/", follow=True)
-    assert "shop-1 is not scraped any more. What it told is kept." in answer.content.decode()
+    assert "shop-1 is no longer scraped. What it reported is kept." in answer.content.decode()
     assert URL not in page(as_editor, target)

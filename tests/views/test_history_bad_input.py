@@ -20,7 +20,7 @@ pytestmark = pytest.mark.django_db
 def test_a_single_campaign_has_a_value_and_no_level(opened, overview, project, spread):
     (test,) = make_history(project, [26.0], begin=nights_ago(2), spread=spread)
     assert "Only this campaign counts so far" in text_of(opened(test))
-    assert "Nothing to tell yet of 1 test" in text_of(overview())
+    assert "Nothing to report yet for 1 test" in text_of(overview())
 
 
 def test_where_nothing_can_be_used_no_calm_is_claimed(opened, overview, project):

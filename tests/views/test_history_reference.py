@@ -137,4 +137,4 @@ def test_a_reference_stays_in_sight_of_a_filter(page, project, nights):
 def test_references_alone_are_no_tests(page, project):
     echo = make_endpoint(make_target(project, "echo", tags=["reference"]))
     noted(project, ECHO_MOVED, tests=[(make_plan(project), echo, "new")])
-    assert "Only the reference was measured in this time." in text_of(page("history", project.pk))
+    assert "Only the reference was measured in this period." in text_of(page("history", project.pk))

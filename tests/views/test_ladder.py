@@ -31,7 +31,7 @@ def test_the_page_has_a_row_a_rung_with_both_comparisons(page_of, ladder):
     page = page_of(campaign)
     said = text_of(page)
     assert said.count('class="ladder-rung') == 6
-    assert "the ground: everything below is compared with this" in said
+    assert "everything below is compared with this" in said
     assert HYBRID in said
     assert "4,000" in said
     (section,) = page.context["ladder"]["sections"]
@@ -95,7 +95,7 @@ def test_what_differs_by_accident_is_on_the_page_with_its_rung(page_of, ladder):
 
 def test_the_server_s_cpu_is_drawn_rung_by_rung(page_of, ladder):
     campaign, by_rung = ladder
-    assert "no agent or exporter told its CPU time" in text_of(page_of(campaign))
+    assert "no agent or exporter reported its CPU time" in text_of(page_of(campaign))
     for runs in by_rung:
         tell(runs, {"http": [6.0] * 5, "https": [7.2] * 5})
     page = page_of(campaign)

@@ -47,7 +47,7 @@ def test_a_host_is_proven_from_its_target_s_page(client, bob, target):
     check_done(claim, HostCheck((PLACE,), (PLACE,)))
     shown = page(client, target)
     assert "Proven" in shown
-    assert "The proof counts until" in shown
+    assert "The proof is valid until" in shown
     permit = claim.permits.get()
     do(client, target, "withdraw", permit=permit.pk, reason="sold")
     assert "bob: sold" in page(client, target)

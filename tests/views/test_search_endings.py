@@ -152,7 +152,7 @@ KEPT = "keep p95 below 300 ms."
         (
             runs_out_of_time,
             Ending.DEADLINE,
-            f"At least 200 requests/s {KEPT} The time for the search was over.",
+            f"At least 200 requests/s {KEPT} The search ran out of time.",
             200,
             None,
             "time",

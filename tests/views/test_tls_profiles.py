@@ -38,7 +38,7 @@ def test_the_list_has_those_that_come_with_benchsite_by_name(as_editor, project)
         "Off, always",
     ):
         assert name in said
-    assert "None yet." in said
+    assert "No profiles yet." in said
 
 
 def test_the_list_says_what_each_offers_and_which_endpoints_name_it(as_editor, project, profile):

@@ -86,7 +86,7 @@ def test_a_refusal_is_told_on_the_page(project, judge):
 
 def test_a_calm_test_has_no_block(page, project):
     (test,) = noted(project, CALM)
-    assert "Said so far" not in text_of(page("history-test", test.pk))
+    assert "Comments" not in text_of(page("history-test", test.pk))
     assert "Changes open to triage none" in text_of(page("history", project.pk))
 
 

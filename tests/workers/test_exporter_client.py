@@ -114,7 +114,7 @@ def test_a_name_with_one_address_that_is_not_allowed_is_not_dialled(monkeypatch)
 def test_a_name_without_an_address_says_so(monkeypatch):
     monkeypatch.setattr(exporter_client, "addresses_of", lambda host, port: [])
     why = refusal(9100, url="http://shop.example:{}/")
-    assert why.startswith("The name server knows no address of shop.example. Correct its address")
+    assert why.startswith("The name server has no address for shop.example. Correct its address")
 
 
 def test_a_redirect_is_not_followed():

@@ -145,6 +145,6 @@ def test_listed_addresses_are_not_asked_for_a_proof(settings):
 
 
 def test_a_name_without_an_address_and_one_with_too_many_are_faults():
-    assert "knows no address" in check_host(HOST, [], [], TOKEN).faults[0]
+    assert "has no address for" in check_host(HOST, [], [], TOKEN).faults[0]
     many = [f"8.8.4.{number}" for number in range(9)]
     assert "9 addresses" in check(443, *many).faults[0]

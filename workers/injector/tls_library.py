@@ -247,14 +247,14 @@ def offer_groups(context: SSL.Context, groups: str) -> None:
     first message already has a key share of that group. Raises ValueError."""
     if not _lib.SSL_CTX_set1_curves_list(context._context, groups.encode("ascii")):
         _take_error()
-        raise ValueError(f"OpenSSL knows no such groups: {groups}")
+        raise ValueError(f"OpenSSL does not know these groups: {groups}")
 
 
 def offer_signatures(context: SSL.Context, names: str) -> None:
     """Signature algorithms in the order of preference, joined by colons. Raises ValueError."""
     if not _lib.SSL_CTX_set1_sigalgs_list(context._context, names.encode("ascii")):
         _take_error()
-        raise ValueError(f"OpenSSL knows no such signature algorithms: {names}")
+        raise ValueError(f"OpenSSL does not know these signature algorithms: {names}")
 
 
 def write_as_much_as_fits(context: SSL.Context) -> None:

@@ -31,7 +31,8 @@ def trial_of(
     if judgement.measurement.state != Trust.TRUSTED:
         return Trial(rate_per_s, TrialResult.UNTRUSTED, judgement.measurement.text)
     if untold := [each.metric for each in verdicts if each.lacks_agent]:
-        return Trial(rate_per_s, TrialResult.UNTRUSTED, f"Nobody told {' and '.join(untold)}.")
+        why = f"No agent or exporter reported {' and '.join(untold)}."
+        return Trial(rate_per_s, TrialResult.UNTRUSTED, why)
     broken = ", ".join(_measured(each) for each in verdicts if not each.passed)
     left = [each.text for each in judgement.target.reasons if each.code in _NOT_KEPT_UP]
     reason = broken or (left[0] if left else "")

@@ -183,7 +183,7 @@ def _inconclusive(interval: RatioInterval, reason: Reason, asked: _Asked) -> Com
 def _advised(found: Sequence[Advice], is_paired: bool) -> str:
     """Such as "; to tell with 80 % probability it takes 8 more blocks if …"."""
     if not found:
-        return "; more repeats narrow the interval, but may never give a word"
+        return "; more repeats narrow the interval, but may never give a verdict"
     unit = "more blocks" if is_paired else "more repeats"
     cases = " and ".join(f"{_number(each, unit)} {_if(each)}" for each in found)
     return f"; to settle it with {percent(CHANCE, decimals=0)} probability takes {cases}"

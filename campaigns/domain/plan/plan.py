@@ -103,7 +103,7 @@ class Plan:
         "in %, rate in /s (rate > 100 /s); for sessions session_p95 and so on, sessions_failed in "
         "%, session_rate in /s; for the target's machine, if an agent watches it, target_cpu, "
         "target_memory and target_resent in %. They are checked every second and at the end.",
-        detail="The site judges them; an injector need not look.",
+        detail="The site judges them; injectors ignore them.",
         option="--threshold RULE",
         option_help="a rule that the run must keep, such as 'p95<300ms', 'errors<1%' or "
         "'rate>100'; for sessions 'session_p95<10s', 'sessions_failed<1%' or 'session_rate>5'; "

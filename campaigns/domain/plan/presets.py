@@ -70,12 +70,12 @@ def _soap(key: str, question: str, requests: int, over_s: int, group: str = STUD
 
 _OF_STUDIES = (
     _soap("over-100", "What does HTTPS cost when the server has time?", 100, 100),
-    _soap("over-10", "And what when requests come ten times faster?", 100, 10),
+    _soap("over-10", "And with ten times the rate?", 100, 10),
     _soap("over-5", "The same in 5 seconds, for a first look", 100, 5),
     _soap("over-1", "The same in 1 second, for a first look", 100, 1),
     Preset(
         "ab",
-        "How fast with 50 at once?",
+        "How fast are 50 at once?",
         "1,000 requests on 50 connections, each waiting for its reply: ab -n 1000 -c 50; the study "
         "chose an HTTPS endpoint",
         "1,000 on 50 connections",
@@ -90,7 +90,7 @@ _OF_STUDIES = (
     ),
     Preset(
         "httperf-1000",
-        "How fast one after another?",
+        "How fast is one request after another?",
         "1,000 connections with a request each, one after another: httperf --num-conns 1000",
         "1,000 one after another",
         _spec([_GET_STEP], "new", model="sequential", requests=1000),
@@ -140,7 +140,7 @@ _OF_STUDIES = (
     ),
     Preset(
         "r99-1",
-        "R99-1: what do three clients get that begin a second apart?",
+        "R99-1: what do three clients get when they start a second apart?",
         "each injector process is a client: 5,000 requests one after another, at random from "
         "five files; "
         "the study had 3, which begin 1 s apart",
@@ -158,7 +158,7 @@ _OF_STUDIES = (
     ),
     Preset(
         "r99-2",
-        "R99-2: what do more and more clients get?",
+        "R99-2: what do more clients get?",
         "each injector process is a client: 5,000 requests one after another, at random from "
         "five files; "
         "the study had 1, 2, 3, 4, 5, 6, 9 and 12",
@@ -203,7 +203,7 @@ _OF_EVERY_DAY = (
     ),
     Preset(
         "load",
-        "How is it on a normal day?",
+        "How does it do on a normal day?",
         "20 requests a second for five minutes, replies or not",
         "Load",
         _spec([_GET_STEP], "keep-alive", model="open", rate_per_s=20, duration_s=300),
@@ -212,7 +212,7 @@ _OF_EVERY_DAY = (
     ),
     Preset(
         "stress",
-        "What as more and more come?",
+        "What happens as load grows?",
         "from 1 to 100 requests a second within two minutes",
         "Stress",
         _spec(
@@ -245,7 +245,7 @@ _OF_EVERY_DAY = (
     ),
     Preset(
         "spike",
-        "Does it survive a sudden crowd?",
+        "Does it survive a traffic spike?",
         "10 requests a second, then 200 for ten seconds, then 10 again, on new connections",
         "Spike",
         _spec(
@@ -262,7 +262,7 @@ _OF_EVERY_DAY = (
     ),
     Preset(
         "soak",
-        "Does it stay well for an hour?",
+        "Does it stay fast for an hour?",
         "10 requests a second for an hour",
         "Soak",
         _spec([_GET_STEP], "keep-alive", model="open", rate_per_s=10, duration_s=3600),
@@ -271,7 +271,7 @@ _OF_EVERY_DAY = (
     ),
     Preset(
         "capacity",
-        "How many can it answer at most?",
+        "How many requests can it answer?",
         "64 connections as fast as they get replies, for a minute",
         "Capacity",
         _spec([_GET_STEP], "keep-alive", model="closed", connections=64, duration_s=60),

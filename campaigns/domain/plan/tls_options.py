@@ -186,7 +186,7 @@ def _refuse_what_cannot_work(
     if offered.max_version == "1.2" and all(map(is_post_quantum, groups)):
         reader.fail("groups", "TLS 1.2 has no post-quantum groups; add another, such as X25519.")
     if options.ciphers and not _names_ciphers(options.ciphers):
-        reader.fail("ciphers", "OpenSSL knows no such ciphers; write as in ECDHE+AESGCM.")
+        reader.fail("ciphers", "OpenSSL does not know these ciphers; write as in ECDHE+AESGCM.")
     if options.ca_pem and not _holds_certificates(options.ca_pem):
         reader.fail("ca_pem", "No certificate can be read; paste PEM, -----BEGIN CERTIFICATE-----.")
     if options.client_certificate_pem and not _holds_certificates(options.client_certificate_pem):

@@ -10,6 +10,7 @@ from campaigns.domain.shown.compared_words import REFERENCE_DID
 from campaigns.domain.shown.sentences import Sentence, size_words
 from campaigns.domain.units import counted
 
+_NO_VERDICT = "without a verdict"
 _METRICS = {"p95": "p95", "mean": "average", "capacity": "capacity"}
 
 
@@ -30,7 +31,7 @@ def against_words(against: Against) -> str:
         read = as_read(words, _reference_of(against))
         return f"{read}, {words}" if read == ENVIRONMENT else read
     if not against.word:
-        return "no word"
+        return "no verdict"
     return f"{against.word}, {size}" if size else against.word
 
 
@@ -41,7 +42,7 @@ def _reference_of(against: Against) -> ReferenceState | None:
 def _counted_as(against: Against) -> str:
     if against.is_clear and _reference_of(against) is ReferenceState.MOVED:
         return ENVIRONMENT
-    return against.word or "without a word"
+    return against.word or _NO_VERDICT
 
 
 def _reference_did(tests: Sequence[tuple[str, Against]]) -> str:
@@ -64,7 +65,7 @@ def baseline_sentence(tests: Sequence[tuple[str, Against]]) -> Sentence:
             (why, False),
         ]
     counts = Counter(_counted_as(against) for _, against in tests)
-    order = (Word.SLOWER, Word.FASTER, ENVIRONMENT, Word.INCONCLUSIVE, Word.SAME, "without a word")
+    order = (Word.SLOWER, Word.FASTER, ENVIRONMENT, Word.INCONCLUSIVE, Word.SAME, _NO_VERDICT)
     told = ", ".join(f"{counts[word]} {word}" for word in order if counts[word])
     sentence = [
         (f"Against baseline {names}: ", False),

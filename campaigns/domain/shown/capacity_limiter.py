@@ -55,10 +55,10 @@ _WORDS = {
     Ending.SILENT: "no reply",
 }
 _WHY = {
-    Ending.DRIFTED: "The target took more or less from one search to the next.",
-    Ending.DEADLINE: "The time was over before the limit was found.",
+    Ending.DRIFTED: "The target's capacity changed from one search to the next.",
+    Ending.DEADLINE: "Time ran out before the limit was found.",
     Ending.STOPPED: "The search was stopped before the limit was found.",
-    Ending.SILENT: "After the last trial the target answered no more.",
+    Ending.SILENT: "After the last trial the target stopped answering.",
     Ending.INJECTOR: "Two trials in a row cannot be trusted. Use more injector processes or hosts.",
 }
 

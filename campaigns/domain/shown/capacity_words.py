@@ -20,7 +20,7 @@ _NUMBERS = (
 _WHY = {
     Ending.LIMIT: "No higher rate was allowed.",
     Ending.INJECTOR: "The injector is the limit: two trials at the next rate cannot be trusted.",
-    Ending.DEADLINE: "The time for the search was over.",
+    Ending.DEADLINE: "The search ran out of time.",
     Ending.STOPPED: "The search was stopped.",
     Ending.SILENT: "The target stopped answering.",
 }

@@ -75,8 +75,8 @@ TERMS = (
     Term("endpoint", "One origin of a target: scheme, host and port.", ("endpoints",)),
     Term(
         "event-loop stall",
-        "How long an injector process could do nothing but what it was "
-        "already doing. A long stall delays every request that is due meanwhile.",
+        "How long an injector process was busy with one thing and could "
+        "not react. A long stall delays every request that is due in that time.",
         ("longest event-loop stall", "event-loop stalls"),
         True,
     ),
@@ -169,7 +169,7 @@ TERMS = (
     Term(
         "precision",
         "What the number of a run's response times supports, such as 300 requests: p95 ± 4 %, no "
-        "p99. It makes no mean doubtful.",
+        "p99. It does not make a mean doubtful.",
     ),
     Term("project", "A team's space: its members, targets, plans and results."),
     Term(
@@ -227,7 +227,7 @@ TERMS = (
     Term(
         "target state",
         "How the target was during a run: healthy, changing (its times or replies changed), "
-        "overloaded or failing. A result, claimed only while the measurement is trusted.",
+        "overloaded or failing. Reported only if the measurement is trusted.",
         ("overloaded",),
     ),
     Term("test", "One plan on one arm.", ("tests",)),

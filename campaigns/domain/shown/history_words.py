@@ -8,7 +8,16 @@ from campaigns.domain.judged.changes import MIN_CAMPAIGNS, Change, Expected
 from campaigns.domain.judged.histories import PLAN_VERSION, TestHistory
 from campaigns.domain.judged.words import Word
 from campaigns.domain.shown.sentences import Sentence, size_words
-from campaigns.domain.units import THIN, counted, decimals_for, figure, ms, number, percent
+from campaigns.domain.units import (
+    THIN,
+    change_size,
+    counted,
+    decimals_for,
+    figure,
+    ms,
+    number,
+    percent,
+)
 
 _NOT_USABLE = "its measurements are not usable"
 _OVERLOADED = "the target was {}, so its response times are not those of normal work"
@@ -74,7 +83,7 @@ def why_not_counted(point) -> str:
 
 def _few(n: int) -> str:
     have = "Only this campaign counts" if n == 1 else f"Only {n} campaigns count"
-    return f"{have} so far; with {MIN_CAMPAIGNS} there is a level to hold it against."
+    return f"{have} so far; with {MIN_CAMPAIGNS} there is a level to compare with."
 
 
 def _level(history: TestHistory, value: str) -> Sentence:
@@ -93,7 +102,7 @@ def change_sentence(history: TestHistory, change: Change) -> Sentence:
     if causes := history.causes(change):
         sentence = [
             (f"Moved: {word} by {size(change)} since {cause_words(causes)}", True),
-            (f" ({since}): {levels}; the target need not be the reason", False),
+            (f" ({since}): {levels}; the target may not be the cause", False),
         ]
     else:
         sentence = [
@@ -117,11 +126,6 @@ def change_words(history: TestHistory, change: Change) -> Sentence:
 
 def direction_of(change: Change) -> Word:
     return Word.SLOWER if change.ratio > 1 else Word.FASTER
-
-
-def change_size(ratio: float) -> str:
-    """+12.3 %."""
-    return percent(ratio - 1, decimals=1, signed=True)
 
 
 def range_words(low: float, high: float) -> str:
@@ -192,9 +196,9 @@ def overview_sentence(
     direction those did whose plan or environment was changed at the same time."""
     total = sum(counts.values())
     if not total and has_references:
-        return [("Only the reference was measured in this time.", False)]
+        return [("Only the reference was measured in this period.", False)]
     if not total:
-        return [("No campaign has ended in this time.", False)]
+        return [("No campaign ended in this period.", False)]
     directions = ", ".join(f"{n} {word}" for word, n in sorted((moved or {}).items()))
     more = {Standing.MOVED: f" with plan or environment ({directions})"} if directions else {}
     changed = [
@@ -215,7 +219,7 @@ def overview_sentence(
         why = ": their measurements were not usable, or their targets overloaded or failing."
         return [("No test's newest campaign counts", True), (why, False)]
     few = f": a test has a level with {MIN_CAMPAIGNS} campaigns that count."
-    return [(f"Nothing to tell yet of {counted(total, 'tests')}", True), (few, False)]
+    return [(f"Nothing to report yet for {counted(total, 'tests')}", True), (few, False)]
 
 
 # The tests that neither changed nor stayed as they were.

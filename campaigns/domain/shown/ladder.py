@@ -15,7 +15,7 @@ from campaigns.domain.judged.words import Word
 from campaigns.domain.plan.rungs import Section
 from campaigns.domain.shown.cells import Figure, column_cells, count_cell, text_cell
 from campaigns.domain.shown.tables import Cell, Column, Row, Table
-from campaigns.domain.units import column_decimals
+from campaigns.domain.units import column_decimals, in_ms
 
 _NO_RUN = "No usable runs yet."
 MEAN = "mean"
@@ -255,9 +255,9 @@ def _parts_table(ladder: Ladder) -> Table:
     used = [part for part in SPLIT_PARTS if any(rung.parts.get(part) for rung in ladder.rungs)]
     figures = [
         [
-            *(Figure(_ms(rung.parts.get(part)), "It has no such part.") for part in used),
+            *(Figure(in_ms(rung.parts.get(part)), "It has no such part.") for part in used),
             Figure(rung.mean and rung.mean.mean / 1000, rung.why or _NO_RUN),
-            Figure(rung.own_cpu_us, "The injector did not tell."),
+            Figure(rung.own_cpu_us, "The injector did not report it."),
         ]
         for rung in ladder.rungs
     ]
@@ -271,12 +271,8 @@ def _parts_table(ladder: Ladder) -> Table:
     return _table_of(ladder, "ladder-parts", title, columns, _columns(figures))
 
 
-def _ms(us: float | None) -> float | None:
-    return None if us is None else us / 1000
-
-
 def _wire_table(ladder: Ladder) -> Table:
-    why = "The injector's kernel did not tell."
+    why = "The injector's kernel did not report it."
     figures = [
         [Figure(each, why) for each in (rung.wire.sent, rung.wire.received, rung.wire.handshake)]
         for rung in ladder.rungs

@@ -10,7 +10,7 @@ from campaigns.domain.shown.results import TestAnswer
 from campaigns.domain.shown.tables import Column, Row, Table
 
 _NAMES = ("plan_label", "label")
-_UNTOLD = "The agent did not tell it."
+_UNTOLD = "The agent did not report it."
 _FEW = "An interval needs two usable repeats."
 _COLUMNS = (
     Column("cpu", "CPU", "% of all cores"),
@@ -60,7 +60,7 @@ def machine_means_table(told: MachineRuns, tests: Sequence[TestAnswer]) -> Table
             Column("mean", "mean", "", "Over the runs that count."),
             Column("low", "from", "", "Lower end of the mean's 95 % interval over repeats."),
             Column("high", "to", "", "Upper end of the mean's 95 % interval over repeats."),
-            Column("runs", "runs", "", "Runs of which an agent or an exporter told it."),
+            Column("runs", "runs", "", "Runs for which an agent or an exporter reported it."),
         ),
         tuple(Row(label, (*_digits(found), count_cell(found.k))) for label, found in rows),
         label_title="test",

@@ -23,7 +23,7 @@ _WHY = {
     "not counted": "not counted: perf had no free counter",
     USER_ONLY: "not known: the agent's user may count in user space only",
 }
-_NOT_TOLD = "perf said nothing of it"
+_NOT_TOLD = "perf did not report it"
 _NO_RATE = "Known for a run that has ended and has ok requests."
 _OF_WHOLE = "A figure of the whole measurement."
 _COLUMNS = (
@@ -32,7 +32,7 @@ _COLUMNS = (
     Column("per_1000", PER_1000, "", "Per second ÷ ok requests/s × 1,000."),
 )
 _NOBODY = (
-    "Nothing was counted: no agent of this target told anything of perf in this run. Start one on "
+    "Nothing was counted: no agent of this target reported perf counters in this run. Start one on "
     "its machine, or renew its agent.pyz."
 )
 

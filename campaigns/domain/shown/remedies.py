@@ -44,17 +44,17 @@ REMEDIES: dict[Kind, str] = {
     Kind.WS_CLOSE_TIMEOUT: "The server did not answer the close frame, or did not close the "
     "connection after it.",
     Kind.H2_NOT_SPOKEN: "Switch HTTP/2 on at the server, or choose HTTP/1.1 in the plan. Without "
-    "TLS the server must take HTTP/2 at once; an upgrade from HTTP/1.1 is not asked for.",
+    "TLS the server must accept HTTP/2 at once: no upgrade from HTTP/1.1 is requested.",
     Kind.H2_PROTOCOL: "The server violated RFC 9113. Its log may say why.",
-    Kind.H2_STREAM_RESET: "The server gave this request up; the detail has its code. Its log may "
-    "say why.",
+    Kind.H2_STREAM_RESET: "The server reset this request's stream; the detail has its code. Its "
+    "log may say why.",
     Kind.H2_GOAWAY: "The server closed the connection with requests on it. Its limits of time and "
     "of requests per connection may be too low, or it was restarted.",
     Kind.WRITE_TIMEOUT: "The server accepts connections but does not read from them: it is "
     "overloaded, or its workers are busy.",
     Kind.WRITE_ERROR: "The server closed the connection while the request was being sent. Often "
     "the body is too large for it.",
-    Kind.ABORTED_BY_STOP: "Nothing to mend: these were in flight when the run was stopped.",
+    Kind.ABORTED_BY_STOP: "Nothing to fix: these were in flight when the run was stopped.",
     Kind.CLIENT_FD_EXHAUSTED: "Raise the limit of open files (ulimit -n) on the injector host.",
     Kind.CLIENT_FILE_TABLE: "Raise fs.file-max on the injector host.",
     Kind.CLIENT_OTHER: "This went wrong in the injector, not at the target. The reason is below.",
@@ -71,11 +71,11 @@ _OF_STATUS: dict[int, str] = {
     401: "The server wants credentials. Set them under the plan's authentication.",
     403: "The server forbids this. Check the credentials, and its rules for addresses and user "
     "agents.",
-    404: "Nothing is at this path. Check it, and the host name that the server expects.",
-    405: "The path does not take this method. Check the method.",
+    404: "Nothing was found at this path. Check it, and the host name that the server expects.",
+    405: "The path does not accept this method. Check the method.",
     408: "The server waited too long for the request. It may be overloaded.",
     413: "The body is too large for the server. Send a smaller one, or raise its limit.",
-    415: "The server does not take this kind of body. Check the Content-Type header.",
+    415: "The server does not accept this kind of body. Check the Content-Type header.",
     429: "The server limits requests of one client. Raise that limit, or send fewer.",
     502: "The proxy got no valid answer from the server behind it. Check that this one is running.",
     503: "The server refuses for now: it is overloaded, out of workers, or in maintenance.",
@@ -101,7 +101,7 @@ _OF_INJECTOR: dict[str, str] = {
     "ports": "Widen net.ipv4.ip_local_port_range on the injector host, or keep connections open.",
     "injector_exhausted": "Raise the limits of open files and local ports on the injector host.",
     "swapped": "Give the injector host more memory, or stop other programs on it.",
-    "clock_step": "Let the injector host's clock be kept by NTP, and do not suspend the machine.",
+    "clock_step": "Keep the injector host's clock in sync by NTP; do not suspend the machine.",
     "starts_apart": "Check the connection between the injector hosts and the database.",
     "link": _MORE_INJECTORS,
     "packets_lost": "Check the network of the injector host, or send less.",

@@ -254,7 +254,7 @@ def _errors(figures: Figures, noun: str) -> str:
     return errors_text(figures.errors, figures.attempts, noun)
 
 
-NO_ANSWER_GROUND = "the figures below are in no answer; measure again"
+NO_ANSWER_GROUND = "no answer uses the figures below; measure again"
 
 
 def run_grounds(run: RunStatus) -> list[str]:
@@ -262,7 +262,7 @@ def run_grounds(run: RunStatus) -> list[str]:
         return [NO_ANSWER_GROUND]
     has_part = run.is_done and run.outcome != "complete" and run.figures.attempts
     partial = [f"partial figures: {run.measured}"] if has_part else []
-    alone = "one run describes only itself; faster or slower takes three repeats"
+    alone = "one run describes only itself; faster or slower needs three repeats"
     return [*partial, alone]
 
 

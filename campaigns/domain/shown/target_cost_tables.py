@@ -94,7 +94,7 @@ def costs_table(kind: CostKind, costs: Sequence[TestCost]) -> Table:
             Column("cost_low", "from", "", "Lower end of the mean's 95 % interval over repeats."),
             Column("cost_high", "to", "", "Upper end of the mean's 95 % interval over repeats."),
             kind.per_s,
-            Column("runs", "runs", "", "Runs of which an agent or an exporter told it."),
+            Column("runs", "runs", "", "Runs for which an agent or an exporter reported it."),
         ),
         _rows([each.label for each in costs], columns),
         label_title="test",

@@ -93,7 +93,7 @@ def _precision(runs: Sequence[RunStatus]) -> ShownAnswer:
     usable = [each for each in runs if each.judged.is_usable]
     if not usable:
         nothing = _PRECISION_WORDS[Precision.NONE]
-        why = "The figures are in no answer, however many there are."
+        why = "No answer uses these figures, however many there are."
         return ShownAnswer(_PRECISION, Precision.NONE, nothing, why)
     least = min(usable, key=lambda each: each.figures.n)
     finding = least.judged.precision

@@ -9,7 +9,7 @@ from campaigns.domain.shown.tables import Cell, Row, Table
 from campaigns.domain.shown.threshold_words import cell_with_unit, worst_of
 
 _NO_FIGURE = "No {} succeeded."
-_NO_AGENT = "Neither an agent nor an exporter told anything of the target's machine."
+_NO_AGENT = "No agent or exporter reported anything about the target's machine."
 
 
 def run_thresholds_table(verdicts: Sequence[Verdict]) -> Table:

@@ -11,7 +11,7 @@ from campaigns.domain.shown.results import Sentence
 from campaigns.domain.units import counted, figure, number
 
 MEANINGS = {
-    TriageState.OPEN: "nobody has judged it yet",
+    TriageState.OPEN: "not triaged yet",
     TriageState.ACKNOWLEDGED: "known, being worked on; quiet until it moves again",
     TriageState.EXPECTED: "wanted or accepted; the new level is normal",
     TriageState.ENVIRONMENT: "network, host or injectors, not the target",

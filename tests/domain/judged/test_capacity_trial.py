@@ -43,7 +43,8 @@ def test_a_rule_about_times_that_do_not_exist_fails():
 
 def test_a_rule_about_the_machine_that_nobody_told_says_nothing_of_the_rate():
     untold = Verdict("target_cpu < 80 %", "target_cpu", 80, "%", None, False, None)
-    assert tried(judged(), untold, rule(758, False)) == (UNTRUSTED, "Nobody told target_cpu.")
+    why = "No agent or exporter reported target_cpu."
+    assert tried(judged(), untold, rule(758, False)) == (UNTRUSTED, why)
 
 
 @pytest.mark.parametrize(

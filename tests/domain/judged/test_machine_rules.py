@@ -74,7 +74,7 @@ def test_without_an_agent_a_rule_is_not_measured_and_never_passes():
     assert (found.measured, found.passed, found.since) == (None, False, None)
     assert threshold_state([found], Trust.TRUSTED) is ThresholdState.BROKEN
     assert kept_words([[found]]) == ""
-    assert broken_words([[found]]) == f"Not measured, for want of an agent: {RULE}"
+    assert broken_words([[found]]) == f"Not measured, without an agent: {RULE}"
     assert broken_words([[found]], is_over=False) == ""
     (row,) = run_thresholds_table([found]).rows
     assert [cell.text for cell in row.cells] == ["–", "80 %", "not measured", "–"]
@@ -83,7 +83,7 @@ def test_without_an_agent_a_rule_is_not_measured_and_never_passes():
 def test_a_campaign_names_what_was_broken_and_what_was_not_measured():
     broken, missing = verdict(points(1.0, 1.0)), verdict()
     assert broken_words([[broken], [missing]]) == (
-        f"Broken in 1 of 2 runs: {RULE} (was 100 %). Not measured, for want of an agent: {RULE}"
+        f"Broken in 1 of 2 runs: {RULE} (was 100 %). Not measured, without an agent: {RULE}"
     )
     (row,) = campaign_thresholds_table([("HTTP", [[broken], [missing]])]).rows
     assert [cell.text for cell in row.cells] == ["0 of 2 runs", "100 %", "80 %", "broken"]

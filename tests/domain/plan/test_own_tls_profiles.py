@@ -41,7 +41,7 @@ def test_one_that_sets_nothing_says_so():
         ({"min_version": "1.1"}, "min_version", "1.2, 1.3"),
         ({"min_version": "1.3", "max_version": "1.2"}, "max_version", "older"),
         ({"max_version": "1.2", "groups": "X25519MLKEM768"}, "groups", "no post-quantum"),
-        ({"ciphers": "NO-SUCH-CIPHER"}, "ciphers", "no such ciphers"),
+        ({"ciphers": "NO-SUCH-CIPHER"}, "ciphers", "does not know these"),
         ({"sni": "shop.example"}, "sni", "no field 'sni'"),
         ({"profile": "browser"}, "profile", "no field 'profile'"),
     ],

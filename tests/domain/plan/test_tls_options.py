@@ -28,7 +28,7 @@ def test_options_come_back_as_they_were_stored():
     ("field", "value", "word"),
     [
         ("min_version", "1.1", "1.2, 1.3"),
-        ("ciphers", "NO-SUCH-CIPHER", "no such ciphers"),
+        ("ciphers", "NO-SUCH-CIPHER", "does not know these"),
         ("ca_pem", "hello", "No certificate"),
         ("ca_pem", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----", "No cert"),
         ("client_certificate_pem", "-----BEGIN PRIVATE KEY-----\nAA==", "No certificate"),

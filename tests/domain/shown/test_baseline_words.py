@@ -25,14 +25,14 @@ def test_one_test_is_told_with_its_size_and_interval():
 
 def test_no_difference_and_no_word_are_told_with_what_is_known():
     assert said(SAME).startswith("average against baseline “release 1.4”: no practical difference")
-    assert said(NO_WORD).endswith("no word. A verdict needs 3 finished repeats of both; 2 …")
+    assert said(NO_WORD).endswith("no verdict. A verdict needs 3 finished repeats of both; 2 …")
 
 
 def test_several_tests_are_counted_and_the_worst_is_named():
     worse = Against("release 1.4", "p95", "slower", "", 1.3, 1.2, 1.4)
     assert said(SLOWER, worse, FASTER, SAME, NO_WORD) == (
         "Against baseline “release 1.4”: 2 slower, 1 faster, 1 no practical difference, "
-        "1 without a word of 5 tests; worst: plan 1, HTTP new, p95 30 % slower [20, 40], or the "
+        "1 without a verdict of 5 tests; worst: plan 1, HTTP new, p95 30 % slower [20, 40], or the "
         "environment."
     )
 

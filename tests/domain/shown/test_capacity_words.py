@@ -46,7 +46,7 @@ def test_the_most_searches_have_a_word():
 def test_what_stopped_it_is_said_after_what_is_known():
     known = {"capacity": FOUND, "at_least": 1800, "below": 1900}
     for ending, why in (
-        (Ending.DEADLINE, "The time for the search was over."),
+        (Ending.DEADLINE, "The search ran out of time."),
         (Ending.STOPPED, "The search was stopped."),
         (Ending.SILENT, "The target stopped answering."),
     ):

@@ -42,7 +42,7 @@ def test_a_change_with_a_cause_has_moved():
     words = said(history(plan_version=2))
     assert words.startswith("Moved: slower by 10")
     assert " since version 2 of the plan (7 Nov 2026): 0.110 instead of 0.100 ms" in words
-    assert "the target need not be the reason" in words
+    assert "the target may not be the cause" in words
 
 
 def test_a_change_says_between_which_campaigns_it_began():
@@ -63,7 +63,7 @@ def test_an_overview_without_a_level_claims_no_calm():
     )
     few = overview_sentence({Standing.NEW: 1, Standing.UNCOUNTED: 1})
     assert plain_text(few) == (
-        "Nothing to tell yet of 2 tests: a test has a level with 5 campaigns that count."
+        "Nothing to report yet for 2 tests: a test has a level with 5 campaigns that count."
     )
 
 
@@ -98,4 +98,4 @@ def test_an_overview_counts_what_moved():
     )
     moved = overview_sentence({Standing.MOVED: 3}, moved={Word.SLOWER: 2, Word.FASTER: 1})
     assert "3 moved with plan or environment (1 faster, 2 slower) of 3" in plain_text(moved)
-    assert plain_text(overview_sentence({})) == "No campaign has ended in this time."
+    assert plain_text(overview_sentence({})) == "No campaign ended in this period."

@@ -46,7 +46,7 @@ def test_every_event_is_there_and_what_was_not_counted_says_why():
     said = notes(table)
     assert said["branches, millions"] == "not supported on this machine"
     assert said["branch-misses, millions"] == "not counted: perf had no free counter"
-    assert said["page-faults"] == "perf said nothing of it"
+    assert said["page-faults"] == "perf did not report it"
     assert said["cycles, millions"] == "extrapolated: perf counted it for 83.3 % of the time"
 
 
