@@ -20,6 +20,7 @@ from xdist.scheduler import LoadFileScheduling
 
 from local.browsers import find_chromium, launch
 from local.stage import staged
+from tests.browser.console import console
 from tests.browser.installation import SiteFacts, sign_in
 from tests.browser.rest import Rest
 from tests.waiting import eventually
@@ -39,7 +40,6 @@ NEVER_UNUSABLE = {
     "hub_lag": [100_000, None],
     "steal": [0.05, None],
 }
-# A process for all tests of a session: each start of manage.py costs a second or two.
 MAKE_PROJECTS = """
 from django.contrib.auth.models import User
 from campaigns.permissions import Actor
@@ -109,8 +109,11 @@ def chromium() -> str:
 @pytest.fixture(scope="session")
 def site(chromium):
     """The installation: migrated database, web, launcher, dispatcher, beat, demo target."""
-    with staged(BENCHSITE_JUDGEMENT_LIMITS=json.dumps(NEVER_UNUSABLE)) as facts:
-        yield SiteFacts(**facts)
+    with (
+        staged(BENCHSITE_JUDGEMENT_LIMITS=json.dumps(NEVER_UNUSABLE)) as facts,
+        console(facts["env"]) as run,
+    ):
+        yield SiteFacts(**facts, run=run)
 
 
 @pytest.fixture(scope="session")
@@ -203,8 +206,6 @@ def signed_in(page, administrators_cookies):
 @pytest.fixture(scope="session")
 def new_project(site) -> Callable[[], Rest]:
     """Each call is the REST API with a token of the administrator, and a project of its own."""
-    token, *numbers = site.manage(
-        "shell", "-v", "0", "-c", MAKE_PROJECTS.format(username=site.username)
-    ).split()
+    token, *numbers = site.run(MAKE_PROJECTS.format(username=site.username)).split()
     projects = iter(numbers)
     return lambda: Rest(site.url, token, int(next(projects)))

@@ -1,20 +1,16 @@
 """What a test knows of the installation that Chromium visits, and how to sign in to it."""
 
-import subprocess
-import sys
+from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
 from django.contrib.auth.models import User
 from django.test import Client
-
-ROOT = Path(__file__).resolve().parent.parent.parent
 
 
 @dataclass(frozen=True)
 class SiteFacts:
     """`pids` by process name; `arrivals` is the demo target's own log, a JSON line a request;
-    `env` are its settings."""
+    `env` are its settings; `run` runs code in its Django, and returns what that printed."""
 
     url: str
     demo_http: str
@@ -25,22 +21,11 @@ class SiteFacts:
     log_dir: str
     arrivals: str
     env: dict[str, str]
+    run: Callable[[str], str]
 
     def port_of(self, scheme: str) -> int:
         address = self.demo_https if scheme == "https" else self.demo_http
         return int(address.rsplit(":", 1)[1])
-
-    def manage(self, *arguments: str) -> str:
-        """What a command of manage.py on this installation prints."""
-        done = subprocess.run(
-            [sys.executable, "manage.py", *arguments],
-            cwd=ROOT,
-            env=self.env,
-            check=True,
-            capture_output=True,
-            text=True,
-        )
-        return done.stdout
 
 
 def sign_in(page, username: str, password: str) -> None:

@@ -21,11 +21,14 @@ MAKE_NEWCOMER = f"""
 from django.contrib.auth.models import User
 User.objects.create_user("{NEWCOMER}", password="{PASSWORD}")
 """
-# 100 requests show what 600 show. The runs that wait are shortened; nothing on a page can do that.
+# 100 requests show what 600 show. The runs that wait are shortened, and follow each other at once;
+# nothing on a page can do that.
 SHORTEN = f"""
-from campaigns.models import Run
+from campaigns.models import Campaign, Run
+Campaign.objects.filter(created_by__username="{NEWCOMER}").update(pause_s=0)
 for run in Run.objects.filter(campaign__created_by__username="{NEWCOMER}", state="queued"):
-    run.snapshot["plan"]["load"]["requests"] = 100
+    run.snapshot["plan"]["load"] |= {{"requests": 100, "rate_per_s": 100}}
+    run.snapshot["plan"]["warm_up_s"] = 0
     run.save(update_fields=["snapshot"])
 """
 COUNT = """
@@ -60,7 +63,7 @@ def port_pair() -> tuple[int, int]:
 @pytest.fixture
 def newcomer(page, site):
     """A tab of an account that sees nothing yet, signed in, at the first page."""
-    site.manage("shell", "-c", MAKE_NEWCOMER)
+    site.run(MAKE_NEWCOMER)
     sign_in(page, NEWCOMER, PASSWORD)
     page.add_init_script(COUNT)
     page.goto("/")
@@ -81,7 +84,7 @@ def test_a_newcomer_learns_what_https_costs(newcomer, site, server):
     page.get_by_text("200 OK over HTTPS").wait_for()
     page.get_by_role("button", name="Start: What does HTTPS cost?").click()
     page.wait_for_url(re.compile(r"/campaigns/\d+/"))
-    site.manage("shell", "-c", SHORTEN)
+    site.run(SHORTEN)
     row = page.locator("[data-live=overhead] .forest-row.is-primary").first
     row.filter(has_text=re.compile(r"\d")).wait_for(timeout=FIRST_BLOCK_MS)
     assert counted(page, "typed") == ["what"]

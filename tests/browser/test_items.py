@@ -1,18 +1,14 @@
-"""Keeping order among 500 campaigns: search, rename, tag, archive and delete, also by keyboard."""
+"""Keeping order among hundreds of campaigns: search, rename, tag, archive, delete; by keyboard."""
 
 import json
 import re
-import subprocess
-import sys
 import time
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent.parent
 PHONE = {"width": 390, "height": 844}
-MANY = 500
-# 500 finished campaigns of a new project of the administrator's; one has a share link.
+MANY = 250
+# 250 finished campaigns of a new project of the administrator's; one has a share link.
 MAKE = f"""
 import json
 from django.contrib.auth.models import User
@@ -43,22 +39,10 @@ print(json.dumps({{"project": project.pk, "last": campaign.pk}}))
 """
 
 
-def made(site) -> dict[str, int]:
-    done = subprocess.run(
-        [sys.executable, "manage.py", "shell", "-v", "0", "-c", MAKE % site.username],
-        cwd=ROOT,
-        env=site.env,
-        check=True,
-        capture_output=True,
-        text=True,
-    )
-    return json.loads(done.stdout.splitlines()[-1])
-
-
 @pytest.fixture(scope="module")
 def kept(site) -> dict[str, int]:
     """The project and its last campaign. One test changes them; the others need only hundreds."""
-    return made(site)
+    return json.loads(site.run(MAKE % site.username))
 
 
 @pytest.fixture
@@ -71,7 +55,7 @@ def count_shown(page) -> str:
     return page.locator(".filters .push").inner_text().split(",")[0]
 
 
-def test_500_campaigns_are_searched_tagged_archived_and_deleted(signed_in, kept, campaigns):
+def test_hundreds_of_campaigns_are_searched_tagged_archived_and_deleted(signed_in, kept, campaigns):
     page = signed_in
     page.goto(campaigns)
     assert count_shown(page) == f"{MANY} campaigns"

@@ -34,7 +34,7 @@ def colleague(site):
         "User.objects.filter(username='nora').delete();"
         "User.objects.create_user('nora', password='correct-horse-battery')"
     )
-    site.manage("shell", "-c", code)
+    site.run(code)
     return "nora"
 
 
@@ -207,7 +207,7 @@ def check_overhead(page, overhead):
     assert share_percent == pytest.approx((1 - 1 / ratio) * 100, abs=1)
     word, said = overhead["word"], page.locator("[data-live=verdict] .verdict").inner_text()
     assert word in said
-    change = re.search(r"[+−]?[\d.]+\s%", said).group()  # before the interval's own
+    change = re.search(r"[+−]?[\d.,]+\s%", said).group()  # before the interval's own
     assert number(change) == pytest.approx(increase, abs=1)
     assert word in ("no practical difference", "inconclusive", "slower" if ratio > 1 else "faster")
 
