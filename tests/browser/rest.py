@@ -6,6 +6,8 @@ import urllib.request
 from dataclasses import dataclass
 from typing import Any
 
+ASK_EVERY_S = 0.5  # an answer takes the server some 20 ms
+
 
 @dataclass(frozen=True)
 class Rest:
@@ -66,7 +68,7 @@ class Rest:
                 return runs
             states = [(run["state"], run["reason"]) for run in runs]
             assert time.monotonic() < until, f"after {seconds:g} s: {states}"
-            time.sleep(0.2)
+            time.sleep(ASK_EVERY_S)
 
     def _call(self, method: str, path: str, data: dict | None = None) -> Any:
         request = urllib.request.Request(

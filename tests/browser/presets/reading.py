@@ -16,6 +16,7 @@ class Measured:
         return next(rows for name, rows in self.tables.items() if name.startswith(caption))
 
 
+PATHS_OF_THE_STEPS = ("path", "step2_path", "step3_path", "step4_path", "step5_path")
 READ_TABLES = """() => [...document.querySelectorAll('main table')].map((table) => [
   table.caption?.textContent.trim().replace(/\\s+/g, ' ') ?? '',
   [...(table.tHead?.rows[table.tHead.rows.length - 1]?.cells ?? [])].map((cell) =>
@@ -42,3 +43,21 @@ def open_last_run(measured: Measured) -> Measured:
     page.locator("table.runs tbody th a").last.click()
     page.wait_for_url(re.compile(r"/runs/\d+/"))
     return Measured(page, tables_of(page))
+
+
+def check_rows(rows: list[dict[str, str]], n: int) -> None:
+    """A test's two runs of n requests one after another, their mean, and all of them pooled."""
+    first, second, mean, pooled = rows[:4]
+    assert [row[""].split("\n")[0] for row in (first, second)] == ["Repeat 1", "Repeat 2"]
+    for row in (first, second):
+        assert number(row["n"]) == n
+        total_s, mean_ms = number(row["time"]), number(row["average"])
+        assert total_s * 1000 / n >= mean_ms * 0.99, "one after another"
+        assert number(row["min"]) <= mean_ms <= number(row["max"])
+    # Of runs that a crowded machine spoilt there may be fewer than were made.
+    n_counted = int(re.match(r"Mean of (\d)", mean[""])[1])
+    assert number(pooled["n"]) == n_counted * n
+
+
+def requests_by_file(run: Measured) -> list[float]:
+    return [number(row["n"]) for row in run.table("Steps")[1:]]

@@ -1,5 +1,5 @@
-"""The agent, set up from the target's page, and what it tells: what HTTPS costs the server, and
-what the server's machine did over all runs of the study's file sets."""
+"""What HTTPS costs, and the study's files at random, beside an agent that was set up from the
+target's page: what both cost the server, and what its machine did over all runs."""
 
 import os
 import re
@@ -11,7 +11,16 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.browser.presets.reading import Measured, number, open_last_run, tables_of
+from tests.browser.conftest import fresh_tab
+from tests.browser.presets.reading import (
+    PATHS_OF_THE_STEPS,
+    Measured,
+    check_rows,
+    number,
+    open_last_run,
+    requests_by_file,
+    tables_of,
+)
 from tests.waiting import eventually
 
 FETCH = "import sys, urllib.request; urllib.request.urlretrieve(sys.argv[1], 'agent.pyz')"
@@ -26,18 +35,24 @@ def typed(line: str) -> str:
     return line.replace("curl -fsSO", f'{sys.executable} -c "{FETCH}"', 1)
 
 
-@pytest.fixture
-def watched(signed_in, project, tmp_path) -> Iterator[None]:
+@pytest.fixture(scope="module", autouse=True)
+def watched(cached, site, administrators_cookies, rest, tmp_path_factory) -> Iterator[None]:
     """The demo target's machine, by an agent that was started with the line of its page."""
-    page = signed_in
+    with fresh_tab(cached(site.url), site.url, width=1280) as page:
+        page.context.add_cookies(administrators_cookies)
+        agent = set_up(page, rest.project, tmp_path_factory.mktemp("agent"))
+    yield
+    os.killpg(agent.pid, signal.SIGTERM)
+    agent.wait(20)
+
+
+def set_up(page, project, folder) -> subprocess.Popen:
     page.goto(f"/projects/{project}/targets/")
     page.get_by_role("link", name="demo", exact=True).click()
     page.get_by_role("button", name=re.compile("Add an")).click()
     line = page.locator("#agent-line").inner_text()
     command = ["sh", "-c", typed(line)]
-    agent = subprocess.Popen(
-        command, cwd=tmp_path, start_new_session=True, stderr=subprocess.DEVNULL
-    )
+    agent = subprocess.Popen(command, cwd=folder, start_new_session=True, stderr=subprocess.DEVNULL)
     address = page.url.split("agents/")[0]
 
     def is_heard() -> bool:
@@ -45,9 +60,7 @@ def watched(signed_in, project, tmp_path) -> Iterator[None]:
         return "since" in page.locator("#agents tbody tr").last.inner_text()
 
     eventually(is_heard, 20, "the target's page says that the agent is heard")
-    yield
-    os.killpg(agent.pid, signal.SIGTERM)
-    agent.wait(20)
+    return agent
 
 
 def with_table(found: Measured, caption: str) -> Measured:
@@ -62,9 +75,10 @@ def with_table(found: Measured, caption: str) -> Measured:
     return eventually(read, 20, f"the table {caption}")
 
 
-def test_what_https_costs_the_server_is_read_on_the_campaigns_page(watched, measure):
+def test_what_https_costs_clients_and_the_server_is_read_on_the_campaigns_page(measure):
     plan = {"name": "https, with its machine", "requests": "600", "over_s": "4"}
     found = measure("https", plan, {"repeats": "1"})
+    check_overhead(found.table("Overhead of HTTPS"))
     (row,) = with_table(found, COST).table(COST)
     http, https, difference = (number(row[name]) for name in ("HTTP", "HTTPS", "difference"))
     assert 0 < http < https
@@ -76,12 +90,30 @@ def test_what_https_costs_the_server_is_read_on_the_campaigns_page(watched, meas
     figures = {row[""]: row["mean"] for row in machine}
     assert number(figures["CPU seconds per 1,000 requests, chosen processes"]) > 0
     assert number(figures["loopback, MB/s"]) > 0
+    run.page.locator("details[data-style=jmeter] summary").click()
+    summary = run.page.locator("details[data-style=jmeter] pre").inner_text()
+    assert re.search(r"^TOTAL +600 ", summary, re.MULTILINE)
 
 
-def test_the_study_s_pictures_of_the_server_s_machine_are_drawn_over_all_runs(watched, measure):
-    slow = dict.fromkeys(("path", "step2_path", "step3_path", "step4_path", "step5_path"), SLOW)
-    plan = {"name": "l3, with its machine", "requests": "600"}
-    found = measure("l3", plan | slow, {"repeats": "2"})
+def check_overhead(overhead: list[dict[str, str]]) -> None:
+    """Both percentages follow from the averages."""
+    rows = {row[""]: list(row.values()) for row in overhead if len(row) > 5}
+    for metric in ("average", "min", "max"):
+        http, https, difference = (number(text) for text in rows[metric][1:4])
+        assert http > 0
+        assert https > 0
+        assert difference == pytest.approx(https - http, abs=0.02 * max(http, https))
+    http, https = (number(text) for text in rows["average"][1:3])
+    increase, share_of_https = (number(text) for text in rows["average"][6:8])
+    assert increase == pytest.approx((https - http) / http * 100, rel=0.05)
+    assert share_of_https == pytest.approx((https - http) / https * 100, rel=0.05)
+
+
+def test_l3_has_a_row_for_each_run_and_its_server_s_machine_is_drawn_over_all_runs(measure):
+    n = 600
+    plan = {"name": "l3, with its machine", "requests": f"{n}"}
+    found = measure("l3", plan | dict.fromkeys(PATHS_OF_THE_STEPS, SLOW), {"repeats": "2"})
+    check_rows(found.table("l3, with its machine"), n)
     found.page.reload()
     section = found.page.locator("section[aria-labelledby=machine-runs-title]")
     for title in ("CPU", "Memory", "Network"):
@@ -94,3 +126,6 @@ def test_the_study_s_pictures_of_the_server_s_machine_are_drawn_over_all_runs(wa
     assert [row[""] for row in means] == ["run 1", "run 2"]
     for row in means:
         assert 0 < number(row["chosen processes"]) <= number(row["CPU"]) <= 100
+    files = requests_by_file(open_last_run(found))
+    assert len(files) == 5
+    assert sum(files) == n

@@ -76,20 +76,13 @@ def test_httperf_one_after_another_has_its_six_groups(measure):
     assert "Connection length [replies/conn]: 1.000" in text
 
 
-def test_httperf_at_a_rate_opens_exactly_as_many_in_that_time(measure):
-    run = open_last_run(measure("httperf", {"requests": "30"}))
-    total = report(run.page, "httperf")["Total"]
-    assert total.startswith("connections 30 requests 30 replies 30 test-duration")
-    assert 2.8 < float(total.split()[-2]) < 4.5
-
-
 def test_wsperf_has_its_table_of_handshakes(measure):
-    run = open_last_run(measure("wsperf", {"requests": "600"}))
+    run = open_last_run(measure("wsperf", {"requests": "300"}))
     lines = report(run.page, "wsperf")
-    assert (lines["Total"], lines["Success"], lines["Fail"]) == ("2400", "2400", "0")
+    assert (lines["Total"], lines["Success"], lines["Fail"]) == ("1200", "1200", "0")
     assert lines["Fail %"] == "0.00"
     assert number(lines["Handshakes/sec"]) > 0
     for row in ("Min", "SD", "Avg", "Median", "q90", "q95", "q99", "Max"):
         assert len(lines[row].split()) == 4, f"{row}: TCP, opening, closing, whole"
-    assert lines["q99.99"].split() == ["–"] * 4, "2,400 are too few for it"
+    assert lines["q99.99"].split() == ["–"] * 4, "1,200 are too few for it"
     assert "Marks per injector process" in lines
