@@ -47,7 +47,6 @@ FIRST = (
     "browser/test_items.py",
     "browser/test_long_run.py",
     "browser/test_plan_form_fits.py",
-    "browser/test_bad_targets.py",
 )
 HERE = Path(__file__).parent
 

@@ -1,6 +1,5 @@
-"""Why did it fail? A path that does not exist, and a server that refuses, as a reader sees them."""
+"""Why did it fail? A path that does not exist, as a reader sees it."""
 
-import socket
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -58,16 +57,3 @@ def test_a_path_that_does_not_exist_is_said_first_with_an_open_example(not_found
     said = page.locator("[data-live=verdict]").inner_text()
     assert "404 Not Found to all 60 requests since the first second." in said
     assert "The failed replies took" in said
-
-
-def test_a_server_that_refuses_is_said_first_and_not_blamed_on_the_injector(new_project, signed_in):
-    with socket.socket() as unused:
-        unused.bind(("127.0.0.1", 0))
-        rest = new_project()
-        number = campaign_on(rest, unused.getsockname()[1])
-        page = signed_in
-        page.goto(f"/campaigns/{number}/")
-        said = page.locator("[data-live=verdict]").inner_text()
-        assert said.startswith("Stopped after run 1: Connection refused for all 60 requests.")
-        assert "injector" not in said.split(".")[0]
-        assert "connection refused" in page.locator("[data-table=errors]").inner_text()
