@@ -16,12 +16,12 @@ from tests.waiting import eventually
 
 @pytest.fixture
 def long_run(site, new_project):
-    """A campaign of two runs of a minute each; the first one is measuring when the test begins."""
+    """A campaign of two runs that nobody waits for; the first one measures when the test begins."""
     rest = new_project()
     (endpoint,) = rest.make_target(
         "demo", {"scheme": "http", "host": "127.0.0.1", "port": site.port_of("http")}
     )
-    plan = rest.make_plan("a minute", model="open", rate_per_s=50, duration_s=60)
+    plan = rest.make_plan("two minutes", model="open", rate_per_s=20, duration_s=120)
     campaign = rest.start("Long", (plan, endpoint), repeats=2)
     yield rest, campaign
     if rest.get(f"campaigns/{campaign}/")["state"] != "done":
@@ -68,31 +68,32 @@ def points_of(page) -> list:
     return page.evaluate(f"{chart}.data.datasets[0].data.map(({{ x, y }}) => [x, y])")
 
 
-@pytest.mark.parametrize("victim", ["web", "dispatcher"])
-def test_a_run_outlives_the_web_process_and_the_dispatcher(signed_in, site, long_run, victim):
-    rest, campaign = long_run
-    open_until_it_moves(signed_in, campaign)
-    os.kill(site.pids[victim], signal.SIGKILL)
-    # The page stays as it is and goes on by itself when the process is there again.
-    signed_in.evaluate("window.notReloaded = true")
-    progress = signed_in.locator("[data-progress-words]").first
-    eventually(lambda: states_of(rest, campaign), 30, "the site answers")
-    for _ in range(2):
-        expect(progress).not_to_have_text(progress.inner_text(), timeout=30_000)
-    assert signed_in.evaluate("window.notReloaded")
-    assert "running" in states_of(rest, campaign)
-
-
-def test_losing_the_launcher_ends_the_run_and_says_why(signed_in, site, long_run):
+def test_a_run_outlives_web_and_dispatcher_and_ends_with_its_launcher_which_says_why(
+    signed_in, site, long_run
+):
     rest, campaign = long_run
     open_until_it_moves(signed_in, campaign)
     first = min(rest.runs(campaign), key=lambda run: run["position"])["id"]
+    signed_in.evaluate("window.notReloaded = true")
+    for victim in ("web", "dispatcher"):
+        os.kill(site.pids[victim], signal.SIGKILL)
+        see_it_go_on(signed_in, rest, campaign)
     os.kill(site.pids["launcher"], signal.SIGKILL)
     run = wait_for_end(rest, first, signed_in)
     assert run["outcome"] == "partial"
     assert run["reason"]
     seconds = rest.get(f"runs/{first}/seconds/")["results"]
     assert sum(second["counters"].get("ok", 0) for second in seconds) > 0
+
+
+def see_it_go_on(page, rest, campaign) -> None:
+    """The page stays as it is and goes on by itself when the process is there again."""
+    progress = page.locator("[data-progress-words]").first
+    eventually(lambda: states_of(rest, campaign), 60, "the site answers")
+    for _ in range(2):
+        expect(progress).not_to_have_text(progress.inner_text(), timeout=30_000)
+    assert page.evaluate("window.notReloaded")
+    assert "running" in states_of(rest, campaign)
 
 
 def wait_for_end(rest, run, page) -> dict:
