@@ -86,12 +86,22 @@ def pytest_runtest_makereport(item):
     report = (yield).get_result()
     page = getattr(item, "funcargs", {}).get("page")
     if report.when == "call" and report.failed and page is not None:
-        picture = ROOT / "var" / "browser" / f"{item.name}.png"
-        page.screenshot(path=picture, full_page=True)
-        report.sections.append(("What the tab showed", f"{page.url}\n{picture}"))
+        report.sections.append(("What the tab showed", f"{page.url}\n{_picture_of(page, item)}"))
         site = item.funcargs.get("site")
         for log in sorted(Path(site.log_dir).glob("*.log")) if site else ():
             report.sections.append((f"End of {log.name}", "\n".join(_last_lines(log))))
+
+
+def _picture_of(page, item) -> Path | str:
+    """Where it is, or why there is none: an error here would end the whole worker."""
+    from playwright.sync_api import Error
+
+    picture = ROOT / "var" / "browser" / f"{item.name}.png"
+    try:
+        page.screenshot(path=picture, full_page=True)
+    except Error as error:
+        return f"no picture: {error}"
+    return picture
 
 
 def _last_lines(log: Path, count: int = 30) -> list[str]:
