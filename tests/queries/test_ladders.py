@@ -312,6 +312,7 @@ def test_the_tables_have_a_row_a_rung(ladder):
         ]
     row = tables["ladder"].to_json()["rows"][1]["values"]
     assert (row["plain_word"], row["plain_change"]) == ("slower", 76.7)
+    assert row["before_change_low"] <= row["before_change"] <= row["before_change_high"]
 
 
 def test_the_usual_ladder_has_the_rungs_of_new_and_kept_connections():
