@@ -32,14 +32,14 @@ def test_r99_has_a_row_for_each_phase(measure):
 
 
 def test_the_sweep_has_a_row_for_each_number_of_injectors(measure):
-    found = measure("r99-2", {"requests": "100"}, {"injectors": "1, 2, 4"})
+    found = measure("r99-2", {"requests": "100"}, {"injectors": "1, 2, 12"})
     rows = found.table("r99-2, in the browser")
     assert [row[""] for row in rows] == [
         "1 injector process",
         "2 injector processes",
-        "4 injector processes",
+        "12 injector processes",
     ]
-    assert [number(row["n"]) for row in rows] == [100, 200, 400]
+    assert [number(row["n"]) for row in rows] == [100, 200, 1200]
     for row in rows:
         rate, between_ms = number(row["ok requests/s"]), number(row["between ends"])
         assert between_ms == pytest.approx(1000 / rate, rel=0.02)
