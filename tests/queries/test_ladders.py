@@ -231,7 +231,13 @@ def test_streams_stand_beside_as_many_connections(climb):
     )
     assert streams.before.word == "slower"
     said = plain_text(campaign_answer(campaign).sentence)
-    assert "HTTP/2 on 1 connection with 32 streams adds 29.4\u202f%." in said
+    assert "HTTP/2 on 1 connection with 32 streams adds 29.4\u202f% against HTTP/2 on 32" in said
+
+
+def test_connections_of_http_1_1_have_no_streams(climb):
+    campaign, _ = climb(("many-http1", "many-streams"), (10_000, 13_000))
+    said = plain_text(campaign_answer(campaign).sentence)
+    assert "with 32 streams adds 30.0\u202f% against HTTPS/1.1 on 32 connections." in said
 
 
 def test_certificates_are_compared_with_each_other_and_with_plain_http(climb):
@@ -243,7 +249,7 @@ def test_certificates_are_compared_with_each_other_and_with_plain_http(climb):
     assert ecdsa.before.word == "faster"
     assert rsa.plain.word == ecdsa.plain.word == "slower"
     assert ecdsa.agreed.certificates == ("ECDSA secp256r1, 700 B sent",)
-    assert "ECDSA saves 7.7" in plain_text(campaign_answer(campaign).sentence)
+    assert "ECDSA saves 7.7\u202f% against RSA." in plain_text(campaign_answer(campaign).sentence)
 
 
 def test_what_the_server_chose_otherwise_is_said(ladder):

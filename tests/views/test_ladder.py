@@ -2,8 +2,10 @@
 
 import pytest
 from django.urls import reverse
+from django.utils.html import escape
 
 from campaigns.models import Shard
+from tests.queries.measured import spoil
 from tests.queries.test_ladders import HYBRID, agree, climb, ladder, usual_ladder
 from tests.queries.test_target_costs import tell
 from tests.services.engine import owner_of
@@ -38,6 +40,18 @@ def test_the_page_has_a_row_a_rung_with_both_comparisons(page_of, ladder):
     hybrid = section["rungs"][3]
     assert (hybrid.before.word, hybrid.plain.word) == ("no practical difference", "slower")
     assert hybrid.plain.interval.startswith("+")
+
+
+def test_plain_http_without_a_usable_run_says_why_and_not_that_all_is_compared_with_it(page_of, ladder):
+    campaign, by_rung = ladder
+    for run in by_rung[0]:
+        spoil(run, hub_lag=1e6)
+    page = page_of(campaign)
+    (section,) = page.context["ladder"]["sections"]
+    why = section["rungs"][0].rung.why
+    assert why.startswith("Not usable: ")
+    assert f'ladder-ground">{escape(why)}</td>' in text_of(page)
+    assert "everything below is compared" not in text_of(page)
 
 
 def test_a_bar_leads_from_the_rung_before_to_this_one(page_of, ladder):

@@ -113,7 +113,8 @@ def _changes(told: Sequence[LadderRung], rungs: Sequence[LadderRung]) -> Sentenc
     for word, verb in ((Word.SLOWER, "adds"), (Word.FASTER, "saves")):
         for rung, step in by_word.get(word, []):
             share = percent(abs(step.row.ratio - 1), decimals=1)
-            said += [(f"{_at_start(_name(rung))} {verb} ", False), (share, True), (". ", False)]
+            said += [(f"{_at_start(_name(rung))} {verb} ", False), (share, True)]
+            said += [(f"{_against(rung, rungs)}. ", False)]
     if alike := by_word.get(Word.SAME):
         make = "makes" if len(alike) == 1 else "make"
         named = _at_start(and_joined([_name(rung) for rung, _ in alike]))
@@ -124,15 +125,29 @@ def _changes(told: Sequence[LadderRung], rungs: Sequence[LadderRung]) -> Sentenc
     return said
 
 
+def _against(rung: LadderRung, rungs: Sequence[LadderRung]) -> str:
+    """Off the ladder, the one before is not what the reader takes for granted."""
+    if rung.section in _PLACES:
+        return ""
+    return f" against {_name(rungs[rungs.index(rung) - 1])}"
+
+
 def _name(rung: LadderRung) -> str:
     if rung.section == Section.MANY:
-        streams = f"{rung.streams} streams" if rung.streams > 1 else "one stream each"
-        kind = "connection" if rung.connections == 1 else "connections"
-        return f"{rung.title} on {rung.connections} {kind} with {streams}"
+        return f"{rung.title} on {_connections(rung)}"
     title = rung.title
     for each in (_HYBRID, _RESUMED):
         title = title.replace(each, f"a {each.lower()}")
     return title
+
+
+def _connections(rung: LadderRung) -> str:
+    """1 connection with 32 streams, 32 connections with one stream each; without streams in
+    HTTP/1.1."""
+    on = "1 connection" if rung.connections == 1 else f"{rung.connections} connections"
+    if rung.streams > 1:
+        return f"{on} with {rung.streams} streams"
+    return f"{on} with one stream each" if rung.title == _HTTP[HttpVersion.HTTP_2] else on
 
 
 def _at_start(text: str) -> str:
