@@ -143,7 +143,9 @@ def _nothing_yet(runs: Sequence[MeasuredRun], is_final: bool) -> Sentence:
     ended = [each for each in runs if each.run.is_done]
     spoilt = [each.judged for each in ended if each.has_no_answer]
     if spoilt:
-        said = no_answer_words(spoilt, len(ended), so_far=not is_final)
+        # Runs that a stop kept from beginning have ended, too.
+        n_measured = sum(bool(each.run.judgement) for each in ended)
+        said = no_answer_words(spoilt, n_measured, so_far=not is_final)
         return [(f"{said}.", True)]
     if is_final:
         why = next((each.why_unusable for each in runs if each.why_unusable), "")

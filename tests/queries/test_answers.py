@@ -157,6 +157,14 @@ def test_without_a_single_usable_run_there_is_no_answer_and_no_figure_but_in_the
     assert not answer.has_word
 
 
+def test_runs_that_never_began_are_none_of_those_without_an_answer(project):
+    campaign, tests = https_campaign(project)
+    run_in_blocks([tests[0]], [HTTP], lateness_us=15_000)
+    make_run(tests[1], state="done", outcome="stopped")
+    said = plain_text(campaign_answer(done(campaign)).sentence)
+    assert said == "No answer: the injector sent late in 3 of 3 runs."
+
+
 def test_an_arm_without_a_usable_run_leaves_nothing_to_compare(project):
     campaign, tests = https_campaign(project)
     run_in_blocks([tests[0]], [HTTP])
