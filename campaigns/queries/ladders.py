@@ -207,7 +207,7 @@ def _rung(
         connections=spoken.connections,
         streams=spoken.streams,
         why=_why_nothing_counts(arm),
-        chose_otherwise=_chose_otherwise(spoken, agreed),
+        not_taken=_not_taken(spoken, agreed),
     )
 
 
@@ -278,17 +278,18 @@ def _agreed(arm: MeasuredTest) -> Agreed:
     )
 
 
-def _chose_otherwise(spoken: Spoken, agreed: Agreed) -> str:
-    """What the rung offered first and the server did not take; "" where it did."""
+def _not_taken(spoken: Spoken, agreed: Agreed) -> tuple[str, ...]:
+    """What the rung offered first and the server did not take, a sentence each."""
     if not spoken.tls or not agreed.versions:
-        return ""
+        return ()
+    found = []
     if _VERSIONS[spoken.tls] not in agreed.versions:
-        return f"The server chose {', '.join(agreed.versions)}."
+        found.append(f"The server chose {', '.join(agreed.versions)}.")
     if spoken.is_hybrid and agreed.groups and not any(map(is_post_quantum, agreed.groups)):
-        return f"The server chose {', '.join(agreed.groups)}."
+        found.append(f"The server chose {', '.join(agreed.groups)}.")
     if spoken.is_resumed and not agreed.resumed:
-        return "The server resumed no session."
-    return ""
+        found.append("The server resumed no session.")
+    return tuple(found)
 
 
 def _wire(arm: MeasuredTest) -> WireBytes:

@@ -263,6 +263,36 @@ def test_what_the_server_chose_otherwise_is_said(ladder):
     assert resumed.chose_otherwise == "The server resumed no session."
 
 
+def test_the_sentence_tells_no_effect_of_what_the_server_did_not_take(ladder):
+    campaign, by_rung = ladder
+    for runs, is_resumed in zip(by_rung[2:], (False, False, True, True), strict=True):
+        agree(runs, group=CLASSICAL, resumed=is_resumed)
+    said = plain_text(campaign_answer(campaign).sentence)
+    assert "A hybrid key exchange was not measured: the server chose X25519." in said
+    assert said.count("ybrid key exchange") == 1
+    # Neither of these has the hybrid group, nor what it is compared with.
+    assert "A resumed session saves 14.7\u202f%." in said
+    assert "HTTP/2 makes no practical difference." in said
+
+
+def test_nor_of_two_layers_at_once_where_the_rung_before_lacks_one(ladder):
+    campaign, by_rung = ladder
+    for runs, is_resumed in zip(by_rung[3:], (False, False, True), strict=True):
+        agree(runs, group=HYBRID, resumed=is_resumed)
+    said = plain_text(campaign_answer(campaign).sentence)
+    assert "A resumed session was not measured: the server resumed no session." in said
+    assert "HTTP/2" not in said
+
+
+def test_the_cost_over_http_is_told_of_what_the_server_took(ladder):
+    campaign, by_rung = ladder
+    agree(by_rung[1], version="TLSv1.2", group=CLASSICAL)
+    agree(by_rung[2], version="TLSv1.2", group=CLASSICAL)
+    said = plain_text(campaign_answer(campaign).sentence)
+    assert said.startswith("On a new connection HTTPS/1.1, TLS 1.2 costs +76.7\u202f% over HTTP")
+    assert "TLS 1.3 was not measured: the server chose TLSv1.2." in said
+
+
 def test_handshake_bytes_and_own_cpu_are_of_one_request(ladder):
     campaign, by_rung = ladder
     agree(by_rung[3], group=HYBRID, bytes_sent=3_000_000, bytes_received=5_000_000)

@@ -81,10 +81,10 @@ class Agreed:
 class LadderRung:
     """One arm. `mean` is None where no run counts, and `why` says so. `value`: the ladder's metric,
     µs over runs; None also of a percentile that too few requests support, and `weak` says why it is
-    weak. `before` and `plain`:
-    against the rung before and against plain HTTP, by this metric; None where there is no such rung
-    or nothing to compare. `parts`: mean µs by part, None of one that never occurred. `own_cpu_us`:
-    the injector's CPU time per request."""
+    weak. `before` and `plain`: against the rung before and against plain HTTP, by this metric; None
+    where there is no such rung or nothing to compare. `parts`: mean µs by part, None of one that
+    never occurred. `own_cpu_us`: the injector's CPU time per request. `not_taken`: what it offered
+    and the server did not take, a sentence each."""
 
     section: Section
     title: str
@@ -105,7 +105,11 @@ class LadderRung:
     streams: int = 1
     why: str = ""
     weak: str = ""
-    chose_otherwise: str = ""
+    not_taken: tuple[str, ...] = ()
+
+    @property
+    def chose_otherwise(self) -> str:
+        return " ".join(self.not_taken)
 
     @property
     def section_title(self) -> str:

@@ -60,8 +60,13 @@ def ladder_sentence(ladder: Ladder) -> Sentence:
 
 
 def _first_over_tls(rungs: Sequence[LadderRung]) -> LadderRung | None:
-    """What the section's cost is told of: TLS 1.3 in its plainest form, else the first rung."""
-    compared = [rung for rung in rungs if rung.plain and rung.plain.row.ratio is not None]
+    """What the section's cost is told of: TLS 1.3 in its plainest form, else the first rung; none
+    of which the server did not take all."""
+    compared = [
+        rung
+        for rung in rungs
+        if rung.plain and rung.plain.row.ratio is not None and not rung.not_taken
+    ]
     return next((each for each in compared if each.title == "TLS 1.3"), next(iter(compared), None))
 
 
@@ -107,7 +112,7 @@ def _changes(told: Sequence[LadderRung], rungs: Sequence[LadderRung]) -> Sentenc
     together."""
     by_word: dict[str, list[tuple[LadderRung, RungStep]]] = {}
     for rung, step in told_steps(rungs):
-        if rung in told and step.row.ratio is not None:
+        if rung in told and step.row.ratio is not None and _is_of_one_layer(rung, rungs):
             by_word.setdefault(step.word, []).append((rung, step))
     said: Sentence = []
     for word, verb in ((Word.SLOWER, "adds"), (Word.FASTER, "saves")):
@@ -122,14 +127,34 @@ def _changes(told: Sequence[LadderRung], rungs: Sequence[LadderRung]) -> Sentenc
     if unclear := by_word.get(Word.INCONCLUSIVE):
         named = and_joined([_name(rung) for rung, _ in unclear])
         said += [(f"The effect of {named} is not clear. ", False)]
+    return said + _left_out(rungs)
+
+
+def _is_of_one_layer(rung: LadderRung, rungs: Sequence[LadderRung]) -> bool:
+    """Whether the server took the same of what both offered, this rung and the one before."""
+    return rung.not_taken == _before(rung, rungs).not_taken
+
+
+def _left_out(rungs: Sequence[LadderRung]) -> Sentence:
+    """The rungs whose own layer the server did not take."""
+    said: Sentence = []
+    for rung in rungs[1:]:
+        for why in rung.not_taken:
+            if why not in _before(rung, rungs).not_taken:
+                reason = f"{why[0].lower()}{why[1:]}"
+                said += [(f"{_at_start(_name(rung))} was not measured: {reason} ", False)]
     return said
+
+
+def _before(rung: LadderRung, rungs: Sequence[LadderRung]) -> LadderRung:
+    return rungs[rungs.index(rung) - 1]
 
 
 def _against(rung: LadderRung, rungs: Sequence[LadderRung]) -> str:
     """Off the ladder, the one before is not what the reader takes for granted."""
     if rung.section in _PLACES:
         return ""
-    return f" against {_name(rungs[rungs.index(rung) - 1])}"
+    return f" against {_name(_before(rung, rungs))}"
 
 
 def _name(rung: LadderRung) -> str:
