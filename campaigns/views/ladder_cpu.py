@@ -13,9 +13,9 @@ from campaigns.views.drawings import round_up
 
 
 def drawn_cpu(ladder: Ladder | None, costs: Costs) -> dict[str, Any] | None:
-    """{"note": what is counted, "sections": [{"title", "is_many", "to", "rows"}]} of the rungs
-    whose CPU seconds per 1,000 requests are known; None where none is. Bars of all sections have
-    one scale, from 0 to `to`."""
+    """{"note": what is counted, "sections": [{"title", "is_many", "against", "to", "rows"}]} of the
+    rungs whose CPU seconds per 1,000 requests are known; None where none is. Bars of all sections
+    have one scale, from 0 to `to`."""
     if ladder is None or not costs.by_test:
         return None
     known = [(key, _known(rungs, costs)) for key, rungs in ladder.sections]
@@ -40,8 +40,14 @@ def _section(
         _row(rung, costs.by_test[rung.test_id], costs.of_rungs.get(rung.test_id), longest, decimals)
         for rung in rungs
     ]
-    is_many = key == Section.MANY
-    return {"title": SECTION_TITLES[key], "is_many": is_many, "to": f"{longest:g}", "rows": rows}
+    has_plain = any(rung.is_plain or rung.plain for rung in rungs)
+    return {
+        "title": SECTION_TITLES[key],
+        "is_many": key == Section.MANY,
+        "against": "plain HTTP" if has_plain else "the row before",
+        "to": f"{longest:g}",
+        "rows": rows,
+    }
 
 
 def _row(
