@@ -19,7 +19,7 @@ from local.steps import digest_of, is_stamped
 from local.supervisor import Supervisor
 from local.tables_of_tests import make_tables
 
-READY_S = 60.0
+READY_S = 180.0
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,8 @@ FIRST_BACKOFF_S = 0.5
 LONGEST_BACKOFF_S = 30.0
 # A child that lived this long is healthy: its restart delay is reset.
 HEALTHY_S = 30.0
+# On a crowded machine a start takes minutes, and one that is killed begins anew.
+STARTS_WITHIN_S = 600.0
 
 
 class StopRequested(Exception):
@@ -57,7 +59,8 @@ class Supervisor:
     def start(self, program: Program) -> None:
         rotate(self._log(program.name))
         process = spawn(program, self._log(program.name))
-        self.children[program.name] = Child(program, process, time.monotonic())
+        touched_ns = _touched_ns(program)
+        self.children[program.name] = Child(program, process, time.monotonic(), pulse_ns=touched_ns)
 
     def pids(self) -> dict[str, int]:
         return {name: child.process.pid for name, child in self.children.items()}
@@ -146,17 +149,16 @@ class Supervisor:
         return self.log_dir / f"{name}.log"
 
     def _hangs(self, child: Child) -> bool:
-        pulse, now = child.program.pulse, time.monotonic()
-        if pulse is None:
+        if child.program.pulse is None:
             return False
-        touched_ns = pulse.stat().st_mtime_ns if pulse.exists() else 0
+        touched_ns, now = _touched_ns(child.program), time.monotonic()
         if touched_ns != child.pulse_ns:
             child.pulse_ns, child.pulsed_at = touched_ns, now
-        return now - max(child.pulsed_at, child.started_at) > child.program.silent_s
+        return now - max(child.pulsed_at, child.started_at) > _may_be_silent_s(child)
 
     def _kill(self, child: Child) -> None:
         """Not asked first: what hangs does not listen."""
-        self.tell(f"{child.program.name} has done nothing for {child.program.silent_s:g} s")
+        self.tell(f"{child.program.name} has done nothing for {_may_be_silent_s(child):g} s")
         child.process.kill()
         child.process.wait()
 
@@ -175,3 +177,13 @@ class Supervisor:
         child.process = spawn(child.program, self._log(child.program.name))
         child.started_at = time.monotonic()
         child.restart_at = None
+
+
+def _may_be_silent_s(child: Child) -> float:
+    has_begun = child.pulsed_at > child.started_at
+    return child.program.silent_s if has_begun else STARTS_WITHIN_S
+
+
+def _touched_ns(program: Program) -> int:
+    """When its pulse was last touched; 0 for never."""
+    return program.pulse.stat().st_mtime_ns if program.pulse and program.pulse.exists() else 0

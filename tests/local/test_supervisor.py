@@ -92,6 +92,23 @@ def test_a_child_that_hangs_is_killed_and_started_again(script, folder):
     stop(process)
 
 
+def test_a_child_that_takes_long_to_begin_is_left_alone(script, folder):
+    """On a crowded machine a start takes minutes, and one that is killed begins anew."""
+    pulse = folder / "pulse"
+    pulse.touch()  # by the one before it
+    code = (
+        "import pathlib, time\ntime.sleep(1.5); print('begun', flush=True)\n"
+        f"while True: pathlib.Path({str(pulse)!r}).touch(); time.sleep(0.1)"
+    )
+    process = script.start(
+        SUPERVISE % f"child('slow', {code!r}, pulse=Path({str(pulse)!r}), silent_s=0.5)"
+    )
+    (pid,) = pids_of(process)
+    eventually(lambda: text_in(folder / "log" / "slow.log") == "begun", 10, "it has begun")
+    assert children(process.pid) == [pid]
+    stop(process)
+
+
 def test_a_child_gives_way_to_what_is_measured_also_across_sessions(script):
     process = script.start(
         SUPERVISE % (SLEEP + "\nchild('polite', 'import time; time.sleep(60)', gives_way=True)")
