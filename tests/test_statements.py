@@ -34,7 +34,7 @@ MORE: dict[str, tuple[int, str]] = {
     "audit-all": (1, _COUNTED),
     "history-test": (1, _COUNTED),
     "campaign-detail": (4, f"{_CROWDED}, {_COUNTED}, and a large page is kept for others"),
-    "share-view": (2, _CROWDED),
+    "share-view": (5, _CROWDED),
     "project-list": (3, "who has one project is led to it"),
     "run-stream": (4, _LATER),
     "campaign-stream": (4, _LATER),

@@ -30,6 +30,7 @@ NO_PAGES = (
     "-csv",
     "-stream",
     "-text",
+    "-points",
     "-file",
     "healthz",
     "readyz",

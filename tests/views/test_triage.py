@@ -81,7 +81,7 @@ def test_readers_see_evidence_and_log_only(client, vera, project):
 def test_a_refusal_is_told_on_the_page(project, judge):
     noted(project, SLOWER)
     assert "Say why" in text_of(judge(state="fixed"))
-    assert "Somebody has changed the state" in text_of(judge(state="fixed", seen="fixed", why="x"))
+    assert "Someone changed the state" in text_of(judge(state="fixed", seen="fixed", why="x"))
 
 
 def test_a_calm_test_has_no_block(page, project):

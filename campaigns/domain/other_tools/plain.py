@@ -60,7 +60,7 @@ def _first_words(result: Measurement, head: ReportHead) -> list[str]:
     """What to know before any figure: that there is no answer, or what was broken and failed."""
     judged = head.judged
     if judged and not judged.is_usable:
-        return [f"{no_answer_words([judged], 1)}. No answer uses the figures below."]
+        return [f"{no_answer_words([judged], 1)}. Do not quote the figures below."]
     failed = failure_words(result.failures, result.figures.attempts)
     broken = broken_words([result.thresholds])
     return [f"{said}." for said in (broken, failed) if said]

@@ -3,6 +3,8 @@
 import re
 from dataclasses import dataclass, field
 
+from playwright.sync_api import expect
+
 
 @dataclass(frozen=True)
 class Measured:
@@ -36,6 +38,15 @@ def tables_of(page) -> dict[str, list[dict[str, str]]]:
 def number(text: str) -> float:
     plain = text.split("\n")[0].replace("\u2212", "-")
     return float(re.sub(r"[^\d.-]", "", plain))
+
+
+def opened_report(page, style: str) -> str:
+    """The report in the style of a tool; it is made when it is opened for the first time."""
+    disclosure = page.locator(f"details[data-style={style}]")
+    disclosure.locator("summary").click()
+    text = disclosure.locator("pre")
+    expect(text).to_have_text(re.compile(r"\n"))  # before, one line says that it is being made
+    return text.inner_text()
 
 
 def open_last_run(measured: Measured) -> Measured:

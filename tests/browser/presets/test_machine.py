@@ -18,6 +18,7 @@ from tests.browser.presets.reading import (
     check_rows,
     number,
     open_last_run,
+    opened_report,
     requests_by_file,
     tables_of,
 )
@@ -90,9 +91,7 @@ def test_what_https_costs_clients_and_the_server_is_read_on_the_campaigns_page(m
     figures = {row[""]: row["mean"] for row in machine}
     assert number(figures["CPU seconds per 1,000 requests, chosen processes"]) > 0
     assert number(figures["loopback, MB/s"]) > 0
-    run.page.locator("details[data-style=jmeter] summary").click()
-    summary = run.page.locator("details[data-style=jmeter] pre").inner_text()
-    assert re.search(r"^TOTAL +600 ", summary, re.MULTILINE)
+    assert re.search(r"^TOTAL +600 ", opened_report(run.page, "jmeter"), re.MULTILINE)
 
 
 def check_overhead(overhead: list[dict[str, str]]) -> None:

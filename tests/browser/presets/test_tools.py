@@ -4,14 +4,13 @@ import re
 
 import pytest
 
-from tests.browser.presets.reading import number, open_last_run
+from tests.browser.presets.reading import number, open_last_run, opened_report
 
 
 def report(page, style: str) -> dict[str, str]:
     """The lines of the disclosed report, by what stands before their colon."""
+    text = opened_report(page, style)
     disclosure = page.locator(f"details[data-style={style}]")
-    disclosure.locator("summary").click()
-    text = disclosure.locator("pre").inner_text()
     address = disclosure.get_by_role("link", name="Download as text").get_attribute("href")
     assert page.request.get(address).text().strip() == text.strip()
     lines = [line.partition(":") for line in text.splitlines() if ":" in line]
