@@ -25,11 +25,12 @@ from benchmarks.figures import GoalRow
 
 VIEWERS, SECONDS = 500, 60
 AT_ONCE = 50
+SESSIONS_EACH = 10
 GOAL_S, GIVEN_UP_S = 10.0, 60.0
 
 
 @dataclass(slots=True)
-class Viewer:
+class Watcher:
     """`statuses` of its requests for the page; when it saw the final one, by the clock."""
 
     port: int
@@ -84,9 +85,7 @@ class Viewer:
 
 
 def main(n_viewers: int) -> list[GoalRow]:
-    from django.conf import settings
     from django.core.management import call_command
-    from django.test import Client
     from django.urls import reverse
 
     from benchmarks.live_page import Watching, run_under_way
@@ -95,16 +94,13 @@ def main(n_viewers: int) -> list[GoalRow]:
     call_command("collectstatic", verbosity=0, interactive=False)
     run = run_under_way(1, 1)
     Watching(run, 1, 1).arrive(SECONDS)
-    client = Client()
-    client.force_login(run.campaign.project.memberships.get().user)
-    name = settings.SESSION_COOKIE_NAME
-    headers = {
-        "Cookie": f"{name}={client.cookies[name].value}",
-        "X-Requested-With": "XMLHttpRequest",
-    }
+    cookies = signed_in(run.campaign.project, n_viewers)
     paths = tuple(reverse(each, args=[run.pk]) for each in ("run-stream", "run-detail"))
     with served() as (port, server):
-        viewers = [Viewer(port, paths, headers) for _ in range(n_viewers)]
+        viewers = [
+            Watcher(port, paths, {"Cookie": cookie, "X-Requested-With": "XMLHttpRequest"})
+            for cookie in cookies
+        ]
         threads = [threading.Thread(target=each.watch) for each in viewers]
         for start in range(0, n_viewers, AT_ONCE):  # they come one after another, and go together
             portion = slice(start, start + AT_ONCE)
@@ -121,7 +117,25 @@ def main(n_viewers: int) -> list[GoalRow]:
     return lines_of(viewers, ended_at, took_s)
 
 
-def lines_of(viewers: list[Viewer], ended_at: float, took_s: float) -> list[GoalRow]:
+def signed_in(project, n: int) -> list[str]:
+    """Cookies of so many sessions, of members of the project who have up to ten open each."""
+    from django.conf import settings
+    from django.contrib.auth.models import User
+    from django.test import Client
+
+    cookies = []
+    for number in range(n):
+        if number % SESSIONS_EACH == 0:
+            user = User.objects.create(username=f"viewer-{number}")
+            project.memberships.create(user=user, role="viewer")
+        client = Client()
+        client.force_login(user)
+        name = settings.SESSION_COOKIE_NAME
+        cookies.append(f"{name}={client.cookies[name].value}")
+    return cookies
+
+
+def lines_of(viewers: list[Watcher], ended_at: float, took_s: float) -> list[GoalRow]:
     name = f"{len(viewers)} viewers when the run ends"
     late = sorted(each.final_at - ended_at for each in viewers if each.final_at is not None)
     statuses = Counter(status for each in viewers for status in each.statuses)

@@ -23,7 +23,7 @@ import numpy as np
 
 from benchmarks.engine_costs import pss_mb
 from benchmarks.figures import GoalRow
-from benchmarks.watched_end import cpu_s, served
+from benchmarks.watched_end import cpu_s, served, signed_in
 
 VIEWERS, HOUR_S, HEARD_S = 500, 3600, 20
 AT_ONCE = 20
@@ -45,9 +45,7 @@ class HeardSeconds:
 
 
 def main(n_viewers: int) -> Iterator[GoalRow]:
-    from django.conf import settings
     from django.core.management import call_command
-    from django.test import Client
     from django.urls import reverse
 
     from benchmarks.live_page import Watching, run_under_way
@@ -57,20 +55,17 @@ def main(n_viewers: int) -> Iterator[GoalRow]:
     run = run_under_way(1, 1)
     arriving = Watching(run, 1, 1)
     arriving.arrive(HOUR_S)
-    client = Client()
-    client.force_login(run.campaign.project.memberships.get().user)
-    name = settings.SESSION_COOKIE_NAME
-    headers = {"Cookie": f"{name}={client.cookies[name].value}"}
+    cookies = signed_in(run.campaign.project, n_viewers)
     with served() as (port, server):
         stream, page = (reverse(each, args=[run.pk]) for each in ("run-stream", "run-detail"))
-        listeners = Listeners(port, stream, headers)
+        listeners = Listeners(port, stream, cookies)
         for n in (1, *_portions(n_viewers - 1)):  # the first one waits for the hour to be added up
             listeners.open(n, _id_of(HOUR_S - 1))
         time.sleep(3)  # each is told how often it may fetch its page
         seconds = ArrivingSeconds(arriving, listeners, server)
         delays_ms, share = seconds.follow(HEARD_S)
         refresh_s = listeners.refresh_s
-        with Fetching(port, page, headers, n_viewers / max(5.0, refresh_s)) as fetched:
+        with Fetching(port, page, cookies[0], n_viewers / max(5.0, refresh_s)) as fetched:
             _, share_with_pages = seconds.follow(HEARD_S)
         seen = HeardSeconds(
             delays_ms, share, share_with_pages, len(fetched) / HEARD_S, pss_mb(server)
@@ -104,14 +99,14 @@ class ArrivingSeconds:
 
 
 class Listeners:
-    """Open streams, which one thread reads."""
+    """Open streams, one for each cookie, which one thread reads."""
 
-    def __init__(self, port: int, path: str, headers: dict[str, str]) -> None:
+    def __init__(self, port: int, path: str, cookies: list[str]) -> None:
         self._selector = selectors.DefaultSelector()
         self._tails: list[bytes] = []
         self._port, self.refresh_s = port, 0.0
-        head = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
-        self._request = f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\n{head}\r\n".encode()
+        head = f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+        self._requests = [f"{head}Cookie: {cookie}\r\n\r\n".encode() for cookie in cookies]
 
     def open(self, n: int, word: bytes) -> None:
         """So many more, until each of them has read this word."""
@@ -122,7 +117,7 @@ class Listeners:
 
     def _connect(self, number: int) -> None:
         stream = socket.create_connection(("127.0.0.1", self._port), 10)
-        stream.sendall(self._request)
+        stream.sendall(self._requests[number])
         stream.setblocking(False)
         self._selector.register(stream, selectors.EVENT_READ, number)
 
@@ -158,8 +153,8 @@ class Listeners:
 class Fetching:
     """Fetches the page so many times a second while the block lasts; how long each took, s."""
 
-    def __init__(self, port: int, path: str, headers: dict[str, str], per_s: float) -> None:
-        self._asked = path, headers | {"X-Requested-With": "XMLHttpRequest"}
+    def __init__(self, port: int, path: str, cookie: str, per_s: float) -> None:
+        self._asked = path, {"Cookie": cookie, "X-Requested-With": "XMLHttpRequest"}
         self._port, self._per_s, self._took = port, per_s, []
         self._is_over = threading.Event()
         self._thread = threading.Thread(target=self._fetch)

@@ -92,8 +92,12 @@ def visible(actor: Actor, project_path: str) -> Q:
     """The filter for a member's rows; `project_path` is the lookup from a row to its project."""
     if not actor.is_member:
         return Q(pk__in=[])
-    path = f"{project_path}__memberships__user" if project_path else "memberships__user"
-    return Q(**{path: actor.user})
+    return Q(**{viewers_path(project_path): actor.user})
+
+
+def viewers_path(project_path: str) -> str:
+    """The lookup from a row to the users who see it while their accounts are active."""
+    return f"{project_path}__memberships__user" if project_path else "memberships__user"
 
 
 def role_in(actor: Actor, project: WithMembers) -> Role | None:

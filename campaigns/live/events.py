@@ -13,7 +13,7 @@ from typing import Any, Self
 
 from campaigns.domain.lifecycle import RunState
 
-KEEPALIVE = ": keepalive\n\n"
+KEEPALIVE = b": keepalive\n\n"
 _CURSOR = re.compile(r"e(\d{1,18})\.r(\d{1,18})\.s(-?\d{1,9})")
 # A viewer who missed many runs gets only the latest ones.
 _MOST_RUNS = 3
@@ -71,10 +71,10 @@ class Message:
     data: News
     cursor: Cursor | None = None
 
-    def encode(self) -> str:
-        """The event as text in the HTML standard's event stream format."""
+    def encode(self) -> bytes:
+        """The event in the HTML standard's event stream format."""
         head = f"id: {self.cursor}\n" if self.cursor else ""
-        return f"{head}event: {self.kind}\ndata: {self.data.text}\n\n"
+        return f"{head}event: {self.kind}\ndata: {self.data.text}\n\n".encode()
 
 
 def news(
@@ -93,6 +93,31 @@ def news(
     if look.event > cursor.event or look.state != seen_state:
         cursor = replace(cursor, event=max(look.event, cursor.event))
         yield Message("state", News(state=look.state), cursor)
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a stream says next, and where its viewer then stands."""
+
+    events: bytes
+    cursor: Cursor
+    state: str
+    is_over: bool
+
+
+def told(
+    cursor: Cursor,
+    seen_state: str,
+    look: Look,
+    news_of: Callable[[int, int], News | None],
+) -> Told:
+    """The events since the cursor, and the `end` when there will be no more."""
+    messages = list(news(cursor, seen_state, look, news_of))
+    if messages:
+        cursor = messages[-1].cursor
+    if look.is_over:
+        messages.append(Message("end", News(), cursor))
+    return Told(b"".join(map(Message.encode, messages)), cursor, look.state, look.is_over)
 
 
 def current_run(runs: Sequence[RunLook]) -> RunLook | None:

@@ -1,24 +1,16 @@
 """One reader per process behind all streams and live pages: each second is decoded once, not once
 per viewer, and added incrementally, so the cost of a refresh does not grow with the run.
-
-Redis only signals that something changed; the data come from PostgreSQL. So without Redis the
-streams still work, by polling once a second. Only threading primitives are used here: a gevent
-server patches them, in tests they are real threads.
 """
 
-import logging
 import threading
-import time
 from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from operator import itemgetter
-from typing import Generic, TypeVar
+from typing import TypeVar
 
-import redis
-from django.conf import settings
 from django.db.models import Max
 
 from campaigns.domain.measured.measurement import Measurement
@@ -27,15 +19,14 @@ from campaigns.domain.shown.progress import progress_of
 from campaigns.domain.shown.results import RunReport
 from campaigns.domain.shown.run_points import now_texts, point_columns
 from campaigns.domain.shown.thinning import LAST_S, MOST_POINTS, thinned
+from campaigns.live.bell import Bell, Shared
 from campaigns.live.events import Look, News, RunLook
-from campaigns.live.waiting import held
+from campaigns.live.subject import Subject
 from campaigns.models import Campaign, Run, RunEvent
 from campaigns.queries.measurements import measurement_so_far, points_of
 from campaigns.queries.reports import run_report
 
-CHANNEL = "benchsite:live"
-_OLDEST_S = 0.9
-_MOST_LOOKS = 200
+_MOST_SUBJECTS = 200
 # A measurement holds its steps' histograms and a point per second: several MB.
 _MOST_FOLLOWED = 20
 _MOST_PAGES = 50
@@ -44,78 +35,7 @@ _SPREAD_S_PER_VIEWER = 0.01
 _MOST_SPREAD_S = 5.0
 # Of many viewers who follow a run, so many fetch its tiles and tables again in a second.
 _REFRESHES_PER_S = 10
-_RETRY_S = 2.0
 _T = TypeVar("_T")
-_R = TypeVar("_R")
-_log = logging.getLogger(__name__)
-
-
-class Bell:
-    """Rings for every poke that this process receives; streams sleep until the next ring."""
-
-    def __init__(self):
-        self.count = 0
-        self._rung = threading.Condition()
-        self._reader: threading.Thread | None = None
-
-    def wait(self, heard: int, timeout_s: float) -> None:
-        """Return when the bell has rung more than `heard` times, or after `timeout_s`."""
-        self._listen()
-        with self._rung:
-            self._rung.wait_for(lambda: self.count != heard, timeout_s)
-
-    def ring(self) -> None:
-        with self._rung:
-            self.count += 1
-            self._rung.notify_all()
-
-    def _listen(self) -> None:
-        with self._rung:
-            if self._reader is None:
-                self._reader = threading.Thread(target=self._read_forever, daemon=True)
-                self._reader.start()
-
-    def _read_forever(self) -> None:
-        while True:
-            try:
-                self._read()
-            except (redis.RedisError, OSError) as error:
-                _log.info("Redis sends no pokes (%s); streams poll once a second.", error)
-            time.sleep(_RETRY_S)
-
-    def _read(self) -> None:
-        client = redis.Redis.from_url(settings.REDIS_URL, socket_timeout=5, retry=None)
-        with client, client.pubsub(ignore_subscribe_messages=True) as pokes:
-            pokes.subscribe(CHANNEL)
-            while True:
-                if pokes.get_message(timeout=2.0):
-                    self.ring()
-
-
-class Shared(Generic[_T]):
-    """A value shared by all viewers; re-read after a ring or when it is too old."""
-
-    def __init__(self, bell: Bell, clock: Callable[[], float] = time.monotonic):
-        self._bell, self._clock = bell, clock
-        self._lock = threading.Lock()
-        self._heard = -1
-        self._read_at = 0.0
-        self._value: _T | None = None
-
-    def get(self, read: Callable[[_T | None], _T]) -> _T:
-        """The value; `read(previous)` is called at most once per ring."""
-        return self.use(read, lambda value: value)
-
-    def use(self, read: Callable[[_T | None], _T], make: Callable[[_T], _R]) -> _R:
-        """`make(value)`, called while nobody else can re-read the value."""
-        with held(self._lock):
-            heard, now = self._bell.count, self._clock()
-            if heard != self._heard or now - self._read_at > _OLDEST_S:
-                # If reading fails midway, the partly updated value is discarded.
-                known, self._value, self._heard = self._value, None, -1
-                self._value = read(known)
-                self._heard, self._read_at = heard, now
-            return make(self._value)
 
 
 class Followed:
@@ -206,7 +126,7 @@ class Feed:
     def __init__(self):
         self.bell = Bell()
         self._lock = threading.Lock()
-        self._looks: OrderedDict[tuple, Shared[Look]] = OrderedDict()
+        self._subjects: OrderedDict[Hashable, Subject] = OrderedDict()
         self._followed: OrderedDict[int, Followed] = OrderedDict()
         self._pages: OrderedDict[Hashable, Shared[str]] = OrderedDict()
         self._n_viewers = 0
@@ -238,13 +158,11 @@ class Feed:
         page = self._kept(self._pages, key, self._new_shared, _MOST_PAGES)
         return page.get(lambda _: render())
 
-    def campaign(self, campaign_id: int) -> Look:
-        look = self._kept(self._looks, ("campaign", campaign_id), self._new_shared, _MOST_LOOKS)
-        return look.get(lambda _: _look_at_campaign(campaign_id))
+    def campaign(self, campaign_id: int) -> Subject:
+        return self._subject(_look_at_campaign, campaign_id)
 
-    def run(self, run_id: int) -> Look:
-        look = self._kept(self._looks, ("run", run_id), self._new_shared, _MOST_LOOKS)
-        return look.get(lambda _: _look_at_run(run_id))
+    def run(self, run_id: int) -> Subject:
+        return self._subject(_look_at_run, run_id)
 
     def points(self, run_id: int) -> list[Point]:
         """The run's points so far, oldest first."""
@@ -260,6 +178,10 @@ class Feed:
     def report(self, run: Run) -> RunReport:
         """The report of an active run, up to the last complete second."""
         return self._follow(run.pk).report(run)
+
+    def _subject(self, look: Callable[[int], Look], pk: int) -> Subject:
+        make = partial(Subject, partial(look, pk), self.news, self.bell)
+        return self._kept(self._subjects, (look, pk), make, _MOST_SUBJECTS)
 
     def _new_shared(self) -> Shared:
         return Shared(self.bell)

@@ -37,6 +37,15 @@ def release_connection() -> None:
     _end_turn()
 
 
+@contextmanager
+def connection_given_back() -> Iterator[None]:
+    """For reads of which many wait for the result: afterwards this thread has no connection."""
+    try:
+        yield
+    finally:
+        release_connection()
+
+
 def without_connection(parts: Iterable[str]) -> Iterator[str]:
     """The parts of a file, each sent without a connection: whoever reads it may be slow."""
     for part in parts:

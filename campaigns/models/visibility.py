@@ -2,7 +2,7 @@
 
 from django.db import models
 
-from campaigns.permissions import Actor, visible
+from campaigns.permissions import Actor, viewers_path, visible
 
 
 class ProjectQuerySet(models.QuerySet):
@@ -10,6 +10,10 @@ class ProjectQuerySet(models.QuerySet):
 
     def visible_to(self, actor: Actor):
         return self.filter(visible(actor, self.model.project_path))
+
+    def viewers(self):
+        """The numbers of the users who see one of these rows, by `visible_to`."""
+        return self.values_list(viewers_path(self.model.project_path), flat=True)
 
 
 class SharedQuerySet(ProjectQuerySet):

@@ -118,7 +118,7 @@ def _under_way(campaign: Campaign, actor: Actor, current: Run | None) -> dict[st
         "current": current,
         "came_back": first_requests_of(campaign, actor),
         # The stream sends the active run's points, all of them to a new viewer.
-        "cursor": Cursor(event=FEED.campaign(campaign.pk).event),
+        "cursor": Cursor(event=FEED.campaign(campaign.pk).look().event),
     }
 
 

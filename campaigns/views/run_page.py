@@ -28,7 +28,7 @@ def run_context(run: Run, actor: Actor) -> dict[str, Any]:
     """The page's context without the project's navigation and the user's rights."""
     run.shows_machine = shows_machines(actor)
     # Read the cursor first: later changes may be sent twice, but are never missed.
-    event = FEED.run(run.pk).event
+    event = FEED.run(run.pk).look().event
     points = noted_points_of(run) if run.is_done else FEED.points(run.pk)
     plan, planned = run.frozen.plan, planned_of(run)
     report = report_of(run)

@@ -3,13 +3,13 @@
 import pytest
 
 from benchmarks import watched_live
-from benchmarks.watched_end import Viewer, lines_of
+from benchmarks.watched_end import Watcher, lines_of
 
 pytestmark = pytest.mark.pure
 
 
-def viewer(*statuses: int, final_at: float | None) -> Viewer:
-    return Viewer(0, ("", ""), {}, statuses=list(statuses), final_at=final_at)
+def viewer(*statuses: int, final_at: float | None) -> Watcher:
+    return Watcher(0, ("", ""), {}, statuses=list(statuses), final_at=final_at)
 
 
 @pytest.mark.parametrize(
@@ -28,7 +28,7 @@ def test_all_have_to_see_the_final_page_in_time_and_without_an_error(last, said,
 
 
 def test_a_stream_that_ends_before_the_run_goes_on_where_it_says():
-    watching = Viewer(0, ("/stream", "/page"), {})
+    watching = Watcher(0, ("/stream", "/page"), {})
     beat = b'event: beat\ndata: {"spread_ms":500,"refresh_s":5.0}\n\n'
     again = b'event: again\ndata: {"after":"e1.r2.s3","state":"running"}\n\n'
     assert watching.hear((beat + again).splitlines()) == "/stream?after=e1.r2.s3&state=running"

@@ -54,7 +54,7 @@ def test_what_is_not_a_cursor_is_none(text):
 
 def test_a_message_is_one_event_with_its_id():
     text = Message("second", News(run=5, points=[]), Cursor(1, 5, 2)).encode()
-    assert text == 'id: e1.r5.s2\nevent: second\ndata: {"run":5,"points":[]}\n\n'
+    assert text == b'id: e1.r5.s2\nevent: second\ndata: {"run":5,"points":[]}\n\n'
 
 
 def test_a_new_viewer_gets_all_points_of_the_current_run():
@@ -93,7 +93,7 @@ def test_a_change_of_state_comes_after_the_points_and_moves_the_cursor():
 
 def test_a_state_without_an_event_of_a_run_is_told_too():
     (message,) = told(Cursor(10, 5, 3), look((5, RUNNING), state="stopping"), points(3))
-    assert json.loads(message.encode().partition("data: ")[2]) == {"state": "stopping"}
+    assert json.loads(message.encode().partition(b"data: ")[2]) == {"state": "stopping"}
 
 
 def test_before_the_first_run_there_are_no_points():

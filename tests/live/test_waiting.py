@@ -3,6 +3,7 @@
 import threading
 
 import pytest
+from django.db import connection
 
 from campaigns.live import waiting
 from campaigns.live.waiting import release_connection, turn
@@ -56,3 +57,24 @@ def finish(askers: list[Asker]) -> None:
         each.may_go.set()
         each.join(10)
         assert not each.is_alive()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_who_waits_for_another_gives_its_connection_back(monkeypatch):
+    lock, is_waiting, seen = threading.Lock(), threading.Event(), []
+    give_back = waiting.release_connection
+    monkeypatch.setattr(waiting, "release_connection", lambda: (give_back(), is_waiting.set()))
+
+    def look():
+        connection.ensure_connection()
+        seen.append(connection.connection)
+        with waiting.held(lock):
+            seen.append(connection.connection)
+
+    with lock:
+        viewer = threading.Thread(target=look)
+        viewer.start()
+        assert is_waiting.wait(10)
+    viewer.join()
+    assert seen[0] is not None
+    assert seen[1] is None

@@ -3,15 +3,17 @@
 import json
 
 import pytest
-from django.contrib.auth.models import User
-from django.contrib.sessions.models import Session
 from django.urls import reverse
 from django.utils import timezone
 
-from campaigns.live.events import Cursor, Look, News, RunLook
+from campaigns.live.audience import Audience
+from campaigns.live.events import Cursor, Look, News, RunLook, told
 from campaigns.live.feed import FEED, Feed
-from campaigns.models import Membership, Run
-from campaigns.views.streams import LIFETIME_S, still_sees, talk
+from campaigns.models import Run, ShareLink
+from campaigns.queries.viewers import Viewer
+from campaigns.services.shares import create_share
+from campaigns.views import streams
+from campaigns.views.streams import LIFETIME_S, talk
 from tests.factories import make_campaign, make_run, make_test, store_second
 from tests.queries.measured import measure
 from tests.values import make_second
@@ -38,9 +40,11 @@ def run(project):
 def hear(response, n: int) -> list[str]:
     """The first n events and comments, without waiting for more."""
     stream = iter(response.streaming_content)
-    heard = [next(stream).decode() for _ in range(n)]
+    heard = []
+    while len(heard) < n:
+        heard += [f"{event}\n\n" for event in next(stream).decode().split("\n\n")[:-1]]
     response.close()
-    return heard
+    return heard[:n]
 
 
 def fields(event: str) -> dict[str, str]:
@@ -126,102 +130,81 @@ class Clock:
         return self.now
 
 
-class QuietFeed(Feed):
-    """No points, and nobody sleeps."""
+class Quiet:
+    """A run that goes on without news; nobody sleeps."""
 
-    def __init__(self, clock: Clock):
-        super().__init__()
-        self._clock = clock
-        self.bell.wait = self._wait
+    def __init__(self, clock: Clock, look=lambda: None, news_of=lambda run, after: None):
+        self._clock, self._look, self._news_of = clock, look, news_of
 
-    def _wait(self, heard, timeout_s):
+    def tell(self, cursor, seen_state):
+        seen = Look(event=1, state="running", is_over=False, runs=(RunLook(5, "running"),))
+        return told(cursor, seen_state, self._look() or seen, self._news_of)
+
+    def wait(self, heard, told, timeout_s):
         self._clock.now += timeout_s
 
-    def news(self, run_id, after):
-        return None
+
+def talk_of(watched, audience, viewer="vera", *, clock: Clock, feed=None):
+    return talk(Cursor(1), "running", watched, audience, viewer, feed=feed or Feed(), clock=clock)
 
 
-def quiet_talk(clock: Clock, may_go_on=lambda: True, look=lambda: None) -> list[str]:
-    seen = Look(event=1, state="running", is_over=False, runs=(RunLook(5, "running"),))
-    return list(
-        talk(
-            Cursor(1), "running", lambda: look() or seen, may_go_on,
-            feed=QuietFeed(clock), clock=clock,
-        )
-    )  # fmt: skip
+def everybody(clock: Clock) -> Audience:
+    return Audience(lambda viewers: viewers, clock)
 
 
 def test_where_seconds_come_a_beat_tells_only_how_many_viewers_there_are():
-    clock = Clock()
-    feed = QuietFeed(clock)
-    feed.news = lambda run_id, after: News(run=run_id, points={"second": [after + 1]})
-    seen = Look(event=1, state="running", is_over=False, runs=(RunLook(5, "running"),))
-    stream = talk(Cursor(1), "running", lambda: seen, lambda: True, feed=feed, clock=clock)
+    clock, feed = Clock(), Feed()
+    news_of = lambda run, after: News(run=run, points={"second": [after + 1]})  # noqa: E731
+    stream = talk_of(Quiet(clock, news_of=news_of), everybody(clock), clock=clock, feed=feed)
     heard = [next(stream) for _ in range(40)]
     with feed.viewer():
         heard += [next(stream) for _ in range(20)]
-    told = [json.loads(fields(text)["data"]) for text in heard if "event: beat" in text]
-    assert [each["spread_ms"] for each in told] == [0, 10]
+    beats = [fields(text.decode())["data"] for text in heard if b"event: beat" in text]
+    assert [json.loads(each)["spread_ms"] for each in beats] == [0, 10]
 
 
 def test_a_silent_stream_shows_that_it_lives_and_ends_for_a_reconnect():
     clock = Clock()
-    heard = quiet_talk(clock)
-    assert any("event: beat" in text for text in heard)
-    assert ": keepalive\n\n" in heard
-    assert not any("event: end" in text for text in heard)
+    heard = list(talk_of(Quiet(clock), everybody(clock), clock=clock))
+    assert any(b"event: beat" in text for text in heard)
+    assert b": keepalive\n\n" in heard
+    assert not any(b"event: end" in text for text in heard)
     assert clock.now == LIFETIME_S == 100
 
 
-def asked_by(viewer, user, rf):
-    """The request of an open stream: it knows the user as they were when it was opened."""
-    request = rf.get("/")
-    request.session, request.user = viewer.session, User.objects.get(pk=user.pk)
-    return request
-
-
-def test_a_viewer_is_looked_for_by_one_statement(viewer, vera, run, rf, django_assert_num_queries):
-    request = asked_by(viewer, vera, rf)
-    with django_assert_num_queries(1):
-        assert still_sees(request, Run, run.pk)
-
-
-def sign_out(viewer, vera):
-    viewer.logout()
-
-
-def stay_too_long(viewer, vera):
-    Session.objects.update(expire_date=timezone.now())
-
-
-def disable_the_account(viewer, vera):
-    User.objects.filter(pk=vera.pk).update(is_active=False)
-
-
-def set_a_new_password(viewer, vera):
-    vera.set_password("another-Pass7")
-    vera.save()
-
-
-def leave_the_project(viewer, vera):
-    Membership.objects.filter(user=vera).delete()
-
-
-@pytest.mark.parametrize(
-    "lose",
-    [sign_out, stay_too_long, disable_the_account, set_a_new_password, leave_the_project],
-)
-def test_the_stream_of_a_viewer_who_loses_the_right_ends_within_ten_seconds(
-    lose, viewer, vera, run, rf
-):
-    request = asked_by(viewer, vera, rf)
+def test_the_stream_of_a_viewer_who_loses_the_right_ends_within_ten_seconds():
     clock, lost_at = Clock(), []
+    audience = Audience(lambda viewers: set() if lost_at else viewers, clock)
 
     def look():
         if clock.now >= 25 and not lost_at:
-            lose(viewer, vera)
             lost_at.append(clock.now)
 
-    heard = quiet_talk(clock, lambda: still_sees(request, Run, run.pk), look)
+    heard = list(talk_of(Quiet(clock, look), audience, clock=clock))
     assert clock.now - lost_at[0] <= 10
-    assert not any("event: end" in text or "event: again" in text for text in heard)
+    assert not any(b"event: end" in text or b"event: again" in text for text in heard)
+
+
+@pytest.mark.parametrize("name", ["run-stream", "campaign-stream"])
+def test_a_page_s_stream_asks_for_the_viewers_of_its_row(name, viewer, vera, run, monkeypatch):
+    asked = []
+    monkeypatch.setattr(streams, "audience_of", lambda subject, ask: asked.append(ask) or nobody())
+    pk = run.pk if name == "run-stream" else run.campaign_id
+    viewer.get(reverse(name, args=[pk]))
+    (ask,) = asked
+    known = Viewer(viewer.session.session_key, vera.pk, vera.password)
+    assert ask({known}) == {known}
+    viewer.logout()
+    assert ask({known}) == set()
+
+
+def nobody() -> Audience:
+    return Audience(lambda viewers: set())
+
+
+def test_a_share_s_stream_asks_whether_its_link_is_valid(client, as_bob, project, run):
+    _, token = create_share(by=as_bob, project=project, run=run, days=1)
+    client.get(reverse("share-stream", args=[token]))
+    assert streams._valid_links({token, "no link"}) == {token}
+    ShareLink.objects.update(revoked_at=timezone.now())
+    assert streams._valid_links({token}) == set()

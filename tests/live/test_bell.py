@@ -1,0 +1,103 @@
+"""The bell that pokes ring, and values that are read once for all who want them."""
+
+import threading
+import time
+
+import pytest
+import redis
+from django.conf import settings
+
+from campaigns.live.bell import Bell, Shared
+from campaigns.live.pokes import CHANNEL
+
+
+class Clock:
+    def __init__(self):
+        self.now = 100.0
+
+    def __call__(self):
+        return self.now
+
+
+def counting():
+    reads = []
+
+    def read(previous):
+        reads.append(previous)
+        return len(reads)
+
+    return reads, read
+
+
+def test_a_shared_value_is_read_once_until_the_bell_rings():
+    bell, clock = Bell(), Clock()
+    shared = Shared(bell, clock)
+    reads, read = counting()
+    assert [shared.get(read) for _ in range(100)] == [1] * 100
+    bell.ring()
+    assert [shared.get(read) for _ in range(100)] == [2] * 100
+    assert reads == [None, 1]
+
+
+def test_without_any_ring_it_is_read_again_after_a_second():
+    clock = Clock()
+    shared = Shared(Bell(), clock)
+    _, read = counting()
+    shared.get(read)
+    clock.now += 1.0
+    assert shared.get(read) == 2
+
+
+def test_viewers_who_come_at_once_wait_for_one_reading():
+    shared = Shared(Bell(), Clock())
+    reads, read = counting()
+
+    def slow(previous):
+        time.sleep(0.05)
+        return read(previous)
+
+    threads = [threading.Thread(target=shared.get, args=(slow,)) for _ in range(20)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(reads) == 1
+
+
+def test_a_failed_reading_is_tried_again():
+    shared = Shared(Bell(), Clock())
+
+    def fail(_):
+        raise ConnectionError
+
+    with pytest.raises(ConnectionError):
+        shared.get(fail)
+    assert shared.get(lambda _: 7) == 7
+
+
+def test_a_ring_that_came_before_the_wait_is_not_missed():
+    bell = Bell()
+    heard = bell.count
+    bell.ring()
+    begun = time.monotonic()
+    bell.wait(heard, 5.0)
+    assert time.monotonic() - begun < 1.0
+
+
+def test_a_poke_through_redis_rings_the_bell():
+    bell = Bell()
+    bell.wait(bell.count, 0.01)
+    client = redis.Redis.from_url(settings.REDIS_URL)
+    heard, until = bell.count, time.monotonic() + 5
+    while bell.count == heard and time.monotonic() < until:
+        client.publish(CHANNEL, '{"run": 1}')
+        bell.wait(heard, 0.1)
+    assert bell.count > heard
+
+
+def test_without_redis_the_wait_just_ends(settings):
+    settings.REDIS_URL = "redis://127.0.0.1:1/0"
+    bell = Bell()
+    begun = time.monotonic()
+    bell.wait(bell.count, 0.1)
+    assert time.monotonic() - begun < 2

@@ -1,0 +1,169 @@
+"""Of the streams that wait for a run's news one listens; all others wake and find it read."""
+
+import threading
+
+import pytest
+from django.core.exceptions import ObjectDoesNotExist
+
+from campaigns.live.bell import Bell
+from campaigns.live.events import Cursor, Look, News, RunLook
+from campaigns.live.subject import Subject
+from tests.waiting import eventually
+
+BEGUN = Cursor(1, 5, 0)
+PLENTY_S = 20.0
+
+
+class Story:
+    """A run whose second grows by hand; counts how often it is looked at."""
+
+    def __init__(self):
+        self.second, self.n_looks, self.fault = 0, 0, None
+        self.bell = CountingBell()
+        self.subject = Subject(self.look, self.news, self.bell)
+
+    def look(self) -> Look:
+        self.n_looks += 1
+        if self.fault:
+            raise self.fault
+        return Look(event=1, state="running", is_over=False, runs=(RunLook(5, "running"),))
+
+    def news(self, run_id: int, after: int) -> News | None:
+        fresh = list(range(after + 1, self.second + 1))
+        return News(run=run_id, points={"second": fresh}) if fresh else None
+
+    def goes_on(self) -> None:
+        self.second += 1
+        self.bell.ring()
+
+
+class CountingBell(Bell):
+    """Rung by hand, not by Redis; counts those who wait at the same time."""
+
+    def __init__(self):
+        super().__init__()
+        self.n_waiting = self.n_waits = 0
+
+    def wait(self, heard: int, timeout_s: float) -> None:
+        self.n_waiting += 1
+        self.n_waits += 1
+        with self._rung:
+            self._rung.wait_for(lambda: self.count != heard, timeout_s)
+        self.n_waiting -= 1
+
+
+class Stream(threading.Thread):
+    """Waits once for news after what it was told; keeps what it then hears, or the fault."""
+
+    def __init__(self, story: Story):
+        super().__init__(daemon=True)
+        self.story, self.heard, self.fault = story, None, None
+        self.start()
+
+    def run(self) -> None:
+        subject = self.story.subject
+        count = self.story.bell.count
+        told = subject.tell(BEGUN, "running")
+        try:
+            subject.wait(count, told, PLENTY_S)
+            self.heard = subject.tell(told.cursor, told.state).events
+        except Exception as fault:
+            self.fault = fault
+
+
+def waiting_streams(story: Story, n: int) -> list[Stream]:
+    streams = [Stream(story) for _ in range(n)]
+    event = lambda: story.subject._is_told  # noqa: E731
+    eventually(
+        lambda: event() and len(event()._cond._waiters) == n - 1 and story.bell.n_waiting == 1,
+        10,
+        "one listens and the others wait for it",
+    )
+    return streams
+
+
+def finish(streams: list[Stream]) -> None:
+    for each in streams:
+        each.join(10)
+        assert not each.is_alive()
+
+
+def test_a_new_second_is_looked_at_once_and_told_in_the_same_bytes_to_all():
+    story = Story()
+    streams = waiting_streams(story, 20)
+    n_before = story.n_looks
+    story.goes_on()
+    finish(streams)
+    assert story.n_looks == n_before + 1
+    assert {id(each.heard) for each in streams} == {id(streams[0].heard)}
+    assert b'"second":[1]' in streams[0].heard
+
+
+def test_a_ring_for_another_run_wakes_only_the_one_who_listens():
+    story = Story()
+    streams = waiting_streams(story, 5)
+    n_before = story.bell.n_waits
+    story.bell.ring()
+    eventually(lambda: story.bell.n_waits == n_before + 1, 10, "it listens again")
+    assert all(each.is_alive() for each in streams)
+    story.goes_on()
+    finish(streams)
+    assert all(b'"second":[1]' in each.heard for each in streams)
+
+
+def test_a_ring_between_telling_and_waiting_is_not_missed():
+    story = Story()
+    told = story.subject.tell(BEGUN, "running")
+    story.goes_on()
+    story.subject.wait(story.bell.count - 1, told, PLENTY_S)
+    assert story.bell.n_waits == 0
+    assert b'"second":[1]' in story.subject.tell(told.cursor, told.state).events
+
+
+def test_without_news_the_wait_ends_in_time():
+    story = Story()
+    told = story.subject.tell(BEGUN, "running")
+    story.subject.wait(story.bell.count, told, 0.01)
+    assert story.bell.n_waits == 1
+
+
+def test_without_a_ring_the_listener_looks_again_before_it_gives_up():
+    clock = [0.0]
+    story = Story()
+    story.bell.wait = lambda heard, timeout_s: clock.__setitem__(0, clock[0] + timeout_s)
+    subject = Subject(story.look, story.news, story.bell, lambda: clock[0])
+    told = subject.tell(BEGUN, "running")
+    story.second = 1
+    subject.wait(story.bell.count, told, 1.0)
+    assert clock == [1.0]
+    assert b'"second":[1]' in subject.tell(told.cursor, told.state).events
+
+
+def test_each_stream_finds_out_for_itself_that_the_run_was_deleted():
+    story = Story()
+    streams = waiting_streams(story, 5)
+    story.fault = ObjectDoesNotExist()
+    story.bell.ring()
+    finish(streams)
+    assert all(isinstance(each.fault, ObjectDoesNotExist) for each in streams)
+
+
+def test_a_listener_who_fails_leaves_nobody_waiting():
+    story = Story()
+    streams = waiting_streams(story, 5)
+    story.fault = ConnectionError("no database")
+    story.bell.ring()
+    finish(streams)
+    story.fault = None
+    assert b'"second":[1]' not in story.subject.tell(BEGUN, "running").events
+    assert story.subject._is_told is None
+
+
+@pytest.mark.parametrize("seen", ["running", "armed"])
+def test_viewers_at_different_places_hear_what_each_has_missed(seen):
+    story = Story()
+    story.second = 3
+    late, new = story.subject.tell(Cursor(1, 5, 2), seen), story.subject.tell(Cursor(1, 5, 0), seen)
+    assert b'"second":[3]' in late.events
+    assert b'"second":[1,2,3]' in new.events
+    assert (b"event: state" in late.events) is (seen == "armed")
