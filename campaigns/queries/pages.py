@@ -8,6 +8,7 @@ from typing import Any, Self
 
 from django.core.exceptions import ValidationError
 from django.db.models import F, Model, Q, QuerySet
+from django.db.models.constants import LOOKUP_SEP
 from django.db.models.expressions import OrderBy
 
 KEY = "sort_key"  # the annotation of `sorted_by` with what the rows are sorted by
@@ -38,8 +39,17 @@ class Page:
 
 def sorted_by(rows: QuerySet, key: Any, *, falls: bool) -> QuerySet:
     """In the order of an expression, the newest row first or last where it is the same."""
-    order = OrderBy(F(KEY), descending=falls, nulls_last=True)
+    # To place nulls where there are none would keep PostgreSQL from reading an index backwards.
+    nulls_last = True if _may_be_null(rows, key) else None
+    order = OrderBy(F(KEY), descending=falls, nulls_last=nulls_last)
     return rows.annotate(**{KEY: key}).order_by(order, "-pk" if falls else "pk")
+
+
+def _may_be_null(rows: QuerySet, key: Any) -> bool:
+    if not isinstance(key, F) or LOOKUP_SEP in key.name or key.name in rows.query.annotations:
+        return True
+    meta = rows.model._meta
+    return key.name != "pk" and meta.get_field(key.name).null
 
 
 def page_of(rows: QuerySet, size: int, name: str = "", count: int | None = None) -> Page:
@@ -140,12 +150,15 @@ def _last(rows: QuerySet, size: int) -> list[Model]:
 
 def _beyond(rows: QuerySet, edge: _Edge) -> QuerySet:
     """The rows after the edge, or before it. Rows without a key come last in either direction."""
-    falls = rows.query.order_by[0].descending
-    sign = "lt" if falls == edge.is_after else "gt"
+    order = rows.query.order_by[0]
+    sign = "lt" if order.descending == edge.is_after else "gt"
     further = Q(**{f"pk__{sign}": edge.pk})
     keyless = Q(**{f"{KEY}__isnull": True})
     if edge.key is None:
         found = keyless & further
         return rows.filter(found if edge.is_after else found | ~keyless)
-    found = Q(**{f"{KEY}__{sign}": edge.key}) | (Q(**{KEY: edge.key}) & further)
-    return rows.filter(found | keyless if edge.is_after else found)
+    # The first condition follows from the others; by it an index is read from there on.
+    found = Q(**{f"{KEY}__{sign}e": edge.key}) & (
+        Q(**{f"{KEY}__{sign}": edge.key}) | (Q(**{KEY: edge.key}) & further)
+    )
+    return rows.filter(found | keyless if edge.is_after and order.nulls_last else found)

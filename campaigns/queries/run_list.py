@@ -58,7 +58,7 @@ def filtered_runs(actor: Actor, project: Project, by: RunFilter) -> QuerySet[Run
     found = (
         with_verdicts(found)
         .annotate(summary_id=Subquery(newest.values("pk")[:1]))
-        .select_related("campaign", "test__endpoint__target", "test__plan_version__plan")
+        .select_related("campaign")
     )
     return sorted_by(found, F("campaign_id"), falls=True)
 
