@@ -15,6 +15,7 @@ app = Celery("benchsite")
 app.set_default()
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks(["workers"])
+app.steps["worker"].add("workers.pulse:WorkerPulse")
 
 
 @setup_logging.connect

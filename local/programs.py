@@ -55,23 +55,29 @@ def plain_environment() -> dict[str, str]:
 
 
 def _dispatcher(env: dict[str, str]) -> Program:
-    pulse = Path(env["BENCHSITE_VAR"]) / "dispatcher.pulse"
-    env = {**env, "BENCHSITE_PULSE": str(pulse)}
     # Summaries, which may take minutes, are made beside the ticks.
-    return _python("dispatcher", "workers.dispatcher", env=env, pulse=pulse, silent_s=120.0)
+    return _with_a_pulse(_python("dispatcher", "workers.dispatcher", env=env))
+
+
+def _with_a_pulse(program: Program) -> Program:
+    pulse = Path(program.env["BENCHSITE_VAR"]) / f"{program.name}.pulse"
+    env = {**program.env, "BENCHSITE_PULSE": str(pulse)}
+    return replace(program, env=env, pulse=pulse, silent_s=120.0)
 
 
 def _worker(name: str, queue: str, slots: str, env: dict[str, str]) -> Program:
     arguments = ["-A", "benchsite", "worker", "-Q", queue, "-c", slots, "--pool", "prefork"]
     arguments += ["-n", f"{name}@%h", "--without-gossip", "--without-mingle", "-l", "INFO"]
     # If the supervisor is killed nobody sends SIGQUIT after SIGTERM, so the load would go on.
-    return _python(
-        name,
-        "celery",
-        *arguments,
-        env=env,
-        stop_signals=CELERY_STOP,
-        death_signal=signal.SIGKILL,
+    return _with_a_pulse(
+        _python(
+            name,
+            "celery",
+            *arguments,
+            env=env,
+            stop_signals=CELERY_STOP,
+            death_signal=signal.SIGKILL,
+        )
     )
 
 

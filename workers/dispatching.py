@@ -5,9 +5,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from pathlib import Path
 
-from django.conf import settings
 from django.db import connection, transaction
 
 from campaigns.domain.lifecycle import RunState as State
@@ -18,6 +16,7 @@ from workers.clock import ClockWatch
 from workers.database import UNREACHABLE, drop_connection, first_line_of, use_own_connection
 from workers.ending import EndingsThread
 from workers.names import NamesThread
+from workers.pulse import touch_pulse
 
 logger = logging.getLogger(__name__)
 
@@ -62,7 +61,7 @@ class Dispatcher:
         self._endings.start()
         while not self._ended.is_set():
             self._ended.wait(self._tick_safely())
-            _pulse()
+            touch_pulse()
         self._doorbells.ring()
         self._endings.ask()
         self._endings.join(RING_EVERY_S)
@@ -150,13 +149,6 @@ class Dispatcher:
             logger.warning("The clock of the database's host was set by %+.1f s", step_s)
             follow_step(step_s, within_s=self._clock.within_s)
             self._clock.accept()
-
-
-def _pulse() -> None:
-    """A tick that hangs leaves the file as it is; a full disk is no reason to end."""
-    if settings.PULSE_FILE:
-        with suppress(OSError):
-            Path(settings.PULSE_FILE).touch()
 
 
 class DoorbellThread(threading.Thread):

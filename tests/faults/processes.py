@@ -87,6 +87,7 @@ class Site:
             "REDIS_URL": redis_url,
             "BENCHSITE_VAR": str(folder),
             "BENCHSITE_INJECTOR_NAME": "faults",
+            "BENCHSITE_PULSE": str(folder / "worker.pulse"),
             "PGAPPNAME": APPLICATION,
             **{f"BENCHSITE_{name}": str(seconds) for name, seconds in LEASES.items()},
         }

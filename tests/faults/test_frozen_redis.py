@@ -18,14 +18,14 @@ from kombu.exceptions import OperationalError
 
 from campaigns import queue
 from campaigns.domain.stop_reasons import StopReason
-from campaigns.live import feed, pokes
+from campaigns.live import bell, pokes
 from campaigns.stop_calls import StopCall, call
 from campaigns.views import health
 from workers import stop_ear
 
 # By the module that asks Redis: how, and the longest that it may take, s.
 ASKS: dict[str, tuple[Callable[[], object], float]] = {
-    "campaigns/live/feed.py": (lambda: feed.Bell()._read(), 5),
+    "campaigns/live/bell.py": (lambda: bell.Bell()._read(), 5),
     "campaigns/live/pokes.py": (partial(pokes._publish, "{}"), pokes.TIMEOUT_S),
     "campaigns/queue.py": (partial(queue.send, queue.GISTS, []), 1),
     "campaigns/stop_calls.py": (lambda: call(*[StopCall(StopReason.USER, run=0)] * 20), 1),
