@@ -320,6 +320,17 @@ def test_two_repeats_have_no_word(climb):
     assert not any(rung.before.has_interval for rung in rungs_of(campaign)[1:])
 
 
+@pytest.mark.parametrize("repeats", [1, 2])
+def test_with_few_repeats_the_sentence_says_how_many_a_verdict_takes(climb, repeats):
+    said = plain_text(campaign_answer(climb(repeats=repeats)[0]).sentence)
+    assert said.endswith("A verdict takes 3 usable repeats of each rung; this is a first look.")
+
+
+def test_with_enough_repeats_it_asks_for_none(ladder):
+    campaign, *_ = ladder
+    assert "first look" not in plain_text(campaign_answer(campaign).sentence)
+
+
 def test_http_and_https_alone_are_no_ladder(project):
     now = timezone.now()
     campaign, tests = https_campaign(

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from campaigns.domain.judged.repeats import MIN_REPEATS
 from campaigns.domain.judged.words import Word
 from campaigns.domain.plan.http_version import HttpVersion
 from campaigns.domain.plan.rungs import Section, Spoken
@@ -56,6 +57,10 @@ def ladder_sentence(ladder: Ladder) -> Sentence:
             said += _changes([rung for rung in rungs if rung is not first], rungs)
         else:
             said += _changes(rungs, rungs)
+    steps = [step for _, step in ladder.compared if step.row.ratio is not None]
+    if steps and not any(step.has_interval for step in steps):
+        needs = f"A verdict takes {MIN_REPEATS} usable repeats of each rung; this is a first look. "
+        said += [(needs, False)]
     return said
 
 
