@@ -56,7 +56,7 @@ class Subject:
 
         Raises ObjectDoesNotExist when there is no such campaign or run any more.
         """
-        return self._now.use(self._read, lambda now: now.to(cursor, seen_state))
+        return self._now.use(self._read_briefly, lambda now: now.to(cursor, seen_state))
 
     def wait(self, heard: int, told: Told, timeout_s: float) -> None:
         """Return when there is more to say than was told, or after `timeout_s`. `heard` is the
@@ -87,5 +87,9 @@ class Subject:
                 return
 
     def _read(self, _: Telling | None) -> Telling:
+        return Telling(self._look_at(), self._news_of)
+
+    def _read_briefly(self, known: Telling | None) -> Telling:
+        """By a stream; a page that looks goes on with its connection, and its turn at one."""
         with connection_given_back():
-            return Telling(self._look_at(), self._news_of)
+            return self._read(known)

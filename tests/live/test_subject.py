@@ -5,6 +5,7 @@ import threading
 import pytest
 from django.core.exceptions import ObjectDoesNotExist
 
+from campaigns.live import waiting
 from campaigns.live.bell import Bell
 from campaigns.live.events import Cursor, Look, News, RunLook
 from campaigns.live.subject import Subject
@@ -167,3 +168,16 @@ def test_viewers_at_different_places_hear_what_each_has_missed(seen):
     assert b'"second":[3]' in late.events
     assert b'"second":[1,2,3]' in new.events
     assert (b"event: state" in late.events) is (seen == "armed")
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(("asks", "n_given_back"), [("look", 0), ("tell", 2)])
+def test_a_stream_gives_its_connection_back_and_a_page_goes_on_with_its_own(
+    asks, n_given_back, monkeypatch
+):
+    given_back = []
+    monkeypatch.setattr(waiting, "release_connection", lambda: given_back.append(True))
+    subject = Story().subject
+    for _ in range(3):
+        subject.look() if asks == "look" else subject.tell(BEGUN, "running")
+    assert len(given_back) == n_given_back, "after the look and after the news, once for all"
