@@ -17,7 +17,7 @@ from django.db import connection
 
 from campaigns.domain.errors import Refused
 from campaigns.domain.measured.injector_end import InjectorEnd
-from campaigns.domain.stop_reasons import as_told_to_injectors
+from campaigns.domain.stop_reasons import StopReason, as_told_to_injectors
 from campaigns.services import shards
 from campaigns.services.plan_secrets import order_secrets
 from campaigns.services.scrapes import ScrapeOrder, exporters_to_scrape
@@ -42,6 +42,8 @@ START_TAKEN_S = 0.15
 TAKE_START_FOR_S = 2.0
 # The dispatcher follows a clock that was set by more than this.
 CLOCK_SLACK_S = LEAST_STEP_NS / NS
+# Of DEAD_MAN_S: so long without a renewal is why an injector heard nothing.
+SILENT_SHARE = 0.9
 STOP_GRACE_S = 5.0
 EXIT_GRACE_S = 3.0
 STORE_FOR_S = 600.0
@@ -196,7 +198,16 @@ class Launch:
             elif message["type"] == "end":
                 _check(end_fault(message))
                 end = InjectorEnd.from_json(message)
+                self._explain_silence(end)
                 return replace(end, start_error_us=self._start_error_us)
+
+    def _explain_silence(self, end: InjectorEnd) -> None:
+        """An injector that heard nothing cannot know what kept this process from telling it that it
+        lives, and may have stopped a moment before `_check_limits` would have stopped it."""
+        silent_s, files = self._watch.worst_silence()
+        is_known = silent_s > SILENT_SHARE * settings.DEAD_MAN_S
+        if end.reason == StopReason.DEAD_MAN and is_known and not self._cut_off_reason:
+            self._cut_off_reason = _why_cut_off(self._standstill.longest_s(silent_s), files)
 
     def _relay_remaining(self) -> None:
         """Relay the injector's remaining unread output."""

@@ -39,6 +39,7 @@ class Watch:
         self._ended = threading.Event()
         # Counted from before the statement was sent, to be on the safe side.
         self._renewed_at = time.monotonic()
+        self._worst = 0.0, ""
         self.is_refused = False
         self.stop_requested: str | None = None
         self.file_limit = ""
@@ -51,6 +52,10 @@ class Watch:
     def silent_for_s(self) -> float:
         """Seconds since the lease was last renewed."""
         return time.monotonic() - self._renewed_at
+
+    def worst_silence(self) -> tuple[float, str]:
+        """The longest time without a renewal, the present one included, s; and its file limit."""
+        return max(self._worst, (self.silent_for_s(), self.file_limit))
 
     @property
     def is_fresh(self) -> bool:
@@ -93,5 +98,6 @@ class Watch:
             return
         self.stop_requested = pulse.stop_requested or self.stop_requested
         if is_due:
+            self._worst = self.worst_silence()
             self._renewed_at = asked_at
             self._on_renewed()

@@ -3,7 +3,8 @@
     fake_injector.py [--seconds N] [--second-s S] [--mode MODE]
 
 MODE: good (default) · refuse · crash (dies after the first second) · deaf (never stops by itself) ·
-babble (writes a second that nobody can read).
+babble (writes a second that nobody can read) · lonely (stops after the first second, because it
+heard nothing).
 """
 
 import argparse
@@ -36,9 +37,9 @@ def control(timeout_s):
     return {}
 
 
-def end(outcome, n_seconds, **facts):
+def end(outcome, n_seconds, reason="", **facts):
     totals = {"started": 10 * n_seconds, "ok": 10 * n_seconds}
-    say("end", outcome=outcome, reason="", totals=totals, errors={}, in_flight=0, tls=[],
+    say("end", outcome=outcome, reason=reason, totals=totals, errors={}, in_flight=0, tls=[],
         peers={}, certificate_der_b64=None, **facts)  # fmt: skip
 
 
@@ -73,6 +74,9 @@ def send(n_seconds, second_s, mode):
             return
         if mode == "crash":
             crash()
+        if mode == "lonely":
+            end("stopped", number + 1, reason="dead_man")
+            return
     end("complete", n_seconds, **({"duration_us": "2 s"} if mode == "mumble" else {}))
 
 

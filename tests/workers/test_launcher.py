@@ -8,6 +8,7 @@ from itertools import takewhile
 import pytest
 from django.db import OperationalError, transaction
 
+from campaigns.domain.stop_reasons import StopReason
 from campaigns.models import Run
 from campaigns.models.dbtime import db_now
 from campaigns.services import dispatch, shards
@@ -243,6 +244,10 @@ def test_a_launcher_that_was_frozen_does_not_blame_postgresql(
     assert run.reason == "The launcher on the injector host was frozen for 2 s."
 
 
+def at_the_limit(**_):
+    raise OSError(errno.EMFILE, "Too many open files")
+
+
 def test_one_that_can_open_no_connection_blames_its_limit_of_open_files(
     run, dispatcher, settings, monkeypatch
 ):
@@ -250,16 +255,51 @@ def test_one_that_can_open_no_connection_blames_its_limit_of_open_files(
     thread = in_background("--seconds", "300")
     when(run, lambda: run.seconds.exists())
     settings.DEAD_MAN_S = 1.0
-
-    def at_the_limit(**_):
-        raise OSError(errno.EMFILE, "Too many open files")
-
     for name in ("heartbeat", "look"):
         monkeypatch.setattr(watch, name, at_the_limit)
     monkeypatch.setattr(watch, "file_limit", lambda: "this process has all 36 files open")
     thread.join(5)
     done(run)
     assert run.reason == f"{NO_CONTACT[:-1]}: this process has all 36 files open"
+
+
+@pytest.mark.parametrize(
+    ("silence", "why"),
+    [
+        ((1.0, ""), NO_CONTACT),
+        ((1.0, "all 36 files open"), f"{NO_CONTACT[:-1]}: all 36 files open"),
+        ((0.2, ""), StopReason.DEAD_MAN.sentence),
+    ],
+)
+def test_an_injector_that_stopped_first_does_not_blame_a_launcher_without_postgresql(
+    run, dispatcher, settings, monkeypatch, silence, why
+):
+    """Both have the same limit, and the launcher knows why it was silent."""
+    settings.HEARTBEAT_S, settings.DEAD_MAN_S = 0.3, 1.0
+    monkeypatch.setattr(watch.Watch, "worst_silence", lambda _: silence)
+    launch("--mode", "lonely", "--seconds", "300")
+    done(run)
+    assert run.outcome == "partial"
+    assert run.reason == why
+    assert run.seconds.count() == 1
+
+
+def test_the_longest_silence_is_known_when_it_is_over(run, dispatcher, settings, monkeypatch):
+    settings.HEARTBEAT_S, settings.DEAD_MAN_S = 0.3, 30
+    silences, close = [], watch.Watch.close
+    ended = lambda self: silences.append(self.worst_silence()) or close(self)  # noqa: E731
+    monkeypatch.setattr(watch.Watch, "close", ended)
+    thread = in_background("--seconds", "20")
+    when(run, lambda: run.seconds.exists())
+    with monkeypatch.context() as away:
+        for name in ("heartbeat", "look"):
+            away.setattr(watch, name, at_the_limit)
+        away.setattr(watch, "file_limit", lambda: "all 36 files open")
+        time.sleep(1.5)
+    thread.join(15)
+    ((silent_s, files),) = silences
+    assert silent_s > 1.4
+    assert files == "all 36 files open"
 
 
 def test_a_launcher_that_waits_for_postgresql_before_the_start_was_not_frozen(
