@@ -21,6 +21,7 @@ _LEADS = {
     "keep-alive": "with keep-alive",
     "resumed": "with a resumed TLS session",
 }
+_HIGHEST = 11.0  # ratio of an interval that is told
 _MOST = 4  # pairs that the sentence tells one by one
 
 
@@ -107,7 +108,9 @@ def interval_words(found: RatioInterval) -> str:
     """Of a ratio, such as "95 % interval +52 to +56 %"."""
     places = change_decimals(found.low, found.high)
     low = number((found.low - 1) * 100, places, signed=True)
-    high = percent(found.high - 1, decimals=places, signed=True)
+    high = percent(min(found.high, _HIGHEST) - 1, decimals=places, signed=True)
+    if found.high > _HIGHEST:  # of few repeats that differ; nobody needs to know how much more
+        high = f"more than {high}"
     return f"{percent(0.95, decimals=0)} interval {low} to {high}"
 
 

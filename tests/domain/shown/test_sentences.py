@@ -48,6 +48,11 @@ def test_an_inconclusive_comparison_gives_the_figures_and_what_would_settle_it()
     )
 
 
+def test_an_interval_that_excludes_nothing_is_not_told_to_the_digit():
+    text = said(pair(10_000, 20_000, Word.INCONCLUSIVE, noise=0.8))
+    assert "(95 % interval −97 to more than +1,000 %; 20.0 instead of 10.0 ms)" in text
+
+
 def test_before_the_third_repeat_there_is_no_word_and_the_sentence_says_so():
     text = said(pair(10_000, 20_000, Word.INCONCLUSIVE, has_word=False), is_final=False)
     assert text == (
