@@ -3,12 +3,17 @@
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from functools import cache
+from pathlib import Path
 
 from django.db import connection
+
+from campaigns.services.clock_steps import KnownClock
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 ROUND_TRIPS = 8
 LEAST_STEP_NS = 2_000_000_000
+_BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
 
 class ClockWatch:
@@ -18,6 +23,16 @@ class ClockWatch:
         self._known_ns: int | None = None
         self._seen_ns = 0
         self._known_at_ns = self._seen_at_ns = _since_boot_ns()
+
+    def go_on_from(self, known: KnownClock | None) -> None:
+        """What another process of this host knew; with None this one begins by looking."""
+        if known is not None:
+            self._known_ns, self._known_at_ns = known.offset_ns, known.at_ns
+
+    @property
+    def seen(self) -> KnownClock:
+        """The clock as `step_s` saw it last."""
+        return KnownClock(boot(), self._seen_ns, self._seen_at_ns)
 
     @property
     def within_s(self) -> float:
@@ -40,6 +55,15 @@ class ClockWatch:
     def accept(self) -> None:
         """What `step_s` told has been dealt with."""
         self._known_ns, self._known_at_ns = self._seen_ns, self._seen_at_ns
+
+
+@cache
+def boot() -> str:
+    """The kernel's name of this boot of the host; "" where it tells none."""
+    try:
+        return _BOOT_ID.read_text().strip()
+    except OSError:
+        return ""
 
 
 def _since_boot_ns() -> int:

@@ -11,8 +11,8 @@ from django.db import connection, transaction
 from campaigns.domain.lifecycle import RunState as State
 from campaigns.queries.under_way import Waiting, under_way
 from campaigns.services import dispatch, first_requests, load_control, probes, searches
-from campaigns.services.clock_steps import follow_step
-from workers.clock import ClockWatch
+from campaigns.services.clock_steps import follow_step, known_clock
+from workers.clock import ClockWatch, boot
 from workers.database import UNREACHABLE, drop_connection, first_line_of, use_own_connection
 from workers.ending import EndingsThread
 from workers.names import NamesThread
@@ -96,6 +96,7 @@ class Dispatcher:
                 self._is_leader = cursor.fetchone()[0]
             if self._is_leader:
                 logger.info("This dispatcher is the active one")
+                self._clock.go_on_from(known_clock(boot()))
                 if load_control.stay_off_if_restored():
                     logger.warning("Load is off: %s", load_control.RESTORED)
         return self._is_leader
@@ -118,7 +119,7 @@ class Dispatcher:
     def tidy(self, known: frozenset[str]) -> None:
         """Apply the rules that can wait for a few seconds, of those that `under_way` asks for."""
         self._follow_clock()
-        load_control.beat()
+        load_control.beat(self._clock.seen)
         for rule in self._rules_for(known):
             with suppress(_ClockWasSet):
                 self._apply_aging(rule)
@@ -147,7 +148,7 @@ class Dispatcher:
         """Before any rule that asks for an age."""
         if step_s := self._clock.step_s():
             logger.warning("The clock of the database's host was set by %+.1f s", step_s)
-            follow_step(step_s, within_s=self._clock.within_s)
+            follow_step(step_s, within_s=self._clock.within_s, known=self._clock.seen)
             self._clock.accept()
 
 

@@ -1,24 +1,53 @@
 """What follows when the clock of the database's host was set: what is under way keeps its age."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import timedelta
+from typing import Any
 
 from django.conf import settings
 from django.db import connection, transaction
 from django.db.models import F, QuerySet
 
 from campaigns.domain.lifecycle import LIVE_SHARD_STATES, RunState
-from campaigns.models import Probe, Run, Shard
+from campaigns.models import LoadControl, Probe, Run, Shard
 from campaigns.models.dbtime import db_now
+from campaigns.models.load_control import THE_ROW
 
 # For the way of the statements, and for drift.
 _MARGIN_S = 1.0
 
 
+@dataclass(frozen=True, slots=True)
+class KnownClock:
+    """The database's clock less its host's since the boot of this name, and when by the latter."""
+
+    boot: str
+    offset_ns: int
+    at_ns: int
+
+    @property
+    def columns(self) -> dict[str, Any]:
+        """Of the LoadControl."""
+        return {
+            "boot": self.boot,
+            "clock_offset_ns": self.offset_ns,
+            "clock_known_at_ns": self.at_ns,
+        }
+
+
+def known_clock(boot: str) -> KnownClock | None:
+    """What the last dispatcher knew, if it was of the same boot of the same host."""
+    known = LoadControl.objects.filter(pk=THE_ROW, boot=boot, clock_offset_ns__isnull=False)
+    row = known.first() if boot else None
+    return row and KnownClock(row.boot, row.clock_offset_ns, row.clock_known_at_ns)
+
+
 @transaction.atomic
-def follow_step(step_s: float, *, within_s: float) -> None:
-    """The clock was set by `step_s` seconds, at most `within_s` seconds ago. Instants that were
-    noted before move with it, and every lease begins anew: whoever is alive renews it soon.
+def follow_step(step_s: float, *, within_s: float, known: KnownClock) -> None:
+    """The clock was set by `step_s` seconds, at most `within_s` seconds ago, and is now `known`.
+    Instants that were noted before move with it, and every lease begins anew: whoever is alive
+    renews it soon.
 
     Each instant counts by itself: a run that was armed before the step and began after it has its
     start by the one clock, and the age of its state by the other.
@@ -28,6 +57,8 @@ def follow_step(step_s: float, *, within_s: float) -> None:
         noted_before = rows.exclude(**{f"{column}__range": noted_since})
         noted_before.update(**{column: F(column) + timedelta(seconds=step_s)})
     Shard.objects.filter(state__in=LIVE_SHARD_STATES).update(lease_until=db_now(settings.LEASE_S))
+    # In this transaction: a successor must not follow the step again.
+    LoadControl.objects.filter(pk=THE_ROW).update(**known.columns)
 
 
 def _instants_since(within_s: float):

@@ -16,6 +16,7 @@ from campaigns.models.load_control import THE_ROW
 from campaigns.permissions import Actor, require_administrator
 from campaigns.queries.load_control import active_runs, identity
 from campaigns.services import audit
+from campaigns.services.clock_steps import KnownClock
 from campaigns.services.dispatch import lock_admission
 from campaigns.services.runs import STOPPED_BEFORE, end_queued, lock_runs, request_stop
 from campaigns.stop_calls import StopCall, call
@@ -109,10 +110,10 @@ def stay_off_if_restored() -> bool:
         return True
 
 
-def beat() -> int:
-    """Note that the dispatcher works; 0 as no run was moved."""
-    LoadControl.objects.filter(pk=THE_ROW).update(dispatcher_seen_at=Now())
-    return 0
+def beat(known: KnownClock) -> None:
+    """Note that the dispatcher works, and what it knows of the clocks."""
+    row = LoadControl.objects.filter(pk=THE_ROW)
+    row.update(dispatcher_seen_at=Now(), **known.columns)
 
 
 def _switch(is_on: bool, reason: str, user) -> None:

@@ -5,10 +5,11 @@ from datetime import timedelta
 import pytest
 from django.db.models import F
 
-from campaigns.models import Probe, Run, Shard
+from campaigns.models import LoadControl, Probe, Run, Shard
 from campaigns.models.dbtime import db_now
 from campaigns.services import dispatch
-from campaigns.services.clock_steps import follow_step
+from campaigns.services.clock_steps import KnownClock, follow_step, known_clock
+from campaigns.services.load_control import beat
 from campaigns.services.probes import expire_probes
 from campaigns.services.shards import mark_done, mark_ready, mark_running, record_seconds
 from tests.factories import make_endpoint, make_target
@@ -24,6 +25,8 @@ from tests.services.engine import (
     settled,
     started,
 )
+
+KNOWN = KnownClock("a boot", offset_ns=-5_000_000_000, at_ns=12)
 
 
 def set_clock(step_s: float) -> None:
@@ -42,7 +45,7 @@ def test_no_run_under_way_is_older_or_younger_for_it(project, scene, step_s):
     run = made if scene is preparing else made[0]
     state = run.state
     set_clock(step_s)
-    follow_step(step_s, within_s=2)
+    follow_step(step_s, within_s=2, known=KNOWN)
     assert settled(run).state == state
     assert run.stop_requested is None
     assert not run.shards.filter(state="lost").exists()
@@ -56,7 +59,7 @@ def test_a_run_that_was_armed_before_and_began_after_it_is_neither(project, step
     set_clock(step_s)
     assert mark_running(lease=lease, is_fresh=True)
     dispatch.move_runs()
-    follow_step(step_s, within_s=2)
+    follow_step(step_s, within_s=2, known=KNOWN)
     assert settled(run).state == "running"
     assert run.stop_requested is None
     assert Run.objects.get(t0__range=(db_now(-5), db_now(5))) == run
@@ -78,7 +81,7 @@ def test_a_single_request_is_not_given_up_for_it(project):
         Probe.objects.create(endpoint=endpoint, request=request, claimed_at=claimed_at)
     for column in ("requested_at", "claimed_at"):
         Probe.objects.update(**{column: F(column) - timedelta(seconds=4000)})
-    follow_step(4000, within_s=2)
+    follow_step(4000, within_s=2, known=KNOWN)
     assert expire_probes() == 0
 
 
@@ -86,7 +89,7 @@ def test_a_run_that_goes_on_while_the_clock_is_set_is_complete(project):
     run, (lease,) = running(project)
     record_seconds(lease=lease, seconds=[second(0)])
     set_clock(60)
-    follow_step(60, within_s=2)
+    follow_step(60, within_s=2, known=KNOWN)
     settled(run)
     assert mark_done(lease=lease, end=end())
     assert settled(run).outcome == "complete"
@@ -112,3 +115,18 @@ def test_the_next_run_does_not_wait_until_a_clock_that_was_set_back_is_there_aga
     assert dispatch.admit_runs() == 0, "it pauses"
     set_clock(-90)
     assert dispatch.admit_runs() == 1
+
+
+@pytest.mark.parametrize("note", [beat, lambda known: follow_step(60, within_s=2, known=known)])
+def test_a_successor_on_the_same_host_knows_what_was_known(db, note):
+    LoadControl.objects.create(pk=1)
+    assert known_clock("a boot") is None
+    note(KNOWN)
+    assert known_clock("a boot") == KNOWN
+    assert known_clock("another boot") is None
+
+
+def test_of_a_host_that_tells_no_boot_nothing_is_known(db):
+    LoadControl.objects.create(pk=1)
+    beat(KnownClock("", 5, 12))
+    assert known_clock("") is None

@@ -1,8 +1,10 @@
 import threading
 import time
+from datetime import timedelta
 
 import pytest
 from django.db import OperationalError, connection
+from django.db.models import F
 
 from campaigns.models import Probe, Run
 from campaigns.models.dbtime import db_now
@@ -171,6 +173,53 @@ def test_it_follows_the_databases_clock_before_it_asks_how_old_anything_is(proje
     offset_s[0] = 60
     dispatcher.tick()
     assert run.shards.get().state == "running"
+
+
+@pytest.fixture
+def begin_to_dispatch():
+    """One dispatcher after the other, with this connection and its lock."""
+
+    def begin() -> Dispatcher:
+        dispatcher = Dispatcher(threading.Event())
+        assert dispatcher._lead()
+        return dispatcher
+
+    yield begin
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_unlock_all()")
+
+
+def test_a_successor_follows_a_clock_that_was_set_while_nobody_dispatched_and_only_once(
+    project, begin_to_dispatch, monkeypatch
+):
+    run, _ = running(project)
+    offset_s = [0.0]
+    monkeypatch.setattr(dispatching, "TIDY_EVERY_S", 0)
+    monkeypatch.setattr(clock, "_round_trip", lambda _: (0, int(offset_s[0] * 1e9)))
+    begin_to_dispatch().tick()
+    began_at = Run.objects.get(pk=run.pk).state_at
+    Run.objects.filter(pk=run.pk).update(state_at=F("state_at") - timedelta(seconds=4000))
+    run.shards.update(lease_until=db_now(-30))
+    offset_s[0] = 4000
+    begin_to_dispatch().tick()
+    begin_to_dispatch().tick()
+    run.refresh_from_db()
+    assert (run.state, run.state_at) == ("running", began_at)
+    assert run.shards.get().state == "running"
+
+
+def test_another_hosts_clock_says_nothing_to_a_successor(db, begin_to_dispatch, monkeypatch):
+    offset_s = [0.0]
+    monkeypatch.setattr(dispatching, "TIDY_EVERY_S", 0)
+    monkeypatch.setattr(clock, "_round_trip", lambda _: (0, int(offset_s[0] * 1e9)))
+    begin_to_dispatch().tick()
+    offset_s[0] = 4000  # since another boot
+    monkeypatch.setattr(clock, "boot", lambda: "another")
+    monkeypatch.setattr(dispatching, "boot", lambda: "another")
+    followed = []
+    monkeypatch.setattr(dispatching, "follow_step", lambda *step, **_: followed.append(step))
+    begin_to_dispatch().tick()
+    assert followed == []
 
 
 def test_what_was_done_while_the_clock_was_set_is_undone(project, monkeypatch):
