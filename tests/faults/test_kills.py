@@ -4,87 +4,18 @@ and says why. Leases are shortened (6 s instead of 30), so the tests wait less t
 
 import os
 import signal
-import time
 
 import pytest
 from django.db import connection
 from django.utils import timezone
 
 from campaigns.models import InjectorHost
-from campaigns.queries.engine import stuck_runs
-from campaigns.services.campaigns import CampaignCell, create_campaign, start_campaign
-from tests.factories import make_endpoint, make_plan, make_target
 from tests.faults.processes import APPLICATION
+from tests.faults.runs import RATE_PER_S, ended, in_the_middle, stored_requests
 from tests.process_tree import is_alive
-from tests.services.engine import age, owner_of
-from tests.values import plan_spec
 from tests.waiting import eventually
-from workers.tasks.lookout import UNHEARD_AFTER_S
 
 pytestmark = pytest.mark.django_db(transaction=True)
-RATE_PER_S = 40
-
-
-@pytest.fixture
-def begin(project, echo):
-    """Start a campaign of one run that sends 40 requests a second for so long."""
-
-    def begin(duration_s: float, injectors: int = 1):
-        load = {"model": "open", "rate_per_s": RATE_PER_S, "duration_s": duration_s}
-        endpoint = make_endpoint(make_target(project), port=echo.port)
-        campaign = create_campaign(
-            by=owner_of(project),
-            project=project,
-            name="fault",
-            cells=[
-                CampaignCell(make_plan(project, spec=plan_spec(**load)), endpoint, "keep-alive")
-            ],
-            repeats=1,
-            order="listed",
-            pause_s=0,
-            injectors=injectors,
-        )
-        start_campaign(by=owner_of(project), campaign=campaign, anyway=True)
-        return campaign.runs.get()
-
-    return begin
-
-
-def in_the_middle(run, site, within_s: float = 25):
-    """Wait until the run has shown a second or two; its injectors."""
-    eventually(lambda: run.seconds.filter(second__gte=1).exists(), within_s, "seconds arrive")
-    return eventually(site.injectors, 1, "an injector runs")
-
-
-def admitted(run):
-    now = type(run).objects.filter(pk=run.pk, state="preparing")
-    eventually(now.exists, 10, "the run is admitted")
-
-
-def taken(run, within_s: float):
-    """A worker has heard of it. How long an injector then takes to start, the machine decides."""
-    waits = run.shards.filter(state="open")
-    eventually(lambda: not waits.exists(), within_s, "a worker has taken the run")
-
-
-def ended(run, within_s: float = 60):
-    def is_done():
-        run.refresh_from_db()
-        return run.state == "done"
-
-    eventually(is_done, within_s, "the run is done")
-    eventually(lambda: _campaign_is_done(run), 5, "its campaign is done")
-    assert stuck_runs() == []
-    return run
-
-
-def _campaign_is_done(run) -> bool:
-    run.campaign.refresh_from_db()
-    return run.campaign.state == "done"
-
-
-def stored_requests(run) -> int:
-    return sum(row.value().counters.get("started", 0) for row in run.seconds.all())
 
 
 def test_a_killed_injector_leaves_a_partial_run_that_says_so(site, begin):
@@ -158,64 +89,3 @@ def test_cut_database_connections_cost_nothing(site, begin, echo):
     ended(run)
     assert (run.outcome, run.reason) == ("complete", "")
     assert stored_requests(run) == 5 * RATE_PER_S == echo.n_arrived() - n_before
-
-
-def test_a_run_begins_soon_after_a_frozen_redis_is_back(site, begin, redis_server):
-    eventually(lambda: InjectorHost.objects.exists(), 30, "the host is there")
-    redis_server.freeze()
-    try:
-        run = begin(2)
-        admitted(run)
-        time.sleep(1)  # five ticks of the dispatcher
-        run.refresh_from_db()
-        assert run.state == "preparing", "admitted, and nobody has heard of it"
-    finally:
-        redis_server.thaw()
-    taken(run, within_s=9)  # sooner than by the worker's own look
-    ended(run)
-    assert run.outcome == "complete"
-
-
-def test_a_run_begins_although_redis_is_away_and_a_worker_that_is_to_end_waits_for_it(
-    site, begin, redis_server
-):
-    """Nobody hears a doorbell; the worker looks by itself."""
-    redis_server.kill()
-    try:
-        run = begin(4)
-        admitted(run)
-        age(run, UNHEARD_AFTER_S + 1)
-        taken(run, within_s=20)
-        in_the_middle(run, site)
-        site.worker.send(signal.SIGTERM)
-        ended(run)
-    finally:
-        redis_server.start()
-    assert (run.outcome, run.reason) == ("complete", "")
-    eventually(lambda: site.worker.has_ended, 15, "the worker ends after its run")
-
-
-def test_redis_frozen_in_the_middle_of_a_run_does_not_touch_it(site, begin, redis_server, echo):
-    n_before = echo.n_arrived()
-    run = begin(4)
-    in_the_middle(run, site)
-    redis_server.freeze()
-    try:
-        ended(run)
-    finally:
-        redis_server.thaw()
-    assert run.outcome == "complete"
-    assert stored_requests(run) == 4 * RATE_PER_S == echo.n_arrived() - n_before
-
-
-def test_a_killed_redis_that_comes_back_empty_delays_the_next_run_by_seconds(
-    site, begin, redis_server
-):
-    eventually(lambda: InjectorHost.objects.exists(), 30, "the host is there")
-    redis_server.kill()
-    run = begin(1)
-    admitted(run)
-    redis_server.start()
-    taken(run, within_s=12)
-    ended(run)
-    assert run.outcome == "complete"
