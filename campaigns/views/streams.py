@@ -17,7 +17,8 @@ from django.views.decorators.http import require_GET
 
 from campaigns.live.audience import Audience, audience_of
 from campaigns.live.events import KEEPALIVE, Cursor, Message, News
-from campaigns.live.feed import FEED, Feed, Subject
+from campaigns.live.feed import FEED, Feed
+from campaigns.live.subject import Subject
 from campaigns.live.waiting import release_connection
 from campaigns.models import Campaign, Run
 from campaigns.queries.viewers import Viewer, who_still_see

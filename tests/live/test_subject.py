@@ -74,12 +74,13 @@ class Stream(threading.Thread):
 
 def waiting_streams(story: Story, n: int) -> list[Stream]:
     streams = [Stream(story) for _ in range(n)]
-    event = lambda: story.subject._is_told  # noqa: E731
-    eventually(
-        lambda: event() and len(event()._cond._waiters) == n - 1 and story.bell.n_waiting == 1,
-        10,
-        "one listens and the others wait for it",
-    )
+
+    def all_wait() -> bool:
+        is_told = story.subject._is_told
+        n_others = len(is_told._cond._waiters) if is_told else 0
+        return n_others == n - 1 and story.bell.n_waiting == 1
+
+    eventually(all_wait, 10, "one listens and the others wait for it")
     return streams
 
 

@@ -154,7 +154,10 @@ def everybody(clock: Clock) -> Audience:
 
 def test_where_seconds_come_a_beat_tells_only_how_many_viewers_there_are():
     clock, feed = Clock(), Feed()
-    news_of = lambda run, after: News(run=run, points={"second": [after + 1]})  # noqa: E731
+
+    def news_of(run, after):
+        return News(run=run, points={"second": [after + 1]})
+
     stream = talk_of(Quiet(clock, news_of=news_of), everybody(clock), clock=clock, feed=feed)
     heard = [next(stream) for _ in range(40)]
     with feed.viewer():

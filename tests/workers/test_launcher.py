@@ -287,7 +287,11 @@ def test_an_injector_that_stopped_first_does_not_blame_a_launcher_without_postgr
 def test_the_longest_silence_is_known_when_it_is_over(run, dispatcher, settings, monkeypatch):
     settings.HEARTBEAT_S, settings.DEAD_MAN_S = 0.3, 30
     silences, close = [], watch.Watch.close
-    ended = lambda self: silences.append(self.worst_silence()) or close(self)  # noqa: E731
+
+    def ended(self):
+        silences.append(self.worst_silence())
+        close(self)
+
     monkeypatch.setattr(watch.Watch, "close", ended)
     thread = in_background("--seconds", "20")
     when(run, lambda: run.seconds.exists())
