@@ -16,6 +16,7 @@ app.set_default()
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks(["workers"])
 app.steps["worker"].add("workers.pulse:WorkerPulse")
+app.conf.worker_consumer = "workers.reconnecting:PatientConsumer"
 
 
 @setup_logging.connect

@@ -1,0 +1,68 @@
+"""A Celery worker that cannot open a file while it connects to Redis again."""
+
+import errno
+from types import SimpleNamespace
+
+import pytest
+from celery import current_app
+from celery.bootsteps import CLOSE
+from celery.exceptions import WorkerTerminate
+from celery.utils.imports import symbol_by_name
+from celery.worker.consumer import Consumer
+
+from workers import reconnecting
+from workers.reconnecting import PatientConsumer
+
+
+class Step:
+    """Of the start of a connection: fails with an error a few times, then the loop is over."""
+
+    alias = "connecting"
+
+    def __init__(self, error: OSError, times: int):
+        self.error, self.left, self.n_starts = error, times, 0
+
+    def start(self, consumer) -> None:
+        self.n_starts += 1
+        if self.left:
+            self.left -= 1
+            raise self.error
+        consumer.blueprint.state = CLOSE
+
+
+@pytest.fixture
+def waited_s(monkeypatch):
+    """How long each wait was; none takes any time."""
+    waits: list[float] = []
+    monkeypatch.setattr(reconnecting.time, "sleep", waits.append)
+    return waits
+
+
+def start(kind: type[Consumer], step: Step) -> None:
+    pool = SimpleNamespace(num_processes=1, is_green=True, flush=list)
+    worker = SimpleNamespace(use_eventloop=False, semaphore=None)
+    consumer = kind(print, app=current_app, pool=pool, controller=worker)
+    consumer.steps = [step]
+    consumer.start()
+
+
+def test_it_tries_again_until_a_file_can_be_opened(waited_s):
+    step = Step(OSError(errno.EMFILE, "Too many open files"), times=3)
+    start(PatientConsumer, step)
+    assert step.n_starts == 4
+    assert waited_s == [reconnecting.RETRY_S] * 3
+
+
+def test_celerys_own_would_end_the_worker_and_its_launchers():
+    with pytest.raises(WorkerTerminate):
+        start(Consumer, Step(OSError(errno.EMFILE, "Too many open files"), times=1))
+
+
+def test_another_error_is_celerys_to_answer(waited_s):
+    step = Step(ConnectionRefusedError(errno.ECONNREFUSED, "Connection refused"), times=1)
+    start(PatientConsumer, step)
+    assert step.n_starts == 2 and not waited_s
+
+
+def test_every_worker_of_ours_is_one():
+    assert symbol_by_name(current_app.conf.worker_consumer) is PatientConsumer
