@@ -33,8 +33,8 @@ from campaigns.queries.run_list import (
 ARMS = [f"{scheme} {mode}" for scheme in SCHEMES for mode in ConnectionMode]
 
 
-class LongSelect(forms.Select):
-    """A select of hundreds of options at once; Django's own renders a template for each."""
+class PlainSelect(forms.Select):
+    """A select without groups, written at once; Django's own renders a template for each option."""
 
     def render(self, name, value, attrs=None, renderer=None):
         options = (
@@ -48,11 +48,12 @@ class LongSelect(forms.Select):
 
 def _of_project() -> forms.Field:
     """A choice among the project's rows; `FilterForm` knows the project."""
-    return forms.TypedChoiceField(required=False, coerce=int, empty_value=None, widget=LongSelect)
+    return forms.TypedChoiceField(required=False, coerce=int, empty_value=None, widget=PlainSelect)
 
 
 def _one_of(label: str, words: Mapping[str, str]) -> forms.ChoiceField:
-    return forms.ChoiceField(required=False, choices=[("", f"{label}: any"), *words.items()])
+    choices = [("", f"{label}: any"), *words.items()]
+    return forms.ChoiceField(required=False, choices=choices, widget=PlainSelect)
 
 
 def _in_words(arm: str) -> str:
@@ -76,6 +77,7 @@ class FilterForm(forms.Form):
     since = forms.ChoiceField(
         required=False,
         choices=[("", "Since: any time"), *((d, f"Last {w}") for d, w in SINCE_DAYS.items())],
+        widget=PlainSelect,
     )
 
     def __init__(self, *args, project: Project, **kwargs):
@@ -129,7 +131,7 @@ class HistoryFilterForm(FilterForm):
     plan = _of_project()
     arm = _one_of("Arm", {arm: _in_words(arm) for arm in ARMS})
     tag = forms.CharField(required=False, widget=forms.TextInput(attrs={"placeholder": "Tag"}))
-    metric = forms.ChoiceField(required=False, choices=list(METRICS.items()))
+    metric = forms.ChoiceField(required=False, choices=list(METRICS.items()), widget=PlainSelect)
 
     def __init__(self, *args, project: Project, **kwargs):
         super().__init__(*args, project=project, **kwargs)

@@ -11,7 +11,7 @@ from campaigns.domain.measured.figures import figures_of
 from campaigns.domain.measured.snapshot import Total
 from campaigns.domain.plan.target import counted_in
 from campaigns.domain.shown.exchange_tables import exchange_columns
-from campaigns.domain.shown.latency_table import Line, plain_table
+from campaigns.domain.shown.latency_table import Line, line_cells
 from campaigns.domain.shown.no_answer import no_answer_words
 from campaigns.domain.shown.tables import Cell
 from campaigns.models import Project, Run, RunSummary
@@ -98,7 +98,8 @@ class RunRows:
 
 def run_rows(runs: Sequence[Run]) -> RunRows:
     """The runs with their figures; each column has the same decimals on the whole page."""
-    found, totals = in_brief(RunSummary.objects.all()), BriefTotals()
+    totals = BriefTotals()
+    found = in_brief(RunSummary.objects.defer("vitals", "failures", "thresholds"))
     found = found.in_bulk([run.summary_id for run in runs if run.summary_id])
     seen = [
         None if run.trust == Trust.NOT_USABLE else _measured(found.get(run.summary_id), totals)
@@ -108,15 +109,12 @@ def run_rows(runs: Sequence[Run]) -> RunRows:
         Line(run.label, figures_of(*each) if each else None, why=_why_nothing(run))
         for run, each in zip(runs, seen, strict=True)
     ]
-    table = plain_table("runs", "Runs", lines)
-    keys = [column.key for column in table.columns]
-    chosen = [keys.index(key) for key in _SHOWN]
+    rows = line_cells(lines, _SHOWN)
     has_exchanges = any(run.frozen.is_exchange for run in runs)
     exchanges = zip(*exchange_columns(seen), strict=True) if has_exchanges else ((),) * len(runs)
     return RunRows(
         tuple(
-            (run, (*(row.cells[index] for index in chosen), *more))
-            for run, row, more in zip(runs, table.rows, exchanges, strict=True)
+            (run, (*cells, *more)) for run, cells, more in zip(runs, rows, exchanges, strict=True)
         ),
         has_exchanges,
         counted_in(run.frozen.endpoint.scheme for run in runs),

@@ -1,14 +1,17 @@
-"""The rows of the list of a campaign's runs. A page has a hundred: a template takes several times
-as long."""
+"""The rows of lists of runs: of a campaign's, and of all of a project's. A page has a hundred: a
+template takes several times as long."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from html import escape
 from typing import Any
 
 from django import template
 from django.urls import reverse
 from django.utils.safestring import SafeString
+from django.utils.timezone import localtime
 
+from campaigns.domain.shown.tables import Cell
+from campaigns.domain.units import DASH
 from campaigns.models import Run
 from campaigns.templatetags.marks import badge
 from campaigns.templatetags.pages import tds
@@ -49,3 +52,36 @@ def _kind(run: Run) -> str:
     if run.is_active:
         return ' class="selected"'
     return ' class="row-grey"' if run.trust == "not_usable" else ""
+
+
+@register.simple_tag
+def listed_runs(rows: Iterable[tuple[Run, Sequence[Cell]]], ticked: Collection[str]) -> SafeString:
+    """Each row is a run with the cells of its figures; the ids of those that are `ticked` to be
+    compared."""
+    return SafeString("\n".join(_listed(*row, str(row[0].pk) in ticked) for row in rows))
+
+
+def _listed(run: Run, figures: Sequence[Cell], is_ticked: bool) -> str:
+    label, frozen = escape(run.label), run.frozen
+    scheme = escape(frozen.endpoint.scheme)
+    return (
+        f'<tr><td><label class="tick"><input type="checkbox" name="run" value="{run.pk}"'
+        f'{" checked" if is_ticked else ""} aria-label="Compare run {label}"></label></td>'
+        f'<th scope="row" class="name"><a href="{reverse("run-detail", args=[run.pk])}">{label}</a>'
+        f"{_second(run.campaign.name)}</th><td>{badge(run)}</td>"
+        f'<td class="named">{escape(frozen.target)}{_second(frozen.plan_label)}</td>'
+        f'<td class="nowrap"><span class="scheme-{scheme}">{scheme.upper()}</span> '
+        f"{escape(frozen.connection_mode)}{_second(f'block {run.repeat}')}</td>"
+        f"{tds(figures)}{_ended(run)}</tr>"
+    )
+
+
+def _second(words: str) -> str:
+    return f'<span class="second-line">{escape(words)}</span>'
+
+
+def _ended(run: Run) -> str:
+    if run.ended_at is None:
+        return f'<td class="num">{DASH}</td>'
+    at = localtime(run.ended_at)
+    return f'<td class="num" title="{at:%-d %b %Y %H:%M:%S}">{at:%-d %b %H:%M}</td>'

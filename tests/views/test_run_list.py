@@ -1,12 +1,14 @@
 """The list of runs: filters in the address, two ticks to a comparison."""
 
 import csv
+from datetime import UTC, datetime
+from html import escape
 from io import StringIO
 
 import pytest
 from django.urls import reverse
 
-from campaigns.models import Run
+from campaigns.models import Campaign, Run
 from tests.factories import (
     make_campaign,
     make_endpoint,
@@ -106,6 +108,23 @@ def test_two_hundred_runs_come_in_pages_with_few_queries(
     following = response.context["page"].next
     answer = client.get(reverse("run-list", args=[project.pk]), {"page": following})
     assert [run.repeat for run, _ in answer.context["rows"]] == list(range(10, 0, -1))
+
+
+def test_a_row_names_its_run_escaped_and_when_it_ended(client, vera, project, runs):
+    client.force_login(vera)
+    named = "<b>nightly & more</b>"
+    Campaign.objects.filter(pk=runs[0].campaign_id).update(name=named)
+    ended = datetime(2026, 9, 3, 14, 5, 6, tzinfo=UTC)
+    Run.objects.filter(pk=runs[0].pk).update(ended_at=ended)
+    address = reverse("run-list", args=[project.pk])
+    page = client.get(address, {"candidate": runs[0].pk}).content.decode()
+    _, waiting, finished = page.split("<tbody>")[1].split("</tbody>")[0].split("<tr>")
+    assert f'href="{reverse("run-detail", args=[runs[0].pk])}">{runs[0].label}</a>' in finished
+    assert escape(named) in finished and named not in finished
+    assert '<td class="num" title="3 Sep 2026 14:05:06">3 Sep 14:05</td>' in finished
+    assert f'value="{runs[0].pk}" checked' in finished
+    assert f'value="{runs[1].pk}" aria-label="Compare run {runs[1].label}">' in waiting
+    assert '<td class="num">–</td></tr>' in waiting
 
 
 def test_an_empty_history_says_where_runs_come_from(client, vera, project):

@@ -100,11 +100,16 @@ def mean_texts(lines: Sequence[Line], pooled: Figures | None) -> list[str]:
     return [cell.text for cell in column[: len(lines)]]
 
 
+def line_cells(lines: Sequence[Line], keys: Sequence[str]) -> list[tuple[Cell, ...]]:
+    """The cells of some of the columns, line by line, for a list that has no table of ours."""
+    return _rounded_columns([_figures_of_line(line) for line in lines], keys)
+
+
 def plain_table(
     key: str, title: str, lines: Sequence[Line], label_title: str = "", noun: str = "requests"
 ) -> Table:
     """The same columns for lines that are not repeats of each other: the steps of one run."""
-    columns = _rounded_columns([_figures_of_line(line) for line in lines])
+    columns = line_cells(lines, _KEYS)
     return Table(
         key,
         title,
@@ -200,10 +205,12 @@ def _pooled_figures(pooled: Figures | None) -> dict[str, Figure]:
     return figures_by_key(pooled)
 
 
-def _rounded_columns(rows: Sequence[dict[str, Figure]]) -> list[tuple[Cell, ...]]:
+def _rounded_columns(
+    rows: Sequence[dict[str, Figure]], keys: Sequence[str] = _KEYS
+) -> list[tuple[Cell, ...]]:
     """The cells row by row; each column rounded by itself."""
     columns = []
-    for key in _KEYS:
+    for key in keys:
         figures = [row[key] for row in rows]
         columns.append(
             [_counted(each) for each in figures]
