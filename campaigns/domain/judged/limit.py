@@ -50,6 +50,7 @@ _NOT_KEPT_UP = (
 )  # fmt: skip
 _OPEN = {Model.OPEN, Model.OVER}
 _FULL = 0.9  # of one core: with a little that the agent does not see
+_TO_KNOW = "An agent on the target's machine would tell which."
 
 
 def limit_of(judged: Judgement, machines: Sequence[MachineUse], plan: Plan) -> Limit:
@@ -83,15 +84,15 @@ def _of_doubts(doubts: Iterable[JudgementReason]) -> Limit:
 def _of_resent(resent: JudgementReason, machines: Sequence[MachineUse]) -> Limit:
     """The target loses packets where its CPU or its queue is full, and these were not."""
     if _highest_cpu(machines) is None:
-        return Limit(Who.UNKNOWN, f"{resent.text} An agent on the target's machine tells which.")
+        return Limit(Who.UNKNOWN, f"{resent.text} {_TO_KNOW}")
     return Limit(Who.NETWORK, f"{resent.text}{_room_words(machines)}")
 
 
 def _of_target_side(left: JudgementReason, machines: Sequence[MachineUse]) -> Limit:
     highest = _highest_cpu(machines)
     if highest is None:
-        why = "It was the target, or the network on the way to it: an agent on its machine tells."
-        return Limit(Who.UNKNOWN, f"{left.text} {why}")
+        why = "It was the target, or the network on the way to it."
+        return Limit(Who.UNKNOWN, f"{left.text} {why} {_TO_KNOW}")
     thread = "one thread was full, or it waited" if _may_fill_a_core(machines) else "it waited"
     why = f"Its CPU was never above {percent(highest, decimals=0)}, so {thread} for something else"
     return Limit(Who.TARGET, f"{left.text} {why}, such as locks, a pool or a database.")

@@ -67,6 +67,11 @@ def test_its_evidence_is_what_was_measured():
     )
 
 
+@pytest.mark.parametrize("observed", [{"in_flight_growing": 0.5}, {"resent": 0.05}])
+def test_without_an_agent_it_says_what_would_tell_the_target_from_the_network(observed):
+    assert limit(**observed)[1].endswith(" An agent on the target's machine would tell which.")
+
+
 @pytest.mark.parametrize(
     ("cpu", "words"),
     [(0.2, "20 %, so it waited"), (0.25, "25 %, so one thread was full, or it waited")],
