@@ -127,6 +127,32 @@ def reset(sock: socket.socket) -> None:
     sock.close()
 
 
+class LateReader:
+    """Reads nothing until the client has gone, and then all that still comes."""
+
+    def __init__(self, greeting: bytes = b""):
+        self._greeting = greeting
+        self._may_read, self._has_read = threading.Event(), threading.Event()
+        self._error: OSError | None = None
+
+    def script(self, sock: socket.socket, _: Scripted) -> None:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        sock.sendall(self._greeting)
+        self._may_read.wait(20)
+        try:
+            while socket.socket.recv(sock, 65536):  # what TCP carries, also under TLS
+                pass
+        except OSError as error:
+            self._error = error
+        self._has_read.set()
+
+    def how_it_ended(self) -> type[OSError] | None:
+        """The error after all that still came; None: the end of the stream."""
+        self._may_read.set()
+        assert self._has_read.wait(20)
+        return type(self._error) if self._error else None
+
+
 def make_order(port: int, **given: Any) -> dict[str, Any]:
     """An order for 127.0.0.1; what is given replaces what is usual."""
     load = given.pop("load", {"model": "sequential", "requests": 1})

@@ -8,7 +8,17 @@ import time
 import pytest
 
 from campaigns.domain.measured.outcomes import Kind
-from tests.injector.servers import OK_REPLY, always, closed, make_order, measure, reset, scripted
+from tests.injector.servers import (
+    OK_REPLY,
+    LateReader,
+    always,
+    closed,
+    make_order,
+    measure,
+    reset,
+    scripted,
+)
+from tests.waiting import eventually
 from workers.injector import connection
 from workers.injector.guard import resolve
 from workers.injector.local_run import run_here
@@ -217,6 +227,32 @@ def test_every_attempt_ends_at_its_limit(script, given, kind):
         assert total.errors == {kind: 2}
     assert total.timing("failed").min_us >= 500_000
     assert total.timing("failed").max_us < 1_000_000
+
+
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_what_a_server_had_not_taken_at_the_limit_is_not_sent_later(scheme, server_tls):
+    late = LateReader()
+    limits = dict.fromkeys(("connect_s", "tls_s", "total_s"), 0.5)
+    body = {"method": "POST", "body": "x" * 2**20, "timeouts": limits, "scheme": scheme}
+    tls = server_tls if scheme == "https" else None
+    with scripted(late.script, tls) as server:
+        result = measure(server.port, **body)
+        assert late.how_it_ended() is ConnectionResetError
+    assert result.total.count("failed") == 1
+
+
+def test_a_request_that_arrived_ends_without_a_reset():
+    seen = []
+
+    def script(sock, server):
+        server.read_request(sock)
+        seen.append(sock.recv(1))
+
+    with scripted(script) as server:
+        result = measure(server.port, timeouts=dict.fromkeys(("connect_s", "tls_s", "total_s"), 0.5))
+        eventually(lambda: seen, 10, "the client has closed")
+    assert result.total.errors == {Kind.FIRST_BYTE_TIMEOUT: 1}
+    assert seen == [b""]
 
 
 def test_an_address_that_is_not_allowed_gets_no_packet():

@@ -7,7 +7,7 @@ import pytest
 
 from tests.injector.servers import OK_REPLY, always, closed, measure, scripted
 from tests.waiting import eventually
-from workers.injector.wire import carried_bytes, sent_with_data
+from workers.injector.wire import carried_bytes, has_undelivered, sent_with_data
 
 
 @pytest.fixture
@@ -41,6 +41,17 @@ def test_as_many_as_were_read_whole_before_are_not_asked_about_again(ends):
     eventually(lambda: carried_bytes(server, set())[0] == 100, 5, "the reply has left")
     assert carried_bytes(client, {99, 101}) == (0, 0)
     assert carried_bytes(client, {100}) == (0, 100)
+
+
+def test_what_was_written_has_arrived_or_is_undelivered(ends):
+    client, server = ends
+    client.sendall(b"x" * 30)
+    eventually(lambda: not has_undelivered(client), 5, "it has arrived")
+    client.setblocking(False)
+    with pytest.raises(BlockingIOError):
+        while True:
+            client.send(bytes(100_000))
+    assert has_undelivered(client), "the other side reads nothing"
 
 
 def test_what_was_sent_again_is_no_request():

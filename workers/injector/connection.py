@@ -2,6 +2,7 @@
 
 import errno
 import socket
+import struct
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterable
@@ -18,7 +19,7 @@ from workers.injector.guard import Guard, family_of, peer_name
 from workers.injector.key_log import KeyLog
 from workers.injector.lookup import Lookups
 from workers.injector.read_delay import ReadSample
-from workers.injector.wire import WireCount
+from workers.injector.wire import WireCount, has_undelivered
 
 READ, WRITE = 1, 2
 _NON_BLOCKING = socket.SOCK_STREAM | socket.SOCK_NONBLOCK
@@ -26,6 +27,7 @@ NS = 1_000_000_000
 _UNDER_WAY = {errno.EINPROGRESS, errno.EALREADY, errno.EINTR}
 _CONNECTED = {0, errno.EISCONN}
 _LINGER_NS = NS // 5
+_RESET_AT_ONCE = struct.pack("@ii", 1, 0)  # of SO_LINGER: on, 0 s
 now = time.monotonic_ns
 
 
@@ -229,6 +231,13 @@ class Dialler:
         self._wire.add(connection.sock)
         connection.close()
         self._watchers.append(connection.watcher)
+
+    def abandon(self, connection: Connection) -> None:
+        """Hang up on what failed. A request that has not arrived is not to arrive any more: the
+        kernel would send it again for minutes, after the end of the run as well."""
+        if has_undelivered(connection.sock):
+            connection.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET_AT_ONCE)
+        self.hang_up(connection)
 
     def count_open(self, connections: Iterable[Connection]) -> None:
         """At the end: count what the connections carried that are still open."""

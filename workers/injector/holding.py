@@ -70,7 +70,7 @@ class Holder:
         """Close the connection, if there is one, at once."""
         connection, self.connection = self.connection, None
         if connection is not None:
-            self.dialler.hang_up(connection)
+            self.dialler.abandon(connection)
 
     def detach(self) -> "Held | None":
         """Let go of the connection, if there is one, and leave it open."""

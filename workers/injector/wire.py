@@ -7,7 +7,7 @@ import select
 import socket
 import struct
 from fcntl import ioctl
-from termios import FIONREAD
+from termios import FIONREAD, TIOCOUTQ
 
 import numpy as np
 
@@ -74,6 +74,11 @@ def _info(sock: socket.SocketType) -> bytes:
 
 def _unread_bytes(sock: socket.SocketType) -> int:
     return _COUNT.unpack(ioctl(sock, FIONREAD, _NO_COUNT))[0]
+
+
+def has_undelivered(sock: socket.SocketType) -> bool:
+    """Whether something that was written has not arrived at the other side's TCP."""
+    return ioctl(sock, TIOCOUTQ, _NO_COUNT) != _NO_COUNT
 
 
 def is_acknowledged(sock: socket.socket) -> bool:

@@ -5,9 +5,11 @@ import time
 import pytest
 
 from tests.injector.http2.h2_server import h2_server, ok
-from tests.injector.servers import always, closed, make_order, measure, scripted
+from tests.injector.servers import LateReader, always, closed, make_order, measure, scripted
 from workers.injector.cli import make_order as order_of
 from workers.injector.cli import make_parser
+from workers.injector.http2 import frames
+from workers.injector.http2.frames import DEFAULT_WINDOW, LARGEST_WINDOW
 from workers.injector.http2.header_block import encode
 from workers.injector.local_run import run_here
 from workers.injector.order import Order, Refusal
@@ -264,3 +266,14 @@ def test_what_http_2_cannot_do_is_refused_before_anything_is_sent(plan, words):
     order = make_order(1, load=given.pop("load"), plan=given)
     with pytest.raises(Refusal, match=words):
         Order.from_json(order)
+
+
+def test_what_a_server_had_not_taken_at_the_limit_is_not_sent_later():
+    settings = frames.settings({frames.INITIAL_WINDOW_SIZE: LARGEST_WINDOW})
+    late = LateReader(settings + frames.window_update(0, LARGEST_WINDOW - DEFAULT_WINDOW))
+    limits = dict.fromkeys(("connect_s", "tls_s", "total_s"), 0.5)
+    with scripted(late.script) as server:
+        upload = {"method": "POST", "body": "x" * 2**20}
+        result = run(server.port, load=closed(1), timeouts=limits, **upload)
+        assert late.how_it_ended() is ConnectionResetError
+    assert result.total.count("failed") == 1

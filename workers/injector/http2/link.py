@@ -21,7 +21,7 @@ from workers.injector.http2.broken import ConnectionBroken, NotProcessed
 from workers.injector.http2.client import Http2Client
 from workers.injector.http2.frames import Code
 from workers.injector.http2.stream import Stream
-from workers.injector.wire import is_acknowledged
+from workers.injector.wire import has_undelivered, is_acknowledged
 
 ALPN = "h2"
 _RECV_BYTES = 64 * 1024
@@ -106,19 +106,22 @@ class Link:
         connection = self.connection
         if connection is None:
             return
+        if self._client.has_let_go and has_undelivered(connection.sock):
+            self._hang_up(self._dialler.abandon)
+            return
         self._client.say_goodbye()
         # The server may be gone, or not read.
         with contextlib.suppress(OSError):
             connection.send(bytes(self._client.out))
         self.keep_session()
-        self._hang_up()
+        self._hang_up(self._dialler.hang_up)
 
     def keep_session(self) -> None:
         """The TLS session, for connections that resume it; not if the server never answered."""
         if self._has_served and self.connection is not None:
             self._dialler.keep_session(self.connection)
 
-    def _hang_up(self) -> None:
+    def _hang_up(self, leave: Callable[[Connection], None]) -> None:
         connection, self.connection = self.connection, None
         self.is_over = True
         if self._writer is not None:
@@ -126,7 +129,7 @@ class Link:
             self._writer.close()
             self._writer = None
         if connection is not None:
-            self._dialler.hang_up(connection)
+            leave(connection)
 
     # --- reading, always in the hub --------------------------------------------------------------
     def _read(self) -> None:
@@ -183,7 +186,7 @@ class Link:
             _allow_again(stream, was_taken=was_taken, is_stale=is_stale)
         if isinstance(error, ConnectionBroken):
             self._tell(error.code)
-        self._hang_up()
+        self._hang_up(self._dialler.hang_up)
         self._hand_out()
         self._note(self)
 

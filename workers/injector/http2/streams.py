@@ -97,6 +97,11 @@ class Streams:
         """Whether there is a stream under way whose request was not only written just now."""
         return len(self.streams) > len(self.written)
 
+    @property
+    def has_let_go(self) -> bool:
+        """Whether there are streams that were given up on, and that the server has not ended."""
+        return bool(self._let_go)
+
     def give_up(self, stream: Stream, code: Code = Code.CANCEL) -> None:
         """Nobody waits for this stream any more; what still comes of it is skipped."""
         if self.streams.pop(stream.id, None) is None:
