@@ -13,8 +13,8 @@ logger = logging.getLogger(__name__)
 
 
 class PatientConsumer(Consumer):
-    """Tries again where Celery's own ends the worker, and its launchers with it: when no file can be
-    opened to reach Redis. The runs that they measure need no Redis."""
+    """Tries again where Celery's own ends the worker and its launchers: when no file can be opened
+    to reach Redis. The runs that they measure need no Redis."""
 
     class Blueprint(Consumer.Blueprint):
         def start(self, parent: Any) -> None:

@@ -25,6 +25,8 @@ from workers.injector.local_run import run_here
 from workers.injector.order import Refusal
 from workers.injector.preflight import raise_descriptor_limit
 
+SHORT = {"connect_s": 0.5, "tls_s": 0.5, "total_s": 0.5}
+
 
 def test_a_kept_connection_is_connected_once_and_its_later_requests_have_no_connect_part():
     with scripted(always(OK_REPLY)) as server:
@@ -216,9 +218,8 @@ def read_nothing(sock, server):
     ],
 )
 def test_every_attempt_ends_at_its_limit(script, given, kind):
-    limits = {"connect_s": 0.5, "tls_s": 0.5, "total_s": 0.5}
     with scripted(script) as server:
-        total = measure(server.port, timeouts=limits, load=closed(2, 2), **given).total
+        total = measure(server.port, timeouts=SHORT, load=closed(2, 2), **given).total
     if given.get("method") == "POST":
         # How much a socket takes before it is full is the kernel's affair.
         assert sum(total.errors.values()) == 2
@@ -232,8 +233,7 @@ def test_every_attempt_ends_at_its_limit(script, given, kind):
 @pytest.mark.parametrize("scheme", ["http", "https"])
 def test_what_a_server_had_not_taken_at_the_limit_is_not_sent_later(scheme, server_tls):
     late = LateReader()
-    limits = dict.fromkeys(("connect_s", "tls_s", "total_s"), 0.5)
-    body = {"method": "POST", "body": "x" * 2**20, "timeouts": limits, "scheme": scheme}
+    body = {"method": "POST", "body": "x" * 2**20, "timeouts": SHORT, "scheme": scheme}
     tls = server_tls if scheme == "https" else None
     with scripted(late.script, tls) as server:
         result = measure(server.port, **body)
@@ -249,7 +249,7 @@ def test_a_request_that_arrived_ends_without_a_reset():
         seen.append(sock.recv(1))
 
     with scripted(script) as server:
-        result = measure(server.port, timeouts=dict.fromkeys(("connect_s", "tls_s", "total_s"), 0.5))
+        result = measure(server.port, timeouts=SHORT)
         eventually(lambda: seen, 10, "the client has closed")
     assert result.total.errors == {Kind.FIRST_BYTE_TIMEOUT: 1}
     assert seen == [b""]
