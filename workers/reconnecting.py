@@ -6,6 +6,7 @@ import time
 from typing import Any
 
 from celery.worker.consumer import Consumer
+from kombu.exceptions import OperationalError
 
 RETRY_S = 1.0
 
@@ -18,12 +19,20 @@ class PatientConsumer(Consumer):
 
     class Blueprint(Consumer.Blueprint):
         def start(self, parent: Any) -> None:
-            """Raises ConnectionError, after which Celery starts it again, instead of EMFILE."""
+            """Raises ConnectionError, after which Celery starts it again, instead of what says that
+            no file could be opened."""
             try:
                 super().start(parent)
-            except OSError as error:
-                if error.errno != errno.EMFILE:
+            except (OSError, OperationalError) as error:
+                if not _lacks_files(error):
                     raise
                 logger.warning("No file can be opened to reach Redis; next in %g s.", RETRY_S)
                 time.sleep(RETRY_S)
                 raise ConnectionError(str(error)) from error
+
+
+def _lacks_files(error: BaseException | None) -> bool:
+    """Whether it is EMFILE, or the broker's library raised it because of that."""
+    if error is None:
+        return False
+    return getattr(error, "errno", None) == errno.EMFILE or _lacks_files(error.__cause__)

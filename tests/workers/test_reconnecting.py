@@ -9,6 +9,7 @@ from celery.bootsteps import CLOSE
 from celery.exceptions import WorkerTerminate
 from celery.utils.imports import symbol_by_name
 from celery.worker.consumer import Consumer
+from kombu.exceptions import OperationalError
 
 from workers import reconnecting
 from workers.reconnecting import PatientConsumer
@@ -19,7 +20,7 @@ class Step:
 
     alias = "connecting"
 
-    def __init__(self, error: OSError, times: int):
+    def __init__(self, error: Exception, times: int):
         self.error, self.left, self.n_starts = error, times, 0
 
     def start(self, consumer) -> None:
@@ -46,16 +47,38 @@ def start(kind: type[Consumer], step: Step) -> None:
     consumer.start()
 
 
-def test_it_tries_again_until_a_file_can_be_opened(waited_s):
-    step = Step(OSError(errno.EMFILE, "Too many open files"), times=3)
+def of_the_broker_s_library() -> OperationalError:
+    """Where it cannot even make the epoll for a connection."""
+    error = OperationalError("[Errno 24] Too many open files")
+    error.__cause__ = no_file()
+    return error
+
+
+def no_file() -> OSError:
+    return OSError(errno.EMFILE, "Too many open files")
+
+
+@pytest.mark.parametrize("error", [no_file(), of_the_broker_s_library()])
+def test_it_tries_again_until_a_file_can_be_opened(error, waited_s):
+    step = Step(error, times=3)
     start(PatientConsumer, step)
     assert step.n_starts == 4
     assert waited_s == [reconnecting.RETRY_S] * 3
 
 
-def test_celerys_own_would_end_the_worker_and_its_launchers():
-    with pytest.raises(WorkerTerminate):
-        start(Consumer, Step(OSError(errno.EMFILE, "Too many open files"), times=1))
+@pytest.mark.parametrize(
+    ("error", "raised"),
+    [(no_file(), WorkerTerminate), (of_the_broker_s_library(), OperationalError)],
+)
+def test_celerys_own_would_end_the_worker_and_its_launchers(error, raised):
+    with pytest.raises(raised):
+        start(Consumer, Step(error, times=1))
+
+
+def test_another_error_of_the_broker_s_library_is_no_reason_to_wait(waited_s):
+    with pytest.raises(OperationalError):
+        start(PatientConsumer, Step(OperationalError("WRONGPASS"), times=1))
+    assert not waited_s
 
 
 def test_another_error_is_celerys_to_answer(waited_s):
