@@ -13,7 +13,7 @@ from django.urls import reverse
 
 from benchmarks.faults.network import HOSTS
 from benchmarks.faults.runs import owner
-from benchmarks.faults.verdicts import SecondKey, Seen
+from benchmarks.faults.verdicts import Arrival, SecondKey, Seen
 from benchmarks.faults.world import World
 from campaigns.models import Run
 from workers.spool import Spool
@@ -69,10 +69,10 @@ class Arrivals:
     def __init__(self, path: Path):
         self._path = path
         self._offset = 0
-        self._by_path: dict[str, list[int]] = defaultdict(list)
+        self._by_path: dict[str, list[Arrival]] = defaultdict(list)
 
-    def of(self, path: str) -> list[int]:
-        """When each request to this path reached the target's machine, CLOCK_MONOTONIC in ns."""
+    def of(self, path: str) -> list[Arrival]:
+        """The requests to this path, as they reached the target."""
         self._read()
         return sorted(self._by_path[path])
 
@@ -86,7 +86,8 @@ class Arrivals:
         self._offset += len(whole) + bool(whole)
         for line in whole.splitlines():
             request = json.loads(line)
-            self._by_path[request["path"]].append(request["monotonic_ns"])
+            arrival = (request["monotonic_ns"], request["connection"])
+            self._by_path[request["path"]].append(arrival)
 
 
 def look(run_id: int, path: str, arrivals: Arrivals, spools: SpoolKeeper) -> Seen:
@@ -102,7 +103,7 @@ def look(run_id: int, path: str, arrivals: Arrivals, spools: SpoolKeeper) -> See
         reason=run.reason,
         page=_page_of(run) if run.reason else "",
         hosts=frozenset(run.shards.exclude(host="").values_list("host", flat=True)),
-        arrivals_ns=tuple(arrivals.of(path)),
+        arrivals=tuple(arrivals.of(path)),
         stored=stored,
         spooled={
             (shard, line["second"], line["step"]): line["counters"].get("started", 0)

@@ -1,6 +1,7 @@
 """The fault lab draws what can be repeated, believes no run, and counts what it broke."""
 
-from itertools import islice
+from collections.abc import Sequence
+from itertools import cycle, islice
 
 import pytest
 
@@ -20,10 +21,17 @@ from benchmarks.faults.verdicts import (
 pytestmark = pytest.mark.pure
 ALL = list(KINDS.values())
 PLAN = Truth(planned=4)
+
+
+def arrived(*at_ns: int, connections: Sequence[int] = (1,)) -> dict[str, tuple]:
+    """At these times, on these connections in turns."""
+    return {"arrivals": tuple(zip(at_ns, cycle(connections)))}
+
+
 SECONDS = {(0, 0, 0): 2, (0, 1, 0): 2}
 COMPLETE = {
     "outcome": "complete",
-    "arrivals_ns": (1, 2, 3, 4),
+    **arrived(1, 2, 3, 4),
     "stored": SECONDS,
     "spooled": SECONDS,
     "epochs": ((0, 1),),
@@ -66,9 +74,9 @@ def test_a_whole_run_has_nothing_wrong():
         ({"spooled": {**SECONDS, (0, 2, 0): 1}}, "lost: second 2 of shard 0"),
         ({"spooled": {**SECONDS, (0, 1, 0): 3}}, "changed: second 1 of shard 0"),
         ({"epochs": ((0, 1), (0, 2))}, "two leases of shard 0 have measured"),
-        ({"arrivals_ns": (1, 2, 3, 4, 5)}, "5 requests arrived of 4"),
-        ({"arrivals_ns": (1, 2, 3, 9 + NS)}, "load 1.0 s after the end of its run"),
-        ({"arrivals_ns": (1, 2, 3)}, "complete with 4 requests, of which 3 arrived"),
+        (arrived(1, 2, 3, 4, 5), "5 requests arrived of 4"),
+        (arrived(1, 2, 3, 9 + NS), "load 1.0 s after the end of its run"),
+        (arrived(1, 2, 3), "complete with 4 requests, of which 3 arrived"),
         ({"reason": "It hurt."}, "complete, and yet: It hurt."),
         ({"outcome": "partial"}, "partial without a reason"),
         ({"stored": {(0, 0, 0): 2}, "spooled": {}}, "complete with 2 requests of 4"),
@@ -76,6 +84,14 @@ def test_a_whole_run_has_nothing_wrong():
 )
 def test_what_is_wrong_is_said(fields, said):
     assert said in found(**fields)
+
+
+def test_what_was_on_its_way_to_a_target_that_was_away_is_one_request_for_each_connection():
+    away = Truth(planned=4, may_lack_arrivals=True)
+    late = (1, 2, 10, 11)
+    assert found(away, **arrived(*late, connections=[1, 2])) == []
+    assert found(away, **arrived(*late)) == ["load 0.0 s after the end of its run"]
+    assert found(PLAN, **arrived(*late, connections=[1, 2])) != []
 
 
 def test_a_reason_is_true_of_a_fault_that_was_planted():
