@@ -101,7 +101,7 @@ def mean_texts(lines: Sequence[Line], pooled: Figures | None) -> list[str]:
 
 
 def line_cells(lines: Sequence[Line], keys: Sequence[str]) -> list[tuple[Cell, ...]]:
-    """The cells of some of the columns, line by line, for a list that has no table of ours."""
+    """The cells of some of the columns, line by line, for a list that lays its table out itself."""
     return _rounded_columns([_figures_of_line(line) for line in lines], keys)
 
 
