@@ -46,28 +46,22 @@ static void watch(int fd, int how, int events) {
     if (epoll_ctl(epoll, how, fd, &event)) fail("epoll_ctl");
 }
 
-static void ask(int fd) {
-    if (send(fd, OPENING_REQUEST, sizeof OPENING_REQUEST - 1, MSG_NOSIGNAL) < 0) fail("send");
-    phase[fd] = OPENING;
+/* Whether the connection was there to take it. */
+static int ask(int fd) {
+    ssize_t size = send(fd, OPENING_REQUEST, sizeof OPENING_REQUEST - 1, MSG_NOSIGNAL);
+    if (size < 0 && errno != EAGAIN) fail("send");
+    phase[fd] = size < 0 ? CONNECTING : OPENING;
+    return size >= 0;
 }
 
 static void dial(void) {
     struct sockaddr *address = (struct sockaddr *)&server;
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0), on = 1;
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
     if (fd < 0 || fd >= FD_CAP) fail("socket");
-    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     if (connect(fd, address, sizeof server) && errno != EINPROGRESS) fail("connect");
     in_flight++;
-    if (!connect(fd, address, sizeof server) || errno == EISCONN) {
-        watch(fd, EPOLL_CTL_ADD, EPOLLIN);
-        ask(fd);
-    } else if (errno == EALREADY) {
-        /* The server's queue was full: the kernel asks again after a while. */
-        phase[fd] = CONNECTING;
-        watch(fd, EPOLL_CTL_ADD, EPOLLOUT);
-    } else {
-        fail("connect");
-    }
+    /* If the server's queue was full, the kernel asks again after a while. */
+    watch(fd, EPOLL_CTL_ADD, ask(fd) ? EPOLLIN : EPOLLOUT);
 }
 
 static void hang_up(int fd) {
@@ -83,8 +77,7 @@ static void hang_up(int fd) {
 static int go_on(int fd) {
     static char bytes[READ_BYTES];
     if (phase[fd] == CONNECTING) {
-        watch(fd, EPOLL_CTL_MOD, EPOLLIN);
-        ask(fd);
+        if (ask(fd)) watch(fd, EPOLL_CTL_MOD, EPOLLIN);
         return 0;
     }
     ssize_t size = recv(fd, bytes, sizeof bytes, 0);

@@ -154,6 +154,78 @@ def test_a_full_backlog_ends_at_the_connect_limit():
     assert 0.3 <= total.timing("failed").max_us / 1e6 < 0.8
 
 
+@pytest.mark.parametrize("takes_bytes", [None, 7, 0])
+def test_a_new_connections_request_arrives_once_whatever_it_takes_at_first(
+    monkeypatch, takes_bytes
+):
+    """0: the connection is not open yet. None: it takes all."""
+    first = []
+
+    def take_little(sock, data):
+        if first:
+            return super(connection.Socket, sock).send(data)
+        first.append(len(data))
+        if not takes_bytes:
+            raise BlockingIOError
+        return super(connection.Socket, sock).send(data[:takes_bytes])
+
+    if takes_bytes is not None:
+        monkeypatch.setattr(connection.Socket, "send", take_little, raising=False)
+    with scripted(always(OK_REPLY)) as server:
+        posted = {"method": "POST", "body": "x" * 1000}
+        total = measure(server.port, mode="new", load=closed(1), **posted).total
+    assert total.count("ok") == 1
+    (request,) = server.requests
+    assert request.startswith(b"POST / HTTP/1.1\r\n")
+    assert request.endswith(b"\r\n\r\n" + b"x" * 1000)
+    assert first in ([], [len(request)])
+
+
+@pytest.mark.parametrize(
+    ("mode", "size_bytes", "waits"),
+    [("new", 10, True), ("new", 1000, False), ("keep-alive", 10, False)],
+)
+def test_only_a_connection_for_one_short_request_leaves_nagles_algorithm_on(
+    monkeypatch, mode, size_bytes, waits
+):
+    set_to = []
+
+    class Watched(connection.Socket):
+        __slots__ = ()
+
+        def setsockopt(self, level, option, value):
+            super().setsockopt(level, option, value)
+            if (level, option) == (socket.IPPROTO_TCP, socket.TCP_NODELAY):
+                set_to.append(value)
+
+    monkeypatch.setattr(connection, "Socket", Watched)
+    with scripted(always(OK_REPLY)) as server:
+        posted = {"method": "POST", "body": "x" * size_bytes}
+        assert measure(server.port, mode=mode, load=closed(1), **posted).total.count("ok") == 1
+    assert set_to == ([] if waits else [1])
+
+
+@pytest.mark.parametrize(
+    ("code", "kind"),
+    [
+        (errno.ECONNREFUSED, Kind.CONNECT_REFUSED),
+        (errno.EHOSTUNREACH, Kind.CONNECT_UNREACHABLE),
+        (errno.ETIMEDOUT, Kind.CONNECT_TIMEOUT),
+        (errno.ECONNRESET, Kind.RESET),
+        (errno.EPIPE, Kind.RESET),
+    ],
+)
+def test_what_the_first_write_says_of_the_connection_is_the_attempts_kind(monkeypatch, code, kind):
+    def refuse(*_):
+        raise OSError(code, "said at the first write")
+
+    monkeypatch.setattr(connection.Socket, "send", refuse, raising=False)
+    with scripted(always(OK_REPLY)) as server:
+        total = measure(server.port, mode="new", load=closed(1)).total
+    assert total.errors == {kind: 1}
+    assert total.count("connections_opened") == 0
+
+
 def test_a_connection_that_tcp_gives_up_is_told_from_one_at_our_limit(monkeypatch):
     monkeypatch.setattr(connection.Socket, "connect_ex", lambda *_: errno.ETIMEDOUT, raising=False)
     with scripted(always(OK_REPLY)) as server:

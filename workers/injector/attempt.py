@@ -64,15 +64,17 @@ class Worker(Holder):
         self.began = start
         connected = secured = sent = 0
         try:
-            connection = self.connection
+            connection, written = self.connection, 0
             if connection is None:
                 connected = _DIALLING
-                connection = self.dialler.dial(self)
+                connection = self.dialler.dial(self, request.data, takes_turns=not self.keeps)
                 connected, secured = connection.connected, connection.secured
-            try:
-                written = connection.send(request.data)
-            except BlockingIOError:
-                written = 0
+                written = connection.written
+            if not written:
+                try:
+                    written = connection.send(request.data)
+                except BlockingIOError:
+                    written = 0
             if written != request.size_bytes:
                 self._send_rest(connection, request.data, written)
             sent = now()

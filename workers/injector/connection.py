@@ -24,9 +24,10 @@ from workers.injector.wire import WireCount, has_undelivered
 READ, WRITE = 1, 2
 _NON_BLOCKING = socket.SOCK_STREAM | socket.SOCK_NONBLOCK
 NS = 1_000_000_000
-_UNDER_WAY = {errno.EINPROGRESS, errno.EALREADY, errno.EINTR}
-_CONNECTED = {0, errno.EISCONN}
+_BEGUN = {0, errno.EINPROGRESS, errno.EINTR}
 _LINGER_NS = NS // 5
+# What any TCP takes in one segment, whatever it says of itself (RFC 9293, 3.7.1).
+_ONE_SEGMENT_BYTES = 536
 _RESET_AT_ONCE = struct.pack("@ii", 1, 0)  # of SO_LINGER: on, 0 s
 now = time.monotonic_ns
 
@@ -42,26 +43,33 @@ class Connection:
 
     `connected` and `secured` are the instants at which TCP and TLS were ready. Without TLS,
     `secured` is 0 and `tls` is None. `offered` is the session to resume, if any.
+    `written` is how much of what it was dialled with the kernel has taken.
     `unread_ns` is how long the server's part of the handshake lay unread; None if nobody asks.
     `timed` is what stands in for `recv` when an attempt is timed, once one was.
     """
 
     __slots__ = (
         "connected", "offered", "recv", "secured", "send", "sock", "timed", "tls", "unread_ns",
-        "watcher",
+        "watcher", "written",
     )  # fmt: skip
 
-    def __init__(self, sock: Socket, watcher: Any, connected: int):
+    def __init__(self, sock: Socket, watcher: Any, connected: int, written: int = 0):
         self.sock = sock
         self.tls: Any = None  # a Tls
         self.offered: Any = None
         self.watcher = watcher
         self.connected = connected
+        self.written = written
         self.secured = 0
         self.unread_ns: int | None = None
         self.timed: Any = None
         self.send: Callable[[bytes], int] = sock.send
         self.recv: Callable[[int], bytes] = sock.recv
+
+    def hold_nothing_back(self) -> None:
+        """Or what is written before the other side has acknowledged all else would wait for that
+        (Nagle's algorithm)."""
+        self.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
     def close(self) -> None:
         """The watcher is stopped, and free for another connection."""
@@ -119,9 +127,16 @@ class Dialler:
         # Without connections that only wait for the server to close after the last reply.
         self.most_at_once = 0
 
-    def dial(self, worker: Any) -> Connection:
-        """Open a connection while `worker` waits. Raises AttemptFailed."""
-        connection = self._dial_first_that_answers(worker)
+    def dial(self, worker: Any, first: bytes = b"", *, takes_turns: bool = False) -> Connection:
+        """Open a connection while `worker` waits, and write `first` to it, or what of that fits;
+        over TLS, nothing. Raises AttemptFailed.
+
+        `takes_turns`: whatever is written later is short, and answers what the other side said.
+        """
+        first = first if self.tls is None else b""
+        connection = self._dial_first_that_answers(worker, first)
+        if not (takes_turns and 0 < len(first) <= _ONE_SEGMENT_BYTES):
+            connection.hold_nothing_back()
         self.n_open += 1
         at_once = self.n_open - len(self._lingering)
         if at_once > self.most_at_once:
@@ -133,11 +148,11 @@ class Dialler:
         worker.limit = 0
         return connection
 
-    def _dial_first_that_answers(self, worker: Any) -> Connection:
+    def _dial_first_that_answers(self, worker: Any, first: bytes) -> Connection:
         addresses = self._guard.addresses if self._lookups is None else self._look_up(worker)
         for nth, address in enumerate(addresses, 1):
             try:
-                connection = self._connect(worker, address)
+                connection = self._connect(worker, address, first)
             except AttemptFailed as failure:
                 if nth == len(addresses) or failure.kind not in faults.TRY_NEXT_ADDRESS:
                     raise
@@ -159,7 +174,7 @@ class Dialler:
         worker.request.recorder.lookups_us[worker.began] = now() // 1000 - asked // 1000
         return addresses
 
-    def _connect(self, worker: Any, address: str) -> Connection:
+    def _connect(self, worker: Any, address: str, first: bytes) -> Connection:
         refusal = self._guard.refusal(address)
         if refusal:
             raise AttemptFailed(Kind.ADDRESS_REFUSED, refusal)
@@ -170,14 +185,14 @@ class Dialler:
         except OSError as error:
             raise AttemptFailed(faults.of_connect(error.errno), str(error)) from None
         try:
-            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            connected = self._finish_connect(worker, sock, (address, self._guard.port))
+            peer = address, self._guard.port
+            connected, written = self._connect_and_write(worker, sock, peer, first)
             watcher = self._take_watcher(sock.fileno())
         except BaseException:
             sock.close()
             raise
         watcher.start(worker.switch)
-        return Connection(sock, watcher, connected)
+        return Connection(sock, watcher, connected, written)
 
     def _take_watcher(self, fd: int) -> Any:
         if not self._watchers:
@@ -193,18 +208,23 @@ class Dialler:
         if burst > self.longest_burst:
             self.longest_burst = burst
 
-    def _finish_connect(self, worker: Any, sock: Socket, peer: tuple[str, int]) -> int:
+    def _connect_and_write(
+        self, worker: Any, sock: Socket, peer: tuple[str, int], first: bytes
+    ) -> tuple[int, int]:
+        """(when TCP was ready, how much of `first` is written)."""
         code = sock.connect_ex(peer)
-        if code == errno.EINPROGRESS:
-            # On loopback the handshake is over by now; asking again saves a turn of the hub.
-            code = sock.connect_ex(peer)
-        while code in _UNDER_WAY:
-            worker.wait_writable(sock.fileno(), Kind.CONNECT_TIMEOUT)
-            code = sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
-        if code not in _CONNECTED:
-            detail = errno.errorcode.get(code, str(code))
-            raise AttemptFailed(faults.of_connect(code), detail, code)
-        return now()
+        while code in _BEGUN:
+            # On loopback the handshake is over by now: to write, even nothing, is to ask whether it
+            # is, and saves another `connect` or a turn of the hub.
+            ready = now()
+            try:
+                return ready, sock.send(first)
+            except BlockingIOError:
+                worker.wait_writable(sock.fileno(), Kind.CONNECT_TIMEOUT)
+            except OSError as error:
+                code = error.errno
+        detail = errno.errorcode.get(code, str(code))
+        raise AttemptFailed(faults.of_connect(code), detail, code)
 
     def _secure(self, worker: Any, connection: Connection) -> None:
         worker.limit = connection.connected + self._tls_ns

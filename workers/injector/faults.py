@@ -12,6 +12,7 @@ _CONNECT = {
     errno.EHOSTUNREACH: Kind.CONNECT_UNREACHABLE,
     errno.ENETDOWN: Kind.CONNECT_UNREACHABLE,
     errno.ECONNRESET: Kind.RESET,
+    errno.EPIPE: Kind.RESET,  # of the first write: closed and reset before it
     errno.EMFILE: Kind.CLIENT_FD_EXHAUSTED,
     errno.ENFILE: Kind.CLIENT_FILE_TABLE,
     errno.EADDRNOTAVAIL: Kind.CLIENT_PORTS,
@@ -32,7 +33,7 @@ class AttemptFailed(Exception):
 
 
 def of_connect(code: int) -> Kind:
-    """The kind of an errno of socket() or connect()."""
+    """The kind of an errno of socket(), of connect() or of the first write that waits for it."""
     return _CONNECT.get(code, Kind.CLIENT_OTHER)
 
 

@@ -3,12 +3,14 @@
 Each server is a usual one at first, so that its head is known when it does something else.
 """
 
+import socket
 import time
 
 import pytest
 
 from tests.injector.servers import closed, reset, scripted
 from tests.injector.websocket.peers import head, measure, read_key
+from workers.injector import connection
 from workers.injector.websocket.frames import CLOSE, PING, close_payload, encode_frame
 
 GOODBYE = encode_frame(CLOSE, close_payload(1000))
@@ -19,6 +21,14 @@ def usual(sock, key):
     sock.sendall(head(key))
     sock.recv(100)
     sock.sendall(GOODBYE)
+
+
+def ends_with_its_close(sock, key):
+    """In one segment, as most servers do."""
+    sock.sendall(head(key))
+    sock.recv(100)
+    sock.send(GOODBYE, socket.MSG_MORE)
+    sock.shutdown(socket.SHUT_WR)
 
 
 def opens_in_pieces(sock, key):
@@ -87,7 +97,7 @@ def served(script, n=N, **given):
 @pytest.mark.parametrize(
     "script",
     [
-        usual, opens_in_pieces, opens_with_a_longer_head, pings_with_its_head,
+        usual, ends_with_its_close, opens_in_pieces, opens_with_a_longer_head, pings_with_its_head,
         pings_before_it_closes, closes_in_pieces, ends_later, says_more_after_its_close,
         resets_after_its_close,
     ],
@@ -116,6 +126,26 @@ def test_bytes_are_those_that_the_server_saw_and_said():
         total = measure(server.port, closed(N), {}).total
     sent = sum(map(len, server.requests)) + sum(seen)
     assert (total.count("bytes_sent"), total.count("bytes_received")) == (sent, sum(said))
+
+
+@pytest.mark.parametrize(
+    ("script", "is_usual"),
+    [(ends_with_its_close, True), (pings_with_its_head, False), (ends_later, False)],
+)
+def test_nagles_algorithm_holds_nothing_back_of_what_is_more_than_usual(
+    monkeypatch, script, is_usual
+):
+    set_to = []
+
+    def hold_nothing_back(self):
+        set_to.append(self.sock.fileno())
+        usually(self)
+
+    usually = connection.Connection.hold_nothing_back
+    monkeypatch.setattr(connection.Connection, "hold_nothing_back", hold_nothing_back)
+    served(script, 2)
+    # The first server's head is not known yet.
+    assert len(set_to) == (1 if is_usual else 2)
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ class Channel:
         "has_close_code", "received_bytes", "sent_bytes",
     )  # fmt: skip
 
-    def __init__(self, worker: Worker, connection: Connection):
+    def __init__(self, worker: Worker, connection: Connection, close_frame: bytes = b""):
         self._worker = worker
         self.connection = connection
         self._is_tls = connection.tls is not None
@@ -28,7 +28,7 @@ class Channel:
         self._recv = connection.recv
         self._out = b""
         self._n_reads = 0
-        self.close_frame = b""
+        self.close_frame = close_frame
         self.has_close_code = False
         self.sent_bytes = 0
         self.received_bytes = 0
@@ -36,6 +36,12 @@ class Channel:
     @property
     def is_flushed(self) -> bool:
         return not self._out
+
+    def begin(self, data: bytes) -> None:
+        """Send what the connection was dialled with, as far as that is not done."""
+        written = self.sent_bytes = self.connection.written
+        if written != len(data):
+            self.write(data[written:])
 
     def write(self, data: bytes) -> None:
         """Send, and buffer what the kernel does not accept at once."""

@@ -17,6 +17,10 @@ class VaryingUpgrade:
         self._host_header = host_header
         self._rows = rows
 
+    def bytes_ahead(self, key: bytes) -> bytes:
+        """Nothing: a row is taken by a connection, not by an attempt to get one."""
+        return b""
+
     def bytes_with(self, key: bytes) -> bytes:
         opening = filled_in(self._exchange.opening, self._rows.take())
         exchange = replace(self._exchange, path=opening.path, headers=opening.headers)

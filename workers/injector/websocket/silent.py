@@ -22,11 +22,11 @@ _ENDED, _NOT_ENDED, _NOT_SENT = object(), object(), object()
 class SilentWorker(WebSocketWorker):
     """`_opened` and `_ended`: when the hub saw the server's 101, and its end."""
 
-    __slots__ = ("_accept", "_ended", "_opened")
+    takes_turns = True
+    __slots__ = ("_ended", "_opened")
 
     def __init__(self, dialler: Dialler):
         super().__init__(dialler)
-        self._accept = b""
         self._opened = self._ended = 0
 
     def _converse(self, channel: Channel, start: int) -> tuple[int, int, int]:
@@ -34,8 +34,6 @@ class SilentWorker(WebSocketWorker):
         if connection.tls is not None:
             return super()._converse(channel, start)
         self.limit = start + context.total_ns
-        key, self._accept, channel.close_frame = context.handshakes.take()
-        channel.write(context.upgrade.bytes_with(key))
         if not channel.is_flushed:
             return self._deal_with(channel.receive(Kind.FIRST_BYTE_TIMEOUT), channel, start)
         connection.watcher.callback = self._take_opening
@@ -53,8 +51,9 @@ class SilentWorker(WebSocketWorker):
         if isinstance(signal, str):
             kind = Kind.WS_CLOSE_TIMEOUT if self.is_open else Kind.FIRST_BYTE_TIMEOUT
             raise AttemptFailed(kind_of_signal(signal, kind))
+        channel.connection.hold_nothing_back()
         if not self.is_open:
-            early = self._read_opening(context, channel, signal, self._accept)
+            early = self._read_opening(context, channel, signal)
             return self._go_on(channel, early, start)
         if signal is _NOT_ENDED:
             await_end(context, channel)

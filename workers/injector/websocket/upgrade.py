@@ -48,6 +48,10 @@ class UpgradeRequest:
         before = "\r\n".join([*lines, "Sec-WebSocket-Key: "]).encode("latin-1")
         return cls(before, b"\r\n\r\n")
 
+    def bytes_ahead(self, key: bytes) -> bytes:
+        """The request before there is a connection; nothing if it can be made only then."""
+        return self.bytes_with(key)
+
     def bytes_with(self, key: bytes) -> bytes:
         return self.before + key + self.after
 

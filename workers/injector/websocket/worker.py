@@ -30,14 +30,16 @@ class WebSocketWorker(Worker):
     """A greenlet that opens and closes connections one after the other.
 
     Every wait has its own `limit`; the attempt as a whole has none. `is_open`: the latest attempt
-    opened a connection.
+    opened a connection. `takes_turns`: what it sends is short, and answers what the server said.
     """
 
-    __slots__ = ("_channel", "held_socket", "is_open", "note_opened")
+    takes_turns = False
+    __slots__ = ("_accept", "_channel", "held_socket", "is_open", "note_opened")
 
     def __init__(self, dialler: Dialler):
         super().__init__(dialler, keeps=False)
         self._channel: Channel | None = None
+        self._accept = b""
         self.is_open = False
         self.note_opened: Callable[[WebSocketWorker], None] | None = None
         self.held_socket: HeldSocket | None = None
@@ -49,8 +51,11 @@ class WebSocketWorker(Worker):
         self._channel = None
         self.is_open = False
         try:
-            connection = self.dialler.dial(self)
-            channel = self._channel = Channel(self, connection)
+            key, self._accept, close_frame = request.handshakes.take()
+            opening = request.upgrade.bytes_ahead(key)
+            connection = self.dialler.dial(self, opening, takes_turns=self.takes_turns)
+            channel = self._channel = Channel(self, connection, close_frame)
+            channel.begin(opening or request.upgrade.bytes_with(key))
             opened, exchanged, end = self._converse(channel, start)
             connected, secured = connection.connected, connection.secured
             ends = (exchanged, end, _SWITCHING, 0, 0, channel.received_bytes)
@@ -77,25 +82,22 @@ class WebSocketWorker(Worker):
         return opened, opened, now()
 
     def _open(self, context: ExchangeContext, channel: Channel, start: int) -> bytes:
-        """Shake hands; the bytes after the server's head. Raises BadReply, AttemptFailed."""
+        """Await the handshake's end; the bytes after the server's head. Raises BadReply,
+        AttemptFailed."""
         self.limit = start + context.total_ns
-        key, accept, channel.close_frame = context.handshakes.take()
-        channel.write(context.upgrade.bytes_with(key))
         data = channel.receive(Kind.FIRST_BYTE_TIMEOUT)
-        if context.check.knows(data, accept):
+        if context.check.knows(data, self._accept):
             return b""
-        return self._read_opening(context, channel, data, accept)
+        return self._read_opening(context, channel, data)
 
-    def _read_opening(
-        self, context: ExchangeContext, channel: Channel, data: bytes, accept: bytes
-    ) -> bytes:
+    def _read_opening(self, context: ExchangeContext, channel: Channel, data: bytes) -> bytes:
         """The rest of `_open` for a head that is new or has only partly arrived."""
         if not data:
             raise channel.ended()
         for _ in range(_INTERIM_CAP):
             head, data = self._receive_head(channel, data)
             try:
-                if context.check.opens(head, accept):
+                if context.check.opens(head, self._accept):
                     return data
             except UpgradeRejected as refusal:
                 refusal.kept = data
