@@ -1,7 +1,7 @@
 """The form of a new campaign. Error messages say what to enter."""
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from django import forms
@@ -51,6 +51,16 @@ class InjectorsField(forms.CharField):
         return tuple(counts)
 
 
+class CellsField(forms.MultipleChoiceField):
+    """Keys of a grid's cells. Of those there may be plans × arms, too many to be a list of
+    choices."""
+
+    cells: Collection[str] = ()
+
+    def valid_value(self, value: str) -> bool:
+        return value in self.cells
+
+
 class ValuesField(forms.CharField):
     """The values of a sweep, a list or a range. Cleans to a tuple, () for none."""
 
@@ -84,7 +94,7 @@ class CampaignForm(forms.Form):
         widget=forms.TextInput(attrs={"class": "input-wide", "autocomplete": "off"}),
         error_messages={"required": "Enter a name for the campaign."},
     )
-    cells = forms.MultipleChoiceField(
+    cells = CellsField(
         error_messages={
             "required": "Tick at least one cell: one tick is one test.",
             "invalid_choice": "A ticked plan or endpoint has been archived. Check the ticks.",
@@ -150,7 +160,7 @@ class CampaignForm(forms.Form):
     def __init__(self, *args, grid: Grid, **kwargs):
         super().__init__(*args, **kwargs)
         self.grid = grid
-        self.fields["cells"].choices = [(key, key) for key in grid.cells]
+        self.fields["cells"].cells = grid.cells
         if why_no_reference():
             del self.fields["reference"]
         self.fields["sweep_field"].choices = [
@@ -226,7 +236,7 @@ class CampaignForm(forms.Form):
         usable = {**defaults, **self.initial, **getattr(self, "cleaned_data", {})}
         if isinstance(usable["injectors"], str):
             usable["injectors"] = self.fields["injectors"].clean(usable["injectors"])
-        cells = [key for key in self.grid.cells if key in self.ticked()]
+        cells = self.grid.cells.in_order(self.ticked())
         field, values = usable["sweep_field"], usable["sweep_values"]
         if isinstance(values, str):
             values = self.fields["sweep_values"].clean(values)
@@ -250,7 +260,7 @@ class CampaignForm(forms.Form):
     def service_values(self) -> dict[str, Any]:
         """The arguments of services.campaigns.create_campaign."""
         values = dict(self.cleaned_data)
-        ticked = [self.grid.cells[key] for key in self.grid.cells if key in values["cells"]]
+        ticked = [self.grid.cells[key] for key in self.grid.cells.in_order(values["cells"])]
         counts = values.pop("injectors")
         field, swept = values.pop("sweep_field"), values.pop("sweep_values")
         return {

@@ -72,12 +72,18 @@ class SearchForm(CheckedForm):
     def __init__(self, *args, grid: Grid, **kwargs):
         super().__init__(*args, **kwargs)
         self.cells = grid.cells
-        plans = {str(row.version.pk): row.version.plan.name for row, _ in self.cells.values()}
-        self.fields["plan"].choices = list(plans.items())
+        spoken = {arm.is_websocket for arm in grid.arms}
+        self.fields["plan"].choices = [
+            (str(row.version.pk), row.version.plan.name)
+            for row in grid.plans
+            if row.is_websocket in spoken
+        ]
+        needed = {row.is_websocket for row in grid.plans}
         by_target: dict[str, dict[str, str]] = {}
-        for _, arm in self.cells.values():
-            of_target = by_target.setdefault(arm.endpoint.target.name, {})
-            of_target[arm.key] = f"{arm.endpoint}, {arm.mode}"
+        for arm in grid.arms:
+            if arm.is_websocket in needed:
+                of_target = by_target.setdefault(arm.endpoint.target.name, {})
+                of_target[arm.key] = f"{arm.endpoint}, {arm.mode}"
         self.fields["arm"].choices = [
             (name, list(arms.items())) for name, arms in by_target.items()
         ]

@@ -1,7 +1,7 @@
 """Reads for the campaign pages: the grid of a new campaign, a campaign's runs."""
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
@@ -54,6 +54,10 @@ class Arm:
     def is_of_reference(self) -> bool:
         return self.endpoint.target.is_reference
 
+    @property
+    def is_websocket(self) -> bool:
+        return self.endpoint.scheme in WEBSOCKET_SCHEMES
+
 
 @dataclass(frozen=True, slots=True)
 class GridPlan:
@@ -64,12 +68,52 @@ class GridPlan:
     def load_words(self) -> str:
         return plan_load_words(self.plan)
 
+    @property
+    def is_websocket(self) -> bool:
+        return self.plan.exchange is not None
+
     def fits(self, arm: Arm) -> bool:
         """Whether the endpoint has the protocol that the plan needs, WebSocket or HTTP."""
-        return (self.plan.exchange is not None) == (arm.endpoint.scheme in WEBSOCKET_SCHEMES)
+        return self.is_websocket == arm.is_websocket
 
     def cell_key(self, arm: Arm) -> str:
         return f"{self.version.pk}.{arm.key}"
+
+
+class Cells(Mapping[str, tuple[GridPlan, Arm]]):
+    """Every possible cell by its key, in the order of the grid. They are many, plans × arms, so
+    each is made when it is asked for."""
+
+    def __init__(self, plans: Sequence[GridPlan], arms: Sequence[Arm]):
+        self._plans = {str(plan.version.pk): plan for plan in plans}
+        self._arms = {arm.key: arm for arm in arms}
+
+    def __getitem__(self, key: str) -> tuple[GridPlan, Arm]:
+        version, _, of_arm = key.partition(".")
+        plan, arm = self._plans[version], self._arms[of_arm]
+        if not plan.fits(arm):
+            raise KeyError(key)
+        return plan, arm
+
+    def __iter__(self) -> Iterator[str]:
+        arms = self._arms.values()
+        return (
+            plan.cell_key(arm) for plan in self._plans.values() for arm in arms if plan.fits(arm)
+        )
+
+    def __len__(self) -> int:
+        arms = Counter(arm.is_websocket for arm in self._arms.values())
+        return sum(arms[plan.is_websocket] for plan in self._plans.values())
+
+    def in_order(self, keys: Collection[str]) -> list[str]:
+        """Those of the keys that are a cell's, in the order of the grid, each once."""
+        plans, arms = ({key: n for n, key in enumerate(of)} for of in (self._plans, self._arms))
+
+        def place(key: str) -> tuple[int, int]:
+            version, _, arm = key.partition(".")
+            return plans[version], arms[arm]
+
+        return sorted({key for key in keys if key in self}, key=place)
 
 
 @dataclass(frozen=True)
@@ -84,7 +128,7 @@ class Grid:
     answering: frozenset[int] = frozenset()
     silent: frozenset[int] = frozenset()
 
-    @property
+    @cached_property
     def proposable(self) -> list[Arm]:
         """The arms that a form may tick by itself, those that have answered first; a reference
         only if there is nothing else."""
@@ -101,14 +145,9 @@ class Grid:
         return {target for target, n in n_hosts.items() if n > 1}
 
     @cached_property
-    def cells(self) -> dict[str, tuple[GridPlan, Arm]]:
+    def cells(self) -> Cells:
         """Every possible cell by its key, in the order of the grid."""
-        return {
-            plan.cell_key(arm): (plan, arm)
-            for plan in self.plans
-            for arm in self.arms
-            if plan.fits(arm)
-        }
+        return Cells(self.plans, self.arms)
 
 
 def grid_of(project: Project, versions: Collection[int] = ()) -> Grid:
@@ -201,7 +240,7 @@ def ticks_for(question: str, grid: Grid) -> list[str]:
     if question != "https":
         return []
     for target in dict.fromkeys(arm.endpoint.target_id for arm in arms):
-        pair = [arm for arm in grid.arms if arm in arms and arm.endpoint.target_id == target]
+        pair = [arm for arm in grid.arms if arm.endpoint.target_id == target and arm in arms]
         for plan in grid.plans:
             fitting = [
                 arm for arm in pair if plan.fits(arm) and arm.endpoint.scheme in ("http", "https")

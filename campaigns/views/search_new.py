@@ -1,5 +1,6 @@
 """The form of a search for a capacity: filled in, with what it will cost, and started."""
 
+from itertools import chain
 from typing import Any
 
 from django.contrib.auth.decorators import login_required
@@ -119,9 +120,9 @@ def _initial_of(request: HttpRequest, grid: Grid) -> dict[str, Any]:
     shown = of_target(grid, whole(request.GET.get("target", "")))
     wanted = whole(request.GET.get("plan", ""))
     rows = sorted(grid.plans, key=lambda row: row.version.plan_id != wanted)
-    ticks = [key for row in rows for key in ticks_for_plan(shown, row.version.plan_id)]
+    ticks = (key for row in rows for key in ticks_for_plan(shown, row.version.plan_id))
     asked = [f"{row.version.pk}.{request.GET.get('arm', '')}" for row in rows[:1]]
-    key = next((key for key in [*asked, *ticks, *grid.cells] if key in grid.cells), None)
+    key = next((key for key in chain(asked, ticks, grid.cells) if key in grid.cells), None)
     if key is None:
         return {}
     row, arm = grid.cells[key]

@@ -1,10 +1,12 @@
 """What the campaign form proposes: for a plan, a preset, a question; among many targets."""
 
 import pytest
+from django.urls import reverse
 from django.utils import timezone
 
 from campaigns.domain.plan.presets import PRESETS
 from campaigns.models import Campaign, Probe
+from campaigns.queries.campaigns import GridPlan, grid_of
 from tests.factories import (
     make_endpoint,
     make_plan,
@@ -115,6 +117,21 @@ def test_a_target_with_a_tick_stays_in_sight(as_editor, project, target, version
     page = as_editor.post(asked, fields(ticked, repeats="none"))
     assert page.status_code == 422
     assert shown_targets(page) == ["checkout-api", "service 0"]
+
+
+@pytest.mark.parametrize("page", ["search-new", "campaign-new"])
+def test_plans_are_not_compared_with_all_endpoints_that_are_not_shown(
+    as_editor, project, monkeypatch, page
+):
+    n_each, compared, fits = 30, [], GridPlan.fits
+    monkeypatch.setattr("campaigns.queries.campaigns.MOST_SHOWN", 10)
+    for number in range(n_each):
+        make_plan(project, f"plan {number}")
+        make_endpoint(make_target(project, f"target {number}"), "http")
+    assert len(grid_of(project).cells) >= n_each * n_each
+    monkeypatch.setattr(GridPlan, "fits", lambda self, at: compared.append(at) or fits(self, at))
+    assert as_editor.get(reverse(page, args=[project.pk])).status_code == 200
+    assert 0 < len(compared) < 10 * n_each
 
 
 def answered(endpoint, error: str | None = None) -> None:
