@@ -231,8 +231,9 @@ def _arms_of(target: Target):
 
 
 def ticks_for(question: str, grid: Grid) -> list[str]:
-    """The cells that answer a question: "https" all arms of a pair, HTTP's rather than WebSocket's;
-    "works" the first arm."""
+    """The cells that answer a question: "https" all arms of a pair, HTTP's rather than WebSocket's,
+    and of HTTPS those without a TLS profile where there are some, for a ladder's rungs are
+    endpoints of the same target; "works" the first arm."""
     arms = grid.proposable
     if question == "works":
         cells = (plan.cell_key(arm) for arm in arms for plan in grid.plans if plan.fits(arm))
@@ -245,8 +246,10 @@ def ticks_for(question: str, grid: Grid) -> list[str]:
             fitting = [
                 arm for arm in pair if plan.fits(arm) and arm.endpoint.scheme in ("http", "https")
             ]
-            if len({arm.endpoint.scheme for arm in fitting}) == len(TLS_TWINS):
-                return [plan.cell_key(arm) for arm in fitting]
+            usual = [arm for arm in fitting if not arm.endpoint.tls_profile]
+            for chosen in (usual, fitting):
+                if len({arm.endpoint.scheme for arm in chosen}) == len(TLS_TWINS):
+                    return [plan.cell_key(arm) for arm in chosen]
     return []
 
 

@@ -24,6 +24,20 @@ def test_the_question_of_https_ticks_all_arms_of_a_pair(as_editor, project, targ
     assert response.context["estimate"].n_runs == 25
 
 
+@pytest.mark.parametrize(("has_usual", "ticked"), [(True, 5), (False, 8)])
+def test_the_question_of_https_leaves_out_tls_profiles_where_it_can(
+    as_editor, project, target, version, has_usual, ticked
+):
+    """A ladder makes such endpoints. Without a usual one, all there are answer it."""
+    usual = target.endpoints.get(scheme="https")
+    for profile in ("classical", "tls12"):
+        make_endpoint(target, "https", port=usual.port, tls={"profile": profile})
+    if not has_usual:
+        target.endpoints.filter(pk=usual.pk).update(archived_at=timezone.now())
+    response = as_editor.get(new_url(project), {"question": "https"})
+    assert len(response.context["ticked"]) == ticked
+
+
 def test_the_question_of_https_is_about_http_even_if_a_websocket_plan_comes_first(
     as_editor, project, target, version
 ):
