@@ -66,7 +66,7 @@ class Endpoint(models.Model):
     objects = ProjectQuerySet.as_manager()
 
     class Meta:
-        ordering = ["scheme", "host", "port"]
+        ordering = ["scheme", "host", "port", "pk"]
         constraints = [
             models.UniqueConstraint(
                 "target",

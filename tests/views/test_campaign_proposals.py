@@ -38,6 +38,23 @@ def test_the_question_of_https_leaves_out_tls_profiles_where_it_can(
     assert len(response.context["ticked"]) == ticked
 
 
+def test_the_endpoint_that_was_there_first_is_proposed_whichever_was_restored_last(
+    as_editor, project, target
+):
+    """Of one origin with several TLS profiles, for a plan that asks for HTTPS."""
+    usual = target.endpoints.get(scheme="https")
+    make_endpoint(target, "https", port=usual.port, tls={"profile": "classical"})
+    for archived_at in (timezone.now(), None):
+        target.endpoints.filter(pk=usual.pk).update(archived_at=archived_at)
+    plan = make_plan(project, "soap", PRESETS["https"].spec).plan
+    page = as_editor.get(new_url(project), {"plan": plan.pk, "preset": "https"})
+    assert ticked_endpoints(page) == {"http://127.0.0.1:8081", str(usual)}
+    assert [str(each) for each in target.endpoints.filter(scheme="https")] == [
+        str(usual),
+        f"{usual}, without post-quantum",
+    ]
+
+
 def test_the_question_of_https_is_about_http_even_if_a_websocket_plan_comes_first(
     as_editor, project, target, version
 ):
