@@ -52,8 +52,7 @@ class InjectorsField(forms.CharField):
 
 
 class CellsField(forms.MultipleChoiceField):
-    """Keys of a grid's cells. Of those there may be plans × arms, too many to be a list of
-    choices."""
+    """Keys of a grid's cells, plans × arms: too many to be listed as choices."""
 
     cells: Collection[str] = ()
 

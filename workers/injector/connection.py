@@ -26,7 +26,7 @@ _NON_BLOCKING = socket.SOCK_STREAM | socket.SOCK_NONBLOCK
 NS = 1_000_000_000
 _BEGUN = {0, errno.EINPROGRESS, errno.EINTR}
 _LINGER_NS = NS // 5
-# What any TCP takes in one segment, whatever it says of itself (RFC 9293, 3.7.1).
+# What goes in one segment to a TCP that names no other size (RFC 9293, 3.7.1).
 _ONE_SEGMENT_BYTES = 536
 _RESET_AT_ONCE = struct.pack("@ii", 1, 0)  # of SO_LINGER: on, 0 s
 now = time.monotonic_ns
@@ -67,8 +67,8 @@ class Connection:
         self.recv: Callable[[int], bytes] = sock.recv
 
     def hold_nothing_back(self) -> None:
-        """Or what is written before the other side has acknowledged all else would wait for that
-        (Nagle's algorithm)."""
+        """Turn off Nagle's algorithm, by which what is written waits until the other side has
+        acknowledged what was written before."""
         self.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
     def close(self) -> None:
@@ -214,8 +214,8 @@ class Dialler:
         """(when TCP was ready, how much of `first` is written)."""
         code = sock.connect_ex(peer)
         while code in _BEGUN:
-            # On loopback the handshake is over by now: to write, even nothing, is to ask whether it
-            # is, and saves another `connect` or a turn of the hub.
+            # On loopback the handshake is over by now. To write, even nothing, tells whether it is,
+            # and saves a second `connect` and a turn of the hub.
             ready = now()
             try:
                 return ready, sock.send(first)

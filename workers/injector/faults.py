@@ -12,7 +12,9 @@ _CONNECT = {
     errno.EHOSTUNREACH: Kind.CONNECT_UNREACHABLE,
     errno.ENETDOWN: Kind.CONNECT_UNREACHABLE,
     errno.ECONNRESET: Kind.RESET,
-    errno.EPIPE: Kind.RESET,  # of the first write: closed and reset before it
+    # Of the first write: the server has reset the connection already.
+    errno.ECONNABORTED: Kind.RESET,
+    errno.EPIPE: Kind.RESET,
     errno.EMFILE: Kind.CLIENT_FD_EXHAUSTED,
     errno.ENFILE: Kind.CLIENT_FILE_TABLE,
     errno.EADDRNOTAVAIL: Kind.CLIENT_PORTS,

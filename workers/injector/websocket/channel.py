@@ -38,7 +38,7 @@ class Channel:
         return not self._out
 
     def begin(self, data: bytes) -> None:
-        """Send what the connection was dialled with, as far as that is not done."""
+        """Send the opening request, of which dialling may have written all or a part."""
         written = self.sent_bytes = self.connection.written
         if written != len(data):
             self.write(data[written:])
