@@ -234,6 +234,48 @@ def test_a_host_is_checked_once_in_ten_seconds(claim, as_bob):
         services.check_host(by=as_bob, claim=claim)
 
 
+def test_a_project_has_so_many_hosts_and_so_many_checks_a_minute(
+    endpoint, claim, as_bob, monkeypatch
+):
+    monkeypatch.setattr(services, "MOST_CLAIMS", 1)
+    monkeypatch.setattr(services, "MOST_CHECKS_PER_MIN", 1)
+    make_endpoint(endpoint.target, port=8082, host="9.9.9.9")
+    assert services.claim_host(by=as_bob, target=endpoint.target, host=OUTSIDE) == claim
+    with pytest.raises(Refused, match="tokens for 1 hosts"):
+        services.claim_host(by=as_bob, target=endpoint.target, host="9.9.9.9")
+    services.check_host(by=as_bob, claim=claim)
+    with pytest.raises(Refused, match="many hosts checked"):
+        services.check_host(by=as_bob, claim=claim)
+
+
+def test_an_approval_is_asked_for_once_with_a_reason(claim, as_bob):
+    with pytest.raises(Refused, match="Say why load may go there"):
+        services.ask_approval(by=as_bob, claim=claim, reason=" ")
+    services.ask_approval(by=as_bob, claim=claim, reason="agreed")
+    with pytest.raises(Refused, match="on the administrators' list already"):
+        services.ask_approval(by=as_bob, claim=claim, reason="agreed again")
+    claim.refresh_from_db()
+    assert claim.approval_reason == "agreed"
+
+
+def test_nothing_is_approved_before_its_addresses_are_known(claim, as_bob, as_adam):
+    services.ask_approval(by=as_bob, claim=claim, reason="agreed")
+    with pytest.raises(Refused, match=r"No address of 8\.8\.8\.8 is known yet"):
+        services.approve(by=as_adam, claim=claim, seen=[], reason="")
+    assert not claim.permits.exists()
+
+
+def test_a_permit_is_withdrawn_once_with_a_reason(claim, as_bob):
+    permit = prove(claim, as_bob)
+    with pytest.raises(Refused, match="Say why it is withdrawn"):
+        services.withdraw(by=as_bob, permit=permit, reason="")
+    services.withdraw(by=as_bob, permit=permit, reason="sold")
+    with pytest.raises(Refused, match="withdrawn before"):
+        services.withdraw(by=as_bob, permit=permit, reason="sold twice")
+    permit.refresh_from_db()
+    assert permit.withdrawal == "sold"
+
+
 def test_only_an_editor_claims_and_only_hosts_of_the_target(endpoint, as_bob, as_vera):
     with pytest.raises(Forbidden):
         services.claim_host(by=as_vera, target=endpoint.target, host=OUTSIDE)

@@ -25,6 +25,7 @@ from campaigns.services.searches import (
 )
 from tests.factories import make_target
 from tests.searches import (
+    OBJECTIVE,
     REFUSED,
     answered,
     end_trial,
@@ -81,6 +82,18 @@ class TestStarting:
     def test_an_objective_that_cannot_be_read_is_refused(self, project):
         with pytest.raises(InvalidFields, match=r"objective: .* is not a rule"):
             searching(project, objective=["quick"])
+
+    def test_a_plan_whose_requests_wait_for_each_other_cannot_be_searched(self, project):
+        closed = {"model": "closed", "connections": 2, "requests": 100}
+        spec = {**plan_spec(**closed), "session": {"calls_per_session": 3}, "thresholds": OBJECTIVE}
+        with pytest.raises(
+            InvalidFields, match=r"cell: This plan cannot be sent at a rate: .*belong"
+        ):
+            searching(project, spec=spec)
+
+    def test_an_objective_of_sessions_needs_sessions_that_arrive(self, project):
+        with pytest.raises(InvalidFields, match=r"^objective: .*session"):
+            searching(project, objective=["session_p95 < 1 s"])
 
     def test_a_limit_above_the_installation_s_cap_is_refused(self, project, settings):
         settings.CAPS = {**settings.CAPS, "RATE_PER_S": 1000}

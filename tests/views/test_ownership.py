@@ -81,6 +81,38 @@ def test_an_administrator_approves_what_waits(client, bob, as_adam, target):
     assert "Approved" in page(client, target)
 
 
+def test_an_administrator_has_addresses_looked_up_and_takes_an_approval_back(
+    client, bob, as_adam, target
+):
+    client.force_login(bob)
+    do(client, target, "ask", reason="our supplier agreed")
+    claim = HostClaim.objects.get()
+    check_done(claim, HostCheck((PLACE,), (), ("status 404",)))
+    HostClaim.objects.update(asked_at=None)
+    client.force_login(as_adam.user)
+    address = f"/ownership/{claim.pk}/"
+    asked = client.post(address, {"do": "check"}, follow=True).content.decode()
+    assert "A worker looks at shop.example now" in asked
+    claim.refresh_from_db()
+    assert claim.asked_at is not None
+    client.post(address, {"do": "approve", "place": PLACE})
+    given = {"do": "withdraw", "permit": claim.permits.get().pk, "reason": "contract ended"}
+    shown = client.post(address, given, follow=True).content.decode()
+    assert "The approval for shop.example is withdrawn" in shown
+    client.force_login(bob)
+    assert "adam: contract ended" in page(client, target)
+
+
+def test_what_there_is_not_to_do_is_not_found(client, as_adam, bob, target):
+    client.force_login(bob)
+    do(client, target, "token")
+    assert do(client, target, "bless").status_code == 404
+    client.force_login(as_adam.user)
+    assert (
+        client.post(f"/ownership/{HostClaim.objects.get().pk}/", {"do": "bless"}).status_code == 404
+    )
+
+
 def test_a_refusal_is_read_on_the_target_s_page(client, bob, as_adam, target):
     client.force_login(bob)
     do(client, target, "ask", reason="please")
