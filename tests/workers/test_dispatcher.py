@@ -44,6 +44,7 @@ def is_admitted(campaign, within_s: float = 5) -> None:
     eventually(campaign.runs.filter(state="preparing").exists, within_s, "the run is admitted")
 
 
+@pytest.mark.alone
 def test_it_admits_a_run_within_a_second_and_rings(project, monkeypatch):
     rung = threading.Event()
     monkeypatch.setattr(dispatch.queue, "send", lambda *_: rung.set() or True)
