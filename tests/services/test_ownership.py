@@ -237,12 +237,15 @@ def test_a_host_is_checked_once_in_ten_seconds(claim, as_bob):
 def test_a_project_has_so_many_hosts_and_so_many_checks_a_minute(
     endpoint, claim, as_bob, monkeypatch
 ):
-    monkeypatch.setattr(services, "MOST_CLAIMS", 1)
+    monkeypatch.setattr(services, "MOST_CLAIMS", 2)
     monkeypatch.setattr(services, "MOST_CHECKS_PER_MIN", 1)
-    make_endpoint(endpoint.target, port=8082, host="9.9.9.9")
-    assert services.claim_host(by=as_bob, target=endpoint.target, host=OUTSIDE) == claim
-    with pytest.raises(Refused, match="tokens for 1 hosts"):
-        services.claim_host(by=as_bob, target=endpoint.target, host="9.9.9.9")
+    for last in (8, 9):
+        make_endpoint(endpoint.target, host=f"9.9.9.{last}")
+    of_target = {"by": as_bob, "target": endpoint.target}
+    services.claim_host(**of_target, host="9.9.9.8")
+    assert services.claim_host(**of_target, host=OUTSIDE) == claim
+    with pytest.raises(Refused, match="tokens for 2 hosts"):
+        services.claim_host(**of_target, host="9.9.9.9")
     services.check_host(by=as_bob, claim=claim)
     with pytest.raises(Refused, match="many hosts checked"):
         services.check_host(by=as_bob, claim=claim)
