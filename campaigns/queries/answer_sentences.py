@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from campaigns.domain.judged.failures import everything_failed
 from campaigns.domain.judged.thresholds import Verdict
 from campaigns.domain.plan.questions import is_flat_out
-from campaigns.domain.shown.ladder import Ladder
 from campaigns.domain.shown.ladder_words import ladder_sentence
 from campaigns.domain.shown.no_answer import cause_words, no_answer_words
 from campaigns.domain.shown.report_words import (
@@ -19,10 +18,9 @@ from campaigns.domain.shown.report_words import (
     machine_words,
     remark_words,
 )
-from campaigns.domain.shown.results import Sentence, SweepAnswer
+from campaigns.domain.shown.results import Sentence
 from campaigns.domain.shown.sentences import Pair, overhead_sentence
 from campaigns.domain.shown.sweep_words import sweep_sentence
-from campaigns.domain.shown.target_matrix import TargetMatrix
 from campaigns.domain.shown.target_matrix_words import matrix_sentence
 from campaigns.domain.shown.threshold_words import broken_words, kept_words
 from campaigns.domain.units import counted, ms, rate
@@ -34,9 +32,7 @@ from campaigns.queries.measured import (
     counted_runs,
 )
 from campaigns.queries.overheads import Overhead
-
-# What a campaign is besides its tests: a matrix of several targets, sweeps, or a ladder.
-Shapes = tuple[TargetMatrix | None, Sequence[SweepAnswer], Ladder | None]
+from campaigns.queries.shapes import Shapes
 
 
 def first_words(
@@ -108,9 +104,8 @@ def _figures_sentence(
     is_final: bool,
 ) -> Sentence:
     if not overheads:
-        matrix, sweeps, rungs = shapes
-        found = matrix_sentence(matrix) if matrix else sweep_sentence(sweeps)
-        found = ladder_sentence(rungs) if rungs else found
+        found = matrix_sentence(shapes.matrix) if shapes.matrix else sweep_sentence(shapes.sweeps)
+        found = ladder_sentence(shapes.rungs) if shapes.rungs else found
         return (found if is_final else []) or _plain_sentence(arms, runs, is_final)
     many_plans = len({each.pair.candidate.plan_label for each in overheads}) > 1
     pairs = [

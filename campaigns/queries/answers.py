@@ -18,12 +18,10 @@ from campaigns.domain.shown.results import (
     Answer,
     Lazy,
     Sentence,
-    SweepAnswer,
     TestAnswer,
     trimmed,
 )
 from campaigns.domain.shown.tables import Table
-from campaigns.domain.shown.target_matrix import TargetMatrix
 from campaigns.domain.shown.three_answers import three_answers
 from campaigns.domain.shown.threshold_tables import campaign_thresholds_table
 from campaigns.domain.shown.what_to_do import what_to_do
@@ -35,7 +33,6 @@ from campaigns.queries.arms import measured_tests
 from campaigns.queries.briefs import kept_pooled
 from campaigns.queries.failures import CampaignFailures, failures_of
 from campaigns.queries.grounds import grounds_of
-from campaigns.queries.ladders import ladder_of
 from campaigns.queries.measured import (
     MeasuredRun,
     counted_runs,
@@ -44,11 +41,10 @@ from campaigns.queries.measured import (
     threshold_state_of,
     trust_of,
 )
-from campaigns.queries.overheads import compare, overhead_answer
+from campaigns.queries.overheads import Overhead, compare, overhead_answer
 from campaigns.queries.reports import run_status
 from campaigns.queries.searches import report_of_search
-from campaigns.queries.sweeps import sweep_answers
-from campaigns.queries.target_matrix import target_matrix
+from campaigns.queries.shapes import Shapes, shapes_of
 
 # How a run ended that has partial figures.
 _CUT_SHORT = {Outcome.PARTIAL, Outcome.STOPPED, Outcome.KILLED}
@@ -125,48 +121,52 @@ def _answer(
     arms, references = (measured_tests(each, every_run, kept) for each in (counted, of_reference))
     runs = [each for arm in arms for each in arm.runs]
     runs.sort(key=lambda each: each.run.position)
-    sweeps = sweep_answers(campaign, arms, relative)
-    # A sweep's tables and curves tell its targets apart at each value.
-    matrix = None if sweeps else target_matrix(campaign, arms, relative)
     is_final = campaign.finished_at is not None
-    rungs, climbed = ladder_of(campaign, arms, is_final=is_final)
-    ladder = rungs
-    if rungs and metric != MEAN:
-        ladder, _ = ladder_of(campaign, arms, is_final=is_final, metric=metric)
+    shapes = shapes_of(campaign, arms, relative, metric, is_final=is_final)
     # A reference is compared only if somebody chooses it; a ladder has comparisons of its own.
-    compared = (
-        [] if rungs and not chosen else pairs_of([*arms, *references] if chosen else arms, chosen)
-    )
-    overheads = [compare(campaign, pair) for pair in compared]
+    among = [*arms, *references] if chosen else [] if shapes.rungs else arms
+    overheads = [compare(campaign, pair) for pair in pairs_of(among, chosen)]
     failures = failures_of(runs)
     partial = _partial_run(runs) if is_final else None
-    if partial:
-        sentence = run_sentence(run_status(partial.run, partial.measurement))
-    else:
-        shapes = (matrix, sweeps, rungs)
-        sentence = [
-            *first_words(campaign, runs, failures, counted_in(arm.scheme for arm in arms)),
-            *figures_words(campaign, arms, overheads, shapes, runs, failures, is_final),
-        ]
     answer = Answer(
-        sentence=trimmed(sentence),
-        grounds=grounds_of(campaign, arms, overheads or climbed, runs, partial),
+        sentence=_sentence(campaign, arms, runs, overheads, shapes, failures, partial),
+        grounds=grounds_of(campaign, arms, overheads or shapes.climbed, runs, partial),
         partial_run=partial and partial.run.pk,
         has_no_answer=not counted_runs(runs) and any(each.has_no_answer for each in runs),
-        tests=_test_answers(campaign, arms, matrix, sweeps),
+        tests=_test_answers(campaign, arms, shapes),
         references=[_test_answer(campaign, arm, has_curve=False) for arm in references],
         overheads=[overhead_answer(each, is_final=is_final) for each in overheads],
         n_done=sum(each.run.is_done for each in every_run),
         n_runs=len(every_run) or len(tests) * campaign.repeats,
-        has_word=any(each.has_word for each in overheads) or bool(rungs and rungs.has_word),
+        has_word=any(each.has_word for each in overheads) or shapes.has_word,
         thresholds=_thresholds(arms),
         errors=failures.errors,
         exchanges=campaign_exchange_tables(_exchanged(arms)),
-        sweeps=tuple(sweeps),
-        matrix=matrix,
-        ladder=ladder,
+        sweeps=tuple(shapes.sweeps),
+        matrix=shapes.matrix,
+        ladder=shapes.ladder,
     )
     return _judged(answer, runs, failures)
+
+
+def _sentence(
+    campaign: Campaign,
+    arms: list[MeasuredTest],
+    runs: list[MeasuredRun],
+    overheads: list[Overhead],
+    shapes: Shapes,
+    failures: CampaignFailures,
+    partial: MeasuredRun | None,
+) -> Sentence:
+    if partial:
+        return trimmed(run_sentence(run_status(partial.run, partial.measurement)))
+    is_final = campaign.finished_at is not None
+    return trimmed(
+        [
+            *first_words(campaign, runs, failures, counted_in(arm.scheme for arm in arms)),
+            *figures_words(campaign, arms, overheads, shapes, runs, failures, is_final),
+        ]
+    )
 
 
 def _judged(answer: Answer, runs: Sequence[MeasuredRun], failures: CampaignFailures) -> Answer:
@@ -183,17 +183,16 @@ def _judged(answer: Answer, runs: Sequence[MeasuredRun], failures: CampaignFailu
 def _test_answers(
     campaign: Campaign,
     arms: Sequence[MeasuredTest],
-    matrix: TargetMatrix | None,
-    sweeps: Sequence[SweepAnswer],
+    shapes: Shapes,
 ) -> list[TestAnswer]:
     """Those that a matrix or a sweep draws have no curve of their own."""
-    swept = {sweep.plan_label for sweep in sweeps}
+    swept = {sweep.plan_label for sweep in shapes.sweeps}
     is_smooth = len(arms) <= MOST_SMOOTH
     return [
         _test_answer(
             campaign,
             arm,
-            has_curve=matrix is None and arm.plan_label not in swept,
+            has_curve=shapes.matrix is None and arm.plan_label not in swept,
             is_smooth=is_smooth,
         )
         for arm in arms

@@ -3,6 +3,7 @@ the verdict for each.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from campaigns.domain.judged.comparison import Reason
 from campaigns.domain.judged.pairing import partners
@@ -54,6 +55,15 @@ _NO_WORD = {
 }
 
 
+@dataclass(frozen=True)
+class _Judged:
+    """A pair's test; `changes`: what its two plans and targets differ in, by path."""
+
+    changes: dict[str, tuple[str, str]]
+    overhead: Overhead
+    test: ComparedTest
+
+
 def comparison_of(
     columns: Sequence[ComparedColumn],
     asked: str = "",
@@ -75,34 +85,19 @@ def comparison_of(
     }
     every = [pair for candidate in candidates for pair in _pairs(baseline, candidate)]
     pairs, of_references = _without_references(every)
-    measured = [_compare(pair, changes_of(pair)) for pair in of_references]
-    references = list(map(_compared, of_references, measured))
-    changes = [changes_of(pair) for pair in pairs]
-    overheads = [_compare(*each) for each in zip(pairs, changes, strict=True)]
-    tests = [
-        _compared(pair, overhead, reference_of(_of_column(references, pair.letter)))
-        for pair, overhead in zip(pairs, overheads, strict=True)
-    ]
+    apart = [_judge(pair) for pair in of_references]
+    references = [each.test for each in apart]
+    states = {side.column.letter: _reference_of(side, references) for side in candidates}
+    judged = [_judge(pair, states[pair.letter]) for pair in pairs]
+    tests, overheads = [each.test for each in judged], [each.overhead for each in judged]
     ordered = worst_first(tests)
-    by_key = {
-        test.key: overhead
-        for test, overhead in zip([*references, *tests], [*measured, *overheads], strict=True)
-    }
     chosen = _chosen(ordered, references, asked, show)
-    names = {column.letter: column.name for column in columns}
-    sentences = [
-        capacity_sentence(capacity, baseline.column.name, side.column.name)
-        if (capacity := capacities.get(letter := side.column.letter))
-        else _sentence(
-            baseline, side, _of_column(tests, letter), names, _of_column(references, letter)
-        )
-        for side in candidates
-    ]
+    overhead_by_key = {each.test.key: each.overhead for each in [*apart, *judged]}
     return Comparison(
-        sentences=sentences,
+        sentences=_sentences([baseline, *candidates], tests, references, capacities),
         grounds=_grounds(tests, pairs),
         warnings=_warnings(tests, list(capacities.values())),
-        differs=differences_of(pairs, changes, overheads)
+        differs=differences_of(pairs, [each.changes for each in judged], overheads)
         + capacity_differences(baseline.column, columns[1:], searches),
         same=same_of(pairs, overheads),
         tests=ordered,
@@ -114,7 +109,7 @@ def comparison_of(
             {side.column.letter: side.column.name for side in candidates},
             baseline.column.name,
         ),
-        detail=detail_of(chosen, by_key[chosen.key]) if chosen else None,
+        detail=detail_of(chosen, overhead_by_key[chosen.key]) if chosen else None,
         capacities=list(capacities.values()),
     )
 
@@ -144,7 +139,7 @@ def _chosen(
 def compared_pair(baseline: Side, candidate: Side) -> ComparedTest:
     """Two columns of a test each, with its verdict."""
     (pair,) = _pairs(baseline, candidate)
-    return _compared(pair, _compare(pair, changes_of(pair)))
+    return _judge(pair).test
 
 
 def _without_references(
@@ -162,9 +157,16 @@ def _of_column(tests: Sequence[ComparedTest], letter: str) -> list[ComparedTest]
     return [each for each in tests if each.column == letter]
 
 
-def _compare(pair: ComparedPair, changed: dict[str, tuple[str, str]]) -> Overhead:
+def _reference_of(side: Side, references: Sequence[ComparedTest]) -> ReferenceState | None:
+    return reference_of(_of_column(references, side.column.letter))
+
+
+def _judge(pair: ComparedPair, reference: ReferenceState | None = None) -> _Judged:
+    """`reference`: what the installation's own target did between the two sides."""
+    changes = changes_of(pair)
     campaign = pair.arms.candidate.test.campaign
-    return compare(campaign, pair.arms, blockers_of(pair, changed))
+    overhead = compare(campaign, pair.arms, blockers_of(pair, changes))
+    return _Judged(changes, overhead, _compared(pair, overhead, reference))
 
 
 def _pairs(baseline: Side, candidate: Side) -> Iterator[ComparedPair]:
@@ -182,7 +184,7 @@ def _pairs(baseline: Side, candidate: Side) -> Iterator[ComparedPair]:
 
 
 def _compared(
-    pair: ComparedPair, overhead: Overhead, reference: ReferenceState | None = None
+    pair: ComparedPair, overhead: Overhead, reference: ReferenceState | None
 ) -> ComparedTest:
     baseline, candidate = pair.arms
     is_sound = all(each.is_sound for each in pair.arms)
@@ -240,12 +242,33 @@ def _ran_in_turn(pair: ArmPair) -> bool:
     return max(first) > min(second) and max(second) > min(first)
 
 
+def _sentences(
+    sides: Sequence[Side],
+    tests: Sequence[ComparedTest],
+    references: Sequence[ComparedTest],
+    capacities: Mapping[str, ComparedCapacity],
+) -> list[Sentence]:
+    """One for each candidate; `capacities` by column letter."""
+    baseline, *candidates = sides
+    names = {side.column.letter: side.column.name for side in sides}
+    sentences = []
+    for side in candidates:
+        letter = side.column.letter
+        if capacity := capacities.get(letter):
+            sentence = capacity_sentence(capacity, baseline.column.name, side.column.name)
+        else:
+            of_side = _of_column(tests, letter), _of_column(references, letter)
+            sentence = _sentence(baseline, side, *of_side, names)
+        sentences.append(sentence)
+    return sentences
+
+
 def _sentence(
     baseline: Side,
     candidate: Side,
     tests: Sequence[ComparedTest],
-    names: dict[str, str],
     references: Sequence[ComparedTest],
+    names: dict[str, str],
 ) -> Sentence:
     called = [side.column.name for side in (baseline, candidate)]
     if tests:

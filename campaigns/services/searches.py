@@ -111,13 +111,18 @@ def start_search(
         trial_s=trial_s,
         deadline=timezone.now() + timedelta(seconds=longest_s),
     )
+    _begin(by, search, plan)
+    return campaign
+
+
+def _begin(by: Actor, search: Search, plan: Plan) -> None:
+    campaign = search.campaign
     Campaign.objects.filter(pk=campaign.pk).update(started_at=Now())
     _queue(search, action_of(search), plan)
     send_first_requests(by=by, campaign=campaign)
-    audit.note(by, Deed.CAMPAIGN_STARTED, audit.label_of(campaign), project=project)
+    audit.note(by, Deed.CAMPAIGN_STARTED, audit.label_of(campaign), project=campaign.project)
     campaign.refresh_from_db()
     poke(campaign_id=campaign.pk)
-    return campaign
 
 
 def _check(start_per_s: float, limit_per_s: float, trial_s: float, longest_s: float) -> None:
