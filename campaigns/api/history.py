@@ -169,6 +169,8 @@ class SearchedCapacitySerializer(serializers.Serializer):
     objective = serializers.ListField(child=serializers.CharField())
     ending = serializers.ChoiceField(choices=ENDINGS)
     capacity = ComparedRateSerializer(allow_null=True)
+    at_least_per_s = serializers.FloatField(allow_null=True, help_text="Passed, below all failed.")
+    below_per_s = serializers.FloatField(allow_null=True, help_text="The lowest that failed.")
     before = serializers.IntegerField(
         allow_null=True,
         help_text="The search that it is compared with: the one before it that "
@@ -250,6 +252,8 @@ def _searched(
         "objective": [rule.rule for rule in search.report.rules],
         "ending": search.report.ending,
         "capacity": search.capacity,
+        "at_least_per_s": search.report.answer.at_least,
+        "below_per_s": search.report.answer.below,
         "before": before and before.column.campaign.pk,
         "ratio": against and against.ratio,
         "word": against.word if against else "",

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from django.urls import reverse
 
 from campaigns.domain.judged.capacity import Ending
-from campaigns.domain.shown.capacity_words import objective_words
+from campaigns.domain.shown.capacity_words import bound_words, objective_words
 from campaigns.domain.shown.compared_capacity import ComparedCapacity, capacity_words
 from campaigns.domain.shown.results import Sentence
-from campaigns.domain.units import DASH, rate
+from campaigns.domain.units import DASH
 from campaigns.models import Campaign
 from campaigns.permissions import Actor
 from campaigns.queries.compared_searches import SearchColumn, over_time, searches_of
@@ -35,7 +35,9 @@ def capacity_rows(actor: Actor, key: HistoryKey) -> list[CapacityRow]:
 def capacity_history_sentence(rows: list[CapacityRow]) -> Sentence:
     """Of a test that has been in searches only."""
     newest = rows[0]
-    unit = "" if newest.capacity in (_NOT_STEADY, DASH) else " requests/s"
+    if newest.capacity == DASH:
+        return [("The newest search found no capacity", True), (f" for {newest.objective}.", False)]
+    unit = "" if newest.capacity == _NOT_STEADY else " requests/s"
     said = [
         (f"Capacity {newest.capacity}{unit}", True),
         (f" in the newest search, for {newest.objective}", False),
@@ -59,12 +61,8 @@ def _row(search: SearchColumn, before: SearchColumn | None, found: ComparedCapac
 
 
 def _said(search: SearchColumn) -> str:
-    """1,850 (1,790 to 1,910), or what is known without it."""
+    """1,850 (1,790 to 1,910), or what is known without it; a dash for nothing."""
+    if search.capacity is not None:
+        return capacity_words(search.capacity)
     answer = search.report.answer
-    if search.capacity is None and answer.ending == Ending.DRIFTED:
-        return _NOT_STEADY
-    if search.capacity is None and answer.ending in (Ending.LIMIT, Ending.INJECTOR):
-        return f"at least {rate(answer.at_least)}" if answer.at_least else capacity_words(None)
-    if answer.ending == Ending.BELOW:
-        return f"below {rate(answer.below)}"
-    return capacity_words(search.capacity)
+    return _NOT_STEADY if answer.ending == Ending.DRIFTED else bound_words(answer) or DASH

@@ -96,15 +96,16 @@ KEPT = "keep p95 below 300 ms."
 
 
 @pytest.mark.parametrize(
-    ("ends", "ending", "said", "least", "below", "word"),
+    ("ends", "ending", "said", "least", "below", "capacity", "word"),
     [
-        (is_found, Ending.FOUND, f"searches) {KEPT}", ..., ..., "target side"),
+        (is_found, Ending.FOUND, f"searches) {KEPT}", ..., ..., "1,8", "target side"),
         (
             meets_its_limit,
             Ending.LIMIT,
             f"At least 900 requests/s {KEPT} No higher rate was allowed.",
             900,
             None,
+            "at least 900",
             "cap",
         ),
         (
@@ -113,6 +114,7 @@ KEPT = "keep p95 below 300 ms."
             "Below 100 requests/s: already this rate does not keep p95 below 300 ms.",
             None,
             100,
+            "below 100",
             "target side",
         ),
         (
@@ -122,6 +124,7 @@ KEPT = "keep p95 below 300 ms."
             "rate cannot be trusted.",
             100,
             None,
+            "at least 100",
             "injectors",
         ),
         (
@@ -131,6 +134,7 @@ KEPT = "keep p95 below 300 ms."
             "be trusted.",
             None,
             None,
+            "–",
             "injectors",
         ),
         (
@@ -139,6 +143,7 @@ KEPT = "keep p95 below 300 ms."
             f"At least 400 requests/s {KEPT} The search was stopped.",
             400,
             None,
+            "at least 400",
             "stopped",
         ),
         (
@@ -147,6 +152,7 @@ KEPT = "keep p95 below 300 ms."
             "Between 100 and 200 requests/s. The target stopped answering.",
             100,
             200,
+            "between 100 and 200",
             "no reply",
         ),
         (
@@ -155,12 +161,13 @@ KEPT = "keep p95 below 300 ms."
             f"At least 200 requests/s {KEPT} The search ran out of time.",
             200,
             None,
+            "at least 200",
             "time",
         ),
     ],
 )
 def test_each_ending_is_said_on_the_page_and_over_rest(
-    client, alice, project, ends: Callable, ending, said, least, below, word
+    client, alice, project, ends: Callable, ending, said, least, below, capacity, word
 ):
     campaign = ends(project)
     assert_nothing_follows(campaign)
@@ -179,6 +186,25 @@ def test_each_ending_is_said_on_the_page_and_over_rest(
     assert bold.strip() in text_of(page)
     assert "Stop search" not in text_of(page)
     assert page.context["tiles"][-1].value == word
+    assert_its_history_has(client, campaign, capacity)
+    assert_rest_has_its_bounds(client, campaign, found)
+
+
+def assert_its_history_has(client, campaign: Campaign, capacity: str) -> None:
+    """Without a capacity the bounds that its own page says."""
+    page = client.get(reverse("history-test", args=[campaign.tests.get().pk]))
+    (row,) = page.context["capacities"]
+    assert row.capacity.replace("\u202f", " ").startswith(capacity)
+    said = f"Capacity {row.capacity} requests/s in the newest search, for p95 below 300 ms."
+    nothing = "The newest search found no capacity for p95 below 300 ms."
+    assert plain_text(page.context["sentence"]) == (nothing if capacity == "–" else said)
+
+
+def assert_rest_has_its_bounds(client, campaign: Campaign, search: dict) -> None:
+    address = f"/api/v1/tests/{campaign.tests.get().pk}/history/"
+    (told,) = client.get(address).json()["capacities"]
+    for bound in ("at_least_per_s", "below_per_s"):
+        assert told[bound] == search[bound]
 
 
 def assert_nothing_follows(campaign: Campaign) -> None:

@@ -73,6 +73,18 @@ def lacks_its_rule(answer: CapacityAnswer) -> bool:
     return answer.rule is None and not is_plain
 
 
+def bound_words(answer: CapacityAnswer) -> str:
+    """What is known of a capacity that was not found: at least 400, below 100, between both; ""
+    where nothing is, as no bound holds of a target that drifted or under an earlier rule."""
+    least, below = answer.at_least, answer.below
+    if answer.ending == Ending.DRIFTED or lacks_its_rule(answer) or not (least or below):
+        return ""
+    if not least:
+        return f"below {rate(below)}"
+    is_between = below and not _is_bound(answer)
+    return f"between {rate(least)} and {rate(below)}" if is_between else f"at least {rate(least)}"
+
+
 def _of_trials(answer: CapacityAnswer) -> str:
     """What they say, whatever rule they follow from."""
     said = []

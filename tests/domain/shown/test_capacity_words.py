@@ -5,7 +5,7 @@ import pytest
 from campaigns.domain.judged.capacity import MOST_SEARCHES, CapacityAnswer, Ending
 from campaigns.domain.judged.capacity_interval import CapacityInterval, SearchResult
 from campaigns.domain.plan.threshold import Threshold
-from campaigns.domain.shown.capacity_words import objective_words, search_sentence
+from campaigns.domain.shown.capacity_words import bound_words, objective_words, search_sentence
 from campaigns.domain.shown.sentences import plain_text
 
 OBJECTIVE = "p95 below 300 ms"
@@ -114,3 +114,20 @@ def test_while_it_goes_on_it_says_when_the_interval_comes():
     assert said(at_least=400, n=0, live=True) == (
         "So far at least 400 requests/s keep p95 below 300 ms."
     )
+
+
+@pytest.mark.parametrize(
+    ("ending", "at_least", "below", "rule", "words"),
+    [
+        (Ending.STOPPED, 400, None, 2, "at least 400"),
+        (Ending.SILENT, 400, 800, 2, "between 400 and 800"),
+        (Ending.INJECTOR, 400, 800, 2, "at least 400"),
+        (Ending.BELOW, None, 100, 2, "below 100"),
+        (Ending.DEADLINE, None, None, 2, ""),
+        (Ending.DRIFTED, 400, 800, 2, ""),
+        (Ending.STOPPED, 400, 800, None, ""),
+    ],
+)
+def test_a_capacity_that_was_not_found_has_bounds(ending, at_least, below, rule, words):
+    answer = CapacityAnswer(ending, None, at_least, below, (), 0.0, rule)
+    assert bound_words(answer) == words
