@@ -328,3 +328,38 @@ def test_the_page_offers_trusted_only_where_a_point_is_not(client, bob, campaign
     assert ">trusted only</a>" in page
     assert ("s-apart" in page, "s-apart" in trusted) == (True, False)
     assert "Only trusted points are shown" in trusted
+
+
+def test_trusted_only_empties_one_server_and_leaves_out_a_value_that_has_no_other(in_blocks):
+    two_servers(in_blocks, SERVERS)
+    busy = in_blocks.runs.filter(test__injectors=4) | in_blocks.runs.filter(
+        test__injectors=2, test__endpoint__target__name="apache"
+    )
+    for run in busy:
+        spoil(run, cpu=0.99)
+    (drawn,) = drawn_sweeps(campaign_answer(in_blocks).sweeps, trusted_only=True)
+    one, two = drawn["side"].rows
+    assert [row.label[0] for row in (one, two)] == ["1", "2"], "at 4 no server is trusted"
+    assert [bool(arm.cells) for arm in one.arms] == [True, True]
+    assert [bool(arm.cells) for arm in two.arms] == [False, True]
+    assert two.against[0].word == "no verdict"
+
+
+def test_failed_requests_are_a_curve_of_their_own(campaign):
+    rates = sweep_of_rate(campaign, [10, 20])
+    failed = {"counters": {"started": 25, "failed": 5}, "errors": {"reset": 5}}
+    for test, fields in zip(rates, ({}, failed), strict=True):
+        spoil(measure(make_run(test), 10_000, n=200, **fields))
+    (drawn,) = drawn_sweeps(campaign_answer(campaign).sweeps)
+    panel = drawn["panels"][-1]
+    assert (panel.title, panel.unit) == ("Errors", "% of all requests")
+    assert [dot.words for dot in panel.curves[0].dots] == [
+        f"{share} % of all requests" for share in ("0.00", "20.0")
+    ]
+
+
+def test_values_far_apart_are_drawn_on_a_logarithmic_axis(campaign):
+    measured(sweep_of_rate(campaign, [10, 100, 1000]), [100, 1000, 10_000])
+    (drawn,) = drawn_sweeps(campaign_answer(campaign).sweeps)
+    first, second, third = (dot.x for dot in drawn["panels"][0].curves[0].dots)
+    assert second - first == pytest.approx(third - second)
