@@ -9,6 +9,7 @@ from math import log
 import numpy as np
 
 from campaigns.domain.judged.histories import TestHistory
+from campaigns.views.broken_line import broken_line
 
 WIDTH, HEIGHT, _EDGE = 168, 26, 3
 _CAMPAIGNS = 40
@@ -41,7 +42,8 @@ def sparks_of(histories: Sequence[TestHistory]) -> HistorySpark | None:
     back = [_height(each) for each in np.nanmin(known, axis=0)]
     step = (WIDTH - 2 * _EDGE) / (_CAMPAIGNS - 1)
     xs = [round(_EDGE + float(place) * step, 1) for place in places]
-    return HistorySpark(_path([*xs, *xs[::-1]], [*edges, *back[::-1]]) + "Z", (), (), None)
+    band = [*zip(xs, edges, strict=True), *zip(xs[::-1], back[::-1], strict=True)]
+    return HistorySpark(broken_line(band) + "Z", (), (), None)
 
 
 def spark_of(history: TestHistory) -> HistorySpark | None:
@@ -56,7 +58,7 @@ def spark_of(history: TestHistory) -> HistorySpark | None:
     first = len(history.points) - len(values)
     changes = (each.index - first for each in history.course.changes)
     return HistorySpark(
-        _path(places, heights),
+        broken_line(list(zip(places, heights, strict=True))),
         tuple(round(places[index] - step / 2, 1) for index in changes if index > 0),
         tuple(x for x, height in zip(places, heights, strict=True) if height is None),
         None if heights[-1] is None else (places[-1], heights[-1]),
@@ -75,12 +77,3 @@ def _height(offset: float) -> float:
     """Beyond the row, at its edge."""
     share = max(-1.0, min(1.0, float(offset) / _REACH))
     return round(HEIGHT / 2 - share * (HEIGHT / 2 - _EDGE), 1)
-
-
-def _path(places: Sequence[float], heights: Sequence[float | None]) -> str:
-    path, is_down = "", False
-    for x, height in zip(places, heights, strict=True):
-        if height is not None:
-            path += f"{'L' if is_down else 'M'}{x} {height}"
-        is_down = height is not None
-    return path

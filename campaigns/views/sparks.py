@@ -10,6 +10,7 @@ from statistics import median
 from campaigns.domain.measured.series import Point
 from campaigns.domain.shown.run_points import SPARK_S
 from campaigns.domain.units import count, figure, percent
+from campaigns.views.broken_line import broken_line
 
 WIDTH, HEIGHT, _EDGE = 96, 34, 3
 _ROOM = HEIGHT - 2 * _EDGE
@@ -20,7 +21,7 @@ class Spark:
     """`path` is SVG's; `end` the last point."""
 
     path: str
-    end: tuple[str, str]
+    end: tuple[float, float]
     title: str
     is_zero: bool
 
@@ -55,13 +56,15 @@ def trend_of(values_ms: Sequence[float | None]) -> Spark | None:
     step = (TREND_WIDTH - 2 * _EDGE) / (len(values_ms) - 1)
     room = TREND_HEIGHT / 2 - _EDGE
     points = [
-        (f"{_EDGE + n * step:.1f}", f"{TREND_HEIGHT / 2 - room * (value - middle) / span:.1f}")
+        (
+            round(_EDGE + n * step, 1),
+            round(TREND_HEIGHT / 2 - room * (value - middle) / span, 1),
+        )
         for n, value in enumerate(values_ms)
         if value is not None
     ]
-    path = "M" + "L".join(" ".join(point) for point in points)
     words = f"p95 of the last {len(known)}: from {figure(min(known))} to {figure(max(known))} ms"
-    return Spark(path, points[-1], words, is_zero=False)
+    return Spark(broken_line(points), points[-1], words, is_zero=False)
 
 
 def _error_share(point: Point) -> float | None:
@@ -76,11 +79,13 @@ def _spark(values: Sequence[float | None], text: Callable[[float], str]) -> Spar
     if len(known) < 2:
         return None
     top, step = max(known), (WIDTH - 2 * _EDGE) / max(1, len(values) - 1)
-    path, end, is_down = "", ("", ""), False
-    for index, value in enumerate(values):
-        if value is not None:
-            share = value / top if top > 0 else 0
-            end = f"{_EDGE + index * step:.1f}", f"{HEIGHT - _EDGE - share * _ROOM:.1f}"
-            path += f"{'L' if is_down else 'M'}{end[0]} {end[1]}"
-        is_down = value is not None
-    return Spark(path, end, f"from {text(min(known))} to {text(top)}", top <= 0)
+    places = [(round(_EDGE + n * step, 1), _height(v, top)) for n, v in enumerate(values)]
+    end = next((x, y) for x, y in reversed(places) if y is not None)
+    words = f"from {text(min(known))} to {text(top)}"
+    return Spark(broken_line(places), end, words, top <= 0)
+
+
+def _height(value: float | None, top: float) -> float | None:
+    if value is None:
+        return None
+    return round(HEIGHT - _EDGE - (value / top if top > 0 else 0) * _ROOM, 1)

@@ -1,6 +1,7 @@
-"""The sparkline of a campaign in its list."""
+"""The sparklines of a campaign in its list, and of a run's tiles."""
 
-from campaigns.views.sparks import TREND_HEIGHT, trend_of
+from campaigns.views.sparks import TREND_HEIGHT, sparks_of, trend_of
+from tests.values import make_point
 
 
 def heights(path: str) -> list[float]:
@@ -21,3 +22,11 @@ def test_a_change_below_a_tenth_stays_small():
 
 def test_its_title_has_the_extremes():
     assert trend_of([10, 12, None, 31]).title == "p95 of the last 3: from 10.0 to 31.0 ms"
+
+
+def test_a_reply_every_other_second_is_seen_in_a_tile():
+    """Between two seconds without a reply there is no line to a figure."""
+    seconds = [make_point(n, p50_ms=None if n % 2 else 10.0 + n) for n in range(5)]
+    spark = sparks_of(seconds)["p50"]
+    assert spark.path.count("M") == spark.path.count("h0") == 3
+    assert (spark.end, spark.title) == ((93.0, 3.0), "from 10.0 to 14.0")
