@@ -10,6 +10,7 @@ from campaigns.domain.plan.addresses import (
     parse_address,
     parse_networks,
     vet,
+    why_refused,
 )
 
 EVERYTHING = parse_networks(["0.0.0.0/0", "::/0"])
@@ -155,3 +156,17 @@ def test_a_network_is_written_as_it_is_read(text):
 )
 def test_two_lists_share_the_ports_that_both_allow(these, those, common):
     assert common_networks(these, those) == common
+
+
+@pytest.mark.parametrize(
+    ("address", "port", "said"),
+    [
+        ("10.0.0.5", 5432, "10.0.0.5:5432 is a server of this installation"),
+        ("::ffff:10.0.0.5", 5432, "10.0.0.5:5432 is a server of this installation"),
+        ("10.0.0.5", 80, None),
+        ("11.0.0.5", 5432, "none of the networks"),
+    ],
+)
+def test_the_installations_own_servers_are_never_put_under_load(address, port, said):
+    refusal = why_refused(address, port, parse_networks(["10.0.0.0/8"]), {"10.0.0.5:5432"})
+    assert refusal == said if said is None else said in refusal

@@ -161,6 +161,8 @@ def test_credentials_are_kept_apart(text, kind, user, secret):
         ("curl -u :x http://a/", "user name is missing"),
         ("curl http://a/\x00", "NUL"),
         ("curl file:///etc/passwd", "file cannot be measured"),
+        ("curl http://a/" + "x" * 100_000, "100,014 characters"),
+        ("curl --data-urlencode name@/etc/passwd http://a/", "/etc/passwd"),
     ],
 )
 def test_what_cannot_be_followed_gets_a_sentence(text, words):

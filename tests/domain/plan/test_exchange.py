@@ -3,6 +3,7 @@
 import pytest
 
 from campaigns.domain.errors import InvalidPlan
+from campaigns.domain.plan.exchange import longest_attempt_s
 from campaigns.domain.plan.plan import ConnectionMode, Plan
 
 LOAD = {"model": "sequential", "requests": 1}
@@ -82,3 +83,18 @@ def test_a_window_may_keep_its_connections(hold):
     value = Plan.from_json({"load": load, "exchange": {}})
     assert value.load.hold == hold["hold"]
     assert Plan.from_json(value.to_json()) == value
+
+
+@pytest.mark.parametrize(
+    ("exchange", "longest_s"),
+    [
+        (None, 30),
+        ({"mode": "send_only"}, 2 * 30 + 5),
+        ({"mode": "send_only", "messages": 10, "rate_per_s": 0.1}, 2 * 30 + 100 + 5),
+        ({"mode": "echo_sync", "messages": 10, "rate_per_s": 0.1}, 2 * 30 + 300 + 5),
+        ({"mode": "echo_sync", "messages": 10, "rate_per_s": 0.01}, 2 * 30 + 1000 + 5),
+    ],
+)
+def test_an_attempt_lasts_at_most_its_waits_and_its_messages(exchange, longest_s):
+    stored = exchange and plan(**exchange, close_timeout_s=5).to_json()["exchange"]
+    assert longest_attempt_s(stored, timeout_s=30) == longest_s

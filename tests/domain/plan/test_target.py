@@ -77,3 +77,21 @@ def test_a_bracketed_address_loses_its_brackets_and_a_name_its_capitals():
     )
     assert description.name == "shop"
     assert [origin.host for origin in description.origins] == ["::1", "shop.example"]
+
+
+@pytest.mark.parametrize(
+    ("given", "field", "said"),
+    [
+        ({"name": "x" * 101}, "name", "101 characters are too many; at most 100."),
+        ({"environment": [["CPU", "2"]] * 101}, "environment", "At most 100 facts."),
+        ({"environment": [["x" * 61, "2"]]}, "environment.0.label", "At most 60 characters."),
+        ({"environment": [["CPU", "x" * 501]]}, "environment.0.value", "At most 500 characters."),
+        (
+            {"endpoints": [{**HTTP, "port": port} for port in range(1, 52)]},
+            "endpoints",
+            "At most 50 endpoints.",
+        ),
+    ],
+)
+def test_what_is_too_much_is_said_with_how_much_may_be(given, field, said):
+    assert errors_of(**given) == {field: said}
