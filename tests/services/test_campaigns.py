@@ -255,3 +255,19 @@ def test_a_repeat_is_a_draft_with_the_same_cells_and_plan_versions(project, as_b
 def test_a_stranger_may_not_even_with_the_row_in_hand(project):
     with pytest.raises(Forbidden):
         start_campaign(by=Actor(user=make_user()), campaign=draft(project))
+
+
+@pytest.mark.parametrize(
+    ("scheme", "mode", "words"),
+    [
+        ("http", "sometimes", "Choose a connection mode: new, keep-alive, resumed"),
+        ("ws", "keep-alive", "WebSockets cannot be kept alive"),
+    ],
+)
+def test_it_refuses_a_connection_mode_that_there_is_not(project, as_bob, scheme, mode, words):
+    load = {"model": "sequential", "requests": 1}
+    spec = {"load": load, "exchange": {}} if scheme == "ws" else {"load": load}
+    version = make_plan(project, spec=plan_spec() if scheme == "http" else spec)
+    endpoint = make_endpoint(make_target(project), scheme, port=8085)
+    with pytest.raises(Refused, match=words):
+        create(as_bob, project, cells=[CampaignCell(version, endpoint, mode)])

@@ -250,6 +250,10 @@ class TestCellsOfAForm:
         with pytest.raises(Refused, match="At most 50"):
             try_cells(by=as_bob, cells=[(make_plan(project), endpoint)] * 51)
 
+    def test_nothing_ticked_is_nothing_to_try(self, as_bob):
+        with pytest.raises(Refused, match="Tick at least one cell"):
+            try_cells(by=as_bob, cells=[])
+
     def test_what_did_not_answer_is_not_proposed_afterwards(self, project, as_bob):
         silent, shop = (make_endpoint(make_target(project)) for _ in range(2))
         version = make_plan(project)

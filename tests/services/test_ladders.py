@@ -155,3 +155,12 @@ def test_without_an_http_endpoint_only_the_rungs_over_tls_can_be_measured(asked)
 def test_a_viewer_starts_nothing(asked, as_vera):
     with pytest.raises(Forbidden):
         start_ladder(**asked | {"by": as_vera})
+
+
+def test_websockets_have_no_ladder(asked):
+    spec = {"load": {"model": "sequential", "requests": 1}, "exchange": {}}
+    version = make_plan(asked["project"], spec=spec)
+    with pytest.raises(InvalidFields) as refused:
+        start_ladder(**asked | {"version": version})
+    assert "WebSockets have no ladder" in refused.value.errors["plan"]
+    assert not Campaign.objects.exists()

@@ -19,7 +19,7 @@ from campaigns.services.probes import (
     request_probe,
     ring_waiting_probes,
 )
-from tests.factories import make_endpoint, make_target
+from tests.factories import make_endpoint, make_plan, make_project, make_target
 
 pytestmark = pytest.mark.django_db
 STEP = {"method": "post", "path": "/soap", "headers": [["X-A", "1"]], "body": "<soap/>"}
@@ -174,3 +174,10 @@ def test_its_age_is_of_the_database_s_clock(endpoint, as_bob, monkeypatch):
     probe = request_probe(by=as_bob, endpoint=endpoint, request=STEP)
     assert expire_probes() == 0
     assert claim_together(probe_id=probe.pk, most=1) == [probe]
+
+
+def test_the_credentials_of_another_project_s_plan_are_not_sent(endpoint, as_bob):
+    foreign = make_plan(make_project(owner=as_bob.user))
+    with pytest.raises(Refused, match="a plan of its own project"):
+        request_probe(by=as_bob, endpoint=endpoint, request=STEP, credentials_of=foreign)
+    assert not Probe.objects.exists()

@@ -1,8 +1,9 @@
 import pytest
 from django.utils import timezone
 
+from campaigns.domain.deeds import Deed
 from campaigns.domain.errors import Forbidden, Refused
-from campaigns.models import Campaign, Run, ShareLink
+from campaigns.models import AuditEntry, Campaign, Run, ShareLink
 from campaigns.permissions import Actor, Role, Scope
 from campaigns.services.shares import create_share, open_share, revoke_share
 from campaigns.services.tokens import create_token
@@ -126,3 +127,19 @@ def test_it_refuses_to_share_what_belongs_to_another_project(as_bob, project):
         create_share(by=as_bob, project=project, campaign=foreign, days=1)
     with pytest.raises(Refused, match="belongs to another project"):
         create_share(by=as_bob, project=project, run=make_run(make_test(foreign)), days=1)
+
+
+def test_it_refuses_a_note_that_is_too_long(as_bob, project, campaign):
+    with pytest.raises(Refused, match="at most 100 characters"):
+        create_share(by=as_bob, project=project, campaign=campaign, days=1, note="x" * 101)
+
+
+def test_a_link_is_revoked_once(made, as_alice, as_bob):
+    share, _ = made
+    revoke_share(by=as_alice, share=share)
+    share.refresh_from_db()
+    first = share.revoked_at
+    revoke_share(by=as_bob, share=share)
+    share.refresh_from_db()
+    assert share.revoked_at == first
+    assert AuditEntry.objects.filter(deed=Deed.SHARE_REVOKED).count() == 1

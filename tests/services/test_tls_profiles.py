@@ -132,3 +132,10 @@ def test_a_project_has_a_limited_number(monkeypatch, as_bob, project, profile):
     monkeypatch.setattr(services, "MOST_PROFILES", 1)
     with pytest.raises(Refused, match="Delete one of them first"):
         create_profile(by=as_bob, project=project, name="another")
+
+
+def test_a_profile_that_somebody_deleted_before_is_gone_without_a_word(as_bob, profile):
+    again = OwnTlsProfile.objects.get(pk=profile.pk)
+    delete_profile(by=as_bob, profile=profile)
+    delete_profile(by=as_bob, profile=again)
+    assert not OwnTlsProfile.objects.exists()

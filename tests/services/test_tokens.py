@@ -4,10 +4,16 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
+from campaigns.domain.deeds import Deed
 from campaigns.domain.errors import Forbidden, Refused
-from campaigns.models import ApiToken
+from campaigns.models import ApiToken, AuditEntry
 from campaigns.permissions import Actor, Scope
-from campaigns.services.tokens import authenticate_token, create_token, revoke_token
+from campaigns.services.tokens import (
+    authenticate_token,
+    create_token,
+    revoke_all_tokens,
+    revoke_token,
+)
 
 
 @pytest.fixture
@@ -120,3 +126,9 @@ def test_nobody_revokes_the_token_of_another(made, as_bob):
     with pytest.raises(Forbidden):
         revoke_token(by=as_bob, token=token)
     assert authenticate_token(text=text)
+
+
+def test_to_revoke_all_where_none_is_live_leaves_no_note(made, as_alice):
+    assert revoke_all_tokens(by=as_alice) == 1
+    assert revoke_all_tokens(by=as_alice) == 0
+    assert AuditEntry.objects.filter(deed=Deed.TOKEN_REVOKED).count() == 1
