@@ -263,3 +263,8 @@ def test_campaigns_without_runs_are_compared_in_words(as_vera, project):
     (second,) = same_again([first])
     page = page_of(as_vera, first.campaign, second.campaign)
     assert "nothing can be compared" in text_of(page)
+
+
+@pytest.mark.parametrize("query", [{}, {"a": "campaign-1"}, {"a": "campaign-x", "b": "1"}])
+def test_a_csv_of_nothing_that_can_be_compared_is_not_there(as_vera, query):
+    assert as_vera.get(reverse("comparison-csv"), query).status_code == 404

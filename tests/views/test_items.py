@@ -207,6 +207,15 @@ def test_the_list_is_as_before_after_a_change(as_owner, project):
     assert moved["Location"] == list_url("campaign", project) + "?sort=name&tag=soak"
 
 
+def test_no_tag_is_no_tag(as_owner, project):
+    campaign = make_campaign(project, "a")
+    ticked = {"pk": campaign.pk, "do": "tag", "tag": " , "}
+    answer = as_owner.post(bulk_url("campaign", project), ticked, follow=True)
+    assert "Enter the tag first." in text_of(answer)
+    campaign.refresh_from_db()
+    assert campaign.tags == []
+
+
 def test_a_campaigns_deletion_names_what_is_lost(as_owner, project, as_alice):
     campaign = make_campaign(project, "nightly")
     run_of(campaign)

@@ -112,6 +112,14 @@ def test_the_owner_adds_changes_and_removes(client, project, alice, charlie):
     assert not project.memberships.filter(user=charlie).exists()
 
 
+def test_a_role_that_there_is_not_changes_nothing_and_is_answered(client, project, alice, vera):
+    client.force_login(alice)
+    address = reverse("membership-role", args=[project.memberships.get(user=vera).pk])
+    page = client.post(address, {"role": "king"}, follow=True).content.decode()
+    assert "Choose one of the four roles." in page
+    assert project.memberships.get(user=vera).role == Role.VIEWER
+
+
 def test_the_last_owner_who_leaves_is_told_why_not(client, project, alice):
     client.force_login(alice)
     own = project.memberships.get(user=alice)

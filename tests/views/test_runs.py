@@ -187,3 +187,16 @@ def test_a_report_of_a_style_that_is_none_is_not_found(as_editor, run):
 
 def test_a_run_under_way_has_no_report_on_its_page(as_editor, run):
     assert "In the style of" not in page_of(as_editor, under_way(run, 2))
+
+
+def test_a_run_that_sends_nothing_yet_or_any_more_says_what_it_does(as_editor, run):
+    sends_at = timezone.now().replace(hour=12, minute=34, second=56)
+    said = {
+        "preparing": "Injector processes are starting, then resolve and check the address.",
+        "armed": "All injector processes are ready; sending starts at 12:34:56.",
+        "running": "0 of 10 s measured",
+        "finalizing": "The load has ended. Computing the figures.",
+    }
+    for state, words in said.items():
+        Run.objects.filter(pk=run.pk).update(state=state, t0=sends_at)
+        assert words in page_of(as_editor, run)

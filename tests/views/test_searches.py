@@ -310,3 +310,15 @@ def test_a_page_of_another_project_is_not_there(client, charlie, project):
     client.force_login(charlie)
     campaign = searching(project)
     assert client.get(reverse("campaign-detail", args=[campaign.pk])).status_code == 404
+
+
+def test_the_trial_under_way_says_its_rate(client, alice, project):
+    client.force_login(alice)
+    campaign = searching(project)
+    end_trial(campaign, 20)
+    page = client.get(reverse("campaign-detail", args=[campaign.pk]))
+    assert "Now trying" not in [tile.title for tile in page.context["tiles"]]
+    campaign.runs.filter(state="queued").update(state="preparing")
+    page = client.get(reverse("campaign-detail", args=[campaign.pk]))
+    tile = next(tile for tile in page.context["tiles"] if tile.title == "Now trying")
+    assert (tile.value, tile.lines) == ("200", ("p95 below 300 ms",))
