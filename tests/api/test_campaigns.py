@@ -186,6 +186,21 @@ def test_it_lists_by_state(api, project):
     assert api.get(f"{CAMPAIGNS}?state=stopping").json()["count"] == 0
 
 
+def test_it_lists_by_each_of_the_three_answers(api, project):
+    """As the page's list does."""
+    ended = {"started_at": "2026-11-21T12:00:00Z", "finished_at": "2026-11-21T12:05:00Z"}
+    run = {"state": "done", "outcome": "complete", "n": 100, "errors": 0}
+    sound = {"trust": "trusted", "target_state": "healthy", "precision": "fine"}
+    broken = {"trust": "doubtful", "target_state": "failing", "precision": "coarse"}
+    of_sound, of_broken = (make_campaign(project, repeats=1, **ended) for _ in range(2))
+    make_run(make_test(of_sound), **run, **sound)
+    make_run(make_test(of_broken), **run, **broken)
+    for query, words in {"measurement": "trust", "target_state": "", "precision": ""}.items():
+        for campaign, has in ((of_sound, sound), (of_broken, broken)):
+            address = f"{CAMPAIGNS}?{query}={has[words or query]}"
+            assert [row["id"] for row in api.get(address).json()["results"]] == [campaign.pk]
+
+
 def test_it_counts_runs_for_members_of_a_team_of_several(project, bob, api):
     campaign = make_campaign(project)
     test = make_test(campaign)

@@ -48,6 +48,7 @@ def test_a_search_is_started_with_its_objective(api, body):
             "start_per_s",
             "not above the limit",
         ),
+        ({"start_per_s": 0}, "start_per_s", "Write a number above 0."),
     ],
 )
 def test_a_search_that_cannot_be_made_says_what_to_change(api, body, wrong, field, words):

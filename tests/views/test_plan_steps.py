@@ -76,6 +76,19 @@ def test_a_made_up_number_of_steps_breaks_nothing(n_steps, as_editor, project):
     assert PlanVersion.objects.count() <= 1
 
 
+def test_weights_that_choose_no_step_are_said_at_the_order(as_editor, project):
+    answer = save(
+        as_editor,
+        project,
+        n_steps="2",
+        **{**SECOND, "step2_weight": "0"},
+        order_kind="weighted",
+        weight="0",
+    )
+    errors = answer.context["form"].errors
+    assert errors == {"order_kind": ["Give at least one step a weight above 0."]}
+
+
 def test_the_page_of_a_plan_shows_every_step_and_the_order(as_editor, project):
     spec = plan_spec() | {"order": {"kind": "blocks", "block_repeat": 1000}}
     spec["steps"] = [*spec["steps"], {"method": "GET", "path": "/second"}]

@@ -138,3 +138,9 @@ def create(project, user, cell):
         by=Actor(user=user), project=project, name="c", cells=[cell], repeats=1, order="blocks",
         pause_s=0,
     )  # fmt: skip
+
+
+def test_a_preset_that_keeps_connections_opens_new_ones_for_websockets(as_editor, project):
+    """What the form had chosen for HTTP is not in sight of an exchange."""
+    save(as_editor, project, **{**FIELDS, "connection_mode": "keep-alive"})
+    assert PlanVersion.objects.get().value().connection_mode == "new"
