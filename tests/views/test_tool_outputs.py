@@ -114,7 +114,6 @@ def test_the_campaigns_page_has_http_beside_https_and_a_share_only_with_machines
 
 def test_a_file_that_is_too_large_is_refused_before_it_is_read(as_editor, run):
     answer = send(as_editor, run, file=SimpleUploadedFile("perf.txt", b"x" * 2_000_000))
-    assert (
-        "This file has 1.00\u202fMB. Choose one of at most 1.00\u202fMB." in answer.content.decode()
-    )
+    said = "This file has 2.00\u202fMB. Choose one of at most 1.00\u202fMB."
+    assert said in answer.content.decode()
     assert not ToolOutput.objects.exists()
