@@ -76,16 +76,14 @@ def test_a_made_up_number_of_steps_breaks_nothing(n_steps, as_editor, project):
     assert PlanVersion.objects.count() <= 1
 
 
+def by_weights(client, project, first: str, second: str):
+    """Post a plan of two steps that are chosen by these weights."""
+    typed = {**SECOND, "weight": first, "step2_weight": second}
+    return save(client, project, n_steps="2", order_kind="weighted", **typed)
+
+
 def test_weights_that_choose_no_step_are_said_at_the_order(as_editor, project):
-    answer = save(
-        as_editor,
-        project,
-        n_steps="2",
-        **{**SECOND, "step2_weight": "0"},
-        order_kind="weighted",
-        weight="0",
-    )
-    errors = answer.context["form"].errors
+    errors = by_weights(as_editor, project, "0", "0").context["form"].errors
     assert errors == {"order_kind": ["Give at least one step a weight above 0."]}
 
 
@@ -99,14 +97,7 @@ def test_the_page_of_a_plan_shows_every_step_and_the_order(as_editor, project):
 
 
 def test_a_wrong_weight_is_said_at_its_own_step(as_editor, project):
-    answer = save(
-        as_editor,
-        project,
-        n_steps="2",
-        **{**SECOND, "step2_weight": "heavy"},
-        order_kind="weighted",
-    )
-    form = answer.context["form"]
+    form = by_weights(as_editor, project, "1", "heavy").context["form"]
     assert "Write a number from 0" in form.errors["step2_weight"][0]
     assert set(form.errors) == {"step2_weight"}
     assert form["step2_weight"].value() == "heavy"
