@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from datetime import date, datetime
+from typing import NamedTuple
 
 from django.db.models import Prefetch, Q, QuerySet
 from django.urls import reverse
@@ -33,6 +34,14 @@ _RELATED = {
     "test": ("campaign__project", "plan_version__plan", "endpoint__target"),
     "run": ("campaign__project", "test__plan_version__plan", "test__endpoint__target"),
 }
+
+
+class Reference(NamedTuple):
+    """What a column names: a row by noun and number, and of a test perhaps days, first and last."""
+
+    noun: str
+    pk: int
+    days: tuple[date, date] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +131,7 @@ def columns_of(actor: Actor, asked: Mapping[str, str]) -> list[ComparedColumn] |
 
     Raises InvalidFields for what names no row, the same twice, or a seventh column.
     """
-    references = _references(asked)
+    references = references_of(asked)
     rows = {
         noun: _ROWS[noun]
         .objects.visible_to(actor)
@@ -146,17 +155,7 @@ def _of_days(actor: Actor, letter: str, test: Test, days: tuple[date, date]) -> 
     """The test in the campaigns that began on these days, both included, and have ended."""
     same = (
         _related(Test.objects.visible_to(actor))
-        .filter(
-            plan_version__plan=test.plan_version.plan_id,
-            endpoint=test.endpoint_id,
-            connection_mode=test.connection_mode,
-            injectors=test.injectors,
-            swept=test.swept,
-            swept_value=test.swept_value,
-            campaign__search=None,
-            campaign__finished_at__isnull=False,
-            campaign__started_at__date__range=days,
-        )
+        .filter(same_test_on(test, days), campaign__finished_at__isnull=False)
         .select_related("campaign__project")
         .order_by("-campaign__started_at", "-pk")[:_MOST_CAMPAIGNS]
     )
@@ -164,6 +163,20 @@ def _of_days(actor: Actor, letter: str, test: Test, days: tuple[date, date]) -> 
     if not tests:
         raise InvalidFields({letter: "No campaign of this test began on these days and has ended."})
     return ComparedColumn(letter, "test", tests[0], days, tuple(each.pk for each in tests))
+
+
+def same_test_on(test: Test, days: tuple[date, date]) -> Q:
+    """Its tests in the campaigns that began on these days, both included, ended or not."""
+    return Q(
+        plan_version__plan=test.plan_version.plan_id,
+        endpoint=test.endpoint_id,
+        connection_mode=test.connection_mode,
+        injectors=test.injectors,
+        swept=test.swept,
+        swept_value=test.swept_value,
+        campaign__search=None,
+        campaign__started_at__date__range=days,
+    )
 
 
 def _refuse_the_same_runs(columns: Sequence[ComparedColumn]) -> None:
@@ -175,15 +188,14 @@ def _refuse_the_same_runs(columns: Sequence[ComparedColumn]) -> None:
         seen |= tests
 
 
-def _references(
-    asked: Mapping[str, str],
-) -> dict[str, tuple[str, int, tuple[date, date] | None]]:
+def references_of(asked: Mapping[str, str]) -> dict[str, Reference]:
+    """What the columns of an address name, by letter; nothing is read. Raises InvalidFields."""
     faults = {
         name: f"At most {len(LETTERS)} columns can be compared, a to {LETTERS[-1]}."
         for name in asked
         if re.fullmatch("[g-z]", name)
     }
-    found: dict[str, tuple[str, int, tuple[date, date] | None]] = {}
+    found: dict[str, Reference] = {}
     for letter in LETTERS:
         if not asked.get(letter):
             continue
@@ -199,19 +211,20 @@ def _references(
     return found
 
 
-def _reference(text: str) -> tuple[str, int, tuple[date, date] | None] | None:
-    """Noun, number and days; None for what is none."""
+def _reference(text: str) -> Reference | None:
+    """None for what is none."""
     match = _REFERENCE.fullmatch(text)
     if match is None:
         return None
     noun, number, first, last = match.groups()
     if first is None:
-        return noun, int(number), None
+        return Reference(noun, int(number))
     try:
         days = (date.fromisoformat(first), date.fromisoformat(last))
     except ValueError:
         return None
-    return (noun, int(number), days) if noun == "test" and days[0] <= days[1] else None
+    is_one = noun == "test" and days[0] <= days[1]
+    return Reference(noun, int(number), days) if is_one else None
 
 
 def sides_of(columns: Sequence[ComparedColumn], *, shows_machines: bool = True) -> list[Side]:

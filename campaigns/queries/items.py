@@ -37,6 +37,7 @@ from campaigns.models import (
     Test,
 )
 from campaigns.models.items import Item
+from campaigns.queries.columns import references_of
 from campaigns.queries.pages import sorted_by
 
 ARCHIVED = "archived"
@@ -270,9 +271,9 @@ def _live_links(kind: type[Item], pks: Sequence[int]) -> int:
 def _comparisons_of(links: QuerySet[ShareLink], campaigns: Sequence[int]) -> int:
     """How many of these links show one of the campaigns, or a test or run of one, beside others."""
     own = links.filter(project__campaigns__in=campaigns).distinct()
-    lost = {f"campaign-{pk}" for pk in campaigns}
+    lost = {("campaign", pk) for pk in campaigns}
     for noun, model in (("test", Test), ("run", Run)):
         parts = model.objects.filter(campaign__in=campaigns).values_list("pk", flat=True)
-        lost |= {f"{noun}-{pk}" for pk in parts}
-    shown = (dict(parse_qsl(link.comparison)).values() for link in own)
-    return sum(not lost.isdisjoint(columns) for columns in shown)
+        lost |= {(noun, pk) for pk in parts}
+    named = (references_of(dict(parse_qsl(link.comparison))).values() for link in own)
+    return sum(any((each.noun, each.pk) in lost for each in columns) for columns in named)

@@ -1,6 +1,6 @@
 """Which runs lose their seconds by age, and what is kept of those seconds beside the summary."""
 
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -8,7 +8,8 @@ from django.conf import settings
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from campaigns.domain.lifecycle import RunState
-from campaigns.models import Baseline, Run, RunSummary, RunUse, ShareLink
+from campaigns.models import Baseline, Run, RunSummary, RunUse, ShareLink, Test
+from campaigns.queries.columns import references_of, same_test_on
 
 
 def uses_to_thin(now: datetime, before: datetime) -> QuerySet[RunUse]:
@@ -32,12 +33,16 @@ def _shared(now: datetime) -> Q:
     for campaign, run, comparison in links.values_list("campaign", "run", "comparison"):
         pks["campaign"].add(campaign)
         pks["run"].add(run)
-        for _, column in parse_qsl(comparison):
-            noun, _, number = column.partition("-")
-            if noun in pks and number.isdecimal():
-                pks[noun].add(int(number))
+        for noun, pk, days in references_of(dict(parse_qsl(comparison))).values():
+            pks[noun] |= _tests_on(pk, days) if days else {pk}
     campaigns, runs, tests = ({*of} - {None} for of in pks.values())
     return Q(run__in=runs) | Q(run__campaign__in=campaigns) | Q(run__test__in=tests)
+
+
+def _tests_on(pk: int, days: tuple[date, date]) -> set[int]:
+    test = Test.objects.select_related("plan_version").filter(pk=pk).first()
+    same = Test.objects.filter(same_test_on(test, days)) if test else Test.objects.none()
+    return set(same.values_list("pk", flat=True))
 
 
 def kept_of(run: Run) -> dict[str, Any] | None:

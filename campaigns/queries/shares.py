@@ -5,6 +5,7 @@ from urllib.parse import parse_qsl
 from django.db.models import QuerySet
 from django.utils import timezone
 
+from campaigns.domain.errors import InvalidFields
 from campaigns.models import Project, ShareLink
 from campaigns.permissions import Action, Actor, may
 from campaigns.queries.columns import ComparedColumn, columns_of
@@ -21,8 +22,11 @@ def live_links(actor: Actor, project: Project) -> QuerySet[ShareLink]:
 
 def shared_columns(creator: Actor, comparison: str) -> list[ComparedColumn] | None:
     """The columns of a shared comparison; None unless its creator sees them all and may share in
-    the projects of all."""
-    columns = columns_of(creator, dict(parse_qsl(comparison)))
+    the projects of all, and while no campaign of a column's days has ended."""
+    try:
+        columns = columns_of(creator, dict(parse_qsl(comparison)))
+    except InvalidFields:
+        return None
     if not columns or len(columns) < 2:
         return None
     projects = {column.campaign.project for column in columns}

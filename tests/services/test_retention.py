@@ -12,6 +12,7 @@ from campaigns.domain.measured.snapshot import Timing, Total, total_of
 from campaigns.domain.other_tools.reports import REPORTS
 from campaigns.models import (
     Baseline,
+    Campaign,
     KeptMinute,
     MachineSecond,
     Run,
@@ -28,10 +29,11 @@ from campaigns.services.retention import remove_old_seconds
 from campaigns.services.summaries import summarise_run
 from campaigns.services.use import measure_use
 from tests.factories import make_campaign, make_plan, make_run, make_test, store_second
-from tests.queries.measured import end, measure
+from tests.queries.measured import end, measure, same_again
 from tests.values import make_second, plan_spec
 
 pytestmark = pytest.mark.django_db
+GONE = 10**9  # no campaign has this number
 
 
 def remove(days: float = 31, batches: int = 10**6) -> int:
@@ -141,14 +143,20 @@ def test_runs_of_a_current_baseline_stay_until_it_is_replaced(project, alice):
     assert remove() == 11
 
 
-@pytest.mark.parametrize("shows", ["campaign", "run", "a test", "a run beside another"])
+@pytest.mark.parametrize(
+    "shows", ["campaign", "run", "a test", "a run beside another", "the test on these days"]
+)
 def test_what_a_live_link_shows_stays_until_it_ends(project, shows):
     run = ended(project)
+    Campaign.objects.update(started_at="2026-11-08T02:00:00Z")
+    (later,) = same_again([run.test], started_at="2026-11-09T02:00:00Z")
+    on_both = f"a=campaign-{GONE}&b=test-{later.pk}:2026-11-08..2026-11-09"
     shown = {
         "campaign": {"campaign": run.campaign},
         "run": {"run": run},
-        "a test": {"comparison": f"a=campaign-0&b=test-{run.test_id}"},
-        "a run beside another": {"comparison": f"a=run-{run.pk}&b=campaign-0"},
+        "a test": {"comparison": f"a=campaign-{GONE}&b=test-{run.test_id}"},
+        "a run beside another": {"comparison": f"a=run-{run.pk}&b=campaign-{GONE}"},
+        "the test on these days": {"comparison": on_both},
     }[shows]
     until = timezone.now() + timedelta(days=60)
     ShareLink.objects.create(project=project, token_hash="x", expires_at=until, **shown)

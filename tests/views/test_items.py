@@ -350,8 +350,11 @@ def test_a_shared_comparison_that_would_lose_a_side_is_counted_too(as_owner, pro
     for a, b in ((lost, kept), (kept, other)):
         columns = f"a=campaign-{a.pk}&b=campaign-{b.pk}"
         create_share(by=as_alice, project=project, comparison=columns, days=1)
-    columns = f"a=test-{test.pk}&b=campaign-{other.pk}"
-    create_share(by=as_alice, project=project, comparison=columns, days=1)
+    ended = {"started_at": "2026-11-08T02:00:00Z", "finished_at": "2026-11-08T02:05:00Z"}
+    Campaign.objects.filter(pk=lost.pk).update(**ended)
+    for of_test in (f"test-{test.pk}", f"test-{test.pk}:2026-11-08..2026-11-08"):
+        columns = f"a={of_test}&b=campaign-{other.pk}"
+        create_share(by=as_alice, project=project, comparison=columns, days=1)
     ticked = {"pk": lost.pk, "do": "delete"}
     page = text_of(as_owner.post(bulk_url("campaign", project), ticked))
-    assert "2 share links to these results would stop working." in page
+    assert "3 share links to these results would stop working." in page

@@ -39,11 +39,22 @@ def columns(*campaigns) -> str:
 def share(client, bob):
     """What bob gets for sharing these columns."""
 
-    def share(*campaigns):
+    def share(*campaigns, asked=""):
         client.force_login(bob)
-        return client.post(f"{reverse('comparison-share')}?{columns(*campaigns)}", {"days": 7})
+        asked = asked or columns(*campaigns)
+        return client.post(f"{reverse('comparison-share')}?{asked}", {"days": 7})
 
     return share
+
+
+def on_days(weeks) -> str:
+    """Their first test, each on the day of its own week's campaign."""
+    named = []
+    for letter, campaign, day in zip("ab", weeks, ("2026-11-01", "2026-11-08"), strict=True):
+        at = f"{day}T02:00:00Z"
+        Campaign.objects.filter(pk=campaign.pk).update(started_at=at, finished_at=at)
+        named.append(f"{letter}=test-{campaign.tests.first().pk}:{day}..{day}")
+    return "&".join(named)
 
 
 def link_in(response) -> str:
@@ -128,3 +139,13 @@ def test_it_is_listed_and_revoked_as_others(client, share, weeks, project):
 def test_what_cannot_be_compared_cannot_be_shared(client, bob, query):
     client.force_login(bob)
     assert client.post(f"{reverse('comparison-share')}?{query}", {"days": 7}).status_code == 404
+
+
+def test_a_link_rests_while_the_only_campaign_of_its_days_is_under_way_again(share, weeks):
+    """Blocks were added to it: until it has ended, its days have nothing to show."""
+    link = link_in(share(asked=on_days(weeks)))
+    assert visit(link).status_code == 200
+    Campaign.objects.filter(pk=weeks[1].pk).update(finished_at=None)
+    assert visit(link).status_code == 404
+    Campaign.objects.filter(pk=weeks[1].pk).update(finished_at="2026-11-08T03:00:00Z")
+    assert visit(link).status_code == 200
