@@ -189,8 +189,8 @@ def _told(campaign: Campaign) -> dict[int, _RunTold]:
     rows = runs.filter(duration_s__gt=0).values_list("pk", "n", "duration_s")
     told = {pk: _RunTold(n, duration_s) for pk, n, duration_s in rows}
     seconds = MachineSecond.objects.filter(run__in=told, second__gte=0)
-    moved = [f"did__{name}" for name in MOVED]
-    fields = ("run", "source", "second", "lasted_s", "busy_s", "watched_s", *moved)
+    of_moved = [f"did__{name}" for name in MOVED]
+    fields = ("run", "source", "second", "lasted_s", "busy_s", "watched_s", *of_moved)
     for pk, source, second, *amounts in seconds.values_list(*fields).iterator(chunk_size=2000):
         n_seconds = told[pk].whole_seconds
         if second < n_seconds and is_inner(second, n_seconds):

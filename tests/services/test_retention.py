@@ -20,16 +20,19 @@ from campaigns.models import (
     ShardSecond,
     ShareLink,
 )
+from campaigns.queries.answers import campaign_answer
 from campaigns.queries.machines import machine_report
 from campaigns.queries.reports import run_report
 from campaigns.queries.retention import why_no_seconds
+from campaigns.queries.target_costs import target_costs
+from campaigns.queries.tool_counters import tool_counters
 from campaigns.queries.tool_reports import tool_report
 from campaigns.services import retention
 from campaigns.services.retention import remove_old_seconds
 from campaigns.services.summaries import summarise_run
 from campaigns.services.use import measure_use
 from tests.factories import make_campaign, make_plan, make_run, make_test, store_second
-from tests.queries.measured import end, measure, same_again
+from tests.queries.measured import end, https_campaign, measure, run_in_blocks, same_again
 from tests.values import make_second, plan_spec
 
 pytestmark = pytest.mark.django_db
@@ -320,3 +323,32 @@ def test_what_the_targets_machine_did_is_kept_as_mean_and_maximum(project):
     tables = (*after["tables"], *after["perf"])
     assert [table.key for table in tables] == ["machine-shop-1", "perf-shop-1"]
     assert after["columns"] is None
+
+
+def test_what_the_targets_machine_did_reads_as_before(project):
+    """CPU, bytes and perf's counters for each request of a campaign, as an agent told them."""
+    campaign, tests = https_campaign(project, order="blocks", perf="processes")
+    perf = {"of": "processes", "lasted_s": 1.0, "counts": {"cycles": [9e8, 100]}, "lacks": {}}
+    cpu = {"user_s": 0.3, "system_s": 0.1, "interrupts_s": 0, "stolen_s": 0, "idle_s": 1.6}
+    did = {**cpu, "received_bytes": 4e5, "sent_bytes": 9e5, "loopback_bytes": 0, "perf": perf}
+    did["processes"] = {"nginx": {"cpu_s": 0.3}}
+    for run in run_in_blocks(tests, [[10_000] * 3, [20_000] * 3]):
+        told = {"source": "shop-1", "lasted_s": 1, "busy_s": 0.4, "watched_s": 0.3}
+        MachineSecond.objects.bulk_create(
+            MachineSecond(run=run, second=second, did=did, **told) for second in range(-2, 12)
+        )
+        measure_use(run)
+
+    def everything() -> list:
+        shown = Campaign.objects.get(pk=campaign.pk)
+        answer = campaign_answer(shown)
+        return [target_costs(shown, answer), tool_counters(shown, answer)]
+
+    before = everything()
+    costs, counters = before
+    assert costs.cpu.tables
+    assert costs.network.tables
+    assert counters is not None
+    assert remove() == 6 * (10 + 14), "seconds of the runs, and of the machine"
+    assert not MachineSecond.objects.exists()
+    assert everything() == before
