@@ -1,4 +1,5 @@
-"""Empties the tables after a test whose transactions are real.
+"""The database as each test finds it: empty after a test whose transactions are real, and on
+connections with the limits of a page.
 
 Django truncates every table, used or not, and makes all content types and permissions anew. That
 took longer than most of these tests.
@@ -34,6 +35,16 @@ def empty_all_tables(_test_case=None) -> None:
     """All but what the migrations made: their own table, content types and permissions."""
     with connection.cursor() as cursor:
         cursor.execute(EMPTY)
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(django_db_setup, django_db_blocker):
+    """Django makes the database with `migrate`, which takes its limits off the connection: the pool
+    would lend that one to a test."""
+    with django_db_blocker.unblock():
+        connection.ensure_connection()
+        connection.connection.close()
+        connection.close()
 
 
 @pytest.fixture(scope="session", autouse=True)
