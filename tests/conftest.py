@@ -5,6 +5,7 @@ import os
 import socket
 import string
 import subprocess
+import threading
 import time
 from pathlib import Path
 from unittest import mock
@@ -115,12 +116,19 @@ def _only_what_tests_make_is_collected():
 
 @pytest.fixture(autouse=True)
 def _pure_tests_open_nothing(request, monkeypatch):
-    """What `make test-fast` runs stays fast: a socket or a process fails such a test."""
+    """What `make test-fast` runs stays fast: a socket or a process fails such a test. Threads that
+    an earlier test left, such as one that waits for pokes, open what they need."""
+    whose = threading.current_thread()
 
-    def refuse(*_args, **_kwargs):
-        raise AssertionError("a pure test opens no socket and starts no process")
+    def refused(made):
+        def make(*args, **options):
+            if threading.current_thread() is whose:
+                raise AssertionError("a pure test opens no socket and starts no process")
+            made(*args, **options)
+
+        return make
 
     marks = {mark.name for mark in request.node.iter_markers()}
     if "pure" in marks and "sockets" not in marks:
-        monkeypatch.setattr(socket.socket, "__init__", refuse)
-        monkeypatch.setattr(subprocess.Popen, "__init__", refuse)
+        for kind in (socket.socket, subprocess.Popen):
+            monkeypatch.setattr(kind, "__init__", refused(kind.__init__))

@@ -45,7 +45,7 @@ class Bell:
 
     def _listen(self) -> None:
         with self._rung:
-            if self._reader is None:
+            if self._reader is None or not self._reader.is_alive():
                 self._reader = threading.Thread(target=self._read_forever, daemon=True)
                 self._reader.start()
 

@@ -101,3 +101,21 @@ def test_without_redis_the_wait_just_ends(settings):
     begun = time.monotonic()
     bell.wait(bell.count, 0.1)
     assert time.monotonic() - begun < 2
+
+
+def test_a_reader_that_a_fault_has_ended_is_begun_again(monkeypatch):
+    faults = [ValueError("a bug")]
+
+    def read(bell):
+        if faults:
+            raise faults.pop()
+        bell.ring()
+        threading.Event().wait()
+
+    monkeypatch.setattr(Bell, "_read", read)
+    monkeypatch.setattr(threading, "excepthook", lambda _: None)  # pytest would warn of the fault
+    bell = Bell()
+    bell.wait(heard=0, timeout_s=0)
+    bell._reader.join(5)
+    bell.wait(heard=0, timeout_s=5)
+    assert bell.count == 1

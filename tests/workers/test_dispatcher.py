@@ -16,6 +16,7 @@ from workers import clock, dispatching, ending
 from workers.dispatching import Dispatcher
 
 pytestmark = pytest.mark.django_db(transaction=True)
+HANGS_S = 30
 
 
 class Running:
@@ -120,28 +121,29 @@ def test_with_nothing_to_do_a_tick_is_one_statement(db, django_assert_num_querie
         dispatcher.tick()
 
 
-def test_a_slow_broker_does_not_keep_it_from_its_ticks(project, monkeypatch):
-    hung = threading.Event()
-    monkeypatch.setattr(dispatch.queue, "send", lambda *_: hung.wait(3))
+def is_stopped_meanwhile(project, hung: threading.Event, state: str) -> None:
+    """A run that is asked to stop comes to this state long before `HANGS_S`."""
     host(slots=1)
     with Running():
-        campaign = started(project)
-        is_admitted(campaign)
-        Run.objects.filter(campaign=campaign).update(stop_requested="user")
-        eventually(campaign.runs.filter(state="done").exists, 2, "it is stopped")
-        hung.set()
+        try:
+            campaign = started(project)
+            is_admitted(campaign)
+            Run.objects.filter(campaign=campaign).update(stop_requested="user")
+            eventually(campaign.runs.filter(state=state).exists, 10, "it is stopped")
+        finally:
+            hung.set()
+
+
+def test_a_slow_broker_does_not_keep_it_from_its_ticks(project, monkeypatch):
+    hung = threading.Event()
+    monkeypatch.setattr(dispatch.queue, "send", lambda *_: hung.wait(HANGS_S))
+    is_stopped_meanwhile(project, hung, "done")
 
 
 def test_a_stop_does_not_wait_for_the_summary_of_another_run(project, monkeypatch):
     hung = threading.Event()
-    monkeypatch.setattr(ending.endings, "finalise_runs", lambda: hung.wait(3) and 0)
-    host(slots=1)
-    with Running():
-        campaign = started(project)
-        is_admitted(campaign)
-        Run.objects.filter(campaign=campaign).update(stop_requested="user")
-        eventually(campaign.runs.filter(state="finalizing").exists, 2, "it is stopped")
-        hung.set()
+    monkeypatch.setattr(ending.endings, "finalise_runs", lambda: hung.wait(HANGS_S) and 0)
+    is_stopped_meanwhile(project, hung, "finalizing")
 
 
 def test_while_a_run_sends_a_tick_is_two_statements(project, django_assert_num_queries):

@@ -69,8 +69,11 @@ def test_a_run_has_its_exporters_seconds_from_the_start_to_the_end(run, dispatch
     assert [row.second for row in rows] == list(range(len(rows)))
     # The first begins on a second of the site's clock before the start, or a moment before it.
     assert sum(row.lasted_s for row in rows) == pytest.approx(SENDS_S, abs=1.3)
-    for row in rows:
-        assert row.did["user_s"] == pytest.approx(BUSY * row.lasted_s, rel=0.2)
+    told = [(row.did["user_s"], BUSY * row.lasted_s) for row in rows]
+    assert sum(cpu_s for cpu_s, _ in told) == pytest.approx(sum(busy_s for _, busy_s in told), 0.1)
+    for row, (cpu_s, busy_s) in zip(rows, told, strict=True):
+        # On busy cores a reply waits; of a short last second that is a large part.
+        assert cpu_s == pytest.approx(busy_s, rel=0.2, abs=0.1)
         assert row.did["cores"] == [25, 0]
         assert row.did["memory_bytes"] > row.did["memory_used_bytes"] > 0
     stored = Exporter.objects.get()
