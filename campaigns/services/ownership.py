@@ -14,6 +14,7 @@ from campaigns.domain.deeds import Deed
 from campaigns.domain.errors import Refused
 from campaigns.domain.plan.ownership import MOST_PORTS, HostCheck, host_key
 from campaigns.domain.plan.target import Origin
+from campaigns.domain.typed_text import storable
 from campaigns.models import Endpoint, HostClaim, HostPermit, Project, Target
 from campaigns.models.dbtime import db_now
 from campaigns.permissions import Action, Actor, require, require_administrator
@@ -108,7 +109,7 @@ def finish_check(*, claim_id: int, asked_at: datetime, seen: HostCheck) -> bool:
 def ask_approval(*, by: Actor, claim: HostClaim, reason: str) -> None:
     """Put the host on the administrators' list, and have its addresses looked up for them."""
     require(by, Action.EDIT, claim.project)
-    if not (reason := reason.strip()[:MAX_REASON]):
+    if not (reason := storable(reason)[:MAX_REASON]):
         raise Refused("Say why load may go there, such as who agreed to it.")
     with transaction.atomic():
         asked = HostClaim.objects.filter(pk=claim.pk, approval_asked_at=None).update(
@@ -133,7 +134,7 @@ def approve(*, by: Actor, claim: HostClaim, seen: list[str], reason: str) -> Non
     if claim.places != seen:
         raise Refused(f"{claim.host} has other addresses now. Look at them, then approve it.")
     _decide(claim, refused_at=None)
-    reason = reason.strip()[:MAX_REASON]
+    reason = storable(reason)[:MAX_REASON]
     _give(claim, HostPermit.Kind.APPROVAL, by, places=claim.places, reason=reason)
     audit.note(by, Deed.HOST_APPROVED, _told(claim.host, seen), project=claim.project)
 
@@ -142,7 +143,7 @@ def approve(*, by: Actor, claim: HostClaim, seen: list[str], reason: str) -> Non
 def refuse(*, by: Actor, claim: HostClaim, reason: str) -> None:
     """Take the host off the list, with a reason that its project reads."""
     require_administrator(by)
-    if not (reason := reason.strip()[:MAX_REASON]):
+    if not (reason := storable(reason)[:MAX_REASON]):
         raise Refused("Say why, so that the project knows what to do.")
     claim = HostClaim.objects.select_for_update(of=("self",)).get(pk=claim.pk)
     _decide(claim, refused_at=Now(), refused_by=by.user.get_username(), refusal=reason)
@@ -159,7 +160,7 @@ def _decide(claim: HostClaim, **said) -> None:
 def withdraw(*, by: Actor, permit: HostPermit, reason: str) -> None:
     """The next run needs another one. The project's editors may do this, and administrators."""
     _require_right(by, permit.claim.project)
-    if not (reason := reason.strip()[:MAX_REASON]):
+    if not (reason := storable(reason)[:MAX_REASON]):
         raise Refused("Say why it is withdrawn.")
     current = HostPermit.objects.filter(pk=permit.pk, withdrawn_at=None)
     if not _end(current, by, reason):

@@ -27,6 +27,7 @@ from campaigns.domain.judged.triage import (
     TriageState,
     same_changes,
 )
+from campaigns.domain.typed_text import storable
 from campaigns.models import Campaign, Endpoint, Project, TriageChange, TriageEntry, TriageNote
 from campaigns.permissions import Action, Actor, require
 from campaigns.queries.history import HistoryKey, histories_of, with_facts_around
@@ -215,7 +216,7 @@ def judge_changes(
     """Give the entry a state, or say more about the one that it has. `seen` is the state on which
     this was decided: Refused if somebody has changed it since. Raises Forbidden, InvalidFields."""
     require(by, Action.EDIT, entry.project)
-    why, link = why.strip(), link.strip()
+    why, link, seen = storable(why), storable(link), storable(seen)
     _check(state, seen, why, link)
     if not TriageEntry.objects.filter(pk=entry.pk, state=seen).update(state=state):
         raise Refused("Someone changed the state since you opened this. Read it and try again.")

@@ -128,6 +128,11 @@ def test_a_replaced_baseline_is_kept_with_who_and_when(make, measured, bob):
     assert (current.name, current.replaced_at) == ("release 1.5", None)
 
 
+def test_its_name_is_kept_without_nul(make, measured):
+    (baseline,) = make(measured(*CALM), name=" release\0 1.4 ")
+    assert baseline.name == "release 1.4"
+
+
 def test_what_somebody_else_chose_meanwhile_is_not_replaced(make, measured):
     test = measured(*CALM)
     make(test)

@@ -261,6 +261,15 @@ def test_an_approval_is_asked_for_once_with_a_reason(claim, as_bob):
     assert claim.approval_reason == "agreed"
 
 
+def test_a_reason_is_kept_without_nul(claim, as_bob):
+    services.ask_approval(by=as_bob, claim=claim, reason="agr\0eed")
+    permit = prove(claim, as_bob)
+    services.withdraw(by=as_bob, permit=permit, reason="so\0ld")
+    claim.refresh_from_db()
+    permit.refresh_from_db()
+    assert (claim.approval_reason, permit.withdrawal) == ("agreed", "sold")
+
+
 def test_nothing_is_approved_before_its_addresses_are_known(claim, as_bob, as_adam):
     services.ask_approval(by=as_bob, claim=claim, reason="agreed")
     with pytest.raises(Refused, match=r"No address of 8\.8\.8\.8 is known yet"):

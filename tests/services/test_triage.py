@@ -137,6 +137,14 @@ def test_who_said_what_is_kept(entry, as_alice, as_bob):
     ]
 
 
+def test_what_a_program_types_is_kept_without_nul(entry, as_bob):
+    with pytest.raises(Refused, match="changed the state since"):
+        judge_changes(by=as_bob, entry=entry, state="acknowledged", seen="\0")
+    typed = {"why": "Kn\0own.", "link": "https://x.y/1\0"}
+    judge_changes(by=as_bob, entry=entry, state="acknowledged", seen="open", **typed)
+    assert [(note.why, note.link) for note in entry.notes.all()] == [("Known.", "https://x.y/1")]
+
+
 def test_of_two_who_decide_at_once_the_second_is_told(entry, as_alice, as_bob):
     judge_changes(by=as_bob, entry=entry, state="acknowledged", seen="open")
     with pytest.raises(Refused, match="changed the state since"):

@@ -1,0 +1,19 @@
+"""What somebody typed is kept as it was, but for what cannot be stored."""
+
+import pytest
+
+from campaigns.domain.typed_text import storable
+
+
+@pytest.mark.parametrize(
+    ("typed", "kept"),
+    [
+        ("  Rolled back.\r\n", "Rolled back."),
+        ("first\nsecond", "first\nsecond"),
+        ("naïve 😀", "naïve 😀"),
+        ("a\0b\0", "ab"),
+        (" \0 ", ""),
+    ],
+)
+def test_only_nul_and_space_around_it_are_left_out(typed, kept):
+    assert storable(typed) == kept
