@@ -88,7 +88,5 @@ class ItemForm(CheckedForm):
     def of(cls, item: Item) -> "ItemForm":
         return cls(initial={"name": item.name, "tags": ", ".join(item.tags)})
 
-    def values(self) -> dict[str, Any]:
-        """The arguments of services.items.describe_item, which checks them."""
-        self.is_valid()
+    def fields_of_service(self) -> dict[str, Any]:
         return {"name": self.cleaned_data["name"], "tags": self.cleaned_data["tags"].split(",")}

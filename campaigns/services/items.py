@@ -22,8 +22,8 @@ _CAMPAIGNS_AT_ONCE = 20
 @transaction.atomic
 def describe_item(
     *, by: Actor, item: Item, name: str | None = None, tags: Sequence[str] | None = None
-) -> None:
-    """Give the item another name or other tags; None keeps them. Raises InvalidFields."""
+) -> Item:
+    """The item with another name or other tags; None keeps them. Raises InvalidFields."""
     _require(by, [item])
     errors: dict[str, str] = {}
     for field, value, clean in (("name", name, _clean_name), ("tags", tags, _clean_tags)):
@@ -39,6 +39,7 @@ def describe_item(
             item.save(update_fields=["name", "tags"])
     except IntegrityError:
         raise InvalidFields({"name": f"Another {noun_of(item)} has this name."}) from None
+    return item
 
 
 @transaction.atomic

@@ -38,6 +38,7 @@ from campaigns.queries.targets import list_targets
 from campaigns.services import items as services
 from campaigns.services.campaigns import look_at_campaigns
 from campaigns.views.access import actor_of, answers_refusals, find
+from campaigns.views.saving import saved_by
 
 PAGE_SIZES = ("25", "50", "100")
 VIEW_WORDS = {"": "All", **VIEWS, ARCHIVED: "Archived"}
@@ -152,14 +153,9 @@ def item_rename(request: HttpRequest, noun: str, **ids: int) -> HttpResponse:
     item = find(kind.model, actor, pk=ids[noun])
     require(actor, item.administered_by, item.home)
     form = ItemForm(request.POST) if request.method == "POST" else ItemForm.of(item)
-    if request.method == "POST":
-        try:
-            services.describe_item(by=actor, item=item, **form.values())
-        except InvalidFields as invalid:
-            form.take_errors(invalid.errors)
-        else:
-            messages.success(request, f"{item.name} saved.")
-            return redirect(kind.page_url(item))
+    if saved := saved_by(form, lambda told: services.describe_item(by=actor, item=item, **told)):
+        messages.success(request, f"{saved.name} saved.")
+        return redirect(kind.page_url(saved))
     context = {
         "project": item.home,
         "kind": kind,

@@ -115,6 +115,10 @@ class TestEveryList:
         wrong = as_owner.post(url, {"name": "", "tags": "x" * 31})
         assert wrong.status_code == 422
         assert "Give the" in text_of(wrong)
+        for field in ("name", "tags"):
+            wrong = as_owner.post(url, {"name": "x", "tags": "", field: "a\0b"})
+            assert wrong.status_code == 422
+            assert set(wrong.context["form"].errors) == {field}
 
     def test_somebody_elses_row_is_not_found(self, client, project, kind, charlie):
         item = make_item(kind, project, "hidden")
