@@ -64,7 +64,7 @@ def test_a_killed_dispatcher_that_comes_back_finds_a_complete_run(site, begin, e
     n_before = echo.n_arrived()
     dispatcher = site.lead_by_a_process()
     run = begin(4)
-    in_the_middle(run, site)
+    in_the_middle(run, site, within_s=60)  # the dispatcher starts meanwhile
     dispatcher.kill()
     eventually(run.shards.filter(state="done").exists, 10, "the load is over")
     run.refresh_from_db()
