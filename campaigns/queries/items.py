@@ -3,7 +3,6 @@ tags, and what is lost with an item that is deleted."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from urllib.parse import parse_qsl
 
 from django.db.models import (
     Count,
@@ -37,8 +36,8 @@ from campaigns.models import (
     Test,
 )
 from campaigns.models.items import Item
-from campaigns.queries.columns import references_of
 from campaigns.queries.pages import sorted_by
+from campaigns.queries.shares import references_in
 
 ARCHIVED = "archived"
 
@@ -275,5 +274,5 @@ def _comparisons_of(links: QuerySet[ShareLink], campaigns: Sequence[int]) -> int
     for noun, model in (("test", Test), ("run", Run)):
         parts = model.objects.filter(campaign__in=campaigns).values_list("pk", flat=True)
         lost |= {(noun, pk) for pk in parts}
-    named = (references_of(dict(parse_qsl(link.comparison))).values() for link in own)
+    named = (references_in(link.comparison) for link in own)
     return sum(any((each.noun, each.pk) in lost for each in columns) for columns in named)

@@ -2,14 +2,14 @@
 
 from datetime import date, datetime
 from typing import Any
-from urllib.parse import parse_qsl
 
 from django.conf import settings
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from campaigns.domain.lifecycle import RunState
 from campaigns.models import Baseline, Run, RunSummary, RunUse, ShareLink, Test
-from campaigns.queries.columns import references_of, same_test_on
+from campaigns.queries.columns import same_test_on
+from campaigns.queries.shares import references_in
 
 
 def uses_to_thin(now: datetime, before: datetime) -> QuerySet[RunUse]:
@@ -33,7 +33,7 @@ def _shared(now: datetime) -> Q:
     for campaign, run, comparison in links.values_list("campaign", "run", "comparison"):
         pks["campaign"].add(campaign)
         pks["run"].add(run)
-        for noun, pk, days in references_of(dict(parse_qsl(comparison))).values():
+        for noun, pk, days in references_in(comparison):
             pks[noun] |= _tests_on(pk, days) if days else {pk}
     campaigns, runs, tests = ({*of} - {None} for of in pks.values())
     return Q(run__in=runs) | Q(run__campaign__in=campaigns) | Q(run__test__in=tests)

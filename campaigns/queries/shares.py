@@ -1,5 +1,6 @@
 """Reads of share links for the project's members."""
 
+from collections.abc import Collection
 from urllib.parse import parse_qsl
 
 from django.db.models import QuerySet
@@ -8,7 +9,7 @@ from django.utils import timezone
 from campaigns.domain.errors import InvalidFields
 from campaigns.models import Project, ShareLink
 from campaigns.permissions import Action, Actor, may
-from campaigns.queries.columns import ComparedColumn, columns_of
+from campaigns.queries.columns import ComparedColumn, Reference, columns_of, references_of
 
 
 def live_links(actor: Actor, project: Project) -> QuerySet[ShareLink]:
@@ -18,6 +19,11 @@ def live_links(actor: Actor, project: Project) -> QuerySet[ShareLink]:
         .filter(project=project, revoked_at=None, expires_at__gt=timezone.now())
         .select_related("campaign", "run__campaign", "created_by")
     )
+
+
+def references_in(comparison: str) -> Collection[Reference]:
+    """What the columns of a shared comparison name, whoever may see it."""
+    return references_of(dict(parse_qsl(comparison))).values()
 
 
 def shared_columns(creator: Actor, comparison: str) -> list[ComparedColumn] | None:
