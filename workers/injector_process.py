@@ -49,8 +49,12 @@ class InjectorProcess:
             threading.Thread(target=work, daemon=True)
             for work in (self._write, self._read, self._read_log)
         ]
-        for thread in self._threads:
-            thread.start()
+        try:
+            for thread in self._threads:
+                thread.start()
+        except RuntimeError:  # the host allows no more of them
+            self.abandon()
+            raise
         self.tell(order)
 
     @property
@@ -67,6 +71,15 @@ class InjectorProcess:
 
     def kill(self) -> None:
         self._process.kill()
+
+    def abandon(self) -> None:
+        """End it before it has begun: without an order it would wait for ever."""
+        self.kill()
+        self._process.wait()
+        self.close_input()
+        for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
+            with contextlib.suppress(OSError):
+                pipe.close()
 
     def next_message(self, timeout_s: float) -> dict[str, Any] | None:
         """The next line, or None if none comes in time. Raises OutputEnded after the last.

@@ -6,7 +6,7 @@ in doubt it stops the injector, whatever else is going on.
 
 import logging
 import time
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
@@ -70,13 +70,31 @@ def launch_one(*, worker: str, host: str, command=None) -> bool:
         # Kept apart from the lease, which is written to the spool and the log.
         find = partial(order_secrets, run_id=lease.run_id)
         secrets = retry(find, for_s=settings.DEAD_MAN_S)
-        launch = Launch(lease, Spool.create(lease), command, secrets, _exporters(lease))
+        launch = _begun(lease, command, secrets, _exporters(lease))
     except (OSError, SpoolFull, Refused) as error:
         reason = f"The injector could not be started: {first_line_of(error)}"
         retry(lambda: shards.mark_lost(lease=lease, reason=reason), for_s=settings.LEASE_S)
     else:
         launch.run()
     return True
+
+
+def _begun(lease: Lease, command, secrets, exporters: list[ScrapeOrder]) -> "Launch":
+    """With its injector started. Raises OSError, SpoolFull."""
+    order = {**lease.order, **(secrets or {}), "dead_man_s": settings.DEAD_MAN_S}
+    with ExitStack() as undo:
+        spool = Spool.create(lease)
+        # Nothing will have been measured, so nothing is left to be stored.
+        undo.callback(spool.close, is_stored=True)
+        try:
+            # Child first, threads later: a fork among busy threads may never reach its exec.
+            injector = InjectorProcess(order, command)
+            undo.callback(injector.abandon)
+            launch = Launch(lease, spool, injector, exporters)
+        except RuntimeError as error:
+            raise OSError(f"{error}: raise the host's limit of processes (pids)") from None
+        undo.pop_all()
+    return launch
 
 
 def _exporters(lease: Lease) -> list[ScrapeOrder]:
@@ -88,12 +106,12 @@ def _exporters(lease: Lease) -> list[ScrapeOrder]:
 class Launch:
     """One shard under way."""
 
-    def __init__(self, lease: Lease, spool: Spool, command=None, secrets=None, exporters=()):
+    def __init__(
+        self, lease: Lease, spool: Spool, injector: InjectorProcess, exporters: list[ScrapeOrder]
+    ):
         self._lease = lease
         self._spool = spool
-        # Child first, threads later: a fork among busy threads may never reach its exec.
-        order = {**lease.order, **(secrets or {}), "dead_man_s": settings.DEAD_MAN_S}
-        self._injector = InjectorProcess(order, command)
+        self._injector = injector
         self._standstill = Standstill()
         # If this process freezes, these messages stop, and the injector stops by itself.
         self._watch = Watch(lease, lambda: self._injector.tell({"alive": True}))

@@ -55,10 +55,14 @@ class Spool:
             )
         path = folder / f"{lease.run_id}-{lease.number}-{lease.epoch}.spool"
         file = os.fdopen(os.open(path, NEW, FOR_ITS_OWNER), "ab", buffering=0)
-        fcntl.flock(file, fcntl.LOCK_EX)
         spool = cls(path, file)
         fields = ("shard_id", "run_id", "number", "epoch", "worker", "host")
-        spool.append({"type": "lease", **{name: getattr(lease, name) for name in fields}})
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            spool.append({"type": "lease", **{name: getattr(lease, name) for name in fields}})
+        except BaseException:
+            file.close()
+            raise
         return spool
 
     @classmethod

@@ -1,6 +1,7 @@
 """What a launcher does with seconds that the database or its own disk does not take."""
 
 import errno
+import signal
 import threading
 import time
 from pathlib import Path
@@ -15,7 +16,7 @@ from tests.services.engine import at_once, running, second
 from tests.waiting import eventually
 from tests.workers.launching import done, in_background, in_thread, launch, when
 from tests.workers.open_files import all_files_open
-from workers import delivery, launcher, leftovers, spool
+from workers import delivery, injector_process, launcher, leftovers, spool
 from workers.database import use_own_connection
 from workers.dispatching import TIDY_EVERY_S
 
@@ -157,6 +158,52 @@ def test_a_spool_that_cannot_be_made_ends_the_run_in_words(run, dispatcher, monk
     done(run)
     assert "MiB free" in run.reason
     assert Shard.objects.get().state == "lost"
+
+
+def test_an_injector_that_cannot_be_started_leaves_nothing_to_be_stored(run, dispatcher, tmp_path):
+    launcher.launch_one(worker="w", host="host 1", command=("/no/such/injector",))
+    done(run)
+    assert "The injector could not be started: [Errno 2] No such file" in run.reason
+    assert [file.suffix for file in tmp_path.iterdir()] == [".stored"]
+
+
+def test_a_spool_that_cannot_begin_is_closed(run, dispatcher, monkeypatch):
+    opened = []
+
+    def full(self, message):
+        opened.append(self._file)
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(spool.Spool, "append", full)
+    launch()
+    done(run)
+    assert "No space left on device" in run.reason
+    assert [file.closed for file in opened] == [True]
+
+
+@pytest.mark.parametrize("nth", range(6))
+def test_an_injector_whose_launcher_gets_no_thread_is_ended(run, dispatcher, monkeypatch, nth):
+    start, started, injectors = threading.Thread.start, [], []
+    popen = injector_process.subprocess.Popen
+
+    def start_some(thread):
+        if len(started) == nth and injectors:
+            raise RuntimeError("can't start new thread")
+        if injectors:
+            started.append(thread.name)
+        start(thread)
+
+    def noted(*args, **options):
+        injectors.append(popen(*args, **options))
+        return injectors[-1]
+
+    monkeypatch.setattr(injector_process.subprocess, "Popen", noted)
+    monkeypatch.setattr(threading.Thread, "start", start_some)
+    launch()
+    monkeypatch.undo()
+    done(run)
+    assert "can't start new thread: raise the host's limit of processes" in run.reason
+    assert [process.returncode for process in injectors] == [-signal.SIGKILL]
 
 
 def test_a_launcher_at_its_limit_of_open_files_claims_its_run_and_says_why_it_fails(
