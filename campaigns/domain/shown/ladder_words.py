@@ -8,7 +8,8 @@ from campaigns.domain.plan.http_version import HttpVersion
 from campaigns.domain.plan.rungs import Section, Spoken
 from campaigns.domain.shown.ladder import Ladder, LadderRung, RungStep, told_steps
 from campaigns.domain.shown.results import Sentence
-from campaigns.domain.units import and_joined, number, percent, with_unit
+from campaigns.domain.shown.sentences import times_words
+from campaigns.domain.units import and_joined, percent
 
 _HTTP = {version: f"HTTP/{version}" for version in HttpVersion}
 _HYBRID, _CLASSICAL = "Hybrid key exchange", "Classical key exchange"
@@ -81,7 +82,7 @@ def _whole_cost(rungs: Sequence[LadderRung]) -> Sentence:
 
 
 def _cost(place: str, what: str, step: RungStep) -> Sentence:
-    change, times = change_words(step), _times(step)
+    change, times = change_words(step), times_words(step.row)
     if step.word == Word.SAME:
         return [
             (f"{place} {what} makes ", False),
@@ -98,13 +99,6 @@ def _cost(place: str, what: str, step: RungStep) -> Sentence:
         (f"{what} {verb} {change}", True),
         (f" over HTTP ({times}). ", False),
     ]
-
-
-def _times(step: RungStep) -> str:
-    row = step.row
-    pair = (row.candidate_us, row.baseline_us)
-    candidate, baseline = (number(each / 1000, 1 if each >= 10_000 else 2) for each in pair)
-    return f"{candidate} instead of {with_unit(baseline, 'ms')}"
 
 
 def change_words(step: RungStep) -> str:

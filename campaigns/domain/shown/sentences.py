@@ -69,7 +69,7 @@ def _clause(pair: Pair, lead: str, *, is_final: bool) -> Sentence:
         return [(_capital(f"{lead}no answer: {pair.why_not}."), False)]
     if mean.ratio is None:
         return [(_capital(f"{lead}nothing can be compared yet."), False)]
-    change, interval, times = _change(mean), _interval(mean), _times(mean)
+    change, interval, times = _change(mean), _interval(mean), times_words(mean)
     if not pair.has_word and not is_final:
         return [(f"{lead}{tls} takes ", False), (times, True), (f" ({change}).", False)]
     aside = f" {pair.verdict.text}" if mean.interval and mean.interval.set_aside else ""
@@ -141,14 +141,16 @@ def _first_sentence(text: str) -> str:
     return text.split(". ")[0].removesuffix(".") + "." if text else ""
 
 
-def _times(mean: OverheadRow) -> str:
+def times_words(mean: OverheadRow) -> str:
+    """The times that a change is of, such as "29.1 instead of 18.9 ms"."""
     decimals = time_decimals([mean])
     candidate, baseline = (number(each / 1000, decimals) for each in _typical_us(mean))
     return f"{candidate} instead of {with_unit(baseline, 'ms')}"
 
 
 def _typical_us(mean: OverheadRow) -> tuple[float, float]:
-    """(candidate, baseline) of the change that is said: geometric means, or the two figures."""
+    """(candidate, baseline): geometric means, whose ratio is the change that is said; without an
+    interval the two figures."""
     if mean.interval:
         return mean.interval.candidate, mean.interval.baseline
     return mean.candidate_us, mean.baseline_us
