@@ -30,6 +30,7 @@ pytestmark = pytest.mark.django_db
 
 NEW = ("new-http", "new-tls12", "new-tls13", "new-hybrid", "new-resumed", "new-http2")
 MEANS_US = (18_900, 33_400, 29_100, 29_300, 25_000, 25_100)
+HUNG_US = 29_100
 HYBRID, CLASSICAL = "X25519MLKEM768", "X25519"
 
 
@@ -41,6 +42,12 @@ def around(mean_us: float, repeats: int = 5) -> list[float]:
 def unlike_each_other(mean_us: int, repeats: int = 5) -> list[float]:
     """They differ by more than any rung does, in another order for each rung."""
     return [mean_us * (1 + nth * (mean_us // 1000) % 7 / 2) for nth in range(repeats)]
+
+
+def with_one_hung(mean_us: int, repeats: int = 5) -> list[float]:
+    """The last run of the rung of HUNG_US took 60 times as long as its others."""
+    runs = around(mean_us, repeats)
+    return [*runs[:-1], runs[-1] * 60] if mean_us == HUNG_US else runs
 
 
 def make_ladder(project, keys=NEW, means_us=MEANS_US, repeats=5, runs_of=around, **fields):
@@ -203,13 +210,23 @@ def test_one_sentence_says_what_costs_and_what_does_not(ladder):
     assert "A hybrid key exchange and HTTP/2 make no practical difference." in said
 
 
-def test_the_times_that_it_tells_are_of_the_runs_whose_change_it_tells(climb):
-    def one_hung(mean_us, repeats):
-        runs = around(mean_us, repeats)
-        return [*runs[:-1], runs[-1] * 60] if mean_us == 29_100 else runs
+def test_a_rung_that_changes_several_things_is_told_with_all_of_them(climb):
+    keys, means_us = ("new-http", "new-tls13", "new-resumed"), (18_900, 29_100, 25_000)
+    campaign, _ = climb(keys, means_us)
+    assert rungs_of(campaign)[-1].title == "Hybrid key exchange and resumed session"
+    said = plain_text(campaign_answer(campaign).sentence)
+    assert "A hybrid key exchange and a resumed session save 14.1\u202f%." in said
 
-    keys, means_us = ("new-http", "new-tls12", "new-tls13"), (18_900, 33_400, 29_100)
-    campaign, _ = climb(keys, means_us, runs_of=one_hung)
+
+def test_several_changes_that_make_no_difference_are_told_in_the_plural(climb):
+    campaign, _ = climb(("new-http", "new-tls13", "new-resumed"), (18_900, 29_100, 29_200))
+    said = plain_text(campaign_answer(campaign).sentence)
+    assert "A hybrid key exchange and a resumed session make no practical difference." in said
+
+
+def test_the_times_that_it_tells_are_of_the_runs_whose_change_it_tells(climb):
+    keys, means_us = ("new-http", "new-tls12", "new-tls13"), (18_900, 33_400, HUNG_US)
+    campaign, _ = climb(keys, means_us, runs_of=with_one_hung)
     said = plain_text(campaign_answer(campaign).sentence)
     assert "costs +54.0\u202f% over HTTP (29.1 instead of 18.9\u202fms)" in said
 

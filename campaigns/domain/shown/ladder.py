@@ -49,6 +49,11 @@ class RungStep:
         return self.row.interval is not None and self.row.interval.k >= MIN_REPEATS
 
     @property
+    def sets_aside(self) -> bool:
+        """Whether a run that is in the means is not in the ratio."""
+        return self.row.interval is not None and bool(self.row.interval.set_aside)
+
+    @property
     def is_told(self) -> bool:
         """Whether a word says that the two differ."""
         return self.word in (Word.FASTER, Word.SLOWER)

@@ -1,5 +1,6 @@
 """The protocol ladder in words: what a rung changes, and the sentence above all of them."""
 
+import re
 from collections.abc import Sequence
 
 from campaigns.domain.judged.repeats import MIN_REPEATS
@@ -12,8 +13,9 @@ from campaigns.domain.shown.sentences import times_words
 from campaigns.domain.units import and_joined, percent
 
 _HTTP = {version: f"HTTP/{version}" for version in HttpVersion}
-_HYBRID, _CLASSICAL = "Hybrid key exchange", "Classical key exchange"
-_RESUMED = "Resumed session"
+_HYBRID, _CLASSICAL = "hybrid key exchange", "classical key exchange"
+_RESUMED, _FULL = "resumed session", "full handshake"
+_THINGS = (_HYBRID, _CLASSICAL, _RESUMED, _FULL)
 _PLACES = {
     Section.NEW: "On a new connection",
     Section.KEPT: "On kept connections",
@@ -22,26 +24,27 @@ _PLACES = {
 
 def rung_title(spoken: Spoken, before: Spoken | None) -> str:
     """What the rung changes against the one before; all of it for the first, and for the first over
-    TLS: "HTTPS/1.1, TLS 1.2", "Hybrid key exchange"."""
+    TLS: "HTTPS/1.1, TLS 1.2", "Hybrid key exchange and resumed session"."""
     if before is None or before.tls == "" != spoken.tls:
         return _whole(spoken)
     changed = [
         (spoken.tls, before.tls, f"TLS {spoken.tls}"),
         (spoken.is_hybrid, before.is_hybrid, _HYBRID if spoken.is_hybrid else _CLASSICAL),
         (spoken.profile, before.profile, spoken.profile or "standard TLS"),
-        (spoken.is_resumed, before.is_resumed, _RESUMED if spoken.is_resumed else "full handshake"),
+        (spoken.is_resumed, before.is_resumed, _RESUMED if spoken.is_resumed else _FULL),
         (spoken.http, before.http, _HTTP[spoken.http]),
     ]
     titles = [title for now, then, title in changed if now != then]
-    return ", ".join(titles) or _HTTP[spoken.http]
+    title = and_joined(titles or [_HTTP[spoken.http]])
+    return title[:1].upper() + title[1:] if title.startswith(_THINGS) else title
 
 
 def _whole(spoken: Spoken) -> str:
     if not spoken.tls:
         return _HTTP[spoken.http]
     https = _HTTP[spoken.http].replace("HTTP", "HTTPS") if spoken.http < "2" else "HTTPS, HTTP/2"
-    told = [spoken.profile or f"TLS {spoken.tls}", _HYBRID.lower() if spoken.is_hybrid else ""]
-    return ", ".join(filter(None, [https, *told, _RESUMED.lower() if spoken.is_resumed else ""]))
+    told = [spoken.profile or f"TLS {spoken.tls}", _HYBRID if spoken.is_hybrid else ""]
+    return ", ".join(filter(None, [https, *told, _RESUMED if spoken.is_resumed else ""]))
 
 
 def ladder_sentence(ladder: Ladder) -> Sentence:
@@ -114,13 +117,14 @@ def _changes(told: Sequence[LadderRung], rungs: Sequence[LadderRung]) -> Sentenc
         if rung in told and step.row.ratio is not None and _is_of_one_layer(rung, rungs):
             by_word.setdefault(step.word, []).append((rung, step))
     said: Sentence = []
-    for word, verb in ((Word.SLOWER, "adds"), (Word.FASTER, "saves")):
+    for word, verb in ((Word.SLOWER, "add"), (Word.FASTER, "save")):
         for rung, step in by_word.get(word, []):
             share = percent(abs(step.row.ratio - 1), decimals=1)
-            said += [(f"{_at_start(_name(rung))} {verb} ", False), (share, True)]
+            does = verb if _is_several(rung) else f"{verb}s"
+            said += [(f"{_at_start(_name(rung))} {does} ", False), (share, True)]
             said += [(f"{_against(rung, rungs)}. ", False)]
     if alike := by_word.get(Word.SAME):
-        make = "makes" if len(alike) == 1 else "make"
+        make = "make" if len(alike) > 1 or _is_several(alike[0][0]) else "makes"
         named = _at_start(and_joined([_name(rung) for rung, _ in alike]))
         said += [(f"{named} {make} ", False), ("no practical difference", True), (". ", False)]
     if unclear := by_word.get(Word.INCONCLUSIVE):
@@ -159,10 +163,15 @@ def _against(rung: LadderRung, rungs: Sequence[LadderRung]) -> str:
 def _name(rung: LadderRung) -> str:
     if rung.section == Section.MANY:
         return f"{rung.title} on {_connections(rung)}"
-    title = rung.title
-    for each in (_HYBRID, _RESUMED):
-        title = title.replace(each, f"a {each.lower()}")
-    return title
+    if rung.title.startswith("HTTPS"):
+        return rung.title
+    things = "|".join(_THINGS)
+    return re.sub(things, lambda found: f"a {found[0].lower()}", rung.title, flags=re.IGNORECASE)
+
+
+def _is_several(rung: LadderRung) -> bool:
+    """Whether it changes several things at once, because the rungs between were left out."""
+    return rung.section in _PLACES and " and " in rung.title
 
 
 def _connections(rung: LadderRung) -> str:
