@@ -5,6 +5,7 @@ from statistics import mean
 from typing import Any, TypeVar
 
 from campaigns.domain.plan.target import counted_in
+from campaigns.domain.shown.intervals import change_ends
 from campaigns.domain.shown.results import Answer, OverheadAnswer, TestAnswer
 from campaigns.domain.units import DASH, counted, number
 
@@ -49,7 +50,7 @@ def _overhead_tile(overhead: OverheadAnswer) -> dict[str, Any]:
     plain, tls = overhead.names
     lines = []
     if interval:
-        low, high = (number((interval[end] - 1) * 100, 1, signed=True) for end in ("low", "high"))
+        low, high = change_ends(interval["ratio"], interval["low"], interval["high"])
         lines.append(f"{low} to {high}\u202f%, 95\u202f% interval")
     if cells["difference"].value is not None:
         lines.append(

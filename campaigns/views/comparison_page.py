@@ -13,9 +13,10 @@ from campaigns.domain.shown.compared import (
     reference_of,
     which_listed,
 )
+from campaigns.domain.shown.intervals import change_ends
 from campaigns.domain.shown.shift_words import shift_table, shift_words
 from campaigns.domain.shown.tables import Row
-from campaigns.domain.units import and_joined, number
+from campaigns.domain.units import and_joined
 from campaigns.queries.columns import LETTERS, ComparedColumn
 from campaigns.views.drawings import Mark, RatioAxis, split_bars
 from campaigns.views.shift_drawing import shift_drawing
@@ -118,7 +119,7 @@ def _interval_words(test: ComparedTest) -> str:
     found = test.interval
     if found is None:
         return ""
-    return ", ".join(number(100 * (end - 1), 1, signed=True) for end in (found.low, found.high))
+    return ", ".join(change_ends(found.ratio, found.low, found.high))
 
 
 def _is_weak(test: ComparedTest, threshold: float) -> bool:

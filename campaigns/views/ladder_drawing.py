@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from campaigns.domain.plan.rungs import Section
+from campaigns.domain.shown.intervals import change_ends
 from campaigns.domain.shown.ladder import (
     LADDER_METRICS,
     MEAN,
@@ -204,15 +205,12 @@ def _bar(before_at: float | None, at: float | None) -> RungBar | None:
 def drawn_step(step: RungStep | None, decimals: int) -> DrawnStep | None:
     if step is None or step.row.ratio is None:
         return None
-    interval = ""
-    if step.has_interval:
-        found = step.row.interval
-        ends = (number(100 * (each - 1), 1, signed=True) for each in (found.low, found.high))
-        interval = " to ".join(ends)
+    found = step.row.interval
+    ends = change_ends(found.ratio, found.low, found.high) if step.has_interval else ()
     return DrawnStep(
         difference=number(step.row.difference_us / 1000, decimals, signed=True),
         change=change_words(step),
-        interval=interval,
+        interval=" to ".join(ends),
         word=step.word,
         why=step.why,
         is_told=step.is_told,

@@ -7,7 +7,8 @@ from campaigns.domain.judged.against import Against
 from campaigns.domain.judged.words import Word
 from campaigns.domain.shown.compared import ENVIRONMENT, ReferenceState, as_read
 from campaigns.domain.shown.compared_words import REFERENCE_DID
-from campaigns.domain.shown.sentences import Sentence, size_words
+from campaigns.domain.shown.intervals import size_words
+from campaigns.domain.shown.results import Sentence
 from campaigns.domain.units import counted
 
 _NO_VERDICT = "without a verdict"

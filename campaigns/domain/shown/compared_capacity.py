@@ -4,8 +4,9 @@ from dataclasses import dataclass
 
 from campaigns.domain.judged.capacity_interval import CapacityInterval
 from campaigns.domain.judged.capacity_ratio import CapacityRatio, CapacityWord
+from campaigns.domain.shown.intervals import change_ends
 from campaigns.domain.shown.results import Sentence
-from campaigns.domain.units import DASH, number, percent, rate
+from campaigns.domain.units import DASH, THIN, percent, rate
 
 _CLEAR = {CapacityWord.MORE: "more", CapacityWord.LESS: "less"}
 
@@ -40,8 +41,8 @@ class ComparedCapacity:
     @property
     def interval_words(self) -> str:
         """Of the change, such as +3.1 to +10.0 %; it takes a ratio."""
-        low, high = self.ratio.low - 1, self.ratio.high - 1
-        return f"{number(100 * low, 1, signed=True)} to {percent(high, decimals=1, signed=True)}"
+        found = self.ratio
+        return f"{' to '.join(change_ends(found.ratio, found.low, found.high))}{THIN}%"
 
 
 def capacity_words(found: CapacityInterval | None) -> str:

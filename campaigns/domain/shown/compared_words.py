@@ -6,6 +6,7 @@ from campaigns.domain.judged.ratio import RatioInterval
 from campaigns.domain.judged.words import Word
 from campaigns.domain.shown.cells import Figure, column_cells, text_cell
 from campaigns.domain.shown.compared import ComparedTest, ReferenceState, reference_of
+from campaigns.domain.shown.intervals import change_ends
 from campaigns.domain.shown.metrics import METRICS
 from campaigns.domain.shown.results import Sentence
 from campaigns.domain.shown.tables import Row, Table
@@ -158,9 +159,8 @@ def _of_one(test: ComparedTest, baseline: str, candidate: str) -> Sentence:
 
 
 def _interval(found: RatioInterval) -> str:
-    low = number(100 * (found.low - 1), _PERCENT_DECIMALS, signed=True)
-    high = percent(found.high - 1, decimals=_PERCENT_DECIMALS, signed=True)
-    return f"{with_unit('95', '%')} interval {low} to {high}"
+    low, high = change_ends(found.ratio, found.low, found.high, _PERCENT_DECIMALS)
+    return f"{with_unit('95', '%')} interval {with_unit(f'{low} to {high}', '%')}"
 
 
 def comparison_table(

@@ -7,7 +7,8 @@ from enum import StrEnum
 from campaigns.domain.judged.changes import MIN_CAMPAIGNS, Change, Expected
 from campaigns.domain.judged.histories import PLAN_VERSION, TestHistory
 from campaigns.domain.judged.words import Word
-from campaigns.domain.shown.sentences import Sentence, size_words
+from campaigns.domain.shown.intervals import size_words
+from campaigns.domain.shown.results import Sentence
 from campaigns.domain.units import (
     THIN,
     change_size,

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 from campaigns.domain.judged.comparison import ComparisonVerdict, Word
 from campaigns.domain.judged.overhead import OverheadRow
-from campaigns.domain.judged.ratio import RatioInterval
 from campaigns.domain.judged.repeats import MIN_REPEATS
+from campaigns.domain.shown.intervals import change_decimals, interval_words
 from campaigns.domain.shown.overhead_table import HTTP_NAMES, time_decimals
 from campaigns.domain.shown.results import Sentence, trimmed
-from campaigns.domain.units import THIN, decimals_for, number, percent, with_unit
+from campaigns.domain.units import number, percent, with_unit
 
 MODES = {
     "new": "new connection",
@@ -21,7 +21,6 @@ _LEADS = {
     "keep-alive": "with keep-alive",
     "resumed": "with a resumed TLS session",
 }
-_HIGHEST = 11.0  # ratio of an interval that is told
 _MOST = 4  # pairs that the sentence tells one by one
 
 
@@ -104,36 +103,8 @@ def _interval(mean: OverheadRow) -> str:
     return interval_words(mean.interval) if mean.interval else "one run has no interval"
 
 
-def interval_words(found: RatioInterval) -> str:
-    """Of a ratio, such as "95 % interval +52 to +56 %"."""
-    places = change_decimals(found.low, found.high)
-    low = number((found.low - 1) * 100, places, signed=True)
-    high = percent(min(found.high, _HIGHEST) - 1, decimals=places, signed=True)
-    if found.high > _HIGHEST:  # of few repeats that differ; nobody needs to know how much more
-        high = f"more than {high}"
-    return f"{percent(0.95, decimals=0)} interval {low} to {high}"
-
-
 def _decimals(mean: OverheadRow) -> int:
     return change_decimals(mean.interval.low, mean.interval.high) if mean.interval else 1
-
-
-def change_decimals(low: float, high: float) -> int:
-    """Decimals of percentages: as many as a ratio's interval supports, down to half its width."""
-    width = 100 * (high - low)
-    return next((places for places in (0, 1) if width >= 2 * 10**-places), 2)
-
-
-def size_words(ratio: float, low: float, high: float, *, signed: bool = True) -> str:
-    """Of a ratio with its interval, such as "+12 % [+9, +15]"; without signs where a word tells the
-    direction: "12 % [9, 15]". Two digits, more where the ends of the interval would look alike."""
-    values = [(each - 1) * 100 for each in (ratio, low, high)]
-    if not signed:
-        values = [abs(each) for each in values]
-    value, *ends = values
-    places = min(1, max(decimals_for([abs(value)], 2), change_decimals(low, high)))
-    told = ", ".join(number(each, places, signed=signed) for each in sorted(ends))
-    return f"{number(value, places, signed=signed)}{THIN}% [{told}]"
 
 
 def _first_sentence(text: str) -> str:

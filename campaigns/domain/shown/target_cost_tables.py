@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from campaigns.domain.judged.repeats import MeanInterval
 from campaigns.domain.judged.target_cost import CostDifference
 from campaigns.domain.shown.cells import Figure, column_cells, count_cell, text_cell
+from campaigns.domain.shown.intervals import change_decimals, interval_words
 from campaigns.domain.shown.results import Sentence, trimmed
-from campaigns.domain.shown.sentences import change_decimals, interval_words
 from campaigns.domain.shown.tables import Column, Row, Table
 from campaigns.domain.units import percent
 

@@ -97,7 +97,7 @@ def _precision(runs: Sequence[RunStatus]) -> ShownAnswer:
         return ShownAnswer(_PRECISION, Precision.NONE, nothing, why)
     least = min(usable, key=lambda each: each.figures.n)
     finding = least.judged.precision
-    lead = "The run with the fewest: " if len({each.figures.n for each in usable}) > 1 else ""
+    lead = "The run with the fewest has " if len({each.figures.n for each in usable}) > 1 else ""
     return ShownAnswer(
         _PRECISION, finding.state, _PRECISION_WORDS[finding.state], f"{lead}{finding.text}"
     )

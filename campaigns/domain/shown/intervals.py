@@ -1,0 +1,46 @@
+"""A change with its interval, in percent: "+54 %", "+52 to +56", "12 % [9, 15]"."""
+
+from campaigns.domain.judged.ratio import RatioInterval
+from campaigns.domain.units import THIN, decimals_for, number, percent
+
+_MOST = 10  # times as much more, +1,000 %
+
+
+def interval_words(found: RatioInterval) -> str:
+    """Such as "95 % interval +52 to +56 %"."""
+    places = change_decimals(found.low, found.high)
+    low, high = change_ends(found.ratio, found.low, found.high, places)
+    return f"{percent(0.95, decimals=0)} interval {low} to {high}{THIN}%"
+
+
+def change_ends(ratio: float, low: float, high: float, decimals: int = 1) -> tuple[str, str]:
+    """("+52", "+56") of a ratio with its interval.
+
+    The upper end of few repeats that differ is "more than +1,000", or than the power of ten above
+    the change: nobody needs to know how much more.
+    """
+    most = _MOST
+    while ratio - 1 >= most:
+        most *= 10
+    least = number(100 * (low - 1), decimals, signed=True)
+    if high - 1 > most:
+        return least, f"more than {number(100 * most, 0, signed=True)}"
+    return least, number(100 * (high - 1), decimals, signed=True)
+
+
+def change_decimals(low: float, high: float) -> int:
+    """Decimals of percentages: as many as a ratio's interval supports, down to half its width."""
+    width = 100 * (high - low)
+    return next((places for places in (0, 1) if width >= 2 * 10**-places), 2)
+
+
+def size_words(ratio: float, low: float, high: float, *, signed: bool = True) -> str:
+    """Of a ratio with its interval, such as "+12 % [+9, +15]"; without signs where a word tells the
+    direction: "12 % [9, 15]". Two digits, more where the ends of the interval would look alike."""
+    values = [(each - 1) * 100 for each in (ratio, low, high)]
+    if not signed:
+        values = [abs(each) for each in values]
+    value, *ends = values
+    places = min(1, max(decimals_for([abs(value)], 2), change_decimals(low, high)))
+    told = ", ".join(number(each, places, signed=signed) for each in sorted(ends))
+    return f"{number(value, places, signed=signed)}{THIN}% [{told}]"

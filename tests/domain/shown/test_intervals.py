@@ -1,0 +1,30 @@
+import pytest
+
+from campaigns.domain.shown.intervals import change_decimals, change_ends, size_words
+
+
+@pytest.mark.parametrize(
+    ("ratio", "low", "high", "ends"),
+    [
+        (1.54, 1.52, 1.56, ("+52.0", "+56.0")),
+        (0.9, 0.8, 1.05, ("−20.0", "+5.0")),
+        (1.3, 0.2, 9.14, ("−80.0", "+814.0")),
+        (1.3, 0.2, 11.0, ("−80.0", "+1,000.0")),
+        (1.3, 0.2, 12.0, ("−80.0", "more than +1,000")),
+        (0.11, 0.0, 6.5e10, ("−100.0", "more than +1,000")),
+        (12.0, 11.9, 12.1, ("+1,090.0", "+1,110.0")),
+        (20.2, 0.02, 18_534.0, ("−98.0", "more than +10,000")),
+        (11.0, 10.9, 12.0, ("+990.0", "+1,100.0")),
+    ],
+)
+def test_the_upper_end_of_repeats_that_differ_is_not_told_to_the_digit(ratio, low, high, ends):
+    assert change_ends(ratio, low, high) == ends
+
+
+def test_an_interval_has_as_many_decimals_as_it_is_narrow():
+    assert [change_decimals(1.0, 1.0 + width) for width in (0.05, 0.005, 0.0005)] == [0, 1, 2]
+
+
+def test_a_size_has_no_signs_where_a_word_tells_the_direction():
+    assert size_words(0.88, 0.85, 0.91) == "−12\u202f% [−15, −9]"
+    assert size_words(0.88, 0.85, 0.91, signed=False) == "12\u202f% [9, 15]"
