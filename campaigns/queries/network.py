@@ -48,6 +48,6 @@ def _difference(
     local, remote = means_us(near), means_us(far)
     both = [remote[block] - local[block] for block in local if block in remote]
     if both and campaign.order == Campaign.Order.BLOCKS:
-        return mean_interval(both)
+        return mean_interval(both, is_signed=True)
     gap = mean(remote.values()) - mean(local.values())
     return MeanInterval(gap, 0, None, None, None)

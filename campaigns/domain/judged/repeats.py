@@ -27,14 +27,21 @@ class MeanInterval:
     cv: float | None
 
 
-def mean_interval(values: Sequence[float], confidence: float = 0.95) -> MeanInterval:
-    """The mean of run-level values and its interval between runs. `values` is not empty."""
+def mean_interval(
+    values: Sequence[float], confidence: float = 0.95, *, is_signed: bool = False
+) -> MeanInterval:
+    """The mean of run-level values and its interval between runs. `values` is not empty.
+
+    Of few and unsteady runs the interval would reach below 0, which no time, rate or amount does;
+    of differences (`is_signed`) it may.
+    """
     centre, k = mean(values), len(values)
     if k < 2:
         return MeanInterval(centre, k, None, None, None)
     sd = stdev(values)
     half = t_quantile((1 + confidence) / 2, k - 1) * sd / sqrt(k)
-    return MeanInterval(centre, k, centre - half, centre + half, sd / centre if centre else None)
+    low = centre - half if is_signed else max(0.0, centre - half)
+    return MeanInterval(centre, k, low, centre + half, sd / centre if centre else None)
 
 
 def outlier_flags(values: Sequence[float]) -> list[bool]:

@@ -238,10 +238,8 @@ def _time_figures(rung: LadderRung) -> list[Figure]:
 
 
 def interval_ends_us(found: MeanInterval) -> tuple[float | None, float | None]:
-    """(None, None) with fewer than three runs; of unsteady runs the lower end stays above 0."""
-    if found.k < MIN_REPEATS:
-        return None, None
-    return max(0.0, found.low), found.high
+    """(None, None) with fewer than three runs."""
+    return (None, None) if found.k < MIN_REPEATS else (found.low, found.high)
 
 
 def _step_figures(step: RungStep | None) -> list[Figure]:

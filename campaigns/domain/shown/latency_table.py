@@ -245,7 +245,7 @@ def mean_note(counted: Sequence[Figures]) -> str:
     if interval.low is None:
         return "1 run: it describes only itself."
     return (
-        f"95 % interval of the average: {figure(max(0.0, interval.low) / 1000)} to "
+        f"95 % interval of the average: {figure(interval.low / 1000)} to "
         f"{ms(interval.high)} (t over {interval.k} runs, CV {percent(interval.cv)})."
     )
 

@@ -8,7 +8,7 @@ from campaigns.domain.judged.words import Word
 from campaigns.domain.plan.sweep import DIVIDED, at_point, point_phrase
 from campaigns.domain.shown.results import Sentence, SweepAnswer
 from campaigns.domain.shown.sweep_points import PLATEAU, SweepPoint, end_of_growth
-from campaigns.domain.units import counted, number, rate
+from campaigns.domain.units import and_joined, counted, number, rate
 
 _MOST = 4  # arms in the sentence; the tables below have all
 
@@ -19,15 +19,19 @@ def sweep_sentence(sweeps: Sequence[SweepAnswer]) -> Sentence:
     has_plans = len({each.plan_label for each in sweeps}) > 1
     told = [each for each in sweeps if end_of_growth(each.points)]
     for sweep in told[:_MOST]:
-        name = ", ".join(filter(None, [sweep.plan_label * has_plans, sweep.name]))
-        said += [*_clause(name, sweep), (" ", False)]
+        said += [*_clause(_name(sweep, has_plans), sweep), (" ", False)]
     if not told:
         return []
     if len(told) > _MOST:
         said.append((f"{counted(len(told) - _MOST, 'more sweeps')} below. ", False))
     said += [(f"{words} ", False) for words in _against(sweeps)]
-    unknown = _unknown(sweeps)
+    untold = [_name(each, has_plans) for each in sweeps if each not in told]
+    unknown = " ".join(filter(None, [_too_few(untold), _unknown(sweeps)]))
     return [*said, *([(unknown, True)] if unknown else [])]
+
+
+def _name(sweep: SweepAnswer, has_plans: bool) -> str:
+    return ", ".join(filter(None, [sweep.plan_label * has_plans, sweep.name]))
 
 
 def _clause(name: str, sweep: SweepAnswer) -> Sentence:
@@ -79,6 +83,18 @@ def _against(sweeps: Sequence[SweepAnswer]) -> Iterator[str]:
         ]
         if said:
             yield f"{sweep.name} is {' and '.join(said)} of {counted(len(judged), 'values')}."
+
+
+def _too_few(names: Sequence[str]) -> str:
+    """What is missing of arms without two trusted points."""
+    if not names:
+        return ""
+    if len(names) == 1:
+        why = "fewer than two of its values are trusted"
+        return f"How {names[0]} goes on is not known: {why}."
+    shown = names if len(names) <= _MOST else [*names[:_MOST], f"{len(names) - _MOST} more"]
+    why = "fewer than two values of each are trusted"
+    return f"How {and_joined(shown)} go on is not known: {why}."
 
 
 def _unknown(sweeps: Sequence[SweepAnswer]) -> str:

@@ -137,13 +137,8 @@ def interval_words(cell: MatrixCell, decimals: int) -> str:
     """2.27 to 2.33; "" with fewer than three runs."""
     if cell.mean.k < MIN_REPEATS:
         return ""
-    low, high = (number(each / 1000, decimals) for each in _ends_us(cell.mean))
+    low, high = (number(each / 1000, decimals) for each in (cell.mean.low, cell.mean.high))
     return f"{low} to {high}"
-
-
-def _ends_us(found: MeanInterval) -> tuple[float, float]:
-    """Of few and unsteady repeats the interval would reach below 0, which no time does."""
-    return max(0.0, found.low), found.high
 
 
 def difference_words(row: OverheadRow) -> str:
@@ -199,7 +194,7 @@ def _figures(cell: MatrixCell) -> list[Figure]:
     if cell.mean is None:
         return [Figure(None, cell.why)] * 6
     has_interval = cell.mean.k >= MIN_REPEATS
-    ends = _ends_us(cell.mean) if has_interval else (None, None)
+    ends = (cell.mean.low, cell.mean.high) if has_interval else (None, None)
     few = f"An interval needs {MIN_REPEATS} repeats."
     few_times = few if cell.test_id else "Only the difference of a geometric mean has an interval."
     mean = Figure(cell.mean.mean / 1000, cell.doubt, weak=bool(cell.doubt))

@@ -64,6 +64,13 @@ def test_the_interval_between_runs_is_the_t_interval(key, cv, low, high):
     assert (interval.low, interval.high) == pytest.approx((low, high), abs=6e-5)
 
 
+def test_of_unsteady_runs_the_interval_of_an_amount_ends_at_0_and_that_of_a_difference_below():
+    values = [10.0, 10.2, 2.0]
+    assert mean_interval(values).low == 0
+    assert mean_interval(values, is_signed=True).low == pytest.approx(-4.22, abs=0.01)
+    assert mean_interval(values).high == mean_interval(values, is_signed=True).high
+
+
 def test_a_single_run_has_a_mean_and_no_interval():
     interval = mean_interval([3.5])
     assert (interval.mean, interval.k, interval.low, interval.cv) == (3.5, 1, None, None)

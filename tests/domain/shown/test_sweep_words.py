@@ -97,6 +97,22 @@ def test_what_is_beyond_the_trusted_points_is_not_known():
     assert "900" not in words
 
 
+def test_a_server_without_two_trusted_values_is_named():
+    known = sweep("injectors", [point(1, 100), point(2, 190)], "nginx")
+    unknown = [
+        sweep("injectors", [point(1, 100), point(2, 300, is_trusted=False)], name)
+        for name in ("apache", "caddy")
+    ]
+    one = plain_text(sweep_sentence([unknown[0], known]))
+    assert one.endswith(
+        "How apache goes on is not known: fewer than two of its values are trusted."
+    )
+    both = plain_text(sweep_sentence([*unknown, known]))
+    assert both.endswith(
+        "How apache and caddy go on is not known: fewer than two values of each are trusted."
+    )
+
+
 def test_a_server_is_faster_and_slower_at_so_many_values():
     apache = sweep("injectors", [point(n, 100 * n) for n in (1, 2, 3)], "apache")
     words = ["faster", "no practical difference", "slower"]
