@@ -5,6 +5,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from campaigns.domain.shown.sentences import plain_text
+from campaigns.domain.shown.target_matrix_words import matrix_sentence
 from campaigns.queries.answers import campaign_answer
 from tests.factories import make_campaign, make_endpoint, make_plan, make_target, make_test
 from tests.queries.measured import run_in_blocks, spoil
@@ -152,6 +153,25 @@ def test_the_sentence_says_who_leads_where(ask):
     assert plain_text(answer().sentence).startswith(
         "No target is the fastest everywhere. nginx takes the least time at L1, apache takes the "
         "least time at L2 and L3."
+    )
+
+
+def test_the_sentence_says_where_nobody_can_tell(ask):
+    plans = {"L1": [around(20_000), around(10_000)], "L2": [around(10_000)] * 2}
+    _, runs, answer = ask(plans)
+    for run in runs:
+        if run.test.plan_version.plan.name == "L2" and run.repeat > 2:
+            spoil(run, hub_lag=1e6)
+    assert plain_text(answer().sentence).startswith(
+        "nginx is the fastest at L1. Who is the fastest at L2 is not known: that takes 3 trusted "
+        "repeats of two targets."
+    )
+
+
+def test_a_plan_that_was_measured_in_two_places_is_named_with_its_place(study):
+    matrix = study(near=(2000, 1000), far=(2900, 1900), plans=("one file", "one file"))
+    assert plain_text(matrix_sentence(matrix)) == (
+        "nginx is the fastest at one file (local) and one file (remote)."
     )
 
 

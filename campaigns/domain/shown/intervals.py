@@ -1,7 +1,7 @@
 """A change with its interval, in percent: "+54 %", "+52 to +56", "12 % [9, 15]"."""
 
 from campaigns.domain.judged.ratio import RatioInterval
-from campaigns.domain.units import THIN, decimals_for, number, percent
+from campaigns.domain.units import MINUS, THIN, decimals_for, number, percent
 
 _MOST = 10  # times as much more, +1,000 %
 
@@ -37,10 +37,11 @@ def change_decimals(low: float, high: float) -> int:
 def size_words(ratio: float, low: float, high: float, *, signed: bool = True) -> str:
     """Of a ratio with its interval, such as "+12 % [+9, +15]"; without signs where a word tells the
     direction: "12 % [9, 15]". Two digits, more where the ends of the interval would look alike."""
-    values = [(each - 1) * 100 for each in (ratio, low, high)]
-    if not signed:
-        values = [abs(each) for each in values]
-    value, *ends = values
-    places = min(1, max(decimals_for([abs(value)], 2), change_decimals(low, high)))
-    told = ", ".join(number(each, places, signed=signed) for each in sorted(ends))
-    return f"{number(value, places, signed=signed)}{THIN}% [{told}]"
+    change = 100 * (ratio - 1)
+    places = min(1, max(decimals_for([abs(change)], 2), change_decimals(low, high)))
+    ends = change_ends(ratio, low, high, places)
+    if signed:
+        return f"{number(change, places, signed=True)}{THIN}% [{', '.join(ends)}]"
+    sizes = [end.replace("+", "").replace(MINUS, "") for end in ends]
+    told = ", ".join(sizes if change > 0 else reversed(sizes))
+    return f"{number(abs(change), places)}{THIN}% [{told}]"

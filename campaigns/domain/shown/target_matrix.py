@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from campaigns.domain.judged.overhead import OverheadRow
 from campaigns.domain.judged.repeats import MIN_REPEATS, MeanInterval
 from campaigns.domain.shown.cells import Figure, column_cells, count_cell, text_cell
+from campaigns.domain.shown.intervals import change_ends
 from campaigns.domain.shown.matrix_likeness import LikeLine
 from campaigns.domain.shown.network import NetworkRow, network_table
 from campaigns.domain.shown.tables import Cell, Column, Row, Table
@@ -149,8 +150,8 @@ def difference_interval(row: OverheadRow) -> str:
     """[−14.5, −11.2], in percent; "" without one."""
     if row.interval is None or row.interval.k < MIN_REPEATS:
         return ""
-    ends = (row.interval.low, row.interval.high)
-    return f"[{', '.join(number(100 * (each - 1), 1, signed=True) for each in ends)}]"
+    found = row.interval
+    return f"[{', '.join(change_ends(found.ratio, found.low, found.high))}]"
 
 
 def _table(matrix: TargetMatrix) -> Table:

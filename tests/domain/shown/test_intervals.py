@@ -28,3 +28,5 @@ def test_an_interval_has_as_many_decimals_as_it_is_narrow():
 def test_a_size_has_no_signs_where_a_word_tells_the_direction():
     assert size_words(0.88, 0.85, 0.91) == "−12\u202f% [−15, −9]"
     assert size_words(0.88, 0.85, 0.91, signed=False) == "12\u202f% [9, 15]"
+    assert size_words(1.12, 1.09, 1.15, signed=False) == "12\u202f% [9, 15]"
+    assert size_words(3.0, 1.09, 700, signed=False) == "200\u202f% [9, more than 1,000]"
