@@ -24,8 +24,9 @@ from campaigns.domain.shown.compared_words import (
     comparison_table,
     reference_sentence,
 )
+from campaigns.domain.shown.intervals import least_change
 from campaigns.domain.shown.results import Sentence
-from campaigns.domain.units import percent
+from campaigns.domain.units import percent, with_unit
 from campaigns.queries.arm_pairs import ArmPair
 from campaigns.queries.columns import ComparedColumn, Side, sides_of
 from campaigns.queries.compared_detail import detail_of
@@ -301,8 +302,10 @@ def _grounds(tests: Sequence[ComparedTest], pairs: Sequence[ComparedPair]) -> li
     )
     shown = [each.could_have_shown for each in tests if each.could_have_shown is not None]
     if shown:
-        told = " to ".join(percent(each, decimals=1) for each in _ends(shown))
-        grounds.append(f"smallest difference that these runs could have shown: {told}")
+        told = " to ".join(dict.fromkeys(least_change(each) for each in _ends(shown)))
+        grounds.append(
+            f"smallest difference that these runs could have shown: {with_unit(told, '%')}"
+        )
     return grounds
 
 

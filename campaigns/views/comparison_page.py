@@ -75,6 +75,7 @@ def comparison_context(
             }
             for test in shown
         ],
+        "sets_aside": any(test.interval and test.interval.set_aside for test in shown),
         "n_listed": len(tests),
         "switches": [
             (each, n, query_of(asked, show=each), each == which)

@@ -120,6 +120,22 @@ def test_every_row_has_the_smallest_difference_that_it_could_have_shown(earlier,
     assert [0.005 < each.could_have_shown < 0.05 for each in found.tests] == [True, True]
 
 
+def test_where_all_rows_could_have_shown_the_same_it_is_told_once(project, compared):
+    _, earlier = https_campaign(project)
+    run_in_blocks(earlier, [FAST, FAST])
+    found = compared(*campaigns(earlier, later_of(earlier, SLOW, SLOW)))
+    (told,) = [each for each in found.grounds if "could have shown" in each]
+    assert " to " not in told
+
+
+def test_of_runs_that_hung_it_is_not_told_to_the_digit(earlier, compared):
+    found = compared(*campaigns(earlier, later_of(earlier, (11_200, 900_000, 11_180), SLOW)))
+    (told,) = [each for each in found.grounds if "could have shown" in each]
+    assert told.endswith(" to more than 1,000\u202f%")
+    texts = [row.cells[7].text for row in found.table.rows]
+    assert texts.count("more than 1,000") == 1
+
+
 def test_every_run_that_counts_is_a_dot(earlier, compared):
     test = compared(*campaigns(earlier, later_of(earlier, SLOW))).tests[0]
     means = [[dot.mean_us for dot in side] for side in test.runs]

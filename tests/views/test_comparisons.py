@@ -268,3 +268,14 @@ def test_campaigns_without_runs_are_compared_in_words(as_vera, project):
 @pytest.mark.parametrize("query", [{}, {"a": "campaign-1"}, {"a": "campaign-x", "b": "1"}])
 def test_a_csv_of_nothing_that_can_be_compared_is_not_there(as_vera, query):
     assert as_vera.get(reverse("comparison-csv"), query).status_code == 404
+
+
+def test_where_runs_are_set_aside_the_table_says_what_they_are_in(as_vera, project, weeks):
+    _, earlier = https_campaign(project, repeats=5)
+    later = same_again(earlier)
+    usual = [*FAST, 10_050, 9_950]
+    run_in_blocks(earlier, [usual, usual])
+    run_in_blocks(later, [[*usual[:-1], 600_000], usual])
+    note = "Times and marks include the runs that are set aside"
+    assert note in text_of(page_of(as_vera, earlier[0].campaign, later[0].campaign))
+    assert note not in text_of(page_of(as_vera, *weeks))

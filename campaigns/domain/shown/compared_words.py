@@ -1,12 +1,13 @@
 """A comparison in a sentence, and as a table of all its tests."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from campaigns.domain.judged.ratio import RatioInterval
 from campaigns.domain.judged.words import Word
 from campaigns.domain.shown.cells import Figure, column_cells, text_cell
 from campaigns.domain.shown.compared import ComparedTest, ReferenceState, reference_of
-from campaigns.domain.shown.intervals import change_ends
+from campaigns.domain.shown.intervals import change_ends, least_change
 from campaigns.domain.shown.metrics import METRICS
 from campaigns.domain.shown.results import Sentence
 from campaigns.domain.shown.tables import Row, Table
@@ -181,6 +182,11 @@ def comparison_table(
             signed=key in {"difference", "increase"},
         )
         for key in _KEYS[:-2]
+    ]
+    shown = _KEYS.index("could_have_shown")
+    columns[shown] = [
+        replace(cell, text=least_change(cell.value / 100)) if cell.value else cell
+        for cell in columns[shown]
     ]
     columns += [
         [text_cell(text, each.why) for text, each in zip(said, known, strict=True)],

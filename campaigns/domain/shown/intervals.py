@@ -28,6 +28,12 @@ def change_ends(ratio: float, low: float, high: float, decimals: int = 1) -> tup
     return least, number(100 * (high - 1), decimals, signed=True)
 
 
+def least_change(share: float) -> str:
+    """Of a smallest change that could be seen, without its unit: "2.4", "more than 1,000"."""
+    most = number(100 * _MOST, 0)
+    return f"more than {most}" if share > _MOST else number(100 * share, 1)
+
+
 def change_decimals(low: float, high: float) -> int:
     """Decimals of percentages: as many as a ratio's interval supports, down to half its width."""
     width = 100 * (high - low)
