@@ -38,7 +38,7 @@ def grounds_of(
         return [NO_ANSWER_GROUND]
     if not pooled:
         return []
-    grounds = _compared_grounds(campaign, arms, overheads, pooled) if overheads else []
+    grounds = _compared_grounds(campaign, arms, overheads, pooled, runs) if overheads else []
     grounds += _set_aside_ground(overheads, runs)
     grounds += _holm_ground(overheads)
     return grounds + _left_out_ground(runs) + _notes(runs)
@@ -49,13 +49,16 @@ def _compared_grounds(
     arms: Sequence[MeasuredTest],
     overheads: Sequence[Overhead],
     pooled: Sequence[Figures],
+    runs: Sequence[MeasuredRun],
 ) -> list[str]:
     """Without a comparison the sentence itself counts the errors."""
     errors, attempts = (sum(getattr(each, name) for each in pooled) for name in _COUNTED)
+    left_out = sum(each.figures.attempts for each in runs if each.figures) - attempts
     return [
         _interval_ground(overheads[0]),
         f"practical threshold {percent(campaign.practical_threshold, decimals=0)}",
-        errors_text(errors, attempts, counted_in(arm.scheme for arm in arms)),
+        errors_text(errors, attempts, counted_in(arm.scheme for arm in arms))
+        + (" of the runs that count" if left_out > 0 else ""),
         "primary metric: average, whose parts add up",
     ]
 

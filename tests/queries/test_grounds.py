@@ -4,7 +4,8 @@ import pytest
 from django.utils import timezone
 
 from campaigns.queries.answers import campaign_answer
-from tests.queries.measured import https_campaign, run_in_blocks, spoil
+from tests.factories import make_run
+from tests.queries.measured import https_campaign, measure, run_in_blocks, spoil
 
 HTTP, HTTPS = [18_900, 19_000, 18_800], [29_100, 29_000, 29_300]
 
@@ -25,6 +26,17 @@ def test_they_name_interval_threshold_requests_and_metric(compared):
         "no errors in 12,000 requests",
         "primary metric: average, whose parts add up",
     ]
+
+
+def test_errors_are_those_of_the_runs_that_count_where_others_are_left_out(compared):
+    campaign, tests = compared
+    run_in_blocks(tests, [HTTP[:2], HTTPS[:2]])
+    failed = {"counters": {"failed": 200, "started": 200}, "errors": {"connect_refused": 200}}
+    measure(make_run(tests[0], 3), 0, n=0, **failed)
+    measure(make_run(tests[1], 3), HTTPS[2])
+    assert (
+        "no errors in 10,000 requests of the runs that count" in campaign_answer(campaign).grounds
+    )
 
 
 def test_notes_of_one_kind_are_one_line(compared):

@@ -35,6 +35,20 @@ def test_a_trusted_run_of_a_healthy_target_says_what_was_counted(project):
     assert precision.reason.startswith("2,000 requests: p99 ± ")
 
 
+def test_precision_is_that_of_the_run_with_the_fewest(project):
+    campaign, tests = https_campaign(project, repeats=1)
+    measure(make_run(tests[0]), 20_000)
+    measure(make_run(tests[1]), 20_000, n=50)
+    precision = campaign_answer(done(campaign)).answers[2]
+    assert precision.reason.startswith("The run with the fewest has 50 requests: p50 ± ")
+    failed = {"counters": {"failed": 200, "started": 200}, "errors": {"connect_refused": 200}}
+    measure(make_run(tests[1], 2), 0, n=0, **failed)
+    precision = campaign_answer(done(campaign)).answers[2]
+    assert precision.reason == (
+        "The run with the fewest has no response times: no request succeeded."
+    )
+
+
 def test_failures_are_counted_and_dated_since_the_sentence_has_named_them(project):
     seen = {"counters": {"failed": 50}, "errors": {"status_unexpected": 50}}
     run = a_run(project, **seen)

@@ -50,10 +50,11 @@ def _repeat(run: FlaggedRun, room: int) -> NextStep:
 
 
 def _needs(overhead: OverheadAnswer) -> int:
-    """How many blocks it takes; 0 if more blocks would not help."""
+    """How many blocks it takes; 0 if more blocks would not help, as where none of a side's runs can
+    be used: more of the same would end alike."""
     if overhead.advice:
         return max(each.more or _NEVER for each in overhead.advice)
-    return max(0, MIN_REPEATS - overhead.n_usable)
+    return max(0, MIN_REPEATS - overhead.n_usable) if overhead.n_usable else 0
 
 
 def _add(overhead: OverheadAnswer, room: int) -> NextStep:

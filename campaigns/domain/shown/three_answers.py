@@ -97,10 +97,10 @@ def _precision(runs: Sequence[RunStatus]) -> ShownAnswer:
         return ShownAnswer(_PRECISION, Precision.NONE, nothing, why)
     least = min(usable, key=lambda each: each.figures.n)
     finding = least.judged.precision
-    lead = "The run with the fewest has " if len({each.figures.n for each in usable}) > 1 else ""
-    return ShownAnswer(
-        _PRECISION, finding.state, _PRECISION_WORDS[finding.state], f"{lead}{finding.text}"
-    )
+    text = finding.text
+    if len({each.figures.n for each in usable}) > 1:
+        text = f"The run with the fewest has {text[:1].lower()}{text[1:]}"
+    return ShownAnswer(_PRECISION, finding.state, _PRECISION_WORDS[finding.state], text)
 
 
 def _share(some: Sequence[RunStatus], runs: Sequence[RunStatus]) -> str:

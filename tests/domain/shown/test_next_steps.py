@@ -98,6 +98,10 @@ def test_too_few_repeats_are_filled_up():
     ]
 
 
+def test_where_no_run_of_a_side_can_be_used_more_of_the_same_is_not_offered():
+    assert steps(overhead(n_usable=0)) == []
+
+
 def test_a_full_campaign_names_the_run_but_has_no_room():
     ((text, label, blocks),) = steps(overhead(decided_by=ODD), room=0)
     assert (label, blocks) == ("", 0)
