@@ -121,7 +121,7 @@ def row_of(standing: Standing, named: NamedHistory) -> dict[str, Any]:
 def _half_interval(point: CampaignPoint) -> str:
     """± 0.46, in ms: half of the newest value's 95 % interval between runs."""
     ends = point.interval_us
-    return f"±{THIN}{figure((ends[1] - ends[0]) / 2000, 2)}" if ends else DASH
+    return f"±{THIN}{figure((ends[1] - point.value_us) / 1000, 2)}" if ends else DASH
 
 
 def row_of_fold(tests: Sequence[NamedHistory]) -> dict[str, Any]:

@@ -59,7 +59,7 @@ def test_where_only_the_reference_moved_nothing_is_open(page, api, project, nigh
     nights(LONG_CALM, ECHO_MOVED)
     response = page("history", project.pk)
     shown = text_of(response)
-    assert "No change in any of 1 test." in shown
+    assert "No change in 1 test." in shown
     assert "Changes open to triage none" in shown
     assert [row["named"].is_of_reference for row in rows_of(response)] == [False, True]
     assert shown.index("Unchanged 1") < shown.index("References")

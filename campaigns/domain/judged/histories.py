@@ -58,13 +58,13 @@ class CampaignPoint(NamedTuple):
 
     @property
     def interval_us(self) -> tuple[float, float] | None:
-        """The 95 % interval of the mean between runs; None with fewer than two."""
+        """The 95 % interval of the mean between runs, not below 0; None with fewer than two."""
         k, mean = self.k, self.value_us
         if k < 2:
             return None
         sd = sqrt(sum((each - mean) ** 2 for each in self.values_us) / (k - 1))
         half = t_quantile((1 + _CONFIDENCE) / 2, k - 1) * sd / sqrt(k)
-        return mean - half, mean + half
+        return max(0.0, mean - half), mean + half
 
 
 def mean_of(values: Sequence[float]) -> float | None:

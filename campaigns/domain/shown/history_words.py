@@ -68,7 +68,9 @@ def history_sentence(history: TestHistory, metric: str) -> Sentence:
             (value, True),
             (f" in the newest campaign. {_few(history.n_counted)}", False),
         ]
-    return [*_level(history, value), *_outlook(history)]
+    expected = history.course.expected
+    level = f"{metric} {ms(expected.level)}" if expected else value
+    return [*_level(history, level), *_outlook(history)]
 
 
 def why_not_counted(point) -> str:
@@ -87,11 +89,11 @@ def _few(n: int) -> str:
     return f"{have} so far; with {MIN_CAMPAIGNS} there is a level to compare with."
 
 
-def _level(history: TestHistory, value: str) -> Sentence:
+def _level(history: TestHistory, level: str) -> Sentence:
     change = history.last_change
     if change is None:
         first = next(point for point in history.points if point.is_counted)
-        since = f" over {counted(history.n_counted, 'campaigns')} since {day(first.at)}: {value}."
+        since = f" over {counted(history.n_counted, 'campaigns')} since {day(first.at)}: {level}."
         return [("Unchanged", True), (since, False)]
     return [*change_sentence(history, change), (".", False)]
 
@@ -212,9 +214,8 @@ def overview_sentence(
         of = f" of {counted(total, 'tests')}{others and '; '}{others}."
         return [(", ".join(changed), True), (of, False)]
     if n := counts.get(Standing.UNCHANGED, 0):
-        others = "; ".join(
-            [f" in any of {counted(n, 'tests')}", *_counted_among(counts, *_UNJUDGED)]
-        )
+        judged = f" in any of {counted(n, 'tests')}" if n > 1 else " in 1 test"
+        others = "; ".join([judged, *_counted_among(counts, *_UNJUDGED)])
         return [("No change", True), (f"{others}.", False)]
     if counts.get(Standing.UNCOUNTED, 0) == total:
         why = ": their measurements were not usable, or their targets overloaded or failing."

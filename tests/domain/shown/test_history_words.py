@@ -37,6 +37,12 @@ def test_how_the_newest_campaign_stands(values, standing):
     assert standing_of(history(values)) is standing
 
 
+def test_the_level_of_a_test_whose_newest_campaign_is_odd_is_not_that_campaigns_value():
+    words = said(history([*CALM, 130.0]))
+    assert words.startswith("Unchanged over 9 campaigns since 1 Nov 2026: p95 0.100 ms.")
+    assert "The newest campaign is odd: 0.130 ms, where " in words
+
+
 def test_a_change_with_a_cause_has_moved():
     assert standing_of(history(plan_version=2)) is Standing.MOVED
     words = said(history(plan_version=2))
@@ -92,6 +98,7 @@ def test_an_overview_counts_what_moved():
     counts = {Standing.SLOWER: 2, Standing.ODD: 1, Standing.UNCHANGED: 4}
     assert plain_text(overview_sentence(counts)) == "2 slower, 1 odd of 7 tests; 4 unchanged."
     assert plain_text(overview_sentence({Standing.UNCHANGED: 3})) == "No change in any of 3 tests."
+    assert plain_text(overview_sentence({Standing.UNCHANGED: 1})) == "No change in 1 test."
     mixed = {Standing.UNCHANGED: 3, Standing.NEW: 2, Standing.UNCOUNTED: 1}
     assert plain_text(overview_sentence(mixed)) == (
         "No change in any of 3 tests; 2 new; 1 not counted."
