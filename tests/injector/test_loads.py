@@ -102,12 +102,13 @@ def test_a_reply_that_nobody_asked_for_is_credited_to_nobody():
             time.sleep(0.01)
             sock.sendall(OK_REPLY)
 
-    load = {"model": "open", "rate_per_s": 20, "requests": 10}
+    # So far apart that a stray comes before the next request, also from a server without a core.
+    load = {"model": "open", "rate_per_s": 8, "requests": 6}
     with scripted(answer_twice) as server:
         total = measure(server.port, load=load, method="POST").total
-    assert server.n_requests == server.n_connections == 10
+    assert server.n_requests == server.n_connections == 6
     # Where a second ended right between reply and stray, the attempt had been counted already.
-    assert total.count("ok") + total.errors["http_parse"] == 10
+    assert total.count("ok") + total.errors["http_parse"] == 6
     assert total.count("ok") <= 1
 
 
