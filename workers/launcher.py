@@ -81,7 +81,7 @@ def launch_one(*, worker: str, host: str, command=None) -> bool:
 
 def _begun(lease: Lease, command, secrets, exporters: list[ScrapeOrder]) -> "Launch":
     """With its injector started. Raises OSError, SpoolFull."""
-    order = {**lease.order, **(secrets or {}), "dead_man_s": settings.DEAD_MAN_S}
+    order = {**lease.order, **secrets, "dead_man_s": settings.DEAD_MAN_S}
     with ExitStack() as undo:
         spool = Spool.create(lease)
         # Nothing will have been measured, so nothing is left to be stored.

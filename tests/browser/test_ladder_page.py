@@ -7,7 +7,7 @@ from django.urls import reverse
 from playwright.sync_api import expect
 
 from tests.browser.installation import enter
-from tests.queries.test_ladders import make_ladder
+from tests.queries.climbing import make_ladder
 
 pytestmark = pytest.mark.django_db(transaction=True)
 FITS = "document.documentElement.scrollWidth <= innerWidth"

@@ -1,114 +1,24 @@
 """What each layer costs: which campaigns are a ladder, and what its rungs are compared with."""
 
-from copy import deepcopy
-from functools import partial
-
 import pytest
 from django.utils import timezone
 
-from campaigns.domain.measured.injector_end import InjectorEnd, TlsHandshakes
 from campaigns.domain.plan.rungs import RUNGS, USUAL_RUNGS, Section
 from campaigns.domain.shown.sentences import plain_text
 from campaigns.models import Endpoint, Shard
 from campaigns.queries.answers import campaign_answer
 from campaigns.queries.target_costs import target_costs
 from tests.factories import (
-    make_campaign,
-    make_endpoint,
     make_plan,
-    make_project,
-    make_target,
     make_test,
-    make_user,
 )
-from tests.kept_rows import forget
+from tests.queries.climbing import HYBRID, NEW, agree, around, climb, ladder, rungs_of, usual_ladder
 from tests.queries.measured import https_campaign, run_in_blocks, spoil
 from tests.queries.test_target_costs import tell
 from tests.values import plan_spec
 
+__all__ = ["climb", "ladder", "usual_ladder"]
 pytestmark = pytest.mark.django_db
-
-NEW = ("new-http", "new-tls12", "new-tls13", "new-hybrid", "new-resumed", "new-http2")
-MEANS_US = (18_900, 33_400, 29_100, 29_300, 25_000, 25_100)
-HUNG_US = 29_100
-HYBRID, CLASSICAL = "X25519MLKEM768", "X25519"
-
-
-def around(mean_us: float, repeats: int = 5) -> list[float]:
-    factors = (0.999, 1.001, 1.0, 0.9995, 1.0005)
-    return [mean_us * factor for factor in factors[:repeats]]
-
-
-def unlike_each_other(mean_us: int, repeats: int = 5) -> list[float]:
-    """They differ by more than any rung does, in another order for each rung."""
-    return [mean_us * (1 + nth * (mean_us // 1000) % 7 / 2) for nth in range(repeats)]
-
-
-def with_one_hung(mean_us: int, repeats: int = 5) -> list[float]:
-    """The last run of the rung of HUNG_US took 60 times as long as its others."""
-    runs = around(mean_us, repeats)
-    return [*runs[:-1], runs[-1] * 60] if mean_us == HUNG_US else runs
-
-
-def make_ladder(project, keys=NEW, means_us=MEANS_US, repeats=5, runs_of=around, **fields):
-    """A finished campaign of these rungs with these means, and its runs, a list for each rung.
-    `runs_of`: a rung's runs from its mean. `fields` of `measure`."""
-    now = timezone.now()
-    campaign = make_campaign(
-        project, repeats=repeats, order="blocks", started_at=now, finished_at=now
-    )
-    target = make_target(project, "shop")
-    endpoints, plans, tests = {}, {}, []
-    for key in keys:
-        rung = RUNGS[key]
-        at = (rung.scheme, rung.profile)
-        tls = {"profile": rung.profile} if rung.profile else {}
-        endpoints.setdefault(at, None)
-        endpoints[at] = endpoints[at] or make_endpoint(target, rung.scheme, tls=tls)
-        load = (
-            {"model": "closed", "connections": rung.connections, "duration_s": 10}
-            if rung.connections
-            else {"model": "over", "requests": 2000, "over_s": 10}
-        )
-        spec = plan_spec(**load) | {"http_version": str(rung.http), "streams": rung.streams}
-        plan = (str(rung.http), rung.streams, rung.connections)
-        plans.setdefault(plan, None)
-        plans[plan] = plans[plan] or make_plan(project, spec=spec)
-        tests.append(
-            make_test(campaign, plans[plan], endpoint=endpoints[at], connection_mode=str(rung.mode))
-        )
-    means = [runs_of(mean, repeats) for mean in means_us]
-    runs = run_in_blocks(tests, means, **fields) if means else []
-    return campaign, [[run for run in runs if run.test_id == test.pk] for test in tests]
-
-
-@pytest.fixture(scope="module")
-def usual_ladder(rows_of_the_file):
-    return make_ladder(make_project(owner=make_user("climber")))
-
-
-@pytest.fixture
-def ladder(usual_ladder, db):
-    """The ladder of NEW with MEANS_US; what a test changes of it is undone."""
-    forget()
-    return deepcopy(usual_ladder)
-
-
-@pytest.fixture
-def climb(project):
-    """Makes any other ladder."""
-    return partial(make_ladder, project)
-
-
-def agree(runs, **agreed) -> None:
-    """Let the injectors of these runs say what their handshakes agreed on."""
-    handshakes = TlsHandshakes(**{"version": "TLSv1.3", "cipher": "AES", "count": 2000, **agreed})
-    end = InjectorEnd(tls=(handshakes,), cpu_us=400_000, totals={"ok": 2000}).to_json()
-    Shard.objects.filter(run__in=runs).update(end=end)
-
-
-def rungs_of(campaign, **asked):
-    return campaign_answer(campaign, **asked).ladder.rungs
 
 
 def test_a_rung_is_called_by_what_it_changes(ladder):
@@ -169,12 +79,6 @@ def test_rungs_are_compared_by_the_percentile_that_is_asked_for(ladder):
     assert "ladder-parts" not in [table.key for table in found.tables]
 
 
-def test_the_sentence_is_of_means_whatever_is_asked_for(ladder):
-    campaign, _ = ladder
-    said = [plain_text(campaign_answer(campaign, metric=each).sentence) for each in ("mean", "p99")]
-    assert said[0] == said[1]
-
-
 def test_a_percentile_that_too_few_requests_support_is_missing_and_says_why(climb):
     campaign, _ = climb(n=200)
     rung = campaign_answer(campaign, metric="p99").ladder.rungs[1]
@@ -200,53 +104,6 @@ def test_what_differs_by_accident_is_named_with_its_rungs(ladder):
     Shard.objects.filter(run__in=by_rung[3]).update(host="inj-2")
     differs = dict(campaign_answer(campaign).ladder.likeness.differs)
     assert differs["injector hosts"] == "HTTP/1.1 inj-1, Hybrid key exchange inj-2"
-
-
-def test_one_sentence_says_what_costs_and_what_does_not(ladder):
-    campaign, _ = ladder
-    said = plain_text(campaign_answer(campaign).sentence)
-    assert said.startswith("On a new connection TLS 1.3 costs +54.0\u202f% over HTTP (29.1 instead")
-    assert "A resumed session saves 14.7\u202f%." in said
-    assert "A hybrid key exchange and HTTP/2 make no practical difference." in said
-
-
-def test_a_rung_that_changes_several_things_is_told_with_all_of_them(climb):
-    keys, means_us = ("new-http", "new-tls13", "new-resumed"), (18_900, 29_100, 25_000)
-    campaign, _ = climb(keys, means_us)
-    assert rungs_of(campaign)[-1].title == "Hybrid key exchange and resumed session"
-    said = plain_text(campaign_answer(campaign).sentence)
-    assert "A hybrid key exchange and a resumed session save 14.1\u202f%." in said
-
-
-def test_several_changes_that_make_no_difference_are_told_in_the_plural(climb):
-    campaign, _ = climb(("new-http", "new-tls13", "new-resumed"), (18_900, 29_100, 29_200))
-    said = plain_text(campaign_answer(campaign).sentence)
-    assert "A hybrid key exchange and a resumed session make no practical difference." in said
-
-
-def test_the_times_that_it_tells_are_of_the_runs_whose_change_it_tells(climb):
-    keys, means_us = ("new-http", "new-tls12", "new-tls13"), (18_900, 33_400, HUNG_US)
-    campaign, _ = climb(keys, means_us, runs_of=with_one_hung)
-    said = plain_text(campaign_answer(campaign).sentence)
-    assert "costs +54.0\u202f% over HTTP (29.1 instead of 18.9\u202fms)" in said
-
-
-def test_what_the_runs_do_not_tell_is_called_not_clear(climb):
-    keys, means_us = ("new-http", "new-tls13", "new-hybrid"), (10_000, 11_000, 12_000)
-    campaign, _ = climb(keys, means_us, runs_of=unlike_each_other)
-    said = plain_text(campaign_answer(campaign).sentence)
-    assert "the effect of HTTPS/1.1, TLS 1.3 over HTTP is not clear (" in said
-    assert "The effect of a hybrid key exchange is not clear." in said
-
-
-def test_kept_connections_have_a_section_and_a_clause_of_their_own(climb):
-    kept = ("kept-http", "kept-tls12", "kept-tls13", "kept-hybrid", "kept-http2")
-    campaign, _ = climb((*NEW, *kept), (*MEANS_US, 14_500, 14_900, 14_900, 14_900, 14_950))
-    ladder = campaign_answer(campaign).ladder
-    assert [(str(key), len(rungs)) for key, rungs in ladder.sections] == [("new", 6), ("kept", 5)]
-    assert ladder.of(Section.KEPT)[1].plain.row.ratio == pytest.approx(14.9 / 14.5, rel=1e-3)
-    said = plain_text(campaign_answer(campaign).sentence)
-    assert "On kept connections all of it makes no practical difference to HTTP (+3.1" in said
 
 
 def test_streams_stand_beside_as_many_connections(climb):
@@ -280,47 +137,6 @@ def test_certificates_are_compared_with_each_other_and_with_plain_http(climb):
     assert "ECDSA saves 7.7\u202f% against RSA." in plain_text(campaign_answer(campaign).sentence)
 
 
-def test_what_the_server_chose_otherwise_is_said(ladder):
-    campaign, by_rung = ladder
-    agree(by_rung[2], group=CLASSICAL)
-    agree(by_rung[3], group=CLASSICAL)
-    agree(by_rung[4], group=HYBRID)
-    _, _, classical, hybrid, resumed, _ = rungs_of(campaign)
-    assert classical.chose_otherwise == ""
-    assert hybrid.chose_otherwise == "The server chose X25519."
-    assert resumed.chose_otherwise == "The server resumed no session."
-
-
-def test_the_sentence_tells_no_effect_of_what_the_server_did_not_take(ladder):
-    campaign, by_rung = ladder
-    for runs, is_resumed in zip(by_rung[2:], (False, False, True, True), strict=True):
-        agree(runs, group=CLASSICAL, resumed=is_resumed)
-    said = plain_text(campaign_answer(campaign).sentence)
-    assert "A hybrid key exchange was not measured: the server chose X25519." in said
-    assert said.count("ybrid key exchange") == 1
-    # Neither of these has the hybrid group, nor what it is compared with.
-    assert "A resumed session saves 14.7\u202f%." in said
-    assert "HTTP/2 makes no practical difference." in said
-
-
-def test_nor_of_two_layers_at_once_where_the_rung_before_lacks_one(ladder):
-    campaign, by_rung = ladder
-    for runs, is_resumed in zip(by_rung[3:], (False, False, True), strict=True):
-        agree(runs, group=HYBRID, resumed=is_resumed)
-    said = plain_text(campaign_answer(campaign).sentence)
-    assert "A resumed session was not measured: the server resumed no session." in said
-    assert "HTTP/2" not in said
-
-
-def test_the_cost_over_http_is_told_of_what_the_server_took(ladder):
-    campaign, by_rung = ladder
-    agree(by_rung[1], version="TLSv1.2", group=CLASSICAL)
-    agree(by_rung[2], version="TLSv1.2", group=CLASSICAL)
-    said = plain_text(campaign_answer(campaign).sentence)
-    assert said.startswith("On a new connection HTTPS/1.1, TLS 1.2 costs +76.7\u202f% over HTTP")
-    assert "TLS 1.3 was not measured: the server chose TLSv1.2." in said
-
-
 def test_handshake_bytes_and_own_cpu_are_of_one_request(ladder):
     campaign, by_rung = ladder
     agree(by_rung[3], group=HYBRID, bytes_sent=3_000_000, bytes_received=5_000_000)
@@ -346,17 +162,6 @@ def test_two_repeats_have_no_word(climb):
     said = [rung.before.word for rung in rungs_of(campaign)[1:]]
     assert set(said) == {"inconclusive"}
     assert not any(rung.before.has_interval for rung in rungs_of(campaign)[1:])
-
-
-@pytest.mark.parametrize("repeats", [1, 2])
-def test_with_few_repeats_the_sentence_says_how_many_a_verdict_takes(climb, repeats):
-    said = plain_text(campaign_answer(climb(repeats=repeats)[0]).sentence)
-    assert said.endswith("A verdict takes 3 usable repeats of each rung; this is a first look.")
-
-
-def test_with_enough_repeats_it_asks_for_none(ladder):
-    campaign, *_ = ladder
-    assert "first look" not in plain_text(campaign_answer(campaign).sentence)
 
 
 def test_http_and_https_alone_are_no_ladder(project):

@@ -276,6 +276,6 @@ def test_where_runs_are_set_aside_the_table_says_what_they_are_in(as_vera, proje
     usual = [*FAST, 10_050, 9_950]
     run_in_blocks(earlier, [usual, usual])
     run_in_blocks(later, [[*usual[:-1], 600_000], usual])
-    note = "Times and marks include the runs that are set aside"
+    note = "Times and marks include runs that are set aside"
     assert note in text_of(page_of(as_vera, earlier[0].campaign, later[0].campaign))
     assert note not in text_of(page_of(as_vera, *weeks))

@@ -5,8 +5,7 @@ from django.urls import reverse
 from django.utils.html import escape
 
 from campaigns.models import Shard
-from tests.queries.measured import spoil
-from tests.queries.test_ladders import (
+from tests.queries.climbing import (
     HUNG_US,
     HYBRID,
     agree,
@@ -15,6 +14,7 @@ from tests.queries.test_ladders import (
     usual_ladder,
     with_one_hung,
 )
+from tests.queries.measured import spoil
 from tests.queries.test_target_costs import tell
 from tests.services.engine import owner_of
 from tests.views.campaign_form import text_of
@@ -65,7 +65,7 @@ def test_plain_http_without_a_usable_run_says_why(page_of, ladder):
 def test_where_a_run_is_set_aside_the_table_says_what_it_is_in(page_of, climb, ladder):
     keys, means_us = ("new-http", "new-tls12", "new-tls13"), (18_900, 33_400, HUNG_US)
     hung, _ = climb(keys, means_us, runs_of=with_one_hung)
-    note = "Times and bars include the run that is set aside; percentages, whiskers"
+    note = "Times and bars include runs that are set aside; percentages, whiskers"
     assert note in text_of(page_of(hung))
     usual, _ = ladder
     assert note not in text_of(page_of(usual))

@@ -7,11 +7,11 @@ from campaigns.domain.judged.ratio import RatioInterval
 from campaigns.domain.judged.words import Word
 from campaigns.domain.shown.cells import Figure, column_cells, text_cell
 from campaigns.domain.shown.compared import ComparedTest, ReferenceState, reference_of
-from campaigns.domain.shown.intervals import change_ends, least_change
+from campaigns.domain.shown.intervals import interval_words, least_change
 from campaigns.domain.shown.metrics import METRICS
 from campaigns.domain.shown.results import Sentence
-from campaigns.domain.shown.tables import Row, Table
-from campaigns.domain.units import counted, number, percent, with_unit
+from campaigns.domain.shown.tables import Cell, Row, Table
+from campaigns.domain.units import counted, number, percent
 
 _PERCENT_DECIMALS = 1
 _RATIO_DECIMALS = 3
@@ -160,8 +160,7 @@ def _of_one(test: ComparedTest, baseline: str, candidate: str) -> Sentence:
 
 
 def _interval(found: RatioInterval) -> str:
-    low, high = change_ends(found.ratio, found.low, found.high, _PERCENT_DECIMALS)
-    return f"{with_unit('95', '%')} interval {with_unit(f'{low} to {high}', '%')}"
+    return interval_words(found, _PERCENT_DECIMALS)
 
 
 def comparison_table(
@@ -175,19 +174,7 @@ def comparison_table(
     known = [*tests, *references]
     figures = [_figures(each) for each in known]
     said = [each.said for each in tests] + [str(reference_of([each])) for each in references]
-    columns = [
-        column_cells(
-            [each[key] for each in figures],
-            decimals=_decimals(key),
-            signed=key in {"difference", "increase"},
-        )
-        for key in _KEYS[:-2]
-    ]
-    shown = _KEYS.index("could_have_shown")
-    columns[shown] = [
-        replace(cell, text=least_change(cell.value / 100)) if cell.value else cell
-        for cell in columns[shown]
-    ]
+    columns = [_cells(key, [each[key] for each in figures]) for key in _KEYS[:-2]]
     columns += [
         [text_cell(text, each.why) for text, each in zip(said, known, strict=True)],
         [text_cell(each.why) for each in known],
@@ -218,6 +205,15 @@ def comparison_table(
 def _note(test: ComparedTest, references: Sequence[ComparedTest], names: dict[str, str]) -> str:
     words = [names[test.column]] if len(names) > 1 else []
     return ", ".join([*words, "reference, not counted"] if test in references else words)
+
+
+def _cells(key: str, figures: Sequence[Figure]) -> list[Cell]:
+    cells = column_cells(figures, decimals=_decimals(key), signed=key in {"difference", "increase"})
+    if key != "could_have_shown":
+        return cells
+    return [
+        replace(cell, text=least_change(cell.value / 100)) if cell.value else cell for cell in cells
+    ]
 
 
 def _decimals(key: str) -> int | None:

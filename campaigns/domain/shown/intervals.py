@@ -6,9 +6,9 @@ from campaigns.domain.units import MINUS, THIN, decimals_for, number, percent
 _MOST = 10  # times as much more, +1,000 %
 
 
-def interval_words(found: RatioInterval) -> str:
-    """Such as "95 % interval +52 to +56 %"."""
-    places = change_decimals(found.low, found.high)
+def interval_words(found: RatioInterval, decimals: int | None = None) -> str:
+    """Such as "95 % interval +52 to +56 %"; by default with the decimals that it supports."""
+    places = change_decimals(found.low, found.high) if decimals is None else decimals
     low, high = change_ends(found.ratio, found.low, found.high, places)
     return f"{percent(0.95, decimals=0)} interval {low} to {high}{THIN}%"
 
