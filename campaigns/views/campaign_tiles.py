@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 from campaigns.domain.plan.target import counted_in
 from campaigns.domain.shown.intervals import change_ends
 from campaigns.domain.shown.results import Answer, OverheadAnswer, TestAnswer
+from campaigns.domain.shown.tables import Cell
 from campaigns.domain.units import DASH, counted, number
 
 _T = TypeVar("_T")
@@ -52,10 +53,8 @@ def _overhead_tile(overhead: OverheadAnswer) -> dict[str, Any]:
     if interval:
         low, high = change_ends(interval["ratio"], interval["low"], interval["high"])
         lines.append(f"{low} to {high}\u202f%, 95\u202f% interval")
-    if cells["difference"].value is not None:
-        lines.append(
-            f"{cells['difference'].text}\u202fms, {cells['share'].text}\u202f% of {tls} time"
-        )
+    if _has(cells, "difference"):
+        lines.append(_difference_line(cells, tls))
     increase = cells["increase"].value
     return {
         "title": overhead.title,
@@ -65,6 +64,15 @@ def _overhead_tile(overhead: OverheadAnswer) -> dict[str, Any]:
         "unit": "" if increase is None else f"% vs {plain}",
         "lines": lines or [overhead.word_reason],
     }
+
+
+def _difference_line(cells: dict[str, Cell], tls: str) -> str:
+    """The difference and the part of the TLS time that it is; what takes no longer has no part."""
+    difference, share = cells["difference"], cells["share"]
+    line = f"{difference.text}\u202fms"
+    if difference.value > 0 and _has(cells, "share") and share.value > 0:
+        line += f", {share.text}\u202f% of {tls} time"
+    return line
 
 
 def _test_tile(test: TestAnswer) -> dict[str, Any]:
@@ -89,5 +97,5 @@ def _test_tile(test: TestAnswer) -> dict[str, Any]:
     }
 
 
-def _has(cells: dict, key: str) -> bool:
+def _has(cells: dict[str, Cell], key: str) -> bool:
     return key in cells and cells[key].value is not None
