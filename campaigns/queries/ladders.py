@@ -6,7 +6,7 @@ Checks no permissions: callers pass what was read for rows found with visible_to
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from statistics import mean
+from statistics import fmean
 
 from campaigns.domain.judged.failures import everything_failed, failure_words
 from campaigns.domain.judged.overhead import part_means_us
@@ -320,4 +320,4 @@ def _own_cpu_us(arm: MeasuredTest) -> float | None:
         if cpu_us is None or not n:
             return None
         shares.append(cpu_us / n)
-    return mean(shares) if shares else None
+    return fmean(shares) if shares else None

@@ -1,7 +1,7 @@
 """What the network adds: the same requests to a target, from its own host and from elsewhere."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from statistics import mean
+from statistics import fmean
 
 from campaigns.domain.judged.repeats import MeanInterval, mean_interval
 from campaigns.domain.shown.network import NetworkRow
@@ -49,5 +49,5 @@ def _difference(
     both = [remote[block] - local[block] for block in local if block in remote]
     if both and campaign.order == Campaign.Order.BLOCKS:
         return mean_interval(both, is_signed=True)
-    gap = mean(remote.values()) - mean(local.values())
+    gap = fmean(remote.values()) - fmean(local.values())
     return MeanInterval(gap, 0, None, None, None)

@@ -7,7 +7,7 @@ Checks no permissions: callers pass campaigns found with visible_to.
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from statistics import mean
+from statistics import fmean
 
 from campaigns.domain.judged.ratio import ratio_interval
 from campaigns.domain.judged.repeats import mean_interval
@@ -112,4 +112,4 @@ def _compared(overhead: OverheadAnswer, by_run: ByRun) -> Iterator[ComparedCount
                 paired=overhead.is_paired,
                 repeats=tuple(list(arm) for arm in arms),
             )
-            yield ComparedCounter(each, mean(baseline), mean(candidate), interval)
+            yield ComparedCounter(each, fmean(baseline), fmean(candidate), interval)

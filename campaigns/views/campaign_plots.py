@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
-from statistics import mean
+from statistics import fmean
 from typing import Any
 
 from campaigns.domain.measured.percentile_curve import MOST_SMOOTH, usual_points
@@ -149,7 +149,7 @@ def _lines(
 def _named(group: TestGroup, first: Sequence[int]) -> list[int]:
     """The tests `first`, then the slowest."""
     means_ms = {
-        test.test_id: mean(values)
+        test.test_id: fmean(values)
         for test in group.tests
         if (values := [each for each in test.means_ms if each is not None])
     }

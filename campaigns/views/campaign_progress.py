@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import pairwise
-from statistics import mean, median
+from statistics import fmean, median
 
 from django.utils import timezone
 
@@ -114,7 +114,7 @@ def _usual_gap_s(ends: list[datetime]) -> float:
     """The mean time from one run's end to the next; a long wait before added blocks is no gap."""
     gaps = [(later - earlier).total_seconds() for earlier, later in pairwise(ends)]
     most = _MOST_GAPS * median(gaps)
-    return mean(min(gap, most) for gap in gaps)
+    return fmean(min(gap, most) for gap in gaps)
 
 
 def planned_s(campaign: Campaign, repeats: int) -> float | None:

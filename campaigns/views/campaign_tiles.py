@@ -1,7 +1,7 @@
 """The tiles of a campaign's page: a figure of each comparison or test, and what belongs to it."""
 
 from collections.abc import Callable, Sequence
-from statistics import mean
+from statistics import fmean
 from typing import Any, TypeVar
 
 from campaigns.domain.plan.target import counted_in
@@ -41,7 +41,7 @@ def _at_most(
 
 def _slowest_first(test: TestAnswer) -> float:
     means_ms = [each for each in test.means_ms if each is not None]
-    return -mean(means_ms) if means_ms else 0.0
+    return -fmean(means_ms) if means_ms else 0.0
 
 
 def _overhead_tile(overhead: OverheadAnswer) -> dict[str, Any]:

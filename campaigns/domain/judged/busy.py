@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from statistics import mean
+from statistics import fmean
 from typing import Any
 
 from campaigns.domain.judged.injector_vitals import observed_vitals
@@ -70,7 +70,7 @@ def mean_busy(every: Sequence[Busy]) -> Busy:
 
     def mean_of(name: str) -> float | None:
         told = [value for each in every if (value := getattr(each, name)) is not None]
-        return mean(told) if told else None
+        return fmean(told) if told else None
 
     return Busy(
         target_cpu=mean_of("target_cpu"),

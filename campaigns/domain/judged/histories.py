@@ -4,15 +4,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property, lru_cache
-from math import log, sqrt
+from math import log
 from typing import NamedTuple
 
 from campaigns.domain.judged.against import Against
 from campaigns.domain.judged.changes import Change, Course, course_of
-from campaigns.domain.special import t_quantile
+from campaigns.domain.judged.repeats import mean_interval
 
 PLAN_VERSION = "Plan version"
-_CONFIDENCE = 0.95
 
 
 class CampaignPoint(NamedTuple):
@@ -59,12 +58,10 @@ class CampaignPoint(NamedTuple):
     @property
     def interval_us(self) -> tuple[float, float] | None:
         """The 95 % interval of the mean between runs, not below 0; None with fewer than two."""
-        k, mean = self.k, self.value_us
-        if k < 2:
+        if self.k < 2:
             return None
-        sd = sqrt(sum((each - mean) ** 2 for each in self.values_us) / (k - 1))
-        half = t_quantile((1 + _CONFIDENCE) / 2, k - 1) * sd / sqrt(k)
-        return max(0.0, mean - half), mean + half
+        interval = mean_interval(self.values_us)
+        return interval.low, interval.high
 
 
 def mean_of(values: Sequence[float]) -> float | None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from math import exp, fsum, log
-from statistics import mean
+from statistics import fmean
 
 from campaigns.domain.judged.overhead import OverheadRow
 from campaigns.domain.judged.ratio import ratio_interval
@@ -24,7 +24,7 @@ def ratio_over_plans(plans: Sequence[tuple[Runs, Runs]], *, in_blocks: bool) -> 
     """
     shared = sorted(set.intersection(*(set(runs) for arms in plans for runs in arms)))
     baseline_us, candidate_us = (
-        geometric_mean([mean(arms[number].values()) for arms in plans]) for number in (0, 1)
+        geometric_mean([fmean(arms[number].values()) for arms in plans]) for number in (0, 1)
     )
     if not in_blocks or len(shared) < MIN_REPEATS:
         why = _FEW_BLOCKS if in_blocks else _NO_BLOCKS

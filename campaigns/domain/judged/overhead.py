@@ -6,7 +6,7 @@ much of the HTTPS time is overhead. Only means can be split into parts; percenti
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from statistics import fmean, mean
+from statistics import fmean
 
 from campaigns.domain.judged.ratio import RatioInterval, ratio_interval
 from campaigns.domain.measured.figures import SHOWN_PERCENTILES, Figures
@@ -167,7 +167,7 @@ def _mean_row(
     interval = arms.interval(value)
     if interval is None:
         why = why or "An interval needs two usable repeats of each."
-    return OverheadRow(metric, *map(mean, known), interval, weak, why)
+    return OverheadRow(metric, *map(fmean, known), interval, weak, why)
 
 
 def _extreme_row(metric: str, pick, baseline: Sequence[Figures], candidate: Sequence[Figures]):
@@ -223,11 +223,11 @@ def part_means_us(totals: Sequence[Total]) -> dict[str, float | None]:
     if not runs:
         return dict.fromkeys(SPLIT_PARTS)
     parts: dict[str, float | None] = {
-        part: mean([run.timing(part).sum_us / run.timing("response").n for run in runs])
+        part: fmean([run.timing(part).sum_us / run.timing("response").n for run in runs])
         if any(run.timing(part).n for run in runs)
         else None
         for part in PARTS
     }
-    whole = mean([run.timing("response").mean_us for run in runs])
+    whole = fmean([run.timing("response").mean_us for run in runs])
     parts["lateness"] = whole - sum(value for value in parts.values() if value is not None)
     return parts

@@ -6,8 +6,8 @@ A run gives one value per metric; means, intervals and flags are over those valu
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import sqrt
-from statistics import mean, median, stdev
+from math import fsum, sqrt
+from statistics import fmean, median
 
 from campaigns.domain.special import t_quantile
 
@@ -35,10 +35,10 @@ def mean_interval(
     Of few and unsteady runs the interval would reach below 0, which no time, rate or amount does;
     of differences (`is_signed`) it may.
     """
-    centre, k = mean(values), len(values)
+    centre, k = fmean(values), len(values)
     if k < 2:
         return MeanInterval(centre, k, None, None, None)
-    sd = stdev(values)
+    sd = sqrt(fsum((value - centre) ** 2 for value in values) / (k - 1))
     half = t_quantile((1 + confidence) / 2, k - 1) * sd / sqrt(k)
     low = centre - half if is_signed else max(0.0, centre - half)
     return MeanInterval(centre, k, low, centre + half, sd / centre if centre else None)

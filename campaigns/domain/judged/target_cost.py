@@ -3,7 +3,7 @@ compared as response times are (judged.comparison, judged.ratio)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from statistics import mean
+from statistics import fmean
 
 from campaigns.domain.judged.comparison import Reason, word_of
 from campaigns.domain.judged.ratio import RatioInterval, ratio_interval
@@ -64,7 +64,7 @@ def cost_difference(
     interval = ratio_interval(
         *values, paired=paired, resolutions=tuple(steps), repeats=tuple(list(arm) for arm in arms)
     ) if all(values) else None  # fmt: skip
-    means = [mean(each) if each else None for each in values]
+    means = [fmean(each) if each else None for each in values]
     return CostDifference(*means, interval, *_word(interval, threshold, max(steps), blocker))
 
 

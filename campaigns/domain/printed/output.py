@@ -2,7 +2,7 @@
 
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
-from statistics import mean
+from statistics import fmean
 from typing import Any
 
 MOST_VALUES, MOST_LINES = 2000, 20
@@ -42,7 +42,7 @@ class PrintedValue:
     def mean_of(cls, name: str, series: list[float], unit: str = "", of: str = ""):
         """Of the values of all intervals; there is at least one."""
         highest = max(series) if len(series) > 1 else None
-        return cls(name, mean(series), unit, of, highest=highest, series=tuple(series))
+        return cls(name, fmean(series), unit, of, highest=highest, series=tuple(series))
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ Minimum and maximum are single requests: they are in the pooled row and never av
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from statistics import mean
+from statistics import fmean
 from typing import Any
 
 from campaigns.domain import units
@@ -196,7 +196,7 @@ def _mean_figures(counted: Sequence[Figures]) -> dict[str, Figure]:
 
 def _mean_of(runs: Sequence[Figures], value: Callable[[Figures], float | None]) -> float | None:
     values = [value(run) for run in runs]
-    return None if None in values else float(mean(values))
+    return None if None in values else fmean(values)
 
 
 def _pooled_figures(pooled: Figures | None) -> dict[str, Figure]:
