@@ -153,7 +153,7 @@ class RunViewSet(VisibleViewSet):
         return RunSerializer if self.action == "list" else RunWithSnapshotSerializer
 
     def filter_queryset(self, queryset):
-        return super().filter_queryset(queryset).order_by("-campaign", "-position")
+        return super().filter_queryset(queryset).order_by("-campaign_id", "-position")
 
     @extend_schema(request=None, operation_id="runs_stop")
     def stop(self, request, pk):

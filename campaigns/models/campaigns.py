@@ -145,7 +145,7 @@ class Test(models.Model):
     objects = SharedQuerySet.as_manager()
 
     class Meta:
-        ordering = ["campaign", "position"]
+        ordering = ["-campaign_id", "position"]
         constraints = [
             models.UniqueConstraint(fields=["campaign", "position"], name="one_test_per_position"),
             models.UniqueConstraint(

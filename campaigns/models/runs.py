@@ -94,7 +94,7 @@ class Run(models.Model):
     shows_machine = True
 
     class Meta:
-        ordering = ["campaign", "position"]
+        ordering = ["-campaign_id", "position"]
         constraints = [
             models.UniqueConstraint(fields=["campaign", "position"], name="one_run_per_position"),
             models.UniqueConstraint(fields=["test", "repeat"], name="one_run_per_repeat"),
@@ -212,7 +212,7 @@ class Shard(models.Model):
     reason = models.TextField(blank=True)
 
     class Meta:
-        ordering = ["run", "number"]
+        ordering = ["run_id", "number"]
         constraints = [
             models.UniqueConstraint(fields=["run", "number"], name="one_shard_per_number"),
             models.CheckConstraint(

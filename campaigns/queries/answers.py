@@ -79,12 +79,12 @@ def campaign_answers(
 ) -> dict[int, Answer]:
     """The answers by campaign, in five queries for all of them, and a few for each search."""
     rows = Run.objects.filter(campaign__in=campaigns).prefetch_related("shards")
-    runs = measured_runs(rows.order_by("campaign", "position"))
+    runs = measured_runs(rows.order_by("-campaign_id", "position"))
     for each in runs:
         each.run.shows_machine = shows_machines
     related = ("plan_version__plan", "endpoint__target", "campaign__search")
     tests = Test.objects.filter(campaign__in=campaigns).select_related(*related)
-    tests = list(tests.order_by("campaign", "position"))
+    tests = list(tests.order_by("-campaign_id", "position"))
     kept = kept_pooled(tests)
     answers = {
         each.pk: _answer(

@@ -126,7 +126,7 @@ def _runs_of(pairs: Sequence[tuple[Baseline, Test]]) -> tuple[_Runs, _Runs]:
     for baseline, run in rows.values_list("baseline", "run"):
         chosen.setdefault(run, []).append(baseline)
     runs = Run.objects.filter(Q(test__in=news) | Q(pk__in=chosen))
-    runs = runs.order_by("campaign", "position").prefetch_related("shards")
+    runs = runs.order_by("-campaign_id", "position").prefetch_related("shards")
     for each in measured_runs(runs):
         for baseline in chosen.get(each.run.pk, ()):
             olds[baseline].append(each)

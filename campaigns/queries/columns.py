@@ -236,7 +236,7 @@ def sides_of(columns: Sequence[ComparedColumn], *, shows_machines: bool = True) 
         | Q(test__in=[*pks["test"], *(pk for column in columns for pk in column.tests)])
         | Q(pk__in=pks["run"])
     )
-    measured = measured_runs(runs.order_by("campaign", "position").prefetch_related("shards"))
+    measured = measured_runs(runs.order_by("-campaign_id", "position").prefetch_related("shards"))
     for each in measured:
         each.run.shows_machine = shows_machines
     tests = Test.objects.filter(
@@ -244,7 +244,7 @@ def sides_of(columns: Sequence[ComparedColumn], *, shows_machines: bool = True) 
         | Q(pk__in=pks["test"])
         | Q(pk__in=[c.row.test_id for c in columns if c.noun == "run"])
     )
-    tests = _related(tests).select_related("campaign").order_by("campaign", "position")
+    tests = _related(tests).select_related("campaign").order_by("-campaign_id", "position")
     tests = list(tests)
     kept = kept_pooled(tests)
     return [

@@ -66,7 +66,7 @@ def _uses(durations_s: dict[int, tuple[int, float]]) -> dict[int, list[PerfUse]]
     gone."""
     told = defaultdict(list)
     seconds = MachineSecond.objects.filter(run__in=durations_s, second__gte=0, did__has_key="perf")
-    rows = seconds.order_by("run", "source", "second").values_list(
+    rows = seconds.order_by("run_id", "source", "second").values_list(
         "run", "source", "second", "did__perf"
     )
     for pk, source, second, perf in rows.iterator(chunk_size=2000):

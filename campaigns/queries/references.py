@@ -92,7 +92,7 @@ def _references_of(campaigns: Collection[int]) -> dict[int, list[Test]]:
         campaign__in=campaigns, endpoint__target__tags__contains=[REFERENCE_TAG]
     )
     related = ("plan_version__plan", "endpoint__target", "campaign")
-    for test in tests.select_related(*related).order_by("campaign", "position"):
+    for test in tests.select_related(*related).order_by("-campaign_id", "position"):
         found[test.campaign_id].append(test)
     return found
 

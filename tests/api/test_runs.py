@@ -31,6 +31,14 @@ def test_a_list_leaves_the_copies_out(api, run):
     assert "snapshot" not in row
 
 
+def test_a_list_begins_with_the_latest_run_of_the_newest_campaign(api, campaign):
+    older = [make_run(make_test(campaign), position=position) for position in range(2)]
+    newer = make_test(make_campaign(campaign.project))
+    newest = [make_run(newer, position=position, repeat=position + 1) for position in range(2)]
+    listed = [row["id"] for row in api.get(RUNS).json()["results"]]
+    assert listed == [run.pk for run in reversed([*older, *newest])]
+
+
 def test_it_filters(api, campaign, alice):
     first, second = make_test(campaign), make_test(campaign)
     answers = {"trust": "not_usable", "target_state": "failing", "precision": "coarse"}
