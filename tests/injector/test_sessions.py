@@ -151,6 +151,14 @@ def test_a_new_session_begins_without_cookies_on_a_new_connection():
     assert server.n_connections == 3
 
 
+def test_a_cookie_whose_age_is_no_number_is_kept_and_stops_no_user():
+    odd = b"HTTP/1.1 200 OK\r\nSet-Cookie: id=1; Max-Age=--5\r\nContent-Length: 2\r\n\r\nok"
+    with scripted(always(odd)) as server:
+        total = measure(server.port, load=closed(6), plan=session(cookies=True)).total
+    assert (total.count("ok"), total.errors) == (6, {})
+    assert all(b"Cookie: id=1\r\n" in request for request in server.requests[1:])
+
+
 def test_without_cookies_none_are_sent_back():
     with scripted(counting_visits) as server:
         measure(server.port, load=closed(5))

@@ -3,6 +3,7 @@
 There is one origin only: a cookie whose Domain is another host is dropped, as in a browser.
 """
 
+import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -11,6 +12,7 @@ from workers.injector.connection import NS, now
 
 MAX_COOKIES = 50
 MAX_COOKIE_BYTES = 4096
+_AGE = re.compile(r"-?[0-9]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,11 +92,11 @@ def _lies_under(path: str, under: str) -> bool:
 def _seconds_left(attributes: dict[str, str]) -> float | None:
     """Seconds until the cookie expires; None: with its session. Max-Age overrides Expires."""
     age = attributes.get("max-age", "")
-    if age.lstrip("-").isdigit() and len(age) < 12:
-        return float(age)
+    if _AGE.fullmatch(age):
+        return int(age)
     try:
         expires = parsedate_to_datetime(attributes["expires"])
-    except (KeyError, ValueError, TypeError):
+    except (KeyError, ValueError, TypeError, OverflowError):
         return None
     if expires.tzinfo is None:
         expires = expires.replace(tzinfo=UTC)
