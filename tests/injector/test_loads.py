@@ -137,6 +137,17 @@ def test_arrivals_that_were_never_sent_are_dropped_and_counted():
     assert is_conserved(result)
 
 
+@pytest.mark.parametrize("n_requests", [255, 256, 512])
+def test_as_many_arrivals_as_are_handed_over_at_once_wait_no_longer_than_others(n_requests):
+    load = {"model": "over", "requests": n_requests, "over_s": 0.00001, "max_in_flight": 8}
+    with scripted(Arrivals(service_s=0.2)) as server:
+        limits = {"connect_s": 0.5, "tls_s": 0.5, "total_s": 0.5}
+        result = measure(server.port, load=load, timeouts=limits)
+    # Eight each 0.2 s, for the 0.5 s that the last of them may wait.
+    assert result.ends[0].totals["dropped"] >= n_requests - 8 * 5
+    assert is_conserved(result)
+
+
 def test_a_closed_load_keeps_its_connections_busy_and_sends_an_exact_number():
     arrivals = Arrivals(service_s=0.02)
     with scripted(arrivals) as server:

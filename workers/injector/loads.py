@@ -191,15 +191,17 @@ class OpenLoad:
         """In the hub: hand over due arrivals; limited per turn, so that replies are read too."""
         for _ in range(_ARRIVALS_PER_WAKE):
             if self._next is None:
-                self._give_up_ns = now() + self._drain_ns
-                return
+                break
             number, offset = self._next
             if self._zero_ns + offset > now():
                 break
             self._next = next(self._arrivals, None)
             self._latest_due = self._zero_ns + offset
             self._hand_over((number, self._latest_due))
-        self._wake_for_next()
+        if self._next is None:
+            self._give_up_ns = now() + self._drain_ns
+        else:
+            self._wake_for_next()
 
     def _hand_over(self, arrival: tuple[int, int]) -> None:
         if self._idle:
