@@ -296,6 +296,32 @@ def test_what_comes_of_a_stream_that_was_given_up_is_skipped():
         client.feed(body(b"z"), NOW)
 
 
+def test_much_that_was_on_its_way_of_streams_that_were_given_up_ends_no_other():
+    client, (other, *late) = begun(601)
+    client.feed(SETTINGS + head(stream_id=3), NOW)
+    for stream in late:
+        client.give_up(stream)
+    client.feed(body(b"x", 3, flags=0) * (IDLE_FRAMES_CAP + 1), NOW)
+    client.feed(body(b"x", 3) + b"".join(reply(stream_id=each.id) for each in late[1:]), NOW)
+    client.feed(reply(), NOW)
+    assert (client.ended, other.is_complete, client.has_let_go) == ([other], True, False)
+
+
+def test_a_stream_that_goes_on_though_it_was_given_up_ends_the_connection():
+    client, (stream,) = begun()
+    client.feed(SETTINGS + head(), NOW)
+    client.give_up(stream)
+    for _ in range(WINDOW_BYTES // 16_000):
+        client.feed(body(bytes(16_000), flags=0), NOW)
+    with pytest.raises(ConnectionBroken):
+        client.feed(body(bytes(16_000), flags=0), NOW)
+    client, (stream,) = begun()
+    client.feed(SETTINGS + head(), NOW)
+    client.give_up(stream)
+    with pytest.raises(ConnectionBroken):
+        client.feed(body(b"", flags=0) * (IDLE_FRAMES_CAP + 1), NOW)
+
+
 def test_a_connection_that_was_given_up_on_often_takes_no_more():
     client, streams = begun(LET_GO_CAP)
     for stream in streams[1:]:

@@ -148,7 +148,7 @@ class Http2Client(Streams):
             self._give_room()
         stream = self.streams.get(stream_id)
         if stream is None:
-            self._skip(stream_id, flags)
+            self._skip(stream_id, flags, size)
             return
         stream.received_bytes += HEAD_BYTES + size
         stream.their_room -= size
@@ -239,15 +239,24 @@ class Http2Client(Streams):
         if is_last:
             self._finish(stream, self._now)
 
-    def _skip(self, stream_id: int, flags: int) -> None:
-        """Part of a stream that is none of those under way: we gave it up, or it cannot be."""
-        self._spend()
+    def _skip(self, stream_id: int, flags: int, data_bytes: int = 0) -> None:
+        """Part of a stream that is none of those under way: we gave it up, or it cannot be.
+
+        What a server had sent before it heard of that is no flood, in however many frames.
+        """
         self._refuse_unused(stream_id)
         if stream_id not in self._let_go:
             detail = f"more on stream {stream_id}, which has ended"
             raise ConnectionBroken(Code.STREAM_CLOSED, detail)
         if flags & END_STREAM:
-            self._let_go.discard(stream_id)
+            del self._let_go[stream_id]
+        elif not data_bytes:
+            self._spend()
+        else:
+            self._let_go[stream_id] -= data_bytes
+            if self._let_go[stream_id] < 0:
+                detail = f"stream {stream_id} goes on, though it was given up"
+                raise ConnectionBroken(Code.ENHANCE_YOUR_CALM, detail)
 
     def _refuse_unused(self, stream_id: int) -> None:
         """Refuse a number that no stream has had."""
@@ -332,7 +341,7 @@ class Http2Client(Streams):
     def _take_reset(self, stream_id: int, payload: bytes) -> None:
         _check(True, len(payload) == NUMBER.size, "RST_STREAM")
         self._refuse_unused(stream_id)
-        self._let_go.discard(stream_id)
+        self._let_go.pop(stream_id, None)
         self._fail(stream_id, _reset_by(NUMBER.unpack(payload)[0]))
 
     def _take_ping(self, flags: int, stream_id: int, payload: bytes) -> None:

@@ -59,7 +59,8 @@ class Streams:
         self._next_id = 1
         self._uploads = Uploads(self.out, self.written.append)
         self.bodies = self._uploads.under_way
-        self._let_go: set[int] = set()
+        # How much more of each may come: at most what its window had room for.
+        self._let_go: dict[int, int] = {}
         self._goodbye = ""
         # The latest request's bytes, and its first frame, whose stream changes with each request.
         self._latest = b""
@@ -108,7 +109,7 @@ class Streams:
             return
         self._uploads.forget(stream.id)
         self.out += frames.rst_stream(stream.id, code)
-        self._let_go.add(stream.id)
+        self._let_go[stream.id] = WINDOW_BYTES
         if len(self._let_go) >= LET_GO_CAP:
             self.is_draining = True
 
