@@ -19,12 +19,12 @@ _FOR_S = 3
 BOTH = {"http_version": "2", "streams": 2}
 
 
-def answers(answer, then=None):
+def answers(answer, then=None, settings=SETTINGS):
     """Settings, then for each request what `answer` says for its stream; then silence, or `then`
     with the first."""
 
     def script(sock, server):
-        sock.sendall(SETTINGS)
+        sock.sendall(settings)
         received, at = b"", len(frames.PREFACE)
         while more := sock.recv(65536):
             received += more
@@ -104,11 +104,14 @@ def patient(script, *kinds):
     return case(script, *kinds, timeouts={"connect_s": 3, "tls_s": 3, "total_s": 3})
 
 
+def allows_streams(number):
+    return frames.settings({frames.MAX_CONCURRENT_STREAMS: number})
+
+
 PART = body(bytes(1000), flags=0)
 INTERIM = head((":status", "103"))
 LONG_HEAD = head(("x" * 40, "y" * 400))
 EMPTY_PART = frame(CONTINUATION, 0, 1)
-NO_STREAMS = frames.settings({frames.MAX_CONCURRENT_STREAMS: 0})
 PINGS = frame(frames.PING, 0, 0, bytes(8)) * 999
 BOMB = frame(frames.HEADERS, 4, 1, b"\x88" + b"\x90" * 16_000)
 CASES = {
@@ -141,7 +144,7 @@ CASES = {
     "empty DATA without end": case(says(head(), floods(frame(DATA, 0, 1) * 999)), "h2_protocol"),
     "a bomb of headers": alone(says(BOMB), "header_cap"),
     "more behind the end": alone(says(reply() + body(b"x")), "ok"),
-    "no stream is ever allowed": case(says(NO_STREAMS + reply()), "ok", "write_timeout"),
+    "no stream is ever allowed": case(says(allows_streams(0) + reply()), "ok", "write_timeout"),
 }
 
 
@@ -165,4 +168,17 @@ def test_a_stream_that_never_ends_stops_no_other():
     given = {"plan": BOTH, "timeouts": SHORT, "load": closed(200, 1)}
     outcome = run_all({"": Case(script, (), given, 200)})[""]
     assert outcome.kinds == {"ok": 199, "first_byte_timeout": 1}
+    assert outcome.result.total.count("connections_opened") == 1
+
+
+def test_streams_that_a_server_allows_only_later_are_used_at_once():
+    """It allows one at first, and answers that only once three others have come beside it."""
+    said = {
+        1: allows_streams(4),
+        7: b"".join(reply(stream_id=each) for each in (1, 3, 5, 7)),
+    }
+    script = answers(lambda nth: said.get(nth, b""), settings=allows_streams(1))
+    plan = {"http_version": "2", "streams": 4}
+    outcome = run_all({"": Case(script, (), {"plan": plan, "load": closed(4, 1)}, 4)})[""]
+    assert outcome.kinds == {"ok": 4}
     assert outcome.result.total.count("connections_opened") == 1

@@ -53,17 +53,17 @@ class Http2Client(Streams):
     """`feed` takes what was read.
 
     `is_settled`: the server's settings have come, with `most_streams` at a time; None: as many as
-    one likes.
+    one likes. `has_new_settings`: some have come since somebody set it back.
     """
 
     __slots__ = (
-        "_block", "_last_taken", "_now", "_rest", "_spare", "_their_room", "is_settled",
-        "most_streams",
+        "_block", "_last_taken", "_now", "_rest", "_spare", "_their_room", "has_new_settings",
+        "is_settled", "most_streams",
     )  # fmt: skip
 
     def __init__(self) -> None:
         super().__init__()
-        self.is_settled = False
+        self.is_settled = self.has_new_settings = False
         self.most_streams: int | None = None
         self._rest = b""
         self._block: _Block | None = None
@@ -305,7 +305,7 @@ class Http2Client(Streams):
             return
         for name, value in SETTING.iter_unpack(payload):
             self._set(name, value)
-        self.is_settled = True
+        self.is_settled = self.has_new_settings = True
         self.out += frames.frame(SETTINGS, frames.ACK, 0)
 
     def _set(self, name: int, value: int) -> None:

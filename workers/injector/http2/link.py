@@ -35,7 +35,8 @@ class Link:
     """`n_places`: how many workers may send a request, have one under way, or are about to open
     the connection. `connection` is None before `open` and after the end.
 
-    `note` is called with the link when it can be used, and when it no longer can.
+    `note` is called with the link when it can be used, when the server's settings change, and when
+    it can no longer be used.
     """
 
     __slots__ = (
@@ -155,7 +156,8 @@ class Link:
                 self._end(closing)
                 return
             client.feed(data, now())
-            if client.is_settled and not self.is_ready:
+            if client.has_new_settings:
+                client.has_new_settings = False
                 self.is_ready = True
                 self._note(self)
             self._hand_out()

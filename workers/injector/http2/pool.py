@@ -177,7 +177,7 @@ class Pool:
         link.close()
 
     def _note(self, link: Link) -> None:
-        """In the hub: a link has become ready, or is over."""
+        """In the hub: a link has become ready, may have more room than before, or is over."""
         self._opening.discard(link)
         if link.is_over:
             if not link.n_places:
