@@ -348,6 +348,14 @@ def test_a_goodbye_with_an_error_says_why_the_rest_was_lost():
     assert (stream.failure.kind, "INTERNAL_ERROR" in str(stream.failure)) == (Kind.H2_GOAWAY, True)
 
 
+def test_a_reset_behind_a_goodbye_with_an_error_takes_nothing_back():
+    for said, kind in ((goaway(1, 2), Kind.H2_GOAWAY), (goaway(1, 0), None)):
+        client, (stream,) = begun()
+        client.feed(SETTINGS + said, NOW)
+        client.end_all(ConnectionResetError(104, "Connection reset by peer"))
+        assert getattr(stream.failure, "kind", None) == kind
+
+
 def test_only_what_is_behind_a_goodbye_goes_again():
     client, (first, second) = begun(2)
     client.feed(SETTINGS + goaway(1, 0), NOW)

@@ -76,6 +76,12 @@ def closes(sock):
     hear_out(sock)
 
 
+def resets(sock):
+    """Once what was said has arrived, and been read."""
+    time.sleep(0.1)
+    reset(sock)
+
+
 def silent(sock, server):
     hear_out(sock)
 
@@ -133,6 +139,7 @@ CASES = {
     "reset before the reply": patient(says(b"", reset), "reset"),
     "reset within the body": patient(says(head() + PART, reset), "reset", "eof_mid_body"),
     "a goodbye with an error": patient(says(goaway(1, 2), closes), "h2_goaway"),
+    "a goodbye with an error and a reset": patient(says(goaway(1, 2), resets), "h2_goaway"),
     "a goodbye to all, always": patient(says(goaway(0, 0), closes), "h2_goaway"),
     "every stream refused": patient(answers(lambda nth: rst_stream(nth, 7)), "h2_stream_reset"),
     "every stream reset": patient(answers(lambda nth: rst_stream(nth, 2)), "h2_stream_reset"),

@@ -1,11 +1,14 @@
 """A single request over HTTP/2, as somebody tries it from a page."""
 
+import time
+
 import pytest
 
 from tests.injector.http2.h2_server import h2_server
 from tests.injector.http2.server_frames import SETTINGS, head
-from tests.injector.servers import always, scripted
+from tests.injector.servers import always, reset, scripted
 from workers.injector import probe
+from workers.injector.http2.frames import goaway
 from workers.injector.order import Order
 
 
@@ -78,3 +81,15 @@ def test_what_goes_wrong_has_its_kind(said, error):
 
     with scripted(script) as server:
         assert answer_of(server.port)["error"] == error
+
+
+def test_why_the_server_left_is_what_it_said_and_not_its_reset():
+    def script(sock, server):
+        sock.recv(65536)
+        sock.sendall(SETTINGS + goaway(1, 2))
+        time.sleep(0.1)
+        reset(sock)
+
+    with scripted(script) as server:
+        answer = answer_of(server.port)
+    assert (answer["error"], "INTERNAL_ERROR" in answer["detail"]) == ("h2_goaway", True)

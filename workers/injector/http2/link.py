@@ -185,7 +185,7 @@ class Link:
         else:
             client.end_all(_as_failure(error))
         for stream in client.ended:
-            _allow_again(stream, was_taken=was_taken, is_stale=is_stale)
+            _allow_again(stream, error, was_taken=was_taken, is_stale=is_stale)
         if isinstance(error, ConnectionBroken):
             self._tell(error.code)
         self._hang_up(self._dialler.hang_up)
@@ -273,13 +273,15 @@ def _as_failure(error: Exception) -> BadReply | OSError:
     return BadReply(Kind.CLIENT_OTHER, str(error))
 
 
-def _allow_again(stream: Stream, *, was_taken: bool, is_stale: bool) -> None:
+def _allow_again(
+    stream: Stream, error: Exception | None, *, was_taken: bool, is_stale: bool
+) -> None:
     """As in HTTP/1.1: what was sent on a kept connection that the server had closed before.
 
     `is_stale`: TCP ended, after earlier replies; `was_taken`: all that was sent had arrived.
     """
     is_lost = is_stale and not stream.received_bytes and not (was_taken and stream.sent)
     if is_lost and stream.worker.request.is_idempotent:
-        if isinstance(stream.failure, OSError) and stream.sent:
+        if isinstance(error, OSError) and stream.sent:
             return
         stream.failure = NotProcessed(Kind.EOF_BEFORE_REPLY, "closed before the request arrived")

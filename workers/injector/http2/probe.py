@@ -50,13 +50,13 @@ class Http2Prober(Prober):
 
     def _read(self, connection: Connection, stream: Stream) -> None:
         kind = Kind.BODY_TIMEOUT if stream.first else Kind.FIRST_BYTE_TIMEOUT
-        data = self._receive(connection, kind)
-        if not data:
-            self._client.end_of_input()
-            return
         try:
+            data = self._receive(connection, kind)
+            if not data:
+                self._client.end_of_input()
+                return
             self._client.feed(data, now())
-        except BadReply as broken:
+        except (BadReply, OSError) as broken:
             self._client.end_all(broken)
         if stream.first:
             self.instants["wait"] = stream.first

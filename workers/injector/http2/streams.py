@@ -119,7 +119,10 @@ class Streams:
 
     # --- ending ----------------------------------------------------------------------------------
     def end_all(self, failure: BadReply | OSError) -> None:
-        """The connection is gone: every stream has ended, in this way."""
+        """The connection is gone: every stream has ended, in this way; or as the server had said,
+        for where it leaves something unread its end is a reset."""
+        if self._goodbye and isinstance(failure, OSError):
+            failure = BadReply(Kind.H2_GOAWAY, self._goodbye)
         for stream in self.streams.values():
             stream.failure = failure
         self._forget_all()
