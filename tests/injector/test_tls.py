@@ -9,6 +9,7 @@ import pytest
 
 from campaigns.domain.measured.outcomes import Kind
 from tests.injector.servers import OK_REPLY, always, closed, measure, scripted
+from workers.injector import attempt
 
 HEAD = b"HTTP/1.1 200 OK\r\n"
 
@@ -52,6 +53,20 @@ def test_a_kept_tls_connection_has_one_handshake(https):
     with https(always(OK_REPLY)) as server:
         total = measure(server.port, scheme="https", load=closed(100)).total
     assert (total.count("ok"), total.timing("tls").n, server.n_connections) == (100, 1, 1)
+
+
+def test_the_rest_of_a_record_is_read_at_once_by_who_has_been_busy_for_long(https, monkeypatch):
+    """Nothing more comes, so nobody would wake it: as if each part had taken a whole turn."""
+    monkeypatch.setattr(attempt, "_TURN_NS", -1)
+    short, long = (HEAD + b"Content-Length: %d\r\n\r\n" % n + bytes(n) for n in (100, 9000))
+
+    def script(sock, server):
+        while server.read_request(sock) is not None:
+            sock.sendall(long if server.n_requests == 2 else short)
+
+    with https(script) as server:
+        total = measure(server.port, scheme="https", load=closed(3)).total
+    assert (total.count("ok"), total.errors) == (3, {})
 
 
 @pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])

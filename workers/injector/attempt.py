@@ -165,7 +165,7 @@ class Worker(Holder):
             if not reader.is_complete:
                 parsed = now()
                 most = _RECV_BODY_BYTES if parsed - end < _PARSE_NS else _RECV_BYTES
-                if parsed - turn > _TURN_NS:
+                if parsed - turn > _TURN_NS and not connection.has_rest:
                     # The socket is readable, so the hub comes back at once, unless time is up.
                     self.park(Kind.BODY_TIMEOUT)
                     turn = now()

@@ -71,6 +71,12 @@ class Connection:
         acknowledged what was written before."""
         self.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
+    @property
+    def has_rest(self) -> bool:
+        """Whether TLS has more to be read of what has left the socket, which is then not readable
+        for that."""
+        return self.tls is not None and self.tls.has_rest
+
     def close(self) -> None:
         """The watcher is stopped, and free for another connection."""
         self.watcher.stop()

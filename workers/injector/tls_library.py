@@ -85,6 +85,11 @@ class Tls:
         n_bytes = _read(self._ssl, buffer.memory, most)
         return buffer.window[:n_bytes] if n_bytes > 0 else self._end(n_bytes)
 
+    @property
+    def has_rest(self) -> bool:
+        """Whether the latest record was read only in part."""
+        return _lib.SSL_pending(self._ssl) > 0
+
     def write(self, data: bytes | memoryview) -> int:
         """How many bytes were written: not all where the socket is full."""
         passed = data if type(data) is bytes else _ffi.from_buffer(data)
