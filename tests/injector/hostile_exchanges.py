@@ -216,6 +216,9 @@ FLOODS = merged(
         "a size line that goes on": Case(
             endless(CHUNKED + b"1;", block=b"x" * 65536), ("http_parse",), {}, 2
         ),
+        "a trailer that goes on": Case(
+            endless(CHUNKED + b"0\r\nA: ", block=b"x" * 65536), ("header_cap",), {}, 2
+        ),
         "trailers without end": Case(
             endless(CHUNKED + b"0\r\n", block=b"A: b\r\n" * 1000), ("header_cap",), {}, 2
         ),

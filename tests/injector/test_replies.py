@@ -14,6 +14,10 @@ GOOD = {
     "no body": HEAD + b"Content-Length: 0\r\n\r\n",
     "chunks": HEAD + b"Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n3;x=y\r\nabc\r\n0\r\n\r\n",
     "trailers": HEAD + b"Transfer-Encoding: Chunked\r\n\r\n1\r\nx\r\n0\r\nDigest: a\r\n\r\n",
+    "a long trailer": HEAD
+    + b"Transfer-Encoding: chunked\r\n\r\n0\r\nServer-Timing: "
+    + b"db;dur=9, " * 400
+    + b"\r\n\r\n",
     "upper case sizes": HEAD + b"Transfer-Encoding: chunked\r\n\r\nA\r\n0123456789\r\n0\r\n\r\n",
     "interim replies": b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: a\r\n\r\n"
     + OK_REPLY,

@@ -97,12 +97,15 @@ class ReplyReader:
     def unread_bytes(self) -> int:
         return len(self._buffer) - self._at
 
-    def take_line(self) -> bytes | None:
-        """The next line of the chunked framing, or None if it has not arrived yet."""
-        end = self._buffer.find(b"\r\n", self._at, self._at + _CHUNK_LINE_CAP_BYTES)
+    def take_line(
+        self, cap_bytes: int = _CHUNK_LINE_CAP_BYTES, kind: Kind = Kind.HTTP_PARSE
+    ) -> bytes | None:
+        """The next line of the chunked framing, or None if it has not arrived yet. `kind` is that
+        of one with more than `cap_bytes`."""
+        end = self._buffer.find(b"\r\n", self._at, self._at + cap_bytes)
         if end < 0:
-            if self.unread_bytes >= _CHUNK_LINE_CAP_BYTES:
-                raise BadReply(Kind.HTTP_PARSE, "a chunk's line without end")
+            if self.unread_bytes >= cap_bytes:
+                raise BadReply(kind, "a chunk's line without end")
             return None
         line = self._buffer[self._at : end]
         self._at = end + 2
@@ -214,7 +217,7 @@ def _read_chunk_end(reader: ReplyReader) -> bool:
 
 
 def _read_trailer(reader: ReplyReader) -> bool:
-    line = reader.take_line()
+    line = reader.take_line(HEADER_CAP_BYTES, Kind.HEADER_CAP)
     if line is None:
         return False
     if not line:
