@@ -116,7 +116,12 @@ def test_a_body_may_end_with_its_connection():
 
 
 @pytest.mark.parametrize(
-    "head", [b"HTTP/1.1 200 OK\r\nConnection: close\r\n", b"HTTP/1.0 200 OK\r\n"]
+    "head",
+    [
+        b"HTTP/1.1 200 OK\r\nConnection: close\r\n",
+        b"HTTP/1.1 200 OK\r\nConnection: X-A ,\tClose\t\r\n",
+        b"HTTP/1.0 200 OK\r\n",
+    ],
 )
 def test_a_connection_is_not_used_again_where_the_server_will_close_it(head):
     with scripted(always(head + b"Content-Length: 2\r\n\r\nok")) as server:

@@ -134,7 +134,8 @@ def _wants_to_stay(
     version: HttpVersion, minor: bytes, headers: tuple[tuple[str, str], ...]
 ) -> bool:
     stays_unsaid = minor == b"1" and version == HttpVersion.HTTP_1_1
-    tokens = ",".join(_values(headers, "connection")).lower().replace(" ", "").split(",")
+    listed = ",".join(_values(headers, "connection")).lower().split(",")
+    tokens = {each.strip(" \t") for each in listed}
     return "close" not in tokens and (stays_unsaid or "keep-alive" in tokens)
 
 
