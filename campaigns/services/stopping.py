@@ -36,10 +36,11 @@ def _words(run: Run) -> str:
 @transaction.atomic
 def stop_by_itself(campaign: Campaign, reason: str) -> bool:
     """Cancel what is queued; `reason` is a sentence. False if somebody has stopped it before."""
-    lock_runs(campaign.runs.all())
     going_on = Campaign.objects.filter(pk=campaign.pk, stop_requested_at=None, finished_at=None)
     if not going_on.update(stop_requested_at=Now(), stop_reason=reason):
         return False
+    # The campaign before its runs, like whoever stops it: else the two could wait for each other.
+    lock_runs(campaign.runs.all())
     end_queued(campaign.runs.all(), Outcome.STOPPED, reason)
     poke(campaign_id=campaign.pk)
     return True

@@ -1,14 +1,19 @@
 """A campaign stops after a run in which everything failed, unless it was told to go on."""
 
+import time
+from functools import partial
+
 import pytest
 
 from campaigns.models import Campaign
 from campaigns.queries.answers import campaign_answer
+from campaigns.services import stopping
+from campaigns.services.campaigns import stop_campaign
 from campaigns.services.dispatch import finish_campaigns
-from campaigns.services.stopping import stop_if_everything_failed
+from campaigns.services.stopping import stop_by_itself, stop_if_everything_failed
 from campaigns.services.summaries import summarise_run
 from tests.factories import store_second
-from tests.services.engine import started
+from tests.services.engine import at_once, owner_of, started
 from tests.values import make_second
 
 pytestmark = pytest.mark.django_db
@@ -56,3 +61,26 @@ def test_a_campaign_of_one_run_has_nothing_to_stop(project):
     campaign = started(project)
     assert not stop_if_everything_failed(first_run_of(campaign))
     assert Campaign.objects.get(pk=campaign.pk).stop_reason == ""
+
+
+@pytest.mark.django_db(transaction=True)
+def test_somebody_who_stops_it_in_the_same_moment_and_it_wait_for_each_other_in_one_order(
+    project, monkeypatch
+):
+    """Otherwise PostgreSQL ends one of them, such as the click on Stop, with an error."""
+    campaign = started(project, repeats=3)
+    lock_runs = stopping.lock_runs
+
+    def lock_slowly(runs) -> None:
+        lock_runs(runs)
+        time.sleep(0.5)
+
+    def click() -> str:
+        time.sleep(0.2)
+        stop_campaign(by=owner_of(project), campaign=Campaign.objects.get(pk=campaign.pk))
+        return "stopped"
+
+    monkeypatch.setattr(stopping, "lock_runs", lock_slowly)
+    assert at_once(partial(stop_by_itself, campaign, WHY), click) == [True, "stopped"]
+    assert Campaign.objects.get(pk=campaign.pk).stop_reason == WHY
+    assert {state for state, _ in states_of(campaign)} == {"done"}
