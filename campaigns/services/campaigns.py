@@ -180,13 +180,15 @@ def start_campaign(*, by: Actor, campaign: Campaign, anyway: bool = False) -> No
         return
     if not Campaign.objects.filter(pk=campaign.pk, started_at=None).update(started_at=Now()):
         raise Refused("This campaign has already been started. Repeat it to measure again.")
+    # As it is now: somebody may have edited or archived the draft since the row was read.
+    campaign.refresh_from_db()
     queue_blocks(by=by, campaign=campaign)
     audit.note(by, Deed.CAMPAIGN_STARTED, audit.label_of(campaign), project=campaign.project)
     if anyway:
         Campaign.objects.filter(pk=campaign.pk).update(opened_at=Now())
     else:
         send_first_requests(by=by, campaign=campaign)
-    campaign.refresh_from_db(fields=["started_at", "opened_at"])
+    campaign.refresh_from_db(fields=["opened_at"])
     poke(campaign_id=campaign.pk)
 
 

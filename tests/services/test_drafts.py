@@ -5,8 +5,8 @@ import pytest
 from campaigns.domain.errors import Forbidden, Refused
 from campaigns.domain.plan.sweep import Sweep
 from campaigns.models import Campaign
-from campaigns.services.campaigns import CampaignCell, edit_draft
-from campaigns.services.items import describe_item
+from campaigns.services.campaigns import CampaignCell, edit_draft, start_campaign
+from campaigns.services.items import archive_items, describe_item
 from tests.factories import make_endpoint, make_plan, make_target
 from tests.services.engine import create, started
 
@@ -40,6 +40,25 @@ def test_once_started_it_is_not_edited(project, as_bob):
     with pytest.raises(Refused, match="already been started"):
         edit_draft(by=as_bob, campaign=campaign, name="late")
     assert Campaign.objects.get().name == "study"
+
+
+def test_what_starts_is_the_draft_as_it_was_edited_last(project, as_alice, as_bob):
+    """Whoever starts it has read the row before."""
+    seen = create(as_alice, project, repeats=2, order="blocks", seed=4)
+    cell = CampaignCell(make_plan(project), make_endpoint(make_target(project)), "new")
+    fields = {"name": "larger", "order": "listed", "pause_s": 0, "seed": 5}
+    draft = Campaign.objects.get(pk=seen.pk)
+    edit_draft(by=as_bob, campaign=draft, cells=[cell], repeats=7, **fields)
+    start_campaign(by=as_alice, campaign=seen, anyway=True)
+    assert seen.runs.count() == seen.repeats == 7
+    assert {run.frozen.seed for run in seen.runs.all()} == {5}
+
+
+def test_one_that_was_archived_meanwhile_does_not_start(project, as_alice):
+    seen = create(as_alice, project)
+    archive_items(by=as_alice, items=[Campaign.objects.get(pk=seen.pk)])
+    with pytest.raises(Refused, match="archived"):
+        start_campaign(by=as_alice, campaign=seen, anyway=True)
 
 
 def test_what_cannot_be_measured_leaves_it_as_it_was(project, as_bob, as_vera):
