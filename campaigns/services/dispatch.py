@@ -358,10 +358,11 @@ def finish_campaigns() -> int:
 
 
 def _finish(open_, pk: int, repeats: int) -> int:
+    # Nobody does it later, so first: if it is interrupted, the campaign is closed at another turn.
+    judge_by_baselines(Campaign.objects.get(pk=pk))
     n_finished = open_.filter(pk=pk, repeats=repeats).update(finished_at=Now())
     if n_finished:
         note_changes_safely(campaign_id=pk)
-        judge_by_baselines(Campaign.objects.get(pk=pk))
         keep_gist(pk)
         queue.enqueue(queue.PAGES)
     poke(campaign_id=pk)

@@ -3,12 +3,14 @@
 from datetime import timedelta
 
 import pytest
+from django.db import OperationalError
 from django.utils import timezone
 
 from campaigns.domain.errors import Forbidden, InvalidFields, Refused
 from campaigns.domain.judged.against import Against
 from campaigns.models import Baseline, Campaign, TestFigures
 from campaigns.permissions import Actor
+from campaigns.services import baselines
 from campaigns.services.baselines import make_baseline, release_baseline
 from campaigns.services.dispatch import finish_campaigns
 from campaigns.services.items import archive_items, delete_items
@@ -69,6 +71,20 @@ def test_a_new_campaign_is_compared_by_itself_when_it_ends(make, measured):
     assert (against.baseline, against.word) == ("release 1.4", "slower")
     assert against.low < against.ratio < against.high
     assert against.ratio == pytest.approx(1.2, abs=0.02)
+
+
+def test_one_whose_end_was_interrupted_is_compared_at_the_next_turn(make, measured, monkeypatch):
+    make(measured(*CALM))
+    test = measured(*SLOWER, is_over=False)
+
+    def away(_):
+        raise OperationalError("the connection is lost")
+
+    with monkeypatch.context() as outage:
+        outage.setattr(baselines, "against_baselines", away)
+        with pytest.raises(OperationalError):
+            finish_campaigns()
+    assert finished(test).word == "slower"
 
 
 @pytest.mark.parametrize(("echo", "said"), [((2_000, 2_010, 1_990), "unmoved"), (SLOWER, "moved")])
