@@ -83,6 +83,7 @@ def add_blocks(*, by: Actor, campaign: Campaign, after: int, blocks: int = 1) ->
         finished_at=None,
         stop_requested_at=None,
         stop_requested_by=None,
+        stop_reason="",
     )
     campaign.refresh_from_db()
     if not added:

@@ -11,6 +11,7 @@ from campaigns.models import Campaign, Run, SavedPlan
 from campaigns.services import dispatch
 from campaigns.services.blocks import add_blocks
 from campaigns.services.campaigns import stop_campaign
+from campaigns.services.stopping import stop_by_itself
 from tests.services.engine import at_once, draft, host, owner_of, started
 
 pytestmark = pytest.mark.django_db
@@ -122,6 +123,18 @@ def test_a_stopped_campaign_goes_on_with_new_blocks(project):
     add(campaign, after=2)
     assert campaign.state == "running"
     assert campaign.runs.filter(state=RunState.QUEUED).count() == 1
+
+
+def test_why_it_stopped_once_is_not_said_of_the_blocks_that_followed(project):
+    campaign = started(project, repeats=2)
+    assert stop_by_itself(campaign, "Stopped after run 1: no reply to all 100 requests.")
+    dispatch.finish_campaigns()
+    campaign.refresh_from_db()
+    add(campaign, after=2)
+    campaign.runs.exclude(state=RunState.DONE).update(state=RunState.DONE, outcome="complete")
+    dispatch.finish_campaigns()
+    campaign.refresh_from_db()
+    assert (campaign.state, campaign.stop_reason) == ("done", "")
 
 
 def test_a_campaign_that_is_being_stopped_gets_no_block(project):
