@@ -34,34 +34,32 @@ def check_host(
     token: str,
     never: Collection[str] = (),
 ) -> HostCheck:
-    """A port is proven if the file is at all addresses of the host: any of them may be dialled.
-    `never` are servers of the installation, as 10.0.0.5:5432."""
+    """A port is proven if the file is at all addresses of the host that no list has: any of them
+    may be dialled. `never` are servers of the installation, as 10.0.0.5:5432."""
     if not addresses:
         return HostCheck(faults=(f"The name server has no address for {host}.",))
     if len(addresses) > MOST_ADDRESSES:
         fault = f"{host} has {len(addresses)} addresses; at most {MOST_ADDRESSES} are checked."
         return HostCheck(faults=(f"{fault} Ask for an approval of a host with fewer.",))
+    listed = parse_networks(settings.ALLOWED_NETWORKS)
     places: list[str] = []
     proven: list[str] = []
     faults: list[str] = []
     ends = time.monotonic() + LIMIT_OF_ALL_S
     for origin in origins:
-        of_port = [place_of(address, origin.port) for address in addresses]
-        places += of_port
-        fault = _fault(origin, addresses, token, never, ends)
-        if fault is None:
-            proven += of_port
-        elif fault:
+        places += [place_of(address, origin.port) for address in addresses]
+        unlisted = [each for each in addresses if vet(each, origin.port, listed)]
+        if fault := _fault(origin, unlisted, token, never, ends):
             faults.append(fault)
+        else:
+            proven += [place_of(address, origin.port) for address in unlisted]
     return HostCheck(tuple(places), tuple(proven), tuple(dict.fromkeys(faults)))
 
 
 def _fault(
-    origin: Origin, addresses: Collection[str], token: str, never: Collection[str], ends: float
-) -> str | None:
-    """Why this port is not proven; "" where it needs no proof, None where it is proven."""
-    listed = parse_networks(settings.ALLOWED_NETWORKS)
-    unlisted = [each for each in addresses if vet(each, origin.port, listed)]
+    origin: Origin, unlisted: Collection[str], token: str, never: Collection[str], ends: float
+) -> str:
+    """Why this port is not proven at these addresses; "" where it is, or none needs a proof."""
     for address in unlisted:
         if why := why_not_checked(address) or _own(address, origin.port, never):
             return why
@@ -73,7 +71,7 @@ def _fault(
             why = f"there was no answer ({error})"
         if why:
             return f"{origin}, asked at {address}: {why}."
-    return None if unlisted else ""
+    return ""
 
 
 def _own(address: str, port: int, never: Collection[str]) -> str | None:

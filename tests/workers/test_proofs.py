@@ -144,6 +144,16 @@ def test_listed_addresses_are_not_asked_for_a_proof(settings):
     assert (seen.proven, seen.faults, seen.places) == ((), (), ("127.0.0.1/32:9",))
 
 
+def test_a_listed_address_where_nobody_looked_is_not_proven_by_the_file_at_another(settings):
+    """It would stay allowed when it leaves the list, and on a host whose own list is shorter."""
+    settings.ALLOWED_NETWORKS = ["127.0.0.77/32"]
+    with scripted(answering(f"HTTP/1.1 200 OK\r\n\r\n{TOKEN}".encode())) as server:
+        seen = check(server.port, HERE, "127.0.0.77")
+    assert seen.proven == (f"127.0.0.1/32:{server.port}",)
+    assert seen.places == (*seen.proven, f"127.0.0.77/32:{server.port}")
+    assert seen.faults == ()
+
+
 def test_a_name_without_an_address_and_one_with_too_many_are_faults():
     assert "has no address for" in check_host(HOST, [], [], TOKEN).faults[0]
     many = [f"8.8.4.{number}" for number in range(9)]
