@@ -10,7 +10,7 @@ from django.db import connection, transaction
 from django.db.models import F, QuerySet
 
 from campaigns.domain.lifecycle import LIVE_SHARD_STATES, RunState
-from campaigns.models import LoadControl, Probe, Run, Shard
+from campaigns.models import Campaign, LoadControl, Probe, Run, Search, Shard
 from campaigns.models.dbtime import db_now
 from campaigns.models.load_control import THE_ROW
 
@@ -72,6 +72,13 @@ def _instants_since(within_s: float):
 
 def _under_way() -> Iterator[tuple[QuerySet, str]]:
     """Rows of which a rule asks for an age, each with the column that it counts from."""
+    under_way = Campaign.objects.filter(started_at__isnull=False, finished_at=None)
+    yield under_way, "held_at"
+    yield Search.objects.filter(ending=None), "deadline"
+    # From a campaign's last run counts when its next one is due, and for how long a search waits.
+    ended = Run.objects.filter(state=RunState.DONE, campaign__in=under_way)
+    yield ended, "t0"
+    yield ended, "ended_at"
     runs = Run.objects.exclude(state=RunState.DONE)
     yield runs, "state_at"
     yield runs, "t0"

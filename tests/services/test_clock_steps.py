@@ -5,14 +5,17 @@ from datetime import timedelta
 import pytest
 from django.db.models import F
 
-from campaigns.models import LoadControl, Probe, Run, Shard
+from campaigns.models import Campaign, LoadControl, Probe, Run, Search, Shard
 from campaigns.models.dbtime import db_now
 from campaigns.services import dispatch
 from campaigns.services.clock_steps import KnownClock, follow_step, known_clock
+from campaigns.services.first_requests import end_held_campaigns
 from campaigns.services.load_control import beat
 from campaigns.services.probes import expire_probes
+from campaigns.services.searches import advance_searches, ask_silent_targets
 from campaigns.services.shards import mark_done, mark_ready, mark_running, record_seconds
 from tests.factories import make_endpoint, make_target
+from tests.searches import REFUSED, answered, end_trial, judged, searching
 from tests.services.engine import (
     armed,
     claim,
@@ -36,6 +39,8 @@ def set_clock(step_s: float) -> None:
         state_at=F("state_at") + shift, t0=F("t0") + shift, ended_at=F("ended_at") + shift
     )
     Shard.objects.update(lease_until=F("lease_until") + shift)
+    Campaign.objects.update(held_at=F("held_at") + shift)
+    Search.objects.update(deadline=F("deadline") + shift)
 
 
 @pytest.mark.parametrize("step_s", [60, 4000, -90])
@@ -83,6 +88,49 @@ def test_a_single_request_is_not_given_up_for_it(project):
         Probe.objects.update(**{column: F(column) - timedelta(seconds=4000)})
     follow_step(4000, within_s=2, known=KNOWN)
     assert expire_probes() == 0
+
+
+@pytest.mark.parametrize("step_s", [60, 4000])
+def test_a_search_waits_no_shorter_for_its_target_and_ends_no_sooner(project, step_s):
+    campaign = searching(project, longest_s=3600)
+    end_trial(campaign, p95_ms=20)
+    Run.objects.filter(pk=campaign.runs.get(repeat=2).pk).update(
+        state="done",
+        outcome="complete",
+        judgement=judged(target="Nothing answers.").to_json(),
+        t0=db_now(-25),
+        ended_at=db_now(-5),
+    )
+    advance_searches()
+    assert answered(campaign, REFUSED).is_held
+    set_clock(step_s)
+    follow_step(step_s, within_s=2, known=KNOWN)
+    assert ask_silent_targets() == 1
+    assert answered(campaign).opened_at
+    search = Search.objects.get(pk=campaign.pk)
+    assert (search.ending, campaign.stop_reason) == (None, "")
+    assert Search.objects.filter(deadline__range=(db_now(3500), db_now(3600))).exists()
+    trial = campaign.runs.get(repeat=2)
+    assert (trial.ended_at - trial.t0).total_seconds() == pytest.approx(20, abs=0.1)
+
+
+def test_a_campaign_on_hold_is_not_stopped_as_forgotten_for_it(project):
+    campaign = searching(project, first=REFUSED)
+    assert campaign.is_held
+    set_clock(4000)
+    follow_step(4000, within_s=2, known=KNOWN)
+    assert end_held_campaigns() == 0
+
+
+def test_the_next_run_of_a_long_campaign_does_not_expire_for_it(project):
+    campaign = started(project, repeats=2)
+    first, second_ = campaign.runs.order_by("position")
+    Run.objects.filter(pk=first.pk).update(state="done", outcome="complete")
+    Run.objects.filter(pk=first.pk).update(ended_at=db_now(-30))
+    Run.objects.filter(pk=second_.pk).update(state_at=db_now(-9000))
+    set_clock(4000)
+    follow_step(4000, within_s=2, known=KNOWN)
+    assert dispatch.expire_runs() == 0
 
 
 def test_a_run_that_goes_on_while_the_clock_is_set_is_complete(project):
