@@ -116,7 +116,7 @@ class _Span:
 
 
 def _rows(agent: Agent, report: AgentReport) -> Iterator[MachineSecond]:
-    now = timezone.now()
+    now = datetime.fromtimestamp(database_time(), UTC)
     oldest, newest = now - timedelta(seconds=OLDEST_S), now + timedelta(seconds=NEWEST_S)
     dated = ((_instant(each), each) for each in report.seconds)
     seconds = [(at, each) for at, each in dated if oldest < at < newest]

@@ -190,6 +190,14 @@ def test_seconds_that_cannot_be_of_now_are_not_kept(made, running, off_s):
     assert take_report(agent=made[0], report=given) == 0
 
 
+@pytest.mark.parametrize("off_s", [-120, 3 * 3600])
+def test_the_clock_of_the_sites_host_does_not_matter(made, running, monkeypatch, off_s):
+    """An agent tells its seconds by the database's."""
+    there = timezone.now() + timedelta(seconds=off_s)
+    monkeypatch.setattr(timezone, "now", lambda: there)
+    assert take_report(agent=made[0], report=report(running, 6.5)) == 1
+
+
 def test_it_is_known_since_when_an_agent_is_heard_and_how_its_clock_is_set(made, running):
     agent, _ = made
     take_report(agent=agent, report=report(running, 6.5))
