@@ -6,13 +6,11 @@ trials as the key (one run for each test and repeat), so that it may be interrup
 """
 
 from collections.abc import Sequence
-from datetime import timedelta
 from typing import Any
 
 from django.db import transaction
 from django.db.models import QuerySet
 from django.db.models.functions import Now
-from django.utils import timezone
 
 from campaigns.domain.deeds import Deed
 from campaigns.domain.errors import BenchsiteError, InvalidFields, InvalidPlan
@@ -109,7 +107,7 @@ def start_search(
         start_per_s=start_per_s,
         limit_per_s=limit_per_s,
         trial_s=trial_s,
-        deadline=timezone.now() + timedelta(seconds=longest_s),
+        deadline=db_now(longest_s),
     )
     _begin(by, search, plan)
     return campaign

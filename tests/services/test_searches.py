@@ -1,8 +1,10 @@
 """A search from its start to its answer, with trials that the test ends."""
 
+from datetime import timedelta
 from functools import partial
 
 import pytest
+from django.utils import timezone
 
 from campaigns.domain.errors import InvalidFields, Refused
 from campaigns.domain.judged.capacity import CapacityAnswer, Ending
@@ -65,6 +67,15 @@ class TestStarting:
         assert plan.steps == campaign.tests.get().plan_version.value().steps
         assert run.shards.count() == 1
         assert dispatch.admit_runs() == 1
+
+    def test_its_time_counts_by_the_databases_clock(self, project, monkeypatch):
+        there = timezone.now() - timedelta(hours=2)
+        monkeypatch.setattr(timezone, "now", lambda: there)
+        campaign = searching(project, longest_s=3600)
+        lasts = campaign.search.deadline - campaign.started_at
+        assert timedelta(seconds=3599) < lasts < timedelta(seconds=3620)
+        end_trial(campaign, 20)
+        assert Search.objects.get().ending is None
 
     def test_a_plan_without_rules_has_no_limit_to_look_for(self, project):
         with pytest.raises(InvalidFields, match="objective: Say what must be kept"):
