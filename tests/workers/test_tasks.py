@@ -11,7 +11,9 @@ from django.utils import timezone
 
 from campaigns.models import InjectorHost, KeptPage, Probe, Run, Shard
 from campaigns.services.shards import claim_shard
-from tests.factories import make_campaign, make_endpoint, make_target
+from campaigns.services.use import measure_use
+from tests.factories import make_campaign, make_endpoint, make_run, make_target, make_test
+from tests.queries.measured import measure
 from tests.services.engine import at_once, host, preparing
 from tests.workers.open_files import all_files_open
 from workers import tasks
@@ -19,6 +21,7 @@ from workers.database import drop_connection, first_line_of, use_own_connection
 from workers.file_reserve import FileReserve
 from workers.tasks import hosts, inject
 from workers.tasks.housekeeping import delete_old_rows
+from workers.tasks.retention import remove_seconds
 
 
 def test_a_worker_finds_every_task_by_its_name():
@@ -43,6 +46,17 @@ def test_what_a_worker_has_loaded_is_left_alone_by_the_collector_of_each_child(m
     monkeypatch.setattr(hosts.gc, "freeze", lambda: frozen.append("all so far"))
     worker_before_create_process.send(sender=None)
     assert frozen == ["all so far"]
+
+
+@pytest.mark.django_db
+def test_a_worker_whose_clock_is_wrong_removes_no_seconds(project, monkeypatch):
+    run = make_run(make_test(make_campaign(project)))
+    measure(run, 2000)
+    measure_use(run)
+    there = timezone.now() + timedelta(days=60)
+    monkeypatch.setattr(timezone, "now", lambda: there)
+    remove_seconds()
+    assert run.seconds.exists()
 
 
 @pytest.mark.django_db(transaction=True)

@@ -2,11 +2,12 @@
 
 import logging
 import time
+from datetime import UTC, datetime
 
 from celery import shared_task
-from django.utils import timezone
 
 from campaigns.queue import RETENTION
+from campaigns.services.agents import database_time
 from campaigns.services.retention import remove_old_seconds
 
 logger = logging.getLogger(__name__)
@@ -20,7 +21,8 @@ PAUSE_S = 0.05
 def remove_seconds() -> None:
     end = time.monotonic() + AT_MOST_S
     n_removed = remove_old_seconds(
-        now=timezone.now(),
+        # Not this host's clock: what one that is wrong would remove is gone.
+        now=datetime.fromtimestamp(database_time(), UTC),
         is_over=lambda: time.monotonic() > end,
         pause=lambda: time.sleep(PAUSE_S),
     )
