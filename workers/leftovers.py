@@ -46,8 +46,9 @@ def _store(path: Path) -> bool:
     except UNREACHABLE:
         raise
     except Exception:  # one unreadable file must not keep the others from the database
-        logger.exception("%s cannot be stored; it was renamed to .broken", path.name)
-        path.rename(path.with_suffix(".broken"))
+        logger.exception("%s cannot be stored; it is renamed to .broken", path.name)
+        with suppress(OSError):  # the disk refuses; it is tried again
+            path.rename(path.with_suffix(".broken"))
     finally:
         spool.close(is_stored=is_stored)
     return is_stored

@@ -143,6 +143,23 @@ def test_on_a_read_only_disk_the_seconds_are_stored_and_the_files_go_later(
     assert list(folder.iterdir()) == []
 
 
+def test_on_a_read_only_disk_a_file_that_cannot_be_stored_keeps_nobody(
+    project, folder, monkeypatch
+):
+    """A bad sector often makes the disk read-only as well."""
+    run, (lease,) = running(project)
+    (folder / "0-0-0.spool").write_bytes(left_behind(lease, {"type": "second"}).read_bytes())
+    left_behind(lease).unlink()
+    left_behind(lease, told(0))
+
+    def refuse(*_):
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    monkeypatch.setattr(Path, "rename", refuse)
+    assert store_leftovers() == 1
+    assert run.seconds.count() == 1
+
+
 def test_an_empty_file_is_dropped_when_its_launcher_is_surely_gone(db, folder):
     path = folder / "1-0-1.spool"
     path.touch()
