@@ -24,6 +24,8 @@ from local.supervisor import Supervisor
 DUMP, KEY = "database.dump", "secret_key"
 # What belongs to the old database: its queue, and seconds on their way into it.
 _OF_THE_DATABASE = ("redis", "spool")
+_SITES_KEY = "BENCHSITE_SECRET_KEY"
+_KEYS = (_SITES_KEY, "BENCHSITE_TOKEN_PEPPER", "BENCHSITE_VAULT_KEYS")
 _EMPTY = "DROP SCHEMA IF EXISTS public CASCADE; CREATE SCHEMA public"
 
 
@@ -34,8 +36,8 @@ def backup() -> int:
         file = _write(var, url, closed(var / "backups"))
     say(f"\nBackup: {file}")
     say(f"Restore it with `make restore FILE={file}`.")
-    if not (var / KEY).exists():
-        say("It has no secret key: yours comes from the environment. Keep it beside the backup.")
+    if missing := _keys_elsewhere(var):
+        say(f"Keep {' and '.join(missing)} of the environment beside it: they are not in it.")
     return 0
 
 
@@ -61,6 +63,12 @@ def restore(given: str) -> int:
     say(f"\nRestored from {file}. What was there before is in {old}.")
     say("Start with `make run`. Load is off until an administrator has looked at what is queued.")
     return 0
+
+
+def _keys_elsewhere(var: Path) -> list[str]:
+    """The keys that come from the environment; without them no stored credential can be read."""
+    found = [name for name in _KEYS if os.environ.get(name) or os.environ.get(f"{name}_FILE")]
+    return found if _SITES_KEY in found or (var / KEY).exists() else [_SITES_KEY, *found]
 
 
 def _now() -> str:
@@ -104,7 +112,8 @@ def _write(var: Path, url: str, folder: Path) -> Path:
         whole = Path(work) / file.name
         with tarfile.open(whole, "w") as archive:
             archive.add(dump, DUMP)
-            if (var / KEY).exists():
+            # One that the environment replaces would be taken for the right one.
+            if _SITES_KEY not in _keys_elsewhere(var):
                 archive.add(var / KEY, KEY)
         whole.chmod(0o600)
         whole.rename(file)

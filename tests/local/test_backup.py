@@ -8,7 +8,8 @@ import pytest
 SERVE = """
 import os, sys
 from pathlib import Path
-os.environ.pop("DATABASE_URL", None)
+for name in ("DATABASE_URL", "BENCHSITE_SECRET_KEY"):
+    os.environ.pop(name, None)
 os.environ["BENCHSITE_VAR"] = sys.argv[1]
 import psycopg
 from local.backup import backup, restore
@@ -80,6 +81,15 @@ supervisor.stop_all()
 """)
     with tarfile.open(the_backup(folder)) as archive:
         assert archive.getnames() == ["database.dump"]
+
+
+def test_a_key_that_the_environment_replaces_is_in_no_backup_which_says_so(script, folder):
+    said = script.run(f"""{SERVE}
+os.environ |= {{"BENCHSITE_SECRET_KEY_FILE": "/run/key", "BENCHSITE_VAULT_KEYS": "of the vault"}}
+{WRITE}""")
+    with tarfile.open(the_backup(folder)) as archive:
+        assert archive.getnames() == ["database.dump"]
+    assert "Keep BENCHSITE_SECRET_KEY and BENCHSITE_VAULT_KEYS of the environment beside it" in said
 
 
 def test_what_is_no_backup_changes_nothing(script, folder, backed_up):
