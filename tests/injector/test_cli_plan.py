@@ -2,13 +2,15 @@
 
 import io
 import json
+from argparse import ArgumentParser
 
 import pytest
 
 from campaigns.domain.plan.plan import Plan
 from tests.injector.servers import OK_REPLY, always, scripted
 from tests.values import plan_spec
-from workers.injector import cli
+from workers.injector import cli, cli_plan
+from workers.injector.cli_tls import add_tls_options
 from workers.injector.drivers import requests_of
 from workers.injector.local_run import shared_orders
 from workers.injector.order import Order
@@ -91,6 +93,28 @@ def test_credentials_of_a_plan_need_their_secret(plan_file, tmp_path, capsys):
 )
 def test_nothing_else_may_say_what_the_plan_says(option, words, plan_file, capsys):
     assert words in refusal(capsys, ADDRESS, "--plan", plan_file(load=CLOSED), option)
+
+
+@pytest.mark.parametrize(
+    ("option", "field", "value"),
+    [
+        (f"--fingerprint={'ab' * 32}", "fingerprint", "ab" * 32),
+        ("--tls-profile=tls12", "max_version", "1.2"),
+        ("--ciphersuites=TLS_AES_128_GCM_SHA256", "ciphersuites", "TLS_AES_128_GCM_SHA256"),
+        ("--groups=X25519", "groups", "X25519"),
+        ("--signatures=ed25519", "signatures", "ed25519"),
+        ("--ocsp", "ocsp", True),
+    ],
+)
+def test_tls_is_no_part_of_the_plan_and_may_stand_beside_it(option, field, value, plan_file):
+    order = order_of("https://127.0.0.1:1/", "--plan", plan_file(load=CLOSED), option)
+    assert order["endpoint"]["tls"][field] == value
+
+
+def test_every_option_of_tls_may_stand_beside_a_plan():
+    options = ArgumentParser(add_help=False)
+    add_tls_options(options)
+    assert vars(options.parse_args([])).keys() <= cli_plan._BESIDE_A_PLAN
 
 
 def test_the_paths_are_those_of_the_plan(plan_file, capsys):

@@ -22,8 +22,9 @@ from workers.injector.cli_websocket import exchange_of, refuse_websocket_options
 _BESIDE_A_PLAN = frozenset(
     {
         "url", "plan", "mode", "processes", "shares", "seed", "allow", "hlog", "json", "report",
-        "secret_file", "insecure", "tls_min", "tls_max", "ciphers", "ca_file", "sni",
-        "client_certificate", "client_key", "no_alpn",
+        "secret_file", "insecure", "fingerprint", "tls_profile", "tls_min", "tls_max", "ciphers",
+        "ciphersuites", "groups", "signatures", "ocsp", "ca_file", "sni", "client_certificate",
+        "client_key", "no_alpn", "key_log",
     }
 )  # fmt: skip
 
