@@ -77,6 +77,18 @@ def test_a_step_has_a_method_a_path_and_a_body_of_text_or_of_a_file(tmp_path):
 
 
 @pytest.mark.sockets
+def test_a_body_of_a_file_is_sent_to_the_byte(tmp_path):
+    (tmp_path / "form").write_bytes(b"--x\r\n\r\n1\n--x--\r\n")
+    (tmp_path / "rows.csv").write_bytes(b'text\r\n"a\r\nb"\r\n')
+    with scripted(always(OK_REPLY)) as server:
+        options = ["--body", f"@{tmp_path / 'form'}", "--csv", str(tmp_path / "rows.csv")]
+        options += ["--step", "/b ${text}", "--requests", "2"]
+        cli.main([f"http://127.0.0.1:{server.port}/", *options])
+    bodies = [request.partition(b"\r\n\r\n")[2] for request in server.requests]
+    assert bodies == [b"--x\r\n\r\n1\n--x--\r\n", b"a\r\nb"]
+
+
+@pytest.mark.sockets
 @pytest.mark.parametrize(
     ("source", "reply"),
     [

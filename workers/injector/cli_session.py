@@ -1,12 +1,12 @@
 """Options of the command line for sessions and credentials."""
 
 import argparse
-from pathlib import Path
 from typing import Any
 
 from campaigns.domain.plan.session import Session
 from campaigns.domain.plan.variables import Variables
 from workers.injector.cli_fields import add_field_options, given_fields, refuse_given
+from workers.injector.cli_files import text_of
 
 
 def add_session_options(parser: argparse.ArgumentParser) -> None:
@@ -55,7 +55,7 @@ def _variables_of(options: argparse.Namespace) -> dict[str, Any]:
     if not options.csv:
         refuse_given(options, Variables, "says which row of --csv is next; there is no --csv.")
         return {}
-    return {"csv": Path(options.csv).read_text(), **given_fields(options, Variables)}
+    return {"csv": text_of(options.csv), **given_fields(options, Variables)}
 
 
 def read_secrets(options: argparse.Namespace, plan: dict[str, Any]) -> dict[str, str]:
@@ -65,7 +65,7 @@ def read_secrets(options: argparse.Namespace, plan: dict[str, Any]) -> dict[str,
         raise ValueError(
             "--basic, --bearer and a plan with credentials go together with --secret-file."
         )
-    return {"auth": Path(options.secret_file).read_text().rstrip("\r\n")} if wants_one else {}
+    return {"auth": text_of(options.secret_file).rstrip("\r\n")} if wants_one else {}
 
 
 def _read_think_time(text: str | None) -> dict[str, Any]:

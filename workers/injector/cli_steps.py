@@ -1,12 +1,12 @@
 """Options of the command line for what is sent: one request, or several steps and their order."""
 
 import argparse
-from pathlib import Path
 from typing import Any
 
 from campaigns.domain.plan.step import METHODS
 from campaigns.domain.plan.step_order import StepOrder
 from workers.injector.cli_fields import add_field_options, given_fields, refuse_given
+from workers.injector.cli_files import text_of
 
 EXTRACT_EXAMPLE = '1 token body "id":"(\\w+)" or 1 next header:Location ^(/.*)$'
 _HTTP_ONLY = ("method", "body", "step", "extract", "expect")
@@ -97,7 +97,7 @@ def _method_for(body: str) -> str:
 
 
 def _read_body(text: str) -> str:
-    return Path(text[1:]).read_text() if text.startswith("@") else text
+    return text_of(text[1:]) if text.startswith("@") else text
 
 
 def _read_header(text: str) -> list[str]:
