@@ -76,6 +76,12 @@ def test_a_step_has_a_method_a_path_and_a_body_of_text_or_of_a_file(tmp_path):
     assert all(b"\r\nX-A: 1\r\n" in request for request in server.requests)
 
 
+@pytest.mark.parametrize("step", ["/d", "POST /d", "  post  /d"])
+def test_spaces_within_a_body_stay(step):
+    options = cli.make_parser().parse_args(["http://127.0.0.1/", "--step", f"{step} a  b\n\tc "])
+    assert cli.make_order(options)["plan"]["steps"][1]["body"] == "a  b\n\tc "
+
+
 @pytest.mark.sockets
 def test_a_body_of_a_file_is_sent_to_the_byte(tmp_path):
     (tmp_path / "form").write_bytes(b"--x\r\n\r\n1\n--x--\r\n")

@@ -72,13 +72,18 @@ def headers_of(options: argparse.Namespace) -> list[list[str]]:
 
 def _read_step(text: str) -> dict[str, Any]:
     """[METHOD] PATH [BODY]; a body may have spaces, a path has none."""
-    words = text.split(maxsplit=2)
-    has_method = bool(words) and words[0].upper() in METHODS
-    method = words.pop(0).upper() if has_method else None
-    if not words or not words[0].startswith("/"):
+    method, rest = _leading_method(text)
+    path, body = [*rest.split(maxsplit=1), "", ""][:2]
+    if not path.startswith("/"):
         raise ValueError(f"--step {text!r}: write it as in '/login' or 'POST /login @form.txt'.")
-    path, body = words[0], _read_body(" ".join(words[1:]))
+    body = _read_body(body)
     return {"method": method or _method_for(body), "path": path, "body": body}
+
+
+def _leading_method(text: str) -> tuple[str | None, str]:
+    """The method, if the text begins with one, and what comes after it."""
+    word, rest = [*text.split(maxsplit=1), "", ""][:2]
+    return (word.upper(), rest) if word.upper() in METHODS else (None, text)
 
 
 def _read_extract(text: str, n_steps: int) -> tuple[int, dict[str, str]]:
