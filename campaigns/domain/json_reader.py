@@ -1,5 +1,6 @@
 """Reads values from parsed JSON and collects errors by field path."""
 
+import sys
 from enum import StrEnum
 from typing import Any
 
@@ -43,8 +44,7 @@ class JsonReader:
             return default
         bounds = f"{'above' if above_low else 'from'} {low:,g} to {high:,g}"
         kind = "a whole number" if whole else "a number"
-        is_number = isinstance(value, int | float) and not isinstance(value, bool)
-        if not is_number or value != value or (whole and value != int(value)):
+        if not _is_number(value) or (whole and value != int(value)):
             self.fail(name, f"Write {kind} {bounds}.")
             return default
         if value > high or value < low or (above_low and value == low):
@@ -76,3 +76,9 @@ class JsonReader:
         except ValueError:
             self.fail(name, f"Choose one of: {', '.join(kind)}.")
             return default
+
+
+def _is_number(value: Any) -> bool:
+    """Python reads NaN and Infinity, too, and whole numbers that are larger than any float."""
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return is_number and abs(value) <= sys.float_info.max

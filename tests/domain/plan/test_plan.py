@@ -145,6 +145,15 @@ def test_it_says_what_is_wrong_beside_the_field(given, field, words):
     assert words.lower() in faults(**given)[field].lower()
 
 
+@pytest.mark.parametrize("number", [float("inf"), float("-inf"), 10**400, -(10**400)])
+def test_a_number_that_nothing_can_compute_with_is_refused_like_any_other(number):
+    found = faults(load=CLOSED | {"connections": number}, timeouts={"total_s": number})
+    assert found == {
+        "load.connections": "Write a whole number from 1 to 20,000.",
+        "timeouts.total_s": "Write a number above 0 to 600.",
+    }
+
+
 def test_it_says_everything_at_once():
     errors = faults(load={"model": "open"}, warm_up_s=-1, steps=[STEP | {"path": ""}])
     assert {"load.rate_per_s", "load.requests", "warm_up_s"} <= set(errors)
