@@ -130,7 +130,7 @@ def test_every_fault_of_a_plan_has_its_line(plan_file, capsys):
     assert all(": --plan: " in line for line in said.splitlines())
 
 
-@pytest.mark.parametrize("text", ["", "no json", "[]", '{"plan": 1}'])
+@pytest.mark.parametrize("text", ["", "no json", "[]", '{"plan": 1}', "[" * 100_000])
 def test_what_is_no_plan_is_refused(text, tmp_path, capsys):
     path = tmp_path / "plan.json"
     path.write_text(text)

@@ -1,6 +1,7 @@
 """The program as a worker starts it: a process, lines in, lines out."""
 
 import time
+from math import inf
 
 import pytest
 
@@ -52,6 +53,16 @@ def test_two_shards_send_the_schedule_of_one(program, shares, counts):
     offsets = [at - arrivals.times[0] for at in sorted(arrivals.times)]
     late = sorted(abs(offset - number / 40) for number, offset in enumerate(offsets))
     assert late[36] < 0.02
+
+
+def test_a_line_that_is_nested_too_deep_is_ignored_and_the_next_one_obeyed(program):
+    with scripted(always(OK_REPLY)) as server:
+        injector = program(make_order(server.port))
+        injector.hear()
+        injector.say("[" * 100_000)
+        injector.say({"stop": "kill"})
+        messages, status = injector.rest()
+    assert (status, messages[-1]["outcome"]) == (0, "stopped")
 
 
 @pytest.mark.alone
@@ -129,6 +140,7 @@ def test_a_parent_that_does_not_read_slows_nothing_down(program):
     ("order", "kind", "words"),
     [
         ("this is not JSON", "bad_order", "not JSON"),
+        ("[" * 100_000, "bad_order", "not JSON"),
         ("[]", "bad_order", "not a JSON object"),
         ({"protocol": 2}, "bad_order", "only supports protocol 1"),
         ({"protocol": 1}, "bad_order", "has no 'plan'"),
@@ -147,6 +159,10 @@ def test_a_parent_that_does_not_read_slows_nothing_down(program):
             "bad_order",
             "from 1 to 100",
         ),
+        (make_order(80, shard=[1]), "bad_order", "cannot be read"),
+        (make_order(80, seed=inf), "bad_order", "cannot be read"),
+        (make_order(80, secrets=["abc"]), "bad_order", "cannot be read"),
+        (make_order(80, policy={"allow": [7]}), "bad_order", "cannot be read"),
         (make_order(80, policy={"allow": ["nonsense"]}), "bad_order", "nonsense"),
         (make_order(80, host="10.1.2.3"), "address_refused", "none of the networks"),
         (make_order(80, host="no-such-name.invalid"), "dns_failed", "could not be resolved"),

@@ -74,7 +74,7 @@ def _read_plan(name: str) -> dict[str, Any]:
     except InvalidFields as invalid:
         faults = [f"--plan: {field}: {fault}" for field, fault in invalid.errors.items()]
         raise ValueError("\n".join(faults)) from None
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ValueError(f"--plan: this is no JSON: {error}.") from None
 
 

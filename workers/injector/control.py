@@ -101,7 +101,7 @@ class Control:
     def _hand_over(self, line: bytes) -> None:
         try:
             message = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             message = None
         if isinstance(message, dict):
             self._on_message(message)

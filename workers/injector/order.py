@@ -58,7 +58,7 @@ class Order:
             raise Refusal("bad_order", f"The plan cannot be run: {error}") from None
         except KeyError as error:
             raise Refusal("bad_order", f"The order has no {error.args[0]!r}.") from None
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, OverflowError, AttributeError) as error:
             raise Refusal("bad_order", f"The order cannot be read: {error}") from None
 
     @classmethod

@@ -59,7 +59,7 @@ def _run_order(line: bytes, unread: bytes, writer: LineWriter) -> int:
 def _parse(line: bytes) -> Any:
     try:
         return json.loads(line)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise Refusal("bad_order", f"The order is not JSON: {error}.") from None
 
 
