@@ -14,7 +14,14 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from campaigns.api.access import find
-from campaigns.api.choices import TARGET_STATES, THRESHOLD_STATES, TRUSTS, WORDS
+from campaigns.api.choices import (
+    OUTCOMES,
+    RUN_STATES,
+    TARGET_STATES,
+    THRESHOLD_STATES,
+    TRUSTS,
+    WORDS,
+)
 from campaigns.api.fields import ID
 from campaigns.api.judgement import VALIDITY_OF, JudgementSerializer, ValidityField
 from campaigns.api.negotiation import CSV, AnyAccept
@@ -54,6 +61,20 @@ class RowSerializer(serializers.Serializer):
         allow_blank=True, help_text="Such as why a run does not count, or a row has no interval."
     )
     run = serializers.IntegerField(required=False)
+    run_label = serializers.CharField(
+        required=False, help_text="Such as 12.5: the fifth run of campaign 12."
+    )
+    state = serializers.ChoiceField(choices=RUN_STATES, required=False)
+    outcome = serializers.ChoiceField(choices=OUTCOMES, required=False, allow_null=True)
+    trust = serializers.ChoiceField(choices=TRUSTS, required=False, allow_null=True)
+    target_state = serializers.ChoiceField(choices=TARGET_STATES, required=False, allow_null=True)
+    step = serializers.IntegerField(required=False, help_text="Of a row of one step, from 0.")
+    test = serializers.IntegerField(
+        required=False, help_text="Of a row of a matrix, or of a ladder's rung."
+    )
+    column = serializers.CharField(required=False, help_text="The candidate's, in a comparison.")
+    baseline_test = serializers.IntegerField(required=False)
+    candidate_test = serializers.IntegerField(required=False)
     values = serializers.DictField(
         child=serializers.JSONField(help_text="A number, a text or null.")
     )
@@ -201,8 +222,16 @@ class CampaignTablesSerializer(serializers.Serializer):
     cpu = TableSerializer(
         many=True, help_text="CPU seconds of the target per 1,000 requests; empty without an agent."
     )
+    bytes = TableSerializer(
+        many=True, help_text="Network bytes of the target per request; empty without an agent."
+    )
     counters = TableSerializer(
         many=True, help_text="What tools printed on the target's machine, over the runs."
+    )
+    machine_means = TableSerializer(
+        allow_null=True,
+        help_text="Means of the target's machine of each test, over its counted runs; null with "
+        "fewer than two that were told.",
     )
     machine_runs = TableSerializer(
         allow_null=True,

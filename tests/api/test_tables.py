@@ -9,6 +9,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.utils import timezone
 
+from campaigns.api.tables import CampaignTablesSerializer, RowSerializer
 from campaigns.domain.shown.metrics import METRICS
 from campaigns.models import Campaign, Project
 from campaigns.services.summaries import summarise_run
@@ -251,6 +252,13 @@ def test_rows_of_runs_carry_the_runs_number(api, campaign):
     answer = api.get(f"/api/v1/campaigns/{campaign.pk}/tables/").json()
     runs = [row["run"] for each in answer["tests"] for row in each["table"]["rows"] if "run" in row]
     assert set(runs) == set(campaign.runs.values_list("pk", flat=True))
+
+
+def test_the_description_has_every_field_of_the_answer(api, campaign):
+    told = api.get(f"/api/v1/campaigns/{campaign.pk}/tables/").json()
+    assert set(told) == set(CampaignTablesSerializer().fields)
+    rows = [row for table in tables_in(told) for row in table["rows"]]
+    assert set().union(*rows) <= set(RowSerializer().fields)
 
 
 def test_a_draft_has_an_answer_without_figures(api, project):
