@@ -125,7 +125,7 @@ def counted(value: int, nouns: str) -> str:
         return f"{value:,} {nouns}"
     if nouns.endswith("ies"):
         return f"1 {nouns.removesuffix('ies')}y"
-    return f"1 {nouns.removesuffix('es' if nouns.endswith('sses') else 's')}"
+    return f"1 {nouns.removesuffix('es' if nouns.endswith(('sses', 'ches')) else 's')}"
 
 
 def and_joined(words: Sequence[str]) -> str:

@@ -84,8 +84,8 @@ def steps_to_come(report: SearchReport) -> list[tuple[str, str]]:
     if is_on_the_way:
         steps.append(("The rate is doubled, then halved to the limit", "now"))
     if n < FEWEST_SEARCHES:
-        left = FEWEST_SEARCHES - n
-        steps.append((counted(left, "searches around it"), "about 4 trials each"))
+        left = counted(FEWEST_SEARCHES - n, "searches")
+        steps.append((f"{left} around it", "about 4 trials each"))
     more = f"only if the interval is wider than {asked}"
     steps.append((f"More searches, up to {MOST_SEARCHES}", more))
     silent = f"if it does not answer within {SILENT_AFTER_S} s after a trial"

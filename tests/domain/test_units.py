@@ -158,6 +158,8 @@ def test_there_is_no_split_before_both_were_measured():
         (1, "replies", "1 reply"),
         (2, "replies", "2 replies"),
         (1, "injector processes", "1 injector process"),
+        (1, "searches", "1 search"),
+        (2, "searches", "2 searches"),
     ],
 )
 def test_a_number_agrees_with_its_noun(number, nouns, words):

@@ -1,6 +1,7 @@
 """A search's page: its sentence, every trial, what stopped it."""
 
 from itertools import combinations, product
+from types import SimpleNamespace
 
 import pytest
 from django.urls import reverse
@@ -12,6 +13,7 @@ from campaigns.models import Campaign, Run, Search
 from campaigns.queries.answers import campaign_answer
 from campaigns.queries.searches import report_of_search
 from campaigns.services.shares import create_share
+from campaigns.views.search_next import steps_to_come
 from tests.factories import make_endpoint
 from tests.queries.test_machines import tell
 from tests.searches import end_trial, judged, limit_of, rate_of, search_through, searching
@@ -224,6 +226,13 @@ def test_a_search_under_way_says_what_happens_next(client, alice, project):
         "More searches, up to 10",
         "Stops and says so",
     ]
+
+
+def test_the_last_search_to_come_is_one_search():
+    five_done = SimpleNamespace(
+        answer=SimpleNamespace(searches=[None] * 5), made=[SimpleNamespace(search=5)]
+    )
+    assert "1 search around it" in dict(steps_to_come(five_done))
 
 
 def test_each_mark_says_how_a_trial_failed(client, alice, project):

@@ -1,5 +1,7 @@
 """What a search says when it ends, and while it goes on."""
 
+from dataclasses import replace
+
 import pytest
 
 from campaigns.domain.judged.capacity import MOST_SEARCHES, CapacityAnswer, Ending
@@ -110,6 +112,9 @@ def test_while_it_goes_on_it_says_when_the_interval_comes():
     assert said(capacity=two, n=2, live=True) == (
         "So far about 1,850 requests/s keep p95 below 300 ms. Two searches done; the interval "
         "comes with the third."
+    )
+    assert "keep p95 below 300 ms. One search done; the interval" in said(
+        capacity=replace(two, n_searches=1), n=1, live=True
     )
     assert said(at_least=400, n=0, live=True) == (
         "So far at least 400 requests/s keep p95 below 300 ms."
