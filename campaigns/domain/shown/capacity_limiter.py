@@ -136,7 +136,9 @@ def limiter_of(
     injectors = _of_injectors(busy)
     is_target = ending in (Ending.FOUND, Ending.BELOW)
     why = _WHY.get(ending, "")
-    if ending == Ending.LIMIT:
+    if ending == Ending.LIMIT and failed:
+        why = f"The last trial, at {cap}, passed, and no higher rate was allowed; others failed."
+    elif ending == Ending.LIMIT:
         why = f"Every rate up to {cap} was kept, and no higher one was allowed."
     elif is_target:
         why = f"{_named(Busy())[1]}{_room_words(injectors)}"

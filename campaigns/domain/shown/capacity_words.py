@@ -24,6 +24,10 @@ _WHY = {
     Ending.STOPPED: "The search was stopped.",
     Ending.SILENT: "The target stopped answering.",
 }
+# The highest rate that was allowed passed at last, though a trial up to there had failed.
+_LIMIT_NOT_ALWAYS_KEPT = (
+    "From there to the highest rate that was allowed, trials both passed and failed."
+)
 
 
 def objective_words(rules: Sequence[Threshold]) -> str:
@@ -64,7 +68,9 @@ def search_sentence(answer: CapacityAnswer, objective: str, *, is_going_on: bool
     if answer.ending == Ending.FOUND:
         return _known(answer, objective, is_first=True)
     known = _at_least(answer, objective) if _is_bound(answer) else _known(answer, objective, True)
-    return [*known, (f" {_WHY[answer.ending]}", False)]
+    is_kept_at_times = answer.ending == Ending.LIMIT and answer.below
+    why = _LIMIT_NOT_ALWAYS_KEPT if is_kept_at_times else _WHY[answer.ending]
+    return [*known, (f" {why}", False)]
 
 
 def lacks_its_rule(answer: CapacityAnswer) -> bool:

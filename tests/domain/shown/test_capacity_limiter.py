@@ -59,6 +59,13 @@ def test_the_cap_is_named_with_its_rate():
     assert CAP in limiter_of(Ending.LIMIT, [], [], [], CAP).why
 
 
+def test_a_cap_that_was_kept_at_last_is_not_said_to_have_been_kept_always():
+    found = limiter_of(Ending.LIMIT, [["p95 < 300 ms was broken"]], [], [], CAP)
+    assert found.why == (
+        f"The last trial, at {CAP}, passed, and no higher rate was allowed; others failed."
+    )
+
+
 @pytest.mark.parametrize("ending", Ending)
 def test_every_ending_has_a_word_and_a_sentence(ending):
     found = limiter_of(ending, [["x"]], [], [], CAP)

@@ -94,6 +94,13 @@ def test_a_limit_that_is_not_the_target_s_is_at_least_that(ending, why):
     )
 
 
+def test_a_limit_that_was_kept_at_last_is_not_said_to_have_been_kept_always():
+    assert said(Ending.LIMIT, at_least=975, below=1000, n=0) == (
+        "At least 975 requests/s keep p95 below 300 ms. From there to the highest rate that was "
+        "allowed, trials both passed and failed."
+    )
+
+
 def test_a_first_rate_that_fails_is_below_it():
     assert said(Ending.BELOW, below=100, n=0) == (
         "Below 100 requests/s: already this rate does not keep p95 below 300 ms."
