@@ -12,6 +12,7 @@ THIN = "\u202f"  # narrow no-break space, before a unit
 MINUS = "\u2212"
 DASH = "–"
 MAX_DECIMALS = 3  # a microsecond in milliseconds, the resolution of measurements
+_MOST_BESIDE = 6  # of a figure that hardly differs from its limit
 
 
 def rounded(value: float | Decimal, decimals: int) -> Decimal:
@@ -52,6 +53,22 @@ def decimals_to_see(value: float, decimals: int, most: int = MAX_DECIMALS) -> in
         return decimals
     enough = (places for places in range(decimals, most) if rounded(value, places))
     return next(enough, max(decimals, most))
+
+
+def decimals_beside(value: float, limit: float, decimals: int) -> int:
+    """`decimals`, or as many more as a value needs to be on its own side of a limit: 200.4, not
+    200, is above 200. It is at the limit only if it is the limit."""
+    side = _side(value, limit)
+    enough = (
+        places
+        for places in range(decimals, _MOST_BESIDE)
+        if _side(rounded(value, places), rounded(limit, _MOST_BESIDE)) == side
+    )
+    return next(enough, max(decimals, _MOST_BESIDE))
+
+
+def _side(value: float | Decimal, limit: float | Decimal) -> int:
+    return (value > limit) - (value < limit)
 
 
 def decimals_for_parts(values: Iterable[float | None]) -> int:

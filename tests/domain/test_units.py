@@ -149,6 +149,14 @@ def test_there_is_no_split_before_both_were_measured():
 
 
 @pytest.mark.parametrize(
+    ("value", "limit", "decimals"),
+    [(312.2, 200, 0), (200.4, 200, 1), (199.97, 200, 2), (200, 200, 0), (1e-9, 0, 6)],
+)
+def test_a_figure_beside_its_limit_has_the_decimals_that_tell_them_apart(value, limit, decimals):
+    assert units.decimals_beside(value, limit, 0) == decimals
+
+
+@pytest.mark.parametrize(
     ("number", "nouns", "words"),
     [
         (0, "requests", "0 requests"),

@@ -9,7 +9,7 @@ from campaigns.domain.judged.target_state import SATURATED
 from campaigns.domain.judged.thresholds import Verdict
 from campaigns.domain.lifecycle import Outcome, Trust
 from campaigns.domain.plan.threshold import TARGET_METRICS
-from campaigns.domain.units import DASH, figure, with_unit
+from campaigns.domain.units import DASH, decimals_beside, decimals_for, number, with_unit
 
 # Beyond the objective: signs that the target did not keep up with the rate.
 _NOT_KEPT_UP = ("no_success", SATURATED, "dropped", "sent_share", "in_flight_growing")
@@ -48,6 +48,8 @@ def without_machine(trial: Trial) -> Trial:
 
 def _measured(verdict: Verdict) -> str:
     """p95 758 ms"""
-    if verdict.measured is None:
+    value = verdict.measured
+    if value is None:
         return f"{verdict.metric} {DASH}"
-    return f"{verdict.metric} {with_unit(figure(verdict.measured), verdict.unit)}"
+    decimals = decimals_beside(value, verdict.limit, decimals_for([value]))
+    return f"{verdict.metric} {with_unit(number(value, decimals), verdict.unit)}"

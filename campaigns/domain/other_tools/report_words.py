@@ -9,6 +9,7 @@ from campaigns.domain.measured.snapshot import Timing, Total
 from campaigns.domain.percentiles import P50, P95, P99, Shown, shown
 from campaigns.domain.plan.load import Load, Model, mean_rate_per_s
 from campaigns.domain.plan.plan import Plan
+from campaigns.domain.shown.threshold_words import measured_cell
 from campaigns.domain.units import DASH, counted
 
 _CLOSED = {Model.CLOSED, Model.SEQUENTIAL}
@@ -156,11 +157,12 @@ def _judgement_lines(judged: Judgement | None) -> list[str]:
 def _threshold_lines(result: Measurement) -> list[str]:
     lines = ["Thresholds:"] if result.thresholds else []
     for each in result.thresholds:
-        measured = "nothing measured" if each.measured is None else f"{each.measured:.4g}"
+        value = each.measured
+        measured = "nothing measured" if value is None else measured_cell(value, each).text
         since = "" if each.since is None else f", since second {each.since}"
         failed = "NOT MEASURED" if each.lacks_agent else "FAILED"
         state = "passed" if each.passed else failed
-        lines.append(f"  {state}  {each.rule}: {measured} {each.unit}".rstrip() + since)
+        lines.append(f"  {state}  {each.rule}: {measured}{since}")
     return lines
 
 

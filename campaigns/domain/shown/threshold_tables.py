@@ -6,7 +6,7 @@ from campaigns.domain.judged.thresholds import Verdict
 from campaigns.domain.shown.cells import count_cell, empty, text_cell
 from campaigns.domain.shown.metrics import METRICS
 from campaigns.domain.shown.tables import Cell, Row, Table
-from campaigns.domain.shown.threshold_words import cell_with_unit, worst_of
+from campaigns.domain.shown.threshold_words import limit_cell, measured_cell, worst_of
 
 _NO_FIGURE = "No {} succeeded."
 _NO_AGENT = "No agent or exporter reported anything about the target's machine."
@@ -28,7 +28,7 @@ def run_thresholds_table(verdicts: Sequence[Verdict]) -> Table:
 def _cells(verdict: Verdict) -> tuple[Cell, ...]:
     return (
         _measured(verdict, verdict.measured),
-        cell_with_unit(verdict.limit, verdict.unit),
+        limit_cell(verdict),
         _result([verdict]),
         empty("The rule is not broken.")
         if verdict.passed
@@ -38,7 +38,7 @@ def _cells(verdict: Verdict) -> tuple[Cell, ...]:
 
 def _measured(verdict: Verdict, value: float | None) -> Cell:
     if value is not None:
-        return cell_with_unit(value, verdict.unit)
+        return measured_cell(value, verdict)
     if verdict.lacks_agent:
         return empty(_NO_AGENT)
     is_of_sessions = verdict.metric.startswith("session")
@@ -75,6 +75,6 @@ def _cells_of_runs(verdicts: Sequence[Verdict]) -> tuple[Cell, ...]:
     return (
         text_cell(f"{n_kept} of {len(verdicts)} runs"),
         _measured(first, worst_of(verdicts)),
-        cell_with_unit(first.limit, first.unit),
+        limit_cell(first),
         _result(verdicts),
     )

@@ -1,19 +1,35 @@
 """Rules that were kept or broken, in words: "Broken: p95 < 200 ms (was 312 ms)"."""
 
 from collections.abc import Sequence
+from decimal import Decimal
 
 from campaigns.domain.judged.thresholds import Verdict
 from campaigns.domain.plan.threshold import RATES
 from campaigns.domain.shown.cells import Figure, figure_cell
 from campaigns.domain.shown.tables import Cell
-from campaigns.domain.units import and_joined, counted, decimals_for
+from campaigns.domain.units import and_joined, counted, decimals_beside, decimals_for
 
 _MOST_NAMED = 2
 
 
-def cell_with_unit(value: float, unit: str) -> Cell:
-    """A limit or what was measured, since every rule has its own unit: "200 ms", "1.25 %"."""
-    decimals = 0 if value == int(value) else decimals_for([value])
+def limit_cell(verdict: Verdict) -> Cell:
+    """As exact as the rule says it, since every rule has its own unit: "200 ms", "1.25 %"."""
+    limit = verdict.limit
+    own = max(0, -Decimal(repr(limit)).normalize().as_tuple().exponent)
+    return _cell(limit, max(own, _usual_decimals(limit)), verdict.unit)
+
+
+def measured_cell(value: float, verdict: Verdict) -> Cell:
+    """A figure of the verdict's rule, on its own side of the limit: "200.4 ms", not "200 ms"."""
+    decimals = decimals_beside(value, verdict.limit, _usual_decimals(value))
+    return _cell(value, decimals, verdict.unit)
+
+
+def _usual_decimals(value: float) -> int:
+    return 0 if value == int(value) else decimals_for([value])
+
+
+def _cell(value: float, decimals: int, unit: str) -> Cell:
     cell = figure_cell(Figure(value), decimals)
     return Cell(cell.value, f"{cell.text} {unit}".strip())
 
@@ -56,7 +72,7 @@ def kept_words(runs: Sequence[Sequence[Verdict]]) -> str:
 def _measured(verdicts: Sequence[Verdict], verb: str) -> str:
     worst = worst_of(verdicts)
     if worst is not None:
-        return f"{verb} {cell_with_unit(worst, verdicts[0].unit).text}"
+        return f"{verb} {measured_cell(worst, verdicts[0]).text}"
     return f"no {'session' if verdicts[0].metric.startswith('session') else 'request'} succeeded"
 
 

@@ -37,6 +37,10 @@ def test_a_broken_rule_fails_with_what_was_measured():
     assert tried(judged(), rule(758.2, False)) == (FAILED, "p95 758\N{NARROW NO-BREAK SPACE}ms")
 
 
+def test_what_was_measured_is_on_its_side_of_the_objective():
+    assert tried(judged(), rule(300.3, False)) == (FAILED, "p95 300.3\N{NARROW NO-BREAK SPACE}ms")
+
+
 def test_a_rule_about_times_that_do_not_exist_fails():
     assert tried(judged(), rule(None, False)) == (FAILED, "p95 –")
 

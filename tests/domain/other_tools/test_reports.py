@@ -2,6 +2,7 @@
 
 import pytest
 
+from campaigns.domain.judged.thresholds import Verdict
 from campaigns.domain.measured.measurement import Measurement
 from campaigns.domain.measured.snapshot import Timing, Total
 from campaigns.domain.other_tools.reports import REPORTS, ReportHead, styles_for
@@ -47,6 +48,20 @@ def test_jmeter_has_a_row_for_each_of_several_steps():
     parts = [total(HUNDRED[:60]), total(HUNDRED[60:])]
     text = report("jmeter", measurement(total(HUNDRED), {"steps": steps}, parts))
     assert [cells(text, name)[0] for name in ("first", "second", "TOTAL")] == ["60", "40", "100"]
+
+
+@pytest.mark.parametrize(
+    ("measured", "said"),
+    [
+        (12_345.6, "FAILED  p95 < 200 ms: 12,346 ms"),
+        (200.04, "FAILED  p95 < 200 ms: 200.04 ms"),
+        (None, "FAILED  p95 < 200 ms: nothing measured"),
+    ],
+)
+def test_what_a_rule_measured_is_told_as_on_pages(measured, said):
+    seen = measurement(total(HUNDRED))
+    seen.thresholds = [Verdict("p95 < 200 ms", "p95", 200, "ms", measured, False, None)]
+    assert f"  {said}" in report("plain", seen).splitlines()
 
 
 WINDOW = {"model": "window", "low": 250, "high": 500, "requests": 20_000}

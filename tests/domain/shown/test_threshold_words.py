@@ -3,6 +3,7 @@
 import pytest
 
 from campaigns.domain.judged.thresholds import Verdict, threshold_state
+from campaigns.domain.shown.threshold_tables import run_thresholds_table
 from campaigns.domain.shown.threshold_words import broken_words, kept_words
 
 
@@ -36,6 +37,34 @@ def rate(measured: float, limit: float = 100) -> Verdict:
 )
 def test_what_was_broken_is_said_with_its_worst_figure(runs, said):
     assert broken_words(runs) == said
+
+
+@pytest.mark.parametrize(
+    ("verdict", "said"),
+    [
+        (p95(200.4), "Broken: p95 < 200 ms (was 200.4 ms)"),
+        (p95(200), "Broken: p95 < 200 ms (was 200 ms)"),
+        (p95(200.63, 200.4), "Broken: p95 < 200.4 ms (was 201 ms)"),
+        (p95(200.43, 200.4), "Broken: p95 < 200.4 ms (was 200.43 ms)"),
+        (rate(1499.7, 1500), "Broken: rate > 1500 /s (was 1,499.7 /s)"),
+    ],
+)
+def test_a_figure_that_broke_a_rule_is_on_its_side_of_the_limit(verdict, said):
+    assert broken_words([[verdict]]) == said
+
+
+@pytest.mark.parametrize(
+    ("verdict", "measured", "limit"),
+    [
+        (p95(199.7), "199.7 ms", "200 ms"),
+        (p95(200.1, 200.4), "200 ms", "200.4 ms"),
+        (p95(0.0002, 0.0001), "0.0002 ms", "0.0001 ms"),
+        (p95(312.2, 0.5), "312 ms", "0.500 ms"),
+    ],
+)
+def test_the_table_tells_a_figure_from_its_limit(verdict, measured, limit):
+    (row,) = run_thresholds_table([verdict]).rows
+    assert [cell.text for cell in row.cells[:2]] == [measured, limit]
 
 
 def test_while_a_run_goes_on_the_figure_is_of_now():
