@@ -8,7 +8,16 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
-from campaigns.domain.units import count, counted, duration, percent
+from campaigns.domain.units import (
+    count,
+    counted,
+    decimals_beside,
+    decimals_for,
+    duration,
+    number,
+    percent,
+    with_unit,
+)
 from campaigns.domain.units import ms as ms_text
 
 _TIMES = {
@@ -106,14 +115,14 @@ def reason_for(
     """
     who = f"Injector process {seen.injector}" if seen.injector else "The injector"
     text = sentences[code].format(
-        value=value_words(code, seen.value),
+        value=value_words(code, seen.value, limit),
         limit=_limit_text(code, limit),
         were="was" if seen.value == 1 else "were",
         who=who,
         whose=f"{who[0].lower()}{who[1:]}'s",
         whose_=f"{who}'s",
         measure=seen.measure,
-        rest=percent(1 - seen.value) if 0 <= seen.value <= 1 else "",
+        rest=_percent_beside(1 - seen.value, 0) if 0 <= seen.value <= 1 else "",
     )
     if seen.second is not None:
         text = f"{text} {_place(code, seen.second)}"
@@ -126,13 +135,29 @@ def _place(code: str, second: int) -> str:
     return f"Worst in second {second}."
 
 
-def value_words(code: str, value: float) -> str:
-    """5.9 ms, 97 %, 2 injector processes: a criterion's value with its unit."""
-    if code in _TIMES:
-        return ms_text(value)
+def value_words(code: str, value: float, limit: float | None = None) -> str:
+    """5.9 ms, 97 %, 2 injector processes: a criterion's value with its unit; on its own side of a
+    limit beside it."""
     if code in _SECONDS:
         return duration(value)
-    return counted(int(value), _COUNTS[code]) if code in _COUNTS else percent(value)
+    if code in _COUNTS:
+        return counted(int(value), _COUNTS[code])
+    if code not in _TIMES:
+        return _percent_beside(value, limit)
+    return ms_text(value) if limit is None else _ms_beside(value / 1000, limit / 1000)
+
+
+def _ms_beside(value: float, limit: float) -> str:
+    return with_unit(number(value, decimals_beside(value, limit, decimals_for([value]))), "ms")
+
+
+def _percent_beside(share: float, limit: float | None) -> str:
+    """What is not all of it does not read as 100 %."""
+    value = 100 * share
+    decimals = decimals_beside(value, 100, decimals_for([value], most=2))
+    if limit is not None:
+        decimals = decimals_beside(value, 100 * limit, decimals)
+    return percent(share, decimals=decimals)
 
 
 def _limit_text(code: str, limit: float) -> str:

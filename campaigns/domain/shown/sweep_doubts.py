@@ -95,13 +95,17 @@ def _cell(code: str, points: Sequence[SweepPoint]) -> Cell:
     """Beyond its limit; else what the vitals say of it, if they do."""
     if doubts := _of(code, points):
         worst = worst_value(code, [doubt.value for doubt in doubts])
-        return text_cell(value_words(code, worst), tone="bad")
+        return text_cell(value_words(code, worst, _least_limit(doubts)), tone="bad")
     seen = [point.vitals[code] for point in points if code in point.vitals]
     return text_cell(value_words(code, worst_value(code, seen)) if seen else "", _NO_DOUBT)
 
 
 def _limit(code: str, points: Sequence[SweepPoint]) -> Cell:
-    return text_cell(value_words(code, min(doubt.limit for doubt in _of(code, points))))
+    return text_cell(value_words(code, _least_limit(_of(code, points))))
+
+
+def _least_limit(doubts: Sequence[Doubt]) -> float:
+    return min(doubt.limit for doubt in doubts)
 
 
 def _of(code: str, points: Sequence[SweepPoint]) -> list[Doubt]:

@@ -325,6 +325,24 @@ def test_a_reason_has_value_limit_worst_second_and_a_sentence():
     )
 
 
+@pytest.mark.parametrize(
+    ("code", "value", "said"),
+    [
+        ("sent_share", 0.9986, "Only 99.86 % of the planned requests were sent (limit 99.9 %)"),
+        ("dropped", 0.001004, "0.1004 % of the requests were dropped"),
+        ("hub_lag", 100_200, "stalled for 100.2 ms (limit 100 ms)"),
+        ("missing_seconds", 1 / 36_000, "0.003 % of the seconds are missing."),
+        ("in_doubt", 1e-6, "Up to 0.0001 % of the replies"),
+        ("errors", 0.99997, "99.997 % of the requests failed"),
+        ("errors", 0.99997, "Response times are of the other 0.003 %."),
+        ("errors", 0.2, "20.0 % of the requests failed"),
+    ],
+)
+def test_a_value_reads_neither_as_its_limit_nor_as_none_or_all_of_it(code, value, said):
+    reasons = [each for each in judged(**{code: value}).reasons if each.code == code]
+    assert said in reasons[0].text.replace("\u202f", " ")
+
+
 def test_the_worst_reason_comes_first():
     assert codes(judged(hub_lag_p99=6_000, cpu=0.9).measurement) == ["cpu", "hub_lag_p99"]
 
