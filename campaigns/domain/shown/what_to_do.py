@@ -81,7 +81,8 @@ def what_to_do(
 
 
 def _of_injector(judged: Iterable[Judgement]) -> list[Remedy]:
-    codes = Counter(each.measurement.reasons[0].code for each in judged if each.measurement.reasons)
+    """Of the runs that are not usable: what others were doubted for spoilt nothing."""
+    codes = Counter(each.measurement.reasons[0].code for each in judged if not each.is_usable)
     by_text = {}
     for code, _ in codes.most_common():
         cause = CAUSES[code]

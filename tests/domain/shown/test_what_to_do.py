@@ -69,6 +69,17 @@ def test_a_measurement_that_is_not_usable_says_what_the_injector_needs():
     assert (again.title, again.place) == ("Measure again.", "again")
 
 
+def test_what_doubtful_runs_were_doubted_for_is_no_cause_of_one_that_is_not_usable():
+    lost, busy, late = (
+        judge({code: Observed(value)}, Timing.of([10_000] * 2000))
+        for code, value in (("lost_shards", 1), ("cpu", 0.7), ("lateness_p99", 1_500))
+    )
+    judged = [busy, busy, late, late, lost]
+    *causes, again = what_to_do(judged, [], Answers("not_usable", is_usable_in_part=True))
+    assert [each.title for each in causes] == ["An injector process was lost."]
+    assert again.title == "Measure again."
+
+
 def test_where_some_tests_can_be_used_only_the_others_say_nothing():
     judged = judge({"cpu": Observed(0.9)}, Timing.of([10_000] * 2000))
     *_, again = what_to_do([judged], [], Answers("not_usable", is_usable_in_part=True))
