@@ -48,9 +48,15 @@ def _measurement(runs: Sequence[RunStatus], found: Answers) -> ShownAnswer:
         reason = f"{_share(doubted, runs)}{worst.judged.measurement.text}"
     else:
         n = sum(each.figures.attempts for each in runs)
-        everything = counted(n, runs[0].plan.nouns)
-        reason = f"The injector kept up, and all {everything} are accounted for."
+        reason = f"The injector kept up, and {_accounted(n, runs[0].plan.nouns)}."
     return ShownAnswer(_MEASUREMENT, glyph, word, reason)
+
+
+def _accounted(n: int, nouns: str) -> str:
+    if n > 1:
+        return f"all {counted(n, nouns)} are accounted for"
+    noun = counted(1, nouns).removeprefix("1 ")
+    return f"the only {noun} is accounted for" if n else f"no {noun} ended"
 
 
 def _target(runs: Sequence[RunStatus], found: Answers, said: str) -> ShownAnswer:

@@ -1,0 +1,40 @@
+"""The three answers under a sentence, from how the runs ended."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from campaigns.domain.judged.criteria import Observed
+from campaigns.domain.judged.judgement import judge
+from campaigns.domain.measured.snapshot import Timing
+from campaigns.domain.plan.plan import Plan
+from campaigns.domain.shown.badges import Answers
+from campaigns.domain.shown.report_words import RunStatus
+from campaigns.domain.shown.three_answers import three_answers
+from tests.values import plan_spec
+
+PLAN = Plan.from_json(plan_spec())
+
+
+def ended(n: int = 2000, **observed: float) -> RunStatus:
+    seen = {code: Observed(value) for code, value in observed.items()}
+    figures = SimpleNamespace(n=n, attempts=n, errors=0)
+    judged = judge(seen, Timing.of([10_000] * n))
+    return RunStatus("done", "complete", judged, "", figures, PLAN)
+
+
+def reasons(runs: list[RunStatus], found: Answers) -> list[str]:
+    return [each.reason.replace("\u202f", " ") for each in three_answers(runs, found, [])]
+
+
+@pytest.mark.parametrize(
+    ("n", "said"),
+    [
+        (2, "all 2 requests are accounted for."),
+        (1, "the only request is accounted for."),
+        (0, "no request ended."),
+    ],
+)
+def test_a_trusted_measurement_says_what_was_counted(n, said):
+    measurement, *_ = reasons([ended(n)], Answers("trusted", "healthy"))
+    assert measurement == f"The injector kept up, and {said}"
