@@ -44,8 +44,10 @@ def _measurement(runs: Sequence[RunStatus], found: Answers) -> ShownAnswer:
     if found.is_usable_in_part:
         word, glyph = f"{word} in part", "warning"
     if doubted:
-        worst = min(doubted, key=lambda each: each.judged.is_usable)
-        reason = f"{_share(doubted, runs)}{worst.judged.measurement.text}"
+        worst = min(doubted, key=lambda each: each.judged.is_usable).judged.measurement
+        alike = [each for each in doubted if each.judged.measurement.has(worst.reasons[0].code)]
+        others = _others(len(doubted) - len(alike), "in doubt")
+        reason = f"{_share(alike, runs)}{worst.text}{others}"
     else:
         n = sum(each.figures.attempts for each in runs)
         reason = f"The injector kept up, and {_accounted(n, runs[0].plan.nouns)}."
@@ -67,24 +69,26 @@ def _target(runs: Sequence[RunStatus], found: Answers, said: str) -> ShownAnswer
         remark = next(each for each in runs if each.judged.target.state == state).judged.target.text
         untold = remark and remark not in said
         return ShownAnswer(_TARGET, state, "Healthy", remark if untold else f"{_errors(runs)}.")
-    such = [each for each in runs if each.judged.target.state == state]
-    reason = f"{_share(such, runs)}{_why(such, said)}"
+    reason = _why([each for each in runs if each.judged.target.state == state], runs, said)
     if found.finds_limit and state == TargetState.OVERLOADED:
         return ShownAnswer(_TARGET, "limit_found", "Limit found", reason)
     return ShownAnswer(_TARGET, state, state.capitalize(), reason)
 
 
-def _why(runs: Sequence[RunStatus], said: str) -> str:
-    """The first reason; how many failed and when, where the sentence has told it."""
-    reason = runs[0].judged.target.reasons[0]
+def _why(such: Sequence[RunStatus], runs: Sequence[RunStatus], said: str) -> str:
+    """The first reason of the runs in which the target was so, and in how many it is one; how many
+    requests failed and when, where the sentence has told it."""
+    reason = such[0].judged.target.reasons[0]
     if reason.code not in FAILED_CODES and reason.text not in said:
-        return reason.text
-    rows = [row for each in runs for row in of_target(each.failures) if row.first is not None]
+        alike = [each for each in such if each.judged.target.has(reason.code)]
+        others = _others(len(such) - len(alike), reason.state)
+        return f"{_share(alike, runs)}{reason.text}{others}"
+    rows = [row for each in such for row in of_target(each.failures) if row.first is not None]
     when = ""
     if rows:
         first, last = min(row.first for row in rows), max(row.last for row in rows)
         when = f", all in second {first}" if first == last else f", from second {first} to {last}"
-    return f"{_errors(runs)}{when}."
+    return f"{_share(such, runs)}{_errors(such)}{when}."
 
 
 def _errors(runs: Sequence[RunStatus]) -> str:
@@ -107,6 +111,12 @@ def _precision(runs: Sequence[RunStatus]) -> ShownAnswer:
     if len({each.figures.n for each in usable}) > 1:
         text = f"The run with the fewest has {text[:1].lower()}{text[1:]}"
     return ShownAnswer(_PRECISION, finding.state, _PRECISION_WORDS[finding.state], text)
+
+
+def _others(n: int, how: str) -> str:
+    """The runs that the reason is not of."""
+    were = "was" if n == 1 else "were"
+    return f" {counted(n, 'other runs')} {were} {how} for another reason." if n else ""
 
 
 def _share(some: Sequence[RunStatus], runs: Sequence[RunStatus]) -> str:

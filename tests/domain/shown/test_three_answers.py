@@ -38,3 +38,17 @@ def reasons(runs: list[RunStatus], found: Answers) -> list[str]:
 def test_a_trusted_measurement_says_what_was_counted(n, said):
     measurement, *_ = reasons([ended(n)], Answers("trusted", "healthy"))
     assert measurement == f"The injector kept up, and {said}"
+
+
+def test_a_reason_is_told_of_the_runs_that_have_it():
+    runs = [ended(lost_shards=1), ended(cpu=0.7), ended(cpu=0.7), ended()]
+    measurement, *_ = reasons(runs, Answers("not_usable"))
+    assert measurement.startswith("1 of 4 runs: 1 injector process was lost during the run")
+    assert measurement.endswith(" 2 other runs were in doubt for another reason.")
+
+
+def test_a_state_of_the_target_is_told_of_the_runs_that_have_its_reason():
+    runs = [ended(dropped=0.005), ended(dropped=0.005, resent=0.02), ended(resent=0.02), ended()]
+    _, target, _ = reasons(runs, Answers("trusted", "overloaded"))
+    assert target.startswith("2 of 4 runs: 0.50 % of the requests were dropped")
+    assert target.endswith(" 1 other run was overloaded for another reason.")
