@@ -80,7 +80,7 @@ _SENTENCES: dict[str, str] = {
     "own_time": _STARVED,
     "own_time_p99": _STARVED,
     "no_seconds": "The injector delivered no measurements.",
-    "lost_shards": "{value} {were} lost during the run: what they measured is incomplete.",
+    "lost_shards": "{value} {were} lost during the run: what was measured is incomplete.",
     "lateness_p99": "{who} sent late ({measure} {value}, limit {limit}). Its own delay is part of "
     "the response times.",
     "cpu": "{who} was busy: {value} of a core on average (limit {limit}).",

@@ -343,6 +343,14 @@ def test_a_value_reads_neither_as_its_limit_nor_as_none_or_all_of_it(code, value
     assert said in reasons[0].text.replace("\u202f", " ")
 
 
+@pytest.mark.parametrize(
+    ("n", "said"), [(1, "1 injector process was lost"), (2, "2 injector processes were lost")]
+)
+def test_lost_injector_processes_are_one_or_several(n, said):
+    (reason,) = judged(lost_shards=n).measurement.reasons
+    assert reason.text == f"{said} during the run: what was measured is incomplete."
+
+
 def test_the_worst_reason_comes_first():
     assert codes(judged(hub_lag_p99=6_000, cpu=0.9).measurement) == ["cpu", "hub_lag_p99"]
 
