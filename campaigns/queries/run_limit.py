@@ -2,7 +2,10 @@
 
 from collections.abc import Sequence
 
+from django.conf import settings
+
 from campaigns.domain.judged.injector_vitals import observed_vitals
+from campaigns.domain.judged.judgement import limits_with
 from campaigns.domain.judged.limit import limit_of
 from campaigns.domain.measured.machine_use import MachineUse
 from campaigns.domain.plan.load import mean_rate_per_s
@@ -24,4 +27,5 @@ def limit_of_run(run: Run, uses: Sequence[MachineUse], ok_per_s: float | None) -
         observed_vitals(vitals or []),
         uses,
         (ok_per_s, planned_per_s),
+        limits_with(settings.JUDGEMENT_LIMITS),
     )

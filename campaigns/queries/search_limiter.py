@@ -2,9 +2,12 @@
 
 from collections.abc import Sequence
 
+from django.conf import settings
+
 from campaigns.domain.judged.busy import Busy, mean_busy
 from campaigns.domain.judged.capacity import Ending, TrialResult
 from campaigns.domain.judged.injector_vitals import observed_vitals
+from campaigns.domain.judged.judgement import limits_with
 from campaigns.domain.shown.capacity_limiter import Limiter, limiter_of, signs_of
 from campaigns.domain.units import rate
 from campaigns.models import RunSummary
@@ -36,6 +39,7 @@ def limiter_of_search(report: SearchReport) -> Limiter:
         [each.trial.reason for each in _doubtful(report)],
         _vitals_of(near_the_answer(report)),
         f"{rate(report.search.limit_per_s)} requests/s",
+        limits_with(settings.JUDGEMENT_LIMITS),
     )
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from campaigns.domain.judged.busy import Busy
 from campaigns.domain.judged.capacity import Ending
+from campaigns.domain.judged.criteria import Limits
 from campaigns.domain.judged.judgement import Judgement
 from campaigns.domain.judged.target_state import SATURATED
 from campaigns.domain.judged.thresholds import Verdict
@@ -129,11 +130,13 @@ def limiter_of(
     doubts: Sequence[str],
     busy: Sequence[Mapping[str, float]],
     cap: str,
+    limits: Mapping[str, Limits] = LIMITS,
 ) -> Limiter:
     """`failed`: the signs of each failed trial. `doubts`: why each of the last trials that do not
     count does not. `busy`: what injectors used in each trial near the answer, by the criteria's
-    codes. `cap`: the rate that was not to be exceeded, in words."""
-    injectors = _of_injectors(busy)
+    codes. `cap`: the rate that was not to be exceeded, in words. `limits`: by which trials are
+    judged."""
+    injectors = _of_injectors(busy, limits)
     is_target = ending in (Ending.FOUND, Ending.BELOW)
     why = _WHY.get(ending, "")
     if ending == Ending.LIMIT and failed:
@@ -215,13 +218,18 @@ def _of_doubts(doubts: Sequence[str]) -> list[LimitRow]:
     ]
 
 
-def _of_injectors(busy: Sequence[Mapping[str, float]]) -> list[LimitRow]:
+def _of_injectors(
+    busy: Sequence[Mapping[str, float]], limits: Mapping[str, Limits]
+) -> list[LimitRow]:
     """The mean over the trials; a criterion that some trial lacks is of the others."""
     rows = []
     for code, figure in _BUSY.items():
         values = [each[code] for each in busy if code in each]
         if values:
-            mean, mild = sum(values) / len(values), LIMITS[code].mild
-            was_it = "yes" if mean > mild else "no"
-            rows.append(_bar_row("Injectors", figure, mean, mild, was_it))
+            mean, mild = sum(values) / len(values), limits[code].mild
+            if mild is None:
+                rows.append(LimitRow("Injectors", figure, percent(mean), was_it="no"))
+            else:
+                was_it = "yes" if mean > mild else "no"
+                rows.append(_bar_row("Injectors", figure, mean, mild, was_it))
     return rows

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from campaigns.domain.judged.criteria import Observed
+from campaigns.domain.judged.criteria import Limits, Observed
 from campaigns.domain.judged.judgement import Judgement
 from campaigns.domain.judged.limit import Limit
 from campaigns.domain.judged.target_machine import FULL_CPU, FULL_LINK
@@ -26,9 +26,12 @@ def limit_table(
     vitals: Mapping[str, Observed],
     machines: Sequence[MachineUse],
     rates: tuple[float | None, float | None],
+    limits: Mapping[str, Limits] = LIMITS,
 ) -> Table:
-    """`vitals`: the injectors' by code. `rates`: requests/s that were ok, and that were planned."""
-    rows = [*_of_injectors(judged, vitals), *_of_machines(judged, machines), *_of_load(*rates)]
+    """`vitals`: the injectors' by code. `rates`: requests/s that were ok, and that were planned.
+    `limits`: by which runs are judged."""
+    of_injectors = _of_injectors(judged, vitals, limits)
+    rows = [*of_injectors, *_of_machines(judged, machines), *_of_load(*rates)]
     return Table(
         "limit",
         f"Who was the limit: {limit.who}",
@@ -43,11 +46,14 @@ def limit_table(
     )
 
 
-def _of_injectors(judged: Judgement, vitals: Mapping[str, Observed]) -> Iterator[Row]:
+def _of_injectors(
+    judged: Judgement, vitals: Mapping[str, Observed], limits: Mapping[str, Limits]
+) -> Iterator[Row]:
     for code, label in _INJECTORS.items():
         if code in vitals:
-            limit, is_it = LIMITS[code].mild, judged.measurement.has(code)
-            yield _row(label, 100 * vitals[code].value, 100 * limit, is_it=is_it)
+            mild, is_it = limits[code].mild, judged.measurement.has(code)
+            limit = None if mild is None else 100 * mild
+            yield _row(label, 100 * vitals[code].value, limit, is_it=is_it)
 
 
 def _of_machines(judged: Judgement, machines: Sequence[MachineUse]) -> Iterator[Row]:

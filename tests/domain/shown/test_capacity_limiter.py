@@ -5,11 +5,11 @@ import pytest
 from campaigns.domain.judged.busy import Busy
 from campaigns.domain.judged.capacity import Ending
 from campaigns.domain.judged.criteria import JudgementReason
-from campaigns.domain.judged.judgement import Finding, Judgement
+from campaigns.domain.judged.judgement import Finding, Judgement, limits_with
 from campaigns.domain.judged.thresholds import Verdict
 from campaigns.domain.lifecycle import Precision, TargetState, Trust
 from campaigns.domain.shown.capacity_limiter import DOUBTFUL_AT, limiter_of, signs_of
-from campaigns.domain.units import percent
+from campaigns.domain.units import DASH, percent
 
 pytestmark = pytest.mark.pure
 CAP = "900 requests/s"
@@ -45,6 +45,17 @@ def test_the_target_s_side_was_the_limit_where_the_injectors_had_room():
 
 def test_without_vitals_nothing_is_said_of_the_injectors_room():
     assert "room" not in limiter_of(Ending.FOUND, [["x"]], [], [], CAP).why
+
+
+def test_injectors_have_room_up_to_the_limits_of_the_site():
+    busy = [{"cpu": 0.75, "link": 0.85}]
+    limits = limits_with({"cpu": [0.9, 0.95], "link": [None, None]})
+    assert "room" not in limiter_of(Ending.FOUND, [["x"]], [], busy, CAP).why
+    found = limiter_of(Ending.FOUND, [["x"]], [], busy, CAP, limits)
+    assert found.why.endswith("The injectors had room.")
+    *_, cpu, link = found.rows
+    assert (cpu.doubtful_from, cpu.was_it) == (percent(0.9, decimals=0), "no")
+    assert (link.doubtful_from, link.bar, link.was_it) == (DASH, None, "no")
 
 
 def test_injectors_in_doubt_are_named_with_their_reason():

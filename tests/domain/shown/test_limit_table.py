@@ -1,0 +1,18 @@
+"""The table of who was the limit of a run."""
+
+from campaigns.domain.judged.criteria import Observed
+from campaigns.domain.judged.judgement import judge, limits_with
+from campaigns.domain.judged.limit import Limit, Who
+from campaigns.domain.measured.snapshot import Timing
+from campaigns.domain.shown.limit_table import limit_table
+
+
+def test_it_has_the_limits_by_which_runs_are_judged():
+    limits = limits_with({"cpu": [0.9, 0.95], "link": [None, None]})
+    seen = {"cpu": Observed(0.75), "link": Observed(0.85)}
+    judged = judge(seen, Timing.of([10_000] * 2000), limits)
+    table = limit_table(Limit(Who.PLAN, ""), judged, seen, [], (None, None), limits)
+    assert [[cell.text for cell in row.cells] for row in table.rows] == [
+        ["75", "90", "no"],
+        ["85", "–", "no"],
+    ]
