@@ -50,6 +50,7 @@ _NOT_KEPT_UP = (
 )  # fmt: skip
 _OPEN = {Model.OPEN, Model.OVER}
 _FULL = 0.9  # of one core: with a little that the agent does not see
+_STOLEN = 0.05  # of all cores: what the injector's own is doubtful from
 _TO_KNOW = "An agent on the target's machine would tell which."
 
 
@@ -93,9 +94,22 @@ def _of_target_side(left: JudgementReason, machines: Sequence[MachineUse]) -> Li
     if highest is None:
         why = "It was the target, or the network on the way to it."
         return Limit(Who.UNKNOWN, f"{left.text} {why} {_TO_KNOW}")
-    thread = "one thread was full, or it waited" if _may_fill_a_core(machines) else "it waited"
-    why = f"Its CPU was never above {percent(highest, decimals=0)}, so {thread} for something else"
+    causes = [*_stolen_words(machines), *_thread_words(machines), "it waited for something else"]
+    so = f"{', '.join(causes[:-1])}, or {causes[-1]}" if len(causes) > 1 else causes[0]
+    why = f"Its CPU was never above {percent(highest, decimals=0)}, so {so}"
     return Limit(Who.TARGET, f"{left.text} {why}, such as locks, a pool or a database.")
+
+
+def _stolen_words(machines: Sequence[MachineUse]) -> list[str]:
+    """What was not in use may have been somebody else's."""
+    told = [use.figures["stolen"][1] for use in machines if "stolen" in use.figures]
+    stolen = max(told, default=0.0)
+    took = f"other guests of its hypervisor took up to {percent(stolen, decimals=0)} of it"
+    return [took] if stolen > _STOLEN else []
+
+
+def _thread_words(machines: Sequence[MachineUse]) -> list[str]:
+    return ["one thread was full"] if _may_fill_a_core(machines) else []
 
 
 def _may_fill_a_core(machines: Sequence[MachineUse]) -> bool:

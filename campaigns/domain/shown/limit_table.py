@@ -63,6 +63,9 @@ def _of_machines(judged: Judgement, machines: Sequence[MachineUse]) -> Iterator[
         if "cpu" in highest:
             is_it = judged.target.has("target_cpu")
             yield _row(f"{whose}CPU, %", 100 * highest["cpu"], 100 * FULL_CPU, is_it=is_it)
+        if highest.get("stolen"):
+            # A CPU is full with it.
+            yield _row(f"{whose}CPU stolen by other guests, %", 100 * highest["stolen"])
         if highest.get("memory_bytes") and "memory_used_bytes" in highest:
             share = highest["memory_used_bytes"] / highest["memory_bytes"]
             yield _row(f"{whose}memory, %", 100 * share)

@@ -96,3 +96,14 @@ def test_a_load_that_waits_for_replies_is_limited_by_that(spec, words):
     who, why = limit(spec=spec)
     assert who is Who.PLAN
     assert why.startswith(words)
+
+
+def test_what_other_guests_took_is_no_waiting_of_the_target():
+    figures = {"cpu": (0.5, 0.6), "stolen": (0.3, 0.38)}
+    machines = [MachineUse("shop-1", 60, 60.0, 1, figures=figures)]
+    judged = judge({"in_flight_growing": Observed(0.5)}, Timing.of([10_000] * 2000))
+    found = limit_of(judged, machines, Plan.from_json(OPEN))
+    assert found.why.replace("\u202f", " ").endswith(
+        "Its CPU was never above 60 %, so other guests of its hypervisor took up to 38 % of it, or "
+        "it waited for something else, such as locks, a pool or a database."
+    )
