@@ -55,9 +55,9 @@ class Threshold:
 
     @property
     def rule(self) -> str:
-        """As a person writes it: p95 < 300 ms."""
+        """As a person writes it: p95 < 300 ms. Read again, it has the same limit."""
         unit = f" {self.unit}" if self.unit else ""
-        return f"{self.metric} {self.sign} {self.limit:g}{unit}"
+        return f"{self.metric} {self.sign} {self.limit:.15g}{unit}"
 
     def is_kept(self, value: float | None) -> bool:
         """Without a value (no request or session succeeded, no agent told it), it is not kept."""

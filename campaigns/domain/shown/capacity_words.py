@@ -34,7 +34,7 @@ def objective_words(rules: Sequence[Threshold]) -> str:
     """p95 below 300 ms and errors below 1 %"""
     return " and ".join(
         f"{rule.metric.replace('_', ' ')} {'above' if rule.sign == '>' else 'below'} "
-        f"{rule.limit:,g}{f' {rule.unit}' if rule.unit else ''}"
+        f"{rule.limit:,.15g}{f' {rule.unit}' if rule.unit else ''}"
         for rule in rules
     )
 

@@ -44,6 +44,11 @@ def test_a_rule_is_read_as_people_write_it(text, rule):
     assert [each.rule for each in Plan.from_json(spec).thresholds] == [rule]
 
 
+@pytest.mark.parametrize("limit", [1_234_567, 0.5, 200.4, 999_999_999_999, 1e-7])
+def test_a_rule_as_it_is_written_has_its_own_limit(limit):
+    assert parse_rule(Threshold("max", limit, "us").rule)["limit"] == limit
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [

@@ -32,6 +32,7 @@ def said(
 def test_the_objective_is_said_in_words():
     rules = [Threshold("p95", 300, "ms"), Threshold("errors", 1, "%")]
     assert objective_words(rules) == "p95 below 300 ms and errors below 1 %"
+    assert objective_words([Threshold("p95", 1_234_567, "us")]) == "p95 below 1,234,567 us"
 
 
 def test_a_capacity_is_said_with_its_interval_and_its_searches():

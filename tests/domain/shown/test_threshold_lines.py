@@ -1,5 +1,7 @@
 """Each threshold about something that is drawn is a line in that chart."""
 
+from dataclasses import replace
+
 import pytest
 
 from campaigns.domain.judged.thresholds import Verdict
@@ -26,6 +28,8 @@ def test_a_broken_rule_says_so():
     rule = Threshold("p95", 200, "ms")
     verdict = Verdict(rule.rule, "p95", 200, "ms", 312.0, False, 4)
     assert threshold_lines([rule], [verdict])[0]["isBroken"]
+    with_six_digits = replace(verdict, rule="p95 < 2e+02 ms")
+    assert threshold_lines([rule], [with_six_digits])[0]["isBroken"]
 
 
 def test_a_number_of_errors_and_rules_about_sessions_have_no_chart():
