@@ -90,6 +90,12 @@ def test_a_small_value_has_more_decimals_than_its_column_and_does_not_read_0(val
     assert cell.text == text
 
 
+def test_only_what_is_empty_or_weak_says_why():
+    figures = [Figure(28.4, "nothing"), Figure(20.0, "few", weak=True), Figure(None, "nothing")]
+    assert [cell.why for cell in column_cells(figures)] == ["", "few", "nothing"]
+    assert count_cell(12, "nothing").why == ""
+
+
 def test_counts_and_texts_are_empty_with_a_reason():
     assert count_cell(60_000).text == "60,000"
     assert count_cell(None, "not counted").why == "not counted"

@@ -32,7 +32,8 @@ def text_cell(text: str, why: str = "", tone: str = "") -> Cell:
 
 
 def count_cell(value: int | None, why: str = "", tone: str = "") -> Cell:
-    return empty(why) if value is None else Cell(value, number(value), why=why, tone=tone)
+    """`why` is of None."""
+    return empty(why) if value is None else Cell(value, number(value), tone=tone)
 
 
 def figure_cell(figure: Figure, decimals: int, *, signed: bool = False) -> Cell:
@@ -47,7 +48,7 @@ def figure_cell(figure: Figure, decimals: int, *, signed: bool = False) -> Cell:
     # No −0.
     plain = float(exact) + 0.0
     text = rounded_text(exact, signed=signed)
-    return Cell(plain, text, weak=figure.weak, why=figure.why)
+    return Cell(plain, text, weak=figure.weak, why=figure.why if figure.weak else "")
 
 
 def column_cells(

@@ -8,7 +8,7 @@ from campaigns.domain.measured.failures import FailureRow
 from campaigns.domain.measured.outcomes import CLIENT_KINDS
 from campaigns.domain.measured.snapshot import Total
 from campaigns.domain.percentiles import P50
-from campaigns.domain.shown.cells import Figure, column_cells, count_cell, text_cell
+from campaigns.domain.shown.cells import Figure, column_cells, count_cell, empty, text_cell
 from campaigns.domain.shown.metrics import METRICS
 from campaigns.domain.shown.remedies import remedy
 from campaigns.domain.shown.tables import Cell, Row, Table
@@ -99,7 +99,7 @@ def _row(row: FailureRow, labels: Sequence[str], share: Cell, time: Cell) -> Row
     label = labels[row.step] if 0 <= row.step < len(labels) else ""
     tone = "warn" if row.kind in CLIENT_KINDS else "bad"
     cells = (
-        text_cell(status_words(row.status) if row.status else "", _NO_REPLY),
+        text_cell(status_words(row.status)) if row.status else empty(_NO_REPLY),
         text_cell(label),
         count_cell(row.count, tone=tone),
         share,

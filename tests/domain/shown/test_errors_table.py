@@ -31,6 +31,7 @@ def test_a_row_has_status_step_count_share_seconds_and_the_time_of_the_reply():
     errors = table_of(unexpected(503, 20), replies_us=[4000] * 20)
     assert cells(errors)[:6] == ["503 Service Unavailable", "checkout", "20", "2.00", "1", "4"]
     assert float(cells(errors)[6]) == pytest.approx(4, rel=0.01)
+    assert not any(cell.why for cell in errors.table.rows[0].cells)
     assert not errors.is_everything
 
 
