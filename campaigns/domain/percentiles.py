@@ -48,8 +48,9 @@ def shown(n: int, per_100k: int) -> Shown:
     return Shown.WEAK if scaled >= _WEAK_BEYOND * WHOLE else Shown.NO
 
 
-def why_not_shown(n: int, per_100k: int) -> str:
-    """The sentence behind a dash or a weak figure; "" if the percentile is sound."""
+def why_not_shown(n: int, per_100k: int, nouns: str = "requests") -> str:
+    """The sentence behind a dash or a weak figure; "" if the percentile is sound. `nouns`: what
+    there are n of."""
     verdict = shown(n, per_100k)
     if verdict is Shown.OK:
         return ""
@@ -57,7 +58,7 @@ def why_not_shown(n: int, per_100k: int) -> str:
         return "No request succeeded, so there are no response times."
     needed = -(-_SOUND_BEYOND * WHOLE // (WHOLE - per_100k))
     word = "Weak" if verdict is Shown.WEAK else "Not shown"
-    needs = f"{name(per_100k)} needs {needed:,} requests (ten beyond it)"
+    needs = f"{name(per_100k)} needs {needed:,} {nouns} (ten beyond it)"
     return f"{word}: {needs}; there {'is' if n == 1 else 'are'} {n:,}."
 
 

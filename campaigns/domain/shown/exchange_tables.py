@@ -81,9 +81,10 @@ def _said(measured: Sequence[tuple[str, Total, float]]) -> str:
 
 
 def percentile_figure(timing: Timing, q: int) -> Figure:
-    """A percentile in ms, or why it may not be shown."""
+    """A percentile in ms, or why it may not be shown: a request may have none of these times, as a
+    connect, or many, as messages."""
     verdict = shown(timing.n, q)
-    why = why_not_shown(timing.n, q)
+    why = why_not_shown(timing.n, q, "values")
     if verdict is Shown.NO:
         return Figure(None, why)
     return Figure(percentiles_us(timing, (q,))[q] / 1000, why, weak=verdict is Shown.WEAK)

@@ -35,6 +35,13 @@ def test_handshakes_have_their_rate_and_percentiles():
     assert (row["per_second"], row["p95"], row["p99"], row["n"]) == ("100", "0.900", "–", "200")
 
 
+def test_a_percentile_of_few_messages_counts_no_requests():
+    chat = measured(messages_sent=400)
+    chat.timings["message"] = Timing.of(np.full(400, 300))
+    cells = next(row.cells for row in exchange_table(chat, 2.0).rows if row.kind == "message")
+    assert cells[5].why == "Not shown: p99 needs 1,000 values (ten beyond it); there are 400."
+
+
 def test_the_thousandth_handshake_is_shown_from_ten_thousand_on():
     many = Total(timings={"handshake": Timing.of(np.arange(1, 10_001))})
     table = exchange_table(many, duration_s=2)
