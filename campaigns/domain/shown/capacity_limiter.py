@@ -155,8 +155,9 @@ def limiter_of(
 def _of_target(failed: Sequence[Sequence[str]], is_target: bool) -> list[LimitRow]:
     n_by_sign = Counter(sign for signs in failed for sign in set(signs))
     was_it = "yes" if is_target else ""
+    trials = counted(len(failed), "failed trials")
     rows = [
-        LimitRow("Target", sign, f"{n} of {len(failed)} failed trials", was_it=was_it)
+        LimitRow("Target", sign, f"{n} of {trials}", was_it=was_it)
         for sign, n in n_by_sign.most_common()
     ]
     unknown = LimitRow("Target", "its own CPU", _UNKNOWN, was_it="start its agent")

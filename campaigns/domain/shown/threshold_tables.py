@@ -7,6 +7,7 @@ from campaigns.domain.shown.cells import count_cell, empty, text_cell
 from campaigns.domain.shown.metrics import METRICS
 from campaigns.domain.shown.tables import Cell, Row, Table
 from campaigns.domain.shown.threshold_words import limit_cell, measured_cell, worst_of
+from campaigns.domain.units import counted
 
 _NO_FIGURE = "No {} succeeded."
 _NO_AGENT = "No agent or exporter reported anything about the target's machine."
@@ -73,8 +74,14 @@ def campaign_thresholds_table(tests: Iterable[tuple[str, Sequence[Sequence[Verdi
 def _cells_of_runs(verdicts: Sequence[Verdict]) -> tuple[Cell, ...]:
     first, n_kept = verdicts[0], sum(each.passed for each in verdicts)
     return (
-        text_cell(f"{n_kept} of {len(verdicts)} runs"),
-        _measured(first, worst_of(verdicts)),
+        text_cell(f"{n_kept} of {counted(len(verdicts), 'runs')}"),
+        _worst(verdicts),
         limit_cell(first),
         _result(verdicts),
     )
+
+
+def _worst(verdicts: Sequence[Verdict]) -> Cell:
+    """Where nothing succeeded in some run, that is the worst."""
+    is_without = any(each.measured is None and not each.is_of_machine for each in verdicts)
+    return _measured(verdicts[0], None if is_without else worst_of(verdicts))

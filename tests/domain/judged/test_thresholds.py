@@ -192,6 +192,17 @@ def test_the_worst_run_is_the_slowest_by_rate_of_sessions_too():
     assert row.cells[1].value == 48.5
 
 
+def test_a_run_in_which_nothing_succeeded_is_the_worst():
+    failed = make_second(0, [])
+    failed.counters = {"failed": 4}
+    runs = [[judged("p95<1s", each)] for each in (make_second(0, [1000] * 200), failed)]
+    (row,) = campaign_thresholds_table([("HTTP", runs)]).rows
+    assert [cell.text for cell in row.cells] == ["1 of 2 runs", "–", "1 s", "broken"]
+    assert row.cells[1].why == "No request succeeded."
+    (row,) = campaign_thresholds_table([("HTTP", runs[:1])]).rows
+    assert row.cells[0].text == "1 of 1 run"
+
+
 def test_nothing_measured_is_a_broken_rule_and_no_number():
     second = make_second(0, [])
     second.counters = {"failed": 4}

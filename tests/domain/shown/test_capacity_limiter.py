@@ -43,6 +43,11 @@ def test_the_target_s_side_was_the_limit_where_the_injectors_had_room():
     assert cpu.bar == pytest.approx(DOUBTFUL_AT * 0.42 / 0.60, abs=0.1)
 
 
+def test_the_only_failed_trial_is_one():
+    sign, _ = limiter_of(Ending.BELOW, [["x"]], [], [], CAP).rows
+    assert sign.measured == "1 of 1 failed trial"
+
+
 def test_without_vitals_nothing_is_said_of_the_injectors_room():
     assert "room" not in limiter_of(Ending.FOUND, [["x"]], [], [], CAP).why
 
