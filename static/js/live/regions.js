@@ -3,27 +3,64 @@
 
 import $ from "../../lib/jquery.module.min.js";
 
+// Where the focus can be, and what scrolls sideways.
+const HANDLES = "a[href], button, input, select, summary, [tabindex]";
+
 // Replaces each region that `html` has too and whose content differs; returns their names, or null
 // where `html` has no region at all.
 export function replaceRegions(html) {
   const document_ = $($.parseHTML(html, true));
   const fresh = document_.find("[data-live]").addBack("[data-live]");
-  const replaced = $("[data-live]").get().filter((region) => {
+  const pairs = $("[data-live]").get().flatMap((region) => {
     const [next] = fresh.filter(`[data-live="${region.dataset.live}"]`);
     const isKept = !next || next.outerHTML === region.outerHTML || $(region).has("dialog[open]").length;
-    if (!isKept) replaceRegion(region, next);
-    return !isKept;
+    return isKept ? [] : [[region, next]];
   });
-  return fresh.length ? replaced.map((region) => region.dataset.live) : null;
+  // All are looked at before any is replaced, so that the browser lays the page out once.
+  const held = pairs.flatMap(heldOf);
+  for (const [region, next] of pairs) {
+    keepOpen(region, next);
+    $(region).replaceWith(next);
+  }
+  held.forEach(holdAgain);
+  return fresh.length ? pairs.map(([region]) => region.dataset.live) : null;
 }
 
-function replaceRegion(region, next) {
-  const focused = region.contains(document.activeElement) ? document.activeElement.id : "";
-  $(region).find("details[open][id]").each((_, { id }) => {
-    $(next).find(`#${$.escapeSelector(id)}`).prop("open", true);
+// What a reader opened or closed stays so.
+function keepOpen(region, next) {
+  $(region).find("details[id]").each((_, { id, open }) => {
+    $(next).find(`#${$.escapeSelector(id)}`).prop("open", open);
   });
-  $(region).replaceWith(next);
-  if (focused) $(`#${$.escapeSelector(focused)}`).trigger("focus");
+}
+
+// What a reader has in hand of a region: where the focus is, and the frames that were scrolled.
+function heldOf([region, next]) {
+  const isHeld = (each) => each === document.activeElement || each.scrollLeft > 0;
+  return $(region).find(HANDLES).get().filter(isHeld).map((each) => ({
+    next: likeOf(each, region, next),
+    left: each.scrollLeft,
+    hasFocus: each === document.activeElement,
+  }));
+}
+
+// The newer copy of an element: what is called the same, and of several the one at the same place.
+function likeOf(element, region, next) {
+  const named = (part) => $(part).find(HANDLES).get().filter((each) => nameOf(each) === nameOf(element));
+  return named(next)[named(region).indexOf(element)];
+}
+
+// The words of what opens may count something, which goes on meanwhile.
+function nameOf(element) {
+  const { id, localName, parentElement, textContent } = element;
+  if (localName === "summary" && parentElement.id) return `summary ${parentElement.id}`;
+  return id || [localName, element.getAttribute("aria-label") ?? textContent, element.getAttribute("href")].join(" ");
+}
+
+// Without a leap of the page to what has the focus: the reader may be elsewhere by now.
+function holdAgain({ next, left, hasFocus }) {
+  if (!next) return;
+  next.scrollLeft = left;
+  if (hasFocus) next.focus({ preventScroll: true });
 }
 
 // Fetches this page again and takes over its title and regions; answers what was replaced, or null
