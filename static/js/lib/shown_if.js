@@ -14,4 +14,5 @@ function show() {
 }
 
 form.on("input", show);
+$(window).on("pageshow", show); // a browser that comes back has filled the fields in by now
 show();

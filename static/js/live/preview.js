@@ -8,6 +8,16 @@ import { replaceRegions } from "./regions.js";
 
 const WAIT_MS = 300;
 
+// Whether it says something else than the page that was sent.
+function isChanged(field) {
+  if (field.options) {
+    const served = [...field.options].findIndex((option) => option.defaultSelected);
+    return field.selectedIndex !== Math.max(0, served);
+  }
+  if (["radio", "checkbox"].includes(field.type)) return field.checked !== field.defaultChecked;
+  return field.value !== field.defaultValue;
+}
+
 function sizeOf(part) {
   return { name: part.dataset.sizeAs, value: new Blob([$(part).find(":input").val()]).size };
 }
@@ -36,5 +46,7 @@ export function previewWhileTyping(form, answered = () => {}) {
     clearTimeout(timer);
     timer = setTimeout(ask, WAIT_MS);
   });
+  // A browser that comes back fills the fields in again, and says so of none.
+  $(window).on("pageshow", () => form.find("input, select, textarea").get().some(isChanged) && ask());
   return ask;
 }

@@ -68,10 +68,16 @@ function followTries(form) {
 }
 
 $("[data-target-filter]").on("change", showTarget);
-showTarget();
 grid
   .on("change", "[data-column]", ({ target }) => column(target).prop("checked", target.checked))
   .on("change", showTotals)
   .on("keydown", "input", moveTick);
-showTotals();
+
+function show() {
+  showTarget();
+  showTotals();
+}
+
+$(window).on("pageshow", show); // a browser that comes back has filled the fields in by now
+show();
 followTries($("[data-preview]"));

@@ -47,7 +47,12 @@ function showChanges() {
   changes.prop("hidden", !changed.length).find("[data-changes]").empty().append(buttons);
 }
 
-form.on("input", showBodyHint).on("input", showChanges);
-showBodyHint();
-showChanges();
+function show() {
+  showBodyHint();
+  showChanges();
+}
+
+form.on("input", show);
+$(window).on("pageshow", show); // a browser that comes back has filled the fields in by now
+show();
 previewWhileTyping(form);

@@ -18,7 +18,9 @@ function followScheme(event) {
 }
 
 const rows = $("[data-rows=endpoint]");
-rows.find("[data-row]").each((_, row) => showCertificate($(row)));
+const showCertificates = () => rows.find("[data-row]").each((_, row) => showCertificate($(row)));
+showCertificates();
+$(window).on("pageshow", showCertificates); // a browser that comes back has filled the fields in by now
 rows
   .on("rowadd", (event) => showCertificate($(event.target)))
   .on("change", "[name=scheme]", followScheme);
