@@ -100,3 +100,24 @@ def test_on_a_phone_tests_are_two_lines_in_groups_that_the_keyboard_chooses(
     assert newest["x"] + newest["width"] <= 390
     frame = served_tab.locator(".table-frame")
     assert frame.evaluate("frame => frame.scrollWidth <= frame.clientWidth")
+
+
+def test_a_day_is_typed_to_its_end_before_it_applies(served_tab, alice, project):
+    make_history(project, SLOWER, begin=timezone.now() - timedelta(days=20))
+    enter(served_tab, "alice")
+    address = f"/projects/{project.pk}/history/"
+    served_tab.goto(address)
+    since = served_tab.get_by_label("From")
+    since.focus()
+    for digit in "11022026":
+        served_tab.keyboard.press(digit)
+    expect(since).to_have_value("2026-11-02")
+    assert served_tab.url.endswith(address)
+    served_tab.keyboard.press("Enter")
+    served_tab.wait_for_url(re.compile("since=2026-11-02"))
+    since.focus()
+    served_tab.keyboard.press("0")
+    served_tab.keyboard.press("5")
+    assert "since=2026-11-02" in served_tab.url
+    since.blur()
+    served_tab.wait_for_url(re.compile("since=2026-05-02"))

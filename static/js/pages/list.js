@@ -7,12 +7,27 @@ import { refreshPage } from "../live/regions.js";
 
 const REFRESH_MS = 5000;
 
+// A day that is typed changes with every digit: it applies when it is left, or by Enter.
+let typedDay = null;
+
+function applyFilters({ currentTarget, target }) {
+  if (target !== typedDay) currentTarget.requestSubmit();
+}
+
+function leaveDay({ target }) {
+  typedDay = null;
+  if (target.value !== target.defaultValue) target.form.requestSubmit();
+}
+
 // The address names only what is chosen.
 $("[data-submits-on-change]")
   .on("submit", (event) => {
     $(event.target).find(":input[name]").filter((_, field) => field.value === "").prop("disabled", true);
   })
-  .on("change", (event) => event.currentTarget.requestSubmit());
+  .on("keydown", "[type=date]", ({ target }) => { typedDay = target; })
+  .on("pointerdown", "[type=date]", () => { typedDay = null; })
+  .on("focusout", "[type=date]", leaveDay)
+  .on("change", applyFilters);
 
 if ($("[data-moving]").length) {
   setInterval(() => document.hidden || hasTicks() || refreshPage().catch(() => {}), REFRESH_MS);
