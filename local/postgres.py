@@ -20,7 +20,6 @@ from local.unprivileged import give_to, reachable_copy, reachable_home, server_a
 USER = "benchsite"
 DATABASE = "benchsite"
 PORT = 5432  # only the name of the socket
-OPTIONS = ("listen_addresses=", "unix_socket_permissions=0700", "log_min_messages=warning")
 THROW_AWAY = ("fsync=off", "synchronous_commit=off", "full_page_writes=off")
 
 

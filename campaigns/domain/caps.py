@@ -88,7 +88,6 @@ RATE = Cap(
 
 RAISE = "An administrator can raise this cap."
 PROJECT_CAPS = (RUNS, SLOTS, LOAD_HOURS, PLANS, CAMPAIGNS, STORED_GB)
-CAPS = (*PROJECT_CAPS, RATE)
 
 
 @dataclass(frozen=True, slots=True)

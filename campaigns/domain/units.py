@@ -114,10 +114,6 @@ def ms(value_us: float | None, *, signed: bool = False) -> str:
     return with_unit(figure(value_us / 1000, signed=signed), "ms")
 
 
-def us(value_us: float | None) -> str:
-    return with_unit(figure(value_us), "µs")
-
-
 def percent(share: float | None, *, decimals: int | None = None, signed: bool = False) -> str:
     """A share of 1 as percent: 0.543 is 54.3 %."""
     if share is None:
@@ -154,10 +150,6 @@ def and_joined(words: Sequence[str]) -> str:
 def rate(per_s: float | None) -> str:
     """Requests/s without the unit: 28.4 or 1,997."""
     return figure(per_s)
-
-
-def seconds(value_s: float | None) -> str:
-    return with_unit(figure(value_s), "s")
 
 
 def size(n_bytes: int) -> str:

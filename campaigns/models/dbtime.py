@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from django.db.models import DateTimeField, ExpressionWrapper, F, Func, Value
+from django.db.models import DateTimeField, ExpressionWrapper, Func, Value
 
 
 class ClockTimestamp(Func):
@@ -18,16 +18,7 @@ class ClockTimestamp(Func):
 
 def db_now(offset_s: float = 0.0):
     """The database's time, `offset_s` seconds from now (negative: ago)."""
-    return _shifted(ClockTimestamp(), offset_s)
-
-
-def after(field: str, offset_s: float):
-    """A column's time plus `offset_s` seconds."""
-    return _shifted(F(field), offset_s)
-
-
-def _shifted(instant, offset_s: float):
     if not offset_s:
-        return instant
+        return ClockTimestamp()
     shift = Value(timedelta(seconds=offset_s))
-    return ExpressionWrapper(instant + shift, output_field=DateTimeField())
+    return ExpressionWrapper(ClockTimestamp() + shift, output_field=DateTimeField())

@@ -4,7 +4,6 @@ Every change is compare-and-set under the run's lock, so a second dispatcher, or
 after an hour, does no harm. All times are the database's.
 """
 
-import logging
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from functools import cache
@@ -46,8 +45,6 @@ from campaigns.services.rules import Rule, apply, move
 from campaigns.services.runs import end_queued, request_stop
 from campaigns.services.shards import LOST_BEFORE, LOST_SENDING, LOST_STORING
 from campaigns.services.triage import note_changes_safely
-
-logger = logging.getLogger(__name__)
 
 # Advisory lock id, arbitrary but the same in every dispatcher: serialises admissions.
 ADMISSION_LOCK = 0x62656E63

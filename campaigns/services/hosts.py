@@ -7,8 +7,6 @@ from campaigns.models import InjectorHost
 from campaigns.models.dbtime import db_now
 from campaigns.queries.slots import ALIVE_S
 
-__all__ = ["ALIVE_S", "announce_host"]
-
 
 def announce_host(*, name: str, slots: int, facts: dict) -> None:
     """Record that host `name` is alive and can run up to `slots` injectors at once.
