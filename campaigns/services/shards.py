@@ -64,10 +64,8 @@ class Lease:
 class Pulse:
     """What a launcher reads of its shard's run."""
 
-    run_state: str
     stop_requested: str | None  # a StopReason
     t0: datetime | None
-    db_now: datetime
 
 
 # One statement: no lock is held between two, however many launchers claim at once, and a doorbell
@@ -151,11 +149,11 @@ def heartbeat(*, lease: Lease, has_ended: bool = False, is_fresh: bool = False) 
 
 
 def look(*, lease: Lease) -> Pulse | None:
-    """The run's state, without renewing; None if the shard is no longer this lease's."""
+    """The same, without renewing; None if the shard is no longer this lease's."""
     row = (
         _held(lease)
         .filter(state__in=LIVE_SHARD_STATES)
-        .values_list("run__state", "run__stop_requested", "run__t0", ClockTimestamp())
+        .values_list("run__stop_requested", "run__t0")
         .first()
     )
     return Pulse(*row) if row else None

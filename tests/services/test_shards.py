@@ -128,8 +128,7 @@ class TestTheLease:
         run, (lease,) = armed(project)
         Shard.objects.update(lease_until=db_now(1))
         pulse = heartbeat(lease=lease)
-        assert (pulse.run_state, pulse.stop_requested, pulse.t0) == ("armed", None, run.t0)
-        assert the_shard(lease).lease_until > pulse.db_now
+        assert (pulse.stop_requested, pulse.t0) == (None, run.t0)
         assert Shard.objects.filter(lease_until__gt=db_now(20)).exists()
 
     def test_an_expired_one_cannot_be_revived_even_before_anybody_noticed(self, project):
@@ -146,7 +145,7 @@ class TestTheLease:
     def test_looking_does_not_renew_it(self, project):
         run, (lease,) = armed(project)
         expire(run)
-        assert look(lease=lease).run_state == "armed"
+        assert look(lease=lease).t0 == run.t0
         assert heartbeat(lease=lease) is None
 
     def test_an_older_epoch_may_do_nothing(self, project):
