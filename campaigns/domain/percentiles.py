@@ -10,7 +10,7 @@ from functools import lru_cache
 from itertools import pairwise
 from math import log
 
-from campaigns.domain.special import binomial_quantile
+from campaigns.domain.special import CONFIDENCE, binomial_quantile
 
 WHOLE = 100_000
 P50, P90, P95, P99, P999 = 50_000, 90_000, 95_000, 99_000, 99_900
@@ -85,7 +85,9 @@ def name(per_100k: int) -> str:
 
 
 @lru_cache(maxsize=4096)
-def rank_interval(n: int, per_100k: int, confidence: float = 0.95) -> tuple[int | None, int | None]:
+def rank_interval(
+    n: int, per_100k: int, confidence: float = CONFIDENCE
+) -> tuple[int | None, int | None]:
     """Ranks (from 1) of the exact order-statistic interval of a percentile of n samples.
 
     None if n is too small for that bound. It holds for any distribution, also one with a mass or

@@ -3,6 +3,7 @@
 from functools import lru_cache
 from math import exp, lgamma, log, log1p, pi, sqrt
 
+CONFIDENCE = 0.95  # of every interval that is told
 _TINY = 1e-300
 _EPSILON = 1e-16
 
@@ -60,6 +61,11 @@ def t_quantile(probability: float, df: float) -> float:
         if step <= 1e-14 * t:
             break
     return t
+
+
+def t_reach(df: float) -> float:
+    """How many standard errors an interval reaches to either side of its centre."""
+    return t_quantile((1 + CONFIDENCE) / 2, df)
 
 
 def binomial_cdf(k: int, n: int, p: float) -> float:

@@ -10,11 +10,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 from math import exp, fsum, inf, log, sqrt
 
-from campaigns.domain.special import t_quantile
+from campaigns.domain.special import t_quantile, t_reach
 
 FEWEST_FOR_INTERVAL = 3
 FEWEST_FOR_TREND = 5
-_CONFIDENCE = 0.95
 _MOST_ALIKE, _BIAS = 0.8, 2.2
 # A trend is said from this two-sided level on, and suspected from that; and from this size.
 _SAID, _SUSPECTED = 0.02, 0.10
@@ -66,7 +65,7 @@ def capacity_of(searches: Sequence[SearchResult]) -> CapacityInterval | None:
     squares = fsum(each * each for each in off)
     error = sqrt(squares / (n - 1) / n) * _widened_by(off, squares)
     half_step = fsum(log(each.high / each.low) for each in searches) / n / 2
-    half = t_quantile((1 + _CONFIDENCE) / 2, n - 1) * error + half_step
+    half = t_reach(n - 1) * error + half_step
     return CapacityInterval(exp(centre), exp(centre - half), exp(centre + half), n)
 
 

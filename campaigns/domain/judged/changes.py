@@ -15,14 +15,13 @@ from math import exp, inf, sqrt
 import numpy as np
 
 from campaigns.domain.judged.spikes import spikes_of
-from campaigns.domain.special import t_quantile, t_two_sided
+from campaigns.domain.special import t_quantile, t_reach, t_two_sided
 
 MIN_CAMPAIGNS = 5  # below this a history has no levels
 MIN_SEGMENT = 3
 _WINDOW, _STEP = 50, 25
 _PROPOSED, _SURE = 0.01, 0.001  # p values of a cut: to look further on both sides; to stay
 _RELEVANT = 0.03
-_CONFIDENCE = 0.95
 _LIKELY = 3.84  # twice the log likelihood that a cut may be worse than the best: 95 % of chi²(1)
 
 _WATCHED = (5, 10)  # values before the newest one that it is held against
@@ -187,7 +186,7 @@ def _neighbours(cuts: Sequence[int], n: int) -> list[tuple[int, int, int]]:
 def _change(values: np.ndarray, begin: int, cut: int, end: int, indices: Sequence[int]) -> Change:
     before, after = np.log(values[begin:cut]), np.log(values[cut:end])
     error, df = _pooled(before, after)
-    half = t_quantile((1 + _CONFIDENCE) / 2, df) * error
+    half = t_reach(df) * error
     step = float(after.mean() - before.mean())
     earliest, latest = _likely(np.concatenate([before, after]), cut - begin)
     return Change(

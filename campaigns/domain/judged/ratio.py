@@ -15,7 +15,7 @@ from statistics import median
 import numpy as np
 
 from campaigns.domain.judged.repeats import outlier_flags
-from campaigns.domain.special import t_quantile, t_two_sided
+from campaigns.domain.special import t_quantile, t_reach, t_two_sided
 
 _COARSE = 0.02  # a clock step of at least this share of the mean widens the interval
 # Neighbouring runs are correlated, which makes plain t slightly overconfident in counterbalanced
@@ -75,7 +75,6 @@ def ratio_interval(
     *,
     paired: bool,
     resolutions: tuple[float, float] = (0.0, 0.0),
-    confidence: float = 0.95,
     repeats: tuple[Sequence[int], Sequence[int]] | None = None,
 ) -> RatioInterval | None:
     """The ratio of two sets of run-level values (each in the order of the blocks).
@@ -84,7 +83,7 @@ def ratio_interval(
     values. `repeats` are the values' block numbers, by default from 1. None with fewer than two
     runs in an arm, or a value that is not above 0.
     """
-    arms = _Arms((tuple(baseline), tuple(candidate)), paired, resolutions, confidence)
+    arms = _Arms((tuple(baseline), tuple(candidate)), paired, resolutions)
     if not arms.can_be_compared:
         return None
     numbers = repeats or tuple(range(1, len(arm) + 1) for arm in arms.values)
@@ -96,7 +95,6 @@ class _Arms:
     values: tuple[tuple[float, ...], tuple[float, ...]]
     is_paired: bool
     resolutions: tuple[float, float]
-    confidence: float
 
     @property
     def can_be_compared(self) -> bool:
@@ -120,7 +118,7 @@ class _Arms:
             values[:index] + values[index + 1 :] if self.is_paired or number == arm else values
             for number, values in enumerate(self.values)
         )
-        return _Arms(kept, self.is_paired, self.resolutions, self.confidence)
+        return _Arms(kept, self.is_paired, self.resolutions)
 
 
 def centre_and_variance(logs: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -183,7 +181,7 @@ def _interval(arms: _Arms) -> RatioInterval:
     kept = _kept_means(arms)
     guard = _guard(arms, kept, is_forced=variance == 0)
     se = float(standard_error(variance + guard))
-    width = t_quantile((1 + arms.confidence) / 2, float(df)) * se
+    width = t_reach(float(df)) * se
     ratio = exp(centre)
     return RatioInterval(
         *kept,

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from math import fsum, sqrt
 from statistics import fmean, median
 
-from campaigns.domain.special import t_quantile
+from campaigns.domain.special import t_reach
 
 MIN_REPEATS = 3  # below this there is no verdict
 _MAD_LIMIT = 3.5
@@ -27,9 +27,7 @@ class MeanInterval:
     cv: float | None
 
 
-def mean_interval(
-    values: Sequence[float], confidence: float = 0.95, *, is_signed: bool = False
-) -> MeanInterval:
+def mean_interval(values: Sequence[float], *, is_signed: bool = False) -> MeanInterval:
     """The mean of run-level values and its interval between runs. `values` is not empty.
 
     Of few and unsteady runs the interval would reach below 0, which no time, rate or amount does;
@@ -39,7 +37,7 @@ def mean_interval(
     if k < 2:
         return MeanInterval(centre, k, None, None, None)
     sd = sqrt(fsum((value - centre) ** 2 for value in values) / (k - 1))
-    half = t_quantile((1 + confidence) / 2, k - 1) * sd / sqrt(k)
+    half = t_reach(k - 1) * sd / sqrt(k)
     low = centre - half if is_signed else max(0.0, centre - half)
     return MeanInterval(centre, k, low, centre + half, sd / centre if centre else None)
 
