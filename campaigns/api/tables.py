@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from typing import Any
 
-from django.http import StreamingHttpResponse
 from drf_spectacular.utils import (
     OpenApiParameter,
     extend_schema,
@@ -29,17 +28,15 @@ from campaigns.domain.errors import InvalidFields
 from campaigns.domain.shown.ladder import LADDER_METRICS, MEAN
 from campaigns.domain.shown.results import Answer, OverheadAnswer, RunReport, TestAnswer
 from campaigns.domain.shown.sentences import plain_text
-from campaigns.exports.files import text_file, text_stream, wants_blocks
+from campaigns.exports.files import campaign_tables_file, run_tables_file, text_stream, wants_blocks
 from campaigns.exports.known import unless_known
-from campaigns.exports.runs import csv_of_runs
-from campaigns.exports.tables import csv_of_tables
+from campaigns.exports.runs import csv_of_campaign
 from campaigns.live.memory import answer_of, final_key, report_of
 from campaigns.live.waiting import without_connection
 from campaigns.models import Campaign, Run
 from campaigns.queries.arm_pairs import chosen_tests
 from campaigns.queries.baselines import campaign_against
 from campaigns.queries.machines import machine_tables
-from campaigns.queries.measured import whole_runs
 from campaigns.queries.references import reference_sentence
 from campaigns.queries.target_matrix import relative_column
 from campaigns.queries.target_side import target_side
@@ -299,15 +296,10 @@ class CampaignTablesCsv(APIView):
         chosen_tests(campaign, request.query_params)
         _metric(request.query_params)
         if not wants_blocks(request.query_params):
-            return unless_known(request, final_key(campaign), lambda: _runs_file(campaign))
-        answer = _answer(request, campaign)
-        tables = [*answer.tables, *target_side(campaign, answer).tables]
-        return text_file(f"campaign-{campaign.pk}-tables.csv", csv_of_tables(tables))
-
-
-def _runs_file(campaign: Campaign) -> StreamingHttpResponse:
-    text = without_connection(csv_of_runs(whole_runs(campaign.runs.order_by("position"))))
-    return text_stream(f"campaign-{campaign.pk}.csv", text)
+            runs = without_connection(csv_of_campaign(campaign))
+            name = f"campaign-{campaign.pk}.csv"
+            return unless_known(request, final_key(campaign), lambda: text_stream(name, runs))
+        return campaign_tables_file(campaign, _answer(request, campaign))
 
 
 class RunTablesCsv(APIView):
@@ -317,8 +309,7 @@ class RunTablesCsv(APIView):
     def get(self, request, pk):
         """All tables, one after another, each with a title and units in its header."""
         run = find(Run, request, pk=pk)
-        tables = (*report_of(run).tables, *machine_tables(run), *output_tables(run))
-        return text_file(f"run-{run.label}.csv", csv_of_tables(tables))
+        return run_tables_file(run, report_of(run))
 
 
 def _answer(request, campaign: Campaign) -> Answer:

@@ -5,7 +5,12 @@ from collections.abc import Iterable, Mapping
 from django.http import Http404, HttpResponse, StreamingHttpResponse
 
 from campaigns.domain.errors import InvalidFields
-from campaigns.models import Run
+from campaigns.domain.shown.results import Answer, RunReport
+from campaigns.exports.tables import csv_of_tables
+from campaigns.models import Campaign, Run
+from campaigns.queries.machines import machine_tables
+from campaigns.queries.target_side import target_side
+from campaigns.queries.tool_outputs import output_tables
 from campaigns.queries.tool_reports import tool_report
 
 _TYPES = {"csv": "text/csv", "txt": "text/plain", "ndjson": "application/x-ndjson"}
@@ -37,6 +42,18 @@ def wants_blocks(asked: Mapping[str, str]) -> bool:
     if asked.get("format", "runs") not in {"runs", "blocks"}:
         raise InvalidFields({"format": "Use runs (a row per run) or blocks (the page's tables)."})
     return asked.get("format") == "blocks"
+
+
+def campaign_tables_file(campaign: Campaign, answer: Answer) -> HttpResponse:
+    """The tables of its page, one after another."""
+    tables = [*answer.tables, *target_side(campaign, answer).tables]
+    return text_file(f"campaign-{campaign.pk}-tables.csv", csv_of_tables(tables))
+
+
+def run_tables_file(run: Run, report: RunReport) -> HttpResponse:
+    """All tables of its page, one after another."""
+    tables = (*report.tables, *machine_tables(run), *output_tables(run))
+    return text_file(f"run-{run.label}.csv", csv_of_tables(tables))
 
 
 def tool_report_file(run: Run, style: str) -> HttpResponse:

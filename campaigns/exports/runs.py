@@ -8,8 +8,8 @@ from campaigns.domain.measured.snapshot import LATENESS, PARTS, SESSIONS, Timing
 from campaigns.domain.percentiles import P50, P90, P95, P99, Shown, name, shown
 from campaigns.domain.shown.threshold_words import broken_words
 from campaigns.exports.tables import csv_of_lines, safe
-from campaigns.models import Run
-from campaigns.queries.measured import MeasuredRun
+from campaigns.models import Campaign, Run
+from campaigns.queries.measured import MeasuredRun, whole_runs
 
 _WHOLE = {"mean", "min", *map(name, (P50, P90, P95, P99)), "max"}
 _PART = {"mean", *map(name, (P50, P95)), "max"}
@@ -59,6 +59,10 @@ COLUMNS = (
         if figure in wanted
     ),
 )
+
+
+def csv_of_campaign(campaign: Campaign) -> Iterator[str]:
+    return csv_of_runs(whole_runs(campaign.runs.order_by("position")))
 
 
 def csv_of_runs(runs: Iterable[MeasuredRun]) -> Iterator[str]:

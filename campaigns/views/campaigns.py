@@ -6,7 +6,7 @@ from typing import Any
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -15,10 +15,9 @@ from django.views.decorators.http import require_GET, require_POST
 
 from campaigns.domain.errors import InvalidFields, Refused
 from campaigns.domain.units import counted, figure
-from campaigns.exports.files import text_file, text_stream, wants_blocks
+from campaigns.exports.files import campaign_tables_file, text_stream, wants_blocks
 from campaigns.exports.known import unless_known
-from campaigns.exports.runs import csv_of_runs
-from campaigns.exports.tables import csv_of_tables
+from campaigns.exports.runs import csv_of_campaign
 from campaigns.live.memory import answer_of, final_key, gists_of
 from campaigns.live.waiting import without_connection
 from campaigns.models import Campaign, Project, Search
@@ -28,10 +27,8 @@ from campaigns.queries.campaign_keys import campaign_key, campaign_keys
 from campaigns.queries.campaign_list import going_on, saved_views_of
 from campaigns.queries.campaigns import current_runs_of
 from campaigns.queries.ladders import ladder_metric
-from campaigns.queries.measured import whole_runs
 from campaigns.queries.row_versions import rows_of_campaign
 from campaigns.queries.target_matrix import relative_column
-from campaigns.queries.target_side import target_side
 from campaigns.queries.trends import trends_of
 from campaigns.services import campaigns as services
 from campaigns.services.blocks import add_blocks
@@ -216,13 +213,9 @@ def campaign_csv(request: HttpRequest, campaign: int) -> HttpResponseBase:
     """A row per run; with ?format=blocks the tables of the page, one after another."""
     found = find(Campaign, actor_of(request), pk=campaign)
     if not _checked(wants_blocks, request.GET):
-        return unless_known(request, final_key(found), lambda: _runs_file(found))
+        runs = without_connection(csv_of_campaign(found))
+        name = f"campaign-{found.pk}.csv"
+        return unless_known(request, final_key(found), lambda: text_stream(name, runs))
     asked = request.GET
     answer = answer_of(found, _chosen(request, found), relative_column(asked), ladder_metric(asked))
-    tables = [*answer.tables, *target_side(found, answer).tables]
-    return text_file(f"campaign-{found.pk}-tables.csv", csv_of_tables(tables))
-
-
-def _runs_file(campaign: Campaign) -> StreamingHttpResponse:
-    text = without_connection(csv_of_runs(whole_runs(campaign.runs.order_by("position"))))
-    return text_stream(f"campaign-{campaign.pk}.csv", text)
+    return campaign_tables_file(found, answer)

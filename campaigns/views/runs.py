@@ -15,18 +15,17 @@ from django.views.decorators.http import require_GET, require_POST
 from campaigns.domain.measured.series_chunks import columns_of
 from campaigns.domain.other_tools.reports import STYLE_WORDS, styles_for
 from campaigns.domain.shown.run_points import thinned_columns
-from campaigns.exports.files import text_file, text_stream, tool_report_file
+from campaigns.exports.files import run_tables_file, text_stream, tool_report_file
 from campaigns.exports.known import unless_known
 from campaigns.exports.machine_seconds import csv_of_machine_seconds
 from campaigns.exports.seconds import csv_of_seconds
-from campaigns.exports.tables import csv_of_tables
 from campaigns.forms.tool_outputs import OutputForm
 from campaigns.live.feed import FEED
 from campaigns.live.memory import final_key, report_of, run_key
 from campaigns.live.waiting import without_connection
 from campaigns.models import Run
 from campaigns.permissions import Actor
-from campaigns.queries.machines import machine_columns_between, machine_tables
+from campaigns.queries.machines import machine_columns_between
 from campaigns.queries.measurements import (
     columns_in_parts,
     error_kinds_of,
@@ -34,7 +33,6 @@ from campaigns.queries.measurements import (
     points_between,
 )
 from campaigns.queries.row_versions import rows_of_run
-from campaigns.queries.tool_outputs import output_tables
 from campaigns.services.runs import stop_run
 from campaigns.views.access import actor_of, answers_refusals, find, rights_in
 from campaigns.views.kept_pages import Keepable, kept_page
@@ -106,8 +104,7 @@ def run_stop(request: HttpRequest, run: int) -> HttpResponse:
 @require_GET
 def run_csv(request: HttpRequest, run: int) -> HttpResponse:
     found = find_run(actor_of(request), run)
-    tables = (*report_of(found).tables, *machine_tables(found), *output_tables(found))
-    return text_file(f"run-{found.label}.csv", csv_of_tables(tables))
+    return run_tables_file(found, report_of(found))
 
 
 @login_required
