@@ -4,7 +4,7 @@
 import { mergedLabels } from "./campaign_axis.js";
 import { cssToken } from "./theme.js";
 
-export const LANE_HEIGHT = 15;
+const LANE_HEIGHT = 15;
 const CHANGE_HEIGHT = 20; // of the line with the sizes of the changes
 const LABEL_ROOM = 48; // pixels: closer labels become one
 

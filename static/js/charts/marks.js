@@ -34,7 +34,7 @@ export function lookOf(line, borderWidth) {
 export const isNamed = (line) => !line.grey;
 
 export const AXIS_WIDTH = 56;
-export const END_WIDTH = 64;
+const END_WIDTH = 64;
 const LABEL_GAP = 14;
 
 // The fixed frame that lets stacked panels share their pixels.
