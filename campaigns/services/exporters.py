@@ -34,15 +34,25 @@ def add_exporter(*, by: Actor, target: Target, **fields: Any) -> Exporter:
     return _save(by, Exporter(target=target), check_exporter(**fields))
 
 
+@transaction.atomic
 def change_exporter(*, by: Actor, exporter: Exporter, **fields: Any) -> Exporter:
     """As `add_exporter`; without a token the stored one stays, "" removes it."""
     require(by, Action.EDIT, exporter.target.project)
     checked = check_exporter(**fields)
+    _hold(exporter)
     if exporter.token and checked.token is None:
         is_same = checked.address.origin == exporter.address.origin
         if not (is_same and checked.verify_tls):
             raise InvalidFields({"token": _enter_again(exporter)})
     return _save(by, exporter, checked)
+
+
+def _hold(exporter: Exporter) -> None:
+    """Read it anew: one that was removed since would come back with its token."""
+    try:
+        exporter.refresh_from_db(from_queryset=Exporter.objects.select_for_update())
+    except Exporter.DoesNotExist:
+        raise Refused(f"{exporter.name} was removed meanwhile. Add it anew.") from None
 
 
 def _enter_again(exporter: Exporter) -> str:

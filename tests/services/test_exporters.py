@@ -56,6 +56,21 @@ def test_what_is_wrong_is_said_by_field(as_bob, target):
     assert not Exporter.objects.exists()
 
 
+def test_one_that_was_removed_meanwhile_does_not_come_back_with_its_token(as_bob, target):
+    seen = add(as_bob, target, token=TOKEN)
+    remove_exporter(by=as_bob, exporter=Exporter.objects.get(pk=seen.pk))
+    with pytest.raises(Refused, match="was removed"):
+        change_exporter(by=as_bob, exporter=seen, url=URL, name="shop-2")
+    assert not Exporter.objects.exists()
+
+
+def test_a_token_that_was_removed_meanwhile_does_not_come_back(as_bob, target):
+    seen = add(as_bob, target, token=TOKEN)
+    change_exporter(by=as_bob, exporter=Exporter.objects.get(pk=seen.pk), url=URL, token="")
+    change_exporter(by=as_bob, exporter=seen, url=URL, name="shop-2")
+    assert Exporter.objects.get().token == ""
+
+
 def test_only_editors_and_owners_set_change_check_and_remove_them(
     as_vera, as_charlie, as_bob, target
 ):
