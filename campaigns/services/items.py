@@ -42,6 +42,15 @@ def describe_item(
     return item
 
 
+def hold(item: Item) -> None:
+    """Read it anew, for others may have changed it since, and keep it from them until the
+    transaction ends. Raises Refused for one that is gone."""
+    try:
+        item.refresh_from_db(from_queryset=type(item).objects.select_for_update(no_key=True))
+    except type(item).DoesNotExist:
+        raise Refused(f"{item.name} has been deleted.") from None
+
+
 @transaction.atomic
 def tag_items(
     *, by: Actor, items: Sequence[Item], add: Sequence[str] = (), remove: Sequence[str] = ()

@@ -10,6 +10,7 @@ from campaigns.domain.plan.plan import Plan
 from campaigns.models import PlanVersion, Project, SavedPlan
 from campaigns.permissions import Action, Actor, require
 from campaigns.services.caps import require_room_for_plan
+from campaigns.services.items import hold
 from campaigns.services.plan_secrets import keep_secret
 
 
@@ -48,11 +49,11 @@ def edit_plan(
     `secret` None keeps the stored one, "" removes it; secrets are not versioned.
     """
     require(by, Action.EDIT, plan.project)
-    if plan.archived_at:
-        raise Refused(f"{plan.name} is archived. Create a new plan instead.")
-    clean = _checked(name, spec)
     with transaction.atomic():
-        SavedPlan.objects.select_for_update().get(pk=plan.pk)
+        hold(plan)
+        if plan.archived_at:
+            raise Refused(f"{plan.name} is archived. Create a new plan instead.")
+        clean = _checked(name, spec)
         _save(plan, name)
         keep_secret(by=by, plan=plan, secret=secret)
         latest = plan.latest

@@ -11,6 +11,7 @@ from campaigns.domain.plan.target import Origin, check_target
 from campaigns.models import Endpoint, Project, Target
 from campaigns.permissions import Action, Actor, require
 from campaigns.services.client_keys import keep_key
+from campaigns.services.items import hold
 from campaigns.services.tls_profiles import held_profiles
 
 _NAME_TAKEN = {"name": "The project already has a target with this name. Choose another."}
@@ -29,6 +30,7 @@ def create_target(
     return _save(Target(project=project), name, environment, endpoints)
 
 
+@transaction.atomic
 def edit_target(
     *,
     by: Actor,
@@ -39,6 +41,7 @@ def edit_target(
 ) -> Target:
     """Replace the description. A missing endpoint is deleted, or archived if it has tests."""
     require(by, Action.EDIT, target.project)
+    hold(target)
     if target.archived_at:
         raise Refused(f"{target.name} is archived and can no longer be edited.")
     return _save(target, name, environment, endpoints)

@@ -3,7 +3,8 @@
 import pytest
 
 from campaigns.domain.errors import Forbidden, InvalidFields, InvalidPlan, Refused
-from campaigns.services.items import archive_items
+from campaigns.models import SavedPlan
+from campaigns.services.items import archive_items, delete_items, tag_items
 from campaigns.services.plans import create_plan, edit_plan
 from tests.values import plan_spec
 
@@ -35,6 +36,23 @@ def test_an_unchanged_spec_makes_no_version_even_under_a_new_name(project, as_bo
     assert again.pk == first.pk
     first.plan.refresh_from_db()
     assert first.plan.name == "Other"
+
+
+@pytest.mark.parametrize("act", [archive_items, delete_items])
+def test_what_was_archived_or_deleted_meanwhile_is_not_edited_back(project, as_bob, act):
+    """Whoever edits it has read the row before."""
+    seen = make(as_bob, project).plan
+    act(by=as_bob, items=[SavedPlan.objects.get(pk=seen.pk)])
+    with pytest.raises(Refused, match=r"archived|deleted"):
+        edit_plan(by=as_bob, plan=seen, name="Load", spec=plan_spec())
+    assert not project.plans.filter(archived_at=None).exists()
+
+
+def test_tags_that_were_given_meanwhile_stay(project, as_bob):
+    seen = make(as_bob, project).plan
+    tag_items(by=as_bob, items=[seen], add=["nightly"])
+    edit_plan(by=as_bob, plan=seen, name="Load", spec=plan_spec())
+    assert project.plans.get().tags == ["nightly"]
 
 
 def test_a_wrong_spec_is_refused_field_by_field_and_leaves_no_plan(project, as_bob):

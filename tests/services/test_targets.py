@@ -4,7 +4,7 @@ import pytest
 
 from campaigns.domain.errors import Forbidden, InvalidTarget, Refused
 from campaigns.models import Endpoint, Target
-from campaigns.services.items import archive_items
+from campaigns.services.items import archive_items, delete_items, tag_items
 from campaigns.services.targets import create_target, edit_target
 from tests.factories import make_campaign, make_endpoint, make_run, make_target, make_test
 
@@ -40,6 +40,23 @@ def test_a_name_is_used_once_in_a_project_until_it_is_archived(project, as_bob):
     assert "already" in refusal.value.errors["name"]
     archive_items(by=as_bob, items=[target])
     assert make(as_bob, project).pk != target.pk
+
+
+@pytest.mark.parametrize("act", [archive_items, delete_items])
+def test_what_was_archived_or_deleted_meanwhile_is_not_edited_back(project, as_bob, act):
+    """Whoever edits it has read the row before."""
+    seen = make(as_bob, project)
+    act(by=as_bob, items=[Target.objects.get(pk=seen.pk)])
+    with pytest.raises(Refused, match=r"archived|deleted"):
+        edit_target(by=as_bob, target=seen, name="shop", environment=[], endpoints=[HTTPS])
+    assert not project.targets.filter(archived_at=None).exists()
+
+
+def test_tags_that_were_given_meanwhile_stay(project, as_bob):
+    seen = make(as_bob, project)
+    tag_items(by=as_bob, items=[seen], add=["nightly"])
+    edit_target(by=as_bob, target=seen, name="shop", environment=[], endpoints=[HTTPS])
+    assert project.targets.get().tags == ["nightly"]
 
 
 def test_an_endpoint_without_results_is_deleted_when_left_out(project, as_bob):
