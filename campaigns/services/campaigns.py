@@ -27,6 +27,7 @@ from campaigns.services.first_requests import (
     send_first_requests,
     start_anyway,
 )
+from campaigns.services.items import hold
 from campaigns.services.references import reference_cell
 from campaigns.services.runs import STOPPED_BEFORE, end_queued, lock_runs, request_stop
 from campaigns.stop_calls import StopCall, call
@@ -230,9 +231,10 @@ def _store_stop(by: Actor, campaign: Campaign) -> None:
 @transaction.atomic
 def repeat_campaign(*, by: Actor, campaign: Campaign) -> Campaign:
     """A new draft with the same tests (the same plan versions) and a new random order."""
+    require(by, Action.EDIT, campaign.project)
+    hold(campaign)
     related = ("plan_version__plan", "endpoint__target")
     tests = campaign.tests.select_related(*related).order_by("position")
-    require(by, Action.EDIT, campaign.project)
     if hasattr(campaign, "search"):
         raise Refused("A search is started anew: choose Search again on its page.")
     require_room_for_campaign(campaign.project)

@@ -6,8 +6,10 @@ from campaigns.domain.errors import Forbidden, Refused
 from campaigns.models import Campaign, PlanVersion
 from campaigns.permissions import Actor
 from campaigns.services import dispatch
+from campaigns.services.campaign_cells import cell_of
 from campaigns.services.campaigns import (
     CampaignCell,
+    edit_draft,
     repeat_campaign,
     start_campaign,
     stop_all_of_project,
@@ -250,6 +252,16 @@ def test_a_repeat_is_a_draft_with_the_same_cells_and_plan_versions(project, as_b
     assert (again.repeats, again.pause_s, again.order) == (3, 4, "blocks")
     cells = ("plan_version", "endpoint", "connection_mode")
     assert list(again.tests.values_list(*cells)) == list(first.tests.values_list(*cells))
+
+
+def test_a_repeat_of_a_draft_is_of_the_draft_as_it_was_edited_last(project, as_bob):
+    seen = draft(project, repeats=2, order="blocks")
+    fields = {"name": "larger", "order": "listed", "pause_s": 4}
+    (cell,) = map(cell_of, seen.tests.all())
+    draft_now = Campaign.objects.get(pk=seen.pk)
+    edit_draft(by=as_bob, campaign=draft_now, cells=[cell], repeats=7, **fields)
+    again = repeat_campaign(by=as_bob, campaign=seen)
+    assert (again.name, again.repeats, again.order) == ("larger", 7, "listed")
 
 
 def test_a_stranger_may_not_even_with_the_row_in_hand(project):
