@@ -2,7 +2,7 @@
 
 import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from functools import lru_cache
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -12,6 +12,8 @@ from django.conf import settings
 from campaigns.domain.plan.addresses import parse_address, written
 
 _KEPT_S = 60.0
+# What this process has found last for each host and port.
+_known: dict[tuple[str, int], Set[str]] = {}
 
 
 def policy(allowed: list[str]) -> dict[str, Any]:
@@ -22,15 +24,18 @@ def policy(allowed: list[str]) -> dict[str, Any]:
 @lru_cache(maxsize=1)
 def _own_services(_minute: float) -> tuple[str, ...]:
     """PostgreSQL, Redis and what the settings list, as 10.0.0.5:5432; names are looked up again
-    each minute. A name that is not known here cannot be dialled from here either."""
-    found = set()
-    for host, port in _named():
-        try:
-            answers = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-        except (OSError, UnicodeError):
-            continue
-        found |= {written(parse_address(str(each[4][0])), port) for each in answers}
-    return tuple(sorted(found))
+    each minute. A name that was never known here cannot be dialled from here either."""
+    return tuple(sorted({place for host, port in _named() for place in _places(host, port)}))
+
+
+def _places(host: str, port: int) -> Set[str]:
+    """Those of before while no name server answers: its addresses can be dialled all the same."""
+    try:
+        answers = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError):
+        return _known.get((host, port), frozenset())
+    _known[host, port] = {written(parse_address(str(each[4][0])), port) for each in answers}
+    return _known[host, port]
 
 
 def _named() -> Iterator[tuple[str, int]]:

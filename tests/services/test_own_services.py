@@ -1,5 +1,7 @@
 """The installation's own servers are in every order as what is never dialled."""
 
+import socket
+
 import pytest
 
 from campaigns.services import own_services
@@ -8,8 +10,14 @@ from campaigns.services.own_services import policy
 
 @pytest.fixture(autouse=True)
 def _nothing_is_remembered():
-    own_services._own_services.cache_clear()
+    forget()
+    own_services._known.clear()
     yield
+    forget()
+
+
+def forget() -> None:
+    """As after a minute."""
     own_services._own_services.cache_clear()
 
 
@@ -50,3 +58,15 @@ def test_sockets_of_the_file_system_have_no_port(servers):
 
 def test_a_name_that_nobody_knows_keeps_no_run_from_starting(servers):
     assert servers("postgres://me@no-such-host.invalid/site", "unix:///run/redis")["never"] == []
+
+
+def test_while_no_name_server_answers_a_name_is_what_it_was_before(servers, monkeypatch):
+    """Load to a literal address needs no name server."""
+    servers("postgres://me@localhost/site", "unix:///run/redis")
+
+    def away(*_, **__):
+        raise socket.gaierror(socket.EAI_AGAIN, "Temporary failure in name resolution")
+
+    monkeypatch.setattr(socket, "getaddrinfo", away)
+    forget()
+    assert "127.0.0.1:5432" in policy(["127.0.0.0/8"])["never"]
