@@ -141,6 +141,8 @@ class Dispatcher:
         """Undo what a rule has done while the clock was set: it may have seen ages that are none.
         The next turn follows the clock, and applies the rule again."""
         with transaction.atomic():
+            # It may lock many runs, and so does whoever stops all load, under this lock as well.
+            dispatch.lock_admission()
             if rule() and self._clock.step_s():
                 raise _ClockWasSet
 

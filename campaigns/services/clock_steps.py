@@ -13,6 +13,7 @@ from campaigns.domain.lifecycle import LIVE_SHARD_STATES, RunState
 from campaigns.models import Campaign, LoadControl, Probe, Run, Search, Shard
 from campaigns.models.dbtime import db_now
 from campaigns.models.load_control import THE_ROW
+from campaigns.services.dispatch import lock_admission
 
 # For the way of the statements, and for drift.
 _MARGIN_S = 1.0
@@ -52,6 +53,7 @@ def follow_step(step_s: float, *, within_s: float, known: KnownClock) -> None:
     Each instant counts by itself: a run that was armed before the step and began after it has its
     start by the one clock, and the age of its state by the other.
     """
+    lock_admission()  # as whoever stops all load, which locks the same rows in another order
     noted_since = _instants_since(within_s)
     for rows, column in _under_way():
         noted_before = rows.exclude(**{f"{column}__range": noted_since})

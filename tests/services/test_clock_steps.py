@@ -1,16 +1,18 @@
 """The clock of the database's host is set while a run is under way."""
 
+import time
 from datetime import timedelta
+from functools import partial
 
 import pytest
 from django.db.models import F
 
 from campaigns.models import Campaign, LoadControl, Probe, Run, Search, Shard
 from campaigns.models.dbtime import db_now
-from campaigns.services import dispatch
+from campaigns.services import clock_steps, dispatch
 from campaigns.services.clock_steps import KnownClock, follow_step, known_clock
 from campaigns.services.first_requests import end_held_campaigns
-from campaigns.services.load_control import beat
+from campaigns.services.load_control import beat, stop_all_load
 from campaigns.services.probes import expire_probes
 from campaigns.services.searches import advance_searches, ask_silent_targets
 from campaigns.services.shards import mark_done, mark_ready, mark_running, record_seconds
@@ -18,6 +20,7 @@ from tests.factories import make_endpoint, make_target
 from tests.searches import REFUSED, answered, end_trial, judged, searching
 from tests.services.engine import (
     armed,
+    at_once,
     claim,
     end,
     finish,
@@ -178,3 +181,24 @@ def test_of_a_host_that_tells_no_boot_nothing_is_known(db):
     LoadControl.objects.create(pk=1)
     beat(KnownClock("", 5, 12))
     assert known_clock("") is None
+
+
+@pytest.mark.django_db(transaction=True)
+def test_whoever_stops_all_load_meanwhile_waits_and_is_not_refused(project, as_adam, monkeypatch):
+    """Otherwise each could wait for rows of the other, until PostgreSQL ends one of them."""
+    LoadControl.objects.create(pk=1)
+    preparing(project)
+    under_way = clock_steps._under_way
+
+    def slowly():
+        yield from under_way()
+        time.sleep(0.5)
+
+    def stop() -> int:
+        time.sleep(0.2)
+        return stop_all_load(by=as_adam)
+
+    monkeypatch.setattr(clock_steps, "_under_way", slowly)
+    _, n_stopped = at_once(partial(follow_step, 60, within_s=2, known=KNOWN), stop)
+    assert n_stopped == 1
+    assert known_clock("a boot") == KNOWN

@@ -1,16 +1,18 @@
 import threading
 import time
 from datetime import timedelta
+from functools import partial
 
 import pytest
 from django.db import OperationalError, connection
 from django.db.models import F
 
-from campaigns.models import Probe, Run
+from campaigns.models import LoadControl, Probe, Run
 from campaigns.models.dbtime import db_now
 from campaigns.services import dispatch
+from campaigns.services.load_control import stop_all_load
 from tests.factories import make_endpoint, make_target
-from tests.services.engine import host, running, started
+from tests.services.engine import age, at_once, claim, expire, host, preparing, running, started
 from tests.waiting import eventually
 from workers import clock, dispatching, ending
 from workers.dispatching import Dispatcher
@@ -244,3 +246,30 @@ def test_what_was_done_while_the_clock_was_set_is_undone(project, monkeypatch):
     monkeypatch.setattr(dispatch, "reap_shards", reap)
     dispatcher.tick()
     assert run.shards.get().state == "running"
+
+
+def test_whoever_stops_all_load_and_it_wait_for_each_others_runs_in_one_order(
+    project, as_adam, monkeypatch
+):
+    """Otherwise PostgreSQL ends one of them, such as the stop, with an error."""
+    age_runs = dispatch.age_runs
+    waiting = preparing(project)
+    claim(waiting)
+    sending, _ = running(project)
+    assert waiting.pk < sending.pk
+    age(waiting, 61)
+    expire(sending)
+
+    def age_slowly() -> int:
+        time.sleep(0.5)
+        return age_runs()
+
+    def stop() -> int:
+        time.sleep(0.2)
+        return stop_all_load(by=as_adam)
+
+    monkeypatch.setattr(dispatch, "age_runs", age_slowly)
+    dispatcher = Dispatcher(threading.Event())
+    dispatcher._clock.step_s()
+    assert at_once(partial(dispatcher.tidy, frozenset({"running"})), stop)[1] is not None
+    assert not LoadControl.objects.get().is_on
