@@ -91,7 +91,10 @@ def shorten(log: Path) -> None:
     if not log.exists() or log.stat().st_size < LONGEST_LOG_BYTES:
         return
     _make_room(log)
-    shutil.copyfile(log, _kept(log, 1))
+    try:
+        shutil.copyfile(log, _kept(log, 1))
+    except OSError:  # a full disk needs the room more than it needs what was written
+        _kept(log, 1).unlink(missing_ok=True)
     os.truncate(log, 0)
 
 

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -72,7 +73,8 @@ class Supervisor:
         """Restart dead children whose delay is over; keep logs short."""
         reap_orphans(set(self.pids().values()) | self.guests)
         for child in self.children.values():
-            shorten(self._log(child.program.name))
+            with suppress(OSError):  # a disk that refuses to: nothing may end because of a log
+                shorten(self._log(child.program.name))
             if child.restart_at is None and self._hangs(child):
                 self._kill(child)
             if child.restart_at is None and child.process.poll() is not None:

@@ -1,7 +1,9 @@
 """Children are mended when they die and gone when we stop, whatever happens."""
 
+import errno
 import os
 import signal
+import time
 from pathlib import Path
 
 import pytest
@@ -196,6 +198,30 @@ def test_a_log_that_grows_long_is_set_aside_while_its_program_goes_on(folder, mo
     assert path.read_text() == "goes on"
     kept = [(folder / f"beat.log.{number}").read_text()[0] for number in (1, 2, 3)]
     assert kept == ["4", "3", "2"]
+
+
+def test_a_log_that_a_full_disk_cannot_keep_is_emptied_and_nothing_ends(folder, monkeypatch):
+    from local import children
+
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(children, "LONGEST_LOG_BYTES", 100)
+    monkeypatch.setattr(children.shutil, "copyfile", full)
+    path = folder / "beat.log"
+    path.write_bytes(b"0" * 100)
+    children.shorten(path)
+    assert path.read_bytes() == b""
+    assert not (folder / "beat.log.1").exists()
+
+
+def test_a_log_that_cannot_be_set_aside_ends_nothing(script):
+    refuse = "import local.supervisor as watching\ndef refuse(log): raise OSError(30, 'Read-only')"
+    process = script.start(SUPERVISE % f"{SLEEP}\n{refuse}\nwatching.shorten = refuse")
+    (pid,) = pids_of(process)
+    time.sleep(0.5)
+    assert is_alive(pid)
+    assert stop(process).strip() == "stopped"
 
 
 @pytest.mark.parametrize(
