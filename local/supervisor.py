@@ -167,8 +167,7 @@ class Supervisor:
     def _plan_restart(self, child: Child) -> None:
         lived_s = time.monotonic() - child.started_at
         child.failures = 1 if lived_s > HEALTHY_S else child.failures + 1
-        backoff_s = min(FIRST_BACKOFF_S * 2 ** (child.failures - 1), LONGEST_BACKOFF_S)
-        child.restart_at = time.monotonic() + backoff_s
+        backoff_s = _put_off(child)
         kill_session(child.process.pid)
         self.tell(
             f"{child.program.name} {how_it_ended(child.process.returncode)}; restarting it in "
@@ -176,9 +175,22 @@ class Supervisor:
         )
 
     def _restart(self, child: Child) -> None:
-        child.process = spawn(child.program, self._log(child.program.name))
+        try:
+            child.process = spawn(child.program, self._log(child.program.name))
+        except OSError as error:  # the others go on, and their runs
+            child.failures += 1
+            name, backoff_s = child.program.name, _put_off(child)
+            self.tell(f"{name} cannot be started: {error}; trying again in {backoff_s:g} s")
+            return
         child.started_at = time.monotonic()
         child.restart_at = None
+
+
+def _put_off(child: Child) -> float:
+    """Until its next start, the longer the more often it has failed; in so many seconds."""
+    backoff_s = min(FIRST_BACKOFF_S * 2 ** (child.failures - 1), LONGEST_BACKOFF_S)
+    child.restart_at = time.monotonic() + backoff_s
+    return backoff_s
 
 
 def _may_be_silent_s(child: Child) -> float:

@@ -75,6 +75,23 @@ def test_a_child_that_keeps_dying_waits_longer_each_time(script):
     stop(process)
 
 
+def test_a_child_that_cannot_be_started_again_waits_and_ends_no_other(script, folder):
+    """For want of processes, files or room; here its log has no folder any more."""
+    process = script.start(SUPERVISE % f"child('calm', 'import time; time.sleep(60)'); {SLEEP}")
+    calm, pid = pids_of(process)
+    log = folder / "log"
+    log.rename(folder / "away")
+    os.kill(pid, signal.SIGKILL)
+    assert "restarting it in 0.5 s" in process.stdout.readline()
+    line = process.stdout.readline()
+    assert line.startswith("sleeper cannot be started")
+    assert "trying again in 1 s" in line
+    assert is_alive(calm)
+    (folder / "away").rename(log)
+    eventually(lambda: len(children(process.pid)) == 2, 10, "a new child")
+    stop(process)
+
+
 def test_a_child_that_hangs_is_killed_and_started_again(script, folder):
     """Frozen, it neither dies nor ends at a signal; its file tells that it does nothing."""
     pulse = folder / "pulse"
