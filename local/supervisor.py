@@ -23,6 +23,8 @@ PR_SET_CHILD_SUBREAPER = 36
 TICK_S = 0.1
 FIRST_BACKOFF_S = 0.5
 LONGEST_BACKOFF_S = 30.0
+# More than enough for the longest; after a thousand the number would be no float any more.
+MOST_DOUBLINGS = 10
 # A child that lived this long is healthy: its restart delay is reset.
 HEALTHY_S = 30.0
 # On a crowded machine a start takes minutes, and one that is killed begins anew.
@@ -188,7 +190,8 @@ class Supervisor:
 
 def _put_off(child: Child) -> float:
     """Until its next start, the longer the more often it has failed; in so many seconds."""
-    backoff_s = min(FIRST_BACKOFF_S * 2 ** (child.failures - 1), LONGEST_BACKOFF_S)
+    doublings = min(child.failures - 1, MOST_DOUBLINGS)
+    backoff_s = min(FIRST_BACKOFF_S * 2**doublings, LONGEST_BACKOFF_S)
     child.restart_at = time.monotonic() + backoff_s
     return backoff_s
 

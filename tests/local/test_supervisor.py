@@ -75,6 +75,14 @@ def test_a_child_that_keeps_dying_waits_longer_each_time(script):
     stop(process)
 
 
+def test_a_child_that_has_kept_dying_for_a_day_is_still_started_again(script):
+    failed = "; supervisor.children['hasty'].failures = 24 * 3600 // 30"
+    process = script.start(SUPERVISE % f"child('hasty', 'raise SystemExit(3)'){failed}")
+    process.stdout.readline()
+    assert "restarting it in 30 s" in process.stdout.readline()
+    stop(process)
+
+
 def test_a_child_that_cannot_be_started_again_waits_and_ends_no_other(script, folder):
     """For want of processes, files or room; here its log has no folder any more."""
     process = script.start(SUPERVISE % f"child('calm', 'import time; time.sleep(60)'); {SLEEP}")
