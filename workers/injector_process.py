@@ -6,6 +6,7 @@ import json
 import logging
 import os
 import queue
+import re
 import signal
 import subprocess
 import threading
@@ -22,6 +23,9 @@ _libc = ctypes.CDLL(None)
 # The injector talks to foreign servers: it must not see our passwords, keys or addresses.
 _KEPT_ENVIRONMENT = ("PATH", "HOME", "LANG", "TZ", "TMPDIR", "LD_LIBRARY_PATH")
 _KEPT_PREFIXES = ("LC_", "PYTHON", "SSL_CERT_", "GEVENT", "RES_")
+# NUL, and halves of a pair of surrogates; first as a line of JSON has them, whole pairs included.
+_MAYBE_UNSTORABLE = re.compile(rb"\\u(?:0000|[dD][89a-fA-F])|\xed[\xa0-\xbf]")
+_UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 
 
 class OutputEnded(Exception):
@@ -123,7 +127,7 @@ class InjectorProcess:
     def _read_log(self) -> None:
         with self._process.stderr as stderr:
             for line in stderr:
-                text = line.decode(errors="replace").rstrip()
+                text = _storable(line.decode(errors="replace").rstrip())
                 self._log.append(text)
                 logger.info("injector %s: %s", self.pid, text)
 
@@ -145,7 +149,22 @@ def _parsed(line: bytes) -> dict[str, Any] | None:
         message = json.loads(line)
     except ValueError:
         return None
-    return message if isinstance(message, dict) and "type" in message else None
+    if not isinstance(message, dict) or "type" not in message:
+        return None
+    return _storable(message) if _MAYBE_UNSTORABLE.search(line) else message
+
+
+def _storable(value: Any) -> Any:
+    """Not every injector keeps from its words what PostgreSQL refuses, and these may say why a run
+    failed."""
+    match value:
+        case str():
+            return _UNSTORABLE.sub("�", value)
+        case list():
+            return [_storable(each) for each in value]
+        case dict():
+            return {_storable(key): _storable(each) for key, each in value.items()}
+    return value
 
 
 def _in_words(returncode: int, log: list[str]) -> str:

@@ -3,8 +3,9 @@
     fake_injector.py [--seconds N] [--second-s S] [--mode MODE]
 
 MODE: good (default) · refuse · crash (dies after the first second) · deaf (never stops by itself) ·
-babble (writes a second that nobody can read) · lonely (stops after the first second, because it
-heard nothing).
+babble (writes a second that nobody can read) · decline, rattle and croak (refuses, ends and dies
+with words that PostgreSQL cannot store) · lonely (stops after the first second, because it heard
+nothing).
 """
 
 import argparse
@@ -43,8 +44,8 @@ def end(outcome, n_seconds, reason="", **facts):
         peers={}, certificate_der_b64=None, **facts)  # fmt: skip
 
 
-def refuse():
-    say("refused", kind="dns_failed", reason="The name nowhere.invalid could not be resolved.")
+def refuse(reason="The name nowhere.invalid could not be resolved."):
+    say("refused", kind="dns_failed", reason=reason)
     sys.exit(2)
 
 
@@ -58,8 +59,8 @@ def await_start():
     time.sleep(max(0, message["start_at_ns"] - time.monotonic_ns()) / 1e9)
 
 
-def crash():
-    sys.stderr.write("Segmentation fault in the hot path\n")
+def crash(words="Segmentation fault in the hot path"):
+    sys.stderr.write(f"{words}\n")
     sys.exit(70)
 
 
@@ -74,10 +75,13 @@ def send(n_seconds, second_s, mode):
             return
         if mode == "crash":
             crash()
+        if mode == "croak":
+            crash("Segmentation\0fault")
         if mode == "lonely":
             end("stopped", number + 1, reason="dead_man")
             return
-    end("complete", n_seconds, **({"duration_us": "2 s"} if mode == "mumble" else {}))
+    facts = {"mumble": {"duration_us": "2 s"}, "rattle": {"servers": ["a\0b \ud800"]}}
+    end("complete", n_seconds, **facts.get(mode, {}))
 
 
 def main():
@@ -89,6 +93,8 @@ def main():
     json.loads(sys.stdin.readline())
     if given.mode == "refuse":
         refuse()
+    if given.mode == "decline":
+        refuse("No\0name.")
     say("ready", protocol=1, pid=os.getpid(), facts={"resolved": ["127.0.0.1"]})
     await_start()
     send(given.seconds, given.second_s, given.mode)

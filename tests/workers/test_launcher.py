@@ -96,6 +96,20 @@ def test_a_crash_keeps_what_was_seen_and_says_the_last_words(run, dispatcher):
     )
 
 
+@pytest.mark.parametrize(
+    ("mode", "words"), [("decline", "No�name."), ("croak", "Segmentation�fault")]
+)
+def test_words_that_cannot_be_stored_are_told_all_the_same(run, dispatcher, mode, words):
+    launch("--mode", mode)
+    assert words in done(run).reason
+
+
+def test_an_end_with_words_that_cannot_be_stored_is_an_end(run, dispatcher):
+    launch("--mode", "rattle")
+    assert done(run).outcome == "complete"
+    assert run.shards.get().injector_end.servers == ["a�b �"]
+
+
 def test_a_program_that_is_no_injector_ends_the_run(run, dispatcher):
     launcher.launch_one(worker="w", host="h", command=("/bin/echo", "hello"))
     done(run)
