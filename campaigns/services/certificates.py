@@ -12,6 +12,10 @@ from cryptography.hazmat.primitives.serialization import Encoding
 from campaigns.domain.measured.certificate_key import key_words
 
 MAX_CHAIN = 10
+# What the library raises for certificates that servers may send all the same; the errors of its own
+# are no ValueErrors.
+CERTIFICATE_FAULTS = (ValueError, UnsupportedAlgorithm, binascii.Error, x509.InvalidVersion)
+EXTENSION_FAULTS = (x509.DuplicateExtension, x509.UnsupportedGeneralNameType, ValueError)
 
 
 def chain_facts(certificates_der_b64: list[str]) -> list[dict[str, Any]]:
@@ -20,7 +24,7 @@ def chain_facts(certificates_der_b64: list[str]) -> list[dict[str, Any]]:
     for text in certificates_der_b64[:MAX_CHAIN]:
         try:
             facts.append(_facts(x509.load_der_x509_certificate(base64.b64decode(text))))
-        except (ValueError, UnsupportedAlgorithm, binascii.Error):
+        except CERTIFICATE_FAULTS:
             continue
     return facts
 
@@ -48,7 +52,7 @@ def _name(name: x509.Name) -> str:
 def _alternative_names(certificate: x509.Certificate) -> list[str]:
     try:
         extension = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName)
-    except (x509.ExtensionNotFound, ValueError):
+    except (x509.ExtensionNotFound, *EXTENSION_FAULTS):
         return []
     return [str(name.value) for name in extension.value]
 

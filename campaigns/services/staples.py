@@ -1,7 +1,6 @@
 """Reads the OCSP reply that a server stapled to its certificate (RFC 6960)."""
 
 import base64
-import binascii
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
@@ -11,6 +10,8 @@ from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric import ec, padding, rsa
 from cryptography.x509 import ocsp
 from cryptography.x509.oid import ExtendedKeyUsageOID
+
+from campaigns.services.certificates import CERTIFICATE_FAULTS, EXTENSION_FAULTS
 
 MAX_BYTES = 64 * 1024
 UNREADABLE = "unreadable"
@@ -31,7 +32,7 @@ def staple_facts(
         reply = ocsp.load_der_ocsp_response(_der(staple_der_b64))
         chain = [x509.load_der_x509_certificate(_der(each)) for each in certificates_der_b64[:2]]
         return _facts(reply, chain)
-    except (ValueError, UnsupportedAlgorithm, binascii.Error):
+    except CERTIFICATE_FAULTS:
         return {"status": UNREADABLE}
 
 
@@ -64,7 +65,7 @@ def _is_appointed(responder: x509.Certificate, issuer: x509.Certificate) -> bool
     try:
         responder.verify_directly_issued_by(issuer)
         usage = responder.extensions.get_extension_for_class(x509.ExtendedKeyUsage)
-    except (ValueError, TypeError, InvalidSignature, x509.ExtensionNotFound):
+    except (TypeError, InvalidSignature, x509.ExtensionNotFound, *EXTENSION_FAULTS):
         return False
     return ExtendedKeyUsageOID.OCSP_SIGNING in usage.value
 

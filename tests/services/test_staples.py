@@ -74,3 +74,10 @@ def test_a_responder_may_have_no_answer():
 @pytest.mark.parametrize("staple", [b"OCSP", b"\x30\x03\x0a\x01", bytes(200_000)])
 def test_what_is_no_reply_is_unreadable(staple):
     assert facts(staple) == {"status": UNREADABLE}
+
+
+def test_what_a_certificate_of_no_version_staples_is_unreadable():
+    """The library has its own error for it."""
+    odd = _der(SERVER).replace(bytes.fromhex("a003020102"), bytes.fromhex("a003020107"))
+    told = staple_facts(_text(reply_about(SERVER)), [_text(odd)])
+    assert told == {"status": UNREADABLE}
