@@ -9,6 +9,7 @@ from campaigns.domain.judged.comparison import Reason, word_of
 from campaigns.domain.judged.ratio import RatioInterval, ratio_interval
 from campaigns.domain.judged.repeats import MIN_REPEATS
 from campaigns.domain.judged.words import Word
+from campaigns.domain.units import figure
 
 # The kernel counts CPU time in hundredths of a second.
 TICK_S = 0.01
@@ -18,6 +19,7 @@ _WHY = {
     Reason.SIZE_UNCERTAIN: "There is a difference, but it is not clearly a practical one.",
     Reason.RESOLUTION: "The difference is smaller than what was counted can resolve.",
 }
+_SIDES = ("baseline", "candidate")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +34,8 @@ class RunCost:
 @dataclass(frozen=True, slots=True)
 class CostDifference:
     """Means over runs; the interval is of the ratio candidate / baseline. `word` is "" with fewer
-    than three repeats of both, and `why` says why there is none, or none but inconclusive."""
+    than three repeats of both, and `why` says why there is none, or none but inconclusive, or which
+    run is not in it."""
 
     baseline: float | None
     candidate: float | None
@@ -78,4 +81,13 @@ def _word(
     word, reason, odd = word_of(interval, threshold, floor)
     if odd:
         return str(word), f"Repeat block {odd.repeat}: without it the verdict would be another."
-    return _WORDS.get(word, str(word)), _WHY.get(reason, "")
+    return _WORDS.get(word, str(word)), _WHY.get(reason, "") or _set_aside_words(interval)
+
+
+def _set_aside_words(interval: RatioInterval) -> str:
+    """Why the word may be another than the means of all runs suggest."""
+    return " ".join(
+        f"Without repeat block {odd.repeat}, where the {_SIDES[odd.arm]} cost "
+        f"{figure(odd.times, 2)} times as much as in the others."
+        for odd in interval.set_aside
+    )

@@ -41,6 +41,7 @@ class CostKind:
     per_s: Column
     verb: str
     noun: str
+    fewer: str
 
 
 CPU = CostKind(
@@ -52,6 +53,7 @@ CPU = CostKind(
     Column("cores", "cores in use", "", "CPU seconds per second, mean over runs."),
     "costs the server",
     "CPU",
+    "less",
 )
 BYTES = CostKind(
     "target-bytes",
@@ -62,6 +64,7 @@ BYTES = CostKind(
     Column("rate", "per second", "kB/s", "Mean over runs."),
     "moves",
     "bytes",
+    "fewer",
 )
 
 
@@ -150,7 +153,8 @@ def cost_sentence(kind: CostKind, compared: Sequence[ComparedCost]) -> Sentence:
         if word.startswith("costs"):
             decimals = change_decimals(interval.low, interval.high)
             share = percent(abs(interval.ratio - 1), decimals=decimals)
-            more = f"{share} {word.removeprefix('costs ')} {kind.noun} per request"
+            than = kind.fewer if word == "costs less" else "more"
+            more = f"{share} {than} {kind.noun} per request"
             said += [(f"{each.title}: {candidate} {kind.verb} ", False), (more, True)]
             said += [(f" than {baseline} ({interval_words(interval)}). ", False)]
         elif word:
