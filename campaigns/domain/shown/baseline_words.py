@@ -47,9 +47,13 @@ def _counted_as(against: Against) -> str:
 
 
 def _reference_did(tests: Sequence[tuple[str, Against]]) -> str:
-    """The reference did not move. "" where nothing changed, or without a reference."""
-    states = {_reference_of(against) for _, against in tests if against.is_clear} - {None}
-    return "".join(f" {REFERENCE_DID[state]}." for state in ReferenceState if state in states)
+    """The reference did not move. "" where nothing changed, or without a reference; of baselines
+    that it tells apart, for how many tests each holds."""
+    states = Counter(_reference_of(against) for _, against in tests if against.is_clear)
+    told = [state for state in ReferenceState if states[state]]
+    if len(told) < 2:
+        return "".join(f" {REFERENCE_DID[state]}." for state in told)
+    return "".join(f" {REFERENCE_DID[each]} for {counted(states[each], 'tests')}." for each in told)
 
 
 def baseline_sentence(tests: Sequence[tuple[str, Against]]) -> Sentence:

@@ -60,5 +60,12 @@ def test_a_reference_that_tells_nothing_leaves_both():
     assert told.endswith(", or the environment. Whether the reference moved is not clear.")
 
 
+def test_references_of_several_baselines_do_not_contradict_each_other():
+    told = said(replace(SLOWER, reference="unmoved"), replace(FASTER, reference="moved"))
+    assert told.endswith(
+        " The reference did not move for 1 test. The reference moved as well for 1 test."
+    )
+
+
 def test_nothing_is_said_without_a_baseline():
     assert said() == ""
