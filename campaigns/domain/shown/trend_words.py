@@ -1,4 +1,4 @@
-"""Whether response times rose, fell or were steady, in a sentence under their chart."""
+"""Whether response times rose or fell for good, in a sentence under their chart."""
 
 from campaigns.domain.judged.steady import Steadiness
 from campaigns.domain.units import percent, second_text
@@ -9,7 +9,8 @@ def trend_words(found: Steadiness | None, steady_second: int | None, *, is_over:
     if found is None:
         return ""
     if not found.steady_from:
-        return f"Response times {'were' if is_over else 'are'} steady."
+        # They may have been longer in between, and back before the end.
+        return f"No lasting change of response times {'was found' if is_over else 'so far'}."
     change = 1 / found.ratio - 1
     rose = change > 0
     verb = ("rose" if rose else "fell") if is_over else ("are rising" if rose else "are falling")
