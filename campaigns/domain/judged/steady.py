@@ -32,7 +32,8 @@ _RHOS = np.arange(0, 0.91, 0.02)
 class Steadiness:
     """`unsteady_share` of the seconds precedes `steady_from`, the index of the first second of the
     stretch that stays within 5 % of its level to the end. `ratio`: the median before it over that
-    level; 1 if nothing precedes it."""
+    level, or the level just before it where the median went another way; 1 if nothing precedes
+    it."""
 
     unsteady_share: float
     steady_from: int
@@ -51,8 +52,16 @@ def steadiness(values: Sequence[float]) -> Steadiness | None:
     while first > 0 and abs(np.expm1(levels[first - 1] - levels[-1])) <= _TOLERANCE:
         first -= 1
     begin = bounds[first]
-    before = _median(logs[:begin]) if begin else levels[-1]
-    return Steadiness(begin / len(logs), begin * size, float(np.exp(before - levels[-1])))
+    off = _off_before(_median(logs[:begin]), levels[first - 1], levels[-1]) if begin else 0.0
+    return Steadiness(begin / len(logs), begin * size, float(np.exp(off)))
+
+
+def _off_before(whole: float, nearest: float, last: float) -> float:
+    """By how much the logs were off the last level before it: as a whole, unless most of them were
+    as they are now, or off to the other side. Then a rise or a fall is from the nearest level."""
+    off, step = whole - last, nearest - last
+    is_told_by_whole = off * step > 0 and abs(np.expm1(off)) > _TOLERANCE
+    return off if is_told_by_whole else step
 
 
 def change_points(series: np.ndarray) -> list[int]:

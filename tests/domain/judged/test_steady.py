@@ -81,6 +81,14 @@ def test_a_run_without_any_noise_changes_where_it_changes():
     assert steadiness([30.0] * 20 + [20.0] * 40).steady_from == 20
 
 
+@pytest.mark.parametrize("before", [10, 9.8, 8])
+def test_what_was_longer_for_a_while_fell_though_most_before_it_was_as_it_is_now(before):
+    noise = np.random.default_rng(1).normal(0, 0.02, 300)
+    found = steadiness(np.array([before] * 100 + [20] * 60 + [10] * 140) * np.exp(noise))
+    assert found.steady_from == pytest.approx(160, abs=3)
+    assert found.ratio == pytest.approx(2, rel=0.05)
+
+
 def test_fewer_than_thirty_seconds_are_not_judged():
     assert steadiness([20.0] * 29) is None
     assert steadiness([20.0] * 30).unsteady_share == 0
