@@ -23,9 +23,10 @@ class PrintedValue:
     """A figure under the tool's own name for it.
 
     `of`: what it belongs to, such as a network interface; "" for the whole. `why`: why there is no
-    value. Of a `series`, one value for each interval, `value` is the mean unless the tool counts,
-    and `highest` the maximum. `spread_percent`: the ± over the repeats of `perf stat -r`.
-    `counted_percent`: how much of the time perf had a counter for it; below 100 it is extrapolated.
+    value, or in how many intervals there was none. Of a `series`, one value for each interval,
+    `value` is the mean unless the tool counts, and `highest` the maximum. `spread_percent`: the ±
+    over the repeats of `perf stat -r`. `counted_percent`: how much of the time perf had a counter
+    for it; below 100 it is extrapolated.
     """
 
     name: str

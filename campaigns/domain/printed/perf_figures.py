@@ -20,15 +20,21 @@ _OF_ALL = (ELAPSED, "task-clock")
 
 
 def perf_figures(values: Iterable[PrintedValue]) -> Iterator[PrintedValue]:
-    """Both counters have the same modifier, so that user cycles do not meet all instructions."""
-    counted = {each.name: each.value for each in reversed([*values])}
+    """Both counters have the same modifier, so that user cycles do not meet all instructions, and
+    were counted in as many intervals."""
+    counted = {each.name: each for each in reversed([*values])}
     for modifier in sorted({name.partition(":")[2] for name in counted}):
         for name, unit, above, below, factor in _RATIOS:
             high = counted.get(_with(above, modifier, counted))
             low = counted.get(_with(below, modifier, counted))
-            if (modifier == "" or _named(above, modifier) in counted) and high is not None and low:
+            if (modifier == "" or _named(above, modifier) in counted) and _go_together(high, low):
                 suffix = f":{modifier}" if modifier else ""
-                yield PrintedValue(f"{name}{suffix}", factor * high / low, unit)
+                yield PrintedValue(f"{name}{suffix}", factor * high.value / low.value, unit)
+
+
+def _go_together(high: PrintedValue | None, low: PrintedValue | None) -> bool:
+    is_known = high is not None and low is not None and high.value is not None and low.value
+    return bool(is_known) and high.why == low.why
 
 
 def _named(name: str, modifier: str) -> str:

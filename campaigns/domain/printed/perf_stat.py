@@ -179,11 +179,13 @@ def _sum(rows: Sequence[_Row]) -> PrintedValue:
     counts = [row.count for row in rows if row.count is not None]
     least = min((row.counted for row in rows if row.counted is not None), default=None)
     is_series = len(rows) > 1 and bool(counts)
+    missing = len(rows) - len(counts)
+    partly = f"not counted in {missing:,} of {len(rows):,} intervals" if missing else ""
     return PrintedValue(
         rows[0].event,
         sum(counts) if counts else None,
         rows[0].unit,
-        why="" if counts else rows[0].why,
+        why=partly if counts else rows[0].why,
         highest=max(counts) if is_series else None,
         spread_percent=rows[0].spread,
         counted_percent=least,

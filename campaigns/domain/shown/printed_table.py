@@ -105,7 +105,7 @@ def note_of_value(value: PrintedValue) -> str:
     """Why there is no value, or how sure it is."""
     if value.value is None:
         return value.why
-    notes = []
+    notes = [value.why] if value.why else []
     if value.counted_percent is not None and value.counted_percent < 100:
         share = percent(value.counted_percent / 100)
         notes.append(f"extrapolated: perf counted it for {share} of the time")

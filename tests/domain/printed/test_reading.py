@@ -7,6 +7,7 @@ from campaigns.domain.errors import InvalidFields
 from campaigns.domain.printed.output import MOST_VALUES, PrintedOutput
 from campaigns.domain.printed.perf_figures import IPC, perf_figures
 from campaigns.domain.printed.reading import MOST_BYTES, read_output
+from campaigns.domain.shown.printed_table import figures_of_output, note_of_value
 from tests.domain.printed import samples
 
 
@@ -174,3 +175,19 @@ def test_only_the_first_figures_of_thousands_are_stored():
     stored = read_output(f" Performance counter stats for 'x':\n\n{many}").to_json()
     assert len(stored["values"]) == MOST_VALUES
     assert stored["notes"] == ["5 more figures are only in the original."]
+
+
+def test_counters_that_were_counted_in_other_intervals_have_no_ratio():
+    """A sum of one interval over that of another says nothing of either."""
+    text = """#           time             counts unit events
+     1.001   <not counted>      cycles
+     1.001       1,000,000      instructions
+     2.002         500,000      cycles
+     2.002       1,000,000      instructions
+"""
+    cycles, instructions = figures_of_output(read_output(text))
+    assert note_of_value(cycles) == "not counted in 1 of 2 intervals"
+    assert (cycles.value, instructions.value) == (500_000, 2_000_000)
+    both = text.replace("     1.001       1,000,000 ", "     1.001   <not counted> ")
+    *_, ratio = figures_of_output(read_output(both))
+    assert (ratio.name, ratio.value) == (IPC, 2)
