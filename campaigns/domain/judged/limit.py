@@ -113,9 +113,12 @@ def _thread_words(machines: Sequence[MachineUse]) -> list[str]:
 
 
 def _may_fill_a_core(machines: Sequence[MachineUse]) -> bool:
-    """Whether a machine used as much as a thread can; which moves from core to core."""
+    """Whether a machine used as much as a thread can, which moves from core to core; it may have
+    where nobody told how many cores it has."""
     return any(
-        use.cores * use.figures["cpu"][1] >= _FULL for use in machines if "cpu" in use.figures
+        not use.cores or use.cores * use.figures["cpu"][1] >= _FULL
+        for use in machines
+        if "cpu" in use.figures
     )
 
 

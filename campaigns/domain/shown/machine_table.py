@@ -18,7 +18,7 @@ _ROWS = (
     ("busiest_core", "busiest core, %", 1, False),
     ("stolen", "CPU stolen by other guests, %", 100, True),
     ("running", "run queue", 1, False),
-    ("memory_used_bytes", "memory, GB of {memory}", 1e-9, False),
+    ("memory_used_bytes", "memory, GB{of_memory}", 1e-9, False),
     ("swap_used_bytes", "swap, GB", 1e-9, True),
     ("received_bytes", "received, MB/s", 1e-6, False),
     ("sent_bytes", "sent, MB/s", 1e-6, False),
@@ -81,12 +81,19 @@ def _rest_row(use: MachineUse) -> Iterator[Row]:
 
 
 def _machine_rows(use: MachineUse) -> Iterator[Row]:
-    memory = use.figures.get("memory_bytes", (0.0, 0.0))[1]
-    words = {"cores": counted(use.cores, "cores"), "memory": figure(memory / 1e9)}
+    words = {
+        "cores": counted(use.cores, "cores") if use.cores else "all cores",
+        "of_memory": _of_memory(use),
+    }
     for key, label, scale, only_above_0 in _ROWS:
         pair = use.figures.get(key)
         if pair and (pair[1] or not only_above_0):
             yield _row(label.format(**words), key, pair, scale)
+
+
+def _of_memory(use: MachineUse) -> str:
+    memory = use.figures.get("memory_bytes")
+    return f" of {figure(memory[1] / 1e9)}" if memory else ""
 
 
 def _process_rows(use: MachineUse) -> Iterator[Row]:

@@ -107,3 +107,11 @@ def test_what_other_guests_took_is_no_waiting_of_the_target():
         "Its CPU was never above 60 %, so other guests of its hypervisor took up to 38 % of it, or "
         "it waited for something else, such as locks, a pool or a database."
     )
+
+
+def test_a_machine_with_nobody_knows_how_many_cores_may_have_one_that_is_full():
+    machines = [MachineUse("shop-1", 60, 60.0, 0, figures={"cpu": (0.1, 0.2)})]
+    judged = judge({"in_flight_growing": Observed(0.5)}, Timing.of([10_000] * 2000))
+    assert (
+        "one thread was full, or it waited" in limit_of(judged, machines, Plan.from_json(OPEN)).why
+    )

@@ -22,6 +22,13 @@ def test_the_table_names_what_cpu_and_memory_are_a_share_of():
     assert shown["packets sent/s"] == ["2,700", "2,700"]
 
 
+def test_a_machine_that_does_not_tell_its_size_has_neither_0_cores_nor_no_memory():
+    told = MachinePoint(0, 1.0, {**CPU, "memory_used_bytes": 2e9})
+    shown = cells(machine_table(machine_use("shop-1", [told]), None))
+    assert shown["CPU, % of all cores"] == ["50.0", "50.0"]
+    assert shown["memory, GB"] == ["2.00", "2.00"]
+
+
 def test_the_cost_of_requests_comes_first_and_has_no_maximum():
     use = machine_use("shop-1", [point(processes={"nginx": {"cpu_s": 0.5}})])
     table = machine_table(use, 100)
