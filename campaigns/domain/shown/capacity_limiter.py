@@ -18,7 +18,7 @@ from campaigns.domain.judged.target_state import SATURATED
 from campaigns.domain.judged.thresholds import Verdict
 from campaigns.domain.judged.trust import LIMITS
 from campaigns.domain.plan.threshold import TARGET_METRICS
-from campaigns.domain.units import DASH, counted, percent
+from campaigns.domain.units import DASH, counted, decimals_beside, decimals_for, percent
 
 # Where on a row's bar the doubtful value is, in percent of its length.
 DOUBTFUL_AT = 70
@@ -203,7 +203,9 @@ def _whole(share: float) -> str:
 
 def _bar_row(who: str, figure: str, share: float, doubtful: float, was_it: str) -> LimitRow:
     bar = min(100.0, round(DOUBTFUL_AT * share / doubtful, 1))
-    return LimitRow(who, figure, percent(share), _whole(doubtful), bar, was_it)
+    usual = decimals_for([100 * share], most=2)
+    measured = percent(share, decimals=decimals_beside(100 * share, 100 * doubtful, usual))
+    return LimitRow(who, figure, measured, _whole(doubtful), bar, was_it)
 
 
 def _room_words(rows: Iterable[LimitRow]) -> str:

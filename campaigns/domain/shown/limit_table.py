@@ -10,7 +10,7 @@ from campaigns.domain.judged.trust import LIMITS
 from campaigns.domain.measured.machine_use import MachineUse
 from campaigns.domain.shown.cells import Figure, empty, figure_cell, text_cell
 from campaigns.domain.shown.tables import Cell, Column, Row, Table
-from campaigns.domain.units import decimals_for
+from campaigns.domain.units import decimals_beside, decimals_for
 
 _NO_LIMIT = "There is no limit to compare it with."
 _INJECTORS = {
@@ -98,8 +98,15 @@ def _of_load(ok_per_s: float | None, planned_per_s: float | None) -> Iterator[Ro
 def _row(label: str, value: float, limit: float | None = None, *, is_it: bool | None = None) -> Row:
     said = {None: "", True: "yes", False: "no"}[is_it]
     verdict = text_cell(said, tone="bad" if is_it else "") if said else empty(_NO_LIMIT)
-    return Row(label, (_cell(value), empty(_NO_LIMIT) if limit is None else _cell(limit), verdict))
+    if limit is None:
+        return Row(label, (_cell(value, _decimals(value)), empty(_NO_LIMIT), verdict))
+    measured = _cell(value, decimals_beside(value, limit, _decimals(value)))
+    return Row(label, (measured, _cell(limit, _decimals(limit)), verdict))
 
 
-def _cell(value: float) -> Cell:
-    return figure_cell(Figure(value), 0 if value == int(value) else decimals_for([value]))
+def _decimals(value: float) -> int:
+    return 0 if value == int(value) else decimals_for([value])
+
+
+def _cell(value: float, decimals: int) -> Cell:
+    return figure_cell(Figure(value), decimals)

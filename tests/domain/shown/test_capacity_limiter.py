@@ -48,6 +48,11 @@ def test_the_only_failed_trial_is_one():
     assert sign.measured == "1 of 1 failed trial"
 
 
+def test_a_share_just_below_what_is_doubtful_does_not_read_as_that():
+    *_, cpu = limiter_of(Ending.FOUND, [["x"]], [], [{"cpu": 0.5998}], CAP).rows
+    assert (cpu.measured, cpu.was_it) == (percent(0.5998, decimals=2), "no")
+
+
 def test_without_vitals_nothing_is_said_of_the_injectors_room():
     assert "room" not in limiter_of(Ending.FOUND, [["x"]], [], [], CAP).why
 

@@ -1,5 +1,7 @@
 """The table of who was the limit of a run."""
 
+import pytest
+
 from campaigns.domain.judged.criteria import Observed
 from campaigns.domain.judged.judgement import judge, limits_with
 from campaigns.domain.judged.limit import Limit, Who
@@ -27,3 +29,13 @@ def test_a_cpu_that_was_full_with_other_guests_has_what_they_took_beside_it():
         ("target: CPU, %", "60"),
         ("target: CPU stolen by other guests, %", "40"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("cpu", "said"), [(0.6004, ["60.04", "60", "yes"]), (0.59997, ["59.997", "60", "no"])]
+)
+def test_a_figure_is_on_its_side_of_the_limit(cpu, said):
+    seen = {"cpu": Observed(cpu)}
+    judged = judge(seen, Timing.of([10_000] * 2000))
+    (row,) = limit_table(Limit(Who.PLAN, ""), judged, seen, [], (None, None)).rows
+    assert [cell.text for cell in row.cells] == said
