@@ -122,13 +122,14 @@ class TestHistory:
 
     @cached_property
     def marks(self) -> tuple[FactsChanged, ...]:
-        found, before = [], None
+        found: list[FactsChanged] = []
+        known: dict[str, str] = {}  # as each fact was last told: a target that is down tells none
         for index, point in enumerate(self.points):
             facts = {PLAN_VERSION: f"v{point.plan_version}", **point.facts}
-            if before is not None and facts != before:
-                found.append(FactsChanged(index, tuple(_differences(before, facts))))
-            before = facts
-        return tuple(mark for mark in found if mark.differences)
+            if differences := tuple(_differences(known, facts)):
+                found.append(FactsChanged(index, differences))
+            known |= facts
+        return tuple(found)
 
     def causes(self, change: Change) -> tuple[tuple[str, str, str], ...]:
         """What was changed where this change may have begun: it may be the reason for it."""

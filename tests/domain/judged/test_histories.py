@@ -51,6 +51,19 @@ def test_facts_that_are_known_on_both_sides_and_differ_are_marked():
     assert (mark.index, mark.differences) == (1, (("Server", "a", "b"),))
 
 
+def test_a_fact_is_compared_with_what_was_told_last_and_not_with_a_target_that_was_down():
+    told = [{"Server": "a"}, {}, {"Server": "b"}, {}, {"Server": "b"}]
+    points = [point(number, 1.0, facts=facts) for number, facts in enumerate(told)]
+    (mark,) = TestHistory(points).marks
+    assert (mark.index, mark.differences) == (2, (("Server", "a", "b"),))
+    down = point(6, None, target_state="failing")
+    slower = history(facts={"Server": "b"}).points[6:]
+    before = [point(n, v, facts={"Server": "a"}) for n, v in enumerate(SLOWER[:6])]
+    found = TestHistory([*before, down, *slower])
+    (change,) = found.course.changes
+    assert found.causes(change) == (("Server", "a", "b"),)
+
+
 def test_what_was_changed_where_a_change_began_may_be_its_cause():
     found = history(plan_version=2)
     (change,) = found.course.changes
