@@ -141,6 +141,16 @@ def test_what_ended_after_the_second_is_left_to_the_next(run):
     assert [row.in_flight for row in one.written] == [1, 0]
 
 
+def test_what_an_attempt_sent_more_than_its_step_counts_in_its_own_second(run):
+    one = run()
+    for end, extra in ((ZERO + 990 * MS, 7), (ZERO + 1010 * MS, -30)):
+        one.recorders[0].record(attempt(end))
+        one.recorders[0].note_sent((end, extra))
+    one.seconds.sweep(ZERO + 1020 * MS)
+    one.end()
+    assert [row.counters["bytes_sent"] for row in one.written] == [87, 50]
+
+
 def test_a_second_that_is_still_in_the_making_is_handed_out_before_the_next(run):
     one = run()
     one.recorders[0].record(attempt(ZERO + 500 * MS))

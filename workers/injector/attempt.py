@@ -212,10 +212,12 @@ class Worker(Holder):
         self.drop_connection()
         if is_replayed:
             # The server closed an idle connection just when we used it again: nobody's failure.
-            request.events["replayed"].append(now())
+            instant = now()
+            request.events["replayed"].append(instant)
             if faults.is_ragged(error):
-                request.events["tls_ragged_eof"].append(now())
-            request.recorder.extra_sent_bytes += request.size_bytes if sent else 0
+                request.events["tls_ragged_eof"].append(instant)
+            if sent:
+                request.recorder.note_sent((instant, request.size_bytes))
             return Worker.attempt(self, request, intended, start)
         sent_bytes = request.size_bytes if sent else 0
         failure = (kind, 0, sent_bytes, received, faults.is_socket_timeout(error, kind))

@@ -80,7 +80,9 @@ class StepRecorder:
         self.record = self._rows.extend
         self.failures: list[Failure] = []
         self.events: dict[str, list[int]] = {name: [] for name in EVENTS}
-        self.extra_sent_bytes = 0
+        self._sent: list[int] = []
+        # (end, by how many bytes more or fewer were sent than the step's own), of an attempt.
+        self.note_sent = self._sent.extend
         self.examples = Examples()
         # Of arrivals that found all connections busy: intended start → when they were handed over.
         self.queued_at: dict[int, int] = {}
@@ -110,6 +112,7 @@ class StepRecorder:
         for failure in failures:
             self._add_failure(failure)
         self._add_events()
+        self._add_sent()
 
     def make_timings(self, up_to: int | None = None) -> None:
         """The timings of what was gathered, as far as it ended in the second `up_to` or before."""
@@ -262,9 +265,15 @@ class StepRecorder:
             for second, count in enumerate(np.bincount(seconds - first).tolist(), first):
                 if count:
                     self._at(second).count(name, count)
-        if self.extra_sent_bytes and self._unfinished:
-            self._at(max(self._unfinished)).count("bytes_sent", self.extra_sent_bytes)
-            self.extra_sent_bytes = 0
+
+    def _add_sent(self) -> None:
+        if not self._sent:
+            return
+        pairs = np.array(self._sent, dtype=np.int64).reshape(-1, 2)
+        self._sent.clear()
+        seconds = (pairs[:, 0] - self.zero_ns) // NS
+        for second in np.unique(seconds).tolist():
+            self._at(second).count("bytes_sent", int(pairs[seconds == second, 1].sum()))
 
     def note_doubt(self, instant: int, count: int) -> None:
         """So many replies may have been those to other requests, as was seen now."""

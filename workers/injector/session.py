@@ -71,8 +71,9 @@ class Call(Request):
 
     def _record(self, marks: tuple[int, ...]) -> None:
         recorder, zero_ns = self.recorder, self.recorder.zero_ns
-        if not marks[0] < zero_ns <= marks[6]:
-            recorder.extra_sent_bytes += self.size_bytes - self._base_size
+        extra = self.size_bytes - self._base_size
+        if extra and not marks[0] < zero_ns <= marks[6]:
+            recorder.note_sent((marks[6], extra))
         recorder.record(marks)
 
 

@@ -189,3 +189,17 @@ def test_streams_that_a_server_allows_only_later_are_used_at_once():
     outcome = run_all({"": Case(script, (), {"plan": plan, "load": closed(4, 1)}, 4)})[""]
     assert outcome.kinds == {"ok": 4}
     assert outcome.result.total.count("connections_opened") == 1
+
+
+def test_what_was_not_sent_of_a_body_is_missing_in_the_second_in_which_its_request_ended():
+    """The window of the connection is used up in the warm-up: from then on only heads are sent."""
+    script = answers(lambda nth: reply(stream_id=nth))
+    load = {"model": "closed", "connections": 1, "duration_s": 1}
+    given = {"plan": {"http_version": "2"}, "load": load, "warm_up_s": 1}
+    upload = {"method": "POST", "body": "x" * 1_000_000}
+    result = run_all({"": Case(script, (), given | upload, 0)})[""].result
+    measured = [second for second in result.seconds if second.second >= 0]
+    sizes = [each.counters["bytes_sent"] / each.counters["ok"] for each in measured]
+    assert len(measured) > 1
+    assert set(sizes) == {sizes[0]}
+    assert 0 < sizes[0] < 200

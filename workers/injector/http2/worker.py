@@ -129,13 +129,16 @@ class OnStreams(Worker):
                 stream.received_bytes,
             )
         )  # fmt: skip
-        if stream.sent_bytes != request.size_bytes:
-            request.recorder.extra_sent_bytes += stream.sent_bytes - request.size_bytes
+        differs = stream.sent_bytes != request.size_bytes
+        if differs and not self._marks[0] < request.recorder.zero_ns <= stream.end:
+            extra = stream.sent_bytes - request.size_bytes
+            request.recorder.note_sent((stream.end, extra))
 
     def _count_replay(self, request: Request) -> None:
-        request.events["replayed"].append(now())
+        instant = now()
+        request.events["replayed"].append(instant)
         if self.stream.sent:
-            request.recorder.extra_sent_bytes += self.stream.sent_bytes
+            request.recorder.note_sent((instant, self.stream.sent_bytes))
         self.release()
 
     def _note_failure(self, error: Exception) -> float:

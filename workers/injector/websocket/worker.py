@@ -60,7 +60,7 @@ class WebSocketWorker(Worker):
             connected, secured = connection.connected, connection.secured
             ends = (exchanged, end, _SWITCHING, 0, 0, channel.received_bytes)
             request.record((intended, start, connected, secured, opened, *ends))
-            request.recorder.extra_sent_bytes += channel.sent_bytes
+            request.recorder.note_sent((end, channel.sent_bytes))
             self._finish_ok(connection)
             return None
         except Exception as error:
