@@ -12,8 +12,11 @@ from campaigns.domain.lifecycle import Trust
 from tests.injector import hostile_exchanges, hostile_heads
 from tests.injector.authority import issue, server_context
 from tests.injector.hostile import CHUNKED, OK, SHORT, fault, merged, run_all, selected
-from tests.injector.servers import closed, measure, scripted
+from tests.injector.servers import closed, make_order, measure, scripted
+from workers.injector import probe
+from workers.injector.connection import now
 from workers.injector.http1 import HeadMemo
+from workers.injector.order import Order
 from workers.injector.reply import ReplyReader
 
 CASES = merged(hostile_heads.CASES, hostile_exchanges.CASES)
@@ -76,6 +79,30 @@ def test_what_takes_long_to_parse_keeps_no_other_attempt_from_its_turn():
     watcher.kill()
     # CPU of this thread, which other programs make higher by what they do to the caches.
     assert max(held_s) < _cost_of_a_whole_read_s() / 2
+
+
+def _sends_what_takes_seconds_to_parse(sock, server):
+    server.read_request(sock)
+    sock.sendall(CHUNKED + b"1\r\nx\r\n" * 1_000_000)
+    sock.recv(1)
+
+
+@pytest.mark.parametrize("depth", [1, 2])
+def test_what_takes_long_to_parse_ends_at_the_limit(depth):
+    pipelined = {"session": {"pipeline_depth": depth}}
+    with scripted(_sends_what_takes_seconds_to_parse) as server:
+        total = measure(server.port, timeouts=SHORT, load=closed(1), plan=pipelined).total
+    assert total.errors == {"body_timeout": 1}
+    assert total.timing("failed").max_us < 2_500_000
+
+
+def test_a_single_request_ends_at_the_limit_whatever_takes_long_to_parse():
+    with scripted(_sends_what_takes_seconds_to_parse) as server:
+        order = make_order(server.port, timeouts=SHORT) | {"probe": True, "timeouts": SHORT}
+        began = now()
+        answer = probe.run(Order.from_json(order | {"step": {"method": "GET", "path": "/"}}))
+    assert answer["error"] == "body_timeout"
+    assert now() - began < 2_500_000_000
 
 
 def _cost_of_a_whole_read_s() -> float:

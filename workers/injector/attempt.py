@@ -7,6 +7,7 @@ happen is in the functions below it. In a closed load even the switch is saved, 
 
 import sys
 import traceback
+from collections.abc import Callable
 
 import gevent
 
@@ -156,21 +157,7 @@ class Worker(Holder):
         """Read a reply that the hot path does not know, and record it."""
         request, beginning = self.request, data
         reader = self._reader = request.make_reader()
-        end = turn = marks[-1]
-        while not reader.is_complete:
-            if data:
-                reader.feed(data)
-            else:
-                reader.end_of_input()
-            if not reader.is_complete:
-                parsed = now()
-                most = _RECV_BODY_BYTES if parsed - end < _PARSE_NS else _RECV_BYTES
-                if parsed - turn > _TURN_NS and not connection.has_rest:
-                    # The socket is readable, so the hub comes back at once, unless time is up.
-                    self.park(Kind.BODY_TIMEOUT)
-                    turn = now()
-                data = self._receive(connection, Kind.BODY_TIMEOUT, most)
-                end = now()
+        end = self.read_to_end(connection, reader, reader.feed, data, marks[-1])
         head, received = reader.head, reader.received_bytes
         if request.plan.status_is_expected(head.status):
             sizes = reader.head_bytes, reader.body_bytes, received
@@ -183,6 +170,33 @@ class Worker(Holder):
         self._reader = None
         if not (head.is_reusable and self.keeps):
             self._retire(connection)
+
+    def read_to_end(
+        self,
+        connection: Connection,
+        reader: ReplyReader,
+        take: Callable[[bytes], None],
+        data: bytes,
+        first: int,
+    ) -> int:
+        """Read a reply of which `data` came at `first`; when its last part did. `take` is the
+        reader's, with or without more behind it. Raises BadReply, AttemptFailed, OSError."""
+        end = turn = first
+        while not reader.is_complete:
+            if data:
+                take(data)
+            else:
+                reader.end_of_input()
+            if not reader.is_complete:
+                parsed = now()
+                most = _RECV_BODY_BYTES if parsed - end < _PARSE_NS else _RECV_BYTES
+                if parsed - turn > _TURN_NS and not connection.has_rest:
+                    # The socket is readable, so the hub comes back at once, unless time is up.
+                    self.park(Kind.BODY_TIMEOUT)
+                    turn = now()
+                data = self._receive(connection, Kind.BODY_TIMEOUT, most)
+                end = now()
+        return end
 
     def _retire(self, connection: Connection) -> None:
         """Done with a connection whose reply was complete."""

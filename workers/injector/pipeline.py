@@ -133,20 +133,12 @@ class PipelineWorker(SessionWorker):
     def _read_reply(self, reader: ReplyReader) -> tuple[int, int]:
         """(when its first byte arrived, when its last one did)."""
         data, self._unread = self._unread, b""
-        first = end = self._arrived
+        first = self._arrived
         if not data:
             self.park(Kind.FIRST_BYTE_TIMEOUT)
             data = self._receive(self.connection, Kind.FIRST_BYTE_TIMEOUT)
-            first = end = now()
-        while True:
-            if data:
-                reader.take(data)
-            else:
-                reader.end_of_input()
-            if reader.is_complete:
-                return first, end
-            data = self._receive(self.connection, Kind.BODY_TIMEOUT)
-            end = now()
+            first = now()
+        return first, self.read_to_end(self.connection, reader, reader.take, data, first)
 
     def _note_reply(self, this: _Sent, reader: ReplyReader, times: tuple[int, int]) -> None:
         call, head = this.call, reader.head

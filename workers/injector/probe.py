@@ -46,13 +46,8 @@ class HttpProber(Prober):
 
     def _read(self, connection: Connection, data: bytes) -> None:
         self._reader = self.reader
-        while not self.reader.is_complete:
-            if data:
-                self.reader.feed(data)
-            else:
-                self.reader.end_of_input()
-            if not self.reader.is_complete:
-                data = self._receive(connection, Kind.BODY_TIMEOUT)
+        first = self.instants["wait"]
+        self.read_to_end(connection, self.reader, self.reader.feed, data, first)
         self.instants["receive"] = now()
 
     def count_bytes(self) -> tuple[int, int]:

@@ -51,6 +51,8 @@ class Http2Prober(Prober):
     def _read(self, connection: Connection, stream: Stream) -> None:
         kind = Kind.BODY_TIMEOUT if stream.first else Kind.FIRST_BYTE_TIMEOUT
         try:
+            # The hub has its turn each time, however much there is to read.
+            self.park(kind)
             data = self._receive(connection, kind)
             if not data:
                 self._client.end_of_input()
