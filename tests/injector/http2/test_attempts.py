@@ -225,6 +225,15 @@ def test_variables_cookies_and_values_from_replies():
     assert {asked.get("cookie") for asked in pages} == {"id=7"}
 
 
+def test_a_value_of_a_table_is_sent_without_the_spaces_around_it():
+    step = {"path": "/", "headers": [["X-Shop", "${shop}"]]}
+    table = {"csv": "shop\n north\nsouth\t\n a b \n"}
+    with h2_server() as (server, answers):
+        result = run(server.port, 1, {"variables": table}, steps=[step], load=closed(3, 1))
+    assert (counted(result, "ok"), result.total.errors) == ((3,), {})
+    assert [seen["x-shop"] for seen in answers.seen] == ["north", "south", "a b"]
+
+
 def test_a_connection_ends_after_its_requests():
     plan = {"session": {"calls_per_connection": 10}}
     with h2_server() as (server, _):

@@ -50,8 +50,9 @@ def _fields(step: Step, scheme: str, authority: str, body_bytes: int) -> list[Fi
 
 
 def _headers(step: Step, body_bytes: int) -> list[Field]:
-    """Those of HTTP/1.1, in lower case; a connection's own have no place here."""
-    given = [(name.lower(), value) for name, value in step.headers]
+    """Those of HTTP/1.1, in lower case; a connection's own have no place here, and around a value,
+    which a variable may have filled in, no space."""
+    given = [(name.lower(), value.strip(" \t")) for name, value in step.headers]
     names = {name for name, _ in given}
     usual = [("user-agent", "benchsite"), ("accept", "*/*"), ("accept-encoding", "identity")]
     headers = [field for field in usual if field[0] not in names]
