@@ -32,6 +32,25 @@ def test_it_opens_and_closes_and_times_both():
     assert_parts_add_up(total)
 
 
+def interim_replies(count):
+    """Opens behind so many interim replies, and closes properly."""
+
+    def script(sock, server):
+        key = read_key(sock, server)
+        sock.sendall(b"HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n" * count + head(key))
+        sock.recv(65536)
+        sock.sendall(b"\x88\x02\x03\xe8")
+
+    return script
+
+
+@pytest.mark.parametrize(("count", "errors"), [(20, {}), (21, {"http_parse": 1})])
+def test_as_many_interim_replies_as_in_http_may_come_before_it_opens(count, errors):
+    with scripted(interim_replies(count)) as server:
+        total = measure(server.port, closed(1), {}).total
+    assert total.errors == errors
+
+
 def test_it_does_the_same_over_tls(server_tls):
     with scripted(echo(), server_tls) as server:
         total = measure(server.port, closed(5, 2), {"messages": 3}, scheme="wss").total

@@ -58,7 +58,7 @@ class WebSocketProber(Prober):
         key, self._accept, channel.close_frame = self._context.handshakes.take()
         channel.write(self._context.upgrade.bytes_with(key))
         data = b""
-        for _ in range(_INTERIM_CAP):
+        for _ in range(_INTERIM_CAP + 1):
             head, data = self._receive_head(channel, data)
             self._head, self._rest = parse_head(head, "GET"), data[:SNIPPET_BYTES]
             if self._context.check.opens(head, self._accept):

@@ -94,7 +94,7 @@ class WebSocketWorker(Worker):
         """The rest of `_open` for a head that is new or has only partly arrived."""
         if not data:
             raise channel.ended()
-        for _ in range(_INTERIM_CAP):
+        for _ in range(_INTERIM_CAP + 1):
             head, data = self._receive_head(channel, data)
             try:
                 if context.check.opens(head, self._accept):
