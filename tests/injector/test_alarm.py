@@ -53,3 +53,14 @@ def test_whoever_is_killed_in_their_sleep_is_not_woken(alarm):
     sleeper.kill()
     assert [wait_ms for wait_ms, _ in woken_after_ms(alarm, [250.0])] == [250.0]
     assert isinstance(sleeper.value, gevent.GreenletExit)
+
+
+def test_all_can_be_woken_before_their_times(alarm):
+    woken = []
+    waits = [gevent.spawn(alarm.sleep_until, time.monotonic_ns() + n * 10**9) for n in (90, 60)]
+    for wait in waits:
+        wait.link(lambda _: woken.append(time.monotonic_ns()))
+    gevent.sleep(0)
+    alarm.ring_now()
+    gevent.joinall(waits, timeout=10)
+    assert len(woken) == 2

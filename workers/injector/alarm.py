@@ -29,6 +29,14 @@ class Alarm:
     def cancel(entry: list[Any]) -> None:
         entry[2] = None
 
+    def ring_now(self) -> None:
+        """Wake all who wait, in the hub, whatever their instants."""
+        for entry in self._heap:
+            entry[0] = 0
+        heapq.heapify(self._heap)
+        if self._heap:
+            self._pacer.wake_at(0)
+
     def sleep_until(self, instant: int) -> None:
         """Let others run until then; an instant in the past costs one turn of the hub."""
         entry = self.set(instant, getcurrent().switch)

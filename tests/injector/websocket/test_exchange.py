@@ -2,11 +2,15 @@
 
 import time
 
+import gevent
 import pytest
 from wsproto.events import CloseConnection, Message, Request
 
-from tests.injector.servers import closed, scripted
+from tests.injector.servers import closed, make_order, scripted
 from tests.injector.websocket.peers import after_opening, echo, head, measure, read_key
+from workers.injector.engine import Engine
+from workers.injector.order import Order
+from workers.injector.summary import LocalRun
 from workers.injector.websocket.frames import CLOSE, PING, close_payload, encode_frame
 
 PARTS = ("lateness", "connect", "tls", "handshake", "exchange", "close")
@@ -166,6 +170,28 @@ def test_a_conversation_ends_with_the_load_and_closes_properly():
     assert_all_ok(result.total, 3)
     assert 100 <= result.total.count("messages_sent") <= 156
     assert 0.5 <= result.measurement.duration_s < 0.9
+
+
+@pytest.mark.parametrize(
+    "exchange",
+    [
+        {"rate_per_s": None},
+        {"rate_per_s": 100, "mode": "echo_async"},
+        {"rate_per_s": 100, "mode": "send_only"},
+        {"rate_per_s": 0.1},  # the next message is due long after the stop
+    ],
+)
+def test_after_a_stop_a_conversation_sends_nothing_more_and_closes_properly(exchange):
+    with scripted(echo()) as server:
+        order = make_order(server.port, load=closed(2, 2), scheme="ws", mode="new")
+        order["plan"] |= {"steps": [], "exchange": {"messages": 1_000_000} | exchange}
+        order = Order.from_json(order)
+        engine = Engine(order, LocalRun(order.plan))
+        engine.prepare()
+        gevent.sleep(0)
+        gevent.spawn_later(0.5, engine.stop, "user")
+        end = engine.run(time.monotonic_ns())
+    assert (end.totals["ok"], end.totals["started"], end.errors) == (2, 2, {})
 
 
 @pytest.mark.parametrize(

@@ -43,8 +43,10 @@ class Conversation:
 
     def run(self, start: int) -> None:
         """Send the messages and wait for their echoes. Raises BadReply, AttemptFailed."""
-        until, count = self._context.until(start), self._context.exchange.messages
+        count = self._context.exchange.messages
         while True:
+            # A stop brings it forward.
+            until = self._context.until(start)
             may_go_on = now() < until and self._send_due(count)
             is_over = self._n_sent >= count or now() >= until
             if is_over and not self._dues and self._channel.is_flushed:

@@ -94,6 +94,8 @@ class ExchangeContext:
     def stop(self) -> None:
         """Open conversations send nothing more, and close."""
         self.zero_ns = self.end_ns = 1
+        if self.alarm is not None:
+            self.alarm.ring_now()
 
     def until(self, start: int) -> int:
         """When a conversation that began at `start` stops sending, even if messages are left."""
