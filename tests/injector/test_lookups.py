@@ -66,6 +66,16 @@ def test_a_name_that_is_looked_up_once_leads_to_one_peer(name_server):
     assert result.total.timing("dns").n == 0
 
 
+def test_a_lookup_takes_no_longer_than_the_whole_opening_of_a_websocket_may(name_server):
+    name_server(["127.0.0.1"], takes_s=1.5)
+    limits = {"connect_s": 0.4, "tls_s": 0.4, "total_s": 0.4}
+    given = {"host": NAME, "plan": EACH, "timeouts": limits}
+    with scripted(echo()) as server:
+        total = measure_websocket(server.port, closed(1), {}, **given).total
+    assert total.errors == {"dns_failed": 1}
+    assert total.timing("failed").max_us < 1_400_000
+
+
 def test_the_next_address_is_tried_where_one_refuses(name_server):
     name_server(["127.0.0.9", "127.0.0.1"])
     with scripted(always(OK_REPLY)) as server:

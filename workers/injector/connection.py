@@ -115,6 +115,7 @@ class Dialler:
         self.reads = reads or ReadSample(is_on=False)
         self._connect_ns = int(timeouts.connect_s * NS)
         self._tls_ns = int(timeouts.tls_s * NS)
+        self._total_ns = int(timeouts.total_s * NS)
         self._loop = gevent.get_hub().loop
         self.offers_alpn = endpoint.is_tls and endpoint.tls.alpn
         self.tls = None
@@ -169,10 +170,16 @@ class Dialler:
             return connection
         raise AttemptFailed(Kind.DNS_FAILED, "no address")
 
+    def _limit(self, worker: Any, until: int) -> None:
+        """A part of dialling ends with the whole attempt, which for a WebSocket nobody else cuts
+        short."""
+        whole = worker.began + self._total_ns
+        worker.limit = until if until < whole else whole
+
     def _look_up(self, worker: Any) -> list[str]:
         """Resolve again; a single address that is not allowed refuses the connection."""
         asked = now()
-        worker.limit = asked + int(self._lookups.limit_s * NS)
+        self._limit(worker, asked + int(self._lookups.limit_s * NS))
         addresses = self._lookups.ask(worker)
         for address in addresses:
             if refusal := self._guard.refusal(address):
@@ -184,7 +191,7 @@ class Dialler:
         refusal = self._guard.refusal(address)
         if refusal:
             raise AttemptFailed(Kind.ADDRESS_REFUSED, refusal)
-        worker.limit = now() + self._connect_ns
+        self._limit(worker, now() + self._connect_ns)
         self._count_burst()
         try:
             sock = Socket(family_of(address), _NON_BLOCKING)
@@ -233,7 +240,7 @@ class Dialler:
         raise AttemptFailed(faults.of_connect(code), detail, code)
 
     def _secure(self, worker: Any, connection: Connection) -> None:
-        worker.limit = connection.connected + self._tls_ns
+        self._limit(worker, connection.connected + self._tls_ns)
         self.reads.begin_handshake(worker, connection)
         self.tls.secure(worker, connection)
         connection.secured = now()
