@@ -269,6 +269,23 @@ def test_ctrl_c_ends_it_with_what_was_measured(processes):
     assert json.loads(output)["counters"]["ok"] == server.n_requests
 
 
+@pytest.mark.alone
+def test_ctrl_c_keeps_what_was_measured_also_where_a_process_has_ended_before():
+    with scripted(Arrivals(service_s=0.01)) as server:
+        url = f"http://127.0.0.1:{server.port}/"
+        command = [sys.executable, "-m", "workers.injector", url, "--requests", "6000", "--json"]
+        command += ["--connections", "2", "--processes", "2", "--shares", "1,99"]
+        process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+        # The first process has 60 of them, and ends long before there are 300.
+        eventually(lambda: server.n_requests >= 300, 30, "300 requests")
+        os.kill(process.pid, signal.SIGINT)
+        output, errors = process.communicate(timeout=10)
+    assert process.returncode == 0, errors
+    assert json.loads(output)["counters"]["ok"] == server.n_requests
+
+
 def _reply(status):
     return always(f"HTTP/1.1 {status} X\r\nContent-Length: 0\r\n\r\n".encode())
 

@@ -1,5 +1,6 @@
 """Runs orders from the command line: one in this process, or several in child processes."""
 
+import contextlib
 import json
 import signal
 import sys
@@ -116,9 +117,13 @@ class _Child:
                 self.has_ended = True
 
     def stop(self) -> None:
-        self._say({"stop": StopReason.USER})
+        """Unless its run is over: a process with a small share may have ended before others."""
+        if not self.has_ended:
+            with contextlib.suppress(BrokenPipeError):
+                self._say({"stop": StopReason.USER})
 
     def end(self) -> None:
-        self._process.stdin.close()
+        with contextlib.suppress(BrokenPipeError):
+            self._process.stdin.close()
         self._process.wait()
         self._process.stdout.close()
