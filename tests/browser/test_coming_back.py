@@ -1,10 +1,10 @@
-"""A form that a browser fills in again, as it does when one comes back, says what it means now."""
+"""What a browser fills in again, as it does when one comes back, agrees with the page around it."""
 
 import pytest
 from playwright.sync_api import expect
 
 from tests.browser.installation import enter
-from tests.factories import make_endpoint, make_plan, make_target
+from tests.factories import make_campaign, make_endpoint, make_plan, make_target
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -42,6 +42,18 @@ def test_an_endpoint_shows_the_certificate_of_the_scheme_that_came_back(served_t
     row.locator("[name=scheme]").select_option("http" if before else "https")
     leave_and_come_back(served_tab)
     expect(certificate).to_be_visible(visible=not before)
+
+
+def test_the_filters_of_a_list_are_those_of_its_rows(served_tab, alice, project):
+    make_campaign(project, "Shown")
+    enter(served_tab, "alice")
+    served_tab.goto(f"/projects/{project.pk}/campaigns/")
+    state = served_tab.get_by_label("State", exact=True)
+    state.select_option("done")
+    served_tab.wait_for_url("**state=done")
+    served_tab.go_back()
+    expect(served_tab.get_by_role("link", name="Shown")).to_be_visible()
+    expect(state).to_have_value("")
 
 
 def leave_and_come_back(page) -> None:

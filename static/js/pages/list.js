@@ -47,7 +47,14 @@ function tellCompare() {
 
 $("#compare").on("change", tellCompare);
 tellCompare();
-$(window).on("pageshow", () => {
+// Who comes back finds in the filters what was chosen to leave, above the rows of the address.
+function undoChoice({ originalEvent }) {
+  const [{ type }] = performance.getEntriesByType("navigation");
+  if (originalEvent.persisted || type === "back_forward") $("[data-submits-on-change]").trigger("reset");
+}
+
+$(window).on("pageshow", (event) => {
   $(".filters [disabled]").prop("disabled", false);
+  undoChoice(event);
   tellCompare();
 });
