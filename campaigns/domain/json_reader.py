@@ -42,13 +42,13 @@ class JsonReader:
         value = self.data.get(name)
         if value is None or value == "":
             return default
-        bounds = f"{'above' if above_low else 'from'} {low:,g} to {high:,g}"
+        bounds = f"{'above' if above_low else 'from'} {_text(low)} to {_text(high)}"
         kind = "a whole number" if whole else "a number"
         if not _is_number(value) or (whole and value != int(value)):
             self.fail(name, f"Write {kind} {bounds}.")
             return default
         if value > high or value < low or (above_low and value == low):
-            self.fail(name, f"{value:,g} is outside: write {kind} {bounds}.")
+            self.fail(name, f"{_text(value)} is outside: write {kind} {bounds}.")
             return default
         return int(value) if whole else float(value)
 
@@ -82,3 +82,8 @@ def _is_number(value: Any) -> bool:
     """Python reads NaN and Infinity, too, and whole numbers that are larger than any float."""
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     return is_number and abs(value) <= sys.float_info.max
+
+
+def _text(value: float) -> str:
+    """As people write it: no power of ten up to ten digits."""
+    return f"{value:,.10g}"
