@@ -1,0 +1,36 @@
+"""A name of one long word breaks on a phone; the page does not scroll sideways."""
+
+import pytest
+from django.utils import timezone
+from playwright.sync_api import expect
+
+from tests.browser.installation import enter
+from tests.factories import make_campaign, make_run, make_test
+
+pytestmark = pytest.mark.django_db(transaction=True)
+NAME = "checkout" * 12
+FITS = "document.documentElement.scrollWidth <= innerWidth"
+
+
+@pytest.fixture
+def phone(served_tab, alice):
+    """A tab of alice, who owns the project."""
+    enter(served_tab, "alice")
+    served_tab.set_viewport_size({"width": 390, "height": 844})
+    return served_tab
+
+
+def test_of_a_campaign_that_goes_on(phone, project):
+    make_run(make_test(make_campaign(project, NAME, started_at=timezone.now())))
+    phone.goto(f"/projects/{project.pk}/campaigns/")
+    expect(phone.locator(".going")).to_contain_text(NAME)
+    assert phone.evaluate(FITS)
+
+
+def test_in_what_was_just_done(phone, project):
+    campaign = make_campaign(project, "Short")
+    phone.goto(f"/campaigns/{campaign.pk}/rename/")
+    phone.get_by_label("Name", exact=True).fill(NAME)
+    phone.get_by_role("button", name="Save").click()
+    expect(phone.locator(".message")).to_contain_text(NAME)
+    assert phone.evaluate(FITS)
