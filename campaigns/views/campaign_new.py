@@ -65,9 +65,8 @@ def campaign_new(request: HttpRequest, project: int) -> HttpResponse:
     initial = initial_of(request, found, grid, again, confirm)
     form = CampaignForm(request.POST or None, grid=grid, initial=initial)
     is_try = "try" in request.POST
-    if is_try:
-        _try_ticked(request, form)
-    elif request.method == "POST" and form.is_valid():
+    not_tried = _try_ticked(request, form) if is_try else ""
+    if request.method == "POST" and not is_try and form.is_valid():
         draft = again.campaign if again and "edit" in request.GET else None
         campaign = _create(request, form, found, draft)
         if campaign:
@@ -86,6 +85,7 @@ def campaign_new(request: HttpRequest, project: int) -> HttpResponse:
         "nothing_to_tick": nothing_to_tick(has_arms=bool(grid.arms), has_plans=bool(grid.plans)),
         "again": again,
         "confirm": confirm,
+        "not_tried": not_tried,
     }
     return render(request, "campaigns/new.html", context, status=status)
 
@@ -120,12 +120,14 @@ def _page_of(campaign: Campaign, confirm: Confirmation | None) -> str:
     return f"{page}?compare={sides[1]}&with={sides[0]}" if sides else page
 
 
-def _try_ticked(request: HttpRequest, form: CampaignForm) -> None:
-    """Send the first request of each ticked plan to each of its endpoints, without a campaign."""
+def _try_ticked(request: HttpRequest, form: CampaignForm) -> str:
+    """Send the first request of each ticked plan to each of its endpoints, without a campaign; why
+    that is refused, if it is."""
     try:
         try_cells(by=actor_of(request), cells=_plans_and_endpoints(form))
     except Refused as refusal:
-        messages.error(request, str(refusal))
+        return str(refusal)
+    return ""
 
 
 def _plans_and_endpoints(form: CampaignForm) -> list[tuple[PlanVersion, Endpoint]]:

@@ -124,6 +124,14 @@ def test_the_form_tries_what_is_ticked_and_shows_what_came_back(
     assert "data-awaited" not in text_of(shown)
 
 
+def test_why_the_form_tries_nothing_is_in_the_part_that_its_script_replaces(
+    as_editor, project, target, version
+):
+    page = as_editor.post(new_url(project), fields([], **{"try": "1"})).content.decode()
+    tried = page.partition('data-live="tried"')[2].partition("</div>")[0]
+    assert "Tick at least one cell to try." in tried
+
+
 def test_the_form_says_what_is_sent_before_the_start(as_editor, project, target, version):
     ticked = cells(version, target, ("http", "new"), ("http", "keep-alive"), ("https", "new"))
     shown = as_editor.post(reverse("campaign-estimate", args=[project.pk]), fields(ticked))

@@ -52,6 +52,10 @@ function followTries(form) {
   let timer = 0;
   const ask = previewWhileTyping(form, lookAgain);
 
+  function say(words) {
+    form.find("[data-preview-state]").text(words);
+  }
+
   function lookAgain() {
     clearTimeout(timer);
     if (form.find("[data-awaited]").length) timer = setTimeout(ask, LOOK_AGAIN_MS);
@@ -59,11 +63,13 @@ function followTries(form) {
 
   form.on("click", "[name=try]", (event) => {
     event.preventDefault();
-    $.post(window.location.href, `${form.serialize()}&try=1`).done((page) => {
-      replaceRegions(page);
-      document.getElementById("tried").scrollIntoView({ block: "nearest" });
-      lookAgain();
-    });
+    $.post(window.location.href, `${form.serialize()}&try=1`)
+      .done((page) => {
+        say(replaceRegions(page) ? "" : "Sign in again to try.");
+        document.getElementById("tried").scrollIntoView({ block: "nearest" });
+        lookAgain();
+      })
+      .fail(() => say("Nothing was tried: the server does not answer, or you are signed out."));
   });
 }
 
