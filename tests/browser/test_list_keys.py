@@ -71,3 +71,12 @@ def test_pages_follow_each_other_and_back(page):
     ]
     page.get_by_role("link", name="Newer").click()
     expect(page.locator(".pager")).to_contain_text("26 to 50 of 60")
+
+
+def test_arrows_lead_from_a_menus_head_to_its_first_and_last_item(page):
+    menu = page.locator("details.menu-right").first
+    items = menu.locator(".menu-items :is(a, button)")
+    menu.locator("summary").press("Enter")
+    for key, item in (("ArrowUp", items.last), ("ArrowDown", items.first), ("ArrowUp", items.last)):
+        page.keyboard.press(key)
+        expect(item).to_be_focused()

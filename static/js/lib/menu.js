@@ -13,5 +13,7 @@ $(document)
     if (!step || event.target.type === "radio") return;
     event.preventDefault();
     const items = menu.find(".menu-items a, .menu-items button");
-    items.eq((items.index(document.activeElement) + step) % items.length).trigger("focus");
+    const at = items.index(document.activeElement);
+    const isFromBelow = at < 0 && step < 0; // from the menu's head to its last item
+    items.eq(isFromBelow ? -1 : (at + step) % items.length).trigger("focus");
   });
