@@ -66,6 +66,8 @@ class RowSerializer(serializers.Serializer):
     trust = serializers.ChoiceField(choices=TRUSTS, required=False, allow_null=True)
     target_state = serializers.ChoiceField(choices=TARGET_STATES, required=False, allow_null=True)
     step = serializers.IntegerField(required=False, help_text="Of a row of one step, from 0.")
+    error = serializers.CharField(required=False, help_text="Of a row of one kind of failure.")
+    status = serializers.IntegerField(required=False, allow_null=True)
     test = serializers.IntegerField(
         required=False, help_text="Of a row of a matrix, or of a ladder's rung."
     )

@@ -261,6 +261,17 @@ def test_the_description_has_every_field_of_the_answer(api, campaign):
     assert set().union(*rows) <= set(RowSerializer().fields)
 
 
+def test_the_description_has_every_field_of_a_failure_s_row(api, project):
+    now = timezone.now()
+    test = make_test(make_campaign(project))
+    run = make_run(test, state="done", outcome="complete", t0=now, ended_at=now)
+    store_second(run, make_second(0, counters={"failed": 2}, errors={"timeout_total": 2}))
+    summarise_run(run)
+    tables = api.get(f"/api/v1/runs/{run.pk}/tables/").json()["tables"]
+    rows = [row for table in tables for row in table["rows"]]
+    assert {"error", "status"} < set().union(*rows) <= set(RowSerializer().fields)
+
+
 def test_a_draft_has_an_answer_without_figures(api, project):
     draft = make_campaign(project)
     make_test(draft)
