@@ -1,5 +1,6 @@
 """The tables of a campaign and of a run: the figures of the pages, as JSON and as CSV."""
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
@@ -261,7 +262,14 @@ _CHOICE = [
         enum=LADDER_METRICS,
         description="What the rungs of a ladder are compared by. Default: mean.",
     ),
+    OpenApiParameter(
+        "relative",
+        {"type": "integer", "minimum": 1, "maximum": 999},
+        description="The column of a matrix, or the arm of a sweep, that differences are of. "
+        "Default: 1.",
+    ),
 ]
+_KNOWN = ("compare", "with", "metric", "relative", "format")
 
 
 class CampaignTables(APIView):
@@ -296,7 +304,7 @@ class CampaignTablesCsv(APIView):
         campaign = find(Campaign, request, pk=pk)
         # Refused also where they choose nothing.
         chosen_tests(campaign, request.query_params)
-        _metric(request.query_params)
+        _check_words(request.query_params)
         if not wants_blocks(request.query_params):
             runs = without_connection(csv_of_campaign(campaign))
             name = f"campaign-{campaign.pk}.csv"
@@ -317,15 +325,32 @@ class RunTablesCsv(APIView):
 def _answer(request, campaign: Campaign) -> Answer:
     chosen = chosen_tests(campaign, request.query_params)
     asked = request.query_params
-    return answer_of(campaign, chosen, relative_column(asked), _metric(asked))
+    _check_words(asked)
+    answer = answer_of(campaign, chosen, relative_column(asked), asked.get("metric", MEAN))
+    n_columns = _n_columns(answer)
+    if 1 < n_columns < relative_column(asked):
+        raise InvalidFields({"relative": f"Write the number of a column, from 1 to {n_columns}."})
+    return answer
 
 
-def _metric(asked: Mapping[str, str]) -> str:
+def _check_words(asked: Mapping[str, str]) -> None:
     """Unlike a page, which may come from an old link, a program is told what it misspelt."""
-    typed = asked.get("metric", MEAN)
-    if typed not in LADDER_METRICS:
-        raise InvalidFields({"metric": f"Choose one of: {', '.join(LADDER_METRICS)}."})
-    return typed
+    known = ", ".join(_KNOWN)
+    faults = {name: f"Unknown parameter. Known: {known}." for name in asked if name not in _KNOWN}
+    if asked.get("metric", MEAN) not in LADDER_METRICS:
+        faults["metric"] = f"Choose one of: {', '.join(LADDER_METRICS)}."
+    if asked.get("relative", "1") != str(relative_column(asked)):
+        faults["relative"] = "Write the number of a column, from 1."
+    if faults:
+        raise InvalidFields(faults)
+
+
+def _n_columns(answer: Answer) -> int:
+    """The columns of the matrix, or the arms of the sweep that has most of them."""
+    if answer.matrix:
+        return len(answer.matrix.columns)
+    arms = Counter((each.plan_label, each.field) for each in answer.sweeps)
+    return max(arms.values(), default=0)
 
 
 def _campaign_json(campaign: Campaign, answer: Answer) -> dict[str, Any]:

@@ -51,6 +51,15 @@ def test_csv_has_the_figures_of_json(api, shape, asked):
         assert row in [each[: len(row)] for each in rows]
 
 
+@pytest.mark.parametrize("address", ["tables/?", "tables.csv?format=blocks&"])
+@pytest.mark.parametrize("shape", ["matrix", "sweep"], indirect=True)
+def test_a_column_that_is_none_is_refused_by_field(api, shape, address):
+    for typed in ("3", "0", "nginx", ""):
+        answer = api.get(f"/api/v1/campaigns/{shape.pk}/{address}relative={typed}")
+        assert answer.status_code == 400, typed
+        assert "number of a column, from 1" in answer.json()["error"]["fields"]["relative"]
+
+
 def _plain(cell: str) -> str:
     """The number of trusted runs, of all that ended: 3 of 3."""
     return cell.partition(" of ")[0]

@@ -239,6 +239,13 @@ def test_a_choice_that_is_none_is_refused_by_field(api, campaign):
     assert answer.json()["error"]["fields"].keys() == {"compare", "with"}
 
 
+@pytest.mark.parametrize("address", ["tables/", "tables.csv"])
+def test_a_misspelt_parameter_is_refused_by_its_name(api, campaign, address):
+    answer = api.get(f"/api/v1/campaigns/{campaign.pk}/{address}?metrik=p95")
+    assert answer.status_code == 400
+    assert answer.json()["error"]["fields"]["metrik"].startswith("Unknown parameter.")
+
+
 def test_the_run_that_decides_is_named_with_its_block(api, project):
     now = timezone.now()
     campaign, tests = https_campaign(project, repeats=4, started_at=now, finished_at=now)
