@@ -164,9 +164,10 @@ class RunViewSet(VisibleViewSet):
 
 
 class RunsCsv(RunViewSet):
-    """The list as a file: one address, one format."""
+    """The list as a file: one address, one format, no pages."""
 
     content_negotiation_class = AnyAccept
+    paging = ()
 
     @extend_schema(responses=CSV, operation_id="runs_list_csv")
     def file(self, request):

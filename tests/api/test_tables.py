@@ -207,6 +207,13 @@ def test_the_file_of_runs_takes_the_filters_of_the_list(api, campaign):
     assert api.get("/api/v1/runs.csv?tset=1").status_code == 400
 
 
+@pytest.mark.parametrize("asked", ["page=2", "page_size=1", "format=blocks"])
+def test_the_file_of_runs_has_no_pages_and_one_format(api, campaign, asked):
+    answer = api.get(f"/api/v1/runs.csv?{asked}")
+    assert answer.status_code == 400
+    assert answer.json()["error"]["fields"].keys() == {asked.partition("=")[0]}
+
+
 def test_the_campaigns_answer_stands_above_its_tables(api, campaign):
     answer = api.get(f"/api/v1/campaigns/{campaign.pk}/tables/").json()
     assert answer["campaign"] == campaign.pk
