@@ -90,8 +90,7 @@ class TriageJudgement(StrictSerializer):
 
 def _entries(request, pk: int):
     project = find(Project, request, pk=pk)
-    states = {"state": request.query_params.getlist("state")}
-    asked = validated(TriageStatesQuery, states if states["state"] else {})
+    asked = validated(TriageStatesQuery, dict(request.query_params.lists()))
     return project, entries_of(actor_of(request), project, sorted(asked.get("state", ())))
 
 
