@@ -159,7 +159,10 @@ class ComparisonView(APIView):
     def get(self, request):
         """Each test of the candidates against its partner in the baseline: same plan, same arm."""
         columns = _columns(request)
-        compared = comparison_of(columns, request.query_params.get("test", ""))
+        asked = request.query_params.get("test", "")
+        compared = comparison_of(columns, asked)
+        if asked and not (compared.detail and compared.detail.test.key == asked):
+            raise InvalidFields({"test": "Take the key of one of the tests."})
         return Response(_json(columns, compared))
 
 

@@ -47,6 +47,12 @@ def test_the_detail_is_of_the_test_that_was_asked_for(api, weeks):
     assert detail["curves"]["baseline"][0].keys() == {"q", "ms", "beyond"}
 
 
+def test_a_test_that_is_not_there_is_refused_by_field(api, weeks):
+    answer = api.get(URL, asked(weeks, test="b-gone"))
+    assert answer.status_code == 400
+    assert answer.json()["error"]["fields"].keys() == {"test"}
+
+
 def test_two_runs_have_no_word_and_what_differs(api, weeks):
     first, second = weeks[0].runs.order_by("position")[:2]
     found = api.get(URL, {"a": f"run-{first.pk}", "b": f"run-{second.pk}"}).json()
