@@ -2,7 +2,7 @@
 
 import shlex
 
-from campaigns.domain.plan.load import Model
+from campaigns.domain.plan.load import MAX_REQUESTS, Model
 from campaigns.domain.plan.plan import ConnectionMode, Plan
 
 _SAYS = "It has no time limit for a reply, and counts every status below 500 as right."
@@ -28,7 +28,8 @@ def h2load_command(plan: Plan, url: str) -> tuple[str, str]:
     """(the command, what still differs)."""
     load, step = plan.load, plan.steps[0]
     stop = ["-n", str(load.requests)] if load.requests else ["-D", f"{load.duration_s:.0f}"]
-    n_connections = load.connections or 1
+    # h2load refuses more connections than requests; the surplus would never send anything.
+    n_connections = min(load.connections or 1, load.requests or MAX_REQUESTS)
     words = ["h2load", *stop, "-c", str(n_connections), "-m", str(plan.streams)]
     if step.method != "GET":
         words += ["-H", shlex.quote(f":method: {step.method}")]

@@ -296,6 +296,12 @@ def test_h2load_is_the_tool_of_http_2():
     assert "h2load" not in [each.tool for each in equivalents(Plan.from_json(plan_spec()))]
 
 
+def test_h2load_gets_no_more_connections_than_requests():
+    load = {"model": "closed", "connections": 5, "requests": 2}
+    given = get(load, connection_mode="keep-alive", http_version="2")
+    assert of("h2load", **given).command.startswith("h2load -n 2 -c 2 -m 1 ")
+
+
 @pytest.mark.parametrize(
     ("spec", "words"),
     [
