@@ -5,7 +5,7 @@ import shlex
 from campaigns.domain.plan.load import MAX_REQUESTS, Model
 from campaigns.domain.plan.plan import ConnectionMode, Plan
 
-_SAYS = "It has no time limit for a reply, and counts every status below 500 as right."
+_SAYS = "It has no time limit for a reply, and counts every 2xx and 3xx as right."
 
 
 def why_no_h2load(plan: Plan) -> str:

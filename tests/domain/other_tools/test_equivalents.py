@@ -292,6 +292,7 @@ def test_h2load_is_the_tool_of_http_2():
     assert of("h2load", **given).command == (
         "h2load -n 1000 -c 4 -m 32 -H 'X-A: b c' 'http://TARGET/a?b=1&c=2'"
     )
+    assert of("h2load", **given).words.endswith("counts every 2xx and 3xx as right.")
     assert of("wrk", **given).words == "wrk has no HTTP/2."
     assert "h2load" not in [each.tool for each in equivalents(Plan.from_json(plan_spec()))]
 
