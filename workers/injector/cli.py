@@ -163,7 +163,7 @@ def _read_url(text: str) -> tuple[dict[str, Any], str]:
     endpoint = {
         "scheme": parts.scheme,
         "host": parts.hostname,
-        "port": parts.port or DEFAULT_PORTS[parts.scheme],
+        "port": DEFAULT_PORTS[parts.scheme] if parts.port is None else parts.port,
     }
     return endpoint, (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
 
