@@ -42,13 +42,13 @@ class JsonReader:
         value = self.data.get(name)
         if value is None or value == "":
             return default
-        bounds = f"{'above' if above_low else 'from'} {_text(low)} to {_text(high)}"
+        bounds = f"{'above' if above_low else 'from'} {_digits(low)} to {_digits(high)}"
         kind = "a whole number" if whole else "a number"
         if not _is_number(value) or (whole and value != int(value)):
             self.fail(name, f"Write {kind} {bounds}.")
             return default
         if value > high or value < low or (above_low and value == low):
-            self.fail(name, f"{_text(value)} is outside: write {kind} {bounds}.")
+            self.fail(name, f"{_digits(value)} is outside: write {kind} {bounds}.")
             return default
         return int(value) if whole else float(value)
 
@@ -84,6 +84,6 @@ def _is_number(value: Any) -> bool:
     return is_number and abs(value) <= sys.float_info.max
 
 
-def _text(value: float) -> str:
-    """As people write it: no power of ten up to ten digits."""
-    return f"{value:,.10g}"
+def _digits(number: float) -> str:
+    """All of them: rounded, a number just outside would look like its bound."""
+    return f"{int(number):,}" if abs(number) < 1e15 and number == int(number) else f"{number:,}"

@@ -154,6 +154,19 @@ def test_a_number_that_nothing_can_compute_with_is_refused_like_any_other(number
     }
 
 
+@pytest.mark.parametrize(
+    ("load", "words"),
+    [
+        (CLOSED | {"requests": 100_000_001}, "100,000,001 is outside: write a whole number"),
+        (OPEN | {"rate_per_s": 100_000.5}, "100,000.5 is outside: write a number above 0 to 100,0"),
+        (CLOSED | {"ramp_up_s": 1e300}, "1e+300 is outside: write a number from 0 to 43,200."),
+    ],
+)
+def test_a_number_and_its_bounds_are_said_to_the_last_digit(load, words):
+    (said,) = faults(load=load).values()
+    assert said.startswith(words)
+
+
 def test_it_says_everything_at_once():
     errors = faults(load={"model": "open"}, warm_up_s=-1, steps=[STEP | {"path": ""}])
     assert {"load.rate_per_s", "load.requests", "warm_up_s"} <= set(errors)
