@@ -161,7 +161,13 @@ def test_what_is_wrong_is_said_with_the_option_s_name(options, words, capsys):
     assert words in refusal(capsys, *options)
 
 
-@pytest.mark.parametrize("option", ["--step=/b", "--order=random", "--expect=2xx", "--method=GET"])
+@pytest.mark.parametrize(
+    "option",
+    [
+        *("--step=/b", "--order=random", "--expect=2xx", "--method=GET"),
+        *("--cookies", "--calls-per-session=3", "--think-time=1"),
+    ],
+)
 def test_a_websocket_has_no_steps(option, capsys):
     said = refusal(capsys, option, address="ws://127.0.0.1:1/")
     assert f"{option.split('=')[0]} is for http and https" in said

@@ -3,13 +3,14 @@
 import argparse
 from typing import Any
 
+from campaigns.domain.plan.session import Session
 from campaigns.domain.plan.step import METHODS
 from campaigns.domain.plan.step_order import StepOrder
 from workers.injector.cli_fields import add_field_options, given_fields, refuse_given
 from workers.injector.cli_files import text_of
 
 EXTRACT_EXAMPLE = '1 token body "id":"(\\w+)" or 1 next header:Location ^(/.*)$'
-_HTTP_ONLY = ("method", "body", "step", "extract", "expect")
+_HTTP_ONLY = ("method", "body", "step", "extract", "expect", "think_time")
 
 
 def add_step_options(parser: argparse.ArgumentParser) -> None:
@@ -48,8 +49,9 @@ def refuse_step_options(options: argparse.Namespace) -> None:
     sentence = "is for http and https; a WebSocket has messages."
     for name in _HTTP_ONLY:
         if getattr(options, name):
-            raise ValueError(f"--{name} {sentence}")
+            raise ValueError(f"--{name.replace('_', '-')} {sentence}")
     refuse_given(options, StepOrder, sentence)
+    refuse_given(options, Session, sentence)
 
 
 def steps_of(options: argparse.Namespace, path: str) -> dict[str, Any]:
