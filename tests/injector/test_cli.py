@@ -227,6 +227,7 @@ def test_a_report_of_nothing_but_failures(report):
         (["http://169.254.169.254/", "--allow", "0.0.0.0/0"], "no load is ever sent there"),
         (["http://198.18.0.1/", "--processes", "2"], "--allow"),
         (["http://127.0.0.1/", "--speed"], "unrecognized"),
+        (["http://127.0.0.1/", "--json", "--report", "ab"], "not allowed with argument --json"),
         (["http://127.0.0.1:0/"], "the port 0 is not between 1 and 65535"),
     ],
 )

@@ -71,8 +71,13 @@ def make_parser() -> argparse.ArgumentParser:
     )
     add("--allow", action="append", default=[], metavar="CIDR", help=_ALLOW)
     add("--hlog", metavar="FILE", help="also write an HdrHistogram log, µs, a second a line (none)")
-    add("--json", action="store_true", help="print one JSON object instead of a report (off)")
-    add("--report", choices=sorted(REPORTS), default="plain", help="style of the report (plain)")
+    printed = parser.add_mutually_exclusive_group()
+    printed.add_argument(
+        "--json", action="store_true", help="print one JSON object instead of a report (off)"
+    )
+    printed.add_argument(
+        "--report", choices=sorted(REPORTS), default="plain", help="style of the report (plain)"
+    )
     add_tls_options(parser)
     return parser
 
