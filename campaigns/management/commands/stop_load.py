@@ -14,12 +14,13 @@ class Command(BaseCommand):
     help = "Stops all load and keeps it off until an administrator allows it again."
 
     def add_arguments(self, parser):
-        parser.add_argument(
+        instead = parser.add_mutually_exclusive_group()
+        instead.add_argument(
             "--drain",
             action="store_true",
             help="only begin no other run: active ones end as planned, queued ones wait",
         )
-        parser.add_argument(
+        instead.add_argument(
             "--undo", action="store_true", help="allow load again; queued runs begin"
         )
 
