@@ -187,10 +187,9 @@ def _refuse_what_cannot_work(
         reader.fail("groups", "TLS 1.2 has no post-quantum groups; add another, such as X25519.")
     if options.ciphers and not _names_ciphers(options.ciphers):
         reader.fail("ciphers", "OpenSSL does not know these ciphers; write as in ECDHE+AESGCM.")
-    if options.ca_pem and not _holds_certificates(options.ca_pem):
-        reader.fail("ca_pem", "No certificate can be read; paste PEM, -----BEGIN CERTIFICATE-----.")
-    if options.client_certificate_pem and not _holds_certificates(options.client_certificate_pem):
-        reader.fail("client_certificate_pem", "No certificate can be read; paste PEM.")
+    for name in ("ca_pem", "client_certificate_pem"):
+        if fault := _fault_of_certificates(getattr(options, name)):
+            reader.fail(name, fault)
     if not _is_name(options.sni):
         reader.fail(
             "sni", "Write a host name, such as shop.example; an address is never announced."
@@ -203,6 +202,15 @@ def _names_ciphers(ciphers: str) -> bool:
     except (ssl.SSLError, ValueError):
         return False
     return True
+
+
+def _fault_of_certificates(pem: str) -> str:
+    """A sentence, or ""."""
+    if not pem.isascii():
+        return "PEM is ASCII; leave out comments with other characters."
+    if pem and not _holds_certificates(pem):
+        return "No certificate can be read; paste PEM, -----BEGIN CERTIFICATE-----."
+    return ""
 
 
 def _holds_certificates(pem: str) -> bool:

@@ -30,6 +30,8 @@ def test_options_come_back_as_they_were_stored():
         ("min_version", "1.1", "1.2, 1.3"),
         ("ciphers", "NO-SUCH-CIPHER", "does not know these"),
         ("ca_pem", "hello", "No certificate"),
+        ("ca_pem", "# Főtanúsítvány\n-----BEGIN CERTIFICATE-----", "PEM is ASCII"),
+        ("client_certificate_pem", "é", "PEM is ASCII"),
         ("ca_pem", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----", "No cert"),
         ("client_certificate_pem", "-----BEGIN PRIVATE KEY-----\nAA==", "No certificate"),
         ("sni", "10.0.0.5", "never announced"),
