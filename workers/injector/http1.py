@@ -16,8 +16,9 @@ from workers.injector.order import DEFAULT_PORTS
 HEADER_CAP_BYTES = 64 * 1024
 HEADER_CAP_COUNT = 100
 BODY_CAP_BYTES = 64 * 1024 * 1024
-_MEMO_CAP = 512
-_SERVERS_CAP = 20
+INTERIM_CAP = 20  # replies before the reply, of an attempt
+MEMO_CAP = 512  # heads that are remembered
+SERVERS_CAP = 20
 _STATUS_LINE = re.compile(rb"HTTP/1\.([01]) ([1-5]\d\d)(?: ([\t\x20-\x7e\x80-\xff]*))?")
 _HEADER_LINE = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*(.*?)[ \t]*", re.DOTALL)
 _FORBIDDEN_IN_VALUE = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
@@ -181,9 +182,9 @@ class HeadMemo:
         if known is not None:
             return known
         parsed = parse_head(head, self._method, self._version)
-        if len(self.known) >= _MEMO_CAP:
+        if len(self.known) >= MEMO_CAP:
             self.known.clear()
         self.known[head] = parsed
-        if len(self.servers) < _SERVERS_CAP:
+        if len(self.servers) < SERVERS_CAP:
             self.servers.update(dict.fromkeys(_values(parsed.headers, "server")[:1]))
         return parsed

@@ -7,6 +7,7 @@ from workers.injector.http1 import (
     BODY_CAP_BYTES,
     HEADER_CAP_BYTES,
     HEADER_CAP_COUNT,
+    INTERIM_CAP,
     BadReply,
     Head,
     HeadMemo,
@@ -16,7 +17,6 @@ from workers.injector.http1 import (
 )
 
 _CHUNK_LINE_CAP_BYTES = 1024
-_INTERIM_CAP = 20
 # From this status on the body's beginning is kept, for an example of the failure that it may be.
 OFTEN_A_FAILURE = 300
 BODY_BYTES = 2048
@@ -172,8 +172,8 @@ def _skip_interim(reader: ReplyReader, head: Head) -> None:
     reader._lines += 1
     if head.status == 101:
         raise BadReply(Kind.HTTP_PARSE, "101, but nobody asked to switch protocols")
-    if reader._lines > _INTERIM_CAP:
-        raise BadReply(Kind.HTTP_PARSE, f"more than {_INTERIM_CAP} interim replies")
+    if reader._lines > INTERIM_CAP:
+        raise BadReply(Kind.HTTP_PARSE, f"more than {INTERIM_CAP} interim replies")
 
 
 def _read_length(reader: ReplyReader) -> bool:

@@ -5,14 +5,12 @@ from collections.abc import Sequence
 
 from campaigns.domain.measured.outcomes import Kind
 from campaigns.domain.plan.plan import Plan
-from workers.injector.http1 import BODY_CAP_BYTES, HEADER_CAP_COUNT, Head
+from workers.injector.http1 import BODY_CAP_BYTES, HEADER_CAP_COUNT, MEMO_CAP, SERVERS_CAP, Head
 from workers.injector.http2.broken import StreamBroken
 from workers.injector.http2.frames import DATA, END_STREAM, FRAME_BYTES, STREAM_AT, Code, frame
 from workers.injector.http2.header_block import Field, decode
 from workers.injector.reply import OFTEN_A_FAILURE
 
-_MEMO_CAP = 512
-_SERVERS_CAP = 20
 _NAME = re.compile(r"[!#$%&'*+.^_`|~0-9a-z-]+")
 _FORBIDDEN_IN_VALUE = re.compile(r"[\x00\r\n]|^[ \t]|[ \t]$")
 _STATUS = re.compile(r"[1-5]\d\d")
@@ -43,7 +41,7 @@ class BlockMemo:
     def parse(self, block: bytes) -> Head:
         """Raises StreamBroken, ConnectionBroken."""
         head = parse_head(block, self._method)
-        if len(self.known) >= _MEMO_CAP:
+        if len(self.known) >= MEMO_CAP:
             self.known.clear()
             self.usual.clear()
         self.known[block] = head
@@ -51,7 +49,7 @@ class BlockMemo:
         if size and size <= FRAME_BYTES and 200 <= head.status < OFTEN_A_FAILURE:
             self.usual[block] = head, frame(DATA, END_STREAM, 0, bytes(size))[:STREAM_AT], size
         self.fits[head.status] = self._plan.status_is_expected(head.status)
-        if len(self.servers) < _SERVERS_CAP:
+        if len(self.servers) < SERVERS_CAP:
             self.servers.update(dict.fromkeys(_values(head.headers, "server")[:1]))
         return head
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from campaigns.domain.measured.outcomes import Kind
-from workers.injector.http1 import BODY_CAP_BYTES, BadReply, Head
+from workers.injector.http1 import BODY_CAP_BYTES, INTERIM_CAP, BadReply, Head
 from workers.injector.http2.broken import StreamBroken
 from workers.injector.http2.frames import HEAD_BYTES, Code
 from workers.injector.http2.reply_heads import BlockMemo
@@ -11,7 +11,6 @@ from workers.injector.reply import BODY_BYTES, OFTEN_A_FAILURE
 
 # Of a body no more can come than may: a stream needs room for padding only.
 WINDOW_BYTES = BODY_CAP_BYTES
-_INTERIM_CAP = 20
 
 
 class Stream:
@@ -55,8 +54,8 @@ class Stream:
         self.n_interim += 1
         if is_last:
             raise StreamBroken(Code.PROTOCOL_ERROR, "the stream ends with an interim reply")
-        if self.n_interim > _INTERIM_CAP:
-            detail = f"more than {_INTERIM_CAP} interim replies"
+        if self.n_interim > INTERIM_CAP:
+            detail = f"more than {INTERIM_CAP} interim replies"
             raise StreamBroken(Code.ENHANCE_YOUR_CALM, detail)
 
     def note_head(self, head: Head, frame_bytes: int) -> None:

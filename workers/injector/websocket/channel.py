@@ -5,10 +5,11 @@ import gevent
 from campaigns.domain.measured.outcomes import Kind
 from workers.injector.attempt import Worker
 from workers.injector.connection import WRITE, Connection
-from workers.injector.http1 import BadReply
+from workers.injector.http1 import HEADER_CAP_BYTES, HEADER_CAP_COUNT, BadReply
 
 RECV_BYTES = 16 * 1024
 _READS_PER_TURN = 32
+_BLANK_LINE = b"\r\n\r\n"
 
 
 class Channel:
@@ -80,6 +81,17 @@ class Channel:
             self.received_bytes += len(data)
             return data
 
+    def receive_head(self, data: bytes) -> tuple[bytes, bytes]:
+        """(a head with its blank line, what came after it); `data` has come of it already.
+        Raises BadReply, AttemptFailed."""
+        while (end := data.find(_BLANK_LINE, 0, HEADER_CAP_BYTES)) < 0:
+            _refuse_non_head(data)
+            more = self.receive(Kind.BODY_TIMEOUT if data else Kind.FIRST_BYTE_TIMEOUT)
+            if not more:
+                raise self.ended()
+            data += more
+        return data[: end + 4], data[end + 4 :]
+
     def _receive_and_send(self, kind: Kind) -> bytes:
         # TLS may have buffered bytes already; a plain socket becomes readable in the hub.
         data = self.read(kind) if self._is_tls else None
@@ -117,3 +129,10 @@ class Channel:
         if self.received_bytes:
             return BadReply(Kind.EOF_MID_BODY, "closed without a close frame")
         return BadReply(Kind.EOF_BEFORE_REPLY, "closed without a reply")
+
+
+def _refuse_non_head(data: bytes) -> None:
+    if data[:5] != b"HTTP/"[: len(data)]:
+        raise BadReply(Kind.HTTP_PARSE, f"not HTTP: {data[:80]!r}")
+    if len(data) >= HEADER_CAP_BYTES or data.count(b"\n") > HEADER_CAP_COUNT + 2:
+        raise BadReply(Kind.HEADER_CAP, "a head without end")

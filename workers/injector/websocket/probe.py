@@ -5,7 +5,7 @@ from typing import Any
 from campaigns.domain.measured.outcomes import Kind
 from workers.injector.connection import NS, Dialler, now
 from workers.injector.faults import AttemptFailed
-from workers.injector.http1 import HEADER_CAP_BYTES, BadReply, Head, parse_head
+from workers.injector.http1 import INTERIM_CAP, BadReply, Head, parse_head
 from workers.injector.prober import SNIPPET_BYTES, Prober
 from workers.injector.websocket import frames
 from workers.injector.websocket.channel import Channel
@@ -15,8 +15,6 @@ from workers.injector.websocket.frames import FrameReader
 
 # A person is waiting; a server that does not answer messages is not an error.
 ANSWER_WITHIN_S = 3
-_BLANK_LINE = b"\r\n\r\n"
-_INTERIM_CAP = 20
 _PING_CAP = 1000
 
 
@@ -58,26 +56,13 @@ class WebSocketProber(Prober):
         key, self._accept, channel.close_frame = self._context.handshakes.take()
         channel.write(self._context.upgrade.bytes_with(key))
         data = b""
-        for _ in range(_INTERIM_CAP + 1):
-            head, data = self._receive_head(channel, data)
+        for _ in range(INTERIM_CAP + 1):
+            head, data = channel.receive_head(data)
             self._head, self._rest = parse_head(head, "GET"), data[:SNIPPET_BYTES]
             if self._context.check.opens(head, self._accept):
                 self._rest = b""
                 return data
-        raise BadReply(Kind.HTTP_PARSE, f"more than {_INTERIM_CAP} interim replies")
-
-    def _receive_head(self, channel: Channel, data: bytes) -> tuple[bytes, bytes]:
-        """(a head with its blank line, what came after it)."""
-        while (end := data.find(_BLANK_LINE, 0, HEADER_CAP_BYTES)) < 0:
-            if data[:5] != b"HTTP/"[: len(data)]:
-                raise BadReply(Kind.HTTP_PARSE, f"not HTTP: {data[:80]!r}")
-            if len(data) >= HEADER_CAP_BYTES:
-                raise BadReply(Kind.HEADER_CAP, "a head without end")
-            more = channel.receive(Kind.BODY_TIMEOUT if data else Kind.FIRST_BYTE_TIMEOUT)
-            if not more:
-                raise channel.ended()
-            data += more
-        return data[: end + 4], data[end + 4 :]
+        raise BadReply(Kind.HTTP_PARSE, f"more than {INTERIM_CAP} interim replies")
 
     def _exchange(self, channel: Channel, message: bytes) -> None:
         """Send the message; wait a limited time for the first message back."""

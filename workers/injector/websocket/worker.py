@@ -10,7 +10,7 @@ from campaigns.domain.measured.outcomes import Kind
 from workers.injector import faults
 from workers.injector.attempt import Worker, kind_of
 from workers.injector.connection import Connection, Dialler, now
-from workers.injector.http1 import HEADER_CAP_BYTES, HEADER_CAP_COUNT, BadReply
+from workers.injector.http1 import INTERIM_CAP, BadReply
 from workers.injector.recorder import Failure
 from workers.injector.websocket.channel import Channel
 from workers.injector.websocket.closing import await_end
@@ -20,9 +20,7 @@ from workers.injector.websocket.held_socket import HeldSocket
 from workers.injector.websocket.recorder import ABNORMAL
 from workers.injector.websocket.upgrade import UpgradeRejected
 
-_BLANK_LINE = b"\r\n\r\n"
 _PAUSE_S = 0.01
-_INTERIM_CAP = 20
 _SWITCHING = 101
 
 
@@ -94,25 +92,15 @@ class WebSocketWorker(Worker):
         """The rest of `_open` for a head that is new or has only partly arrived."""
         if not data:
             raise channel.ended()
-        for _ in range(_INTERIM_CAP + 1):
-            head, data = self._receive_head(channel, data)
+        for _ in range(INTERIM_CAP + 1):
+            head, data = channel.receive_head(data)
             try:
                 if context.check.opens(head, self._accept):
                     return data
             except UpgradeRejected as refusal:
                 refusal.kept = data
                 raise
-        raise BadReply(Kind.HTTP_PARSE, f"more than {_INTERIM_CAP} interim replies")
-
-    def _receive_head(self, channel: Channel, data: bytes) -> tuple[bytes, bytes]:
-        """(a head with its blank line, what came after it)."""
-        while (end := data.find(_BLANK_LINE, 0, HEADER_CAP_BYTES)) < 0:
-            _refuse_non_head(data)
-            more = channel.receive(Kind.BODY_TIMEOUT if data else Kind.FIRST_BYTE_TIMEOUT)
-            if not more:
-                raise channel.ended()
-            data += more
-        return data[: end + 4], data[end + 4 :]
+        raise BadReply(Kind.HTTP_PARSE, f"more than {INTERIM_CAP} interim replies")
 
     def _exchange_and_close(
         self, channel: Channel, early: bytes, start: int, opened: int
@@ -173,10 +161,3 @@ class WebSocketWorker(Worker):
         self.limit = self.began = 0
         self.drop_connection()
         return _PAUSE_S if kind in faults.ABOUT_TO_SPIN else 0.0
-
-
-def _refuse_non_head(data: bytes) -> None:
-    if data[:5] != b"HTTP/"[: len(data)]:
-        raise BadReply(Kind.HTTP_PARSE, f"not HTTP: {data[:80]!r}")
-    if len(data) >= HEADER_CAP_BYTES or data.count(b"\n") > HEADER_CAP_COUNT + 2:
-        raise BadReply(Kind.HEADER_CAP, "a head without end")
