@@ -5,26 +5,22 @@ count it as part of the request. Only Linux has these timestamps, and they canno
 TLS; elsewhere the time of reading has to do.
 """
 
-import struct
 import sys
 import time
 from socket import SOL_SOCKET
 from typing import Any
 
 from workers.echo.tls import TlsSocket
+from workers.injector.read_delay import STAMP, waited_ns
 
 _CHUNK_BYTES = 65536
-# Linux' SO_TIMESTAMPNS, which is also the type of the note; Python does not name it.
-_STAMP = 35
-_TIMESPEC = struct.Struct("@ll")
 _NOTES_BYTES = 256
-_NS = 1_000_000_000
 
 
 def enable_receive_timestamps(listener: Any) -> None:
     """Let the kernel timestamp what the connections of this listener receive, if it can."""
     if sys.platform == "linux":
-        listener.setsockopt(SOL_SOCKET, _STAMP, 1)
+        listener.setsockopt(SOL_SOCKET, STAMP, 1)
 
 
 def receive(sock: Any, since_ns: int = 0) -> tuple[bytes, int]:
@@ -36,13 +32,4 @@ def receive(sock: Any, since_ns: int = 0) -> tuple[bytes, int]:
         return sock.recv(_CHUNK_BYTES), time.monotonic_ns()
     data, notes, _, _ = sock.recvmsg(_CHUNK_BYTES, _NOTES_BYTES)
     looked_ns = time.monotonic_ns()
-    return data, max(since_ns, looked_ns - _waited_ns(notes, time.time_ns()))
-
-
-def _waited_ns(notes: list[tuple[int, int, bytes]], wall_ns: int) -> int:
-    """How long the bytes waited in the kernel; 0 if it does not say."""
-    for level, kind, text in notes:
-        if (level, kind) == (SOL_SOCKET, _STAMP):
-            seconds, nanoseconds = _TIMESPEC.unpack_from(text)
-            return max(0, wall_ns - seconds * _NS - nanoseconds)
-    return 0
+    return data, max(since_ns, looked_ns - waited_ns((notes, time.time_ns())))

@@ -14,7 +14,7 @@ import time
 from typing import Any
 
 # Linux' SO_TIMESTAMPNS, which is also the type of the note; Python does not name it.
-_STAMP = 35
+STAMP = 35
 _TIMESPEC = struct.Struct("@ll")
 _NOTE_BYTES = 64
 _NS = 1_000_000_000
@@ -120,7 +120,7 @@ class TimedRead:
 def enable(sock: Any) -> None:
     """Have the kernel tell its stamps with what is read from this socket; only Linux can."""
     if sys.platform == "linux":
-        sock.setsockopt(socket.SOL_SOCKET, _STAMP, 1)
+        sock.setsockopt(socket.SOL_SOCKET, STAMP, 1)
 
 
 def unread_for_ns(sock: Any) -> int:
@@ -144,7 +144,7 @@ def waited_ns(looked: Looked) -> int:
     """How long before somebody looked the bytes had arrived; 0 if the kernel does not say."""
     notes, wall_ns = looked
     for level, kind, text in notes:
-        if (level, kind) == (socket.SOL_SOCKET, _STAMP):
+        if (level, kind) == (socket.SOL_SOCKET, STAMP):
             seconds, nanoseconds = _TIMESPEC.unpack_from(text)
             return max(0, wall_ns - seconds * _NS - nanoseconds)
     return 0
