@@ -14,6 +14,7 @@ from campaigns.domain.special import CONFIDENCE, binomial_quantile
 
 WHOLE = 100_000
 P50, P90, P95, P99, P999 = 50_000, 90_000, 95_000, 99_000, 99_900
+NO_TIMES = "No request succeeded, so there are no response times."
 
 
 # The candidates for the highest percentile that n values support.
@@ -55,7 +56,7 @@ def why_not_shown(n: int, per_100k: int, nouns: str = "requests") -> str:
     if verdict is Shown.OK:
         return ""
     if not n:
-        return "No request succeeded, so there are no response times."
+        return NO_TIMES
     needed = -(-_SOUND_BEYOND * WHOLE // (WHOLE - per_100k))
     word = "Weak" if verdict is Shown.WEAK else "Not shown"
     needs = f"{name(per_100k)} needs {needed:,} {nouns} (ten beyond it)"

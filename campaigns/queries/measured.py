@@ -14,6 +14,7 @@ from campaigns.domain.lifecycle import Outcome, TargetState, ThresholdState, Tru
 from campaigns.domain.measured.figures import Figures, figures_of
 from campaigns.domain.measured.measurement import Measurement
 from campaigns.domain.measured.snapshot import Timing, Total, total_of
+from campaigns.domain.percentiles import NO_TIMES
 from campaigns.domain.shown.latency_table import Line
 from campaigns.domain.shown.report_words import ending_text
 from campaigns.models import PooledPercentiles, Run, RunSummary
@@ -80,7 +81,7 @@ class MeasuredRun:
         if run.outcome != Outcome.COMPLETE:
             return ending_text(run.outcome, run.reason)
         if self.figures is None or not self.figures.n:
-            return "No request succeeded, so there are no response times."
+            return NO_TIMES
         judged = self.judged
         if judged and not judged.is_usable:
             return f"Not usable: {judged.measurement.text}"

@@ -13,6 +13,7 @@ from campaigns.domain.judged.repeats import MIN_REPEATS, MeanInterval, mean_inte
 from campaigns.domain.judged.words import Word
 from campaigns.domain.lifecycle import Trust
 from campaigns.domain.plan.file_sets import is_local
+from campaigns.domain.shown.cells import NO_RUN
 from campaigns.domain.shown.matrix_likeness import RowLikeness, like_lines
 from campaigns.domain.shown.target_matrix import MatrixCell, MatrixRow, TargetMatrix
 from campaigns.domain.units import counted
@@ -23,7 +24,6 @@ from campaigns.queries.measured import MeasuredRun, in_short
 from campaigns.queries.network import LOCAL, REMOTE, means_us, network_rows
 from campaigns.queries.overheads import compare, mean_against
 
-_NO_RUN = "No usable runs yet."
 _NOT_ALL = "Without usable runs of every plan there is no mean over all."
 _FEW = f"A best needs {MIN_REPEATS} trusted repeats of two targets."
 
@@ -137,7 +137,7 @@ def _cell(
 ) -> MatrixCell:
     values = [each.figures.mean_us for each in arm.counted] if arm.is_sound else []
     if not values:
-        why = next((each.why_unusable for each in arm.runs if each.why_unusable), _NO_RUN)
+        why = next((each.why_unusable for each in arm.runs if each.why_unusable), NO_RUN)
         return MatrixCell(name, arm.test.pk, None, None, why=why)
     has_baseline = baseline is not None and bool(baseline.counted) and baseline.is_sound
     pair = ArmPair(baseline, arm, is_chosen=True) if has_baseline else None

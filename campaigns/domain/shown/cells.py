@@ -13,6 +13,10 @@ from campaigns.domain.units import (
     rounded_text,
 )
 
+# Why a cell is empty, where several tables say so.
+NO_RUN = "No usable runs yet."
+NO_INTERVAL = "An interval needs two usable repeats."
+
 
 @dataclass(frozen=True, slots=True)
 class Figure:

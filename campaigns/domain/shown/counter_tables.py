@@ -6,10 +6,9 @@ from dataclasses import dataclass
 
 from campaigns.domain.judged.ratio import RatioInterval
 from campaigns.domain.judged.repeats import MeanInterval
-from campaigns.domain.shown.cells import Figure, column_cells, count_cell
+from campaigns.domain.shown.cells import NO_INTERVAL, Figure, column_cells, count_cell
 from campaigns.domain.shown.tables import Cell, Column, Row, Table
 
-_FEW = "An interval needs two usable repeats."
 _NO_RATIO = "A ratio needs two repeats of both, with values above 0."
 _LOW = "Lower end of the 95 % interval over repeats."
 _HIGH = "Upper end of the 95 % interval over repeats."
@@ -48,7 +47,7 @@ def counter_means_table(key: str, tool: str, tests: Sequence[TestCounters]) -> T
             Column("runs", "runs", "", "Runs that have this figure."),
         ),
         tuple(
-            Row(f"{each}: {test.label}", _mean_cells(test.means[each]))
+            Row(f"{each}: {test.label}", mean_cells(test.means[each]))
             for each in words
             for test in tests
             if each in test.means
@@ -75,9 +74,10 @@ def compared_counters_table(
     )
 
 
-def _mean_cells(mean: MeanInterval) -> tuple[Cell, ...]:
-    values = (mean.mean, mean.low, mean.high)
-    return (*column_cells([Figure(each, _FEW) for each in values]), count_cell(mean.k))
+def mean_cells(mean: MeanInterval) -> tuple[Cell, ...]:
+    """Mean and ends with the same decimals, and how many runs there are."""
+    ends = [Figure(each, NO_INTERVAL) for each in (mean.low, mean.high)]
+    return (*column_cells([Figure(mean.mean), *ends]), count_cell(mean.k))
 
 
 def _compared_cells(compared: ComparedCounter) -> tuple[Cell, ...]:

@@ -13,11 +13,10 @@ from campaigns.domain.judged.overhead import SPLIT_PARTS, OverheadRow
 from campaigns.domain.judged.repeats import MIN_REPEATS, MeanInterval
 from campaigns.domain.judged.words import Word
 from campaigns.domain.plan.rungs import Section
-from campaigns.domain.shown.cells import Figure, column_cells, count_cell, text_cell
+from campaigns.domain.shown.cells import NO_RUN, Figure, column_cells, count_cell, text_cell
 from campaigns.domain.shown.tables import Cell, Column, Row, Table
 from campaigns.domain.units import column_decimals, in_ms
 
-_NO_RUN = "No usable runs yet."
 MEAN = "mean"
 # What rungs can be compared by; only means have parts that add up.
 LADDER_METRICS = (MEAN, "p50", "p95", "p99")
@@ -231,7 +230,7 @@ def _columns(
 
 def _time_figures(rung: LadderRung) -> list[Figure]:
     if rung.value is None:
-        return [Figure(None, rung.why or _NO_RUN)] * 3
+        return [Figure(None, rung.why or NO_RUN)] * 3
     few = f"An interval needs {MIN_REPEATS} repeats."
     ends = interval_ends_us(rung.value)
     return [Figure(each and each / 1000, few) for each in (rung.value.mean, *ends)]
@@ -263,7 +262,7 @@ def _parts_table(ladder: Ladder) -> Table:
     figures = [
         [
             *(Figure(in_ms(rung.parts.get(part)), "It has no such part.") for part in used),
-            Figure(rung.mean and rung.mean.mean / 1000, rung.why or _NO_RUN),
+            Figure(rung.mean and rung.mean.mean / 1000, rung.why or NO_RUN),
             Figure(rung.own_cpu_us, "The injector did not report it."),
         ]
         for rung in ladder.rungs

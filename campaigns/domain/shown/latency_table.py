@@ -12,8 +12,8 @@ from campaigns.domain import units
 from campaigns.domain.judged.observations import judged_percentile
 from campaigns.domain.judged.repeats import mean_interval, one_request_explains, outlier_flags
 from campaigns.domain.measured.figures import SHOWN_PERCENTILES, Figures
-from campaigns.domain.percentiles import Shown, name, shown, why_not_shown
-from campaigns.domain.shown.cells import Figure, column_cells, count_cell, empty
+from campaigns.domain.percentiles import NO_TIMES, Shown, name, shown, why_not_shown
+from campaigns.domain.shown.cells import NO_RUN, Figure, column_cells, count_cell, empty
 from campaigns.domain.shown.metrics import METRICS
 from campaigns.domain.shown.tables import Cell, Column, Row, Table
 from campaigns.domain.units import figure, in_ms, ms, percent
@@ -29,7 +29,6 @@ _KEYS = (
     "n",
 )
 _COUNTED = "Counts are not averaged; see the pooled row."
-_NO_RUN = "No usable runs yet."
 _WEAK_TAIL = (
     "In some of the runs a part of it is the injector's own delay; their rows say how much."
 )
@@ -153,7 +152,7 @@ def _fewest(runs: Sequence[Figures]) -> int:
 
 def figures_by_key(run: Figures) -> dict[str, Figure]:
     """Every column of one run or of pooled ones, in the column's unit."""
-    no_time = "" if run.n else "No request succeeded, so there are no response times."
+    no_time = "" if run.n else NO_TIMES
     return {
         "mean": Figure(in_ms(run.mean_us), no_time),
         "min": Figure(in_ms(run.min_us), no_time),
@@ -175,7 +174,7 @@ def _percentile(q: int, n: int, value_us: float | None) -> Figure:
 def _mean_figures(counted: Sequence[Figures]) -> dict[str, Figure]:
     """Means of run-level values; runs that do not count are absent, not 0."""
     if not counted:
-        return {key: Figure(None, _NO_RUN) for key in _KEYS}
+        return {key: Figure(None, NO_RUN) for key in _KEYS}
     fewest = _fewest(counted)
     return {
         "mean": Figure(_mean_of(counted, lambda run: in_ms(run.mean_us))),
@@ -201,7 +200,7 @@ def _mean_of(runs: Sequence[Figures], value: Callable[[Figures], float | None]) 
 
 def _pooled_figures(pooled: Figures | None) -> dict[str, Figure]:
     if pooled is None:
-        return {key: Figure(None, _NO_RUN) for key in _KEYS}
+        return {key: Figure(None, NO_RUN) for key in _KEYS}
     return figures_by_key(pooled)
 
 

@@ -5,13 +5,13 @@ from collections.abc import Callable, Iterable, Sequence
 
 from campaigns.domain.judged.repeats import MeanInterval, mean_interval
 from campaigns.domain.measured.machine_runs import MachineRun, MachineRuns
-from campaigns.domain.shown.cells import Cell, Figure, column_cells, count_cell
+from campaigns.domain.shown.cells import Figure, column_cells
+from campaigns.domain.shown.counter_tables import mean_cells
 from campaigns.domain.shown.results import TestAnswer
 from campaigns.domain.shown.tables import Column, Row, Table
 
 _NAMES = ("plan_label", "label")
 _UNTOLD = "The agent did not report it."
-_FEW = "An interval needs two usable repeats."
 _COLUMNS = (
     Column("cpu", "CPU", "% of all cores"),
     Column("watched", "chosen processes", "CPU, % of all cores"),
@@ -62,7 +62,7 @@ def machine_means_table(told: MachineRuns, tests: Sequence[TestAnswer]) -> Table
             Column("high", "to", "", "Upper end of the mean's 95 % interval over repeats."),
             Column("runs", "runs", "", "Runs for which an agent or an exporter reported it."),
         ),
-        tuple(Row(label, (*_digits(found), count_cell(found.k))) for label, found in rows),
+        tuple(Row(label, mean_cells(found)) for label, found in rows),
         label_title="test",
     )
 
@@ -70,11 +70,6 @@ def machine_means_table(told: MachineRuns, tests: Sequence[TestAnswer]) -> Table
 def _mean_of(column: Column, runs: Sequence[MachineRun]) -> MeanInterval | None:
     told = [value for run in runs if (value := run.mean(column.key)) is not None]
     return mean_interval(told) if told else None
-
-
-def _digits(found: MeanInterval) -> list[Cell]:
-    """Mean and ends with the same decimals."""
-    return column_cells([Figure(found.mean), Figure(found.low, _FEW), Figure(found.high, _FEW)])
 
 
 def _figure_words(column: Column) -> str:

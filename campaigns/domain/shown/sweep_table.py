@@ -12,7 +12,7 @@ from campaigns.domain.plan.sweep import (
     point_words,
     value_text,
 )
-from campaigns.domain.shown.cells import Figure, column_cells, count_cell, text_cell
+from campaigns.domain.shown.cells import NO_RUN, Figure, column_cells, count_cell, text_cell
 from campaigns.domain.shown.latency_table import figures_by_key
 from campaigns.domain.shown.metrics import METRICS
 from campaigns.domain.shown.sweep_points import PointAgainst, SweepPoint, end_of_growth
@@ -45,7 +45,6 @@ _TONES = {
     TargetState.OVERLOADED: "warn",
     TargetState.FAILING: "bad",
 }
-_NO_RUN = "No usable runs yet."
 _NOT_JUDGED = "Nothing is said about the target: no measurement can be trusted."
 _FEW = f"An interval needs {MIN_REPEATS} repeats."
 _NOT_THERE = PointAgainst(why="The reference was not measured at this value.")
@@ -141,13 +140,13 @@ def _kind(point: SweepPoint, is_end: bool) -> str:
 def _cells(point: SweepPoint, figured: Sequence[Cell]) -> tuple[Cell, ...]:
     figures = point.figures if point.is_usable else None
     return (
-        count_cell(figures and figures.n, _NO_RUN),
+        count_cell(figures and figures.n, NO_RUN),
         *figured,
-        count_cell(figures and figures.errors, _NO_RUN),
+        count_cell(figures and figures.errors, NO_RUN),
         Cell(point.n_trusted, f"{point.n_trusted} of {point.n_runs}", why=point.why),
         *(
             text_cell(state.replace("_", " "), why, _TONES.get(state, ""))
-            for state, why in ((point.trust, _NO_RUN), (point.target_state, _NOT_JUDGED))
+            for state, why in ((point.trust, NO_RUN), (point.target_state, _NOT_JUDGED))
         ),
     )
 
@@ -155,7 +154,7 @@ def _cells(point: SweepPoint, figured: Sequence[Cell]) -> tuple[Cell, ...]:
 def _figures(point: SweepPoint) -> dict[str, Figure]:
     names = (*_TIMES, *_RATES, *_DIVIDED, "under_way")
     if point.figures is None or not point.is_usable:
-        return dict.fromkeys(names, Figure(None, point.why or _NO_RUN))
+        return dict.fromkeys(names, Figure(None, point.why or NO_RUN))
     rate = point.figures.rate_per_s
     found = {
         **figures_by_key(point.figures),

@@ -6,13 +6,12 @@ from dataclasses import dataclass
 
 from campaigns.domain.judged.repeats import MeanInterval
 from campaigns.domain.judged.target_cost import CostDifference
-from campaigns.domain.shown.cells import Figure, column_cells, count_cell, text_cell
+from campaigns.domain.shown.cells import NO_INTERVAL, Figure, column_cells, count_cell, text_cell
 from campaigns.domain.shown.intervals import change_decimals, interval_words
 from campaigns.domain.shown.results import Sentence, trimmed
 from campaigns.domain.shown.tables import Column, Row, Table
 from campaigns.domain.units import percent
 
-_FEW = "An interval needs two usable repeats."
 # What is counted: the chosen processes where every run has these, else the machine.
 WATCHED = "CPU time of the chosen processes, user and system."
 MACHINE = (
@@ -84,8 +83,8 @@ def costs_table(kind: CostKind, costs: Sequence[TestCost]) -> Table:
     """Mean over runs with its 95 % interval."""
     columns = [
         column_cells([Figure(each.cost.mean) for each in costs]),
-        column_cells([Figure(each.cost.low, _FEW) for each in costs]),
-        column_cells([Figure(each.cost.high, _FEW) for each in costs]),
+        column_cells([Figure(each.cost.low, NO_INTERVAL) for each in costs]),
+        column_cells([Figure(each.cost.high, NO_INTERVAL) for each in costs]),
         column_cells([Figure(each.per_s.mean) for each in costs]),
         [count_cell(each.cost.k) for each in costs],
     ]
@@ -120,9 +119,9 @@ def compared_costs_table(kind: CostKind, compared: Sequence[ComparedCost]) -> Ta
         column_cells([Figure(each.baseline, each.why) for each in found]),
         column_cells([Figure(each.candidate, each.why) for each in found]),
         column_cells([Figure(each) for each in less], signed=True),
-        column_cells([Figure(each and each.ratio, _FEW) for each in intervals], decimals=3),
-        column_cells([Figure(each and each.low, _FEW) for each in intervals], decimals=3),
-        column_cells([Figure(each and each.high, _FEW) for each in intervals], decimals=3),
+        column_cells([Figure(each and each.ratio, NO_INTERVAL) for each in intervals], decimals=3),
+        column_cells([Figure(each and each.low, NO_INTERVAL) for each in intervals], decimals=3),
+        column_cells([Figure(each and each.high, NO_INTERVAL) for each in intervals], decimals=3),
         [text_cell(each.word, each.why) for each in found],
     ]
     baselines, candidates = ({each.names[side] for each in compared} for side in (0, 1))
