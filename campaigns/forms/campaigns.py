@@ -18,6 +18,7 @@ from campaigns.domain.plan.sweep import (
     swept_plan,
     values_of_text,
 )
+from campaigns.forms.items import name_field
 from campaigns.forms.numbers import number_field
 from campaigns.models import Campaign
 from campaigns.queries.campaigns import Grid
@@ -87,12 +88,7 @@ _PERF_CHOICES = (
 class CampaignForm(forms.Form):
     """Takes a `grid`; `cells` are its ticked keys, `seed` fixes the displayed order."""
 
-    name = forms.CharField(
-        max_length=150,
-        strip=True,
-        widget=forms.TextInput(attrs={"class": "input-wide", "autocomplete": "off"}),
-        error_messages={"required": "Enter a name for the campaign."},
-    )
+    name = name_field("campaign")
     cells = CellsField(
         error_messages={
             "required": "Tick at least one cell: one tick is one test.",

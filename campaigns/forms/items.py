@@ -9,6 +9,18 @@ from campaigns.forms.checked import CheckedForm
 from campaigns.models.items import Item
 from campaigns.queries.items import ARCHIVED, ItemFilter
 
+PLAN_GONE = {"invalid_choice": "This plan is archived or edited. Choose another."}
+ENDPOINT_GONE = {"invalid_choice": "This endpoint is archived. Choose another."}
+
+
+def name_field(noun: str) -> forms.CharField:
+    """Of a new campaign, whatever its form calls it."""
+    return forms.CharField(
+        max_length=150,
+        widget=forms.TextInput(attrs={"class": "input-wide", "autocomplete": "off"}),
+        error_messages={"required": f"Enter a name for the {noun}."},
+    )
+
 
 class ItemFilterForm(forms.Form):
     """A list's filters, all in its address; an invalid value is ignored."""

@@ -10,6 +10,7 @@ from campaigns.domain.plan.rungs import RUNGS, USUAL_RUNGS, Rung, rung_of_profil
 from campaigns.domain.plan.tls_profiles import TlsProfile
 from campaigns.domain.shown.ladder import SECTION_TITLES
 from campaigns.forms.checked import CheckedForm
+from campaigns.forms.items import ENDPOINT_GONE, PLAN_GONE, name_field
 from campaigns.forms.numbers import number_field
 from campaigns.models import Endpoint, PlanVersion
 from campaigns.queries.campaigns import Grid
@@ -25,22 +26,17 @@ class LadderForm(CheckedForm):
 
     field_of: ClassVar = {"version": "plan"}
 
-    name = forms.CharField(
-        max_length=150,
-        strip=True,
-        widget=forms.TextInput(attrs={"class": "input-wide", "autocomplete": "off"}),
-        error_messages={"required": "Enter a name for the ladder."},
-    )
+    name = name_field("ladder")
     plan = forms.ChoiceField(
         label="Plan",
         help_text="What is sent on every rung, and how hard. Rungs of HTTP/2 send the same by a "
         "plan of their own.",
-        error_messages={"invalid_choice": "This plan is archived or edited. Choose another."},
+        error_messages=PLAN_GONE,
     )
     endpoint = forms.ChoiceField(
         label="Endpoint",
         help_text="Rungs of other TLS profiles get endpoints of the same address.",
-        error_messages={"invalid_choice": "This endpoint is archived. Choose another."},
+        error_messages=ENDPOINT_GONE,
     )
     rungs = forms.MultipleChoiceField(
         initial=list(USUAL_RUNGS),

@@ -8,6 +8,7 @@ from campaigns.domain.plan.load import MAX_RATE_PER_S
 from campaigns.domain.plan.search_start import rules_of_text
 from campaigns.domain.plan.threshold import EXAMPLES
 from campaigns.forms.checked import CheckedForm
+from campaigns.forms.items import ENDPOINT_GONE, PLAN_GONE, name_field
 from campaigns.forms.numbers import number_field
 from campaigns.queries.campaigns import Arm, Grid, GridPlan
 from campaigns.services.campaign_cells import CampaignCell
@@ -20,20 +21,15 @@ class SearchForm(CheckedForm):
 
     field_of: ClassVar = {"longest_s": "longest_min", "cell": "plan"}
 
-    name = forms.CharField(
-        max_length=150,
-        strip=True,
-        widget=forms.TextInput(attrs={"class": "input-wide", "autocomplete": "off"}),
-        error_messages={"required": "Enter a name for the search."},
-    )
+    name = name_field("search")
     plan = forms.ChoiceField(
         label="Plan",
         help_text="What is sent. The search replaces the plan's load by a rate of its own.",
-        error_messages={"invalid_choice": "This plan is archived or edited. Choose another."},
+        error_messages=PLAN_GONE,
     )
     arm = forms.ChoiceField(
         label="Endpoint",
-        error_messages={"invalid_choice": "This endpoint is archived. Choose another."},
+        error_messages=ENDPOINT_GONE,
     )
     objective = forms.CharField(
         label="Objective",
