@@ -13,12 +13,12 @@ from typing import Any
 
 from campaigns.domain.measured.exposition import Sample
 from campaigns.domain.measured.machine import CPU, MOST_CORES
+from campaigns.domain.measured.perf_counts import HIGHEST
 
 # Left out as an agent leaves them out (workers/agent/proc.py): their traffic is also that of a real
 # interface, or of none; and parts of disks.
 VIRTUAL = re.compile(r"(veth|docker|br-|virbr|cni|cali|flannel|tun|tap|wg|bond|dummy|ifb)|.*[.:@]")
 PARTS_OF_DISKS = re.compile(r"loop|ram|zram|dm-|md|sr|fd|(sd|vd|xvd|hd)[a-z]+\d|.*\dp\d")
-_HIGHEST = 1e18
 # A core counts a second in a second; some more where values were not read right when asked for.
 _MOST_PER_S = 3.0
 
@@ -123,7 +123,7 @@ def read_exporter(samples: Iterable[Sample], *, counts_process: bool) -> Exporte
     others, such as node_exporter itself, nobody wants to know."""
     by_name: dict[str, list[Sample]] = defaultdict(list)
     for sample in samples:
-        if isfinite(sample.value) and 0 <= sample.value <= _HIGHEST:
+        if isfinite(sample.value) and 0 <= sample.value <= HIGHEST:
             by_name[sample.name].append(sample)
     totals = {name: sum(each.value for each in found) for name, found in by_name.items()}
     reading = ExporterReading(

@@ -7,13 +7,12 @@ from typing import Any
 
 from campaigns.domain.errors import InvalidFields
 from campaigns.domain.json_reader import JsonReader
-from campaigns.domain.measured.perf_counts import read_perf
+from campaigns.domain.measured.perf_counts import HIGHEST, LONGEST_S, read_perf
 
 MOST_SECONDS = 300
 MOST_WATCHED = 20
 MOST_CORES = 1024
 MOST_FIGURES = 200  # by name in a second, known or not
-LONGEST_S = 5.0
 # CPU time by state, s of all cores; `stolen_s` went to other guests of the hypervisor.
 BUSY = ("user_s", "system_s", "interrupts_s")
 CPU = (*BUSY, "stolen_s", "waiting_s", "idle_s")
@@ -30,7 +29,6 @@ GAUGES = (
 )  # fmt: skip
 _CPU_TIMES = {*CPU, "cpu_s"}
 OF_PROCESSES = ("cpu_s", "processes", "threads", "memory_bytes", "open_files")
-_HIGHEST = 1e18
 _HIGHEST_CPU_S = MOST_CORES * LONGEST_S
 
 
@@ -147,7 +145,7 @@ def _second(report: JsonReader, index: int, data: Any) -> AgentSecond:
 def _figures(reader: JsonReader, known: Sequence[str]) -> Iterator[tuple[str, float]]:
     for name in known:
         if (value := reader.data.get(name)) is not None:
-            highest = _HIGHEST_CPU_S if name in _CPU_TIMES else _HIGHEST
+            highest = _HIGHEST_CPU_S if name in _CPU_TIMES else HIGHEST
             if _is_figure(value, highest):
                 yield name, value
             else:

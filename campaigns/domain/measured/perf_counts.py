@@ -16,8 +16,9 @@ EVENTS = (
 OF_MACHINE = EVENTS[1:]
 USER_ONLY = "user space only"
 LACKS = ("not supported", "not counted", USER_ONLY)
-_LONGEST_S = 5.0
-_HIGHEST = 1e18
+# Bounds of what an agent or an exporter may tell: an interval, and any figure.
+LONGEST_S = 5.0
+HIGHEST = 1e18
 _LONGEST_FAULT = 400
 
 
@@ -52,7 +53,7 @@ def read_perf(reader: JsonReader) -> dict[str, Any]:
     lacks = reader.child("lacks").data
     return {
         "of": of,
-        "lasted_s": reader.number("lasted_s", 1.0, low=0, high=_LONGEST_S, above_low=True),
+        "lasted_s": reader.number("lasted_s", 1.0, low=0, high=LONGEST_S, above_low=True),
         "counts": _counts(reader.child("counts")),
         "lacks": {event: why for event, why in lacks.items() if _is_known(event) and why in LACKS},
     }
@@ -64,8 +65,8 @@ def _counts(reader: JsonReader) -> dict[str, list[float]]:
         told = reader.data[event]
         if not isinstance(told, list) or len(told) != 2 or not all(map(_is_number, told)):
             reader.fail(event, "Write a list of two numbers: the count, and % of the time.")
-        elif not 0 <= told[0] <= _HIGHEST or not 0 <= told[1] <= 100:
-            reader.fail(event, f"Write a count from 0 to {_HIGHEST:,.0f}, and % from 0 to 100.")
+        elif not 0 <= told[0] <= HIGHEST or not 0 <= told[1] <= 100:
+            reader.fail(event, f"Write a count from 0 to {HIGHEST:,.0f}, and % from 0 to 100.")
         else:
             found[event] = told
     return found
