@@ -8,11 +8,9 @@ from campaigns.api.access import VisibleViewSet, find
 from campaigns.api.choices import TLS_VERSIONS
 from campaigns.api.fields import StrictSerializer, validated
 from campaigns.domain.plan.own_tls_profiles import MOST_NAME, OFFERED
-from campaigns.domain.plan.tls_options import TlsOptions
+from campaigns.domain.plan.tls_options import LONGEST_OFFER, TlsOptions
 from campaigns.models import OwnTlsProfile, Project
 from campaigns.services.tls_profiles import change_profile, create_profile, delete_profile
-
-_LONGEST = 1000
 
 
 class TlsOffer(StrictSerializer):
@@ -24,22 +22,22 @@ class TlsOffer(StrictSerializer):
     groups = serializers.CharField(
         allow_blank=True,
         default="",
-        max_length=_LONGEST,
+        max_length=LONGEST_OFFER,
         help_text="Key exchange groups, such as X25519MLKEM768:X25519.",
     )
     ciphersuites = serializers.CharField(
-        allow_blank=True, default="", max_length=_LONGEST, help_text="Ciphers of TLS 1.3."
+        allow_blank=True, default="", max_length=LONGEST_OFFER, help_text="Ciphers of TLS 1.3."
     )
     ciphers = serializers.CharField(
         allow_blank=True,
         default="",
-        max_length=_LONGEST,
+        max_length=LONGEST_OFFER,
         help_text="OpenSSL's list for TLS 1.2.",
     )
     signatures = serializers.CharField(
         allow_blank=True,
         default="",
-        max_length=_LONGEST,
+        max_length=LONGEST_OFFER,
         help_text="Signature algorithms, such as ecdsa_secp256r1_sha256.",
     )
     ocsp = serializers.BooleanField(

@@ -6,13 +6,12 @@ from django import forms
 
 from campaigns.domain.plan.own_tls_profiles import MOST_NAME, OFFERED
 from campaigns.domain.plan.tls_names import CIPHERSUITES, GROUPS, SIGNATURES
-from campaigns.domain.plan.tls_options import VERSIONS
+from campaigns.domain.plan.tls_options import LONGEST_OFFER, VERSIONS
 from campaigns.domain.plan.tls_profiles import TlsProfile
 from campaigns.forms.checked import CheckedForm
 from campaigns.forms.requests import text_widget
 
 _VERSIONS = [("", "default"), *((each, f"TLS {each}") for each in VERSIONS)]
-_LONGEST = 1000
 
 
 def _version(label: str) -> forms.ChoiceField:
@@ -20,7 +19,7 @@ def _version(label: str) -> forms.ChoiceField:
 
 
 def _names(label: str, example: str, hint: str) -> forms.CharField:
-    widget = text_widget("input-wide", placeholder=example, maxlength=_LONGEST)
+    widget = text_widget("input-wide", placeholder=example, maxlength=LONGEST_OFFER)
     return forms.CharField(label=label, required=False, widget=widget, help_text=hint)
 
 

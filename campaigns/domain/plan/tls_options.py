@@ -26,6 +26,7 @@ from campaigns.domain.plan.tls_profiles import (
 
 VERSIONS = ("1.2", "1.3")
 MAX_PEM_BYTES = 256 * 1024
+LONGEST_OFFER = 1000  # characters of a list of names, such as ciphers
 _NAMES = (
     "min_version",
     "max_version",
@@ -127,7 +128,7 @@ def read_tls_options(reader: JsonReader, own: Mapping[str, TlsProfile] = NO_PROF
     options = TlsOptions(
         min_version=_version(reader, "min_version"),
         max_version=_version(reader, "max_version"),
-        ciphers=reader.text("ciphers", limit=1000).strip(),
+        ciphers=reader.text("ciphers", limit=LONGEST_OFFER).strip(),
         ca_pem=reader.text("ca_pem", limit=MAX_PEM_BYTES).strip(),
         sni=reader.text("sni", limit=253).strip().lower(),
         client_certificate_pem=reader.text("client_certificate_pem", limit=MAX_PEM_BYTES).strip(),
@@ -170,7 +171,7 @@ def _profile(reader: JsonReader, own: Mapping[str, TlsProfile]) -> str:
 
 def _names(reader: JsonReader, name: str, known: tuple[str, ...]) -> str:
     """A list that is typed with colons, commas or spaces in between."""
-    names, unknown = joined_names(reader.text(name, limit=1000), known)
+    names, unknown = joined_names(reader.text(name, limit=LONGEST_OFFER), known)
     if unknown:
         reader.fail(name, f"There is no {unknown[0]!r} here. Known: {', '.join(known)}.")
     return names
