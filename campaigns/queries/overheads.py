@@ -20,6 +20,7 @@ from campaigns.domain.judged.ratio import OddRun, RatioInterval
 from campaigns.domain.judged.repeats import MIN_REPEATS
 from campaigns.domain.measured.achieved import unlike
 from campaigns.domain.measured.figures import Figures
+from campaigns.domain.measured.histogram import BUCKET_SHARE
 from campaigns.domain.percentiles import P50
 from campaigns.domain.shown.overhead_table import (
     forest,
@@ -34,7 +35,6 @@ from campaigns.queries.measured import MeasuredRun
 
 _MAX_ERROR_SHARE = 0.01
 _MAX_ERROR_DIFFERENCE = 0.005
-_BUCKET = 2.0**-10
 # A user who compares two targets or plans knows that these differ, and so does what follows.
 _DIFFERS_BY_CHOICE = {"target", "host", "plan", "reply", "requests a run"}
 
@@ -149,7 +149,7 @@ def _floor_us(pair: ArmPair, row: OverheadRow) -> float:
 
     A median is at most twice the mean. Where that decides nothing, no histogram is read.
     """
-    known = max(FLOOR_US, _BUCKET * (row.candidate_us or 0.0))
+    known = max(FLOOR_US, BUCKET_SHARE * (row.candidate_us or 0.0))
     late = [arm.pooled[0].timing("lateness") for arm in pair]
     at_most = 2 * max(each.mean_us or 0.0 for each in late)
     if at_most <= known or _smallest_us(row.interval) > at_most:

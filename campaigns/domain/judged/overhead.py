@@ -10,12 +10,12 @@ from statistics import fmean
 
 from campaigns.domain.judged.ratio import RatioInterval, ratio_interval
 from campaigns.domain.measured.figures import SHOWN_PERCENTILES, Figures
+from campaigns.domain.measured.histogram import BUCKET_SHARE
 from campaigns.domain.measured.snapshot import PARTS, Total
 from campaigns.domain.percentiles import Shown, name, shown, why_not_shown
 from campaigns.domain.units import figure, with_unit
 
 SPLIT_PARTS = (*PARTS, "lateness")
-_BUCKET = 2.0**-10  # the width of a histogram bucket, as a share of the value
 
 
 def increase(baseline: float, candidate: float) -> float | None:
@@ -89,7 +89,7 @@ class _Compared:
             known = [{repeat: arm[repeat] for repeat in whole} for arm in known]
         baseline, candidate = (list(arm.values()) for arm in known)
         steps = tuple(
-            max(1.0, fmean(arm) * _BUCKET) if arm else 1.0 for arm in (baseline, candidate)
+            max(1.0, fmean(arm) * BUCKET_SHARE) if arm else 1.0 for arm in (baseline, candidate)
         )
         repeats = tuple(list(arm) for arm in known)
         return ratio_interval(

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from campaigns.domain.judged.ratio import RatioInterval, ratio_interval
 from campaigns.domain.judged.repeats import MIN_REPEATS
 from campaigns.domain.measured.figures import percentiles_us
+from campaigns.domain.measured.histogram import BUCKET_SHARE
 from campaigns.domain.measured.snapshot import Timing
 from campaigns.domain.percentiles import Shown, shown
 
@@ -18,7 +19,6 @@ PERCENTILES = (
     *(10_000, 25_000, 50_000, 75_000, 90_000, 95_000),
     *(97_500, 99_000, 99_500, 99_900, 99_990),
 )
-_BUCKET = 2.0**-10  # the width of a histogram's bucket, as a share of the value
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ def shift_of(
     points = []
     for q in known:
         first, second = ([each[q] for each in side] for side in values)
-        steps = (_BUCKET * max(first), _BUCKET * max(second))
+        steps = (BUCKET_SHARE * max(first), BUCKET_SHARE * max(second))
         interval = ratio_interval(first, second, paired=paired, resolutions=steps)
         if interval:
             points.append(ShiftPoint(q, interval))

@@ -23,6 +23,7 @@ HIGHEST_US = 3_600_000_000
 # 3 digits need 2048 sub-buckets: values below 2048 µs have a bucket each.
 SUB_BITS = {1: 5, 2: 8, 3: 11, 4: 15, 5: 18}
 EXACT_BELOW_US = 1 << SUB_BITS[DIGITS]
+BUCKET_SHARE = 2.0 ** (1 - SUB_BITS[DIGITS])  # the width of a bucket, as a share of the value
 _V2_COOKIE = 0x1C849303 | 0x10
 _V2_COMPRESSED_COOKIE = 0x1C849304 | 0x10
 _VARINT_BYTES = 9
