@@ -19,6 +19,7 @@ _WIDEST = 20.0
 _NARROWEST = 1.15
 _TICKS = (0.1, 0.2, 0.5, 0.7, 0.8, 0.9, 1, 1.1, 1.2, 1.3, 1.4, 1.5, 1.7, 2, 2.5, 3, 4, 5, 7, 10, 20)
 _MOST_TICKS = 8
+TICK_STEPS = (1, 2, 5, 10)  # between the ticks of an axis from 0, times a power of ten
 _LEAST_GAP = 7.0  # percent between two tick labels
 # A bar is about 430 px wide; a letter of its labels about 6.5 px, and 10 px stay around them.
 _BAR_PX, _LETTER_PX, _AROUND_PX = 430, 6.5, 10
@@ -217,7 +218,7 @@ def _cells(values, parts: list[str], decimals: int, *, signed: bool = False) -> 
 
 
 def _length_ticks(length: float, scale: float) -> list[Tick]:
-    step = round_up(length / 6, (1, 2, 5, 10)) or 1
+    step = round_up(length / 6, TICK_STEPS) or 1
     count = int(length / step + 1e-9)
     return [Tick(round(n * step * scale, 2), f"{n * step:g}") for n in range(count + 1)]
 

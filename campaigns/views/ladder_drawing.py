@@ -18,7 +18,7 @@ from campaigns.domain.shown.ladder import (
 from campaigns.domain.shown.ladder_words import change_words
 from campaigns.domain.shown.overhead_table import split_rows
 from campaigns.domain.units import figure, number, with_unit
-from campaigns.views.drawings import Tick, round_up, split_rows_bars
+from campaigns.views.drawings import TICK_STEPS, Tick, round_up, split_rows_bars
 
 _NOTES = {
     Section.NEW: "every request opens one",
@@ -80,7 +80,7 @@ class _Axis:
         return round(100 * min(1.0, max(0.0, share)), 2)
 
     def ticks(self) -> list[Tick]:
-        step = round_up(self._span / _TICKS, (1, 2, 5, 10))
+        step = round_up(self._span / _TICKS, TICK_STEPS)
         first = int(self.low / step) + 1
         values = [n * step for n in range(first, int((self.low + self._span) / step) + 1)]
         return [Tick(self.at(value), f"{value:g}") for value in values]

@@ -3,10 +3,9 @@
 from dataclasses import dataclass
 
 from campaigns.domain.plan.load_curve import LoadCurve
-from campaigns.views.drawings import Tick, round_up
+from campaigns.views.drawings import TICK_STEPS, Tick, round_up
 
 _TOP, FLOOR, _MARK = 8.0, 156.0, 7
-_STEPS = (1, 2, 5, 10)
 # Minimum distance, in percent, between the labels of the warm-up's start and of 0.
 _LEAST_GAP = 10
 # The last part of a load without a planned end is dotted.
@@ -28,8 +27,8 @@ class LoadDrawing:
 
 
 def draw_load(curve: LoadCurve) -> LoadDrawing:
-    x_step = round_up(curve.end_s / 4, _STEPS)
-    y_step = round_up(1.15 * curve.peak / 3, _STEPS)
+    x_step = round_up(curve.end_s / 4, TICK_STEPS)
+    y_step = round_up(1.15 * curve.peak / 3, TICK_STEPS)
     top = y_step * -(-1.15 * curve.peak // y_step)
 
     def x(second: float) -> float:

@@ -5,13 +5,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from campaigns.domain.measured.machine_runs import MachineRun, MachineRuns, MachineStep
-from campaigns.views.drawings import Tick, round_up
+from campaigns.views.drawings import TICK_STEPS, Tick, round_up
 
 TOP, FLOOR = 8.0, 108.0
 _GAP = 0.6  # percent between two runs
 _MOST_GAPS = 30.0  # percent of all gaps together
 _LETTER, _LETTER_ON_PHONE = 0.75, 3.0  # percent of a letter of a label
-_STEPS = (1, 2, 5, 10)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +101,7 @@ def _panel(
     highest = max(getattr(step, name) or 0.0 for step in steps for name in shown)
     is_whole = whole_above is not None and highest > whole_above
     top = 100.0 if is_whole else 1.05 * highest
-    y_step = round_up(top / 2, _STEPS)
+    y_step = round_up(top / 2, TICK_STEPS)
     n_ticks = -int(-top // y_step)
 
     def y(value: float) -> float:

@@ -19,7 +19,7 @@ from campaigns.domain.shown.sweep_doubts import doubts_table, unfigured
 from campaigns.domain.shown.sweep_points import SweepPoint
 from campaigns.domain.shown.tables import Table
 from campaigns.domain.units import figure
-from campaigns.views.drawings import round_up
+from campaigns.views.drawings import TICK_STEPS, round_up
 from campaigns.views.line_styles import LineStyle, line_style
 from campaigns.views.log_axis import LogAxis
 from campaigns.views.sweep_ground import ExpectedGrowth, Guide, guide_of, untrusted_bands
@@ -28,7 +28,6 @@ from campaigns.views.sweep_table import side_by_side
 
 # The y axis labels are left of 0, in the drawing's padding.
 _LEFT, _RIGHT, _TOP, _BOTTOM = 2.0, 97.0, 8.0, 88.0
-_STEPS = (1, 2, 5, 10)
 _WIDE = 20  # of values further apart an axis is logarithmic
 _AROUND = 1.1  # as a factor, beside the outermost values of a logarithmic axis
 _NEAR = 4.5  # percent between two labels of the axis
@@ -243,7 +242,7 @@ class _UprightAxis:
 def _linear_axis(values: Sequence[float]) -> _UprightAxis:
     """From 0."""
     highest = max(values, default=0.0) or 1.0
-    step = round_up(highest / 3, _STEPS)
+    step = round_up(highest / 3, TICK_STEPS)
     n_steps = floor(highest / step) + 1
     at = _scale(0.0, step * n_steps, _BOTTOM, _TOP)
     ticks = [(at(step * n), f"{step * n:,g}") for n in range(n_steps + 1)]

@@ -4,10 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from campaigns.queries.probes import ProbePhase, ProbeReport
-from campaigns.views.drawings import Tick, round_up
+from campaigns.views.drawings import TICK_STEPS, Tick, round_up
 
 _ROW, _BAR, _FOOT = 26, 14, 24
-_STEPS = (1, 2, 5, 10)
 # A phase that took no time is still visible.
 _LEAST_WIDTH = 0.2
 
@@ -36,7 +35,7 @@ class Waterfall:
 def draw_waterfall(parts: Sequence[ProbePhase]) -> Waterfall:
     """One row per part, on one time axis in ms."""
     total_ms = max((part.start_us + part.duration_us for part in parts), default=0) / 1000 or 0.001
-    step_ms = round_up(total_ms / 4, _STEPS)
+    step_ms = round_up(total_ms / 4, TICK_STEPS)
     ticks_ms = [step_ms * n for n in range(int(total_ms * 1.02 / step_ms) + 1)]
     scale = 100 / max(total_ms, ticks_ms[-1])
     floor = len(parts) * _ROW
@@ -87,7 +86,7 @@ def draw_stacked(reports: Sequence[ProbeReport | None]) -> Stacked:
     """Each request as one bar of its parts; no parts where no answer came."""
     ends = [each.parts[-1] for each in reports if each and each.parts]
     total_ms = max((end.start_us + end.duration_us for end in ends), default=0) / 1000 or 1
-    step_ms = round_up(total_ms / 4, _STEPS)
+    step_ms = round_up(total_ms / 4, TICK_STEPS)
     n_steps = int(total_ms / step_ms) + 1
     scale = 100 / (n_steps * step_ms)
     return Stacked(
