@@ -11,7 +11,8 @@ from django.shortcuts import get_object_or_404, redirect
 
 from campaigns.domain.client_address import client_address
 from campaigns.domain.errors import Refused
-from campaigns.permissions import Action, Actor, rights
+from campaigns.models import Project
+from campaigns.permissions import Action, Actor, require, rights
 
 
 def actor_of(request) -> Actor:
@@ -28,6 +29,13 @@ def find(rows, actor: Actor, **lookup):
     """The one row that the actor can see, or a 404. `rows` is a model or a queryset of one."""
     queryset = getattr(rows, "objects", rows)
     return get_object_or_404(queryset.visible_to(actor), **lookup)
+
+
+def project_to_edit(actor: Actor, pk: int) -> Project:
+    """As `find`; raises Forbidden if the actor may only look."""
+    project = find(Project, actor, pk=pk)
+    require(actor, Action.EDIT, project)
+    return project
 
 
 def rights_in(project, actor: Actor) -> dict[str, bool]:

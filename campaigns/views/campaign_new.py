@@ -18,7 +18,6 @@ from campaigns.domain.shown.cost_words import cost_facts, cost_notes
 from campaigns.domain.shown.first_steps import nothing_to_tick, question_hint
 from campaigns.forms.campaigns import CampaignForm
 from campaigns.models import Campaign, Endpoint, PlanVersion, Project
-from campaigns.permissions import Action, require
 from campaigns.queries.campaigns import (
     grid_of,
     order_preview,
@@ -34,7 +33,7 @@ from campaigns.queries.room import room_checks, room_of
 from campaigns.services import campaigns as services
 from campaigns.services.first_requests import try_cells
 from campaigns.services.studies import create_file_set_study, create_machine_study
-from campaigns.views.access import actor_of, find
+from campaigns.views.access import actor_of, project_to_edit
 from campaigns.views.campaign_initial import (
     asked_again,
     asked_confirmation,
@@ -50,8 +49,7 @@ _ASKED = ("question", "plan", "preset", "again", "edit", "confirm")
 @login_required
 def campaign_new(request: HttpRequest, project: int) -> HttpResponse:
     actor = actor_of(request)
-    found = find(Project, actor, pk=project)
-    require(actor, Action.EDIT, found)
+    found = project_to_edit(actor, project)
     if "study" in request.POST:
         return _study(request, found)
     if found.campaigns.filter(
@@ -161,9 +159,7 @@ def _create(
 @require_POST
 def campaign_estimate(request: HttpRequest, project: int) -> HttpResponse:
     """The form page's fragments for the current input."""
-    actor = actor_of(request)
-    found = find(Project, actor, pk=project)
-    require(actor, Action.EDIT, found)
+    found = project_to_edit(actor_of(request), project)
     form = CampaignForm(request.POST, grid=grid_of(found, _versions_in(request)))
     return render(request, "campaigns/_estimate.html", _form_context(form, found))
 

@@ -16,14 +16,13 @@ from campaigns.domain.shown.first_steps import nothing_to_tick
 from campaigns.domain.shown.results import Sentence
 from campaigns.forms.ladders import LadderForm
 from campaigns.models import Project
-from campaigns.permissions import Action, require
 from campaigns.queries.campaigns import Grid, grid_of
 from campaigns.queries.checks import checks_before_start
 from campaigns.queries.injector_hosts import hosts
 from campaigns.queries.room import room_checks, room_of
 from campaigns.services.campaign_cells import CampaignCell
 from campaigns.services.ladders import start_ladder
-from campaigns.views.access import actor_of, find
+from campaigns.views.access import actor_of, project_to_edit
 from campaigns.views.campaign_initial import whole
 from campaigns.views.saving import saved_by
 
@@ -31,8 +30,7 @@ from campaigns.views.saving import saved_by
 @login_required
 def ladder_new(request: HttpRequest, project: int) -> HttpResponse:
     actor = actor_of(request)
-    found = find(Project, actor, pk=project)
-    require(actor, Action.EDIT, found)
+    found = project_to_edit(actor, project)
     grid = grid_of(found)
     form = _form(request, found, grid)
     form.initial = _initial_of(request, form)
@@ -54,9 +52,7 @@ def ladder_new(request: HttpRequest, project: int) -> HttpResponse:
 @require_POST
 def ladder_estimate(request: HttpRequest, project: int) -> HttpResponse:
     """The form page's fragments for the current input."""
-    actor = actor_of(request)
-    found = find(Project, actor, pk=project)
-    require(actor, Action.EDIT, found)
+    found = project_to_edit(actor_of(request), project)
     form = _form(request, found, grid_of(found))
     return render(request, "campaigns/_ladder_estimate.html", _form_context(form, found))
 

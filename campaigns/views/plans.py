@@ -23,7 +23,7 @@ from campaigns.models import PlanVersion, Project, SavedPlan
 from campaigns.permissions import Action, require
 from campaigns.queries import plans as queries
 from campaigns.services import plans as services
-from campaigns.views.access import actor_of, answers_refusals, find, rights_in
+from campaigns.views.access import actor_of, answers_refusals, find, project_to_edit, rights_in
 from campaigns.views.items import list_context
 from campaigns.views.plan_preview import picture_of, preview_of_form
 
@@ -44,8 +44,7 @@ def plan_list(request, project: int):
 @login_required
 def plan_new(request, project: int):
     actor = actor_of(request)
-    found = find(Project, actor, pk=project)
-    require(actor, Action.EDIT, found)
+    found = project_to_edit(actor, project)
     preset = PRESETS.get(request.GET.get("preset", ""))
     copied = _copied(request.GET.get("copy", ""), found)
     form = PlanForm()

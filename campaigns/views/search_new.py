@@ -24,14 +24,13 @@ from campaigns.domain.shown.first_steps import nothing_to_tick
 from campaigns.domain.units import counted, duration, number
 from campaigns.forms.searches import SearchForm
 from campaigns.models import Project, Search
-from campaigns.permissions import Action, require
 from campaigns.queries.campaigns import Again, Grid, again_of, grid_of, of_target, ticks_for_plan
 from campaigns.queries.caps import most_requests_per_s
 from campaigns.queries.search_cost import checks_of_search, cost_of_search
 from campaigns.queries.searches import first_response_us, objective_of
 from campaigns.services.campaign_cells import CampaignCell
 from campaigns.services.searches import start_search
-from campaigns.views.access import actor_of, find
+from campaigns.views.access import actor_of, find, project_to_edit
 from campaigns.views.campaign_initial import whole
 from campaigns.views.saving import saved_by
 
@@ -41,8 +40,7 @@ _TRIAL_S, _LONGEST_S = 20.0, 3600.0
 @login_required
 def search_new(request: HttpRequest, project: int) -> HttpResponse:
     actor = actor_of(request)
-    found = find(Project, actor, pk=project)
-    require(actor, Action.EDIT, found)
+    found = project_to_edit(actor, project)
     grid = grid_of(found)
     again = _asked_again(request, found, grid)
     initial = _initial_again(again) if again else _initial_of(request, grid)
@@ -66,9 +64,7 @@ def search_new(request: HttpRequest, project: int) -> HttpResponse:
 @require_POST
 def search_estimate(request: HttpRequest, project: int) -> HttpResponse:
     """The form page's fragments for the current input."""
-    actor = actor_of(request)
-    found = find(Project, actor, pk=project)
-    require(actor, Action.EDIT, found)
+    found = project_to_edit(actor_of(request), project)
     form = SearchForm(request.POST, grid=grid_of(found))
     form.is_valid()
     return render(request, "campaigns/_search_estimate.html", _form_context(form, found))

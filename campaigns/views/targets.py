@@ -15,7 +15,7 @@ from campaigns.permissions import Action, require
 from campaigns.queries import targets as queries
 from campaigns.queries.ownership import hosts_of
 from campaigns.services import targets as services
-from campaigns.views.access import actor_of, answers_refusals, find, rights_in
+from campaigns.views.access import actor_of, answers_refusals, find, project_to_edit, rights_in
 from campaigns.views.items import list_context
 
 
@@ -30,8 +30,7 @@ def target_list(request, project: int):
 @login_required
 def target_new(request, project: int):
     actor = actor_of(request)
-    found = find(Project, actor, pk=project)
-    require(actor, Action.EDIT, found)
+    found = project_to_edit(actor, project)
     form = TargetForm.demo() if request.GET.get("preset") == "demo" else TargetForm.blank()
     if request.method == "POST":
         form = TargetForm.posted(request.POST)

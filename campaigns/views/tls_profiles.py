@@ -13,7 +13,7 @@ from campaigns.models import OwnTlsProfile, Project
 from campaigns.permissions import Action, require
 from campaigns.queries.tls_profiles import endpoints_by_profile, list_profiles
 from campaigns.services import tls_profiles as services
-from campaigns.views.access import actor_of, answers_refusals, find, rights_in
+from campaigns.views.access import actor_of, answers_refusals, find, project_to_edit, rights_in
 from campaigns.views.saving import saved_by
 
 _ROWS = OwnTlsProfile.objects.select_related("project")
@@ -42,8 +42,7 @@ def tls_profile_list(request: HttpRequest, project: int) -> HttpResponse:
 def tls_profile_new(request: HttpRequest, project: int) -> HttpResponse:
     """`?from=KEY`: filled in with what a profile that comes with benchsite offers."""
     actor = actor_of(request)
-    found = find(Project, actor, pk=project)
-    require(actor, Action.EDIT, found)
+    found = project_to_edit(actor, project)
     start = PROFILES.get(request.GET.get("from", ""))
     form = TlsProfileForm.starting_from(start) if start else TlsProfileForm()
     if request.method == "POST":
