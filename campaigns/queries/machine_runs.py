@@ -9,7 +9,7 @@ from itertools import groupby
 from operator import add, or_
 from typing import Any
 
-from django.db.models import Avg, F, FloatField, OuterRef, Q, QuerySet, Subquery, Sum, Value
+from django.db.models import Avg, F, FloatField, Q, QuerySet, Sum, Value
 from django.db.models.fields.json import KeyTextTransform
 from django.db.models.functions import Cast, Coalesce, NullIf
 
@@ -17,7 +17,8 @@ from campaigns.domain.lifecycle import RunState
 from campaigns.domain.measured.machine import CPU
 from campaigns.domain.measured.machine_runs import MachineRun, MachineRuns, MachineStep
 from campaigns.domain.measured.machine_use import n_whole_seconds
-from campaigns.models import Campaign, MachineSecond, Run, RunSummary
+from campaigns.models import Campaign, MachineSecond, Run
+from campaigns.queries.measurements import of_latest_summaries
 
 MOST_STEPS = 600  # that are drawn, of all runs together
 _NETWORK = {"received": "received_bytes", "sent": "sent_bytes", "loopback": "loopback_bytes"}
@@ -39,9 +40,8 @@ def machine_runs(campaign: Campaign) -> MachineRuns | None:
 def _measured(campaign: Campaign) -> Q:
     """The seconds of each run up to the end of its measurement: agents tell more, until the run has
     ended."""
-    newest = RunSummary.objects.filter(run=OuterRef("pk")).order_by("-revision")
     runs = Run.objects.filter(campaign=campaign, state=RunState.DONE)
-    ends = runs.annotate(duration_s=Subquery(newest.values("duration_s")[:1]))
+    ends = runs.annotate(duration_s=of_latest_summaries("duration_s"))
     alike: dict[int, list[int]] = defaultdict(list)
     for pk, duration_s in ends.exclude(duration_s=None).values_list("pk", "duration_s"):
         alike[n_whole_seconds(duration_s)].append(pk)

@@ -17,7 +17,7 @@ from campaigns.domain.shown.machine_table import machine_table
 from campaigns.domain.shown.perf_table import no_perf_table, perf_table
 from campaigns.domain.shown.tables import Table
 from campaigns.models import Run
-from campaigns.queries.measurements import machines_of_run, whole_seconds
+from campaigns.queries.measurements import machines_of_run, of_latest_summary, whole_seconds
 from campaigns.queries.retention import kept_of
 from campaigns.queries.run_limit import limit_of_run
 
@@ -45,8 +45,7 @@ def _measured(points: list[MachinePoint], end: int | None) -> list[MachinePoint]
 
 def ok_rate(run: Run) -> float | None:
     """Ok requests/s of a run that has ended."""
-    durations = run.summaries.order_by("-revision").values_list("duration_s", flat=True)
-    duration_s = durations.first() if run.is_done else None
+    duration_s = of_latest_summary(run, "duration_s") if run.is_done else None
     return run.n / duration_s if duration_s and run.n else None
 
 

@@ -6,8 +6,9 @@ from datetime import datetime, timedelta
 from itertools import groupby
 from math import floor
 from operator import itemgetter
+from typing import Any
 
-from django.db.models import F, Func, JSONField, QuerySet, Value
+from django.db.models import F, Func, JSONField, OuterRef, QuerySet, Subquery, Value
 from django.utils import timezone
 
 from campaigns.domain.judged.thresholds import ThresholdJudge, Verdict
@@ -33,6 +34,17 @@ _BY_PATH = "%(function)s(%(expressions)s::jsonpath)"
 
 def latest_summary(run: Run) -> RunSummary | None:
     return run.summaries.order_by("-revision").first()
+
+
+def of_latest_summary(run: Run, field: str) -> Any:
+    """One field of it; None without a summary."""
+    return run.summaries.order_by("-revision").values_list(field, flat=True).first()
+
+
+def of_latest_summaries(field: str) -> Subquery:
+    """The same of many runs, to annotate them with."""
+    newest = RunSummary.objects.filter(run=OuterRef("pk")).order_by("-revision")
+    return Subquery(newest.values(field)[:1])
 
 
 def measurement_of(run: Run) -> Measurement:
@@ -63,8 +75,7 @@ def columns_in_parts(run: Run, *, as_written: bool = False) -> Iterator[Columns]
     """The stored points of a finished run as columns, oldest first, some at once. Some parts are a
     statement, so that a slow reader holds neither the memory nor a transaction for the rest.
     `as_written`: numbers may be text, as in the chunks."""
-    newest = run.summaries.order_by("-revision").values_list("pk", flat=True).first()
-    summary, start = RunSummary.objects.filter(pk=newest), 0
+    summary, start = RunSummary.objects.filter(pk=of_latest_summary(run, "pk")), 0
     while chunks := summary.values_list(f"chunks__{start}_{start + CHUNKS_AT_ONCE}").first():
         if not chunks[0]:
             break
@@ -84,8 +95,7 @@ def _old_points_in_parts(summary: QuerySet[RunSummary]) -> Iterator[list[Point]]
 def error_kinds_of(run: Run) -> list[str]:
     """The kinds of errors in any stored point of a finished run, sorted: those of the total, and
     those of the warm-up, with which the points begin."""
-    newest = run.summaries.order_by("-revision")
-    kinds = set(newest.values_list("total__errors", flat=True).first() or ())
+    kinds = set(of_latest_summary(run, "total__errors") or ())
     for columns in columns_in_parts(run):
         n_warm = bisect_left(columns["second"], 0)
         kinds.update(*columns["errors"][:n_warm])
@@ -110,8 +120,7 @@ def whole_seconds(run: Run) -> int | None:
     The last one often has only the stragglers of the one before: its counts are no rate per second.
     None while the run is active or if it has no summary.
     """
-    summaries = run.summaries.order_by("-revision").values_list("duration_s", flat=True)
-    duration_s = summaries.first() if run.is_done else None
+    duration_s = of_latest_summary(run, "duration_s") if run.is_done else None
     return None if duration_s is None else n_whole_seconds(duration_s)
 
 

@@ -6,14 +6,13 @@ Checks no permissions: callers pass campaigns found with visible_to, or an agent
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 
-from django.db.models import OuterRef, Subquery
-
 from campaigns.domain.lifecycle import ACTIVE_STATES, RunState
 from campaigns.domain.measured.machine_use import MachineUse, is_inner, n_whole_seconds
 from campaigns.domain.measured.perf_counts import PerfOf, PerfUse, perf_together, perf_use
 from campaigns.domain.shown.perf_table import figures_of_perf
-from campaigns.models import Campaign, Endpoint, MachineSecond, Run, RunSummary, RunUse
+from campaigns.models import Campaign, Endpoint, MachineSecond, Run, RunUse
 from campaigns.queries.checks import Check
+from campaigns.queries.measurements import of_latest_summaries
 from campaigns.queries.targets import live_agents
 
 BY_AGENT = "perf stat by the agent"
@@ -50,9 +49,8 @@ def perf_by_run(campaign: Campaign, counted: Collection[int]) -> dict[int, dict[
     added up."""
     if not campaign.perf:
         return {}
-    newest = RunSummary.objects.filter(run=OuterRef("pk")).order_by("-revision")
     runs = Run.objects.filter(pk__in=counted, n__gt=0)
-    runs = runs.annotate(duration_s=Subquery(newest.values("duration_s")[:1]))
+    runs = runs.annotate(duration_s=of_latest_summaries("duration_s"))
     rows = runs.filter(duration_s__gt=0).values_list("pk", "n", "duration_s")
     durations_s = {pk: (n, duration_s) for pk, n, duration_s in rows}
     return {

@@ -12,6 +12,7 @@ from campaigns.domain.plan.load import mean_rate_per_s
 from campaigns.domain.shown.limit_table import limit_table
 from campaigns.domain.shown.tables import Table
 from campaigns.models import Run
+from campaigns.queries.measurements import of_latest_summary
 
 
 def limit_of_run(run: Run, uses: Sequence[MachineUse], ok_per_s: float | None) -> Table | None:
@@ -19,7 +20,7 @@ def limit_of_run(run: Run, uses: Sequence[MachineUse], ok_per_s: float | None) -
     if not run.is_done or run.judged is None:
         return None
     plan, judged = run.frozen.plan, run.judged
-    vitals = run.summaries.order_by("-revision").values_list("vitals", flat=True).first()
+    vitals = of_latest_summary(run, "vitals")
     planned_per_s = mean_rate_per_s(plan.load) if plan.calls_per_arrival == 1 else None
     return limit_table(
         limit_of(judged, uses, plan),

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db.models import F, OuterRef, Q, QuerySet, Subquery
+from django.db.models import F, Q, QuerySet
 
 from campaigns.domain.lifecycle import RunState, TargetState, Trust
 from campaigns.domain.measured.figures import figures_of
@@ -17,6 +17,7 @@ from campaigns.domain.shown.tables import Cell
 from campaigns.models import Project, Run, RunSummary
 from campaigns.permissions import Actor
 from campaigns.queries.briefs import BriefTotals, in_brief
+from campaigns.queries.measurements import of_latest_summaries
 from campaigns.queries.pages import sorted_by
 from campaigns.queries.runs import with_verdicts
 
@@ -54,10 +55,9 @@ def filtered_runs(actor: Actor, project: Project, by: RunFilter) -> QuerySet[Run
     found = found.filter(**{column: word for column, word in answers.items() if word})
     if by.since:
         found = found.filter(state_at__gte=by.since)
-    newest = RunSummary.objects.filter(run=OuterRef("pk")).order_by("-revision")
     found = (
         with_verdicts(found)
-        .annotate(summary_id=Subquery(newest.values("pk")[:1]))
+        .annotate(summary_id=of_latest_summaries("pk"))
         .select_related("campaign")
     )
     return sorted_by(found, F("campaign_id"), falls=True)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db.models import OuterRef, QuerySet, Subquery
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from campaigns.domain.measured.outcomes import WORDS, Kind
@@ -12,9 +12,9 @@ from campaigns.domain.measured.series import Point
 from campaigns.domain.plan.load import mean_rate_per_s, planned_duration_s
 from campaigns.domain.stop_reasons import StopReason
 from campaigns.domain.units import rate
-from campaigns.models import Run, RunEvent, RunSummary
+from campaigns.models import Run, RunEvent
 from campaigns.models.machines import EXPORTER_PROBLEM
-from campaigns.queries.measurements import whole_seconds
+from campaigns.queries.measurements import of_latest_summaries, whole_seconds
 
 _BAD = {"shard_lost", EXPORTER_PROBLEM}
 ERROR_WORDS = {str(kind): words for kind, words in WORDS.items()}
@@ -22,8 +22,7 @@ ERROR_WORDS = {str(kind): words for kind, words in WORDS.items()}
 
 def with_verdicts(runs: QuerySet[Run]) -> QuerySet[Run]:
     """The runs, each with what its `verdicts` are read from."""
-    newest = RunSummary.objects.filter(run=OuterRef("pk")).order_by("-revision")
-    return runs.annotate(newest_thresholds=Subquery(newest.values("thresholds")[:1]))
+    return runs.annotate(newest_thresholds=of_latest_summaries("thresholds"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,6 @@ from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from django.db.models import OuterRef, Subquery
-
 from campaigns.domain.judged.repeats import MeanInterval, mean_interval
 from campaigns.domain.judged.target_cost import TICK_S, RunCost, cost_difference
 from campaigns.domain.lifecycle import RunState
@@ -36,7 +34,8 @@ from campaigns.domain.shown.target_cost_tables import (
     cost_sentence,
     costs_table,
 )
-from campaigns.models import Campaign, MachineSecond, Run, RunSummary, RunUse
+from campaigns.models import Campaign, MachineSecond, Run, RunUse
+from campaigns.queries.measurements import of_latest_summaries
 
 # CPU time of the chosen processes is told where every run has it, else that of the machine.
 _CPU = {"watched_s": WATCHED, "busy_s": MACHINE}
@@ -183,9 +182,8 @@ def _compared(
 
 def _told(campaign: Campaign) -> dict[int, _RunTold]:
     """The runs with ok requests and a summary, by number."""
-    newest = RunSummary.objects.filter(run=OuterRef("pk")).order_by("-revision")
     runs = Run.objects.filter(campaign=campaign, state=RunState.DONE, n__gt=0)
-    runs = runs.annotate(duration_s=Subquery(newest.values("duration_s")[:1]))
+    runs = runs.annotate(duration_s=of_latest_summaries("duration_s"))
     rows = runs.filter(duration_s__gt=0).values_list("pk", "n", "duration_s")
     told = {pk: _RunTold(n, duration_s) for pk, n, duration_s in rows}
     seconds = MachineSecond.objects.filter(run__in=told, second__gte=0)

@@ -16,7 +16,7 @@ from campaigns.domain.measured.packed_second import pack
 from campaigns.domain.measured.snapshot import Total
 from campaigns.models import KeptMinute, Run, RunSummary, RunUse, ShardSecond
 from campaigns.queries.machines import uses_of
-from campaigns.queries.measurements import latest_summary, machines_of_run
+from campaigns.queries.measurements import latest_summary, machines_of_run, of_latest_summary
 from campaigns.queries.phases import parts_to_keep
 from campaigns.queries.retention import uses_to_thin
 from campaigns.queries.tool_reports import add_counts, warm_up_of
@@ -84,7 +84,7 @@ def _keep_what_is_read(run: Run, now: datetime) -> bool:
     }
     with _briefly():
         Run.objects.select_for_update(no_key=True).only("pk").get(pk=run.pk)
-        newest = run.summaries.order_by("-revision").values_list("pk", flat=True).first()
+        newest = of_latest_summary(run, "pk")
         if newest != summary.pk:
             return False
         if lacks_counts:

@@ -47,7 +47,7 @@ def summarise_run(run: Run) -> RunSummary:
     for verdict in measurement.thresholds:
         if verdict.metric in TARGET_METRICS:
             digest.update(repr(verdict).encode())
-    summary = run.summaries.order_by("-revision").first()
+    summary = latest_summary(run)
     if summary is None or summary.digest != digest.hexdigest():
         summary = RunSummary.objects.create(
             run=run,

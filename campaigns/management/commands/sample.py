@@ -18,6 +18,7 @@ from campaigns.permissions import Actor
 from campaigns.queries.answers import campaign_answer
 from campaigns.queries.first_requests import first_requests_of
 from campaigns.queries.load_control import why_load_is_off
+from campaigns.queries.measurements import latest_summary
 from campaigns.services.campaigns import start_campaign
 
 POLL_S = 0.5
@@ -124,7 +125,7 @@ def _refuse_failures(campaign: Campaign) -> None:
 
 
 def _errors_of(run: Run) -> str:
-    summary = run.summaries.order_by("-revision").first()
+    summary = latest_summary(run)
     errors = summary.total["errors"] if summary else {}
     if not errors:
         return ""
