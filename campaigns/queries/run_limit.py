@@ -8,7 +8,6 @@ from campaigns.domain.judged.injector_vitals import observed_vitals
 from campaigns.domain.judged.judgement import limits_with
 from campaigns.domain.judged.limit import limit_of
 from campaigns.domain.measured.machine_use import MachineUse
-from campaigns.domain.plan.load import mean_rate_per_s
 from campaigns.domain.shown.limit_table import limit_table
 from campaigns.domain.shown.tables import Table
 from campaigns.models import Run
@@ -21,12 +20,11 @@ def limit_of_run(run: Run, uses: Sequence[MachineUse], ok_per_s: float | None) -
         return None
     plan, judged = run.frozen.plan, run.judged
     vitals = of_latest_summary(run, "vitals")
-    planned_per_s = mean_rate_per_s(plan.load) if plan.calls_per_arrival == 1 else None
     return limit_table(
         limit_of(judged, uses, plan),
         judged,
         observed_vitals(vitals or []),
         uses,
-        (ok_per_s, planned_per_s),
+        (ok_per_s, plan.planned_rate_per_s),
         limits_with(settings.JUDGEMENT_LIMITS),
     )

@@ -22,7 +22,7 @@ from campaigns.domain.plan.fields import (
     whole,
 )
 from campaigns.domain.plan.http_version import MAX_STREAMS, HttpVersion, version_faults
-from campaigns.domain.plan.load import Load, planned_arrivals
+from campaigns.domain.plan.load import Load, mean_rate_per_s, planned_arrivals
 from campaigns.domain.plan.load_rules import read_load
 from campaigns.domain.plan.session import (
     NO_AUTH,
@@ -215,6 +215,12 @@ class Plan:
         """Measured requests that the plan asks for; None where only the target decides."""
         arrivals = planned_arrivals(self.load)
         return None if arrivals is None else arrivals * self.calls_per_arrival
+
+    @property
+    def planned_rate_per_s(self) -> float | None:
+        """Of requests; None where nothing says it, or where several come with an arrival: sessions
+        make them uneven."""
+        return mean_rate_per_s(self.load) if self.calls_per_arrival == 1 else None
 
     @property
     def variable_names(self) -> frozenset[str]:

@@ -23,7 +23,6 @@ from campaigns.domain.lifecycle import TargetState
 from campaigns.domain.measured.failures import FailureRow
 from campaigns.domain.measured.figures import Figures
 from campaigns.domain.percentiles import P50, P95, P99, Shown, name, shown, why_not_shown
-from campaigns.domain.plan.load import mean_rate_per_s
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.questions import is_flat_out, seeks_limit
 from campaigns.domain.shown.badges import Answers
@@ -305,8 +304,7 @@ def _tile(key: str, title: str, value: str, unit: str, lines: list[str]) -> dict
 
 def _rate_lines(run: RunStatus) -> list[str]:
     figures, plan, lines = run.figures, run.plan, []
-    # Sessions with several requests make arrivals uneven.
-    planned_per_s = mean_rate_per_s(plan.load) if plan.calls_per_arrival == 1 else None
+    planned_per_s = plan.planned_rate_per_s
     if planned_per_s and figures.rate_per_s is not None:
         lines.append(f"of {units.rate(planned_per_s)} planned")
     if plan.planned_requests:
