@@ -23,7 +23,6 @@ from campaigns.domain.other_tools.report_words import (
     ms,
     per_s,
 )
-from campaigns.domain.plan.load import ArrivalUnit, Model
 from campaigns.domain.plan.plan import ConnectionMode
 
 SAMPLE_S = 5
@@ -104,7 +103,7 @@ def _lifetimes(result: Measurement, head: ReportHead) -> str:
 def _has_one_request_each(result: Measurement, head: ReportHead) -> bool:
     """If so, a connection's lifetime is its request's time."""
     load = result.plan.load
-    if load.arrival_unit == ArrivalUnit.CONNECTION or load.model == Model.WINDOW:
+    if load.counts_connections:
         return result.plan.calls_per_arrival == 1
     return head.connection_mode != ConnectionMode.KEEP_ALIVE
 

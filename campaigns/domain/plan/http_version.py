@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from enum import StrEnum
 
-from campaigns.domain.plan.load import ArrivalUnit, Load, Model
+from campaigns.domain.plan.load import Load, Model
 from campaigns.domain.plan.session import Session, makes_visits
 
 MAX_STREAMS = 1000
@@ -55,7 +55,7 @@ def _why_one_stream(load: Load, session: Session) -> str:
             "Requests are sent one after another, so one stream is enough; make the bursts longer, "
             "or leave this empty."
         )
-    if load.model == Model.WINDOW or load.arrival_unit == ArrivalUnit.CONNECTION:
+    if load.counts_connections:
         return (
             "Each connection sends one request, so one stream is enough; set the requests per "
             "connection and make the bursts longer, or leave this empty."

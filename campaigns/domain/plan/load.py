@@ -225,6 +225,11 @@ class Load:
         return json_of(self)
 
     @property
+    def counts_connections(self) -> bool:
+        """Whether it says how many connections are opened; the session says what each sends."""
+        return self.model == Model.WINDOW or self.arrival_unit == ArrivalUnit.CONNECTION
+
+    @property
     def mean_gap_s(self) -> float | None:
         """Mean seconds between two arrivals that are drawn from a range; else None."""
         if self.distribution != Distribution.UNIFORM or self.uniform_max_s is None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from campaigns.domain.json_reader import JsonReader
 from campaigns.domain.plan.fields import choice, flag, number, part, read_scalars, text, whole
-from campaigns.domain.plan.load import ArrivalUnit, Load, Model
+from campaigns.domain.plan.load import ArrivalUnit, Load
 from campaigns.domain.plan.step import Step
 
 MAX_CALLS = 1_000_000
@@ -154,7 +154,7 @@ def calls_per_arrival(load: Load, session: Session) -> int:
     """How many requests come with each arrival, or with each connection of a window."""
     if load.arrival_unit == ArrivalUnit.SESSION:
         return session.calls_per_session or 1
-    if load.arrival_unit == ArrivalUnit.CONNECTION or load.model == Model.WINDOW:
+    if load.counts_connections:
         return max(1, session.calls_per_connection)
     return 1
 

@@ -119,7 +119,7 @@ def _faults_of_single_calls(
 
 
 def _nothing_between(load: Load) -> str:
-    if load.model == Model.WINDOW or load.arrival_unit == ArrivalUnit.CONNECTION:
+    if load.counts_connections:
         return (
             "Each connection sends one request, so there is nothing between requests. Set the "
             "requests per connection."

@@ -1,6 +1,6 @@
 """The workers of a plan of HTTP/2, and which of them share their connections."""
 
-from campaigns.domain.plan.load import ArrivalUnit, Model
+from campaigns.domain.plan.load import Model
 from campaigns.domain.plan.plan import ConnectionMode, Plan
 from campaigns.domain.plan.session import makes_visits
 from campaigns.domain.plan.step import Step
@@ -53,7 +53,7 @@ class StreamCrew:
         return self._pools[-1]
 
     def _make_pool(self) -> Pool:
-        session, is_connection = self._plan.session, _counts_connections(self._plan)
+        session, is_connection = self._plan.session, self._plan.load.counts_connections
         # A connection that arrived ends with its visit, or is held.
         uses = None if is_connection else session.calls_per_connection or None
         return Pool(
@@ -69,14 +69,10 @@ class StreamCrew:
             pool.close()
 
 
-def _counts_connections(plan: Plan) -> bool:
-    """Whether the load counts connections, so that none may take another's place."""
-    return plan.load.model == Model.WINDOW or plan.load.arrival_unit == ArrivalUnit.CONNECTION
-
-
 def _sharers(plan: Plan, streams: int) -> int | None:
     """How many workers share connections of their own; None: all share all."""
     if plan.load.model in {Model.CLOSED, Model.SEQUENTIAL}:
         return streams
-    has_own = _counts_connections(plan) or makes_visits(plan.load, plan.session)
+    # Of counted connections none may take another's place.
+    has_own = plan.load.counts_connections or makes_visits(plan.load, plan.session)
     return 1 if has_own else None
