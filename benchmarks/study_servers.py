@@ -9,6 +9,7 @@ import urllib.request
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from benchmarks.faults.network import at, run
 from benchmarks.servers import free_ports
 from local.console import LocalError
 from tests.waiting import eventually
@@ -95,8 +96,8 @@ def _program(name: str) -> str:
 
 
 def _start(stack: contextlib.ExitStack, command: Sequence[str], address: str) -> None:
-    inside = [] if address == _NEAR else ["nsenter", f"--net=/run/netns/{_SPACE}"]
-    process = subprocess.Popen([*inside, *command], stdout=subprocess.DEVNULL)
+    placed = command if address == _NEAR else at(_SPACE, command)
+    process = subprocess.Popen(placed, stdout=subprocess.DEVNULL)
     stack.callback(process.wait, 30)
     stack.callback(process.terminate)
 
@@ -126,19 +127,13 @@ def _wait_for(address: str, port: int) -> None:
 
 @contextlib.contextmanager
 def _far_network() -> Iterator[None]:
-    _run(f"ip netns add {_SPACE}")
+    run(f"ip netns add {_SPACE}")
     try:
-        _run(f"ip link add name {_LINK} type veth peer name far netns {_SPACE}")
-        _run(f"ip addr add {_HERE}/30 dev {_LINK}")
-        _run(f"ip -n {_SPACE} addr add {_FAR}/30 dev far")
+        run(f"ip link add name {_LINK} type veth peer name far netns {_SPACE}")
+        run(f"ip addr add {_HERE}/30 dev {_LINK}")
+        run(f"ip -n {_SPACE} addr add {_FAR}/30 dev far")
         for command in (f"link set {_LINK}", f"-n {_SPACE} link set far"):
-            _run(f"ip {command} up")
+            run(f"ip {command} up")
         yield
     finally:
-        _run(f"ip netns del {_SPACE}")
-
-
-def _run(command: str) -> None:
-    done = subprocess.run(command.split(), capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise LocalError(f"`{command}` failed: {done.stderr.strip()}")
+        run(f"ip netns del {_SPACE}")

@@ -46,26 +46,26 @@ def enter(arguments: Sequence[str], program: str = "benchmarks.faults") -> None:
 
 def build() -> None:
     """The hosts, the target and the links between them; and `FOLDER`."""
-    _run("mount -t tmpfs tmpfs /run")
+    run("mount -t tmpfs tmpfs /run")
     FOLDER.mkdir(mode=0o711)  # PostgreSQL runs as nobody, which needs to traverse it
-    _run("ip link set lo up")
-    _run(f"ip netns add {_TARGET}")
-    _run(f"ip -n {_TARGET} link set lo up")
+    run("ip link set lo up")
+    run(f"ip netns add {_TARGET}")
+    run(f"ip -n {_TARGET} link set lo up")
     for address in TARGETS:
-        _run(f"ip -n {_TARGET} addr add {address}/32 dev lo")
+        run(f"ip -n {_TARGET} addr add {address}/32 dev lo")
     for number, host in enumerate(HOSTS, 1):
-        _run(f"ip netns add {host}")
-        _run(f"ip -n {host} link set lo up")
-        _run(f"ip link add name {host} type veth peer name control netns {host}")
-        _run(f"ip addr add {control_address(host)}/30 dev {host}")
-        _run(f"ip -n {host} addr add 10.78.{number}.2/30 dev control")
-        _run(f"ip -n {_TARGET} link add name {host} type veth peer name load netns {host}")
-        _run(f"ip -n {_TARGET} addr add 10.79.{number}.1/30 dev {host}")
-        _run(f"ip -n {host} addr add 10.79.{number}.2/30 dev load")
+        run(f"ip netns add {host}")
+        run(f"ip -n {host} link set lo up")
+        run(f"ip link add name {host} type veth peer name control netns {host}")
+        run(f"ip addr add {control_address(host)}/30 dev {host}")
+        run(f"ip -n {host} addr add 10.78.{number}.2/30 dev control")
+        run(f"ip -n {_TARGET} link add name {host} type veth peer name load netns {host}")
+        run(f"ip -n {_TARGET} addr add 10.79.{number}.1/30 dev {host}")
+        run(f"ip -n {host} addr add 10.79.{number}.2/30 dev load")
         for link in ("control", "load"):
-            _run(f"ip -n {host} link set {link} up")
+            run(f"ip -n {host} link set {link} up")
             set_link(link, host, is_up=True)
-        _run(f"ip -n {host} route add {TARGET_NETWORK} via 10.79.{number}.1")
+        run(f"ip -n {host} route add {TARGET_NETWORK} via 10.79.{number}.1")
 
 
 def control_address(host: str) -> str:
@@ -76,7 +76,7 @@ def control_address(host: str) -> str:
 def set_link(link: str, host: str, *, is_up: bool) -> None:
     """The far end of a host's link: packets get lost, and nobody is told."""
     place = f"-n {_TARGET} " if link == "load" else ""
-    _run(f"ip {place}link set {host} {'up' if is_up else 'down'}")
+    run(f"ip {place}link set {host} {'up' if is_up else 'down'}")
 
 
 def at(host: str, command: Sequence[str]) -> tuple[str, ...]:
@@ -88,7 +88,8 @@ def at_target(command: Sequence[str]) -> tuple[str, ...]:
     return at(_TARGET, command)
 
 
-def _run(command: str) -> None:
+def run(command: str) -> None:
+    """Raises LocalError with what it said, if it failed."""
     done = subprocess.run(command.split(), capture_output=True, text=True, check=False)
     if done.returncode:
         raise LocalError(f"`{command}` failed: {done.stderr.strip()}")
