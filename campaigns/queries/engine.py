@@ -151,7 +151,7 @@ def head_runs():
 
 def overrun_runs() -> list[tuple[int, float]]:
     """Running runs that may still send and exceed their time limit: (pk, limit in seconds)."""
-    may_send = _has_shard(Part.OPEN, Part.CLAIMED, Part.READY, Part.RUNNING)
+    may_send = has_shard(Part.OPEN, Part.CLAIMED, Part.READY, Part.RUNNING)
     return [(pk, limit_s) for pk, limit_s, late_s in _running_ages(may_send) if late_s > 0]
 
 
@@ -176,13 +176,13 @@ def _running_ages(condition) -> list[tuple[int, float, float]]:
     return ages
 
 
-def _has_shard(*states: Part) -> Exists:
+def has_shard(*states: Part) -> Exists:
     return Exists(Shard.objects.filter(run=OuterRef("pk"), state__in=states))
 
 
 def _has_more_than_to_store():
     """What only stores takes as long as PostgreSQL does, while its lease is renewed."""
-    return _has_shard(Part.RUNNING) | ~_has_shard(Part.STORING)
+    return has_shard(Part.RUNNING) | ~has_shard(Part.STORING)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from django.db import (
     connection,
     transaction,
 )
-from django.db.models import Exists, F, OuterRef
+from django.db.models import Exists, F
 from django.db.models.functions import Now
 
 from campaigns import queue
@@ -36,6 +36,7 @@ from campaigns.models import Campaign, Project, Run, Search, Shard
 from campaigns.models.dbtime import ClockTimestamp, db_now
 from campaigns.queries import engine
 from campaigns.queries.caps import quota_of
+from campaigns.queries.engine import has_shard
 from campaigns.queries.load_control import has_been_on_for, why_load_is_off
 from campaigns.queries.ownership import networks_for, why_not_admitted
 from campaigns.queries.slots import live_hosts_now, taken_slots
@@ -212,15 +213,15 @@ def age_runs() -> int:
 def _moves() -> tuple[Rule, ...]:
     asked = _active(State.PREPARING, State.ARMED, State.RUNNING).exclude(stop_requested=None)
     unasked = _active(State.PREPARING, State.ARMED).filter(stop_requested=None)
-    sending = _with(Part.OPEN, *LIVE_SHARD_STATES)
-    begun = _with(*UNFINISHED_SHARD_STATES, Part.DONE)
+    sending = has_shard(Part.OPEN, *LIVE_SHARD_STATES)
+    begun = has_shard(*UNFINISHED_SHARD_STATES, Part.DONE)
     return (
         Rule(asked, _stop),
         Rule(unasked.filter(state=State.PREPARING).exclude(_unready()), _arm),
-        Rule(unasked.filter(_with(Part.LOST)), _stop_for_lost_shard),
+        Rule(unasked.filter(has_shard(Part.LOST)), _stop_for_lost_shard),
         Rule(_active(State.ARMED).filter(begun), _begin),
         Rule(_active(State.RUNNING).exclude(sending), _end_sending),
-        Rule(_active(State.STOPPING).exclude(_with(*UNFINISHED_SHARD_STATES)), _end_stopping),
+        Rule(_active(State.STOPPING).exclude(has_shard(*UNFINISHED_SHARD_STATES)), _end_stopping),
     )
 
 
@@ -230,16 +231,12 @@ def _ages() -> tuple[Rule, ...]:
     return (
         Rule(_too_old(State.PREPARING).filter(stop_requested=None), _miss_barrier),
         Rule(late.exclude(_unready()), _miss_start),
-        Rule(_too_old(State.STOPPING).filter(_with(Part.RUNNING)), _lose_whoever_still_runs),
+        Rule(_too_old(State.STOPPING).filter(has_shard(Part.RUNNING)), _lose_whoever_still_runs),
     )
 
 
 def _unready() -> Exists:
-    return _with(*sorted(set(Part) - {Part.READY}))
-
-
-def _with(*states: Part) -> Exists:
-    return Exists(Shard.objects.filter(run=OuterRef("pk"), state__in=states))
+    return has_shard(*sorted(set(Part) - {Part.READY}))
 
 
 # --- what they do --------------------------------------------------------------------------------
