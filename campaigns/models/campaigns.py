@@ -15,6 +15,8 @@ from campaigns.models.projects import Project
 from campaigns.models.targets import Endpoint
 from campaigns.models.visibility import SharedQuerySet
 
+UNDER_WAY = models.Q(started_at__isnull=False, finished_at=None)  # of campaigns
+
 
 class Campaign(Item):
     project_path = "project"

@@ -11,6 +11,7 @@ from campaigns.domain.errors import InvalidPlan
 from campaigns.domain.lifecycle import ACTIVE_STATES, Precision, RunState, TargetState, Trust
 from campaigns.domain.plan.questions import seeks_limit
 from campaigns.models import Campaign, PlanVersion, Project, Run, RunSummary, SavedView, Test
+from campaigns.models.campaigns import UNDER_WAY
 from campaigns.permissions import Actor
 from campaigns.queries.items import ItemFilter, count_of, narrowed
 
@@ -35,7 +36,6 @@ STATE_IS = {
     "done": Q(finished_at__isnull=False),
 }
 SINCE_DAYS = {"1": "24 hours", "7": "7 days", "30": "30 days", "90": "90 days"}
-UNDER_WAY = Q(started_at__isnull=False, finished_at=None)
 
 
 def list_campaigns(actor: Actor, project: Project, by: CampaignFilter) -> QuerySet[Campaign]:

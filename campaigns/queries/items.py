@@ -35,6 +35,7 @@ from campaigns.models import (
     Target,
     Test,
 )
+from campaigns.models.campaigns import UNDER_WAY
 from campaigns.models.items import Item
 from campaigns.queries.pages import sorted_by
 from campaigns.queries.shares import references_in
@@ -201,7 +202,7 @@ def _is_baseline(campaign: Campaign) -> str:
 
 def project_is_busy(project: Project) -> str:
     """A sentence about the project's campaign that is under way; "" if there is none."""
-    going = project.campaigns.filter(started_at__isnull=False, finished_at=None).first()
+    going = project.campaigns.filter(UNDER_WAY).first()
     return _is_running(going) if going else ""
 
 

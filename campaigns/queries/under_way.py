@@ -9,6 +9,7 @@ from django.db.models import CharField, QuerySet, Value
 
 from campaigns.domain.lifecycle import RunState
 from campaigns.models import Campaign, Probe, Run
+from campaigns.models.campaigns import UNDER_WAY
 from campaigns.queries.compiled import Compiled
 
 
@@ -27,7 +28,7 @@ def under_way() -> frozenset[str]:
 
 @cache
 def _statement() -> Compiled:
-    going_on = Campaign.objects.filter(started_at__isnull=False, finished_at=None)
+    going_on = Campaign.objects.filter(UNDER_WAY)
     first, *others = (
         *(_any(Run.objects.filter(state=each), each) for each in RunState if each != RunState.DONE),
         _any(going_on, Waiting.CAMPAIGN),

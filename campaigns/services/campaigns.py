@@ -17,6 +17,7 @@ from campaigns.domain.plan.sweep import Sweep
 from campaigns.domain.stop_reasons import StopReason
 from campaigns.live.pokes import poke
 from campaigns.models import Campaign, Project, Test
+from campaigns.models.campaigns import UNDER_WAY
 from campaigns.permissions import Action, Actor, require
 from campaigns.services import audit
 from campaigns.services.blocks import MAX_REPEATS, queue_blocks
@@ -204,7 +205,7 @@ def stop_all_of_project(*, by: Actor, project: Project) -> int:
     """Stop every campaign of the project that is under way; their number. All are called before
     the first is stored, so that their load ends together."""
     require(by, Action.ADMINISTER, project)
-    under_way = list(project.campaigns.filter(started_at__isnull=False, finished_at=None))
+    under_way = list(project.campaigns.filter(UNDER_WAY))
     call(*(StopCall(StopReason.USER, campaign=campaign.pk) for campaign in under_way))
     for campaign in under_way:
         with suppress(Refused):  # it has ended meanwhile
@@ -214,7 +215,7 @@ def stop_all_of_project(*, by: Actor, project: Project) -> int:
 
 @transaction.atomic
 def _store_stop(by: Actor, campaign: Campaign) -> None:
-    under_way = Campaign.objects.filter(pk=campaign.pk, started_at__isnull=False, finished_at=None)
+    under_way = Campaign.objects.filter(UNDER_WAY, pk=campaign.pk)
     if not under_way.exists():
         raise Refused("This campaign is not running; there is nothing to stop.")
     asked = {"stop_requested_at": Now(), "stop_requested_by": by.user}

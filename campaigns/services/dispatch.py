@@ -33,6 +33,7 @@ from campaigns.domain.plan.machines import machines_of
 from campaigns.domain.stop_reasons import StopReason
 from campaigns.live.pokes import poke
 from campaigns.models import Campaign, Project, Run, Search, Shard
+from campaigns.models.campaigns import UNDER_WAY
 from campaigns.models.dbtime import ClockTimestamp, db_now
 from campaigns.queries import engine
 from campaigns.queries.caps import quota_of
@@ -345,7 +346,7 @@ def _release_once(shards) -> int:
 def finish_campaigns() -> int:
     """Close campaigns whose runs are all done, unless blocks are added at this moment; a search
     once it has ended."""
-    open_ = Campaign.objects.filter(started_at__isnull=False, finished_at=None)
+    open_ = Campaign.objects.filter(UNDER_WAY)
     over = open_.exclude(runs__in=Run.objects.exclude(state=State.DONE))
     over = over.exclude(pk__in=Search.objects.filter(ending=None).values("pk"))
     return sum(_finish(open_, *seen) for seen in over.values_list("pk", "repeats"))

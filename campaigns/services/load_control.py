@@ -12,6 +12,7 @@ from campaigns.domain.lifecycle import Outcome
 from campaigns.domain.stop_reasons import StopReason
 from campaigns.live.pokes import poke
 from campaigns.models import Campaign, LoadControl, Run
+from campaigns.models.campaigns import UNDER_WAY
 from campaigns.models.load_control import THE_ROW
 from campaigns.permissions import Actor, require_administrator
 from campaigns.queries.load_control import active_runs, identity
@@ -63,7 +64,7 @@ def _stop_all(reason: str, user) -> int:
     # No run can be admitted between the two: admission holds the same lock.
     lock_admission()
     _switch(False, reason, user)
-    under_way = Campaign.objects.filter(started_at__isnull=False, finished_at=None)
+    under_way = Campaign.objects.filter(UNDER_WAY)
     under_way.filter(stop_requested_at=None).update(
         stop_requested_at=Now(), stop_requested_by=user, stop_reason=reason
     )
