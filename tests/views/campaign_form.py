@@ -28,11 +28,6 @@ def new_url(project):
     return reverse("campaign-new", args=[project.pk])
 
 
-def text_of(response) -> str:
-    """The page; where its lines break makes no difference."""
-    return " ".join(response.content.decode().split())
-
-
 def started(client, project, target, version) -> Campaign:
     ticked = cells(version, target, ("http", "new"), ("https", "new"))
     client.post(new_url(project), fields(ticked, start="1"))

@@ -23,6 +23,13 @@ def viewer(client, project, vera):
 
 
 @pytest.fixture
+def adam(client):
+    """The browser of an administrator."""
+    client.force_login(make_user("adam", is_superuser=True))
+    return client
+
+
+@pytest.fixture
 def target(project):
     """A target with HTTP and HTTPS."""
     target = make_target(project, "checkout-api")

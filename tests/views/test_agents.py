@@ -13,6 +13,7 @@ from django.utils import timezone
 from campaigns.models import Agent
 from campaigns.services.agents import authenticate_agent
 from tests.factories import make_endpoint, make_target
+from tests.views.pages import target_page
 
 
 @pytest.fixture
@@ -21,10 +22,6 @@ def target(project):
     make_endpoint(target, "http", 8081)
     make_endpoint(target, "https", 8444)
     return target
-
-
-def page(client, target) -> str:
-    return client.get(f"/targets/{target.pk}/").content.decode()
 
 
 def test_the_line_to_copy_is_shown_once(client, bob, target):
@@ -39,8 +36,8 @@ def test_the_line_to_copy_is_shown_once(client, bob, target):
     assert "no-store" in answer["Cache-Control"]
     agent = authenticate_agent(text=re.search(r"bs_agent_\S+", line)[0])
     assert agent.target == target
-    assert "BENCHSITE_AGENT_TOKEN" not in page(client, target)
-    assert "Waiting" in page(client, target)
+    assert "BENCHSITE_AGENT_TOKEN" not in target_page(client, target)
+    assert "Waiting" in target_page(client, target)
 
 
 def test_the_page_says_since_when_it_is_heard_and_how_its_clock_is_set(client, vera, target):
@@ -48,13 +45,13 @@ def test_the_page_says_since_when_it_is_heard_and_how_its_clock_is_set(client, v
     heard = {"heard_at": now, "heard_since": now - timedelta(hours=2), "clock_ahead_s": -90}
     agent = Agent.objects.create(target=target, lookup="a" * 16, host="shop-1", **heard)
     client.force_login(vera)
-    shown = page(client, target)
+    shown = target_page(client, target)
     assert "shop-1" in shown
     assert "1 min 30 s behind, corrected" in shown
     assert f"since {heard['heard_since']:%-d %b, %H:%M:%S}" in shown
     assert "Revoke" not in shown
     Agent.objects.filter(pk=agent.pk).update(heard_at=now - timedelta(minutes=1))
-    assert "Silent" in page(client, target)
+    assert "Silent" in target_page(client, target)
 
 
 def test_a_revoked_agent_leaves_the_page(client, bob, target):
@@ -62,7 +59,7 @@ def test_a_revoked_agent_leaves_the_page(client, bob, target):
     client.force_login(bob)
     answer = client.post(f"/agents/{agent.pk}/revoke/", follow=True)
     assert "token is revoked" in answer.content.decode()
-    assert "shop-1" not in page(client, target)
+    assert "shop-1" not in target_page(client, target)
 
 
 def test_the_program_is_one_file_that_runs_by_itself(client, db, tmp_path):

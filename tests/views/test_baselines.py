@@ -20,13 +20,7 @@ from tests.views.test_history import CALM, text_of
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture
-def as_bob(client, bob):
-    client.force_login(bob)
-    return client
-
-
-def test_a_campaign_becomes_the_baseline_and_the_next_one_says_the_result(as_bob, project):
+def test_a_campaign_becomes_the_baseline_and_the_next_one_says_the_result(as_editor, project):
     tests = []
     for number, level in enumerate((10_000, 12_000)):
         at = timezone.now() - timedelta(days=2 - number)
@@ -40,48 +34,52 @@ def test_a_campaign_becomes_the_baseline_and_the_next_one_says_the_result(as_bob
         tests.append(test)
         if not number:
             address = reverse("campaign-baseline", args=[campaign.pk])
-            as_bob.post(address, {"name": "release 1.4", "seen": "0"})
-    pages = [text_of(as_bob.get(reverse("campaign-detail", args=[t.campaign_id]))) for t in tests]
+            as_editor.post(address, {"name": "release 1.4", "seen": "0"})
+    pages = [
+        text_of(as_editor.get(reverse("campaign-detail", args=[t.campaign_id]))) for t in tests
+    ]
     assert "Its runs are the baseline “release 1.4” of later campaigns." in pages[0]
     assert "p95 against baseline “release 1.4”: 20" in pages[1]
     assert "% slower [" in pages[1]
-    told = as_bob.get(f"/api/v1/campaigns/{tests[1].campaign_id}/tables/").json()["against"]
+    told = as_editor.get(f"/api/v1/campaigns/{tests[1].campaign_id}/tables/").json()["against"]
     assert told.startswith("p95 against baseline “release 1.4”: 20")
-    listed = text_of(as_bob.get(reverse("campaign-list", args=[project.pk])))
+    listed = text_of(as_editor.get(reverse("campaign-list", args=[project.pk])))
     assert re.search(r"\+(19|20)(\.\d)? %", listed)
-    page = text_of(as_bob.get(reverse("history", args=[project.pk])))
+    page = text_of(as_editor.get(reverse("history", args=[project.pk])))
     assert re.search(r"\+(19|20)(\.\d)? % release 1\.4", page), page
-    text = as_bob.get(reverse("history-test-csv", args=[tests[1].pk])).content.decode()
+    text = as_editor.get(reverse("history-test-csv", args=[tests[1].pk])).content.decode()
     _, row = csv.DictReader(StringIO(text))
     assert (row["baseline"], row["against_word"]) == ("release 1.4", "slower")
     assert float(row["against_low"]) < float(row["against"]) < float(row["against_high"])
 
 
-def test_ticked_campaigns_of_a_history_become_the_baseline(as_bob, project):
+def test_ticked_campaigns_of_a_history_become_the_baseline(as_editor, project):
     (test,) = make_history(project, CALM)
     address = reverse("history-test", args=[test.pk])
     post = reverse("history-baseline", args=[test.pk])
-    assert "Tick the campaigns" in text_of(as_bob.post(post, {"name": "calm"}, follow=True))
-    points = as_bob.get(address).context["named"].history.points
+    assert "Tick the campaigns" in text_of(as_editor.post(post, {"name": "calm"}, follow=True))
+    points = as_editor.get(address).context["named"].history.points
     chosen = [points[0].test, points[1].test]
-    page = text_of(as_bob.post(post, {"name": "calm", "in": chosen, "seen": "0"}, follow=True))
+    page = text_of(as_editor.post(post, {"name": "calm", "in": chosen, "seen": "0"}, follow=True))
     assert "“calm” is the baseline." in page
     assert "calm #" in page
     assert "6 runs, by bob on" in page
     assert Baseline.objects.get().runs.count() == 6
 
 
-def test_who_looks_at_a_stale_page_replaces_nothing(as_bob, project):
+def test_who_looks_at_a_stale_page_replaces_nothing(as_editor, project):
     (test,) = make_history(project, CALM)
     post = reverse("history-baseline", args=[test.pk])
-    as_bob.post(post, {"name": "calm", "in": [test.pk], "seen": "0"})
-    page = text_of(as_bob.post(post, {"name": "mine", "in": [test.pk], "seen": "0"}, follow=True))
+    as_editor.post(post, {"name": "calm", "in": [test.pk], "seen": "0"})
+    page = text_of(
+        as_editor.post(post, {"name": "mine", "in": [test.pk], "seen": "0"}, follow=True)
+    )
     assert "“calm” has become the baseline since you opened this." in page
 
 
-def test_a_released_baseline_stays_in_the_list(as_bob, project):
+def test_a_released_baseline_stays_in_the_list(as_editor, project):
     (test,) = make_history(project, CALM)
     post = reverse("history-baseline", args=[test.pk])
-    as_bob.post(post, {"name": "calm", "in": [test.pk], "seen": "0"})
+    as_editor.post(post, {"name": "calm", "in": [test.pk], "seen": "0"})
     release = reverse("baseline-release", args=[Baseline.objects.get().pk])
-    assert "replaced by bob on" in text_of(as_bob.post(release, follow=True))
+    assert "replaced by bob on" in text_of(as_editor.post(release, follow=True))

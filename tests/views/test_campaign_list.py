@@ -19,7 +19,8 @@ from tests.factories import (
 )
 from tests.queries.measured import measure
 from tests.queues import make_queue
-from tests.views.campaign_form import new_url, started, text_of
+from tests.views.campaign_form import new_url, started
+from tests.views.pages import text_of
 
 pytestmark = pytest.mark.django_db
 

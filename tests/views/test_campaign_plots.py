@@ -14,7 +14,7 @@ from campaigns.views.campaign_plots import told_apart
 from tests.factories import make_campaign, make_endpoint, make_plan, make_target, make_test
 from tests.queries.measured import run_in_blocks
 from tests.values import plan_spec
-from tests.views.campaign_form import text_of
+from tests.views.pages import text_of
 
 pytestmark = pytest.mark.django_db
 SPEC = plan_spec(model="over", requests=2000, over_s=10)

@@ -13,7 +13,8 @@ from tests.factories import (
     make_target,
 )
 from tests.values import plan_spec
-from tests.views.campaign_form import cells, fields, new_url, text_of
+from tests.views.campaign_form import cells, fields, new_url
+from tests.views.pages import text_of
 
 pytestmark = pytest.mark.django_db
 

@@ -9,7 +9,8 @@ from campaigns.models import Campaign
 from tests.factories import make_endpoint, make_plan, make_run, make_target
 from tests.queries.measured import measure, spoil
 from tests.values import plan_spec
-from tests.views.campaign_form import cells, fields, new_url, text_of
+from tests.views.campaign_form import cells, fields, new_url
+from tests.views.pages import text_of
 
 pytestmark = pytest.mark.django_db
 

@@ -17,7 +17,8 @@ from tests.factories import (
 )
 from tests.queries.measured import https_campaign, measure, run_in_blocks
 from tests.values import plan_spec
-from tests.views.campaign_form import cells, fields, new_url, started, text_of
+from tests.views.campaign_form import cells, fields, new_url, started
+from tests.views.pages import text_of
 
 pytestmark = pytest.mark.django_db
 

@@ -4,30 +4,21 @@ import pytest
 from django.urls import reverse
 
 from campaigns.models import Project
-from tests.factories import make_plan, make_project, make_user
+from tests.factories import make_plan, make_project
 from tests.services.engine import host
+from tests.views.pages import page_text
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def adam(client):
-    client.force_login(make_user("adam", is_superuser=True))
-    return client
-
-
-def text_of(client, name: str, *args) -> str:
-    return " ".join(client.get(reverse(name, args=args)).content.decode().split())
 
 
 def test_an_owner_finds_use_and_caps_beside_the_members(client, project, alice):
     client.force_login(alice)
     make_plan(project)
     Project.objects.update(caps={"PLANS": 4})
-    assert reverse("project-use", args=[project.pk]) in text_of(
+    assert reverse("project-use", args=[project.pk]) in page_text(
         client, "project-members", project.pk
     )
-    shown = text_of(client, "project-use", project.pk)
+    shown = page_text(client, "project-use", project.pk)
     assert '<td class="num">1</td> <td class="num"></td> <td class="num">4</td>' in shown
     assert 'value="0.250"' in shown
 
@@ -36,7 +27,7 @@ def test_a_share_of_the_hosts_is_shown_as_slots_with_what_it_is_of(client, proje
     client.force_login(alice)
     host(slots=12)
     Project.objects.update(caps={"SLOT_PERCENT": 75})
-    assert '9 <span class="second-line">75 % of 12</span>' in text_of(
+    assert '9 <span class="second-line">75 % of 12</span>' in page_text(
         client, "project-use", project.pk
     )
 
@@ -47,7 +38,7 @@ def test_an_administrator_sees_all_projects_in_a_fixed_number_of_statements(
     for number in range(30):
         make_project(f"Project {number}")
     with django_assert_max_num_queries(15):
-        shown = text_of(adam, "caps")
+        shown = page_text(adam, "caps")
     assert "Payments" in shown
     assert "Project 29" in shown
     assert "20,000 requests/s to one address" in shown
@@ -58,7 +49,7 @@ def test_an_administrator_gives_a_project_caps_of_its_own(adam, project):
     adam.post(address, {"RUNS": "3", "PLANS": "0", "CAMPAIGNS": ""})
     project.refresh_from_db()
     assert project.caps == {"RUNS": 3, "PLANS": 0}
-    assert "of 3</span>" in text_of(adam, "caps")
+    assert "of 3</span>" in page_text(adam, "caps")
     answer = adam.post(address, {"RUNS": "-1"}).content.decode()
     assert "greater than or equal to 0" in answer
     answer = adam.post(address, {"SLOT_PERCENT": "101"}).content.decode()

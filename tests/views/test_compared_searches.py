@@ -12,7 +12,7 @@ from campaigns.services.searches import start_search
 from tests.factories import make_campaign, make_project, make_test, make_user
 from tests.searches import answered, limit_of, search_through, searching
 from tests.services.engine import owner_of
-from tests.views.campaign_form import text_of
+from tests.views.pages import text_of
 
 pytestmark = pytest.mark.django_db
 

@@ -1,7 +1,5 @@
 """The page that compares campaigns, tests or runs."""
 
-import re
-
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
@@ -19,6 +17,7 @@ from tests.factories import (
     make_test,
 )
 from tests.queries.measured import https_campaign, measure, run_in_blocks, same_again
+from tests.views.pages import words_of
 
 pytestmark = pytest.mark.django_db
 FAST, SLOW = [10_000, 10_100, 9_900], [11_200, 11_250, 11_180]
@@ -56,10 +55,6 @@ def page_of(client, *rows, **asked):
     return client.get(reverse("comparison"), {**columns, **asked})
 
 
-def text_of(response) -> str:
-    return " ".join(re.sub(r"<[^>]+>", " ", response.content.decode()).split())
-
-
 def ticked(client, *runs):
     return client.get(reverse("comparison"), {"run": [run.pk for run in runs]}, follow=True)
 
@@ -67,8 +62,8 @@ def ticked(client, *runs):
 def test_today_against_last_week_shows_only_what_changed(as_vera, weeks):
     page = page_of(as_vera, *weeks)
     assert [row["test"].word for row in page.context["rows"]] == ["slower"]
-    assert f"1 of 2 tests is slower than campaign #{weeks[0].pk}" in text_of(page)
-    assert "slower, or the environment" in text_of(page)
+    assert f"1 of 2 tests is slower than campaign #{weeks[0].pk}" in words_of(page)
+    assert "slower, or the environment" in words_of(page)
 
 
 @pytest.mark.parametrize(
@@ -190,7 +185,7 @@ def test_two_ticks_lead_to_the_comparison_with_the_older_run_as_baseline(as_vera
 
 
 def test_two_runs_show_figures_what_differs_and_why_there_is_no_word(as_vera, pair):
-    page = text_of(ticked(as_vera, *pair))
+    page = words_of(ticked(as_vera, *pair))
     assert "A single run says nothing about its spread" in page
     assert "What differs" in page
     assert "https" in page
@@ -202,10 +197,10 @@ def test_one_tick_or_seven_are_answered_in_words(as_vera, project, pair):
     more = [
         measure(make_run(make_test(make_campaign(project))), 9_000, seconds=1) for _ in range(5)
     ]
-    assert "Tick two to 6 runs" in text_of(ticked(as_vera, pair[0]))
-    assert "Tick two to 6 runs" in text_of(ticked(as_vera, *pair, *more))
+    assert "Tick two to 6 runs" in words_of(ticked(as_vera, pair[0]))
+    assert "Tick two to 6 runs" in words_of(ticked(as_vera, *pair, *more))
     assert ticked(as_vera, *pair, more[0]).context["compared"].sentences
-    assert "none are ticked" in text_of(
+    assert "none are ticked" in words_of(
         as_vera.get(reverse("comparison"), {"run": ["x"]}, follow=True)
     )
 
@@ -223,24 +218,24 @@ def test_one_tick_or_seven_are_answered_in_words(as_vera, project, pair):
 def test_what_names_nothing_is_answered_with_a_sentence(as_vera, asked, sentence):
     page = as_vera.get(reverse("comparison"), asked)
     assert page.status_code == 422
-    assert sentence in text_of(page)
+    assert sentence in words_of(page)
 
 
 def test_without_columns_it_says_how_to_begin(as_vera):
-    assert "Open a campaign and choose Compare" in text_of(as_vera.get(reverse("comparison")))
+    assert "Open a campaign and choose Compare" in words_of(as_vera.get(reverse("comparison")))
 
 
 def test_a_campaign_without_others_is_told_to_run_again(as_vera, project):
     only = make_test(make_campaign(project)).campaign
     page = as_vera.get(reverse("comparison"), {"b": f"campaign-{only.pk}"})
-    assert "Run it again" in text_of(page)
+    assert "Run it again" in words_of(page)
 
 
 def test_nothing_in_common_is_said_with_what_each_has(as_vera, weeks, project):
     other = make_test(make_campaign(project)).campaign
     page = page_of(as_vera, weeks[0], other)
     assert page.status_code == 200
-    assert "have no test in common" in text_of(page)
+    assert "have no test in common" in words_of(page)
 
 
 @pytest.mark.parametrize("is_foreign_first", [True, False])
@@ -262,7 +257,7 @@ def test_campaigns_without_runs_are_compared_in_words(as_vera, project):
     first = make_test(make_campaign(project))
     (second,) = same_again([first])
     page = page_of(as_vera, first.campaign, second.campaign)
-    assert "nothing can be compared" in text_of(page)
+    assert "nothing can be compared" in words_of(page)
 
 
 @pytest.mark.parametrize("query", [{}, {"a": "campaign-1"}, {"a": "campaign-x", "b": "1"}])
@@ -277,5 +272,5 @@ def test_where_runs_are_set_aside_the_table_says_what_they_are_in(as_vera, proje
     run_in_blocks(earlier, [usual, usual])
     run_in_blocks(later, [[*usual[:-1], 600_000], usual])
     note = "Times and marks include runs that are set aside"
-    assert note in text_of(page_of(as_vera, earlier[0].campaign, later[0].campaign))
-    assert note not in text_of(page_of(as_vera, *weeks))
+    assert note in words_of(page_of(as_vera, earlier[0].campaign, later[0].campaign))
+    assert note not in words_of(page_of(as_vera, *weeks))

@@ -1,6 +1,5 @@
 """Confirm: one click from a difference to a campaign in which both sides run in turn."""
 
-import re
 from datetime import timedelta
 
 import pytest
@@ -13,14 +12,9 @@ from tests.histories import make_history
 from tests.queries.measured import https_campaign, run_in_blocks, same_again
 from tests.services.test_triage import CALM, nights_ago, noted
 from tests.views.campaign_form import fields
+from tests.views.pages import words_of
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def as_bob(client, bob):
-    client.force_login(bob)
-    return client
 
 
 @pytest.fixture
@@ -45,17 +39,13 @@ def new_url(project, *pairs) -> str:
     return f"{reverse('campaign-new', args=[project.pk])}?confirm={asked}"
 
 
-def text_of(response) -> str:
-    return " ".join(re.sub(r"<[^>]+>", " ", response.content.decode()).split())
-
-
-def test_the_old_plan_version_runs_beside_the_new_one(as_bob, project, versions, endpoint):
+def test_the_old_plan_version_runs_beside_the_new_one(as_editor, project, versions, endpoint):
     old, new = (a_test(version, endpoint) for version in versions)
-    page = as_bob.get(new_url(project, (old, new)))
+    page = as_editor.get(new_url(project, (old, new)))
     ticked = {f"{version.pk}.{endpoint.pk}.new" for version in versions}
     assert page.context["form"].ticked() == ticked
-    assert "Runs the old and the new side of 1 test in turn, in 5 blocks." in text_of(page)
-    answer = as_bob.post(new_url(project, (old, new)), fields(sorted(ticked), start="1"))
+    assert "Runs the old and the new side of 1 test in turn, in 5 blocks." in words_of(page)
+    answer = as_editor.post(new_url(project, (old, new)), fields(sorted(ticked), start="1"))
     campaign = Campaign.objects.latest("pk")
     sides = [campaign.tests.get(plan_version=version).pk for version in versions]
     assert answer["Location"].endswith(f"/{campaign.pk}/?compare={sides[1]}&with={sides[0]}")
@@ -63,57 +53,57 @@ def test_the_old_plan_version_runs_beside_the_new_one(as_bob, project, versions,
     assert {test.plan_version for test in campaign.tests.all()} == set(versions)
 
 
-def test_its_settings_are_those_of_the_new_side(as_bob, project, versions, endpoint):
+def test_its_settings_are_those_of_the_new_side(as_editor, project, versions, endpoint):
     old = a_test(versions[0], endpoint)
     new = a_test(versions[1], endpoint, repeats=8, pause_s=7, practical_threshold=0.02)
-    initial = as_bob.get(new_url(project, (old, new))).context["form"].initial
+    initial = as_editor.get(new_url(project, (old, new))).context["form"].initial
     assert [initial[name] for name in ("repeats", "pause_s", "practical_threshold")] == [8, 7, 2]
 
 
-def test_the_old_endpoint_runs_beside_the_new_one(as_bob, project, versions, endpoint):
+def test_the_old_endpoint_runs_beside_the_new_one(as_editor, project, versions, endpoint):
     other = make_endpoint(endpoint.target, port=8082)
     old, new = (a_test(versions[1], each) for each in (endpoint, other))
-    page = as_bob.get(new_url(project, (old, new)))
+    page = as_editor.get(new_url(project, (old, new)))
     assert {key.split(".")[1] for key in page.context["form"].ticked()} == {
         str(endpoint.pk),
         str(other.pk),
     }
 
 
-def test_the_same_plan_and_endpoint_is_weaker_and_says_so(as_bob, project, versions, endpoint):
+def test_the_same_plan_and_endpoint_is_weaker_and_says_so(as_editor, project, versions, endpoint):
     old, new = (a_test(versions[1], endpoint) for _ in range(2))
-    page = as_bob.get(new_url(project, (old, new)))
+    page = as_editor.get(new_url(project, (old, new)))
     assert len(page.context["form"].ticked()) == 1
-    assert "weaker: the stored runs were made at another time" in text_of(page)
+    assert "weaker: the stored runs were made at another time" in words_of(page)
 
 
-def test_where_it_is_weaker_the_reference_runs_beside_it(as_bob, project, versions, endpoint):
+def test_where_it_is_weaker_the_reference_runs_beside_it(as_editor, project, versions, endpoint):
     old, new = (a_test(versions[1], endpoint) for _ in range(2))
     echo = make_endpoint(make_target(project, "echo", tags=["reference"]))
     make_test(new.campaign, versions[1], endpoint=echo)
-    ticked = as_bob.get(new_url(project, (old, new))).context["form"].ticked()
+    ticked = as_editor.get(new_url(project, (old, new))).context["form"].ticked()
     assert ticked == {f"{versions[1].pk}.{each.pk}.new" for each in (endpoint, echo)}
 
 
-def test_an_archived_old_endpoint_is_weaker_too(as_bob, project, versions, endpoint):
+def test_an_archived_old_endpoint_is_weaker_too(as_editor, project, versions, endpoint):
     other = make_endpoint(endpoint.target, port=8082)
     old, new = (a_test(versions[1], each) for each in (endpoint, other))
     type(endpoint).objects.filter(pk=endpoint.pk).update(archived_at=timezone.now())
-    page = as_bob.get(new_url(project, (old, new)))
+    page = as_editor.get(new_url(project, (old, new)))
     assert len(page.context["form"].ticked()) == 1
-    assert "weaker" in text_of(page)
+    assert "weaker" in words_of(page)
 
 
-def test_the_preview_knows_older_versions(as_bob, project, versions, endpoint):
+def test_the_preview_knows_older_versions(as_editor, project, versions, endpoint):
     keys = [f"{version.pk}.{endpoint.pk}.new" for version in versions]
-    page = as_bob.post(reverse("campaign-estimate", args=[project.pk]), fields(keys, repeats=5))
+    page = as_editor.post(reverse("campaign-estimate", args=[project.pk]), fields(keys, repeats=5))
     assert page.context["estimate"].n_runs == 10
 
 
 @pytest.mark.parametrize("asked", ["", "x", "1", "1-", "99999999-1", "1-1;drop"])
-def test_what_names_no_tests_is_not_found(as_bob, project, asked):
+def test_what_names_no_tests_is_not_found(as_editor, project, asked):
     path = reverse("campaign-new", args=[project.pk])
-    assert as_bob.get(path, {"confirm": asked}).status_code == 404
+    assert as_editor.get(path, {"confirm": asked}).status_code == 404
 
 
 @pytest.fixture
@@ -130,10 +120,10 @@ def compared(client, weeks):
     return client.get(reverse("comparison"), dict(zip("ab", names, strict=True)))
 
 
-def test_a_comparison_that_may_be_the_environment_offers_it(as_bob, weeks):
-    page = compared(as_bob, weeks)
-    assert "Confirm 2 tests" in text_of(page)
-    form = as_bob.get(page.context["confirm_url"]).context["form"]
+def test_a_comparison_that_may_be_the_environment_offers_it(as_editor, weeks):
+    page = compared(as_editor, weeks)
+    assert "Confirm 2 tests" in words_of(page)
+    form = as_editor.get(page.context["confirm_url"]).context["form"]
     assert len(form.ticked()) == 2
 
 
@@ -142,19 +132,19 @@ def test_who_may_not_make_campaigns_is_not_offered_it(client, vera, weeks):
     assert "confirm_url" not in compared(client, weeks).context
 
 
-def test_a_change_offers_it(as_bob, project):
+def test_a_change_offers_it(as_editor, project):
     (test,) = noted(project, [*CALM, *(28.5, 28.6, 28.4, 28.7, 28.3)])
-    (row,) = as_bob.get(reverse("history", args=[project.pk])).context["triage"]["rows"]
+    (row,) = as_editor.get(reverse("history", args=[project.pk])).context["triage"]["rows"]
     before = Test.objects.get(campaign__name="night 7")
     assert row["confirm_url"] == new_url(project, (before, test))
-    assert as_bob.get(row["confirm_url"]).status_code == 200
+    assert as_editor.get(row["confirm_url"]).status_code == 200
 
 
 def test_the_old_version_beside_the_new_one_does_not_enter_the_history(
-    as_bob, project, versions, endpoint
+    as_editor, project, versions, endpoint
 ):
     arms = [(version, endpoint, "new") for version in versions]
     make_history(project, CALM, tests=arms[1:], begin=nights_ago(20))
     (_, test) = make_history(project, [26.0], tests=arms, begin=nights_ago(20) + timedelta(days=9))
-    points = as_bob.get(reverse("history-test", args=[test.pk])).context["named"].history.points
+    points = as_editor.get(reverse("history-test", args=[test.pk])).context["named"].history.points
     assert [point.plan_version for point in points] == [2] * 9

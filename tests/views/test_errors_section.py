@@ -2,7 +2,6 @@
 
 import pytest
 from django.test import Client
-from django.urls import reverse
 
 from campaigns.domain.lifecycle import Outcome
 from campaigns.domain.measured.snapshot import Timing
@@ -10,6 +9,7 @@ from campaigns.models import FailureExample
 from tests.factories import make_campaign, make_run, make_test, store_second
 from tests.queries.measured import end
 from tests.values import make_second
+from tests.views.pages import html_of
 from tests.views.test_shares import make_link
 
 pytestmark = pytest.mark.django_db
@@ -47,21 +47,17 @@ def failing(project, n_ok: int = 0):
     return run
 
 
-def page_of(client, name: str, pk: int) -> str:
-    return client.get(reverse(name, args=[pk])).content.decode()
-
-
 @pytest.mark.parametrize("name", ["run-detail", "campaign-detail"])
 def test_where_everything_failed_the_open_example_precedes_the_charts(viewer, project, name):
     run = failing(project)
-    page = page_of(viewer, name, run.pk if name == "run-detail" else run.campaign_id)
+    page = html_of(viewer, name, run.pk if name == "run-detail" else run.campaign_id)
     assert "404 Not Found to all 60 requests" in page
     assert '<details id="example-0" open>' in page
     assert page.index('data-table="errors"') < page.index("<canvas")
 
 
 def test_where_a_part_failed_the_charts_come_first(viewer, project):
-    page = page_of(viewer, "run-detail", failing(project, n_ok=80).pk)
+    page = html_of(viewer, "run-detail", failing(project, n_ok=80).pk)
     assert "20\u202f% failed with 404 Not Found" in page
     assert "times are of the other 80\u202f%" in page
     assert page.index("<canvas") < page.index('data-table="errors"')
@@ -69,13 +65,13 @@ def test_where_a_part_failed_the_charts_come_first(viewer, project):
 
 
 def test_a_hostile_reply_is_text(viewer, project):
-    page = page_of(viewer, "run-detail", failing(project).pk)
+    page = html_of(viewer, "run-detail", failing(project).pk)
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page
     assert "<script>alert(1)" not in page
 
 
 def test_the_row_is_drawn_on_the_runs_axis(viewer, project):
-    page = page_of(viewer, "run-detail", failing(project).pk)
+    page = html_of(viewer, "run-detail", failing(project).pk)
     strip = page.split('class="error-strip"')[1].split("</svg>")[0]
     assert strip.count("<rect") == 3
 
@@ -102,6 +98,6 @@ def test_no_errors_are_one_line(viewer, project):
     run = make_run(make_test(make_campaign(project)))
     store_second(run, make_second(0, [5_000] * 10))
     end(run, Outcome.COMPLETE)
-    page = page_of(viewer, "run-detail", run.pk)
+    page = html_of(viewer, "run-detail", run.pk)
     assert 'data-table="errors"' not in page
     assert "Errors</b> none" in page

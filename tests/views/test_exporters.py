@@ -8,6 +8,7 @@ from django.utils import timezone
 from campaigns.models import Exporter
 from campaigns.services.vault import decrypt, encrypt
 from tests.factories import make_target
+from tests.views.pages import target_page
 
 URL = "http://10.0.0.5:9100/metrics"
 
@@ -28,12 +29,8 @@ def as_editor(client, bob):
     return client
 
 
-def page(client, target) -> str:
-    return client.get(f"/targets/{target.pk}/").content.decode()
-
-
 def test_the_page_offers_it_beside_an_agent(as_editor, target):
-    shown = page(as_editor, target)
+    shown = target_page(as_editor, target)
     assert "Add an agent" in shown
     assert f'href="/targets/{target.pk}/exporters/"' in shown
     assert "Scrape a Prometheus exporter" in shown
@@ -66,21 +63,21 @@ def test_a_fault_is_at_its_field_and_nothing_is_lost(as_editor, target):
 
 def test_the_page_says_what_it_tells_and_since_when_not(client, vera, target, exporter):
     client.force_login(vera)
-    assert "not checked yet" in page(client, target)
+    assert "not checked yet" in target_page(client, target)
     now = timezone.now()
     Exporter.objects.update(told_at=now, offers=["CPU", "memory"])
-    shown = page(client, target)
+    shown = target_page(client, target)
     assert "Answers" in shown
     assert "CPU, memory" in shown
     Exporter.objects.update(problem="http://10.0.0.5:9100 refuses connections.", problem_at=now)
-    shown = page(client, target)
+    shown = target_page(client, target)
     assert "No answer" in shown
     assert "http://10.0.0.5:9100 refuses connections." in shown
     Exporter.objects.update(asked_at=now)
-    assert "Checking" in page(client, target)
+    assert "Checking" in target_page(client, target)
     Exporter.objects.update(asked_at=now - timedelta(minutes=5))
-    assert "No answer" in page(client, target)
-    assert "Remove" not in page(client, target)
+    assert "No answer" in target_page(client, target)
+    assert "Remove" not in target_page(client, target)
 
 
 def test_a_stored_token_is_never_shown_and_stays_until_it_is_removed(as_editor, target, exporter):
@@ -89,7 +86,7 @@ def test_a_stored_token_is_never_shown_and_stays_until_it_is_removed(as_editor, 
     given = {"url": url, "name": "shop-2", "verify_tls": "on", "token": ""}
     shown = as_editor.get(f"/exporters/{exporter.pk}/").content.decode()
     assert "stored; enter another to replace it" in shown
-    assert "s3cret" not in shown + page(as_editor, target)
+    assert "s3cret" not in shown + target_page(as_editor, target)
     as_editor.post(f"/exporters/{exporter.pk}/", given)
     exporter.refresh_from_db()
     assert (exporter.name, decrypt(exporter.token)) == ("shop-2", "s3cret")
@@ -108,4 +105,4 @@ def test_a_check_is_asked_for(as_editor, exporter):
 def test_a_removed_exporter_leaves_the_page(as_editor, target, exporter):
     answer = as_editor.post(f"/exporters/{exporter.pk}/remove/", follow=True)
     assert "shop-1 is no longer scraped. What it reported is kept." in answer.content.decode()
-    assert URL not in page(as_editor, target)
+    assert URL not in target_page(as_editor, target)

@@ -18,6 +18,7 @@ from tests.injector.program import OURS, Program, started
 from tests.injector.servers import OK_REPLY, always, make_order, measure, scripted
 from tests.queries.measured import end, end_shards
 from tests.values import plan_spec
+from tests.views.pages import html_of
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.django_db
@@ -45,10 +46,6 @@ def finished(project, load: dict, seconds: list[Second], told: dict):
     return run
 
 
-def page_of(client, name: str, *args: int, **query: str) -> str:
-    return client.get(reverse(name, args=args), query).content.decode()
-
-
 def verdict_of(page: str) -> str:
     section = re.search(r'<section[^>]* data-live="verdict">(.*?)</section>', page, re.DOTALL)[1]
     return " ".join(re.split(r"[ \n]+", unescape(re.sub("<[^>]+>", "", section)))).strip()
@@ -73,7 +70,7 @@ def test_the_page_says_what_the_answers_are(viewer, project):
     with scripted(every_fifth_fails()) as server:
         result = measure(server.port, load=load)
     run = finished(project, load, result.seconds, result.ends[0].to_json())
-    page = page_of(viewer, "run-detail", run.pk)
+    page = html_of(viewer, "run-detail", run.pk)
     said, judged = verdict_of(page), run.judged
     if run.trust == Trust.TRUSTED:
         assert said.startswith("20\u202f% failed with 503 Service Unavailable")
@@ -114,8 +111,8 @@ def test_an_injector_that_got_no_cpu_is_doubted_and_the_target_is_not_blamed(
     assert {"own_time_p99", "lateness_p99"} & {reason.code for reason in run.judged.reasons}
     assert run.target_state is None
     pages = [
-        page_of(viewer, "run-detail", run.pk),
-        page_of(viewer, "campaign-detail", run.campaign_id),
+        html_of(viewer, "run-detail", run.pk),
+        html_of(viewer, "campaign-detail", run.campaign_id),
     ]
     for page in pages:
         assert run.judged.reasons[0].text in verdict_of(page)

@@ -11,7 +11,8 @@ from campaigns.services.hosts import announce_host
 from campaigns.services.probes import finish_probe
 from campaigns.services.shares import create_share
 from tests.services.engine import owner_of
-from tests.views.campaign_form import cells, fields, new_url, started, text_of
+from tests.views.campaign_form import cells, fields, new_url, started
+from tests.views.pages import text_of
 
 pytestmark = pytest.mark.django_db
 OK = {"type": "probe", "status": 200, "reason": "OK", "error": None, "response_us": 1500}

@@ -24,6 +24,7 @@ from tests.factories import (
 from tests.items import KINDS, MODELS, make_item
 from tests.queries.measured import measure
 from tests.services.engine import started
+from tests.views.pages import text_of
 
 pytestmark = pytest.mark.django_db
 
@@ -45,10 +46,6 @@ def bulk_url(kind: str, project) -> str:
 def listed(client, kind: str, project, **query) -> list[str]:
     page = client.get(list_url(kind, project), query).context["page"]
     return [item.name for item in page if item != project]
-
-
-def text_of(response) -> str:
-    return " ".join(response.content.decode().split())
 
 
 def link_of(response, rel: str) -> str:

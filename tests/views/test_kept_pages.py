@@ -23,6 +23,7 @@ from campaigns.queries.row_versions import _ROWS, rows_of_campaign, rows_of_run
 from campaigns.views import campaigns, kept_pages, runs
 from tests.access_world import Rows, make_world
 from tests.factories import make_membership, make_test, make_user
+from tests.views.pages import browser_of
 
 pytestmark = pytest.mark.django_db
 PAGES = {"campaign": "campaign-detail", "run": "run-detail"}
@@ -103,12 +104,6 @@ def rows_as_made(rows_of_the_file) -> Rows:
 def rows(rows_as_made, db) -> Rows:
     """An ended campaign with one of everything."""
     return deepcopy(rows_as_made)
-
-
-def browser_of(user: User, **options) -> Client:
-    client = Client(**options)
-    client.force_login(user)
-    return client
 
 
 def address(rows, noun: str) -> str:

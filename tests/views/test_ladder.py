@@ -17,7 +17,7 @@ from tests.queries.climbing import (
 from tests.queries.measured import spoil
 from tests.queries.test_target_costs import tell
 from tests.services.engine import owner_of
-from tests.views.campaign_form import text_of
+from tests.views.pages import text_of
 
 __all__ = ["climb", "ladder", "usual_ladder"]
 pytestmark = pytest.mark.django_db

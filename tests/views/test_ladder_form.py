@@ -8,7 +8,7 @@ from campaigns.models import Campaign, OwnTlsProfile
 from tests.factories import make_endpoint, make_plan, make_target
 from tests.services.engine import host
 from tests.values import plan_spec
-from tests.views.campaign_form import text_of
+from tests.views.pages import text_of
 
 pytestmark = pytest.mark.django_db
 

@@ -17,12 +17,6 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def adam(client):
-    client.force_login(make_user("adam", is_superuser=True))
-    return client
-
-
-@pytest.fixture
 def run(project):
     campaign = started(project)
     host(slots=1)

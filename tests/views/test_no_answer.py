@@ -13,6 +13,7 @@ from tests.factories import make_campaign, make_endpoint, make_plan, make_run, m
 from tests.factories import make_test as a_test
 from tests.queries.measured import measure
 from tests.values import plan_spec
+from tests.views.pages import html_of
 from tests.views.test_shares import make_link
 
 pytestmark = pytest.mark.django_db
@@ -38,10 +39,6 @@ def campaign(project):
     return campaign
 
 
-def page(client, name, *args, **query):
-    return client.get(reverse(name, args=args), query).content.decode()
-
-
 def answer_in(html: str) -> str:
     """The first line with its grounds, and the tiles."""
     regions = re.findall(
@@ -61,11 +58,11 @@ def first_lines_of_terminal(client, campaign):
 
 
 PLACES = {
-    "campaign": lambda client, it: answer_in(page(client, "campaign-detail", it.pk)),
-    "run": lambda client, it: answer_in(page(client, "run-detail", it.runs.first().pk)),
-    "campaign list": lambda client, it: page(client, "campaign-list", it.project_id),
-    "home": lambda client, it: page(client, "project-measure", it.project_id),
-    "runs of the project": lambda client, it: page(client, "run-list", it.project_id),
+    "campaign": lambda client, it: answer_in(html_of(client, "campaign-detail", it.pk)),
+    "run": lambda client, it: answer_in(html_of(client, "run-detail", it.runs.first().pk)),
+    "campaign list": lambda client, it: html_of(client, "campaign-list", it.project_id),
+    "home": lambda client, it: html_of(client, "project-measure", it.project_id),
+    "runs of the project": lambda client, it: html_of(client, "run-list", it.project_id),
     "share": of_share,
     "terminal": first_lines_of_terminal,
     "REST, campaign": lambda client, it: client.get(
@@ -100,11 +97,11 @@ def test_a_sweep_has_no_speed_up_and_no_curve(as_editor, campaign):
     told = as_editor.get(reverse("api-campaign-tables", args=[campaign.pk])).json()
     (sweep,) = told["sweeps"]
     assert {row["values"]["speed_up"] for row in sweep["rows"]} == {None}
-    assert 'class="sweep-dot"' not in page(as_editor, "campaign-detail", campaign.pk)
+    assert 'class="sweep-dot"' not in html_of(as_editor, "campaign-detail", campaign.pk)
 
 
 def test_the_figures_are_in_grey_below(as_editor, campaign):
-    html = page(as_editor, "campaign-detail", campaign.pk)
+    html = html_of(as_editor, "campaign-detail", campaign.pk)
     assert "has-no-answer" in html
     assert FIGURE in html
     assert len(re.findall(r'class="row-run row-grey"', html)) == 6

@@ -6,6 +6,7 @@ from campaigns.domain.plan.ownership import HostCheck
 from campaigns.models import HostClaim
 from campaigns.services import ownership as services
 from tests.factories import make_endpoint, make_target
+from tests.views.pages import target_page
 
 pytestmark = pytest.mark.django_db
 PLACE = "8.8.8.8/32:443"
@@ -20,10 +21,6 @@ def target(project, settings):
     return target
 
 
-def page(client, target) -> str:
-    return client.get(f"/targets/{target.pk}/").content.decode()
-
-
 def do(client, target, what: str, **fields):
     given = {"host": "shop.example", "do": what, **fields}
     return client.post(f"/targets/{target.pk}/ownership/", given)
@@ -36,29 +33,29 @@ def check_done(claim, check: HostCheck) -> None:
 
 def test_a_host_is_proven_from_its_target_s_page(client, bob, target):
     client.force_login(bob)
-    assert "Needs proof" in page(client, target)
-    assert "<h3>10.0.0.5" not in page(client, target)
+    assert "Needs proof" in target_page(client, target)
+    assert "<h3>10.0.0.5" not in target_page(client, target)
     do(client, target, "token")
     claim = HostClaim.objects.get()
     file = f"https://shop.example:443/.well-known/benchsite-{claim.token}.txt"
-    assert file in page(client, target)
+    assert file in target_page(client, target)
     do(client, target, "check")
-    assert "No worker has answered yet" in page(client, target)
+    assert "No worker has answered yet" in target_page(client, target)
     check_done(claim, HostCheck((PLACE,), (PLACE,)))
-    shown = page(client, target)
+    shown = target_page(client, target)
     assert "Proven" in shown
     assert "The proof is valid until" in shown
     permit = claim.permits.get()
     do(client, target, "withdraw", permit=permit.pk, reason="sold")
-    assert "bob: sold" in page(client, target)
-    assert "Needs proof" in page(client, target)
+    assert "bob: sold" in target_page(client, target)
+    assert "Needs proof" in target_page(client, target)
 
 
 def test_a_viewer_sees_the_state_and_no_token(client, bob, vera, target):
     client.force_login(bob)
     do(client, target, "token")
     client.force_login(vera)
-    shown = page(client, target)
+    shown = target_page(client, target)
     assert "Needs proof" in shown
     assert HostClaim.objects.get().token not in shown
     assert "Check now" not in shown
@@ -69,7 +66,7 @@ def test_an_administrator_approves_what_waits(client, bob, as_adam, target):
     do(client, target, "ask", reason="our supplier agreed")
     claim = HostClaim.objects.get()
     check_done(claim, HostCheck((PLACE,), (), ("status 404",)))
-    assert "Waiting for approval" in page(client, target)
+    assert "Waiting for approval" in target_page(client, target)
     client.force_login(as_adam.user)
     listed = client.get("/ownership/").content.decode()
     assert "our supplier agreed" in listed
@@ -78,7 +75,7 @@ def test_an_administrator_approves_what_waits(client, bob, as_adam, target):
     client.post(f"/ownership/{claim.pk}/", answer)
     assert "read the contract" in client.get("/ownership/").content.decode()
     client.force_login(bob)
-    assert "Approved" in page(client, target)
+    assert "Approved" in target_page(client, target)
 
 
 def test_an_administrator_has_addresses_looked_up_and_takes_an_approval_back(
@@ -100,7 +97,7 @@ def test_an_administrator_has_addresses_looked_up_and_takes_an_approval_back(
     shown = client.post(address, given, follow=True).content.decode()
     assert "The approval for shop.example is withdrawn" in shown
     client.force_login(bob)
-    assert "adam: contract ended" in page(client, target)
+    assert "adam: contract ended" in target_page(client, target)
 
 
 def test_what_there_is_not_to_do_is_not_found(client, as_adam, bob, target):
@@ -120,14 +117,14 @@ def test_a_refusal_is_read_on_the_target_s_page(client, bob, as_adam, target):
     client.force_login(as_adam.user)
     client.post(f"/ownership/{claim.pk}/", {"do": "refuse", "reason": "not ours"})
     client.force_login(bob)
-    assert "adam refused it" in page(client, target)
-    assert "not ours" in page(client, target)
+    assert "adam refused it" in target_page(client, target)
+    assert "not ours" in target_page(client, target)
 
 
 def test_in_local_mode_the_page_says_nothing_of_it(client, bob, target, settings):
     settings.PROOF_DAYS = 0
     client.force_login(bob)
-    assert 'id="ownership"' not in page(client, target)
+    assert 'id="ownership"' not in target_page(client, target)
     answer = client.post(
         f"/targets/{target.pk}/ownership/", {"host": "shop.example", "do": "token"}, follow=True
     )

@@ -18,12 +18,6 @@ MOST_CPU_S = 0.050
 
 
 @pytest.fixture
-def as_editor(client, project, bob):
-    client.force_login(bob)
-    return client
-
-
-@pytest.fixture
 def preview(as_editor, project):
     """Asks for the preview of a preset's form with these fields; answers context and text."""
 

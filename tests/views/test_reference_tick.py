@@ -8,7 +8,8 @@ from campaigns.models import Campaign, TestFigures
 from campaigns.services.kept_figures import keep_figures
 from tests.factories import make_run
 from tests.queries.measured import measure
-from tests.views.campaign_form import cells, fields, new_url, text_of
+from tests.views.campaign_form import cells, fields, new_url
+from tests.views.pages import text_of
 
 pytestmark = pytest.mark.django_db
 

@@ -6,7 +6,7 @@ from django.urls import reverse
 from campaigns.models import OwnTlsProfile
 from tests.factories import make_campaign, make_endpoint, make_run, make_target, make_test
 from tests.queries.measured import measure
-from tests.views.campaign_form import text_of
+from tests.views.pages import text_of
 
 pytestmark = pytest.mark.django_db
 HANDSHAKES = {

@@ -24,7 +24,7 @@ from tests.searches import (
     searching,
 )
 from tests.services.engine import owner_of
-from tests.views.campaign_form import text_of
+from tests.views.pages import text_of
 
 pytestmark = pytest.mark.django_db
 

@@ -7,7 +7,8 @@ from campaigns.models import Campaign, Exporter, Search, Target
 from tests.factories import make_endpoint, make_plan, make_target
 from tests.searches import limit_of, search_through, searching
 from tests.values import plan_spec
-from tests.views.campaign_form import new_url, text_of
+from tests.views.campaign_form import new_url
+from tests.views.pages import text_of
 
 pytestmark = pytest.mark.django_db
 

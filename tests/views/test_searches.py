@@ -18,7 +18,7 @@ from tests.factories import make_endpoint
 from tests.queries.test_machines import tell
 from tests.searches import end_trial, judged, limit_of, rate_of, search_through, searching
 from tests.services.engine import owner_of
-from tests.views.campaign_form import text_of
+from tests.views.pages import text_of
 
 pytestmark = pytest.mark.django_db
 

@@ -1,7 +1,6 @@
 """Where the bytes are: of the installation for administrators, of a project for its owners."""
 
 import pytest
-from django.urls import reverse
 
 from campaigns.models import RunUse
 from campaigns.queries.storage import stored_kinds, stored_projects
@@ -12,11 +11,11 @@ from tests.factories import (
     make_project,
     make_run,
     make_test,
-    make_user,
     store_second,
 )
 from tests.services.engine import started
 from tests.values import make_second
+from tests.views.pages import page_text
 
 pytestmark = pytest.mark.django_db
 
@@ -30,14 +29,9 @@ def measured(run):
     return run
 
 
-def shown(client, name: str, *args) -> str:
-    return " ".join(client.get(reverse(name, args=args)).content.decode().split())
-
-
-def test_an_administrator_sees_tables_and_projects(client, measured, project, alice):
-    client.force_login(make_user("adam", is_superuser=True))
+def test_an_administrator_sees_tables_and_projects(adam, measured, project, alice):
     started(make_project("Shop", owner=alice))
-    page = shown(client, "storage")
+    page = page_text(adam, "storage")
     for words in ("Seconds", "Summaries", "Failure examples", "All other tables", "Payments"):
         assert f'<th scope="row">{words}</th>' in page
     assert "kB" in page
@@ -45,19 +39,18 @@ def test_an_administrator_sees_tables_and_projects(client, measured, project, al
 
 
 def test_it_reads_tables_and_projects_in_a_fixed_number_of_statements(
-    client, measured, alice, django_assert_max_num_queries
+    adam, measured, alice, django_assert_max_num_queries
 ):
-    client.force_login(make_user("adam", is_superuser=True))
     for number in range(20):
         other = make_project(f"Project {number}", owner=alice)
         measure_use(make_run(make_test(make_campaign(other))))
     with django_assert_max_num_queries(10):
-        shown(client, "storage")
+        page_text(adam, "storage")
 
 
 def test_an_owner_sees_the_projects_share(client, measured, project, alice):
     client.force_login(alice)
-    page = shown(client, "project-use", project.pk)
+    page = page_text(client, "project-use", project.pk)
     assert "<dt>Seconds of 1 run</dt>" in page
     assert "Stored in the last 30 days" in page
 

@@ -8,7 +8,7 @@ from tests.factories import make_campaign, make_plan
 from tests.queries.measured import spoil
 from tests.queries.test_sweeps import measured, sweep, sweep_of_rate
 from tests.values import plan_spec
-from tests.views.campaign_form import text_of
+from tests.views.pages import text_of
 
 pytestmark = pytest.mark.django_db
 CLOSED = plan_spec(model="closed", connections=1, requests=10)

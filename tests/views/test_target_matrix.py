@@ -4,7 +4,7 @@ import pytest
 from django.urls import reverse
 
 from tests.queries.test_target_matrix import around, ask
-from tests.views.campaign_form import text_of
+from tests.views.pages import text_of
 
 __all__ = ["ask"]
 pytestmark = pytest.mark.django_db

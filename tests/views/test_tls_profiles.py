@@ -7,7 +7,7 @@ from django.urls import reverse
 
 from campaigns.models import OwnTlsProfile
 from tests.factories import make_endpoint, make_target
-from tests.views.campaign_form import text_of
+from tests.views.pages import text_of
 
 pytestmark = pytest.mark.django_db
 POSTED = {"name": "our clients", "max_version": "1.2", "groups": "x25519 P-256"}

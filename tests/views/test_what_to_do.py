@@ -7,7 +7,7 @@ from django.urls import reverse
 from tests.factories import make_campaign, make_run, make_test
 from tests.queries.measured import measure
 from tests.queries.test_answers import done
-from tests.views.campaign_form import text_of
+from tests.views.pages import text_of
 from tests.views.test_shares import make_link
 
 pytestmark = pytest.mark.django_db
