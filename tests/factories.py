@@ -3,6 +3,7 @@
 from itertools import count
 
 from django.contrib.auth.models import User
+from django.utils import timezone
 
 from campaigns.domain.measured.snapshot import Second
 from campaigns.domain.plan.frozen_run import FrozenRun
@@ -112,6 +113,18 @@ def make_run(test: Test, repeat: int = 1, n_shards: int = 1, **fields) -> Run:
     for number in range(n_shards):
         Shard.objects.create(run=run, number=number)
     return run
+
+
+def begin_run(run: Run, **fields) -> None:
+    """It sends: through each state, as the database asks for; `fields` of the run besides."""
+    for state in ("preparing", "armed", "running"):
+        Run.objects.filter(pk=run.pk).update(state=state, **fields)
+
+
+def begin_shards(run: Run, **fields) -> None:
+    lease = {"worker": "w", "lease_until": timezone.now(), **fields}
+    for state in ("claimed", "ready", "running"):
+        run.shards.update(state=state, **lease)
 
 
 def store_second(run: Run, second: Second, shard: int = 0, epoch: int = 1) -> ShardSecond:

@@ -3,7 +3,6 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from campaigns.domain.lifecycle import RunState, ShardState
 from campaigns.models import Run
 from campaigns.queries.measurements import (
     measurement_of,
@@ -11,7 +10,14 @@ from campaigns.queries.measurements import (
     points_of,
     whole_seconds,
 )
-from tests.factories import make_campaign, make_run, make_test, store_second
+from tests.factories import (
+    begin_run,
+    begin_shards,
+    make_campaign,
+    make_run,
+    make_test,
+    store_second,
+)
 from tests.queries.measured import measure
 from tests.values import make_second
 
@@ -30,11 +36,8 @@ def seconds_later(seconds: float):
 def running(project) -> Run:
     """Two shards that send; the first has delivered second 1, the other second 0."""
     run = make_run(make_test(make_campaign(project)), n_shards=2)
-    for state in (RunState.PREPARING, RunState.ARMED, RunState.RUNNING):
-        Run.objects.filter(pk=run.pk).update(state=state, t0=T0)
-    lease = {"worker": "w", "lease_until": timezone.now()}
-    for state in (ShardState.CLAIMED, ShardState.READY, ShardState.RUNNING):
-        run.shards.update(state=state, **lease)
+    begin_run(run, t0=T0)
+    begin_shards(run)
     store_second(run, make_second(0, [1000, 3000]), shard=0)
     store_second(run, make_second(0, [5000], errors={"reset": 1}), shard=1)
     store_second(run, make_second(1, [2000]), shard=0)

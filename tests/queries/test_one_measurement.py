@@ -17,7 +17,15 @@ from campaigns.models import Run
 from campaigns.queries.measurements import measurement_of, measurement_so_far
 from campaigns.queries.reports import run_report
 from campaigns.services.summaries import summarise_run
-from tests.factories import make_campaign, make_plan, make_run, make_test, store_second
+from tests.factories import (
+    begin_run,
+    begin_shards,
+    make_campaign,
+    make_plan,
+    make_run,
+    make_test,
+    store_second,
+)
 from tests.values import make_second, plan_spec
 from workers.injector.summary import LocalRun
 
@@ -66,11 +74,8 @@ ROWS = [
 def run(project) -> Run:
     version = make_plan(project, spec=PLAN)
     run = make_run(make_test(make_campaign(project), version), n_shards=len(INJECTORS))
-    for state in ("preparing", "armed", "running"):
-        began = timezone.now() - timedelta(seconds=60)
-        Run.objects.filter(pk=run.pk).update(state=state, t0=began)
-    for state in ("claimed", "ready", "running"):
-        run.shards.update(state=state, worker="w", host="inj-1", lease_until=timezone.now())
+    begin_run(run, t0=timezone.now() - timedelta(seconds=60))
+    begin_shards(run, host="inj-1")
     run.refresh_from_db()
     return run
 

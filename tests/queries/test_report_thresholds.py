@@ -5,7 +5,7 @@ from django.utils import timezone
 from campaigns.domain.shown.sentences import plain_text
 from campaigns.models import Run
 from campaigns.queries.reports import run_report
-from tests.factories import make_campaign, make_plan, make_run, make_test, store_second
+from tests.factories import begin_run, make_campaign, make_plan, make_run, make_test, store_second
 from tests.queries.measured import measure
 from tests.values import make_second, plan_spec
 
@@ -39,9 +39,7 @@ def test_thresholds_are_judged_at_the_end(project):
 
 def test_thresholds_are_judged_while_the_run_goes(project):
     run = run_with_rules(project)
-    Run.objects.filter(pk=run.pk).update(t0=timezone.now() - timedelta(seconds=60))
-    for state in ("preparing", "armed", "running"):
-        Run.objects.filter(pk=run.pk).update(state=state)
+    begin_run(run, t0=timezone.now() - timedelta(seconds=60))
     for second, mean_us in enumerate([20_000, 20_000, 90_000]):
         store_second(run, make_second(second, [mean_us] * 100))
     run.refresh_from_db()

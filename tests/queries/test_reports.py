@@ -1,13 +1,15 @@
 import pytest
 from django.utils import timezone
 
-from campaigns.domain.lifecycle import Outcome, RunState, ShardState
+from campaigns.domain.lifecycle import Outcome
 from campaigns.domain.measured.snapshot import Timing
 from campaigns.domain.shown.sentences import plain_text
 from campaigns.models import Run
 from campaigns.queries.reports import run_report
 from campaigns.queries.tool_reports import tool_report
 from tests.factories import (
+    begin_run,
+    begin_shards,
     make_campaign,
     make_endpoint,
     make_plan,
@@ -123,10 +125,8 @@ def test_a_waiting_run_says_what_it_waits_for(project):
 
 def test_a_running_run_is_read_from_its_seconds_so_far(project):
     run = new_run(project)
-    for state in (RunState.PREPARING, RunState.ARMED, RunState.RUNNING):
-        Run.objects.filter(pk=run.pk).update(state=state, t0=timezone.now())
-    for state in (ShardState.CLAIMED, ShardState.READY, ShardState.RUNNING):
-        run.shards.update(state=state, worker="w", lease_until=timezone.now())
+    begin_run(run, t0=timezone.now())
+    begin_shards(run)
     for second in (-1, 0, 1):
         store_second(run, make_second(second, [10_000] * 50, vitals=VITALS))
     run.shards.update(last_second=1)

@@ -12,7 +12,15 @@ from campaigns.queries.measurements import measurement_so_far
 from campaigns.services import so_far
 from campaigns.services.so_far import keep_so_far
 from campaigns.services.summaries import summarise_run
-from tests.factories import make_campaign, make_plan, make_run, make_test, store_second
+from tests.factories import (
+    begin_run,
+    begin_shards,
+    make_campaign,
+    make_plan,
+    make_run,
+    make_test,
+    store_second,
+)
 from tests.values import make_second, plan_spec
 
 pytestmark = pytest.mark.django_db
@@ -31,10 +39,8 @@ def running(project) -> Run:
     version = make_plan(project, spec=spec)
     run = make_run(make_test(make_campaign(project), version), n_shards=2)
     began = timezone.now() - timedelta(seconds=WARM_UP_S + SECONDS + 10)
-    for state in (RunState.PREPARING, RunState.ARMED, RunState.RUNNING):
-        Run.objects.filter(pk=run.pk).update(state=state, t0=began)
-    for state in (ShardState.CLAIMED, ShardState.READY, ShardState.RUNNING):
-        run.shards.update(state=state, worker="w", lease_until=timezone.now())
+    begin_run(run, t0=began)
+    begin_shards(run)
     send(run, range(-WARM_UP_S, SECONDS))
     return Run.objects.get(pk=run.pk)
 

@@ -18,6 +18,7 @@ from campaigns.permissions import Actor, Role
 from campaigns.services.shares import create_share
 from campaigns.views import live_pages, runs
 from tests.factories import (
+    begin_run,
     make_campaign,
     make_membership,
     make_run,
@@ -25,6 +26,7 @@ from tests.factories import (
     make_user,
 )
 from tests.queries.measured import measure
+from tests.views.pages import browser_of
 
 pytestmark = pytest.mark.django_db
 AGAIN = {"X-Requested-With": "XMLHttpRequest"}
@@ -70,17 +72,6 @@ def regions(page: str) -> list[str]:
     return sorted(re.findall(r'data-live="([^"]+)"', page))
 
 
-def begin(run: Run) -> None:
-    for state in ("preparing", "armed", "running"):
-        Run.objects.filter(pk=run.pk).update(state=state)
-
-
-def browser_of(user, **options) -> Client:
-    client = Client(**options)
-    client.force_login(user)
-    return client
-
-
 def another_viewer(project) -> Client:
     user = make_user("victor")
     make_membership(project, user, Role.VIEWER)
@@ -92,7 +83,7 @@ def test_it_has_the_title_and_regions_of_the_whole_page_and_no_more(owner, run, 
     if is_over:
         measure(run, 12_000)
     else:
-        begin(run)
+        begin_run(run)
     for address in ("run-detail", run.pk), ("campaign-detail", run.campaign_id):
         url = reverse(address[0], args=[address[1]])
         whole, part = (owner.get(url, headers=each).content.decode() for each in ({}, AGAIN))
@@ -124,7 +115,7 @@ def test_the_end_is_seen_by_whoever_asks_right_after_it(viewer, run):
 
 
 def test_each_reader_gets_a_form_token_that_works(alice, owner, run):
-    begin(run)
+    begin_run(run)
     strict = browser_of(alice, enforce_csrf_checks=True)
     run_page(owner, run, **AGAIN)
     token = re.search(r'csrfmiddlewaretoken" value="(\w+)"', run_page(strict, run, **AGAIN))[1]
@@ -151,7 +142,7 @@ def test_a_link_s_visitors_share_theirs_and_get_no_token(client, project, alice,
 
 
 def test_a_part_never_comes_back_as_the_page(viewer, run):
-    begin(run)
+    begin_run(run)
     url = reverse("run-detail", args=[run.pk])
     for headers, is_stored in (({}, True), (AGAIN, False)):
         told = viewer.get(url, headers=headers)

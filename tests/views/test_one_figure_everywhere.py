@@ -17,7 +17,7 @@ from campaigns.live.events import BEFORE_ALL
 from campaigns.live.feed import FEED
 from campaigns.live.memory import report_of
 from campaigns.models import Run
-from tests.factories import make_campaign, make_plan, make_run, make_test, store_second
+from tests.factories import begin_run, make_campaign, make_plan, make_run, make_test, store_second
 from tests.queries.measured import end_shards
 from tests.values import make_second, plan_spec
 
@@ -34,8 +34,7 @@ def run(project) -> Run:
     spec = plan_spec(model="closed", connections=4, duration_s=8)
     version = make_plan(project, spec=spec | {"steps": steps, "thresholds": rules})
     run = make_run(make_test(make_campaign(project), version))
-    for state in ("preparing", "armed", "running"):
-        Run.objects.filter(pk=run.pk).update(state=state)
+    begin_run(run)
     for second in range(6):
         for step, times_us in enumerate(([18_650] * 1100, [1_005 + second] * 30)):
             failed = second % 2

@@ -5,11 +5,11 @@ import pytest
 from django.urls import reverse
 
 from campaigns.domain.measured.snapshot import Second, Timing
-from campaigns.models import Run
 from campaigns.queries.reports import run_report
 from campaigns.queries.tool_reports import tool_report
 from tests.api.conftest import client_of
 from tests.factories import (
+    begin_run,
     make_campaign,
     make_endpoint,
     make_plan,
@@ -57,8 +57,7 @@ def run(project):
     version = make_plan(project, spec={**spec, **sessions})
     endpoint = make_endpoint(make_target(project), "http", 8003)
     run = make_run(make_test(make_campaign(project), version, endpoint=endpoint))
-    for state in ("preparing", "armed", "running"):
-        Run.objects.filter(pk=run.pk).update(state=state)
+    begin_run(run)
     for number in range(5):
         store_second(run, second_of(number))
     run.refresh_from_db()

@@ -17,6 +17,7 @@ from campaigns.queries.runs import chart_plan
 from campaigns.services.summaries import summarise_run
 from tests.api.conftest import client_of
 from tests.factories import (
+    begin_run,
     make_campaign,
     make_endpoint,
     make_plan,
@@ -62,8 +63,7 @@ def run(project):
     endpoint = make_endpoint(make_target(project), "ws", 8003)
     test = make_test(make_campaign(project), version, endpoint=endpoint, connection_mode="new")
     run = make_run(test)
-    for state in ("preparing", "armed", "running"):
-        Run.objects.filter(pk=run.pk).update(state=state)
+    begin_run(run)
     for number in range(5):
         store_second(run, second_of(number))
     run.refresh_from_db()

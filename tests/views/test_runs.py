@@ -11,7 +11,7 @@ from campaigns.domain.lifecycle import Outcome
 from campaigns.domain.other_tools.reports import REPORTS
 from campaigns.live.events import Cursor
 from campaigns.models import Run
-from tests.factories import make_campaign, make_run, make_test, store_second
+from tests.factories import begin_run, make_campaign, make_run, make_test, store_second
 from tests.queries.measured import end, measure
 from tests.values import make_point, make_second
 
@@ -25,9 +25,7 @@ def page_of(client, run) -> str:
 
 def under_way(run, seconds=0) -> Run:
     """The run is sending and has delivered so many seconds."""
-    for state in ("preparing", "armed", "running"):
-        Run.objects.filter(pk=run.pk).update(state=state)
-    Run.objects.filter(pk=run.pk).update(t0=timezone.now() - timedelta(seconds=seconds + 4))
+    begin_run(run, t0=timezone.now() - timedelta(seconds=seconds + 4))
     for second in range(seconds):
         store_second(run, make_second(second, [10_000, 20_000]))
     run.refresh_from_db()

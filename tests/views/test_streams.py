@@ -9,12 +9,12 @@ from django.utils import timezone
 from campaigns.live.audience import Audience
 from campaigns.live.events import Cursor, Look, News, RunLook, told
 from campaigns.live.feed import FEED, Feed
-from campaigns.models import Run, ShareLink
+from campaigns.models import ShareLink
 from campaigns.queries.viewers import Viewer
 from campaigns.services.shares import create_share
 from campaigns.views import streams
 from campaigns.views.streams import LIFETIME_S, talk
-from tests.factories import make_campaign, make_run, make_test, store_second
+from tests.factories import begin_run, make_campaign, make_run, make_test, store_second
 from tests.queries.measured import measure
 from tests.values import make_second
 
@@ -30,8 +30,7 @@ def _fresh_feed():
 @pytest.fixture
 def run(project):
     run = make_run(make_test(make_campaign(project, started_at=timezone.now())))
-    for state in ("preparing", "armed", "running"):
-        Run.objects.filter(pk=run.pk).update(state=state)
+    begin_run(run)
     for second in range(3):
         store_second(run, make_second(second, [10_000]))
     return run

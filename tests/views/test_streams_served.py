@@ -18,9 +18,8 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from campaigns.models import Run
 from local.ports import listens
-from tests.factories import make_campaign, make_run, make_test, store_second
+from tests.factories import begin_run, make_campaign, make_run, make_test, store_second
 from tests.queries.measured import measure
 from tests.values import make_second
 from tests.waiting import eventually
@@ -82,8 +81,7 @@ class Viewer:
 @pytest.fixture
 def run(project):
     run = make_run(make_test(make_campaign(project, started_at=timezone.now())))
-    for state in ("preparing", "armed", "running"):
-        Run.objects.filter(pk=run.pk).update(state=state)
+    begin_run(run)
     store_second(run, make_second(0, [10_000]))
     return run
 

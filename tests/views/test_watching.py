@@ -3,16 +3,16 @@
 from datetime import timedelta
 
 import pytest
-from django.urls import reverse
 from django.utils import timezone
 
 from campaigns.domain.lifecycle import Outcome
 from campaigns.models import Campaign, Run
 from campaigns.queries.runs import planned_end
 from campaigns.views.campaign_progress import progress_of
-from tests.factories import make_campaign, make_plan, make_run, make_test, store_second
+from tests.factories import begin_run, make_campaign, make_plan, make_run, make_test, store_second
 from tests.queries.measured import end, measure
 from tests.values import make_second, plan_spec
+from tests.views.pages import page_text
 
 pytestmark = pytest.mark.django_db
 HOUR_S = 3600
@@ -28,22 +28,16 @@ def test_of_an_hour(project):
 
 def begun(run: Run, seconds: int) -> Run:
     """The run has been sending for so long, and has delivered its first and its last second."""
-    for state in ("preparing", "armed", "running"):
-        Run.objects.filter(pk=run.pk).update(state=state)
-    Run.objects.filter(pk=run.pk).update(t0=timezone.now() - timedelta(seconds=seconds))
+    begin_run(run, t0=timezone.now() - timedelta(seconds=seconds))
     for second in {0, seconds - 1}:
         store_second(run, make_second(second, [10_000, 20_000]))
     run.refresh_from_db()
     return run
 
 
-def page_of(client, name: str, pk: int) -> str:
-    return " ".join(client.get(reverse(name, args=[pk])).content.decode().split())
-
-
 def test_the_only_run_is_watched_on_the_campaign_s_page(as_editor, test_of_an_hour):
     run = begun(make_run(test_of_an_hour), 1342)
-    page = page_of(as_editor, "campaign-detail", run.campaign_id)
+    page = page_text(as_editor, "campaign-detail", run.campaign_id)
     assert "22:22 of 1:00:00 measured" in page
     assert "37:38 left" in page
     assert "<title>37 % · Soak" in page
@@ -54,8 +48,8 @@ def test_the_only_run_is_watched_on_the_campaign_s_page(as_editor, test_of_an_ho
 def test_the_campaign_ends_when_its_run_ends(as_editor, test_of_an_hour):
     run = begun(make_run(test_of_an_hour), 1342)
     end = f"ends {planned_end(run):%H:%M:%S}"
-    assert end in page_of(as_editor, "campaign-detail", run.campaign_id)
-    assert end in page_of(as_editor, "run-detail", run.pk)
+    assert end in page_text(as_editor, "campaign-detail", run.campaign_id)
+    assert end in page_text(as_editor, "run-detail", run.pk)
 
 
 def test_later_runs_are_expected_to_take_as_long_as_planned(test_of_an_hour):
@@ -70,7 +64,7 @@ def test_later_runs_are_expected_to_take_as_long_as_planned(test_of_an_hour):
 def test_several_runs_are_counted_beside_the_one_under_way(as_editor, test_of_an_hour):
     run = begun(make_run(test_of_an_hour), 1800)
     make_run(test_of_an_hour, 2)
-    page = page_of(as_editor, "campaign-detail", run.campaign_id)
+    page = page_text(as_editor, "campaign-detail", run.campaign_id)
     assert "0 of 2 runs" in page
     assert "30:00 of 1:00:00 measured" in page
     assert "<title>25 % · Soak" in page
@@ -80,7 +74,7 @@ def test_what_a_stopped_run_measured_is_there_and_called_partial(as_editor, test
     run = measure(make_run(test_of_an_hour), 12_000, outcome=Outcome.STOPPED)
     run.campaign.finished_at = timezone.now()
     run.campaign.save()
-    page = page_of(as_editor, "campaign-detail", run.campaign_id)
+    page = page_text(as_editor, "campaign-detail", run.campaign_id)
     assert "Stopped" in page
     assert "partial figures: 0:10 of 1:00:00 measured" in page
     assert "2,000 requests" in page
@@ -95,17 +89,17 @@ def test_a_campaign_stopped_in_its_first_run_shows_what_that_run_measured(
     run = measure(make_run(test_of_an_hour), 12_000, outcome=Outcome.STOPPED)
     end(make_run(test_of_an_hour, 2), Outcome.STOPPED)
     Campaign.objects.update(finished_at=timezone.now())
-    page = page_of(as_editor, "campaign-detail", run.campaign_id)
+    page = page_text(as_editor, "campaign-detail", run.campaign_id)
     assert "partial figures: 0:10 of 1:00:00 measured" in page
     assert "The partial run over time" in page
     assert '<script id="points"' in page
     assert 'data-percentiles="0"' in page
     assert "data-blocks" not in page
-    listed = page_of(as_editor, "campaign-list", run.campaign.project_id)
+    listed = page_text(as_editor, "campaign-list", run.campaign.project_id)
     assert "12.0 ms on average" in listed
 
 
 def test_a_run_that_ended_as_planned_leaves_the_answer_to_its_campaign(as_editor, test_of_an_hour):
     run = measure(make_run(test_of_an_hour), 12_000)
-    page = page_of(as_editor, "campaign-detail", run.campaign_id)
+    page = page_text(as_editor, "campaign-detail", run.campaign_id)
     assert "partial" not in page
