@@ -30,3 +30,14 @@ def token_client(user, scope=Scope.WRITE) -> APIClient:
 def api(alice):
     """Alice's program, which may write."""
     return token_client(alice)
+
+
+@pytest.fixture
+def post_to(client, bob):
+    """Bob's browser sends JSON to an address of the API."""
+    client.force_login(bob)
+
+    def post(path, **body):
+        return client.post(f"/api/v1/{path}", body, content_type="application/json")
+
+    return post

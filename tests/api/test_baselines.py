@@ -1,5 +1,7 @@
 """Baselines over REST: made of a campaign or of tests, listed, released."""
 
+from functools import partial
+
 import pytest
 
 from tests.histories import make_history
@@ -9,14 +11,8 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def post(client, bob, project):
-    client.force_login(bob)
-
-    def post(**body):
-        path = f"/api/v1/projects/{project.pk}/baselines/"
-        return client.post(path, body, content_type="application/json")
-
-    return post
+def post(post_to, project):
+    return partial(post_to, f"projects/{project.pk}/baselines/")
 
 
 def test_a_campaign_is_made_the_baseline_listed_and_released(client, post, project):

@@ -1,5 +1,7 @@
 """Marks over REST: a job sends one, twice without harm; they bound histories."""
 
+from functools import partial
+
 import pytest
 
 from tests.histories import make_history
@@ -9,14 +11,8 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def post(client, bob, project):
-    client.force_login(bob)
-
-    def post(**body):
-        path = f"/api/v1/projects/{project.pk}/marks/"
-        return client.post(path, body, content_type="application/json")
-
-    return post
+def post(post_to, project):
+    return partial(post_to, f"projects/{project.pk}/marks/")
 
 
 def test_a_mark_is_new_once(post):

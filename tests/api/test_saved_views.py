@@ -1,5 +1,7 @@
 """A user's saved views over REST: the same as on the page, typed and one's own."""
 
+from functools import partial
+
 import pytest
 from django.http import QueryDict
 
@@ -11,14 +13,8 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def post(client, bob, project):
-    client.force_login(bob)
-
-    def post(**body):
-        path = f"/api/v1/projects/{project.pk}/views/"
-        return client.post(path, body, content_type="application/json")
-
-    return post
+def post(post_to, project):
+    return partial(post_to, f"projects/{project.pk}/views/")
 
 
 def test_a_view_saved_over_rest_is_the_one_that_the_page_saves(client, post, project, bob):

@@ -1,5 +1,7 @@
 """What tools printed on the target's machine, over REST."""
 
+from functools import partial
+
 import pytest
 
 from tests.domain.printed.samples import PERF_VIRTUAL
@@ -8,14 +10,8 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def post(client, bob, run):
-    client.force_login(bob)
-
-    def post(**body):
-        path = f"/api/v1/runs/{run.pk}/outputs/"
-        return client.post(path, body, content_type="application/json")
-
-    return post
+def post(post_to, run):
+    return partial(post_to, f"runs/{run.pk}/outputs/")
 
 
 def test_an_output_is_added_read_and_deleted(client, post, run):
