@@ -21,6 +21,7 @@ from campaigns.models import (
     TestFigures,
 )
 from tests.factories import make_campaign, make_run, make_test
+from tests.migrations.conftest import migrate
 from tests.queries.measured import measure
 
 # All tables of its data, and the triggers that guard them.
@@ -35,10 +36,6 @@ FIGURES = ("n", "errors", "mean_us", "p50_us", "p95_us", "p99_us")
 FAILED = '[{"code": "errors", "validity": "invalid", "text": "20 % failed."}]'
 
 
-def migrate(*to: tuple[str, str]) -> None:
-    MigrationExecutor(connection).migrate(list(to))
-
-
 def tables() -> set[str]:
     with connection.cursor() as cursor:
         return set(connection.introspection.table_names(cursor))
@@ -46,14 +43,6 @@ def tables() -> set[str]:
 
 def counts() -> dict[str, int]:
     return {model.__name__: model.objects.count() for model in ITS_MODELS}
-
-
-@pytest.fixture
-def newest(transactional_db):
-    """The newest migration; whatever happens, the database has it in the end."""
-    (leaf,) = MigrationExecutor(connection).loader.graph.leaf_nodes("campaigns")
-    yield leaf
-    migrate(leaf)
 
 
 @pytest.fixture

@@ -1,8 +1,6 @@
 """Seconds of releases before packing are read as they are; packed ones can be taken back."""
 
 import pytest
-from django.db import connection
-from django.db.migrations.executor import MigrationExecutor
 from django.utils import timezone
 
 from campaigns.domain.other_tools.reports import REPORTS
@@ -11,21 +9,11 @@ from campaigns.queries.reports import run_report
 from campaigns.queries.tool_reports import tool_report
 from campaigns.services.summaries import summarise_run
 from tests.factories import make_campaign, make_run, make_test, store_second
+from tests.migrations.conftest import migrate
 from tests.queries.measured import measure
 from tests.values import make_second
 
 BEFORE = ("campaigns", "0042_one_machine_one_source")
-
-
-def migrate(to: tuple[str, str]) -> None:
-    MigrationExecutor(connection).migrate([to])
-
-
-@pytest.fixture
-def newest(transactional_db):
-    (leaf,) = MigrationExecutor(connection).loader.graph.leaf_nodes("campaigns")
-    yield leaf
-    migrate(leaf)
 
 
 @pytest.fixture
