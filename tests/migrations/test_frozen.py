@@ -7,18 +7,9 @@ from campaigns.migrations.frozen.kept_figures import facts_of
 from campaigns.migrations.frozen.packed_seconds import unpacked
 from campaigns.migrations.frozen.payloads import middle_us, payload_of, read_payload
 from campaigns.migrations.frozen.run_figures import run_figures
+from tests.domain.measured.test_packed_second import FORMAT_1, FORMAT_2
 
 pytestmark = pytest.mark.pure
-# The same second, packed in each format.
-FORMAT_1 = (
-    "016495c10d80201004ffd6b28fb9830b508ba11242ef3e3448b4844966769f88d356709e1aebc2560e69ca35"
-    "3ef2c7dfbe6a3e35de5d3105f200058a1b6c034f2ad640b961d500d4400540d6a74e57ebfdb896ccd4cec774"
-    "9491697b221300"
-)
-FORMAT_2 = (
-    "026495b90dc0300cc4facc72056539b03d4ba0490ced9e2670be0dae20799797fe90b2a6e67aa545b8a78ae687"
-    "e7fd0f54b7929a772a782f70351ba03ab06e001aa006208bd461f288ed9c510b7bf21d034646464600"
-)
 OF_70_MS = 7237  # its bucket, 64 \u00b5s wide
 
 
