@@ -4,6 +4,7 @@ import threading
 from collections.abc import Callable
 
 from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from campaigns.domain.measured.injector_end import InjectorEnd
 from campaigns.models import Campaign, Run
@@ -150,3 +151,15 @@ def at_once(*acts: Callable) -> list:
     for thread in threads:
         thread.join(60)
     return results
+
+
+def states(campaign) -> list[str]:
+    """Of its runs, in their order."""
+    return list(campaign.runs.order_by("position").values_list("state", flat=True))
+
+
+def statements(do: Callable[[], object]) -> int:
+    """How many it takes."""
+    with CaptureQueriesContext(connection) as seen:
+        do()
+    return len(seen)

@@ -15,11 +15,8 @@ from tests.services.engine import (
     host,
     settled,
     started,
+    states,
 )
-
-
-def states(campaign) -> list[str]:
-    return list(campaign.runs.order_by("position").values_list("state", flat=True))
 
 
 class TestAdmission:

@@ -4,8 +4,6 @@ from datetime import timedelta
 from functools import partial
 
 import pytest
-from django.db import connection
-from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from campaigns.models import Baseline, TestFigures, TriageChange
@@ -17,15 +15,10 @@ from campaigns.services.triage import note_changes
 from tests.factories import make_endpoint, make_plan, make_run, make_target
 from tests.histories import make_history
 from tests.queries.measured import measure
+from tests.services.engine import statements
 
 pytestmark = pytest.mark.django_db
 NIGHTS_MS = [100, 101, 99, 100, 102, 98, 110, 111, 109, 110, 112, 108]
-
-
-def statements(do) -> int:
-    with CaptureQueriesContext(connection) as seen:
-        do()
-    return len(seen)
 
 
 def cells(project, n: int):

@@ -23,7 +23,7 @@ from campaigns.services.load_control import (
 )
 from campaigns.services.runs import stop_any_run
 from local import postgres
-from tests.services.engine import host, started
+from tests.services.engine import host, started, states
 
 
 @pytest.fixture
@@ -33,10 +33,6 @@ def campaign(project):
     host(slots=9)
     dispatch.admit_runs()
     return campaign
-
-
-def states(campaign) -> list[str]:
-    return list(campaign.runs.order_by("position").values_list("state", flat=True))
 
 
 def test_everything_that_is_active_is_told_to_stop_and_the_rest_is_cancelled(as_adam, campaign):

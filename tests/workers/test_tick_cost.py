@@ -6,7 +6,6 @@ from unittest import mock
 import pytest
 from django.db import connection
 from django.db.models import Q
-from django.test.utils import CaptureQueriesContext
 
 from campaigns.domain.lifecycle import RunState
 from campaigns.models import Campaign, Probe, Run, RunEvent, Shard
@@ -14,19 +13,13 @@ from campaigns.queries.engine import head_runs
 from campaigns.services import dispatch
 from tests.factories import make_endpoint, make_target
 from tests.queues import make_queue
-from tests.services.engine import host
+from tests.services.engine import host, statements
 from workers import dispatching
 from workers.dispatching import Dispatcher
 from workers.ending import EndingsThread
 
 pytestmark = pytest.mark.django_db
 MANY = 200
-
-
-def statements(do) -> int:
-    with CaptureQueriesContext(connection) as seen:
-        do()
-    return len(seen)
 
 
 def ticks() -> tuple[int, int, int]:
