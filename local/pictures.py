@@ -37,7 +37,7 @@ def take_pictures(folder: Path = FOLDER) -> int:
         _sign_in(page, site)
         with step("Running the sample campaign"):
             live = _start_sample(site)
-            _shoot_live(page, folder, live)
+            _shoot_live(page, folder)
             _wait_for(live)
         with step("Running it again, with nobody who watches: a browser disturbs the injector"):
             page.goto("about:blank")
@@ -71,7 +71,7 @@ def _wait_for(sample: subprocess.Popen) -> None:
         raise LocalError("The sample campaign failed. Run `make run ONCE=1` to see why.")
 
 
-def _shoot_live(page, folder: Path, live: subprocess.Popen) -> None:
+def _shoot_live(page, folder: Path) -> None:
     """A running campaign after some runs, with live figures."""
     page.goto("/campaigns/1/")
     while page.title().startswith("Not found"):

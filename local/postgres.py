@@ -197,9 +197,9 @@ def _refuse_other_major(data: Path, major: int) -> None:
         )
 
 
-def _wait_for_predecessor(data: Path, seconds: float = 20.0) -> None:
+def _wait_for_predecessor(data: Path) -> None:
     """Wait for a server whose parent was killed: it shuts down by itself."""
-    until = time.monotonic() + seconds
+    until = time.monotonic() + 20
     while _is_served(data):
         if time.monotonic() > until:
             raise LocalError(

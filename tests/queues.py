@@ -8,14 +8,11 @@ from tests.factories import make_plan
 from tests.histories import frozen_of
 
 
-def make_queue(
-    project: Project, n: int, *, state: RunState = RunState.QUEUED, is_on_one_target: bool = False
-) -> list[Run]:
-    """A run of each campaign, on targets and machines of their own unless all share one."""
+def make_queue(project: Project, n: int, *, state: RunState = RunState.QUEUED) -> list[Run]:
+    """A run of each campaign, on targets and machines of their own."""
     version = make_plan(project)
-    n_targets = 1 if is_on_one_target else n
     targets = Target.objects.bulk_create(
-        Target(project=project, name=f"{version.plan.name} {i}") for i in range(n_targets)
+        Target(project=project, name=f"{version.plan.name} {i}") for i in range(n)
     )
     hosts = [
         f"10.{target.pk >> 16 & 255}.{target.pk >> 8 & 255}.{target.pk & 255}" for target in targets
@@ -34,7 +31,7 @@ def make_queue(
             campaign=campaign,
             position=0,
             plan_version=version,
-            endpoint=ends[i % n_targets],
+            endpoint=ends[i],
             connection_mode="new",
         )
         for i, campaign in enumerate(campaigns)

@@ -106,7 +106,7 @@ def _figures_sentence(
     if not overheads:
         found = matrix_sentence(shapes.matrix) if shapes.matrix else sweep_sentence(shapes.sweeps)
         found = ladder_sentence(shapes.rungs) if shapes.rungs else found
-        return (found if is_final else []) or _plain_sentence(arms, runs, is_final)
+        return (found if is_final else []) or _plain_sentence(arms, is_final)
     many_plans = len({each.pair.candidate.plan_label for each in overheads}) > 1
     pairs = [
         Pair(
@@ -154,9 +154,7 @@ def _awaited(n_done: int, runs: Sequence[MeasuredRun]) -> str:
     return f"{done}. Figures appear with the first usable run, a verdict with the third repeat."
 
 
-def _plain_sentence(
-    arms: Sequence[MeasuredTest], runs: Sequence[MeasuredRun], is_final: bool
-) -> Sentence:
+def _plain_sentence(arms: Sequence[MeasuredTest], is_final: bool) -> Sentence:
     """The sentence without an HTTP/HTTPS pair: figures only, no verdict."""
     pooled = [(arm, figures) for arm in arms if (figures := arm.pooled[1])]
     so_far = "" if is_final else "So far "

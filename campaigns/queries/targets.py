@@ -31,11 +31,11 @@ def endpoints_in_use():
     return Endpoint.objects.filter(archived_at=None)
 
 
-def recent_probes(target: Target, limit: int = 8):
+def recent_probes(target: Target):
     return (
         Probe.objects.filter(endpoint__target=target)
         .select_related("endpoint", "requested_by")
-        .order_by("-pk")[:limit]
+        .order_by("-pk")[:8]
     )
 
 

@@ -78,11 +78,10 @@ def field_page(
     *,
     text: str = "",
     fault: str = "",
-    projects: Any = (),
     status: int = 200,
 ) -> HttpResponse:
-    """The page before anything was tried. `projects`: to choose from, where there are several."""
-    context = {**_page(request, project), "text": text, "fault": fault, "projects": projects}
+    """The page before anything was tried."""
+    context = {**_page(request, project), "text": text, "fault": fault}
     response = render(request, "measure/page.html", context, status=status)
     if text:
         # It may contain a password.

@@ -54,7 +54,7 @@ def test_a_new_user_measures_what_https_costs_and_shows_it_to_others(
     campaign = start_campaign(page, project_path)
 
     see_it_move(page)
-    see_the_same_in_a_second_window(page, browser, site, campaign)
+    see_the_same_in_a_second_window(page, campaign)
     page.get_by_role("button", name="Run again").wait_for(timeout=CAMPAIGN_MS)
     assert page.evaluate("window.notReloaded"), "the page moved to its end without a reload"
 
@@ -67,7 +67,7 @@ def test_a_new_user_measures_what_https_costs_and_shows_it_to_others(
     link = share(page, campaign)
     visit_as_a_stranger(browser, site, link, campaign, overhead)
     revoke(page, project_path)
-    assert status_of(site, link) == 404
+    assert status_of(link) == 404
     assert faults == []
 
 
@@ -181,7 +181,7 @@ def see_it_move(page):
     assert page.evaluate("window.notReloaded")
 
 
-def see_the_same_in_a_second_window(page, browser, site, campaign):
+def see_the_same_in_a_second_window(page, campaign):
     second = page.context.new_page()
     second.goto(campaign)
     second.locator("[data-now-key=p50]").filter(has_text=re.compile(r"\d")).wait_for(timeout=40_000)
@@ -307,7 +307,7 @@ def revoke(page, project_path):
     page.get_by_text("No active links").wait_for()
 
 
-def status_of(site, link) -> int:
+def status_of(link) -> int:
     try:
         return urllib.request.urlopen(link, timeout=10).status
     except urllib.error.HTTPError as error:

@@ -28,11 +28,11 @@ def die_with_parent() -> None:
         prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
-def read_line(fd: int = 0) -> tuple[bytes, bytes]:
+def read_line() -> tuple[bytes, bytes]:
     """(the first line, bytes read beyond it); blocks, so call it before the hub runs."""
     data = b""
     while b"\n" not in data:
-        more = os.read(fd, 65536)
+        more = os.read(0, 65536)
         if not more:
             break
         data += more

@@ -89,9 +89,9 @@ def _attempts(total: Total) -> int:
     return total.count("ok") + total.count("failed") + total.count("dropped")
 
 
-def _share_of_attempts(total: Total, count: int, second: int | None = None) -> Observed | None:
+def _share_of_attempts(total: Total, count: int) -> Observed | None:
     attempts = _attempts(total)
-    return Observed(count / attempts, second) if attempts else None
+    return Observed(count / attempts) if attempts else None
 
 
 def _share_of_arrivals(seen: Measurement, count: int) -> Observed | None:
