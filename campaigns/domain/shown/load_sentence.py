@@ -57,6 +57,10 @@ def _arrivals_sentence(load: Load, noun: str) -> str:
         how = " at random instants" if load.distribution == Distribution.EXPONENTIAL else ""
         stages = counted(len(load.stages), "stages").replace("1 stage", "one stage")
         return f"{number}{how} in {stages}, {duration(length_s)} in all."
+    if count == 1:
+        is_random = load.distribution == Distribution.EXPONENTIAL
+        when = f" at a random instant within {duration(length_s)}" if is_random else ", at 0 s"
+        return f"One {noun}{when}."
     if load.distribution == Distribution.EXPONENTIAL:
         return (
             f"{number} at random instants within {duration(length_s)}, {_gap(gap_s)} apart on "

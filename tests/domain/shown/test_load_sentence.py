@@ -21,6 +21,27 @@ def test_even_arrivals_name_their_distance_the_first_and_the_last():
     assert curve_unit(plan) == "requests/s"
 
 
+@pytest.mark.parametrize(
+    ("load", "words"),
+    [
+        ({"model": "over", "requests": 1, "over_s": 10}, "One request, at 0 s."),
+        ({"model": "open", "rate_per_s": 10, "requests": 1}, "One request, at 0 s."),
+        ({"model": "open", "rate_per_s": 1, "duration_s": 0.5}, "One request, at 0 s."),
+        (
+            {"model": "open", "requests": 1, "distribution": "uniform"}
+            | {"uniform_min_s": 1, "uniform_max_s": 3},
+            "One request, at 0 s.",
+        ),
+        (
+            {"model": "open", "rate_per_s": 0.1, "requests": 1, "distribution": "exponential"},
+            "One request at a random instant within 10 s.",
+        ),
+    ],
+)
+def test_the_only_arrival_is_not_said_to_be_apart_from_another(load, words):
+    assert load_sentence(plan_of(**load)) == words
+
+
 def test_random_arrivals_are_said_to_be_random():
     plan = plan_of(model="open", rate_per_s=10, requests=100, distribution="exponential")
     assert load_sentence(plan) == (
