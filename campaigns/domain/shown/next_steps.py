@@ -60,9 +60,11 @@ def _needs(overhead: OverheadAnswer) -> int:
 def _add(overhead: OverheadAnswer, room: int) -> NextStep:
     needed = _needs(overhead)
     if needed > room:
+        what_for = "to settle this" if overhead.advice else "for a first verdict"
+        instead = " Longer runs vary less." if overhead.advice else ""
         return NextStep(
-            f"It would take {_how_many(needed)} to settle this, and a campaign has room for "
-            f"{room}. Longer runs vary less."
+            f"It would take {_how_many(needed)} {what_for}, and a campaign has room for "
+            f"{room}.{instead}"
         )
     if not overhead.advice:
         text = f"A verdict needs {MIN_REPEATS} usable repeats of each."

@@ -98,6 +98,14 @@ def test_too_few_repeats_are_filled_up():
     ]
 
 
+def test_repeats_that_only_allow_a_verdict_are_not_said_to_settle_it():
+    ((text, label, _),) = steps(overhead(n_usable=1), room=1)
+    assert label == ""
+    assert text == (
+        "It would take 2 more blocks for a first verdict, and a campaign has room for 1."
+    )
+
+
 def test_where_no_run_of_a_side_can_be_used_more_of_the_same_is_not_offered():
     assert steps(overhead(n_usable=0)) == []
 
