@@ -1,7 +1,7 @@
 """A change with its interval, in percent: "+54 %", "+52 to +56", "12 % [9, 15]"."""
 
 from campaigns.domain.judged.ratio import RatioInterval
-from campaigns.domain.units import MINUS, THIN, decimals_for, number, percent
+from campaigns.domain.units import MAX_DECIMALS, MINUS, THIN, decimals_for, number, percent, rounded
 
 _MOST = 10  # times as much more, +1,000 %
 
@@ -40,11 +40,26 @@ def change_decimals(low: float, high: float) -> int:
     return next((places for places in (0, 1) if width >= 2 * 10**-places), 2)
 
 
+def _decimals_apart(low: float, high: float, decimals: int) -> int:
+    """`decimals`, or as many more as the ends of a very narrow interval need to look different."""
+    width = 100 * (high - low)
+    if not width or width >= 10**-decimals:
+        return decimals
+    ends = 100 * (low - 1), 100 * (high - 1)
+    enough = (
+        places
+        for places in range(decimals, MAX_DECIMALS)
+        if rounded(ends[0], places) != rounded(ends[1], places)
+    )
+    return next(enough, MAX_DECIMALS)
+
+
 def size_words(ratio: float, low: float, high: float, *, signed: bool = True) -> str:
     """Of a ratio with its interval, such as "+12 % [+9, +15]"; without signs where a word tells the
     direction: "12 % [9, 15]". Two digits, more where the ends of the interval would look alike."""
     change = 100 * (ratio - 1)
-    places = min(1, max(decimals_for([abs(change)], 2), change_decimals(low, high)))
+    wanted = max(decimals_for([abs(change)], 2), change_decimals(low, high))
+    places = _decimals_apart(low, high, min(1, wanted))
     ends = change_ends(ratio, low, high, places)
     if signed:
         return f"{number(change, places, signed=True)}{THIN}% [{', '.join(ends)}]"

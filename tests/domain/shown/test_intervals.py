@@ -30,3 +30,10 @@ def test_a_size_has_no_signs_where_a_word_tells_the_direction():
     assert size_words(0.88, 0.85, 0.91, signed=False) == "12\u202f% [9, 15]"
     assert size_words(1.12, 1.09, 1.15, signed=False) == "12\u202f% [9, 15]"
     assert size_words(3.0, 1.09, 700, signed=False) == "200\u202f% [9, more than 1,000]"
+
+
+def test_the_ends_of_a_very_narrow_interval_do_not_look_alike():
+    assert size_words(1.05, 1.04996, 1.05004) == "+5.000\u202f% [+4.996, +5.004]"
+    assert size_words(0.95, 0.9496, 0.9504, signed=False) == "5.00\u202f% [4.96, 5.04]"
+    assert size_words(1.05, 1.05, 1.05) == "+5.0\u202f% [+5.0, +5.0]", "repeats that are equal"
+    assert size_words(3.0, 1.09, float("inf"), signed=False) == "200\u202f% [9, more than 1,000]"
