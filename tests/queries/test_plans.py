@@ -64,6 +64,11 @@ def test_changes_name_fields_as_people_do():
     assert field_name("steps.1.path") == "Step 2 path"
 
 
+def test_a_number_that_changed_only_far_behind_is_a_change_and_is_told_to_its_last_digit():
+    before, after = ({"load": {"rate_per_s": value}} for value in (12345.67, 12345.68))
+    assert changes_between(before, after) == [("Rate, requests/s", "12345.67", "12345.68")]
+
+
 def test_headers_and_statuses_are_compared_as_a_whole():
     before = {"expected_status": ["2xx"], "headers": [["A", "1"]]}
     after = {"expected_status": ["2xx", "304"], "headers": []}

@@ -95,4 +95,4 @@ def _said(value: Any) -> str:
         return "yes" if value else "no"
     if isinstance(value, list):
         return ", ".join(": ".join(each) if isinstance(each, list) else str(each) for each in value)
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    return f"{value:.15g}" if isinstance(value, float) else str(value)
