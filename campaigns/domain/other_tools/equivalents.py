@@ -154,14 +154,15 @@ def _ab_stop(load: Load) -> list[str]:
 
 def _whole_seconds(tool: str, duration_s: float) -> str:
     if duration_s != int(duration_s):
-        raise _NoneExists(f"{tool} only takes whole seconds, but this plan lasts {duration_s:g} s.")
+        lasts = f"{duration_s:.15g} s"
+        raise _NoneExists(f"{tool} only takes whole seconds, but this plan lasts {lasts}.")
     return f"{duration_s:.0f}"
 
 
 def _rounding(plan: Plan, limit_s: int) -> str:
     """The difference if a limit had to be rounded."""
     exact_s = plan.timeouts.total_s
-    return "" if exact_s == limit_s else f" Its limit is {limit_s} s, the plan's {exact_s:g} s."
+    return "" if exact_s == limit_s else f" Its limit is {limit_s} s, the plan's {exact_s:.15g} s."
 
 
 def _ab_request(step: Step) -> list[str]:
@@ -201,7 +202,7 @@ def _httperf(plan: Plan) -> tuple[str, str]:
     for name, value in step.headers:
         words += ["--add-header", shlex.quote(f"{name}: {value}\\n")]
     words += _httperf_arrivals(plan)
-    return _joined(*words, "--timeout", f"{plan.timeouts.total_s:g}"), (
+    return _joined(*words, "--timeout", f"{plan.timeouts.total_s:.15g}"), (
         "Its timeout restarts with every progress. For HTTPS add --ssl."
     )
 
@@ -240,13 +241,13 @@ def _httperf_calls(requests: int, is_kept: bool) -> list[str]:
 
 def _httperf_rate(load: Load) -> list[str]:
     if load.distribution == Distribution.UNIFORM:
-        return ["--period", f"u{load.uniform_min_s or 0:g},{load.uniform_max_s:g}"]
+        return ["--period", f"u{load.uniform_min_s or 0:.15g},{load.uniform_max_s:.15g}"]
     rate = _steady_rate(load)
     if not rate:
         raise _NoneExists("httperf has a single rate for the whole run.")
     if load.distribution == Distribution.EXPONENTIAL:
-        return ["--period", f"e{1 / rate:g}"]
-    return ["--rate", f"{rate:g}"]
+        return ["--period", f"e{1 / rate:.15g}"]
+    return ["--rate", f"{rate:.15g}"]
 
 
 # --- wrk -----------------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ def why_no_h2load(plan: Plan) -> str:
     if step.body:
         return "h2load sends a body only from a file, with POST."
     if load.duration_s is not None and load.duration_s != int(load.duration_s):
-        return f"h2load only takes whole seconds, but this plan lasts {load.duration_s:g} s."
+        return f"h2load only takes whole seconds, but this plan lasts {load.duration_s:.15g} s."
     return ""
 
 

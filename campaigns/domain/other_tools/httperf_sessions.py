@@ -49,7 +49,7 @@ def _session_options(plan: Plan) -> list[str]:
     session = plan.session
     counts = planned_arrivals(plan.load), session.calls_per_session
     return [
-        f"--wsess {counts[0]},{counts[1]},{session.think_time.mean_s:g}",
+        f"--wsess {counts[0]},{counts[1]},{session.think_time.mean_s:.15g}",
         f"--burst-length {session.burst_length}",
         f"--max-connections {session.connections_per_session or 1}",
         f"--max-piped-calls {session.pipeline_depth}",

@@ -48,7 +48,7 @@ def script(plan: Plan, step: Step, url: str, *, is_kept: bool) -> tuple[str, str
         json.dumps(step.method),
         json.dumps(url),
         json.dumps(step.body) if step.body else "null",
-        json.dumps({"headers": dict(step.headers), "timeout": f"{plan.timeouts.total_s:g}s"}),
+        json.dumps({"headers": dict(step.headers), "timeout": _time(plan.timeouts.total_s)}),
     ]
     call = f"http.request({', '.join(request)})"
     guard = f"exec.scenario.iterationInTest < {planned_arrivals(plan.load)} && "

@@ -278,6 +278,24 @@ def test_a_time_that_the_tool_would_cut_off_has_no_command(tool):
     assert answer.words == f"{tool} only takes whole seconds, but this plan lasts 1.5 s."
 
 
+@pytest.mark.parametrize(
+    ("load", "option"),
+    [
+        ({"model": "open", "rate_per_s": 12345.678, "requests": 9}, "--rate 12345.678"),
+        ({"model": "over", "requests": 12_345_678, "over_s": 1000}, "--rate 12345.678"),
+        ({"model": "over", "requests": 1_234_567, "over_s": 1}, "--rate 1234567 "),
+    ],
+)
+def test_a_command_sends_at_the_rate_to_its_last_digit(load, option):
+    assert option in of("httperf", **get(load, connection_mode="new")).command
+
+
+@pytest.mark.parametrize("tool", ["ab", "wrk"])
+def test_a_time_close_to_whole_seconds_is_told_to_its_last_digit(tool):
+    answer = of(tool, **get({"model": "closed", "connections": 8, "duration_s": 36000.04}))
+    assert answer.words.endswith("this plan lasts 36000.04 s.")
+
+
 @pytest.mark.parametrize("tool", ["ab", "wrk"])
 def test_a_limit_that_had_to_be_rounded_is_said(tool):
     limits = {"connect_s": 1, "tls_s": 1, "total_s": 1.5}
