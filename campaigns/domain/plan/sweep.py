@@ -6,6 +6,7 @@ Which numbers of a plan can vary is what the registry of plan fields knows as on
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import cache
 from typing import Any
 
@@ -90,7 +91,12 @@ def parameter_unit(field: str) -> str:
 
 
 def value_text(value: float) -> str:
-    return f"{int(value):,}" if float(value).is_integer() else f"{value:g}"
+    return f"{_exact(value):,f}"
+
+
+def _exact(value: float) -> Decimal:
+    """To the last digit, as it was typed."""
+    return Decimal(repr(value)).normalize()
 
 
 def values_words(values: Sequence[float]) -> str:
@@ -222,4 +228,4 @@ def _steps(low: float, high: float, step: float) -> Iterator[float]:
 
 
 def text_of_values(values: Sequence[float]) -> str:
-    return ", ".join(f"{value:g}" if value < 1e6 else f"{value:.0f}" for value in values)
+    return ", ".join(f"{_exact(value):f}" for value in values)

@@ -55,7 +55,7 @@ def doubts_table(key: str, field: str, arms: Sequence[Sequence[SweepPoint]]) -> 
         return None
     untrusted = sorted({point.value for point in points if point.doubts})
     shown = [*_last_trusted(points, untrusted[0]), *untrusted]
-    columns = tuple(Column(f"at_{value:g}", value_text(value)) for value in shown)
+    columns = tuple(Column(f"at_{value:.15g}", value_text(value)) for value in shown)
     by_value = [_at(points, value) for value in shown]
     rows = (
         Row(FIGURES[code], (*(_cell(code, each) for each in by_value), _limit(code, points)))

@@ -13,6 +13,8 @@ from campaigns.domain.plan.sweep import (
     point_words,
     sweep_fields,
     swept_plan,
+    text_of_values,
+    value_text,
     values_of_text,
 )
 from tests.values import plan_spec
@@ -76,6 +78,19 @@ def test_a_form_offers_only_numbers_that_one_of_its_plans_uses():
 )
 def test_values_are_typed_as_a_list_or_as_a_range(text, values):
     assert values_of_text(text) == values
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["100, 2000, 1000000", "12345.67, 12345.68", "0.00001, 0.00002", "123456789.5, 2", "0.1, 1000"],
+)
+def test_values_that_are_offered_again_are_those_that_were_typed(text):
+    assert text_of_values(values_of_text(text)) == text
+
+
+def test_values_that_differ_do_not_read_alike():
+    assert [value_text(value) for value in (12345.67, 12345.68)] == ["12,345.67", "12,345.68"]
+    assert [value_text(value) for value in (0.00001, 1234567.5)] == ["0.00001", "1,234,567.5"]
 
 
 @pytest.mark.parametrize(
