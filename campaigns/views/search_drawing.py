@@ -8,10 +8,11 @@ drawings.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from campaigns.domain.judged.capacity import FEWEST_SEARCHES, Ending
+from campaigns.domain.judged.capacity import FEWEST_SEARCHES
 from campaigns.domain.judged.capacity_interval import CapacityInterval
 from campaigns.domain.plan.threshold import Threshold
 from campaigns.domain.units import ms, rate
+from campaigns.queries.compared_searches import steady_capacity
 from campaigns.queries.search_busy import BusyByRun
 from campaigns.queries.searches import MadeTrial, SearchReport
 from campaigns.views.log_axis import LogAxis
@@ -119,7 +120,7 @@ def _panel(
 ) -> SearchPanel:
     """`busy`: as the lowest part of the panel."""
     rates = [each.rate_per_s for each in timed] + [now_per_s] * bool(now_per_s)
-    found = _steady(report) if report else None
+    found = steady_capacity(report) if report else None
     if found and found.low is not None:
         wash = (found.low, found.high)
         rates += wash
@@ -138,11 +139,6 @@ def _panel(
         tuple(_rows(report, x)) if report else (),
         busy_panel([each.made for each in timed], busy, x.at) if busy else None,
     )
-
-
-def _steady(report: SearchReport) -> CapacityInterval | None:
-    """The answer, if the target did not drift meanwhile."""
-    return None if report.ending == Ending.DRIFTED else report.answer.capacity
 
 
 def _dot(timed: _Timed, x: LogAxis, y: LogAxis) -> TrialDot:
@@ -169,7 +165,7 @@ def _rows(report: SearchReport, x: LogAxis) -> Iterator[SearchRow]:
         )
     if report.ending is None:
         yield from (SearchRow(str(n), [], None, "waits") for n in _FIRST_SEARCHES if n > last)
-    found = _steady(report)
+    found = steady_capacity(report)
     if found and found.low is not None:
         words = f"{rate(found.low)} to {rate(found.high)}"
         yield SearchRow(f"all {found.n_searches}", [], _span(x, found.low, found.high), words)

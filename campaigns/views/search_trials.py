@@ -6,6 +6,7 @@ from typing import Any
 from campaigns.domain.judged.capacity import TrialResult
 from campaigns.domain.shown.capacity_words import RESULT_WORDS
 from campaigns.domain.units import DASH, ms, number, percent, rate
+from campaigns.queries.compared_searches import steady_capacity
 from campaigns.queries.search_busy import BusyByRun
 from campaigns.queries.searches import MadeTrial, SearchReport
 from campaigns.views.search_marks import broken_by
@@ -29,7 +30,7 @@ def shown_of(asked: str, report: SearchReport) -> TrialsShown:
     usual = TrialsShown.ALL if report.ending is None else TrialsShown.NEAR
     shown = TrialsShown(asked) if asked in list(TrialsShown) else usual
     is_near = shown is TrialsShown.NEAR
-    return TrialsShown.ALL if is_near and not report.answer.capacity else shown
+    return TrialsShown.ALL if is_near and not steady_capacity(report) else shown
 
 
 def switches(chosen: TrialsShown, report: SearchReport) -> list[tuple[str, str, bool]]:
@@ -37,7 +38,7 @@ def switches(chosen: TrialsShown, report: SearchReport) -> list[tuple[str, str, 
     return [
         (_WORDS[each], f"trials={each}", each is chosen)
         for each in TrialsShown
-        if each is not TrialsShown.NEAR or report.answer.capacity
+        if each is not TrialsShown.NEAR or steady_capacity(report)
     ]
 
 
@@ -47,7 +48,7 @@ def trial_rows(report: SearchReport, chosen: TrialsShown, busy: BusyByRun) -> li
     if chosen is TrialsShown.FAILED:
         made = [each for each in made if each.trial.result == TrialResult.FAILED]
     if chosen is TrialsShown.NEAR:
-        answer = report.answer.capacity.rate_per_s
+        answer = steady_capacity(report).rate_per_s
         near = [e for e in made if answer / _NEAR <= e.trial.rate_per_s <= answer * _NEAR]
         made = sorted(near, key=lambda each: -each.trial.rate_per_s)
     rows = [trial_row(each, busy) for each in made]
@@ -56,7 +57,7 @@ def trial_rows(report: SearchReport, chosen: TrialsShown, busy: BusyByRun) -> li
 
 def _with_line(rows: list[dict[str, Any]], report: SearchReport) -> list[dict[str, Any]]:
     """The first row whose rate is below the answer says so."""
-    answer = report.answer.capacity.rate_per_s
+    answer = steady_capacity(report).rate_per_s
     below = next((row for row in rows if row["rate_per_s"] < answer), None)
     return [row | {"is_below": row is below and row is not rows[0]} for row in rows]
 

@@ -298,6 +298,21 @@ def test_a_target_that_drifted_gets_no_interval_anywhere(client, alice, project)
     assert page.context["tiles"][0].lines[0] == "no steady answer"
     assert page.context["drawing"].panels[1].band is None
     assert "95 % interval" not in text_of(page)
+    assert not any(row.get("is_below") for row in page.context["trials"])
+    assert "trials=near" not in text_of(page)
+
+
+def test_a_search_that_ends_with_a_bound_draws_no_answer(client, alice, project):
+    """The cap is above the first answer, and passes in the search after it."""
+    client.force_login(alice)
+    campaign = searching(project, start=700, limit=1000)
+    search_through(campaign, limit_of(995), most=7)
+    search_through(campaign, limit_of(5000))
+    page = client.get(reverse("campaign-detail", args=[campaign.pk]))
+    assert page.context["tiles"][0].value.startswith("≥ ")
+    assert page.context["report"].answer.capacity, "a first answer"
+    assert [panel.answer for panel in page.context["drawing"].panels] == [None, None]
+    assert not any(row.get("is_below") for row in page.context["trials"])
 
 
 def test_a_search_of_an_earlier_rule_shows_its_trials_and_claims_no_capacity(
