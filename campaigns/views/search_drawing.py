@@ -121,6 +121,8 @@ def _panel(
     """`busy`: as the lowest part of the panel."""
     rates = [each.rate_per_s for each in timed] + [now_per_s] * bool(now_per_s)
     found = steady_capacity(report) if report else None
+    if found:
+        rates.append(found.rate_per_s)
     if found and found.low is not None:
         wash = (found.low, found.high)
         rates += wash

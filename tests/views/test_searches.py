@@ -302,6 +302,18 @@ def test_a_target_that_drifted_gets_no_interval_anywhere(client, alice, project)
     assert "trials=near" not in text_of(page)
 
 
+def test_the_line_of_a_first_answer_is_at_its_rate(client, alice, project):
+    """The only trial after it is below it."""
+    client.force_login(alice)
+    campaign = searching(project, start=105, limit=153)
+    search_through(campaign, limit_of(150), most=5)
+    page = client.get(reverse("campaign-detail", args=[campaign.pk]))
+    panel = page.context["drawing"].panels[1]
+    place, words = panel.answer
+    beside = [at for at, said in panel.x_ticks if float(said) < float(words.removeprefix("about "))]
+    assert max(beside) < place < 97, "not at the end of the axis"
+
+
 def test_a_search_that_ends_with_a_bound_draws_no_answer(client, alice, project):
     """The cap is above the first answer, and passes in the search after it."""
     client.force_login(alice)
