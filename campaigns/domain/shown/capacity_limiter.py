@@ -181,9 +181,11 @@ def _without_unknown(rows: Sequence[LimitRow]) -> tuple[LimitRow, ...]:
 
 
 def _below(near: Busy) -> str:
-    """A thread that fills a core moves from one to another, and the mean of many hides it."""
+    """A thread that fills a core moves from one to another, and the mean of many hides it; of how
+    many, nobody may have told."""
     in_use = near.target_cpu * near.target_cores
-    return "one core may be" if near.target_cores > 1 and in_use >= _FULL_CORE else "no"
+    may_be = in_use >= _FULL_CORE or not near.target_cores
+    return "one core may be" if near.target_cores != 1 and may_be else "no"
 
 
 def _named(near: Busy) -> tuple[str, str]:

@@ -122,10 +122,16 @@ def test_a_busy_machine_of_the_target_is_the_likely_limit():
 
 
 @pytest.mark.parametrize(
-    ("cpu", "cores", "was_it"), [(0.42, 8, "one core may be"), (0.10, 8, "no"), (0.60, 1, "no")]
+    ("cpu", "cores", "was_it"),
+    [
+        (0.42, 8, "one core may be"),
+        (0.10, 8, "no"),
+        (0.60, 1, "no"),
+        (0.10, 0, "one core may be"),
+    ],
 )
 def test_a_machine_with_room_leaves_it_at_the_target_s_side(cpu, cores, was_it):
-    """A thread that fills one of eight cores is 12.5 % of them."""
+    """A thread that fills one of eight cores is 12.5 % of them. 0: nobody told how many."""
     found = found_beside(Busy(target_cpu=cpu, target_cores=cores))
     assert (found.word, found.rows[0].was_it) == ("target side", was_it)
     assert f"its CPU was at {percent(cpu, decimals=0)}." in found.why
@@ -134,7 +140,7 @@ def test_a_machine_with_room_leaves_it_at_the_target_s_side(cpu, cores, was_it):
 def test_a_full_link_of_the_target_is_named():
     found = found_beside(Busy(target_cpu=0.30, target_link=0.95))
     assert found.word == "target network"
-    assert [row.was_it for row in found.rows[:2]] == ["no", "likely"]
+    assert [row.was_it for row in found.rows[:2]] == ["one core may be", "likely"]
 
 
 def test_a_busy_machine_is_not_the_limit_of_a_search_that_met_its_cap():
