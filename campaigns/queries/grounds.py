@@ -11,7 +11,7 @@ from campaigns.domain.lifecycle import Outcome
 from campaigns.domain.measured.figures import Figures
 from campaigns.domain.plan.target import counted_in
 from campaigns.domain.shown.report_words import NO_ANSWER_GROUND, errors_text
-from campaigns.domain.units import and_joined, duration, percent
+from campaigns.domain.units import and_joined, counted, duration, percent
 from campaigns.models import Campaign
 from campaigns.queries.arm_pairs import MeasuredTest
 from campaigns.queries.measured import MeasuredRun
@@ -115,8 +115,12 @@ def _left_out_ground(runs: Sequence[MeasuredRun]) -> list[str]:
     left_out = [each for each in runs if each.run.is_done and each.run.outcome != Outcome.COMPLETE]
     if not left_out:
         return []
-    where = f"{len(left_out)} of {len(runs)} runs" if len(runs) > 1 else "the only run"
-    return [f"{where} cannot be used: {left_out[0].why_unusable}"]
+    why = left_out[0].why_unusable
+    alike = [each for each in left_out if each.why_unusable == why]
+    where = f"{len(alike)} of {len(runs)} runs" if len(runs) > 1 else "the only run"
+    others = len(left_out) - len(alike)
+    more = f" {counted(others, 'other runs')} cannot be used for another reason." if others else ""
+    return [f"{where} cannot be used: {why}{more}"]
 
 
 def _notes(runs: Sequence[MeasuredRun]) -> list[str]:

@@ -3,6 +3,7 @@
 import pytest
 from django.utils import timezone
 
+from campaigns.domain.lifecycle import Outcome
 from campaigns.queries.answers import campaign_answer
 from tests.factories import make_run
 from tests.queries.measured import https_campaign, measure, run_in_blocks, spoil
@@ -36,6 +37,17 @@ def test_errors_are_those_of_the_runs_that_count_where_others_are_left_out(compa
     measure(make_run(tests[1], 3), HTTPS[2])
     assert (
         "no errors in 10,000 requests of the runs that count" in campaign_answer(campaign).grounds
+    )
+
+
+def test_the_reason_of_a_run_that_cannot_be_used_is_not_said_of_others(compared):
+    campaign, tests = compared
+    run_in_blocks(tests, [HTTP, HTTPS])
+    for outcome in (Outcome.PARTIAL, Outcome.KILLED, Outcome.KILLED):
+        measure(make_run(tests[0], campaign.runs.count()), 20_000, outcome=outcome)
+    assert campaign_answer(campaign).grounds[-1] == (
+        "1 of 9 runs cannot be used: Partial: it did not end as planned. 2 other runs cannot be "
+        "used for another reason."
     )
 
 
