@@ -18,6 +18,7 @@ from campaigns.domain.units import (
     ms,
     number,
     percent,
+    rounded,
 )
 
 _NOT_USABLE = "its measurements are not usable"
@@ -179,7 +180,20 @@ def _outlook(history: TestHistory) -> Sentence:
             (" The newest campaign is odd", True),
             (f": {newest}, where {span} was expected. Two more campaigns will tell.", False),
         ]
+    if not _reads_inside(expected, history.newest.value_us):
+        off = "outside what was expected"
+        close = "but too close to the level to be odd"
+        return [(f" The newest campaign, {newest}, is {off} ({span}), {close}.", False)]
     return [(f" The newest campaign, {newest}, is as expected ({span}).", False)]
+
+
+def _reads_inside(expected: Expected, value_us: float) -> bool:
+    """With the decimals of the range as it is told."""
+    decimals = decimals_for([expected.level / 1000])
+    low, value, high = (
+        rounded(each / 1000, decimals) for each in (expected.low, value_us, expected.high)
+    )
+    return low <= value <= high
 
 
 def expected_words(expected: Expected) -> str:

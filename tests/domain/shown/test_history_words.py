@@ -43,6 +43,16 @@ def test_the_level_of_a_test_whose_newest_campaign_is_odd_is_not_that_campaigns_
     assert "The newest campaign is odd: 0.130 ms, where " in words
 
 
+def test_a_newest_campaign_outside_a_narrow_range_is_not_said_to_be_as_expected():
+    """3 % above a level that hardly varies: too little to be odd."""
+    steady = [10_000.0, 10_010, 9_990, 10_000, 10_010, 9_990, 10_000]
+    assert said(history([*steady, 10_300.0])).endswith(
+        " The newest campaign, 10.3 ms, is outside what was expected (10.0 to 10.0 ms), but too "
+        "close to the level to be odd."
+    )
+    assert "is as expected (10.0 to 10.0 ms)." in said(history([*steady, 10_035.0]))
+
+
 def test_a_change_with_a_cause_has_moved():
     assert standing_of(history(plan_version=2)) is Standing.MOVED
     words = said(history(plan_version=2))
