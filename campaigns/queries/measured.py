@@ -97,7 +97,7 @@ class MeasuredRun:
         run = self.run
         note = self.why_unusable if self.figures else ""
         if run.outcome == Outcome.COMPLETE and self.judged:
-            note = judged_in_short(self.judged)
+            note = judged_in_short(self.judged) or note
         return Line(
             label=f"Repeat {run.repeat}",
             figures=self.figures,

@@ -194,6 +194,15 @@ def test_a_failed_run_is_not_averaged_as_zero(project):
     assert "1 of 7 runs cannot be used" in answer.grounds[-1]
 
 
+def test_a_trusted_run_in_which_nothing_ended_says_in_its_row_why_it_is_in_no_mean(project):
+    campaign, tests = https_campaign(project)
+    run_in_blocks(tests, [HTTP[:2], HTTPS[:2]])
+    measure(make_run(tests[0], 3), 1, n=0)
+    table = campaign_answer(done(campaign)).tests[0].table
+    assert table.note == "1 run is shown but not part of mean and pooled; the row says why."
+    assert table.rows[2].note == "No request succeeded, so there are no response times."
+
+
 def test_a_run_that_hung_makes_no_word_but_the_advice_to_repeat_its_block(project):
     campaign, tests = https_campaign(project, repeats=4)
     run_in_blocks(tests, [[31_000, 30_000, 29_000, 29_000], [31_000, 30_000, 1_930_000, 29_500]])
