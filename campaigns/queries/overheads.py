@@ -28,7 +28,7 @@ from campaigns.domain.shown.overhead_table import (
     split_answer,
 )
 from campaigns.domain.shown.results import FlaggedRun, OverheadAnswer
-from campaigns.domain.units import percent
+from campaigns.domain.units import counted, percent
 from campaigns.models import Campaign
 from campaigns.queries.arm_pairs import ArmPair, MeasuredTest
 from campaigns.queries.measured import MeasuredRun
@@ -127,9 +127,7 @@ def _verdict(
 ) -> ComparisonVerdict:
     spoilt = [each for arm in pair for each in arm.runs if _is_spoilt(each)]
     if spoilt and pair.n_usable < MIN_REPEATS:
-        runs = "1 finished run" if len(spoilt) == 1 else f"{len(spoilt)} finished runs"
-        text = f"{runs} cannot be used. {spoilt[0].why_unusable}"
-        return ComparisonVerdict(Word.INCONCLUSIVE, Reason.INVALID_RUNS, text)
+        return ComparisonVerdict(Word.INCONCLUSIVE, Reason.INVALID_RUNS, _spoilt_words(spoilt))
     return verdict(
         mean.interval,
         campaign.practical_threshold,
@@ -141,6 +139,22 @@ def _verdict(
 
 def _is_spoilt(each: MeasuredRun) -> bool:
     return each.run.is_done and not each.is_usable
+
+
+def _spoilt_words(spoilt: Sequence[MeasuredRun]) -> str:
+    """How many they are, and why the first one is, with how many it is so."""
+    alike = [each for each in spoilt if _cause(each) == _cause(spoilt[0])]
+    of_them = "" if len(alike) == len(spoilt) else f"{len(alike)} of them: "
+    runs = counted(len(spoilt), "finished runs")
+    return f"{runs} cannot be used. {of_them}{spoilt[0].why_unusable}"
+
+
+def _cause(spoilt: MeasuredRun) -> str:
+    """Runs with the same one differ at most in its figures."""
+    if not spoilt.is_whole:
+        return spoilt.why_unusable
+    judged = spoilt.judged
+    return (judged.target if judged.is_usable else judged.measurement).reasons[0].code
 
 
 def _floor_us(pair: ArmPair, row: OverheadRow) -> float:

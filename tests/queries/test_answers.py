@@ -194,6 +194,18 @@ def test_a_failed_run_is_not_averaged_as_zero(project):
     assert "1 of 7 runs cannot be used" in answer.grounds[-1]
 
 
+def test_the_reason_of_a_run_that_cannot_be_used_is_not_that_of_all(project):
+    campaign, tests = https_campaign(project)
+    runs = run_in_blocks(tests, [HTTP, HTTPS])
+    spoil(runs[0], cpu=0.9)
+    spoil(runs[1], cpu=0.95)
+    spoil(runs[2], in_flight_growing=3.0)
+    (overhead,) = campaign_answer(done(campaign)).overheads
+    assert overhead.word_reason.startswith(
+        "3 finished runs cannot be used. 2 of them: Not usable: The injector was busy: 90"
+    )
+
+
 def test_a_trusted_run_in_which_nothing_ended_says_in_its_row_why_it_is_in_no_mean(project):
     campaign, tests = https_campaign(project)
     run_in_blocks(tests, [HTTP[:2], HTTPS[:2]])
