@@ -7,6 +7,7 @@ from typing import Any
 
 from campaigns.domain.measured.outcomes import Kind
 from campaigns.domain.plan.typed_request import TypedRequest, twin_of
+from campaigns.domain.units import counted
 from campaigns.models import Endpoint, Probe, Target
 from campaigns.queries.probes import ProbeReport, is_given_up, report_of
 
@@ -124,7 +125,7 @@ class Tried:
             said += [(" and over HTTP", False), self._sizes(first, right[1])]
         else:
             said.append((", ", False))
-            said.append((f"{first.body_bytes:,} bytes.", False))
+            said.append((f"{counted(first.body_bytes, 'bytes')}.", False))
             said += [words for each in self.wrong for words in _beside(each)]
         return [*said, *self._certificate_words()]
 
@@ -137,8 +138,9 @@ class Tried:
 
     def _sizes(self, first: TriedEndpoint, second: TriedEndpoint) -> tuple[str, bool]:
         if first.body_bytes == second.body_bytes:
-            return f", with the same {first.body_bytes:,} bytes.", False
-        return f", but with {second.body_bytes:,} instead of {first.body_bytes:,} bytes.", False
+            return f", with the same {counted(first.body_bytes, 'bytes')}.", False
+        other = counted(first.body_bytes, "bytes")
+        return f", but with {second.body_bytes:,} instead of {other}.", False
 
     def _certificate_words(self) -> list[tuple[str, bool]]:
         if any(each.accepts_certificate for each in self.right):

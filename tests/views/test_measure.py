@@ -145,6 +145,15 @@ def test_both_answers_are_shown_and_https_against_http_comes_first(as_editor, tr
     assert "15,000 requests" in page
 
 
+@pytest.mark.parametrize(
+    ("sizes", "words"),
+    [((1, 1), "with the same 1 byte."), ((1, 2), "but with 2 instead of 1 byte.")],
+)
+def test_the_only_byte_of_a_reply_is_one(as_editor, try_, sizes, words):
+    https, http = ({**OK, "body_bytes": size} for size in sizes)
+    assert words in text_of(as_editor, try_(https=https, http=http))
+
+
 def test_without_http_only_what_can_be_asked_is_offered(as_editor, try_):
     page = text_of(as_editor, try_(http=None))
     assert "Nothing answers over HTTP on port 8081" in page
