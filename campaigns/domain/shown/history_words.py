@@ -70,7 +70,7 @@ def history_sentence(history: TestHistory, metric: str) -> Sentence:
             (f" in the newest campaign. {_few(history.n_counted)}", False),
         ]
     expected = history.course.expected
-    level = f"{metric} {ms(expected.level)}" if expected else value
+    level = f": {metric} {ms(expected.level)}" if expected else f"; {value} in the newest"
     return [*_level(history, level), *_outlook(history)]
 
 
@@ -94,7 +94,7 @@ def _level(history: TestHistory, level: str) -> Sentence:
     change = history.last_change
     if change is None:
         first = next(point for point in history.points if point.is_counted)
-        since = f" over {counted(history.n_counted, 'campaigns')} since {day(first.at)}: {level}."
+        since = f" over {counted(history.n_counted, 'campaigns')} since {day(first.at)}{level}."
         return [("Unchanged", True), (since, False)]
     return [*change_sentence(history, change), (".", False)]
 

@@ -43,6 +43,12 @@ def test_the_level_of_a_test_whose_newest_campaign_is_odd_is_not_that_campaigns_
     assert "The newest campaign is odd: 0.130 ms, where " in words
 
 
+def test_the_newest_value_is_not_told_as_the_level_where_too_few_make_one():
+    assert said(history([100.0, 101.0, 99.0, 100.0, 140.0])) == (
+        "Unchanged over 5 campaigns since 1 Nov 2026; p95 0.140 ms in the newest."
+    )
+
+
 def test_a_newest_campaign_outside_a_narrow_range_is_not_said_to_be_as_expected():
     """3 % above a level that hardly varies: too little to be odd."""
     steady = [10_000.0, 10_010, 9_990, 10_000, 10_010, 9_990, 10_000]
