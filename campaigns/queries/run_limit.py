@@ -7,6 +7,7 @@ from django.conf import settings
 from campaigns.domain.judged.injector_vitals import observed_vitals
 from campaigns.domain.judged.judgement import limits_with
 from campaigns.domain.judged.limit import limit_of
+from campaigns.domain.lifecycle import Outcome
 from campaigns.domain.measured.machine_use import MachineUse
 from campaigns.domain.shown.limit_table import limit_table
 from campaigns.domain.shown.tables import Table
@@ -21,7 +22,7 @@ def limit_of_run(run: Run, uses: Sequence[MachineUse], ok_per_s: float | None) -
     plan, judged = run.frozen.plan, run.judged
     vitals = of_latest_summary(run, "vitals")
     return limit_table(
-        limit_of(judged, uses, plan),
+        limit_of(judged, uses, plan, ended_early=run.outcome != Outcome.COMPLETE),
         judged,
         observed_vitals(vitals or []),
         uses,

@@ -54,8 +54,15 @@ _STOLEN = 0.05  # of all cores: what the injector's own is doubtful from
 _TO_KNOW = "An agent on the target's machine would tell which."
 
 
-def limit_of(judged: Judgement, machines: Sequence[MachineUse], plan: Plan) -> Limit:
-    """Of a run that has ended; `machines`: none without an agent."""
+def limit_of(
+    judged: Judgement,
+    machines: Sequence[MachineUse],
+    plan: Plan,
+    *,
+    ended_early: bool = False,
+) -> Limit:
+    """Of a run that has ended; `machines`: none without an agent. `ended_early`: it was stopped or
+    failed, so the plan says more than it sent."""
     if judged.measurement.reasons:
         return _of_doubts(judged.measurement.reasons)
     reasons = {each.code: each for each in judged.target.reasons}
@@ -70,7 +77,9 @@ def limit_of(judged: Judgement, machines: Sequence[MachineUse], plan: Plan) -> L
         return _of_target_side(left, machines)
     if judged.target.state == TargetState.FAILING:
         return Limit(Who.UNKNOWN, f"{judged.target.text} Requests that fail show no limit.")
-    return Limit(Who.PLAN, f"{_planned_words(plan)}{_room_words(machines)}")
+    return Limit(
+        Who.PLAN, f"{_planned_words(plan, ended_early=ended_early)}{_room_words(machines)}"
+    )
 
 
 def _of_doubts(doubts: Iterable[JudgementReason]) -> Limit:
@@ -122,8 +131,10 @@ def _may_fill_a_core(machines: Sequence[MachineUse]) -> bool:
     )
 
 
-def _planned_words(plan: Plan) -> str:
+def _planned_words(plan: Plan, *, ended_early: bool) -> str:
     load = plan.load
+    if load.model in _OPEN and ended_early:
+        return f"Until it ended, {plan.nouns} were sent as planned, and the target kept up."
     if load.model in _OPEN:
         return f"All {plan.nouns} were sent as planned, and the target kept up."
     n = load.connections if load.model == Model.CLOSED else None
