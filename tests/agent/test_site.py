@@ -2,6 +2,7 @@
 
 import json
 import time
+from typing import Any
 
 import pytest
 
@@ -18,13 +19,15 @@ class FakeSite:
     def __init__(self):
         self.bodies: list[dict] = []
         self.fault: Exception | None = None
+        self.now: Any = 5_000.0  # its clock at the boot of this machine
 
     def post(self, body: str):
         if self.fault:
             raise self.fault
         self.bodies.append(json.loads(body))
         now = boot_ns()
-        return now, now, {"now": 5_000.0 + now / S}
+        tells = self.now + now / S if self.now == 5_000.0 else self.now
+        return now, now, {"now": tells}
 
     @property
     def seconds(self) -> list[dict]:
@@ -110,6 +113,18 @@ def test_what_the_site_refuses_is_not_sent_again(site, outbox, capsys):
     outbox.send_all()
     assert site.seconds == []
     assert "were not taken: too many" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("now", [None, [], {}, 1e400, "noon"])
+def test_an_answer_that_tells_no_time_is_none_and_the_next_one_counts(site, outbox, capsys, now):
+    outbox.add(seen(17.5))
+    site.now = now
+    outbox.send_all()
+    assert outbox.is_away
+    assert "does not answer" in capsys.readouterr().err
+    site.now = 5_000.0
+    outbox.send_all()
+    assert [second["did"]["user_s"] for second in site.seconds] == [17.5]
 
 
 def test_a_refused_token_ends_it(site, outbox):

@@ -167,7 +167,7 @@ class Outbox:
             self._obey(answer)
         except NotTaken as refusal:
             say(f"{len(batch)} seconds were not taken: {refusal}")
-        except (OSError, KeyError, ValueError) as error:
+        except (OSError, KeyError, TypeError, ValueError, OverflowError) as error:
             if not self.is_away:
                 say(f"The site does not answer ({error}). Up to an hour is kept and sent later.")
             self.is_away = True
