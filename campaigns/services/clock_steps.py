@@ -77,6 +77,7 @@ def _under_way() -> Iterator[tuple[QuerySet, str]]:
     under_way = Campaign.objects.filter(started_at__isnull=False, finished_at=None)
     yield under_way, "held_at"
     yield Search.objects.filter(ending=None), "deadline"
+    yield LoadControl.objects.filter(pk=THE_ROW, is_on=True), "changed_at"
     # From a campaign's last run counts when its next one is due, and for how long a search waits.
     ended = Run.objects.filter(state=RunState.DONE, campaign__in=under_way)
     yield ended, "t0"

@@ -12,7 +12,7 @@ from campaigns.models.dbtime import db_now
 from campaigns.services import clock_steps, dispatch
 from campaigns.services.clock_steps import KnownClock, follow_step, known_clock
 from campaigns.services.first_requests import end_held_campaigns
-from campaigns.services.load_control import beat, stop_all_load
+from campaigns.services.load_control import allow_load, beat, stop_all_load
 from campaigns.services.probes import expire_probes
 from campaigns.services.searches import advance_searches, ask_silent_targets
 from campaigns.services.shards import mark_done, mark_ready, mark_running, record_seconds
@@ -44,6 +44,7 @@ def set_clock(step_s: float) -> None:
     Shard.objects.update(lease_until=F("lease_until") + shift)
     Campaign.objects.update(held_at=F("held_at") + shift)
     Search.objects.update(deadline=F("deadline") + shift)
+    LoadControl.objects.update(changed_at=F("changed_at") + shift)
 
 
 @pytest.mark.parametrize("step_s", [60, 4000, -90])
@@ -131,6 +132,18 @@ def test_the_next_run_of_a_long_campaign_does_not_expire_for_it(project):
     Run.objects.filter(pk=first.pk).update(state="done", outcome="complete")
     Run.objects.filter(pk=first.pk).update(ended_at=db_now(-30))
     Run.objects.filter(pk=second_.pk).update(state_at=db_now(-9000))
+    set_clock(4000)
+    follow_step(4000, within_s=2, known=KNOWN)
+    assert dispatch.expire_runs() == 0
+
+
+def test_what_waited_while_load_was_off_does_not_expire_for_it(project, as_adam):
+    campaign = started(project)
+    allow_load(by=as_adam)
+    Run.objects.filter(campaign=campaign).update(state_at=db_now(-9000))
+    Campaign.objects.filter(pk=campaign.pk).update(
+        started_at=db_now(-9000), opened_at=db_now(-9000)
+    )
     set_clock(4000)
     follow_step(4000, within_s=2, known=KNOWN)
     assert dispatch.expire_runs() == 0
