@@ -16,7 +16,6 @@ from typing import NamedTuple
 
 from django.db import connection
 
-from campaigns.domain.errors import Refused
 from campaigns.domain.measured.exporter_seconds import (
     SHORTEST_S,
     ExporterSeconds,
@@ -193,6 +192,5 @@ class Scraping:
         return []
 
     def _store(self, told: list[Scraped]) -> None:
-        with contextlib.suppress(Refused):  # more machines than a run may have
-            if told:
-                take_scraped(run_id=self._lease.run_id, scraped=told)
+        if told:
+            take_scraped(run_id=self._lease.run_id, scraped=told)

@@ -27,6 +27,7 @@ from campaigns.services.keyed_hash import keyed_hash
 from campaigns.services.machine_seconds import (
     join_exporter,
     machine_second,
+    require_sources,
     store_machine_seconds,
 )
 
@@ -96,6 +97,7 @@ def take_report(*, agent: Agent, report: AgentReport) -> int:
         clock_error_s=report.clock_error_s,
     )
     rows = list(_rows(agent, report))
+    require_sources(rows)
     if is_new:
         join_exporter(runs={row.run_id for row in rows}, machine=machine, host=report.host)
     store_machine_seconds(rows=rows, told_by="agent")

@@ -6,7 +6,7 @@ under that name, and only what the agent does not tell.
 """
 
 from collections import defaultdict
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 
 from campaigns.domain.errors import Refused
 from campaigns.domain.lifecycle import RunState
@@ -33,15 +33,28 @@ def machine_second(
     )
 
 
+def require_sources(rows: Iterable[MachineSecond]) -> None:
+    """Raise Refused if one of them is of a machine more than its run may have."""
+    for run, source in _sources(rows):
+        if not _may_have(run, source):
+            raise Refused(f"This run has seconds of {MOST_SOURCES} machines; no more are taken.")
+
+
+def with_sources(rows: Iterable[MachineSecond]) -> list[MachineSecond]:
+    """Without those of a machine more than a run may have."""
+    rows = list(rows)
+    known = {each for each in _sources(rows) if _may_have(*each)}
+    return [row for row in rows if (row.run_id, row.source) in known]
+
+
 def store_machine_seconds(*, rows: Collection[MachineSecond], told_by: str) -> None:
-    """Store them; those that are stored already stay as they are. Raises Refused for a machine more
-    than a run may have. `told_by`: agent or exporter. Call it in a transaction."""
+    """Store them; those that are stored already stay as they are. `told_by`: agent or exporter.
+    Call it in a transaction."""
     seconds = defaultdict(list)
     for row in rows:
         if not row.is_scraped:
             seconds[row.run_id, row.source].append(row.second)
-    for run, source in {(row.run_id, row.source) for row in rows}:
-        _check_sources(run, source)
+    for run, source in _sources(rows):
         scraped = MachineSecond.objects.filter(run=run, source=source, is_scraped=True)
         scraped.filter(second__in=seconds[run, source]).delete()
     MachineSecond.objects.bulk_create(rows, ignore_conflicts=True)
@@ -64,13 +77,16 @@ def join_exporter(*, runs: Collection[int], machine: str, host: str) -> None:
     told.filter(pk__in=same.keys() - twice).update(source=host)
 
 
-def _check_sources(run: int, source: str) -> None:
+def _sources(rows: Iterable[MachineSecond]) -> set[tuple[int, str]]:
+    return {(row.run_id, row.source) for row in rows}
+
+
+def _may_have(run: int, source: str) -> bool:
     """One that always has another name must not fill the disk."""
     told = MachineSecond.objects.filter(run=run)
     if told.filter(source=source).exists():
-        return
-    if told.order_by().values("source").distinct().count() >= MOST_SOURCES:
-        raise Refused(f"This run has seconds of {MOST_SOURCES} machines; no more are taken.")
+        return True
+    return told.order_by().values("source").distinct().count() < MOST_SOURCES
 
 
 def _note_late(runs: set[int], told_by: str) -> None:

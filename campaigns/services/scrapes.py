@@ -16,7 +16,7 @@ from campaigns.models import Agent, Exporter, MachineSecond, RunEvent
 from campaigns.models.dbtime import db_now
 from campaigns.models.machines import EXPORTER_PROBLEM
 from campaigns.queries.ownership import networks_for
-from campaigns.services.machine_seconds import store_machine_seconds
+from campaigns.services.machine_seconds import store_machine_seconds, with_sources
 from campaigns.services.own_services import policy
 from campaigns.services.vault import decrypt
 
@@ -102,13 +102,13 @@ def finish_exporter_check(
 def take_scraped(*, run_id: int, scraped: Sequence[Scraped]) -> None:
     """Store the seconds, and say on the pages of target and run what went wrong. The same seconds
     may be stored twice. Those of a machine that an agent of the target watches as well count only
-    while the agent is not heard."""
+    while the agent is not heard, and those of a machine more than a run may have not at all."""
     for order, last in {each.order: each for each in scraped}.items():
         state = _problem(last.problem) if last.problem else _told(last.offers)
         if last.row:
             state["machine"] = machine_of(last.row.did)
         Exporter.objects.filter(pk=order.exporter, url=order.url).update(**state)
-    store_machine_seconds(rows=list(_rows(run_id, scraped)), told_by="exporter")
+    store_machine_seconds(rows=with_sources(_rows(run_id, scraped)), told_by="exporter")
     RunEvent.objects.bulk_create(
         RunEvent(run_id=run_id, kind=EXPORTER_PROBLEM, data=_said(each))
         for each in scraped

@@ -9,6 +9,7 @@ from campaigns.domain.measured.machine import AgentReport
 from campaigns.models import Agent, Exporter, MachineSecond, Run
 from campaigns.models.machines import EXPORTER_PROBLEM
 from campaigns.queries.runs import happenings
+from campaigns.services import machine_seconds
 from campaigns.services.agents import take_report
 from campaigns.services.machine_seconds import machine_second
 from campaigns.services.scrapes import (
@@ -222,6 +223,14 @@ def test_an_agent_that_comes_during_a_run_joins_the_exporter_of_its_machine(run)
     assert {source for source, *_ in sources(run)} == {"shop-1"}
     agent_tells(run, 2)
     assert sources(run) == [("server-1", 0, True), ("server-1", 1, True), ("server-1", 2, False)]
+
+
+def test_a_machine_more_than_a_run_may_have_costs_the_others_nothing(run, monkeypatch):
+    take_scraped(run_id=run.pk, scraped=told(run, 0))
+    monkeypatch.setattr(machine_seconds, "MOST_SOURCES", 1)
+    take_scraped(run_id=run.pk, scraped=[*told(run, 1, name="one more"), *told(run, 1, 2)])
+    assert sources(run) == [("shop-1", second, False) for second in (0, 1, 2)]
+    assert Exporter.objects.get().told_at
 
 
 def test_two_exporters_of_one_machine_are_one_source(run):
