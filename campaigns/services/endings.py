@@ -44,10 +44,9 @@ def _finalise(run: Run) -> bool:
     run.outcome = outcome  # the judgement depends on the outcome
     error = _summarise(run, up_to)
     if error is None:
-        has_ended = _end(run, outcome, reason)
-        if has_ended and outcome == Outcome.COMPLETE:
-            stop_if_everything_failed(run)
-        return has_ended
+        if outcome == Outcome.COMPLETE:
+            stop_if_everything_failed(run)  # before its end, with which the next one may begin
+        return _end(run, outcome, reason)
     overdue = Run.objects.filter(pk=run.pk, state_at__lt=db_now(-MAX_AGE_S[RunState.FINALIZING]))
     if not overdue.exists():
         return False
