@@ -3,6 +3,7 @@
 from datetime import timedelta
 from typing import Any
 
+from django.db import transaction
 from django.db.models import Exists, F, OuterRef, Q
 from django.db.models.functions import Now
 from django.utils import timezone
@@ -15,7 +16,7 @@ from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.session import AuthKind
 from campaigns.domain.plan.target import WEBSOCKET_SCHEMES
 from campaigns.live.pokes import poke
-from campaigns.models import Campaign, Endpoint, PlanVersion, Probe
+from campaigns.models import Campaign, Endpoint, PlanVersion, Probe, Target
 from campaigns.models.dbtime import ClockTimestamp, db_now
 from campaigns.permissions import Action, Actor, require
 from campaigns.queries.ownership import networks_for
@@ -215,9 +216,19 @@ def _has_answered(result: dict[str, Any]) -> bool:
     return bool(result.get("status")) or result.get("error") == Kind.TLS_VERIFY
 
 
+def keep_guesses(target: Target) -> None:
+    """Somebody has named the target's endpoints: none goes because nothing answers there."""
+    for probe in Probe.objects.filter(endpoint__target=target, request__is_guess=True):
+        del probe.request["is_guess"]
+        probe.save(update_fields=["request"])
+
+
+@transaction.atomic
 def _forget_guess(probe_id: int) -> None:
-    """Remove an endpoint that nobody named, unless somebody has used it meanwhile."""
+    """Remove an endpoint that nobody named, unless somebody has named or used it meanwhile."""
     guessed = Endpoint.objects.filter(probes=probe_id, probes__request__is_guess=True)
+    # Whoever saves the target holds it, and has named it after that.
+    list(guessed.select_for_update(of=("self",)).order_by("pk").values_list("pk"))
     used = Probe.objects.exclude(pk=probe_id).exclude(request__has_key="is_guess")
     guessed.filter(tests=None).exclude(probes__in=used).delete()
 

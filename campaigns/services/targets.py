@@ -12,6 +12,7 @@ from campaigns.models import Endpoint, Project, Target
 from campaigns.permissions import Action, Actor, require
 from campaigns.services.client_keys import keep_key
 from campaigns.services.items import hold
+from campaigns.services.probes import keep_guesses
 from campaigns.services.tls_profiles import held_profiles
 
 _NAME_TAKEN = {"name": "The project already has a target with this name. Choose another."}
@@ -93,6 +94,7 @@ def _keep_only(target: Target, origins: Sequence[Origin]) -> None:
             raise InvalidTarget({f"endpoints.{index}.client_key_pem": fault})
         endpoint.archived_at = None
         endpoint.save()
+    keep_guesses(target)
 
 
 def _let_go(endpoint: Endpoint) -> None:

@@ -10,6 +10,7 @@ from campaigns.domain.plan.typed_request import NotUnderstood
 from campaigns.models import Endpoint, PlanSecret, PlanVersion, Probe, Project
 from campaigns.services.probes import finish_probe, order_of
 from campaigns.services.questions import start_question
+from campaigns.services.targets import edit_target
 from campaigns.services.typed_targets import accept_certificate, try_again, try_typed
 from tests.factories import make_endpoint, make_target
 
@@ -81,6 +82,19 @@ def test_a_guess_where_something_answers_is_kept(try_, result):
     probe = try_(ADDRESS)
     finish_probe(probe_id=guess_beside(probe).pk, result=result)
     assert probe.endpoint.target.endpoints.count() == 2
+
+
+def save_form(by, target) -> None:
+    given = [endpoint.described().to_json() for endpoint in target.endpoints.all()]
+    edit_target(by=by, target=target, name="shop", environment=[], endpoints=given)
+
+
+def test_a_guess_that_somebody_saved_with_its_target_is_none(try_, as_bob):
+    probe = try_(ADDRESS)
+    guess = guess_beside(probe)
+    save_form(as_bob, probe.endpoint.target)
+    finish_probe(probe_id=guess.pk, result={"error": "connect_refused"})
+    assert set(probe.endpoint.target.endpoints.all()) == {probe.endpoint, guess.endpoint}
 
 
 def test_what_was_typed_stays_even_if_nothing_answers(try_):
