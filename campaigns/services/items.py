@@ -1,9 +1,11 @@
 """Rename, tag, archive, restore and delete campaigns, plans, targets and projects."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError, OperationalError, connection, transaction
 from django.db.models.functions import Now
+from psycopg.errors import LockNotAvailable
 
 from campaigns.domain.deeds import Deed
 from campaigns.domain.errors import InvalidFields, Refused
@@ -96,12 +98,29 @@ def delete_items(*, by: Actor, items: Sequence[Item]) -> None:
     """Delete the items with all that belongs to them, and nothing else. Raises Refused, and deletes
     none, if one of them is in use."""
     _require(by, items)
+    with _refused_while_parts_change(items):
+        _delete(by, items)
+
+
+@contextmanager
+def _refused_while_parts_change(items: Sequence[Item]) -> Iterator[None]:
+    names = ", ".join(item.name for item in items)
+    try:
+        yield
+    except OperationalError as error:
+        if isinstance(error.__cause__, LockNotAvailable):
+            raise Refused(f"{names}: something of it is being changed. Try again.") from None
+        raise
+
+
+def _delete(by: Actor, items: Sequence[Item]) -> None:
     found = _locked(items)
     for item in found:
         if refusal := refusal_to_delete(item):
             raise Refused(refusal)
         audit.note(by, Deed.DELETED, f"{noun_of(item)} {item.pk}: {item.name}", project=item.home)
     if isinstance(items[0], Project):
+        _wait_for_parts_shortly()
         projects = [item.pk for item in found]
         _delete_campaigns(Campaign.objects.filter(project__in=projects))
         Target.objects.filter(project__in=projects).delete()
@@ -110,6 +129,13 @@ def delete_items(*, by: Actor, items: Sequence[Item]) -> None:
         _delete_campaigns(_all(items))
     else:
         _all(items).delete()
+
+
+def _wait_for_parts_shortly() -> None:
+    """Who starts a campaign holds that, and needs its project at the end; here it is the other way
+    round. Less than the second after which PostgreSQL would end one of the two."""
+    with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL lock_timeout = '500ms'")
 
 
 def _delete_campaigns(campaigns) -> None:

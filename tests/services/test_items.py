@@ -1,11 +1,14 @@
 """Rename, tag, archive, restore and delete: one way for campaigns, plans, targets and projects."""
 
+import time
+
 import pytest
 from django.apps import apps
 from django.utils import timezone
 
 from campaigns.domain.errors import Forbidden, InvalidFields, Refused
 from campaigns.models import Campaign, Probe, Project, Run, SavedPlan, Target, Test
+from campaigns.services import campaigns
 from campaigns.services.campaigns import start_campaign
 from campaigns.services.items import (
     archive_items,
@@ -28,7 +31,7 @@ from tests.factories import (
 )
 from tests.items import KINDS
 from tests.queries.measured import measure
-from tests.services.engine import started
+from tests.services.engine import at_once, draft, owner_of, started
 
 pytestmark = pytest.mark.django_db
 OURS = list(apps.get_app_config("campaigns").get_models())
@@ -230,3 +233,29 @@ class TestRights:
         assert {Campaign, SavedPlan, Target, Project} == {
             model for model in OURS if hasattr(model, "administered_by")
         }
+
+
+@pytest.mark.django_db(transaction=True)
+def test_who_deletes_a_project_gives_way_to_who_starts_a_campaign_of_it(project, monkeypatch):
+    """Otherwise each waits for a row of the other, until PostgreSQL ends one of them."""
+    campaign, by = draft(project), owner_of(project)
+    poke = campaigns.poke
+
+    def poke_slowly(**given) -> None:
+        poke(**given)
+        time.sleep(0.5)
+
+    def start() -> str:
+        start_campaign(by=by, campaign=campaign, anyway=True)
+        return "started"
+
+    def delete() -> str:
+        time.sleep(0.2)
+        with pytest.raises(Refused) as refusal:
+            delete_items(by=by, items=[project])
+        return str(refusal.value)
+
+    monkeypatch.setattr(campaigns, "poke", poke_slowly)
+    words = f"{project.name}: something of it is being changed. Try again."
+    assert at_once(start, delete) == ["started", words]
+    assert campaign.runs.get().state == "queued"
