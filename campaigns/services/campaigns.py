@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
-from django.db import transaction
+from django.db import IntegrityError, connection, transaction
 from django.db.models.functions import Now
 
 from campaigns.domain.deeds import Deed
@@ -149,7 +149,18 @@ def _create(
         )
         for position, cell in enumerate(cells)
     )
+    _check_that_all_is_there()
     return campaign
+
+
+def _check_that_all_is_there() -> None:
+    """Now, and not when the draft is stored; nobody can delete it from here on until then."""
+    try:
+        connection.check_constraints()
+    except IntegrityError:
+        raise Refused(
+            "A plan or an endpoint of this campaign was deleted meanwhile. Choose others."
+        ) from None
 
 
 def _check_numbers(name, repeats, order, pause_s, counts, practical_threshold) -> None:

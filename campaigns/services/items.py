@@ -111,6 +111,8 @@ def _refused_while_parts_change(items: Sequence[Item]) -> Iterator[None]:
         if isinstance(error.__cause__, LockNotAvailable):
             raise Refused(f"{names}: something of it is being changed. Try again.") from None
         raise
+    except IntegrityError:
+        raise Refused(f"{names}: something was made with it meanwhile. Try again.") from None
 
 
 def _delete(by: Actor, items: Sequence[Item]) -> None:
@@ -129,6 +131,7 @@ def _delete(by: Actor, items: Sequence[Item]) -> None:
         _delete_campaigns(_all(items))
     else:
         _all(items).delete()
+    connection.check_constraints()  # here, where it can be refused, and not when it is stored
 
 
 def _wait_for_parts_shortly() -> None:

@@ -283,3 +283,15 @@ def test_it_refuses_a_connection_mode_that_there_is_not(project, as_bob, scheme,
     endpoint = make_endpoint(make_target(project), scheme, port=8085)
     with pytest.raises(Refused, match=words):
         create(as_bob, project, cells=[CampaignCell(version, endpoint, mode)])
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("kind", ["endpoint", "target", "plan"])
+def test_it_refuses_what_was_deleted_since_it_was_chosen(project, as_bob, kind):
+    endpoint, version = make_endpoint(make_target(project)), make_plan(project)
+    cells = [CampaignCell(version, endpoint, "new")]
+    chosen = {"endpoint": endpoint, "target": endpoint.target, "plan": version.plan}
+    type(chosen[kind]).objects.filter(pk=chosen[kind].pk).delete()
+    with pytest.raises(Refused, match="was deleted meanwhile"):
+        create(as_bob, project, cells=cells)
+    assert not Campaign.objects.exists()

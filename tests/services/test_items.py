@@ -4,12 +4,14 @@ import time
 
 import pytest
 from django.apps import apps
+from django.db import transaction
 from django.utils import timezone
 
 from campaigns.domain.errors import Forbidden, InvalidFields, Refused
 from campaigns.models import Campaign, Probe, Project, Run, SavedPlan, Target, Test
 from campaigns.services import campaigns
-from campaigns.services.campaigns import start_campaign
+from campaigns.services import items as items_service
+from campaigns.services.campaigns import CampaignCell, start_campaign
 from campaigns.services.items import (
     archive_items,
     delete_items,
@@ -31,7 +33,7 @@ from tests.factories import (
 )
 from tests.items import KINDS
 from tests.queries.measured import measure
-from tests.services.engine import at_once, draft, owner_of, started
+from tests.services.engine import at_once, create, draft, owner_of, started
 
 pytestmark = pytest.mark.django_db
 OURS = list(apps.get_app_config("campaigns").get_models())
@@ -259,3 +261,54 @@ def test_who_deletes_a_project_gives_way_to_who_starts_a_campaign_of_it(project,
     words = f"{project.name}: something of it is being changed. Try again."
     assert at_once(start, delete) == ["started", words]
     assert campaign.runs.get().state == "queued"
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("kind", ["plan", "target"])
+def test_what_a_campaign_was_made_with_since_it_was_looked_at_is_not_deleted(
+    project, monkeypatch, kind
+):
+    endpoint, version = make_endpoint(make_target(project)), make_plan(project)
+    item = {"plan": version.plan, "target": endpoint.target}[kind]
+    cells = [CampaignCell(version, endpoint, "new")]
+    refusal_to_delete = items_service.refusal_to_delete
+
+    def and_a_campaign_is_made(item) -> str:
+        refusal = refusal_to_delete(item)
+        at_once(lambda: create(owner_of(project), project, cells=cells))
+        return refusal
+
+    monkeypatch.setattr(items_service, "refusal_to_delete", and_a_campaign_is_made)
+    with pytest.raises(Refused, match="something was made with it meanwhile"):
+        delete_items(by=owner_of(project), items=[item])
+    assert Test.objects.get().endpoint == endpoint
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_who_deletes_a_target_and_who_makes_a_campaign_with_it_the_second_is_refused(
+    project, monkeypatch
+):
+    endpoint, by = make_endpoint(make_target(project)), owner_of(project)
+    cells = [CampaignCell(make_plan(project), endpoint, "new")]
+    refusal_to_delete = items_service.refusal_to_delete
+
+    def slowly(item) -> str:
+        refusal = refusal_to_delete(item)
+        time.sleep(0.6)
+        return refusal
+
+    def make() -> str:
+        time.sleep(0.2)
+        with transaction.atomic():
+            create(by, project, cells=cells)
+            time.sleep(0.8)
+        return "made"
+
+    def delete() -> str:
+        with pytest.raises(Refused) as refusal:
+            delete_items(by=by, items=[endpoint.target])
+        return str(refusal.value)
+
+    monkeypatch.setattr(items_service, "refusal_to_delete", slowly)
+    words = f"{endpoint.target.name}: something was made with it meanwhile. Try again."
+    assert at_once(make, delete) == ["made", words]
