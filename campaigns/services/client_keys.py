@@ -1,6 +1,8 @@
 """Client certificates' private keys: checked, stored encrypted, sent to injectors only."""
 
 from cryptography import x509
+from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
 from campaigns.domain.plan.target import Origin
@@ -34,10 +36,19 @@ def key_fault(certificate_pem: str, key_pem: str) -> str | None:
         return "The key is encrypted. Paste it without a passphrase; it is stored encrypted here."
     except ValueError:
         return "This is not a private key in PEM format (-----BEGIN PRIVATE KEY-----)."
-    certificate = x509.load_pem_x509_certificate(certificate_pem.encode())
-    if key.public_key() != certificate.public_key():
+    except UnsupportedAlgorithm:
+        return "Keys of this kind are not supported. Take RSA, ECDSA (P-256, P-384) or Ed25519."
+    if not _belong_together(key, certificate_pem):
         return "The key does not belong to the certificate."
     return None
+
+
+def _belong_together(key: PrivateKeyTypes, certificate_pem: str) -> bool:
+    try:
+        certificate = x509.load_pem_x509_certificate(certificate_pem.encode())
+        return key.public_key() == certificate.public_key()
+    except (UnsupportedAlgorithm, ValueError):  # not a kind of key that this one is of
+        return False
 
 
 def secret_of(endpoint: Endpoint) -> dict[str, str]:

@@ -87,3 +87,34 @@ def test_a_new_key_of_the_vault_rewrites_what_is_stored(target, settings):
     endpoint = target.endpoints.get()
     assert endpoint.client_key != before
     assert secret_of(endpoint)["client_key"] == ISSUED.key_pem.strip()
+
+
+# secp112r1, which OpenSSL knows and cryptography does not.
+ODD_KEY = """-----BEGIN PRIVATE KEY-----
+ME4CAQAwEAYHKoZIzj0CAQYFK4EEAAYENzA1AgEBBA7IZDzTr2lN+OaVwfe6GaEg
+Ax4ABIDuA7kbvNVG2djoIFBrGgkLd8zw1UAfQ2R+nIM=
+-----END PRIVATE KEY-----
+"""
+ODD_CERTIFICATE = """-----BEGIN CERTIFICATE-----
+MIIBITCB7KADAgECAhR/bhtobL0ZcuKHpWkHEFFXWPrMEDAKBggqhkjOPQQDAjAM
+MQowCAYDVQQDDAF4MB4XDTI2MTEyNzE5MzEwNFoXDTI2MTIwMjE5MzEwNFowDDEK
+MAgGA1UEAwwBeDAyMBAGByqGSM49AgEGBSuBBAAGAx4ABIDuA7kbvNVG2djoIFBr
+GgkLd8zw1UAfQ2R+nIOjUzBRMB0GA1UdDgQWBBRaBYC4WjqYPCkQOep830wrqMV6
+OTAfBgNVHSMEGDAWgBRaBYC4WjqYPCkQOep830wrqMV6OTAPBgNVHRMBAf8EBTAD
+AQH/MAoGCCqGSM49BAMCAyQAMCECDwC0xedSNhmzuXAmbY/hQAIOfE6dkzvVprLj
+YNDOMI4=
+-----END CERTIFICATE-----
+"""
+
+
+@pytest.mark.parametrize(
+    ("tls", "key", "words"),
+    [
+        (SHOWN, ODD_KEY, "Keys of this kind are not supported"),
+        ({"client_certificate_pem": ODD_CERTIFICATE}, ISSUED.key_pem, "does not belong"),
+    ],
+)
+def test_a_key_of_a_kind_that_is_not_known_is_refused_in_words(as_bob, target, tls, key, words):
+    with pytest.raises(InvalidTarget) as refused:
+        edit(target, as_bob, **HTTPS, tls=tls, client_key_pem=key)
+    assert words in refused.value.errors["endpoints.0.client_key_pem"]
