@@ -53,11 +53,12 @@ def restore(given: str) -> int:
             old = closed(var / "backups" / f"before-restore-{_now()}")
             with step("Keeping what is there"):
                 kept = _write(var, url, old)
+            # Before: whatever interrupts this, no database is offered the seconds of another one.
+            for name in _OF_THE_DATABASE:
+                if (var / name).exists():
+                    (var / name).rename(old / name)
             with step("Restoring the database"), _told_how_to_go_back(kept):
                 _replace(url, Path(unpacked) / DUMP)
-        for name in _OF_THE_DATABASE:
-            if (var / name).exists():
-                (var / name).rename(old / name)
         if (Path(unpacked) / KEY).exists():
             _install_key(Path(unpacked) / KEY, var / KEY)
     say(f"\nRestored from {file}. What was there before is in {old}.")

@@ -71,6 +71,26 @@ def test_a_restored_backup_is_what_was_there_and_keeps_what_it_replaced(script, 
     assert "('later',)] another key\n[(2,)]" in again
 
 
+def test_a_restore_that_is_interrupted_leaves_no_seconds_of_the_database_before(
+    script, folder, backed_up
+):
+    script.run(f"""{SERVE}{CHANGE}
+from local import backup as module
+replace = module._replace
+def and_no_more(*given):
+    replace(*given)
+    raise KeyboardInterrupt
+module._replace = and_no_more
+try:
+    restore({str(backed_up)!r})
+except KeyboardInterrupt:
+    pass
+""")
+    (before,) = (folder / "backups").glob("before-restore-*")
+    assert (before / "spool").is_dir()
+    assert not (folder / "spool").exists()
+
+
 def test_a_backup_is_written_while_the_database_is_in_use(script, folder):
     script.run(f"""{SERVE}
 supervisor = Supervisor(var / "log")
