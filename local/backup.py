@@ -59,8 +59,14 @@ def restore(given: str) -> int:
                     (var / name).rename(old / name)
             with step("Restoring the database"), _told_how_to_go_back(kept):
                 _replace(url, Path(unpacked) / DUMP)
-        if (Path(unpacked) / KEY).exists():
+        has_key = (Path(unpacked) / KEY).exists()
+        if has_key and not _is_elsewhere(_SITES_KEY):
             _install_key(Path(unpacked) / KEY, var / KEY)
+    if has_key and _is_elsewhere(_SITES_KEY):
+        say(
+            f"\nThe backup's secret key is not used: {_SITES_KEY} of the environment is. "
+            "Credentials that were stored under another key cannot be read."
+        )
     say(f"\nRestored from {file}. What was there before is in {old}.")
     say("Start with `make run`. Load is off until an administrator has looked at what is queued.")
     return 0
@@ -68,8 +74,12 @@ def restore(given: str) -> int:
 
 def _keys_elsewhere(var: Path) -> list[str]:
     """The keys that come from the environment; without them no stored credential can be read."""
-    found = [name for name in _KEYS if os.environ.get(name) or os.environ.get(f"{name}_FILE")]
+    found = list(filter(_is_elsewhere, _KEYS))
     return found if _SITES_KEY in found or (var / KEY).exists() else [_SITES_KEY, *found]
+
+
+def _is_elsewhere(key: str) -> bool:
+    return bool(os.environ.get(key) or os.environ.get(f"{key}_FILE"))
 
 
 def _now() -> str:

@@ -91,6 +91,17 @@ except KeyboardInterrupt:
     assert not (folder / "spool").exists()
 
 
+def test_a_key_of_a_backup_that_the_environment_replaces_is_not_put_back_which_it_says(
+    script, backed_up
+):
+    said = script.run(f"""{SERVE}{CHANGE}
+os.environ["BENCHSITE_SECRET_KEY"] = "of the environment"
+restore({str(backed_up)!r})
+{READ}""")
+    assert "The backup's secret key is not used: BENCHSITE_SECRET_KEY of the environment is" in said
+    assert "[('CREATE SCHEMA public;',)] another key" in said
+
+
 def test_a_backup_is_written_while_the_database_is_in_use(script, folder):
     script.run(f"""{SERVE}
 supervisor = Supervisor(var / "log")
