@@ -50,6 +50,20 @@ def test_a_counter_that_began_anew_has_no_growth():
     assert machine.take(S).values["sent_bytes"] == 0
 
 
+@pytest.mark.parametrize(
+    ("before", "now", "percent"),
+    [
+        ((900, 1000), (1000, 1095), 100),  # its waiting for disks fell by 5
+        ((900, 1000), (20, 1100), 0),  # another core stands at its place
+        ((900, 1000), (30, 40), 0),
+    ],
+)
+def test_what_a_core_did_is_from_0_to_100_percent_whatever_linux_counts(before, now, percent):
+    machine = sampler({"cores": [before]}, {"cores": [now]})
+    machine.take(0)
+    assert machine.take(S).values["cores"] == [percent]
+
+
 def test_a_counter_that_appeared_counts_from_the_next_second_on():
     machine = sampler({}, {"counters": {"sent_bytes": 9}}, {"counters": {"sent_bytes": 11}})
     machine.take(0)

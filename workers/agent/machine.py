@@ -104,4 +104,9 @@ def _between(before: Reading, now: Reading) -> dict[str, Any]:
     }
     pairs = zip(before.cores, now.cores, strict=False)
     shares = [(busy - old_busy, whole - old) for (old_busy, old), (busy, whole) in pairs]
-    return {**grown, "cores": [round(100 * busy / whole) if whole else 0 for busy, whole in shares]}
+    return {**grown, "cores": [_percent(busy, whole) for busy, whole in shares]}
+
+
+def _percent(busy: int, whole: int) -> int:
+    """Linux counts the waiting for disks backwards now and then, and a core may go or come."""
+    return max(0, min(100, round(100 * busy / whole))) if whole > 0 else 0
