@@ -280,10 +280,7 @@ class Launch:
         With neither end nor reason there is nothing to report: the dispatcher took the shard.
         """
         is_whole = end is not None and not self._cut_off_reason
-        if is_whole and self._delivery.is_spooled:
-            # Whoever stores the rest also says how it ended, unless a second is missing there.
-            with suppress(OSError):
-                self._spool.append(end.to_json())
+        self._spool_end(end if is_whole else None, reason)
         is_stored = self._delivery.finish(STORE_FOR_S)
         reason = self._delivery.failure or reason
         try:
@@ -298,6 +295,16 @@ class Launch:
             )
         finally:
             self._spool.close(is_stored=is_stored)
+
+    def _spool_end(self, end: InjectorEnd | None, reason: str) -> None:
+        """Whoever stores the rest also says how it ended, unless a second is missing there."""
+        if end and not self._delivery.is_spooled:
+            return
+        with suppress(OSError):
+            if end:
+                self._spool.append(end.to_json())
+            elif reason:
+                self._spool.append({"type": "lost", "reason": reason})
 
 
 def _why_cut_off(stood_still_s: float, file_limit: str = "") -> str:

@@ -76,6 +76,7 @@ def _lease(record: dict[str, Any]) -> Lease:
 def _store_records(lease: Lease, records: list[dict[str, Any]]) -> None:
     seconds = [record for record in records if record["type"] == "second"]
     ends = [record for record in records if record["type"] == "end"]
+    reasons = [record["reason"] for record in records if record["type"] == "lost"]
     try:
         for start in range(0, len(seconds), BATCH):
             record_seconds(lease=lease, seconds=seconds[start : start + BATCH])
@@ -84,7 +85,7 @@ def _store_records(lease: Lease, records: list[dict[str, Any]]) -> None:
     if ends:
         mark_done(lease=lease, end=InjectorEnd.from_json(ends[0]))
     else:
-        mark_lost(lease=lease, reason=KILLED)
+        mark_lost(lease=lease, reason=reasons[-1] if reasons else KILLED)
 
 
 def _drop_when_done(path: Path) -> None:

@@ -1,9 +1,9 @@
 """The spool: an injector's seconds on disk, before they are in the database.
 
 There is one append-only file per run, shard and epoch. A record is length, CRC-32 and JSON: first
-the lease, then the seconds, last the end. A file belongs to the process that has it locked; an
-unlocked file means that its launcher died. `.spool` files are still to be stored, `.stored` files
-are kept until their run is done.
+the lease, then the seconds, last the end or why there is none. A file belongs to the process that
+has it locked; an unlocked file means that its launcher died. `.spool` files are still to be
+stored, `.stored` files are kept until their run is done.
 """
 
 import fcntl

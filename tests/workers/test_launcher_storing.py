@@ -103,6 +103,23 @@ def test_what_could_not_be_stored_waits_for_the_next_start(run, dispatcher, monk
     assert list(tmp_path.iterdir()) == []
 
 
+def test_who_stores_what_a_launcher_could_not_says_what_that_launcher_would_have_said(
+    run, dispatcher, monkeypatch
+):
+    def away(**_):
+        raise OperationalError("gone for good")
+
+    monkeypatch.setattr(launcher, "STORE_FOR_S", 0.5)
+    with monkeypatch.context() as patch:
+        patch.setattr(delivery, "record_seconds", away)
+        patch.setattr(launcher.shards, "mark_lost", away)
+        launch("--mode", "crash")
+    leftovers.store_leftovers()
+    done(run)
+    assert run.seconds.count() == 1
+    assert "Segmentation fault in the hot path" in run.reason
+
+
 def test_a_disk_that_becomes_read_only_in_the_middle_of_a_run_costs_no_second(
     run, dispatcher, monkeypatch, tmp_path, caplog
 ):
