@@ -47,6 +47,11 @@ SILENT_SHARE = 0.9
 STOP_GRACE_S = 5.0
 EXIT_GRACE_S = 3.0
 STORE_FOR_S = 600.0
+# What only memory has nobody else can store; later than that it would be refused.
+ONLY_IN_MEMORY_FOR_S = shards.LATE_SECONDS_FOR_S
+_NOT_ALL_KEPT = (
+    "The injector host could keep a part of what it measured neither on its disk nor in PostgreSQL."
+)
 # Kept before a limit is reached; each child of the worker inherits its own.
 _files = FileReserve()
 
@@ -280,8 +285,11 @@ class Launch:
         With neither end nor reason there is nothing to report: the dispatcher took the shard.
         """
         is_whole = end is not None and not self._cut_off_reason
-        self._spool_end(end if is_whole else None, reason)
-        is_stored = self._delivery.finish(STORE_FOR_S)
+        is_spooled = self._delivery.is_spooled
+        if is_whole:
+            reason = "" if is_spooled else _NOT_ALL_KEPT
+        self._spool_end(end, reason)
+        is_stored = self._delivery.finish(STORE_FOR_S if is_spooled else ONLY_IN_MEMORY_FOR_S)
         reason = self._delivery.failure or reason
         try:
             if is_whole and is_stored:
@@ -297,14 +305,11 @@ class Launch:
             self._spool.close(is_stored=is_stored)
 
     def _spool_end(self, end: InjectorEnd | None, reason: str) -> None:
-        """Whoever stores the rest also says how it ended, unless a second is missing there."""
-        if end and not self._delivery.is_spooled:
-            return
-        with suppress(OSError):
-            if end:
-                self._spool.append(end.to_json())
-            elif reason:
-                self._spool.append({"type": "lost", "reason": reason})
+        """Whoever stores the rest also says how it ended, or why it is not whole."""
+        told = {"type": "lost", "reason": reason} if reason else end and end.to_json()
+        if told:
+            with suppress(OSError):
+                self._spool.append(told)
 
 
 def _why_cut_off(stood_still_s: float, file_limit: str = "") -> str:

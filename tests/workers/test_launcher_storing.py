@@ -148,7 +148,7 @@ def read_only(*_):
 def test_a_spool_that_lacks_a_second_does_not_say_that_its_run_is_whole(
     run, dispatcher, monkeypatch, tmp_path
 ):
-    """The disk took nothing for a moment, and then the launcher died before it had stored all."""
+    """The disk took nothing for a moment, and the launcher gave up before it had stored all."""
     append = spool.Spool.append
 
     def but_the_second(self, message):
@@ -159,7 +159,7 @@ def test_a_spool_that_lacks_a_second_does_not_say_that_its_run_is_whole(
     def away(**_):
         raise OperationalError("gone for good")
 
-    monkeypatch.setattr(launcher, "STORE_FOR_S", 0.5)
+    monkeypatch.setattr(launcher, "ONLY_IN_MEMORY_FOR_S", 0.5)
     monkeypatch.setattr(spool.Spool, "append", but_the_second)
     with monkeypatch.context() as patch:
         patch.setattr(delivery, "record_seconds", away)
@@ -167,6 +167,29 @@ def test_a_spool_that_lacks_a_second_does_not_say_that_its_run_is_whole(
     leftovers.store_leftovers()
     done(run)
     assert (run.outcome, run.seconds.count()) == ("partial", 2)
+    assert "neither on its disk nor in PostgreSQL" in run.reason
+
+
+def test_what_only_memory_has_waits_for_longer(run, dispatcher, monkeypatch):
+    append, record, away_until = spool.Spool.append, shards.record_seconds, []
+
+    def full(self, message):
+        if message["type"] == "second":
+            raise OSError(errno.ENOSPC, "No space left on device")
+        append(self, message)
+
+    def after_a_while(**given):
+        away_until.append(time.monotonic())
+        if time.monotonic() < away_until[0] + 3:
+            raise OperationalError("the database system is starting up")
+        return record(**given)
+
+    monkeypatch.setattr(launcher, "STORE_FOR_S", 0.5)
+    monkeypatch.setattr(spool.Spool, "append", full)
+    monkeypatch.setattr(delivery, "record_seconds", after_a_while)
+    launch("--seconds", "2")
+    done(run)
+    assert (run.outcome, run.reason, run.seconds.count()) == ("complete", "", 2)
 
 
 def test_a_spool_that_cannot_be_made_ends_the_run_in_words(run, dispatcher, monkeypatch):
