@@ -25,6 +25,7 @@ if (form := env_choice("BENCHSITE_LOG_FORMAT", FORMATS, "line")) == "json":
     _to_stderr = {"handlers": ["stderr"], "level": "INFO", "propagate": False}
     logconfig_dict = {
         **handlers(form),
+        "root": {"handlers": ["stderr"], "level": "INFO"},  # gunicorn's own has another handler
         "loggers": {"gunicorn.error": _to_stderr, "gunicorn.access": _to_stderr},
     }
 forwarded_allow_ips = ",".join(env_proxies("BENCHSITE_TRUSTED_PROXIES", "127.0.0.1"))

@@ -1,12 +1,17 @@
 import json
 import logging
 import os
+import socket
 import subprocess
 import sys
+from urllib.request import urlopen
 
 import pytest
 
 from benchsite.logs import JsonLines, NoShareTokens
+from tests.waiting import eventually
+
+DEMO = "wsgiref.simple_server:demo_app"
 
 
 def test_a_log_line_hides_the_token_of_a_share_link():
@@ -26,6 +31,33 @@ def test_other_lines_stay_as_they_are():
 def test_every_handler_of_the_site_has_the_filter(settings):
     for handler in settings.LOGGING["handlers"].values():
         assert "no_share_tokens" in handler["filters"]
+
+
+@pytest.mark.parametrize("form", ["line", "json"])
+def test_the_web_server_logs_in_either_form(form):
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        address = f"127.0.0.1:{free.getsockname()[1]}"
+    given = {"BENCHSITE_BIND": address, "BENCHSITE_ACCESS_LOG": "1", "BENCHSITE_LOG_FORMAT": form}
+    server = subprocess.Popen(
+        [sys.executable, "-m", "gunicorn", "-c", "benchsite/gunicorn.py", DEMO],
+        env={**os.environ, **given},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    try:
+        eventually(lambda: answers(f"http://{address}/s/9Oeekc9Jtbe5Uw6uLhwk_-x/"), 30, "it serves")
+    finally:
+        server.terminate()
+        said, _ = server.communicate(timeout=30)
+    assert "GET /s/" in said
+
+
+def answers(url: str) -> bool:
+    try:
+        return urlopen(url).status == 200
+    except OSError:
+        return False
 
 
 def test_a_json_line_has_what_a_program_needs_and_is_one_line():
