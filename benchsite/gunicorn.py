@@ -8,8 +8,10 @@ from gevent import monkey
 monkey.patch_all()
 
 
+import logging  # noqa: E402
+
 from benchsite.env import env_choice, env_int, env_proxies, env_str  # noqa: E402
-from benchsite.logs import FORMATS, handlers  # noqa: E402
+from benchsite.logs import FORMATS, NoShareTokens, handlers  # noqa: E402
 
 bind = env_str("BENCHSITE_BIND", "127.0.0.1:8000")
 worker_class = "gevent"
@@ -28,4 +30,7 @@ if (form := env_choice("BENCHSITE_LOG_FORMAT", FORMATS, "line")) == "json":
         "root": {"handlers": ["stderr"], "level": "INFO"},  # gunicorn's own has another handler
         "loggers": {"gunicorn.error": _to_stderr, "gunicorn.access": _to_stderr},
     }
+# On the loggers: the handlers of its own form are gunicorn's.
+for _name in ("gunicorn.access", "gunicorn.error"):
+    logging.getLogger(_name).addFilter(NoShareTokens())
 forwarded_allow_ips = ",".join(env_proxies("BENCHSITE_TRUSTED_PROXIES", "127.0.0.1"))

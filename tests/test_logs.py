@@ -34,7 +34,7 @@ def test_every_handler_of_the_site_has_the_filter(settings):
 
 
 @pytest.mark.parametrize("form", ["line", "json"])
-def test_the_web_server_logs_in_either_form(form):
+def test_the_web_server_logs_in_either_form_and_hides_it_as_well(form):
     with socket.create_server(("127.0.0.1", 0)) as free:
         address = f"127.0.0.1:{free.getsockname()[1]}"
     given = {"BENCHSITE_BIND": address, "BENCHSITE_ACCESS_LOG": "1", "BENCHSITE_LOG_FORMAT": form}
@@ -51,6 +51,7 @@ def test_the_web_server_logs_in_either_form(form):
         server.terminate()
         said, _ = server.communicate(timeout=30)
     assert "GET /s/" in said
+    assert "9Oeekc9Jtbe5Uw6uLhwk" not in said
 
 
 def answers(url: str) -> bool:
