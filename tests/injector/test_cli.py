@@ -220,6 +220,10 @@ def test_a_report_of_nothing_but_failures(report):
         (["http://127.0.0.1:1/", "--rate", "1"], "when to stop"),
         (["http://127.0.0.1:1/", "--stages", "often"], "cannot be read"),
         (["http://127.0.0.1:1/", "--processes", "0"], "at least 1"),
+        (
+            ["http://127.0.0.1:1/", "--processes", "100000"],
+            "--processes: 100,000 is outside: write a whole number from 1 to 64.",
+        ),
         (["http://127.0.0.1:1/", "--shares", "2,1"], "2 numbers for 1 --processes"),
         (["http://127.0.0.1:1/", "--shares", "2,x", "--processes", "2"], "--shares: Write a whole"),
         (["http://127.0.0.1:1/", "--body", "@/no/such/file"], "No such file"),

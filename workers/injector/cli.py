@@ -14,6 +14,7 @@ from campaigns.domain.measured.snapshot import Second, Timing, Total
 from campaigns.domain.other_tools.reports import REPORTS
 from campaigns.domain.percentiles import P50, P99, Shown, shown
 from campaigns.domain.plan.plan import ConnectionMode, Plan
+from campaigns.domain.plan.shards import MAX_INJECTORS
 from campaigns.domain.plan.target import WEBSOCKET_SCHEMES
 from workers.injector.cli_load import add_load_options
 from workers.injector.cli_plan import add_plan_options, check_shares, make_plan
@@ -67,7 +68,11 @@ def make_parser() -> argparse.ArgumentParser:
     ):
         modes.add_argument(flag, dest="mode", action="store_const", const=mode, help=words)
     add(
-        "--processes", type=int, metavar="P", default=1, help="share the load among P processes (1)"
+        "--processes",
+        type=int,
+        metavar="P",
+        default=1,
+        help=f"share the load among P processes, at most {MAX_INJECTORS} (1)",
     )
     add("--allow", action="append", default=[], metavar="CIDR", help=_ALLOW)
     add("--hlog", metavar="FILE", help="also write an HdrHistogram log, µs, a second a line (none)")
@@ -136,6 +141,11 @@ def make_order(options: argparse.Namespace) -> dict[str, Any]:
     """The order of the protocol that the options describe. Raises ValueError."""
     if options.processes < 1:
         raise ValueError("--processes must be at least 1.")
+    if options.processes > MAX_INJECTORS:
+        raise ValueError(
+            f"--processes: {options.processes:,} is outside: write a whole number from 1 to "
+            f"{MAX_INJECTORS}."
+        )
     endpoint, path = _read_url(options.url)
     defaults = make_parser().parse_args([options.url])
     plan = make_plan(options, defaults, endpoint["scheme"], path)
