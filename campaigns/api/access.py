@@ -30,6 +30,17 @@ def find(rows: type[Model] | QuerySet, request: Request, **lookup: Any) -> Any:
     return found
 
 
+def refuse_unknown(request: Request, *known: str) -> None:
+    """A misspelt parameter, or one of another address, would silently return everything."""
+    available = f"Known: {', '.join(known)}." if known else "There are none here."
+    faults = {
+        name: [f"Unknown parameter. {available}"]
+        for name in sorted(set(request.query_params) - set(known))
+    }
+    if faults:
+        raise ValidationError(faults)
+
+
 _SWITCHED = {"true", "false", "True", "False"}
 
 

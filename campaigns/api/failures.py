@@ -5,7 +5,7 @@ from rest_framework import serializers
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from campaigns.api.access import actor_of, find
+from campaigns.api.access import actor_of, find, refuse_unknown
 from campaigns.domain.judged.failures import cause_words
 from campaigns.domain.shown.remedies import remedy
 from campaigns.models import FailureExample, Run
@@ -73,6 +73,7 @@ class RunFailures(APIView):
     def get(self, request, pk) -> Response:
         """What failed, the most frequent first, and up to three examples of each."""
         run = find(Run, request, pk=pk)
+        refuse_unknown(request, "format")
         examples = examples_of(actor_of(request), run=run)
         seen = measurement_of(run)
         labels = seen.plan.labels

@@ -5,6 +5,7 @@ from rest_framework import serializers
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from campaigns.api.access import refuse_unknown
 from campaigns.models import InjectorHost
 from campaigns.queries.injector_hosts import hosts
 
@@ -23,4 +24,5 @@ class InjectorHostList(APIView):
     @extend_schema(responses=InjectorHostSerializer(many=True), operation_id="injectors_list")
     def get(self, request):
         """The machines that send the load, by name, shared by all projects."""
+        refuse_unknown(request, "format")
         return Response(InjectorHostSerializer(hosts(), many=True).data)

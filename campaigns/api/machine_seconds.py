@@ -6,7 +6,7 @@ from drf_spectacular.utils import OpenApiResponse, extend_schema
 from rest_framework import serializers
 from rest_framework.views import APIView
 
-from campaigns.api.access import VisibleViewSet, find
+from campaigns.api.access import VisibleViewSet, find, refuse_unknown
 from campaigns.api.fields import WholeFilter
 from campaigns.api.negotiation import CSV, AnyAccept
 from campaigns.domain.errors import Removed
@@ -65,6 +65,7 @@ class MachineSecondsCsv(APIView):
     def get(self, request, pk):
         """A row per machine and second, and a column for each figure that was told."""
         run = _run_with_seconds(request, pk)
+        refuse_unknown(request)
         text = csv_of_machine_seconds(machines_of_run(run))
         return text_stream(f"run-{run.label}-machines.csv", text)
 
@@ -76,6 +77,7 @@ class MachineSecondsNdjson(APIView):
     def get(self, request, pk):
         """A JSON object a line for each machine and second."""
         run = _run_with_seconds(request, pk)
+        refuse_unknown(request)
         text = ndjson_of_machine_seconds(machines_of_run(run))
         return text_stream(f"run-{run.label}-machines.ndjson", text)
 

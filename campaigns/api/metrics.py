@@ -5,6 +5,7 @@ from rest_framework import serializers
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from campaigns.api.access import refuse_unknown
 from campaigns.domain.shown.metrics import METRICS
 
 
@@ -22,4 +23,5 @@ class MetricList(APIView):
     @extend_schema(responses=MetricSerializer(many=True))
     def get(self, request):
         """All metrics. Tables refer to them by `key`."""
+        refuse_unknown(request, "format")
         return Response(MetricSerializer(METRICS.values(), many=True).data)

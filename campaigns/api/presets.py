@@ -5,6 +5,7 @@ from rest_framework import serializers
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from campaigns.api.access import refuse_unknown
 from campaigns.api.plans import SpecField
 from campaigns.domain.plan.presets import PRESETS
 
@@ -22,4 +23,5 @@ class PresetList(APIView):
     @extend_schema(responses=PresetSerializer(many=True))
     def get(self, request):
         """All presets. Send a `spec` to `/plans/` to make a plan of it."""
+        refuse_unknown(request, "format")
         return Response(PresetSerializer(PRESETS.values(), many=True).data)

@@ -5,7 +5,7 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
 from rest_framework.views import APIView
 
-from campaigns.api.access import find
+from campaigns.api.access import find, refuse_unknown
 from campaigns.api.negotiation import AnyAccept
 from campaigns.domain.other_tools.reports import REPORTS
 from campaigns.exports.files import tool_report_file
@@ -27,4 +27,5 @@ class RunReportText(APIView):
     def get(self, request, pk) -> HttpResponse:
         """The run's figures as the tool would print them."""
         run = find(Run, request, pk=pk)
+        refuse_unknown(request, "style")
         return tool_report_file(run, request.query_params.get("style", ""))

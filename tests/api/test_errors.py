@@ -133,6 +133,20 @@ def test_a_misspelt_filter_is_refused(api, noun):
 
 
 @pytest.mark.parametrize(
+    "address",
+    [
+        *("metrics/", "presets/", "injectors/", "runs/{run}/failures/", "runs/{run}/report.txt"),
+        *("runs/{run}/machine-seconds.csv", "runs/{run}/machine-seconds.ndjson"),
+    ],
+)
+def test_a_filter_that_an_address_has_not_is_refused(api, run, address):
+    path = f"/api/v1/{address.format(run=run.pk)}"
+    assert api.get(path).status_code == 200
+    error = error_of(api.get(f"{path}?source=shop-1"), 400, "invalid")
+    assert error["fields"]["source"].startswith("Unknown parameter.")
+
+
+@pytest.mark.parametrize(
     ("address", "name"),
     [
         ("targets/?page_size=null", "page_size"),
