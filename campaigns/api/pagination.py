@@ -9,6 +9,8 @@ from rest_framework.exceptions import ValidationError
 from rest_framework.pagination import PageNumberPagination
 from rest_framework.utils.urls import remove_query_param, replace_query_param
 
+_A_NUMBER = "Write a number from 1."
+
 
 class Pages(PageNumberPagination):
     page_size = 50
@@ -24,12 +26,12 @@ class Pages(PageNumberPagination):
         """What is no number is refused; a larger one than the largest means that."""
         asked = request.query_params.get(self.page_size_query_param)
         if asked is not None and not (asked.isdecimal() and int(asked[:10])):
-            raise ValidationError({self.page_size_query_param: ["Write a number from 1."]})
+            raise ValidationError({self.page_size_query_param: [_A_NUMBER]})
         return super().get_page_size(request)
 
     def get_page_number(self, request, paginator) -> str:
         if request.query_params.get(self.page_query_param) == "":
-            raise ValidationError({self.page_query_param: ["Write a number from 1."]})
+            raise ValidationError({self.page_query_param: [_A_NUMBER]})
         return super().get_page_number(request, paginator)
 
 
@@ -53,7 +55,9 @@ class SecondPages(Pages):
         size = self.get_page_size(request)
         paginator = self.django_paginator_class(queryset, size)
         asked = request.query_params.get(self.page_query_param, "1")
-        number = int(asked[:10]) if asked.isdecimal() else 1
+        if not (asked.isdecimal() and int(asked[:10])):
+            raise ValidationError({self.page_query_param: [_A_NUMBER]})
+        number = int(asked[:10])
         rows = list(_beyond(queryset, *edge)[:size])
         self.request, self.page = request, Page(rows, number, paginator)
         return rows

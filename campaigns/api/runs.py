@@ -245,5 +245,6 @@ class SecondViewSet(VisibleViewSet):
         run = find(Run, request, pk=pk)
         if why := why_no_seconds(run):
             raise Removed(why)
+        self._refuse_unknown_filters()  # before a tag, which is of the run and not of the filters
         page = partial(super().list, request)
         return unless_known(request, final_key(run), page)

@@ -156,6 +156,21 @@ def test_a_page_of_seconds_after_a_row_skips_no_rows_by_counting(api, run):
     assert api.get(f"{RUNS}{run.pk}/seconds/?after_row=1").status_code == 400
 
 
+@pytest.mark.parametrize("page", ["abc", "0", "-1", ""])
+def test_a_page_of_seconds_that_is_none_is_refused(api, run, page):
+    answer = api.get(f"{RUNS}{run.pk}/seconds/?after_row=1.0.0&page={page}")
+    assert answer.status_code == 400
+    assert answer.json()["error"]["fields"] == {"page": "Write a number from 1."}
+
+
+def test_a_misspelt_filter_of_seconds_is_refused_also_where_their_tag_is_known(api, run):
+    measure(run, 10_000)
+    address = f"{RUNS}{run.pk}/seconds/"
+    known = {"If-None-Match": api.get(address)["ETag"]}
+    assert api.get(address, headers=known).status_code == 304
+    assert api.get(f"{address}?bogus=1", headers=known).status_code == 400
+
+
 def test_a_stranger_finds_no_run_and_no_second(charlie, run):
     store_second(run, make_second(0, [1000]))
     client = client_of(charlie)
