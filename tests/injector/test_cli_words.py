@@ -89,6 +89,23 @@ def test_a_refusal_names_the_option_and_not_a_field(arguments, words):
     assert len(lines) == len(set(lines))
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        *(["--body", "@{}"], ["--step", "POST /b @{}"], ["--csv", "{}"], ["--plan", "{}"]),
+        *(["--bearer", "--secret-file", "{}"], ["--ca-file", "{}"]),
+    ],
+)
+def test_a_file_that_is_no_utf8_is_refused_by_its_name(options, tmp_path):
+    file = tmp_path / "latin1.txt"
+    file.write_bytes(b"caf\xe9\n")
+    done = run("https://127.0.0.1:1/", *(each.format(file) for each in options))
+    assert (done.returncode, done.stderr) == (
+        2,
+        f"python -m workers.injector: {file}: this is no text in UTF-8 (byte 4 cannot be read).\n",
+    )
+
+
 def test_a_path_that_cannot_be_sent_is_said_of_the_address():
     assert lines_of(InvalidPlan({"steps.0.path": "No spaces."})) == ["URL: No spaces."]
 

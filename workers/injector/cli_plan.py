@@ -4,7 +4,6 @@ import argparse
 import json
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from campaigns.domain.errors import InvalidFields
@@ -13,6 +12,7 @@ from campaigns.domain.plan.plan import Plan, Timeouts
 from campaigns.domain.plan.target import WEBSOCKET_SCHEMES
 from campaigns.domain.plan.threshold import parse_rule
 from workers.injector.cli_fields import add_field_options, given_fields
+from workers.injector.cli_files import text_of
 from workers.injector.cli_load import make_load
 from workers.injector.cli_session import session_of
 from workers.injector.cli_steps import headers_of, refuse_step_options, steps_of
@@ -68,9 +68,9 @@ def check_shares(options: argparse.Namespace, shares: Sequence[int]) -> None:
 
 
 def _read_plan(name: str) -> dict[str, Any]:
-    text = sys.stdin.read() if name == "-" else Path(name).read_text()
+    text = None if name == "-" else text_of(name)
     try:
-        return Plan.from_json(json.loads(text)).to_json()
+        return Plan.from_json(json.loads(sys.stdin.read() if text is None else text)).to_json()
     except InvalidFields as invalid:
         faults = [f"--plan: {field}: {fault}" for field, fault in invalid.errors.items()]
         raise ValueError("\n".join(faults)) from None

@@ -1,12 +1,12 @@
 """The options of the command line that say how TLS is spoken."""
 
 import argparse
-from pathlib import Path
 from typing import Any
 
 from campaigns.domain.plan.target import TLS_SCHEMES
 from campaigns.domain.plan.tls_options import VERSIONS
 from campaigns.domain.plan.tls_profiles import PROFILES, STANDARD
+from workers.injector.cli_files import text_of
 from workers.injector.key_log import KeyLog
 
 _PROFILE = "a named set of versions, groups, ciphers and signatures (the standard one)"
@@ -35,7 +35,8 @@ def add_tls_options(parser: argparse.ArgumentParser) -> None:
 
 
 def tls_fields(options: argparse.Namespace) -> dict[str, Any]:
-    """The fields of the order's endpoint. Raises OSError where a file cannot be read."""
+    """The fields of the order's endpoint. Raises OSError where a file cannot be read,
+    ValueError where it is no text."""
     given = {
         "min_version": options.tls_min,
         "max_version": options.tls_max,
@@ -74,4 +75,4 @@ def open_key_log(options: argparse.Namespace, scheme: str) -> KeyLog | None:
 
 
 def _text(path: str | None) -> str:
-    return Path(path).read_text() if path else ""
+    return text_of(path) if path else ""
