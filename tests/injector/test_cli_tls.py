@@ -2,6 +2,7 @@
 
 import shlex
 import stat
+from argparse import ArgumentParser
 
 import pytest
 
@@ -11,6 +12,7 @@ from tests.injector.authority import CLIENT, authority, issue, server_context
 from tests.injector.openssl_server import OpenSslServer
 from tests.injector.servers import OK_REPLY, always, scripted
 from workers.injector.cli import REFUSED, main, make_order, make_parser
+from workers.injector.cli_tls import add_tls_options
 from workers.injector.local_run import run_here
 
 
@@ -62,6 +64,38 @@ def test_a_projects_profile_can_be_given_by_its_options(key):
     )
     assert by_options == by_name
     assert options
+
+
+_OPTIONS = [
+    *("--fingerprint=" + "ab" * 32, "--tls-profile=tls12", "--tls-min=1.3", "--tls-max=1.2"),
+    *("--ciphers=ECDHE", "--ciphersuites=TLS_AES_128_GCM_SHA256", "--groups=P-256", "--ocsp"),
+    *("--signatures=ed25519", "--ca-file=/ca.pem", "--sni=shop.example", "--no-alpn"),
+    *("--client-certificate=/c.pem", "--client-key=/k.pem", "--key-log=/log", "--resume"),
+]
+
+
+@pytest.mark.parametrize("scheme", ["http", "ws"])
+@pytest.mark.parametrize("option", _OPTIONS)
+def test_how_to_speak_tls_is_refused_where_none_is_spoken(scheme, option, capsys):
+    assert main([f"{scheme}://127.0.0.1:1/", option]) == REFUSED
+    said = capsys.readouterr().err
+    assert f"{option.split('=')[0]} needs an https or wss address." in said
+
+
+def test_every_option_of_tls_but_insecure_needs_it():
+    options = ArgumentParser(add_help=False)
+    add_tls_options(options)
+    named = {each.split("=")[0].removeprefix("--").replace("-", "_") for each in _OPTIONS}
+    assert named == vars(options.parse_args([])).keys() - {"insecure"} | {"resume"}
+
+
+def test_insecure_changes_nothing_without_tls_and_may_stand_there():
+    assert order("http://127.0.0.1/", "--insecure")["endpoint"]["scheme"] == "http"
+
+
+def test_a_websocket_cannot_be_kept_alive(capsys):
+    assert main(["ws://127.0.0.1:1/", "--keep-alive"]) == REFUSED
+    assert "--keep-alive is for http and https" in capsys.readouterr().err
 
 
 def test_every_field_that_a_profile_sets_has_an_option():

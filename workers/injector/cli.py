@@ -15,7 +15,7 @@ from campaigns.domain.other_tools.reports import REPORTS
 from campaigns.domain.percentiles import P50, P99, Shown, shown
 from campaigns.domain.plan.plan import ConnectionMode, Plan
 from campaigns.domain.plan.shards import MAX_INJECTORS
-from campaigns.domain.plan.target import WEBSOCKET_SCHEMES
+from campaigns.domain.plan.target import TLS_SCHEMES, WEBSOCKET_SCHEMES
 from workers.injector.cli_load import add_load_options
 from workers.injector.cli_plan import add_plan_options, check_shares, make_plan
 from workers.injector.cli_refusals import advice, lines_of
@@ -154,7 +154,7 @@ def make_order(options: argparse.Namespace) -> dict[str, Any]:
         "protocol": PROTOCOL,
         "run": "command line",
         "plan": plan,
-        "endpoint": endpoint | tls_fields(options),
+        "endpoint": endpoint | tls_fields(options, endpoint["scheme"]),
         "connection_mode": _mode(options, plan, endpoint["scheme"]),
         "policy": {"allow": [*DEFAULT_ALLOW, *options.allow]},
         "secrets": read_secrets(options, plan) | read_client_key(options),
@@ -163,7 +163,12 @@ def make_order(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _mode(options: argparse.Namespace, plan: dict[str, Any], scheme: str) -> ConnectionMode:
-    """A WebSocket is opened anew for every attempt."""
+    """A WebSocket is opened anew for every attempt. Raises ValueError for an option that the scheme
+    has no use for."""
+    if options.mode == ConnectionMode.RESUMED and scheme not in TLS_SCHEMES:
+        raise ValueError("--resume needs an https or wss address.")
+    if options.mode == ConnectionMode.KEEP_ALIVE and scheme in WEBSOCKET_SCHEMES:
+        raise ValueError("--keep-alive is for http and https; a WebSocket is opened every time.")
     mode = options.mode or plan.get("connection_mode", ConnectionMode.KEEP_ALIVE)
     is_kept = mode == ConnectionMode.KEEP_ALIVE
     return ConnectionMode.NEW if scheme in WEBSOCKET_SCHEMES and is_kept else mode

@@ -12,6 +12,11 @@ from workers.injector.key_log import KeyLog
 _PROFILE = "a named set of versions, groups, ciphers and signatures (the standard one)"
 _GROUPS = "key exchange groups in order, such as X25519MLKEM768:X25519 (a browser's)"
 _KEY_LOG = "write the connections' secrets for Wireshark; who has FILE can read the traffic (none)"
+# What changes a handshake; none of them does anything without TLS.
+_OF_TLS = (
+    *("fingerprint", "tls_profile", "tls_min", "tls_max", "ciphers", "ciphersuites", "groups"),
+    *("signatures", "ocsp", "ca_file", "sni", "client_certificate", "client_key", "no_alpn"),
+)
 
 
 def add_tls_options(parser: argparse.ArgumentParser) -> None:
@@ -34,9 +39,11 @@ def add_tls_options(parser: argparse.ArgumentParser) -> None:
     add("--key-log", metavar="FILE", help=_KEY_LOG)
 
 
-def tls_fields(options: argparse.Namespace) -> dict[str, Any]:
+def tls_fields(options: argparse.Namespace, scheme: str) -> dict[str, Any]:
     """The fields of the order's endpoint. Raises OSError where a file cannot be read,
     ValueError where it is no text."""
+    if scheme not in TLS_SCHEMES:
+        _refuse_tls(options)
     given = {
         "min_version": options.tls_min,
         "max_version": options.tls_max,
@@ -72,6 +79,14 @@ def open_key_log(options: argparse.Namespace, scheme: str) -> KeyLog | None:
     if options.processes > 1:
         raise ValueError("--key-log is written by one process; leave out --processes.")
     return KeyLog(options.key_log)
+
+
+def _refuse_tls(options: argparse.Namespace) -> None:
+    """Raises ValueError where an option says how to speak TLS: the figures of a plain connection
+    would be taken for those. --insecure leaves them as they are."""
+    for name in _OF_TLS:
+        if getattr(options, name):
+            raise ValueError(f"--{name.replace('_', '-')} needs an https or wss address.")
 
 
 def _text(path: str | None) -> str:
