@@ -8,6 +8,7 @@ import re
 import shutil
 import signal
 import subprocess
+import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -158,6 +159,20 @@ def _major(binaries: Path) -> int:
 
 
 def _make_data(binaries: Path, data: Path, account: UnixUser | None) -> None:
+    """Complete or not there: what is killed meanwhile leaves a folder that the next one clears."""
+    for left in data.parent.glob(f"{data.name}.new-*"):
+        shutil.rmtree(left, ignore_errors=True)
+    fresh = Path(tempfile.mkdtemp(prefix=f"{data.name}.new-", dir=data.parent))
+    give_to(account, fresh)
+    try:
+        _run_initdb(binaries, fresh, account)
+        fresh.rename(data)
+    except (LocalError, OSError) as error:
+        shutil.rmtree(fresh, ignore_errors=True)
+        raise LocalError(f"PostgreSQL could not create its data in {data}: {error}") from None
+
+
+def _run_initdb(binaries: Path, data: Path, account: UnixUser | None) -> None:
     command = [str(binaries / "initdb"), "-D", str(data), "-U", USER, "-A", "trust", "-E", "UTF8"]
     command += ["--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--locale=C"]
     command += ["--no-instructions", "--no-sync"]
@@ -166,7 +181,7 @@ def _make_data(binaries: Path, data: Path, account: UnixUser | None) -> None:
         command, cwd=data, capture_output=True, text=True, check=False, env=plain_env(), **who
     )
     if done.returncode:
-        raise LocalError(f"PostgreSQL could not create its data in {data}: {done.stderr.strip()}")
+        raise LocalError(done.stderr.strip())
 
 
 def plain_env() -> dict[str, str]:

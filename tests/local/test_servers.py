@@ -34,6 +34,16 @@ READ = (
     "print(postgres.execute('select answer from kept').fetchone()[0], "
     "client.Redis.from_url(servers.redis_url).get('kept').decode())"
 )
+KILLED_IN_INITDB = """
+import os, pathlib, subprocess
+run = subprocess.run
+def killed(command, **options):
+    if str(command[0]).endswith("/initdb"):
+        pathlib.Path(command[command.index("-D") + 1], "PG_VERSION").write_text("18\\n")
+        os.kill(os.getpid(), 9)
+    return run(command, **options)
+subprocess.run = killed
+"""
 VERSION = "print(postgres.execute('show server_version').fetchone()[0])"
 NOBODY = pwd.getpwnam("nobody")
 # Root's PostgreSQL runs as nobody.
@@ -50,6 +60,15 @@ def test_data_survive_a_restart_and_the_killing_of_everything(script):
     assert output.strip() == "42 redis too"
     again = f"{READ}; print(postgres.execute('table late').fetchone()[0])"
     assert script.run(SERVE % again).split() == ["42", "redis", "too", "43"]
+
+
+def test_data_that_were_only_half_made_are_made_anew(script, folder):
+    """As after a power cut in the middle of initdb, which writes PG_VERSION first."""
+    killed = script.start(KILLED_IN_INITDB + SERVE % "pass")
+    killed.communicate(timeout=60)
+    assert list(folder.glob("pg18*/PG_VERSION"))
+    assert script.run(SERVE % VERSION).startswith("18")
+    assert [path.name for path in folder.glob("pg18*")] == ["pg18"]
 
 
 def test_a_server_heeds_no_variable_of_the_caller_and_leaves_only_its_data(script, folder):
