@@ -65,6 +65,15 @@ def test_the_secret_key_is_made_once_and_only_its_owner_reads_it(tmp_path):
     assert secret_key_file(tmp_path).read_text() == first
 
 
+def test_an_empty_secret_key_is_made_anew(tmp_path):
+    """As a full disk left it at the first start."""
+    (tmp_path / "secret_key").touch()
+    path = secret_key_file(tmp_path)
+    assert len(path.read_text()) > 50
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert list(tmp_path.iterdir()) == [path]
+
+
 def free_ports_for_demo() -> tuple[int, int]:
     ports = free_ports()
     return ports.demo_http, ports.demo_https
