@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from local.console import LocalError
 
 LOOPBACK = "127.0.0.1"
+HIGHEST = 65535
 
 
 @dataclass(frozen=True)
@@ -65,17 +66,25 @@ def listens(port: int) -> bool:
 
 
 def refuse_taken(ports: Ports) -> None:
-    """Raises LocalError with what to do if one of the ports is taken."""
+    """Raises LocalError with what to do if one of the ports is taken, or given twice."""
+    seen: dict[int, str] = {}
     for name, variable in VARIABLES.items():
         port = getattr(ports, name)
+        other = port + 10 if port + 10 <= HIGHEST else port - 10
+        if port in seen:
+            raise LocalError(
+                f"{seen[port]} and {variable} are both {port}. "
+                f"Choose another port for one of them: {variable}={other} make run"
+            )
+        seen[port] = variable
         if not is_free(port):
             raise LocalError(
                 f"Port {port} on {LOOPBACK} is used by another program. Stop it, or "
-                f"choose another port: {variable}={port + 10} make run"
+                f"choose another port: {variable}={other} make run"
             )
 
 
 def _port(variable: str, text: str) -> int:
-    if text.isdigit() and 1 <= int(text) <= 65535:
+    if text.isdigit() and 1 <= int(text) <= HIGHEST:
         return int(text)
-    raise LocalError(f"{variable}={text!r} is not a port. Write a number from 1 to 65535.")
+    raise LocalError(f"{variable}={text!r} is not a port. Write a number from 1 to {HIGHEST}.")

@@ -39,6 +39,13 @@ def test_a_port_that_is_taken_is_told_with_the_way_out():
             refuse_taken(Ports(port, *free_ports_for_demo()))
 
 
+def test_a_port_that_is_given_twice_is_told_by_both_names():
+    """Else the demo target would answer in the place of the site."""
+    port, other = free_ports_for_demo()
+    with pytest.raises(LocalError, match=rf"BENCHSITE_PORT and BENCHSITE_DEMO_.* both {port}"):
+        refuse_taken(Ports(port, port, other))
+
+
 def test_each_port_can_be_chosen(monkeypatch):
     monkeypatch.setenv("BENCHSITE_PORT", "8010")
     monkeypatch.setenv("BENCHSITE_DEMO_HTTPS_PORT", "9444")
