@@ -1,16 +1,30 @@
 """The commands behind `make`: set up, then continue inside the virtual environment."""
 
+import errno
 import os
 import sys
 from typing import NoReturn
 
 from local.console import LocalError, fail
-from local.paths import VENV_PYTHON, is_inside_venv
+from local.paths import VENV_PYTHON, is_inside_venv, var_dir
 from local.setup import set_up
 
 REQUIREMENTS = dict.fromkeys(
     ("test", "test-fast", "check", "check-api", "pictures"), "requirements-dev.txt"
 )
+_NOT_YOURS = (
+    "Run make as the user to whom the checkout and {var} belong, or set BENCHSITE_VAR to a folder "
+    "of your own."
+)
+_NO_ROOM = "Make room for {var} and the checkout, and try again."
+# What the machine refuses, and what somebody can do about it.
+_WAYS_OUT = {
+    errno.EACCES: _NOT_YOURS,
+    errno.EPERM: _NOT_YOURS,
+    errno.EROFS: _NOT_YOURS,
+    errno.ENOSPC: _NO_ROOM,
+    errno.EDQUOT: _NO_ROOM,
+}
 
 
 def run_command(command: str, arguments: list[str]) -> int:
@@ -22,6 +36,11 @@ def run_command(command: str, arguments: list[str]) -> int:
         return 0 if command == "setup" else _again_inside(command, arguments)
     except LocalError as error:
         return fail(str(error))
+    except OSError as error:
+        if error.errno not in _WAYS_OUT:
+            raise
+        what = f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+        return fail(f"{what}. {_WAYS_OUT[error.errno].format(var=var_dir())}")
     except KeyboardInterrupt:
         return 130
 

@@ -1,12 +1,14 @@
 """The set-up does each thing once, on any Python that is new enough."""
 
+import errno
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from local import node_env, python_env
+from local import commands, node_env, python_env
 from local.console import LocalError
 from local.python_env import PIP_WHEEL
 from local.steps import digest_of, is_stamped, run_logged
@@ -33,6 +35,32 @@ def test_a_step_that_fails_shows_the_end_of_its_output(tmp_path, monkeypatch):
     monkeypatch.setenv("BENCHSITE_VAR", str(tmp_path))
     with pytest.raises(LocalError, match="no such package"):
         run_logged([sys.executable, "-c", "raise SystemExit('no such package')"], "setup")
+
+
+@pytest.mark.parametrize(
+    ("number", "words"),
+    [
+        (errno.ENOSPC, "No space left on device. Make room"),
+        (errno.EACCES, "Permission denied. Run make as the user"),
+        (errno.EROFS, "Read-only file system. Run make as the user"),
+    ],
+)
+def test_what_the_machine_refuses_is_said_in_words(number, words, monkeypatch, capsys, tmp_path):
+    def refused(*_):
+        raise OSError(number, os.strerror(number), str(tmp_path / "run.lock"))
+
+    monkeypatch.setattr(commands, "set_up", refused)
+    assert commands.run_command("run", []) == 1
+    assert f"{tmp_path / 'run.lock'}: {words}" in capsys.readouterr().err
+
+
+def test_a_fault_of_the_program_keeps_its_traceback(monkeypatch):
+    def broken(*_):
+        raise FileNotFoundError(errno.ENOENT, "No such file", "lost")
+
+    monkeypatch.setattr(commands, "set_up", broken)
+    with pytest.raises(FileNotFoundError):
+        commands.run_command("run", [])
 
 
 def test_the_wheel_of_pip_is_found_on_an_index_page():
