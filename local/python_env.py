@@ -60,11 +60,12 @@ def _digest(file: Path) -> str:
 
 
 def _venv_works() -> bool:
-    """Whether .venv has pip and an executable Python 3.11 or newer."""
-    pip = next(VENV.glob("lib/python3.*/site-packages/pip"), None)
-    if pip is None or not os.access(VENV_PYTHON, os.X_OK):
+    """Whether .venv has pip, whole, and an executable Python 3.11 or newer."""
+    # It comes with no wheel: who installs pip writes it when all else is there.
+    mark = next(VENV.glob("lib/python3.*/site-packages/pip-*.dist-info/INSTALLER"), None)
+    if mark is None or not os.access(VENV_PYTHON, os.X_OK):
         return False
-    version = pip.parent.parent.name.removeprefix("python3.")
+    version = mark.parents[2].name.removeprefix("python3.")
     return version.isdigit() and int(version) >= 11
 
 

@@ -63,6 +63,19 @@ def test_a_fault_of_the_program_keeps_its_traceback(monkeypatch):
         commands.run_command("run", [])
 
 
+def test_an_environment_that_was_only_half_made_is_made_anew(tmp_path, monkeypatch):
+    """As by Ctrl-C while pip was written into it."""
+    packages = tmp_path / "lib" / "python3.11" / "site-packages"
+    for folder in ("pip", "pip-26.3.dist-info"):
+        (packages / folder).mkdir(parents=True)
+    monkeypatch.setattr(python_env, "VENV", tmp_path)
+    monkeypatch.setattr(python_env, "VENV_PYTHON", Path(sys.executable))
+    (packages / "pip-26.3.dist-info" / "RECORD").touch()  # as the wheel has it
+    assert not python_env._venv_works()
+    (packages / "pip-26.3.dist-info" / "INSTALLER").touch()
+    assert python_env._venv_works()
+
+
 def test_the_wheel_of_pip_is_found_on_an_index_page():
     page = f'<a href="../../packages/ab/{PIP_WHEEL}#sha256=00">{PIP_WHEEL}</a>'
     assert python_env._wheel_link(page) == f"../../packages/ab/{PIP_WHEEL}"
