@@ -157,6 +157,14 @@ def commands_of_workers() -> list[list[str]]:
     return [*(command for command in started if "worker" in command), *written]
 
 
+def test_the_readme_gives_another_injector_host_what_its_launcher_cannot_do_without():
+    """Without the vault's keys it could not read the credentials that a run sends."""
+    readme = (ROOT / "README.md").read_text()
+    (lines,) = re.findall(r"((?: {4}export .*\n)+) {4}make setup", readme)
+    needed = {"DATABASE_URL", "REDIS_URL", "BENCHSITE_SECRET_KEY", "BENCHSITE_VAULT_KEYS"}
+    assert needed <= set(re.findall(r"([A-Z_]+)=", lines))
+
+
 def test_no_worker_gossips_over_redis():
     """It would leave queues behind there, more with each host."""
     commands = commands_of_workers()
