@@ -5,7 +5,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from local.console import step
+from local.console import LocalError, step
 from local.paths import NODE_MODULES, ROOT, VENV
 from local.python_env import pip_install
 from local.steps import digest_of, is_stamped, run_logged
@@ -37,7 +37,7 @@ def node_dir() -> Path:
         return Path(found).parent
     if not (VENV / "bin" / "npm").exists():
         with step(f"Node {OLDEST_NODE} or newer not found; installing it from PyPI (60 MB)"):
-            pip_install(NODE_WHEEL)
+            _install_node()
     return VENV / "bin"
 
 
@@ -45,6 +45,15 @@ def env_with_node() -> dict[str, str]:
     path = f"{node_dir()}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
     # The wheel's node has its own CA list; the machine's may include a company's proxy.
     return {"NODE_USE_SYSTEM_CA": "1", **os.environ, "PATH": path}
+
+
+def _install_node() -> None:
+    try:
+        pip_install(NODE_WHEEL)
+    except LocalError as error:
+        raise LocalError(
+            f"{error}\nOr install Node.js {OLDEST_NODE} or newer with npm yourself, and try again."
+        ) from None
 
 
 def _major(node: str) -> int:

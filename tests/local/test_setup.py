@@ -93,6 +93,17 @@ def test_an_old_node_is_not_taken(tmp_path, monkeypatch):
     assert node_env._major(str(old)) == 18
 
 
+def test_without_node_and_its_wheel_the_way_out_is_named(tmp_path, monkeypatch):
+    def refused(*_):
+        raise LocalError("`python -m pip install …` failed.")
+
+    monkeypatch.setattr(node_env, "VENV", tmp_path)
+    monkeypatch.setattr(node_env, "pip_install", refused)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(LocalError, match=r"pip install …. failed.*\n.*install Node.js 20 or newer"):
+        node_env.node_dir()
+
+
 def test_the_set_up_needs_nothing_but_the_standard_library():
     """-I and -S leave out site-packages: what a bare machine has."""
     code = (
