@@ -219,7 +219,7 @@ def _holds_certificates(pem: str) -> bool:
         return False
     try:
         ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(cadata=pem)
-    except (ssl.SSLError, TypeError, ValueError):  # TypeError: not ASCII
+    except (ssl.SSLError, ValueError):
         return False
     return True
 
