@@ -242,3 +242,22 @@ def test_a_stop_aborts_what_is_unanswered_and_everything_adds_up():
     assert totals["ok"] == 1
     assert end.errors == {Kind.ABORTED_BY_STOP: totals["failed"]}
     assert totals["started"] == totals["ok"] + totals["failed"] + end.in_flight
+
+
+# More than a socket takes at once, of headers alone.
+HUGE = {"path": "/huge", "headers": [[f"X-{nth}", "x" * 7900] for nth in range(2000)]}
+
+
+def test_a_reply_is_read_although_the_next_call_could_not_be_sent_whole():
+    def answers_one_and_resets(sock, server):
+        sock.recv(200)
+        time.sleep(0.1)
+        sock.sendall(OK_REPLY)
+        time.sleep(0.1)
+        reset(sock)
+
+    with scripted(answers_one_and_resets) as server:
+        steps = [{"path": "/small"}, HUGE]
+        result = measure(server.port, steps=steps, load=closed(2), plan=depth(2))
+    assert result.total.count("ok") == 1
+    assert result.total.count("failed") == 1

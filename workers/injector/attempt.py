@@ -133,9 +133,15 @@ class Worker(Holder):
             watcher.close()
 
     def _send_rest(self, connection: Connection, data: bytes, written: int) -> None:
-        rest = memoryview(data)[written:]
         # Or a reply that comes early would wake us again and again.
         connection.watcher.stop()
+        try:
+            self._write(connection, memoryview(data)[written:])
+        finally:
+            # Replies to earlier requests may be readable even if this one could not be sent.
+            connection.watcher.start(self.switch)
+
+    def _write(self, connection: Connection, rest: memoryview) -> None:
         while rest:
             try:
                 rest = rest[connection.send(rest) :]
@@ -144,7 +150,6 @@ class Worker(Holder):
             except OSError as error:
                 # A part of it has left: whatever ended the connection may be its answer.
                 raise AttemptFailed(kind_of(error, 0, 0), str(error)) from error
-        connection.watcher.start(self.switch)
 
     def _receive(self, connection: Connection, kind: Kind, most: int = _RECV_BODY_BYTES) -> bytes:
         while True:
