@@ -245,7 +245,7 @@ def test_a_stop_aborts_what_is_unanswered_and_everything_adds_up():
 
 
 # More than a socket takes at once, of headers alone.
-HUGE = {"path": "/huge", "headers": [[f"X-{nth}", "x" * 7900] for nth in range(2000)]}
+HUGE = {"path": "/huge", "headers": [[f"X-{nth}", "x" * 7900] for nth in range(700)]}
 
 
 def test_a_reply_is_read_although_the_next_call_could_not_be_sent_whole():
@@ -261,3 +261,20 @@ def test_a_reply_is_read_although_the_next_call_could_not_be_sent_whole():
         result = measure(server.port, steps=steps, load=closed(2), plan=depth(2))
     assert result.total.count("ok") == 1
     assert result.total.count("failed") == 1
+
+
+@pytest.mark.parametrize("refusal", [b"", reply(b"too large")])
+def test_a_call_that_could_not_be_sent_whole_has_the_kind_of_what_ended_its_writing(refusal):
+    def answers_one_and_ends(sock, server):
+        sock.recv(200)
+        time.sleep(0.1)
+        sock.sendall(OK_REPLY)
+        time.sleep(0.1)
+        sock.sendall(refusal)
+        reset(sock)
+
+    with scripted(answers_one_and_ends) as server:
+        steps = [{"path": "/small"}, HUGE]
+        total = measure(server.port, steps=steps, load=closed(2), plan=depth(2)).total
+    assert total.errors == {Kind.RESET: 1}
+    assert total.count("in_doubt") == 0

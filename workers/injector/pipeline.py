@@ -30,7 +30,7 @@ _SHARED = {
 
 @dataclass(slots=True)
 class _Sent:
-    """A call that waits for its reply; times in ns."""
+    """A call that waits for its reply; times in ns. `fault`: why it could not be sent whole."""
 
     call: Call
     size_bytes: int
@@ -39,6 +39,7 @@ class _Sent:
     connected: int = 0
     secured: int = 0
     sent: int = _NOT_SENT
+    fault: Exception | None = None
 
 
 class PipelineWorker(SessionWorker):
@@ -102,6 +103,7 @@ class PipelineWorker(SessionWorker):
             if len(self._unanswered) == 1 or self.connection is None:
                 self._fail_all(error)
             # Otherwise replies to earlier calls may still be readable.
+            this.fault = error
             return False
 
     # --- reading ---------------------------------------------------------------------------------
@@ -119,6 +121,8 @@ class PipelineWorker(SessionWorker):
         self.request, self.began = this.call, this.start
         if self.connection is None:
             raise BadReply(Kind.EOF_BEFORE_REPLY, "the connection is gone")
+        if this.fault is not None:
+            raise this.fault
         reader = self._reader = ReplyReader(this.call.memo)
         first, end = self._read_reply(reader)
         if first < this.sent:
