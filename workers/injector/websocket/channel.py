@@ -4,11 +4,12 @@ import gevent
 
 from campaigns.domain.measured.outcomes import Kind
 from workers.injector.attempt import Worker
-from workers.injector.connection import WRITE, Connection
+from workers.injector.connection import NS, WRITE, Connection, now
 from workers.injector.http1 import HEADER_CAP_BYTES, HEADER_CAP_COUNT, BadReply
 
 RECV_BYTES = 16 * 1024
-_READS_PER_TURN = 32
+# Whoever sends faster than we read may keep us from the hub, and from our limits, for so long.
+_TURN_NS = NS // 100
 _BLANK_LINE = b"\r\n\r\n"
 
 
@@ -17,7 +18,7 @@ class Channel:
     `has_close_code`: the server's has come."""
 
     __slots__ = (
-        "_is_tls", "_n_reads", "_out", "_recv", "_send", "_worker", "close_frame", "connection",
+        "_is_tls", "_out", "_recv", "_send", "_turn", "_worker", "close_frame", "connection",
         "has_close_code", "received_bytes", "sent_bytes",
     )  # fmt: skip
 
@@ -28,7 +29,8 @@ class Channel:
         self._send = connection.send
         self._recv = connection.recv
         self._out = b""
-        self._n_reads = 0
+        # When we first read since the hub had its turn; 0: not yet.
+        self._turn = 0
         self.close_frame = close_frame
         self.has_close_code = False
         self.sent_bytes = 0
@@ -57,9 +59,11 @@ class Channel:
 
     def read(self, kind: Kind = Kind.BODY_TIMEOUT) -> bytes | None:
         """Bytes that have arrived, None if there are none yet, b"" at the end of the stream."""
-        if self._n_reads >= _READS_PER_TURN:
+        instant = now()
+        if not self._turn:
+            self._turn = instant
+        elif instant - self._turn > _TURN_NS:
             self.yield_to_hub(kind)
-        self._n_reads += 1
         try:
             data = self._recv(RECV_BYTES)
         except BlockingIOError:
@@ -71,7 +75,7 @@ class Channel:
         """Wait for bytes or the end of the stream. Raises AttemptFailed(kind) at the limit."""
         if self._is_tls or self._out:
             return self._receive_and_send(kind)
-        self._n_reads = 1
+        self._turn = 0
         while True:
             self._worker.park(kind)
             try:
@@ -102,7 +106,7 @@ class Channel:
 
     def wait(self, kind: Kind) -> None:
         """Wait until there is something to read or, if output is pending, room to write."""
-        self._n_reads = 0
+        self._turn = 0
         if not self._out:
             self._worker.park(kind)
             return
@@ -116,13 +120,18 @@ class Channel:
         self.write(b"")
 
     def yield_to_hub(self, kind: Kind = Kind.BODY_TIMEOUT) -> None:
-        """Give the hub a turn, so that neither its sweep nor other greenlets starve."""
-        self._n_reads = 0
-        callback = gevent.get_hub().loop.run_callback(self._worker.switch)
+        """Give the hub a turn, so that neither its sweep nor other greenlets starve.
+
+        A mere callback would run up to fifty times before the hub looks at sockets and timers.
+        """
+        self._turn = 0
+        timer = gevent.get_hub().loop.timer(0)
+        timer.start(self._worker.switch)
         try:
             self._worker.park(kind)
         finally:
-            callback.stop()
+            timer.stop()
+            timer.close()
 
     def ended(self) -> BadReply:
         """The error for a server that closed too early."""
