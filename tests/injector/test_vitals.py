@@ -162,6 +162,17 @@ def test_waiting_for_a_free_connection_is_not_the_injectors_own_delay():
 
 
 @pytest.mark.sockets
+def test_waiting_is_not_our_own_delay_where_many_are_due_at_the_same_instant():
+    load = {"model": "over", "requests": 20, "over_s": 1e-8, "max_in_flight": 2}
+    with scripted(Arrivals(service_s=0.05)) as server:
+        total = measure(server.port, load=load, timeouts={"total_s": 5}).total
+    assert (total.count("queued"), total.timing("slot_wait").n) == (18, 18)
+    lateness, own, wait = (total.timing(n) for n in ("lateness", "own_delay", "slot_wait"))
+    assert lateness.sum_us == own.sum_us + wait.sum_us
+    assert own.max_us < 200_000
+
+
+@pytest.mark.sockets
 def test_nobody_waits_for_a_connection_while_there_are_some():
     load = {"model": "open", "rate_per_s": 100, "duration_s": 1}
     with scripted(always(OK_REPLY)) as server:

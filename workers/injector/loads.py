@@ -21,6 +21,9 @@ from workers.injector.following import Follow, FollowingWorker
 from workers.injector.pacer import make_pacer
 from workers.injector.request import Request
 
+# An arrival: its number, when it is due, and when it found no free connection, or 0.
+Arrival = tuple[int, int, int]
+
 _ARRIVALS_PER_WAKE = 256
 _NEVER = sys.maxsize
 # How long other work of the hub takes at most, and a fast server's reply.
@@ -161,7 +164,7 @@ class OpenLoad:
         self._drops = when_saturated == WhenSaturated.DROP
         self._arrivals: Iterator[tuple[int, int]] = iter(schedule)
         self._next: tuple[int, int] | None = next(self._arrivals, None)
-        self._queue: deque[tuple[int, int]] = deque()
+        self._queue: deque[Arrival] = deque()
         self._idle: list[Worker] = []
         self._zero_ns = self._latest_due = 0
         self._n_busy = 0
@@ -169,7 +172,8 @@ class OpenLoad:
         self._pacer = make_pacer(self._dispatch_due)
         self.workers: list[Worker] = []
         self.n_dropped = 0
-        # Due time of an arrival → when it found no free connection.
+        # Actual start of an arrival that waited → when it found no free connection. Not by when it
+        # was due: others may have been due at the same instant.
         self.queued_at: dict[int, int] = {}
 
     def start(self, zero_ns: int, end_ns: int | None) -> None:
@@ -197,45 +201,44 @@ class OpenLoad:
                 break
             self._next = next(self._arrivals, None)
             self._latest_due = self._zero_ns + offset
-            self._hand_over((number, self._latest_due))
+            self._hand_over(number, self._latest_due)
         if self._next is None:
             self._give_up_ns = now() + self._drain_ns
         else:
             self._wake_for_next()
 
-    def _hand_over(self, arrival: tuple[int, int]) -> None:
+    def _hand_over(self, number: int, due: int) -> None:
         if self._idle:
-            self._idle.pop().switch(arrival)
+            self._idle.pop().switch((number, due, 0))
         elif self._n_busy < self._max_in_flight:
-            self._start_worker(arrival)
+            self._start_worker((number, due, 0))
         else:
-            self._queue_or_drop(arrival)
+            self._queue_or_drop(number, due)
 
-    def _queue_or_drop(self, arrival: tuple[int, int]) -> None:
-        number, due = arrival
+    def _queue_or_drop(self, number: int, due: int) -> None:
         events = self._events_of(number)
         if self._drops:
             events["dropped"].append(due)
         else:
             events["queued"].append(due)
-            self.queued_at[due] = now()
-            self._queue.append(arrival)
+            self._queue.append((number, due, now()))
 
     def _events_of(self, number: int) -> dict[str, list[int]]:
         return self._requests[number % len(self._requests)].events
 
-    def _start_worker(self, arrival: tuple[int, int]) -> None:
+    def _start_worker(self, arrival: Arrival) -> None:
         worker = self._make_worker()
         self.workers.append(worker)
         self._n_busy += 1
         worker.switch = gevent.Greenlet(self._run, worker, arrival).switch
         worker.switch()
 
-    def _run(self, worker: Worker, arrival: tuple[int, int]) -> None:
+    def _run(self, worker: Worker, arrival: Arrival) -> None:
         n_steps = len(self._requests)
         while True:
-            number, due = arrival
-            if worker.attempt(self._requests[number % n_steps], due, max(due, now())) is not None:
+            number, due, queued = arrival
+            start = self._begin(due, queued)
+            if worker.attempt(self._requests[number % n_steps], due, start) is not None:
                 gevent.sleep(0)
             if self._queue and now() < self._give_up_ns:
                 arrival = self._queue.popleft()
@@ -243,7 +246,14 @@ class OpenLoad:
                 arrival = self._wait_for_arrival(worker)
                 worker.check_for_strays()
 
-    def _wait_for_arrival(self, worker: Worker) -> tuple[int, int]:
+    def _begin(self, due: int, queued: int) -> int:
+        """An arrival begins now, or when it is due: that instant."""
+        start = max(due, now())
+        if queued:
+            self.queued_at[start] = queued
+        return start
+
+    def _wait_for_arrival(self, worker: Worker) -> Arrival:
         """Be idle until an arrival is handed over."""
         self._n_busy -= 1
         self._idle.append(worker)

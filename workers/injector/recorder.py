@@ -84,7 +84,7 @@ class StepRecorder:
         # (end, by how many bytes more or fewer were sent than the step's own), of an attempt.
         self.note_sent = self._sent.extend
         self.examples = Examples()
-        # Of arrivals that found all connections busy: intended start → when they were handed over.
+        # Of arrivals that found all connections busy: actual start → when they were handed over.
         self.queued_at: dict[int, int] = {}
         # Of attempts that looked the name up: start → how long that took.
         self.lookups_us: dict[int, int] = {}
@@ -204,7 +204,7 @@ class StepRecorder:
         if not self.queued_at:
             return lateness_us, lateness_us[:0]
         take = self.queued_at.pop
-        queued = np.array([take(due, 0) for due in rows[:, INTENDED].tolist()], dtype=np.int64)
+        queued = np.array([take(start, 0) for start in rows[:, START].tolist()], dtype=np.int64)
         waited = queued > 0
         slot_wait = rows[waited, START] // 1000 - queued[waited] // 1000
         own_delay = lateness_us.copy()
@@ -232,7 +232,7 @@ class StepRecorder:
     def _add_failure(self, failure: Failure) -> None:
         self.last_end_ns = max(self.last_end_ns, failure.end)
         self.last_start_ns = max(self.last_start_ns, failure.start)
-        self.queued_at.pop(failure.intended, None)
+        self.queued_at.pop(failure.start, None)
         self.lookups_us.pop(failure.start, None)
         self.looked.pop(failure.start, None)
         second = self._untimed_at(self._second_of(failure.end))

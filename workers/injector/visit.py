@@ -49,10 +49,10 @@ class Visitor:
         self._n_helping = 0
         self._is_waiting = False
 
-    def receive(self, number: int, due: int) -> None:
+    def receive(self, number: int, due: int, start: int) -> None:
         """Make the visit of arrival `number`: all its calls, or those up to the first failure."""
         self._begin(number, due)
-        intended, start = due, max(due, now())
+        intended = due
         self._visits.begun(start)
         while True:
             self._make_burst(intended, start)

@@ -7,7 +7,7 @@ import gevent
 
 from workers.injector.attempt import Worker
 from workers.injector.connection import now
-from workers.injector.loads import OpenLoad
+from workers.injector.loads import Arrival, OpenLoad
 from workers.injector.request import Request
 from workers.injector.session import SessionWorker
 from workers.injector.users import SessionContext
@@ -31,10 +31,11 @@ class VisitLoad(_AddsWorkers, OpenLoad):
         super().__init__(*settings)
         self._context = context
 
-    def _run(self, worker: Worker, arrival: tuple[int, int]) -> None:
+    def _run(self, worker: Worker, arrival: Arrival) -> None:
         visitor = Visitor(worker, self._context, self._requests, self._add_worker)
         while True:
-            visitor.receive(*arrival)
+            number, due, queued = arrival
+            visitor.receive(number, due, self._begin(due, queued))
             visitor.leave()
             # A failure may take no turn of the hub, and others want theirs.
             gevent.sleep(0)
@@ -53,10 +54,10 @@ class VisitLoad(_AddsWorkers, OpenLoad):
             context.plan.order.step_at(0, n_steps, context.seed + number)
         ].events
 
-    def _queue_or_drop(self, arrival: tuple[int, int]) -> None:
-        super()._queue_or_drop(arrival)
+    def _queue_or_drop(self, number: int, due: int) -> None:
+        super()._queue_or_drop(number, due)
         if self._drops:
-            self._context.visits.dropped(arrival[1])
+            self._context.visits.dropped(due)
 
     def _drop_queue(self) -> None:
         self._context.visits.dropped(now(), len(self._queue))
@@ -81,7 +82,8 @@ class VisitWindow(_AddsWorkers, WindowLoad):
         visitor = Visitor(worker, self._context, self._requests, add_worker, note_first)
         while True:
             number, is_warm_up = task
-            visitor.receive(number, now())
+            start = now()
+            visitor.receive(number, start, start)
             held = worker.detach()
             gevent.sleep(0)
             if held is not None:
