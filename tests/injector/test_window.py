@@ -272,3 +272,23 @@ def test_a_stop_closes_what_is_held_within_a_second():
     assert end.outcome == "stopped"
     assert Kind.ABORTED_BY_STOP not in end.errors
     assert end.totals["ok"] == 20
+
+
+@pytest.mark.sockets
+@pytest.mark.parametrize("plan", [{}, {"session": {"calls_per_connection": 2}}])
+def test_a_stop_in_the_middle_of_a_burst_leaves_the_rest_of_it_unopened(plan, monkeypatch):
+    with scripted(always(OK_REPLY)) as server:
+        order = make_order(server.port, load=window_of(50, 50, 100), plan=plan)
+        engine = Engine(Order.from_json(order), kept())
+        engine.prepare()
+        original = WindowLoad._fill
+
+        def fill_and_stop(load):
+            original(load)
+            engine.stop("user")
+
+        monkeypatch.setattr(WindowLoad, "_fill", fill_and_stop)
+        end = engine.run(now() + NS // 100)
+        gevent.sleep(0.1)
+    assert (end.outcome, end.in_flight) == ("stopped", 0)
+    assert (end.totals.get("started", 0), server.n_connections) == (0, 0)

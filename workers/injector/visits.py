@@ -81,18 +81,25 @@ class VisitWindow(_AddsWorkers, WindowLoad):
         add_worker, note_first = self._add_worker, self._note_first
         visitor = Visitor(worker, self._context, self._requests, add_worker, note_first)
         while True:
-            number, is_warm_up = task
             start = now()
-            visitor.receive(number, start, start)
-            held = worker.detach()
-            gevent.sleep(0)
-            if held is not None:
-                self._keep_or_close(held, is_warm_up)
-            self._idle.append(worker)
-            self._n_calling -= 1
-            self._refill()
-            self._close_if_all_open()
+            if self._has_ended(start):
+                self._leave(worker)
+            else:
+                self._visit(worker, visitor, start, *task)
             task = to_hub()
+
+    def _visit(
+        self, worker: SessionWorker, visitor: Visitor, start: int, number: int, is_warm_up: bool
+    ) -> None:
+        visitor.receive(number, start, start)
+        held = worker.detach()
+        gevent.sleep(0)
+        if held is not None:
+            self._keep_or_close(held, is_warm_up)
+        self._idle.append(worker)
+        self._n_calling -= 1
+        self._refill()
+        self._close_if_all_open()
 
     def _note_first(self) -> None:
         self._n_calling += 1

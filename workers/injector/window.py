@@ -87,8 +87,11 @@ class WindowLoad:
             self._fill()
 
     def _is_over(self, instant: int) -> bool:
-        is_late = self._end_ns is not None and instant >= self._end_ns
-        return self._is_stopped or self._next is None or is_late
+        return self._next is None or self._has_ended(instant)
+
+    def _has_ended(self, instant: int) -> bool:
+        """Whether even what is next in a burst must not be opened any more."""
+        return self._is_stopped or (self._end_ns is not None and instant >= self._end_ns)
 
     def _fill(self) -> None:
         """One burst: up to the high mark, or to the most this process may have open."""
@@ -125,7 +128,10 @@ class WindowLoad:
     def _run(self, worker: Worker, task: tuple[int, bool]) -> None:
         to_hub = gevent.get_hub().switch
         while True:
-            self._work(worker, *task)
+            if self._has_ended(now()):
+                self._leave(worker)
+            else:
+                self._work(worker, *task)
             # A switch without a value is a late wake-up for something that has ended.
             while not (task := to_hub()):
                 pass
@@ -135,6 +141,10 @@ class WindowLoad:
         held = self._open_one(worker, number)
         if held is not None:
             self._keep_or_close(held, is_warm_up)
+        self._leave(worker)
+
+    def _leave(self, worker: Worker) -> None:
+        """Its opening has succeeded, has failed, or was never begun."""
         self._idle.append(worker)
         self._note_opened()
 
