@@ -5,6 +5,7 @@ import socket
 import time
 from collections import defaultdict
 
+import gevent
 import pytest
 
 from tests.injector import servers
@@ -14,6 +15,7 @@ from tests.injector.visits import ERROR_REPLY, OPEN, measure, session, sessions_
 from workers.injector.connection import now
 from workers.injector.engine import Engine
 from workers.injector.order import Order
+from workers.injector.session import SessionWorker
 
 
 @pytest.mark.parametrize("fields", [{}, {"burst_length": 4, "connections_per_session": 4}])
@@ -120,6 +122,30 @@ def test_refused_connections_are_tried_again_after_a_pause_and_not_for_ever():
     result = measure(port, load=OPEN | {"requests": 3}, plan=session(2, retry_on_failure=True))
     assert result.total.errors == {"connect_refused": 12}
     assert result.total.count("sessions_failed") == 3
+
+
+def test_a_stop_in_the_pause_before_a_retry_lets_nothing_more_be_sent(monkeypatch):
+    def resetting(sock, server):
+        server.read_request(sock)
+        servers.reset(sock)
+
+    take_failed_call = SessionWorker.take_failed_call
+
+    def take_and_stop(worker):
+        call = take_failed_call(worker)
+        engine.stop("user")
+        return call
+
+    monkeypatch.setattr(SessionWorker, "take_failed_call", take_and_stop)
+    with scripted(resetting) as server:
+        load = OPEN | {"requests": 1}
+        order = make_order(server.port, load=load, plan=session(4, retry_on_failure=True))
+        engine = Engine(Order.from_json(order), kept())
+        engine.prepare()
+        end = engine.run(now() + 10_000_000)
+        gevent.sleep(0.1)
+    assert (server.n_requests, end.totals["failed"]) == (1, 1)
+    assert end.totals.get("calls_retried", 0) == 0
 
 
 def test_calls_under_way_at_a_stop_fail_their_sessions():

@@ -140,6 +140,9 @@ class Visitor:
             if call is None:
                 return
             gevent.sleep(pause_s or 0)
+            if self._context.is_stopped:
+                self._user.n_failed += 1
+                return
             start = now()
             self._visits.retried(start)
             pause_s = worker.call_again(call, start)
