@@ -2,6 +2,8 @@
 
 import pytest
 
+from workers.injector import cookies
+from workers.injector.connection import NS, now
 from workers.injector.cookies import MAX_COOKIES, CookieJar
 
 pytestmark = pytest.mark.pure
@@ -65,3 +67,23 @@ def test_a_later_value_replaces_an_earlier_and_longer_paths_come_first():
 def test_a_server_cannot_fill_the_memory():
     kept = jar(*(f"c{number}=1; Path=/" for number in range(1000)))
     assert kept.header("/").count("=") == MAX_COOKIES
+
+
+def test_a_new_value_keeps_the_place_of_the_cookie_among_those_of_its_path():
+    kept = jar("first=1; Path=/", "second=1; Path=/", "first=2; Path=/")
+    assert kept.header("/") == "first=2; second=1"
+
+
+def test_expired_cookies_push_no_other_out(monkeypatch):
+    brief = (f"c{number}=1; Path=/; Max-Age=60" for number in range(MAX_COOKIES - 1))
+    kept = jar("login=1; Path=/", *brief)
+    later = now() + 61 * NS
+    monkeypatch.setattr(cookies, "now", lambda: later)
+    kept.take((("Set-Cookie", "new=1; Path=/"),), "/")
+    assert kept.header("/") == "login=1; new=1"
+
+
+def test_one_that_is_set_again_and_again_is_not_the_one_to_go():
+    others = (f"c{number}=1; Path=/" for number in range(MAX_COOKIES - 1))
+    kept = jar("login=1; Path=/", *others, "login=2; Path=/", "one=1; Path=/", "two=1; Path=/")
+    assert kept.header("/").startswith("login=2; c2=1")

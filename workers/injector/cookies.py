@@ -17,6 +17,9 @@ _AGE = re.compile(r"-?[0-9]+")
 
 @dataclass(frozen=True, slots=True)
 class _Cookie:
+    """`created`: a number that is higher for a later one; a new value leaves it as it was."""
+
+    created: int
     value: str
     is_secure: bool
     expires_ns: int | None
@@ -26,13 +29,17 @@ class CookieJar:
     def __init__(self, host: str, is_tls: bool):
         self._host = host.lower()
         self._is_tls = is_tls
-        self._cookies: dict[tuple[str, str], _Cookie] = {}  # by path and name
+        # By path and name, the one that was set last at the end.
+        self._cookies: dict[tuple[str, str], _Cookie] = {}
+        self._n_created = 0
 
     def clear(self) -> None:
         self._cookies.clear()
 
     def take(self, headers: tuple[tuple[str, str], ...], request_path: str) -> None:
-        """Store what a reply sets; beyond MAX_COOKIES the oldest is dropped."""
+        """Store what a reply sets; beyond MAX_COOKIES that have not expired, what was set first is
+        dropped.
+        """
         for name, value in headers:
             if name.lower() == "set-cookie" and len(value) <= MAX_COOKIE_BYTES:
                 self._set(value, request_path)
@@ -47,32 +54,46 @@ class CookieJar:
         path = attributes.get("path", "")
         path = path if path.startswith("/") else _default_path(request_path)
         key = (path, name)
-        self._cookies.pop(key, None)
+        self._drop_expired()
+        earlier = self._cookies.pop(key, None)
         left_s = _seconds_left(attributes)
         if left_s is not None and left_s <= 0:
             return
         expires_ns = None if left_s is None else now() + int(left_s * NS)
-        self._cookies[key] = _Cookie(value.strip(), "secure" in attributes, expires_ns)
+        created = self._next_created() if earlier is None else earlier.created
+        self._cookies[key] = _Cookie(created, value.strip(), "secure" in attributes, expires_ns)
         if len(self._cookies) > MAX_COOKIES:
             del self._cookies[next(iter(self._cookies))]
+
+    def _drop_expired(self) -> None:
+        instant = now()
+        for key, cookie in list(self._cookies.items()):
+            if cookie.expires_ns is not None and cookie.expires_ns <= instant:
+                del self._cookies[key]
+
+    def _next_created(self) -> int:
+        self._n_created += 1
+        return self._n_created
 
     def _is_own(self, domain: str) -> bool:
         domain = domain.lower().lstrip(".")
         return not domain or self._host == domain or self._host.endswith("." + domain)
 
     def header(self, request_path: str) -> str:
-        """The value of the Cookie header for a path, longest paths first; "" without cookies."""
+        """The value of the Cookie header for a path, longest paths first, then those
+        that were created first; "" without cookies.
+        """
         if not self._cookies:
             return ""
         instant, path = now(), request_path.partition("?")[0]
         fitting = [
-            (len(under), f"{name}={cookie.value}")
+            (-len(under), cookie.created, f"{name}={cookie.value}")
             for (under, name), cookie in self._cookies.items()
             if _lies_under(path, under)
             and (self._is_tls or not cookie.is_secure)
             and (cookie.expires_ns is None or cookie.expires_ns > instant)
         ]
-        return "; ".join(text for _, text in sorted(fitting, key=lambda each: -each[0]))
+        return "; ".join(text for *_, text in sorted(fitting))
 
 
 def _attributes(texts: list[str]) -> dict[str, str]:
