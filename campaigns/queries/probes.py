@@ -159,7 +159,7 @@ def _parts(parts_us: dict[str, int | None]) -> list[ProbePhase]:
 
 
 def _total_ms(result: dict[str, Any]) -> str:
-    if result.get("response_us") is None:
+    if not result.get("status") or result.get("response_us") is None:
         return ""
     return number(result["response_us"] / 1000, _decimals(result.get("parts_us") or {}))
 

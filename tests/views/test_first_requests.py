@@ -18,6 +18,7 @@ pytestmark = pytest.mark.django_db
 OK = {"type": "probe", "status": 200, "reason": "OK", "error": None, "response_us": 1500}
 MISSING = {**OK, "status": 404, "reason": "Not Found"}
 CERTIFICATE = {"subject": "CN=shop.test", "not_after": "2020-01-31T00:00:00+00:00"}
+SILENT = {**OK, "status": None, "reason": "", "error": "first_byte_timeout", "response_us": 537}
 VERSIONED = {**OK, "tls": {"version": "TLSv1.3", "cipher": "X", "bits": 256}}
 
 
@@ -59,6 +60,13 @@ def test_a_failure_comes_first_with_what_to_do_and_two_ways_on(as_editor, campai
     )
     as_editor.post(reverse("campaign-try-again", args=[campaign.pk]))
     assert campaign.first_requests.filter(finished_at=None).count() == 1
+
+
+def test_without_a_reply_there_is_no_time_of_one(as_editor, campaign):
+    answer(OK, SILENT)
+    page = page_of(as_editor, campaign)
+    assert "No reply: no first byte within the limit" in page
+    assert page.count('<td class="num">–</td>') == 1
 
 
 def test_start_anyway_starts_it_but_not_for_another_site_s_form(as_editor, bob, campaign):
