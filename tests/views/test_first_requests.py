@@ -69,6 +69,12 @@ def test_without_a_reply_there_is_no_time_of_one(as_editor, campaign):
     assert page.count('<td class="num">–</td>') == 1
 
 
+def test_the_table_is_not_named_as_its_section_is(as_editor, campaign):
+    page = page_of(as_editor, campaign)
+    assert 'aria-labelledby="came-back-title"' in page
+    assert 'role="region" aria-label="What came back"' not in page
+
+
 def test_start_anyway_starts_it_but_not_for_another_site_s_form(as_editor, bob, campaign):
     announce_host(name="host 1", slots=8, facts={})
     answer(OK, MISSING)
