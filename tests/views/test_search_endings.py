@@ -130,8 +130,8 @@ KEPT = "keep p95 below 300 ms."
         (
             busies_the_injector_at_once,
             Ending.INJECTOR,
-            "Nothing is known yet. The injector is the limit: two trials at the next rate cannot "
-            "be trusted.",
+            "Nothing is known. The injector is the limit: two trials at the first rate cannot be "
+            "trusted.",
             None,
             None,
             "–",

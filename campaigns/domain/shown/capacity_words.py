@@ -24,6 +24,7 @@ _WHY = {
     Ending.STOPPED: "The search was stopped.",
     Ending.SILENT: "The target stopped answering.",
 }
+_INJECTOR_AT_ONCE = "The injector is the limit: two trials at the first rate cannot be trusted."
 # The highest rate that was allowed passed at last, though a trial up to there had failed.
 _LIMIT_NOT_ALWAYS_KEPT = (
     "From there to the highest rate that was allowed, trials both passed and failed."
@@ -68,9 +69,15 @@ def search_sentence(answer: CapacityAnswer, objective: str, *, is_going_on: bool
     if answer.ending == Ending.FOUND:
         return _known(answer, objective, is_first=True)
     known = _at_least(answer, objective) if _is_bound(answer) else _known(answer, objective, True)
-    is_kept_at_times = answer.ending == Ending.LIMIT and answer.below
-    why = _LIMIT_NOT_ALWAYS_KEPT if is_kept_at_times else _WHY[answer.ending]
-    return [*known, (f" {why}", False)]
+    return [*known, (f" {_why(answer)}", False)]
+
+
+def _why(answer: CapacityAnswer) -> str:
+    if answer.ending == Ending.LIMIT and answer.below:
+        return _LIMIT_NOT_ALWAYS_KEPT
+    if answer.ending == Ending.INJECTOR and not (answer.at_least or answer.below):
+        return _INJECTOR_AT_ONCE
+    return _WHY[answer.ending]
 
 
 def lacks_its_rule(answer: CapacityAnswer) -> bool:
@@ -128,7 +135,7 @@ def _known(answer: CapacityAnswer, objective: str, is_first: bool = False) -> Se
         return [(f"{least} {_per_s(answer.at_least)}", True), (f" keep {objective}.", False)]
     if answer.below:
         return [(f"{below} {_per_s(answer.below)}", True), (".", False)]
-    return [("Nothing is known yet." if is_first else "nothing is known.", False)]
+    return [("Nothing is known." if is_first else "nothing is known.", False)]
 
 
 def _per_s(rate_per_s: float | None) -> str:

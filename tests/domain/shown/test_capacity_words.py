@@ -63,7 +63,14 @@ def test_without_a_finished_search_the_ends_are_said():
     assert said(Ending.STOPPED, at_least=800, n=0) == (
         "At least 800 requests/s keep p95 below 300 ms. The search was stopped."
     )
-    assert said(Ending.STOPPED, n=0) == "Nothing is known yet. The search was stopped."
+    assert said(Ending.STOPPED, n=0) == "Nothing is known. The search was stopped."
+
+
+def test_an_injector_that_is_doubted_at_once_is_doubted_at_the_first_rate():
+    assert said(Ending.INJECTOR, n=0) == (
+        "Nothing is known. The injector is the limit: two trials at the first rate cannot be "
+        "trusted."
+    )
 
 
 def test_a_search_of_an_earlier_rule_says_what_its_trials_say():
