@@ -1,5 +1,8 @@
 """The page of a protocol ladder: sentence, rungs, two comparisons each, bytes and agreements."""
 
+import re
+from collections import Counter
+
 import pytest
 from django.urls import reverse
 from django.utils.html import escape
@@ -48,6 +51,19 @@ def test_the_page_has_a_row_a_rung_with_both_comparisons(page_of, ladder):
     hybrid = section["rungs"][3]
     assert (hybrid.before.word, hybrid.plain.word) == ("no practical difference", "slower")
     assert hybrid.plain.interval.startswith("+")
+
+
+def test_every_part_of_the_page_has_a_name_of_its_own(page_of, ladder):
+    campaign, by_rung = ladder
+    agree(by_rung[3], group=HYBRID)
+    said = text_of(page_of(campaign))
+    main = said[said.index("<main") : said.index("</main>")]
+    headings = re.findall(r'<h2 id="[^"]*">([^<]*)</h2>', main)
+    labels = re.findall(r'(?:<section class="section"|role="region") aria-label="([^"]*)"', main)
+    names = Counter([*headings, *labels])
+    assert names["TLS as negotiated"] == 1
+    assert [name for name, count in names.items() if count > 1] == []
+    assert "<th></th>" not in said
 
 
 def test_plain_http_without_a_usable_run_says_why(page_of, ladder):
