@@ -80,3 +80,15 @@ def test_arrows_lead_from_a_menus_head_to_its_first_and_last_item(page):
     for key, item in (("ArrowUp", items.last), ("ArrowDown", items.first), ("ArrowUp", items.last)):
         page.keyboard.press(key)
         expect(item).to_be_focused()
+
+
+def test_a_filter_chosen_by_arrow_keys_applies_when_it_is_left(page):
+    state = page.get_by_label("State", exact=True)
+    state.focus()
+    page.evaluate("window.notReloaded = true")
+    press(page, "ArrowDown", "ArrowDown")
+    expect(state).to_have_value("running")
+    page.wait_for_timeout(500)
+    assert page.evaluate("window.notReloaded")
+    press(page, "Tab")
+    page.wait_for_url("**state=running")

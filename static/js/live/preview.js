@@ -9,7 +9,7 @@ import { replaceRegions } from "./regions.js";
 const WAIT_MS = 300;
 
 // Whether it says something else than the page that was sent.
-function isChanged(field) {
+export function isChanged(field) {
   if (field.options) {
     const served = [...field.options].findIndex((option) => option.defaultSelected);
     return field.selectedIndex !== Math.max(0, served);

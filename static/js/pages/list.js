@@ -3,20 +3,22 @@
 import $ from "../../lib/jquery.module.min.js";
 import { watchRowKeys } from "../lib/row_keys.js";
 import { hasTicks, watchTicks } from "../lib/ticks.js";
+import { isChanged } from "../live/preview.js";
 import { refreshPage } from "../live/regions.js";
 
 const REFRESH_MS = 5000;
 
-// A day that is typed changes with every digit: it applies when it is left, or by Enter.
-let typedDay = null;
+// What keys type or choose changes with each of them: it applies when it is left, or by Enter.
+const CHANGES_BY_KEYS = "[type=date], select";
+let keyed = null;
 
 function applyFilters({ currentTarget, target }) {
-  if (target !== typedDay) currentTarget.requestSubmit();
+  if (target !== keyed) currentTarget.requestSubmit();
 }
 
-function leaveDay({ target }) {
-  typedDay = null;
-  if (target.value !== target.defaultValue) target.form.requestSubmit();
+function leaveKeyed({ target }) {
+  keyed = null;
+  if (isChanged(target)) target.form.requestSubmit();
 }
 
 // The address names only what is chosen.
@@ -24,9 +26,9 @@ $("[data-submits-on-change]")
   .on("submit", (event) => {
     $(event.target).find(":input[name]").filter((_, field) => field.value === "").prop("disabled", true);
   })
-  .on("keydown", "[type=date]", ({ target }) => { typedDay = target; })
-  .on("pointerdown", "[type=date]", () => { typedDay = null; })
-  .on("focusout", "[type=date]", leaveDay)
+  .on("keydown", CHANGES_BY_KEYS, ({ target }) => { keyed = target; })
+  .on("pointerdown", CHANGES_BY_KEYS, () => { keyed = null; })
+  .on("focusout", CHANGES_BY_KEYS, leaveKeyed)
   .on("change", applyFilters);
 
 if ($("[data-moving]").length) {
