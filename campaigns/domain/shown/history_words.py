@@ -232,12 +232,15 @@ def overview_sentence(
         others = "; ".join([judged, *_counted_among(counts, *_UNJUDGED)])
         return [("No change", True), (f"{others}.", False)]
     if counts.get(Standing.UNCOUNTED, 0) == total:
-        why = ": their measurements were not usable, or their targets overloaded or failing."
-        return [("No test's newest campaign counts", True), (why, False)]
+        return [("No test's newest campaign counts", True), (f": {_WHY_UNCOUNTED}.", False)]
     few = f": a test has a level with {MIN_CAMPAIGNS} campaigns that count."
     return [(f"Nothing to report yet for {counted(total, 'tests')}", True), (few, False)]
 
 
+_WHY_UNCOUNTED = (
+    "their measurements were not usable, their targets overloaded or failing, or too few of their "
+    "requests succeeded for this figure"
+)
 # The tests that neither changed nor stayed as they were.
 _UNJUDGED = (Standing.NEW, Standing.UNCOUNTED)
 

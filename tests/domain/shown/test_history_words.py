@@ -80,8 +80,9 @@ def test_the_interval_of_a_change_never_looks_like_a_point():
 
 
 def test_an_overview_without_a_level_claims_no_calm():
-    assert plain_text(overview_sentence({Standing.UNCOUNTED: 2})).startswith(
-        "No test's newest campaign counts: their measurements were not usable"
+    assert plain_text(overview_sentence({Standing.UNCOUNTED: 2})) == (
+        "No test's newest campaign counts: their measurements were not usable, their targets "
+        "overloaded or failing, or too few of their requests succeeded for this figure."
     )
     few = overview_sentence({Standing.NEW: 1, Standing.UNCOUNTED: 1})
     assert plain_text(few) == (
