@@ -28,3 +28,9 @@ def page(served_tab, alice, project):
 
 def test_the_list_can_be_scrolled_by_keys(page):
     assert page.evaluate(VIOLATIONS, [None, ["scrollable-region-focusable"]]) == []
+
+
+def test_paper_has_all_of_it(page):
+    page.emulate_media(media="print")
+    hidden = page.locator(".happened").evaluate("(list) => list.scrollHeight - list.clientHeight")
+    assert hidden == 0
