@@ -1,5 +1,7 @@
 """The form of a campaign, its estimate and its checks."""
 
+import re
+
 import pytest
 from django.urls import reverse
 
@@ -27,6 +29,16 @@ def test_the_grid_has_a_resumed_column_for_https_only(as_editor, project, target
         ("https", "resumed"),
         ("https", "keep-alive"),
     ]
+
+
+def test_ticks_of_one_address_in_two_targets_are_told_apart(as_editor, project):
+    for name in ("old", "new"):
+        make_endpoint(make_target(project, name), "https")
+    make_plan(project, "prices")
+    page = text_of(as_editor.get(new_url(project)))
+    labels = re.findall(r'<input type="checkbox"[^>]* aria-label="([^"]*)"', page)
+    assert any(label.startswith("prices on old ") for label in labels)
+    assert len(labels) == len(set(labels))
 
 
 def test_saving_makes_a_draft_with_its_tests(as_editor, project, target, version):
