@@ -130,6 +130,8 @@ class Dispatcher:
         if State.QUEUED in known and time.monotonic() - self._expired_at > EXPIRE_EVERY_S:
             self._expired_at = time.monotonic()
             yield dispatch.expire_runs
+        if {Waiting.SEARCH, State.QUEUED} <= known:
+            yield searches.end_late_searches
         if Waiting.REQUEST in known:
             yield probes.expire_probes
         if Waiting.FIRST_REQUESTS in known:

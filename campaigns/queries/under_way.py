@@ -8,7 +8,7 @@ from functools import cache
 from django.db.models import CharField, QuerySet, Value
 
 from campaigns.domain.lifecycle import RunState
-from campaigns.models import Campaign, Probe, Run
+from campaigns.models import Campaign, Probe, Run, Search
 from campaigns.models.campaigns import UNDER_WAY
 from campaigns.queries.compiled import Compiled
 
@@ -19,6 +19,7 @@ class Waiting(StrEnum):
     CAMPAIGN = "a started campaign that is not finished"
     FIRST_REQUESTS = "a started campaign whose runs may not begin yet"
     REQUEST = "a single request without its result"
+    SEARCH = "a search that has not ended"
 
 
 def under_way() -> frozenset[str]:
@@ -34,6 +35,7 @@ def _statement() -> Compiled:
         _any(going_on, Waiting.CAMPAIGN),
         _any(going_on.filter(opened_at=None, stop_requested_at=None), Waiting.FIRST_REQUESTS),
         _any(Probe.objects.filter(finished_at=None), Waiting.REQUEST),
+        _any(Search.objects.filter(ending=None), Waiting.SEARCH),
     )
     return Compiled(first.union(*others, all=True))
 

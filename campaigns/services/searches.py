@@ -15,11 +15,11 @@ from django.db.models.functions import Now
 from campaigns.domain.deeds import Deed
 from campaigns.domain.errors import BenchsiteError, InvalidFields, InvalidPlan
 from campaigns.domain.judged.capacity import CapacityAnswer, Ending, NextTrial
-from campaigns.domain.lifecycle import RunState
+from campaigns.domain.lifecycle import Outcome, RunState
 from campaigns.domain.plan.blocks import Turn
 from campaigns.domain.plan.estimates import estimate_test
 from campaigns.domain.plan.load import MAX_RATE_PER_S
-from campaigns.domain.plan.plan import ConnectionMode, Plan
+from campaigns.domain.plan.plan import MAX_WARM_UP_S, ConnectionMode, Plan
 from campaigns.domain.plan.search_start import PAUSE_S
 from campaigns.domain.plan.threshold import parse_rule
 from campaigns.domain.plan.trial_plan import trial_plan
@@ -45,6 +45,7 @@ from campaigns.services.caps import require_room_for_load
 from campaigns.services.first_requests import send_again, send_first_requests
 from campaigns.services.ownership import require_permitted
 from campaigns.services.plan_secrets import require_secret
+from campaigns.services.runs import end_queued, lock_runs
 from campaigns.services.stopping import stop_by_itself
 from campaigns.services.use import plan_use
 
@@ -53,6 +54,8 @@ LONGEST_SEARCH_S = 12 * 3600
 # A target that does not answer for so long after a trial has ended the search.
 SILENT_AFTER_S = 60
 _SILENT = "The target did not answer within {:g} s after the last trial."
+_LATE = "It waited for other runs until the search's time was over."
+_LONGEST_RUN_S = LONGEST_TRIAL_S + MAX_WARM_UP_S
 _NO_OBJECTIVE = (
     "Say what must be kept, such as p95 < 300 ms: neither the search nor its plan has a rule."
 )
@@ -254,6 +257,27 @@ def _would_be_late(search: Search) -> bool:
     warm_up_s = search.campaign.tests.get().plan_version.value().warm_up_s
     lasts_s = search.trial_s + warm_up_s
     return Search.objects.filter(pk=search.pk, deadline__lt=db_now(lasts_s)).exists()
+
+
+def end_late_searches() -> int:
+    """End searches whose next trial has waited for others for so long that it could not end in time
+    any more; how many did."""
+    near = _going_on().filter(
+        campaign__runs__state=RunState.QUEUED, deadline__lt=db_now(_LONGEST_RUN_S)
+    )
+    return sum(map(_end_late, near.select_related("campaign")))
+
+
+@transaction.atomic
+def _end_late(search: Search) -> bool:
+    campaign = Campaign.objects.select_for_update(no_key=True).get(pk=search.pk)
+    if not _would_be_late(search):
+        return False
+    lock_runs(campaign.runs.all())
+    has_ended = bool(end_queued(campaign.runs.all(), Outcome.EXPIRED, _LATE))
+    if has_ended:
+        _end(search, Ending.DEADLINE)
+    return has_ended
 
 
 def _wait_until_it_answers(campaign: Campaign) -> None:

@@ -2,10 +2,11 @@
 
 import pytest
 
-from campaigns.models import Campaign, Probe, Run
+from campaigns.models import Campaign, Probe, Run, Search
 from campaigns.queries.under_way import Waiting, under_way
 from campaigns.services import dispatch
 from tests.factories import make_endpoint, make_target
+from tests.searches import searching
 from tests.services.engine import host, started
 
 pytestmark = pytest.mark.django_db
@@ -36,6 +37,13 @@ def test_a_single_request_waits_until_it_has_its_result(project):
     assert under_way() == {Waiting.REQUEST}
     Probe.objects.filter(pk=probe.pk).update(finished_at="2026-01-01T00:00Z")
     assert under_way() == set()
+
+
+def test_a_search_is_under_way_until_it_has_ended(project):
+    searching(project)
+    assert under_way() == {"queued", Waiting.CAMPAIGN, Waiting.SEARCH}
+    Search.objects.update(ending="found")
+    assert Waiting.SEARCH not in under_way()
 
 
 def test_what_has_ended_is_not_under_way(project):

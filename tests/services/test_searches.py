@@ -24,6 +24,7 @@ from campaigns.services.searches import (
     advance_search,
     advance_searches,
     ask_silent_targets,
+    end_late_searches,
 )
 from tests.factories import make_target
 from tests.searches import (
@@ -274,6 +275,29 @@ class TestEnding:
         search = search_through(campaign, limit_of(1850))
         assert search.ending == Ending.STOPPED
         assert "hours of load" in search.campaign.stop_reason
+
+    def test_a_trial_that_waited_too_long_for_others_does_not_begin(self, project):
+        campaign = searching(project, longest_s=600)
+        end_trial(campaign, 20)
+        advance_searches()
+        Search.objects.update(deadline=db_now(21))
+        assert end_late_searches() == 0
+        Search.objects.update(deadline=db_now(19))
+        assert end_late_searches() == 1
+        assert dispatch.admit_runs() == 0
+        dispatch.finish_campaigns()
+        search = Search.objects.get(pk=campaign.pk)
+        assert (search.ending, search.campaign.state) == (Ending.DEADLINE, "done")
+        assert found(search).at_least == 100
+        trial = campaign.runs.get(repeat=2)
+        assert (trial.outcome, trial.reason[:27]) == ("expired", "It waited for other runs un")
+
+    def test_a_trial_that_has_begun_ends_though_the_time_is_over(self, project):
+        campaign = searching(project)
+        assert dispatch.admit_runs() == 1
+        Search.objects.update(deadline=db_now(-5))
+        assert end_late_searches() == 0
+        assert Search.objects.get(pk=campaign.pk).ending is None
 
     def test_a_search_that_has_ended_asks_for_nothing_more(self, project):
         search = search_through(searching(project), limit_of(50))

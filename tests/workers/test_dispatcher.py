@@ -7,11 +7,12 @@ import pytest
 from django.db import OperationalError, connection
 from django.db.models import F
 
-from campaigns.models import LoadControl, Probe, Run
+from campaigns.models import InjectorHost, LoadControl, Probe, Run, Search
 from campaigns.models.dbtime import db_now
 from campaigns.services import dispatch
 from campaigns.services.load_control import stop_all_load
 from tests.factories import make_endpoint, make_target
+from tests.searches import searching
 from tests.services.engine import age, at_once, claim, expire, host, preparing, running, started
 from tests.waiting import eventually
 from workers import clock, dispatching, ending
@@ -45,6 +46,15 @@ def comes_to_lead(running: Running) -> None:
 
 def is_admitted(campaign, within_s: float = 5) -> None:
     eventually(campaign.runs.filter(state="preparing").exists, within_s, "the run is admitted")
+
+
+def test_a_search_that_others_keep_waiting_ends_with_its_time(project, monkeypatch):
+    monkeypatch.setattr(dispatching, "TIDY_EVERY_S", -1)
+    campaign = searching(project)
+    InjectorHost.objects.update(slots=0)
+    Search.objects.filter(pk=campaign.pk).update(deadline=db_now(1))
+    Dispatcher(threading.Event()).tick()
+    assert Search.objects.get(pk=campaign.pk).ending == "deadline"
 
 
 @pytest.mark.alone
