@@ -30,13 +30,24 @@ def search_tiles(
     if now_per_s:
         words = objective_words(report.rules)
         tiles.insert(1, SearchTile("Now trying", rate(now_per_s), _REQUESTS, (words,)))
-    return [*tiles, SearchTile("What limited it", limiter.word, "", (limiter.why, *_near(near)))]
+    lines = (limiter.why, *_near(report, near))
+    return [*tiles, SearchTile("What limited it", limiter.word, "", lines)]
 
 
-def _near(near: Busy) -> tuple[str, ...]:
+def _near(report: SearchReport, near: Busy) -> tuple[str, ...]:
     told = [("target CPU", near.target_cpu), ("injector CPU", near.injector_cpu)]
     words = [f"{name} {percent(share, decimals=0)}" for name, share in told if share is not None]
-    return (f"near the limit: {', '.join(words)}",) if words else ()
+    return (f"{_where_it_was(report)}: {', '.join(words)}",) if words else ()
+
+
+def _where_it_was(report: SearchReport) -> str:
+    """Of which trials it is, see `near_the_answer`."""
+    if report.ending == Ending.INJECTOR:
+        return "in trials that do not count"
+    if report.answer.capacity:
+        return "near the limit"
+    passed = bool(_with(report, TrialResult.PASSED))
+    return "at the highest rate that passed" if passed else "in the trial that failed"
 
 
 def _capacity(report: SearchReport) -> SearchTile:

@@ -74,6 +74,7 @@ def test_the_tiles_say_the_capacity_the_trials_and_what_limited_it(as_searcher, 
     assert trials.value == str(searched.runs.count())
     assert limited_by.value == "target side"
     assert "The injectors had room." in limited_by.lines[0]
+    assert limited_by.lines[-1].startswith("near the limit: injector CPU ")
     assert_the_table_switches(as_searcher, searched, answer.capacity.rate_per_s)
 
 
@@ -91,17 +92,21 @@ def assert_the_table_switches(client, campaign, answer):
 
 
 @pytest.mark.parametrize(
-    ("capacity", "limit", "value", "word"),
-    [(50, 5000, "< 100", "target side"), (5000, 900, "≥ 900", "cap")],
+    ("capacity", "limit", "value", "word", "where"),
+    [
+        (50, 5000, "< 100", "target side", "in the trial that failed"),
+        (5000, 900, "≥ 900", "cap", "at the highest rate that passed"),
+    ],
 )
 def test_a_search_without_an_answer_says_what_it_knows(
-    client, alice, project, capacity, limit, value, word
+    client, alice, project, capacity, limit, value, word, where
 ):
     client.force_login(alice)
     campaign = searching(project, limit=limit)
     search_through(campaign, limit_of(capacity))
     tiles = client.get(reverse("campaign-detail", args=[campaign.pk])).context["tiles"]
     assert (tiles[0].value, tiles[-1].value) == (value, word)
+    assert tiles[-1].lines[-1] == f"{where}: injector CPU 46\N{NARROW NO-BREAK SPACE}%"
 
 
 def test_the_numbers_on_the_way_up_lie_on_no_dot_and_on_no_other_number(as_searcher, searched):
