@@ -136,12 +136,12 @@ class Worker(Holder):
         # Or a reply that comes early would wake us again and again.
         connection.watcher.stop()
         try:
-            self._write(connection, memoryview(data)[written:])
+            self._write_all(connection, memoryview(data)[written:])
         finally:
             # Replies to earlier requests may be readable even if this one could not be sent.
             connection.watcher.start(self.switch)
 
-    def _write(self, connection: Connection, rest: memoryview) -> None:
+    def _write_all(self, connection: Connection, rest: memoryview) -> None:
         while rest:
             try:
                 rest = rest[connection.send(rest) :]
