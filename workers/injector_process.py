@@ -81,6 +81,8 @@ class InjectorProcess:
         self.kill()
         self._process.wait()
         self.close_input()
+        for thread in filter(threading.Thread.is_alive, self._threads):
+            thread.join(1)  # each closes its pipe; those that have not begun cannot
         for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
             with contextlib.suppress(OSError):
                 pipe.close()
