@@ -53,7 +53,7 @@ def test_a_table_stays_scrolled_and_keeps_the_focus(page, runs):
 
 
 def test_a_link_keeps_the_focus_and_the_page_its_place(page, runs):
-    link = page.locator(".runs-frame").get_by_role("link", name="1.3")
+    link = page.locator(".runs-frame").get_by_role("link", name=runs[2].label)
     link.focus()
     page.evaluate("scrollTo(0, 0)")
     end(page, runs[1])

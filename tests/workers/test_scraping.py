@@ -83,6 +83,7 @@ def test_a_run_has_its_exporters_seconds_from_the_start_to_the_end(run, dispatch
     assert server.n_connections == 1
 
 
+@pytest.mark.alone
 def test_it_is_asked_on_the_whole_seconds_of_the_sites_clock(run, dispatcher):
     asked_at = []
 
