@@ -9,6 +9,7 @@ from tests.injector.websocket.peers import echo
 from workers.injector import cli
 
 
+@pytest.mark.alone
 def test_it_measures_an_exchange(capsys):
     with scripted(echo()) as server:
         address = f"ws://127.0.0.1:{server.port}/feed"
