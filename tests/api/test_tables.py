@@ -9,7 +9,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.utils import timezone
 
-from campaigns.api.tables import CampaignTablesSerializer, RowSerializer
+from campaigns.api.table_serializers import CampaignTablesSerializer, RowSerializer
 from campaigns.domain.shown.metrics import METRICS
 from campaigns.models import Campaign, Project
 from campaigns.services.summaries import summarise_run
