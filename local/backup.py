@@ -37,7 +37,7 @@ def backup() -> int:
     say(f"\nBackup: {file}")
     say(f"Restore it with `make restore FILE={file}`.")
     if missing := _keys_elsewhere(var):
-        say(f"Keep {' and '.join(missing)} of the environment beside it: they are not in it.")
+        say(f"Not in it: {' and '.join(missing)}, set by the environment. Keep a copy with it.")
     return 0
 
 

@@ -120,7 +120,7 @@ os.environ |= {{"BENCHSITE_SECRET_KEY_FILE": "/run/key", "BENCHSITE_VAULT_KEYS":
 {WRITE}""")
     with tarfile.open(the_backup(folder)) as archive:
         assert archive.getnames() == ["database.dump"]
-    assert "Keep BENCHSITE_SECRET_KEY and BENCHSITE_VAULT_KEYS of the environment beside it" in said
+    assert "Not in it: BENCHSITE_SECRET_KEY and BENCHSITE_VAULT_KEYS, set by the" in said
 
 
 def test_what_is_no_backup_changes_nothing(script, folder, backed_up):
