@@ -18,6 +18,7 @@ _FIGURES = ("n", "mean", "min", *map(name, (P50, P90, P95, P99)), "max")
 _TIMINGS = {
     "response": _WHOLE,
     "service": _WHOLE,
+    "undelayed": {"n", *_WHOLE},
     "failed": {"n", *_WHOLE},
     "failed_reply": {"n", *_WHOLE},
     **{key: {"n", *_PART} for key in (*LATENESS, *PARTS, "message", *SESSIONS)},

@@ -6,6 +6,7 @@ from io import StringIO
 import pytest
 from django.utils import timezone
 
+from campaigns.domain.measured.snapshot import Timing
 from campaigns.exports.runs import COLUMNS, csv_of_runs
 from campaigns.models import Run
 from campaigns.queries.measured import whole_runs
@@ -54,6 +55,15 @@ def test_times_are_microseconds_with_all_their_digits(test_):
     assert int(row["response_max_us"]) == response["max_us"]
     assert float(row["wait_p50_us"]) > 0
     assert row["lateness_max_us"] == "50", "a small part is not rounded away"
+
+
+def test_times_without_what_the_injector_added_are_those_of_the_timed_requests(test_):
+    sample = {"sampled": Timing.of([18_870] * 70), "undelayed": Timing.of([18_000] * 70)}
+    timed = measure(make_run(test_, 1), 18_870, seconds=10, timings=sample)
+    untimed = measure(make_run(test_, 2), 18_870)
+    row, other = rows_of(timed, untimed)
+    assert (row["undelayed_n"], float(row["undelayed_mean_us"])) == ("700", 18_000)
+    assert (other["undelayed_n"], other["undelayed_mean_us"]) == ("0", "")
 
 
 def test_a_weak_percentile_is_named_and_a_missing_one_is_empty(test_):

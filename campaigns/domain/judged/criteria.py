@@ -110,8 +110,8 @@ def reason_for(
 ) -> JudgementReason:
     """The reason with the code's sentence.
 
-    {value}, {limit} are numbers with units; {who} is "The injector", or "Injector process 2" if
-    there are several.
+    {value}, {limit} are numbers with units, {whole} is the `whole` of a time; {who} is "The
+    injector", or "Injector process 2" if there are several.
     """
     who = f"Injector process {seen.injector}" if seen.injector else "The injector"
     text = sentences[code].format(
@@ -122,6 +122,7 @@ def reason_for(
         whose=f"{who[0].lower()}{who[1:]}'s",
         whose_=f"{who}'s",
         measure=seen.measure,
+        whole=ms_text(seen.whole),
         rest=_percent_beside(1 - seen.value, 0) if 0 <= seen.value <= 1 else "",
     )
     if seen.second is not None:

@@ -22,8 +22,8 @@ from campaigns.domain.measured.snapshot import Timing
 
 _NOTE_LIMITS: dict[str, Limits] = {"co_located": Limits(0.0)}
 _NOTE_SENTENCES: dict[str, str] = {
-    trust.OWN_TAIL: "About {value} of the {measure} are the injector's own delay, so {measure} and "
-    "above are marked as weak (limit {limit}).",
+    trust.OWN_TAIL: "About {value} of the {measure} are the injector's own delay ({whole} without "
+    "it), so {measure} and above are marked as weak (limit {limit}).",
     "co_located": "The target runs on the injector host: they share its CPU, and no real "
     "network is involved.",
 }

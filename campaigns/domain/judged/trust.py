@@ -75,7 +75,10 @@ _CAUSES = frozenset(
     {"run_delay", "hub_lag_p50", "hub_lag_p99", "gc_pause", "gc_share", "other_cpu"}
 )
 
-_STARVED = "{who} was starved: about {value} of the times are its own ({measure}, limit {limit})."
+_STARVED = (
+    "{who} was starved: about {value} of the times are its own ({measure} without it {whole}, "
+    "limit {limit})."
+)
 _SENTENCES: dict[str, str] = {
     "own_time": _STARVED,
     "own_time_p99": _STARVED,

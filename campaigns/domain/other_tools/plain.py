@@ -46,7 +46,7 @@ def plain(result: Measurement, head: ReportHead) -> str:
         *load_lines(result),
         *handshake_lines(result.ends),
         f"Clocks: response counts from {intended_start(result.plan)},"
-        " service from the actual start.",
+        f" service from the actual start{_clock_of_undelayed(total)}.",
         "",
         f"{'ms':<{_NAME_WIDTH}}{'n':>10}" + "".join(f"{name:>10}" for name in _COLUMNS),
         *(_row(name, timing) for name, timing in _timings(total) if timing.n),
@@ -91,10 +91,16 @@ def _session_lines(total: Total, duration_s: float) -> list[str]:
     ]
 
 
+def _clock_of_undelayed(total: Total) -> str:
+    is_known = total.timing("undelayed").n > 0
+    return "; undelayed is response without what the injector added" if is_known else ""
+
+
 def _timings(total: Total) -> list[tuple[str, Timing]]:
     names = (
         "response",
         "service",
+        "undelayed",
         *LATENESS,
         *PARTS,
         "message",

@@ -200,6 +200,13 @@ _ALL = (
     ),
     Metric("response", "response", "ms", "Last byte − intended start; the time that tables show."),
     Metric("service", "service", "ms", "Last byte − actual start.", {"ab": "Total"}),
+    Metric(
+        "undelayed",
+        "without the injector's part",
+        "ms",
+        "Response times without what the injector added: how late it sent, and how long it left "
+        "the reply unread. Of the requests whose reading was timed.",
+    ),
     Metric("count", "count", "", "How many."),
     Metric("measured", "measured", "", "The figure over the whole run, in the unit of the rule."),
     Metric("limit", "limit", "", "What the rule allows."),

@@ -13,7 +13,7 @@ from campaigns.domain.shown.metrics import METRICS
 from campaigns.domain.shown.tables import Column, Row, Table
 from campaigns.domain.units import decimals_for_parts
 
-_SHOWN_PARTS = ("lateness", *PARTS, "response", "service")
+_SHOWN_PARTS = ("lateness", *PARTS, "response", "service", "undelayed")
 _VITALS = (
     ("cpu_share", "CPU of the process", "% of a core", 100),
     ("other_cpu_share", "CPU of other programs", "% of the machine", 100),

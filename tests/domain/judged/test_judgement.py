@@ -275,8 +275,8 @@ def test_where_another_program_competes_the_sample_gets_no_benefit_of_the_doubt(
 def test_the_note_says_how_much_of_the_p99_is_the_injectors():
     added = Observed(1_500, measure="p99", whole=2_000)
     assert judged(own_tail=added).why_weak_tail == (
-        "About 1.50\u202fms of the p99 are the injector's own delay, so p99 and above are marked "
-        "as weak (limit 1.00\u202fms)."
+        "About 1.50\u202fms of the p99 are the injector's own delay (2.00\u202fms without it), so "
+        "p99 and above are marked as weak (limit 1.00\u202fms)."
     )
 
 
@@ -290,7 +290,7 @@ def test_a_starved_injector_says_how_many_milliseconds_are_its_own():
     added = Observed(12_000, second=3, measure="p99", whole=20_000)
     assert judged(us=32_000, own_time_p99=added).measurement.text == (
         "The injector was starved: about 12.0\u202fms of the times are its own "
-        "(p99, limit 10.0\u202fms). Worst in second 3."
+        "(p99 without it 20.0\u202fms, limit 10.0\u202fms). Worst in second 3."
     )
 
 

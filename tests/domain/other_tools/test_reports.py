@@ -64,6 +64,14 @@ def test_what_a_rule_measured_is_told_as_on_pages(measured, said):
     assert f"  {said}" in report("plain", seen).splitlines()
 
 
+def test_our_own_report_has_the_times_without_what_the_injector_added_where_they_are_known():
+    seen = measurement(total(HUNDRED, undelayed=Timing.of([900 * n for n in range(1, 101)])))
+    text = report("plain", seen)
+    assert cells(text, "undelayed")[:3] == ["100", "45.450", "0.900"]
+    assert "actual start; undelayed is response without what the injector added." in text
+    assert "undelayed" not in report("plain", measurement(total(HUNDRED)))
+
+
 WINDOW = {"model": "window", "low": 250, "high": 500, "requests": 20_000}
 
 
