@@ -10,9 +10,10 @@ _UNCOMPRESSED = 4
 _P521_BYTES, _P521_BITS = 66, 521
 # Object identifiers as in DER.
 _RSA, _EC = bytes.fromhex("2a864886f70d010101"), bytes.fromhex("2a8648ce3d0201")
+_RSA_PSS = bytes.fromhex("2a864886f70d01010a")
 _KINDS = {
     _RSA: "RSA",
-    bytes.fromhex("2a864886f70d01010a"): "RSA-PSS",
+    _RSA_PSS: "RSA-PSS",
     _EC: "ECDSA",
     bytes.fromhex("2b6570"): "Ed25519",
     bytes.fromhex("2b6571"): "Ed448",
@@ -60,17 +61,18 @@ def _public_key(der: bytes) -> bytes:
 
 
 def _bits(der: bytes) -> int | None:
-    _, (kind, bits) = _elements(_public_key(der))
-    if kind != _BIT_STRING:
-        return None
+    algorithm, (tag, bits) = _elements(_public_key(der))
+    _, kind = next(_elements(algorithm[1]))
+    if tag != _BIT_STRING or kind not in {_RSA, _RSA_PSS, _EC}:
+        return None  # any other key is bytes without a form, which may look like one
     key = bits[1:]
     if key[0] == _UNCOMPRESSED and len(key) % 2:
         size = len(key) // 2
         return _P521_BITS if size == _P521_BYTES else 8 * size
     if key[0] != _SEQUENCE:
         return None
-    kind, modulus = next(_elements(next(_elements(key))[1]))
-    return int.from_bytes(modulus, "big").bit_length() if kind == _INTEGER else None
+    tag, modulus = next(_elements(next(_elements(key))[1]))
+    return int.from_bytes(modulus, "big").bit_length() if tag == _INTEGER else None
 
 
 def _elements(der: bytes) -> Iterator[tuple[int, bytes]]:

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from cryptography import x509
-from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
+from cryptography.hazmat.primitives.asymmetric import ec, ed448, ed25519, rsa
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding
 
@@ -23,7 +23,12 @@ def certificate_of(key) -> str:
         x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
         .not_valid_before(now)
         .not_valid_after(now + timedelta(days=1))
-        .sign(key, None if isinstance(key, ed25519.Ed25519PrivateKey) else SHA256())
+        .sign(
+            key,
+            None
+            if isinstance(key, ed25519.Ed25519PrivateKey | ed448.Ed448PrivateKey)
+            else SHA256(),
+        )
     )
     return base64.b64encode(certificate.public_bytes(Encoding.DER)).decode()
 
@@ -59,6 +64,21 @@ def test_what_is_no_certificate_has_no_size(text):
 )
 def test_a_key_has_a_kind_and_a_size(make_key, words):
     assert key_words(der_of(make_key())) == words
+
+
+@pytest.mark.parametrize(
+    ("key", "first", "words"),
+    [
+        (ed25519.Ed25519PrivateKey.from_private_bytes((222).to_bytes(32, "big")), 0x30, "Ed25519"),
+        (ed448.Ed448PrivateKey.from_private_bytes((450).to_bytes(57, "big")), 0x30, "Ed448"),
+        (ed448.Ed448PrivateKey.from_private_bytes((623).to_bytes(57, "big")), 0x04, "Ed448"),
+    ],
+)
+def test_a_key_that_begins_like_a_sequence_or_a_point_is_neither(key, first, words):
+    """As one in 256 does."""
+    assert key.public_key().public_bytes_raw()[0] == first
+    assert key_words(der_of(key)) == words
+    assert key_bits(certificate_of(key)) is None
 
 
 @pytest.mark.parametrize("der", [b"", b"hello", b"\x30\x82\x01", b"\x30\x00"])
