@@ -37,24 +37,24 @@ def index(value_us: int, digits: int = DIGITS) -> int:
     return (shift << (bits - 1)) + (value_us >> shift)
 
 
-def low(bucket: int, digits: int = DIGITS) -> int:
-    """The smallest value of a bucket, µs."""
-    half = SUB_BITS[digits] - 1
-    if bucket < 2 << half:
-        return bucket
-    shift = (bucket >> half) - 1
-    return (bucket - (shift << half)) << shift
+def low(buckets: np.ndarray, digits: int = DIGITS) -> np.ndarray:
+    """The smallest value of each bucket, µs; int64."""
+    shifts = _shifts(buckets, digits)
+    return (buckets - (shifts << (SUB_BITS[digits] - 1))) << shifts
 
 
-def width(bucket: int, digits: int = DIGITS) -> int:
-    """How many whole microseconds a bucket holds."""
-    half = SUB_BITS[digits] - 1
-    return 1 if bucket < 2 << half else 1 << ((bucket >> half) - 1)
+def width(buckets: np.ndarray, digits: int = DIGITS) -> np.ndarray:
+    """How many whole microseconds each bucket holds; int64."""
+    return 1 << _shifts(buckets, digits)
+
+
+def _shifts(buckets: np.ndarray, digits: int) -> np.ndarray:
+    return np.maximum((buckets >> (SUB_BITS[digits] - 1)) - 1, 0)
 
 
 N_BUCKETS = index(HIGHEST_US) + 1
-_LOWS = np.array([low(bucket) for bucket in range(N_BUCKETS)], dtype=np.int64)
-_MIDS = _LOWS + (np.array([width(bucket) for bucket in range(N_BUCKETS)]) - 1) / 2
+_ALL = np.arange(N_BUCKETS, dtype=np.int64)
+_MIDS = low(_ALL) + (width(_ALL) - 1) / 2
 
 
 @dataclass(slots=True)
