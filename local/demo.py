@@ -11,7 +11,7 @@ def demo_target() -> int:
     try:
         ports = ports_from_environment()
         # Only its own two ports matter: the web server may be running too.
-        refuse_taken(Ports(0, ports.demo_http, ports.demo_https))
+        refuse_taken(Ports(0, ports.demo_http, ports.demo_https), "make demo-target")
     except LocalError as error:
         return fail(str(error))
     var = var_dir()

@@ -65,8 +65,8 @@ def listens(port: int) -> bool:
         return client.connect_ex((LOOPBACK, port)) == 0
 
 
-def refuse_taken(ports: Ports) -> None:
-    """Raises LocalError with what to do if one of the ports is taken, or given twice."""
+def refuse_taken(ports: Ports, command: str) -> None:
+    """Raises LocalError with what to do if one of the command's ports is taken, or given twice."""
     seen: dict[int, str] = {}
     for name, variable in VARIABLES.items():
         port = getattr(ports, name)
@@ -74,13 +74,13 @@ def refuse_taken(ports: Ports) -> None:
         if port in seen:
             raise LocalError(
                 f"{seen[port]} and {variable} are both {port}. "
-                f"Choose another port for one of them: {variable}={other} make run"
+                f"Choose another port for one of them: {variable}={other} {command}"
             )
         seen[port] = variable
         if not is_free(port):
             raise LocalError(
                 f"Port {port} on {LOOPBACK} is used by another program. Stop it, or "
-                f"choose another port: {variable}={other} make run"
+                f"choose another port: {variable}={other} {command}"
             )
 
 

@@ -23,7 +23,7 @@ def run(is_once: bool) -> int:
         var = var_dir()
         with only_one(var):
             ports = ports_from_environment()
-            refuse_taken(ports)
+            refuse_taken(ports, "make run")
             confirm_networks(var)
             return _serve(Site(var, ports), is_once)
     except LocalError as error:

@@ -1,11 +1,13 @@
 """One installation a checkout, ports that are said, a secret key of one's own."""
 
+import re
 import socket
 import stat
 
 import pytest
 
 from local.console import LocalError
+from local.demo import demo_target
 from local.ports import Ports, free_ports, ports_from_environment, refuse_taken
 from local.run import only_one
 from local.secrets import secret_key_file
@@ -36,14 +38,25 @@ def test_a_port_that_is_taken_is_told_with_the_way_out():
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         with pytest.raises(LocalError, match=rf"Port {port} .* BENCHSITE_PORT=\d+ make run"):
-            refuse_taken(Ports(port, *free_ports_for_demo()))
+            refuse_taken(Ports(port, *free_ports_for_demo()), "make run")
+
+
+def test_a_taken_port_of_the_demo_target_is_told_with_the_command_that_starts_it(
+    monkeypatch, capsys
+):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        monkeypatch.setenv("BENCHSITE_DEMO_HTTP_PORT", str(port))
+        assert demo_target() == 1
+    told = capsys.readouterr().err
+    assert re.search(r"BENCHSITE_DEMO_HTTP_PORT=\d+ make demo-target", told)
 
 
 def test_a_port_that_is_given_twice_is_told_by_both_names():
     """Else the demo target would answer in the place of the site."""
     port, other = free_ports_for_demo()
     with pytest.raises(LocalError, match=rf"BENCHSITE_PORT and BENCHSITE_DEMO_.* both {port}"):
-        refuse_taken(Ports(port, port, other))
+        refuse_taken(Ports(port, port, other), "make run")
 
 
 def test_each_port_can_be_chosen(monkeypatch):
