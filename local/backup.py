@@ -26,6 +26,9 @@ DUMP, KEY = "database.dump", "secret_key"
 _OF_THE_DATABASE = ("redis", "spool")
 _SITES_KEY = "BENCHSITE_SECRET_KEY"
 _KEYS = (_SITES_KEY, "BENCHSITE_TOKEN_PEPPER", "BENCHSITE_VAULT_KEYS")
+_TABLES = (
+    "SELECT count(*) FROM pg_tables WHERE schemaname NOT IN ('pg_catalog', 'information_schema')"
+)
 _EMPTY = "DROP SCHEMA IF EXISTS public CASCADE; CREATE SCHEMA public"
 
 
@@ -33,6 +36,7 @@ def backup() -> int:
     """Write a backup into var/backups, also while benchsite runs; returns the exit status."""
     var = var_dir()
     with _database(var) as url, step("Writing the backup"):
+        _refuse_empty(url)
         file = _write(var, url, closed(var / "backups"))
     say(f"\nBackup: {file}")
     say(f"Restore it with `make restore FILE={file}`.")
@@ -94,6 +98,8 @@ def _database(var: Path) -> Iterator[str]:
     if running:
         yield running
         return
+    if not any(var.glob("pg*")):
+        raise _no_site(f"There is no database in {var}")
     with only_one(var), _own_or_named(var) as url:
         yield url
 
@@ -112,6 +118,19 @@ def _own_or_named(var: Path) -> Iterator[str]:
     finally:
         supervisor.stop_all()
         server.clean_up()
+
+
+def _refuse_empty(url: str) -> None:
+    """A backup of nothing would be taken for a good one."""
+    if not int(_run("psql", "--no-psqlrc", "--no-align", "--tuples-only", f"-c{_TABLES}", url)):
+        raise _no_site("The database has no tables")
+
+
+def _no_site(what: str) -> LocalError:
+    return LocalError(
+        f"{what}, so there is nothing to back up. Check BENCHSITE_VAR and DATABASE_URL: they have "
+        "to be those of the `make run` that you want a backup of."
+    )
 
 
 def _write(var: Path, url: str, folder: Path) -> Path:

@@ -104,6 +104,7 @@ restore({str(backed_up)!r})
 
 def test_a_backup_is_written_while_the_database_is_in_use(script, folder):
     script.run(f"""{SERVE}
+sql("create table told (words text)")
 supervisor = Supervisor(var / "log")
 server = start_postgres(supervisor, var)
 assert backup() == 0
@@ -112,6 +113,21 @@ supervisor.stop_all()
 """)
     with tarfile.open(the_backup(folder)) as archive:
         assert archive.getnames() == ["database.dump"]
+
+
+def test_nothing_is_no_backup(script, folder):
+    """In the wrong folder, and where a first start has ended before it made the tables."""
+    said = script.run(f"""{SERVE}
+for _ in range(2):
+    try:
+        backup()
+    except LocalError as error:
+        print(error)
+    sql("select 1")
+""")
+    assert f"There is no database in {folder}, so there is nothing to back up" in said
+    assert "The database has no tables, so there is nothing to back up" in said
+    assert not list(folder.glob("backups/*.tar"))
 
 
 def test_a_key_that_the_environment_replaces_is_in_no_backup_which_says_so(script, folder):
