@@ -47,7 +47,13 @@ class Delivery:
             self._spool.append(second)
         except OSError as error:
             if self.is_spooled:  # said once, not every second
-                logger.error("The spool %s cannot be written: %s", self._spool.path, error)
+                logger.error(
+                    "The spool %s cannot be written: %s. Seconds that PostgreSQL does not take are "
+                    "now only in this process's memory: make room on the disk, and while "
+                    "PostgreSQL is away do not restart this worker, or they are lost",
+                    self._spool.path,
+                    error,
+                )
             self.is_spooled = False
         self._waiting.put(second)
 
@@ -100,7 +106,8 @@ class Delivery:
                 if away_since is None:
                     away_since = time.monotonic()
                     logger.warning(
-                        "PostgreSQL does not answer; seconds are spooled: %s",
+                        "PostgreSQL does not answer; seconds wait %s: %s",
+                        "in the spool" if self.is_spooled else "in memory",
                         first_line_of(error),
                     )
                 self._give_up.wait(RETRY_S)

@@ -19,7 +19,7 @@ def test_a_run_is_complete_although_it_stood_still_while_it_was_measured(run, ca
     with frozen_backends():
         for part in (
             "Heartbeat failed",
-            "PostgreSQL does not answer; seconds are spooled",
+            "PostgreSQL does not answer; seconds wait in the spool",
             "PostgreSQL does not answer",  # the dispatcher
         ):
             eventually(lambda part=part: f"{part}: {SILENCE}" in caplog.text, 10, part)

@@ -170,7 +170,9 @@ def test_a_spool_that_lacks_a_second_does_not_say_that_its_run_is_whole(
     assert "neither on its disk nor in PostgreSQL" in run.reason
 
 
-def test_what_only_memory_has_waits_for_longer(run, dispatcher, monkeypatch):
+def test_what_only_memory_has_waits_for_longer_and_the_log_says_what_would_lose_it(
+    run, dispatcher, monkeypatch, caplog
+):
     append, record, away_until = spool.Spool.append, shards.record_seconds, []
 
     def full(self, message):
@@ -190,6 +192,8 @@ def test_what_only_memory_has_waits_for_longer(run, dispatcher, monkeypatch):
     launch("--seconds", "2")
     done(run)
     assert (run.outcome, run.reason, run.seconds.count()) == ("complete", "", 2)
+    assert "while PostgreSQL is away do not restart this worker" in caplog.text
+    assert "PostgreSQL does not answer; seconds wait in memory: the database" in caplog.text
 
 
 def test_a_spool_that_cannot_be_made_ends_the_run_in_words(run, dispatcher, monkeypatch):
