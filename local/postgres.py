@@ -76,12 +76,12 @@ def prepare(var: Path, *, is_throw_away: bool = False) -> Postgres:
     account = server_account()
     binaries = binaries_of(account)
     major = _major(binaries)
+    _refuse_other_major(var, major)
     data = reachable_home(account, var / f"pg{major}")
     _refuse_other_owner(data, account)
     give_to(account, data)
     if not (data / "PG_VERSION").exists():
         _make_data(binaries, data, account)
-    _refuse_other_major(data, major)
     _wait_for_predecessor(data)
     sockets = socket_dir(account, var, "postgres")
     options = [
@@ -202,14 +202,18 @@ def _refuse_other_owner(data: Path, account: UnixUser | None) -> None:
         )
 
 
-def _refuse_other_major(data: Path, major: int) -> None:
-    written = (data / "PG_VERSION").read_text().strip()
-    if written != str(major):
-        raise LocalError(
-            f"The data in {data} was created by PostgreSQL {written}, but this is version {major}. "
-            "Move the folder away to start from scratch, or dump the data with the old version "
-            "and restore it with the new one."
-        )
+def _refuse_other_major(var: Path, major: int) -> None:
+    """Else a new site without any results would start beside the old one's data."""
+    if (var / f"pg{major}").exists():
+        return
+    for data in var.glob("pg*"):
+        written = data.name.removeprefix("pg")
+        if written.isdigit() and data.exists():
+            raise LocalError(
+                f"The data in {data} was created by PostgreSQL {written}, but this is version "
+                f"{major}. Move the folder away to start from scratch, or dump the data with the "
+                "old version and restore it with the new one."
+            )
 
 
 def _wait_for_predecessor(data: Path) -> None:

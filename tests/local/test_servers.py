@@ -115,13 +115,15 @@ def test_root_s_postgresql_gets_a_folder_that_it_can_reach(script, folder):
 
 
 def test_data_of_another_major_version_are_refused_in_words(script, folder):
-    data = folder / "pg18"
+    """Not left aside for a new database, in which every result would be missing."""
+    data = folder / "pg15"
     data.mkdir()
-    (data / "PG_VERSION").write_text("15\n")
-    os.chown(data, OWNER, -1)
     process = script.start(SERVE % VERSION)
     output, _ = process.communicate(timeout=30)
     assert "was created by PostgreSQL 15, but this is version 18. Move the folder away" in output
+    assert not (folder / "pg18").exists()
+    data.rename(folder / "older-pg15")
+    assert script.run(SERVE % VERSION).strip().startswith("18")
 
 
 def can_read_interpreter() -> bool:
