@@ -5,6 +5,7 @@ environment, `secret_key`, without which stored credentials cannot be read.
 """
 
 import os
+import shlex
 import shutil
 import subprocess
 import tarfile
@@ -39,7 +40,7 @@ def backup() -> int:
         _refuse_empty(url)
         file = _write(var, url, closed(var / "backups"))
     say(f"\nBackup: {file}")
-    say(f"Restore it with `make restore FILE={file}`.")
+    say(f"Restore it with `{_restoring(file)}`.")
     if missing := _keys_elsewhere(var):
         say(f"Not in it: {' and '.join(missing)}, set by the environment. Keep a copy with it.")
     return 0
@@ -74,6 +75,11 @@ def restore(given: str) -> int:
     say(f"\nRestored from {file}. What was there before is in {old}.")
     say("Start with `make run`. Load is off until an administrator has looked at what is queued.")
     return 0
+
+
+def _restoring(file: Path) -> str:
+    """The command, for a shell: the checkout may be in a folder with spaces in its name."""
+    return f"make restore FILE={shlex.quote(str(file))}"
 
 
 def _keys_elsewhere(var: Path) -> list[str]:
@@ -179,8 +185,8 @@ def _told_how_to_go_back(kept: Path) -> Iterator[None]:
         yield
     except LocalError as error:
         raise LocalError(
-            f"{error}\nThe database is not complete now. `make restore FILE={kept}` puts back "
-            "what was there."
+            f"{error}\nThe database is not complete now. `{_restoring(kept)}` puts back what was "
+            "there."
         ) from None
 
 

@@ -1,5 +1,7 @@
 """`make backup` and `make restore`: what was there comes back, and nothing is lost on the way."""
 
+import re
+import shlex
 import tarfile
 from pathlib import Path
 
@@ -51,6 +53,11 @@ print(sql("select count(*) from pg_tables where schemaname = 'public'"))
 def the_backup(folder: Path) -> Path:
     (file,) = (folder / "backups").glob("*.tar")
     return file
+
+
+def told_command(said: str) -> list[str]:
+    (command,) = re.findall(r"Restore it with `(.*)`", said)
+    return shlex.split(command)
 
 
 @pytest.fixture
@@ -128,6 +135,12 @@ for _ in range(2):
     assert f"There is no database in {folder}, so there is nothing to back up" in said
     assert "The database has no tables, so there is nothing to back up" in said
     assert not list(folder.glob("backups/*.tar"))
+
+
+def test_the_told_command_names_a_backup_in_a_folder_with_spaces_in_its_name(script, folder):
+    spaced = SERVE.replace("sys.argv[1]", 'f"{sys.argv[1]}/my site"')
+    said = script.run(spaced + WRITE)
+    assert told_command(said) == ["make", "restore", f"FILE={the_backup(folder / 'my site')}"]
 
 
 def test_a_key_that_the_environment_replaces_is_in_no_backup_which_says_so(script, folder):
