@@ -1,10 +1,11 @@
 """What a comparison compares: up to six campaigns, tests or runs, named in its address."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from datetime import date, datetime
+from functools import cache
 from typing import NamedTuple
 
 from django.db.models import Prefetch, Q, QuerySet
@@ -13,6 +14,7 @@ from django.utils.timezone import localtime
 
 from campaigns.domain.errors import InvalidFields
 from campaigns.domain.judged.pairing import PlanOnArm, partners
+from campaigns.domain.plan.sweep import number_of
 from campaigns.domain.shown.when_words import when_words
 from campaigns.models import Campaign, PooledPercentiles, Run, Test
 from campaigns.permissions import Actor
@@ -122,7 +124,20 @@ def key_of(test: Test) -> PlanOnArm:
         connection_mode=test.connection_mode,
         injectors=test.injectors,
         tls_profile=endpoint.tls_profile,
+        swept=test.swept,
+        number=_numbers_of(test),
     )
+
+
+def _numbers_of(test: Test) -> Callable[[str], float | None]:
+    """Of its plan, which is read only beside a sweep, and once."""
+
+    @cache
+    def number(field: str) -> float | None:
+        is_swept = field == test.swept
+        return test.swept_value if is_swept else number_of(test.plan_version.value(), field)
+
+    return number
 
 
 def columns_of(actor: Actor, asked: Mapping[str, str]) -> list[ComparedColumn] | None:

@@ -380,3 +380,19 @@ class TestTwoRuns:
         found = compared(*runs)
         assert [cell.text for cell in found.table.rows[0].cells[:4]] == ["–"] * 4
         assert "nothing can be compared. 1 finished run cannot be used. Not usable:" in said(found)
+
+
+def test_a_sweep_beside_the_plan_as_it_is_compares_the_value_that_the_plan_has(project, compared):
+    version = make_plan(project, spec=plan_spec(model="open", rate_per_s=100, duration_s=10))
+    plain = make_test(make_campaign(project), version)
+    swept = make_campaign(project)
+    points = [
+        make_test(swept, version, endpoint=plain.endpoint, swept="rate_per_s", swept_value=rate)
+        for rate in (50, 100, 200)
+    ]
+    run_in_blocks([plain], [FAST])
+    run_in_blocks(points, [FAST, FAST, FAST])
+    found = compared(plain.campaign, swept)
+    assert [each.candidate_test_id for each in found.tests] == [points[1].pk]
+    ((name, alone),) = found.alone
+    assert (name, len(alone)) == (f"campaign #{swept.pk}", 2)

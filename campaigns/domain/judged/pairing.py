@@ -1,12 +1,16 @@
 """Which tests of two campaigns belong together: the same plan on the same arm."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
 class PlanOnArm:
-    """What identifies a test from one campaign to the next; plan, endpoint and target by id."""
+    """What identifies a test from one campaign to the next; plan, endpoint and target by id.
+
+    `swept`: the number of the plan that it is one point of a sweep of, "" if of none. `number`:
+    what its runs have of any such number.
+    """
 
     plan: int
     version: int
@@ -17,6 +21,8 @@ class PlanOnArm:
     connection_mode: str
     injectors: int
     tls_profile: str = ""
+    swept: str = ""
+    number: Callable[[str], float | None] = field(default=lambda _: None, compare=False)
 
 
 def partners(
@@ -26,8 +32,8 @@ def partners(
 
     Closest first, each test once: the same version of the plan before another version before
     another plan of the same name; then the same endpoint before the same target before another
-    target, and of either with the same TLS profile first. Scheme, connection mode and number of
-    injectors must be equal.
+    target, and of either with the same TLS profile first. Scheme, connection mode, number of
+    injectors and what either sweeps must be equal.
     """
     of_baseline: set[int] = set()
     found: dict[int, int] = {}
@@ -56,6 +62,8 @@ def _distance(first: PlanOnArm, second: PlanOnArm) -> tuple[int, int] | None:
         second.injectors,
     ):
         return None
+    if any(first.number(swept) != second.number(swept) for swept in _swept_by(first, second)):
+        return None
     plan = _first_true(
         (first.plan, first.version) == (second.plan, second.version),
         first.plan == second.plan,
@@ -73,6 +81,10 @@ def _distance(first: PlanOnArm, second: PlanOnArm) -> tuple[int, int] | None:
         True,
     )
     return plan, arm
+
+
+def _swept_by(*keys: PlanOnArm) -> set[str]:
+    return {each.swept for each in keys if each.swept}
 
 
 def _first_true(*answers: bool) -> int | None:

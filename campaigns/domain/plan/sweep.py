@@ -165,6 +165,12 @@ def swept_plan(plan: Plan, field: str, value: float) -> Plan:
         raise Refused(f"It cannot be measured {at_point(field, value)}: {why}") from None
 
 
+def number_of(plan: Plan, field: str) -> float | None:
+    """The plan's own value of what can be swept; None if it has no such number."""
+    owner = _owner(plan.to_json(), field)
+    return owner.get(sweep_fields()[field].path[-1]) if owner else None
+
+
 def fields_used_by(plans: Sequence[Plan]) -> list[SweepField]:
     """Those that at least one of the plans uses."""
     specs = [plan.to_json() for plan in plans]

@@ -47,5 +47,21 @@ def test_every_test_has_at_most_one_partner():
     assert partners(twice, [PRICES]) == [(0, 0)]
 
 
+def points(*rates: float) -> list[PlanOnArm]:
+    """Of a sweep of the rate."""
+    return [replace(PRICES, swept="rate_per_s", number={"rate_per_s": r}.get) for r in rates]
+
+
+def test_a_point_of_a_sweep_is_paired_with_the_same_value_and_no_other():
+    assert partners(points(5, 10, 20), points(10, 20, 40)) == [(1, 0), (2, 1)]
+
+
+def test_a_plan_as_it_is_is_the_point_that_has_its_own_value():
+    plain = replace(PRICES, number={"rate_per_s": 10, "connections": 4}.get)
+    assert partners([plain], points(5, 10, 20)) == [(0, 1)]
+    assert partners(points(5, 10, 20), [plain]) == [(1, 0)]
+    assert partners([plain], points(5, 20)) == []
+
+
 def test_nothing_has_no_partner():
     assert partners([], [PRICES]) == partners([PRICES], []) == []
