@@ -129,7 +129,10 @@ class SearchSerializer(serializers.Serializer):
     limit_per_s = serializers.FloatField()
     trial_s = serializers.FloatField()
     deadline = serializers.DateTimeField()
-    capacity = CapacitySerializer(allow_null=True)
+    capacity = CapacitySerializer(
+        allow_null=True,
+        help_text="Null where the sentence says at least, and of a target that drifted.",
+    )
     at_least_per_s = serializers.FloatField(allow_null=True, help_text="Passed, below all failed.")
     below_per_s = serializers.FloatField(allow_null=True, help_text="The lowest that failed.")
     drift = serializers.FloatField(help_text="From the first search to the last, as a share.")
@@ -201,7 +204,7 @@ class SearchOfCampaignCsv(APIView):
 
 
 def _as_json(report: SearchReport) -> dict[str, Any]:
-    search, answer, found = report.search, report.answer, report.answer.capacity
+    search, answer, found = report.search, report.answer, report.capacity
     busy = busy_by_run(report.made)
     return {
         "campaign": search.pk,

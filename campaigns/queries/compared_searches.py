@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 
 from campaigns.domain.judged.against import Against
-from campaigns.domain.judged.capacity import CapacityAnswer, Ending
+from campaigns.domain.judged.capacity import CapacityAnswer
 from campaigns.domain.judged.capacity_interval import CapacityInterval
 from campaigns.domain.judged.capacity_ratio import capacity_ratio
 from campaigns.domain.plan.threshold import Threshold
@@ -31,13 +31,7 @@ class SearchColumn:
 
     @property
     def capacity(self) -> CapacityInterval | None:
-        return steady_capacity(self.report)
-
-
-def steady_capacity(report: SearchReport) -> CapacityInterval | None:
-    """None as well of a target that drifted, and where only a bound is known."""
-    has_none = report.ending in (Ending.LIMIT, Ending.INJECTOR, Ending.DRIFTED)
-    return None if has_none else report.answer.capacity
+        return self.report.capacity
 
 
 def searches_among(columns: Sequence[ComparedColumn]) -> dict[str, SearchColumn]:

@@ -51,7 +51,7 @@ def near_the_answer(report: SearchReport) -> list[MadeTrial]:
         return _doubtful(report)
     passed = [each for each in report.made if each.trial.result == TrialResult.PASSED]
     passed.sort(key=lambda each: each.trial.rate_per_s)
-    found = report.answer.capacity
+    found = report.capacity
     rates = (found.rate_per_s / _NEAR, found.rate_per_s * _NEAR) if found else (0.0, 0.0)
     near = [each for each in passed if rates[0] <= each.trial.rate_per_s <= rates[1]]
     return near or passed[-1:] or _failed(report)[:1]

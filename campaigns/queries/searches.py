@@ -14,6 +14,7 @@ from campaigns.domain.judged.capacity import (
     TrialResult,
     next_action,
 )
+from campaigns.domain.judged.capacity_interval import CapacityInterval
 from campaigns.domain.judged.capacity_trial import trial_of, without_machine
 from campaigns.domain.lifecycle import Outcome, RunState
 from campaigns.domain.plan.threshold import Threshold
@@ -54,6 +55,12 @@ class SearchReport:
             each.run.shows_machine = False
         made = [replace(each, trial=without_machine(each.trial)) for each in self.made]
         return replace(self, made=made)
+
+    @property
+    def capacity(self) -> CapacityInterval | None:
+        """None as well of a target that drifted, and where only a bound is known."""
+        has_none = self.ending in (Ending.LIMIT, Ending.INJECTOR, Ending.DRIFTED)
+        return None if has_none else self.answer.capacity
 
     @property
     def sentence(self) -> Sentence:

@@ -12,7 +12,6 @@ from campaigns.domain.judged.capacity import FEWEST_SEARCHES
 from campaigns.domain.judged.capacity_interval import CapacityInterval
 from campaigns.domain.plan.threshold import Threshold
 from campaigns.domain.units import ms, rate
-from campaigns.queries.compared_searches import steady_capacity
 from campaigns.queries.search_busy import BusyByRun
 from campaigns.queries.searches import MadeTrial, SearchReport
 from campaigns.views.log_axis import LogAxis
@@ -120,7 +119,7 @@ def _panel(
 ) -> SearchPanel:
     """`busy`: as the lowest part of the panel."""
     rates = [each.rate_per_s for each in timed] + [now_per_s] * bool(now_per_s)
-    found = steady_capacity(report) if report else None
+    found = report.capacity if report else None
     if found:
         rates.append(found.rate_per_s)
     if found and found.low is not None:
@@ -167,7 +166,7 @@ def _rows(report: SearchReport, x: LogAxis) -> Iterator[SearchRow]:
         )
     if report.ending is None:
         yield from (SearchRow(str(n), [], None, "waits") for n in _FIRST_SEARCHES if n > last)
-    found = steady_capacity(report)
+    found = report.capacity
     if found and found.low is not None:
         words = f"{rate(found.low)} to {rate(found.high)}"
         yield SearchRow(f"all {found.n_searches}", [], _span(x, found.low, found.high), words)

@@ -11,7 +11,6 @@ from campaigns.models import Search, Test
 from campaigns.permissions import Actor
 from campaigns.queries.baselines import newest_baseline, own_baselines, search_against
 from campaigns.queries.campaigns import current_run_of
-from campaigns.queries.compared_searches import steady_capacity
 from campaigns.queries.engine import waiting_reason
 from campaigns.queries.first_requests import first_requests_of
 from campaigns.queries.search_busy import BusyByRun, busy_by_run
@@ -67,7 +66,7 @@ def search_context(search: Search, actor: Actor, trials: str = "") -> dict[str, 
         "against": search_against(search),
         "own_baselines": own_baselines(campaign),
         "seen_baseline": newest_baseline(actor, campaign.project_id),
-        "may_be_baseline": bool(found := steady_capacity(report)) and found.low is not None,
+        "may_be_baseline": bool(found := report.capacity) and found.low is not None,
         "stop_words": {"n_done": len(report.made)},
         "tests": tests,
     }

@@ -44,7 +44,7 @@ def _where_it_was(report: SearchReport) -> str:
     """Of which trials it is, see `near_the_answer`."""
     if report.ending == Ending.INJECTOR:
         return "in trials that do not count"
-    if report.answer.capacity:
+    if report.capacity:
         return "near the limit"
     passed = bool(_with(report, TrialResult.PASSED))
     return "at the highest rate that passed" if passed else "in the trial that failed"

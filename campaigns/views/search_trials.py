@@ -6,7 +6,6 @@ from typing import Any
 from campaigns.domain.judged.capacity import TrialResult
 from campaigns.domain.shown.capacity_words import RESULT_WORDS
 from campaigns.domain.units import DASH, ms, number, percent, rate
-from campaigns.queries.compared_searches import steady_capacity
 from campaigns.queries.search_busy import BusyByRun
 from campaigns.queries.searches import MadeTrial, SearchReport
 from campaigns.views.search_marks import broken_by
@@ -30,7 +29,7 @@ def shown_of(asked: str, report: SearchReport) -> TrialsShown:
     usual = TrialsShown.ALL if report.ending is None else TrialsShown.NEAR
     shown = TrialsShown(asked) if asked in list(TrialsShown) else usual
     is_near = shown is TrialsShown.NEAR
-    return TrialsShown.ALL if is_near and not steady_capacity(report) else shown
+    return TrialsShown.ALL if is_near and not report.capacity else shown
 
 
 def switches(chosen: TrialsShown, report: SearchReport) -> list[tuple[str, str, bool]]:
@@ -38,7 +37,7 @@ def switches(chosen: TrialsShown, report: SearchReport) -> list[tuple[str, str, 
     return [
         (_WORDS[each], f"trials={each}", each is chosen)
         for each in TrialsShown
-        if each is not TrialsShown.NEAR or steady_capacity(report)
+        if each is not TrialsShown.NEAR or report.capacity
     ]
 
 
@@ -48,7 +47,7 @@ def trial_rows(report: SearchReport, chosen: TrialsShown, busy: BusyByRun) -> li
     if chosen is TrialsShown.FAILED:
         made = [each for each in made if each.trial.result == TrialResult.FAILED]
     if chosen is TrialsShown.NEAR:
-        answer = steady_capacity(report).rate_per_s
+        answer = report.capacity.rate_per_s
         near = [e for e in made if answer / _NEAR <= e.trial.rate_per_s <= answer * _NEAR]
         made = sorted(near, key=lambda each: -each.trial.rate_per_s)
     rows = [trial_row(each, busy) for each in made]
@@ -57,7 +56,7 @@ def trial_rows(report: SearchReport, chosen: TrialsShown, busy: BusyByRun) -> li
 
 def _with_line(rows: list[dict[str, Any]], report: SearchReport) -> list[dict[str, Any]]:
     """The first row whose rate is below the answer says so."""
-    answer = steady_capacity(report).rate_per_s
+    answer = report.capacity.rate_per_s
     below = next((row for row in rows if row["rate_per_s"] < answer), None)
     return [row | {"is_below": row is below and row is not rows[0]} for row in rows]
 

@@ -10,7 +10,15 @@ from campaigns.domain.lifecycle import Trust
 from campaigns.models import Campaign, PlanVersion
 from tests.factories import make_endpoint, make_plan, make_target
 from tests.queries.test_machines import tell
-from tests.searches import end_trial, judged, limit_of, search_through, searching
+from tests.searches import (
+    end_trial,
+    found,
+    judged,
+    limit_after_all,
+    limit_of,
+    search_through,
+    searching,
+)
 from tests.services.engine import host
 
 pytestmark = pytest.mark.django_db
@@ -82,6 +90,15 @@ def test_the_answer_has_its_interval_and_every_trial(api, project):
     first = found["trials"][0]
     assert (first["trial"], first["search"], first["rate_per_s"]) == (1, 0, 100)
     assert (found["rule"], found["limited_by"]["word"]) == (RULE_VERSION, "target side")
+
+
+def test_a_search_of_which_only_a_bound_is_known_has_no_capacity(api, project):
+    search = limit_after_all(searching(project, limit=2000), 1900)
+    answer = api.get(f"/api/v1/campaigns/{search.pk}/search/").json()
+    assert found(search).capacity, "a first answer"
+    assert (answer["ending"], answer["capacity"]) == ("limit", None)
+    assert answer["sentence"].startswith("At least ")
+    assert answer["at_least_per_s"] > 1000
 
 
 def test_a_trial_that_does_not_count_says_why_in_the_csv(api, project):

@@ -16,7 +16,15 @@ from campaigns.services.shares import create_share
 from campaigns.views.search_next import steps_to_come
 from tests.factories import make_endpoint
 from tests.queries.test_machines import tell
-from tests.searches import end_trial, judged, limit_of, rate_of, search_through, searching
+from tests.searches import (
+    end_trial,
+    judged,
+    limit_after_all,
+    limit_of,
+    rate_of,
+    search_through,
+    searching,
+)
 from tests.services.engine import owner_of
 from tests.views.pages import text_of
 
@@ -76,6 +84,15 @@ def test_the_tiles_say_the_capacity_the_trials_and_what_limited_it(as_searcher, 
     assert "The injectors had room." in limited_by.lines[0]
     assert limited_by.lines[-1].startswith("near the limit: injector CPU ")
     assert_the_table_switches(as_searcher, searched, answer.capacity.rate_per_s)
+
+
+def test_a_bound_is_nowhere_near_a_limit(client, alice, project):
+    client.force_login(alice)
+    search = limit_after_all(searching(project, limit=2000), 1900)
+    context = client.get(reverse("campaign-detail", args=[search.pk])).context
+    capacity, *_, limited_by = context["tiles"]
+    assert capacity.value.startswith("≥ ")
+    assert limited_by.lines[-1].startswith("at the highest rate that passed: injector CPU ")
 
 
 def assert_the_table_switches(client, campaign, answer):
