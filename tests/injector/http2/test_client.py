@@ -6,6 +6,7 @@ import tracemalloc
 import h2.config
 import h2.connection
 import h2.events
+import h2.settings
 import pytest
 
 from campaigns.domain.measured.outcomes import Kind
@@ -394,6 +395,21 @@ def test_h2_understands_every_request(path, text):
         client.write_bodies()
     assert [stream.kept for stream in streams] == [b"abc"] * 3
     assert not client.out
+
+
+def test_a_server_that_makes_its_table_smaller_is_told_that_nothing_is_in_it():
+    server = other_server()
+    client, (first,) = begun()
+    usual = first.sent_bytes
+    request = written(client)[len(OPENING) :]
+    client.feed(answer(server, OPENING + request), NOW)
+    for table_bytes, n_more in [(0, 1), (4096, 0), (100, 1), (100, 0)]:
+        server.update_settings({h2.settings.SettingCodes.HEADER_TABLE_SIZE: table_bytes})
+        client.feed(server.data_to_send(), NOW)
+        streams = [client.begin(request, first.memo, None) for _ in range(2)]
+        client.feed(answer(server, written(client)), NOW)
+        assert [stream.is_complete for stream in streams] == [True, True]
+        assert [stream.sent_bytes - usual for stream in streams] == [n_more, 0]
 
 
 def test_a_block_longer_than_a_frame_is_continued():

@@ -57,8 +57,8 @@ class Http2Client(Streams):
     """
 
     __slots__ = (
-        "_block", "_last_taken", "_now", "_rest", "_spare", "_their_room", "has_new_settings",
-        "is_settled", "most_streams",
+        "_block", "_last_taken", "_now", "_rest", "_spare", "_table_bytes", "_their_room",
+        "has_new_settings", "is_settled", "most_streams",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -68,6 +68,7 @@ class Http2Client(Streams):
         self._rest = b""
         self._block: _Block | None = None
         self._their_room = CONNECTION_WINDOW_BYTES
+        self._table_bytes = frames.DEFAULT_TABLE_BYTES
         self._spare = IDLE_FRAMES_CAP
         self._last_taken = LARGEST_WINDOW
         self._now = 0
@@ -313,6 +314,11 @@ class Http2Client(Streams):
             raise _protocol_error("ENABLE_PUSH of a server")
         if name == frames.MAX_CONCURRENT_STREAMS:
             self.most_streams = value
+        elif name == frames.HEADER_TABLE_SIZE:
+            if value < self._table_bytes:
+                # The next block must begin with what we use of it, or the server ends it all.
+                self._plain_bytes = 0
+            self._table_bytes = value
         elif name == frames.INITIAL_WINDOW_SIZE:
             self._uploads.set_initial_room(value)
         elif name == frames.MAX_FRAME_SIZE and not FRAME_BYTES <= value <= LARGEST_FRAME_BYTES:

@@ -23,6 +23,7 @@ LARGEST_FRAME_BYTES = (1 << 24) - 1
 # Also the largest stream number.
 LARGEST_WINDOW = (1 << 31) - 1
 DEFAULT_WINDOW = 65_535
+DEFAULT_TABLE_BYTES = 4096
 
 # The upper 16 bits of the length, the lower 8, kind, flags, stream.
 HEAD = struct.Struct(">HBBBI")

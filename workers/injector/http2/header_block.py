@@ -26,6 +26,8 @@ SECRET = frozenset({"authorization", "cookie", "proxy-authorization"})
 _INDEXED, _INDEXED_BITS = 0x80, 7
 _ADDED, _ADDED_BITS = 0x40, 6
 _RESIZED, _RESIZED_BITS = 0x20, 5
+# What a block begins with that must say how much of the table its writer uses: nothing.
+EMPTY_TABLE = bytes((_RESIZED,))
 _NEVER_INDEXED, _PLAIN, _LITERAL_BITS = 0x10, 0x00, 4
 _HUFFMAN, _LENGTH_BITS = 0x80, 7
 # No number of ours is longer than four bytes after the first.

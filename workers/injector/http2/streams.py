@@ -15,6 +15,7 @@ from workers.injector.http2.frames import (
     STREAM_AT,
     Code,
 )
+from workers.injector.http2.header_block import EMPTY_TABLE
 from workers.injector.http2.reply_heads import BlockMemo
 from workers.injector.http2.stream import WINDOW_BYTES, Stream
 from workers.injector.http2.uploads import Uploads
@@ -35,6 +36,8 @@ OPENING = (
 )
 # Streams that we gave up and that the server has not ended.
 LET_GO_CAP = 1000
+# The longest first frame that only needs its stream's number.
+_PLAIN_BYTES = HEAD_BYTES + FRAME_BYTES
 
 
 class Streams:
@@ -46,8 +49,8 @@ class Streams:
     """
 
     __slots__ = (
-        "_frame", "_goodbye", "_latest", "_let_go", "_next_id", "_uploads", "bodies", "ended",
-        "is_draining", "out", "streams", "written",
+        "_frame", "_goodbye", "_latest", "_let_go", "_next_id", "_plain_bytes", "_uploads",
+        "bodies", "ended", "is_draining", "out", "streams", "written",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -65,6 +68,8 @@ class Streams:
         # The latest request's bytes, and its first frame, whose stream changes with each request.
         self._latest = b""
         self._frame = bytearray()
+        # 0 where the next request has to say that it uses no table.
+        self._plain_bytes = _PLAIN_BYTES
 
     # --- beginning -------------------------------------------------------------------------------
     def begin(self, data: bytes, memo: BlockMemo, worker: Any, keep_bytes: int = 0) -> Stream:
@@ -77,10 +82,10 @@ class Streams:
         if data is not self._latest:
             self._latest, self._frame = data, _first_frame(data)
         head, size = self._frame, len(self._frame)
-        if size <= HEAD_BYTES + FRAME_BYTES:
+        if size <= self._plain_bytes:
             NUMBER.pack_into(head, STREAM_AT, stream_id)
         else:
-            head = frames.header_frames(head, stream_id)
+            head = self._unusual_head(stream_id)
         self.out += head
         stream.sent_bytes = len(head)
         if len(data) == size:
@@ -88,6 +93,13 @@ class Streams:
         else:
             self._uploads.add(stream, memoryview(data)[size:])
         return stream
+
+    def _unusual_head(self, stream_id: int) -> bytes:
+        head = self._frame
+        if not self._plain_bytes:
+            self._plain_bytes = _PLAIN_BYTES
+            head = head[:HEAD_BYTES] + EMPTY_TABLE + head[HEAD_BYTES:]
+        return frames.header_frames(head, stream_id)
 
     def write_bodies(self) -> None:
         """As much of the bodies as the server's windows and `out` have room for."""
