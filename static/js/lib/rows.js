@@ -5,11 +5,11 @@ import $ from "../../lib/jquery.module.min.js";
 
 const FIELDS = "input, select, textarea";
 
-function addRow(event) {
-  const template = $(event.currentTarget).closest("[data-rows]").find("template").first();
+function addRow(list) {
+  const template = $(list).find("template").first();
   const row = $(template.prop("content")).find("[data-row]").clone();
   row.find("[data-remove]").prop("hidden", false);
-  row.insertBefore(template).trigger("rowadd").find(FIELDS).first().trigger("focus");
+  return row.insertBefore(template).trigger("rowadd");
 }
 
 function removeRow(event) {
@@ -19,5 +19,21 @@ function removeRow(event) {
   next.first().trigger("focus");
 }
 
+// The lists of a form, for lib/typed.js.
+export function rowLists(form) {
+  return form.find("[data-rows]").get().map((list) => {
+    const rows = () => $(list).find("[data-row]");
+    function resize(n) {
+      rows().slice(n).remove();
+      while (rows().length < n) addRow(list);
+    }
+    return { count: () => rows().length, resize };
+  });
+}
+
 $("[data-rows]").find("[data-add], [data-remove]").prop("hidden", false);
-$(document).on("click", "[data-add]", addRow).on("click", "[data-remove]", removeRow);
+$(document)
+  .on("click", "[data-add]", ({ currentTarget }) => {
+    addRow($(currentTarget).closest("[data-rows]")).find(FIELDS).first().trigger("focus");
+  })
+  .on("click", "[data-remove]", removeRow);

@@ -36,8 +36,7 @@ function addBlock() {
   const html = template.html().replaceAll("step0_", `step${next}_`);
   const block = $($.parseHTML(html)).filter("[data-step]").insertBefore(template);
   block.find("[data-step-number]").text(next);
-  tell();
-  block.find("input").first().trigger("focus");
+  return block;
 }
 
 // change: (values of all steps, index of the one whose button was pressed) → values of all steps
@@ -58,7 +57,21 @@ function tell() {
   number.val(blocks().length).trigger("input");
 }
 
-adder.on("click", addBlock);
+// For lib/typed.js.
+export const stepList = {
+  count: () => blocks().length,
+  resize(n) {
+    blocks().slice(n).remove();
+    while (blocks().length < n) addBlock();
+    tell();
+  },
+};
+
+adder.on("click", () => {
+  const block = addBlock();
+  tell();
+  block.find("input").first().trigger("focus");
+});
 form
   .on("click", "[data-step-up]", rearrange((steps, i) => moved(steps, i, i - 1)))
   .on("click", "[data-step-down]", rearrange((steps, i) => moved(steps, i, i + 1)))

@@ -1,6 +1,7 @@
 // The form of a new campaign: column ticks, row totals, arrow keys, and the estimate while typing.
 
 import $ from "../../lib/jquery.module.min.js";
+import { keepTyped } from "../lib/typed.js";
 import { previewWhileTyping } from "../live/preview.js";
 import { replaceRegions } from "../live/regions.js";
 
@@ -87,3 +88,4 @@ function show() {
 $(window).on("pageshow", show); // a browser that comes back has filled the fields in by now
 show();
 followTries($("[data-preview]"));
+keepTyped($("[data-preview]"));

@@ -2,7 +2,8 @@
 
 import $ from "../../lib/jquery.module.min.js";
 import "../lib/shown_if.js";
-import "../lib/steps.js";
+import { stepList } from "../lib/steps.js";
+import { keepTyped } from "../lib/typed.js";
 import { previewWhileTyping } from "../live/preview.js";
 
 const form = $("[data-preview]");
@@ -56,3 +57,4 @@ form.on("input", show);
 $(window).on("pageshow", show); // a browser that comes back has filled the fields in by now
 show();
 previewWhileTyping(form);
+keepTyped(form, [stepList]);

@@ -1,7 +1,8 @@
 // The target's form: rows come and go; the port follows the scheme while it is the usual one.
 
 import $ from "../../lib/jquery.module.min.js";
-import "../lib/rows.js";
+import { rowLists } from "../lib/rows.js";
+import { keepTyped } from "../lib/typed.js";
 
 const PORTS = { http: "80", https: "443", ws: "80", wss: "443" };
 
@@ -20,7 +21,10 @@ function followScheme(event) {
 const rows = $("[data-rows=endpoint]");
 const showCertificates = () => rows.find("[data-row]").each((_, row) => showCertificate($(row)));
 showCertificates();
-$(window).on("pageshow", showCertificates); // a browser that comes back has filled the fields in by now
+$(window).on("pageshow", showCertificates); // who comes back has what was typed by now
 rows
   .on("rowadd", (event) => showCertificate($(event.target)))
   .on("change", "[name=scheme]", followScheme);
+
+const form = $("[data-typed-by]");
+keepTyped(form, rowLists(form));

@@ -1,0 +1,49 @@
+// What was typed into a form comes back with Back and with a reload, added rows included. A browser alone fills
+// in only fields that the server sent, each by its place, and none with autocomplete=off: such a form has
+// that itself, and data-typed-by, the user whose it is. Kept in the tab; never a password, file or key.
+
+import $ from "../../lib/jquery.module.min.js";
+
+const NOT_KEPT = "[type=hidden], [type=password], [type=file], [data-secret]";
+
+function fieldsOf(form) {
+  return form.find("input, select, textarea").not(NOT_KEPT).get();
+}
+
+const isTick = ({ type }) => ["radio", "checkbox"].includes(type);
+
+function valueOf(field) {
+  return isTick(field) ? field.checked : field.value;
+}
+
+function setValue(field, value) {
+  if (isTick(field)) field.checked = value;
+  else field.value = value;
+}
+
+// lists: each {count(), resize(n)}, of the form's rows that can grow.
+export function keepTyped(form, lists = []) {
+  const key = `typed ${window.location.pathname}${window.location.search}`;
+  const whose = form.data("typed-by");
+  const served = fieldsOf(form).map(valueOf);
+
+  function keep() {
+    const counts = lists.map((list) => list.count());
+    sessionStorage.setItem(key, JSON.stringify({ whose, served, counts, typed: fieldsOf(form).map(valueOf) }));
+  }
+
+  // Nothing where the server says something else by now: what was typed was an answer to that.
+  function bringBack(kept) {
+    if (kept?.whose !== whose || JSON.stringify(kept.served) !== JSON.stringify(served)) return;
+    lists.forEach((list, i) => list.resize(kept.counts[i]));
+    fieldsOf(form).forEach((field, i) => setValue(field, kept.typed[i]));
+  }
+
+  try {
+    const [{ type }] = performance.getEntriesByType("navigation");
+    if (["back_forward", "reload"].includes(type)) bringBack(JSON.parse(sessionStorage.getItem(key)));
+    $(window).on("pagehide", keep);
+  } catch {
+    // Storage is blocked: what was typed lasts for this page.
+  }
+}
