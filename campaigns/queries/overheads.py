@@ -145,7 +145,7 @@ def _spoilt_words(spoilt: Sequence[MeasuredRun]) -> str:
     """How many they are, and why the first one is, with how many it is so."""
     alike = [each for each in spoilt if _cause(each) == _cause(spoilt[0])]
     of_them = "" if len(alike) == len(spoilt) else f"{len(alike)} of them: "
-    runs = counted(len(spoilt), "finished runs")
+    runs = counted(len(spoilt), "runs")
     return f"{runs} cannot be used. {of_them}{spoilt[0].why_unusable}"
 
 

@@ -41,7 +41,7 @@ def test_viewers_see_the_same_points_and_stop_keeps_what_was_measured(signed_in,
     signed_in.goto(f"/campaigns/{campaign}/")
     signed_in.get_by_role("button", name="Stop campaign").click()
     dialog = signed_in.locator("dialog[open]")
-    assert "marked partial" in dialog.inner_text()
+    assert "marked as stopped" in dialog.inner_text()
     dialog.get_by_role("button", name="Stop campaign").click()
     runs = rest.wait_for_state(campaign, "done", 15)
     assert {run["outcome"] for run in runs} == {"stopped"}

@@ -151,7 +151,7 @@ def test_without_a_single_usable_run_there_is_no_answer_and_no_figure_but_in_the
     (overhead,) = answer.overheads
     assert values(overhead.table, "average")["increase"] is None
     assert overhead.word == "inconclusive"
-    assert overhead.word_reason.startswith("6 finished runs cannot be used. Not usable: The ")
+    assert overhead.word_reason.startswith("6 runs cannot be used. Not usable: The ")
     said = "No answer: the injector sent late in 6 of 6 runs."
     assert plain_text(answer.sentence) == said
     assert not answer.has_word
@@ -202,7 +202,7 @@ def test_the_reason_of_a_run_that_cannot_be_used_is_not_that_of_all(project):
     spoil(runs[2], in_flight_growing=3.0)
     (overhead,) = campaign_answer(done(campaign)).overheads
     assert overhead.word_reason.startswith(
-        "3 finished runs cannot be used. 2 of them: Not usable: The injector was busy: 90"
+        "3 runs cannot be used. 2 of them: Not usable: The injector was busy: 90"
     )
 
 

@@ -267,7 +267,7 @@ def test_runs_that_cannot_be_trusted_have_no_word(earlier, compared):
         spoil(run, cpu=0.9)
     found = next(t for t in compared(*campaigns(earlier, later)).tests if t.scheme == "http")
     assert found.word == ""
-    assert found.why.startswith("3 finished runs cannot be used. Not usable:")
+    assert found.why.startswith("3 runs cannot be used. Not usable:")
     assert found.increase is None
 
 
@@ -278,7 +278,7 @@ def test_where_no_run_can_be_trusted_the_sentence_has_no_figure(earlier, compare
             spoil(run, cpu=0.9)
     sentence = said(compared(*campaigns(earlier, later)))
     assert "None of 2 tests gets a verdict" in sentence
-    assert "6 finished runs cannot be used. Not usable:" in sentence
+    assert "6 runs cannot be used. Not usable:" in sentence
     assert "+" not in sentence
 
 
@@ -371,7 +371,7 @@ class TestTwoRuns:
     def test_a_failed_run_says_why_it_does_not_count(self, project, runs, compared):
         run = make_run(make_test(make_campaign(project)))
         failed = measure(run, 10_000, seconds=1, outcome=Outcome.FAILED)
-        assert "1 finished run cannot be used. Failed" in said(compared(runs[0], failed))
+        assert "1 run cannot be used. Failed" in said(compared(runs[0], failed))
 
     @pytest.mark.parametrize("is_baseline", [True, False])
     def test_a_run_that_is_not_usable_has_nothing_to_compare(self, runs, is_baseline, compared):
@@ -379,7 +379,7 @@ class TestTwoRuns:
         spoil(spoilt, cpu=0.9)
         found = compared(*runs)
         assert [cell.text for cell in found.table.rows[0].cells[:4]] == ["–"] * 4
-        assert "nothing can be compared. 1 finished run cannot be used. Not usable:" in said(found)
+        assert "nothing can be compared. 1 run cannot be used. Not usable:" in said(found)
 
 
 def test_a_sweep_beside_the_plan_as_it_is_compares_the_value_that_the_plan_has(project, compared):

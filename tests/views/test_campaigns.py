@@ -55,6 +55,20 @@ def test_stopping_ends_what_waits(as_editor, project, target, version):
     assert set(campaign.runs.values_list("state", "outcome")) == {("done", "stopped")}
 
 
+@pytest.mark.parametrize(
+    ("n_done", "kept"),
+    [(0, ""), (1, "1 finished run is kept."), (2, "2 finished runs are kept.")],
+)
+def test_the_question_before_a_stop_counts_what_is_kept(n_done, kept, as_editor, project):
+    test = make_test(make_campaign(project, started_at=timezone.now()))
+    done = {"state": "done", "outcome": "complete", "ended_at": timezone.now()}
+    for repeat in range(1, 4):
+        make_run(test, repeat, **(done if repeat <= n_done else {}))
+    page = text_of(as_editor.get(reverse("campaign-detail", args=[test.campaign_id])))
+    question = " ".join(page.partition("Stop this campaign?")[2].partition("</p>")[0].split())
+    assert question.endswith(f"<p> {kept} Waiting runs are cancelled.".replace("  ", " "))
+
+
 def test_run_again_makes_a_new_draft(as_editor, project, target, version):
     campaign = started(as_editor, project, target, version)
     response = as_editor.post(reverse("campaign-repeat", args=[campaign.pk]))
