@@ -23,7 +23,7 @@ READY = 10
 def key_of(*seen: Hashable) -> str:
     """The digest of what a page is made from, of the release that words it, and of the settings and
     names of files that it mentions."""
-    said = (_wording(), settings.TIME_ZONE, settings.KEEP_SECONDS_DAYS, *seen)
+    said = (_wording(), settings.TIME_ZONE, *seen)
     return blake2b(repr(said).encode(), digest_size=16).hexdigest()
 
 

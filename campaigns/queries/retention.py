@@ -3,7 +3,6 @@
 from datetime import date, datetime
 from typing import Any
 
-from django.conf import settings
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from campaigns.domain.lifecycle import RunState
@@ -59,7 +58,6 @@ def why_no_seconds(run: Run) -> str:
     if at is None:
         return ""
     return (
-        f"The seconds of run {run.label} were removed on {at:%-d %B %Y}: this installation keeps "
-        f"them for {settings.KEEP_SECONDS_DAYS} days. Its minutes, tables, series and histograms "
-        "are kept."
+        f"The seconds of run {run.label} were removed on {at:%-d %B %Y} because of their age. Its "
+        "minutes, tables, series and histograms are kept."
     )

@@ -288,19 +288,23 @@ def test_minutes_are_read_from_the_api_once_the_seconds_are_gone(project, client
     assert [row["minute"] for row in later] == [2]
 
 
-def test_the_seconds_are_gone_from_the_api_with_the_day_and_the_reason(project, client, alice):
+def test_the_seconds_are_gone_from_the_api_with_the_day_and_the_reason(
+    project, client, alice, settings
+):
+    """Also after the installation keeps them for ever."""
     run = ended(project)
     client.force_login(alice)
     address = f"/api/v1/runs/{run.pk}/seconds/"
     assert client.get(address).json()["results"]
     remove(days=31)
+    settings.KEEP_SECONDS_DAYS = 0
     answer = client.get(address)
     day = datetime.strftime(timezone.now() + timedelta(days=31), "%-d %B %Y")
     assert answer.status_code == 410
     assert answer.json()["error"]["code"] == "removed"
     assert answer.json()["error"]["message"] == (
-        f"The seconds of run {run.label} were removed on {day}: this installation keeps them for "
-        "30 days. Its minutes, tables, series and histograms are kept."
+        f"The seconds of run {run.label} were removed on {day} because of their age. Its minutes, "
+        "tables, series and histograms are kept."
     )
     assert client.get(f"/runs/{run.pk}/seconds.csv").status_code == 200
 
