@@ -1,0 +1,59 @@
+"""`manage.py sample --wait`: patient as long as runs end, and no longer."""
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.utils import timezone
+
+from campaigns.management.commands import sample
+from campaigns.models import Campaign
+from tests.factories import make_campaign, make_run, make_test, make_user
+
+pytestmark = pytest.mark.django_db
+
+
+class SlowMachine:
+    """Its clock, on which each look at the campaign takes a minute, and what happens meanwhile."""
+
+    def __init__(self, happens):
+        self.now_s = 0.0
+        self.happens = happens
+
+    def monotonic(self) -> float:
+        return self.now_s
+
+    def sleep(self, _seconds: float) -> None:
+        self.now_s += 60.0
+        self.happens(self.now_s)
+
+
+@pytest.fixture
+def started(project, monkeypatch) -> Campaign:
+    make_user("root", is_superuser=True)
+    campaign = make_campaign(project, started_at=timezone.now())
+    test = make_test(campaign)
+    monkeypatch.setattr(sample, "latest_sample", lambda _by: campaign)
+    monkeypatch.setattr(sample.Command, "_print_answer", lambda *_: None)
+    campaign.a_run_ends = lambda: make_run(
+        test, campaign.runs.count() + 1, state="done", outcome="complete"
+    )
+    return campaign
+
+
+def wait_on(machine: SlowMachine, monkeypatch) -> None:
+    monkeypatch.setattr(sample, "time", machine)
+    call_command("sample", "--wait", "--unless-done", "--timeout", "300")
+
+
+def test_a_slow_machine_has_the_time_that_it_takes(started, monkeypatch):
+    def happens(now_s: float) -> None:
+        if now_s % 240 == 0:
+            started.a_run_ends()
+        if now_s == 3600:
+            Campaign.objects.filter(pk=started.pk).update(finished_at=timezone.now())
+
+    wait_on(SlowMachine(happens), monkeypatch)
+
+
+def test_where_no_run_ends_it_says_so_and_what_to_look_at(started, monkeypatch):
+    with pytest.raises(CommandError, match=r"No run .* for 300 s .*launcher and a dispatcher"):
+        wait_on(SlowMachine(lambda _now_s: None), monkeypatch)
