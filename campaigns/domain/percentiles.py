@@ -11,6 +11,7 @@ from itertools import pairwise
 from math import log
 
 from campaigns.domain.special import CONFIDENCE, binomial_quantile
+from campaigns.domain.units import said_of
 
 WHOLE = 100_000
 P50, P90, P95, P99, P999 = 50_000, 90_000, 95_000, 99_000, 99_900
@@ -56,7 +57,7 @@ def why_not_shown(n: int, per_100k: int, nouns: str = "requests") -> str:
     if verdict is Shown.OK:
         return ""
     if not n:
-        return NO_TIMES
+        return said_of(nouns, NO_TIMES)
     needed = -(-_SOUND_BEYOND * WHOLE // (WHOLE - per_100k))
     word = "Weak" if verdict is Shown.WEAK else "Not shown"
     needs = f"{name(per_100k)} needs {needed:,} {nouns} (ten beyond it)"

@@ -141,6 +141,24 @@ def counted(value: int, nouns: str) -> str:
     return f"1 {nouns.removesuffix('es' if nouns.endswith(('sses', 'ches')) else 's')}"
 
 
+# Requests take connections that are free; a connection takes a place among those that are open.
+_OF_CONNECTIONS = {
+    "all connections": "all places",
+    "a free connection": "a free place",
+    "requests were sent": "connections were begun",
+    "request": "connection",
+    "Request": "Connection",
+}
+
+
+def said_of(nouns: str, text: str) -> str:
+    """A text that is written of requests, as it reads of what is counted: of a plan's `nouns`."""
+    if nouns == "connections":
+        for written, said in _OF_CONNECTIONS.items():
+            text = text.replace(written, said)
+    return text
+
+
 def and_joined(words: Sequence[str]) -> str:
     """a; a and b; a, b and c."""
     *most, last = words

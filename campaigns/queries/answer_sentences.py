@@ -23,7 +23,7 @@ from campaigns.domain.shown.sentences import Pair, overhead_sentence
 from campaigns.domain.shown.sweep_words import sweep_sentence
 from campaigns.domain.shown.target_matrix_words import matrix_sentence
 from campaigns.domain.shown.threshold_words import broken_words, kept_words
-from campaigns.domain.units import counted, ms, rate
+from campaigns.domain.units import counted, ms, rate, said_of
 from campaigns.models import Campaign
 from campaigns.queries.arm_pairs import MeasuredTest
 from campaigns.queries.failures import CampaignFailures
@@ -39,7 +39,7 @@ def first_words(
     campaign: Campaign, runs: Sequence[MeasuredRun], failures: CampaignFailures, noun: str
 ) -> Sentence:
     """What comes before the figures: broken rules, and the target's failures."""
-    broken = broken_words(judged_rules(runs))
+    broken = said_of(noun, broken_words(judged_rules(runs)))
     said = [(f"{broken}.", True), (" ", False)] if broken else []
     if campaign.stop_reason:
         return [(campaign.stop_reason, True), (" ", False), *said]

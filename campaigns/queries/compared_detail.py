@@ -15,7 +15,7 @@ from campaigns.domain.shown.latency_table import figures_by_key, latency_table
 from campaigns.domain.shown.metrics import METRICS
 from campaigns.domain.shown.overhead_table import overhead_table, split_answer
 from campaigns.domain.shown.tables import Cell, Row, Table
-from campaigns.domain.units import DASH, decimals_for
+from campaigns.domain.units import DASH, decimals_for, said_of
 from campaigns.queries.arm_pairs import MeasuredTest
 from campaigns.queries.overheads import Overhead
 
@@ -123,7 +123,7 @@ def _figures(total: Total, figures: Figures | None) -> dict[str, Figure]:
 def _row(key: str, baseline: Figure, candidate: Figure, noun: str) -> Row:
     metric = METRICS.get(key)
     words = (metric.title, metric.unit) if metric else (key,)
-    label = ", ".join(filter(None, words)).replace("requests", noun)
+    label = said_of(noun, ", ".join(filter(None, words)))
     return Row(label, _cells(key, baseline, candidate), key)
 
 

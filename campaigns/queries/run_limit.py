@@ -28,4 +28,5 @@ def limit_of_run(run: Run, uses: Sequence[MachineUse], ok_per_s: float | None) -
         uses,
         (ok_per_s, plan.planned_rate_per_s),
         limits_with(settings.JUDGEMENT_LIMITS),
+        plan.nouns,
     )

@@ -100,7 +100,8 @@ def judge_run(run: Run, measurement: Measurement) -> Judgement:
     machines = measured_machines(run, measurement.duration_s)
     observed |= observed_machines(machines, measurement.figures.attempts)
     response = measurement.total.timing("response")
-    return judge(observed, response, limits_with(settings.JUDGEMENT_LIMITS))
+    judged = judge(observed, response, limits_with(settings.JUDGEMENT_LIMITS))
+    return judged.said_of(measurement.plan.nouns)
 
 
 def _fingerprint(row: ShardSecond) -> bytes:

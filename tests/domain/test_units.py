@@ -206,3 +206,23 @@ def test_a_ratio_is_said_as_a_change():
         "+12.3\u202f%",
         "\u221210.0\u202f%",
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("No request succeeded.", "No connection succeeded."),
+        ("Requests that fail show no limit.", "Connections that fail show no limit."),
+        (
+            "2 % of the requests found all connections busy",
+            "2 % of the connections found all places busy",
+        ),
+        (
+            "Only 2 % of the planned requests were sent",
+            "Only 2 % of the planned connections were begun",
+        ),
+    ],
+)
+def test_what_is_written_of_requests_is_said_of_what_is_counted(text, said):
+    assert units.said_of("connections", text) == said
+    assert units.said_of("requests", text) == text

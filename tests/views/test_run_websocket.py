@@ -141,6 +141,17 @@ def test_the_page_of_its_campaign_has_handshakes_messages_and_codes(client, bob,
     assert "connections/s" in page
 
 
+def test_what_is_said_of_a_run_of_websockets_is_said_of_connections(client, bob, finished):
+    report = run_report(Run.objects.get(pk=finished.pk))
+    assert report.judged.precision.text.startswith("500 connections: ")
+    whys = [cell.why for table in report.tables for row in table.rows for cell in row.cells]
+    assert not [why for why in whys if "request" in why.lower()]
+    client.force_login(bob)
+    page = client.get(reverse("run-detail", args=[finished.pk])).content.decode()
+    assert "500 connections: " in page
+    assert "load: ok connections/s" in page
+
+
 def test_two_runs_are_compared_by_their_handshakes_and_messages(finished, vera):
     asked = {"a": f"run-{finished.pk}", "b": f"test-{finished.test_id}"}
     compared = comparison_of(columns_of(Actor(user=vera), asked))

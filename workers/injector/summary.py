@@ -81,7 +81,7 @@ class LocalRun:
     def judgement(self) -> Judgement:
         """By the same rules as a campaign's runs."""
         observed = observe(self.measurement, is_co_located=self._is_co_located())
-        return judge(observed, self.total.timing("response"))
+        return judge(observed, self.total.timing("response")).said_of(self.plan.nouns)
 
     def report(self, style: str, order: dict[str, Any]) -> str:
         """The text in the style of a tool."""

@@ -19,6 +19,7 @@ from campaigns.domain.judged.criteria import (
 )
 from campaigns.domain.lifecycle import Precision, TargetState, Trust, Validity
 from campaigns.domain.measured.snapshot import Timing
+from campaigns.domain.units import said_of
 
 _NOTE_LIMITS: dict[str, Limits] = {"co_located": Limits(0.0)}
 _NOTE_SENTENCES: dict[str, str] = {
@@ -58,6 +59,9 @@ class Finding:
     def text(self) -> str:
         """The sentence of the worst reason; "" without reasons."""
         return self.reasons[0].text if self.reasons else ""
+
+    def said_of(self, nouns: str) -> "Finding":
+        return replace(self, reasons=_said_of(nouns, self.reasons))
 
     def has(self, code: str) -> bool:
         return any(each.code == code for each in self.reasons)
@@ -108,6 +112,15 @@ class Judgement:
             told = (_MACHINE_UNTOLD, *told)
         return replace(self, target=Finding(state, told))
 
+    def said_of(self, nouns: str) -> "Judgement":
+        """The same answers in the words of what the plan counts, its `nouns`."""
+        return Judgement(
+            self.measurement.said_of(nouns),
+            self.target.said_of(nouns),
+            self.precision.said_of(nouns),
+            _said_of(nouns, self.notes),
+        )
+
     def to_json(self) -> dict[str, Any]:
         return {
             "measurement": self.measurement.to_json(),
@@ -140,6 +153,10 @@ class Judgement:
 
 def _reasons(finding: Mapping[str, Any]) -> tuple[JudgementReason, ...]:
     return tuple(JudgementReason(**each) for each in finding["reasons"])
+
+
+def _said_of(nouns: str, reasons: tuple[JudgementReason, ...]) -> tuple[JudgementReason, ...]:
+    return tuple(replace(each, text=said_of(nouns, each.text)) for each in reasons)
 
 
 def limits_with(overrides: Mapping[str, Any]) -> dict[str, Limits]:

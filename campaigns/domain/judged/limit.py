@@ -15,7 +15,7 @@ from campaigns.domain.lifecycle import TargetState
 from campaigns.domain.measured.machine_use import MachineUse
 from campaigns.domain.plan.load import Model
 from campaigns.domain.plan.plan import Plan
-from campaigns.domain.units import counted, percent
+from campaigns.domain.units import counted, percent, said_of
 
 
 class Who(StrEnum):
@@ -76,7 +76,8 @@ def limit_of(
     if left := next((reasons[code] for code in _NOT_KEPT_UP if code in reasons), None):
         return _of_target_side(left, machines)
     if judged.target.state == TargetState.FAILING:
-        return Limit(Who.UNKNOWN, f"{judged.target.text} Requests that fail show no limit.")
+        failing = said_of(plan.nouns, "Requests that fail show no limit.")
+        return Limit(Who.UNKNOWN, f"{judged.target.text} {failing}")
     return Limit(
         Who.PLAN, f"{_planned_words(plan, ended_early=ended_early)}{_room_words(machines)}"
     )
@@ -134,15 +135,16 @@ def _may_fill_a_core(machines: Sequence[MachineUse]) -> bool:
 def _planned_words(plan: Plan, *, ended_early: bool) -> str:
     load = plan.load
     if load.model in _OPEN and ended_early:
-        return f"Until it ended, {plan.nouns} were sent as planned, and the target kept up."
+        early = "Until it ended, requests were sent as planned, and the target kept up."
+        return said_of(plan.nouns, early)
     if load.model in _OPEN:
-        return f"All {plan.nouns} were sent as planned, and the target kept up."
+        return said_of(plan.nouns, "All requests were sent as planned, and the target kept up.")
     n = load.connections if load.model == Model.CLOSED else None
     if n and n > 1:
         each = f"Each of the {counted(n, 'connections')}"
         return f"{each} waited for its reply before it sent again; more would have sent more."
     if load.model == Model.SEQUENTIAL or n == 1:
-        return "Each request waited for the reply before it."
+        return said_of(plan.nouns, "Each request waited for the reply before it.")
     return "No more were in flight than the plan allows."
 
 

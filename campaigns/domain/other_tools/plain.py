@@ -23,7 +23,7 @@ from campaigns.domain.percentiles import P50, P90, P95, P99
 from campaigns.domain.shown.no_answer import no_answer_words
 from campaigns.domain.shown.threshold_words import broken_words
 from campaigns.domain.shown.tls_facts import handshake_lines
-from campaigns.domain.units import counted
+from campaigns.domain.units import counted, said_of
 
 _NAME_WIDTH = 15
 _COLUMNS = ("mean", "min", "p50", "p90", "p95", "p99", "max")
@@ -38,7 +38,7 @@ def plain(result: Measurement, head: ReportHead) -> str:
     replayed = f", {n_replayed:,} sent again on a new connection" if n_replayed else ""
     lines = [
         *_first_words(result, head),
-        f"{counted(n_ok + n_failed, 'requests')} in {duration_s:.2f} s: {n_ok:,} ok, "
+        f"{counted(n_ok + n_failed, result.plan.nouns)} in {duration_s:.2f} s: {n_ok:,} ok, "
         f"{n_failed:,} failed{dropped}{replayed}",
         f"{per_s(n_ok, duration_s)} ok/s",
         *_message_lines(total, duration_s),
@@ -58,11 +58,11 @@ def plain(result: Measurement, head: ReportHead) -> str:
 
 def _first_words(result: Measurement, head: ReportHead) -> list[str]:
     """What to know before any figure: that there is no answer, or what was broken and failed."""
-    judged = head.judged
+    judged, nouns = head.judged, result.plan.nouns
     if judged and not judged.is_usable:
         return [f"{no_answer_words([judged], 1)}. Do not quote the figures below."]
-    failed = failure_words(result.failures, result.figures.attempts)
-    broken = broken_words([result.thresholds])
+    failed = failure_words(result.failures, result.figures.attempts, nouns)
+    broken = said_of(nouns, broken_words([result.thresholds]))
     return [f"{said}." for said in (broken, failed) if said]
 
 

@@ -10,7 +10,7 @@ from campaigns.domain.percentiles import P50, P95, P99, Shown, shown
 from campaigns.domain.plan.load import Load, Model, mean_rate_per_s
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.shown.threshold_words import measured_cell
-from campaigns.domain.units import DASH, counted
+from campaigns.domain.units import DASH, counted, said_of
 
 _CLOSED = {Model.CLOSED, Model.SEQUENTIAL}
 
@@ -53,7 +53,7 @@ def clock_lines(result: Measurement) -> list[str]:
     """Both clocks, in every report: a tool's own figures know only the actual start."""
     since = intended_start(result.plan)
     return [
-        "Times of ok requests [ms]:",
+        f"Times of ok {result.plan.nouns} [ms]:",
         _clock_line("response time", "response", result.total, since),
         _clock_line("service time", "service", result.total, "the actual start"),
     ]
@@ -93,7 +93,10 @@ def _asked_and_reached(result: Measurement) -> list[str]:
         return [
             f"Load: closed loop, {counted(asked, 'connections')} planned, "
             f"{_in_flight(result)}, {sent} {_sent_words(result)}.",
-            "Times apply to this concurrency: a slow reply delays the next request.",
+            said_of(
+                result.plan.nouns,
+                "Times apply to this concurrency: a slow reply delays the next request.",
+            ),
         ]
     if load.model == Model.WINDOW:
         return [
@@ -128,8 +131,7 @@ def warm_up_lines(result: Measurement) -> list[str]:
     if not n_ended:
         return []
     longest = ms(warm_up.timing("response").max_us)
-    nouns = "requests" if result.plan.exchange is None else "connections"
-    return [f"Warm-up, in no figure: {counted(n_ended, nouns)}, longest {longest} ms."]
+    return [f"Warm-up, in no figure: {counted(n_ended, result.plan.nouns)}, longest {longest} ms."]
 
 
 def closing_lines(result: Measurement, head: ReportHead) -> list[str]:

@@ -81,11 +81,11 @@ def latency_table(
     return Table(
         key,
         title,
-        _columns(noun),
+        _columns(),
         tuple(rows),
         label_title="run",
         note=_left_out_note(lines) if is_sound else _OVERLOAD,
-    )
+    ).said_of(noun)
 
 
 def mean_texts(lines: Sequence[Line], pooled: Figures | None) -> list[str]:
@@ -112,21 +112,17 @@ def plain_table(
     return Table(
         key,
         title,
-        _columns(noun),
+        _columns(),
         tuple(
             Row(line.label, cells, line.kind, line.note, line.link)
             for line, cells in zip(lines, columns, strict=True)
         ),
         label_title=label_title,
-    )
+    ).said_of(noun)
 
 
-def _columns(noun: str) -> tuple[Column, ...]:
-    columns = (METRICS[key].column() for key in _KEYS)
-    return tuple(
-        replace(each, title=each.title.replace("requests", noun)) if each.key == "rate" else each
-        for each in columns
-    )
+def _columns() -> tuple[Column, ...]:
+    return tuple(METRICS[key].column() for key in _KEYS)
 
 
 def _figures_of_line(line: Line) -> dict[str, Figure]:

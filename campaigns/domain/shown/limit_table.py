@@ -27,11 +27,12 @@ def limit_table(
     machines: Sequence[MachineUse],
     rates: tuple[float | None, float | None],
     limits: Mapping[str, Limits] = LIMITS,
+    nouns: str = "requests",
 ) -> Table:
-    """`vitals`: the injectors' by code. `rates`: requests/s that were ok, and that were planned.
-    `limits`: by which runs are judged."""
+    """`vitals`: the injectors' by code. `rates`: how many of the `nouns` a second were ok, and were
+    planned. `limits`: by which runs are judged."""
     of_injectors = _of_injectors(judged, vitals, limits)
-    rows = [*of_injectors, *_of_machines(judged, machines), *_of_load(*rates)]
+    rows = [*of_injectors, *_of_machines(judged, machines), *_of_load(nouns, *rates)]
     return Table(
         "limit",
         f"Who was the limit: {limit.who}",
@@ -90,9 +91,9 @@ def _of_network(judged: Judgement, whose: str, highest: Mapping[str, float]) -> 
         yield _row(f"{whose}network, MB/s", max(told) / 1e6)
 
 
-def _of_load(ok_per_s: float | None, planned_per_s: float | None) -> Iterator[Row]:
+def _of_load(nouns: str, ok_per_s: float | None, planned_per_s: float | None) -> Iterator[Row]:
     if ok_per_s is not None:
-        yield _row("load: ok requests/s", ok_per_s, planned_per_s)
+        yield _row(f"load: ok {nouns}/s", ok_per_s, planned_per_s)
 
 
 def _row(label: str, value: float, limit: float | None = None, *, is_it: bool | None = None) -> Row:

@@ -70,7 +70,7 @@ def _whole(phases: Sequence[Phase]) -> dict[str, Figure]:
 
 def _of(n: int, duration_s: float, parts: Sequence[Part]) -> dict[str, Figure]:
     timed = sum(part.n for part in parts)
-    ends = "No request ended in this phase."
+    ends = "Nothing ended in this phase."
     return {
         "duration": Figure(duration_s),
         "rate": Figure(n / duration_s),

@@ -125,7 +125,7 @@ def _nothing_ok(run: RunStatus) -> Sentence:
 
 def _broken(run: RunStatus) -> Sentence:
     words = broken_words([run.verdicts], is_over=run.is_done) if run.figures.attempts else ""
-    return [(f"{words}.", True), (" ", False)] if words else []
+    return [(f"{units.said_of(run.plan.nouns, words)}.", True), (" ", False)] if words else []
 
 
 def _kept(run: RunStatus) -> Sentence:
@@ -314,15 +314,15 @@ def _rate_lines(run: RunStatus) -> list[str]:
 
 
 def _percentile_tile(run: RunStatus, q: int) -> dict[str, Any]:
-    figures = run.figures
+    figures, nouns = run.figures, run.plan.nouns
     verdict = shown(figures.n, q)
     if verdict is Shown.NO:
-        why = _why_nothing(run) or why_not_shown(figures.n, q)
+        why = _why_nothing(run) or why_not_shown(figures.n, q, nouns)
         return _tile(name(q), name(q), units.DASH, "", [why])
     value = units.figure(figures.percentiles[q] / 1000)
-    lines = [f"of {units.counted(figures.n, f'ok {run.plan.nouns}')}"]
+    lines = [f"of {units.counted(figures.n, f'ok {nouns}')}"]
     is_tail = q >= judged_percentile(figures.n)
-    why_weak = why_not_shown(figures.n, q) or (_why_weak_tail(run) if is_tail else "")
+    why_weak = why_not_shown(figures.n, q, nouns) or (_why_weak_tail(run) if is_tail else "")
     if why_weak:
         value, lines = f"~{value}", [why_weak]
     return _tile(name(q), name(q), value, "ms", lines)

@@ -1,7 +1,9 @@
 """A table of figures: pages, API, CSV and the terminal all show the same cells."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
+
+from campaigns.domain.units import said_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +51,22 @@ class Table:
     rows: tuple[Row, ...]
     label_title: str = ""
     note: str = ""
+
+    def said_of(self, nouns: str) -> "Table":
+        """The same figures in the words of what is counted; labels are names that people gave."""
+        columns = (
+            replace(each, title=said_of(nouns, each.title), help=said_of(nouns, each.help))
+            for each in self.columns
+        )
+        rows = (
+            replace(
+                row,
+                cells=tuple(replace(cell, why=said_of(nouns, cell.why)) for cell in row.cells),
+                note=said_of(nouns, row.note),
+            )
+            for row in self.rows
+        )
+        return replace(self, columns=tuple(columns), rows=tuple(rows))
 
     def to_json(self) -> dict[str, Any]:
         """{"key", "title", "columns": [{key, title, unit}], "rows": [{label, kind, note, …}]}."""

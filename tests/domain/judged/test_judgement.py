@@ -398,3 +398,14 @@ class TestWithoutTheMachine:
     def test_a_judgement_without_the_machine_is_the_same(self):
         for found in (judged(errors=0.5), judged(cpu=0.9), judged()):
             assert found.without_machine() == found
+
+
+@pytest.mark.parametrize("code", sorted(LIMITS))
+def test_what_is_said_of_websockets_is_said_of_connections(code):
+    seen = Observed(0.0 if code == "sent_share" else 1e9, measure="p99", whole=1.0)
+    found = judged(n=300, **{code: seen, "no_success": Observed(0.0)}).said_of("connections")
+    said = [reason.text for reason in found.reasons]
+    assert found.precision.text.startswith("300 connections: ")
+    assert not [text for text in said if "request" in text.lower()]
+    assert not [text for text in said if "connections found all connections" in text]
+    assert found.said_of("requests") == found

@@ -116,6 +116,14 @@ def test_wsperf_counts_connections_whatever_the_load(load):
     assert "requests/s sent" not in text
 
 
+def test_plain_words_of_websockets_are_of_connections():
+    plan = {"steps": [], "exchange": {"messages": 0}, "load": {"connections": 1, "requests": 100}}
+    text = report("plain", measurement(total(HUNDRED), plan))
+    assert "100 connections in " in text
+    assert "a slow reply delays the next connection." in text
+    assert "request" not in text
+
+
 def test_wsperf_reached_a_mark_1_time():
     whole = handshakes(1000)
     whole.total.counters |= {"window_throttled": 1, "window_resumed": 1}
