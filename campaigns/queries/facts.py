@@ -6,8 +6,9 @@ from campaigns.domain.measured.reply_sizes import reply_sizes
 from campaigns.domain.measured.snapshot import Total
 from campaigns.domain.plan.http_version import HttpVersion
 from campaigns.domain.plan.load import mean_rate_per_s
+from campaigns.domain.plan.plan import Plan
 from campaigns.domain.shown.exchange_tables import close_codes
-from campaigns.domain.shown.plan_words import plan_load_words
+from campaigns.domain.shown.plan_words import plan_load_words, replay_words
 from campaigns.domain.shown.tls_facts import tls_facts
 from campaigns.domain.units import count, counted, figure, ms, rate
 from campaigns.models import Run
@@ -21,10 +22,11 @@ Facts = list[tuple[str, list[list[str]]]]
 def run_facts(run: Run, seen: Measurement) -> Facts:
     """[(group, [[name, value], …]), …] without empty groups."""
     total, ends = seen.total, seen.ends
+    handshakes = [*_spoken(run), *_handshakes(total), *_replays(total, seen.plan), *_ragged(total)]
     groups = [
         ("Load, planned and reached", _load(seen)),
         ("TLS", tls_facts(run.frozen.endpoint, ends)),
-        ("Handshakes", [*_spoken(run), *_handshakes(total)]),
+        ("Handshakes", handshakes),
         ("Bytes", [*_bytes(total), *_reply_parts(total)]),
         ("Environment", _environment(run, ends)),
         ("Pre-start checks", _warnings(ends)),
@@ -80,16 +82,18 @@ def _handshakes(total: Total) -> list[list[str]]:
     if full or resumed:
         pairs.append(["TLS handshakes", f"{count(full)} full, {count(resumed)} resumed"])
         pairs.append(["TLS handshake, mean", ms(total.timing("tls").mean_us)])
-    if total.count("replayed"):
-        pairs.append(["Sent again on a new connection", _replays(total)])
-    if total.count("tls_ragged_eof"):
-        pairs.append(["Closed without close_notify", count(total.count("tls_ragged_eof"))])
     return pairs
 
 
-def _replays(total: Total) -> str:
-    requests = counted(total.count("replayed"), "requests")
-    return f"{requests}: the server had closed the kept connection"
+def _replays(total: Total, plan: Plan) -> list[list[str]]:
+    n_replayed = total.count("replayed")
+    what, why = replay_words(plan)
+    return [[what.capitalize(), f"{counted(n_replayed, 'requests')}: {why}"]] if n_replayed else []
+
+
+def _ragged(total: Total) -> list[list[str]]:
+    n_ragged = total.count("tls_ragged_eof")
+    return [["Closed without close_notify", count(n_ragged)]] if n_ragged else []
 
 
 def _window(total: Total) -> list[list[str]]:

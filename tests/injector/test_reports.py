@@ -53,8 +53,8 @@ def second(number, times_us, *, failed=(), statuses=None):
     )  # fmt: skip
 
 
-def result_of(*seconds, load=CLOSED, duration_s=None, mode="new", session=None):
-    plan = {"session": session or {}}
+def result_of(*seconds, load=CLOSED, duration_s=None, mode="new", session=None, version="1.1"):
+    plan = {"session": session or {}, "http_version": version}
     order = make_order(8443, load=load, scheme="https", mode=mode, path="/login/", plan=plan)
     end = InjectorEnd(
         outcome=COMPLETE,
@@ -397,3 +397,4 @@ def test_the_plain_report_says_which_requests_were_sent_again():
     assert "sent again" not in report("plain", seen)
     seen.counters["replayed"] = 2
     assert "9 ok, 0 failed, 2 sent again on a new connection" in report("plain", seen)
+    assert "9 ok, 0 failed, 2 sent again\n" in report("plain", seen, version="2")

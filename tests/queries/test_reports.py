@@ -264,13 +264,20 @@ def test_the_http_that_was_spoken_is_told_with_who_agreed_to_it(project, asked, 
     assert ["Protocol", said] in dict(run_report(run).facts)["Handshakes"]
 
 
-def test_requests_that_were_sent_again_are_on_the_page(project):
-    run = new_run(project)
+@pytest.mark.parametrize(
+    ("version", "what", "why"),
+    [
+        ("1.1", "Sent again on a new connection", "the server had closed the kept connection"),
+        ("2", "Sent again", "the server had not taken them"),
+    ],
+)
+def test_requests_that_were_sent_again_are_on_the_page(project, version, what, why):
+    plan = make_plan(project, spec=plan_spec() | {"http_version": version})
+    run = new_run(project, version=plan)
     store_second(run, make_second(0, [1000], counters={"connections_opened": 3, "replayed": 2}))
     end_shards(run)
     end(run, Outcome.COMPLETE)
-    said = "2 requests: the server had closed the kept connection"
-    assert ["Sent again on a new connection", said] in dict(run_report(run).facts)["Handshakes"]
+    assert [what, f"2 requests: {why}"] in dict(run_report(run).facts)["Handshakes"]
 
 
 def test_what_the_plan_asks_for_stands_beside_what_was_there(project):

@@ -24,8 +24,8 @@ from campaigns.domain.measured.histogram import Histogram, SummedHistogram
 # the run.
 # started = ok + failed + dropped + carried + (in flight at the end); so do those of sessions.
 # `calls_skipped` were never due, for the session or connection that they belong to ended before.
-# `replayed` were sent again on a new connection, because the server had closed the kept one before
-# they reached it; each is one attempt.
+# `replayed` were sent again, because the server had closed the kept connection before they reached
+# it, or had not taken them over HTTP/2; each is one attempt.
 # `socket_timeouts` are failures of kind connect_timeout that TCP ended, not a limit of the plan.
 # `calls_retried` were made again after a failure; they are in other counts as well.
 COUNTERS = (

@@ -21,6 +21,7 @@ from campaigns.domain.other_tools.report_words import (
 )
 from campaigns.domain.percentiles import P50, P90, P95, P99
 from campaigns.domain.shown.no_answer import no_answer_words
+from campaigns.domain.shown.plan_words import replay_words
 from campaigns.domain.shown.threshold_words import broken_words
 from campaigns.domain.shown.tls_facts import handshake_lines
 from campaigns.domain.units import counted, said_of
@@ -35,7 +36,7 @@ def plain(result: Measurement, head: ReportHead) -> str:
     n_ok, n_failed = total.count("ok"), total.count("failed")
     dropped = f", {total.count('dropped'):,} dropped" if total.count("dropped") else ""
     n_replayed = total.count("replayed")
-    replayed = f", {n_replayed:,} sent again on a new connection" if n_replayed else ""
+    replayed = f", {n_replayed:,} {replay_words(result.plan)[0]}" if n_replayed else ""
     lines = [
         *_first_words(result, head),
         f"{counted(n_ok + n_failed, result.plan.nouns)} in {duration_s:.2f} s: {n_ok:,} ok, "

@@ -1,6 +1,7 @@
 """A plan in words: its load, the order of its steps, its WebSocket exchange."""
 
 from campaigns.domain.plan.exchange import Exchange
+from campaigns.domain.plan.http_version import HttpVersion
 from campaigns.domain.plan.load import (
     ArrivalUnit,
     Distribution,
@@ -119,6 +120,14 @@ def load_facts(load: Load) -> list[tuple[str, str]]:
         ("What arrives", _UNIT_WORDS[load.arrival_unit]),
         ("Max in flight", f"{load.max_in_flight:,} {load.arrival_unit}s; the others {rest}"),
     ]
+
+
+def replay_words(plan: Plan) -> tuple[str, str]:
+    """(what became of requests that were replayed, why): over HTTP/2 a server may leave some out on
+    a connection that goes on."""
+    if plan.http_version == HttpVersion.HTTP_2:
+        return "sent again", "the server had not taken them"
+    return "sent again on a new connection", "the server had closed the kept connection"
 
 
 def exchange_facts(exchange: Exchange | None) -> list[tuple[str, str]]:
