@@ -140,6 +140,10 @@ CASES = {
     "reset within the body": patient(says(head() + PART, reset), "reset", "eof_mid_body"),
     "a goodbye with an error": patient(says(goaway(1, 2), closes), "h2_goaway"),
     "a goodbye with an error and a reset": patient(says(goaway(1, 2), resets), "h2_goaway"),
+    "a goodbye with an error and silence": case(says(goaway(1, 2)), "h2_goaway"),
+    "a goodbye with an error, half a reply and silence": case(
+        says(head() + PART + goaway(1, 2)), "h2_goaway"
+    ),
     "a goodbye to all, always": patient(says(goaway(0, 0), closes), "h2_goaway"),
     "every stream refused": patient(answers(lambda nth: rst_stream(nth, 7)), "h2_stream_reset"),
     "every stream reset": patient(answers(lambda nth: rst_stream(nth, 2)), "h2_stream_reset"),

@@ -83,12 +83,18 @@ def test_what_goes_wrong_has_its_kind(said, error):
         assert answer_of(server.port)["error"] == error
 
 
-def test_why_the_server_left_is_what_it_said_and_not_its_reset():
+def read_on(sock):
+    while sock.recv(65536):
+        pass
+
+
+@pytest.mark.parametrize("leave", [reset, read_on])
+def test_why_the_server_left_is_what_it_said_and_not_how_it_left(leave):
     def script(sock, server):
         sock.recv(65536)
         sock.sendall(SETTINGS + goaway(1, 2))
         time.sleep(0.1)
-        reset(sock)
+        leave(sock)
 
     with scripted(script) as server:
         answer = answer_of(server.port)

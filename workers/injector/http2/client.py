@@ -365,7 +365,7 @@ class Http2Client(Streams):
         self.is_draining = True
         words = f"the server ended the connection: {code_name(code)}"
         if code != Code.NO_ERROR:
-            self._goodbye = words
+            self.goodbye = words
         self._leave_out(last, words)
 
 

@@ -65,6 +65,11 @@ class Link:
         return self.is_over or self._client.is_draining or self._uses_left <= 0
 
     @property
+    def goodbye(self) -> str:
+        """How the server ended the connection, if it did with an error; else ""."""
+        return self._client.goodbye
+
+    @property
     def has_room(self) -> bool:
         limit = self._client.most_streams
         most = self._streams if limit is None else min(self._streams, limit)

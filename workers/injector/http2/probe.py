@@ -6,6 +6,7 @@ from campaigns.domain.measured.outcomes import Kind
 from workers.injector import http1
 from workers.injector.connection import Connection, Dialler, now
 from workers.injector.credentials import signed_steps
+from workers.injector.faults import AttemptFailed
 from workers.injector.http1 import BadReply
 from workers.injector.http2.client import Http2Client
 from workers.injector.http2.link import check_protocol
@@ -49,6 +50,15 @@ class Http2Prober(Prober):
         self._write(connection)
 
     def _read(self, connection: Connection, stream: Stream) -> None:
+        try:
+            self._read_some(connection, stream)
+        except AttemptFailed:
+            if self._client.goodbye:
+                # The server had ended the connection with an error, and left it open.
+                raise AttemptFailed(Kind.H2_GOAWAY, self._client.goodbye) from None
+            raise
+
+    def _read_some(self, connection: Connection, stream: Stream) -> None:
         kind = Kind.BODY_TIMEOUT if stream.first else Kind.FIRST_BYTE_TIMEOUT
         try:
             # The hub has its turn each time, however much there is to read.

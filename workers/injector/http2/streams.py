@@ -45,12 +45,13 @@ class Streams:
 
     `ended`: streams that have ended since somebody took them, complete or with a failure.
     `written`: streams whose request's last byte is in `out`, likewise. `is_draining`: no stream may
-    be begun any more. `bodies`: streams whose request's body is not all in `out` yet.
+    be begun any more. `goodbye`: how the server has ended the connection, if with an error.
+    `bodies`: streams whose request's body is not all in `out` yet.
     """
 
     __slots__ = (
-        "_frame", "_goodbye", "_latest", "_let_go", "_next_id", "_plain_bytes", "_uploads",
-        "bodies", "ended", "is_draining", "out", "streams", "written",
+        "_frame", "_latest", "_let_go", "_next_id", "_plain_bytes", "_uploads", "bodies",
+        "ended", "goodbye", "is_draining", "out", "streams", "written",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -64,7 +65,7 @@ class Streams:
         self.bodies = self._uploads.under_way
         # How much more of each may come: at most what its window had room for.
         self._let_go: dict[int, int] = {}
-        self._goodbye = ""
+        self.goodbye = ""
         # The latest request's bytes, and its first frame, whose stream changes with each request.
         self._latest = b""
         self._frame = bytearray()
@@ -133,8 +134,8 @@ class Streams:
     def end_all(self, failure: BadReply | OSError) -> None:
         """The connection is gone: every stream has ended, in this way; or as the server had said,
         for where it leaves something unread its end is a reset."""
-        if self._goodbye and isinstance(failure, OSError):
-            failure = BadReply(Kind.H2_GOAWAY, self._goodbye)
+        if self.goodbye and isinstance(failure, OSError):
+            failure = BadReply(Kind.H2_GOAWAY, self.goodbye)
         for stream in self.streams.values():
             stream.failure = failure
         self._forget_all()
@@ -152,8 +153,8 @@ class Streams:
         self._uploads.clear()
 
     def _cut_off(self, stream: Stream) -> BadReply:
-        if self._goodbye:
-            return BadReply(Kind.H2_GOAWAY, self._goodbye)
+        if self.goodbye:
+            return BadReply(Kind.H2_GOAWAY, self.goodbye)
         if stream.received_bytes:
             detail = f"closed after {stream.body_bytes} bytes of the body"
             return BadReply(Kind.EOF_MID_BODY, detail)

@@ -82,7 +82,7 @@ class OnStreams(Worker):
             return
         stream = self.stream
         if signal is not stream:
-            raise AttemptFailed(kind_of_signal(signal, _phase_of(stream)))
+            raise _cut_short(signal, link, stream)
         if stream.failure is not None:
             raise stream.failure
         self._record(stream)
@@ -238,6 +238,14 @@ class StreamSessionWorker(SessionWorker, OnStreams):
         pause_s = OnStreams.attempt(self, call, intended, start)
         call.reader = self.stream
         return pause_s
+
+
+def _cut_short(signal: str, link: Link, stream: Stream) -> AttemptFailed:
+    """A server that ended the connection with an error may leave it open, and say nothing more."""
+    kind = kind_of_signal(signal, _phase_of(stream))
+    if link.goodbye and kind != Kind.ABORTED_BY_STOP:
+        return AttemptFailed(Kind.H2_GOAWAY, link.goodbye)
+    return AttemptFailed(kind)
 
 
 def _phase_of(stream: Stream) -> Kind:
