@@ -4,6 +4,7 @@ import { drawAll } from "./turns.js";
 
 const cache = new Map();
 let probe = null;
+let isOnPaper = false;
 
 // Resolves a token to a colour that a canvas understands: tokens may hold light-dark(…).
 export function cssToken(name) {
@@ -17,6 +18,7 @@ function resolve(name) {
     probe.hidden = true;
     document.body.append(probe);
   }
+  probe.style.colorScheme = isOnPaper ? "light" : "";
   probe.style.color = "";
   probe.style.color = `var(--${name})`;
   return getComputedStyle(probe).color;
@@ -46,9 +48,11 @@ export function onThemeChange(redraw) {
   });
 }
 
-// Printing always uses the light tokens; the charts follow, also those that are far from the window.
+// Paper always has the light tokens; the charts follow, also those that are far from the window. While
+// they are drawn for it, the page's own scheme is still that of the window.
 for (const name of ["beforeprint", "afterprint"]) {
   window.addEventListener(name, () => {
+    isOnPaper = name === "beforeprint";
     document.dispatchEvent(new CustomEvent("themechange"));
     drawAll();
   });
