@@ -10,7 +10,16 @@ from django.db import connection, transaction
 from django.db.models import F, QuerySet
 
 from campaigns.domain.lifecycle import LIVE_SHARD_STATES, RunState
-from campaigns.models import Campaign, LoadControl, Probe, Run, Search, Shard
+from campaigns.models import (
+    Campaign,
+    Exporter,
+    HostClaim,
+    LoadControl,
+    Probe,
+    Run,
+    Search,
+    Shard,
+)
 from campaigns.models.dbtime import db_now
 from campaigns.models.load_control import THE_ROW
 from campaigns.services.dispatch import lock_admission
@@ -87,3 +96,7 @@ def _under_way() -> Iterator[tuple[QuerySet, str]]:
     yield runs, "t0"
     yield Probe.objects.filter(finished_at=None), "requested_at"
     yield Probe.objects.filter(finished_at=None), "claimed_at"
+    yield Exporter.objects.all(), "asked_at"  # null once it has answered
+    # Of hosts only what the clock has left ahead: the rest says when they were checked.
+    yield HostClaim.objects.filter(asked_at__gt=db_now()), "asked_at"
+    yield HostClaim.objects.filter(checked_at__gt=db_now()), "checked_at"

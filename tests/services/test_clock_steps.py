@@ -7,12 +7,24 @@ from functools import partial
 import pytest
 from django.db.models import F
 
-from campaigns.models import Campaign, LoadControl, Probe, Run, Search, Shard
+from campaigns.domain.plan.ownership import HostCheck
+from campaigns.models import (
+    Campaign,
+    Exporter,
+    HostClaim,
+    LoadControl,
+    Probe,
+    Run,
+    Search,
+    Shard,
+)
 from campaigns.models.dbtime import db_now
 from campaigns.services import clock_steps, dispatch
 from campaigns.services.clock_steps import KnownClock, follow_step, known_clock
+from campaigns.services.exporters import add_exporter, ask_check
 from campaigns.services.first_requests import end_held_campaigns
 from campaigns.services.load_control import allow_load, beat, stop_all_load
+from campaigns.services.ownership import check_host, claim_host, finish_check, what_to_check
 from campaigns.services.probes import expire_probes
 from campaigns.services.searches import advance_searches, ask_silent_targets
 from campaigns.services.shards import mark_done, mark_ready, mark_running, record_seconds
@@ -92,6 +104,25 @@ def test_a_single_request_is_not_given_up_for_it(project):
         Probe.objects.update(**{column: F(column) - timedelta(seconds=4000)})
     follow_step(4000, within_s=2, known=KNOWN)
     assert expire_probes() == 0
+
+
+def test_a_check_of_a_host_or_an_exporter_can_be_asked_for_and_answered_after_it(
+    project, as_bob, settings
+):
+    settings.PROOF_DAYS = 30
+    make_endpoint(target := make_target(project), host="198.51.100.7")
+    exporter = add_exporter(by=as_bob, target=target, url="10.0.0.5:9100")
+    claim = claim_host(by=as_bob, target=target, host="198.51.100.7")
+    check_host(by=as_bob, claim=claim)
+    Exporter.objects.update(asked_at=db_now(-60 + 4000))
+    HostClaim.objects.update(asked_at=db_now(-60 + 4000), checked_at=db_now(-90 + 4000))
+    follow_step(-4000, within_s=2, known=KNOWN)
+    ask_check(by=as_bob, exporter=exporter)
+    assert what_to_check(claim_id=claim.pk), "the one that was asked for is under way"
+    check_host(by=as_bob, claim=claim)
+    asked = HostClaim.objects.get().asked_at
+    assert finish_check(claim_id=claim.pk, asked_at=asked, seen=HostCheck((), (), ()))
+    assert not what_to_check(claim_id=claim.pk)
 
 
 @pytest.mark.parametrize("step_s", [60, 4000])
