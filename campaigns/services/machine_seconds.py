@@ -8,6 +8,8 @@ under that name, and only what the agent does not tell.
 from collections import defaultdict
 from collections.abc import Collection, Iterable
 
+from django.db.models import QuerySet
+
 from campaigns.domain.errors import Refused
 from campaigns.domain.lifecycle import RunState
 from campaigns.domain.measured.machine import busy_s, machine_of, watched_s
@@ -33,17 +35,17 @@ def machine_second(
     )
 
 
-def require_sources(rows: Iterable[MachineSecond]) -> None:
-    """Raise Refused if one of them is of a machine more than its run may have."""
-    for run, source in _sources(rows):
-        if not _may_have(run, source):
-            raise Refused(f"This run has seconds of {MOST_SOURCES} machines; no more are taken.")
+def require_sources(rows: Collection[MachineSecond]) -> None:
+    """Raise Refused if one of them is of a machine more than its run may have. Call it in a
+    transaction."""
+    if _sources(rows) - _allowed(rows):
+        raise Refused(f"This run has seconds of {MOST_SOURCES} machines; no more are taken.")
 
 
 def with_sources(rows: Iterable[MachineSecond]) -> list[MachineSecond]:
-    """Without those of a machine more than a run may have."""
+    """Without those of a machine more than a run may have. Call it in a transaction."""
     rows = list(rows)
-    known = {each for each in _sources(rows) if _may_have(*each)}
+    known = _allowed(rows)
     return [row for row in rows if (row.run_id, row.source) in known]
 
 
@@ -81,12 +83,26 @@ def _sources(rows: Iterable[MachineSecond]) -> set[tuple[int, str]]:
     return {(row.run_id, row.source) for row in rows}
 
 
-def _may_have(run: int, source: str) -> bool:
-    """One that always has another name must not fill the disk."""
-    told = MachineSecond.objects.filter(run=run)
-    if told.filter(source=source).exists():
-        return True
-    return told.order_by().values("source").distinct().count() < MOST_SOURCES
+def _allowed(rows: Iterable[MachineSecond]) -> set[tuple[int, str]]:
+    """Those of the rows' machines that their runs may have: one that always has another name must
+    not fill the disk."""
+    wanted = _sources(rows)
+    allowed = {(run, source) for run, source in wanted if _is_told(run, source)}
+    for run in sorted({run for run, _ in wanted - allowed}):
+        # Held, so that two who bring a machine at once do not both bring the last one.
+        Run.objects.select_for_update(no_key=True).filter(pk=run).first()
+        told = set(_told(run).order_by().values_list("source", flat=True).distinct())
+        new = sorted({source for each, source in wanted if each == run} - told)
+        allowed |= {(run, source) for source in [*told, *new][:MOST_SOURCES]}
+    return allowed
+
+
+def _told(run: int) -> QuerySet[MachineSecond]:
+    return MachineSecond.objects.filter(run=run)
+
+
+def _is_told(run: int, source: str) -> bool:
+    return _told(run).filter(source=source).exists()
 
 
 def _note_late(runs: set[int], told_by: str) -> None:

@@ -233,6 +233,14 @@ def test_a_machine_more_than_a_run_may_have_costs_the_others_nothing(run, monkey
     assert Exporter.objects.get().told_at
 
 
+def test_several_new_machines_at_once_are_no_more_than_a_run_may_have(run, monkeypatch):
+    monkeypatch.setattr(machine_seconds, "MOST_SOURCES", 3)
+    take_scraped(run_id=run.pk, scraped=told(run, 0, name="known"))
+    new = [row for name in ("a", "b", "c") for row in told(run, 1, name=name)]
+    take_scraped(run_id=run.pk, scraped=[*new, *told(run, 1, name="known")])
+    assert {source for source, *_ in sources(run)} == {"known", "a", "b"}
+
+
 def test_two_exporters_of_one_machine_are_one_source(run):
     Exporter.objects.create(target=run.target, name="shop-2", url=URL + "?collect[]=cpu")
     both = [*scraped(run, 0), *scraped(run, 0, 1, name="shop-2")]
