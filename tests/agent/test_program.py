@@ -10,7 +10,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
+from campaigns.domain.measured.machine import MOST_WATCHED, AgentReport
 from tests.waiting import eventually
+from workers.agent.__main__ import that_fit
 
 PERF = """#!/bin/sh
 n=0
@@ -63,3 +65,16 @@ def test_it_counts_what_the_site_orders(site, tmp_path):
             agent.terminate()
     assert counted[0]["did"]["perf"]["counts"] == {"page-faults": [7, 100]}
     assert "user_s" in counted[0]["did"]
+
+
+def test_what_the_site_would_refuse_is_said_once_and_left_out(capsys):
+    long = ",".join(f"worker-{number}" for number in range(20))
+    watched = that_fit([long, *(f"server-{number}" for number in range(MOST_WATCHED + 2))])
+    assert watched == [f"server-{number}" for number in range(MOST_WATCHED)]
+    did = {"processes": {name: {"cpu_s": 0.1} for name in watched}}
+    report = {"host": "shop-1", "watched": watched, "seconds": [{"at_s": 1, "did": did}]}
+    assert len(AgentReport.from_json(report).seconds[0].did["processes"]) == MOST_WATCHED
+    said = capsys.readouterr().err
+    assert f"Not watched: {long}; server-20; server-21. The site takes 20 --watch" in said
+    assert that_fit(["nginx,php-fpm", ":8080"]) == ["nginx,php-fpm", ":8080"]
+    assert capsys.readouterr().err == ""

@@ -22,6 +22,8 @@ SEND_EVERY_S = 2.0
 MOST_PAUSE_S = 15.0
 NICENESS = 10  # the server that is measured goes first; what was sampled late says how long it was
 HELLOS = 4  # empty requests at the start, to know the site's clock
+# What the site takes; it refuses a report with more, and all figures of the machine with it.
+MOST_WATCHED, LONGEST_WATCHED = 20, 100
 _WATCHED = re.compile(r":\d{1,5}|pid:\d+|[^:,]+")
 
 
@@ -71,14 +73,27 @@ def arguments(words: Sequence[str] | None) -> argparse.Namespace:
     return asked
 
 
+def that_fit(watched: Sequence[str]) -> list[str]:
+    """Those that the site takes. Says once which it does not, and what to do."""
+    fitting = [name for name in watched if len(name) <= LONGEST_WATCHED][:MOST_WATCHED]
+    if left_out := [name for name in watched if name not in fitting]:
+        say(
+            f"Not watched: {'; '.join(left_out)}. The site takes {MOST_WATCHED} --watch of at "
+            f"most {LONGEST_WATCHED} characters each. Join processes that may count together, as "
+            "in --watch nginx,php-fpm; split what is too long. All else is reported."
+        )
+    return fitting
+
+
 def main(words: Sequence[str] | None = None) -> int:
     asked = arguments(words)
     os.nice(NICENESS)
     clock, stop, refusals = SiteClock(), threading.Event(), []
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stop.set())
-    about = {"host": socket.gethostname()[:100], "watched": asked.watch}
-    processes = Processes(asked.watch)
+    watched = that_fit(asked.watch)
+    about = {"host": socket.gethostname()[:100], "watched": watched}
+    processes = Processes(watched)
     perf = PerfStat(processes)
     post = SiteClient(asked.url, asked.token, asked.ca_file).post
     outbox = Outbox(post, clock, about, perf.obey)
