@@ -46,8 +46,11 @@ def change_role(*, by: Actor, membership: Membership, role: str) -> None:
     require(by, Action.MANAGE, membership.project)
     if Role(role) != Role.OWNER:
         _keep_an_owner(membership)
+    before = _held(membership).role
+    if before == role:
+        return
     Membership.objects.filter(pk=membership.pk).update(role=Role(role))
-    told = f"{membership.user.get_username()}: {membership.role} to {role}"
+    told = f"{membership.user.get_username()}: {before} to {role}"
     audit.note(by, Deed.ROLE_CHANGED, told, project=membership.project)
 
 
@@ -55,9 +58,19 @@ def change_role(*, by: Actor, membership: Membership, role: str) -> None:
 def remove_member(*, by: Actor, membership: Membership) -> None:
     require(by, Action.MANAGE, membership.project)
     _keep_an_owner(membership)
+    _held(membership)
     who = membership.user.get_username()
     audit.note(by, Deed.MEMBER_REMOVED, who, project=membership.project)
     membership.delete()
+
+
+def _held(membership: Membership) -> Membership:
+    """As it is now, and until the transaction ends: the log must tell what was done. After the lock
+    of the owners, so that two owners who change each other's roles wait in one order."""
+    held = Membership.objects.select_for_update(of=("self",)).filter(pk=membership.pk).first()
+    if held is None:
+        raise Refused(f"{membership.user} is no longer a member.")
+    return held
 
 
 def _keep_an_owner(membership: Membership) -> None:

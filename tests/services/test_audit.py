@@ -7,8 +7,8 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 
 from campaigns.domain.deeds import Deed
-from campaigns.domain.errors import Forbidden
-from campaigns.models import AuditEntry, Campaign, Run
+from campaigns.domain.errors import Forbidden, Refused
+from campaigns.models import AuditEntry, Campaign, Membership, Run
 from campaigns.permissions import Actor
 from campaigns.services import (
     blocks,
@@ -73,6 +73,28 @@ def test_members_and_their_roles(as_alice, project):
         ("member_added", "alice", "zoe as viewer"),
         ("role_changed", "alice", "zoe: viewer to editor"),
         ("member_removed", "alice", "zoe"),
+    ]
+
+
+def test_the_log_tells_of_members_what_was_done_and_not_what_an_older_tab_believed(
+    as_alice, project
+):
+    make_user("zoe")
+    seen = projects.add_member(by=as_alice, project=project, username="zoe", role="viewer")
+    other = Membership.objects.get(pk=seen.pk)
+    projects.change_role(by=as_alice, membership=other, role="editor")
+    projects.change_role(by=as_alice, membership=seen, role="editor")
+    projects.change_role(by=as_alice, membership=seen, role="owner")
+    projects.remove_member(by=as_alice, membership=other)
+    with pytest.raises(Refused, match="zoe is no longer a member"):
+        projects.change_role(by=as_alice, membership=seen, role="viewer")
+    with pytest.raises(Refused, match="zoe is no longer a member"):
+        projects.remove_member(by=as_alice, membership=seen)
+    assert [what for _, _, what in told()] == [
+        "zoe as viewer",
+        "zoe: viewer to editor",
+        "zoe: editor to owner",
+        "zoe",
     ]
 
 
