@@ -17,6 +17,7 @@ from rest_framework.response import Response
 from rest_framework.views import set_rollback
 
 from campaigns.domain.errors import BenchsiteError, Forbidden, InvalidFields, InvalidPlan, Removed
+from campaigns.models.gone import is_of_what_is_gone
 
 logger = logging.getLogger(__name__)
 
@@ -44,7 +45,7 @@ def one_error_shape(error: Exception, context: dict[str, Any]) -> Response:
     set_rollback()
     if isinstance(error, exceptions.APIException):
         return _of_framework(error)
-    http_status, code, message = _judge(error)
+    http_status, code, message = _judge(Http404() if is_of_what_is_gone(error) else error)
     if http_status == status.HTTP_500_INTERNAL_SERVER_ERROR:
         logger.error("API: %s", context.get("request"), exc_info=error)
     return Response(error_body(code, message, _fields_of(error)), http_status)

@@ -11,6 +11,7 @@ from django.template.loader import get_template
 from psycopg_pool import PoolTimeout
 
 from campaigns.domain.errors import Forbidden, Refused
+from campaigns.models.gone import is_of_what_is_gone
 
 logger = logging.getLogger(__name__)
 
@@ -19,7 +20,7 @@ RETRY_AFTER_S = 5
 
 
 class OutageMiddleware:
-    """Turns a view's exceptions into pages: database unavailable, forbidden, refused."""
+    """Turns a view's exceptions into pages: database unavailable, gone, forbidden, refused."""
 
     def __init__(self, get_response):
         self.get_response = get_response
@@ -30,6 +31,8 @@ class OutageMiddleware:
     def process_exception(self, request, error):
         if isinstance(error, OUTAGES):
             return database_away(error, is_form=request.method == "POST")
+        if is_of_what_is_gone(error):
+            return render(request, "404.html", status=404)
         if isinstance(error, Forbidden):
             return render(request, "403.html", {"sentence": str(error)}, status=403)
         if isinstance(error, Refused):

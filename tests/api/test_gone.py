@@ -1,0 +1,81 @@
+"""A project that is deleted while somebody makes something in it: they are told that it is gone."""
+
+from collections.abc import Callable
+from threading import Event, Thread
+
+import pytest
+from django.db import connection, transaction
+from django.test import Client
+from django.urls import reverse
+
+from campaigns.models import Project
+from tests.api.conftest import token_client
+from tests.cast import enter
+from tests.factories import make_endpoint, make_project, make_target, make_user
+from tests.values import plan_spec
+from tests.views.plan_form import save
+from tests.waiting import eventually
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def owner():
+    return make_user("owner")
+
+
+@pytest.fixture
+def doomed(owner) -> Project:
+    project = make_project("Doomed", owner=owner)
+    make_endpoint(make_target(project, "shop"))
+    return project
+
+
+def _waits_for_the_project() -> bool:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT count(*) FROM pg_locks WHERE NOT granted")
+        return cursor.fetchone()[0] > 0
+
+
+def _while_it_is_deleted(project: Project, ask: Callable[[], int]) -> int:
+    """The answer to a request that came before the deletion and is done after it."""
+    answers, is_held = [], Event()
+
+    def asking() -> None:
+        is_held.wait(20)
+        answers.append(ask())
+        connection.close()
+
+    thread = Thread(target=asking)
+    thread.start()
+    with transaction.atomic():
+        Project.objects.filter(pk=project.pk).delete()
+        is_held.set()
+        eventually(_waits_for_the_project, 20, "the request waits for the deletion")
+    thread.join()
+    return answers[0]
+
+
+@pytest.mark.parametrize("what", ["plans", "targets", "probes", "tls-profiles", "exporters"])
+def test_rest_answers_not_found(owner, doomed, what):
+    api, target = token_client(owner), doomed.targets.get()
+    endpoint = target.endpoints.get()
+    origin = {"scheme": "http", "host": "10.0.0.6", "port": 80}
+    path, body = {
+        "plans": ("plans", {"project": doomed.pk, "name": "late", "spec": plan_spec()}),
+        "targets": ("targets", {"project": doomed.pk, "name": "late", "endpoints": [origin]}),
+        "probes": ("probes", {"endpoint": endpoint.pk, "request": {"path": "/"}}),
+        "tls-profiles": (f"projects/{doomed.pk}/tls-profiles", {"name": "late"}),
+        "exporters": (f"targets/{target.pk}/exporters", {"url": "10.0.0.5:9100"}),
+    }[what]
+    asked = api.post
+    status = _while_it_is_deleted(
+        doomed, lambda: asked(f"/api/v1/{path}/", body, format="json").status_code
+    )
+    assert status == 404
+
+
+def test_a_page_says_that_it_is_not_there(owner, doomed):
+    enter(browser := Client(), owner)
+    browser.get(reverse("plan-new", args=[doomed.pk]))
+    assert _while_it_is_deleted(doomed, lambda: save(browser, doomed).status_code) == 404
