@@ -57,13 +57,14 @@ _IN_THE_SHAPE = {"content": {"application/json": {"schema": _ERROR_REFERENCE}}}
 _ALSO = {
     "projects_use": {"403"},
     "runs_seconds_list": {"410"},
+    "runs_machine_seconds_list": {"410"},
+    "runs_machine_seconds_csv": {"400", "410"},
+    "runs_machine_seconds_ndjson": {"400", "410"},
     # They take no parameter, and refuse one.
     "injectors_list": {"400"},
     "metrics_list": {"400"},
     "presets_list": {"400"},
     "runs_failures": {"400"},
-    "runs_machine_seconds_csv": {"400"},
-    "runs_machine_seconds_ndjson": {"400"},
 }
 
 

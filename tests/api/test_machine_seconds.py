@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from campaigns.api import schema
 from campaigns.models import MachineSecond, RunUse
 from tests.factories import make_run, make_test
 from tests.queries.measured import measure
@@ -57,3 +58,6 @@ def test_seconds_that_are_gone_by_age_are_410(api, told, end):
     answer = api.get(address(told, end))
     assert answer.status_code == 410
     assert "removed on 1 November 2026" in answer.json()["error"]["message"]
+    described = json.loads(schema.described())["paths"]
+    (path,) = (each for each in described if each.endswith(f"/machine-seconds{end}"))
+    assert "410" in described[path]["get"]["responses"]
