@@ -2,11 +2,14 @@
 
 from typing import Any
 
+from django.db import transaction
 from django.db.models import Model, QuerySet
-from django.http import Http404
+from django.http import Http404, HttpResponse
+from django.utils.cache import set_response_etag
+from django.utils.http import parse_etags
 from django_filters import BooleanFilter, CharFilter
 from django_filters.rest_framework import DjangoFilterBackend, FilterSet
-from rest_framework.exceptions import ValidationError
+from rest_framework.exceptions import APIException, ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.viewsets import GenericViewSet
@@ -41,6 +44,15 @@ def refuse_unknown(request: Request, *known: str) -> None:
         raise ValidationError(faults)
 
 
+class ChangedSince(APIException):
+    """What `If-Match` names is not what is stored."""
+
+    status_code = 412
+    default_code = "changed"
+    default_detail = "It has changed since you read it. Read it again, and decide anew."
+
+
+_CHANGES = {"PUT", "PATCH", "DELETE"}
 _SWITCHED = {"true", "false", "True", "False"}
 
 
@@ -51,6 +63,35 @@ class VisibleViewSet(GenericViewSet):
     filter_backends = (DjangoFilterBackend,)
     filterset_class: type[FilterSet] | None = None
     paging = ("page", "page_size", "format")
+
+    def dispatch(self, request: Any, *args: Any, **kwargs: Any) -> HttpResponse:
+        """What `If-Match` was compared with stays as it is until the change is made."""
+        if request.method not in _CHANGES or "If-Match" not in request.headers:
+            return super().dispatch(request, *args, **kwargs)
+        with transaction.atomic():
+            answer = super().dispatch(request, *args, **kwargs)
+            if answer.status_code >= 400:
+                transaction.set_rollback(True)
+            return answer
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        super().initial(request, *args, **kwargs)
+        if request.method in _CHANGES and (named := request.headers.get("If-Match")):
+            # A proxy, or we, may have compressed what was read: then its tag is a weak one.
+            tags = [tag.removeprefix("W/") for tag in parse_etags(named)]
+            if tags != ["*"] and self._etag() not in tags:
+                raise ChangedSince
+
+    def _etag(self) -> str:
+        """Of what a GET of the row answers, which nobody changes until the transaction ends."""
+        pk = self.get_object().pk
+        rows = self.model.objects.filter(pk=pk).select_for_update(no_key=True)
+        if not rows.values_list("pk").first():
+            raise Http404
+        data = self.get_serializer(self.get_queryset().get(pk=pk)).data
+        renderer, kind = self.request.accepted_renderer, self.request.accepted_media_type
+        body = renderer.render(data, kind, self.get_renderer_context())
+        return set_response_etag(HttpResponse(body))["ETag"]
 
     def get_queryset(self) -> QuerySet:
         return self.model.objects.visible_to(self.actor)
@@ -65,9 +106,11 @@ class VisibleViewSet(GenericViewSet):
         return self.get_paginated_response(self.get_serializer(page, many=True).data)
 
     def answer(self, pk: int, status: int = 200) -> Response:
-        """The row as it is in the database now."""
+        """The row as it is in the database now, with the ETag that a GET of it has."""
         row = self.get_queryset().get(pk=pk)
-        return Response(self.get_serializer(row).data, status)
+        answer = Response(self.get_serializer(row).data, status)
+        answer.add_post_render_callback(set_response_etag)
+        return answer
 
     def list(self, request: Request) -> Response:
         """All rows that you can see, in pages."""

@@ -1,8 +1,8 @@
 """All API errors have one shape: {"error": {"code", "message", "fields": {path: text}}}.
 
 Codes: invalid, parse_error, unauthenticated, forbidden, not_found, method_not_allowed,
-not_acceptable, refused, removed, too_large, unsupported_media_type, throttled, unavailable,
-internal.
+not_acceptable, refused, removed, changed, too_large, unsupported_media_type, throttled,
+unavailable, internal.
 """
 
 import logging

@@ -44,11 +44,20 @@ _REFUSALS = {
     "406": "Only JSON is offered here.",
     "409": "Not possible now: the message says why and what to do.",
     "410": "Removed, because it was old.",
+    "412": "It is not what `If-Match` names any more: read it again.",
     "413": "The body is too large.",
     "414": "The address is longer than the web server reads.",
     "415": "The body must be JSON.",
     "429": "Too many invalid tokens from your address: try again after `Retry-After` seconds.",
     "503": "The database does not respond. Try again in a moment.",
+}
+# The methods that change what a GET of the same address answers.
+_CHANGES = {"put", "patch", "delete"}
+_IF_MATCH = {
+    "in": "header",
+    "name": "If-Match",
+    "schema": {"type": "string"},
+    "description": "The `ETag` of what you read: then nothing is done if it has changed since.",
 }
 # The web server's own answer: no request has reached us.
 _BEFORE_US = "414"
@@ -97,6 +106,8 @@ def describe_errors(result: dict[str, Any], **_: Any) -> dict[str, Any]:
     result["components"]["schemas"]["Error"] = _ERROR
     for path, operations in result["paths"].items():
         for method, operation in operations.items():
+            if method in _CHANGES:
+                operation.setdefault("parameters", []).append(_IF_MATCH)
             for status in sorted(_refusals_of(method, path, operation)):
                 operation["responses"][status] = {"description": _REFUSALS[status]} | (
                     {} if status == _BEFORE_US else _IN_THE_SHAPE
@@ -113,6 +124,8 @@ def _refusals_of(method: str, path: str, operation: dict[str, Any]) -> set[str]:
         found.add("406")
     if method != "get":
         found |= {"403", "409"}
+    if method in _CHANGES:
+        found.add("412")
     if "requestBody" in operation:
         found |= {"400", "404", "413", "415"}
     if "query" in asked:

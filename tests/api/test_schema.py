@@ -42,6 +42,14 @@ def test_every_operation_is_refused_in_the_one_shape(schema):
                 assert content["schema"] == {"$ref": "#/components/schemas/Error"}, (method, path)
 
 
+def test_whatever_changes_or_deletes_takes_if_match(schema):
+    for path, operations in schema["paths"].items():
+        for method, operation in operations.items():
+            names = [each["name"] for each in operation.get("parameters", ())]
+            takes_it = method in {"put", "patch", "delete"}
+            assert ("If-Match" in names, "412" in operation["responses"]) == (takes_it,) * 2, path
+
+
 def test_no_operation_that_reads_takes_a_body(schema):
     for operations in schema["paths"].values():
         assert set(operations) <= {"get", "post", "put", "patch", "delete"}
