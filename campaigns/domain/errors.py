@@ -1,5 +1,7 @@
 """The exceptions of benchsite: each says what is wrong and what to do."""
 
+from collections.abc import Sequence
+
 
 class BenchsiteError(Exception):
     """An error that the user can understand and fix."""
@@ -23,6 +25,16 @@ class InvalidTarget(InvalidFields):
 
 class Refused(BenchsiteError):
     """An action that is not possible now; the text says why and what to do."""
+
+
+class ChangedMeanwhile(Refused):
+    """An edit that would put back what others changed since it was begun. `paths`: the parts that
+    it would put back; `now`: what the edit is to carry if it is wanted all the same."""
+
+    def __init__(self, paths: Sequence[str], now: str):
+        self.paths = paths
+        self.now = now
+        super().__init__("It was changed since you opened it. Open it again.")
 
 
 class Removed(BenchsiteError):

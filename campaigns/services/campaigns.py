@@ -12,6 +12,7 @@ from campaigns.domain.deeds import Deed
 from campaigns.domain.errors import Refused
 from campaigns.domain.lifecycle import Outcome
 from campaigns.domain.measured.perf_counts import PerfOf
+from campaigns.domain.opened import Content, require_unchanged
 from campaigns.domain.plan.shards import MAX_INJECTORS
 from campaigns.domain.plan.sweep import Sweep
 from campaigns.domain.stop_reasons import StopReason
@@ -86,15 +87,19 @@ def create_campaign(
 
 
 @transaction.atomic
-def edit_draft(*, by: Actor, campaign: Campaign, **values: Any) -> Campaign:
+def edit_draft(
+    *, by: Actor, campaign: Campaign, opened: str | None = None, **values: Any
+) -> Campaign:
     """Replace what a draft will measure by the `values` of `create_campaign`; its number, tags and
-    maker stay. Raises Forbidden, and Refused once it was started."""
+    maker stay. `opened`: what the form was opened with. Raises Forbidden, ChangedMeanwhile, and
+    Refused once it was started."""
     require(by, Action.EDIT, campaign.project)
     drafts = Campaign.objects.filter(pk=campaign.pk, started_at=None).select_for_update()
     draft = drafts.first()
     if draft is None:
         raise Refused("This campaign has already been started. Run it again with these changes.")
     wanted = create_campaign(by=by, project=campaign.project, is_more=False, **values)
+    require_unchanged(opened, stored=content_of(draft), wanted=content_of(wanted))
     for name in _EDITED:
         setattr(draft, name, getattr(wanted, name))
     draft.save(update_fields=_EDITED)
@@ -102,6 +107,13 @@ def edit_draft(*, by: Actor, campaign: Campaign, **values: Any) -> Campaign:
     wanted.tests.update(campaign=draft)
     wanted.delete()
     return draft
+
+
+def content_of(draft: Campaign) -> Content:
+    """What `edit_draft` replaces."""
+    facts = ("plan_version", "endpoint", "connection_mode", "injectors", "swept", "swept_value")
+    tests = sorted([*row] for row in draft.tests.values_list(*facts))
+    return {**{name: getattr(draft, name) for name in _EDITED}, "tests": tests}
 
 
 def _create(

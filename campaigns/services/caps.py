@@ -9,12 +9,14 @@ from campaigns.domain.caps import (
     DAY_S,
     LOAD_HOURS,
     PLANS,
+    PROJECT_CAPS,
     RATE,
     STORED_GB,
     Cap,
 )
 from campaigns.domain.deeds import Deed
 from campaigns.domain.errors import Refused
+from campaigns.domain.opened import Content, require_unchanged
 from campaigns.domain.plan.estimates import TestEstimate
 from campaigns.domain.plan.load import peak_rate_per_s
 from campaigns.models import Project, Test
@@ -22,6 +24,7 @@ from campaigns.permissions import Actor, require_administrator
 from campaigns.queries.caps import most_requests_per_s, use_of
 from campaigns.queries.room import ROW_BYTES
 from campaigns.services import audit
+from campaigns.services.items import hold
 
 # Advisory lock class, arbitrary but the same everywhere: starts of a project come one by one.
 _CAPS_LOCK = 0x63617073
@@ -79,10 +82,25 @@ def _require_room(project: Project, adding: Mapping[Cap, float]) -> None:
 
 
 @transaction.atomic
-def set_caps(*, by: Actor, project: Project, caps: Mapping[str, int | None]) -> None:
-    """Give the project caps of its own by name: 0 is no cap, None the installation's."""
+def set_caps(
+    *, by: Actor, project: Project, caps: Mapping[str, int | None], opened: str | None = None
+) -> Project:
+    """Give the project caps of its own by name: 0 is no cap, None the installation's. `opened`:
+    what the form was opened with. Raises ChangedMeanwhile."""
     require_administrator(by)
+    hold(project)
+    require_unchanged(opened, stored=content_of(project), wanted=_content(caps))
     project.caps = {name: most for name, most in caps.items() if most is not None}
     project.save(update_fields=["caps"])
     own = ", ".join(f"{name} {most}" for name, most in project.caps.items())
     audit.note(by, Deed.CAPS_SET, own or "those of the installation", project=project)
+    return project
+
+
+def content_of(project: Project) -> Content:
+    """What `set_caps` replaces."""
+    return _content(project.caps)
+
+
+def _content(caps: Mapping[str, int | None]) -> Content:
+    return {cap.name: caps.get(cap.name) for cap in PROJECT_CAPS}

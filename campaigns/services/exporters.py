@@ -12,6 +12,7 @@ from django.db.models import Q, QuerySet
 from campaigns import queue
 from campaigns.domain.deeds import Deed
 from campaigns.domain.errors import InvalidFields, Refused
+from campaigns.domain.opened import Content, require_unchanged
 from campaigns.domain.plan.exporters import ExporterFields, check_exporter
 from campaigns.models import Exporter, Target
 from campaigns.models.dbtime import ClockTimestamp, db_now
@@ -35,16 +36,26 @@ def add_exporter(*, by: Actor, target: Target, **fields: Any) -> Exporter:
 
 
 @transaction.atomic
-def change_exporter(*, by: Actor, exporter: Exporter, **fields: Any) -> Exporter:
-    """As `add_exporter`; without a token the stored one stays, "" removes it."""
+def change_exporter(
+    *, by: Actor, exporter: Exporter, opened: str | None = None, **fields: Any
+) -> Exporter:
+    """As `add_exporter`; without a token the stored one stays, "" removes it. `opened`: what the
+    form was opened with. Raises ChangedMeanwhile."""
     require(by, Action.EDIT, exporter.target.project)
     checked = check_exporter(**fields)
     _hold(exporter)
+    require_unchanged(opened, stored=content_of(exporter), wanted=content_of(checked))
     if exporter.token and checked.token is None:
         is_same = checked.address.origin == exporter.address.origin
         if not (is_same and checked.verify_tls):
             raise InvalidFields({"token": _enter_again(exporter)})
     return _save(by, exporter, checked)
+
+
+def content_of(exporter: Exporter | ExporterFields) -> Content:
+    """What `change_exporter` replaces, but for the token, which no form shows."""
+    names = ("url", "name", "is_server", "verify_tls")
+    return {name: getattr(exporter, name) for name in names}
 
 
 def _hold(exporter: Exporter) -> None:

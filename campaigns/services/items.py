@@ -10,6 +10,7 @@ from psycopg.errors import LockNotAvailable
 from campaigns.domain.deeds import Deed
 from campaigns.domain.errors import InvalidFields, Refused
 from campaigns.domain.lifecycle import RunState
+from campaigns.domain.opened import Content, require_unchanged
 from campaigns.domain.tags import clean_tags
 from campaigns.models import Campaign, Project, SavedPlan, Target
 from campaigns.models.items import Item
@@ -23,10 +24,18 @@ _CAMPAIGNS_AT_ONCE = 20
 
 @transaction.atomic
 def describe_item(
-    *, by: Actor, item: Item, name: str | None = None, tags: Sequence[str] | None = None
+    *,
+    by: Actor,
+    item: Item,
+    name: str | None = None,
+    tags: Sequence[str] | None = None,
+    opened: str | None = None,
 ) -> Item:
-    """The item with another name or other tags; None keeps them. Raises InvalidFields."""
+    """The item with another name or other tags; None keeps them. `opened`: what the form was opened
+    with. Raises InvalidFields and ChangedMeanwhile."""
     _require(by, [item])
+    hold(item)
+    stored = content_of(item)
     errors: dict[str, str] = {}
     for field, value, clean in (("name", name, _clean_name), ("tags", tags, _clean_tags)):
         if value is not None:
@@ -36,12 +45,18 @@ def describe_item(
                 errors |= invalid.errors
     if errors:
         raise InvalidFields(errors)
+    require_unchanged(opened, stored=stored, wanted=content_of(item))
     try:
         with transaction.atomic():
             item.save(update_fields=["name", "tags"])
     except IntegrityError:
         raise InvalidFields({"name": f"Another {noun_of(item)} has this name."}) from None
     return item
+
+
+def content_of(item: Item) -> Content:
+    """What `describe_item` replaces."""
+    return {"name": item.name, "tags": item.tags}
 
 
 def hold(item: Item) -> None:

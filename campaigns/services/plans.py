@@ -6,6 +6,7 @@ from typing import Any
 from django.db import IntegrityError, transaction
 
 from campaigns.domain.errors import InvalidFields, InvalidPlan, Refused
+from campaigns.domain.opened import Content, require_unchanged
 from campaigns.domain.plan.plan import Plan
 from campaigns.models import PlanVersion, Project, SavedPlan
 from campaigns.permissions import Action, Actor, require
@@ -41,12 +42,24 @@ def plan_of_spec(by: Actor, project: Project, name: str, spec: dict[str, Any]) -
     return create_plan(by=by, project=project, name=free, spec=spec)
 
 
+def content_of(plan: SavedPlan) -> Content:
+    """What `edit_plan` replaces."""
+    return {"name": plan.name, **plan.latest.value().to_json()}
+
+
 def edit_plan(
-    *, by: Actor, plan: SavedPlan, name: str, spec: dict[str, Any], secret: str | None = None
+    *,
+    by: Actor,
+    plan: SavedPlan,
+    name: str,
+    spec: dict[str, Any],
+    secret: str | None = None,
+    opened: str | None = None,
 ) -> PlanVersion:
     """The latest version afterwards; a new one only if the spec changed.
 
-    `secret` None keeps the stored one, "" removes it; secrets are not versioned.
+    `secret` None keeps the stored one, "" removes it; secrets are not versioned. `opened`: what the
+    form was opened with. Raises ChangedMeanwhile.
     """
     require(by, Action.EDIT, plan.project)
     with transaction.atomic():
@@ -54,6 +67,8 @@ def edit_plan(
         if plan.archived_at:
             raise Refused(f"{plan.name} is archived. Create a new plan instead.")
         clean = _checked(name, spec)
+        wanted = {"name": _clean_name(name), **clean}
+        require_unchanged(opened, stored=content_of(plan), wanted=wanted)
         _save(plan, name)
         keep_secret(by=by, plan=plan, secret=secret)
         latest = plan.latest

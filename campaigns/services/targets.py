@@ -7,6 +7,7 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from campaigns.domain.errors import InvalidTarget, Refused
+from campaigns.domain.opened import Content, require_unchanged
 from campaigns.domain.plan.target import Origin, check_target
 from campaigns.models import Endpoint, Project, Target
 from campaigns.permissions import Action, Actor, require
@@ -39,13 +40,29 @@ def edit_target(
     name: str,
     environment: Sequence[Sequence[str]],
     endpoints: Sequence[dict[str, Any]],
+    opened: str | None = None,
 ) -> Target:
-    """Replace the description. A missing endpoint is deleted, or archived if it has tests."""
+    """Replace the description. A missing endpoint is deleted, or archived if it has tests.
+    `opened`: what the form was opened with. Raises ChangedMeanwhile."""
     require(by, Action.EDIT, target.project)
     hold(target)
     if target.archived_at:
         raise Refused(f"{target.name} is archived and can no longer be edited.")
-    return _save(target, name, environment, endpoints)
+    return _save(target, name, environment, endpoints, opened)
+
+
+def content_of(target: Target) -> Content:
+    """What `edit_target` replaces."""
+    origins = [each.described() for each in target.endpoints.filter(archived_at=None)]
+    return _content(target.name, target.environment, origins)
+
+
+def _content(name: str, environment: Sequence[Sequence[str]], origins: Sequence[Origin]) -> Content:
+    endpoints = [
+        [*each.key, each.verify_tls, each.tls.chosen()]
+        for each in sorted(origins, key=lambda origin: origin.key)
+    ]
+    return {"name": name, "endpoints": endpoints, "environment": environment}
 
 
 @transaction.atomic
@@ -54,9 +71,13 @@ def _save(
     name: str,
     environment: Sequence[Sequence[str]],
     endpoints: Sequence[dict[str, Any]],
+    opened: str | None = None,
 ) -> Target:
     profiles = held_profiles(target.project, _profiles_named(endpoints))
     description = check_target(name, environment, endpoints, profiles)
+    if opened is not None:
+        wanted = _content(description.name, description.environment, description.origins)
+        require_unchanged(opened, stored=content_of(target), wanted=wanted)
     target.name = description.name
     target.environment = [list(fact) for fact in description.environment]
     try:

@@ -13,7 +13,8 @@ from django.db.models import QuerySet
 from campaigns.domain.deeds import Deed
 from campaigns.domain.errors import InvalidFields, Refused
 from campaigns.domain.json_reader import JsonReader
-from campaigns.domain.plan.own_tls_profiles import check_profile
+from campaigns.domain.opened import Content, require_unchanged
+from campaigns.domain.plan.own_tls_profiles import OFFERED, check_profile
 from campaigns.domain.plan.tls_options import TlsOptions, read_tls_options
 from campaigns.domain.plan.tls_profiles import PROFILES, TlsProfile
 from campaigns.domain.units import counted
@@ -35,20 +36,30 @@ def create_profile(*, by: Actor, project: Project, name: str, **offers: Any) -> 
 
 
 @transaction.atomic
-def change_profile(*, by: Actor, profile: OwnTlsProfile, name: str, **offers: Any) -> OwnTlsProfile:
+def change_profile(
+    *, by: Actor, profile: OwnTlsProfile, name: str, opened: str | None = None, **offers: Any
+) -> OwnTlsProfile:
     """Campaigns that start from now on offer the new values on every endpoint that names it. A
-    new name is written to these endpoints. Raises InvalidFields, also where an endpoint's own
-    options do not go with the new values."""
+    new name is written to these endpoints. `opened`: what the form was opened with. Raises
+    ChangedMeanwhile, and InvalidFields, also where an endpoint's own options do not go with the new
+    values."""
     require(by, Action.EDIT, profile.project)
     held = OwnTlsProfile.objects.select_for_update().filter(pk=profile.pk).first()
     if held is None:
         raise Refused(f"{profile.name} has been deleted.")
     checked = check_profile(name, **offers)
+    require_unchanged(opened, stored=content_of(held), wanted=content_of(checked))
     endpoints = list(_naming(held).select_related("target").select_for_update(of=("self",)))
     _refuse_what_endpoints_cannot(_in_use(endpoints), checked)
     for endpoint in endpoints:
         endpoint.tls = {**endpoint.tls, "profile": checked.name}
     return _save(held, checked, endpoints)
+
+
+def content_of(profile: OwnTlsProfile | TlsProfile) -> Content:
+    """What `change_profile` replaces."""
+    offers = TlsOptions.of(dict(profile.offers)).to_json()
+    return {"name": profile.name, **{name: offers[name] for name in OFFERED}}
 
 
 @transaction.atomic

@@ -19,6 +19,7 @@ from campaigns.domain.shown.first_steps import nothing_to_tick, question_hint
 from campaigns.forms.campaigns import CampaignForm
 from campaigns.models import Campaign, Endpoint, PlanVersion, Project
 from campaigns.queries.campaigns import (
+    Again,
     grid_of,
     order_preview,
     shown_of,
@@ -41,6 +42,7 @@ from campaigns.views.campaign_initial import (
     initial_of,
     whole,
 )
+from campaigns.views.saving import Edit, labels_of
 
 # Query parameters of a new campaign besides the shown target.
 _ASKED = ("question", "plan", "preset", "again", "edit", "confirm")
@@ -60,16 +62,17 @@ def campaign_new(request: HttpRequest, project: int) -> HttpResponse:
     grid = grid_of(found, confirm.versions if confirm else ())
     target = whole(request.GET.get("target", ""))
     again = asked_again(request, found, grid)
+    edit = _edit_of(request, again)
     initial = initial_of(request, found, grid, again, confirm)
     form = CampaignForm(request.POST or None, grid=grid, initial=initial)
     is_try = "try" in request.POST
     not_tried = _try_ticked(request, form) if is_try else ""
     if request.method == "POST" and not is_try and form.is_valid():
-        draft = again.campaign if again and "edit" in request.GET else None
-        campaign = _create(request, form, found, draft)
+        campaign = _create(request, form, found, edit, again)
         if campaign:
             return redirect(_page_of(campaign, confirm))
-    status = 422 if form.errors and not is_try else 200
+    errors = form.errors and not is_try
+    status = edit.status(errors) if edit else 422 if errors else 200
     shown = shown_of(grid, form.known()["cells"], target)
     proposal, question = asked_proposal(request), request.GET.get("question", "")
     context = {
@@ -82,10 +85,19 @@ def campaign_new(request: HttpRequest, project: int) -> HttpResponse:
         "question_hint": question_hint(question),
         "nothing_to_tick": nothing_to_tick(has_arms=bool(grid.arms), has_plans=bool(grid.plans)),
         "again": again,
+        "edit": edit,
         "confirm": confirm,
         "not_tried": not_tried,
     }
     return render(request, "campaigns/new.html", context, status=status)
+
+
+def _edit_of(request: HttpRequest, again: Again | None) -> Edit | None:
+    """None for a new campaign."""
+    if again is None or "edit" not in request.GET:
+        return None
+    labels = {**labels_of(CampaignForm), "tests": "Plans and arms"}
+    return Edit(request, lambda: services.content_of(again.campaign), labels)
 
 
 def _study(request: HttpRequest, project: Project) -> HttpResponse:
@@ -135,7 +147,11 @@ def _plans_and_endpoints(form: CampaignForm) -> list[tuple[PlanVersion, Endpoint
 
 
 def _create(
-    request: HttpRequest, form: CampaignForm, project: Project, draft: Campaign | None
+    request: HttpRequest,
+    form: CampaignForm,
+    project: Project,
+    edit: Edit | None,
+    again: Again | None,
 ) -> Campaign | None:
     """The new campaign, or the draft as edited, started if requested; None on an error."""
     actor = actor_of(request)
@@ -143,11 +159,11 @@ def _create(
         with transaction.atomic():
             values = form.service_values()
             campaign = (
-                services.edit_draft(by=actor, campaign=draft, **values)
-                if draft
+                edit.save(services.edit_draft, by=actor, campaign=again.campaign, **values)
+                if edit and again
                 else services.create_campaign(by=actor, project=project, **values)
             )
-            if "start" in request.POST:
+            if campaign and "start" in request.POST:
                 services.start_campaign(by=actor, campaign=campaign)
     except Refused as refusal:
         form.add_error("cells", str(refusal))

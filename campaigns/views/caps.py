@@ -12,8 +12,9 @@ from campaigns.models import Project
 from campaigns.permissions import Action, require
 from campaigns.queries.caps import most_requests_per_s, use_of, uses_of
 from campaigns.queries.storage import GROWTH_DAYS, growth, stored_of
-from campaigns.services.caps import set_caps
+from campaigns.services.caps import content_of, set_caps
 from campaigns.views.access import actor_of, find, for_administrators
+from campaigns.views.saving import Edit
 
 
 @login_required
@@ -48,15 +49,17 @@ def caps(request: HttpRequest) -> HttpResponse:
 
 @for_administrators
 def caps_edit(request: HttpRequest, project: int) -> HttpResponse:
-    found = get_object_or_404(Project, pk=project)
+    found, actor = get_object_or_404(Project, pk=project), actor_of(request)
+    edit = Edit(request, lambda: content_of(found), {cap.name: cap.title for cap in PROJECT_CAPS})
     form = CapsForm(request.POST or None, project=found)
-    if request.method == "POST" and form.is_valid():
-        set_caps(by=actor_of(request), project=found, caps=form.cleaned_data)
+    saved = form.is_valid() and edit.save(set_caps, by=actor, project=found, caps=form.cleaned_data)
+    if saved:
         messages.success(request, f"The caps of {found.name} are set.")
         return redirect("caps")
     # Not "project": the top bar would offer the places of one that the administrator may not see.
-    context = {"capped": found, "form": form, "uses": use_of(found)}
-    return render(request, "caps/edit.html", context)
+    context = {"capped": found, "form": form, "uses": use_of(found), "edit": edit}
+    status = edit.status(form.errors)
+    return render(request, "caps/edit.html", context, status=status)
 
 
 def _most_per_s() -> str:

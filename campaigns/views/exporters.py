@@ -12,7 +12,7 @@ from campaigns.models import Exporter, Target
 from campaigns.permissions import Action, require
 from campaigns.services import exporters as services
 from campaigns.views.access import actor_of, answers_refusals, find
-from campaigns.views.saving import saved_by
+from campaigns.views.saving import Edit, labels_of, saved_by
 
 _ROWS = Exporter.objects.select_related("target__project")
 
@@ -42,13 +42,14 @@ def exporter_edit(request: HttpRequest, exporter: int) -> HttpResponse:
     actor = actor_of(request)
     found = find(_ROWS, actor, pk=exporter)
     require(actor, Action.EDIT, found.target.project)
+    edit = Edit(request, lambda: services.content_of(found), labels_of(ExporterForm))
     form = ExporterForm.of(found)
     if request.method == "POST":
         form = ExporterForm(request.POST, has_token=found.has_token)
     saved = saved_by(
-        form, lambda fields: services.change_exporter(by=actor, exporter=found, **fields)
+        form, lambda given: edit.save(services.change_exporter, by=actor, exporter=found, **given)
     )
-    return _answer(request, found.target, form, saved, is_new=False)
+    return _answer(request, found.target, form, saved, edit)
 
 
 @login_required
@@ -75,10 +76,11 @@ def _answer(
     target: Target,
     form: ExporterForm,
     saved: Exporter | None,
-    is_new: bool = True,
+    edit: Edit | None = None,
 ) -> HttpResponse:
     if saved:
         messages.success(request, f"{saved.name} is saved. A worker asks it now what it offers.")
         return redirect(_of_target(target.pk))
-    context = {"project": target.project, "target": target, "form": form, "is_new": is_new}
-    return render(request, "targets/exporter.html", context, status=422 if form.errors else 200)
+    context = {"project": target.project, "target": target, "form": form, "edit": edit}
+    status = edit.status(form.errors) if edit else 422 if form.errors else 200
+    return render(request, "targets/exporter.html", context, status=status)

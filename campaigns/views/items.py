@@ -38,7 +38,7 @@ from campaigns.queries.targets import list_targets
 from campaigns.services import items as services
 from campaigns.services.campaigns import look_at_campaigns
 from campaigns.views.access import actor_of, answers_refusals, find
-from campaigns.views.saving import saved_by
+from campaigns.views.saving import Edit, labels_of, saved_by
 
 PAGE_SIZES = ("25", "50", "100")
 VIEW_WORDS = {"": "All", **VIEWS, ARCHIVED: "Archived"}
@@ -152,8 +152,11 @@ def item_rename(request: HttpRequest, noun: str, **ids: int) -> HttpResponse:
     kind, actor = KINDS[noun], actor_of(request)
     item = find(kind.model, actor, pk=ids[noun])
     require(actor, item.administered_by, item.home)
+    edit = Edit(request, lambda: services.content_of(item), labels_of(ItemForm))
     form = ItemForm(request.POST) if request.method == "POST" else ItemForm.of(item)
-    if saved := saved_by(form, lambda told: services.describe_item(by=actor, item=item, **told)):
+    if saved := saved_by(
+        form, lambda told: edit.save(services.describe_item, by=actor, item=item, **told)
+    ):
         messages.success(request, f"{saved.name} saved.")
         return redirect(kind.page_url(saved))
     context = {
@@ -161,10 +164,11 @@ def item_rename(request: HttpRequest, noun: str, **ids: int) -> HttpResponse:
         "kind": kind,
         "item": find(kind.model, actor, pk=item.pk),
         "form": form,
+        "edit": edit,
         "page_url": kind.page_url(item),
         "tags": tag_counts(_siblings(actor, kind, item)),
     }
-    return render(request, "items/rename.html", context, status=422 if form.errors else 200)
+    return render(request, "items/rename.html", context, status=edit.status(form.errors))
 
 
 def _siblings(actor: Actor, kind: ItemKind, item: Item) -> QuerySet:

@@ -1,6 +1,7 @@
 """Plans: the list, one plan with its versions, and the form."""
 
 import json
+from functools import partial
 from typing import Any
 
 from django.contrib import messages
@@ -12,7 +13,9 @@ from django.utils.http import urlencode
 
 from campaigns.domain.errors import InvalidFields
 from campaigns.domain.other_tools.equivalents import equivalents
+from campaigns.domain.plan.fields import all_fields
 from campaigns.domain.plan.load import planned_duration_s
+from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.presets import GENERAL, PRESETS, STUDIES, Preset
 from campaigns.domain.shown import plan_words
 from campaigns.domain.shown.session_words import session_facts
@@ -26,6 +29,9 @@ from campaigns.services import plans as services
 from campaigns.views.access import actor_of, answers_refusals, find, project_to_edit, rights_in
 from campaigns.views.items import list_context
 from campaigns.views.plan_preview import picture_of, preview_of_form
+from campaigns.views.saving import Edit
+
+_LABELS = {"name": "Name"} | {path: row.label for path, row in all_fields(Plan).items()}
 
 
 @login_required
@@ -88,16 +94,17 @@ def plan_edit(request, plan: int):
     actor = actor_of(request)
     found = find(SavedPlan, actor, pk=plan)
     require(actor, Action.EDIT, found.project)
+    edit = Edit(request, lambda: services.content_of(found), _LABELS)
     latest = found.latest
     spec = latest.value().to_json()
     form = PlanForm.of(found.name, spec)
     if request.method == "POST":
         form = PlanForm(request.POST, request.FILES)
-        version = _saved(form, services.edit_plan, spec, by=actor, plan=found)
+        version = _saved(form, partial(edit.save, services.edit_plan), spec, by=actor, plan=found)
         if version:
             messages.success(request, _said(version, is_new=version.pk != latest.pk))
             return redirect("plan-detail", plan=found.pk)
-    return _form_page(request, found.project, form, plan=find(SavedPlan, actor, pk=plan))
+    return _form_page(request, found.project, form, plan=find(SavedPlan, actor, pk=plan), edit=edit)
 
 
 @login_required
@@ -157,11 +164,12 @@ def _chosen(versions: list[PlanVersion], number: str | None) -> PlanVersion:
     raise Http404
 
 
-def _form_page(request, project: Project, form: PlanForm, plan=None, preset=None):
+def _form_page(request, project: Project, form: PlanForm, plan=None, preset=None, edit=None):
     context = {
         "project": project,
         "form": form,
         "plan": plan,
+        "edit": edit,
         "everyday": [each for each in PRESETS.values() if each.group == GENERAL],
         "studies": [each for each in PRESETS.values() if each.group == STUDIES],
         "own_plans": () if plan else project.plans.filter(archived_at=None).order_by("name"),
@@ -172,5 +180,6 @@ def _form_page(request, project: Project, form: PlanForm, plan=None, preset=None
         "has_secret": plan is not None and hasattr(plan, "secret"),
         **preview_of_form(form),
     }
-    status = 422 if form.is_bound and form.errors else 200
+    errors = form.is_bound and form.errors
+    status = edit.status(errors) if edit else 422 if errors else 200
     return render(request, "plans/form.html", context, status=status)

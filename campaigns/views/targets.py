@@ -1,5 +1,7 @@
 """Targets: the list, one target with its endpoints and facts, and the form."""
 
+from functools import partial
+
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.shortcuts import redirect, render
@@ -17,6 +19,9 @@ from campaigns.queries.ownership import hosts_of
 from campaigns.services import targets as services
 from campaigns.views.access import actor_of, answers_refusals, find, project_to_edit, rights_in
 from campaigns.views.items import list_context
+from campaigns.views.saving import Edit
+
+_LABELS = {"name": "Name", "endpoints": "Endpoints", "environment": "Environment"}
 
 
 @login_required
@@ -47,13 +52,14 @@ def target_edit(request, target: int):
     actor = actor_of(request)
     found = find(Target, actor, pk=target)
     require(actor, Action.EDIT, found.project)
+    edit = Edit(request, lambda: services.content_of(found), _LABELS)
     form = TargetForm.of(found)
     if request.method == "POST":
         form = TargetForm.posted(request.POST)
-        if _saved(form, services.edit_target, by=actor, target=found):
+        if _saved(form, partial(edit.save, services.edit_target), by=actor, target=found):
             messages.success(request, f"{found.name} saved.")
             return redirect("target-detail", target=found.pk)
-    return _form_page(request, found.project, form, Target.objects.get(pk=found.pk))
+    return _form_page(request, found.project, form, Target.objects.get(pk=found.pk), edit)
 
 
 @login_required
@@ -94,14 +100,22 @@ def _saved(form: TargetForm, service, **whose) -> Target | None:
         return None
 
 
-def _form_page(request, project: Project, form: TargetForm, target: Target | None = None):
+def _form_page(
+    request,
+    project: Project,
+    form: TargetForm,
+    target: Target | None = None,
+    edit: Edit | None = None,
+):
     context = {
         "project": project,
         "form": form,
         "target": target,
+        "edit": edit,
         "labels": FACT_LABELS,
         "versions": VERSIONS,
         "profiles": PROFILES.values(),
         "own_profiles": [each.value() for each in project.tls_profiles.all()],
     }
-    return render(request, "targets/form.html", context, status=422 if form.errors else 200)
+    status = edit.status(form.errors) if edit else 422 if form.errors else 200
+    return render(request, "targets/form.html", context, status=status)

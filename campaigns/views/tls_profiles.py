@@ -14,7 +14,7 @@ from campaigns.permissions import Action, require
 from campaigns.queries.tls_profiles import endpoints_by_profile, list_profiles
 from campaigns.services import tls_profiles as services
 from campaigns.views.access import actor_of, answers_refusals, find, project_to_edit, rights_in
-from campaigns.views.saving import saved_by
+from campaigns.views.saving import Edit, labels_of, saved_by
 
 _ROWS = OwnTlsProfile.objects.select_related("project")
 
@@ -60,14 +60,17 @@ def tls_profile_edit(request: HttpRequest, profile: int) -> HttpResponse:
     actor = actor_of(request)
     found = find(_ROWS, actor, pk=profile)
     require(actor, Action.EDIT, found.project)
+    edit = Edit(request, lambda: services.content_of(found), labels_of(TlsProfileForm))
     form = TlsProfileForm.starting_from(found.value(), found.name)
     if request.method == "POST":
         form = TlsProfileForm(request.POST)
-    saved = saved_by(form, lambda given: services.change_profile(by=actor, profile=found, **given))
+    saved = saved_by(
+        form, lambda given: edit.save(services.change_profile, by=actor, profile=found, **given)
+    )
     if saved:
         messages.success(request, f"{saved.name} saved. Runs that were queued keep what they had.")
         return redirect("tls-profile-list", project=found.project_id)
-    return _form_page(request, found.project, form, found)
+    return _form_page(request, found.project, form, found, edit)
 
 
 @login_required
@@ -85,8 +88,15 @@ def _form_page(
     project: Project,
     form: TlsProfileForm,
     profile: OwnTlsProfile | None = None,
+    edit: Edit | None = None,
 ) -> HttpResponse:
     used = endpoints_by_profile(project).get(profile.name, ()) if profile else ()
-    context = {"project": project, "profile": profile, "form": form, "endpoints": used}
-    status = 422 if form.errors else 200
+    context = {
+        "project": project,
+        "profile": profile,
+        "form": form,
+        "endpoints": used,
+        "edit": edit,
+    }
+    status = edit.status(form.errors) if edit else 422 if form.errors else 200
     return render(request, "tls_profiles/form.html", context, status=status)
