@@ -6,11 +6,13 @@ from typing import Any
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
+from campaigns.domain.deeds import Deed
 from campaigns.domain.errors import InvalidTarget, Refused
 from campaigns.domain.opened import Content, require_unchanged
 from campaigns.domain.plan.target import Origin, check_target
 from campaigns.models import Endpoint, Project, Target
 from campaigns.permissions import Action, Actor, require
+from campaigns.services import audit
 from campaigns.services.client_keys import keep_key
 from campaigns.services.items import hold
 from campaigns.services.probes import keep_guesses
@@ -29,7 +31,7 @@ def create_target(
 ) -> Target:
     """Raises InvalidTarget with a sentence for each invalid field."""
     require(by, Action.EDIT, project)
-    return _save(Target(project=project), name, environment, endpoints)
+    return _save(by, Target(project=project), name, environment, endpoints)
 
 
 @transaction.atomic
@@ -48,7 +50,7 @@ def edit_target(
     hold(target)
     if target.archived_at:
         raise Refused(f"{target.name} is archived and can no longer be edited.")
-    return _save(target, name, environment, endpoints, opened)
+    return _save(by, target, name, environment, endpoints, opened)
 
 
 def content_of(target: Target) -> Content:
@@ -67,6 +69,7 @@ def _content(name: str, environment: Sequence[Sequence[str]], origins: Sequence[
 
 @transaction.atomic
 def _save(
+    by: Actor,
     target: Target,
     name: str,
     environment: Sequence[Sequence[str]],
@@ -83,7 +86,7 @@ def _save(
     try:
         with transaction.atomic():
             target.save()
-            _keep_only(target, description.origins)
+            _keep_only(by, target, description.origins)
     except IntegrityError:
         raise InvalidTarget(_NAME_TAKEN) from None
     return target
@@ -95,7 +98,7 @@ def _profiles_named(endpoints: Sequence[dict[str, Any]]) -> set[str]:
     return {name for name in named if isinstance(name, str)}
 
 
-def _keep_only(target: Target, origins: Sequence[Origin]) -> None:
+def _keep_only(by: Actor, target: Target, origins: Sequence[Origin]) -> None:
     """An archived endpoint that is added again is restored with its history."""
     known: dict[tuple, Endpoint] = {}
     for endpoint in target.endpoints.select_for_update().order_by("archived_at", "-pk"):
@@ -103,24 +106,35 @@ def _keep_only(target: Target, origins: Sequence[Origin]) -> None:
     wanted = {origin.key for origin in origins}
     for endpoint in target.endpoints.filter(archived_at=None):
         if endpoint.described().key not in wanted:
-            _let_go(endpoint)
+            _let_go(by, endpoint)
     for index, origin in enumerate(origins):
         endpoint = known.get(origin.key) or Endpoint(
             target=target, scheme=origin.scheme, host=origin.host, port=origin.port
         )
         endpoint.verify_tls = origin.verify_tls
         endpoint.tls = origin.tls.chosen()
+        key = endpoint.client_key
         fault = keep_key(endpoint, origin)
         if fault:
             raise InvalidTarget({f"endpoints.{index}.client_key_pem": fault})
+        if endpoint.client_key != key:
+            deed = Deed.SECRET_STORED if endpoint.client_key else Deed.SECRET_DELETED
+            _note_key(by, endpoint, deed)
         endpoint.archived_at = None
         endpoint.save()
     keep_guesses(target)
 
 
-def _let_go(endpoint: Endpoint) -> None:
+def _note_key(by: Actor, endpoint: Endpoint, deed: Deed) -> None:
+    told = f"client key of {endpoint} of target {endpoint.target_id}: {endpoint.target}"
+    audit.note(by, deed, told, project=endpoint.target.project)
+
+
+def _let_go(by: Actor, endpoint: Endpoint) -> None:
     if endpoint.tests.exists():
         endpoint.archived_at = timezone.now()
         endpoint.save(update_fields=["archived_at"])
     else:
+        if endpoint.client_key:
+            _note_key(by, endpoint, Deed.SECRET_DELETED)
         endpoint.delete()

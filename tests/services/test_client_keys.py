@@ -3,6 +3,7 @@
 import pytest
 
 from campaigns.domain.errors import InvalidTarget
+from campaigns.models import AuditEntry
 from campaigns.services.client_keys import rotate_client_keys, secret_of
 from campaigns.services.plan_secrets import order_secrets
 from campaigns.services.probes import order_of, request_probe
@@ -37,6 +38,21 @@ def test_the_key_is_stored_encrypted_and_goes_with_orders_only(target):
     assert secret_of(endpoint) == {"client_key": ISSUED.key_pem.strip()}
     assert endpoint.frozen().to_json()["tls"] == {"client_certificate_pem": ISSUED.pem.strip()}
     assert "PRIVATE" not in repr(endpoint.frozen())
+
+
+def test_the_audit_log_tells_who_stored_and_deleted_it(target, as_alice, as_bob):
+    what = f"client key of https://10.0.0.5:443 of target {target.pk}: shop"
+    edit(target, as_bob, **HTTPS, tls=SHOWN)  # keeps it
+    edit(target, as_alice, **HTTPS)
+    edit(target, as_bob, **_with_key())
+    edit(target, as_alice, scheme="http", host="10.0.0.5", port=80)
+    entries = AuditEntry.objects.order_by("pk").values_list("deed", "who", "what")
+    assert list(entries) == [
+        ("secret_stored", "bob", what),
+        ("secret_deleted", "alice", what),
+        ("secret_stored", "bob", what),
+        ("secret_deleted", "alice", what),
+    ]
 
 
 def test_a_probe_gets_the_key(target, as_bob):
