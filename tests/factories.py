@@ -1,6 +1,8 @@
 """Rows with sensible defaults; a test names only what it is about."""
 
+import json
 from itertools import count
+from typing import Any
 
 from django.contrib.auth.models import User
 from django.utils import timezone
@@ -25,6 +27,7 @@ from campaigns.permissions import Role
 from tests.values import plan_spec
 
 _numbers = count(1)
+_PLANS: dict[str, str] = {}  # as JSON, by what they were read from
 
 
 def make_user(username: str = "", **fields) -> User:
@@ -68,9 +71,10 @@ def make_campaign(project: Project, name: str = "", **fields) -> Campaign:
 def make_test(campaign: Campaign, version: PlanVersion | None = None, **fields) -> Test:
     version = version or make_plan(campaign.project)
     endpoint = fields.pop("endpoint", None) or make_endpoint(make_target(campaign.project))
+    if "position" not in fields:
+        fields["position"] = campaign.tests.count()
     return Test.objects.create(
         campaign=campaign,
-        position=fields.pop("position", campaign.tests.count()),
         plan_version=version,
         endpoint=endpoint,
         connection_mode=fields.pop("connection_mode", "new"),
@@ -89,16 +93,17 @@ def make_test_of(
 
 def make_run(test: Test, repeat: int = 1, n_shards: int = 1, **fields) -> Run:
     """A run with its shards; `state`, `outcome` and the like as given (default: queued)."""
+    if "position" not in fields:
+        fields["position"] = test.campaign.runs.count() + 1
     run = Run.objects.create(
         campaign=test.campaign,
         test=test,
         target=test.endpoint.target,
         machines=written_addresses(test.endpoint.host),
-        position=fields.pop("position", test.campaign.runs.count() + 1),
         repeat=repeat,
         n_shards=n_shards,
         snapshot=FrozenRun(
-            plan_json=test.plan().to_json(),
+            plan_json=plan_json_of(test),
             plan_name=test.plan_version.plan.name,
             plan_number=test.plan_version.number,
             endpoint=test.endpoint.frozen(),
@@ -110,9 +115,16 @@ def make_run(test: Test, repeat: int = 1, n_shards: int = 1, **fields) -> Run:
         ).to_json(),
         **fields,
     )
-    for number in range(n_shards):
-        Shard.objects.create(run=run, number=number)
+    Shard.objects.bulk_create(Shard(run=run, number=number) for number in range(n_shards))
     return run
+
+
+def plan_json_of(test: Test) -> dict[str, Any]:
+    """What its runs freeze: read once for all tests of the same plan."""
+    key = json.dumps([test.plan_version.spec, test.swept, test.swept_value])
+    if key not in _PLANS:
+        _PLANS[key] = json.dumps(test.plan().to_json())
+    return json.loads(_PLANS[key])
 
 
 def begin_run(run: Run, **fields) -> None:

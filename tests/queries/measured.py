@@ -1,17 +1,19 @@
 """Campaigns that have run, made quickly: rows as the engine leaves them."""
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 from django.conf import settings
 from django.db import connection
+from psycopg.types.json import Jsonb
 
 from campaigns.domain.judged.criteria import Observed
 from campaigns.domain.judged.judgement import judge
 from campaigns.domain.lifecycle import Outcome, RunState, ShardState
 from campaigns.domain.measured.packed_second import pack
 from campaigns.domain.measured.snapshot import Timing
-from campaigns.models import Campaign, InjectorHost, Run, RunSummary, Test
+from campaigns.models import Campaign, Run, RunSummary, Test
 from campaigns.services.summaries import summarise_run
 from tests.factories import (
     make_campaign,
@@ -31,8 +33,13 @@ SELECT %s, 0, number, %s, 1, %s FROM generate_series(0, %s) AS number
 """
 # The state guards take one step at a time; to send each by itself would take longer than they do.
 MOVE_SHARDS = """
-UPDATE campaigns_shard SET state = %s, worker = 'w', host = 'inj-1', lease_until = now()
+UPDATE campaigns_shard SET state = %s, worker = 'w', host = 'inj-1', lease_until = now(){also}
 WHERE run_id = %s;
+"""
+# What else a run's summary is made from, and whether all its seconds are those of `measure`.
+FOUND = """
+SELECT NOT EXISTS (SELECT FROM campaigns_shardsecond WHERE run_id = %s),
+  (SELECT json_agg(host ORDER BY name) FROM (SELECT name, facts FROM campaigns_injectorhost) host)
 """
 MOVE_RUN = "UPDATE campaigns_run SET state = %s WHERE id = %s;"
 TO_DONE = (ShardState.CLAIMED, ShardState.READY, ShardState.RUNNING, ShardState.DONE)
@@ -65,16 +72,17 @@ def measure(
     **fields,
 ) -> Run:
     """Give the run its seconds, its end and its summary, as a finished run has them."""
-    is_all = not run.seconds.exists()
     parts_us = {"lateness": lateness_us, "connect": connect_us, "tls": tls_us}
     row, packed = _seen(mean_us, n // seconds, parts_us, fields)
     with connection.cursor() as cursor:
+        cursor.execute(FOUND, [run.pk])
+        is_all, hosts = cursor.fetchone()
         cursor.execute(ALIKE, [run.pk, row["step"], packed, seconds - 1])
     facts = {"peers": {peer: n}, "duration_us": seconds * 1_000_000}
     if sending_s is not None:
         facts["sending_us"] = round(sending_s * 1e6)
     end_shards(run, last_second=seconds - 1, end=facts)
-    return end(run, outcome, read=_read(run, row, seconds, facts) if is_all else "")
+    return end(run, outcome, read=_read(run, hosts, row, seconds, facts) if is_all else "")
 
 
 def _seen(mean_us: float, n: int, parts_us: dict[str, int], fields: dict[str, Any]):
@@ -103,8 +111,7 @@ def _packed(mean_us: float, n: int, parts_us: dict[str, int], fields: dict[str, 
 
 def _read(run: Run, *seen: Any) -> str:
     """All that a summary of this run is made from."""
-    hosts = list(InjectorHost.objects.values_list("name", "facts"))
-    return json.dumps([run.snapshot["plan"], run.n_shards, hosts, settings.JUDGEMENT_LIMITS, seen])
+    return json.dumps([run.snapshot["plan"], run.n_shards, settings.JUDGEMENT_LIMITS, seen])
 
 
 def spoil(run: Run, **values: float) -> None:
@@ -120,12 +127,13 @@ def spoil(run: Run, **values: float) -> None:
 
 def end_shards(run: Run, **fields) -> None:
     """Bring all shards to done the way launchers do."""
-    _move(run, MOVE_SHARDS, TO_DONE)
-    run.shards.update(**fields)
+    also = "".join(f', "{name}" = %s' for name in fields)
+    told = [Jsonb(value) if isinstance(value, dict) else value for value in fields.values()]
+    _move(run, MOVE_SHARDS.format(also=also), TO_DONE, told)
 
 
-def _move(run: Run, statement: str, states: tuple[str, ...]) -> None:
-    values = [value for state in states for value in (state, run.pk)]
+def _move(run: Run, statement: str, states: tuple[str, ...], told: Sequence[Any] = ()) -> None:
+    values = [value for state in states for value in (state, *told, run.pk)]
     with connection.cursor() as cursor:
         cursor.execute(statement * len(states), values)
 
@@ -134,21 +142,21 @@ def end(run: Run, outcome: Outcome, read: str = "") -> Run:
     """Bring the run to done the way the engine does, and summarise it. `read`: all that its summary
     is made from, where an earlier run's may be copied."""
     _move(run, MOVE_RUN, TO_FINALIZING)
-    run.refresh_from_db()
-    run.outcome = outcome
-    judged = _summarise(run, read and f"{outcome}: {read}")
+    judged = _summarise(run, outcome, read and f"{outcome}: {read}")
     Run.objects.filter(pk=run.pk).update(**judged, state=RunState.DONE, outcome=outcome)
     run.refresh_from_db()
     return run
 
 
-def _summarise(run: Run, read: str) -> dict[str, Any]:
+def _summarise(run: Run, outcome: Outcome, read: str) -> dict[str, Any]:
     """To merge the same seconds again for each test would take most of its time. Returns what is
     still to be stored of the run."""
     if read in _WRITTEN:
         summary, judged = _WRITTEN[read]
         RunSummary.objects.create(run=run, **summary)
         return judged
+    run.refresh_from_db()
+    run.outcome = outcome
     made = summarise_run(run)
     if read:
         names = {field.attname for field in RunSummary._meta.concrete_fields} - _NOT_COPIED
