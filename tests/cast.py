@@ -16,7 +16,7 @@ from django.template import Template
 from django.test import Client
 from django.utils import timezone
 
-from campaigns.models import Membership
+from campaigns.models import Membership, Project
 from campaigns.permissions import Actor, Role
 from tests.factories import (
     make_campaign,
@@ -94,12 +94,23 @@ def charlie(db):
 
 @pytest.fixture
 def project(alice, bob, vera):
+    return project_of(alice, bob, vera)
+
+
+def project_of(owner, editor, viewer) -> Project:
     project = make_project("Payments")
-    roles = ((alice, Role.OWNER), (bob, Role.EDITOR), (vera, Role.VIEWER))
+    roles = ((owner, Role.OWNER), (editor, Role.EDITOR), (viewer, Role.VIEWER))
     Membership.objects.bulk_create(
         Membership(project=project, user=user, role=role) for user, role in roles
     )
     return project
+
+
+@pytest.fixture(scope="module")
+def project_of_the_file(rows_of_the_file):
+    """For rows that are made once for all tests of a file; `project` and who asks for it are then
+    fixtures of the file."""
+    return project_of(*map(make_user, ("alice", "bob", "vera")))
 
 
 @pytest.fixture

@@ -9,11 +9,12 @@ from campaigns.domain.lifecycle import Outcome
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.shown.compared import Comparison, Listed
 from campaigns.domain.shown.sentences import plain_text
-from campaigns.models import PlanVersion, Run
+from campaigns.models import PlanVersion, Project, Run, Test
 from campaigns.permissions import Actor
 from campaigns.queries.columns import columns_of
 from campaigns.queries.compared_tests import comparison_of
 from tests.factories import make_campaign, make_plan, make_run, make_test
+from tests.kept_rows import forget
 from tests.queries.measured import (
     https_campaign,
     measure,
@@ -28,6 +29,17 @@ SLOW = [11_200, 11_250, 11_180]
 
 
 @pytest.fixture
+def project(project_of_the_file, db):
+    forget()
+    return Project.objects.get(pk=project_of_the_file.pk)
+
+
+@pytest.fixture
+def vera(project):
+    return project.memberships.get(role="viewer").user
+
+
+@pytest.fixture
 def compared(vera):
     """The comparison of rows, the first of which is the baseline."""
 
@@ -39,12 +51,17 @@ def compared(vera):
     return of
 
 
-@pytest.fixture
-def earlier(project):
-    """Two tests that ran three times: HTTP and HTTPS."""
-    _, tests = https_campaign(project)
+@pytest.fixture(scope="module")
+def campaign_of_the_file(project_of_the_file):
+    campaign, tests = https_campaign(project_of_the_file)
     run_in_blocks(tests, [FAST, [20_000, 20_200, 19_900]])
-    return tests
+    return campaign
+
+
+@pytest.fixture
+def earlier(campaign_of_the_file, project):
+    """Two tests that ran three times: HTTP and HTTPS."""
+    return list(Test.objects.filter(campaign=campaign_of_the_file).order_by("position"))
 
 
 def later_of(earlier, http=tuple(FAST), https=(20_000, 20_200, 19_900)):

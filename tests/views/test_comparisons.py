@@ -6,7 +6,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from campaigns.models import Campaign
+from campaigns.models import Campaign, Project
 from campaigns.views import comparison_page
 from tests.factories import (
     make_campaign,
@@ -16,6 +16,7 @@ from tests.factories import (
     make_target,
     make_test,
 )
+from tests.kept_rows import forget
 from tests.queries.measured import https_campaign, measure, run_in_blocks, same_again
 from tests.views.pages import words_of
 
@@ -24,8 +25,14 @@ FAST, SLOW = [10_000, 10_100, 9_900], [11_200, 11_250, 11_180]
 
 
 @pytest.fixture
-def as_vera(client, vera):
-    client.force_login(vera)
+def project(project_of_the_file, db):
+    forget()
+    return Project.objects.get(pk=project_of_the_file.pk)
+
+
+@pytest.fixture
+def as_vera(client, project):
+    client.force_login(project.memberships.get(role="viewer").user)
     return client
 
 
@@ -36,17 +43,22 @@ def pair(project):
     return run_in_blocks(tests, [[12_000], [24_000]])
 
 
-@pytest.fixture
-def weeks(project):
-    """Last week's campaign and today's, in which HTTP is slower."""
-    _, earlier = https_campaign(project)
+@pytest.fixture(scope="module")
+def weeks_of_the_file(project_of_the_file):
+    _, earlier = https_campaign(project_of_the_file)
     later = same_again(earlier, name="Nightly 2")
     run_in_blocks(earlier, [FAST, FAST])
     run_in_blocks(later, [SLOW, FAST])
     now = timezone.now()
     for tests in (earlier, later):
         Campaign.objects.filter(pk=tests[0].campaign_id).update(started_at=now, finished_at=now)
-    return [tests[0].campaign for tests in (earlier, later)]
+    return [tests[0].campaign_id for tests in (earlier, later)]
+
+
+@pytest.fixture
+def weeks(weeks_of_the_file, project):
+    """Last week's campaign and today's, in which HTTP is slower."""
+    return [Campaign.objects.get(pk=pk) for pk in weeks_of_the_file]
 
 
 def page_of(client, *rows, **asked):
