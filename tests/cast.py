@@ -108,8 +108,7 @@ def project_of(owner, editor, viewer) -> Project:
 
 @pytest.fixture(scope="module")
 def project_of_the_file(rows_of_the_file):
-    """For rows that are made once for all tests of a file; `project` and who asks for it are then
-    fixtures of the file."""
+    """For rows that are made once for all tests of a file (tests/kept_cast.py)."""
     return project_of(*map(make_user, ("alice", "bob", "vera")))
 
 

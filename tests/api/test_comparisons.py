@@ -2,21 +2,29 @@
 
 import pytest
 
+from campaigns.models import Campaign
 from tests.factories import make_campaign, make_project
+from tests.kept_cast import alice as alice
+from tests.kept_cast import project as project
 from tests.queries.measured import https_campaign, run_in_blocks, same_again
 
 FAST, SLOW = [10_000, 10_100, 9_900], [11_200, 11_250, 11_180]
 URL = "/api/v1/compare/"
 
 
-@pytest.fixture
-def weeks(project):
-    """Last week's campaign and today's, in which HTTP is slower."""
-    _, earlier = https_campaign(project)
+@pytest.fixture(scope="module")
+def weeks_of_the_file(project_of_the_file):
+    _, earlier = https_campaign(project_of_the_file)
     later = same_again(earlier)
     run_in_blocks(earlier, [FAST, FAST])
     run_in_blocks(later, [SLOW, FAST])
-    return [tests[0].campaign for tests in (earlier, later)]
+    return [tests[0].campaign_id for tests in (earlier, later)]
+
+
+@pytest.fixture
+def weeks(weeks_of_the_file, project):
+    """Last week's campaign and today's, in which HTTP is slower."""
+    return [Campaign.objects.get(pk=pk) for pk in weeks_of_the_file]
 
 
 def asked(weeks, **more) -> dict[str, str]:

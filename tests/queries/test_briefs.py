@@ -15,6 +15,8 @@ from campaigns.queries.compared_tests import comparison_of
 from campaigns.queries.measured import measured_runs, whole_runs
 from campaigns.queries.run_list import RunFilter, filtered_runs, run_rows
 from campaigns.services.kept_figures import keep_figures
+from tests.kept_cast import alice as alice
+from tests.kept_cast import project as project
 from tests.queries.measured import https_campaign, run_in_blocks, same_again
 
 pytestmark = pytest.mark.django_db
@@ -34,13 +36,18 @@ def decoded(monkeypatch) -> list[str]:
     return payloads
 
 
-@pytest.fixture
-def campaign(project) -> Campaign:
-    """HTTP and HTTPS in three blocks, as the engine leaves them."""
-    campaign, tests = https_campaign(project)
+@pytest.fixture(scope="module")
+def campaign_of_the_file(project_of_the_file) -> Campaign:
+    campaign, tests = https_campaign(project_of_the_file)
     run_in_blocks(tests, MEANS)
     keep_figures([test.pk for test in tests])
     return campaign
+
+
+@pytest.fixture
+def campaign(campaign_of_the_file, project) -> Campaign:
+    """HTTP and HTTPS in three blocks, as the engine leaves them."""
+    return Campaign.objects.get(pk=campaign_of_the_file.pk)
 
 
 def told(campaign: Campaign) -> tuple[str, list]:

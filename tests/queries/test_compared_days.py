@@ -7,10 +7,12 @@ from django.urls import reverse
 
 from campaigns.domain.errors import InvalidFields
 from campaigns.domain.shown.sentences import plain_text
-from campaigns.models import Campaign, Run
+from campaigns.models import Campaign, Run, Test
 from campaigns.permissions import Actor
 from campaigns.queries.columns import columns_of
 from campaigns.queries.compared_tests import comparison_of
+from tests.kept_cast import project as project
+from tests.kept_cast import vera as vera
 from tests.queries.measured import https_campaign, run_in_blocks, same_again
 from tests.services.test_triage import SLOWER, nights_ago, noted
 
@@ -19,17 +21,22 @@ BEGIN = datetime(2026, 11, 1, 2, tzinfo=UTC)
 FAST, SLOW = [10_000, 10_100], [11_200, 11_250]
 
 
-@pytest.fixture
-def nights(project):
-    """HTTP and HTTPS in six nights, of which the last three are slower; the tests of each."""
-    _, tests = https_campaign(project, repeats=2)
+@pytest.fixture(scope="module")
+def nights_of_the_file(project_of_the_file):
+    _, tests = https_campaign(project_of_the_file, repeats=2)
     every = [tests, *(same_again(tests, name=f"Night {n}") for n in range(1, 6))]
     for number, tests in enumerate(every):
         run_in_blocks(tests, [FAST if number < 3 else SLOW] * 2)
         at = BEGIN + timedelta(days=number)
         Campaign.objects.filter(pk=tests[0].campaign_id).update(started_at=at, finished_at=at)
         Run.objects.filter(campaign=tests[0].campaign_id).update(t0=at)
-    return every
+    return [[test.pk for test in tests] for tests in every]
+
+
+@pytest.fixture
+def nights(nights_of_the_file, project):
+    """HTTP and HTTPS in six nights, of which the last three are slower; the tests of each."""
+    return [[Test.objects.get(pk=pk) for pk in tests] for tests in nights_of_the_file]
 
 
 def columns(vera, **asked):

@@ -9,12 +9,13 @@ from campaigns.domain.lifecycle import Outcome
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.shown.compared import Comparison, Listed
 from campaigns.domain.shown.sentences import plain_text
-from campaigns.models import PlanVersion, Project, Run, Test
+from campaigns.models import PlanVersion, Run, Test
 from campaigns.permissions import Actor
 from campaigns.queries.columns import columns_of
 from campaigns.queries.compared_tests import comparison_of
 from tests.factories import make_campaign, make_plan, make_run, make_test
-from tests.kept_rows import forget
+from tests.kept_cast import project as project
+from tests.kept_cast import vera as vera
 from tests.queries.measured import (
     https_campaign,
     measure,
@@ -26,17 +27,6 @@ from tests.values import plan_spec
 
 FAST = [10_000, 10_100, 9_900]
 SLOW = [11_200, 11_250, 11_180]
-
-
-@pytest.fixture
-def project(project_of_the_file, db):
-    forget()
-    return Project.objects.get(pk=project_of_the_file.pk)
-
-
-@pytest.fixture
-def vera(project):
-    return project.memberships.get(role="viewer").user
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from campaigns.models import Campaign, Project
+from campaigns.models import Campaign
 from campaigns.views import comparison_page
 from tests.factories import (
     make_campaign,
@@ -16,7 +16,8 @@ from tests.factories import (
     make_target,
     make_test,
 )
-from tests.kept_rows import forget
+from tests.kept_cast import project as project
+from tests.kept_cast import vera as vera
 from tests.queries.measured import https_campaign, measure, run_in_blocks, same_again
 from tests.views.pages import words_of
 
@@ -25,14 +26,8 @@ FAST, SLOW = [10_000, 10_100, 9_900], [11_200, 11_250, 11_180]
 
 
 @pytest.fixture
-def project(project_of_the_file, db):
-    forget()
-    return Project.objects.get(pk=project_of_the_file.pk)
-
-
-@pytest.fixture
-def as_vera(client, project):
-    client.force_login(project.memberships.get(role="viewer").user)
+def as_vera(client, vera):
+    client.force_login(vera)
     return client
 
 
