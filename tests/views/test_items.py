@@ -155,7 +155,7 @@ class TestEveryList:
         fill(range(1))
         queries()  # the first request of a session looks up more
         one = queries()
-        copies_of(MODELS[kind].objects.last(), 475)
+        copies_of(MODELS[kind].objects.last(), 225)
         fill(range(1, 25))
         # Answers that are not in memory, of tests of which nothing is kept.
         assert queries() <= one + 6

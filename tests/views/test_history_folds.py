@@ -1,0 +1,145 @@
+"""The overview of 24 tests that never changed: they are folded, grouped, and a dot each."""
+
+import re
+
+import pytest
+
+from campaigns.models import Test, TriageChange, TriageEntry
+from campaigns.views import history
+from tests.factories import make_endpoint, make_plan, make_target
+from tests.histories import make_history
+from tests.kept_cast import project as project
+from tests.kept_cast import vera as vera
+from tests.services.test_triage import SLOWER, nights_ago
+from tests.views.test_history import overview as overview
+from tests.views.test_history import rows_of, text_of
+from tests.views.test_history_overview import calm_tests, names
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(scope="module", autouse=True)
+def targets_of_the_file(project_of_the_file):
+    targets = [make_target(project_of_the_file, name) for name in ("media", "search")]
+    calm_tests(project_of_the_file, targets)
+    return targets
+
+
+@pytest.fixture
+def targets(targets_of_the_file, project):
+    """Each has half of the calm tests."""
+    return targets_of_the_file
+
+
+def test_unchanged_tests_are_a_line_for_each_target(overview, project, targets):
+    make_history(project, SLOWER, begin=nights_ago(20), tests=[slow_on(project, targets[0])])
+    response = overview()
+    assert names(response) == ["Slow", "media", "search"]
+    page = text_of(response)
+    assert "1 slower of 25 tests; 24 unchanged." in page
+    assert page.count("12 unchanged tests") == 2
+    assert rows_of(response)[1]["spark"].path.endswith("Z")  # a band, not a line
+    assert re.search(r"Slower 1 .*Unchanged 24 ", page)
+
+
+def slow_on(project, target):
+    return make_plan(project, "Slow"), make_endpoint(target, "https"), "keep-alive"
+
+
+def test_a_line_opens_its_tests_by_the_address_and_closes_them_again(overview):
+    folded = overview(metric="p50")
+    media = rows_of(folded)[0]
+    assert f'href="?{media["query"].replace("&", "&amp;")}#' in folded.content.decode()
+    opened = overview(**dict(pair.split("=") for pair in media["query"].split("&")))
+    assert (names(opened)[0], names(opened)[-1]) == ("media", "search")
+    assert len(rows_of(opened)) == 14
+    assert 'aria-expanded="true"' in opened.content.decode()
+    assert rows_of(opened)[0]["query"] == "metric=p50"
+
+
+def test_a_test_with_an_open_change_is_never_folded(overview, project, targets):
+    test = Test.objects.filter(plan_version__plan__name="Plan 5").latest("pk")
+    entry = TriageEntry.objects.create(project=project, target=targets[1])
+    at = test.campaign.started_at
+    TriageChange.objects.create(
+        entry=entry,
+        plan=test.plan_version.plan,
+        endpoint=test.endpoint,
+        connection_mode=test.connection_mode,
+        injectors=test.injectors,
+        **dict.fromkeys(("since_at", "after_at", "until_at"), at),
+        **CHANGE,
+    )
+    assert names(overview()) == ["Plan 5", "media", "search"]
+
+
+CHANGE = {
+    "p_value": 0.0001,
+    "ratio": 1.1,
+    "low": 1.05,
+    "high": 1.15,
+    "before_us": 10.0,
+    "after_us": 11.0,
+}
+
+
+def test_every_test_is_a_dot_at_its_ratio_on_a_logarithmic_axis(overview, project, targets):
+    endpoint = make_endpoint(targets[0], "https")
+    for values, name in ((SLOWER, "Slow"), ([1000 / each for each in SLOWER], "Fast")):
+        tests = [(make_plan(project, name), endpoint, "new")]
+        make_history(project, values, begin=nights_ago(20), tests=tests)
+    dots = overview().context["dots"]
+    assert len(dots.dots) == 26
+    fast, *usual, slow = dots.dots
+    assert (fast.kind, slow.kind, {dot.kind for dot in usual}) == ("moved", "moved", {"usual"})
+    assert "Slow HTTPS new, +9." in slow.text
+    assert slow.x - dots.axis.one == pytest.approx(dots.axis.one - fast.x, abs=0.5)
+    assert [name.text[:4] for name in dots.names] == ["Fast", "Slow"]
+
+
+def test_dots_at_one_place_are_stacked_and_lead_to_their_rows(overview):
+    found = overview().context["dots"].dots
+    assert len({(dot.x, dot.y) for dot in found}) > len({dot.x for dot in found})
+    dot = found[0]
+    there = overview(**dict(pair.split("=") for pair in dot.query.split("&")))
+    assert f'id="test-{dot.test}"' in there.content.decode()
+
+
+def test_pages_are_named_by_rows_and_say_what_follows(overview, targets, monkeypatch):
+    assert history.ROWS == 50
+    monkeypatch.setattr(history, "ROWS", 8)
+    media = targets[0].pk
+    first = overview(open=media)
+    assert "1 to 8 of 14" in text_of(first)
+    second = overview(open=media, page=first.context["page"].next)
+    assert "9 to 14 of 14" in text_of(second)
+    assert not {row["named"].newest_test for row in rows_of(first)[1:]} & {
+        row["named"].newest_test for row in rows_of(second) if "named" in row
+    }
+
+
+def headings(response) -> list[tuple[str, int, str]]:
+    return [(each["title"], each["n"], each["note"]) for each in response.context["groups"]]
+
+
+def test_tests_are_grouped_by_what_the_address_says(overview, project, targets):
+    make_history(project, SLOWER, begin=nights_ago(20), tests=[slow_on(project, targets[1])])
+    by_target = overview(group="target")
+    assert headings(by_target) == [
+        ("search", 13, "1 slower, 12 unchanged"),
+        ("media", 12, "12 unchanged"),
+    ]
+    assert names(by_target) == ["Slow", "search", "media"]
+    assert headings(overview(group="arm"))[0] == ("HTTPS keep-alive", 1, "1 slower")
+    assert names(overview(group="arm"))[1] == "2 targets"
+    assert len(headings(overview(group="plan"))) == 25
+    assert headings(overview(group="moon")) == headings(overview())
+
+
+def test_a_fold_of_a_group_opens_and_the_grouping_stays(overview):
+    fold = rows_of(overview(group="arm"))[0]
+    response = overview(**dict(pair.split("=") for pair in fold["query"].split("&")))
+    assert len(rows_of(response)) == 25
+    page = response.content.decode()
+    assert '<input type="hidden" name="group" value="arm">' in page
+    assert '<a href="?group=plan">plan</a>' in page
