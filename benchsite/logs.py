@@ -46,9 +46,13 @@ class OutagesInShort(logging.Filter):
 
 def _is_of_outage(record: logging.LogRecord) -> bool:
     """By name: Django's, psycopg's, kombu's and redis-py's errors have these, and none of them may
-    be imported before gunicorn has patched."""
-    kind = record.exc_info[0] if record.exc_info else None
-    return kind is not None and any(each.__name__ in OUTAGES for each in kind.__mro__)
+    be imported before gunicorn has patched. Beat raises an error of its own because of them."""
+    error = record.exc_info[1] if record.exc_info else None
+    while error is not None:
+        if any(each.__name__ in OUTAGES for each in type(error).__mro__):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
 
 
 class JsonLines(logging.Formatter):
