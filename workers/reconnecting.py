@@ -7,6 +7,7 @@ from typing import Any
 
 from celery.worker.consumer import Consumer
 from kombu.exceptions import OperationalError
+from redis.exceptions import ResponseError
 
 RETRY_S = 1.0
 
@@ -15,24 +16,30 @@ logger = logging.getLogger(__name__)
 
 class PatientConsumer(Consumer):
     """Tries again where Celery's own ends the worker and its launchers: when no file can be opened
-    to reach Redis. The runs that they measure need no Redis."""
+    to reach Redis, or Redis answers that it takes nothing, as with a full disk. The runs that they
+    measure need no Redis."""
 
     class Blueprint(Consumer.Blueprint):
         def start(self, parent: Any) -> None:
-            """Raises ConnectionError, after which Celery starts it again, instead of what says that
-            no file could be opened."""
+            """Raises ConnectionError, after which Celery starts it again, instead of such an
+            error."""
             try:
                 super().start(parent)
-            except (OSError, OperationalError) as error:
-                if not _lacks_files(error):
+            except (OSError, OperationalError, ResponseError) as error:
+                why = _why_to_wait(error)
+                if not why:
                     raise
-                logger.warning("No file can be opened to reach Redis; next in %g s.", RETRY_S)
+                logger.warning("%s; next in %g s.", why, RETRY_S)
                 time.sleep(RETRY_S)
                 raise ConnectionError(str(error)) from error
 
 
-def _lacks_files(error: BaseException | None) -> bool:
-    """Whether it is EMFILE, or the broker's library raised it because of that."""
+def _why_to_wait(error: BaseException | None) -> str:
+    """In words, also where the broker's library raised it because of that; "" for other errors."""
     if error is None:
-        return False
-    return getattr(error, "errno", None) == errno.EMFILE or _lacks_files(error.__cause__)
+        return ""
+    if getattr(error, "errno", None) == errno.EMFILE:
+        return "No file can be opened to reach Redis"
+    if isinstance(error, ResponseError):
+        return f"Redis refuses: {str(error).rstrip('.')}"
+    return _why_to_wait(error.__cause__)

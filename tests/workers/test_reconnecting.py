@@ -1,4 +1,4 @@
-"""A Celery worker that cannot open a file while it connects to Redis again."""
+"""A Celery worker that cannot open a file to reach Redis again, or whose Redis has a full disk."""
 
 import errno
 from types import SimpleNamespace
@@ -10,6 +10,7 @@ from celery.exceptions import WorkerTerminate
 from celery.utils.imports import symbol_by_name
 from celery.worker.consumer import Consumer
 from kombu.exceptions import OperationalError
+from redis.exceptions import ResponseError
 
 from workers import reconnecting
 from workers.reconnecting import PatientConsumer
@@ -58,8 +59,12 @@ def no_file() -> OSError:
     return OSError(errno.EMFILE, "Too many open files")
 
 
-@pytest.mark.parametrize("error", [no_file(), of_the_broker_s_library()])
-def test_it_tries_again_until_a_file_can_be_opened(error, waited_s):
+def full_disk() -> ResponseError:
+    return ResponseError("MISCONF Errors writing to the AOF file: No space left on device")
+
+
+@pytest.mark.parametrize("error", [no_file(), of_the_broker_s_library(), full_disk()])
+def test_it_tries_again_until_a_file_can_be_opened_and_redis_takes_something(error, waited_s):
     step = Step(error, times=3)
     start(PatientConsumer, step)
     assert step.n_starts == 4
@@ -68,7 +73,11 @@ def test_it_tries_again_until_a_file_can_be_opened(error, waited_s):
 
 @pytest.mark.parametrize(
     ("error", "raised"),
-    [(no_file(), WorkerTerminate), (of_the_broker_s_library(), OperationalError)],
+    [
+        (no_file(), WorkerTerminate),
+        (of_the_broker_s_library(), OperationalError),
+        (full_disk(), ResponseError),
+    ],
 )
 def test_celerys_own_would_end_the_worker_and_its_launchers(error, raised):
     with pytest.raises(raised):
