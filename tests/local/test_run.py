@@ -3,14 +3,16 @@
 import re
 import socket
 import stat
+from types import SimpleNamespace
 
 import pytest
 
 from local.console import LocalError
 from local.demo import demo_target
 from local.ports import Ports, free_ports, ports_from_environment, refuse_taken
-from local.run import only_one
+from local.run import greet, only_one
 from local.secrets import secret_key_file
+from local.site import Account
 
 
 def test_a_second_start_in_the_same_checkout_says_that_one_is_running(tmp_path):
@@ -75,6 +77,16 @@ def test_a_wrong_port_names_its_variable(monkeypatch, value):
 def test_all_ports_stand_below_those_of_outgoing_connections():
     ports = [*vars(Ports()).values(), *vars(free_ports()).values()]
     assert max(ports) < 32_768
+
+
+def test_a_password_is_told_where_it_was_made_and_not_where_it_was_given(monkeypatch, capsys):
+    site, account = SimpleNamespace(url="http://127.0.0.1:8000"), Account("admin", "s3cret")
+    monkeypatch.delenv("BENCHSITE_ADMIN_PASSWORD", raising=False)
+    greet(site, account)
+    assert "s3cret" in capsys.readouterr().out
+    monkeypatch.setenv("BENCHSITE_ADMIN_PASSWORD", "s3cret")
+    greet(site, account)
+    assert "s3cret" not in capsys.readouterr().out
 
 
 def test_the_secret_key_is_made_once_and_only_its_owner_reads_it(tmp_path):
