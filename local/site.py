@@ -16,10 +16,8 @@ from local.ports import LOOPBACK, Ports, listens
 from local.secrets import secret_key_file
 from local.servers import Servers, start_servers
 from local.steps import digest_of, is_stamped
-from local.supervisor import Supervisor
+from local.supervisor import STARTS_WITHIN_S, Supervisor
 from local.tables_of_tests import make_tables
-
-READY_S = 180.0
 
 
 @dataclass(frozen=True)
@@ -71,8 +69,10 @@ class Site:
             for program in programs.programs(self.env, gives_way=not self.is_throw_away):
                 self.supervisor.start(program)
             account = self._ensure_admin()
-            self.supervisor.wait_until(self._web_answers, READY_S, self._what("web"))
-            self.supervisor.wait_until(self._demo_listens, READY_S, self._what("demo-target"))
+            self.supervisor.wait_until(self._web_answers, STARTS_WITHIN_S, self._what("web"))
+            self.supervisor.wait_until(
+                self._demo_listens, STARTS_WITHIN_S, self._what("demo-target")
+            )
         return account
 
     def stop(self) -> None:
