@@ -5,6 +5,7 @@ from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST
 
 from campaigns.domain.errors import InvalidFields
@@ -26,8 +27,9 @@ def mark_list(request: HttpRequest, project: int) -> HttpResponse:
     if request.method == "POST":
         require(actor, Action.EDIT, found)
     form = MarkForm(request.POST or None, project=found)
-    if request.method == "POST" and form.is_valid() and _set(form, actor, found):
-        messages.success(request, "Marked. Histories show it as a line.")
+    said = _set(form, actor, found) if request.method == "POST" and form.is_valid() else ""
+    if said:
+        messages.success(request, said)
         return redirect("mark-list", project=found.pk)
     marks = TimeMark.objects.visible_to(actor).filter(project=found).select_related("target")
     newest = marks.select_related("created_by").order_by("-at", "-pk")
@@ -42,14 +44,27 @@ def mark_list(request: HttpRequest, project: int) -> HttpResponse:
     return render(request, "marks/list.html", context, status=422 if form.errors else 200)
 
 
-def _set(form: MarkForm, actor: Actor, project: Project) -> bool:
+def _set(form: MarkForm, actor: Actor, project: Project) -> str:
+    """What to say of it; "" if it has errors, which the form then shows."""
     try:
-        services.set_mark(by=actor, project=project, **form.cleaned_data)
+        _, is_new = services.set_mark(
+            by=actor, project=project, key=_key_of(form), **form.cleaned_data
+        )
     except InvalidFields as invalid:
         for name, sentence in invalid.errors.items():
             form.add_error(name if name in form.fields else None, sentence)
-        return False
-    return True
+        return ""
+    if not is_new:
+        return "This mark was there already, and stays as it is."
+    return "Marked. Histories show it as a line."
+
+
+def _key_of(form: MarkForm) -> str:
+    """A program that sends the same words again means the same mark; somebody who types them on
+    another day another one. A button that is pressed twice still leaves one."""
+    if form.cleaned_data["at"]:
+        return ""
+    return f"{form.cleaned_data['text'][:100]} {timezone.now():%Y-%m-%dT%H:%M}"
 
 
 @login_required

@@ -4,6 +4,7 @@ import csv
 import re
 from datetime import timedelta
 from io import StringIO
+from types import SimpleNamespace
 
 import pytest
 from django.urls import reverse
@@ -11,6 +12,7 @@ from django.utils import timezone
 
 from campaigns.domain.lifecycle import Trust
 from campaigns.models import PlanVersion, Test, TimeMark
+from campaigns.views import marks
 from tests.factories import make_endpoint, make_plan, make_target
 from tests.histories import BEGIN, make_history
 
@@ -356,6 +358,18 @@ def test_marks_are_made_listed_and_deleted_on_their_page(client, bob, project):
     assert "8 Nov 2026 12:00" in text_of(client.get(address))
     client.post(reverse("mark-delete", args=[mark.pk]))
     assert not TimeMark.objects.exists()
+
+
+def test_the_same_words_on_another_day_are_another_mark(client, bob, project, monkeypatch):
+    client.force_login(bob)
+    address, deploy = reverse("mark-list", args=[project.pk]), {"text": "deploy"}
+    client.post(address, deploy)
+    tomorrow = timezone.now() + timedelta(days=1)
+    monkeypatch.setattr(marks, "timezone", SimpleNamespace(now=lambda: tomorrow))
+    assert "Histories show it as a line." in text_of(client.post(address, deploy, follow=True))
+    assert [mark.text for mark in TimeMark.objects.all()] == ["deploy", "deploy"]
+    assert "stays as it is" in text_of(client.post(address, deploy, follow=True)), "pressed twice"
+    assert TimeMark.objects.count() == 2
 
 
 def test_a_mark_without_words_is_answered_where_it_is_typed(client, bob, project):
