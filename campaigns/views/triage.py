@@ -35,6 +35,7 @@ from campaigns.services.triage import judge_changes
 from campaigns.views.access import actor_of, find
 
 _AT_ONCE = 5  # open entries of an overview; the others are behind a disclosure
+_MOST_TYPED = 2000  # characters that a message repeats
 _PAGE_SIZE = 50
 _GLYPHS = {
     TriageState.OPEN: "draft",
@@ -83,14 +84,20 @@ def triage_judge(request: HttpRequest, entry: int) -> HttpResponse:
     try:
         judge_changes(by=actor, entry=found, **given)
     except InvalidFields as fault:
-        messages.error(request, " ".join(fault.errors.values()))
+        messages.error(request, " ".join([*fault.errors.values(), *_typed(given)]))
     except Refused as refusal:
-        messages.error(request, str(refusal))
+        messages.error(request, " ".join([str(refusal), *_typed(given)]))
     else:
         messages.success(request, f"Saved: {state_words(given['state'])}.")
     shown = entries_of(actor, found.project).get(pk=found.pk)
     url = _url(shown, request.POST.get("test", ""))
     return redirect(url or reverse("triage-list", args=[found.project_id]))
+
+
+def _typed(given: dict[str, str]) -> list[str]:
+    """What would have to be typed once more, because the page that comes next does not have it."""
+    words = " ".join(filter(None, (given["why"].strip(), given["link"].strip())))
+    return [f"You wrote: {words[:_MOST_TYPED]}"] if words else []
 
 
 def overview_block(actor: Actor, project: Project) -> dict[str, Any]:

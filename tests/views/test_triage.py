@@ -84,6 +84,15 @@ def test_a_refusal_is_told_on_the_page(project, judge):
     assert "Someone changed the state" in text_of(judge(state="fixed", seen="fixed", why="x"))
 
 
+def test_what_was_typed_is_repeated_where_it_was_refused(project, judge):
+    noted(project, SLOWER)
+    typed = {"why": "the cache is warm now", "link": "https://tickets.example/7"}
+    refused = text_of(judge(state="fixed", seen="fixed", **typed))
+    assert "You wrote: the cache is warm now https://tickets.example/7" in refused
+    wrong = text_of(judge(state="fixed", why="a new disk", link="tickets/7"))
+    assert "You wrote: a new disk tickets/7" in wrong
+
+
 def test_a_calm_test_has_no_block(page, project):
     (test,) = noted(project, CALM)
     assert "Comments" not in text_of(page("history-test", test.pk))
