@@ -10,7 +10,7 @@ from rest_framework.response import Response
 from campaigns.api.access import VisibleViewSet
 from campaigns.api.fields import IdFilter, StrictSerializer, validated
 from campaigns.domain.tags import LONGEST_TAG, MOST_TAGS
-from campaigns.queries.items import SORTS, matching, ordered
+from campaigns.queries.items import SORTS, matching, ordered, with_tag
 from campaigns.services.items import archive_items, delete_items, describe_item, restore_items
 
 ITEM_FIELDS = ("tags", "archived_at")
@@ -36,7 +36,7 @@ class ItemFilterSet(django_filters.FilterSet):
     )
 
     def with_tag(self, rows: QuerySet, name: str, value: str) -> QuerySet:
-        return rows.filter(tags__contains=[value])
+        return with_tag(rows, value)
 
     def that_match(self, rows: QuerySet, name: str, value: str) -> QuerySet:
         return rows.filter(matching(rows.model, value))

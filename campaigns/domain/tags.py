@@ -1,6 +1,7 @@
 """Tags of campaigns, plans, targets and projects: short words to find them by."""
 
 from collections.abc import Iterable
+from unicodedata import normalize
 
 from campaigns.domain.errors import InvalidFields
 
@@ -15,9 +16,20 @@ def tags_in(text: str) -> list[str]:
     return clean_tags(text.split(","))
 
 
+def clean_tag(text: str) -> str:
+    """As it is stored and looked for: in lower case, and each letter in the one form that Unicode
+    has for it, because é may also be typed as e with an accent after it."""
+    return " ".join(normalize("NFC", text).lower().split())
+
+
+def spellings_of(text: str) -> list[str]:
+    """How a tag that somebody asks for may be stored; earlier releases kept the form it came in."""
+    return sorted({clean_tag(text), text})
+
+
 def clean_tags(tags: Iterable[str]) -> list[str]:
     """Lower case, each once, sorted; empty ones are dropped. Raises InvalidFields for "tags"."""
-    clean = sorted({" ".join(tag.lower().split()) for tag in tags} - {""})
+    clean = sorted({clean_tag(tag) for tag in tags} - {""})
     if len(clean) > MOST_TAGS:
         raise InvalidFields({"tags": f"Use at most {MOST_TAGS} tags."})
     for tag in clean:

@@ -19,6 +19,7 @@ from django.db.models import (
 from django.db.models.functions import Coalesce, Lower
 from django.utils import timezone
 
+from campaigns.domain.tags import spellings_of
 from campaigns.domain.units import counted
 from campaigns.models import (
     Baseline,
@@ -86,10 +87,14 @@ def narrowed(rows: QuerySet, by: ItemFilter) -> QuerySet:
     """The rows that the filters leave, sorted."""
     rows = rows.filter(archived_at__isnull=not by.is_archived)
     if by.tag:
-        rows = rows.filter(tags__contains=[by.tag])
+        rows = with_tag(rows, by.tag)
     if by.name:
         rows = rows.filter(matching(rows.model, by.name))
     return ordered(rows, by.sort)
+
+
+def with_tag(rows: QuerySet, tag: str) -> QuerySet:
+    return rows.filter(tags__overlap=spellings_of(tag))
 
 
 def ordered(rows: QuerySet, sort: str) -> QuerySet:

@@ -66,6 +66,7 @@ def test_lists_are_searched_filtered_and_sorted(api, project, kind, as_alice):
     assert names(api, f"{kind}s/?ordering=-name&archived=false") == ["b", "a"]
     assert names(api, f"{kind}s/?archived=true") == ["old"]
     assert names(api, f"{kind}s/?tag=soak") == ["b"]
+    assert names(api, f"{kind}s/?tag=Soak") == ["b"]
     assert names(api, f"{kind}s/?search=SOA") == ["b"]
     wrong = api.get(f"/api/v1/{kind}s/?ordering=colour")
     assert wrong.status_code == 400
