@@ -7,8 +7,9 @@ from typing import Any
 
 from campaigns.domain.shown.tables import Cell, Column, Table
 
-# A spreadsheet evaluates text that begins like this as a formula. Numbers are not affected.
-_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+# A spreadsheet evaluates text that begins like this as a formula; some take the wide forms of the
+# signs, too. Numbers are not affected.
+_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 
 
 def safe(text: str) -> str:

@@ -60,7 +60,10 @@ def test_tables_are_divided_by_a_blank_line():
     assert read(csv_of_tables([table(), table()]))[5] == []
 
 
-@pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "  =1"])
+@pytest.mark.parametrize(
+    "text",
+    ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "  =1", "\uff1d1+1", "\uff20SUM(A1)"],
+)
 def test_no_name_of_a_plan_becomes_a_formula(text):
     assert safe(text) == f"'{text}"
     assert read(csv_of_tables([table(label=text)]))[2][0].startswith("'")
