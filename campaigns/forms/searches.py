@@ -20,6 +20,7 @@ class SearchForm(CheckedForm):
     """Takes a `grid`: the plans and arms of the project."""
 
     field_of: ClassVar = {"longest_s": "longest_min", "cell": "plan"}
+    refused_at = "plan"
 
     name = name_field("search")
     plan = forms.ChoiceField(

@@ -26,7 +26,6 @@ def _of_exporter(request: HttpRequest, exporter: int) -> str:
 
 
 @login_required
-@answers_refusals(lambda request, target: _of_target(target))
 def exporter_new(request: HttpRequest, target: int) -> HttpResponse:
     actor = actor_of(request)
     found = find(Target.objects.select_related("project"), actor, pk=target)
@@ -37,7 +36,6 @@ def exporter_new(request: HttpRequest, target: int) -> HttpResponse:
 
 
 @login_required
-@answers_refusals(_of_exporter)
 def exporter_edit(request: HttpRequest, exporter: int) -> HttpResponse:
     actor = actor_of(request)
     found = find(_ROWS, actor, pk=exporter)

@@ -9,7 +9,6 @@ from django.urls import reverse
 from django.utils.http import urlencode
 from django.views.decorators.http import require_POST
 
-from campaigns.domain.errors import Refused
 from campaigns.domain.plan.rung_plans import estimate_ladder
 from campaigns.domain.shown.cost_words import cost_facts, cost_notes
 from campaigns.domain.shown.first_steps import nothing_to_tick
@@ -34,11 +33,8 @@ def ladder_new(request: HttpRequest, project: int) -> HttpResponse:
     grid = grid_of(found)
     form = _form(request, found, grid)
     form.initial = _initial_of(request, form)
-    try:
-        if begun := saved_by(form, lambda given: start_ladder(by=actor, project=found, **given)):
-            return redirect("campaign-detail", campaign=begun.pk)
-    except Refused as refusal:
-        form.add_error(None, str(refusal))
+    if begun := saved_by(form, lambda given: start_ladder(by=actor, project=found, **given)):
+        return redirect("campaign-detail", campaign=begun.pk)
     context = {
         **_form_context(form, found),
         "target": whole(request.GET.get("target", "")),

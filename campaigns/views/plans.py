@@ -11,7 +11,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.http import urlencode
 
-from campaigns.domain.errors import InvalidFields
+from campaigns.domain.errors import InvalidFields, Refused
 from campaigns.domain.other_tools.equivalents import equivalents
 from campaigns.domain.plan.fields import all_fields
 from campaigns.domain.plan.load import planned_duration_s
@@ -26,7 +26,7 @@ from campaigns.models import PlanVersion, Project, SavedPlan
 from campaigns.permissions import Action, require
 from campaigns.queries import plans as queries
 from campaigns.services import plans as services
-from campaigns.views.access import actor_of, answers_refusals, find, project_to_edit, rights_in
+from campaigns.views.access import actor_of, find, project_to_edit, rights_in
 from campaigns.views.items import list_context
 from campaigns.views.plan_preview import picture_of, preview_of_form
 from campaigns.views.saving import Edit
@@ -89,7 +89,6 @@ def _preset_of(spec: dict[str, Any]) -> Preset | None:
 
 
 @login_required
-@answers_refusals("plan-detail")
 def plan_edit(request, plan: int):
     actor = actor_of(request)
     found = find(SavedPlan, actor, pk=plan)
@@ -146,7 +145,9 @@ def _saved(form: PlanForm, service, base=None, **whose) -> PlanVersion | None:
         )
     except InvalidFields as invalid:
         form.take_errors(invalid.errors)
-        return None
+    except Refused as refusal:
+        form.add_error(None, str(refusal))
+    return None
 
 
 def _said(version: PlanVersion, is_new: bool) -> str:

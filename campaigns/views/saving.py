@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 from django import forms
 from django.http import HttpRequest
 
-from campaigns.domain.errors import ChangedMeanwhile, InvalidFields
+from campaigns.domain.errors import ChangedMeanwhile, InvalidFields, Refused
 from campaigns.domain.opened import Content, opened_with
 from campaigns.domain.units import and_joined
 from campaigns.forms.checked import CheckedForm
@@ -16,14 +16,17 @@ _T = TypeVar("_T")
 
 
 def saved_by(form: CheckedForm, save: Callable[[dict[str, Any]], _T]) -> _T | None:
-    """None without a form that was posted, and with one that has errors, which it then shows."""
+    """None without a form that was posted, and with one that has errors or is refused, which it
+    then shows."""
     if not form.is_valid():
         return None
     try:
         return save(form.fields_of_service())
     except InvalidFields as invalid:
         form.take_errors(invalid.errors)
-        return None
+    except Refused as refusal:
+        form.take_refusal(str(refusal))
+    return None
 
 
 class Edit:

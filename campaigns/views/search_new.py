@@ -10,7 +10,6 @@ from django.urls import reverse
 from django.utils.http import urlencode
 from django.views.decorators.http import require_POST
 
-from campaigns.domain.errors import Refused
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.search_start import (
     USUAL_TRIALS,
@@ -45,11 +44,8 @@ def search_new(request: HttpRequest, project: int) -> HttpResponse:
     again = _asked_again(request, found, grid)
     initial = _initial_again(again) if again else _initial_of(request, grid)
     form = SearchForm(request.POST or None, grid=grid, initial=initial)
-    try:
-        if begun := saved_by(form, lambda given: start_search(by=actor, project=found, **given)):
-            return redirect("campaign-detail", campaign=begun.pk)
-    except Refused as refusal:
-        form.add_error("plan", str(refusal))
+    if begun := saved_by(form, lambda given: start_search(by=actor, project=found, **given)):
+        return redirect("campaign-detail", campaign=begun.pk)
     context = {
         **_form_context(form, found),
         "again": again,

@@ -6,7 +6,7 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.shortcuts import redirect, render
 
-from campaigns.domain.errors import InvalidTarget
+from campaigns.domain.errors import InvalidTarget, Refused
 from campaigns.domain.plan.target import WEBSOCKET_SCHEMES
 from campaigns.domain.plan.tls_options import VERSIONS
 from campaigns.domain.plan.tls_profiles import PROFILES
@@ -17,7 +17,7 @@ from campaigns.permissions import Action, require
 from campaigns.queries import targets as queries
 from campaigns.queries.ownership import hosts_of
 from campaigns.services import targets as services
-from campaigns.views.access import actor_of, answers_refusals, find, project_to_edit, rights_in
+from campaigns.views.access import actor_of, find, project_to_edit, rights_in
 from campaigns.views.items import list_context
 from campaigns.views.saving import Edit
 
@@ -47,7 +47,6 @@ def target_new(request, project: int):
 
 
 @login_required
-@answers_refusals("target-detail")
 def target_edit(request, target: int):
     actor = actor_of(request)
     found = find(Target, actor, pk=target)
@@ -97,7 +96,9 @@ def _saved(form: TargetForm, service, **whose) -> Target | None:
         return service(**whose, **form.fields())
     except InvalidTarget as invalid:
         form.take_errors(invalid.errors)
-        return None
+    except Refused as refusal:
+        form.take_errors({"refused": str(refusal)})
+    return None
 
 
 def _form_page(

@@ -38,7 +38,6 @@ def tls_profile_list(request: HttpRequest, project: int) -> HttpResponse:
 
 
 @login_required
-@answers_refusals("tls-profile-list")
 def tls_profile_new(request: HttpRequest, project: int) -> HttpResponse:
     """`?from=KEY`: filled in with what a profile that comes with benchsite offers."""
     actor = actor_of(request)
@@ -55,7 +54,6 @@ def tls_profile_new(request: HttpRequest, project: int) -> HttpResponse:
 
 
 @login_required
-@answers_refusals(_list_of)
 def tls_profile_edit(request: HttpRequest, profile: int) -> HttpResponse:
     actor = actor_of(request)
     found = find(_ROWS, actor, pk=profile)
