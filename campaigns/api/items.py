@@ -1,6 +1,7 @@
 """What campaigns, plans, targets and projects share: rename, tag, archive, delete, find."""
 
 import django_filters
+from django.db import transaction
 from django.db.models import QuerySet
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers, status
@@ -57,6 +58,7 @@ def ordering_of(model: type) -> django_filters.ChoiceFilter:
 
 class ItemViewSet(VisibleViewSet):
     @extend_schema(request=ItemChange)
+    @transaction.atomic
     def partial_update(self, request: Request, pk: int) -> Response:
         """Renames, tags, archives or restores it."""
         item = self.get_object()

@@ -57,6 +57,15 @@ def test_delete_says_why_not(api, project):
     assert "is used by 1 campaign" in used.json()["error"]["message"]
 
 
+def test_a_change_that_is_refused_in_part_is_not_made_in_part(api, project):
+    campaign = started(project)
+    address = f"/api/v1/campaigns/{campaign.pk}/"
+    refused = api.patch(address, {"name": "late", "tags": ["x"], "archived": True}, format="json")
+    assert refused.status_code == 409
+    told = api.get(address).json()
+    assert (told["name"], told["tags"], told["archived_at"]) == ("study", [], None)
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_lists_are_searched_filtered_and_sorted(api, project, kind, as_alice):
     make_item(kind, project, "b", tags=["soak"])
