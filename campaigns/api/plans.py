@@ -48,7 +48,10 @@ class PlanSerializer(serializers.ModelSerializer):
 
     @extend_schema_field(PlanVersionSerializer)
     def get_latest(self, plan: SavedPlan):
-        return PlanVersionSerializer(list(plan.versions.all())[-1]).data
+        versions = list(plan.versions.all())
+        if not versions:  # the plan was deleted while it was read
+            raise PlanVersion.DoesNotExist
+        return PlanVersionSerializer(versions[-1]).data
 
     def get_versions(self, plan: SavedPlan) -> list[int]:
         return [version.number for version in plan.versions.all()]
@@ -92,6 +95,11 @@ class PlanViewSet(ItemViewSet):
     def get_queryset(self):
         plans = with_latest(super().get_queryset()).select_related("secret")
         return plans.prefetch_related("versions__created_by")
+
+    def page_of(self, rows):
+        """Without plans that were deleted while they were read."""
+        page = [plan for plan in self.paginate_queryset(rows) if plan.versions.all()]
+        return self.get_paginated_response(self.get_serializer(page, many=True).data)
 
     @extend_schema(request=NewPlan, responses={201: PlanSerializer})
     def create(self, request):

@@ -36,7 +36,8 @@ class SavedPlan(Item):
 
     @property
     def latest(self) -> "PlanVersion":
-        return self.versions.order_by("-number").first()
+        """Raises DoesNotExist for a plan that was deleted meanwhile."""
+        return self.versions.latest("number")
 
 
 class PlanVersion(models.Model):

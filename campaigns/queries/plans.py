@@ -25,17 +25,22 @@ def with_latest(plans: QuerySet[SavedPlan]) -> QuerySet[SavedPlan]:
 
 
 def with_newest(plans: Iterable[SavedPlan]) -> list[SavedPlan]:
-    """The plans of `list_plans`, each with its latest version as `newest`."""
+    """The plans of `list_plans`, each with its latest version as `newest`; those that were deleted
+    meanwhile are left out."""
     plans = list(plans)
     versions = PlanVersion.objects.in_bulk([plan.newest_id for plan in plans])
+    plans = [plan for plan in plans if plan.newest_id in versions]
     for plan in plans:
         plan.newest = versions[plan.newest_id]
     return plans
 
 
 def versions_of(plan: SavedPlan) -> list[PlanVersion]:
-    """Newest first, each with its `changes`: [(field, before, after), …]."""
+    """Newest first, each with its `changes`: [(field, before, after), …]. Raises DoesNotExist for a
+    plan that was deleted meanwhile."""
     versions = list(plan.versions.select_related("created_by").order_by("number"))
+    if not versions:
+        raise PlanVersion.DoesNotExist
     for before, after in zip([None, *versions], versions, strict=False):
         after.changes = _changes(before, after) if before else []
     return versions[::-1]

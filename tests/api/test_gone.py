@@ -1,6 +1,7 @@
 """A project that is deleted while somebody makes something in it: they are told that it is gone."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from threading import Event, Thread
 
 import pytest
@@ -8,10 +9,10 @@ from django.db import connection, transaction
 from django.test import Client
 from django.urls import reverse
 
-from campaigns.models import Project
+from campaigns.models import Project, SavedPlan
 from tests.api.conftest import token_client
 from tests.cast import enter
-from tests.factories import make_endpoint, make_project, make_target, make_user
+from tests.factories import make_endpoint, make_plan, make_project, make_target, make_user
 from tests.values import plan_spec
 from tests.views.plan_form import save
 from tests.waiting import eventually
@@ -79,3 +80,38 @@ def test_a_page_says_that_it_is_not_there(owner, doomed):
     enter(browser := Client(), owner)
     browser.get(reverse("plan-new", args=[doomed.pk]))
     assert _while_it_is_deleted(doomed, lambda: save(browser, doomed).status_code) == 404
+
+
+@contextmanager
+def _plans_go_while_they_are_read() -> Iterator[None]:
+    """Another one deletes them after the first statement that reads them."""
+    read = []
+
+    def note(execute, sql, *context):
+        answer = execute(sql, *context)
+        if sql.startswith('SELECT "campaigns_plan"."id"') and not read:
+            read.append(sql)
+            SavedPlan.objects.all().delete()
+        return answer
+
+    with connection.execute_wrapper(note):
+        yield
+    assert read
+
+
+@pytest.mark.parametrize(
+    ("address", "status"),
+    [
+        ("/api/v1/plans/{plan}/", 404),
+        ("/api/v1/plans/", 200),
+        ("/plans/{plan}/", 404),
+        ("/plans/{plan}/edit/", 404),
+        ("/projects/{project}/plans/", 200),
+    ],
+)
+def test_a_plan_that_is_deleted_while_it_is_read_is_not_there(owner, doomed, address, status):
+    plan = make_plan(doomed).plan_id
+    enter(browser := Client(), owner)
+    with _plans_go_while_they_are_read():
+        answer = browser.get(address.format(plan=plan, project=doomed.pk))
+    assert answer.status_code == status
