@@ -7,7 +7,7 @@ from campaigns.domain.measured.injector_end import warnings_of
 from campaigns.domain.measured.measurement import Measurement
 from campaigns.domain.measured.snapshot import Timing, Total
 from campaigns.domain.percentiles import P50, P95, P99, Shown, shown
-from campaigns.domain.plan.load import Load, Model, mean_rate_per_s
+from campaigns.domain.plan.load import Model, mean_rate_per_s
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.shown.threshold_words import measured_cell
 from campaigns.domain.units import DASH, counted, said_of
@@ -104,7 +104,9 @@ def _asked_and_reached(result: Measurement) -> list[str]:
             f", {_in_flight(result)}, {sent} connections/s started.",
             "A slow target gets fewer connections.",
         ]
-    words = f"Load: {load.model}, {_asked_rate(load)} planned, {sent} {_sent_words(result)}, "
+    words = (
+        f"Load: {load.model}, {_asked_rate(result.plan)} planned, {sent} {_sent_words(result)}, "
+    )
     return [f"{words}{_in_flight(result)}."]
 
 
@@ -120,9 +122,10 @@ def _in_flight(result: Measurement) -> str:
     return f"{mean} in flight on average{ends}"
 
 
-def _asked_rate(load: Load) -> str:
-    rate_per_s = mean_rate_per_s(load)
-    return f"{rate_per_s:,.1f} {load.arrival_unit}s/s" if rate_per_s else "its own schedule"
+def _asked_rate(plan: Plan) -> str:
+    rate_per_s = mean_rate_per_s(plan.load)
+    unit = said_of(plan.nouns, f"{plan.load.arrival_unit}s/s")
+    return f"{rate_per_s:,.1f} {unit}" if rate_per_s else "its own schedule"
 
 
 def warm_up_lines(result: Measurement) -> list[str]:
