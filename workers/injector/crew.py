@@ -24,6 +24,8 @@ from workers.injector.websocket.exchange_context import ExchangeContext
 from workers.injector.websocket.silent import SilentWorker
 from workers.injector.websocket.worker import WebSocketWorker
 
+_CLOSED = {Model.CLOSED, Model.SEQUENTIAL}
+
 
 class Crew:
     """`requests` has one entry per step; a WebSocket plan has a single one, its `exchange`.
@@ -71,7 +73,8 @@ class Crew:
 
     def begin(self, zero_ns: int, end_ns: int | None) -> None:
         """Call before the load starts; `end_ns` is None if only requests end the measurement."""
-        if self.exchange is not None:
+        if self.exchange is not None and self._order.plan.load.model in _CLOSED:
+            # What arrived, or a window opened, says all that the plan has.
             self.exchange.zero_ns, self.exchange.end_ns = zero_ns, end_ns
         if self.sessions is not None:
             self.sessions.begin(zero_ns, end_ns)

@@ -173,6 +173,32 @@ def test_a_conversation_ends_with_the_load_and_closes_properly():
 
 
 @pytest.mark.parametrize(
+    ("load", "connections"),
+    [
+        ({"model": "open", "rate_per_s": 20, "duration_s": 0.5, "max_in_flight": 4}, 10),
+        ({"model": "window", "low": 2, "high": 4, "duration_s": 0.2}, None),
+    ],
+)
+def test_a_connection_that_arrived_says_all_whenever_that_ends(load, connections):
+    """Of ten that arrive, six wait until after the end of arrivals."""
+    with scripted(echo()) as server:
+        total = measure(server.port, load, {"messages": 4, "rate_per_s": 10}).total
+    n = connections or total.count("ok")
+    assert_all_ok(total, n)
+    assert total.count("messages_sent") == total.count("messages_received") == 4 * n
+
+
+def test_what_is_under_way_when_measuring_begins_goes_on():
+    load = {"model": "open", "rate_per_s": 10, "duration_s": 1}
+    with scripted(echo()) as server:
+        result = measure(server.port, load, {"messages": 6, "rate_per_s": 10}, warm_up_s=1)
+    carried, ok = result.total.count("carried"), result.total.count("ok")
+    assert (carried > 0, ok, result.total.errors) == (True, 10, {})
+    sent = result.total.count("messages_sent") + result.measurement.warm_up.count("messages_sent")
+    assert sent == 20 * 6
+
+
+@pytest.mark.parametrize(
     "exchange",
     [
         {"rate_per_s": None},

@@ -31,7 +31,8 @@ Upgrade = UpgradeRequest | VaryingUpgrade
 
 
 class ExchangeContext:
-    """Takes the place of an HTTP plan's Request. `zero_ns` and `end_ns` bound the conversations."""
+    """Takes the place of an HTTP plan's Request. `zero_ns` and `end_ns` bound the conversations
+    of a closed load."""
 
     def __init__(self, plan: Plan, upgrade: Upgrade, recorder: ExchangeRecorder):
         self.plan = plan
