@@ -5,7 +5,7 @@ from django.utils import timezone
 from playwright.sync_api import expect
 
 from tests.browser.installation import enter
-from tests.factories import make_campaign, make_run, make_test
+from tests.factories import make_campaign, make_endpoint, make_run, make_target, make_test
 
 pytestmark = pytest.mark.django_db(transaction=True)
 NAME = "checkout" * 12
@@ -33,4 +33,12 @@ def test_in_what_was_just_done(phone, project):
     phone.get_by_label("Name", exact=True).fill(NAME)
     phone.get_by_role("button", name="Save").click()
     expect(phone.locator(".message")).to_contain_text(NAME)
+    assert phone.evaluate(FITS)
+
+
+def test_of_a_host_that_one_request_goes_to(phone, project):
+    target = make_target(project)
+    make_endpoint(target, host=f"{NAME[:60]}.example")
+    phone.goto(f"/targets/{target.pk}/")
+    expect(phone.get_by_role("button", name="Try HTTP")).to_contain_text(NAME[:60])
     assert phone.evaluate(FITS)
