@@ -125,6 +125,25 @@ def test_what_one_typed_is_not_shown_to_who_signs_in_after(served_tab, alice, bo
     expect(served_tab.locator("#id_name")).to_have_value("")
 
 
+def test_what_was_sent_after_a_sign_out_is_still_there_after_the_sign_in(
+    served_tab, alice, project
+):
+    enter(served_tab, "alice")
+    served_tab.goto(f"/projects/{project.pk}/targets/new/")
+    served_tab.locator("#id_name").fill("shop")
+    served_tab.get_by_role("button", name="Add an endpoint").click()
+    served_tab.locator("[name=host]").last.fill("shop.example")
+    typed = rows_of(served_tab)
+    served_tab.context.clear_cookies(name="sessionid")
+    served_tab.get_by_role("button", name="Create target").click()
+    served_tab.fill("[name=username]", "alice")
+    served_tab.fill("[name=password]", "pw")
+    served_tab.get_by_role("button", name="Sign in").click()
+    expect(served_tab.locator(".message")).to_contain_text("nothing was done")
+    expect(served_tab.locator("#id_name")).to_have_value("shop")
+    assert rows_of(served_tab) == typed
+
+
 def test_a_plan_comes_back_with_its_steps_as_they_were(served_tab, alice, project):
     enter(served_tab, "alice")
     served_tab.goto(f"/projects/{project.pk}/plans/new/")

@@ -1,11 +1,15 @@
 """Signing in and out, passwords, tokens, and the injectors' page."""
 
+from urllib.parse import parse_qsl, urlsplit
+
 import pytest
 from django.conf import settings as django_settings
 from django.urls import reverse
 from django.utils import timezone
 
 from campaigns.models import ApiToken, InjectorHost
+from tests.factories import make_campaign
+from tests.views.pages import text_of
 
 pytestmark = pytest.mark.django_db
 
@@ -64,6 +68,36 @@ def test_signing_out_is_a_post(client, alice):
     assert client.get(reverse("logout")).status_code == 405
     assert client.post(reverse("logout")).url == reverse("login")
     assert client.get("/").status_code == 302
+
+
+@pytest.mark.parametrize("query", ["", "?compare=1&with=2"])
+def test_who_was_signed_out_comes_back_to_the_form_and_reads_that_nothing_was_done(
+    query, client, alice, project
+):
+    campaign = make_campaign(project, started_at=timezone.now())
+    page = reverse("campaign-detail", args=[campaign.pk])
+    stop = reverse("campaign-stop", args=[campaign.pk])
+    asked = client.post(stop, headers={"Referer": f"http://testserver{page}{query}"}).url
+    back = client.post(asked, {"username": "alice", "password": "pw"} | next_of(asked))
+    assert back.url == page + query
+    assert "You were signed out, so nothing was done." in text_of(client.get(page))
+
+
+@pytest.mark.parametrize("page", ["", "https://elsewhere.example/campaigns/1/"])
+def test_a_form_of_no_known_page_leads_to_the_projects_after_the_sign_in(page, client):
+    asked = client.post(reverse("campaign-stop", args=[1]), headers={"Referer": page}).url
+    assert next_of(asked)["next"] == reverse("project-list")
+
+
+def test_a_script_that_was_signed_out_leaves_no_message(client, project):
+    script = {"X-Requested-With": "XMLHttpRequest"}
+    client.post(reverse("plan-preview", args=[project.pk]), headers=script)
+    assert "messages" not in client.cookies
+
+
+def next_of(address: str) -> dict[str, str]:
+    """What the sign-in page sends on."""
+    return dict(parse_qsl(urlsplit(address).query))
 
 
 def test_the_password_is_changed(client, alice):

@@ -1,6 +1,7 @@
-// What was typed into a form comes back with Back and with a reload, added rows included. A browser alone fills
-// in only fields that the server sent, each by its place, and none with autocomplete=off: such a form has
-// that itself, and data-typed-by, the user whose it is. Kept in the tab; never a password, file or key.
+// What was typed into a form comes back with Back, with a reload and after a sign-in that sending it asked
+// for, added rows included. A browser alone fills in only fields that the server sent, each by its place, and
+// none with autocomplete=off: such a form has that itself, and data-typed-by, the user whose it is. Kept in
+// the tab; never a password, file or key.
 
 import $ from "../../lib/jquery.module.min.js";
 
@@ -41,7 +42,9 @@ export function keepTyped(form, lists = []) {
 
   try {
     const [{ type }] = performance.getEntriesByType("navigation");
-    if (["back_forward", "reload"].includes(type)) bringBack(JSON.parse(sessionStorage.getItem(key)));
+    // From a sign-in that the form itself led to, see views/signed_out.py.
+    const wasUndone = document.referrer.includes("undone=1");
+    if (wasUndone || ["back_forward", "reload"].includes(type)) bringBack(JSON.parse(sessionStorage.getItem(key)));
     $(window).on("pagehide", keep);
   } catch {
     // Storage is blocked: what was typed lasts for this page.
