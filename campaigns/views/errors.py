@@ -67,4 +67,5 @@ def csrf_failure(request, reason=""):
         "This form was opened before you signed in, or it came from another site. "
         "Go back, reload the page and submit it again."
     )
-    return render(request, "403.html", {"sentence": sentence}, status=403)
+    context = {"sentence": sentence, "is_old_form": True}
+    return render(request, "403.html", context, status=403)

@@ -6,11 +6,13 @@ import psycopg_pool
 import pytest
 import redis
 from django.db import OperationalError
+from django.test import Client
 from django.urls import reverse
 
 from campaigns.domain.errors import Refused
 from campaigns.views import health, items
 from campaigns.views.errors import database_away
+from tests.views.pages import text_of
 
 
 @pytest.fixture
@@ -135,3 +137,15 @@ def test_pages_carry_a_policy_without_inline_code_and_obey_it(client, alice):
     assert " style=" not in page
     assert "<script>" not in page
     assert " onclick=" not in page
+
+
+def test_a_form_older_than_the_sign_in_is_no_matter_of_roles(alice):
+    browser = Client(enforce_csrf_checks=True)
+    browser.force_login(alice)
+    answer = browser.post(reverse("project-new"), {"name": "Shop"})
+    assert answer.status_code == 403
+    page = text_of(answer)
+    assert "Nothing was done" in page
+    assert "reload the page and submit it again" in page
+    assert "permission" not in page
+    assert "change your role" not in page
