@@ -253,6 +253,14 @@ def _steady(source: np.random.Generator) -> Iterator[GoalRow]:
             min(shares.values()) >= goal if goal else None,
         )
 
+    for sd, rho in ((0.02, 0.5), (0.05, 0.8)):
+        for change in (0.2, 0.5, 2.0):
+            shares = {n: _stretches_found(n, sd, rho, change, source) for n in _SECONDS}
+            yield GoalRow(
+                f"a third of the run {change:+.0%}, sd {sd:.0%}, ρ {rho:g}",
+                f"{_listed(shares)} found",
+            )
+
 
 def _is_unsteady(noise: np.ndarray) -> bool:
     found = steadiness(_BASE_US * np.exp(noise))
@@ -264,6 +272,18 @@ def _warm_ups_found(n: int, sd: float, rho: float, source: np.random.Generator) 
     warm_up = np.log(1 + 0.2 * np.clip(1 - np.arange(n) / 10, 0, 1))
     noise = sd * _remembering(TRIALS, n, rho, source)
     return float(np.mean([_is_unsteady(warm_up + each) for each in noise]))
+
+
+def _stretches_found(
+    n: int, sd: float, rho: float, change: float, source: np.random.Generator
+) -> float:
+    """Of runs that take so much longer for a third of their time, somewhere between the first and
+    the last sixth, and then come back."""
+    begins = source.integers(n // 6, n - n // 6 - n // 3 + 1, size=(TRIALS, 1))
+    seconds = np.arange(n)
+    is_away = (seconds >= begins) & (seconds < begins + n // 3)
+    noise = sd * _remembering(TRIALS, n, rho, source)
+    return float(np.mean([_is_unsteady(each) for each in noise + is_away * np.log(1 + change)]))
 
 
 def _listed(shares: dict[int, float]) -> str:

@@ -31,7 +31,7 @@ _COUNTS = {
     "lost_shards": "injector processes",
 }
 # For these, `second` is the start of the last stretch at one level.
-_STRETCHES = {"warming_up", "slowing_down"}
+_STRETCHES = {"warming_up", "slowing_down", "longer_for_a_while", "shorter_for_a_while"}
 _LESS_IS_WORSE = {"too_few_requests", "sent_share"}
 # Their `measure` says where and when.
 TARGET_MACHINE = ("target_cpu", "target_link", "listen_overflows")

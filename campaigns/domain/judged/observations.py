@@ -216,8 +216,9 @@ def _little(seen: Measurement) -> Observed | None:
     return Observed(abs(in_flight - busy_s / seen.duration_s) / in_flight)
 
 
-def steadiness_of(seen: Measurement) -> tuple[Steadiness | None, int | None]:
-    """What the seconds' p50 say, and the second from which the last level holds.
+def steadiness_of(seen: Measurement) -> tuple[Steadiness | None, int, int]:
+    """What the seconds' p50 say, the second in which the last level was left, where it had been
+    there before, and the one from which it holds.
 
     Only for constant loads. Leaves out the last second, which is incomplete.
     """
@@ -231,14 +232,19 @@ def steadiness_of(seen: Measurement) -> tuple[Steadiness | None, int | None]:
         if point["second"] >= 0 and point["p50_ms"]
     ]
     found = steadiness([level for _, level in levels]) if is_even else None
-    return found, levels[found.steady_from][0] if found else None
+    return (
+        (found, levels[found.left_at][0], levels[found.steady_from][0]) if found else (None, 0, 0)
+    )
 
 
 def _unsteady(seen: Measurement) -> dict[str, Observed]:
-    """How much of the run precedes its last stretch at one level."""
-    found, second = steadiness_of(seen)
+    """How much of the run precedes its last stretch at one level, or was away from that level."""
+    found, left, second = steadiness_of(seen)
     if found is None or not found.steady_from:
         return {}
+    if found.left_at:
+        code = "longer_for_a_while" if found.ratio > 1 else "shorter_for_a_while"
+        return {code: Observed(found.unsteady_share, second, measure=f"from second {left} on")}
     code = "warming_up" if found.ratio > 1 else "slowing_down"
     return {code: Observed(found.unsteady_share, second)}
 

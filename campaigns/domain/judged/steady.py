@@ -23,6 +23,10 @@ _TOLERANCE = 0.05
 # Required size of a cut in standard errors, by number of seconds: the best cut of stationary noise
 # exceeds it in one run of twenty, for any autocorrelation up to 0.8.
 _LIMITS = ((30, 6.4), (60, 4.9), (120, 4.2), (200, 3.85))
+# The same of two cuts, where one did not count.
+_HUMP_LIMITS = ((30, 12.5), (60, 15.0), (120, 12.0), (200, 11.0))
+_MOST_CUTS = 150
+_HUMP_PARTS = 40  # a stretch is at least one of so many parts of the run
 _FURTHER_LIMIT = 3.0  # for further cuts in a run with one already
 _LAGS = np.arange(1, 9)
 _RHOS = np.arange(0, 0.91, 0.02)
@@ -33,11 +37,13 @@ class Steadiness:
     """`unsteady_share` of the seconds precedes `steady_from`, the index of the first second of the
     stretch that stays within 5 % of its level to the end. `ratio`: the median before it over that
     level, or the level just before it where the median went another way; 1 if nothing precedes
-    it."""
+    it. A run that began at this level and came back to it was away from `left_at` on, and share and
+    ratio are those of the stretch in between; 0 of any other."""
 
     unsteady_share: float
     steady_from: int
     ratio: float
+    left_at: int = 0
 
 
 def steadiness(values: Sequence[float]) -> Steadiness | None:
@@ -45,15 +51,24 @@ def steadiness(values: Sequence[float]) -> Steadiness | None:
     if len(values) < MIN_WINDOWS:
         return None
     size = -(-len(values) // _MAX_WINDOWS)
-    logs = _without_spikes(np.log(_medians_of_blocks(np.asarray(values, dtype=float), size)))
-    bounds = [0, *change_points(logs), len(logs)]
+    raw = np.log(_medians_of_blocks(np.asarray(values, dtype=float), size))
+    logs = _without_spikes(raw)
+    bounds = [0, *change_points(logs, raw), len(logs)]
     levels = [_median(logs[a:b]) for a, b in pairwise(bounds)]
     first = len(levels) - 1
-    while first > 0 and abs(np.expm1(levels[first - 1] - levels[-1])) <= _TOLERANCE:
+    while first > 0 and _are_alike(levels[first - 1], levels[-1]):
         first -= 1
     begin = bounds[first]
-    off = _off_before(_median(logs[:begin]), levels[first - 1], levels[-1]) if begin else 0.0
-    return Steadiness(begin / len(logs), begin * size, float(np.exp(off)))
+    if not begin:
+        return Steadiness(0.0, 0, 1.0)
+    left = bounds[1] if _are_alike(levels[0], levels[-1]) else 0
+    off = _off_before(_median(logs[left:begin]), levels[first - 1], levels[-1])
+    share = (begin - left) / len(logs)
+    return Steadiness(share, begin * size, float(np.exp(off)), left * size)
+
+
+def _are_alike(level: float, other: float) -> bool:
+    return abs(np.expm1(level - other)) <= _TOLERANCE
 
 
 def _off_before(whole: float, nearest: float, last: float) -> float:
@@ -64,13 +79,17 @@ def _off_before(whole: float, nearest: float, last: float) -> float:
     return off if is_told_by_whole else step
 
 
-def change_points(series: np.ndarray) -> list[int]:
-    """The indices at which a new level begins, at least five values apart."""
+def change_points(series: np.ndarray, raw: np.ndarray) -> list[int]:
+    """The indices at which a new level begins, at least five values apart. `raw`: with spikes."""
     if len(series) < 2 * _MIN_SEGMENT:
         return []
-    noise = _Noise.of(series)
-    limit = float(np.interp(len(series), *zip(*_LIMITS, strict=True)))
-    return _split(series, 0, len(series), noise, limit)
+    noise = _Noise.of(_without_a_step(series))
+    found = _split(series, 0, len(series), noise, _limit_of(_LIMITS, len(series)))
+    return found or _hump(series, raw)
+
+
+def _limit_of(limits: Sequence[tuple[int, float]], n: int) -> float:
+    return float(np.interp(n, *zip(*limits, strict=True)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +100,8 @@ class _Noise:
     rho: float
 
     @classmethod
-    def of(cls, series: np.ndarray) -> "_Noise":
+    def of(cls, rest: np.ndarray) -> "_Noise":
         """From mean squared differences at lags 1 to 8, each of which is 2·γ₀·(1 − ρ^lag)."""
-        rest = _without_a_step(series)
         squares = np.array([np.mean((rest[lag:] - rest[:-lag]) ** 2) for lag in _LAGS])
         if not squares.all():
             return cls(0.0, 0.0)
@@ -129,6 +147,30 @@ def _without_a_step(series: np.ndarray) -> np.ndarray:
     cuts, steps = _steps(series)
     best = int((np.abs(steps) * np.sqrt(cuts * (len(series) - cuts))).argmax())
     return series - np.where(np.arange(len(series)) < cuts[best], steps[best], 0.0)
+
+
+def _hump(series: np.ndarray, raw: np.ndarray) -> list[int]:
+    """The two cuts between which the series was at another level than before and after. One cut
+    cannot find that: a step that is left in the series counts as noise. So do spikes here, or a few
+    that happen to be neighbours would be a hump."""
+    n, sums = len(series), np.concatenate(([0.0], np.cumsum(series)))
+    cuts = np.arange(_MIN_SEGMENT, n - _MIN_SEGMENT + 1, -(-n // _MOST_CUTS))
+    begins, ends = (cuts[each] for each in np.triu_indices(len(cuts), 1))
+    is_long = ends - begins >= max(_MIN_SEGMENT, n // _HUMP_PARTS)
+    begins, ends = begins[is_long], ends[is_long]
+    before, within, after = sums[begins], sums[ends] - sums[begins], sums[n] - sums[ends]
+    inside = ends - begins
+    explained = before**2 / begins + within**2 / inside + after**2 / (n - ends)
+    best = int(explained.argmax())
+    parts = np.split(raw, [begins[best], ends[best]])
+    noise = _Noise.of(np.concatenate([part - part.mean() for part in parts]))
+    variances = noise.variance_of_mean(np.arange(1, n))
+    errors = np.sqrt(variances[inside - 1] + variances[n - inside - 1])
+    steps = within / inside - (before + after) / (n - inside)
+    worth = np.abs(steps) / np.maximum(errors, 1e-9)
+    at = int(worth.argmax())
+    is_one = worth[at] > _limit_of(_HUMP_LIMITS, n)
+    return [int(begins[at]), int(ends[at])] if is_one else []
 
 
 def _medians_of_blocks(values: np.ndarray, size: int) -> np.ndarray:

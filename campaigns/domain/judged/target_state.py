@@ -27,6 +27,8 @@ LIMITS: dict[str, Limits] = {
     "resent": Limits(0.01),
     "slowing_down": Limits(0.0),
     "warming_up": Limits(0.0),
+    "longer_for_a_while": Limits(0.0),
+    "shorter_for_a_while": Limits(0.0),
     "body_changed": Limits(0.01),
     "target_cpu": Limits(4.5),
     "target_link": Limits(4.5),
@@ -55,6 +57,8 @@ STATES: dict[str, TargetState] = {
     **dict.fromkeys(TARGET_MACHINE, TargetState.OVERLOADED),
     "slowing_down": TargetState.CHANGING,
     "warming_up": TargetState.CHANGING,
+    "longer_for_a_while": TargetState.CHANGING,
+    "shorter_for_a_while": TargetState.CHANGING,
     "body_changed": TargetState.CHANGING,
 }
 # What was in the replies: told even of a starved injector, which cannot be the cause.
@@ -89,6 +93,10 @@ _SENTENCES: dict[str, str] = {
     "higher. One figure for the whole run hides that.",
     "warming_up": "Response times became steady only after {value} of the run (limit {limit}) and "
     "were longer before. Use a longer warm-up.",
+    "longer_for_a_while": "Response times were longer for {value} of the run (limit {limit}), "
+    "{measure}, and then as before. One figure for the whole run hides that.",
+    "shorter_for_a_while": "Response times were shorter for {value} of the run (limit {limit}), "
+    "{measure}, and then as before. One figure for the whole run hides that.",
     "body_changed": "The size of the response bodies changed by {value} (limit {limit}): before "
     "and after, it is not the same page.",
 }

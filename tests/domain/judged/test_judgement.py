@@ -83,6 +83,8 @@ TARGET = {
     "listen_overflows": (0.001, 0.0011, OVERLOADED),
     "slowing_down": (0.0, 0.8, CHANGING),
     "warming_up": (0.0, 0.9, CHANGING),
+    "longer_for_a_while": (0.0, 0.3, CHANGING),
+    "shorter_for_a_while": (0.0, 0.3, CHANGING),
     "body_changed": (0.01, 0.011, CHANGING),
 }
 PRECISION = {"no_requests", "too_few_requests", "enough_requests"}

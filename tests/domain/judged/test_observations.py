@@ -173,7 +173,8 @@ def stretches(*levels_us: int, spec):
 
 def unsteady(seen) -> dict:
     found = observed_in(seen)
-    return {code: found[code] for code in ("warming_up", "slowing_down") if code in found}
+    codes = ("warming_up", "slowing_down", "longer_for_a_while", "shorter_for_a_while")
+    return {code: found[code] for code in codes if code in found}
 
 
 def test_a_run_that_comes_to_rest_late_says_from_which_second_on():
@@ -185,6 +186,14 @@ def test_a_run_that_comes_to_rest_late_says_from_which_second_on():
 def test_a_target_that_slows_down_is_another_reason():
     (found,) = unsteady(stretches(5000, 5000, 9000, spec=OPEN)).items()
     assert (found[0], found[1].second) == ("slowing_down", 80)
+
+
+@pytest.mark.parametrize(("level_us", "word"), [(9000, "longer"), (2000, "shorter")])
+def test_a_target_that_was_slower_or_faster_for_a_while_says_from_when_to_when(level_us, word):
+    (found,) = unsteady(stretches(5000, level_us, 5000, spec=OPEN)).items()
+    assert found[0] == f"{word}_for_a_while"
+    assert (found[1].second, found[1].measure) == (80, "from second 40 on")
+    assert found[1].value == pytest.approx(1 / 3)
 
 
 def test_a_run_at_one_level_is_steady():

@@ -99,8 +99,46 @@ def test_an_hour_is_judged_by_blocks_of_seconds():
     assert found.steady_from == 600
 
 
+def humped(n: int, size: float) -> np.ndarray:
+    """1 but for a third of the run, from a fifth of it on, where it is `size`."""
+    seconds = np.arange(n)
+    return np.where((seconds >= n // 5) & (seconds < n // 5 + n // 3), size, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("n", "size"), [(30, 3.0), *((n, size) for n in (60, 120, 600) for size in (1.3, 3.0, 0.5))]
+)
+def test_a_stretch_at_another_level_is_found_though_the_run_came_back_from_it(n, size):
+    for seed in range(20):
+        noise = np.exp(remembering(n, 0.5, seed, sd=0.02))
+        found = steadiness(20 * humped(n, size) * noise)
+        assert found.left_at == pytest.approx(n // 5, abs=n / 60 + 2)
+        assert found.steady_from == pytest.approx(n // 5 + n // 3, abs=n / 60 + 2)
+        assert found.unsteady_share == (found.steady_from - found.left_at) / n
+        assert found.ratio == pytest.approx(size, rel=0.1)
+
+
+def test_slow_seconds_that_happen_to_be_neighbours_are_no_stretch():
+    """Three of ten seconds are a third longer, at random."""
+    source = np.random.default_rng(4)
+    is_slow = source.random((200, 30)) < 0.3
+    found = [steadiness(20 * np.exp(0.3 * each + source.normal(0, 0.02, 30))) for each in is_slow]
+    assert np.mean([bool(each.left_at) for each in found]) <= 0.01
+
+
+def test_a_run_that_went_to_another_level_and_to_a_third_one_did_not_come_back():
+    noise = np.random.default_rng(1).normal(0, 0.02, 180)
+    found = steadiness(np.array([10] * 60 + [20] * 60 + [15] * 60) * np.exp(noise))
+    assert (found.left_at, found.steady_from) == (0, 120)
+
+
+def cuts_of(values: list[float]) -> list[int]:
+    logs = np.log(values)
+    return change_points(logs, logs)
+
+
 def test_a_step_of_a_tenth_is_found_at_its_place():
     before = [100, 101, 99, 100, 102, 98, 100, 101, 99, 100]
     after = [110, 111, 109, 110, 112, 108, 110, 111, 109, 110]
-    assert change_points(np.log([*before, *after])) == [10]
-    assert change_points(np.log([*before, *before])) == []
+    assert cuts_of([*before, *after]) == [10]
+    assert cuts_of([*before, *before]) == []

@@ -10,7 +10,7 @@ from campaigns.domain.shown.trend_words import trend_words
 @pytest.mark.parametrize(
     ("found", "second", "is_over", "said"),
     [
-        (None, None, True, ""),
+        (None, 0, True, ""),
         (Steadiness(0.0, 0, 1.0), 0, True, "No lasting change of response times was found."),
         (Steadiness(0.0, 0, 1.0), 0, False, "No lasting change of response times so far."),
         (
@@ -28,11 +28,13 @@ from campaigns.domain.shown.trend_words import trend_words
     ],
 )
 def test_what_the_steady_state_test_found_is_said(found, second, is_over, said):
-    assert trend_words(found, second, is_over=is_over).replace("\u202f", " ") == said
+    assert trend_words(found, 0, second, is_over=is_over).replace("\u202f", " ") == said
 
 
-def test_what_was_longer_in_between_is_not_called_steady():
-    noise = np.random.default_rng(1).normal(0, 0.02, 120)
-    p50 = np.array([10] * 40 + [50] * 48 + [10] * 32) * np.exp(noise)
-    said = trend_words(steadiness(list(p50)), 0, is_over=True)
-    assert said == "No lasting change of response times was found."
+@pytest.mark.parametrize(("level", "said"), [(50, "400 % higher"), (5, "50 % lower")])
+def test_what_was_otherwise_in_between_is_said_with_both_its_ends(level, said):
+    noise = np.random.default_rng(1).normal(0, 0.0001, 120)
+    found = steadiness(np.array([10] * 40 + [level] * 48 + [10] * 32) * np.exp(noise))
+    words = trend_words(found, found.left_at, found.steady_from, is_over=True)
+    expected = f"Response times changed and came back: from 40 s to 1:28 the p50 was {said}."
+    assert words.replace("\u202f", " ").replace(".0 %", " %") == expected
