@@ -23,6 +23,7 @@ from campaigns.domain.lifecycle import TargetState
 from campaigns.domain.measured.failures import FailureRow
 from campaigns.domain.measured.figures import Figures
 from campaigns.domain.percentiles import P50, P95, P99, Shown, name, shown, why_not_shown
+from campaigns.domain.plan.load import Load, planned_duration_s
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.questions import is_flat_out, seeks_limit
 from campaigns.domain.shown.badges import Answers
@@ -306,11 +307,21 @@ def _rate_lines(run: RunStatus) -> list[str]:
     figures, plan, lines = run.figures, run.plan, []
     planned_per_s = plan.planned_rate_per_s
     if planned_per_s and figures.rate_per_s is not None:
-        lines.append(f"of {units.rate(planned_per_s)} planned")
+        lines.append(_planned_words(figures.rate_per_s, planned_per_s, plan.load))
     if plan.planned_requests:
         planned = units.counted(plan.planned_requests, run.plan.nouns)
         return [*lines, f"{units.count(figures.attempts)} of {planned}"]
     return [*lines, units.counted(figures.attempts, run.plan.nouns)]
+
+
+def _planned_words(rate_per_s: float, planned_per_s: float, load: Load) -> str:
+    """A rate is until the last request has ended, which may be before the planned time is over: six
+    requests, one every two seconds, take little more than ten."""
+    said, planned = units.rate(rate_per_s), units.rate(planned_per_s)
+    lasts_s = planned_duration_s(load)
+    if rate_per_s <= planned_per_s or said == planned or lasts_s is None:
+        return f"of {planned} planned"
+    return f"{planned} planned over {units.duration(lasts_s)}"
 
 
 def _percentile_tile(run: RunStatus, q: int) -> dict[str, Any]:
