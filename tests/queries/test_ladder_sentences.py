@@ -38,6 +38,13 @@ def test_one_sentence_says_what_costs_and_what_does_not(ladder):
     assert "A hybrid key exchange and HTTP/2 make no practical difference." in said
 
 
+def test_what_is_saved_over_http_is_not_said_with_a_minus(climb):
+    keys, means_us = ("new-http", "new-tls13", "new-resumed"), (18_900, 15_000, 15_000)
+    campaign, _ = climb(keys, means_us)
+    said = plain_text(campaign_answer(campaign).sentence)
+    assert "TLS 1.3 saves 20.6\u202f% over HTTP (15.0 instead of 18.9" in said
+
+
 def test_a_rung_that_changes_several_things_is_told_with_all_of_them(climb):
     keys, means_us = ("new-http", "new-tls13", "new-resumed"), (18_900, 29_100, 25_000)
     campaign, _ = climb(keys, means_us)

@@ -96,10 +96,11 @@ def _cost(place: str, what: str, step: RungStep) -> Sentence:
         why = "not clear" if step.word else "not judged yet"
         effect = f"{place} the effect of {what} over HTTP is "
         return [(effect, False), (why, True), (f" ({change}). ", False)]
-    verb = "costs" if step.word == Word.SLOWER else "saves"
+    saved = percent(abs(step.row.ratio - 1), decimals=1)
+    does = f"costs {change}" if step.word == Word.SLOWER else f"saves {saved}"
     return [
         (f"{place} ", False),
-        (f"{what} {verb} {change}", True),
+        (f"{what} {does}", True),
         (f" over HTTP ({times}). ", False),
     ]
 
