@@ -82,15 +82,19 @@ def parts_table(total: Total) -> Table:
             for index, (part, _) in enumerate(present)
         ),
         label_title="part",
-        note=f"response = lateness + {_sum_of(total)}, for the average; percentiles do not add up.",
+        note=_note_of_parts(total),
     )
 
 
-def _sum_of(total: Total) -> str:
+def _note_of_parts(total: Total) -> str:
     is_exchange = total.timing("handshake").n > 0
     parts = ("dns", "connect", "tls")
     parts += ("handshake", "exchange", "close") if is_exchange else ("send", "wait", "receive")
-    return " + ".join(parts)
+    n_of_parts = {total.timing(part).n for part in parts} - {0}
+    is_of_all = n_of_parts <= {total.timing("response").n}
+    where = "" if is_of_all else " of all requests, where a part that one did not have counts as 0"
+    whole = f"response = lateness + {' + '.join(parts)}"
+    return f"{whole}, for the average{where}; percentiles do not add up."
 
 
 def vitals_table(vitals: Sequence[dict[str, Any]]) -> Table:
