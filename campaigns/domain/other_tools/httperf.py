@@ -22,6 +22,7 @@ from campaigns.domain.other_tools.report_words import (
     merged,
     ms,
     per_s,
+    tenths,
 )
 from campaigns.domain.plan.plan import ConnectionMode
 
@@ -73,7 +74,7 @@ def _connections(result: Measurement, head: ReportHead) -> list[str]:
     total, duration_s = result.total, result.duration_s
     opened = total.count("connections_opened")
     in_flight = result.mean_in_flight
-    mean = DASH if in_flight is None else f"{in_flight:.1f}"
+    mean = tenths(in_flight)
     most = sum_of(result.ends, "connections_at_once")
     at_once = "" if most is None else f", <={most} concurrent connections"
     length = f"{_replies_of(total) / opened:.3f}" if opened else DASH

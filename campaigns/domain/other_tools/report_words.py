@@ -10,7 +10,7 @@ from campaigns.domain.percentiles import P50, P95, P99, Shown, shown
 from campaigns.domain.plan.load import Model, mean_rate_per_s
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.shown.threshold_words import measured_cell
-from campaigns.domain.units import DASH, counted, said_of
+from campaigns.domain.units import DASH, counted, decimals_to_see, said_of
 
 _CLOSED = {Model.CLOSED, Model.SEQUENTIAL}
 
@@ -27,8 +27,13 @@ class ReportHead:
     judged: Judgement | None
 
 
+def tenths(value: float | None) -> str:
+    """One decimal, as tools have it; more where it would read 0.0."""
+    return DASH if value is None else f"{value:,.{decimals_to_see(value, 1)}f}"
+
+
 def per_s(count: float, duration_s: float) -> str:
-    return f"{count / duration_s:,.1f}" if duration_s else DASH
+    return tenths(count / duration_s if duration_s else None)
 
 
 def ms(us: float | None) -> str:
@@ -87,7 +92,7 @@ def load_lines(result: Measurement) -> list[str]:
 
 def _asked_and_reached(result: Measurement) -> list[str]:
     load = result.plan.load
-    sent = DASH if result.sent_per_s is None else f"{result.sent_per_s:,.1f}"
+    sent = tenths(result.sent_per_s)
     if is_closed(result):
         asked = load.connections or 1
         return [
@@ -116,7 +121,7 @@ def _sent_words(result: Measurement) -> str:
 
 
 def _in_flight(result: Measurement) -> str:
-    mean = DASH if result.mean_in_flight is None else f"{result.mean_in_flight:.1f}"
+    mean = tenths(result.mean_in_flight)
     most = result.most_in_flight
     ends = "" if most is None else f" (at most {most:,} at the end of a second)"
     return f"{mean} in flight on average{ends}"
@@ -125,7 +130,7 @@ def _in_flight(result: Measurement) -> str:
 def _asked_rate(plan: Plan) -> str:
     rate_per_s = mean_rate_per_s(plan.load)
     unit = said_of(plan.nouns, f"{plan.load.arrival_unit}s/s")
-    return f"{rate_per_s:,.1f} {unit}" if rate_per_s else "its own schedule"
+    return f"{tenths(rate_per_s)} {unit}" if rate_per_s else "its own schedule"
 
 
 def warm_up_lines(result: Measurement) -> list[str]:

@@ -50,6 +50,14 @@ def test_jmeter_has_a_row_for_each_of_several_steps():
     assert [cells(text, name)[0] for name in ("first", "second", "TOTAL")] == ["60", "40", "100"]
 
 
+def test_a_rate_of_a_few_requests_a_minute_does_not_read_as_none():
+    slow = {"load": {"model": "open", "rate_per_s": 0.03, "duration_s": 100}}
+    seen = measurement(total([1000] * 3), slow)
+    seen.duration_s = 100.0
+    assert "0.03 ok/s" in report("plain", seen).splitlines()
+    assert "Load: open, 0.03 requests/s planned" in report("ab", seen)
+
+
 @pytest.mark.parametrize(
     ("measured", "said"),
     [
