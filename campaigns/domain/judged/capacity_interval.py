@@ -17,7 +17,7 @@ FEWEST_FOR_TREND = 5
 _MOST_ALIKE, _BIAS = 0.8, 2.2
 # A trend is said from this two-sided level on, and suspected from that; and from this size.
 _SAID, _SUSPECTED = 0.02, 0.10
-_LEAST_DRIFT = 0.05
+LEAST_DRIFT = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ def trend_of(searches: Sequence[SearchResult]) -> Trend:
     rest = fsum((v - centre - slope * t) ** 2 for t, v in zip(times, logs, strict=True))
     t = abs(slope) / sqrt(rest / (n - 2) / spread) if rest else inf
     drift = exp(slope * (times[-1] - times[0])) - 1
-    is_large = abs(drift) >= _LEAST_DRIFT
+    is_large = abs(drift) >= LEAST_DRIFT
     return Trend(
         drift,
         is_large and t > t_quantile(1 - _SAID / 2, n - 2),

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from campaigns.domain.judged.capacity import CapacityAnswer, Ending, TrialResult
-from campaigns.domain.judged.capacity_interval import FEWEST_FOR_INTERVAL
+from campaigns.domain.judged.capacity_interval import FEWEST_FOR_INTERVAL, LEAST_DRIFT
 from campaigns.domain.plan.threshold import Threshold
 from campaigns.domain.shown.results import Sentence
 from campaigns.domain.units import counted, percent, rate
@@ -63,7 +63,9 @@ def search_sentence(answer: CapacityAnswer, objective: str, *, is_going_on: bool
             (f": already this rate does not keep {objective}.", False),
         ]
     if answer.ending == Ending.DRIFTED:
-        drift = f" by {percent(answer.drift, decimals=0, signed=True)}" if answer.drift else ""
+        # A search that was lost on its way may follow others that found the same.
+        is_told = abs(answer.drift) >= LEAST_DRIFT
+        drift = f" by {percent(answer.drift, decimals=0, signed=True)}" if is_told else ""
         over = " from the first search to the last" if drift else " from one search to the next"
         return [("No steady answer:", True), (f" the target drifted{drift}{over}.", False)]
     if answer.ending == Ending.FOUND:

@@ -115,6 +115,12 @@ def test_a_first_rate_that_fails_is_below_it():
     )
 
 
+def test_a_search_that_was_lost_after_others_that_agreed_names_no_drift_between_these():
+    assert said(Ending.DRIFTED, FOUND, drift=0.003) == (
+        "No steady answer: the target drifted from one search to the next."
+    )
+
+
 def test_a_drift_is_no_steady_answer():
     assert said(Ending.DRIFTED, FOUND, drift=-0.12) == (
         "No steady answer: the target drifted by −12 % from the first search to the last."
