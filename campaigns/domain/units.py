@@ -6,7 +6,7 @@ All figures on pages, in tables and on the terminal are formatted here.
 from collections.abc import Iterable, Sequence
 from decimal import ROUND_HALF_UP, Decimal
 from functools import cache
-from math import floor, isfinite, log10
+from math import ceil, floor, isfinite, log10
 
 THIN = "\u202f"  # narrow no-break space, before a unit
 MINUS = "\u2212"
@@ -114,13 +114,36 @@ def ms(value_us: float | None, *, signed: bool = False) -> str:
     return with_unit(figure(value_us / 1000, signed=signed), "ms")
 
 
-def percent(share: float | None, *, decimals: int | None = None, signed: bool = False) -> str:
-    """A share of 1 as percent: 0.543 is 54.3 %."""
+def percent(
+    share: float | None,
+    *,
+    decimals: int | None = None,
+    signed: bool = False,
+    limit: float | None = None,
+) -> str:
+    """A share of 1 as percent: 0.543 is 54.3 %. Unless `decimals` says how many, it has as many as
+    it takes that neither some reads as nothing nor most as all, and it is on its own side of a
+    limit beside it."""
     if share is None:
         return DASH
-    value = share * 100
-    places = decimals_for([value], most=2) if decimals is None else decimals
-    return with_unit(number(value, places, signed=signed), "%")
+    places = _decimals_of_share(share, limit) if decimals is None else decimals
+    return with_unit(number(share * 100, places, signed=signed), "%")
+
+
+def _decimals_of_share(share: float, limit: float | None) -> int:
+    value = round(100 * share, _MOST_BESIDE + 1)
+    edges = (0, 100) if limit is None else (0, 100, 100 * limit)
+    return max(decimals_beside(value, edge, decimals_for([value], most=2)) for edge in edges)
+
+
+def typed_percent(share: float) -> str:
+    """A share that somebody set, with all its digits: 5 %, 2.5 %."""
+    return with_unit(f"{100 * share:.6g}", "%")
+
+
+def percent_at_most(share: float) -> str:
+    """The whole percentage that a share does not exceed: 0.954 is at most 96 %."""
+    return percent(ceil(round(100 * share, 6)) / 100, decimals=0)
 
 
 def change_size(ratio: float) -> str:
@@ -170,11 +193,16 @@ def rate(per_s: float | None) -> str:
     return figure(per_s)
 
 
-def size(n_bytes: int) -> str:
-    """An amount of data in decimal units: 0 B, 950 B, 2.61 kB, 1.30 GB."""
+def size(n_bytes: int, limit: int | None = None) -> str:
+    """An amount of data in decimal units: 0 B, 950 B, 2.61 kB, 1.30 GB; on its own side of a limit
+    beside it."""
     for unit, factor in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
         if n_bytes >= factor:
-            return with_unit(figure(n_bytes / factor), unit)
+            value = n_bytes / factor
+            decimals = _decimals_of(value, 3, MAX_DECIMALS)
+            if limit is not None:
+                decimals = decimals_beside(value, limit / factor, decimals)
+            return with_unit(number(value, decimals), unit)
     return with_unit(number(n_bytes), "B")
 
 

@@ -31,7 +31,7 @@ class OutputForm(forms.Form):
 
     def _read(self, upload) -> str:
         if upload.size > MOST_BYTES:
-            limit, found = size(MOST_BYTES), size(upload.size)
+            limit, found = size(MOST_BYTES), size(upload.size, MOST_BYTES)
             self.add_error("file", f"This file has {found}. Choose one of at most {limit}.")
             return ""
         try:

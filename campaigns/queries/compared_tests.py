@@ -26,7 +26,7 @@ from campaigns.domain.shown.compared_words import (
 )
 from campaigns.domain.shown.intervals import least_change
 from campaigns.domain.shown.results import Sentence
-from campaigns.domain.units import percent, with_unit
+from campaigns.domain.units import percent, typed_percent, with_unit
 from campaigns.queries.arm_pairs import ArmPair
 from campaigns.queries.columns import ComparedColumn, Side, sides_of
 from campaigns.queries.compared_detail import detail_of
@@ -298,7 +298,7 @@ def _grounds(tests: Sequence[ComparedTest], pairs: Sequence[ComparedPair]) -> li
         )
     thresholds = {pair.arms.candidate.test.campaign.practical_threshold for pair in pairs}
     grounds.append(
-        f"practical threshold {' to '.join(percent(t, decimals=0) for t in _ends(thresholds))}"
+        f"practical threshold {' to '.join(typed_percent(t) for t in _ends(thresholds))}"
     )
     shown = [each.could_have_shown for each in tests if each.could_have_shown is not None]
     if shown:

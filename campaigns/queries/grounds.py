@@ -11,7 +11,7 @@ from campaigns.domain.lifecycle import Outcome
 from campaigns.domain.measured.figures import Figures
 from campaigns.domain.plan.target import counted_in
 from campaigns.domain.shown.report_words import NO_ANSWER_GROUND, errors_text
-from campaigns.domain.units import and_joined, counted, duration, percent
+from campaigns.domain.units import and_joined, counted, duration, percent, typed_percent
 from campaigns.models import Campaign
 from campaigns.queries.arm_pairs import MeasuredTest
 from campaigns.queries.measured import MeasuredRun
@@ -56,7 +56,7 @@ def _compared_grounds(
     left_out = sum(each.figures.attempts for each in runs if each.figures) - attempts
     return [
         _interval_ground(overheads[0]),
-        f"practical threshold {percent(campaign.practical_threshold, decimals=0)}",
+        f"practical threshold {typed_percent(campaign.practical_threshold)}",
         errors_text(errors, attempts, counted_in(arm.scheme for arm in arms))
         + (" of the runs that count" if left_out > 0 else ""),
         "primary metric: average, whose parts add up",

@@ -226,3 +226,62 @@ def test_a_ratio_is_said_as_a_change():
 def test_what_is_written_of_requests_is_said_of_what_is_counted(text, said):
     assert units.said_of("connections", text) == said
     assert units.said_of("requests", text) == text
+
+
+@pytest.mark.parametrize(
+    ("n_bytes", "said"),
+    [
+        (1_000_001, "1.000001 MB"),
+        (1_004_000, "1.004 MB"),
+        (1_000_000, "1.00 MB"),
+        (999_999, "999.999 kB"),
+        (2_610_000, "2.61 MB"),
+    ],
+)
+def test_a_size_is_on_its_own_side_of_a_limit_beside_it(n_bytes, said):
+    assert units.size(n_bytes, 1_000_000).replace("\u202f", " ") == said
+
+
+def test_a_share_that_somebody_set_keeps_its_digits():
+    said = [units.typed_percent(share) for share in (0.05, 0.025, 0.004, 0.07, 0.625)]
+    assert [each.replace("\u202f", " ") for each in said] == [
+        "5 %",
+        "2.5 %",
+        "0.4 %",
+        "7 %",
+        "62.5 %",
+    ]
+
+
+def test_what_a_share_does_not_exceed_is_never_below_it():
+    said = [units.percent_at_most(share) for share in (0.43, 0.431, 0.07, 0.999, 1.0)]
+    assert [each.replace("\u202f", " ") for each in said] == [
+        "43 %",
+        "44 %",
+        "7 %",
+        "100 %",
+        "100 %",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("share", "said"),
+    [
+        (0.0, "0.00"),
+        (0.00001, "0.001"),
+        (-0.00001, "\u22120.001"),
+        (0.543, "54.3"),
+        (0.99999, "99.999"),
+        (1.0, "100"),
+        (1 - 1e-16, "100"),
+        (1e-17, "0.00"),
+        (1.5, "150"),
+    ],
+)
+def test_some_does_not_read_as_nothing_nor_most_as_all(share, said):
+    assert units.percent(share).removesuffix("\u202f%") == said
+
+
+def test_a_share_is_on_its_own_side_of_a_limit_beside_it():
+    assert units.percent(0.05001, limit=0.05).removesuffix("\u202f%") == "5.001"
+    assert units.percent(0.05, limit=0.05).removesuffix("\u202f%") == "5.00"

@@ -29,6 +29,13 @@ def test_they_name_interval_threshold_requests_and_metric(compared):
     ]
 
 
+def test_a_practical_threshold_is_said_as_it_was_set(compared):
+    campaign, tests = compared
+    run_in_blocks(tests, [HTTP, HTTPS])
+    campaign.practical_threshold = 0.025
+    assert "practical threshold 2.5\u202f%" in campaign_answer(campaign).grounds
+
+
 def test_errors_are_those_of_the_runs_that_count_where_others_are_left_out(compared):
     campaign, tests = compared
     run_in_blocks(tests, [HTTP[:2], HTTPS[:2]])

@@ -20,6 +20,7 @@ from campaigns.domain.judged.ratio import (
 )
 from campaigns.domain.judged.words import is_clear, is_same
 from campaigns.domain.special import t_quantile
+from campaigns.domain.units import decimals_for, percent
 
 CHANCE = 0.8
 _MORE = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50, 60, 80, 100, 130, 170, 220, 300, 400)
@@ -29,6 +30,7 @@ _TRIALS = 400
 # Comparisons without a verdict tend to show more spread than usual. Without an extra degree of
 # freedom for that, repeats advised for 80 % would settle 95 % where runs vary by 3 %.
 _TRUSTED_MORE = 1
+_SMALL = 0.02  # a difference from here on is told in whole percent
 _SEED = 20_261_122  # arbitrary but fixed, so that the same figures give the same advice
 
 
@@ -40,6 +42,13 @@ class Advice:
     difference: float
     more: int | None
     chance: float
+
+
+def difference_words(each: Advice) -> str:
+    """Such as 10 %, or 0.4 % of a small threshold."""
+    size = abs(each.difference)
+    few = decimals_for([100 * size], digits=2)
+    return percent(size, decimals=0 if size >= _SMALL else few)
 
 
 def advice(interval: RatioInterval, threshold: float) -> tuple[Advice, ...]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from math import log
 
-from campaigns.domain.judged.advice import CHANCE, MOST, Advice, advice
+from campaigns.domain.judged.advice import CHANCE, MOST, Advice, advice, difference_words
 from campaigns.domain.judged.ratio import OddRun, RatioInterval
 from campaigns.domain.judged.repeats import MIN_REPEATS
 from campaigns.domain.judged.words import Word, is_clear, is_same
@@ -196,7 +196,7 @@ def _number(each: Advice, unit: str) -> str:
 def _if(each: Advice) -> str:
     if not each.difference:
         return "if they are equally fast"
-    return f"if they differ by {percent(abs(each.difference), decimals=0)}"
+    return f"if they differ by {difference_words(each)}"
 
 
 def holm(p_values: Sequence[float]) -> list[float]:

@@ -123,7 +123,7 @@ def reason_for(
         whose_=f"{who}'s",
         measure=seen.measure,
         whole=ms_text(seen.whole),
-        rest=_percent_beside(1 - seen.value, 0) if 0 <= seen.value <= 1 else "",
+        rest=percent(1 - seen.value) if 0 <= seen.value <= 1 else "",
     )
     if seen.second is not None:
         text = f"{text} {_place(code, seen.second)}"
@@ -144,21 +144,12 @@ def value_words(code: str, value: float, limit: float | None = None) -> str:
     if code in _COUNTS:
         return counted(int(value), _COUNTS[code])
     if code not in _TIMES:
-        return _percent_beside(value, limit)
+        return percent(value, limit=limit)
     return ms_text(value) if limit is None else _ms_beside(value / 1000, limit / 1000)
 
 
 def _ms_beside(value: float, limit: float) -> str:
     return with_unit(number(value, decimals_beside(value, limit, decimals_for([value]))), "ms")
-
-
-def _percent_beside(share: float, limit: float | None) -> str:
-    """What is not all of it does not read as 100 %."""
-    value = 100 * share
-    decimals = decimals_beside(value, 100, decimals_for([value], most=2))
-    if limit is not None:
-        decimals = decimals_beside(value, 100 * limit, decimals)
-    return percent(share, decimals=decimals)
 
 
 def _limit_text(code: str, limit: float) -> str:

@@ -15,7 +15,7 @@ from campaigns.domain.lifecycle import TargetState
 from campaigns.domain.measured.machine_use import MachineUse
 from campaigns.domain.plan.load import Model
 from campaigns.domain.plan.plan import Plan
-from campaigns.domain.units import counted, percent, said_of
+from campaigns.domain.units import counted, percent_at_most, said_of
 
 
 class Who(StrEnum):
@@ -106,7 +106,7 @@ def _of_target_side(left: JudgementReason, machines: Sequence[MachineUse]) -> Li
         return Limit(Who.UNKNOWN, f"{left.text} {why} {_TO_KNOW}")
     causes = [*_stolen_words(machines), *_thread_words(machines), "it waited for something else"]
     so = f"{', '.join(causes[:-1])}, or {causes[-1]}" if len(causes) > 1 else causes[0]
-    why = f"Its CPU was never above {percent(highest, decimals=0)}, so {so}"
+    why = f"Its CPU was never above {percent_at_most(highest)}, so {so}"
     return Limit(Who.TARGET, f"{left.text} {why}, such as locks, a pool or a database.")
 
 
@@ -114,7 +114,7 @@ def _stolen_words(machines: Sequence[MachineUse]) -> list[str]:
     """What was not in use may have been somebody else's."""
     told = [use.figures["stolen"][1] for use in machines if "stolen" in use.figures]
     stolen = max(told, default=0.0)
-    took = f"other guests of its hypervisor took up to {percent(stolen, decimals=0)} of it"
+    took = f"other guests of its hypervisor took up to {percent_at_most(stolen)} of it"
     return [took] if stolen > _STOLEN else []
 
 
@@ -152,7 +152,7 @@ def _room_words(machines: Sequence[MachineUse]) -> str:
     highest = _highest_cpu(machines)
     if highest is None:
         return ""
-    return f" The target's CPU was never above {percent(highest, decimals=0)}."
+    return f" The target's CPU was never above {percent_at_most(highest)}."
 
 
 def _highest_cpu(machines: Sequence[MachineUse]) -> float | None:

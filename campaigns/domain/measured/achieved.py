@@ -76,7 +76,7 @@ def unlike(plan: Plan, first: Sequence[Loaded], second: Sequence[Loaded]) -> str
         return ""
     return (
         f"The loads differ: {figure(values[0])} and {figure(values[1])} {unit}, "
-        f"{percent(difference)} apart (limit {percent(MAX_DIFFERENCE)})."
+        f"{percent(difference, limit=MAX_DIFFERENCE)} apart (limit {percent(MAX_DIFFERENCE)})."
     )
 
 

@@ -48,8 +48,8 @@ def _refuse_other_than_text(text: str) -> None:
     n_bytes = len(text.encode(errors="replace"))
     if n_bytes > MOST_BYTES:
         raise refused(
-            f"This is {size(n_bytes)}, and at most {size(MOST_BYTES)} is kept. Choose a shorter "
-            "time or a longer interval."
+            f"This is {size(n_bytes, MOST_BYTES)}, and at most {size(MOST_BYTES)} is kept. "
+            "Choose a shorter time or a longer interval."
         )
     if not text.strip():
         raise refused("This is empty. Paste the output of perf stat, vmstat, sar or time -v.")

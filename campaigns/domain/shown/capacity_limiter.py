@@ -18,7 +18,14 @@ from campaigns.domain.judged.target_state import SATURATED
 from campaigns.domain.judged.thresholds import Verdict
 from campaigns.domain.judged.trust import LIMITS
 from campaigns.domain.plan.threshold import TARGET_METRICS
-from campaigns.domain.units import DASH, counted, decimals_beside, decimals_for, percent
+from campaigns.domain.units import (
+    DASH,
+    counted,
+    decimals_beside,
+    decimals_for,
+    percent,
+    typed_percent,
+)
 
 # Where on a row's bar the doubtful value is, in percent of its length.
 DOUBTFUL_AT = 70
@@ -207,7 +214,7 @@ def _bar_row(who: str, figure: str, share: float, doubtful: float, was_it: str) 
     bar = min(100.0, round(DOUBTFUL_AT * share / doubtful, 1))
     usual = decimals_for([100 * share], most=2)
     measured = percent(share, decimals=decimals_beside(100 * share, 100 * doubtful, usual))
-    return LimitRow(who, figure, measured, _whole(doubtful), bar, was_it)
+    return LimitRow(who, figure, measured, typed_percent(doubtful), bar, was_it)
 
 
 def _room_words(rows: Iterable[LimitRow]) -> str:

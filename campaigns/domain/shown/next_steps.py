@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from campaigns.domain.judged.advice import Advice
+from campaigns.domain.judged.advice import Advice, difference_words
 from campaigns.domain.judged.comparison import Word
 from campaigns.domain.judged.repeats import MIN_REPEATS
 from campaigns.domain.shown.results import FlaggedRun, OverheadAnswer
@@ -84,9 +84,7 @@ def _how_many(needed: int) -> str:
 
 def _if(advice: Sequence[Advice]) -> str:
     cases = [
-        f"differ by {percent(abs(each.difference), decimals=0)}"
-        if each.difference
-        else "are equally fast"
+        f"differ by {difference_words(each)}" if each.difference else "are equally fast"
         for each in advice
     ]
     return f"if the two {' or '.join(cases)}"

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from campaigns.domain.judged.advice import CHANCE, advice
+from campaigns.domain.judged.advice import CHANCE, Advice, advice, difference_words
 from campaigns.domain.judged.comparison import Word, word_of
 from campaigns.domain.judged.ratio import ratio_interval
 
@@ -19,6 +19,14 @@ def test_it_is_given_for_equal_arms_and_for_clearly_different_ones():
     assert abs(different.difference) == pytest.approx(0.1, abs=0.01)
     assert equal.more > different.more > 0
     assert CHANCE <= min(equal.chance, different.chance) <= 1
+
+
+@pytest.mark.parametrize(
+    ("difference", "words"),
+    [(0.1, "10 %"), (-0.0909, "9 %"), (0.015, "1.5 %"), (0.004, "0.40 %"), (-0.004, "0.40 %")],
+)
+def test_a_small_difference_is_not_said_to_be_none(difference, words):
+    assert difference_words(Advice(difference, 8, 0.8)).replace("\u202f", " ") == words
 
 
 def test_what_the_interval_leaves_out_is_not_advised_on():

@@ -42,6 +42,8 @@ def row(kind, count, status=0, step=0):
             1200,
             "All 1,200 requests failed: 404 Not Found (900), connection refused (300)",
         ),
+        ([row("reset", 99_999)], 100_000, "99.999\u202f% failed: connection reset"),
+        ([row("reset", 1)], 100_000, "0.001\u202f% failed: connection reset"),
         ([], 100, ""),
     ],
 )

@@ -74,7 +74,11 @@ def test_without_an_agent_it_says_what_would_tell_the_target_from_the_network(ob
 
 @pytest.mark.parametrize(
     ("cpu", "words"),
-    [(0.2, "20 %, so it waited"), (0.25, "25 %, so one thread was full, or it waited")],
+    [
+        (0.2, "20 %, so it waited"),
+        (0.203, "21 %, so it waited"),
+        (0.25, "25 %, so one thread was full, or it waited"),
+    ],
 )
 def test_a_target_with_cpu_to_spare_that_did_not_keep_up_waited_unless_it_has_one_thread(
     cpu, words
