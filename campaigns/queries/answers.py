@@ -27,7 +27,7 @@ from campaigns.domain.shown.threshold_tables import campaign_thresholds_table
 from campaigns.domain.shown.what_to_do import what_to_do
 from campaigns.domain.units import DASH
 from campaigns.models import Campaign, PooledPercentiles, Run, Test, without_references
-from campaigns.queries.answer_sentences import figures_words, first_words
+from campaigns.queries.answer_sentences import figures_words, first_words, judged_rules
 from campaigns.queries.arm_pairs import MeasuredTest, pairs_of
 from campaigns.queries.arms import measured_tests
 from campaigns.queries.briefs import kept_pooled
@@ -234,7 +234,7 @@ def _thresholds(arms: Sequence[MeasuredTest]) -> Table:
     return campaign_thresholds_table(
         (
             f"{arm.plan_label}, {arm.label}" if many_plans else arm.label,
-            [each.thresholds for each in arm.runs if each.thresholds],
+            judged_rules(arm.runs),
         )
         for arm in arms
     )

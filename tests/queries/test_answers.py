@@ -376,6 +376,7 @@ def test_a_measurement_that_is_not_usable_breaks_no_threshold(project):
     answer = campaign_answer(done(test.campaign))
     assert plain_text(answer.sentence) == "No answer: the injector sent late."
     assert (answer.found.thresholds, run.threshold_state) == ("", None)
+    assert answer.thresholds.rows == ()
 
 
 def test_overload_is_the_finding_of_a_campaign_that_looks_for_the_limit(project):

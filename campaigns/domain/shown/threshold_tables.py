@@ -67,7 +67,7 @@ def campaign_thresholds_table(tests: Iterable[tuple[str, Sequence[Sequence[Verdi
         tuple(METRICS[key].column() for key in ("kept", "worst", "limit", "result")),
         tuple(rows),
         label_title="test and rule",
-        note="A test keeps a rule if all its finished runs do.",
+        note="A test keeps a rule if all its finished runs do whose measurements can be used.",
     )
 
 
