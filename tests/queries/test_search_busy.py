@@ -4,12 +4,13 @@ import pytest
 
 from campaigns.domain.judged.busy import MachineLoad
 from campaigns.domain.measured.machine_use import machine_use
-from campaigns.models import MachineSecond, Run, RunUse
+from campaigns.models import MachineSecond, Run, RunUse, Search
 from campaigns.models.dbtime import db_now
 from campaigns.queries.machines import measured_machines
 from campaigns.queries.search_busy import busy_by_run
 from campaigns.queries.search_limiter import busy_near, limiter_beside, near_the_answer
 from campaigns.queries.searches import SearchReport, report_of_search
+from tests.kept_cast import project as project
 from tests.queries.test_machines import tell
 from tests.searches import end_trial, limit_of, search_through, searching
 
@@ -27,9 +28,14 @@ def trial(project) -> tuple[Run, SearchReport]:
     return run, report_of_search(campaign.search)
 
 
+@pytest.fixture(scope="module")
+def search_of_the_file(project_of_the_file) -> Search:
+    return search_through(searching(project_of_the_file), limit_of(1850))
+
+
 @pytest.fixture
-def found(project) -> SearchReport:
-    return report_of_search(search_through(searching(project), limit_of(1850)))
+def found(search_of_the_file, project) -> SearchReport:
+    return report_of_search(Search.objects.get(pk=search_of_the_file.pk))
 
 
 def test_a_trial_is_as_busy_as_its_run_s_own_table_says(trial):
