@@ -111,8 +111,9 @@ def _tests_by_campaign(campaigns: Sequence[Campaign]) -> dict[int, list[Test]]:
 
 
 def _usual_gap_s(ends: list[datetime]) -> float:
-    """The mean time from one run's end to the next; a long wait before added blocks is no gap."""
-    gaps = [(later - earlier).total_seconds() for earlier, later in pairwise(ends)]
+    """The mean time from one run's end to the next; a long wait before added blocks is no gap, nor
+    is a clock that was set back between the two."""
+    gaps = [max(0.0, (later - earlier).total_seconds()) for earlier, later in pairwise(ends)]
     most = _MOST_GAPS * median(gaps)
     return fmean(min(gap, most) for gap in gaps)
 

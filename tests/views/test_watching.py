@@ -61,6 +61,17 @@ def test_later_runs_are_expected_to_take_as_long_as_planned(test_of_an_hour):
     assert progress.ends_at - planned_end(run) >= timedelta(seconds=HOUR_S)
 
 
+def test_no_end_is_expected_in_the_past_where_the_clock_was_set_back_since_the_start(
+    test_of_an_hour,
+):
+    Campaign.objects.update(repeats=2, started_at=timezone.now() + timedelta(hours=2))
+    measure(make_run(test_of_an_hour), 12_000)
+    Run.objects.update(ended_at=timezone.now())
+    make_run(test_of_an_hour, 2)
+    now = timezone.now()
+    assert progress_of(Campaign.objects.get(), None).ends_at >= now
+
+
 def test_several_runs_are_counted_beside_the_one_under_way(as_editor, test_of_an_hour):
     run = begun(make_run(test_of_an_hour), 1800)
     make_run(test_of_an_hour, 2)
