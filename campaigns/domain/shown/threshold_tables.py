@@ -10,26 +10,33 @@ from campaigns.domain.shown.threshold_words import limit_cell, measured_cell, wo
 from campaigns.domain.units import counted
 
 _NO_FIGURE = "No {} succeeded."
+_NOT_USABLE = "The measurement cannot be used, so it neither keeps nor breaks the rule."
 _NO_AGENT = "No agent or exporter reported anything about the target's machine."
 
 
-def run_thresholds_table(verdicts: Sequence[Verdict]) -> Table:
-    """A row per rule: measured, limit, result, since when."""
+def run_thresholds_table(verdicts: Sequence[Verdict], *, has_no_answer: bool = False) -> Table:
+    """A row per rule: measured, limit, result, since when. `has_no_answer`: the measurement cannot
+    be used, so no rule is kept or broken by it."""
     return Table(
         "thresholds",
         "Thresholds",
         tuple(METRICS[key].column() for key in ("measured", "limit", "result", "since")),
-        tuple(Row(each.rule, _cells(each), "threshold") for each in verdicts),
+        tuple(
+            Row(each.rule, _cells(each, has_no_answer=has_no_answer), "threshold")
+            for each in verdicts
+        ),
         label_title="rule",
         note="Judged on everything measured so far. Since: the second from which the rule was "
         "broken.",
     )
 
 
-def _cells(verdict: Verdict) -> tuple[Cell, ...]:
+def _cells(verdict: Verdict, *, has_no_answer: bool) -> tuple[Cell, ...]:
+    figures = _measured(verdict, verdict.measured), limit_cell(verdict)
+    if has_no_answer:
+        return (*figures, empty(_NOT_USABLE), empty(_NOT_USABLE))
     return (
-        _measured(verdict, verdict.measured),
-        limit_cell(verdict),
+        *figures,
         _result([verdict]),
         empty("The rule is not broken.")
         if verdict.passed

@@ -67,6 +67,12 @@ def test_the_table_tells_a_figure_from_its_limit(verdict, measured, limit):
     assert [cell.text for cell in row.cells[:2]] == [measured, limit]
 
 
+def test_a_measurement_that_cannot_be_used_keeps_and_breaks_no_rule():
+    (row,) = run_thresholds_table([p95(312)], has_no_answer=True).rows
+    assert [cell.text for cell in row.cells] == ["312 ms", "200 ms", "–", "–"]
+    assert "cannot be used" in row.cells[2].why
+
+
 def test_while_a_run_goes_on_the_figure_is_of_now():
     assert broken_words([[p95(312)]], is_over=False) == "Broken so far: p95 < 200 ms (is 312 ms)"
 
