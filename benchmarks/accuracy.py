@@ -39,7 +39,7 @@ def _of_one(name: str, dial: str) -> list[GoalRow]:
         truth_ms = sorted(us / 1000 for us in took_us)
     return [
         line
-        for timing, said in (("response", ""), ("undelayed", " without the injector's part"))
+        for timing, said in (("response", ""), ("undelayed", " undelayed"))
         for line in _against_truth(name, said, seen[timing], truth_ms)
     ]
 
