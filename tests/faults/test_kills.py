@@ -34,7 +34,7 @@ def test_a_killed_launcher_takes_its_injector_with_it(site, begin, echo):
     (injector,) = in_the_middle(run, site)
     os.kill(site.launcher_of(injector), signal.SIGKILL)
     eventually(lambda: not is_alive(injector), 2, "the injector is gone")
-    assert echo.is_silent_for(0.5)
+    eventually(lambda: echo.is_silent_for(0.5), 5, "the target hears nothing more")
     ended(run)
     assert run.outcome == "partial"
     assert "killed" in run.reason or "stopped answering" in run.reason
@@ -47,7 +47,7 @@ def test_a_killed_worker_with_all_its_launchers_loses_no_stored_second(site, beg
     assert len(injectors) == 2
     site.worker.kill()
     eventually(lambda: not any(map(is_alive, injectors)), 3, "the injectors are gone")
-    assert echo.is_silent_for(0.5)
+    eventually(lambda: echo.is_silent_for(0.5), 5, "the target hears nothing more")
     ended(run)
     assert run.outcome == "partial"
     assert "stopped answering while it was sending" in run.reason
