@@ -242,26 +242,18 @@ def test_a_size_is_on_its_own_side_of_a_limit_beside_it(n_bytes, said):
     assert units.size(n_bytes, 1_000_000).replace("\u202f", " ") == said
 
 
+def without_thin_spaces(said):
+    return [each.replace("\u202f", " ") for each in said]
+
+
 def test_a_share_that_somebody_set_keeps_its_digits():
-    said = [units.typed_percent(share) for share in (0.05, 0.025, 0.004, 0.07, 0.625)]
-    assert [each.replace("\u202f", " ") for each in said] == [
-        "5 %",
-        "2.5 %",
-        "0.4 %",
-        "7 %",
-        "62.5 %",
-    ]
+    said = map(units.typed_percent, (0.05, 0.025, 0.004, 0.07, 0.625))
+    assert without_thin_spaces(said) == ["5 %", "2.5 %", "0.4 %", "7 %", "62.5 %"]
 
 
 def test_what_a_share_does_not_exceed_is_never_below_it():
-    said = [units.percent_at_most(share) for share in (0.43, 0.431, 0.07, 0.999, 1.0)]
-    assert [each.replace("\u202f", " ") for each in said] == [
-        "43 %",
-        "44 %",
-        "7 %",
-        "100 %",
-        "100 %",
-    ]
+    said = map(units.percent_at_most, (0.43, 0.431, 0.07, 0.999, 1.0))
+    assert without_thin_spaces(said) == ["43 %", "44 %", "7 %", "100 %", "100 %"]
 
 
 @pytest.mark.parametrize(
