@@ -9,7 +9,7 @@ from typing import Any
 
 from django.utils import timezone
 
-from campaigns.domain.measured.outcomes import TIMEOUT_KINDS, Kind
+from campaigns.domain.measured.outcomes import CLIENT_KINDS, TIMEOUT_KINDS, Kind
 from campaigns.domain.plan.plan import status_fits
 from campaigns.domain.units import counted
 from campaigns.models import Campaign, Endpoint, PlanVersion, Probe
@@ -77,6 +77,11 @@ class FirstRequest:
         if self.report.is_ok:
             return f"{self.status_words}, but the plan expects {self.expected}"
         return self.status_words
+
+    @property
+    def is_injectors(self) -> bool:
+        """Whether it went wrong in the injector: neither plan nor target has anything to mend."""
+        return self._result.get("error") in CLIENT_KINDS
 
     @property
     def what_to_do(self) -> str:

@@ -6,7 +6,11 @@ from django.utils import timezone
 
 from campaigns.management.commands import sample
 from campaigns.models import Campaign
+from campaigns.services.campaigns import start_campaign
+from campaigns.services.first_requests import settle_campaign
+from campaigns.services.probes import claim_probe, finish_probe
 from tests.factories import make_campaign, make_run, make_test, make_user
+from tests.services.engine import draft, host, owner_of
 
 pytestmark = pytest.mark.django_db
 
@@ -57,3 +61,19 @@ def test_a_slow_machine_has_the_time_that_it_takes(started, monkeypatch):
 def test_where_no_run_ends_it_says_so_and_what_to_look_at(started, monkeypatch):
     with pytest.raises(CommandError, match=r"No run .* for 300 s .*launcher and a dispatcher"):
         wait_on(SlowMachine(lambda _now_s: None), monkeypatch)
+
+
+def test_of_a_first_request_that_failed_it_says_why_and_what_to_do(project, monkeypatch):
+    make_user("root", is_superuser=True)
+    host(slots=8)
+    held = draft(project)
+    start_campaign(by=owner_of(project), campaign=held)
+    why = {"type": "probe", "error": "client_other", "detail": "Its machine is too busy."}
+    for probe in held.first_requests.all():
+        claim_probe(probe_id=probe.pk)
+        finish_probe(probe_id=probe.pk, result=why)
+    settle_campaign(campaign_id=held.pk)
+    held.refresh_from_db()
+    monkeypatch.setattr(sample, "latest_sample", lambda _by: held)
+    with pytest.raises(CommandError, match=r"on hold: No reply.*\. Its machine is too busy\."):
+        call_command("sample", "--wait", "--unless-done")

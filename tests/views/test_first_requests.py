@@ -19,6 +19,7 @@ OK = {"type": "probe", "status": 200, "reason": "OK", "error": None, "response_u
 MISSING = {**OK, "status": 404, "reason": "Not Found"}
 CERTIFICATE = {"subject": "CN=shop.test", "not_after": "2020-01-31T00:00:00+00:00"}
 SILENT = {**OK, "status": None, "reason": "", "error": "first_byte_timeout", "response_us": 537}
+TOO_BUSY = {**SILENT, "error": "client_other", "detail": "Its machine is too busy. Try again."}
 VERSIONED = {**OK, "tls": {"version": "TLSv1.3", "cipher": "X", "bits": 256}}
 
 
@@ -67,6 +68,13 @@ def test_without_a_reply_there_is_no_time_of_one(as_editor, campaign):
     page = page_of(as_editor, campaign)
     assert "No reply: no first byte within the limit" in page
     assert page.count('<td class="num">–</td>') == 1
+
+
+def test_what_went_wrong_in_the_injector_is_no_reason_to_edit_anything(as_editor, campaign):
+    answer(OK, TOO_BUSY)
+    page = page_of(as_editor, campaign)
+    assert "Its machine is too busy. Try again." in page
+    assert "Edit the plan" not in page
 
 
 def test_the_table_is_not_named_as_its_section_is(as_editor, campaign):

@@ -67,8 +67,9 @@ class Command(BaseCommand):
         news_at, until, n_done = time.monotonic(), time.monotonic() + longest_s, 0
         while campaign.finished_at is None:
             if campaign.is_held:
-                failure = first_requests_of(campaign).failure
-                raise CommandError(f"The sample is on hold: {failure}.")
+                back = first_requests_of(campaign)
+                to_do = next((each.what_to_do for each in back.wrong), "")
+                raise CommandError(f"The sample is on hold: {back.failure}. {to_do}")
             if why := why_load_is_off():
                 raise CommandError(f"The sample waits, because load is off. {why}")
             if time.monotonic() >= news_at:
