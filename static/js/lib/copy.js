@@ -1,5 +1,6 @@
 // Buttons with data-copy copy the text of the element of that id; where the browser refuses, they
-// select it.
+// select it. What they copy was the answer to a form: who reloads it gets data-reload instead, because
+// to send the form again would make another link or token.
 
 import $ from "../../lib/jquery.module.min.js";
 
@@ -15,3 +16,5 @@ $(document).on("click", "[data-copy]", async (event) => {
     said.text("Selected: copy it with the keyboard.");
   }
 });
+
+$("[data-reload]").each((_, { dataset }) => window.history.replaceState(null, "", dataset.reload));
