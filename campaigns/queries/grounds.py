@@ -14,7 +14,7 @@ from campaigns.domain.shown.report_words import NO_ANSWER_GROUND, errors_text
 from campaigns.domain.units import and_joined, counted, duration, percent, typed_percent
 from campaigns.models import Campaign
 from campaigns.queries.arm_pairs import MeasuredTest
-from campaigns.queries.measured import MeasuredRun
+from campaigns.queries.measured import MeasuredRun, why_each
 from campaigns.queries.overheads import Overhead, set_aside_of
 
 _COUNTED = ("errors", "attempts")
@@ -120,7 +120,7 @@ def _left_out_ground(runs: Sequence[MeasuredRun]) -> list[str]:
     where = f"{len(alike)} of {len(runs)} runs" if len(runs) > 1 else "the only run"
     others = len(left_out) - len(alike)
     more = f" {counted(others, 'other runs')} cannot be used for another reason." if others else ""
-    return [f"{where} cannot be used: {why}{more}"]
+    return [f"{where} cannot be used. {why_each(alike)}{more}"]
 
 
 def _notes(runs: Sequence[MeasuredRun]) -> list[str]:

@@ -116,6 +116,14 @@ class MeasuredRun:
         )
 
 
+def why_each(alike: Sequence[MeasuredRun]) -> str:
+    """Why runs that ended alike cannot be used: "Each stopped before it started."."""
+    why = alike[0].why_unusable
+    if len(alike) == 1 or alike[0].run.outcome == Outcome.COMPLETE:
+        return why
+    return f"Each {why[0].lower()}{why[1:]}"
+
+
 def judged_in_short(judged: Judgement) -> str:
     """What was not as it should be, for a row; "" of a trusted run of a healthy target that sent
     more than redirects."""

@@ -31,7 +31,7 @@ from campaigns.domain.shown.results import FlaggedRun, OverheadAnswer
 from campaigns.domain.units import counted, percent
 from campaigns.models import Campaign
 from campaigns.queries.arm_pairs import ArmPair, MeasuredTest
-from campaigns.queries.measured import MeasuredRun
+from campaigns.queries.measured import MeasuredRun, why_each
 
 _MAX_ERROR_SHARE = 0.01
 _MAX_ERROR_DIFFERENCE = 0.005
@@ -144,9 +144,10 @@ def _is_spoilt(each: MeasuredRun) -> bool:
 def _spoilt_words(spoilt: Sequence[MeasuredRun]) -> str:
     """How many they are, and why the first one is, with how many it is so."""
     alike = [each for each in spoilt if _cause(each) == _cause(spoilt[0])]
-    of_them = "" if len(alike) == len(spoilt) else f"{len(alike)} of them: "
     runs = counted(len(spoilt), "runs")
-    return f"{runs} cannot be used. {of_them}{spoilt[0].why_unusable}"
+    if len(alike) == len(spoilt):
+        return f"{runs} cannot be used. {why_each(alike)}"
+    return f"{runs} cannot be used. {len(alike)} of them: {spoilt[0].why_unusable}"
 
 
 def _cause(spoilt: MeasuredRun) -> str:

@@ -5,6 +5,7 @@ from django.utils import timezone
 
 from campaigns.domain.lifecycle import Outcome
 from campaigns.queries.answers import campaign_answer
+from campaigns.services.runs import STOPPED_BEFORE
 from tests.factories import make_run
 from tests.queries.measured import https_campaign, measure, run_in_blocks, spoil
 
@@ -53,8 +54,21 @@ def test_the_reason_of_a_run_that_cannot_be_used_is_not_said_of_others(compared)
     for outcome in (Outcome.PARTIAL, Outcome.KILLED, Outcome.KILLED):
         measure(make_run(tests[0], campaign.runs.count()), 20_000, outcome=outcome)
     assert campaign_answer(campaign).grounds[-1] == (
-        "1 of 9 runs cannot be used: Partial: it did not end as planned. 2 other runs cannot be "
+        "1 of 9 runs cannot be used. Partial: it did not end as planned. 2 other runs cannot be "
         "used for another reason."
+    )
+
+
+def test_runs_that_a_stop_kept_from_starting_are_told_in_one_sentence_of_each(compared):
+    campaign, tests = compared
+    run_in_blocks(tests, [HTTP[:1], HTTPS[:1]])
+    for test in tests:
+        for repeat in (2, 3):
+            make_run(test, repeat, state="done", outcome="stopped", reason=STOPPED_BEFORE)
+    answer = campaign_answer(campaign)
+    assert answer.grounds[-1] == "4 of 6 runs cannot be used. Each stopped before it started."
+    assert answer.overheads[0].word_reason.startswith(
+        "4 runs cannot be used. Each stopped before it started."
     )
 
 
