@@ -176,7 +176,7 @@ def campaign_stop(request: HttpRequest, campaign: int) -> HttpResponse:
     actor = actor_of(request)
     found = find(Campaign.objects.select_related("project"), actor, pk=campaign)
     services.stop_campaign(by=actor, campaign=found)
-    messages.success(request, "Stopping. Results so far are kept.")
+    messages.success(request, "Stop requested. Results so far are kept.")
     return redirect("campaign-detail", campaign=campaign)
 
 

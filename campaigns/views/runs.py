@@ -96,7 +96,7 @@ def find_run(actor: Actor, pk: int) -> Run:
 def run_stop(request: HttpRequest, run: int) -> HttpResponse:
     actor = actor_of(request)
     stop_run(by=actor, run=find_run(actor, run))
-    messages.success(request, "Stopping. Results so far are kept.")
+    messages.success(request, "Stop requested. Results so far are kept.")
     return redirect("run-detail", run=run)
 
 

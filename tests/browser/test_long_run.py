@@ -159,7 +159,7 @@ def test_after_stop_the_partial_figures_are_on_both_pages(page, long_run):
     page.goto(f"/campaigns/{long_run.campaign.pk}/")
     page.get_by_role("button", name="Stop campaign").click()
     page.get_by_role("dialog").get_by_role("button", name="Stop campaign").click()
-    page.get_by_text("Stopping. Results so far are kept.").first.wait_for()
+    page.get_by_text("Stop requested. Results so far are kept.").wait_for()
     long_run.obey_stop()
     page.get_by_text("partial figures: 8:00 of 1:00:00 measured").wait_for()
     assert "%" not in page.title()

@@ -55,6 +55,13 @@ def test_stopping_ends_what_waits(as_editor, project, target, version):
     assert set(campaign.runs.values_list("state", "outcome")) == {("done", "stopped")}
 
 
+def test_a_stop_that_was_over_at_once_is_not_told_as_going_on(as_editor, project, target, version):
+    campaign = started(as_editor, project, target, version)
+    response = as_editor.post(reverse("campaign-stop", args=[campaign.pk]), follow=True)
+    notice = text_of(response).partition('<div role="status">')[2].partition("</div>")[0]
+    assert "Stop requested. Results so far are kept." in notice
+
+
 @pytest.mark.parametrize(
     ("n_done", "kept"),
     [(0, ""), (1, "1 finished run is kept."), (2, "2 finished runs are kept.")],
