@@ -23,6 +23,7 @@ from campaigns.models import Agent, MachineSecond, Run, Target
 from campaigns.models.dbtime import db_now
 from campaigns.permissions import Action, Actor, require
 from campaigns.services import audit
+from campaigns.services.items import hold
 from campaigns.services.keyed_hash import keyed_hash
 from campaigns.services.machine_seconds import (
     join_exporter,
@@ -43,6 +44,7 @@ _FORM = re.compile(r"bs_agent_([0-9a-f]{16})_[A-Za-z0-9_-]{43}")
 def create_agent(*, by: Actor, target: Target) -> tuple[Agent, str]:
     """The agent's row and its token, which is never shown again."""
     require(by, Action.EDIT, target.project)
+    hold(target)  # so that two at once do not exceed the limit together
     if target.archived_at:
         raise Refused(f"{target.name} is archived. Restore it first.")
     if target.agents.filter(revoked_at=None).count() >= MOST_AGENTS:

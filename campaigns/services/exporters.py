@@ -18,6 +18,7 @@ from campaigns.models import Exporter, Target
 from campaigns.models.dbtime import ClockTimestamp, db_now
 from campaigns.permissions import Action, Actor, require
 from campaigns.services import audit
+from campaigns.services.items import hold
 from campaigns.services.vault import encrypt, encrypt_anew
 
 MOST_EXPORTERS = 5  # of a target
@@ -25,9 +26,11 @@ CHECK_EVERY_S = 3
 _NAME_TAKEN = {"name": "The target already has a machine with this name. Choose another."}
 
 
+@transaction.atomic
 def add_exporter(*, by: Actor, target: Target, **fields: Any) -> Exporter:
     """`fields` as in domain.plan.exporters.check_exporter. Raises InvalidFields."""
     require(by, Action.EDIT, target.project)
+    hold(target)  # so that two at once do not exceed the limit together
     if target.archived_at:
         raise Refused(f"{target.name} is archived. Restore it first.")
     if target.exporters.count() >= MOST_EXPORTERS:
@@ -71,7 +74,6 @@ def _enter_again(exporter: Exporter) -> str:
     return f"The stored token is for {origin} with its certificate verified. Enter it again."
 
 
-@transaction.atomic
 def _save(by: Actor, exporter: Exporter, given: ExporterFields) -> Exporter:
     if exporter.target.agents.filter(revoked_at=None, host=given.name).exists():
         raise InvalidFields(_NAME_TAKEN)

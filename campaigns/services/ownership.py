@@ -20,6 +20,7 @@ from campaigns.models.dbtime import db_now
 from campaigns.permissions import Action, Actor, require, require_administrator
 from campaigns.queries.ownership import why_not_permitted
 from campaigns.services import audit
+from campaigns.services.items import hold
 
 MOST_CLAIMS = 200  # of a project
 # A check is a request to somebody's server: one of a host in this time, and so many of a project.
@@ -35,6 +36,7 @@ def require_permitted(endpoints: Iterable[Endpoint]) -> None:
             raise Refused(why)
 
 
+@transaction.atomic
 def claim_host(*, by: Actor, target: Target, host: str) -> HostClaim:
     """The project's claim on a host of this target, with its token; made when it is not there."""
     require(by, Action.EDIT, target.project)
@@ -45,6 +47,7 @@ def claim_host(*, by: Actor, target: Target, host: str) -> HostClaim:
     in_use = target.endpoints.filter(archived_at=None).values_list("host", flat=True)
     if target.archived_at or host_key(host) not in map(host_key, in_use):
         raise Refused(f"{host} is no host of {target.name}. Choose one of its endpoints.")
+    hold(target.project)  # so that two at once do not exceed the limit together
     claims = HostClaim.objects.filter(project=target.project)
     if claims.count() >= MOST_CLAIMS and not claims.filter(host=host_key(host)).exists():
         raise Refused(f"This project has tokens for {MOST_CLAIMS} hosts, and cannot have more.")
@@ -56,10 +59,12 @@ def claim_host(*, by: Actor, target: Target, host: str) -> HostClaim:
     return claim
 
 
+@transaction.atomic
 def check_host(*, by: Actor, claim: HostClaim) -> None:
     """Have a worker look for the file, and look up what the name stands for. Raises Refused when
     that was asked for a moment ago."""
     _require_right(by, claim.project)
+    hold(claim.project)  # as for its claims
     of_project = HostClaim.objects.filter(project=claim.project, asked_at__gt=db_now(-60))
     if of_project.count() >= MOST_CHECKS_PER_MIN:
         raise Refused("This project has had many hosts checked. Try again in a minute.")

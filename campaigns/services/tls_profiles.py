@@ -21,6 +21,7 @@ from campaigns.domain.units import counted
 from campaigns.models import Endpoint, OwnTlsProfile, Project
 from campaigns.permissions import Action, Actor, require
 from campaigns.services import audit
+from campaigns.services.items import hold
 
 MOST_PROFILES = 50  # of a project
 _NAME_TAKEN = {"name": "The project already has a TLS profile with this name. Choose another."}
@@ -30,6 +31,7 @@ _NAME_TAKEN = {"name": "The project already has a TLS profile with this name. Ch
 def create_profile(*, by: Actor, project: Project, name: str, **offers: Any) -> OwnTlsProfile:
     """`offers` as in domain.plan.own_tls_profiles.check_profile. Raises InvalidFields."""
     require(by, Action.EDIT, project)
+    hold(project)  # so that two at once do not exceed the limit together
     if project.tls_profiles.count() >= MOST_PROFILES:
         raise Refused(f"{project.name} has {MOST_PROFILES} TLS profiles. Delete one of them first.")
     return _save(OwnTlsProfile(project=project), check_profile(name, **offers))

@@ -20,10 +20,11 @@ def add_output(*, by: Actor, run: Run, text: str) -> ToolOutput:
     understood, and Refused where a run or its project has no room for it."""
     project = run.campaign.project
     require(by, Action.EDIT, project)
-    if run.tool_outputs.count() >= MOST_OUTPUTS:
-        raise Refused(f"Run {run.label} has {MOST_OUTPUTS} outputs. Delete one of them first.")
     printed = read_output(text)
     require_room_for_bytes(project, len(text.encode()))
+    # Counted after the room, whose lock lets two at once not exceed the limit together.
+    if run.tool_outputs.count() >= MOST_OUTPUTS:
+        raise Refused(f"Run {run.label} has {MOST_OUTPUTS} outputs. Delete one of them first.")
     output = ToolOutput.objects.create(
         run=run, tool=printed.tool, text=text, read=printed.to_json(), added_by=by.user
     )

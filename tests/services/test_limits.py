@@ -1,0 +1,88 @@
+"""A limit on how many there are holds for those who come at the same time, too."""
+
+import time
+from collections.abc import Callable
+
+import pytest
+from django.db import transaction
+from django.utils import timezone
+
+from campaigns.domain.errors import Refused
+from campaigns.models import Agent, Exporter, HostClaim, OwnTlsProfile, ToolOutput
+from campaigns.services import agents, exporters, ownership, tls_profiles, tool_outputs
+from tests.domain.printed.samples import VMSTAT
+from tests.factories import make_endpoint, make_target
+from tests.services.engine import at_once, owner_of
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def first_and_second(act: Callable[[str], object]) -> list[str]:
+    """What becomes of two that are asked for together; neither is stored at once."""
+
+    def do(name: str) -> str:
+        try:
+            with transaction.atomic():
+                act(name)
+                time.sleep(0.4)
+        except Refused:
+            return "refused"
+        return "made"
+
+    return sorted(at_once(lambda: do("one"), lambda: do("two")))
+
+
+def test_of_two_agents_a_target_takes_the_last_it_may_have(project, monkeypatch):
+    monkeypatch.setattr(agents, "MOST_AGENTS", 1)
+    target, by = make_target(project), owner_of(project)
+    acts = first_and_second(lambda _: agents.create_agent(by=by, target=target))
+    assert (acts, Agent.objects.count()) == (["made", "refused"], 1)
+
+
+def test_of_two_exporters_a_target_takes_the_last_it_may_have(project, monkeypatch):
+    monkeypatch.setattr(exporters, "MOST_EXPORTERS", 1)
+    target, by = make_target(project), owner_of(project)
+    acts = first_and_second(
+        lambda name: exporters.add_exporter(by=by, target=target, url="127.0.0.1:9100", name=name)
+    )
+    assert (acts, Exporter.objects.count()) == (["made", "refused"], 1)
+
+
+def test_of_two_tls_profiles_a_project_takes_the_last_it_may_have(project, monkeypatch):
+    monkeypatch.setattr(tls_profiles, "MOST_PROFILES", 1)
+    by = owner_of(project)
+    acts = first_and_second(
+        lambda name: tls_profiles.create_profile(by=by, project=project, name=name)
+    )
+    assert (acts, OwnTlsProfile.objects.count()) == (["made", "refused"], 1)
+
+
+def test_of_two_outputs_a_run_takes_the_last_it_may_have(project, run, monkeypatch):
+    monkeypatch.setattr(tool_outputs, "MOST_OUTPUTS", 1)
+    by = owner_of(project)
+    acts = first_and_second(lambda _: tool_outputs.add_output(by=by, run=run, text=VMSTAT))
+    assert (acts, ToolOutput.objects.count()) == (["made", "refused"], 1)
+
+
+def test_of_two_hosts_a_project_gets_a_token_for_the_last_it_may_have(
+    project, monkeypatch, settings
+):
+    settings.PROOF_DAYS = 90
+    monkeypatch.setattr(ownership, "MOST_CLAIMS", 1)
+    target, by = make_target(project), owner_of(project)
+    for name in ("one", "two"):
+        make_endpoint(target, host=name)
+    acts = first_and_second(lambda name: ownership.claim_host(by=by, target=target, host=name))
+    assert (acts, HostClaim.objects.count()) == (["made", "refused"], 1)
+
+
+def test_of_two_hosts_a_project_has_the_last_checked_that_it_may_in_a_minute(project, monkeypatch):
+    monkeypatch.setattr(ownership, "MOST_CHECKS_PER_MIN", 1)
+    by = owner_of(project)
+    claims = {
+        name: HostClaim.objects.create(project=project, host=name, token=name)
+        for name in ("one", "two")
+    }
+    acts = first_and_second(lambda name: ownership.check_host(by=by, claim=claims[name]))
+    n_asked = HostClaim.objects.filter(asked_at__lte=timezone.now()).count()
+    assert (acts, n_asked) == (["made", "refused"], 1)
