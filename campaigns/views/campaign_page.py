@@ -20,6 +20,7 @@ from campaigns.queries.engine import waiting_reason
 from campaigns.queries.failure_examples import examples_of
 from campaigns.queries.first_requests import first_requests_of
 from campaigns.queries.ladders import ladder_metric
+from campaigns.queries.pages import Page
 from campaigns.queries.references import reference_sentence
 from campaigns.queries.target_costs import target_costs
 from campaigns.queries.tool_counters import tool_counters
@@ -59,51 +60,82 @@ def campaign_context(
     answer = answer_of(
         campaign, chosen, relative, ladder_metric(asked), shows_machines=has_machines
     )
-    trusted_only = asked.get("points") == "trusted"
-    runs, repeats = runs_page(campaign, asked), repeats_of(answer, asked)
+    runs = runs_page(campaign, asked)
     for run in runs:
         run.shows_machine = has_machines
-    first = _named_first(campaign, answer, repeats)
     current = current_run_of(campaign)
-    progress = progress_of(campaign, current)
-    watched = current or run_that_speaks(campaign, runs, answer)
-    watched_page = run_context(watched, actor) if watched else {}
-    drawn = {watched.test_id: watched_page["report"].curve} if watched else {}
     every = campaign.tests.select_related("endpoint__target", "plan_version__plan")
     tests, references = without_references(every)
     under_way = _under_way(campaign, actor, current)
     return {
         **under_way,
-        **_watching(watched_page, progress, answer, is_only=runs.count == 1),
         **_compared(campaign, answer),
+        **_drawn(campaign, answer, tests, asked),
+        **_of_runs(campaign, actor, answer, runs, asked, under_way),
         **(_of_machines(campaign, answer) if has_machines else {}),
         **remedies_context(answer.remedies, worst_test(tests, answer)),
         "campaign": campaign,
         "answer": answer,
         "badge": badge_of(campaign, answer),
-        "progress": progress,
         "against": campaign_against(campaign),
         "tiles": tiles_of(answer),
         "errors": errors_section(answer.errors, examples_of(actor, run__campaign=campaign)),
+        **_of_tests(campaign, answer),
+        "tests": tests,
+        "references": references,
+        "reference": reference_sentence(campaign),
+    }
+
+
+def _of_tests(campaign: Campaign, answer: Answer) -> dict[str, Any]:
+    """What is told of all tests, and how they are told apart and chosen."""
+    return {
+        "many_plans": len({test.plan_label for test in answer.tests}) > 1,
+        "twins": twin_names(answer.tests),
+        "choice": choice_of(answer),
+        "noun": counted_in(test.scheme for test in answer.tests),
+        "injector_words": _injector_words(campaign),
+    }
+
+
+def _drawn(
+    campaign: Campaign, answer: Answer, tests: Sequence[Test], asked: Mapping[str, str]
+) -> dict[str, Any]:
+    """What an answer of several arms has instead of pairs: matrix, repeats, ladder, sweeps."""
+    trusted_only = asked.get("points") == "trusted"
+    return {
         "matrix": drawn_matrix(answer.matrix, campaign.practical_threshold),
         "repeat_table": repeat_table(answer, asked),
         "ladder": drawn_ladder(answer.ladder, campaign.practical_threshold),
         "sweeps": _sweeps(campaign, answer, tests, trusted_only),
         "trusted_only": trusted_only,
+    }
+
+
+def _of_runs(
+    campaign: Campaign,
+    actor: Actor,
+    answer: Answer,
+    runs: Page,
+    asked: Mapping[str, str],
+    under_way: Mapping[str, Any],
+) -> dict[str, Any]:
+    """The runs: how far they are, the one that is watched, their curves, their table."""
+    current, is_only, repeats = under_way["current"], runs.count == 1, repeats_of(answer, asked)
+    progress = progress_of(campaign, current)
+    watched = current or run_that_speaks(campaign, runs, answer)
+    watched_page = run_context(watched, actor) if watched else {}
+    curves = {watched.test_id: watched_page["report"].curve} if watched else {}
+    first = _named_first(campaign, answer, repeats)
+    return {
+        **_watching(watched_page, progress, answer, is_only=is_only),
+        "progress": progress,
         "drawn_from": "Drawn from the first usable run on.",
-        "plots": drawn_plots(answer, drawn, is_live=under_way["is_live"], is_only=runs.count == 1),
-        "plot_data": plot_data(answer, campaign.repeats, drawn, first),
-        "many_plans": len({test.plan_label for test in answer.tests}) > 1,
+        "plots": drawn_plots(answer, curves, is_live=under_way["is_live"], is_only=is_only),
+        "plot_data": plot_data(answer, campaign.repeats, curves, first),
         "runs": runs,
         "run_rows": run_rows(runs, answer),
         "repeats": repeats,
-        "twins": twin_names(answer.tests),
-        "choice": choice_of(answer),
-        "noun": counted_in(test.scheme for test in answer.tests),
-        "injector_words": _injector_words(campaign),
-        "tests": tests,
-        "references": references,
-        "reference": reference_sentence(campaign),
     }
 
 

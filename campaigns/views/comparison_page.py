@@ -1,6 +1,6 @@
 """The context of a comparison's page, and where its marks are drawn."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,14 +39,12 @@ def comparison_context(
     """Everything that the template shows; `asked` is the address."""
     which = which_listed(compared.tests, asked.get("show", ""))
     tests = compared.shown(which)
-    threshold = columns[-1].campaign.practical_threshold
     shown = [*tests, *compared.references]
-    known = [*compared.tests, *compared.references]
-    cells = dict(zip((test.key for test in known), compared.table.rows, strict=True))
+    threshold = columns[-1].campaign.practical_threshold
     axis = RatioAxis([[ends] for test in shown if (ends := _ends(test))], threshold)
     names = {column.letter: column for column in columns}
+    rows = _rows(compared, shown, axis, threshold)
     detail = compared.detail
-    opened = detail.test.key if detail else None
     return {
         "project": columns[-1].campaign.project,
         "heading": _heading(columns),
@@ -61,34 +59,52 @@ def comparison_context(
         "axis": axis,
         "threshold": threshold,
         "rows": [
-            {
-                "test": test,
-                "column": names[test.column],
-                "cells": _cells(compared, cells[test.key]),
-                "reference": reference_of([test]) if test in compared.references else "",
-                "change": _interval_words(test),
-                "power_class": "" if _is_weak(test, threshold) else "ink-3",
-                "plot": _plot(test, axis),
-                "query": query_of(asked, test=test.key),
-                "is_open": test.key == opened,
-                "says_why": test.key == opened or len(shown) <= _MOST_EXPLAINED,
-            }
-            for test in shown
+            {**row, "column": names[test.column], "query": query_of(asked, test=test.key)}
+            for test, row in zip(shown, rows, strict=True)
         ],
         "sets_aside": any(test.interval and test.interval.set_aside for test in shown),
         "n_listed": len(tests),
+        "shown": which,
+        **_queries(columns, compared, which, asked),
+        "detail": detail,
+        "split_names": {"baseline": columns[0].name},
+        **(_opened(detail, threshold) if detail else {"curves": {"lines": []}}),
+    }
+
+
+def _rows(
+    compared: Comparison, shown: Sequence[ComparedTest], axis: RatioAxis, threshold: float
+) -> Iterator[dict[str, Any]]:
+    """What the table has of each test, and where it is drawn."""
+    known = [*compared.tests, *compared.references]
+    cells = dict(zip((test.key for test in known), compared.table.rows, strict=True))
+    opened = compared.detail.test.key if compared.detail else None
+    for test in shown:
+        yield {
+            "test": test,
+            "cells": _cells(compared, cells[test.key]),
+            "reference": reference_of([test]) if test in compared.references else "",
+            "change": _interval_words(test),
+            "power_class": "" if _is_weak(test, threshold) else "ink-3",
+            "plot": _plot(test, axis),
+            "is_open": test.key == opened,
+            "says_why": test.key == opened or len(shown) <= _MOST_EXPLAINED,
+        }
+
+
+def _queries(
+    columns: Sequence[ComparedColumn], compared: Comparison, which: str, asked: Mapping[str, str]
+) -> dict[str, Any]:
+    """Where the page's own links lead."""
+    return {
         "switches": [
             (each, n, query_of(asked, show=each), each == which)
             for each, n in compared.n_shown().items()
         ],
-        "shown": which,
         "baseline_query": query_of(asked, choose=LETTERS[0], test=""),
         "column_query": _column_query(asked, columns),
         "swap_query": query_of(asked, a=columns[1].reference, b=columns[0].reference, test=""),
         "columns_query": query_of(asked, show="", test=""),
-        "detail": detail,
-        "split_names": {"baseline": columns[0].name},
-        **(_opened(detail, threshold) if detail else {"curves": {"lines": []}}),
     }
 
 
