@@ -30,6 +30,7 @@ from campaigns.queries.failures import CampaignFailures
 from campaigns.queries.measured import (
     MeasuredRun,
     counted_runs,
+    why_each,
 )
 from campaigns.queries.overheads import Overhead
 from campaigns.queries.shapes import Shapes
@@ -143,9 +144,16 @@ def _nothing_yet(runs: Sequence[MeasuredRun], is_final: bool) -> Sentence:
         said = no_answer_words(spoilt, n_measured, so_far=not is_final)
         return [(f"{said}.", True)]
     if is_final:
-        why = next((each.why_unusable for each in runs if each.why_unusable), "")
+        why = _why_none(ended)
         return [(f"No answer: no run has figures. {why}".strip(), False)]
     return [(_awaited(len(ended), runs), False)]
+
+
+def _why_none(ended: Sequence[MeasuredRun]) -> str:
+    """Why none of them has figures; of runs that ended in several ways, why the first has none."""
+    if len({each.why_unusable for each in ended}) == 1:
+        return why_each(ended)
+    return next((each.why_unusable for each in ended if each.why_unusable), "")
 
 
 def _awaited(n_done: int, runs: Sequence[MeasuredRun]) -> str:

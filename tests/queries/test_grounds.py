@@ -4,6 +4,7 @@ import pytest
 from django.utils import timezone
 
 from campaigns.domain.lifecycle import Outcome
+from campaigns.domain.shown.sentences import plain_text
 from campaigns.queries.answers import campaign_answer
 from campaigns.services.runs import STOPPED_BEFORE
 from tests.factories import make_run
@@ -69,6 +70,16 @@ def test_runs_that_a_stop_kept_from_starting_are_told_in_one_sentence_of_each(co
     assert answer.grounds[-1] == "4 of 6 runs cannot be used. Each stopped before it started."
     assert answer.overheads[0].word_reason.startswith(
         "4 runs cannot be used. Each stopped before it started."
+    )
+
+
+def test_a_campaign_that_was_stopped_before_its_first_run_says_so_of_each_run(compared):
+    campaign, tests = compared
+    for test in tests:
+        for repeat in (1, 2, 3):
+            make_run(test, repeat, state="done", outcome="stopped", reason=STOPPED_BEFORE)
+    assert plain_text(campaign_answer(campaign).sentence) == (
+        "No answer: no run has figures. Each stopped before it started."
     )
 
 

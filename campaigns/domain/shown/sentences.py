@@ -65,16 +65,16 @@ def _clause(pair: Pair, lead: str, *, is_final: bool) -> Sentence:
     mean, word = pair.mean, pair.verdict.word
     plain, tls = pair.names
     if mean.ratio is None and pair.why_not:
-        return [(_capital(f"{lead}no answer: {pair.why_not}."), False)]
+        return [(_begun(lead, f"no answer: {pair.why_not}."), False)]
     if mean.ratio is None:
-        return [(_capital(f"{lead}nothing can be compared yet."), False)]
+        return [(_begun(lead, "nothing can be compared yet."), False)]
     change, interval, times = _change(mean), _interval(mean), times_words(mean)
     if not pair.has_word and not is_final:
         return [(f"{lead}{tls} takes ", False), (times, True), (f" ({change}).", False)]
     aside = f" {pair.verdict.text}" if mean.interval and mean.interval.set_aside else ""
     if word is Word.SAME:
         return [
-            (_capital(f"{lead}there is "), False),
+            (_begun(lead, "there is "), False),
             ("no practical difference", True),
             (f" between {plain} and {tls} ({change}, {interval}).{aside}", False),
         ]
@@ -91,8 +91,9 @@ def _clause(pair: Pair, lead: str, *, is_final: bool) -> Sentence:
     ]
 
 
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
+def _begun(lead: str, words: str) -> str:
+    """A lead begins with a capital already, or with a plan's name, which stays as it is."""
+    return lead + words if lead else words[:1].upper() + words[1:]
 
 
 def _change(mean: OverheadRow) -> str:

@@ -92,6 +92,12 @@ def test_several_plans_are_named():
     assert "B: on a new connection HTTPS is faster than HTTP: −20 %" in text
 
 
+def test_a_plan_has_its_own_name_where_it_begins_a_sentence():
+    text = said(pair(1, 1, Word.SAME, plan="curl"), pair(1, 2, plan="curl 2"))
+    assert text.startswith("curl: on a new connection there is no practical difference")
+    assert " curl 2: on a new connection HTTPS is slower" in text
+
+
 def test_more_than_four_comparisons_are_counted_not_told():
     assert "2 more comparisons are below." in said(*[pair(10_000, 20_000)] * 6)
 
