@@ -84,8 +84,9 @@ def _tables(
 ) -> tuple[Table | None, list[Table], list[Table]]:
     """Who was the limit, the tables of the machines, and those of their perf stat."""
     uses, rate, seconds = uses_of(run, points), ok_rate(run), whole_seconds(run)
-    machines = [machine_table(use, rate, seconds) for use in uses]
+    nouns = run.frozen.plan.nouns
+    machines = [machine_table(use, rate, seconds, nouns) for use in uses]
     perfs = [perf_table(use, rate, seconds) for use in uses if use.perf]
     if run.is_done and not perfs and (asked := PerfOf(run.campaign.perf)):
         perfs = [no_perf_table(asked)]
-    return limit_of_run(run, uses, rate), machines, perfs
+    return limit_of_run(run, uses, rate), machines, [each.said_of(nouns) for each in perfs]

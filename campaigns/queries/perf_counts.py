@@ -44,9 +44,11 @@ def perf_checks(endpoints: Sequence[Endpoint], perf: str) -> Iterator[Check]:
             )
 
 
-def perf_by_run(campaign: Campaign, counted: Collection[int]) -> dict[int, dict[str, float]]:
+def perf_by_run(
+    campaign: Campaign, counted: Collection[int], nouns: str
+) -> dict[int, dict[str, float]]:
     """Of the runs among `counted` with counts: figures by their words, those of several machines
-    added up."""
+    added up. `nouns`: what the campaign's tests count."""
     if not campaign.perf:
         return {}
     runs = Run.objects.filter(pk__in=counted, n__gt=0)
@@ -54,7 +56,7 @@ def perf_by_run(campaign: Campaign, counted: Collection[int]) -> dict[int, dict[
     rows = runs.filter(duration_s__gt=0).values_list("pk", "n", "duration_s")
     durations_s = {pk: (n, duration_s) for pk, n, duration_s in rows}
     return {
-        pk: figures_of_perf(perf_together(uses), durations_s[pk][0] / durations_s[pk][1])
+        pk: figures_of_perf(perf_together(uses), durations_s[pk][0] / durations_s[pk][1], nouns)
         for pk, uses in _uses(durations_s).items()
     }
 

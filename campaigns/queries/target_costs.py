@@ -18,6 +18,7 @@ from campaigns.domain.measured.machine_use import (
     is_inner,
     n_whole_seconds,
 )
+from campaigns.domain.plan.target import counted_in
 from campaigns.domain.shown.ladder import RungStep
 from campaigns.domain.shown.results import Answer, OverheadAnswer, Sentence
 from campaigns.domain.shown.tables import Table
@@ -136,6 +137,7 @@ def _costs(
     """`told`: by run, what it cost and how much of that there was in a second."""
     if not told:
         return None
+    kind = kind.said_of(counted_in(test.scheme for test in answer.tests))
     costs = {pk: cost for pk, (cost, _) in told.items()}
     names_plan = len({test.plan_label for test in answer.tests}) > 1
     rows = [

@@ -11,6 +11,7 @@ from statistics import fmean
 
 from campaigns.domain.judged.ratio import ratio_interval
 from campaigns.domain.judged.repeats import mean_interval
+from campaigns.domain.plan.target import counted_in
 from campaigns.domain.printed.output import PrintedOutput
 from campaigns.domain.shown.counter_tables import (
     ComparedCounter,
@@ -44,7 +45,8 @@ def tool_counters(campaign: Campaign, answer: Answer) -> CampaignCounters | None
     """None where nothing was added to a run that counts, and nothing counted in one."""
     counted = {pk for test in answer.tests for pk in test.counted}
     told = dict(_told(campaign, counted))
-    if by_agent := perf_by_run(campaign, counted):
+    nouns = counted_in(test.scheme for test in answer.tests)
+    if by_agent := perf_by_run(campaign, counted, nouns):
         told[BY_AGENT] = by_agent
     if not told:
         return None

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from campaigns.domain.measured.machine_use import MachineUse, Pair, cpu_s_per_1000
 from campaigns.domain.shown.cells import Figure, column_cells, empty
 from campaigns.domain.shown.tables import Column, Row, Table
-from campaigns.domain.units import counted, duration, figure
+from campaigns.domain.units import counted, duration, figure, said_of
 
 COST = "CPU seconds per 1,000 requests"
 _REST = "CPU beside the chosen processes, % of a core"
@@ -43,13 +43,20 @@ _OF_PROCESSES = (
 )
 
 
-def machine_table(use: MachineUse, rate_per_s: float | None, seconds: int | None = None) -> Table:
-    """`rate_per_s`: ok requests/s of a run that has ended; `seconds`: how many it measured."""
+def machine_table(
+    use: MachineUse,
+    rate_per_s: float | None,
+    seconds: int | None = None,
+    nouns: str = "requests",
+) -> Table:
+    """`rate_per_s`: ok requests/s, or other `nouns`, of a run that has ended; `seconds`: how many
+    it measured."""
+    costs = _cost_rows(use, rate_per_s, said_of(nouns, COST))
     return Table(
         f"machine-{use.source}",
         f"Target's machine {use.source}",
         (Column("mean", "mean"), Column("max", "highest second")),
-        (*_cost_rows(use, rate_per_s), *_rest_row(use), *_machine_rows(use), *_process_rows(use)),
+        (*costs, *_rest_row(use), *_machine_rows(use), *_process_rows(use)),
         label_title="figure",
         note=_note(use, seconds),
     )
@@ -63,13 +70,13 @@ def _note(use: MachineUse, seconds: int | None) -> str:
     return f"{told} {_INCLUDED}"
 
 
-def _cost_rows(use: MachineUse, rate_per_s: float | None) -> Iterator[Row]:
+def _cost_rows(use: MachineUse, rate_per_s: float | None, cost: str) -> Iterator[Row]:
     costs = {"": use.busy_s, ", chosen processes": use.watched_s}
     for of, cpu_s in costs.items():
         per_1000 = cpu_s_per_1000(cpu_s, use.lasted_s, rate_per_s)
         if per_1000 is not None:
             (cell,) = column_cells([Figure(per_1000)])
-            yield Row(f"{COST}{of}", (cell, empty(_NO_MAXIMUM)), "cost")
+            yield Row(f"{cost}{of}", (cell, empty(_NO_MAXIMUM)), "cost")
 
 
 def _rest_row(use: MachineUse) -> Iterator[Row]:

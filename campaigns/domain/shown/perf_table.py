@@ -10,7 +10,7 @@ from campaigns.domain.printed.perf_stat import ELAPSED, WHY_NO_COUNT
 from campaigns.domain.shown.cells import Figure, column_cells, empty, figure_cell
 from campaigns.domain.shown.printed_table import note_of_value
 from campaigns.domain.shown.tables import Cell, Column, Row, Table
-from campaigns.domain.units import counted
+from campaigns.domain.units import counted, said_of
 
 PER_1000 = "per 1,000 requests"
 # Events come in thousands a second, or in billions: (unit, what a count is multiplied by).
@@ -58,10 +58,12 @@ def no_perf_table(of: PerfOf) -> Table:
     return Table("perf", f"perf stat: {of.words}", _COLUMNS, (), label_title="figure", note=_NOBODY)
 
 
-def figures_of_perf(perf: PerfUse, rate_per_s: float) -> dict[str, float]:
-    """Counts per 1,000 ok requests and what follows from two of them, by their words."""
+def figures_of_perf(perf: PerfUse, rate_per_s: float, nouns: str = "requests") -> dict[str, float]:
+    """Counts per 1,000 ok requests, or other `nouns`, and what follows from two counts, by their
+    words."""
+    per = said_of(nouns, PER_1000)
     per_1000 = {
-        _label(f"{event} {PER_1000}", unit): 1000 * scale * per_s / rate_per_s
+        _label(f"{event} {per}", unit): 1000 * scale * per_s / rate_per_s
         for event, (per_s, _) in sorted(perf.rates.items(), key=_place)
         for unit, scale in [_unit(event)]
     }

@@ -2,7 +2,7 @@
 comparison."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from campaigns.domain.judged.repeats import MeanInterval
 from campaigns.domain.judged.target_cost import CostDifference
@@ -10,7 +10,7 @@ from campaigns.domain.shown.cells import NO_INTERVAL, Figure, column_cells, coun
 from campaigns.domain.shown.intervals import change_decimals, interval_words
 from campaigns.domain.shown.results import Sentence, trimmed
 from campaigns.domain.shown.tables import Column, Row, Table
-from campaigns.domain.units import percent
+from campaigns.domain.units import percent, said_of
 
 # What is counted: the chosen processes where every run has these, else the machine.
 WATCHED = "CPU time of the chosen processes, user and system."
@@ -41,6 +41,12 @@ class CostKind:
     verb: str
     noun: str
     fewer: str
+    per: str = "per request"
+
+    def said_of(self, nouns: str) -> "CostKind":
+        """In the words of what the campaign's tests count."""
+        title, explained, per = (said_of(nouns, each) for each in (self.title, self.help, self.per))
+        return replace(self, title=title, help=explained, per=per)
 
 
 CPU = CostKind(
@@ -153,7 +159,7 @@ def cost_sentence(kind: CostKind, compared: Sequence[ComparedCost]) -> Sentence:
             decimals = change_decimals(interval.low, interval.high)
             share = percent(abs(interval.ratio - 1), decimals=decimals)
             than = kind.fewer if word == "costs less" else "more"
-            more = f"{share} {than} {kind.noun} per request"
+            more = f"{share} {than} {kind.noun} {kind.per}"
             said += [(f"{each.title}: {candidate} {kind.verb} ", False), (more, True)]
             said += [(f" than {baseline} ({interval_words(interval)}). ", False)]
         elif word:
