@@ -7,6 +7,7 @@ from campaigns.domain.shown.tables import Cell
 from campaigns.domain.units import (
     DASH,
     column_decimals,
+    decimals_beside,
     decimals_to_see,
     number,
     rounded,
@@ -16,6 +17,7 @@ from campaigns.domain.units import (
 # Why a cell is empty, where several tables say so.
 NO_RUN = "No usable runs yet."
 NO_INTERVAL = "An interval needs two usable repeats."
+_RATIO_DECIMALS, _MOST_OF_RATIO = 3, 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,3 +65,15 @@ def column_cells(
     if decimals is None:
         decimals = column_decimals([figure.value for figure in figures])
     return [figure_cell(figure, decimals, signed=signed) for figure in figures]
+
+
+def ratio_cells(ratios: Sequence[Figure]) -> list[Cell]:
+    """With three decimals, or as many more as a ratio needs not to read 1: where one end of its
+    interval does, it looks as if nothing could be said of what is slower."""
+    return [figure_cell(each, _decimals_of_ratio(each.value)) for each in ratios]
+
+
+def _decimals_of_ratio(ratio: float | None) -> int:
+    if ratio is None:
+        return _RATIO_DECIMALS
+    return decimals_beside(round(ratio, _MOST_OF_RATIO), 1, _RATIO_DECIMALS)

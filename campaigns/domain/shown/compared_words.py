@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from campaigns.domain.judged.ratio import RatioInterval
 from campaigns.domain.judged.words import Word
-from campaigns.domain.shown.cells import Figure, column_cells, text_cell
+from campaigns.domain.shown.cells import Figure, column_cells, ratio_cells, text_cell
 from campaigns.domain.shown.compared import ComparedTest, ReferenceState, reference_of
 from campaigns.domain.shown.intervals import interval_words, least_change
 from campaigns.domain.shown.metrics import METRICS
@@ -14,12 +14,12 @@ from campaigns.domain.shown.tables import Cell, Row, Table
 from campaigns.domain.units import counted, number, percent
 
 _PERCENT_DECIMALS = 1
-_RATIO_DECIMALS = 3
 _KEYS = (
     *("baseline", "candidate", "difference", "ratio", "low", "high", "increase"),
     *("could_have_shown", "runs_baseline", "runs_candidate", "word", "why"),
 )
 _TIMES = {"baseline", "candidate", "difference"}
+_RATIOS = {"ratio", "low", "high"}
 _COUNTS = {"runs_baseline", "runs_candidate"}
 _UNITS = dict.fromkeys(_TIMES, "ms") | {"increase": "% of baseline"}
 _NOTE = (
@@ -208,6 +208,8 @@ def _note(test: ComparedTest, references: Sequence[ComparedTest], names: dict[st
 
 
 def _cells(key: str, figures: Sequence[Figure]) -> list[Cell]:
+    if key in _RATIOS:
+        return ratio_cells(figures)
     cells = column_cells(figures, decimals=_decimals(key), signed=key in {"difference", "increase"})
     if key != "could_have_shown":
         return cells
@@ -221,7 +223,7 @@ def _decimals(key: str) -> int | None:
         return None
     if key in _COUNTS:
         return 0
-    return _RATIO_DECIMALS if key in {"ratio", "low", "high"} else _PERCENT_DECIMALS
+    return _PERCENT_DECIMALS
 
 
 def _figures(test: ComparedTest) -> dict[str, Figure]:

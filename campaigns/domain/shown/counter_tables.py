@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from campaigns.domain.judged.ratio import RatioInterval
 from campaigns.domain.judged.repeats import MeanInterval
-from campaigns.domain.shown.cells import NO_INTERVAL, Figure, column_cells, count_cell
+from campaigns.domain.shown.cells import NO_INTERVAL, Figure, column_cells, count_cell, ratio_cells
 from campaigns.domain.shown.tables import Cell, Column, Row, Table
 
 _NO_RATIO = "A ratio needs two repeats of both, with values above 0."
@@ -84,4 +84,4 @@ def _compared_cells(compared: ComparedCounter) -> tuple[Cell, ...]:
     means = column_cells([Figure(compared.baseline), Figure(compared.candidate)])
     found = compared.interval
     ratios = (found.ratio, found.low, found.high) if found else (None, None, None)
-    return (*means, *column_cells([Figure(each, _NO_RATIO) for each in ratios], decimals=3))
+    return (*means, *ratio_cells([Figure(each, _NO_RATIO) for each in ratios]))

@@ -1,7 +1,16 @@
 """A change with its interval, in percent: "+54 %", "+52 to +56", "12 % [9, 15]"."""
 
 from campaigns.domain.judged.ratio import RatioInterval
-from campaigns.domain.units import MAX_DECIMALS, MINUS, THIN, decimals_for, number, percent, rounded
+from campaigns.domain.units import (
+    MAX_DECIMALS,
+    MINUS,
+    THIN,
+    decimals_for,
+    decimals_to_see,
+    number,
+    percent,
+    rounded,
+)
 
 _MOST = 10  # times as much more, +1,000 %
 
@@ -22,10 +31,16 @@ def change_ends(ratio: float, low: float, high: float, decimals: int = 1) -> tup
     most = _MOST
     while ratio - 1 >= most:
         most *= 10
-    least = number(100 * (low - 1), decimals, signed=True)
+    least = _end(low, decimals)
     if high - 1 > most:
         return least, f"more than {number(100 * most, 0, signed=True)}"
-    return least, number(100 * (high - 1), decimals, signed=True)
+    return least, _end(high, decimals)
+
+
+def _end(ratio: float, decimals: int) -> str:
+    """What is slower has an interval above 0, not one from 0 on."""
+    change = round(100 * (ratio - 1), MAX_DECIMALS)
+    return number(change, decimals_to_see(change, decimals), signed=True)
 
 
 def least_change(share: float) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 from campaigns.domain.judged.comparison import Word
 from campaigns.domain.judged.overhead import OverheadRow
-from campaigns.domain.shown.cells import Figure, column_cells, empty, text_cell
+from campaigns.domain.shown.cells import Figure, column_cells, empty, ratio_cells, text_cell
 from campaigns.domain.shown.metrics import METRICS
 from campaigns.domain.shown.results import SplitAnswer
 from campaigns.domain.shown.tables import Column, Row, Table
@@ -19,12 +19,8 @@ HTTP_NAMES = ("HTTP", "HTTPS")
 _TWINS = (HTTP_NAMES, ("WS", "WSS"))
 _KEYS = ("http", "https", "difference", "ratio", "low", "high", "increase", "share")
 _KEYS_OF_OTHERS = {"http": "baseline", "https": "candidate"}
-_RATIO_DECIMALS = 3
+_RATIOS = {"ratio", "low", "high"}
 _PERCENT_DECIMALS = 1
-_DECIMALS = {
-    **dict.fromkeys(("ratio", "low", "high"), _RATIO_DECIMALS),
-    **dict.fromkeys(("increase", "share"), _PERCENT_DECIMALS),
-}
 _NOTE = (
     "increase = ratio − 1, (HTTPS − HTTP) / HTTP; share = (HTTPS − HTTP) / HTTPS. Average and "
     "percentiles: mean over runs; the ratio, with its 95 % interval, is the typical one of the "
@@ -84,15 +80,16 @@ def overhead_table(
     decimals = {
         **dict.fromkeys(("http", "https"), time_decimals(rows)),
         "difference": difference_decimals(rows),
-        **_DECIMALS,
+        **dict.fromkeys(("increase", "share"), _PERCENT_DECIMALS),
     }
     signed = {"difference", "increase"}
     figures = [_figures(row) for row in rows]
+    by_column = {column: [each[column] for each in figures] for column in _KEYS}
     columns = [
-        column_cells(
-            [each[column] for each in figures], decimals=decimals[column], signed=column in signed
-        )
-        for column in _KEYS
+        ratio_cells(values)
+        if column in _RATIOS
+        else column_cells(values, decimals=decimals[column], signed=column in signed)
+        for column, values in by_column.items()
     ]
     columns.append([_word_cell(row, word, word_why) for row in rows])
     return Table(

@@ -4,12 +4,11 @@ from collections.abc import Sequence
 
 from campaigns.domain.judged.shift import ShiftPoint
 from campaigns.domain.percentiles import name
-from campaigns.domain.shown.cells import Figure, column_cells
+from campaigns.domain.shown.cells import Figure, ratio_cells
 from campaigns.domain.shown.metrics import METRICS
 from campaigns.domain.shown.tables import Row, Table
 from campaigns.domain.units import number, percent
 
-_DECIMALS = 3
 _KEYS = ("ratio", "low", "high")
 
 
@@ -47,8 +46,7 @@ def _sizes(points: Sequence[ShiftPoint]) -> str:
 def shift_table(points: Sequence[ShiftPoint]) -> Table:
     """A row per percentile: the ratio candidate / baseline with its 95 % interval."""
     columns = [
-        column_cells([Figure(getattr(each.interval, key)) for each in points], decimals=_DECIMALS)
-        for key in _KEYS
+        ratio_cells([Figure(getattr(each.interval, key)) for each in points]) for key in _KEYS
     ]
     return Table(
         "shift",

@@ -6,7 +6,14 @@ from dataclasses import dataclass, replace
 
 from campaigns.domain.judged.repeats import MeanInterval
 from campaigns.domain.judged.target_cost import CostDifference
-from campaigns.domain.shown.cells import NO_INTERVAL, Figure, column_cells, count_cell, text_cell
+from campaigns.domain.shown.cells import (
+    NO_INTERVAL,
+    Figure,
+    column_cells,
+    count_cell,
+    ratio_cells,
+    text_cell,
+)
 from campaigns.domain.shown.intervals import change_decimals, interval_words
 from campaigns.domain.shown.results import Sentence, trimmed
 from campaigns.domain.shown.tables import Column, Row, Table
@@ -125,9 +132,9 @@ def compared_costs_table(kind: CostKind, compared: Sequence[ComparedCost]) -> Ta
         column_cells([Figure(each.baseline, each.why) for each in found]),
         column_cells([Figure(each.candidate, each.why) for each in found]),
         column_cells([Figure(each) for each in less], signed=True),
-        column_cells([Figure(each and each.ratio, NO_INTERVAL) for each in intervals], decimals=3),
-        column_cells([Figure(each and each.low, NO_INTERVAL) for each in intervals], decimals=3),
-        column_cells([Figure(each and each.high, NO_INTERVAL) for each in intervals], decimals=3),
+        ratio_cells([Figure(each and each.ratio, NO_INTERVAL) for each in intervals]),
+        ratio_cells([Figure(each and each.low, NO_INTERVAL) for each in intervals]),
+        ratio_cells([Figure(each and each.high, NO_INTERVAL) for each in intervals]),
         [text_cell(each.word, each.why) for each in found],
     ]
     baselines, candidates = ({each.names[side] for each in compared} for side in (0, 1))

@@ -1,5 +1,6 @@
 import pytest
 
+from campaigns.domain.shown.cells import Figure, ratio_cells
 from campaigns.domain.shown.intervals import change_decimals, change_ends, size_words
 
 
@@ -37,3 +38,23 @@ def test_the_ends_of_a_very_narrow_interval_do_not_look_alike():
     assert size_words(0.95, 0.9496, 0.9504, signed=False) == "5.00\u202f% [4.96, 5.04]"
     assert size_words(1.05, 1.05, 1.05) == "+5.0\u202f% [+5.0, +5.0]", "repeats that are equal"
     assert size_words(3.0, 1.09, float("inf"), signed=False) == "200\u202f% [9, more than 1,000]"
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "ends"),
+    [
+        (1.002, 1.11, ("+0.2", "+11")),
+        (0.89, 0.9996, ("−11", "−0.04")),
+        (1.0, 1.11, ("0", "+11")),
+        (1 + 1e-15, 1.11, ("0", "+11")),
+        (0.9, 1.003, ("−10", "+0.3")),
+    ],
+)
+def test_an_end_that_is_not_0_does_not_read_0(low, high, ends):
+    assert change_ends(1.05, low, high, decimals=0) == ends
+
+
+def test_neither_does_a_ratio_beside_1_read_1():
+    cells = ratio_cells([Figure(each) for each in (1.0004, 0.99998, 1.0, 1 + 1e-15, 1.0521, None)])
+    assert [cell.text for cell in cells] == ["1.0004", "0.99998", "1.000", "1.000", "1.052", "–"]
+    assert [cell.value for cell in cells] == [1.0004, 0.99998, 1.0, 1.0, 1.052, None]
