@@ -1,9 +1,9 @@
 """Tags of campaigns, plans, targets and projects: short words to find them by."""
 
 from collections.abc import Iterable
-from unicodedata import normalize
 
 from campaigns.domain.errors import InvalidFields
+from campaigns.domain.typed_text import composed
 
 MOST_TAGS = 20
 LONGEST_TAG = 30
@@ -17,9 +17,8 @@ def tags_in(text: str) -> list[str]:
 
 
 def clean_tag(text: str) -> str:
-    """As it is stored and looked for: in lower case, and each letter in the one form that Unicode
-    has for it, because é may also be typed as e with an accent after it."""
-    return " ".join(normalize("NFC", text).lower().split())
+    """As it is stored and looked for: in lower case, and each letter in one form."""
+    return " ".join(composed(text).lower().split())
 
 
 def spellings_of(text: str) -> list[str]:

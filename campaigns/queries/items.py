@@ -3,6 +3,8 @@ tags, and what is lost with an item that is deleted."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
+from operator import or_
 
 from django.db.models import (
     Count,
@@ -20,6 +22,7 @@ from django.db.models.functions import Coalesce, Lower
 from django.utils import timezone
 
 from campaigns.domain.tags import spellings_of
+from campaigns.domain.typed_text import composed
 from campaigns.domain.units import counted
 from campaigns.models import (
     Baseline,
@@ -105,7 +108,12 @@ def ordered(rows: QuerySet, sort: str) -> QuerySet:
 
 
 def matching(kind: type[Item], text: str) -> Q:
-    """Items whose name, tags or parts contain the text; "#12" is an item's number."""
+    """Items whose name, tags or parts contain the text; "#12" is an item's number. As it is stored,
+    and as it was typed: earlier releases kept names like that."""
+    return reduce(or_, (_matching(kind, each) for each in sorted({composed(text), text})))
+
+
+def _matching(kind: type[Item], text: str) -> Q:
     tags = Func(F("tags"), Value(", "), function="array_to_string", output_field=TextField())
     found = Q(name__icontains=text) | Q(pk__in=_tagged(kind, tags, text))
     number = text.removeprefix("#")

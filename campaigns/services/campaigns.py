@@ -16,6 +16,7 @@ from campaigns.domain.opened import Content, require_unchanged
 from campaigns.domain.plan.shards import MAX_INJECTORS
 from campaigns.domain.plan.sweep import Sweep
 from campaigns.domain.stop_reasons import StopReason
+from campaigns.domain.typed_text import clean_name
 from campaigns.live.pokes import poke
 from campaigns.models import Campaign, Project, Test
 from campaigns.models.campaigns import UNDER_WAY
@@ -137,7 +138,7 @@ def _create(
     check_cells(project, cells, repeats)
     campaign = Campaign.objects.create(
         project=project,
-        name=name.strip(),
+        name=clean_name(name),
         order=order,
         repeats=repeats,
         pause_s=pause_s,
@@ -177,7 +178,7 @@ def _check_that_all_is_there() -> None:
 
 def _check_numbers(name, repeats, order, pause_s, counts, practical_threshold) -> None:
     rules = [
-        (0 < len(name.strip()) <= 150, "Give the campaign a name of at most 150 characters."),
+        (0 < len(clean_name(name)) <= 150, "Give the campaign a name of at most 150 characters."),
         (1 <= repeats <= MAX_REPEATS, f"Repeat 1 to {MAX_REPEATS} times."),
         (order in Campaign.Order.values, f"Choose an order: {', '.join(Campaign.Order.values)}."),
         (0 <= pause_s <= MAX_PAUSE_S, f"Pause 0 to {MAX_PAUSE_S} s between two runs."),

@@ -12,6 +12,7 @@ from campaigns.domain.errors import InvalidFields, Refused
 from campaigns.domain.lifecycle import RunState
 from campaigns.domain.opened import Content, require_unchanged
 from campaigns.domain.tags import clean_tags
+from campaigns.domain.typed_text import clean_name
 from campaigns.models import Campaign, Project, SavedPlan, Target
 from campaigns.models.items import Item
 from campaigns.permissions import Actor, require
@@ -197,7 +198,7 @@ def _clean_tags(item: Item, tags: Sequence[str]) -> list[str]:
 
 def _clean_name(item: Item, name: str) -> str:
     most = item._meta.get_field("name").max_length
-    name = name.strip()
+    name = clean_name(name)
     if not name:
         raise InvalidFields({"name": f"Give the {noun_of(item)} a name."})
     if len(name) > most:

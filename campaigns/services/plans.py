@@ -8,6 +8,7 @@ from django.db import IntegrityError, transaction
 from campaigns.domain.errors import InvalidFields, InvalidPlan, Refused
 from campaigns.domain.opened import Content, require_unchanged
 from campaigns.domain.plan.plan import Plan
+from campaigns.domain.typed_text import clean_name
 from campaigns.models import PlanVersion, Project, SavedPlan
 from campaigns.permissions import Action, Actor, require
 from campaigns.services.caps import require_room_for_plan
@@ -31,6 +32,7 @@ def create_plan(
 def plan_of_spec(by: Actor, project: Project, name: str, spec: dict[str, Any]) -> PlanVersion:
     """The project's plan of this name, or of one with a number, whose latest version is this spec;
     a new one if there is none yet."""
+    name = clean_name(name)
     plans = project.plans.filter(archived_at=None, name__startswith=name).order_by("pk")
     for plan in plans:
         latest = plan.latest
@@ -101,11 +103,11 @@ def _save(plan: SavedPlan, name: str) -> SavedPlan:
 def _clean_name(name: str) -> str:
     if fault := _name_fault(name):
         raise InvalidFields({"name": fault})
-    return name.strip()
+    return clean_name(name)
 
 
 def _name_fault(name: str) -> str | None:
-    length = len(name.strip())
+    length = len(clean_name(name))
     if not length:
         return "Give the plan a name, such as Checkout, small body."
     return f"The name has {length} characters; at most 100 are allowed." if length > 100 else None

@@ -5,6 +5,7 @@ from django.db import IntegrityError, transaction
 
 from campaigns.domain.deeds import Deed
 from campaigns.domain.errors import Forbidden, Refused
+from campaigns.domain.typed_text import clean_name
 from campaigns.models import Membership, Project
 from campaigns.permissions import Action, Actor, Role, Scope, may_create_projects, require
 from campaigns.services import audit
@@ -20,7 +21,7 @@ def create_project(*, by: Actor, name: str) -> Project:
             "Only administrators create projects in this installation. Ask one of them, and to be "
             "made the project's owner."
         )
-    project = Project.objects.create(name=name)
+    project = Project.objects.create(name=clean_name(name))
     Membership.objects.create(project=project, user=by.user, role=Role.OWNER)
     return project
 

@@ -3,6 +3,7 @@
 from django.db import transaction
 
 from campaigns.domain.errors import Forbidden, Refused
+from campaigns.domain.typed_text import clean_name
 from campaigns.models import Project, SavedView
 from campaigns.permissions import Action, Actor, require, require_may_write
 
@@ -16,7 +17,7 @@ def save_view(*, by: Actor, project: Project, name: str, query: str) -> SavedVie
     """Keep the query of the list's address under a name. Raises Forbidden or Refused."""
     require(by, Action.VIEW, project)
     require_may_write(by)
-    name = name.strip()
+    name = clean_name(name)
     if not 1 <= len(name) <= LONGEST_NAME or not name.isprintable():
         raise Refused(f"Give the view a name of 1 to {LONGEST_NAME} characters.")
     if not query:

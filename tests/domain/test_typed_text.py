@@ -2,7 +2,7 @@
 
 import pytest
 
-from campaigns.domain.typed_text import storable
+from campaigns.domain.typed_text import clean_name, storable
 
 
 @pytest.mark.parametrize(
@@ -17,3 +17,8 @@ from campaigns.domain.typed_text import storable
 )
 def test_only_nul_and_space_around_it_are_left_out(typed, kept):
     assert storable(typed) == kept
+
+
+@pytest.mark.parametrize("typed", ["caf\u00e9", "cafe\u0301", " cafe\u0301\n"])
+def test_a_name_has_one_spelling(typed):
+    assert clean_name(typed) == "caf\u00e9"

@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 
 from campaigns.domain.errors import InvalidFields
 from campaigns.domain.plan.target import Origin, host_fault
+from campaigns.domain.typed_text import clean_name
 
 USUAL_PATH = "/metrics"
 MOST_URL, MOST_NAME, MOST_TOKEN = 500, 100, 4096
@@ -85,7 +86,7 @@ def check_exporter(
         address = ExporterAddress.read(url)
     except ValueError as fault:
         errors["url"] = str(fault)
-    name = name.strip() or _name_of(address)
+    name = clean_name(name) or _name_of(address)
     if len(name) > MOST_NAME:
         errors["name"] = f"{len(name)} characters are too many; at most {MOST_NAME}."
     elif not name.isprintable():

@@ -10,6 +10,7 @@ from campaigns.domain.errors import InvalidFields
 from campaigns.domain.json_reader import JsonReader
 from campaigns.domain.plan.tls_options import TlsOptions, read_tls_options
 from campaigns.domain.plan.tls_profiles import PROFILES, TlsProfile
+from campaigns.domain.typed_text import clean_name
 
 # What a profile may set, of the fields of TlsOptions: who is trusted and which certificate is shown
 # belong to an endpoint.
@@ -58,7 +59,7 @@ def check_profile(name: str, **offers: Any) -> TlsProfile:
 
 
 def _name(name: str, errors: dict[str, str]) -> str:
-    name = " ".join(name.split())
+    name = " ".join(clean_name(name).split())
     if not name:
         errors["name"] = "Give the profile a name, such as our mobile clients."
     elif len(name) > MOST_NAME:

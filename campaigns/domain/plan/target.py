@@ -12,6 +12,7 @@ from campaigns.domain.json_reader import JsonReader
 from campaigns.domain.plan.addresses import is_address, never_because, parse_address
 from campaigns.domain.plan.tls_options import TlsOptions, read_tls_options
 from campaigns.domain.plan.tls_profiles import NO_PROFILES, STANDARD, TlsProfile
+from campaigns.domain.typed_text import clean_name
 
 SCHEMES = ("http", "https", "ws", "wss")
 TLS_SCHEMES = frozenset({"https", "wss"})
@@ -142,7 +143,7 @@ def _is_name(host: str) -> bool:
 
 
 def _name(name: str, errors: dict[str, str]) -> str:
-    name = name.strip()
+    name = clean_name(name)
     if not name:
         errors["name"] = "Give the target a name, such as shop or checkout-api."
     elif len(name) > 100:

@@ -1,0 +1,76 @@
+"""Names that look the same are the same, whichever way their letters were typed."""
+
+import pytest
+
+from campaigns.domain.errors import InvalidFields, InvalidTarget, Refused
+from campaigns.models import SavedPlan
+from campaigns.queries.items import matching
+from campaigns.services.items import describe_item
+from campaigns.services.plans import create_plan, plan_of_spec
+from campaigns.services.projects import create_project
+from campaigns.services.saved_views import save_view
+from campaigns.services.targets import create_target
+from campaigns.services.tls_profiles import create_profile
+from tests.factories import make_plan
+from tests.items import KINDS, make_item
+from tests.services.engine import create
+from tests.values import plan_spec
+
+pytestmark = pytest.mark.django_db
+CAFE = "caf\u00e9"  # é in one character
+CAFE_IN_TWO = "cafe\u0301"  # e, with an accent after it
+
+
+def target_of(by, project, name, profile=""):
+    endpoint = {"scheme": "https", "host": "10.0.0.5", "port": 443, "tls": {"profile": profile}}
+    facts = {"name": name, "environment": [], "endpoints": [endpoint]}
+    return create_target(by=by, project=project, **facts)
+
+
+def test_what_may_have_a_name_once_has_it_once(project, as_alice):
+    given = {"by": as_alice, "project": project}
+    acts = {
+        InvalidFields: [
+            lambda name: create_plan(**given, name=name, spec=plan_spec()),
+            lambda name: create_profile(**given, name=name),
+        ],
+        InvalidTarget: [lambda name: target_of(as_alice, project, name)],
+        Refused: [lambda name: save_view(**given, name=name, query="view=mine")],
+    }
+    for refusal, makers in acts.items():
+        for make in makers:
+            make(CAFE)
+            with pytest.raises(refusal):
+                make(CAFE_IN_TWO)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_is_renamed_is_stored_and_found_by_either_spelling(kind, project, as_alice):
+    item = make_item(kind, project, "shop")
+    describe_item(by=as_alice, item=item, name=CAFE_IN_TWO)
+    item.refresh_from_db()
+    assert item.name == CAFE
+    for text in (CAFE, CAFE_IN_TWO):
+        assert type(item).objects.get(matching(type(item), text)) == item
+
+
+def test_campaigns_and_projects_are_stored_in_one_spelling(project, as_alice):
+    assert create(as_alice, project, name=CAFE_IN_TWO).name == CAFE
+    assert create_project(by=as_alice, name=f" {CAFE_IN_TWO} ").name == CAFE
+
+
+def test_an_endpoint_names_a_profile_in_either_spelling(project, as_alice):
+    create_profile(by=as_alice, project=project, name=CAFE)
+    target = target_of(as_alice, project, "shop", profile=CAFE_IN_TWO)
+    assert target.endpoints.get().tls == {"profile": CAFE}
+
+
+def test_a_name_of_an_earlier_release_is_found_as_it_is_stored(project):
+    plan = make_plan(project, name=CAFE_IN_TWO).plan
+    assert SavedPlan.objects.get(matching(SavedPlan, CAFE_IN_TWO)) == plan
+
+
+def test_a_plan_that_is_made_once_is_found_again(project, as_alice):
+    name, spec = f"{CAFE_IN_TWO}, TLS 1.2", plan_spec()
+    made = plan_of_spec(as_alice, project, name, spec)
+    assert plan_of_spec(as_alice, project, name, made.spec) == made
