@@ -62,7 +62,7 @@ def _config(world: dict) -> str:
     """Who asks, and about which rows: TOML reads JSON's strings and numbers."""
     lines = [f'headers = {{ Authorization = "Bearer {world["token"]}" }}']
     lines += ["[phases.stateful]", "enabled = false"]
-    refused = ("400", "401", "403", "404", "405", "406", "409", "413", "414", "415", "429")
+    refused = ("400", "401", "403", "404", "405", "406", "409", "412", "413", "414", "415", "429")
     lines += ["[checks.negative_data_rejection]", f"expected-statuses = {json.dumps(refused)}"]
     for each in world["operations"]:
         values = ", ".join(f'"path.{name}" = {value}' for name, value in each["values"].items())
