@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from typing import Any
 
 from django.conf import settings
@@ -11,6 +12,7 @@ from rest_framework.parsers import BaseParser
 from rest_framework.renderers import JSONRenderer
 
 _LARGEST = 2**63 - 1
+_NOT_STORABLE = re.compile("[\0\ud800-\udfff]")
 
 
 class TooLarge(APIException):
@@ -61,7 +63,7 @@ def _no_constant(name: str) -> None:
 
 def _check_texts(value: Any) -> None:
     if isinstance(value, str):
-        if "\x00" in value or any("\ud800" <= ch <= "\udfff" for ch in value):
+        if _NOT_STORABLE.search(value):
             raise ValueError("a text contains NUL or half of a surrogate pair.")
     elif isinstance(value, dict):
         for key, each in value.items():

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from campaigns.domain.errors import InvalidFields
-from campaigns.domain.typed_text import composed
+from campaigns.domain.typed_text import clean_name
 
 MOST_TAGS = 20
 LONGEST_TAG = 30
@@ -17,8 +17,8 @@ def tags_in(text: str) -> list[str]:
 
 
 def clean_tag(text: str) -> str:
-    """As it is stored and looked for: in lower case, and each letter in one form."""
-    return " ".join(composed(text).lower().split())
+    """As it is stored and looked for: a name in lower case."""
+    return clean_name(text).lower()
 
 
 def spellings_of(text: str) -> list[str]:

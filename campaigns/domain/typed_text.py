@@ -9,8 +9,8 @@ def storable(text: str) -> str:
 
 
 def clean_name(text: str) -> str:
-    """As a name is stored, so that no two look alike."""
-    return composed(text).strip()
+    """As a name is stored, so that no two look alike: pages show any space as one blank."""
+    return " ".join(composed(text).split())
 
 
 def composed(text: str) -> str:

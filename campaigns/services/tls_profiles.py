@@ -17,7 +17,7 @@ from campaigns.domain.opened import Content, require_unchanged
 from campaigns.domain.plan.own_tls_profiles import OFFERED, check_profile
 from campaigns.domain.plan.tls_options import TlsOptions, read_tls_options
 from campaigns.domain.plan.tls_profiles import PROFILES, TlsProfile
-from campaigns.domain.typed_text import composed
+from campaigns.domain.typed_text import clean_name
 from campaigns.domain.units import counted
 from campaigns.models import Endpoint, OwnTlsProfile, Project
 from campaigns.permissions import Action, Actor, require
@@ -87,7 +87,7 @@ def delete_profile(*, by: Actor, profile: OwnTlsProfile) -> None:
 def held_profiles(project: Project, names: Iterable[str]) -> Mapping[str, TlsProfile]:
     """The project's own profiles of these names, which stay as they are until the transaction that
     writes endpoints with them has ended."""
-    own = {spelling for name in names for spelling in (name, composed(name))} - set(PROFILES)
+    own = {spelling for name in names for spelling in (name, clean_name(name))} - set(PROFILES)
     if not own:
         return {}
     held = OwnTlsProfile.objects.select_for_update().filter(project=project, name__in=own)

@@ -59,7 +59,7 @@ def check_profile(name: str, **offers: Any) -> TlsProfile:
 
 
 def _name(name: str, errors: dict[str, str]) -> str:
-    name = " ".join(clean_name(name).split())
+    name = clean_name(name)
     if not name:
         errors["name"] = "Give the profile a name, such as our mobile clients."
     elif len(name) > MOST_NAME:

@@ -23,7 +23,7 @@ from campaigns.domain.plan.tls_profiles import (
     TlsProfile,
     profile_named,
 )
-from campaigns.domain.typed_text import composed
+from campaigns.domain.typed_text import clean_name
 
 VERSIONS = ("1.2", "1.3")
 MAX_PEM_BYTES = 256 * 1024
@@ -164,7 +164,7 @@ def _fingerprint(reader: JsonReader) -> str:
 
 def _profile(reader: JsonReader, own: Mapping[str, TlsProfile]) -> str:
     value = reader.text("profile") if reader.data.get("profile") else STANDARD
-    value = value if value in own else composed(value)
+    value = value if value in own else clean_name(value)
     if value not in PROFILES and value not in own:
         reader.fail("profile", f"Choose one of: {', '.join(filter(None, [*PROFILES, *own]))}.")
         return STANDARD
