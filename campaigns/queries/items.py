@@ -160,12 +160,10 @@ def tag_counts(rows: QuerySet) -> list[tuple[str, int]]:
 
 @dataclass(frozen=True, slots=True)
 class Deletion:
-    """What deleting items means: `lost` are counts in words, `warnings` what others would miss,
-    `refusals` why some cannot be deleted."""
+    """What deleting items means: `lost` are counts in words, `warnings` what others would miss."""
 
     lost: list[str]
     warnings: list[str]
-    refusals: list[str]
 
 
 def deletion_of(items: Sequence[Item]) -> Deletion:
@@ -179,7 +177,6 @@ def deletion_of(items: Sequence[Item]) -> Deletion:
         warnings=[f"{counted(shared, 'share links')} to these results would stop working."]
         if shared
         else [],
-        refusals=[refusal for item in items if (refusal := refusal_to_delete(item))],
     )
 
 
@@ -192,9 +189,10 @@ def refusal_to_delete(item: Item) -> str:
     n_campaigns = _campaigns_with(item).count()
     if not n_campaigns:
         return ""
+    these = "this campaign" if n_campaigns == 1 else "these campaigns"
     return (
-        f"{item.name} is used by {counted(n_campaigns, 'campaigns')}. Archive it: their results "
-        "keep what they need. To delete it, delete these campaigns first."
+        f"{item.name} is used by {counted(n_campaigns, 'campaigns')}, whose results need it. "
+        f"Archive it instead, or delete {these} first."
     )
 
 

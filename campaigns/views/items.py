@@ -236,15 +236,16 @@ def _compare(campaigns: Sequence[Item]) -> HttpResponse:
 def _ask_before_deleting(
     request: HttpRequest, kind: ItemKind, project: Project | None, items: Sequence[Item]
 ) -> HttpResponse:
-    free = [item for item in items if not refusal_to_delete(item)]
+    why_not = {item: refusal_to_delete(item) for item in items}
+    free = [item for item, refusal in why_not.items() if not refusal]
     context = {
         "project": project,
         "kind": kind,
         "items": items,
         "free": free,
         "title": f"Delete {free[0].name if len(free) == 1 else counted(len(free), kind.nouns)}?",
-        "deletion": deletion_of(items),
-        "lost": deletion_of(free).lost if free else [],
+        "refusals": list(filter(None, why_not.values())),
+        "deletion": deletion_of(free) if free else None,
         "bulk_url": f"{kind.bulk_url(project)}?{request.GET.urlencode()}",
         "list_url": _list_with_filters(request, kind.noun, project and project.pk),
     }

@@ -185,7 +185,7 @@ class TestDeleting:
     def test_what_results_need_is_archived_instead(self, project, kind, as_bob):
         test = Test.objects.get(campaign=finished(project, as_bob))
         item = test.plan_version.plan if kind == "plan" else test.endpoint.target
-        with pytest.raises(Refused, match="is used by 1 campaign"):
+        with pytest.raises(Refused, match="is used by 1 campaign,"):
             delete_items(by=as_bob, items=[item])
         archive_items(by=as_bob, items=[item])
         assert Run.objects.get().frozen.plan_name == test.plan_version.plan.name

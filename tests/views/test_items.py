@@ -236,12 +236,21 @@ def test_what_runs_is_left_out_of_a_deletion_and_the_page_says_why(as_owner, pro
     assert response.context["free"] == [draft]
 
 
+def test_what_is_left_out_of_a_deletion_loses_no_share_link(as_owner, project, as_alice):
+    running, draft = started(project), make_campaign(project, "draft")
+    create_share(by=as_alice, project=project, campaign=running, days=1)
+    ticked = {"pk": [running.pk, draft.pk], "do": "delete"}
+    page = text_of(as_owner.post(bulk_url("campaign", project), ticked))
+    assert "would stop working" not in page
+
+
 @pytest.mark.parametrize("kind", ["plan", "target"])
 def test_what_results_need_is_offered_no_deletion(as_owner, project, kind):
     test = make_test(make_campaign(project))
     item = test.plan_version.plan if kind == "plan" else test.endpoint.target
     page = text_of(as_owner.post(bulk_url(kind, project), {"pk": item.pk, "do": "delete"}))
-    assert "is used by 1 campaign. Archive it" in page
+    assert "is used by 1 campaign, whose results need it. Archive it instead" in page
+    assert "or delete this campaign first." in page
     assert 'name="confirmed"' not in page
 
 
