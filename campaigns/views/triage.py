@@ -90,7 +90,8 @@ def triage_judge(request: HttpRequest, entry: int) -> HttpResponse:
     else:
         messages.success(request, f"Saved: {state_words(given['state'])}.")
     shown = entries_of(actor, found.project).get(pk=found.pk)
-    url = _url(shown, request.POST.get("test", ""))
+    # To the top of the page, where the message is: a browser that goes to the block hides it.
+    url = _url(shown, request.POST.get("test", "")).partition("#")[0]
     return redirect(url or reverse("triage-list", args=[found.project_id]))
 
 
