@@ -1,14 +1,16 @@
-"""`manage.py sample --wait`: patient as long as runs end, and no longer."""
+"""`manage.py sample --wait`: patient as long as runs end, and no longer; a sample on hold is tried
+again by the next start.
+"""
 
 import pytest
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
 from campaigns.management.commands import sample
-from campaigns.models import Campaign
+from campaigns.models import Campaign, Probe
+from campaigns.services import probes
 from campaigns.services.campaigns import start_campaign
 from campaigns.services.first_requests import settle_campaign
-from campaigns.services.probes import claim_probe, finish_probe
 from tests.factories import make_campaign, make_run, make_test, make_user
 from tests.services.engine import draft, host, owner_of
 
@@ -63,17 +65,22 @@ def test_where_no_run_ends_it_says_so_and_what_to_look_at(started, monkeypatch):
         wait_on(SlowMachine(lambda _now_s: None), monkeypatch)
 
 
-def test_of_a_first_request_that_failed_it_says_why_and_what_to_do(project, monkeypatch):
-    make_user("root", is_superuser=True)
+def test_a_sample_on_hold_says_what_to_do_and_the_next_start_tries_again(project, monkeypatch):
+    monkeypatch.setattr(sample, "_owner", lambda _name: owner_of(project))
     host(slots=8)
-    held = draft(project)
-    start_campaign(by=owner_of(project), campaign=held)
-    why = {"type": "probe", "error": "client_other", "detail": "Its machine is too busy."}
-    for probe in held.first_requests.all():
-        claim_probe(probe_id=probe.pk)
-        finish_probe(probe_id=probe.pk, result=why)
-    settle_campaign(campaign_id=held.pk)
-    held.refresh_from_db()
-    monkeypatch.setattr(sample, "latest_sample", lambda _by: held)
-    with pytest.raises(CommandError, match=r"on hold: No reply.*\. Its machine is too busy\."):
-        call_command("sample", "--wait", "--unless-done")
+    campaign = draft(project)
+    start_campaign(by=owner_of(project), campaign=campaign)
+    monkeypatch.setattr(sample, "latest_sample", lambda _by: Campaign.objects.get(pk=campaign.pk))
+
+    def is_answered(_now_s: float) -> None:
+        failure = {"type": "probe", "error": "client_other", "detail": "Its machine is too busy."}
+        for request in campaign.first_requests.filter(finished_at=None):
+            probes.claim_probe(probe_id=request.pk)
+            probes.finish_probe(probe_id=request.pk, result=failure)
+        settle_campaign(campaign_id=campaign.pk)
+
+    for times in (1, 2):
+        with pytest.raises(CommandError, match=r"is on hold: .*\. Its machine is too busy\.$"):
+            wait_on(SlowMachine(is_answered), monkeypatch)
+        tried = Probe.objects.filter(plan_version__plan__project=project)
+        assert tried.count() == times

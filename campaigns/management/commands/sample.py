@@ -20,6 +20,7 @@ from campaigns.queries.first_requests import first_requests_of
 from campaigns.queries.load_control import why_load_is_off
 from campaigns.queries.measurements import latest_summary
 from campaigns.services.campaigns import start_campaign
+from campaigns.services.first_requests import try_again
 
 POLL_S = 0.5
 NEWS_S = 10.0
@@ -56,6 +57,9 @@ class Command(BaseCommand):
         if campaign is None:
             campaign = make_sample(by, options["http_port"], options["https_port"])
             start_campaign(by=by, campaign=campaign)
+        elif campaign.is_held:
+            try_again(by=by, campaign=campaign)
+            campaign.refresh_from_db()
         self.stdout.write(f"Sample campaign, live at {_address(campaign)}")
         if options["wait"]:
             self._wait(campaign, options["timeout"])
