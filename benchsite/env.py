@@ -11,13 +11,17 @@ import shlex
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from django.core.exceptions import ImproperlyConfigured
-
 _TRUE = {"1", "true", "yes", "on"}
 SHORTEST_SECRET = 32
 FEWEST_CHARACTERS = 8
 _FALSE = {"0", "false", "no", "off"}
+# Enough for every number, and short enough for dates to be counted with.
+MOST = 1_000_000
 _WITH_PORTS = re.compile(r"(?:\[(?P<six>[^]]+)]|(?P<four>[^][:]+)):(?P<ports>\d+(?:-\d+)?)")
+
+
+class WrongSetting(SystemExit):
+    """Ends whichever process reads it, with this sentence instead of a traceback."""
 
 
 def env_str(name: str, default: str = "") -> str:
@@ -27,7 +31,7 @@ def env_str(name: str, default: str = "") -> str:
 def env_choice(name: str, choices: tuple[str, ...], default: str) -> str:
     text = env_str(name, default)
     if text not in choices:
-        raise ImproperlyConfigured(f"{name}={text!r}: write one of {', '.join(choices)}.")
+        raise WrongSetting(f"{name}={text!r}: write one of {', '.join(choices)}.")
     return text
 
 
@@ -39,17 +43,20 @@ def env_bool(name: str, default: bool = False) -> bool:
         return True
     if text.lower() in _FALSE:
         return False
-    raise ImproperlyConfigured(f"{name}={text!r} is not a yes or a no. Write 1 or 0.")
+    raise WrongSetting(f"{name}={text!r} is not a yes or a no. Write 1 or 0.")
 
 
-def env_int(name: str, default: int) -> int:
+def env_int(name: str, default: int, *, least: int = 0, most: int = MOST) -> int:
     text = os.environ.get(name)
     if not text:
         return default
     try:
-        return int(text)
+        number = int(text)
     except ValueError:
-        raise ImproperlyConfigured(f"{name}={text!r} is not a whole number.") from None
+        number = None
+    if number is None or not least <= number <= most:
+        raise WrongSetting(f"{name}={text!r}: write a whole number from {least} to {most}.")
+    return number
 
 
 def env_list(name: str, default: str = "") -> list[str]:
@@ -62,7 +69,7 @@ def env_words(name: str, default: tuple[str, ...]) -> tuple[str, ...]:
     try:
         return tuple(shlex.split(env_str(name))) or default
     except ValueError as error:
-        raise ImproperlyConfigured(f"{name} cannot be split into words: {error}.") from None
+        raise WrongSetting(f"{name} cannot be split into words: {error}.") from None
 
 
 def env_networks(name: str, default: str = "") -> list[str]:
@@ -72,7 +79,7 @@ def env_networks(name: str, default: str = "") -> list[str]:
         try:
             ipaddress.ip_network(network)
         except ValueError as error:
-            raise ImproperlyConfigured(f"{name}: {error}. Write such as 10.1.0.0/16.") from None
+            raise WrongSetting(f"{name}: {error}. Write such as 10.1.0.0/16.") from None
     return networks
 
 
@@ -84,12 +91,12 @@ def env_allowed(name: str, default: str = "") -> list[str]:
         try:
             ipaddress.ip_network(network)
         except ValueError as error:
-            raise ImproperlyConfigured(
+            raise WrongSetting(
                 f"{name}: {error}. Write such as 10.1.0.0/16, 10.1.0.0/16:443 or [fc00::/7]:443."
             ) from None
         numbers = [int(port) for port in ports.split("-")] if ports else [1]
         if not 1 <= numbers[0] <= numbers[-1] <= 65535:
-            raise ImproperlyConfigured(f"{name}: {entry!r} has ports that are not from 1 to 65535.")
+            raise WrongSetting(f"{name}: {entry!r} has ports that are not from 1 to 65535.")
     return entries
 
 
@@ -105,7 +112,7 @@ def env_services(name: str, default: str = "") -> list[tuple[str, int]]:
     for text in env_list(name, default):
         host, _, port = text.rpartition(":")
         if not host or not port.isdecimal() or not 0 < int(port) < 65536:
-            raise ImproperlyConfigured(f"{name}: {text!r} is not a host with a port: web:8000.")
+            raise WrongSetting(f"{name}: {text!r} is not a host with a port: web:8000.")
         found.append((host.strip("[]"), int(port)))
     return found
 
@@ -120,11 +127,16 @@ def env_limits(name: str) -> dict[str, list[float | None]]:
     text = env_str(name, "{}")
     try:
         found = json.loads(text)
-        if all(len(pair) == 2 for pair in found.values()):
+        if all(map(_is_pair, found.values())):
             return found
-    except (AttributeError, TypeError, ValueError):
+    except (AttributeError, ValueError):
         pass
-    raise ImproperlyConfigured(f'{name}={text!r}: write JSON such as {{"cpu": [0.7, 0.9]}}.')
+    raise WrongSetting(f'{name}={text!r}: write JSON such as {{"cpu": [0.7, 0.9]}}.')
+
+
+def _is_pair(value: object) -> bool:
+    is_list = isinstance(value, list) and len(value) == 2
+    return is_list and all(each is None or isinstance(each, int | float) for each in value)
 
 
 def env_origin(name: str) -> dict[str, str | int] | None:
@@ -139,7 +151,7 @@ def env_origin(name: str) -> dict[str, str | int] | None:
             return {"scheme": parts.scheme, "host": parts.hostname, "port": port}
     except (KeyError, ValueError):
         pass
-    raise ImproperlyConfigured(f"{name}={text!r}: write such as http://127.0.0.1:8081.")
+    raise WrongSetting(f"{name}={text!r}: write such as http://127.0.0.1:8081.")
 
 
 def env_secret(name: str) -> str:
@@ -149,14 +161,14 @@ def env_secret(name: str) -> str:
         try:
             return Path(path).read_text().strip()
         except OSError as error:
-            raise ImproperlyConfigured(f"{name}_FILE={path!r} cannot be read: {error}.") from None
+            raise WrongSetting(f"{name}_FILE={path!r} cannot be read: {error}.") from None
     return os.environ.get(name, "")
 
 
 def refuse_weak(name: str, secret: str) -> None:
     """A server's secret must not be one that can be guessed."""
     if len(secret) < SHORTEST_SECRET or len(set(secret)) < FEWEST_CHARACTERS:
-        raise ImproperlyConfigured(
+        raise WrongSetting(
             f"{name} is too weak for a server: write at least {SHORTEST_SECRET} random characters. "
             'python3 -c "import secrets; print(secrets.token_urlsafe(50))" prints some.'
         )
@@ -166,7 +178,7 @@ def refuse_everywhere(name: str, networks: list[str]) -> None:
     """A list that holds all addresses protects nobody from this installation's load."""
     for network in networks:
         if ipaddress.ip_network(_without_ports(network)[0]).prefixlen == 0:
-            raise ImproperlyConfigured(
+            raise WrongSetting(
                 f"{name}: {network} allows load to every address. List the networks that you may "
                 "put under load."
             )

@@ -10,12 +10,13 @@ monkey.patch_all()
 
 import logging  # noqa: E402
 
-from benchsite.env import env_choice, env_int, env_proxies, env_str  # noqa: E402
-from benchsite.logs import FORMATS, NoShareTokens, handlers  # noqa: E402
+from benchsite import settings  # noqa: E402
+from benchsite.env import env_str  # noqa: E402
+from benchsite.logs import NoShareTokens, handlers  # noqa: E402
 
-bind = env_str("BENCHSITE_BIND", "127.0.0.1:8000")
+bind = settings.BIND
 worker_class = "gevent"
-workers = env_int("BENCHSITE_WEB_WORKERS", 1)
+workers = settings.WEB_WORKERS
 worker_connections = 1000
 # An open event stream must not hold up a restart for long.
 graceful_timeout = 3
@@ -23,14 +24,14 @@ timeout = 60
 # The control socket's default is in $HOME, where two installations would share it.
 control_socket_disable = True
 accesslog = "-" if env_str("BENCHSITE_ACCESS_LOG") else None
-if (form := env_choice("BENCHSITE_LOG_FORMAT", FORMATS, "line")) == "json":
+if settings.LOG_FORMAT == "json":
     _to_stderr = {"handlers": ["stderr"], "level": "INFO", "propagate": False}
     logconfig_dict = {
-        **handlers(form),
+        **handlers(settings.LOG_FORMAT),
         "root": {"handlers": ["stderr"], "level": "INFO"},  # gunicorn's own has another handler
         "loggers": {"gunicorn.error": _to_stderr, "gunicorn.access": _to_stderr},
     }
 # On the loggers: the handlers of its own form are gunicorn's.
 for _name in ("gunicorn.access", "gunicorn.error"):
     logging.getLogger(_name).addFilter(NoShareTokens())
-forwarded_allow_ips = ",".join(env_proxies("BENCHSITE_TRUSTED_PROXIES", "127.0.0.1"))
+forwarded_allow_ips = ",".join(settings.TRUSTED_PROXIES)

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import dj_database_url
 from csp.constants import NONE, SELF
-from django.core.exceptions import ImproperlyConfigured
 
 from benchsite.env import (
+    WrongSetting,
     env_allowed,
     env_bool,
     env_choice,
@@ -29,6 +29,7 @@ from benchsite.postgresql.bounded import BoundedConnection
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 VAR_DIR = Path(env_str("BENCHSITE_VAR", str(BASE_DIR / "var")))
+MOST_DAYS = 36_500
 
 # --- the kind of installation --------------------------------------------------------------------
 # "local": one machine, plain HTTP on loopback (make run, make test). "server": behind TLS.
@@ -37,16 +38,19 @@ IS_SERVER = MODE == "server"
 DEBUG = False
 SECRET_KEY = env_secret("BENCHSITE_SECRET_KEY")
 if not SECRET_KEY:
-    raise ImproperlyConfigured(
+    raise WrongSetting(
         "BENCHSITE_SECRET_KEY is not set. `make run` and `make test` make one; for a server write "
         "50 random characters into it or into the file that BENCHSITE_SECRET_KEY_FILE names."
     )
 ALLOWED_HOSTS = env_list("BENCHSITE_HOSTS", "localhost 127.0.0.1 [::1]")
+env_origin("BENCHSITE_URL")  # for its refusals
 SITE_URL = env_str("BENCHSITE_URL", "http://127.0.0.1:8000").rstrip("/")
 CSRF_TRUSTED_ORIGINS = [SITE_URL]
 # Who may read /metrics.
 METRICS_FOR = env_networks("BENCHSITE_METRICS_FOR", "127.0.0.0/8 ::1")
 TRUSTED_PROXIES = env_proxies("BENCHSITE_TRUSTED_PROXIES", "127.0.0.1")
+BIND = env_str("BENCHSITE_BIND", "127.0.0.1:8000")
+WEB_WORKERS = env_int("BENCHSITE_WEB_WORKERS", 1, least=1)
 
 # --- the application -----------------------------------------------------------------------------
 INSTALLED_APPS = [
@@ -111,26 +115,24 @@ USE_TZ = True
 # --- PostgreSQL: the source of truth -------------------------------------------------------------
 DATABASE_URL = env_str("DATABASE_URL")
 if not DATABASE_URL:
-    raise ImproperlyConfigured(
-        "DATABASE_URL is not set. `make run` starts a PostgreSQL and sets it."
-    )
+    raise WrongSetting("DATABASE_URL is not set. `make run` starts a PostgreSQL and sets it.")
 try:
     DATABASES = {"default": dj_database_url.parse(DATABASE_URL)}
 except ValueError as error:
-    raise ImproperlyConfigured(f"DATABASE_URL is not the address of a database: {error}") from None
+    raise WrongSetting(f"DATABASE_URL is not the address of a database: {error}") from None
+if DATABASES["default"]["ENGINE"] != "django.db.backends.postgresql":
+    raise WrongSetting("DATABASE_URL: write one that begins with postgres://.")
 DATABASES["default"]["ENGINE"] = "benchsite.postgresql"
 DATABASES["default"]["CONN_MAX_AGE"] = 0
 # After so many seconds without an answer PostgreSQL counts as away, for every process. A server
 # that works says so itself before: its own limit for a statement is three quarters of it.
-DB_ANSWER_S = env_int("BENCHSITE_DB_ANSWER_S", 20)
-if DB_ANSWER_S < 1:
-    raise ImproperlyConfigured(f"BENCHSITE_DB_ANSWER_S={DB_ANSWER_S}: write at least 1.")
+DB_ANSWER_S = env_int("BENCHSITE_DB_ANSWER_S", 20, least=1)
 DATABASES["default"]["OPTIONS"] = {
     **DATABASES["default"].get("OPTIONS", {}),
     # Bounded: 300 simultaneous viewers share 20 connections instead of opening 300.
     "pool": {
         "min_size": 1,
-        "max_size": env_int("BENCHSITE_DB_POOL", 20),
+        "max_size": env_int("BENCHSITE_DB_POOL", 20, least=1),
         "timeout": 5,
         "connection_class": BoundedConnection,
     },
@@ -151,7 +153,7 @@ DATABASES["default"]["OPTIONS"] = {
 # --- Redis and Celery: doorbells and pokes -------------------------------------------------------
 REDIS_URL = env_str("REDIS_URL")
 if not REDIS_URL:
-    raise ImproperlyConfigured("REDIS_URL is not set. `make run` starts a Redis and sets it.")
+    raise WrongSetting("REDIS_URL is not set. `make run` starts a Redis and sets it.")
 
 
 def _celery_broker(url: str) -> str:
@@ -198,16 +200,16 @@ CELERY_BEAT_SCHEDULE = {
 # and a workstation only itself. 10.1.0.0/16:8000-8999 allows only these ports there.
 LOCAL_NETWORKS = "127.0.0.0/8 ::1/128"
 # Beside PostgreSQL and Redis; by default where the web process listens.
-NEVER = env_services("BENCHSITE_NEVER", env_str("BENCHSITE_BIND", "127.0.0.1:8000"))
+NEVER = env_services("BENCHSITE_NEVER") or env_services("BENCHSITE_BIND", BIND)
 ALLOWED_NETWORKS = env_allowed("BENCHSITE_ALLOWED_NETWORKS", "" if IS_SERVER else LOCAL_NETWORKS)
 if IS_SERVER:
     refuse_everywhere("BENCHSITE_ALLOWED_NETWORKS", ALLOWED_NETWORKS)
 # Days for which a proof that a host is a project's own lets load go there although no list has its
 # addresses; 0: neither proofs nor approvals do, only the list.
-PROOF_DAYS = max(0, env_int("BENCHSITE_PROOF_DAYS", 90 if IS_SERVER else 0))
+PROOF_DAYS = env_int("BENCHSITE_PROOF_DAYS", 90 if IS_SERVER else 0, most=MOST_DAYS)
 # The installation's own target, which campaigns measure as their reference; None for none.
 REFERENCE_TARGET = env_origin("BENCHSITE_REFERENCE_TARGET")
-INJECTOR_SLOTS = env_int("BENCHSITE_INJECTOR_SLOTS", 12)
+INJECTOR_SLOTS = env_int("BENCHSITE_INJECTOR_SLOTS", 12, least=1)
 INJECTOR_NAME = env_str("BENCHSITE_INJECTOR_NAME")
 INJECTOR_COMMAND = env_words("BENCHSITE_INJECTOR", (sys.executable, "-m", "workers.injector"))
 # A file that the dispatcher touches while it works, for whoever restarts what hangs.
@@ -221,7 +223,7 @@ HEARTBEAT_S = env_int("BENCHSITE_HEARTBEAT_S", 2)
 DEAD_MAN_S = env_int("BENCHSITE_DEAD_MAN_S", 20)
 LEASE_S = env_int("BENCHSITE_LEASE_S", 30)
 if not 0 < HEARTBEAT_S < DEAD_MAN_S < LEASE_S:
-    raise ImproperlyConfigured(
+    raise WrongSetting(
         f"BENCHSITE_HEARTBEAT_S={HEARTBEAT_S}, BENCHSITE_DEAD_MAN_S={DEAD_MAN_S}, "
         f"BENCHSITE_LEASE_S={LEASE_S}: write numbers that grow in this order."
     )
@@ -237,9 +239,9 @@ CAPS = {
     "RATE_PER_S": env_int("BENCHSITE_CAP_RATE_PER_S", 20_000),
 }
 # Seconds of finished runs are removed after so many days, 0: never; late ones come within a day.
-KEEP_SECONDS_DAYS = env_int("BENCHSITE_KEEP_SECONDS_DAYS", 30)
+KEEP_SECONDS_DAYS = env_int("BENCHSITE_KEEP_SECONDS_DAYS", 30, most=MOST_DAYS)
 if KEEP_SECONDS_DAYS == 1:
-    raise ImproperlyConfigured("BENCHSITE_KEEP_SECONDS_DAYS=1: write at least 2, or 0 for ever.")
+    raise WrongSetting("BENCHSITE_KEEP_SECONDS_DAYS=1: write at least 2, or 0 for ever.")
 # Limits that differ from campaigns.domain.judged.judgement.LIMITS: {code: (mild, severe)}.
 JUDGEMENT_LIMITS = env_limits("BENCHSITE_JUDGEMENT_LIMITS")
 

@@ -11,4 +11,7 @@ class CampaignsConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        limits_with(settings.JUDGEMENT_LIMITS)  # a mistake should show now, not when a run ends
+        try:
+            limits_with(settings.JUDGEMENT_LIMITS)  # a mistake should show now, not when a run ends
+        except KeyError as error:
+            raise SystemExit(error.args[0]) from None

@@ -16,12 +16,15 @@ _NOT_YOURS = (
     "Run make as the user to whom the checkout and {var} belong, or set BENCHSITE_VAR to a folder "
     "of your own."
 )
+_NO_FOLDER = "This has to be a folder: move the file away, or set BENCHSITE_VAR to a folder."
 _NO_ROOM = "Make room for {var} and the checkout, and try again."
 # What the machine refuses, and what somebody can do about it.
 _WAYS_OUT = {
     errno.EACCES: _NOT_YOURS,
     errno.EPERM: _NOT_YOURS,
     errno.EROFS: _NOT_YOURS,
+    errno.EEXIST: _NO_FOLDER,
+    errno.ENOTDIR: _NO_FOLDER,
     errno.ENOSPC: _NO_ROOM,
     errno.EDQUOT: _NO_ROOM,
 }

@@ -10,7 +10,8 @@ from typing import Any
 from unittest import mock
 
 import pytest
-from django.core.exceptions import ImproperlyConfigured
+
+from benchsite.env import WrongSetting
 
 ROOT = Path(__file__).resolve().parent.parent
 READERS = ("benchsite", "local", "campaigns", "workers")
@@ -50,9 +51,9 @@ def settings(**environment: str) -> dict[str, Any]:
         return runpy.run_path(str(ROOT / "benchsite" / "settings.py"))
 
 
-def started(code: str, **environment: str) -> subprocess.CompletedProcess:
-    """A process of its own that runs this code."""
-    command = [sys.executable, "-c", code]
+def ended(*arguments: str, **environment: str) -> subprocess.CompletedProcess:
+    """A Python of its own with these arguments, after its end."""
+    command = [sys.executable, *arguments]
     env = with_these(environment)
     return subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
 
@@ -71,7 +72,17 @@ def test_every_variable_that_is_documented_is_read():
         ("BENCHSITE_MODE", "production"),
         ("BENCHSITE_DB_POOL", "many"),
         ("BENCHSITE_DB_ANSWER_S", "0"),
+        ("BENCHSITE_DB_POOL", "0"),
         ("BENCHSITE_INJECTOR_SLOTS", "2.5"),
+        ("BENCHSITE_INJECTOR_SLOTS", "0"),
+        ("BENCHSITE_WEB_WORKERS", "0"),
+        ("BENCHSITE_KEEP_SECONDS_DAYS", "-5"),
+        ("BENCHSITE_KEEP_SECONDS_DAYS", "1000000"),
+        ("BENCHSITE_PROOF_DAYS", "-1"),
+        ("BENCHSITE_CAP_RUNS", "-1"),
+        ("BENCHSITE_BIND", "8000"),
+        ("BENCHSITE_URL", "bench.example.org"),
+        ("BENCHSITE_URL", "https://bench.example.org/path"),
         ("BENCHSITE_ALLOWED_NETWORKS", "10.0.0.0/8 300.0.0.0/8"),
         ("BENCHSITE_ALLOWED_NETWORKS", "10.0.0.0/8:0"),
         ("BENCHSITE_ALLOWED_NETWORKS", "10.0.0.0/8:90-80"),
@@ -81,22 +92,33 @@ def test_every_variable_that_is_documented_is_read():
         ("BENCHSITE_LOG_LEVEL", "loud"),
         ("BENCHSITE_JUDGEMENT_LIMITS", "cpu: 0.7"),
         ("BENCHSITE_JUDGEMENT_LIMITS", '{"cpu": 0.7}'),
+        ("BENCHSITE_JUDGEMENT_LIMITS", '{"cpu": ["0.7", "0.9"]}'),
         ("BENCHSITE_SECRET_KEY_FILE", "/nowhere/key"),
         ("DATABASE_URL", "nonsense"),
+        ("DATABASE_URL", "mysql://benchsite@127.0.0.1/benchsite"),
         ("DATABASE_URL", ""),
         ("REDIS_URL", ""),
         ("BENCHSITE_SECRET_KEY", ""),
     ],
 )
 def test_a_wrong_value_is_answered_with_the_name_of_its_variable(name, value):
-    with pytest.raises(ImproperlyConfigured, match=rf"^{name}\b"):
+    with pytest.raises(WrongSetting, match=rf"^{name}\b"):
         settings(**{name: value})
 
 
-def test_a_process_does_not_start_with_a_wrong_value():
-    done = started("import benchsite.settings", BENCHSITE_MODE="production")
-    assert done.returncode != 0
-    assert "ImproperlyConfigured: BENCHSITE_MODE" in done.stderr
+@pytest.mark.parametrize(
+    "process",
+    [
+        "manage.py migrate",
+        "-m celery -A benchsite worker",
+        "-m gunicorn -c benchsite/gunicorn.py benchsite.wsgi",
+        "-m workers.dispatcher",
+    ],
+)
+def test_a_process_ends_at_a_wrong_value_and_says_only_what_to_write(process):
+    done = ended(*process.split(), BENCHSITE_MODE="production")
+    assert done.returncode == 1
+    assert done.stderr == "BENCHSITE_MODE='production': write one of local, server.\n"
 
 
 @pytest.mark.parametrize(
@@ -112,20 +134,22 @@ def test_a_process_does_not_start_with_a_wrong_value():
     ],
 )
 def test_a_server_does_not_start_with_a_guessable_secret_or_without_a_border(name, value, words):
-    with pytest.raises(ImproperlyConfigured, match=rf"^{name}\b.*{re.escape(words)}"):
+    with pytest.raises(WrongSetting, match=rf"^{name}\b.*{re.escape(words)}"):
         settings(**SERVER | {name: value})
 
 
 def test_a_limit_of_no_criterion_is_answered_at_the_start():
     limits = {"BENCHSITE_JUDGEMENT_LIMITS": '{"gpu": [0.7, 0.9]}'}
-    done = started("import benchsite.settings, django; django.setup()", **limits)
+    done = ended("manage.py", "migrate", **limits)
     assert done.returncode != 0
-    assert "BENCHSITE_JUDGEMENT_LIMITS has unknown codes: gpu. Known codes: " in done.stderr
+    assert done.stderr.startswith(
+        "BENCHSITE_JUDGEMENT_LIMITS has unknown codes: gpu. Known codes: "
+    )
 
 
 def test_a_wrong_yes_or_no_is_named_too():
     words = "BENCHSITE_SSL_REDIRECT='maybe' is not a yes or a no"
-    with pytest.raises(ImproperlyConfigured, match=words):
+    with pytest.raises(WrongSetting, match=words):
         settings(**SERVER, BENCHSITE_SSL_REDIRECT="maybe")
 
 
@@ -162,6 +186,6 @@ def test_the_settings_of_a_server_pass_the_deployment_check_without_a_warning():
         "import sys; from django.core.management import execute_from_command_line as run; "
         "run(['manage.py', 'check', '--deploy', '--fail-level', 'WARNING'])"
     )
-    done = started(code, **SERVER, DJANGO_SETTINGS_MODULE="benchsite.settings")
+    done = ended("-c", code, **SERVER, DJANGO_SETTINGS_MODULE="benchsite.settings")
     assert done.returncode == 0, done.stderr
     assert "no issues" in done.stdout

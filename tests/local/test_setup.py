@@ -43,6 +43,8 @@ def test_a_step_that_fails_shows_the_end_of_its_output(tmp_path, monkeypatch):
         (errno.ENOSPC, "No space left on device. Make room"),
         (errno.EACCES, "Permission denied. Run make as the user"),
         (errno.EROFS, "Read-only file system. Run make as the user"),
+        (errno.EEXIST, "File exists. This has to be a folder"),
+        (errno.ENOTDIR, "Not a directory. This has to be a folder"),
     ],
 )
 def test_what_the_machine_refuses_is_said_in_words(number, words, monkeypatch, capsys, tmp_path):
