@@ -5,6 +5,7 @@ import time
 from typing import Any
 
 from django.db import connection
+from django.utils import timezone
 from django_celery_beat.schedulers import DatabaseScheduler
 
 from workers.database import UNREACHABLE, drop_connection, first_line_of, use_own_connection
@@ -32,6 +33,20 @@ class PatientScheduler(DatabaseScheduler):
             logger.warning("The schedule was not read anew: %s", first_line_of(error))
             drop_connection()
             return self._schedule
+
+    def tick(self, *args: Any, **kwargs: Any) -> float:
+        self._follow_a_clock_that_was_set_back()
+        return super().tick(*args, **kwargs)
+
+    def _follow_a_clock_that_was_set_back(self) -> None:
+        """Else nothing would be due until the clock is where it was."""
+        now = timezone.now()
+        ahead = [each for each in self.schedule.values() if each.last_run_at > now]
+        for entry in ahead:
+            entry.last_run_at = entry.model.last_run_at = now
+            self._dirty.add(entry.name)  # stored before the schedule is read anew
+        if ahead:
+            self._heap = None  # made anew by the next tick
 
 
 def _await_database() -> None:

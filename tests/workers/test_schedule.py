@@ -2,13 +2,15 @@
 
 import io
 import logging
+import time
 from datetime import timedelta
 
 import celery.beat
 import pytest
 from django.db import OperationalError
+from django.utils import timezone
 from django_celery_beat import schedulers
-from django_celery_beat.models import PeriodicTasks
+from django_celery_beat.models import PeriodicTask, PeriodicTasks
 from kombu.exceptions import OperationalError as BrokerError
 
 from benchsite.celery import app
@@ -61,6 +63,19 @@ def test_it_goes_on_by_the_schedule_that_it_knows(scheduler, monkeypatch, caplog
     monkeypatch.setattr(scheduler, "all_as_schedule", away)
     assert set(scheduler.schedule) == known >= set(app.conf.beat_schedule)
     assert "The schedule was not read anew" in caplog.text
+
+
+def test_a_clock_that_was_set_back_puts_nothing_off(scheduler):
+    """The state just after it: what was done last, and what comes next, are an hour ahead."""
+    scheduler.tick()
+    for entry in scheduler.schedule.values():
+        entry.last_run_at = entry.model.last_run_at = timezone.now() + timedelta(hours=1)
+    scheduler._heap = [each._replace(time=each.time + 3600) for each in scheduler._heap]
+    scheduler.tick()
+    due_in_s = {each.entry.task: each.time - time.time() for each in scheduler._heap}
+    assert due_in_s["workers.so_far"] <= 30
+    scheduler.sync()
+    assert not PeriodicTask.objects.filter(last_run_at__gt=timezone.now()).exists()
 
 
 @pytest.fixture
