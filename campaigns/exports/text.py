@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from campaigns.domain.shown.tables import Cell, Table
 
 _GAP = "  "
-_FEW_BEYOND = "fewer than ten requests are beyond this percentile"
+_FEW_BEYOND = "fewer than ten lie beyond this percentile"
 _OWN_DELAY = "a part of this percentile is the injector's own delay; its page says how much"
 
 

@@ -23,7 +23,7 @@ def tiles_of(answer: Answer) -> list[dict[str, Any]]:
         return _at_most(_overhead_tile, answer.overheads, "comparisons")
     if len(answer.tests) > _MOST_TILES:
         slowest = sorted(answer.tests, key=_slowest_first)
-        return _at_most(_test_tile, slowest, "tests", "faster on average, ")
+        return _at_most(_test_tile, slowest, "tests", "none slower on average, ")
     return [_test_tile(each) for each in answer.tests]
 
 
@@ -35,7 +35,7 @@ def _at_most(
         return list(map(tile, told))
     shown = list(map(tile, told[: _MOST_TILES - 1]))
     more = len(told) - len(shown)
-    rest = {"title": "And", "word": "", "note": "", "value": f"{more}", "unit": f"more {nouns}"}
+    rest = {"title": "And", "word": "", "note": "", "value": number(more), "unit": f"more {nouns}"}
     return [*shown, {**rest, "lines": [f"{order}in the tables below"]}]
 
 

@@ -84,7 +84,7 @@ def test_the_terminal_aligns_columns_and_marks_weak_figures():
         "Pooled      ~−2.0       3  =1+1",
         "A note.",
         "Repeat 1: Look at this run.",
-        "~ weak: fewer than ten requests are beyond this percentile.",
+        "~ weak: fewer than ten lie beyond this percentile.",
     ]
 
 
