@@ -80,9 +80,13 @@ def parse_rule(text: str) -> dict[str, Any]:
         if not unit and metric not in SHARES:
             unit = UNITS[metric][0]
     try:
-        return {"metric": metric, "limit": float(limit), "unit": unit}
+        value = float(limit)
     except ValueError:
         raise ValueError(f"{limit!r} is not a number; write one such as {EXAMPLES}.") from None
+    if sign == "<" and not value:
+        none = f" {metric} < 1 allows none." if metric in SHARES else ""
+        raise ValueError(f"{text.strip()} is never kept: nothing is below 0.{none}")
+    return {"metric": metric, "limit": value, "unit": unit}
 
 
 _NO_SESSIONS = (
