@@ -26,6 +26,7 @@ _LIMITS = ((30, 6.4), (60, 4.9), (120, 4.2), (200, 3.85))
 # The same of two cuts, where one did not count.
 _HUMP_LIMITS = ((30, 12.5), (60, 15.0), (120, 12.0), (200, 11.0))
 _MOST_CUTS = 150
+_MOST_SPIKES = 0.15  # a share of the seconds; of independent noise about 0.07 are taken for spikes
 _HUMP_PARTS = 40  # a stretch is at least one of so many parts of the run
 _FURTHER_LIMIT = 3.0  # for further cuts in a run with one already
 _LAGS = np.arange(1, 9)
@@ -195,6 +196,7 @@ def _medians(rows: np.ndarray) -> np.ndarray:
 
 
 def _without_spikes(series: np.ndarray) -> np.ndarray:
-    """The series with outliers replaced by their neighbours' median."""
+    """The series with outliers replaced by their neighbours' median. Where there are many, they are
+    its noise: without them, those that happen to be neighbours would be a change of level."""
     is_spike, medians = spikes_of(series)
-    return np.where(is_spike, medians, series)
+    return series if is_spike.mean() > _MOST_SPIKES else np.where(is_spike, medians, series)

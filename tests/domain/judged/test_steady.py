@@ -77,6 +77,19 @@ def test_a_warm_up_of_a_fifth_over_ten_seconds_is_found_in_it(n, rho):
     assert np.mean([0 < each.steady_from <= 15 and each.ratio > 1 for each in found]) >= 0.9
 
 
+@pytest.mark.parametrize("n", [30, 60, 120, 300])
+@pytest.mark.parametrize(("share", "times"), [(0.3, 4 / 3), (0.2, 1.5), (0.15, 3)])
+def test_slow_seconds_that_come_again_and_again_are_no_change(n, share, times):
+    """Were each a spike, those that happen to be neighbours would be a change of level."""
+
+    def seconds(seed: int) -> np.ndarray:
+        is_slow = np.random.default_rng([n, seed]).random(n) < share
+        return 20 * np.exp(remembering(n, 0.5, seed, sd=0.02)) * np.where(is_slow, times, 1)
+
+    found = [steadiness(seconds(seed)) for seed in range(100)]
+    assert np.mean([each.steady_from > 0 for each in found]) <= 0.05
+
+
 def test_a_run_without_any_noise_changes_where_it_changes():
     assert steadiness([30.0] * 20 + [20.0] * 40).steady_from == 20
 
