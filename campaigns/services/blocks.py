@@ -35,8 +35,7 @@ def queue_blocks(*, by: Actor, campaign: Campaign, after: int = 0) -> None:
     """
     if campaign.archived_at:
         raise Refused("This campaign is archived. Restore it first.")
-    related = ("plan_version__plan__project", "endpoint__target__project")
-    tests = list(campaign.tests.select_related(*related).order_by("position"))
+    tests = _tests_held(campaign)
     cells = [cell_of(test) for test in tests]
     check_cells(campaign.project, cells, campaign.repeats)
     check_slots(campaign.project, cells)
@@ -57,6 +56,14 @@ def queue_blocks(*, by: Actor, campaign: Campaign, after: int = 0) -> None:
         Shard(run=run, number=number) for run in runs for number in range(run.n_shards)
     )
     plan_use(campaign.project, runs, estimates)
+
+
+def _tests_held(campaign: Campaign) -> list[Test]:
+    """With their targets, which nobody archives until their runs are stored."""
+    related = ("plan_version__plan__project", "endpoint__target__project")
+    tests = campaign.tests.select_related(*related)
+    held = tests.select_for_update(of=("endpoint__target",), no_key=True)
+    return sorted(held.order_by("endpoint__target"), key=lambda test: test.position)
 
 
 @transaction.atomic

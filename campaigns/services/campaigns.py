@@ -205,6 +205,7 @@ def start_campaign(*, by: Actor, campaign: Campaign, anyway: bool = False) -> No
         start_anyway(by=by, campaign=campaign)
         return
     if not Campaign.objects.filter(pk=campaign.pk, started_at=None).update(started_at=Now()):
+        hold(campaign)  # which refuses one that is gone
         raise Refused("This campaign has already been started. Repeat it to measure again.")
     # As it is now: somebody may have edited or archived the draft since the row was read.
     campaign.refresh_from_db()

@@ -312,3 +312,32 @@ def test_of_who_deletes_a_target_and_who_makes_a_campaign_with_it_the_second_is_
     monkeypatch.setattr(items_service, "refusal_to_delete", slowly)
     words = f"{endpoint.target.name}: something was made with it meanwhile. Try again."
     assert at_once(make, delete) == ["made", words]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_campaign_is_not_started_on_a_target_that_is_being_archived(project):
+    campaign, by = draft(project), owner_of(project)
+    target = campaign.tests.get().endpoint.target
+
+    def archive() -> str:
+        with transaction.atomic():
+            archive_items(by=by, items=[target])
+            time.sleep(0.6)
+        return "archived"
+
+    def start() -> str:
+        time.sleep(0.2)
+        with pytest.raises(Refused) as refusal:
+            start_campaign(by=by, campaign=campaign)
+        return str(refusal.value)
+
+    words = f"The endpoint {campaign.tests.get().endpoint} is archived. Choose another."
+    assert at_once(archive, start) == ["archived", words]
+    assert not campaign.runs.exists()
+
+
+def test_a_campaign_that_was_deleted_meanwhile_is_not_called_started(project):
+    campaign, by = draft(project), owner_of(project)
+    delete_items(by=by, items=[Campaign.objects.get(pk=campaign.pk)])
+    with pytest.raises(Refused, match="study has been deleted"):
+        start_campaign(by=by, campaign=campaign)
