@@ -30,3 +30,10 @@ def test_every_address_has_an_example(route):
     shell = NUMBER.sub("ID", route)
     called = re.escape(shell).replace("ID", r"(?:\$\w+|\d+)")
     assert re.search(rf"\$SITE/{called}(?![\w/.$])", EXAMPLES), f"docs/api.md has none of {route}"
+
+
+@pytest.mark.parametrize("name", sorted(set(re.findall(r"\$SITE/\S*?\$(\w+)", EXAMPLES))))
+def test_what_an_example_puts_into_an_address_is_an_id(name):
+    made = re.search(rf"^{name}=\$\((.*?)\)$", EXAMPLES, re.MULTILINE | re.DOTALL)
+    assert made, f"no example sets {name}"
+    assert re.search(r"\| jq (\S*\.id|\.campaign|'[^']*\bid\b[^']*')$", made[1]), made[1]
