@@ -57,7 +57,7 @@ class MeasuredRun:
     def of_arm(self) -> ArmRun:
         """The arm's run, for likeness checks; needs figures."""
         hosts = tuple(shard.host for shard in self.run.shards.all())
-        return ArmRun(self.run.frozen, hosts, self.measurement)
+        return ArmRun(self.run.frozen, hosts, self.measurement, self.run.shows_machine)
 
     @cached_property
     def judged(self) -> Judgement | None:

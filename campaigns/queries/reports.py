@@ -58,7 +58,7 @@ def run_report(run: Run, measurement: Measurement | None = None) -> RunReport:
         sessions=session_tables(total, duration_s),
         parts=tables.parts_table(total),
         errors=run_errors(seen),
-        vitals=tables.vitals_table(seen.vitals),
+        vitals=tables.vitals_table(seen.vitals, shows_hosts=run.shows_machine),
         facts=run_facts(run, seen),
         curve=curve(total.timing("response")),
         judged=state.judged,

@@ -96,19 +96,20 @@ class Happening:
 
 
 def happenings(run: Run, points: list[Point], *, shows_machines: bool = False) -> list[Happening]:
-    """A run's events, newest first: states, injectors, first errors, and what was wrong with the
-    exporters of its target, where the reader may see its machines."""
+    """A run's events, newest first: states, injectors, first errors; and, where the reader may see
+    its machines, the injectors' hosts and what was wrong with the exporters of its target."""
     zero = measured_from(run)
     events = run.events.all() if shows_machines else run.events.exclude(kind=EXPORTER_PROBLEM)
-    told = [_told(event, zero) for event in events]
+    hidden = {} if shows_machines else {"host": ""}
+    told = [_told(event, event.data | hidden, zero) for event in events]
     told += _first_errors(points, zero)
     if zero and points and points[-1]["second"] >= 0 and planned_of(run).warm_up_s:
         told.append(Happening(zero, 0, "the measurement starts"))
     return sorted(filter(None, told), key=lambda each: each.at, reverse=True)
 
 
-def _told(event: RunEvent, zero: datetime | None) -> Happening | None:
-    text = _words_of(event.kind, event.data)
+def _told(event: RunEvent, data: dict[str, Any], zero: datetime | None) -> Happening | None:
+    text = _words_of(event.kind, data)
     if not text:
         return None
     second = None if zero is None else round((event.at - zero).total_seconds())

@@ -83,6 +83,34 @@ def test_a_visitor_learns_nothing_about_the_machines(as_editor, run):
     assert run.frozen.target in page
 
 
+def test_a_visitor_learns_no_injector_host_from_vitals_and_events(as_editor, run):
+    assert "inj-1" in as_editor.get(reverse("run-detail", args=[run.pk])).content.decode()
+    page = visit(make_link(as_editor, "run-share", run.pk)).content.decode()
+    assert "inj-1" not in page
+    assert "injector process 1 starts<" in page
+
+
+@pytest.mark.parametrize("shows", [{}, {"shows_machines": "on"}])
+def test_a_visitor_learns_of_hosts_whether_they_are_alike(as_editor, project, shows):
+    campaign, tests = https_campaign(project)
+    run_in_blocks(tests, [[12_000] * 3, [24_000] * 3])
+    page = visit(make_link(as_editor, "campaign-share", campaign.pk, **shows)).content.decode()
+    assert ("host <b>not shown</b>" in page) is not bool(shows)
+    assert ("host <b>10.1.2.3</b>" in page) is bool(shows)
+    assert ("inj-1" in page) is bool(shows)
+
+
+def test_a_visitor_learns_of_different_hosts_that_they_differ(as_editor, project):
+    campaign, tests = https_campaign(project)
+    for test, peer in zip(tests, ("10.1.2.3:8081", "10.1.2.4:8081"), strict=True):
+        for repeat in range(1, 4):
+            measure(make_run(test, repeat), 12_000, peer=peer)
+    page = visit(make_link(as_editor, "campaign-share", campaign.pk)).content.decode()
+    assert "10.1.2." not in page
+    assert "not like for like" in page
+    assert "host: HTTP not shown, HTTPS not shown" in " ".join(page.split())
+
+
 def test_whoever_shares_may_show_the_machines(as_editor, run):
     link = make_link(as_editor, "run-share", on_a_machine(run).pk, shows_machines="on")
     page = visit(link).content.decode()

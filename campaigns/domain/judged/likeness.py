@@ -12,16 +12,19 @@ from campaigns.domain.units import count, percent
 
 _EQUAL_WITHIN = 0.01
 HOSTS = "injector hosts"
+_NOT_SHOWN = "not shown"
 
 
 @dataclass(frozen=True, slots=True)
 class ArmRun:
     """The part of an arm's run that likeness depends on: its plan, its injectors' hosts, and its
-    measurement."""
+    measurement. `shows_machine`: whether the reader may see which hosts they are, and not only
+    whether they are alike."""
 
     frozen: FrozenRun
     injector_hosts: tuple[str, ...]
     measurement: Measurement
+    shows_machine: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +47,8 @@ def like_for_like(
     found: dict[str, list[list[str]]] = {"same": [], "equal": [], "different": []}
     if not baseline or not candidate:
         return found
-    for name, values in _chosen(baseline, candidate):
-        _sort_in(found, "same", name, values, values[0] == values[1])
+    for name, values, agree in _chosen([baseline, candidate]):
+        _sort_in(found, "same", name, values, agree)
     for each in likeness_among([baseline, candidate]):
         kind = "same" if each.name == HOSTS else "equal"
         _sort_in(found, kind, each.name, each.values, each.is_alike)
@@ -60,7 +63,7 @@ def likeness_among(arms: Sequence[Sequence[ArmRun]]) -> list[Likeness]:
     statuses = [_status_shares(total) for total in totals]
     per_run = [max(each.measurement.figures.attempts for each in arm) for arm in arms]
     return [
-        Likeness(HOSTS, tuple(hosts), len(set(hosts)) == 1),
+        Likeness(HOSTS, tuple(_shown(arms, hosts)), len(set(hosts)) == 1),
         Likeness("reply", tuple(f"{size:,.0f} B" for size in sizes), _close(*sizes)),
         Likeness(
             "status",
@@ -79,10 +82,16 @@ def _sort_in(found: dict, kind: str, name: str, values: Sequence[str], agree: bo
         found["different"].append([name, *values])
 
 
-def _chosen(baseline: Sequence[ArmRun], candidate: Sequence[ArmRun]):
-    arms = (baseline, candidate)
+def _chosen(arms: Sequence[Sequence[ArmRun]]):
     for name, of_run in (("target", _target), ("host", _host), ("plan", _plan)):
-        yield name, [_joined(of_run(each) for each in arm) for arm in arms]
+        values = [_joined(of_run(each) for each in arm) for arm in arms]
+        shown = _shown(arms, values) if of_run is _host else values
+        yield name, shown, values[0] == values[1]
+
+
+def _shown(arms: Sequence[Sequence[ArmRun]], hosts: Sequence[str]) -> Sequence[str]:
+    may_see = all(each.shows_machine for arm in arms for each in arm)
+    return hosts if may_see else [_NOT_SHOWN] * len(hosts)
 
 
 def _joined(values) -> str:

@@ -97,10 +97,14 @@ def _note_of_parts(total: Total) -> str:
     return f"{whole}, for the average{where}; percentiles do not add up."
 
 
-def vitals_table(vitals: Sequence[dict[str, Any]]) -> Table:
+def vitals_table(vitals: Sequence[dict[str, Any]], *, shows_hosts: bool = True) -> Table:
     """A row per vital, a column per shard: the worst second of each."""
     columns = [
-        Column(f"shard-{each['shard']}", f"process {each['shard'] + 1}", each.get("host", ""))
+        Column(
+            f"shard-{each['shard']}",
+            f"process {each['shard'] + 1}",
+            each.get("host", "") if shows_hosts else "",
+        )
         for each in vitals
     ]
     rows = []
