@@ -31,6 +31,7 @@ _HUMP_PARTS = 40  # a stretch is at least one of so many parts of the run
 _FURTHER_LIMIT = 3.0  # for further cuts in a run with one already
 _LAGS = np.arange(1, 9)
 _RHOS = np.arange(0, 0.91, 0.02)
+_LONE = np.array([0.0, 0.25, 0.5, 0.75])  # a share of the variance
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,29 +94,43 @@ def _limit_of(limits: Sequence[tuple[int, float]], n: int) -> float:
     return float(np.interp(n, *zip(*limits, strict=True)))
 
 
+def _log_growths() -> np.ndarray:
+    """By `_LONE` and `_RHOS`: how squared differences grow with the lag, in logarithms."""
+    alike = 1 - _LONE[:, None, None]
+    sizes = 1 - alike * _RHOS[:, None] ** _LAGS
+    return np.log(sizes / sizes[..., :1])
+
+
+_GROWTHS = _log_growths()
+
+
 @dataclass(frozen=True, slots=True)
 class _Noise:
-    """Variance of the seconds around their level, and the correlation of neighbours (AR(1))."""
+    """Variance of the seconds around their level, and the correlation of neighbours (AR(1)) of all
+    but the share `lone` of it, which each second has for itself: a p50 of few requests varies on
+    top of a machine that is slower for some seconds."""
 
     variance: float
     rho: float
+    lone: float
 
     @classmethod
-    def of(cls, rest: np.ndarray) -> "_Noise":
-        """From mean squared differences at lags 1 to 8, each of which is 2·γ₀·(1 − ρ^lag)."""
+    def of(cls, rest: np.ndarray, growths: np.ndarray = _GROWTHS) -> "_Noise":
+        """From mean squared differences at lags 1 to 8, each of which is
+        2·γ₀·(lone + (1 − lone)·(1 − ρ^lag))."""
         squares = np.array([np.mean((rest[lag:] - rest[:-lag]) ** 2) for lag in _LAGS])
         if not squares.all():
-            return cls(0.0, 0.0)
-        expected = (1 - _RHOS[:, None] ** _LAGS) / (1 - _RHOS[:, None])
-        misfit = (np.log(squares / squares[0]) - np.log(expected)) ** 2
-        rho = float(_RHOS[misfit.sum(axis=1).argmin()])
-        return cls(float(squares[0]) / 2 / (1 - rho), rho)
+            return cls(0.0, 0.0, 0.0)
+        misfit = (np.log(squares / squares[0]) - growths) ** 2
+        best = np.unravel_index(misfit.sum(axis=2).argmin(), misfit.shape[:2])
+        lone, rho = float(_LONE[best[0]]), float(_RHOS[best[1]])
+        return cls(float(squares[0]) / 2 / (1 - (1 - lone) * rho), rho, lone)
 
     def variance_of_mean(self, n: np.ndarray) -> np.ndarray:
         """The variance of the mean of n consecutive values."""
         rho = self.rho
         alike = (1 + rho) / (1 - rho) - 2 * rho * (1 - rho**n) / (n * (1 - rho) ** 2)
-        return self.variance * alike / n
+        return self.variance * (self.lone + (1 - self.lone) * alike) / n
 
 
 def _split(series: np.ndarray, begin: int, end: int, noise: _Noise, limit: float) -> list[int]:
@@ -164,7 +179,8 @@ def _hump(series: np.ndarray, raw: np.ndarray) -> list[int]:
     explained = before**2 / begins + within**2 / inside + after**2 / (n - ends)
     best = int(explained.argmax())
     parts = np.split(raw, [begins[best], ends[best]])
-    noise = _Noise.of(np.concatenate([part - part.mean() for part in parts]))
+    # Its limits are so high that they leave out nothing that a second has for itself.
+    noise = _Noise.of(np.concatenate([part - part.mean() for part in parts]), _GROWTHS[:1])
     variances = noise.variance_of_mean(np.arange(1, n))
     errors = np.sqrt(variances[inside - 1] + variances[n - inside - 1])
     steps = within / inside - (before + after) / (n - inside)
