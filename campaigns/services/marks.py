@@ -2,11 +2,14 @@
 
 from datetime import datetime
 
+from django.db import transaction
 from django.utils import timezone
 
+from campaigns.domain.deeds import Deed
 from campaigns.domain.errors import InvalidFields
 from campaigns.models import Project, Target, TimeMark
 from campaigns.permissions import Action, Actor, require
+from campaigns.services import audit
 
 _MOST = {"text": 100, "link": 500, "key": 150}
 
@@ -39,10 +42,14 @@ def set_mark(
     )
 
 
+@transaction.atomic
 def delete_mark(*, by: Actor, mark: TimeMark) -> None:
     """Take a mark off the time axis. No result depends on it."""
     require(by, Action.EDIT, mark.project)
-    mark.delete()
+    label = f"mark {mark.pk}: {mark.text}"
+    n_deleted, _ = TimeMark.objects.filter(pk=mark.pk).delete()
+    if n_deleted:
+        audit.note(by, Deed.DELETED, label, project=mark.project)
 
 
 def _check(project: Project, target: Target | None, values: dict[str, str]) -> None:

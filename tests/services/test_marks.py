@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from campaigns.domain.errors import Forbidden, InvalidFields
-from campaigns.models import TimeMark
+from campaigns.models import AuditEntry, TimeMark
 from campaigns.permissions import Actor
 from campaigns.services.marks import delete_mark, set_mark
 from tests.factories import make_project, make_target
@@ -61,3 +61,13 @@ def test_who_may_only_look_neither_marks_nor_deletes(mark, vera, project):
         set_mark(by=Actor(user=vera), project=project, text="deploy")
     with pytest.raises(Forbidden):
         delete_mark(by=Actor(user=vera), mark=found)
+
+
+def test_who_deletes_one_leaves_one_line_in_the_audit_log(mark, bob, project):
+    found, _ = mark(text="version 1.4.2 deployed")
+    in_two_tabs = [TimeMark.objects.get(), TimeMark.objects.get()]
+    for each in in_two_tabs:
+        delete_mark(by=Actor(user=bob), mark=each)
+    entry = AuditEntry.objects.get()
+    assert str(entry) == f"bob: Deleted mark {found.pk}: version 1.4.2 deployed"
+    assert entry.project == project.pk
