@@ -31,6 +31,7 @@ _NAME = re.compile(
     r"(?=.{1,253}\Z)(?:[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?\.)*"
     r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.?\Z"
 )
+_NUMBER = re.compile(r"[0-9]*|0x[0-9a-f]*", re.IGNORECASE)
 
 
 def counted_in(schemes: Iterable[str]) -> str:
@@ -138,7 +139,8 @@ def host_fault(host: str) -> str | None:
 
 
 def _is_name(host: str) -> bool:
-    looks_like_an_address = re.fullmatch(r"[0-9.]+", host)
+    """Resolvers read 0x7f000001 and 127.1 as 127.0.0.1, not as names."""
+    looks_like_an_address = all(map(_NUMBER.fullmatch, host.split(".")))
     return bool(_NAME.match(host)) and not looks_like_an_address
 
 

@@ -95,3 +95,17 @@ def test_a_bracketed_address_loses_its_brackets_and_a_name_its_capitals():
 )
 def test_what_is_too_much_is_said_with_how_much_may_be(given, field, said):
     assert errors_of(**given) == {field: said}
+
+
+@pytest.mark.parametrize(
+    "host", ["0x7f000001", "0xa9fea9fe", "127.0.0.0x1", "0x7f.1", "017700000001", "127.1", "0X7F.1"]
+)
+def test_what_a_resolver_reads_as_an_address_is_no_name(host):
+    assert host_fault(host) == f"{host} is not a name or an address."
+
+
+@pytest.mark.parametrize(
+    "host", ["0x7f.example", "7.example", "x0x7f", "a0", "shop.0x7fg", "a.b.7"]
+)
+def test_a_number_elsewhere_in_a_name_is_well(host):
+    assert host_fault(host) is None
