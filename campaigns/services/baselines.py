@@ -43,7 +43,12 @@ def make_baseline(
     # Against their deletion meanwhile, see services.items.
     locked = Campaign.objects.select_for_update().filter(pk__in=campaigns, project=project)
     if {each.pk for each in locked.order_by("pk") if each.finished_at} != campaigns:
-        raise Refused("A campaign can be a baseline once it has ended.")
+        elsewhere = Campaign.objects.filter(pk__in=campaigns).exclude(project=project)
+        raise Refused(
+            "This belongs to another project. Make it a baseline there."
+            if elsewhere.exists()
+            else "A campaign can be a baseline once it has ended."
+        )
     if searches := list(Search.objects.filter(campaign__in=campaigns)):
         return [_make_of_search(by, project, name, searches, tests, seen)]
     groups: dict[HistoryKey, list[Run]] = {}

@@ -19,6 +19,7 @@ from tests.factories import (
     make_campaign,
     make_endpoint,
     make_plan,
+    make_project,
     make_run,
     make_target,
     make_test,
@@ -188,3 +189,9 @@ def test_who_may_only_look_makes_and_releases_none(make, measured, vera, project
         make_baseline(by=by, project=project, name="x", tests=[test])
     with pytest.raises(Forbidden):
         release_baseline(by=by, baseline=baseline)
+
+
+def test_of_another_project_s_campaign_is_not_said_that_it_has_not_ended(bob, measured):
+    test, other = measured(*CALM), make_project("other", owner=bob)
+    with pytest.raises(Refused, match="belongs to another project"):
+        make_baseline(by=Actor(user=bob), project=other, name="release 1.4", tests=[test])
