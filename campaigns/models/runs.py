@@ -27,6 +27,7 @@ from campaigns.domain.lifecycle import (
 from campaigns.domain.lifecycle import RunState as State
 from campaigns.domain.measured.injector_end import InjectorEnd
 from campaigns.domain.measured.packed_second import pack, second_of, told_of
+from campaigns.domain.measured.redaction import without_addresses
 from campaigns.domain.measured.snapshot import Second
 from campaigns.domain.plan.frozen_run import FrozenRun
 from campaigns.domain.plan.plan_parts import version_of_parts, with_parts
@@ -156,6 +157,13 @@ class Run(models.Model):
             return None
         judged = Judgement.from_json(self.judgement)
         return judged if self.shows_machine else judged.without_machine()
+
+    @property
+    def told_reason(self) -> str:
+        """Its reason, as the reader may know it: one for a refusal names an address."""
+        if self.shows_machine or not self.reason:
+            return self.reason
+        return without_addresses(self.reason, self.frozen.endpoint.host)
 
     @property
     def verdicts(self) -> list[Verdict]:

@@ -79,7 +79,7 @@ class MeasuredRun:
         if not run.is_done:
             return f"This run is {run.state}."
         if run.outcome != Outcome.COMPLETE:
-            return ending_text(run.outcome, run.reason)
+            return ending_text(run.outcome, run.told_reason)
         if self.figures is None or not self.figures.n:
             return NO_TIMES
         judged = self.judged

@@ -87,7 +87,7 @@ def run_status(run: Run, seen: Measurement) -> RunStatus:
         state=run.state,
         outcome=str(run.outcome or ""),
         judged=run.judged,
-        why=run.reason,
+        why=run.told_reason,
         figures=seen.figures,
         plan=seen.plan,
         failures=tuple(seen.failures),

@@ -8,6 +8,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from campaigns.domain.measured.outcomes import WORDS, Kind
+from campaigns.domain.measured.redaction import without_addresses
 from campaigns.domain.measured.series import Point
 from campaigns.domain.plan.load import mean_rate_per_s, planned_duration_s
 from campaigns.domain.stop_reasons import StopReason
@@ -100,12 +101,19 @@ def happenings(run: Run, points: list[Point], *, shows_machines: bool = False) -
     its machines, the injectors' hosts and what was wrong with the exporters of its target."""
     zero = measured_from(run)
     events = run.events.all() if shows_machines else run.events.exclude(kind=EXPORTER_PROBLEM)
-    hidden = {} if shows_machines else {"host": ""}
-    told = [_told(event, event.data | hidden, zero) for event in events]
+    told = [_told(event, _seen_of(run, event, shows_machines), zero) for event in events]
     told += _first_errors(points, zero)
     if zero and points and points[-1]["second"] >= 0 and planned_of(run).warm_up_s:
         told.append(Happening(zero, 0, "the measurement starts"))
     return sorted(filter(None, told), key=lambda each: each.at, reverse=True)
+
+
+def _seen_of(run: Run, event: RunEvent, shows_machines: bool) -> dict[str, Any]:
+    """What an event has for the reader."""
+    if shows_machines:
+        return event.data
+    reason = without_addresses(event.data.get("reason") or "", run.frozen.endpoint.host)
+    return event.data | {"host": "", "reason": reason}
 
 
 def _told(event: RunEvent, data: dict[str, Any], zero: datetime | None) -> Happening | None:

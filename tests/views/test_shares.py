@@ -12,8 +12,8 @@ from django.utils.http import urlencode
 from campaigns.domain.judged.criteria import TARGET_MACHINE
 from campaigns.domain.judged.thresholds import Verdict
 from campaigns.forms.shares import ShareForm
-from campaigns.models import Campaign, ShareLink
-from tests.factories import make_campaign, make_run, make_test
+from campaigns.models import Campaign, Run, ShareLink
+from tests.factories import make_campaign, make_endpoint, make_run, make_target, make_test
 from tests.queries.measured import https_campaign, measure, run_in_blocks, spoil
 from tests.searches import limit_of, search_through, searching
 
@@ -88,6 +88,24 @@ def test_a_visitor_learns_no_injector_host_from_vitals_and_events(as_editor, run
     page = visit(make_link(as_editor, "run-share", run.pk)).content.decode()
     assert "inj-1" not in page
     assert "injector process 1 starts<" in page
+
+
+@pytest.mark.parametrize("name", ["run-share", "campaign-share"])
+@pytest.mark.parametrize(
+    "reason", ["10.20.30.40 is in none of the networks.", "No host shop.test."]
+)
+def test_a_visitor_reads_why_a_run_was_refused_without_the_address(
+    as_editor, project, name, reason
+):
+    test = make_test(
+        make_campaign(project), endpoint=make_endpoint(make_target(project), host="shop.test")
+    )
+    run = make_run(test)
+    Run.objects.filter(pk=run.pk).update(state="done", outcome="failed", reason=reason)
+    pk = run.pk if name == "run-share" else run.campaign_id
+    page = visit(make_link(as_editor, name, pk)).content.decode()
+    assert "[hidden]" in page
+    assert [told for told in ("10.20.30.40", "shop.test") if told in page] == []
 
 
 @pytest.mark.parametrize("shows", [{}, {"shows_machines": "on"}])

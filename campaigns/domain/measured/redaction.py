@@ -6,6 +6,8 @@ that are known to be secret become "[hidden]". Control characters are written as
 
 import re
 from collections.abc import Iterable
+from contextlib import suppress
+from ipaddress import ip_address
 
 HIDDEN = "[hidden]"
 _NAMES = (
@@ -31,6 +33,8 @@ _TOKENS = (
 )
 _UNPRINTABLE = re.compile(r"[^\t\n\x20-\x7e\xa1-\ud7ff\ue000-\ufffd]")
 _SHORT = 4
+# What may be an address, with or without brackets and a port.
+_ADDRESS = re.compile(r"\[?(?P<host>[\da-f]*[.:][\da-f.:]*[\da-f])\]?(?::\d+)?", re.IGNORECASE)
 
 
 def redacted(text: str, secrets: Iterable[str] = ()) -> str:
@@ -75,3 +79,18 @@ def _without(text: str, secret: str) -> str:
         return text.replace(secret, HIDDEN)
     # A short value as a part of words would take the sense from everything.
     return re.sub(rf"(?<!\w){re.escape(secret)}(?!\w)", HIDDEN, text)
+
+
+def without_addresses(text: str, host: str) -> str:
+    """The text without this host and without literal addresses."""
+    named = rf"(?<![\w.:-]){re.escape(host)}(?!\.?[\w-])"
+    return _ADDRESS.sub(_unless_an_address, re.sub(named, HIDDEN, text))
+
+
+def _unless_an_address(found: re.Match[str]) -> str:
+    host, _, port = found["host"].rpartition(":")
+    for text in (found["host"], host if port.isdecimal() else ""):
+        with suppress(ValueError):
+            ip_address(text)
+            return HIDDEN
+    return found[0]

@@ -2,7 +2,12 @@
 
 import pytest
 
-from campaigns.domain.measured.redaction import printable, redacted, redacted_head
+from campaigns.domain.measured.redaction import (
+    printable,
+    redacted,
+    redacted_head,
+    without_addresses,
+)
 
 
 @pytest.mark.parametrize(
@@ -50,3 +55,18 @@ def test_to_redact_twice_changes_nothing():
 
 def test_control_characters_become_escapes():
     assert printable("a\x00b\x1b[0m\u202e\r\n\t") == "a\\x00b\\x1b[0m\u202e\n\t"
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("10.20.30.40 is in none of the networks.", "[hidden] is in none of the networks."),
+        ("10.0.0.5:5432 is a server of this", "[hidden] is a server of this"),
+        ("fd00::5 is in none", "[hidden] is in none"),
+        ("[fd00::5]:5432 is a server", "[hidden] is a server"),
+        ("The name shop.internal could not be", "The name [hidden] could not be"),
+        ("Not shop.internal.example, after 60.5 s at 12:30:45.", None),
+    ],
+)
+def test_addresses_and_the_hosts_name_are_hidden_and_nothing_else(text, left):
+    assert without_addresses(text, "shop.internal") == (left or text)
