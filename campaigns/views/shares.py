@@ -141,12 +141,13 @@ def _shared_run(request: HttpRequest, share: ShareLink, visitor: Actor) -> _Shar
 
 
 def _comparison_of(request: HttpRequest, share: ShareLink) -> dict[str, Any]:
-    """Of what differs a visitor reads only the names: values may be headers or addresses."""
+    """Of what differs a visitor reads only the names: values may be headers or addresses. Nor does
+    the title name the project."""
     columns = shared_columns(Actor(user=share.created_by), share.comparison)
     asked = {name: request.GET[name] for name in ("show", "test") if name in request.GET}
     shown = asked.get("test", ""), asked.get("show", "")
     compared = comparison_of(columns, *shown, shows_machines=share.shows_machines)
-    return comparison_context(columns, compared, asked)
+    return comparison_context(columns, compared, asked) | {"project": None}
 
 
 def _without_machines(context: dict[str, Any]) -> dict[str, Any]:

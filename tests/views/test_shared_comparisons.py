@@ -73,6 +73,12 @@ def test_a_visitor_sees_the_comparison(share, weeks):
     assert len(response.context["compared"].tests) == 2
 
 
+def test_a_visitor_learns_no_project(share, weeks, project):
+    title = visit(link_in(share(*weeks))).content.decode().partition("</title>")[0]
+    assert f"against campaign #{weeks[0].pk}" in title
+    assert project.name not in title
+
+
 def test_a_visitor_chooses_a_row_and_what_is_listed(share, weeks):
     link = link_in(share(*weeks))
     key = visit(link).context["compared"].tests[1].key
