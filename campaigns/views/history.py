@@ -1,6 +1,7 @@
 """The history of tests over campaigns: a project's overview, and one test's page."""
 
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 
 from django.contrib.auth.decorators import login_required
@@ -173,6 +174,7 @@ def history(request: HttpRequest, project: int) -> HttpResponse:
         **_filter_context(request, asked.form, metric),
         "project": asked.project,
         "since": asked.chosen.since,
+        "until": asked.chosen.until and asked.chosen.until - timedelta(microseconds=1),
         "n_tests": len(tests),
         "sentence": overview_sentence(
             counts,

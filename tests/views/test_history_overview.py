@@ -2,6 +2,7 @@
 test_history_folds.py."""
 
 import csv
+from datetime import UTC, datetime
 from io import StringIO
 
 import pytest
@@ -99,3 +100,15 @@ def test_the_newest_value_has_its_interval_between_runs(overview, project):
     assert row["half_interval"].replace("\u202f", " ") == "± 0.64"
     make_history(project, CALM, begin=nights_ago(20), spread=(1.0,))
     assert "–" in [row["half_interval"] for row in rows_of(overview())]
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({"since": "2026-10-24", "until": "2026-10-25"}, "since 24 Oct 2026 until 25 Oct 2026"),
+        ({"until": "2026-10-25"}, "1 test until 25 Oct 2026"),
+    ],
+)
+def test_the_head_tells_both_ends_of_the_period(overview, project, asked, said):
+    make_history(project, CALM, begin=datetime(2026, 10, 20, 2, tzinfo=UTC))
+    assert said in " ".join(text_of(overview(**asked)).split())
