@@ -27,6 +27,14 @@ test("one campaign has an axis, too", () => {
   assert.ok(min < max);
 });
 
+test("campaigns of a few minutes fill the axis, which has the minutes", () => {
+  const [first, last] = [at("2026-11-28T01:53Z"), at("2026-11-28T01:58Z")];
+  const { min, max } = timeSpan([first, last]);
+  assert.ok((last - first) / (max - min) > 0.8);
+  const texts = dateTicks(min, max, 6).map((tick) => dateText(tick, min, max));
+  assert.deepEqual(texts, ["01:53", "01:54", "01:55", "01:56", "01:57", "01:58"]);
+});
+
 test("labels that are too close become one with their number", () => {
   const events = [{ x: 10, text: "1.4.2" }, { x: 30, text: "1.4.3" }, { x: 200, text: "1.5" }];
   const texts = mergedLabels(events, 48, "deploys").map((label) => label.text);

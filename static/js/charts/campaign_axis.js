@@ -1,17 +1,18 @@
 // Campaigns along an axis of time, in seconds since 1970, each with its index. Pure.
 
-const DAY = 86400;
-const STEPS = [1 / 24, 1 / 4, 1, 2, 7, 14, 28, 91, 182, 364].map((days) => days * DAY);
+const [MINUTE, HOUR, DAY] = [60, 3600, 86400];
+const DAYS = [1, 2, 7, 14, 28, 91, 182, 364].map((days) => days * DAY);
+const STEPS = [MINUTE, 5 * MINUTE, 15 * MINUTE, HOUR, 6 * HOUR, ...DAYS];
 const MONDAY = 4 * DAY; // the first one after 1 January 1970
 
 // The seconds {min, max} that the axis shows, with room beside the first and the last mark.
 export function timeSpan(times) {
   const [first, last] = [times[0] ?? 0, times.at(-1) ?? 0];
-  const room = Math.max((last - first) * 0.02, DAY / 12);
+  const room = last > first ? Math.max((last - first) * 0.02, MINUTE / 2) : 2 * HOUR;
   return { min: first - room, max: last + room };
 }
 
-// At most `most` round instants within [min, max]: whole hours, days, or Mondays.
+// At most `most` round instants within [min, max]: whole minutes, hours, days, or Mondays.
 export function dateTicks(min, max, most) {
   const step = STEPS.find((each) => (max - min) / each <= Math.max(1, most)) ?? STEPS.at(-1);
   const origin = step > 2 * DAY ? MONDAY : 0;
