@@ -5,6 +5,7 @@ from pathlib import Path
 
 import dj_database_url
 from csp.constants import NONE, SELF
+from redis.connection import parse_url
 
 from benchsite.env import (
     WrongSetting,
@@ -154,6 +155,10 @@ DATABASES["default"]["OPTIONS"] = {
 REDIS_URL = env_str("REDIS_URL")
 if not REDIS_URL:
     raise WrongSetting("REDIS_URL is not set. `make run` starts a Redis and sets it.")
+try:
+    parse_url(REDIS_URL)
+except ValueError as error:
+    raise WrongSetting(f"REDIS_URL is not the address of a Redis: {error}") from None
 
 
 def _celery_broker(url: str) -> str:

@@ -16,7 +16,7 @@ _NOT_YOURS = (
     "Run make as the user to whom the checkout and {var} belong, or set BENCHSITE_VAR to a folder "
     "of your own."
 )
-_NO_FOLDER = "This has to be a folder: move the file away, or set BENCHSITE_VAR to a folder."
+_NO_FOLDER = "This has to be a folder: set BENCHSITE_VAR to another one, or move the file away."
 _NO_ROOM = "Make room for {var} and the checkout, and try again."
 # What the machine refuses, and what somebody can do about it.
 _WAYS_OUT = {

@@ -137,16 +137,16 @@ class Site:
             stamp.write_text(digest)
 
     def _manage(self, *arguments: str, env: dict[str, str] | None = None) -> str:
-        """Run a Django command; returns its output. Raises LocalError with the end of its log, or
-        only with that where it is a sentence, such as of a wrong setting."""
+        """Run a Django command; returns its output. Raises LocalError with its last line, and with
+        the end of its log where that says more than a sentence, such as of a wrong setting."""
         program = programs.manage(*arguments, env=env or self.env)
         log = self.supervisor.log_dir / f"{program.name}.log"
         log.unlink(missing_ok=True)
         if self.supervisor.run_to_end(program, log):
             told = tail(log)
-            is_sentence = told and "\n" not in told
-            failed = f"`manage.py {arguments[0]}` failed:\n{told}"
-            raise LocalError(told.strip() if is_sentence else failed)
+            *before, last = told.splitlines() or [""]
+            failed = f"`manage.py {arguments[0]}` failed: {last.strip()}\n{told}"
+            raise LocalError(failed if before or not last else last.strip())
         return log.read_text()
 
     def _web_answers(self) -> bool:

@@ -98,6 +98,8 @@ def test_every_variable_that_is_documented_is_read():
         ("DATABASE_URL", "mysql://benchsite@127.0.0.1/benchsite"),
         ("DATABASE_URL", ""),
         ("REDIS_URL", ""),
+        ("REDIS_URL", "nonsense"),
+        ("REDIS_URL", "redis://localhost:port"),
         ("BENCHSITE_SECRET_KEY", ""),
     ],
 )
@@ -136,6 +138,15 @@ def test_a_process_ends_at_a_wrong_value_and_says_only_what_to_write(process):
 def test_a_server_does_not_start_with_a_guessable_secret_or_without_a_border(name, value, words):
     with pytest.raises(WrongSetting, match=rf"^{name}\b.*{re.escape(words)}"):
         settings(**SERVER | {name: value})
+
+
+def test_a_command_without_postgresql_ends_with_a_sentence():
+    done = ended("manage.py", "migrate", DATABASE_URL="postgres://x@127.0.0.1:1/y")
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    assert done.stderr.splitlines()[-1].startswith(
+        "PostgreSQL did not answer or refused, see DATABASE_URL"
+    )
 
 
 def test_a_limit_of_no_criterion_is_answered_at_the_start():

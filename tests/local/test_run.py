@@ -12,7 +12,7 @@ from local.demo import demo_target
 from local.ports import Ports, free_ports, ports_from_environment, refuse_taken
 from local.run import greet, only_one
 from local.secrets import secret_key_file
-from local.site import Account
+from local.site import Account, Site
 
 
 def test_a_second_start_in_the_same_checkout_says_that_one_is_running(tmp_path):
@@ -104,6 +104,26 @@ def test_an_empty_secret_key_is_made_anew(tmp_path):
     assert len(path.read_text()) > 50
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize(
+    ("log", "words"),
+    [
+        ("BENCHSITE_MODE='x': write local.\n", "BENCHSITE_MODE='x': write local."),
+        ("A warning\nIt is full.\n", "`manage.py migrate` failed: It is full.\n    A warning\n"),
+    ],
+)
+def test_the_first_line_of_a_failure_says_what_is_wrong(tmp_path, monkeypatch, log, words):
+    site = Site(tmp_path, free_ports())
+
+    def fails(_program, path):
+        path.write_text(log)
+        return 1
+
+    monkeypatch.setattr(site.supervisor, "run_to_end", fails)
+    with pytest.raises(LocalError) as failure:
+        site._manage("migrate", env={})
+    assert str(failure.value).startswith(words)
 
 
 def free_ports_for_demo() -> tuple[int, int]:
