@@ -64,6 +64,15 @@ def env_list(name: str, default: str = "") -> list[str]:
     return env_str(name, default).replace(",", " ").split()
 
 
+def env_hosts(name: str, default: str) -> list[str]:
+    """Names without scheme and port, such as bench.example.org or [::1]."""
+    hosts = env_list(name, default)
+    for host in hosts:
+        if "/" in host or (":" in host and not host.endswith("]")):
+            raise WrongSetting(f"{name}: {host!r} is more than a name: write bench.example.org.")
+    return hosts
+
+
 def env_words(name: str, default: tuple[str, ...]) -> tuple[str, ...]:
     """A command, split into words like in a shell."""
     try:

@@ -12,9 +12,9 @@ from benchsite.env import (
     env_allowed,
     env_bool,
     env_choice,
+    env_hosts,
     env_int,
     env_limits,
-    env_list,
     env_networks,
     env_origin,
     env_proxies,
@@ -43,7 +43,7 @@ if not SECRET_KEY:
         "BENCHSITE_SECRET_KEY is not set. `make run` and `make test` make one; for a server write "
         "50 random characters into it or into the file that BENCHSITE_SECRET_KEY_FILE names."
     )
-ALLOWED_HOSTS = env_list("BENCHSITE_HOSTS", "localhost 127.0.0.1 [::1]")
+ALLOWED_HOSTS = env_hosts("BENCHSITE_HOSTS", "localhost 127.0.0.1 [::1]")
 env_origin("BENCHSITE_URL")  # for its refusals
 SITE_URL = env_str("BENCHSITE_URL", "http://127.0.0.1:8000").rstrip("/")
 CSRF_TRUSTED_ORIGINS = [SITE_URL]
@@ -236,7 +236,7 @@ if not 0 < HEARTBEAT_S < DEAD_MAN_S < LEASE_S:
 CAPS = {
     "RUNS": env_int("BENCHSITE_CAP_RUNS", 8),
     # A workstation is one person's, whatever projects there are.
-    "SLOT_PERCENT": env_int("BENCHSITE_CAP_SLOT_PERCENT", 75 if IS_SERVER else 0),
+    "SLOT_PERCENT": env_int("BENCHSITE_CAP_SLOT_PERCENT", 75 if IS_SERVER else 0, most=100),
     "LOAD_HOURS": env_int("BENCHSITE_CAP_LOAD_HOURS", 48),
     "PLANS": env_int("BENCHSITE_CAP_PLANS", 1000),
     "CAMPAIGNS": env_int("BENCHSITE_CAP_CAMPAIGNS", 10_000),
