@@ -22,7 +22,7 @@ _MAX_WINDOWS = 600
 _TOLERANCE = 0.05
 # Required size of a cut in standard errors, by number of seconds: the best cut of stationary noise
 # exceeds it in one run of twenty, for any autocorrelation up to 0.8.
-_LIMITS = ((30, 6.4), (60, 4.9), (120, 4.2), (200, 3.85))
+_LIMITS = ((30, 6.1), (60, 4.9), (120, 4.2), (200, 3.85))
 # The same of two cuts, where one did not count.
 _HUMP_LIMITS = ((30, 12.5), (60, 15.0), (120, 12.0), (200, 11.0))
 _MOST_CUTS = 150
