@@ -45,8 +45,9 @@ def _end(ratio: float, decimals: int) -> str:
 
 def least_change(share: float) -> str:
     """Of a smallest change that could be seen, without its unit: "2.4", "more than 1,000"."""
-    most = number(100 * _MOST, 0)
-    return f"more than {most}" if share > _MOST else number(100 * share, 1)
+    if share > _MOST:
+        return f"more than {number(100 * _MOST, 0)}"
+    return number(100 * share, decimals_to_see(100 * share, 1))
 
 
 def change_decimals(low: float, high: float) -> int:

@@ -1,7 +1,12 @@
 import pytest
 
 from campaigns.domain.shown.cells import Figure, ratio_cells
-from campaigns.domain.shown.intervals import change_decimals, change_ends, size_words
+from campaigns.domain.shown.intervals import (
+    change_decimals,
+    change_ends,
+    least_change,
+    size_words,
+)
 
 
 @pytest.mark.parametrize(
@@ -58,3 +63,8 @@ def test_neither_does_a_ratio_beside_1_read_1():
     cells = ratio_cells([Figure(each) for each in (1.0004, 0.99998, 1.0, 1 + 1e-15, 1.0521, None)])
     assert [cell.text for cell in cells] == ["1.0004", "0.99998", "1.000", "1.000", "1.052", "–"]
     assert [cell.value for cell in cells] == [1.0004, 0.99998, 1.0, 1.0, 1.052, None]
+
+
+def test_a_smallest_change_of_some_does_not_read_0():
+    told = [least_change(share) for share in (0.024, 0.0004, 0.0, 12.0)]
+    assert told == ["2.4", "0.04", "0.0", "more than 1,000"]
