@@ -50,8 +50,8 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """The range in which 99 % of further values of this level lie, from its last `n` values.
-    `is_odd`: the newest value is outside, and more than 5 % off `level`."""
+    """The range in which 99 % of further values of this level lie, from its last `n` values, none
+    of them below 0. `is_odd`: the newest value is outside, and more than 5 % off `level`."""
 
     n: int
     level: float
@@ -256,4 +256,4 @@ def _expected(stretch: Sequence[float], newest: float) -> Expected | None:
     limit = t_quantile((1 + _EXPECTED) / 2, n - 1)
     t = _t(float(newest) - level, error)
     is_odd = abs(t) > limit and abs(newest / level - 1) > _ODD
-    return Expected(n, level, level - limit * error, level + limit * error, t, is_odd)
+    return Expected(n, level, max(0.0, level - limit * error), level + limit * error, t, is_odd)

@@ -199,8 +199,7 @@ def _reads_inside(expected: Expected, value_us: float) -> bool:
 def expected_words(expected: Expected) -> str:
     """27.9 to 29.1, in ms."""
     decimals = decimals_for([expected.level / 1000])
-    ends = (max(0.0, each) / 1000 for each in (expected.low, expected.high))
-    return " to ".join(number(each, decimals) for each in ends)
+    return " to ".join(number(each / 1000, decimals) for each in (expected.low, expected.high))
 
 
 def overview_sentence(

@@ -113,6 +113,11 @@ def test_the_newest_value_is_held_against_the_last_ten_before_it():
     assert course_of([*TEN, 94]).expected.is_odd
 
 
+def test_no_time_below_0_is_expected():
+    expected = course_of([100, 180, 40, 150, 60, 100]).expected
+    assert (expected.n, expected.low, expected.is_odd) == (5, 0, False)
+
+
 def test_the_newest_value_is_held_against_its_own_level_only():
     values = GOLDEN[0]["values"]
     assert not course_of([*values, 111]).expected.is_odd
