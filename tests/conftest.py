@@ -18,7 +18,7 @@ hypothesis.settings.register_profile("algebra", deadline=None)
 hypothesis.settings.load_profile("algebra")
 
 HAS_SETTINGS = "DJANGO_SETTINGS_MODULE" in os.environ
-pytest_plugins = ["tests.processor_time"]
+pytest_plugins = ["tests.processor_time", "tests.fewer_fixtures"]
 if HAS_SETTINGS:
     pytest_plugins += [
         "tests.cast",
