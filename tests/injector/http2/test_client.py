@@ -203,6 +203,21 @@ def test_each_request_is_written_for_its_own_stream():
     assert written(client) == b"".join(frame(HEADERS, HEAD_AND_END, *each) for each in sent)
 
 
+def test_a_stream_that_is_begun_again_knows_nothing_of_its_reply_before():
+    client, (stream,) = begun(keep_bytes=9)
+    interim = head((":status", "103"))
+    client.feed(SETTINGS + interim + reply(b"a body that is kept"), NOW)
+    written(client)
+    text, memo = frame(HEADERS, HEAD_AND_END, 0, b"a"), BlockMemo(PLAN, "GET")
+    again = client.begin(text, memo, None, 0, stream)
+    fresh = client.begin(text, memo, None)
+    assert (again is stream, again.id, fresh.id) == (True, 3, 5)
+    slots = [name for name in type(stream).__slots__ if name != "id"]
+    assert [getattr(again, name) for name in slots] == [getattr(fresh, name) for name in slots]
+    client.feed(reply(b"ok", 3) + reply(b"ok", 5), NOW)
+    assert (again.body_bytes, fresh.body_bytes) == (2, 2)
+
+
 def test_replies_are_awaited_only_of_requests_that_are_sent():
     client, _ = begun(2)
     assert not client.awaits_replies

@@ -108,13 +108,13 @@ class Http2Client(Streams):
         stream = self.streams.get(stream_id)
         if stream is None or stream.first or stream.keep_bytes or stream.unsent or self._block:
             return 0
-        usual = stream.memo.usual.get(data[start:stop])
-        if usual is None:
+        at = stop + STREAM_AT
+        usual = stream.memo.usual.get(data[start:at])
+        if usual is None or data[at : at + NUMBER.size] != data[start - NUMBER.size : start]:
             return 0
-        head, data_head, body_bytes = usual
-        end = stop + HEAD_BYTES + body_bytes
-        body_head = data_head + data[start - HEAD_BYTES + STREAM_AT : start]
-        if end > len(data) or not data.startswith(body_head, stop):
+        head, head_bytes, body_bytes, received_bytes = usual
+        end = start - HEAD_BYTES + received_bytes
+        if end > len(data):
             return 0
         self._their_room -= body_bytes
         if self._their_room < _LOW_ROOM:
@@ -122,9 +122,9 @@ class Http2Client(Streams):
         self._spare = IDLE_FRAMES_CAP
         stream.first = stream.end = self._now
         stream.head = head
-        stream.head_bytes = HEAD_BYTES + stop - start
+        stream.head_bytes = head_bytes
         stream.body_bytes = body_bytes
-        stream.received_bytes = HEAD_BYTES + end - start
+        stream.received_bytes = received_bytes
         stream.is_complete = True
         del self.streams[stream_id]
         self.ended.append(stream)

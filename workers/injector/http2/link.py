@@ -93,9 +93,10 @@ class Link:
         connection.watcher.start(self._read)
         return connection
 
-    def begin(self, worker: Any, request: Any) -> Stream:
-        """Send a request of this worker, who is told of the stream's end in the hub."""
-        stream = self._client.begin(request.data, request.memo, worker, request.keep_bytes)
+    def begin(self, worker: Any, request: Any, ended: Stream | None = None) -> Stream:
+        """Send a request of this worker, who is told of the stream's end in the hub. `ended`: the
+        stream of its last request, if it may be used again."""
+        stream = self._client.begin(request.data, request.memo, worker, request.keep_bytes, ended)
         self._uses_left -= 1
         if not self._is_reading:
             self._flush_or_end()
@@ -155,7 +156,8 @@ class Link:
         """What has arrived. Raises BlockingIOError, and what ends the connection. `closing`: what
         the end of input means, if not that the server has closed."""
         connection, client = self.connection, self._client
-        for _ in range(1 if connection.tls is None else _RECORDS_PER_TURN):
+        is_plain = connection.tls is None
+        for _ in range(_RECORDS_PER_TURN):
             data = connection.recv(_RECV_BYTES)
             if not data:
                 self._end(closing)
@@ -166,16 +168,17 @@ class Link:
                 self.is_ready = True
                 self._note(self)
             self._hand_out()
-            if self.connection is None or not client.awaits_replies:
+            if is_plain or self.connection is None or not client.awaits_replies:
                 return
 
     def _hand_out(self) -> None:
         """Tell the workers whose streams have ended."""
         client = self._client
-        while client.ended:
-            ended, client.ended = client.ended, []
+        while ended := client.ended:
+            client.ended = []
             for stream in ended:
-                self._has_served |= stream.is_complete
+                if stream.is_complete:
+                    self._has_served = True
                 stream.worker.end(stream)
 
     def _end(self, error: Exception | None) -> None:
@@ -208,17 +211,18 @@ class Link:
         client, connection = self._client, self.connection
         if connection is None or self._writer is not None:
             return
+        out = client.out
         try:
-            while client.out:
+            while out:
                 try:
-                    written = connection.send(bytes(client.out))
+                    written = connection.send(bytes(out))
                 except BlockingIOError:
                     written = 0
-                if written < len(client.out):
-                    del client.out[:written]
+                if written < len(out):
+                    del out[:written]
                     self._await_room()
                     return
-                client.out.clear()
+                out.clear()
                 if client.bodies:
                     client.write_bodies()
         except OSError as error:

@@ -7,7 +7,15 @@ from campaigns.domain.measured.outcomes import Kind
 from campaigns.domain.plan.plan import Plan
 from workers.injector.http1 import BODY_CAP_BYTES, HEADER_CAP_COUNT, MEMO_CAP, SERVERS_CAP, Head
 from workers.injector.http2.broken import StreamBroken
-from workers.injector.http2.frames import DATA, END_STREAM, FRAME_BYTES, STREAM_AT, Code, frame
+from workers.injector.http2.frames import (
+    DATA,
+    END_STREAM,
+    FRAME_BYTES,
+    HEAD_BYTES,
+    STREAM_AT,
+    Code,
+    frame,
+)
 from workers.injector.http2.header_block import Field, decode
 from workers.injector.reply import OFTEN_A_FAILURE
 
@@ -26,8 +34,8 @@ class BlockMemo:
 
     `servers` are the values of their Server headers, in order; capped, in case they are random.
     `fits`: of each status that has come, whether the plan expects it. `usual`: of replies whose
-    body fits into one frame, the block → (head, that frame's head without its stream, the body's
-    bytes).
+    body fits into one frame, the block and that frame's head up to its stream → (head, bytes of
+    its frame, of the body, of the whole reply).
     """
 
     def __init__(self, plan: Plan, method: str):
@@ -36,7 +44,7 @@ class BlockMemo:
         self.known: dict[bytes, Head] = {}
         self.servers: dict[str, None] = {}
         self.fits: dict[int, bool] = {}
-        self.usual: dict[bytes, tuple[Head, bytes, int]] = {}
+        self.usual: dict[bytes, tuple[Head, int, int, int]] = {}
 
     def parse(self, block: bytes) -> Head:
         """Raises StreamBroken, ConnectionBroken."""
@@ -47,7 +55,9 @@ class BlockMemo:
         self.known[block] = head
         size = head.body_bytes
         if size and size <= FRAME_BYTES and 200 <= head.status < OFTEN_A_FAILURE:
-            self.usual[block] = head, frame(DATA, END_STREAM, 0, bytes(size))[:STREAM_AT], size
+            head_bytes = HEAD_BYTES + len(block)
+            body = frame(DATA, END_STREAM, 0, bytes(size))
+            self.usual[block + body[:STREAM_AT]] = head, head_bytes, size, head_bytes + len(body)
         self.fits[head.status] = self._plan.status_is_expected(head.status)
         if len(self.servers) < SERVERS_CAP:
             self.servers.update(dict.fromkeys(_values(head.headers, "server")[:1]))

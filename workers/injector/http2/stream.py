@@ -16,6 +16,8 @@ WINDOW_BYTES = BODY_CAP_BYTES
 class Stream:
     """`worker` waits for its end: `is_complete`, or `failure`. Read as a ReplyReader is.
 
+    It is nothing until it is begun, and may be begun again, with another number, after its end.
+
     Times in ns: `sent`, when the kernel had taken the request's last byte, and `first` and `end`,
     when its first and last bytes were read; 0 where that did not happen. `unsent`: what of the
     request's body is not written yet. `room`: the flow control window that the server gives us;
@@ -28,7 +30,7 @@ class Stream:
         "their_room", "unsent", "worker",
     )  # fmt: skip
 
-    def __init__(self, stream_id: int, memo: BlockMemo, worker: Any, keep_bytes: int = 0):
+    def begin(self, stream_id: int, memo: BlockMemo, worker: Any, keep_bytes: int) -> None:
         self.id = stream_id
         self.memo = memo
         self.worker = worker

@@ -38,6 +38,7 @@ OPENING = (
 LET_GO_CAP = 1000
 # The longest first frame that only needs its stream's number.
 _PLAIN_BYTES = HEAD_BYTES + FRAME_BYTES
+_put_number = NUMBER.pack_into
 
 
 class Streams:
@@ -73,22 +74,32 @@ class Streams:
         self._plain_bytes = _PLAIN_BYTES
 
     # --- beginning -------------------------------------------------------------------------------
-    def begin(self, data: bytes, memo: BlockMemo, worker: Any, keep_bytes: int = 0) -> Stream:
-        """Send a request: a HEADERS frame for stream 0, and behind it the body."""
+    def begin(
+        self,
+        data: bytes,
+        memo: BlockMemo,
+        worker: Any,
+        keep_bytes: int = 0,
+        ended: Stream | None = None,
+    ) -> Stream:
+        """Send a request: a HEADERS frame for stream 0, and behind it the body. `ended`: a stream
+        that nobody needs any more, to be used again."""
         stream_id = self._next_id
-        self._next_id = stream_id + 2
-        if self._next_id > LARGEST_WINDOW:
+        following = self._next_id = stream_id + 2
+        if following > LARGEST_WINDOW:
             self.is_draining = True
-        stream = self.streams[stream_id] = Stream(stream_id, memo, worker, keep_bytes)
+        stream = self.streams[stream_id] = ended or Stream()
+        stream.begin(stream_id, memo, worker, keep_bytes)
         if data is not self._latest:
             self._latest, self._frame = data, _first_frame(data)
-        head, size = self._frame, len(self._frame)
+        head = self._frame
+        size = stream.sent_bytes = len(head)
         if size <= self._plain_bytes:
-            NUMBER.pack_into(head, STREAM_AT, stream_id)
+            _put_number(head, STREAM_AT, stream_id)
         else:
             head = self._unusual_head(stream_id)
+            stream.sent_bytes = len(head)
         self.out += head
-        stream.sent_bytes = len(head)
         if len(data) == size:
             self.written.append(stream)
         else:

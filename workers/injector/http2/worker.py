@@ -94,15 +94,16 @@ class OnStreams(Worker):
             self.switch(stream)
             return
         self._record(stream)
-        may_follow = self.place.lets_stay and not self.pool.waiting
+        place = self.place
+        may_follow = place.lets_stay and not self.pool.waiting
         following = self.follow() if may_follow else None
         if following is None:
             self.switch(_RECORDED)
             return
-        self.request, start = following
-        self.began = start
+        request, start = following
+        self.request, self.began = request, start
         self._marks = (start, start, 0, 0)
-        self.stream = self.place.begin(self, self.request)
+        self.stream = place.begin(self, request, stream)
 
     def _open(self, link: Link) -> tuple[int, int]:
         """(when TCP was ready, when TLS was). Raises AttemptFailed."""
@@ -120,17 +121,18 @@ class OnStreams(Worker):
             request.failures.append(Failure(*self._marks[:2], stream.end, *failure))
             request.recorder.examples.note(request, *failure[:2], stream.end, stream)
             return
+        intended, start, connected, secured = self._marks
         first = stream.first
         # A reply may come before the whole request was taken: then that was when it came.
         sent = stream.sent if 0 < stream.sent <= first else first
         request.record(
             (
-                *self._marks, sent, first, stream.end, status, stream.head_bytes, stream.body_bytes,
-                stream.received_bytes,
+                intended, start, connected, secured, sent, first, stream.end, status,
+                stream.head_bytes, stream.body_bytes, stream.received_bytes,
             )
         )  # fmt: skip
         differs = stream.sent_bytes != request.size_bytes
-        if differs and not self._marks[0] < request.recorder.zero_ns <= stream.end:
+        if differs and not intended < request.recorder.zero_ns <= stream.end:
             extra = stream.sent_bytes - request.size_bytes
             request.recorder.note_sent((stream.end, extra))
 
