@@ -11,6 +11,7 @@ from campaigns.models import Campaign, Probe
 from campaigns.services import probes
 from campaigns.services.campaigns import start_campaign
 from campaigns.services.first_requests import settle_campaign
+from campaigns.services.load_control import stop_all_load_from_console
 from tests.factories import make_campaign, make_run, make_test, make_user
 from tests.services.engine import draft, host, owner_of
 
@@ -84,3 +85,9 @@ def test_a_sample_on_hold_says_what_to_do_and_the_next_start_tries_again(project
             wait_on(SlowMachine(is_answered), monkeypatch)
         tried = Probe.objects.filter(plan_version__plan__project=project)
         assert tried.count() == times
+
+
+def test_where_load_is_off_it_says_why_and_where_to_allow_it(started, monkeypatch):
+    stop_all_load_from_console()
+    with pytest.raises(CommandError, match=r"load is off\. .*\. Allow load at http://.*/load/$"):
+        wait_on(SlowMachine(lambda _now_s: None), monkeypatch)

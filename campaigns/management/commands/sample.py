@@ -75,7 +75,10 @@ class Command(BaseCommand):
                 to_do = next((each.what_to_do for each in back.wrong), "")
                 raise CommandError(f"The sample is on hold: {back.failure}. {to_do}")
             if why := why_load_is_off():
-                raise CommandError(f"The sample waits, because load is off. {why}")
+                place = settings.SITE_URL + reverse("load")
+                raise CommandError(
+                    f"The sample waits, because load is off. {why} Allow load at {place}"
+                )
             if time.monotonic() >= news_at:
                 done = self._print_progress(campaign)
                 if done > n_done:
