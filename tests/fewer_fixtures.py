@@ -31,6 +31,13 @@ SET_UP: set[str] = set()
 OF_MARKED = {"django_db": "_django_db_marker", "pure": "_pure_tests_open_nothing"}
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection(session):
+    """Left out here, they are not looked for either: for each test function in each worker."""
+    of_all = session._fixturemanager._node_autousenames[session]
+    of_all[:] = [name for name in of_all if name not in WITHOUT_USE]
+
+
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_setup(item):
     item.fixturenames = _of_use(item)
@@ -40,7 +47,7 @@ def pytest_runtest_setup(item):
 
 def _of_use(item: pytest.Function) -> list[str]:
     """Without those that only the left out ones asked for, such as monkeypatch."""
-    info, needless = item._fixtureinfo, WITHOUT_USE | SET_UP
+    info, needless = item._fixtureinfo, set(SET_UP)
     if "live_server" not in item.fixturenames:
         needless.add("_live_server_helper")
     for marker, fixture in OF_MARKED.items():
