@@ -63,6 +63,9 @@ class Endpoint(models.Model):
     client_key = models.TextField(default="", blank=True, editable=False)
     archived_at = models.DateTimeField(null=True, blank=True)
 
+    # In place of its host, for a reader who may not see machines; see queries.arms.hide_hosts.
+    hidden_host = ""
+
     objects = ProjectQuerySet.as_manager()
 
     class Meta:
@@ -84,6 +87,11 @@ class Endpoint(models.Model):
 
     def __str__(self) -> str:
         return ", ".join(filter(None, [self.origin, self.tls_profile]))
+
+    @property
+    def told_host(self) -> str:
+        """Its host, as the reader may know it."""
+        return self.hidden_host or self.host
 
     @property
     def origin(self) -> str:

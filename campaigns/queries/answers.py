@@ -29,7 +29,7 @@ from campaigns.domain.units import DASH
 from campaigns.models import Campaign, PooledPercentiles, Run, Test, without_references
 from campaigns.queries.answer_sentences import figures_words, first_words, judged_rules
 from campaigns.queries.arm_pairs import MeasuredTest, pairs_of
-from campaigns.queries.arms import measured_tests
+from campaigns.queries.arms import hide_hosts, measured_tests
 from campaigns.queries.briefs import kept_pooled
 from campaigns.queries.failures import CampaignFailures, failures_of
 from campaigns.queries.grounds import grounds_of
@@ -85,6 +85,8 @@ def campaign_answers(
     related = ("plan_version__plan", "endpoint__target", "campaign__search")
     tests = Test.objects.filter(campaign__in=campaigns).select_related(*related)
     tests = list(tests.order_by("-campaign_id", "position"))
+    if not shows_machines:
+        hide_hosts(tests)
     kept = kept_pooled(tests)
     answers = {
         each.pk: _answer(

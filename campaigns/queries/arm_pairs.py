@@ -76,7 +76,7 @@ class MeasuredTest:
             self.plan_label,
             test.endpoint.target.name,
             test.endpoint.scheme,
-            test.endpoint.host,
+            test.endpoint.told_host,
             test.endpoint.port,
             test.connection_mode,
             test.injectors,

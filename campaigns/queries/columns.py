@@ -19,7 +19,7 @@ from campaigns.domain.shown.when_words import when_words
 from campaigns.models import Campaign, PooledPercentiles, Run, Test
 from campaigns.permissions import Actor
 from campaigns.queries.arm_pairs import MeasuredTest
-from campaigns.queries.arms import measured_tests
+from campaigns.queries.arms import hide_hosts, measured_tests
 from campaigns.queries.briefs import kept_pooled
 from campaigns.queries.measured import MeasuredRun, measured_runs
 
@@ -261,6 +261,8 @@ def sides_of(columns: Sequence[ComparedColumn], *, shows_machines: bool = True) 
     )
     tests = _related(tests).select_related("campaign").order_by("-campaign_id", "position")
     tests = list(tests)
+    if not shows_machines:
+        hide_hosts(tests)
     kept = kept_pooled(tests)
     return [
         Side(

@@ -13,7 +13,14 @@ from campaigns.domain.judged.criteria import TARGET_MACHINE
 from campaigns.domain.judged.thresholds import Verdict
 from campaigns.forms.shares import ShareForm
 from campaigns.models import Campaign, Run, ShareLink
-from tests.factories import make_campaign, make_endpoint, make_run, make_target, make_test
+from tests.factories import (
+    make_campaign,
+    make_endpoint,
+    make_plan,
+    make_run,
+    make_target,
+    make_test,
+)
 from tests.queries.measured import https_campaign, measure, run_in_blocks, spoil
 from tests.searches import limit_of, search_through, searching
 
@@ -33,7 +40,11 @@ def run(project):
 
 
 def make_link(client, url_name, pk, **fields) -> str:
-    response = client.post(reverse(url_name, args=[pk]), {"days": 7, "note": "review", **fields})
+    return link_made_at(client, reverse(url_name, args=[pk]), **fields)
+
+
+def link_made_at(client, address, **fields) -> str:
+    response = client.post(address, {"days": 7, "note": "review", **fields})
     assert response["Cache-Control"] == "no-store"
     return re.search(r'id="link">http://testserver(/s/[^<]+)<', response.content.decode()).group(1)
 
@@ -127,6 +138,27 @@ def test_a_visitor_learns_of_different_hosts_that_they_differ(as_editor, project
     assert "10.1.2." not in page
     assert "not like for like" in page
     assert "host: HTTP not shown, HTTPS not shown" in " ".join(page.split())
+
+
+def test_tests_that_only_their_hosts_tell_apart_are_numbered_for_a_visitor(as_editor, project):
+    now = timezone.now()
+    campaign = make_campaign(project, started_at=now, finished_at=now)
+    version, target = make_plan(project), make_target(project)
+    tests = [
+        make_test(campaign, version, endpoint=make_endpoint(target, host=host))
+        for host in ("alpha.test", "beta.test")
+    ]
+    run_in_blocks(tests, [[12_000] * 3, [24_000] * 3])
+    columns = urlencode({"a": f"test-{tests[0].pk}", "b": f"test-{tests[1].pk}"})
+    links = [
+        reverse("campaign-share", args=[campaign.pk]),
+        *(reverse("run-share", args=[run.pk]) for run in campaign.runs.all()),
+        f"{reverse('comparison-share')}?{columns}",
+    ]
+    pages = [visit(link_made_at(as_editor, each)).content.decode() for each in links]
+    assert [told for told in ("alpha.test", "beta.test") if told in " ".join(pages)] == []
+    assert "host 1:" in pages[0]
+    assert "host 2:" in pages[0]
 
 
 def test_whoever_shares_may_show_the_machines(as_editor, run):
@@ -280,11 +312,7 @@ def test_a_shared_comparison_says_it_only_where_it_shows_machines(as_editor, pro
     columns = {"a": f"test-{tests[0].pk}", "b": f"test-{tests[1].pk}"}
     address = f"{reverse('comparison-share')}?{urlencode(columns)}"
     hidden, shown = (
-        re.search(r'id="link">http://testserver(/s/[^<]+)<', made.content.decode())[1]
-        for made in (
-            as_editor.post(address, {"days": 7, **ticked})
-            for ticked in ({}, {"shows_machines": "on"})
-        )
+        link_made_at(as_editor, address, **ticked) for ticked in ({}, {"shows_machines": "on"})
     )
     assert told_of_the_machine(visit(hidden).content.decode()) == []
     assert told_of_the_machine(visit(shown).content.decode()) == ["CPU was at"]
