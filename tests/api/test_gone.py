@@ -57,8 +57,12 @@ def _while_it_is_deleted(project: Project, ask: Callable[[], int]) -> int:
     return answers[0]
 
 
-@pytest.mark.parametrize("what", ["plans", "targets", "probes", "tls-profiles", "exporters"])
-def test_rest_answers_not_found(owner, doomed, what):
+@pytest.mark.parametrize(
+    ("what", "expected"),
+    # Where a limit is counted, the row that it belongs to is held, and missed by its name.
+    [("plans", 404), ("targets", 404), ("probes", 404), ("tls-profiles", 409), ("exporters", 409)],
+)
+def test_rest_answers_that_it_is_gone(owner, doomed, what, expected):
     api, target = token_client(owner), doomed.targets.get()
     endpoint = target.endpoints.get()
     origin = {"scheme": "http", "host": "10.0.0.6", "port": 80}
@@ -73,7 +77,7 @@ def test_rest_answers_not_found(owner, doomed, what):
     status = _while_it_is_deleted(
         doomed, lambda: asked(f"/api/v1/{path}/", body, format="json").status_code
     )
-    assert status == 404
+    assert status == expected
 
 
 def test_a_page_says_that_it_is_not_there(owner, doomed):

@@ -54,7 +54,7 @@ def set_up(page, project, folder) -> subprocess.Popen:
     line = page.locator("#agent-line").inner_text()
     command = ["sh", "-c", typed(line)]
     agent = subprocess.Popen(command, cwd=folder, start_new_session=True, stderr=subprocess.DEVNULL)
-    address = page.url.split("agents/")[0]
+    address = page.url.partition("#")[0]  # with it, the browser would stay on the page it has
 
     def is_heard() -> bool:
         page.goto(address)
