@@ -59,7 +59,8 @@ def pytest_runtest_makereport(item, call):
     """
     if call.when == "teardown" and item.stash[ENDS_FILE]:
         began, USED["s"] = USED["s"], used_s()
-        item.user_properties.append(("processor_s", USED["s"] - began))
+        # Less than before where an installation has ended whose processes nobody waited for.
+        item.user_properties.append(("processor_s", max(0.0, USED["s"] - began)))
 
 
 def pytest_runtest_logreport(report):
