@@ -14,6 +14,8 @@ NAME = "BENCHSITE_ALLOWED_NETWORKS"
 # As the settings have it without this variable.
 _ITSELF = "127.0.0.0/8 ::1/128"
 _ROUTES = Path("/proc/net/route")
+# Of RFC 1918. To most of what else ipaddress calls private no load may go.
+_PRIVATE = tuple(map(ipaddress.IPv4Network, ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16")))
 
 
 def confirm_networks(
@@ -50,7 +52,7 @@ def own_networks(routes: Path = _ROUTES) -> list[str]:
     except OSError:
         return []
     nearby = {_network(row[1], row[7]) for row in rows if int(row[2], 16) == 0}
-    return sorted(str(each) for each in nearby if each.prefixlen and each.is_private)
+    return sorted(str(each) for each in nearby if any(map(each.subnet_of, _PRIVATE)))
 
 
 def _network(destination: str, mask: str) -> ipaddress.IPv4Network:

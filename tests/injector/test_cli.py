@@ -241,6 +241,10 @@ def test_it_refuses_with_a_sentence_and_status_2(arguments, words):
     assert words in done.stderr
 
 
+def test_where_no_load_is_ever_sent_it_advises_no_option_that_would_not_help():
+    assert "--allow" not in run("http://203.0.113.5/").stderr
+
+
 def test_a_refusal_of_the_program_shows_no_traceback():
     done = run_program("http://127.0.0.1:1/", "--rate", "1")
     assert (done.returncode, "Traceback" in done.stderr) == (2, False)

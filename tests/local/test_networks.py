@@ -11,6 +11,8 @@ ROUTES = HEAD + (
     "tun0 0000020A 00000000 0001 0 0 0 0000FFFF 0 0 0\n"
     "eth0 0000000A 0101A8C0 0003 0 0 0 000000FF 0 0 0\n"  # behind a router
     "eth1 00020408 00000000 0001 0 0 0 00FFFFFF 0 0 0\n"  # public
+    "eth2 000200C0 00000000 0001 0 0 0 00FFFFFF 0 0 0\n"  # 192.0.2.0/24, for documentation
+    "eth3 0000FEA9 00000000 0001 0 0 0 0000FFFF 0 0 0\n"  # 169.254.0.0/16, link-local
 )
 
 

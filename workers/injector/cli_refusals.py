@@ -5,6 +5,7 @@ from collections.abc import Mapping
 
 from campaigns.domain.errors import InvalidFields
 from campaigns.domain.measured.outcomes import Kind
+from campaigns.domain.plan.addresses import NO_LOAD
 from campaigns.domain.plan.fields import all_fields
 from campaigns.domain.plan.plan import Plan
 from workers.injector.cli_fields import flag_of
@@ -29,6 +30,7 @@ _OTHER_STEP = re.compile(r"steps\.[1-9]")
 _ADVICE = {
     Kind.TLS_VERIFY: "--insecure takes any certificate; --ca-file trusts an authority of your own.",
 }
+_ALLOW = " If you may send load there, add --allow with its network, such as 10.1.0.0/16."
 # Forms have fields to empty; here an option is left out.
 _FORM_WORDS = re.compile(r"\b(leave (?:it|this|them|one)) empty\b")
 
@@ -39,10 +41,7 @@ def lines_of(error: Exception) -> list[str]:
         lines = [_at_option(path, text) for path, text in error.errors.items()]
         return list(dict.fromkeys(lines))
     if isinstance(error, Refusal) and error.kind == Kind.ADDRESS_REFUSED:
-        return [
-            f"{error} If you may send load there, add --allow with its network, such as "
-            "203.0.113.7/32."
-        ]
+        return [f"{error}{'' if NO_LOAD in str(error) else _ALLOW}"]
     if isinstance(error, OSError) and error.filename:
         return [f"{error.filename}: {error.strerror}."]
     return str(error).splitlines()

@@ -50,6 +50,7 @@ _NEVER: tuple[tuple[Network, str], ...] = tuple(
         ("ff00::/8", "multicast"),
     )
 )
+NO_LOAD = "no load is ever sent there"
 _UNSPECIFIED = IPv6Address("::")
 _LOOPBACK_6 = IPv6Address("::1")
 _V4_COMPATIBLE = ip_network("::/96")
@@ -77,8 +78,13 @@ def is_address(host: str) -> bool:
     return True
 
 
-def never_because(address: Address) -> str | None:
-    """Why no list can allow this address, in words; None where a list may."""
+def never_words(address: Address) -> str | None:
+    """Why no list can allow this address, as a sentence; None where a list may."""
+    never = _never_because(address)
+    return f"{address} is {never}; {NO_LOAD}." if never else None
+
+
+def _never_because(address: Address) -> str | None:
     if address == _UNSPECIFIED:
         return "an address that means no host"
     if isinstance(address, IPv6Address) and address.scope_id is not None:
@@ -152,9 +158,8 @@ def vet(text: str, port: int, allowed: Iterable[Allowed]) -> str | None:
         address = parse_address(text)
     except ValueError:
         return f"{text!r} is not an IP address."
-    never = never_because(address)
-    if never:
-        return f"{address} is {never}; no load is ever sent there."
+    if never := never_words(address):
+        return never
     listed = [each for each in allowed if _holds(each.network, address)]
     if not listed:
         return f"{address} is in none of the networks that this installation allows."
@@ -172,7 +177,7 @@ def why_refused(
         return refusal
     service = written(parse_address(text), port)
     if service in never:
-        return f"{service} is a server of this installation; no load is ever sent there."
+        return f"{service} is a server of this installation; {NO_LOAD}."
     return None
 
 

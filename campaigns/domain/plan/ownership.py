@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from ipaddress import ip_network
 
-from campaigns.domain.plan.addresses import Allowed, never_because, parse_address, vet, written
+from campaigns.domain.plan.addresses import Allowed, never_words, parse_address, vet, written
 
 # A name with more is a service that many share, of which no single file is a proof.
 MOST_ADDRESSES = 8
@@ -57,8 +57,8 @@ def why_not_checked(address: str) -> str | None:
     """Why no proof is looked for at this address; None where it is. Private networks have to be
     listed or approved, so that nobody explores them by asking for checks."""
     parsed = parse_address(address)
-    if never := never_because(parsed):
-        return f"{parsed} is {never}; no load is ever sent there."
+    if never := never_words(parsed):
+        return never
     if not parsed.is_global:
         return (
             f"{parsed} is not a public address, so no file is looked for there. An administrator "

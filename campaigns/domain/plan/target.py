@@ -9,7 +9,7 @@ from typing import Any, Self
 
 from campaigns.domain.errors import InvalidTarget
 from campaigns.domain.json_reader import JsonReader
-from campaigns.domain.plan.addresses import is_address, never_because, parse_address
+from campaigns.domain.plan.addresses import is_address, never_words, parse_address
 from campaigns.domain.plan.tls_options import TlsOptions, read_tls_options
 from campaigns.domain.plan.tls_profiles import NO_PROFILES, STANDARD, TlsProfile
 from campaigns.domain.typed_text import clean_name
@@ -134,8 +134,7 @@ def host_fault(host: str) -> str | None:
         return "Only the name or address; scheme and port have their own fields."
     if not is_address(host):
         return None if _is_name(host) else f"{host} is not a name or an address."
-    never = never_because(parse_address(host))
-    return f"{host} is {never}; no load is ever sent there." if never else None
+    return never_words(parse_address(host))
 
 
 def _is_name(host: str) -> bool:
