@@ -16,8 +16,7 @@ from campaigns.domain.measured.injector_end import (
 )
 from campaigns.domain.measured.snapshot import Second
 from campaigns.domain.plan.addresses import is_address
-from campaigns.domain.plan.http_version import HttpVersion
-from campaigns.domain.plan.plan import Plan, Resolve
+from campaigns.domain.plan.plan import Resolve
 from campaigns.domain.stop_reasons import StopReason
 from workers.injector import drivers
 from workers.injector.attempt import interrupt_overdue
@@ -27,6 +26,7 @@ from workers.injector.guard import Guard, resolve
 from workers.injector.key_log import KeyLog
 from workers.injector.loads import OpenLoad
 from workers.injector.lookup import Lookups
+from workers.injector.modes import streams_of
 from workers.injector.order import Order
 from workers.injector.ordered_requests import in_order
 from workers.injector.preflight import find_capacity
@@ -83,7 +83,7 @@ class Engine:
             order.mode,
             order.plan.timeouts,
             _lookups_of(order),
-            ReadSample(is_on=_reads_one_by_one(order.plan)),
+            ReadSample(is_on=_reads_one_by_one(order)),
             self._key_log,
             drivers.protocol_of(order.plan),
         )
@@ -212,9 +212,10 @@ def _lookups_of(order: Order) -> Lookups | None:
     return Lookups(host, port) if each_time else None
 
 
-def _reads_one_by_one(plan: Plan) -> bool:
+def _reads_one_by_one(order: Order) -> bool:
     """Whether what is read on a connection belongs to the one attempt under way on it."""
-    is_shared = plan.session.pipeline_depth > 1 or plan.http_version == HttpVersion.HTTP_2
+    plan = order.plan
+    is_shared = plan.session.pipeline_depth > 1 or streams_of(plan, order.mode) > 1
     return plan.exchange is None and not is_shared
 
 

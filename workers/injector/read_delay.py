@@ -62,13 +62,15 @@ class ReadSample:
             self.mask = self.mask >> 1 & _SPARSEST
         self._n = 0
 
-    def time(self, worker: Any, connection: Any, before_ns: int = 0) -> None:
+    def time(self, worker: Any, connection: Any, before_ns: int = 0, *, holder: Any = None) -> None:
         """Time the attempt that the worker has just sent. `before_ns`: how long what came before
-        the reply, in a handshake, lay unread."""
+        the reply, in a handshake, lay unread. `holder`: whose `connection` it is, if not the
+        worker's."""
         self._n += 1
         timed = connection.timed
         if timed is None:
-            timed = connection.timed = TimedRead(worker, connection)
+            timed = connection.timed = TimedRead(connection)
+        timed.worker, timed.holder = worker, holder or worker
         timed.attempt, timed.before_ns = worker.began, before_ns
         connection.recv = timed
 
@@ -86,13 +88,14 @@ class ReadSample:
 
 
 class TimedRead:
-    """Stands in for a connection's `recv` during the attempt that began at `attempt`."""
+    """Stands in for a connection's `recv` during the worker's attempt that began at `attempt`."""
 
-    __slots__ = ("_is_tls", "_plain", "_recvmsg", "_worker", "attempt", "before_ns")
+    __slots__ = ("_is_tls", "_plain", "_recvmsg", "attempt", "before_ns", "holder", "worker")
 
-    def __init__(self, worker: Any, connection: Any):
+    def __init__(self, connection: Any):
         # Not the connection itself: the two would keep each other in memory.
-        self._worker = worker
+        self.worker: Any = None
+        self.holder: Any = None
         self._plain = connection.recv
         self._is_tls = connection.tls is not None
         self._recvmsg = connection.sock.recvmsg
@@ -100,9 +103,9 @@ class TimedRead:
         enable(connection.sock)
 
     def __call__(self, size: int) -> bytes:
-        worker = self._worker
+        worker = self.worker
         if worker.began != self.attempt:
-            connection = worker.connection
+            connection = self.holder.connection
             if connection is not None and connection.recv is self:
                 connection.recv = self._plain
             return self._plain(size)

@@ -77,6 +77,8 @@ class OnStreams(Worker):
         if link.connection is None:
             self._marks = *self._marks[:2], *self._open(link)
         self.stream = link.begin(self, self.request)
+        if not (self._marks[3] or self.began & self._reads.mask):
+            self._reads.time(self, link.connection, holder=link)
         signal = self._to_hub()
         if signal is _RECORDED:
             return
@@ -104,6 +106,8 @@ class OnStreams(Worker):
         self.request, self.began = request, start
         self._marks = (start, start, 0, 0)
         self.stream = place.begin(self, request, stream)
+        if not start & self._reads.mask:
+            self._reads.time(self, place.connection, holder=place)
 
     def _open(self, link: Link) -> tuple[int, int]:
         """(when TCP was ready, when TLS was). Raises AttemptFailed."""
