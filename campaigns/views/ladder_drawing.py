@@ -89,7 +89,7 @@ class _Axis:
 def drawn_ladder(ladder: Ladder | None, threshold: float) -> dict[str, Any] | None:
     """{"sections": [{"key", "title", "note", "rungs", "ticks", "from", "plain_at", "band"}] of the
     rungs one by one; "metric", "metrics": [(one, whether it is shown)]; "parts": bars by section,
-    which only means have; "wire", "many": [rows], "tls": rungs over TLS; "like"; "sets_aside"}."""
+    which only means have; "wire", "many": [rows], "tls": rungs over TLS; "like"; "note"}."""
     if ladder is None:
         return None
     climbed = [(key, rungs) for key, rungs in ladder.sections if key != Section.MANY]
@@ -105,7 +105,7 @@ def drawn_ladder(ladder: Ladder | None, threshold: float) -> dict[str, Any] | No
         "many": [_many(rung, ladder.decimals) for rung in ladder.of(Section.MANY)],
         "tls": [rung for rung in ladder.rungs if rung.agreed.chosen],
         "like": ladder.likeness,
-        "sets_aside": any(step.sets_aside for _, step in ladder.compared),
+        "note": ladder.note,
     }
 
 

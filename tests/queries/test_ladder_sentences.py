@@ -66,6 +66,13 @@ def test_the_times_that_it_tells_are_of_the_runs_whose_change_it_tells(climb):
     assert "costs +54.0\u202f% over HTTP (29.1 instead of 18.9\u202fms)" in said
 
 
+def test_its_times_have_the_decimals_of_the_table(climb):
+    campaign, _ = climb(("new-http", "new-tls12", "new-tls13"), (508, 2_410, 2_330))
+    said = plain_text(campaign_answer(campaign).sentence)
+    assert campaign_answer(campaign).ladder.decimals == 2
+    assert "(2.33 instead of 0.51\u202fms)" in said
+
+
 def test_what_the_runs_do_not_tell_is_called_not_clear(climb):
     keys, means_us = ("new-http", "new-tls13", "new-hybrid"), (10_000, 11_000, 12_000)
     campaign, _ = climb(keys, means_us, runs_of=unlike_each_other)

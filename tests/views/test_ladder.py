@@ -11,6 +11,8 @@ from campaigns.models import Shard
 from tests.queries.climbing import (
     HUNG_US,
     HYBRID,
+    MEANS_US,
+    NEW,
     agree,
     climb,
     ladder,
@@ -78,10 +80,21 @@ def test_plain_http_without_a_usable_run_says_why(page_of, ladder):
     assert "everything below is compared" not in text_of(page)
 
 
+def test_the_table_says_why_its_times_may_not_divide_out_to_its_percentages(page_of, ladder):
+    campaign, _ = ladder
+    said = text_of(page_of(campaign))
+    assert "mean over runs. Each percentage, with its 95 % interval, is the typical one" in said
+
+
+def test_a_single_run_of_each_rung_has_no_typical_percentage(page_of, climb):
+    campaign, _ = climb(NEW[:3], MEANS_US[:3], repeats=1)
+    assert "the typical one of the runs" not in text_of(page_of(campaign))
+
+
 def test_where_a_run_is_set_aside_the_table_says_what_it_is_in(page_of, climb, ladder):
     keys, means_us = ("new-http", "new-tls12", "new-tls13"), (18_900, 33_400, HUNG_US)
     hung, _ = climb(keys, means_us, runs_of=with_one_hung)
-    note = "Times and bars include runs that are set aside; percentages, whiskers"
+    note = "Runs that are set aside count in the means only."
     assert note in text_of(page_of(hung))
     usual, _ = ladder
     assert note not in text_of(page_of(usual))

@@ -12,6 +12,8 @@ from campaigns.domain.units import (
     rounded,
 )
 
+# What the ratio of several runs is, beside the means that it may not divide out to.
+TYPICAL = "the typical one of the runs, so one odd run moves the means further than it"
 _MOST = 10  # times as much more, +1,000 %
 
 

@@ -14,6 +14,7 @@ from campaigns.domain.judged.repeats import MIN_REPEATS, MeanInterval
 from campaigns.domain.judged.words import Word
 from campaigns.domain.plan.rungs import Section
 from campaigns.domain.shown.cells import NO_RUN, Figure, column_cells, count_cell, text_cell
+from campaigns.domain.shown.intervals import TYPICAL
 from campaigns.domain.shown.tables import Cell, Column, Row, Table
 from campaigns.domain.units import column_decimals, in_ms
 
@@ -46,11 +47,6 @@ class RungStep:
     @property
     def has_interval(self) -> bool:
         return self.row.interval is not None and self.row.interval.k >= MIN_REPEATS
-
-    @property
-    def sets_aside(self) -> bool:
-        """Whether a run that is in the means is not in the ratio."""
-        return self.row.interval is not None and bool(self.row.interval.set_aside)
 
     @property
     def is_told(self) -> bool:
@@ -159,6 +155,27 @@ class Ladder:
     def decimals(self) -> int:
         """The same for all times, so that they can be compared by eye."""
         return column_decimals([rung.value.mean / 1000 for rung in self.rungs if rung.value])
+
+    @property
+    def mean_decimals(self) -> int:
+        """Of the times in words, which are of means whatever the metric is."""
+        return column_decimals([rung.mean.mean / 1000 for rung in self.rungs if rung.mean])
+
+    @property
+    def note(self) -> str:
+        """Why the times, those of the sentence too, may not divide out to the percentages."""
+        steps = [step for _, step in self.compared if step.row.interval]
+        if not steps:
+            return ""
+        aside = (
+            " Runs that are set aside count in the means only."
+            if any(step.row.interval.set_aside for step in steps)
+            else ""
+        )
+        return (
+            "Times, differences in ms and bars: mean over runs. Each percentage, with its 95 % "
+            f"interval, is {TYPICAL}; the times in the sentence above go with it.{aside}"
+        )
 
     @property
     def tables(self) -> list[Table]:

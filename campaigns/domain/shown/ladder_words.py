@@ -54,10 +54,12 @@ def ladder_sentence(ladder: Ladder) -> Sentence:
     for section in (Section.NEW, Section.PROFILES, Section.KEPT, Section.MANY):
         rungs = ladder.of(section)
         if section == Section.KEPT and ladder.of(Section.NEW):
-            said += _whole_cost(rungs)
+            said += _whole_cost(rungs, ladder.mean_decimals)
         elif section in _PLACES:
             first = _first_over_tls(rungs)
-            said += _cost(_PLACES[section], first.title, first.plain) if first else []
+            if first:
+                at = (_PLACES[section], first.title)
+                said += _cost(*at, first.plain, ladder.mean_decimals)
             said += _changes([rung for rung in rungs if rung is not first], rungs)
         else:
             said += _changes(rungs, rungs)
@@ -79,13 +81,15 @@ def _first_over_tls(rungs: Sequence[LadderRung]) -> LadderRung | None:
     return next((each for each in compared if each.title == "TLS 1.3"), next(iter(compared), None))
 
 
-def _whole_cost(rungs: Sequence[LadderRung]) -> Sentence:
+def _whole_cost(rungs: Sequence[LadderRung], decimals: int) -> Sentence:
     compared = [rung for rung in rungs if rung.plain and rung.plain.row.ratio is not None]
-    return _cost(_PLACES[Section.KEPT], "all of it", compared[-1].plain) if compared else []
+    if not compared:
+        return []
+    return _cost(_PLACES[Section.KEPT], "all of it", compared[-1].plain, decimals)
 
 
-def _cost(place: str, what: str, step: RungStep) -> Sentence:
-    change, times = change_words(step), times_words(step.row)
+def _cost(place: str, what: str, step: RungStep, decimals: int) -> Sentence:
+    change, times = change_words(step), times_words(step.row, decimals)
     if step.word == Word.SAME:
         return [
             (f"{place} {what} makes ", False),

@@ -10,6 +10,7 @@ from typing import Any
 from campaigns.domain.judged.comparison import Word
 from campaigns.domain.judged.overhead import OverheadRow
 from campaigns.domain.shown.cells import Figure, column_cells, empty, ratio_cells, text_cell
+from campaigns.domain.shown.intervals import TYPICAL
 from campaigns.domain.shown.metrics import METRICS
 from campaigns.domain.shown.results import SplitAnswer
 from campaigns.domain.shown.tables import Column, Row, Table
@@ -23,8 +24,8 @@ _RATIOS = {"ratio", "low", "high"}
 _PERCENT_DECIMALS = 1
 _NOTE = (
     "increase = ratio − 1, (HTTPS − HTTP) / HTTP; share = (HTTPS − HTTP) / HTTPS. Average and "
-    "percentiles: mean over runs; the ratio, with its 95 % interval, is the typical one of the "
-    "runs, so one odd run moves the means further than it. Min and max: over all requests."
+    f"percentiles: mean over runs; the ratio, with its 95 % interval, is {TYPICAL}. Min and max: "
+    "over all requests."
 )
 _NO_WORD = "The verdict applies to the average; this row shows whether bulk and tail agree."
 

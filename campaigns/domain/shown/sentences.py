@@ -113,9 +113,10 @@ def _first_sentence(text: str) -> str:
     return text.split(". ")[0].removesuffix(".") + "." if text else ""
 
 
-def times_words(mean: OverheadRow) -> str:
-    """The times that a change is of, such as "29.1 instead of 18.9 ms"."""
-    decimals = time_decimals([mean])
+def times_words(mean: OverheadRow, decimals: int | None = None) -> str:
+    """The times that a change is of, such as "29.1 instead of 18.9 ms". `decimals`: those of the
+    table below; by default as in a table of these two."""
+    decimals = time_decimals([mean]) if decimals is None else decimals
     candidate, baseline = (number(each / 1000, decimals) for each in _typical_us(mean))
     return f"{candidate} instead of {with_unit(baseline, 'ms')}"
 
