@@ -284,6 +284,17 @@ def test_archived_things_are_no_choices(as_owner, project, as_alice):
     assert "old project" not in filters
 
 
+@pytest.mark.parametrize("page", ["campaign-list", "target-new", "history", "project-members"])
+def test_every_page_of_an_archived_project_says_so(as_owner, project, as_alice, page):
+    url = reverse(page, args=[project.pk])
+    assert "was archived on" not in text_of(as_owner.get(url))
+    archive_items(by=as_alice, items=[project])
+    said = text_of(as_owner.get(url))
+    assert f"{project.name} was archived on" in said
+    assert said.count(">Members</a>") == 1
+    assert reverse("project-members", args=[project.pk]) in said
+
+
 def test_a_renamed_plan_is_renamed_in_the_answer(as_owner, project):
     campaign = make_campaign(project, "done")
     run_of(campaign)
