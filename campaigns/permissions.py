@@ -84,6 +84,12 @@ class Actor:
         """Of the installation; a token never is, whoever owns it."""
         return self.is_member and self.token is None and self.user.is_superuser
 
+    @property
+    def sees_machines(self) -> bool:
+        """Members do, and a visitor where the share link says so: addresses and host names, and
+        what the target's machine did."""
+        return self.share is None or self.share.shows_machines
+
 
 NOBODY = Actor()
 

@@ -38,11 +38,12 @@ def searching(
     host(slots=8)
     spec = {**plan_spec(model="open", rate_per_s=10, duration_s=30), "thresholds": OBJECTIVE}
     spec, target = fields.pop("spec", spec), fields.pop("target", None) or make_target(project)
+    endpoint = make_endpoint(target, **fields.pop("endpoint", {}))
     campaign = start_search(
         by=owner_of(project),
         project=project,
         name="How much can it take?",
-        cell=CampaignCell(make_plan(project, spec=spec), make_endpoint(target), "new"),
+        cell=CampaignCell(make_plan(project, spec=spec), endpoint, "new"),
         start_per_s=start,
         limit_per_s=limit,
         seed=1,

@@ -26,6 +26,7 @@ from campaigns.domain.shown.threshold_words import broken_words, kept_words
 from campaigns.domain.units import counted, ms, rate, said_of
 from campaigns.models import Campaign
 from campaigns.queries.arm_pairs import MeasuredTest
+from campaigns.queries.arms import stop_reason_of
 from campaigns.queries.failures import CampaignFailures
 from campaigns.queries.measured import (
     MeasuredRun,
@@ -42,8 +43,9 @@ def first_words(
     """What comes before the figures: broken rules, and the target's failures."""
     broken = said_of(noun, broken_words(judged_rules(runs)))
     said = [(f"{broken}.", True), (" ", False)] if broken else []
-    if campaign.stop_reason:
-        return [(campaign.stop_reason, True), (" ", False), *said]
+    may_see = all(each.run.shows_machine for each in runs)
+    if stopped_because := stop_reason_of(campaign, shows_machines=may_see):
+        return [(stopped_because, True), (" ", False), *said]
     if everything_failed(failures.rows, failures.attempts):
         failed = all_failed_sentence(failures.rows, failures.attempts, noun)
         return [*failed, (" ", False), *said]

@@ -2,9 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 
+from campaigns.domain.measured.redaction import without_addresses
 from campaigns.domain.shown.sentences import MODES
 from campaigns.domain.shown.sweep_table import injector_words
-from campaigns.models import Endpoint, PooledPercentiles, Test
+from campaigns.models import Campaign, Endpoint, PooledPercentiles, Test
 from campaigns.queries.arm_pairs import MeasuredTest
 from campaigns.queries.measured import MeasuredRun
 
@@ -49,6 +50,15 @@ def hide_hosts(tests: Sequence[Test]) -> None:
     hosts = list(dict.fromkeys(test.endpoint.host for test in tests))
     for test in tests:
         test.endpoint.hidden_host = f"host {hosts.index(test.endpoint.host) + 1}"
+
+
+def stop_reason_of(campaign: Campaign, *, shows_machines: bool) -> str:
+    """Why it stopped by itself, as the reader may know it: a first request that failed is told with
+    its address."""
+    if shows_machines or not campaign.stop_reason:
+        return campaign.stop_reason
+    hosts = campaign.tests.order_by().values_list("endpoint__host", flat=True).distinct()
+    return without_addresses(campaign.stop_reason, *hosts)
 
 
 def _addresses(endpoints: set[Endpoint], *, n_told_apart: int) -> dict[int, str]:

@@ -23,6 +23,7 @@ from django.db.models.functions import Coalesce, Greatest
 
 from campaigns.domain.lifecycle import ACTIVE_STATES, LIVE_SHARD_STATES, MAX_AGE_S, RunState
 from campaigns.domain.lifecycle import ShardState as Part
+from campaigns.domain.measured.redaction import without_addresses
 from campaigns.domain.plan.load import stored_load
 from campaigns.domain.plan.machines import machines_of, written_addresses
 from campaigns.domain.plan.plan import Timeouts
@@ -220,7 +221,10 @@ def waiting_reason(campaign: Campaign, actor: Actor = NOBODY) -> str:
     if campaign.is_before_first_run:
         return "Waiting for what comes back of the first requests."
     head = head_runs().filter(campaign=campaign).first()
-    return reason_to_wait(head, actor) if head else ""
+    if head is None:
+        return ""
+    why = reason_to_wait(head, actor)
+    return why if actor.sees_machines else without_addresses(why, head.frozen.endpoint.host)
 
 
 def is_due() -> Q:

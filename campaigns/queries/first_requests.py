@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from campaigns.domain.measured.outcomes import CLIENT_KINDS, TIMEOUT_KINDS, Kind
 from campaigns.domain.plan.plan import status_fits
+from campaigns.domain.plan.step import default_label
 from campaigns.domain.units import counted
 from campaigns.models import Campaign, Endpoint, PlanVersion, Probe
 from campaigns.permissions import Actor
@@ -145,12 +146,14 @@ class CameBack:
 
     @property
     def failure(self) -> str:
-        """The first problem with its place, and how many more there are; "" without."""
+        """The first problem with its place, and how many more there are; "" without. Why a campaign
+        stopped says it to visitors of share links as well, so the place has no query."""
         if not self.wrong:
             return ""
         first, more = self.wrong[0], len(self.wrong) - 1
         others = f", and {counted(more, 'others')}" if more else ""
-        place = f"{first.words} on {first.probe.endpoint}"
+        asked = default_label(first.probe.request["method"], first.probe.request["path"])
+        place = f"{asked} on {first.probe.endpoint}"
         return f"{first.problem[:1].upper()}{first.problem[1:]} ({place}{others})"
 
 

@@ -26,7 +26,7 @@ def limiter_beside(report: SearchReport, near: Busy, *, with_machines: bool = Tr
     """With what the target's machine told of the trials near the answer. That is read each time:
     an agent may tell it after the search has ended."""
     limiter = limiter_of_search(report)
-    return limiter.beside_machine(near) if with_machines else limiter.without_machine()
+    return limiter.beside_machine(near) if with_machines else limiter.without_machine(report.host)
 
 
 def limiter_of_search(report: SearchReport) -> Limiter:

@@ -50,11 +50,16 @@ class SearchReport:
     ending: Ending | None
 
     def without_machine(self) -> "SearchReport":
-        """For readers who may not know what the target's machine did."""
+        """For readers who may know neither the target's machine nor what it did."""
         for each in self.made:
             each.run.shows_machine = False
-        made = [replace(each, trial=without_machine(each.trial)) for each in self.made]
+        made = [replace(each, trial=without_machine(each.trial, self.host)) for each in self.made]
         return replace(self, made=made)
+
+    @property
+    def host(self) -> str:
+        """The target's; "" before the first trial."""
+        return self.made[0].run.snapshot["endpoint"]["host"] if self.made else ""
 
     @property
     def capacity(self) -> CapacityInterval | None:

@@ -36,7 +36,7 @@ from campaigns.views.ladder_drawing import drawn_ladder
 from campaigns.views.machine_runs import machine_runs_section
 from campaigns.views.remedies import remedies_context, worst_test
 from campaigns.views.repeat_table import repeat_table
-from campaigns.views.run_page import run_context, shows_machines
+from campaigns.views.run_page import run_context
 from campaigns.views.sweep_curve import drawn_sweeps
 from campaigns.views.sweep_next import sweep_questions
 from campaigns.views.target_matrix import drawn_matrix
@@ -55,7 +55,7 @@ def campaign_context(
     `relative`: the column that a matrix or sweeps of several arms are relative to, from 1. `asked`:
     its address, which also says which runs and which points of sweeps it shows.
     """
-    has_machines = shows_machines(actor)
+    has_machines = actor.sees_machines
     asked = asked or {}
     answer = answer_of(
         campaign, chosen, relative, ladder_metric(asked), shows_machines=has_machines

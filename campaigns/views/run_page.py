@@ -26,7 +26,7 @@ from campaigns.views.sparks import sparks_of
 
 def run_context(run: Run, actor: Actor) -> dict[str, Any]:
     """The page's context without the project's navigation and the user's rights."""
-    run.shows_machine = shows_machines(actor)
+    run.shows_machine = actor.sees_machines
     # Read the cursor first: later changes may be sent twice, but are never missed.
     event = FEED.run(run.pk).look().event
     points = noted_points_of(run) if run.is_done else FEED.points(run.pk)
@@ -63,11 +63,6 @@ def run_context(run: Run, actor: Actor) -> dict[str, Any]:
         "cursor": Cursor(event),
         **remedies_context(report.remedies, run.test),
     }
-
-
-def shows_machines(actor: Actor) -> bool:
-    """Members see the target's machine; visitors where the share link says so."""
-    return actor.share is None or actor.share.shows_machines
 
 
 def _waiting(run: Run, actor: Actor) -> str:

@@ -9,6 +9,7 @@ from campaigns.live.events import Cursor
 from campaigns.live.feed import FEED
 from campaigns.models import Search, Test
 from campaigns.permissions import Actor
+from campaigns.queries.arms import stop_reason_of
 from campaigns.queries.baselines import newest_baseline, own_baselines, search_against
 from campaigns.queries.campaigns import current_run_of
 from campaigns.queries.engine import waiting_reason
@@ -17,7 +18,6 @@ from campaigns.queries.search_busy import BusyByRun, busy_by_run
 from campaigns.queries.search_limiter import busy_near, limiter_beside
 from campaigns.queries.searches import SearchReport, report_of_search
 from campaigns.views.campaign_page import badge_of
-from campaigns.views.run_page import shows_machines
 from campaigns.views.search_drawing import search_drawing
 from campaigns.views.search_marks import SHAPE_WORDS
 from campaigns.views.search_next import OpenQuestion, open_questions, steps_to_come
@@ -29,7 +29,7 @@ from campaigns.views.search_trials import TrialsShown, shown_of, switches, trial
 def search_context(search: Search, actor: Actor, trials: str = "") -> dict[str, Any]:
     """Without the project's navigation and the user's rights. `trials`: which are in the table."""
     campaign, report = search.campaign, report_of_search(search)
-    with_machines = shows_machines(actor)
+    with_machines = actor.sees_machines
     busy = busy_by_run(report.made, with_machines=with_machines)
     near = busy_near(report, busy)
     limiter = limiter_beside(report, near, with_machines=with_machines)
@@ -41,6 +41,7 @@ def search_context(search: Search, actor: Actor, trials: str = "") -> dict[str, 
     is_live = campaign.state in {"running", "stopping"}
     return {
         "campaign": campaign,
+        "stopped_because": stop_reason_of(campaign, shows_machines=with_machines),
         "search": search,
         "report": report,
         "badge": badge_of(campaign, None),

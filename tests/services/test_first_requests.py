@@ -26,6 +26,7 @@ from campaigns.services.first_requests import (
 from campaigns.services.items import delete_items
 from tests.factories import make_endpoint, make_plan, make_target, make_user
 from tests.services.engine import at_once, draft, host, owner_of
+from tests.values import plan_spec
 
 pytestmark = pytest.mark.django_db
 OK = {"type": "probe", "status": 200, "reason": "OK", "error": None, "response_us": 1500}
@@ -135,6 +136,24 @@ class TestHolding:
         assert campaign.state == "done"
         assert campaign.stop_reason.startswith("Not started: No reply: connection refused (")
         assert campaign.runs.get().outcome == "stopped"
+
+    def test_why_it_stopped_has_no_query_because_visitors_of_share_links_read_it(self, project):
+        spec = plan_spec()
+        spec["steps"][0]["path"] = "/item?key=hidden"
+        cells = [
+            CampaignCell(make_plan(project, spec=spec), make_endpoint(make_target(project)), "new")
+        ]
+        campaign = create_campaign(
+            by=owner_of(project), project=project, name="x", cells=cells, repeats=1,
+            order="listed", pause_s=0,
+        )  # fmt: skip
+        host(slots=8)
+        start_campaign(by=owner_of(project), campaign=campaign)
+        campaign = answer(campaign, REFUSED)
+        Campaign.objects.filter(pk=campaign.pk).update(held_at=db_now(-3601))
+        end_held_campaigns()
+        campaign.refresh_from_db()
+        assert "(POST /item on http://" in campaign.stop_reason
 
     def test_an_hour_on_hold_does_not_count_as_waiting_for_the_first_run(self, project):
         campaign = answer(begun(project), REFUSED)

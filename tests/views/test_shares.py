@@ -13,6 +13,11 @@ from campaigns.domain.judged.criteria import TARGET_MACHINE
 from campaigns.domain.judged.thresholds import Verdict
 from campaigns.forms.shares import ShareForm
 from campaigns.models import Campaign, Run, ShareLink
+from campaigns.models.dbtime import db_now
+from campaigns.queries.searches import report_of_search
+from campaigns.services.campaigns import start_campaign
+from campaigns.services.first_requests import end_held_campaigns
+from campaigns.services.searches import advance_searches
 from tests.factories import (
     make_campaign,
     make_endpoint,
@@ -22,7 +27,8 @@ from tests.factories import (
     make_test,
 )
 from tests.queries.measured import https_campaign, measure, run_in_blocks, spoil
-from tests.searches import limit_of, search_through, searching
+from tests.searches import REFUSED, answered, limit_of, search_through, searching
+from tests.services.engine import draft, host, owner_of
 
 pytestmark = pytest.mark.django_db
 
@@ -85,6 +91,20 @@ def on_a_machine(run):
     return run
 
 
+def a_held_campaign(project, endpoint, first):
+    host(slots=8)
+    campaign = draft(project, endpoint=make_endpoint(make_target(project), **endpoint))
+    start_campaign(by=owner_of(project), campaign=campaign)
+    return answered(campaign, first)
+
+
+def fail_trial(run, reason):
+    """As what an injector refuses ends a run of a search."""
+    ended = {"state": "done", "outcome": "failed", "reason": reason, "ended_at": timezone.now()}
+    Run.objects.filter(pk=run.pk).update(**ended)
+    assert advance_searches() == 1
+
+
 MACHINES = ("10.20.30.40", "4 cores of a secret kind", "injector-in-cellar")
 
 
@@ -117,6 +137,41 @@ def test_a_visitor_reads_why_a_run_was_refused_without_the_address(
     page = visit(make_link(as_editor, name, pk)).content.decode()
     assert "[hidden]" in page
     assert [told for told in ("10.20.30.40", "shop.test") if told in page] == []
+
+
+@pytest.mark.parametrize("shows", [{}, {"shows_machines": "on"}])
+def test_a_visitor_reads_why_trials_do_not_count_without_the_address(as_editor, project, shows):
+    campaign = searching(project, endpoint={"host": "shop.test"})
+    while run := campaign.runs.exclude(state="done").first():
+        fail_trial(run, "10.20.30.40 is in none of the networks of shop.test.")
+    assert "10.20.30.40" in report_of_search(campaign.search).made[0].trial.reason
+    page = visit(make_link(as_editor, "campaign-share", campaign.pk, **shows)).content.decode()
+    assert [told in page for told in ("10.20.30.40", "shop.test")] == [bool(shows)] * 2
+
+
+@pytest.mark.parametrize("shows", [{}, {"shows_machines": "on"}])
+@pytest.mark.parametrize("begin", [searching, a_held_campaign])
+def test_a_visitor_reads_why_it_stopped_by_itself_without_the_address(
+    as_editor, project, begin, shows
+):
+    campaign = begin(project, endpoint={"host": "shop.test"}, first=REFUSED)
+    Campaign.objects.update(held_at=db_now(-3601))
+    assert end_held_campaigns() == 1
+    page = visit(make_link(as_editor, "campaign-share", campaign.pk, **shows)).content.decode()
+    assert "Not started: No reply: connection refused (POST / on" in page
+    assert ("shop.test" in page) is bool(shows)
+
+
+@pytest.mark.parametrize("shows", [{}, {"shows_machines": "on"}])
+def test_a_visitor_reads_what_a_campaign_waits_for_without_the_address(as_editor, project, shows):
+    host(slots=8)
+    make_endpoint(target := make_target(project), host="shop.test")
+    campaign = make_campaign(project, started_at=timezone.now(), opened_at=timezone.now())
+    run = make_run(make_test(campaign, endpoint=target.endpoints.get()))
+    Run.objects.filter(pk=run.pk).update(machines=None)
+    page = visit(make_link(as_editor, "campaign-share", campaign.pk, **shows)).content.decode()
+    assert "Looking up the addresses of" in page
+    assert ("shop.test" in page) is bool(shows)
 
 
 @pytest.mark.parametrize("shows", [{}, {"shows_machines": "on"}])

@@ -8,6 +8,7 @@ from campaigns.domain.judged.judgement import Judgement
 from campaigns.domain.judged.target_state import SATURATED
 from campaigns.domain.judged.thresholds import Verdict
 from campaigns.domain.lifecycle import Outcome, Trust
+from campaigns.domain.measured.redaction import without_addresses
 from campaigns.domain.plan.threshold import TARGET_METRICS
 from campaigns.domain.units import DASH, decimals_beside, decimals_for, number, with_unit
 
@@ -40,10 +41,10 @@ def trial_of(
     return Trial(rate_per_s, result, reason)
 
 
-def without_machine(trial: Trial) -> Trial:
-    """For readers who may not know what the target's machine did."""
+def without_machine(trial: Trial, host: str) -> Trial:
+    """For readers who may know neither the target's machine nor what it did."""
     told = [each for each in trial.reason.split(", ") if not each.startswith(TARGET_METRICS)]
-    return replace(trial, reason=", ".join(told))
+    return replace(trial, reason=without_addresses(", ".join(told), host))
 
 
 def _measured(verdict: Verdict) -> str:

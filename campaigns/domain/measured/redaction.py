@@ -81,10 +81,11 @@ def _without(text: str, secret: str) -> str:
     return re.sub(rf"(?<!\w){re.escape(secret)}(?!\w)", HIDDEN, text)
 
 
-def without_addresses(text: str, host: str) -> str:
-    """The text without this host and without literal addresses."""
-    named = rf"(?<![\w.:-]){re.escape(host)}(?!\.?[\w-])"
-    return _ADDRESS.sub(_unless_an_address, re.sub(named, HIDDEN, text))
+def without_addresses(text: str, *hosts: str) -> str:
+    """The text without these hosts and without literal addresses."""
+    for host in hosts:
+        text = re.sub(rf"(?<![\w.:-]){re.escape(host)}(?!\.?[\w-])", HIDDEN, text)
+    return _ADDRESS.sub(_unless_an_address, text)
 
 
 def _unless_an_address(found: re.Match[str]) -> str:

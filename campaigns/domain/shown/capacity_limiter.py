@@ -17,6 +17,7 @@ from campaigns.domain.judged.judgement import Judgement
 from campaigns.domain.judged.target_state import SATURATED
 from campaigns.domain.judged.thresholds import Verdict
 from campaigns.domain.judged.trust import LIMITS
+from campaigns.domain.measured.redaction import without_addresses
 from campaigns.domain.plan.threshold import TARGET_METRICS
 from campaigns.domain.units import (
     DASH,
@@ -107,11 +108,12 @@ class Limiter:
         word, why = _named(near)
         return Limiter(word, f"{why}{_room_words(rows)}", rows)
 
-    def without_machine(self) -> "Limiter":
-        """For readers who may not see the target's machine: without its signs, and the rules about
-        it."""
-        rows = _without_unknown(self.rows)
-        return replace(self, rows=tuple(row for row in rows if not _is_of_machine(row)))
+    def without_machine(self, host: str) -> "Limiter":
+        """For readers who may not see the target's machine: without its signs, the rules about it,
+        and its address."""
+        rows = [row for row in _without_unknown(self.rows) if not _is_of_machine(row)]
+        told = [replace(row, figure=without_addresses(row.figure, host)) for row in rows]
+        return replace(self, rows=tuple(told))
 
     @property
     def names_machine(self) -> bool:

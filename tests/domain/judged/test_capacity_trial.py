@@ -60,7 +60,7 @@ def test_a_rule_about_the_machine_that_nobody_told_says_nothing_of_the_rate():
     ],
 )
 def test_who_may_not_know_the_machine_reads_no_figure_of_it(reason, shown):
-    found = without_machine(Trial(100, FAILED, reason))
+    found = without_machine(Trial(100, FAILED, reason), "shop.test")
     assert (found.result, found.reason) == (FAILED, shown)
 
 

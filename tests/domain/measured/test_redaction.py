@@ -70,3 +70,7 @@ def test_control_characters_become_escapes():
 )
 def test_addresses_and_the_hosts_name_are_hidden_and_nothing_else(text, left):
     assert without_addresses(text, "shop.internal") == (left or text)
+
+
+def test_several_hosts_are_hidden_at_once():
+    assert without_addresses("a.test or b.test", "a.test", "b.test") == "[hidden] or [hidden]"

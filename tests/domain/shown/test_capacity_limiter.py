@@ -165,12 +165,12 @@ def test_readers_who_may_not_see_machines_see_no_sign_of_them():
     target = Finding(TargetState.OVERLOADED, (full,))
     judgement = Judgement(Finding(Trust.TRUSTED), target, Finding(Precision.FINE))
     signs = signs_of([verdict(passed=False)], judgement)
-    found = limiter_of(Ending.FOUND, [signs], [], WITH_ROOM, CAP).without_machine()
+    found = limiter_of(Ending.FOUND, [signs], [], WITH_ROOM, CAP).without_machine("shop.test")
     assert [row.figure for row in found.rows if row.who == "Target"] == ["p95 < 300 ms was broken"]
 
 
 def test_readers_who_may_not_see_machines_see_no_rule_about_them():
     rule = Verdict("target_cpu < 80 %", "target_cpu", 80, "%", 91, passed=False, since=3)
     signs = signs_of([verdict(passed=False), rule], None)
-    found = limiter_of(Ending.FOUND, [signs], [], [], CAP).without_machine()
+    found = limiter_of(Ending.FOUND, [signs], [], [], CAP).without_machine("shop.test")
     assert [row.figure for row in found.rows] == ["p95 < 300 ms was broken"]
