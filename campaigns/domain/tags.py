@@ -36,6 +36,6 @@ def clean_tags(tags: Iterable[str]) -> list[str]:
             raise InvalidFields(
                 {"tags": f"The tag {tag} is too long: use at most {LONGEST_TAG} characters."}
             )
-        if "," in tag or not tag.isprintable():
-            raise InvalidFields({"tags": "Tags cannot contain commas or control characters."})
+        if "," in tag:
+            raise InvalidFields({"tags": "Tags cannot contain commas."})
     return clean

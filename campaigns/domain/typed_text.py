@@ -1,6 +1,19 @@
 """What somebody typed into a field of one's own words."""
 
-from unicodedata import normalize
+import re
+from unicodedata import bidirectional, category, combining, normalize
+
+# What no page shows, or what turns round the line that it is in: controls that are no space, marks
+# of direction, and all else that Unicode lets a page ignore.
+_INVISIBLE = re.compile(
+    "[\0-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f"
+    "\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb"
+    "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
+)
+_JOINERS = "\u200c\u200d"
+_STYLES = "\ufe0e\ufe0f"  # of an emoji: as text, or in colours
+_SKINS = "\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff"
+_VIRAMA = 9  # the class of the sign that takes an Indic letter its vowel
 
 
 def storable(text: str) -> str:
@@ -9,11 +22,30 @@ def storable(text: str) -> str:
 
 
 def clean_name(text: str) -> str:
-    """As a name is stored, so that no two look alike: pages show any space as one blank."""
+    """As a name is stored, so that no two look alike: pages show any space as one blank, and what
+    is invisible not at all."""
     return " ".join(composed(text).split())
 
 
 def composed(text: str) -> str:
     """Each letter in the one form that Unicode has for it: é may also be typed as e with an accent
-    after it."""
-    return normalize("NFC", text)
+    after it. Without what is invisible, which comes along when a name is pasted."""
+    return normalize("NFC", _visible(text))
+
+
+def _visible(text: str) -> str:
+    kept = ""
+    for each in text:
+        if not _INVISIBLE.match(each) or (kept and _is_part_of(kept[-1], each)):
+            kept += each
+    return kept.rstrip(_JOINERS)
+
+
+def _is_part_of(before: str, mark: str) -> bool:
+    """Whether what it is written with looks different without it: an emoji, Arabic, an Indic letter
+    without its vowel."""
+    is_emoji = category(before) == "So" or before in _SKINS
+    if mark in _STYLES:
+        return is_emoji
+    is_joining = bidirectional(before) == "AL" or combining(before) == _VIRAMA
+    return mark in _JOINERS and (is_emoji or before in _STYLES or is_joining)

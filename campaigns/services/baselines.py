@@ -8,7 +8,7 @@ from django.db import IntegrityError, InterfaceError, OperationalError, transact
 from django.db.models.functions import Now
 
 from campaigns.domain.errors import InvalidFields, Refused
-from campaigns.domain.typed_text import storable
+from campaigns.domain.typed_text import clean_name
 from campaigns.models import Baseline, Campaign, Project, Run, Search, Test, TestFigures
 from campaigns.permissions import Action, Actor, require
 from campaigns.queries.baselines import against_baselines, counted_of, of_key
@@ -138,7 +138,7 @@ def _meanwhile(name: str) -> str:
 
 
 def _checked(name: str) -> str:
-    name = storable(name)
+    name = clean_name(name)
     if not name:
         raise InvalidFields({"name": "Give the baseline a name, such as “release 1.4”."})
     if len(name) > _LONGEST_NAME:

@@ -7,6 +7,7 @@ from django.utils import timezone
 
 from campaigns.domain.deeds import Deed
 from campaigns.domain.errors import InvalidFields
+from campaigns.domain.typed_text import clean_name
 from campaigns.models import Project, Target, TimeMark
 from campaigns.permissions import Action, Actor, require
 from campaigns.services import audit
@@ -33,6 +34,7 @@ def set_mark(
     require(by, Action.EDIT, project)
     text, link = text.strip(), link.strip()
     key = key.strip() or (f"{text} {at.isoformat()}" if at else text)
+    text = clean_name(text)
     _check(project, target, {"text": text, "link": link, "key": key})
     return TimeMark.objects.get_or_create(
         project=project,

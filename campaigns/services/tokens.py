@@ -15,6 +15,7 @@ from django.utils import timezone
 
 from campaigns.domain.deeds import Deed
 from campaigns.domain.errors import Forbidden, Refused
+from campaigns.domain.typed_text import clean_name
 from campaigns.domain.units import counted
 from campaigns.models import ApiToken
 from campaigns.permissions import Actor, Scope
@@ -32,7 +33,7 @@ _USE_IS_NOTED_EVERY = timedelta(minutes=1)
 def create_token(*, by: Actor, name: str, scope: str, days: int) -> tuple[ApiToken, str]:
     """The token's row and its text, which is never shown again."""
     _require_person(by)
-    name = name.strip()
+    name = clean_name(name)
     _check(name, scope, days)
     lookup = secrets.token_hex(8)
     text = f"bs_pat_{lookup}_{secrets.token_urlsafe(32)}"

@@ -26,3 +26,31 @@ def test_a_name_has_one_spelling(typed):
 
 def test_a_name_has_one_blank_between_words():
     assert clean_name("checkout,  small\n\tbody\u00a0") == "checkout, small body"
+
+
+@pytest.mark.parametrize(
+    "invisible",
+    ["\u200b", "\u00ad", "\u202e", "\u2066", "\u2069", "\ufeff", "\u200d", "\ufe0f", "\u3164",
+     "\x07", "\x1b", "\x7f", "\u034f", "\U000e0041", "\ufe0f\u200d"],
+)  # fmt: skip
+def test_a_name_has_nothing_that_no_page_shows(invisible):
+    assert clean_name(f"{invisible}check{invisible}out {invisible} v2{invisible}") == "checkout v2"
+    assert clean_name(invisible) == ""
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "\U0001f469\u200d\U0001f4bb",  # a woman at a computer, which is two emoji joined
+        "\U0001f469\U0001f3fd\u200d\U0001f52c",
+        "\u2764\ufe0f\u200d\U0001f525",
+        "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645",  # Persian: two parts of one word
+        "\u0915\u094d\u200d\u0937",
+    ],
+)
+def test_what_joins_signs_stays_where_they_look_different_without_it(name):
+    assert clean_name(name) == name
+
+
+def test_an_accent_finds_its_letter_past_what_is_invisible():
+    assert clean_name("cafe\u200b\u0301") == "caf\u00e9"

@@ -90,7 +90,7 @@ class TestDescribing:
         with pytest.raises(InvalidFields, match="name"):
             describe_item(by=as_alice, item=items[kind], name=name)
 
-    @pytest.mark.parametrize("tags", [["x" * 31], ["a,b"], [str(n) for n in range(21)], ["a\x07"]])
+    @pytest.mark.parametrize("tags", [["x" * 31], ["a,b"], [str(n) for n in range(21)]])
     def test_tags_are_short_words(self, items, tags, as_alice):
         with pytest.raises(InvalidFields, match="tags"):
             describe_item(by=as_alice, item=items["campaign"], tags=tags)

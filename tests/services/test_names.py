@@ -6,7 +6,7 @@ from campaigns.domain.errors import InvalidFields, InvalidTarget, Refused
 from campaigns.models import SavedPlan
 from campaigns.queries.items import matching
 from campaigns.services.items import describe_item
-from campaigns.services.plans import create_plan, plan_of_spec
+from campaigns.services.plans import create_plan, edit_plan, plan_of_spec
 from campaigns.services.projects import create_project
 from campaigns.services.saved_views import save_view
 from campaigns.services.targets import create_target
@@ -19,6 +19,7 @@ from tests.values import plan_spec
 pytestmark = pytest.mark.django_db
 CAFE = "caf\u00e9"  # é in one character
 CAFE_IN_TWO = "cafe\u0301"  # e, with an accent after it
+ALIKE = [CAFE_IN_TWO, "ca\u00adf\u00e9\u200b", "\u202ecaf\u00e9\u202c"]
 
 
 def target_of(by, project, name, profile=""):
@@ -27,7 +28,8 @@ def target_of(by, project, name, profile=""):
     return create_target(by=by, project=project, **facts)
 
 
-def test_what_may_have_a_name_once_has_it_once(project, as_alice):
+@pytest.mark.parametrize("alike", ALIKE)
+def test_what_may_have_a_name_once_has_it_once(project, as_alice, alike):
     given = {"by": as_alice, "project": project}
     acts = {
         InvalidFields: [
@@ -41,16 +43,17 @@ def test_what_may_have_a_name_once_has_it_once(project, as_alice):
         for make in makers:
             make(CAFE)
             with pytest.raises(refusal):
-                make(CAFE_IN_TWO)
+                make(alike)
 
 
+@pytest.mark.parametrize("alike", ALIKE)
 @pytest.mark.parametrize("kind", KINDS)
-def test_what_is_renamed_is_stored_and_found_by_either_spelling(kind, project, as_alice):
+def test_what_is_renamed_is_stored_and_found_by_either_spelling(kind, project, as_alice, alike):
     item = make_item(kind, project, "shop")
-    describe_item(by=as_alice, item=item, name=CAFE_IN_TWO)
+    describe_item(by=as_alice, item=item, name=alike)
     item.refresh_from_db()
     assert item.name == CAFE
-    for text in (CAFE, CAFE_IN_TWO):
+    for text in (CAFE, alike):
         assert type(item).objects.get(matching(type(item), text)) == item
 
 
@@ -65,9 +68,17 @@ def test_an_endpoint_names_a_profile_in_either_spelling(project, as_alice):
     assert target.endpoints.get().tls == {"profile": CAFE}
 
 
-def test_a_name_of_an_earlier_release_is_found_as_it_is_stored(project):
-    plan = make_plan(project, name=CAFE_IN_TWO).plan
-    assert SavedPlan.objects.get(matching(SavedPlan, CAFE_IN_TWO)) == plan
+@pytest.mark.parametrize("alike", ALIKE)
+def test_a_name_of_an_earlier_release_is_found_as_it_is_stored(project, alike):
+    plan = make_plan(project, name=alike).plan
+    assert SavedPlan.objects.get(matching(SavedPlan, alike)) == plan
+
+
+def test_what_an_earlier_release_named_with_something_invisible_can_be_saved(project, as_alice):
+    plan = make_plan(project, name="ca\u200bf\u00e9").plan
+    edit_plan(by=as_alice, plan=plan, name=plan.name, spec=plan_spec(model="open", rate_per_s=7, duration_s=7))
+    plan.refresh_from_db()
+    assert (plan.name, plan.versions.count()) == (CAFE, 2)
 
 
 def test_a_plan_that_is_made_once_is_found_again(project, as_alice):

@@ -25,7 +25,7 @@ def test_a_name_is_given_once(project, as_alice):
         save_view(by=as_alice, project=project, name="Nightly", query="view=mine")
 
 
-@pytest.mark.parametrize("name", ["", "  ", "x" * 41, "a\x00b"])
+@pytest.mark.parametrize("name", ["", "  ", "x" * 41, "\u200b"])
 def test_a_view_has_a_short_name(name, project, as_alice):
     with pytest.raises(Refused, match="name of 1 to 40"):
         save_view(by=as_alice, project=project, name=name, query=QUERY)

@@ -89,8 +89,6 @@ def check_exporter(
     name = clean_name(name) or _name_of(address)
     if len(name) > MOST_NAME:
         errors["name"] = f"{len(name)} characters are too many; at most {MOST_NAME}."
-    elif not name.isprintable():
-        errors["name"] = "Write a name without line breaks and other control characters."
     if fault := _token_fault(token, address, verify_tls):
         errors["token"] = fault
     if errors or address is None:

@@ -64,8 +64,6 @@ def _name(name: str, errors: dict[str, str]) -> str:
         errors["name"] = "Give the profile a name, such as our mobile clients."
     elif len(name) > MOST_NAME:
         errors["name"] = f"{len(name)} characters are too many; at most {MOST_NAME}."
-    elif not name.isprintable():
-        errors["name"] = "Write the name without control characters."
     elif name.casefold() in _TAKEN:
         errors["name"] = f"“{name}” is a profile that comes with benchsite. Choose another name."
     return name

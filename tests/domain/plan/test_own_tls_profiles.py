@@ -34,7 +34,6 @@ def test_one_that_sets_nothing_says_so():
     [
         ({"name": "  "}, "name", "Give the profile a name"),
         ({"name": "x" * 41}, "name", "at most 40"),
-        ({"name": "a\u202eb"}, "name", "control characters"),
         ({"name": "TLS12"}, "name", "comes with benchsite"),
         ({"name": "As a browser does today"}, "name", "comes with benchsite"),
         ({"groups": "rot13"}, "groups", "no 'rot13' here"),
