@@ -49,7 +49,8 @@ SITE_URL = env_str("BENCHSITE_URL", "http://127.0.0.1:8000").rstrip("/")
 CSRF_TRUSTED_ORIGINS = [SITE_URL]
 # Who may read /metrics.
 METRICS_FOR = env_networks("BENCHSITE_METRICS_FOR", "127.0.0.0/8 ::1")
-TRUSTED_PROXIES = env_proxies("BENCHSITE_TRUSTED_PROXIES", "127.0.0.1")
+# On a workstation every program reaches the site as a proxy there would.
+TRUSTED_PROXIES = env_proxies("BENCHSITE_TRUSTED_PROXIES", "127.0.0.1" if IS_SERVER else "")
 BIND = env_str("BENCHSITE_BIND", "127.0.0.1:8000")
 WEB_WORKERS = env_int("BENCHSITE_WEB_WORKERS", 1, least=1)
 

@@ -190,6 +190,13 @@ def test_a_server_allows_no_network_until_its_settings_list_some():
     assert listed["ALLOWED_NETWORKS"] == networks.split()
 
 
+def test_a_server_believes_a_proxy_of_its_machine_and_a_workstation_nobody():
+    assert settings(**SERVER)["TRUSTED_PROXIES"] == ["127.0.0.1"]
+    assert settings()["TRUSTED_PROXIES"] == []
+    listed = settings(BENCHSITE_TRUSTED_PROXIES="127.0.0.1 10.0.0.0/24")
+    assert listed["TRUSTED_PROXIES"] == ["127.0.0.1", "10.0.0.0/24"]
+
+
 def test_a_project_of_a_server_gets_a_share_of_the_hosts_and_one_of_a_workstation_all():
     assert settings(**SERVER)["CAPS"]["SLOT_PERCENT"] == 75
     assert settings()["CAPS"]["SLOT_PERCENT"] == 0

@@ -32,7 +32,9 @@ class _Installation(Collector):
 
 @require_safe
 def metrics(request: HttpRequest) -> HttpResponse:
-    if not is_in(client_address_of(request), settings.METRICS_FOR):
+    # Behind a proxy that no setting lists, everybody has the proxy's address.
+    is_behind_stranger = "X-Forwarded-For" in request.headers and not settings.TRUSTED_PROXIES
+    if is_behind_stranger or not is_in(client_address_of(request), settings.METRICS_FOR):
         raise Http404
     registry = CollectorRegistry()
     registry.register(_Installation())

@@ -76,7 +76,12 @@ def test_a_name_of_an_earlier_release_is_found_as_it_is_stored(project, alike):
 
 def test_what_an_earlier_release_named_with_something_invisible_can_be_saved(project, as_alice):
     plan = make_plan(project, name="ca\u200bf\u00e9").plan
-    edit_plan(by=as_alice, plan=plan, name=plan.name, spec=plan_spec(model="open", rate_per_s=7, duration_s=7))
+    edit_plan(
+        by=as_alice,
+        plan=plan,
+        name=plan.name,
+        spec=plan_spec(model="open", rate_per_s=7, duration_s=7),
+    )
     plan.refresh_from_db()
     assert (plan.name, plan.versions.count()) == (CAFE, 2)
 

@@ -82,6 +82,10 @@ def test_many_hosts_cost_no_more_statements(read, django_assert_num_queries):
 def test_other_addresses_find_nothing(client):
     assert client.get(reverse("metrics"), REMOTE_ADDR="10.1.2.3").status_code == 404
     assert client.get(reverse("metrics"), REMOTE_ADDR="127.0.0.2").status_code == 200
-    # The proxy of this machine says for whom it asks.
+
+
+@pytest.mark.parametrize("trusted", [["127.0.0.1"], []])
+def test_nobody_reads_them_through_a_proxy_of_this_machine(client, settings, trusted):
+    settings.TRUSTED_PROXIES = trusted
     behind = client.get(reverse("metrics"), headers={"X-Forwarded-For": "203.0.113.7"})
     assert behind.status_code == 404
