@@ -78,6 +78,9 @@ def test_a_typing_error_is_answered_in_three_lines():
         (["--per-process", "--rate", 5, "--requests", 4], "--per-process: The load model open"),
         (["--stages", "30: 10", "--rate", 5], "--rate: The stages say the rate"),
         (["--body", "@/nowhere"], "/nowhere: No such file or directory."),
+        (["--allow", "everything"], "--allow: 'everything' does not appear to be"),
+        (["--http", "3"], "--http: invalid choice: '3' (choose from '1.1', '1.0', '2')"),
+        (["--hold", "on"], "--hold: invalid choice: 'on' (choose from 'close', 'keep_until_all',"),
     ],
 )
 def test_a_refusal_names_the_option_and_not_a_field(arguments, words):
@@ -87,6 +90,29 @@ def test_a_refusal_names_the_option_and_not_a_field(arguments, words):
     assert "empty" not in done.stderr
     lines = done.stderr.splitlines()
     assert len(lines) == len(set(lines))
+
+
+@pytest.mark.sockets
+@pytest.mark.parametrize(
+    ("option", "value", "words"),
+    [
+        ("--groups", "nonsense", "There is no 'nonsense' here"),
+        ("--ciphersuites", "nonsense", "There is no 'nonsense' here"),
+        ("--signatures", "nonsense", "There is no 'nonsense' here"),
+        ("--ciphers", "nonsense", "OpenSSL does not know these ciphers"),
+        ("--fingerprint", "zz", "Write the SHA-256 of the certificate"),
+        ("--ca-file", "pyproject.toml", ""),
+    ],
+)
+def test_a_refusal_of_tls_names_the_option(option, value, words):
+    done = run("https://127.0.0.1:1/", option, value)
+    assert done.returncode == 2
+    assert f"python -m workers.injector: {option}: {words}" in done.stderr
+
+
+def test_versions_in_the_wrong_order_are_said_of_the_newest():
+    done = run("https://127.0.0.1:1/", "--tls-min", "1.3", "--tls-max", "1.2")
+    assert "injector: --tls-max: The newest version cannot be older" in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from campaigns.domain.errors import BenchsiteError
 from campaigns.domain.measured.snapshot import Second, Timing, Total
 from campaigns.domain.other_tools.reports import REPORTS
 from campaigns.domain.percentiles import P50, P99, Shown, shown
+from campaigns.domain.plan.addresses import parse_networks
 from campaigns.domain.plan.plan import ConnectionMode, Plan
 from campaigns.domain.plan.shards import MAX_INJECTORS
 from campaigns.domain.plan.target import TLS_SCHEMES, WEBSOCKET_SCHEMES
@@ -21,7 +22,13 @@ from workers.injector.cli_plan import add_plan_options, check_shares, make_plan
 from workers.injector.cli_refusals import advice, lines_of
 from workers.injector.cli_session import add_session_options, read_secrets
 from workers.injector.cli_steps import add_step_options
-from workers.injector.cli_tls import add_tls_options, open_key_log, read_client_key, tls_fields
+from workers.injector.cli_tls import (
+    add_tls_options,
+    check_tls,
+    open_key_log,
+    read_client_key,
+    tls_fields,
+)
 from workers.injector.cli_websocket import add_websocket_options
 from workers.injector.hlog import hlog_lines
 from workers.injector.local_run import run_here, run_processes
@@ -94,6 +101,7 @@ def main(arguments: list[str]) -> int:
     try:
         order = make_order(options)
         Plan.from_json(order["plan"])
+        check_tls(order["endpoint"])
         if options.hlog:
             Path(options.hlog).write_text("")  # or an hour of measuring ends in a wrong path
         key_log = open_key_log(options, order["endpoint"]["scheme"])
@@ -146,6 +154,7 @@ def make_order(options: argparse.Namespace) -> dict[str, Any]:
             f"--processes: {options.processes:,} is outside: write a whole number from 1 to "
             f"{MAX_INJECTORS}."
         )
+    _check_networks(options.allow)
     endpoint, path = _read_url(options.url)
     defaults = make_parser().parse_args([options.url])
     plan = make_plan(options, defaults, endpoint["scheme"], path)
@@ -160,6 +169,13 @@ def make_order(options: argparse.Namespace) -> dict[str, Any]:
         "secrets": read_secrets(options, plan) | read_client_key(options),
         "seed": options.seed,
     }
+
+
+def _check_networks(allow: list[str]) -> None:
+    try:
+        parse_networks(allow)
+    except ValueError as error:
+        raise ValueError(f"--allow: {error}.") from None
 
 
 def _mode(options: argparse.Namespace, plan: dict[str, Any], scheme: str) -> ConnectionMode:

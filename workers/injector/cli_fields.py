@@ -48,7 +48,8 @@ def _how_to_read(field: PlanField) -> dict[str, Any]:
     if field.kind is bool:
         return {"action": "store_const", "const": not field.default}
     if field.is_choice:
-        return {"choices": list(field.kind)}
+        # Argparse would print members as code: <Hold.CLOSE: 'close'>.
+        return {"choices": list(map(str, field.kind))}
     if field.kind is None and field.from_text is None:
         return {"action": "append"}
     return {"type": field.from_text or field.kind}

@@ -16,7 +16,9 @@ _NAMES = {
 
 def add_load_options(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group(
-        "load", "open if it has a rate, a window if it has marks, else closed"
+        "load",
+        "open if it has a rate, gaps or stages, spread over a time with --over, a window if it has "
+        "marks, else closed",
     )
     add_field_options(group, Load)
     group.add_argument("--seed", type=int, metavar="N", default=0, help="of whatever is random (0)")

@@ -23,6 +23,12 @@ _OPTIONS = {
     "auth": "--basic",
     "variables": "--csv",
     "exchange.headers": "--header",
+    "tls.min_version": "--tls-min",
+    "tls.max_version": "--tls-max",
+    "tls.ca_pem": "--ca-file",
+    "tls.client_certificate_pem": "--client-certificate",
+    **{f"tls.{name}": f"--{name}" for name in ("ciphers", "ciphersuites", "groups", "signatures")},
+    **{f"tls.{name}": f"--{name}" for name in ("sni", "fingerprint")},
 }
 _IN_ADDRESS = {"steps.0.path", "exchange.path"}
 _EXTRACT = re.compile(r"steps\.\d+\.extract\b")

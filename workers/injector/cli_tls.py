@@ -3,8 +3,10 @@
 import argparse
 from typing import Any
 
+from campaigns.domain.errors import InvalidFields
+from campaigns.domain.json_reader import JsonReader
 from campaigns.domain.plan.target import TLS_SCHEMES
-from campaigns.domain.plan.tls_options import VERSIONS
+from campaigns.domain.plan.tls_options import VERSIONS, read_tls_options
 from campaigns.domain.plan.tls_profiles import PROFILES, STANDARD
 from workers.injector.cli_files import text_of
 from workers.injector.key_log import KeyLog
@@ -61,6 +63,14 @@ def tls_fields(options: argparse.Namespace, scheme: str) -> dict[str, Any]:
     offers = PROFILES[options.tls_profile].offers
     tls = {name: given[name] or offers.get(name, given[name]) for name in given}
     return {"verify_tls": not options.insecure, "tls": tls}
+
+
+def check_tls(endpoint: dict[str, Any]) -> None:
+    """Raises InvalidFields where an option's value cannot be used."""
+    reader = JsonReader(endpoint.get("tls", {}), "tls")
+    read_tls_options(reader)
+    if reader.errors:
+        raise InvalidFields(reader.errors)
 
 
 def read_client_key(options: argparse.Namespace) -> dict[str, str]:

@@ -173,7 +173,7 @@ class Load:
         help="How many are measured, without the warm-up; all injector processes share them.",
         detail="Where connections or sessions arrive, and in a window, it counts those.",
         option="--requests N", option_help="stop after N requests",
-        option_default="1, or none with a duration")
+        option_default="1 in a closed load that has no duration")
     over_s: float | None = number("Spread over", positive=True, high=MAX_DURATION_S, unit="s",
         used_by={Model.OVER}, needed=True, example=10,
         help="Request i of N starts at i · T / N, so the last one starts before the time is over.",
