@@ -7,7 +7,7 @@ from django import forms
 
 from campaigns.domain.plan.exchange import Exchange
 from campaigns.domain.plan.fields import fields_of
-from campaigns.domain.plan.plan import ConnectionMode
+from campaigns.domain.plan.plan import ConnectionMode, Plan
 from campaigns.domain.plan.step import Step
 from campaigns.forms.plan_fields import FormPart, form_choice
 from campaigns.forms.requests import area, read_headers, text_widget, write_headers
@@ -17,7 +17,7 @@ HTTP, WEBSOCKET = "http", "websocket"
 PROTOCOLS = [(HTTP, "HTTP requests"), (WEBSOCKET, "WebSocket")]
 KINDS = [("text", "Text"), ("binary", "Binary")]
 # What only HTTP plans have.
-_OF_HTTP = ("order", "session", "http_version", "streams")
+_OF_HTTP = {"order"} | {name for name, row in fields_of(Plan).items() if row.http_only}
 _BLANK_STEP = asdict(Step("", "GET", "/"))
 
 

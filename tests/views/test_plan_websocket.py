@@ -4,6 +4,9 @@ import pytest
 from django.urls import reverse
 
 from campaigns.domain.errors import Refused
+from campaigns.domain.plan.fields import PlanField, fields_of
+from campaigns.domain.plan.load import Load
+from campaigns.domain.plan.plan import Plan
 from campaigns.forms.plans import initial_of
 from campaigns.models import PlanSecret, PlanVersion
 from campaigns.permissions import Actor
@@ -144,3 +147,20 @@ def test_a_preset_that_keeps_connections_opens_new_ones_for_websockets(as_editor
     """What the form had chosen for HTTP is not in sight of an exchange."""
     save(as_editor, project, **{**FIELDS, "connection_mode": "keep-alive"})
     assert PlanVersion.objects.get().value().connection_mode == "new"
+
+
+def test_what_only_http_has_is_left_out_whatever_its_hidden_fields_say(as_editor, project):
+    """A browser posts them as well: somebody typed there before choosing WebSocket."""
+    rows = {**fields_of(Plan), **fields_of(Load)}
+    hidden = {name: row for name, row in rows.items() if row.http_only and row.kind}
+    save(as_editor, project, **FIELDS, **{name: another(row) for name, row in hidden.items()})
+    stored = PlanVersion.objects.get().value()
+    for name, row in hidden.items():
+        assert getattr(stored if hasattr(stored, name) else stored.load, name) == row.default
+
+
+def another(row: PlanField) -> str:
+    """A value that is not the default, as it is typed."""
+    if row.is_choice:
+        return next(str(each) for each in row.kind if each != row.default)
+    return "on" if row.kind is bool else f"{row.high:g}"

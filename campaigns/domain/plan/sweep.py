@@ -143,7 +143,7 @@ def _counted_nouns(field: str) -> str:
     if field == INJECTORS:
         return "injector processes"
     label = _label_in_text(field)
-    is_counted = not parameter_unit(field) and label.partition(" ")[0].endswith("s")
+    is_counted = not parameter_unit(field) and label.partition(" per ")[0].endswith("s")
     return label if is_counted and field not in _PHRASES else ""
 
 

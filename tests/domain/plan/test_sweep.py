@@ -3,10 +3,12 @@
 import pytest
 
 from campaigns.domain.errors import Refused
-from campaigns.domain.plan.fields import all_fields
+from campaigns.domain.plan import sweep
+from campaigns.domain.plan.fields import PlanField, all_fields
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.sweep import (
     MAX_POINTS,
+    SweepField,
     at_point,
     fields_used_by,
     known_fields,
@@ -152,6 +154,14 @@ def test_a_point_is_said_in_plain_words(field, value, words):
 
 def test_there_are_words_for_every_number_that_can_be_swept():
     assert {field for field, _, _ in POINTS} == set(known_fields())
+
+
+def test_a_noun_in_the_plural_is_counted_whatever_word_is_before_it(monkeypatch):
+    row = PlanField(label="Extra headers", kind=int)
+    found = SweepField("extra_headers", ("extra_headers",), row, row.label)
+    monkeypatch.setattr(sweep, "sweep_fields", lambda: {found.key: found})
+    assert at_point(found.key, 1) == "with 1 extra header"
+    assert at_point(found.key, 3) == "with 3 extra headers"
 
 
 def test_a_label_has_no_article():
