@@ -34,6 +34,8 @@ def composed(text: str) -> str:
 
 
 def _visible(text: str) -> str:
+    if not _INVISIBLE.search(text):  # nearly every name
+        return text
     kept = ""
     for each in text:
         if not _INVISIBLE.match(each) or (kept and _is_part_of(kept[-1], each)):
