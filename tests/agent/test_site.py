@@ -7,7 +7,15 @@ from typing import Any
 import pytest
 
 from workers.agent.machine import Interval
-from workers.agent.site import KEPT_S, NotTaken, Outbox, SiteClock, TokenRefused, boot_ns
+from workers.agent.site import (
+    KEPT_S,
+    NotTaken,
+    Outbox,
+    SiteClient,
+    SiteClock,
+    TokenRefused,
+    boot_ns,
+)
 
 pytestmark = pytest.mark.pure
 S = 1_000_000_000
@@ -163,3 +171,27 @@ def test_what_the_site_answers_is_handed_on(site):
     site.fault = OSError("away")
     outbox.says_hello()
     assert [list(each) for each in answers] == [["now"]]
+
+
+@pytest.mark.parametrize(
+    ("url", "token", "ca_file", "says"),
+    [
+        ("ftp://bench.test", "bs_agent_1", None, "is no address of a benchsite"),
+        ("https://bench.test:port", "bs_agent_1", None, "is no address of a benchsite"),
+        ("https://bench.test:99999", "bs_agent_1", None, "is no address of a benchsite"),
+        ("http://[::1", "bs_agent_1", None, "is no address of a benchsite"),
+        ("https://bench.test", "bs_agent_…", None, "This is no whole token"),
+        ("https://bench.test", "bs_agent_1\n", None, "This is no whole token"),
+        (
+            "https://bench.test",
+            "bs_agent_1",
+            "/no/such.pem",
+            "--ca-file /no/such.pem: No such file",
+        ),
+        ("https://bench.test", "bs_agent_1", "README.md", "there is no certificate (PEM) in it"),
+    ],
+)
+def test_what_was_typed_wrong_ends_it_with_a_sentence(url, token, ca_file, says):
+    with pytest.raises(SystemExit) as end:
+        SiteClient(url, token, ca_file)
+    assert says in str(end.value)

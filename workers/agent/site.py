@@ -2,6 +2,7 @@
 
 import http.client
 import json
+import re
 import ssl
 import sys
 import time
@@ -16,6 +17,7 @@ ADDRESS = "/api/v1/agents/seconds/"
 KEPT_S = 3600
 AT_ONCE = 300  # seconds in a request
 _NS = 1_000_000_000
+_TOKEN = re.compile(r"[!-~]+")  # what a header can carry
 
 
 def boot_ns() -> int:
@@ -71,16 +73,12 @@ class SiteClient:
     """Where the seconds go: one address, over HTTPS wherever it is not this machine."""
 
     def __init__(self, url: str, token: str, ca_file: str | None = None):
-        parts = urlsplit(url)
-        if parts.scheme not in {"http", "https"} or not parts.hostname:
-            raise SystemExit(
-                f"{url} is no address of a benchsite: write https://bench.example.org."
-            )
-        self._host, self._port = parts.hostname, parts.port
-        self._path = parts.path.rstrip("/") + ADDRESS
+        is_tls, self._host, self._port, path = _read_url(url)
+        if not _TOKEN.fullmatch(token):
+            raise SystemExit("This is no whole token. Copy it from the line on the target's page.")
+        self._path = path.rstrip("/") + ADDRESS
         self._headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
-        is_tls = parts.scheme == "https"
-        self._context = ssl.create_default_context(cafile=ca_file) if is_tls else None
+        self._context = _trusting(ca_file) if is_tls else None
 
     def post(self, body: str) -> tuple[int, int, dict[str, Any]]:
         """(asked, answered, the answer), by CLOCK_BOOTTIME. Raises OSError while it is away."""
@@ -104,6 +102,25 @@ class SiteClient:
         return http.client.HTTPSConnection(
             self._host, self._port, timeout=10, context=self._context
         )
+
+
+def _read_url(url: str) -> tuple[bool, str, int | None, str]:
+    try:
+        parts = urlsplit(url)
+        if parts.scheme in {"http", "https"} and parts.hostname:
+            return parts.scheme == "https", parts.hostname, parts.port, parts.path
+    except ValueError:  # a port or an IPv6 address that is none
+        pass
+    raise SystemExit(f"{url} is no address of a benchsite: write https://bench.example.org.")
+
+
+def _trusting(ca_file: str | None) -> ssl.SSLContext:
+    try:
+        return ssl.create_default_context(cafile=ca_file)
+    except ssl.SSLError:
+        raise SystemExit(f"--ca-file {ca_file}: there is no certificate (PEM) in it.") from None
+    except OSError as error:
+        raise SystemExit(f"--ca-file {ca_file}: {error.strerror}.") from None
 
 
 def _answer(status: int, text: bytes) -> dict[str, Any]:
