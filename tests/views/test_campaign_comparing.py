@@ -145,6 +145,14 @@ def test_a_viewer_sees_the_advice_without_a_button(client, project, hung):
     assert "/blocks/" not in html
 
 
+def test_an_archived_campaign_offers_no_blocks(as_editor, hung):
+    campaign, _ = hung
+    assert "/blocks/" in page(as_editor, campaign)
+    campaign.archived_at = timezone.now()
+    campaign.save()
+    assert "/blocks/" not in page(as_editor, campaign)
+
+
 def test_while_it_runs_there_is_no_button_yet(as_editor, hung):
     campaign, _ = hung
     campaign.finished_at = None

@@ -43,6 +43,15 @@ def test_a_started_campaign_is_followed_from_what_the_page_shows(
     assert "stop-dialog" in page
 
 
+def test_an_archived_draft_offers_no_start(as_editor, project, target, version):
+    campaign = make_campaign(project)
+    make_test(campaign, version, endpoint=target.endpoints.first())
+    page = reverse("campaign-detail", args=[campaign.pk])
+    assert "Start campaign" in as_editor.get(page).content.decode()
+    Campaign.objects.update(archived_at=timezone.now())
+    assert "Start campaign" not in as_editor.get(page).content.decode()
+
+
 def test_starting_twice_is_refused_in_words(as_editor, project, target, version):
     campaign = started(as_editor, project, target, version)
     response = as_editor.post(reverse("campaign-start", args=[campaign.pk]), follow=True)

@@ -6,7 +6,7 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from campaigns.models import Probe
+from campaigns.models import Probe, Target
 from campaigns.services.probes import finish_probe
 from tests.factories import make_endpoint, make_target
 
@@ -99,6 +99,13 @@ def test_a_viewer_reads_but_may_not_ask(client, endpoint, vera):
     probe = make_probe(endpoint, result=RESULT)
     assert "Try again" not in page_of(client, probe)
     assert client.post(reverse("probe-new", args=[endpoint.pk]), ASKED).status_code == 403
+
+
+def test_what_is_archived_is_not_offered_again(as_editor, endpoint):
+    probe = make_probe(endpoint, result=RESULT)
+    assert "Try again" in page_of(as_editor, probe)
+    Target.objects.update(archived_at=timezone.now())
+    assert "Try again" not in page_of(as_editor, probe)
 
 
 def test_a_stranger_gets_404(client, endpoint, charlie):
