@@ -21,6 +21,7 @@ from django.db.models import (
 from django.db.models.functions import Coalesce, Lower
 from django.utils import timezone
 
+from campaigns.domain.lifecycle import RunState
 from campaigns.domain.tags import spellings_of
 from campaigns.domain.typed_text import composed
 from campaigns.domain.units import counted
@@ -190,15 +191,22 @@ def refusal_to_delete(item: Item) -> str:
     if not n_campaigns:
         return ""
     these = "this campaign" if n_campaigns == 1 else "these campaigns"
+    instead = "Delete" if item.archived_at else "Archive it instead, or delete"
     return (
         f"{item.name} is used by {counted(n_campaigns, 'campaigns')}, whose results need it. "
-        f"Archive it instead, or delete {these} first."
+        f"{instead} {these} first."
     )
 
 
-def refusal_to_archive(campaign: Campaign) -> str:
+def refusal_to_archive(item: Item) -> str:
     """As of deleting, "" if it can."""
-    return _is_running(campaign) if campaign.is_under_way else ""
+    if isinstance(item, Campaign):
+        return _is_running(item) if item.is_under_way else ""
+    if isinstance(item, Project):
+        return project_is_busy(item)
+    if isinstance(item, Target) and item.runs.exclude(state=RunState.DONE).exists():
+        return f"{item.name} has runs that have not ended. Stop its campaigns first."
+    return ""
 
 
 def _is_baseline(campaign: Campaign) -> str:

@@ -9,14 +9,13 @@ from psycopg.errors import LockNotAvailable
 
 from campaigns.domain.deeds import Deed
 from campaigns.domain.errors import InvalidFields, Refused
-from campaigns.domain.lifecycle import RunState
 from campaigns.domain.opened import Content, require_unchanged
 from campaigns.domain.tags import clean_tags
 from campaigns.domain.typed_text import clean_name
 from campaigns.models import Campaign, Project, SavedPlan, Target
 from campaigns.models.items import Item
 from campaigns.permissions import Actor, require
-from campaigns.queries.items import project_is_busy, refusal_to_archive, refusal_to_delete
+from campaigns.queries.items import refusal_to_archive, refusal_to_delete
 from campaigns.services import audit
 
 # Rows that one statement deletes: PostgreSQL gives each 15 s.
@@ -90,7 +89,7 @@ def archive_items(*, by: Actor, items: Sequence[Item]) -> None:
     use."""
     _require(by, items)
     for item in _locked(items):
-        if refusal := _refusal_to_archive(item):
+        if refusal := refusal_to_archive(item):
             raise Refused(refusal)
     _all(items).filter(archived_at=None).update(archived_at=Now())
 
@@ -180,16 +179,6 @@ def _all(items: Sequence[Item]):
 def _locked(items: Sequence[Item]) -> list[Item]:
     """The rows as they are now, kept from being started or deleted by others meanwhile."""
     return list(_all(items).select_for_update(of=("self",)).order_by("pk"))
-
-
-def _refusal_to_archive(item: Item) -> str:
-    if isinstance(item, Campaign):
-        return refusal_to_archive(item)
-    if isinstance(item, Project):
-        return project_is_busy(item)
-    if isinstance(item, Target) and item.runs.exclude(state=RunState.DONE).exists():
-        return f"{item.name} has runs that have not ended. Stop its campaigns first."
-    return ""
 
 
 def _clean_tags(item: Item, tags: Sequence[str]) -> list[str]:

@@ -27,6 +27,7 @@ from campaigns.queries.items import (
     ARCHIVED,
     USUAL_SORT,
     deletion_of,
+    refusal_to_archive,
     refusal_to_delete,
     tag_counts,
     view_counts,
@@ -245,6 +246,11 @@ def _ask_before_deleting(
         "free": free,
         "title": f"Delete {free[0].name if len(free) == 1 else counted(len(free), kind.nouns)}?",
         "refusals": list(filter(None, why_not.values())),
+        "kept": [
+            item
+            for item, refusal in why_not.items()
+            if refusal and not item.archived_at and not refusal_to_archive(item)
+        ],
         "deletion": deletion_of(free) if free else None,
         "bulk_url": f"{kind.bulk_url(project)}?{request.GET.urlencode()}",
         "list_url": _list_with_filters(request, kind.noun, project and project.pk),

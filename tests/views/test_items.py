@@ -252,6 +252,18 @@ def test_what_results_need_is_offered_no_deletion(as_owner, project, kind):
     assert "is used by 1 campaign, whose results need it. Archive it instead" in page
     assert "or delete this campaign first." in page
     assert 'name="confirmed"' not in page
+    assert f"Archive {item.name}" in page
+    as_owner.post(bulk_url(kind, project), {"pk": item.pk, "do": "archive"})
+    page = text_of(as_owner.post(bulk_url(kind, project), {"pk": item.pk, "do": "delete"}))
+    assert "whose results need it. Delete this campaign first." in page
+    assert 'value="archive"' not in page
+
+
+def test_what_runs_can_be_archived_as_little_as_deleted(as_owner, project):
+    target = started(project).tests.first().endpoint.target
+    page = text_of(as_owner.post(bulk_url("target", project), {"pk": target.pk, "do": "delete"}))
+    assert f"{target.name} is used by 1 campaign" in page
+    assert 'value="archive"' not in page
 
 
 def test_a_plans_old_runs_still_show_after_it_is_archived_and_renamed(as_owner, project, as_alice):
