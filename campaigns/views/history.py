@@ -51,7 +51,7 @@ from campaigns.views.history_tables import (
     rows_of_runs,
     with_marks,
 )
-from campaigns.views.triage import block_of_test, overview_block
+from campaigns.views.triage import block_of_test, overview_block, take_typed
 
 PAGE_SIZE = 25
 ROWS = 50
@@ -149,7 +149,9 @@ def history_test(request: HttpRequest, test: int) -> HttpResponse:
         "baselines": baselines_of(actor, named.key).annotate(n_runs=Count("runs")),
         "seen_baseline": newest_baseline(actor, project.pk),
         "arms": arms_of(actor, asked.test),
-        "triage": block_of_test(actor, project, named.key, request.GET.get("change", "")),
+        "triage": block_of_test(
+            actor, project, named.key, request.GET.get("change", ""), take_typed(request)
+        ),
     }
     return render(request, "history/test.html", context)
 

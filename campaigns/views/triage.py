@@ -35,7 +35,8 @@ from campaigns.services.triage import judge_changes
 from campaigns.views.access import actor_of, find
 
 _AT_ONCE = 5  # open entries of an overview; the others are behind a disclosure
-_MOST_TYPED = 2000  # characters that a message repeats
+_TYPED = "triage_typed"  # in the session: what was refused, for the page that comes next
+_MOST_TYPED = 5000  # characters of each field
 _PAGE_SIZE = 50
 _GLYPHS = {
     TriageState.OPEN: "draft",
@@ -83,10 +84,11 @@ def triage_judge(request: HttpRequest, entry: int) -> HttpResponse:
     given = {name: request.POST.get(name, "") for name in ("state", "seen", "why", "link")}
     try:
         judge_changes(by=actor, entry=found, **given)
-    except InvalidFields as fault:
-        messages.error(request, " ".join([*fault.errors.values(), *_typed(given)]))
-    except Refused as refusal:
-        messages.error(request, " ".join([str(refusal), *_typed(given)]))
+    except (InvalidFields, Refused) as fault:
+        told = fault.errors.values() if isinstance(fault, InvalidFields) else [str(fault)]
+        messages.error(request, " ".join(told))
+        kept = {name: text[:_MOST_TYPED] for name, text in given.items()}
+        request.session[_TYPED] = {"entry": found.pk, **kept}
     else:
         messages.success(request, f"Saved: {state_words(given['state'])}.")
     shown = entries_of(actor, found.project).get(pk=found.pk)
@@ -95,10 +97,9 @@ def triage_judge(request: HttpRequest, entry: int) -> HttpResponse:
     return redirect(url or reverse("triage-list", args=[found.project_id]))
 
 
-def _typed(given: dict[str, str]) -> list[str]:
-    """What would have to be typed once more, because the page that comes next does not have it."""
-    words = " ".join(filter(None, (given["why"].strip(), given["link"].strip())))
-    return [f"You wrote: {words[:_MOST_TYPED]}"] if words else []
+def take_typed(request: HttpRequest) -> dict[str, Any]:
+    """What was refused just now, so that nothing has to be typed twice; {} if nothing was."""
+    return request.session.pop(_TYPED, {})
 
 
 def overview_block(actor: Actor, project: Project) -> dict[str, Any]:
@@ -119,8 +120,11 @@ def overview_block(actor: Actor, project: Project) -> dict[str, Any]:
     }
 
 
-def block_of_test(actor: Actor, project: Project, key: HistoryKey, asked: str) -> dict[str, Any]:
-    """The entry that is asked for, or the newest one of this test; {} if it has none."""
+def block_of_test(
+    actor: Actor, project: Project, key: HistoryKey, asked: str, typed: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The entry that is asked for, or the newest one of this test; {} if it has none. `typed`: as
+    take_typed gives it."""
     entries = list(entries_of_test(actor, key))
     if not entries:
         return {}
@@ -128,8 +132,11 @@ def block_of_test(actor: Actor, project: Project, key: HistoryKey, asked: str) -
     changes, may_judge = entry.changes.all(), may(actor, Action.EDIT, project)
     own = next(each for each in changes if _key(each) == key)
     reference = moved_beside(changes)
+    own_typed = typed if typed.get("entry") == entry.pk else {}
     return {
         "row": _row(entry, may_judge),
+        "typed": own_typed,
+        "chosen": own_typed.get("state") or entry.state,
         "own": _change_row(own),
         "since": day(own.since_at),
         "began": f"{own.after_at:%-d %b %H:%M} to {own.until_at:%-d %b %H:%M}",

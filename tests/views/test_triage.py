@@ -84,13 +84,26 @@ def test_a_refusal_is_told_on_the_page(project, judge):
     assert "Someone changed the state" in text_of(judge(state="fixed", seen="fixed", why="x"))
 
 
-def test_what_was_typed_is_repeated_where_it_was_refused(project, judge):
-    noted(project, SLOWER)
-    typed = {"why": "the cache is warm now", "link": "https://tickets.example/7"}
-    refused = text_of(judge(state="fixed", seen="fixed", **typed))
-    assert "You wrote: the cache is warm now https://tickets.example/7" in refused
-    wrong = text_of(judge(state="fixed", why="a new disk", link="tickets/7"))
-    assert "You wrote: a new disk tickets/7" in wrong
+@pytest.mark.parametrize(
+    ("seen", "why", "link"),
+    [
+        ("fixed", "the cache is warm now", "https://tickets.example/7"),
+        ("open", "a new disk", "tickets/7"),
+        ("open", "", "https://tickets.example/7"),
+    ],
+)
+def test_what_was_refused_is_in_the_form_again_with_its_state(
+    project, judge, page, seen, why, link
+):
+    (test,) = noted(project, SLOWER)
+    refused = judge(state="fixed", seen=seen, why=why, link=link).content.decode()
+    assert 'value="fixed" checked' in refused
+    assert refused.count(" checked>") == 1
+    assert f"\n{why}</textarea>" in refused
+    assert f'value="{link}">' in refused
+    again = page("history-test", test.pk).content.decode()
+    assert 'value="open" checked' in again
+    assert link not in again
 
 
 def test_a_calm_test_has_no_block(page, project):
