@@ -11,6 +11,7 @@ from campaigns.domain.plan.http_version import HttpVersion
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.rung_plans import spec_of_rung
 from campaigns.domain.plan.rungs import RUNGS, Rung, profile_of_rung, rung_of_profile
+from campaigns.domain.typed_text import clean_name
 from campaigns.models import Campaign, Endpoint, PlanVersion, Project
 from campaigns.permissions import Action, Actor, require
 from campaigns.services.campaigns import CampaignCell, create_campaign, start_campaign
@@ -74,7 +75,8 @@ def _rungs_for(project: Project, keys: Sequence[str]) -> Mapping[str, Rung]:
 
 
 def _chosen(keys: Sequence[str], offered: Mapping[str, Rung]) -> list[Rung]:
-    """In the order of the ladder, each once."""
+    """In the order of the ladder, each once. A profile's name may come in any form of Unicode."""
+    keys = [key if key in offered else clean_name(key) for key in keys]
     if unknown := [key for key in keys if key not in offered]:
         raise InvalidFields({"rungs": f"There is no rung {unknown[0]}. Choose from {_KEYS}."})
     chosen = [rung for key, rung in offered.items() if key in keys]

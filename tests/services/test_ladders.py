@@ -84,6 +84,12 @@ def test_the_project_s_own_tls_profiles_are_rungs_beside_rsa_and_ecdsa(asked, pr
     assert set(offered) == {None, "X25519", "P-256"}
 
 
+def test_a_profile_s_name_may_be_typed_in_any_form_of_unicode(asked, project):
+    OwnTlsProfile.objects.create(project=project, name="caf\u00e9", offers={"groups": "X25519"})
+    campaign = start_ladder(**asked | {"rungs": ["new-rsa", "profile:cafe\u0301"]})
+    assert [arm[1] for arm in arms_of(campaign)] == ["rsa", "caf\u00e9"]
+
+
 def test_an_archived_endpoint_comes_back_with_what_its_profile_means_now(asked, project):
     target = asked["endpoint"].target
     stale = {"profile": "ours", "groups": "P-521", "fingerprint": "cd" * 32}
