@@ -1,5 +1,6 @@
 """Create and edit plans; an edit creates a version."""
 
+from collections.abc import Sequence
 from itertools import count
 from typing import Any
 
@@ -8,6 +9,7 @@ from django.db import IntegrityError, transaction
 from campaigns.domain.errors import InvalidFields, InvalidPlan, Refused
 from campaigns.domain.opened import Content, require_unchanged
 from campaigns.domain.plan.plan import Plan
+from campaigns.domain.plan.threshold import Threshold, never_kept
 from campaigns.domain.typed_text import clean_name
 from campaigns.models import PlanVersion, Project, SavedPlan
 from campaigns.permissions import Action, Actor, require
@@ -68,7 +70,7 @@ def edit_plan(
         hold(plan)
         if plan.archived_at:
             raise Refused(f"{plan.name} is archived. Create a new plan instead.")
-        clean = _checked(name, spec)
+        clean = _checked(name, spec, stored=plan.latest.value())
         wanted = {"name": _clean_name(name), **clean}
         require_unchanged(opened, stored=content_of(plan), wanted=wanted)
         _save(plan, name)
@@ -79,13 +81,26 @@ def edit_plan(
         return plan.versions.create(number=latest.number + 1, spec=clean, created_by=by.user)
 
 
-def _checked(name: str, spec: dict[str, Any]) -> dict[str, Any]:
-    """The spec as it is stored. Errors of name and spec are raised together."""
+def _checked(name: str, spec: dict[str, Any], stored: Plan | None = None) -> dict[str, Any]:
+    """The spec as it is stored, instead of `stored`. Errors of name and spec are raised
+    together."""
     try:
-        return Plan.from_json(spec).to_json()
+        plan = Plan.from_json(spec)
+        if unkept := _never_kept(plan, stored.thresholds if stored else ()):
+            raise InvalidPlan(unkept)
+        return plan.to_json()
     except InvalidPlan as invalid:
         fault = _name_fault(name)
         raise InvalidPlan({**({"name": fault} if fault else {}), **invalid.errors}) from None
+
+
+def _never_kept(plan: Plan, known: Sequence[Threshold]) -> dict[str, str]:
+    """Why, by path of the limit. `known`: what a plan of an earlier release has, it may keep."""
+    return {
+        f"thresholds.{index}.limit": f"{rule.rule} is {why}"
+        for index, rule in enumerate(plan.thresholds)
+        if rule not in known and (why := never_kept(rule.metric, rule.limit))
+    }
 
 
 def _save(plan: SavedPlan, name: str) -> SavedPlan:

@@ -6,6 +6,7 @@ from campaigns.domain.errors import Forbidden, InvalidFields, InvalidPlan, Refus
 from campaigns.models import SavedPlan
 from campaigns.services.items import archive_items, delete_items, tag_items
 from campaigns.services.plans import create_plan, edit_plan
+from tests.factories import make_plan
 from tests.values import plan_spec
 
 pytestmark = pytest.mark.django_db
@@ -36,6 +37,21 @@ def test_an_unchanged_spec_makes_no_version_even_under_a_new_name(project, as_bo
     assert again.pk == first.pk
     first.plan.refresh_from_db()
     assert first.plan.name == "Other"
+
+
+def test_a_rule_that_no_run_keeps_is_refused_but_one_that_is_stored_may_stay(project, as_bob):
+    never = [{"metric": "errors", "limit": 0, "unit": "%"}]
+    spec = plan_spec() | {"thresholds": never}
+    with pytest.raises(InvalidPlan) as refused:
+        make(as_bob, project, spec=spec)
+    said = "errors < 0 % is never kept: nothing is below 0. errors < 1 allows none."
+    assert refused.value.errors == {"thresholds.0.limit": said}
+    stored = make_plan(project, spec=spec)
+    edited = edit_plan(by=as_bob, plan=stored.plan, name="Other", spec=spec)
+    assert edited == stored
+    rules = [*never, {"metric": "p95", "limit": 0, "unit": "ms"}]
+    with pytest.raises(InvalidPlan):
+        edit_plan(by=as_bob, plan=stored.plan, name="Other", spec=spec | {"thresholds": rules})
 
 
 @pytest.mark.parametrize("act", [archive_items, delete_items])

@@ -83,10 +83,18 @@ def parse_rule(text: str) -> dict[str, Any]:
         value = float(limit)
     except ValueError:
         raise ValueError(f"{limit!r} is not a number; write one such as {EXAMPLES}.") from None
-    if sign == "<" and not value:
-        none = f" {metric} < 1 allows none." if metric in SHARES else ""
-        raise ValueError(f"{text.strip()} is never kept: nothing is below 0.{none}")
+    if why := never_kept(metric, value):
+        raise ValueError(f"{text.strip()} is {why}")
     return {"metric": metric, "limit": value, "unit": unit}
+
+
+def never_kept(metric: str, limit: float) -> str:
+    """Why no run keeps such a rule, as a clause; "" if one may. Plans of earlier releases have such
+    rules, so only new versions are refused."""
+    if metric in RATES or limit:
+        return ""
+    none = f" {metric} < 1 allows none." if metric in SHARES else ""
+    return f"never kept: nothing is below 0.{none}"
 
 
 _NO_SESSIONS = (
