@@ -30,6 +30,7 @@ from campaigns.services.searches import (
     LONGEST_SEARCH_S,
     LONGEST_TRIAL_S,
     SHORTEST_TRIAL_S,
+    plan_of_search,
     start_search,
 )
 
@@ -173,14 +174,16 @@ class SearchEstimate(APIView):
         project = find(Project, request, pk=asked["project"])
         require(actor, Action.EDIT, project)
         (cell,) = cells_of(actor, project, [asked["cell"]])
-        plan = cell.plan()
+        plan, objective = cell.plan(), asked.get("objective") or ()
+        rates = asked["start_per_s"], asked["limit_per_s"]
+        plan_of_search(plan, *rates, objective, asked["trial_s"], asked["longest_s"])
         cost = cost_of_search(plan, trial_s=asked["trial_s"], longest_s=asked["longest_s"])
         found = {
             **asdict(cost),
             "usual_trials": USUAL_TRIALS,
             "most_per_s": asked["limit_per_s"],
             "checks": checks_of_search(
-                project, plan, cell.endpoint, cell.injectors, cost, asked.get("objective") or ()
+                project, plan, cell.endpoint, cell.injectors, cost, objective
             ),
         }
         return Response(SearchEstimateSerializer(found).data)

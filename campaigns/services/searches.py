@@ -86,9 +86,9 @@ def start_search(
     `trial_s`: the measured part of a trial. After `longest_s` no other trial begins.
     """
     require(by, Action.RUN, project)
-    rules = _read_objective(objective)
-    _check(start_per_s, limit_per_s, trial_s, longest_s)
-    plan = _plan_of_trial(cell.plan_version.value(), start_per_s, trial_s, rules)
+    plan = plan_of_search(
+        cell.plan_version.value(), start_per_s, limit_per_s, objective, trial_s, longest_s
+    )
     if not plan.thresholds:
         raise InvalidFields({"objective": _NO_OBJECTIVE})
     _require_agent(cell.endpoint.target, plan)
@@ -114,6 +114,21 @@ def start_search(
     )
     _begin(by, search, plan)
     return campaign
+
+
+def plan_of_search(
+    plan: Plan,
+    start_per_s: float,
+    limit_per_s: float,
+    objective: Sequence[str],
+    trial_s: float,
+    longest_s: float,
+) -> Plan:
+    """As the first trial sends it; it may still lack an objective. Raises InvalidFields by the
+    arguments of `start_search`."""
+    rules = _read_objective(objective)
+    _check(start_per_s, limit_per_s, trial_s, longest_s)
+    return _plan_of_trial(plan, start_per_s, trial_s, rules)
 
 
 def _begin(by: Actor, search: Search, plan: Plan) -> None:

@@ -65,6 +65,23 @@ def test_a_search_that_cannot_be_made_says_what_to_change(api, body, wrong, fiel
     assert words in answer.json()["error"]["fields"][field]
 
 
+@pytest.mark.parametrize(
+    ("wrong", "field"),
+    [
+        ({"start_per_s": 500, "limit_per_s": 100}, "start_per_s"),
+        ({"longest_s": 1}, "longest_s"),
+        ({"objective": ["p95 <"]}, "objective"),
+    ],
+)
+def test_what_could_not_start_has_no_estimate_and_the_same_sentence(api, body, wrong, field):
+    asked = {**body, "objective": ["p95 < 300 ms"], **wrong}
+    refused = post(api, asked)
+    estimated = api.post("/api/v1/searches/estimate/", asked, format="json")
+    assert (refused.status_code, estimated.status_code) == (400, 400)
+    assert field in refused.json()["error"]["fields"]
+    assert estimated.json() == refused.json()
+
+
 def test_the_estimate_is_the_one_beside_the_form_and_starts_nothing(api, client, bob, body):
     asked = body | {"trial_s": 10, "longest_s": 300}
     found = api.post("/api/v1/searches/estimate/", asked, format="json").json()
