@@ -11,10 +11,12 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
+from http import HTTPStatus
 from pathlib import Path
 from zlib import crc32
 
 import pytest
+from django.contrib.staticfiles.handlers import StaticFilesHandler
 from django.core.servers.basehttp import ServerHandler
 from xdist.scheduler import LoadFileScheduling
 
@@ -180,6 +182,7 @@ def served_tab(cached, live_server, monkeypatch):
     streams end with it, before the database does."""
     monkeypatch.setattr("campaigns.views.streams.BEAT_EVERY_S", 0.2)
     monkeypatch.setattr(ServerHandler, "cleanup_headers", close_after_answer)
+    monkeypatch.setattr(StaticFilesHandler, "get_response", kept_file)
     with fresh_tab(cached(live_server.url), live_server.url, width=1440) as tab:
         yield tab
     eventually(lambda: not _answering(), 30, "the server has nothing left to answer")
@@ -190,6 +193,15 @@ def close_after_answer(handler, cleanup_headers=ServerHandler.cleanup_headers) -
     cleanup_headers(handler)
     handler.headers["Connection"] = "close"
     handler.request_handler.close_connection = True
+
+
+def kept_file(handler, request, get_response=StaticFilesHandler.get_response):
+    """A browser told nothing keeps a file for a tenth of its age, and asks again for all of them
+    after seconds in a new clone. None of them changes while tests run."""
+    answer = get_response(handler, request)
+    if answer.status_code == HTTPStatus.OK:
+        answer["Cache-Control"] = "max-age=86400"
+    return answer
 
 
 def _answering() -> list[str]:
