@@ -1,5 +1,5 @@
-"""Statements that never change, for the dispatcher's loop: writing one takes the ORM longer than
-answering it takes PostgreSQL.
+"""Statements that never change, for the dispatcher's loop and for every page: writing one takes the
+ORM longer than answering it takes PostgreSQL.
 """
 
 from typing import Any

@@ -1,6 +1,7 @@
 """What an administrator sees of the load of all projects; and whether load is on."""
 
 from datetime import timedelta
+from functools import cache
 
 from django.db import connection
 from django.db.models import Count, F, Q, QuerySet
@@ -9,6 +10,7 @@ from campaigns.domain.lifecycle import ACTIVE_STATES, RunState
 from campaigns.models import Campaign, LoadControl, Run
 from campaigns.models.dbtime import ClockTimestamp, db_now
 from campaigns.models.load_control import THE_ROW
+from campaigns.queries.compiled import Compiled
 
 # It speaks every 2 s; a busy machine may hold it up for longer.
 SILENT_AFTER_S = 15.0
@@ -39,17 +41,20 @@ def dispatcher_silent_for_s() -> float:
 def why_nothing_begins() -> str:
     """Why no run of any project begins, in sentences; "" while runs begin as usual. One statement:
     every page asks."""
-    row = _with_silence().values("is_on", "reason", "silence").first()
-    if row is None:
-        return ""
-    if not row["is_on"]:
-        return f"Load is off, so no run begins. {row['reason']}"
-    if silent_s := _silent_s(row["silence"]):
-        return (
-            f"The dispatcher has not been heard of for {silent_s:.0f} s, so no run begins or ends. "
-            "Restart it."
-        )
+    for is_on, reason, silence in _state().rows():
+        if not is_on:
+            return f"Load is off, so no run begins. {reason}"
+        if silent_s := _silent_s(silence):
+            return (
+                f"The dispatcher has not been heard of for {silent_s:.0f} s, so no run begins or "
+                "ends. Restart it."
+            )
     return ""
+
+
+@cache
+def _state() -> Compiled:
+    return Compiled(_with_silence().values_list("is_on", "reason", "silence"))
 
 
 def _with_silence() -> QuerySet[LoadControl]:
