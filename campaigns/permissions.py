@@ -110,8 +110,10 @@ def role_in(actor: Actor, project: WithMembers) -> Role | None:
     """The actor's role in a project; None for non-members and share link visitors."""
     if not actor.is_member:
         return None
-    membership = project.memberships.filter(user=actor.user).first()
-    return Role(membership.role) if membership else None
+    # No more than the word, and in no order: each page and each write asks.
+    of_actor = project.memberships.filter(user=actor.user).order_by()
+    role = next(iter(of_actor.values_list("role", flat=True)), None)
+    return Role(role) if role else None
 
 
 def rights(actor: Actor, project: WithMembers) -> frozenset[Action]:
