@@ -21,8 +21,27 @@ from campaigns.services.hosts import announce_host
 from campaigns.services.plans import create_plan
 from campaigns.services.shards import mark_done, record_seconds
 from campaigns.services.use import measure_use
-from tests.factories import make_endpoint, make_plan, make_project, make_target, make_user
-from tests.services.engine import draft, end, finish, host, running, second, settled, started
+from tests.factories import (
+    make_campaign,
+    make_endpoint,
+    make_plan,
+    make_project,
+    make_run,
+    make_target,
+    make_test,
+    make_user,
+)
+from tests.services.engine import (
+    draft,
+    end,
+    finish,
+    host,
+    machine,
+    running,
+    second,
+    settled,
+    started,
+)
 from tests.values import plan_spec
 
 pytestmark = pytest.mark.django_db
@@ -46,6 +65,15 @@ def of_an_hour(project, repeats: int = 1):
     campaign = draft(project, repeats=repeats)
     campaign.tests.update(plan_version=make_plan(project, spec=AN_HOUR))
     return campaign
+
+
+def started_like(begun) -> None:
+    """Another of its kind at a target of its own, without asking again whether it may start."""
+    fields = ("repeats", "order", "pause_s", "started_at", "opened_at")
+    campaign = make_campaign(begun.project, **{name: getattr(begun, name) for name in fields})
+    target = make_target(begun.project)
+    endpoint = make_endpoint(target, host=machine(target.pk))
+    make_run(make_test(campaign, begun.tests.get().plan_version, endpoint=endpoint))
 
 
 def used(project, cap):
@@ -147,8 +175,9 @@ class TestShareOfTheHosts:
 
 class TestTurns:
     def test_a_hundred_campaigns_of_one_project_do_not_starve_another(self, project, alice):
-        for _ in range(100):
-            started(project)
+        begun = started(project)
+        for _ in range(99):
+            started_like(begun)
         few = started(make_project("Shop", owner=alice), n_tests=3)
         order = []
         for _ in range(6):
