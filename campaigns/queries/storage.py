@@ -34,8 +34,10 @@ _KINDS = {
 }
 _OTHER = "All other tables"
 STORED_BYTES = Sum(F("seconds_bytes") + F("summary_bytes") + F("example_bytes") + F("output_bytes"))
+# reltuples is -1 until the first vacuum or analyze, which a small table may wait for for ever.
 _SIZES = """
-    SELECT relname, pg_table_size(oid), pg_indexes_size(oid), greatest(reltuples, 0)
+    SELECT relname, pg_table_size(oid), pg_indexes_size(oid),
+        CASE WHEN reltuples < 0 THEN pg_stat_get_live_tuples(oid) ELSE reltuples END
     FROM pg_class
     WHERE relkind = 'r' AND relnamespace = current_schema()::regnamespace
 """

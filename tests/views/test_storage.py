@@ -1,6 +1,7 @@
 """Where the bytes are: of the installation for administrators, of a project for its owners."""
 
 import pytest
+from django.db import connection
 
 from campaigns.models import RunUse
 from campaigns.queries.storage import stored_kinds, stored_projects
@@ -36,6 +37,18 @@ def test_an_administrator_sees_tables_and_projects(adam, measured, project, alic
         assert f'<th scope="row">{words}</th>' in page
     assert "kB" in page
     assert '<th scope="row">Shop</th>' not in page  # nothing has ended there
+
+
+@pytest.mark.django_db(transaction=True)
+def test_rows_of_a_table_that_was_never_analyzed_are_not_none(run):
+    with connection.cursor() as cursor:
+        cursor.execute("TRUNCATE campaigns_shardsecond")
+        for number in range(5):
+            store_second(run, make_second(number, [1000, 2000]))
+        cursor.execute("SELECT pg_stat_force_next_flush()")
+        cursor.execute("SELECT 1")
+    (seconds,) = (kind for kind in stored_kinds() if kind.name == "Seconds")
+    assert seconds.n_rows == 5
 
 
 def test_it_reads_tables_and_projects_in_a_fixed_number_of_statements(
