@@ -1,5 +1,8 @@
 """Signing in and out, passwords, tokens, and the injectors' page."""
 
+import re
+from html import unescape
+from textwrap import dedent
 from urllib.parse import parse_qsl, urlsplit
 
 import pytest
@@ -195,6 +198,14 @@ def test_without_an_injector_the_page_says_how_to_start_one(client, alice):
     page = client.get(reverse("injector-list")).content.decode()
     assert "No injector host is online." in page
     assert "celery -A benchsite worker -Q inject -c 2 --without-gossip --without-mingle" in page
+
+
+def test_another_host_is_told_the_commands_of_the_readme(client, alice):
+    client.force_login(alice)
+    page = unescape(client.get(reverse("injector-list")).content.decode())
+    readme = (django_settings.BASE_DIR / "README.md").read_text()
+    (commands,) = re.findall(r"((?: {4}export .*\n)+ {4}make setup\n(?: {4}.+\n)+)", readme)
+    assert dedent(commands).strip() in page
 
 
 def test_injectors_are_listed_and_a_foreign_project_stays_out_of_the_bar(client, project, charlie):
