@@ -163,6 +163,11 @@ class Use:
     def most_words(self) -> str:
         return "no cap" if self.most is None else self.cap.figure(self.most)
 
+    @property
+    def of_most_words(self) -> str:
+        """What follows on what is used: 3 of 8, 3 without a cap."""
+        return "without a cap" if self.most is None else f"of {self.most_words}"
+
     def refusal(self, project: str, adding: float) -> str:
         """Why `adding` more is too much, and what to do; "" while it fits."""
         if self.ceiling.holds(self.total + adding):

@@ -49,7 +49,11 @@ def test_an_administrator_gives_a_project_caps_of_its_own(adam, project):
     adam.post(address, {"RUNS": "3", "PLANS": "0", "CAMPAIGNS": ""})
     project.refresh_from_db()
     assert project.caps == {"RUNS": 3, "PLANS": 0}
-    assert "of 3</span>" in page_text(adam, "caps")
+    shown = page_text(adam, "caps")
+    assert "of 3</span>" in shown
+    for page in (shown, page_text(adam, "caps-edit", project.pk)):
+        assert "of no cap" not in page
+        assert "without a cap" in page
     answer = adam.post(address, {"RUNS": "-1"}).content.decode()
     assert "greater than or equal to 0" in answer
     answer = adam.post(address, {"SLOT_PERCENT": "101"}).content.decode()
