@@ -17,6 +17,7 @@ from workers.database import UNREACHABLE, drop_connection, first_line_of, use_ow
 from workers.ending import EndingsThread
 from workers.names import NamesThread
 from workers.pulse import touch_pulse
+from workers.side_thread import SideThread
 
 logger = logging.getLogger(__name__)
 
@@ -62,11 +63,11 @@ class Dispatcher:
         while not self._ended.is_set():
             self._ended.wait(self._tick_safely())
             touch_pulse()
-        self._doorbells.ring()
-        self._endings.ask()
-        self._endings.join(RING_EVERY_S)
-        self._doorbells.join(RING_EVERY_S)
-        self._names.join(RING_EVERY_S)
+        threads = (self._endings, self._doorbells, self._names)
+        for thread in threads:
+            thread.ask()
+        for thread in threads:
+            thread.join(RING_EVERY_S)
         drop_connection()
         logger.info("The dispatcher has ended")
 
@@ -111,7 +112,7 @@ class Dispatcher:
         if n_moved or State.FINALIZING in known:
             self._endings.ask()
         if State.QUEUED in known and dispatch.admit_runs():
-            self._doorbells.ring()
+            self._doorbells.ask()
         if time.monotonic() - self._tidied_at > TIDY_EVERY_S:
             self._tidied_at = time.monotonic()
             self.tidy(known)
@@ -156,35 +157,12 @@ class Dispatcher:
             self._clock.accept()
 
 
-class DoorbellThread(threading.Thread):
-    """Rings for waiting shards and probes, when asked to and every 5 s.
-
-    It is a thread of its own because a broker that hangs must not stop the dispatcher's ticks.
-    """
+class DoorbellThread(SideThread):
+    """Rings for waiting shards and probes: a broker may hang."""
 
     def __init__(self, ended: threading.Event, is_active: Callable[[], bool]):
-        super().__init__(name="doorbells", daemon=True)
-        self._ended = ended
-        self._is_active = is_active
-        self._asked = threading.Event()
+        super().__init__("doorbells", RING_EVERY_S, ended, is_active)
 
-    def ring(self) -> None:
-        self._asked.set()
-
-    def run(self) -> None:
-        use_own_connection()
-        while not self._ended.is_set():
-            self._asked.wait(RING_EVERY_S)
-            self._asked.clear()
-            if self._is_active() and not self._ended.is_set():
-                self._ring()
-        drop_connection()
-
-    def _ring(self) -> None:
-        try:
-            dispatch.ring_doorbells()
-            probes.ring_waiting_probes()
-        except UNREACHABLE:
-            drop_connection()
-        except Exception:  # without this thread every later run would wait
-            logger.exception("The doorbell was not rung")
+    def act(self) -> None:
+        dispatch.ring_doorbells()
+        probes.ring_waiting_probes()

@@ -3,7 +3,6 @@
 This is a thread of its own because a name server that hangs must not stop the dispatcher's ticks.
 """
 
-import logging
 import socket
 import threading
 import time
@@ -13,38 +12,19 @@ from campaigns.domain.lifecycle import RunState
 from campaigns.queries.engine import names_to_look_up
 from campaigns.queries.under_way import under_way
 from campaigns.services import dispatch
-from workers.database import UNREACHABLE, drop_connection, use_own_connection
-
-logger = logging.getLogger(__name__)
+from workers.side_thread import SideThread
 
 EVERY_S = 0.5
 # A name may move to another machine while its run waits.
 AGAIN_AFTER_S = 30.0
 
 
-class NamesThread(threading.Thread):
+class NamesThread(SideThread):
     def __init__(self, ended: threading.Event, is_active: Callable[[], bool]):
-        super().__init__(name="names", daemon=True)
-        self._ended = ended
-        self._is_active = is_active
+        super().__init__("names", EVERY_S, ended, is_active)
         self._looked_up_at: dict[int, float] = {}
 
-    def run(self) -> None:
-        use_own_connection()
-        while not self._ended.wait(EVERY_S):
-            if self._is_active():
-                self._look_up_safely()
-        drop_connection()
-
-    def _look_up_safely(self) -> None:
-        try:
-            self.look_up()
-        except UNREACHABLE:
-            drop_connection()
-        except Exception:  # without this thread no run on a name would begin
-            logger.exception("Host names were not looked up")
-
-    def look_up(self) -> None:
+    def act(self) -> None:
         """Ask for each name that is new, or was asked for a while ago."""
         waiting = names_to_look_up() if RunState.QUEUED in under_way() else []
         now = time.monotonic()

@@ -32,8 +32,8 @@ def test_a_name_is_asked_for_once_in_a_while(db, project, asked):
     run = on(project, "shop.example").runs.get()
     on(project, "10.0.0.9")
     thread = NamesThread(threading.Event(), is_active=lambda: True)
-    thread.look_up()
-    thread.look_up()
+    thread.act()
+    thread.act()
     run.refresh_from_db()
     assert asked == ["shop.example"]
     assert run.machines == ["10.0.0.5", "fd00::5"]
@@ -43,8 +43,8 @@ def test_a_name_is_asked_for_again_while_its_run_waits(db, project, asked, monke
     on(project, "shop.example")
     monkeypatch.setattr(names, "AGAIN_AFTER_S", 0.0)
     thread = NamesThread(threading.Event(), is_active=lambda: True)
-    thread.look_up()
-    thread.look_up()
+    thread.act()
+    thread.act()
     assert asked == ["shop.example"] * 2
 
 
