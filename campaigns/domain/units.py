@@ -47,12 +47,17 @@ def column_decimals(values: Iterable[float | None]) -> int:
     return typical
 
 
-def decimals_to_see(value: float, decimals: int, most: int = MAX_DECIMALS) -> int:
-    """`decimals`, or as many more as a value needs not to read 0; never more than `most` for it."""
+def decimals_alone(value: float) -> int:
+    """Decimals of a figure that is in no column: none for a whole number."""
+    return 0 if value == int(value) else decimals_for([value])
+
+
+def decimals_to_see(value: float, decimals: int) -> int:
+    """`decimals`, or as many more as a value needs not to read 0, up to `MAX_DECIMALS`."""
     if not value or not isfinite(value):
         return decimals
-    enough = (places for places in range(decimals, most) if rounded(value, places))
-    return next(enough, max(decimals, most))
+    enough = (places for places in range(decimals, MAX_DECIMALS) if rounded(value, places))
+    return next(enough, max(decimals, MAX_DECIMALS))
 
 
 def decimals_beside(value: float, limit: float, decimals: int) -> int:

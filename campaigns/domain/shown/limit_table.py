@@ -10,7 +10,7 @@ from campaigns.domain.judged.trust import LIMITS
 from campaigns.domain.measured.machine_use import MachineUse
 from campaigns.domain.shown.cells import Figure, empty, figure_cell, text_cell
 from campaigns.domain.shown.tables import Cell, Column, Row, Table
-from campaigns.domain.units import decimals_beside, decimals_for
+from campaigns.domain.units import decimals_alone, decimals_beside
 
 _NO_LIMIT = "There is no limit to compare it with."
 _INJECTORS = {
@@ -100,13 +100,9 @@ def _row(label: str, value: float, limit: float | None = None, *, is_it: bool | 
     said = {None: "", True: "yes", False: "no"}[is_it]
     verdict = text_cell(said, tone="bad" if is_it else "") if said else empty(_NO_LIMIT)
     if limit is None:
-        return Row(label, (_cell(value, _decimals(value)), empty(_NO_LIMIT), verdict))
-    measured = _cell(value, decimals_beside(value, limit, _decimals(value)))
-    return Row(label, (measured, _cell(limit, _decimals(limit)), verdict))
-
-
-def _decimals(value: float) -> int:
-    return 0 if value == int(value) else decimals_for([value])
+        return Row(label, (_cell(value, decimals_alone(value)), empty(_NO_LIMIT), verdict))
+    measured = _cell(value, decimals_beside(value, limit, decimals_alone(value)))
+    return Row(label, (measured, _cell(limit, decimals_alone(limit)), verdict))
 
 
 def _cell(value: float, decimals: int) -> Cell:

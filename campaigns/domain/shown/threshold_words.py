@@ -7,7 +7,7 @@ from campaigns.domain.judged.thresholds import Verdict
 from campaigns.domain.plan.threshold import RATES
 from campaigns.domain.shown.cells import Figure, figure_cell
 from campaigns.domain.shown.tables import Cell
-from campaigns.domain.units import and_joined, counted, decimals_beside, decimals_for
+from campaigns.domain.units import and_joined, counted, decimals_alone, decimals_beside
 
 _MOST_NAMED = 2
 
@@ -16,17 +16,13 @@ def limit_cell(verdict: Verdict) -> Cell:
     """As exact as the rule says it, since every rule has its own unit: "200 ms", "1.25 %"."""
     limit = verdict.limit
     own = max(0, -Decimal(repr(limit)).normalize().as_tuple().exponent)
-    return _cell(limit, max(own, _usual_decimals(limit)), verdict.unit)
+    return _cell(limit, max(own, decimals_alone(limit)), verdict.unit)
 
 
 def measured_cell(value: float, verdict: Verdict) -> Cell:
     """A figure of the verdict's rule, on its own side of the limit: "200.4 ms", not "200 ms"."""
-    decimals = decimals_beside(value, verdict.limit, _usual_decimals(value))
+    decimals = decimals_beside(value, verdict.limit, decimals_alone(value))
     return _cell(value, decimals, verdict.unit)
-
-
-def _usual_decimals(value: float) -> int:
-    return 0 if value == int(value) else decimals_for([value])
 
 
 def _cell(value: float, decimals: int, unit: str) -> Cell:
