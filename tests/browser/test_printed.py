@@ -38,6 +38,13 @@ def test_every_column_is_on_the_sheet(name, page, project):
     assert page.evaluate(CUT) == []
 
 
+def test_a_section_goes_on_over_the_page_and_a_row_or_a_chart_does_not(page):
+    page.emulate_media(media="print")
+    breaks = "(element) => getComputedStyle(element).breakInside"
+    for selector, may_break in ((".section", "auto"), ("main tr", "avoid"), ("figure", "avoid")):
+        assert page.locator(selector).first.evaluate(breaks) == may_break
+
+
 def test_charts_of_a_dark_page_are_drawn_for_paper_and_dark_again_after(page):
     light, dark = (ink_in(page, scheme) for scheme in ("light", "dark"))
     assert dark != light
