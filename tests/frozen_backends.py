@@ -12,7 +12,9 @@ from django.db import connection, connections
 
 # By this name PostgreSQL knows the connections that a test may freeze.
 APPLICATION = "to be frozen"
-_BACKENDS = "SELECT pid FROM pg_stat_activity WHERE application_name = %s"
+_BACKENDS = (
+    "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND application_name = %s"
+)
 
 
 @pytest.fixture

@@ -82,7 +82,7 @@ def test_cut_database_connections_cost_nothing(site, begin, echo):
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity "
-            "WHERE application_name = %s",
+            "WHERE datname = current_database() AND application_name = %s",
             [APPLICATION],
         )
         assert cursor.fetchone()[0] >= 3

@@ -101,6 +101,7 @@ def test_it_survives_a_lost_connection_and_leads_again(project):
         with connection.cursor() as cursor:
             cursor.execute(
                 "SELECT pg_terminate_backend(pid) FROM pg_locks "
+                "JOIN pg_database ON oid = database AND datname = current_database() "
                 "WHERE locktype = 'advisory' AND objid = %s",
                 [dispatching.LEADER_LOCK],
             )

@@ -78,8 +78,9 @@ def test_who_waits_for_a_locked_table_of_seconds_keeps_nobody_from_renewing_its_
 def _n_waiting() -> int:
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT count(*) FROM pg_locks WHERE NOT granted "
-            "AND relation = 'campaigns_shardsecond'::regclass"
+            "SELECT count(*) FROM pg_locks "
+            "JOIN pg_database ON oid = database AND datname = current_database() "
+            "WHERE NOT granted AND relation = 'campaigns_shardsecond'::regclass"
         )
         return cursor.fetchone()[0]
 
