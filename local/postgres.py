@@ -217,8 +217,10 @@ def _refuse_other_major(var: Path, major: int) -> None:
 
 
 def _wait_for_predecessor(data: Path) -> None:
-    """Wait for a server whose parent was killed: it shuts down by itself."""
-    until = time.monotonic() + 20
+    """Wait for a server whose parent was killed: it shuts down by itself. One that was killed is
+    listed until PID 1 has cleared it away, which may take long on a busy machine; until then
+    PostgreSQL itself would not start."""
+    until = time.monotonic() + 45
     while _is_served(data):
         if time.monotonic() > until:
             raise LocalError(
