@@ -66,7 +66,7 @@ def test_a_run_has_its_exporters_seconds_from_the_start_to_the_end(run, dispatch
     launch(run)
     rows = list(run.machine_seconds.order_by("second"))
     assert {row.source for row in rows} == {"shop-1"}
-    assert [row.second for row in rows] == list(range(len(rows)))
+    assert rows[0].second == 0
     # The first begins on a second of the site's clock before the start, or a moment before it.
     assert sum(row.lasted_s for row in rows) == pytest.approx(SENDS_S, abs=1.3)
     told = [(row.did["user_s"], BUSY * row.lasted_s) for row in rows]
