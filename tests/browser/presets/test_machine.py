@@ -8,6 +8,8 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
@@ -41,27 +43,47 @@ def watched(cached, site, administrators_cookies, rest, tmp_path_factory) -> Ite
     """The demo target's machine, by an agent that was started with the line of its page."""
     with fresh_tab(cached(site.url), site.url, width=1280) as page:
         page.context.add_cookies(administrators_cookies)
-        agent = set_up(page, rest.project, tmp_path_factory.mktemp("agent"))
-    yield
-    os.killpg(agent.pid, signal.SIGTERM)
-    agent.wait(20)
+        line = line_of_its_page(page, rest.project)
+        with started(line, tmp_path_factory.mktemp("agent")) as said:
+            wait_until_heard(page, said)
+            yield
 
 
-def set_up(page, project, folder) -> subprocess.Popen:
+def line_of_its_page(page, project) -> str:
     page.goto(f"/projects/{project}/targets/")
     page.get_by_role("link", name="demo", exact=True).click()
     page.get_by_role("button", name=re.compile("Add an")).click()
-    line = page.locator("#agent-line").inner_text()
-    command = ["sh", "-c", typed(line)]
-    agent = subprocess.Popen(command, cwd=folder, start_new_session=True, stderr=subprocess.DEVNULL)
+    return page.locator("#agent-line").inner_text()
+
+
+@contextmanager
+def started(line: str, folder: Path) -> Iterator[Path]:
+    """The file with what the agent says."""
+    said = folder / "said"
+    with said.open("w") as stderr:
+        agent = subprocess.Popen(
+            ["sh", "-c", typed(line)], cwd=folder, start_new_session=True, stderr=stderr
+        )
+    try:
+        yield said
+    finally:
+        os.killpg(agent.pid, signal.SIGTERM)
+        agent.wait(20)
+
+
+def wait_until_heard(page, said: Path) -> None:
+    """It gives way to everything else, which on busy cores takes its time."""
     address = page.url.partition("#")[0]  # with it, the browser would stay on the page it has
 
     def is_heard() -> bool:
         page.goto(address)
         return "since" in page.locator("#agents tbody tr").last.inner_text()
 
-    eventually(is_heard, 20, "the target's page says that the agent is heard")
-    return agent
+    try:
+        eventually(is_heard, 60, "the target's page says that the agent is heard")
+    except AssertionError as fault:
+        fault.add_note(f"The agent says: {said.read_text()}")
+        raise
 
 
 def with_table(found: Measured, caption: str) -> Measured:
@@ -73,7 +95,7 @@ def with_table(found: Measured, caption: str) -> Measured:
         is_there = any(name.startswith(caption) for name in tables)
         return Measured(found.page, tables) if is_there else None
 
-    return eventually(read, 20, f"the table {caption}")
+    return eventually(read, 60, f"the table {caption}")
 
 
 def test_what_https_costs_clients_and_the_server_is_read_on_the_campaigns_page(measure):
