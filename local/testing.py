@@ -111,7 +111,7 @@ def _pytest_twice(
     results = _at_once(supervisor, env, parts)
     for name in [name for name, status in results.items() if status == TESTS_FAILED]:
         say(f"\nUNSTEADY OR BROKEN: the {name} that failed above are tried once more, alone.")
-        again = (*parts[name], *ALONE, "--last-failed", "-rp")
+        again = (*parts[name], *ALONE, "--last-failed", "-rpfE")
         results |= _at_once(supervisor, env, {name: again})
     return results
 
@@ -164,7 +164,7 @@ def _node_tests(supervisor: Supervisor, env: dict[str, str]) -> int:
     if not files:
         say("There are no JavaScript tests.")
         return 1
-    command = (str(node_dir() / "node"), "--test", *files)
+    command = (str(node_dir() / "node"), "--test", "--test-reporter=dot", *files)
     return supervisor.run_to_end(Program("node", command, env), log=None)
 
 
