@@ -16,12 +16,18 @@ def page(served_tab, alice):
     return served_tab
 
 
+def reload(page) -> None:
+    """Once the page's scripts have run: the text is there before them."""
+    page.wait_for_load_state()
+    page.reload()
+
+
 def test_a_share_link(page, project):
     page.goto(reverse("campaign-detail", args=[make_campaign(project).pk]))
     page.evaluate("document.getElementById('share-dialog').showModal()")
     page.get_by_role("button", name="Create link").click()
     page.get_by_role("heading", name="Link created").wait_for()
-    page.reload()
+    reload(page)
     page.get_by_role("heading", name="Share links").wait_for()
     assert ShareLink.objects.count() == 1
 
@@ -31,7 +37,7 @@ def test_an_api_token(page):
     page.get_by_label("Name").fill("nightly")
     page.get_by_role("button", name="Create token").click()
     page.get_by_role("heading", name="Your new token").wait_for()
-    page.reload()
+    reload(page)
     assert page.locator(".secret").count() == 0
     assert ApiToken.objects.count() == 1
 
@@ -40,6 +46,6 @@ def test_an_agent(page, project):
     page.goto(reverse("target-detail", args=[make_target(project).pk]))
     page.get_by_role("button", name="Add an agent").click()
     page.get_by_text("only once").wait_for()
-    page.reload()
+    reload(page)
     page.get_by_role("button", name="Add another agent").wait_for()
     assert Agent.objects.count() == 1

@@ -43,15 +43,16 @@ def watched(cached, site, administrators_cookies, rest, tmp_path_factory) -> Ite
     """The demo target's machine, by an agent that was started with the line of its page."""
     with fresh_tab(cached(site.url), site.url, width=1280) as page:
         page.context.add_cookies(administrators_cookies)
-        line = line_of_its_page(page, rest.project)
+        page.goto(f"/projects/{rest.project}/targets/")
+        address = page.get_by_role("link", name="demo", exact=True).get_attribute("href")
+        line = line_of_new_agent(page, address)
         with started(line, tmp_path_factory.mktemp("agent")) as said:
-            wait_until_heard(page, said)
+            wait_until_heard(page, address, said)
             yield
 
 
-def line_of_its_page(page, project) -> str:
-    page.goto(f"/projects/{project}/targets/")
-    page.get_by_role("link", name="demo", exact=True).click()
+def line_of_new_agent(page, address: str) -> str:
+    page.goto(address)
     page.get_by_role("button", name=re.compile("Add an")).click()
     return page.locator("#agent-line").inner_text()
 
@@ -71,9 +72,8 @@ def started(line: str, folder: Path) -> Iterator[Path]:
         agent.wait(20)
 
 
-def wait_until_heard(page, said: Path) -> None:
+def wait_until_heard(page, address: str, said: Path) -> None:
     """It gives way to everything else, which on busy cores takes its time."""
-    address = page.url.partition("#")[0]  # with it, the browser would stay on the page it has
 
     def is_heard() -> bool:
         page.goto(address)
