@@ -14,6 +14,7 @@ from campaigns.domain.units import (
 
 # What the ratio of several runs is, beside the means that it may not divide out to.
 TYPICAL = "the typical one of the runs, so one odd run moves the means further than it"
+_EXACT = 9  # decimals of a percentage that no float disturbs
 _MOST = 10  # times as much more, +1,000 %
 
 
@@ -41,8 +42,14 @@ def change_ends(ratio: float, low: float, high: float, decimals: int = 1) -> tup
 
 def _end(ratio: float, decimals: int) -> str:
     """What is slower has an interval above 0, not one from 0 on."""
-    change = round(100 * (ratio - 1), MAX_DECIMALS)
+    change = change_percent(ratio)
     return number(change, decimals_to_see(change, decimals), signed=True)
+
+
+def change_percent(ratio: float) -> float:
+    """1.123 is 12.3, as it would be if floats were exact, and not rounded otherwise: a text rounds
+    it once."""
+    return round(100 * (ratio - 1), _EXACT)
 
 
 def least_change(share: float) -> str:

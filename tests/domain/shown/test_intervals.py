@@ -27,6 +27,14 @@ def test_the_upper_end_of_repeats_that_differ_is_not_told_to_the_digit(ratio, lo
     assert change_ends(ratio, low, high) == ends
 
 
+def test_an_end_is_rounded_once():
+    assert change_ends(1.004, 1.00346, 1.00449) == ("+0.3", "+0.4")
+    assert change_ends(1.004, 1.00344, 1.004496) == ("+0.3", "+0.4"), "not 0.4496 to 0.450 to 0.5"
+    assert change_ends(1.1, 1.0005, 1.1235) == ("+0.1", "+12.4"), (
+        "a half is one, whatever floats say"
+    )
+
+
 def test_an_interval_has_as_many_decimals_as_it_is_narrow():
     assert [change_decimals(1.0, 1.0 + width) for width in (0.05, 0.005, 0.0005)] == [0, 1, 2]
 
