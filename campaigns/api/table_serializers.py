@@ -55,13 +55,17 @@ class RowSerializer(serializers.Serializer):
     )
     weak = serializers.ListField(
         child=serializers.CharField(),
-        help_text="Percentiles with fewer than ten samples beyond them.",
+        help_text="Columns that the page marks with ~, such as percentiles with fewer than ten "
+        "samples beyond them.",
     )
 
 
 class TableSerializer(serializers.Serializer):
     key = serializers.CharField()
     title = serializers.CharField()
+    note = serializers.CharField(
+        allow_blank=True, help_text="What the page says of the whole table, such as what it counts."
+    )
     columns = ColumnSerializer(many=True)
     rows = RowSerializer(many=True)
 

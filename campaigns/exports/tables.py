@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from io import StringIO
 from typing import Any
 
-from campaigns.domain.shown.tables import Cell, Column, Table
+from campaigns.domain.shown.tables import Cell, Column, Row, Table
 
 # A spreadsheet evaluates text that begins like this as a formula; some take the wide forms of the
 # signs, too. Numbers are not affected.
@@ -20,20 +20,24 @@ def safe(text: str) -> str:
 def csv_of_tables(tables: Iterable[Table]) -> str:
     """Each table's title, header and rows, separated by blank lines. Empty cells stay empty.
 
-    Where rows have notes, such as why there is no interval, they are in a last column.
+    What is said of a whole table stands beside its title, so that below the header are only rows.
+    Where rows have weak cells, or notes, such as why there is no interval, they are in last
+    columns.
     """
     out = StringIO()
     writer = csv.writer(out, lineterminator="\r\n")
     for index, table in enumerate(tables):
         if index:
             writer.writerow([])
-        writer.writerow([safe(table.title)])
-        heads = [table.label_title, *map(_head, table.columns)]
-        has_notes = any(row.note for row in table.rows)
-        writer.writerow(map(safe, [*heads, "note"] if has_notes else heads))
-        for row in table.rows:
-            notes = [safe(row.note)] if has_notes else []
-            writer.writerow([safe(row.label), *map(_plain, row.cells), *notes])
+        writer.writerow(map(safe, filter(None, [table.title, table.note])))
+        weak = [_weak(table, row) for row in table.rows]
+        notes = [row.note for row in table.rows]
+        beside = {head: texts for head, texts in (("weak", weak), ("note", notes)) if any(texts)}
+        heads = [table.label_title, *map(_head, table.columns), *beside]
+        writer.writerow(map(safe, heads))
+        for number, row in enumerate(table.rows):
+            last = (safe(texts[number]) for texts in beside.values())
+            writer.writerow([safe(row.label), *map(_plain, row.cells), *last])
     return out.getvalue()
 
 
@@ -53,6 +57,12 @@ def csv_of_rows(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> st
         plain = {key: safe(each) if isinstance(each, str) else each for key, each in row.items()}
         writer.writerow(plain)
     return out.getvalue()
+
+
+def _weak(table: Table, row: Row) -> str:
+    """The heads of the columns in which a page has ~ in this row."""
+    pairs = zip(table.columns, row.cells, strict=True)
+    return ", ".join(_head(column) for column, cell in pairs if cell.weak)
 
 
 def _head(column: Column) -> str:

@@ -1,5 +1,6 @@
 import csv
 from collections.abc import Sequence
+from dataclasses import replace
 from io import StringIO
 
 import pytest
@@ -42,18 +43,28 @@ def read(text: str) -> list[list[str]]:
 
 def test_csv_has_the_figures_of_the_page_with_points_and_units_in_the_header():
     assert read(csv_of_tables([table()])) == [
-        ["HTTP and HTTPS"],
-        ["run", "average (ms)", "n", "verdict"],
-        ["Repeat 1", "1234.6", "60000", "slower"],
-        ["Repeat 2", "", "", ""],
-        ["Pooled", "-2.0", "3", "'=1+1"],
+        ["HTTP and HTTPS", "A note."],
+        ["run", "average (ms)", "n", "verdict", "weak"],
+        ["Repeat 1", "1234.6", "60000", "slower", ""],
+        ["Repeat 2", "", "", "", ""],
+        ["Pooled", "-2.0", "3", "'=1+1", "average (ms)"],
     ]
+
+
+def test_csv_has_no_column_for_what_no_row_has():
+    sound = column_cells([Figure(1.0), Figure(2.0), Figure(3.0)])
+    title, head, *_ = read(csv_of_tables([replace(table(averages=sound), note="")]))
+    assert (title, head) == (["HTTP and HTTPS"], ["run", "average (ms)", "n", "verdict"])
 
 
 def test_why_there_is_no_interval_is_in_a_column_of_its_own():
     _, head, noted, other, _ = read(csv_of_tables([table(note="No interval: a jump.")]))
     assert (head[-1], noted[-1], other[-1]) == ("note", "No interval: a jump.", "")
-    assert len(head) == len(noted) == len(other) == 5
+    assert len(head) == len(noted) == len(other) == 6
+
+
+def test_json_has_what_is_said_of_the_whole_table():
+    assert table().to_json()["note"] == "A note."
 
 
 def test_tables_are_divided_by_a_blank_line():

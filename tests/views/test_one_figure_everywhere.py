@@ -109,14 +109,17 @@ def test_tables_of_page_csv_and_rest_have_the_same_figures(viewer, watched):
     assert [table["key"] for table in others] == [table.key for table in report.tables]
     n_cells = 0
     for table, told in zip(report.tables, others, strict=True):
-        assert next(lines)[0] == table.title
-        next(lines)
+        assert next(lines) == [each for each in (table.title, table.note) if each]
+        assert told["note"] == table.note
+        _, *heads = next(lines)
         for row, values in zip(table.rows, told["rows"], strict=True):
             _, *written = next(lines)
             texts = [cell.text for cell in row.cells]
-            figures, notes = written[: len(texts)], written[len(texts) :]
-            assert [as_page_text(each) for each in figures] == texts
-            assert "".join(notes) == row.note
+            assert [as_page_text(each) for each in written[: len(texts)]] == texts
+            beside = dict(zip(heads[len(texts) :], written[len(texts) :], strict=True))
+            assert beside.get("note", "") == row.note == values["note"]
+            weak = zip(heads, row.cells, strict=False)
+            assert beside.get("weak", "") == ", ".join(head for head, cell in weak if cell.weak)
             assert [
                 _as_text(cell, value)
                 for cell, value in zip(row.cells, values["values"].values(), strict=True)

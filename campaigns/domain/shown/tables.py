@@ -69,10 +69,11 @@ class Table:
         return replace(self, columns=tuple(columns), rows=tuple(rows))
 
     def to_json(self) -> dict[str, Any]:
-        """{"key", "title", "columns": [{key, title, unit}], "rows": [{label, kind, note, …}]}."""
+        """{"key", "title", "note", "columns": [{key, title, unit}], "rows": [{label, kind, …}]}."""
         return {
             "key": self.key,
             "title": self.title,
+            "note": self.note,
             "columns": [
                 {"key": column.key, "title": column.title, "unit": column.unit}
                 for column in self.columns
