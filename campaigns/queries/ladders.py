@@ -11,12 +11,14 @@ from statistics import fmean
 from campaigns.domain.judged.failures import everything_failed, failure_words
 from campaigns.domain.judged.overhead import part_means_us
 from campaigns.domain.judged.repeats import MeanInterval, mean_interval
+from campaigns.domain.measured.figures import Figures
 from campaigns.domain.measured.injector_end import TlsHandshakes, sum_of
 from campaigns.domain.percentiles import P50, P95, P99, Shown, name, shown, why_not_shown
 from campaigns.domain.plan.http_version import HttpVersion
 from campaigns.domain.plan.rungs import Section, Spoken, is_ladder, section_of, spoken_by
 from campaigns.domain.plan.target import WEBSOCKET_SCHEMES
 from campaigns.domain.plan.tls_names import is_post_quantum
+from campaigns.domain.shown.cells import Figure
 from campaigns.domain.shown.ladder import (
     LADDER_METRICS,
     MEAN,
@@ -28,6 +30,7 @@ from campaigns.domain.shown.ladder import (
     WireBytes,
 )
 from campaigns.domain.shown.ladder_words import rung_title
+from campaigns.domain.shown.latency_table import figures_by_key
 from campaigns.domain.shown.tls_facts import certificates_of
 from campaigns.domain.units import counted
 from campaigns.models import Campaign
@@ -187,7 +190,7 @@ def _rung(
 ) -> LadderRung:
     runs = _sound_runs(arm)
     figures = arm.pooled[1] if runs else None
-    agreed = _agreed(arm)
+    agreed, why = _agreed(arm), _why_nothing_counts(arm)
     return LadderRung(
         section=section,
         title=title,
@@ -202,13 +205,18 @@ def _rung(
         wire=_wire(arm),
         own_cpu_us=_own_cpu_us(arm),
         agreed=agreed,
-        percentiles_us={name(q): figures and figures.percentiles.get(q) for q in _SHOWN},
+        percentiles=_percentiles(figures, why),
         rate_per_s=figures and figures.rate_per_s,
         connections=spoken.connections,
         streams=spoken.streams,
-        why=_why_nothing_counts(arm),
+        why=why,
         not_taken=_not_taken(spoken, agreed),
     )
+
+
+def _percentiles(figures: Figures | None, why: str) -> Mapping[str, Figure]:
+    by_key = figures_by_key(figures) if figures else {}
+    return {name(q): by_key.get(name(q), Figure(None, why)) for q in _SHOWN}
 
 
 def _sound_runs(arm: MeasuredTest) -> list[MeasuredRun]:

@@ -1,10 +1,11 @@
 """The protocol ladder as the campaign page draws it: texts, and marks in percent of the width."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from campaigns.domain.plan.rungs import Section
+from campaigns.domain.shown.cells import figure_cell
 from campaigns.domain.shown.intervals import change_ends
 from campaigns.domain.shown.ladder import (
     LADDER_METRICS,
@@ -14,9 +15,10 @@ from campaigns.domain.shown.ladder import (
     LadderRung,
     RungStep,
     interval_ends_us,
+    own_cpu_cells,
+    parts_of,
+    step_cells,
 )
-from campaigns.domain.shown.ladder_words import change_words
-from campaigns.domain.shown.overhead_table import split_rows
 from campaigns.domain.units import figure, number, with_unit
 from campaigns.views.drawings import TICK_STEPS, Tick, round_up, split_rows_bars
 
@@ -102,7 +104,7 @@ def drawn_ladder(ladder: Ladder | None, threshold: float) -> dict[str, Any] | No
         if ladder.metric == MEAN
         else [],
         "wire": [_wire(key, rungs) for key, rungs in climbed if any(map(_is_told, rungs))],
-        "many": [_many(rung, ladder.decimals) for rung in ladder.of(Section.MANY)],
+        "many": _many(ladder.of(Section.MANY), ladder.decimals),
         "tls": [rung for rung in ladder.rungs if rung.agreed.chosen],
         "like": ladder.likeness,
         "note": ladder.note,
@@ -207,9 +209,10 @@ def drawn_step(step: RungStep | None, decimals: int) -> DrawnStep | None:
         return None
     found = step.row.interval
     ends = change_ends(found.ratio, found.low, found.high) if step.has_interval else ()
+    difference, change, *_ = step_cells(step, decimals)
     return DrawnStep(
-        difference=number(step.row.difference_us / 1000, decimals, signed=True),
-        change=change_words(step),
+        difference=difference.text,
+        change=with_unit(change.text, "%"),
         interval=" to ".join(ends),
         word=step.word,
         why=step.why,
@@ -219,11 +222,9 @@ def drawn_step(step: RungStep | None, decimals: int) -> DrawnStep | None:
 
 def _parts(key: Section, rungs: Sequence[LadderRung]) -> dict[str, Any]:
     measured = [rung for rung in rungs if rung.mean]
-    rows, decimals = split_rows(
-        [(rung.title, "http" if rung.is_plain else "https", rung.parts) for rung in measured]
-    )
-    bars = split_rows_bars(rows, decimals)
-    own = [figure(rung.own_cpu_us) for rung in measured]
+    bars = split_rows_bars(*parts_of(measured))
+    cells = zip(rungs, own_cpu_cells(rungs), strict=True)
+    own = [cell.text for rung, cell in cells if rung.mean]
     bars["rows"] = list(zip(bars["rows"], own, strict=True))
     return {"title": SECTION_TITLES[key], **bars}
 
@@ -255,13 +256,15 @@ def _both(rung: LadderRung) -> float | None:
     return None if wire.sent is None or wire.received is None else wire.sent + wire.received
 
 
-def _many(rung: LadderRung, decimals: int) -> dict[str, Any]:
-    times: Mapping[str, float | None] = rung.percentiles_us
-    return {
-        "rung": rung,
-        "mean": number(rung.mean.mean / 1000, decimals) if rung.mean else "",
-        "times": [number(us and us / 1000, decimals) for us in times.values()],
-        "rate": figure(rung.rate_per_s),
-        "own_cpu": figure(rung.own_cpu_us),
-        "before": drawn_step(rung.before, decimals),
-    }
+def _many(rungs: Sequence[LadderRung], decimals: int) -> list[dict[str, Any]]:
+    return [
+        {
+            "rung": rung,
+            "mean": number(rung.mean.mean / 1000, decimals) if rung.mean else "",
+            "times": [figure_cell(each, decimals) for each in rung.percentiles.values()],
+            "rate": figure(rung.rate_per_s),
+            "own_cpu": own_cpu.text,
+            "before": drawn_step(rung.before, decimals),
+        }
+        for rung, own_cpu in zip(rungs, own_cpu_cells(rungs), strict=True)
+    ]

@@ -1,7 +1,10 @@
 """The page of a protocol ladder: sentence, rungs, two comparisons each, bytes and agreements."""
 
+import csv
 import re
 from collections import Counter
+from decimal import Decimal
+from io import StringIO
 
 import pytest
 from django.urls import reverse
@@ -84,6 +87,64 @@ def test_the_table_says_why_its_times_may_not_divide_out_to_its_percentages(page
     campaign, _ = ladder
     said = text_of(page_of(campaign))
     assert "mean over runs. Each percentage, with its 95 % interval, is the typical one" in said
+
+
+def blocks_of(page_of, campaign, **query) -> dict[str, list[list[str]]]:
+    """The tables of the CSV by their titles, what is said of each beside it."""
+    answer = page_of(campaign, "api-campaign-csv", format="blocks", **query)
+    tables: dict[str, list[list[str]]] = {}
+    for block in answer.content.decode().split("\r\n\r\n"):
+        (title, *note), *rows = csv.reader(StringIO(block))
+        tables[title] = [note, *rows]
+    return tables
+
+
+def as_in_csv(text: str) -> str:
+    """A page's figure as CSV writes it."""
+    plain = text.replace(",", "").replace("\u2212", "-").removesuffix("\u202f%")
+    return plain.lstrip("+").replace("–", "")
+
+
+@pytest.mark.parametrize("metric", ["mean", "p99"])
+def test_csv_has_the_rungs_with_the_page_s_digits_and_what_it_says_of_them(page_of, climb, metric):
+    campaign, _ = climb(means_us=(1_899.4, 3_341.3, 2_911, 2_912, 2_501, 2_512), n=700)
+    shown = page_of(campaign, metric=metric).context["ladder"]
+    note, head, *rows = blocks_of(page_of, campaign, metric=metric)["What each layer costs shop"]
+    assert note == [shown["note"]]
+    (section,) = shown["sections"]
+    for drawn, row in zip(section["rungs"], rows, strict=True):
+        told = dict(zip(head, row, strict=True))
+        assert told[f"{metric} (ms)"] == as_in_csv(drawn.value)
+        assert bool(told.get("weak")) == bool(drawn.rung.weak) == (metric == "p99")
+        for against, step in (("rung before", drawn.before), ("plain HTTP", drawn.plain)):
+            if step:
+                assert told[f"difference, {against} (ms)"] == as_in_csv(step.difference)
+                assert told[f"change, {against} (%)"] == as_in_csv(step.change)
+                ends = [told[f"{end}, {against} (%)"] for end in ("95 % from", "to")]
+                assert ends == [as_in_csv(each) for each in step.interval.split(" to ")]
+
+
+def test_the_parts_in_csv_add_up_as_they_do_on_the_page(page_of, climb):
+    campaign, _ = climb(connect_us=407)
+    (drawn,) = page_of(campaign).context["ladder"]["parts"]
+    _, head, *rows = blocks_of(page_of, campaign)["Where the time goes, mean per request"]
+    assert head[2:-2] == [f"{part} (ms)" for part in drawn["parts"]]
+    for (bar, own), (label, _, *cells) in zip(drawn["rows"], rows, strict=True):
+        assert label == bar["label"]
+        assert cells == list(map(as_in_csv, [*bar["cells"], bar["total"], own]))
+        *parts, total, _ = cells
+        assert sum(Decimal(each or 0) for each in parts) == Decimal(total)
+
+
+def test_a_percentile_of_many_at_once_is_weak_where_few_requests_are_beyond_it(page_of, climb):
+    campaign, _ = climb(MANY, (10_000, 10_050, 13_000), n=24)
+    page = page_of(campaign)
+    p50, p95, p99 = page.context["ladder"]["many"][-1]["times"]
+    assert (p50.weak, p95.weak, p99.text) == (False, True, "–")
+    said = text_of(page)
+    assert f'title="{p95.why}">~{p95.text}</td>' in said
+    assert p99.why.startswith("Not shown: p99 needs 1,000 requests")
+    assert f'title="{p99.why}">–</td>' in said
 
 
 def test_a_single_run_of_each_rung_has_no_typical_percentage(page_of, climb):

@@ -13,10 +13,19 @@ from campaigns.domain.judged.overhead import SPLIT_PARTS, OverheadRow
 from campaigns.domain.judged.repeats import MIN_REPEATS, MeanInterval
 from campaigns.domain.judged.words import Word
 from campaigns.domain.plan.rungs import Section
-from campaigns.domain.shown.cells import NO_RUN, Figure, column_cells, count_cell, text_cell
-from campaigns.domain.shown.intervals import TYPICAL
+from campaigns.domain.shown.cells import (
+    NO_RUN,
+    Figure,
+    column_cells,
+    count_cell,
+    empty,
+    figure_cell,
+    text_cell,
+)
+from campaigns.domain.shown.intervals import TYPICAL, change_percent
+from campaigns.domain.shown.split_rows import split_rows
 from campaigns.domain.shown.tables import Cell, Column, Row, Table
-from campaigns.domain.units import column_decimals, in_ms
+from campaigns.domain.units import column_decimals
 
 MEAN = "mean"
 # What rungs can be compared by; only means have parts that add up.
@@ -83,8 +92,8 @@ class LadderRung:
     µs over runs; None also of a percentile that too few requests support, and `weak` says why it is
     weak. `before` and `plain`: against the rung before and against plain HTTP, by this metric; None
     where there is no such rung or nothing to compare. `parts`: mean µs by part, None of one that
-    never occurred. `own_cpu_us`: the injector's CPU time per request. `not_taken`: what it offered
-    and the server did not take, a sentence each."""
+    never occurred. `own_cpu_us`: the injector's CPU time per request. `percentiles`: ms, pooled.
+    `not_taken`: what it offered and the server did not take, a sentence each."""
 
     section: Section
     title: str
@@ -99,7 +108,7 @@ class LadderRung:
     wire: WireBytes
     own_cpu_us: float | None
     agreed: Agreed
-    percentiles_us: Mapping[str, float | None] = field(default_factory=dict)
+    percentiles: Mapping[str, Figure] = field(default_factory=dict)
     rate_per_s: float | None = None
     connections: int = 1
     streams: int = 1
@@ -173,8 +182,8 @@ class Ladder:
             else ""
         )
         return (
-            "Times, differences in ms and bars: mean over runs. Each percentage, with its 95 % "
-            f"interval, is {TYPICAL}; the times in the sentence above go with it.{aside}"
+            "Times and differences in ms: mean over runs. Each percentage, with its 95 % interval, "
+            f"is {TYPICAL}; the times in the campaign's sentence go with it.{aside}"
         )
 
     @property
@@ -208,10 +217,6 @@ def _ladder_table(ladder: Ladder) -> Table:
     """A row a rung, for CSV and REST."""
     rungs = ladder.rungs
     times = _columns([_time_figures(rung) for rung in rungs], decimals=ladder.decimals)
-    steps = [
-        _columns([_step_figures(getattr(rung, name)) for rung in rungs], signed=True)
-        for name in ("before", "plain")
-    ]
     rows = tuple(
         Row(
             rung.title,
@@ -220,9 +225,9 @@ def _ladder_table(ladder: Ladder) -> Table:
                 text_cell(rung.words),
                 *times[index],
                 count_cell(rung.value.k if rung.value else 0),
-                *steps[0][index],
+                *step_cells(rung.before, ladder.decimals),
                 _word_cell(rung.before),
-                *steps[1][index],
+                *step_cells(rung.plain, ladder.decimals),
                 _word_cell(rung.plain),
             ),
             note=rung.chose_otherwise,
@@ -231,17 +236,13 @@ def _ladder_table(ladder: Ladder) -> Table:
         for index, rung in enumerate(rungs)
     )
     columns = (*_HEAD, Column(ladder.metric, ladder.metric, "ms"), *_COLUMNS)
-    return Table("ladder", f"What each layer costs {ladder.target}", columns, rows, "rung")
+    title = f"What each layer costs {ladder.target}"
+    return Table("ladder", title, columns, rows, "rung", ladder.note)
 
 
-def _columns(
-    figures: Sequence[Sequence[Figure]], decimals: int | None = None, *, signed: bool = False
-) -> list[list[Cell]]:
-    """Rows of figures as rows of cells, each column with decimals of its own."""
-    columns = [
-        column_cells(list(column), decimals=decimals, signed=signed)
-        for column in zip(*figures, strict=True)
-    ]
+def _columns(figures: Sequence[Sequence[Figure]], decimals: int) -> list[list[Cell]]:
+    """Rows of figures as rows of cells."""
+    columns = [column_cells(column, decimals=decimals) for column in zip(*figures, strict=True)]
     return [list(row) for row in zip(*columns, strict=True)]
 
 
@@ -249,13 +250,24 @@ def _time_figures(rung: LadderRung) -> list[Figure]:
     if rung.value is None:
         return [Figure(None, rung.why or NO_RUN)] * 3
     few = f"An interval needs {MIN_REPEATS} repeats."
+    value = Figure(rung.value.mean / 1000, rung.weak, weak=bool(rung.weak))
     ends = interval_ends_us(rung.value)
-    return [Figure(each and each / 1000, few) for each in (rung.value.mean, *ends)]
+    return [value, *(Figure(None if each is None else each / 1000, few) for each in ends)]
 
 
 def interval_ends_us(found: MeanInterval) -> tuple[float | None, float | None]:
     """(None, None) with fewer than three runs."""
     return (None, None) if found.k < MIN_REPEATS else (found.low, found.high)
+
+
+def step_cells(step: RungStep | None, decimals: int) -> list[Cell]:
+    """The difference in ms with the decimals of the times, and the change with the ends of its
+    interval in percent."""
+    places = (decimals, 1, 1, 1)
+    return [
+        figure_cell(each, some, signed=True)
+        for each, some in zip(_step_figures(step), places, strict=True)
+    ]
 
 
 def _step_figures(step: RungStep | None) -> list[Figure]:
@@ -266,7 +278,7 @@ def _step_figures(step: RungStep | None) -> list[Figure]:
     shares = (row.ratio, *ends)
     return [
         Figure(None if row.difference_us is None else row.difference_us / 1000, why),
-        *(Figure(None if each is None else 100 * (each - 1), why) for each in shares),
+        *(Figure(None if each is None else change_percent(each), why) for each in shares),
     ]
 
 
@@ -274,24 +286,51 @@ def _word_cell(step: RungStep | None) -> Cell:
     return text_cell(step.word, step.why) if step else text_cell("")
 
 
+def parts_of(rungs: Sequence[LadderRung]) -> tuple[list[dict[str, Any]], int]:
+    """Of the rungs of a section: the rows of a split, and their decimals."""
+    return split_rows(
+        [(rung.title, "http" if rung.is_plain else "https", rung.parts) for rung in rungs]
+    )
+
+
+def own_cpu_cells(rungs: Sequence[LadderRung]) -> list[Cell]:
+    """µs per request"""
+    return column_cells(
+        [Figure(rung.own_cpu_us, "The injector did not report it.") for rung in rungs]
+    )
+
+
 def _parts_table(ladder: Ladder) -> Table:
-    used = [part for part in SPLIT_PARTS if any(rung.parts.get(part) for rung in ladder.rungs)]
-    figures = [
-        [
-            *(Figure(in_ms(rung.parts.get(part)), "It has no such part.") for part in used),
-            Figure(rung.mean and rung.mean.mean / 1000, rung.why or NO_RUN),
-            Figure(rung.own_cpu_us, "The injector did not report it."),
-        ]
-        for rung in ladder.rungs
-    ]
+    used = [p for p in SPLIT_PARTS if any(rung.parts.get(p) is not None for rung in ladder.rungs)]
     columns = (
         Column("section", "section", is_text=True),
         *(Column(part, part, "ms") for part in used),
         Column("mean", "total", "ms"),
         Column("own_cpu", "injector's CPU", "µs per request"),
     )
+    cells = []
+    for _, rungs in ladder.sections:
+        rows = _part_cells(rungs, used)
+        cells += [[*row, own] for row, own in zip(rows, own_cpu_cells(rungs), strict=True)]
     title = "Where the time goes, mean per request"
-    return _table_of(ladder, "ladder-parts", title, columns, _columns(figures))
+    return _table_of(ladder, "ladder-parts", title, columns, cells)
+
+
+def _part_cells(rungs: Sequence[LadderRung], used: Sequence[str]) -> list[list[Cell]]:
+    """A rung's parts and their sum; nothing of a rung that was not measured."""
+    rows, decimals = parts_of(rungs)
+    return [
+        _cells_of_split(row, used, decimals)
+        if rung.mean
+        else [empty(rung.why or NO_RUN)] * (len(used) + 1)
+        for rung, row in zip(rungs, rows, strict=True)
+    ]
+
+
+def _cells_of_split(row: Mapping[str, Any], used: Sequence[str], decimals: int) -> list[Cell]:
+    values = [row["parts"][part] for part in used]
+    figures = [Figure(value, "It has no such part.") for value in (*values, row["total_ms"])]
+    return column_cells(figures, decimals=decimals)
 
 
 def _wire_table(ladder: Ladder) -> Table:

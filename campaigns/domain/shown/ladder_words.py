@@ -7,10 +7,11 @@ from campaigns.domain.judged.repeats import MIN_REPEATS
 from campaigns.domain.judged.words import Word
 from campaigns.domain.plan.http_version import HttpVersion
 from campaigns.domain.plan.rungs import Section, Spoken
+from campaigns.domain.shown.intervals import change_percent
 from campaigns.domain.shown.ladder import Ladder, LadderRung, RungStep, told_steps
 from campaigns.domain.shown.results import Sentence
 from campaigns.domain.shown.sentences import times_words
-from campaigns.domain.units import and_joined, percent
+from campaigns.domain.units import and_joined, decimals_to_see, percent
 
 _HTTP = {version: f"HTTP/{version}" for version in HttpVersion}
 _HYBRID, _CLASSICAL = "hybrid key exchange", "classical key exchange"
@@ -110,8 +111,9 @@ def _cost(place: str, what: str, step: RungStep, decimals: int) -> Sentence:
 
 
 def change_words(step: RungStep) -> str:
-    """+54.2 %"""
-    return percent(step.row.ratio - 1, decimals=1, signed=True)
+    """+54.2 %, as in the ladder's table"""
+    change = change_percent(step.row.ratio)
+    return percent(change / 100, decimals=decimals_to_see(change, 1), signed=True)
 
 
 def _changes(told: Sequence[LadderRung], rungs: Sequence[LadderRung]) -> Sentence:

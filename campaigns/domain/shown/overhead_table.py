@@ -3,7 +3,7 @@
 By default HTTPS against HTTP, whose names stand for any two arms in what follows.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,8 +13,9 @@ from campaigns.domain.shown.cells import Figure, column_cells, empty, ratio_cell
 from campaigns.domain.shown.intervals import TYPICAL
 from campaigns.domain.shown.metrics import METRICS
 from campaigns.domain.shown.results import SplitAnswer
+from campaigns.domain.shown.split_rows import split_rows
 from campaigns.domain.shown.tables import Column, Row, Table
-from campaigns.domain.units import decimals_for, decimals_for_parts, rounded_to_sum
+from campaigns.domain.units import decimals_for
 
 HTTP_NAMES = ("HTTP", "HTTPS")
 _TWINS = (HTTP_NAMES, ("WS", "WSS"))
@@ -170,29 +171,6 @@ def split_answer(
     }
     total = round(candidate["total_ms"] - baseline["total_ms"], decimals)
     return SplitAnswer(rows, {"parts": difference, "total_ms": total}, decimals)
-
-
-def split_rows(
-    arms: Sequence[tuple[str, str, Mapping[str, float | None]]],
-) -> tuple[list[dict[str, Any]], int]:
-    """The rows of a SplitAnswer and their decimals, of any number of arms."""
-    decimals = decimals_for_parts(
-        value / 1000 for _, _, parts in arms for value in parts.values() if value
-    )
-    return [_split_row(label, scheme, parts, decimals) for label, scheme, parts in arms], decimals
-
-
-def _split_row(
-    label: str, scheme: str, parts: Mapping[str, float | None], decimals: int
-) -> dict[str, Any]:
-    present = {part: value / 1000 for part, value in parts.items() if value is not None}
-    shown, total = rounded_to_sum(present, decimals)
-    return {
-        "label": label,
-        "scheme": scheme,
-        "parts": {part: float(shown[part]) if part in shown else None for part in parts},
-        "total_ms": float(total),
-    }
 
 
 def _difference(baseline: float | None, candidate: float | None, decimals: int) -> float | None:
