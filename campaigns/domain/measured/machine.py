@@ -8,6 +8,7 @@ from typing import Any
 from campaigns.domain.errors import InvalidFields
 from campaigns.domain.json_reader import JsonReader
 from campaigns.domain.measured.perf_counts import HIGHEST, LONGEST_S, read_perf
+from campaigns.domain.typed_text import clean_name
 
 MOST_SECONDS = 300
 MOST_WATCHED = 20
@@ -61,7 +62,7 @@ class AgentReport:
         reader = JsonReader(data, "report")
         ahead_s = reader.number("clock_ahead_s", 0.0, low=-1e12, high=1e12)
         error_s = reader.number("clock_error_s", 0.0, low=0, high=1e9)
-        host = reader.text("host", limit=100).strip()
+        host = clean_name(reader.text("host", limit=100))
         watched = _texts(reader, "watched")
         seconds = reader.data.get("seconds", [])
         if not isinstance(seconds, list) or len(seconds) > MOST_SECONDS:

@@ -9,6 +9,7 @@ from typing import Any
 
 from campaigns.domain.json_reader import JsonReader
 from campaigns.domain.plan.patterns import MAX_PATTERN_LENGTH, PatternFault, bounded
+from campaigns.domain.typed_text import clean_name
 
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 # Idempotent methods, as HTTP defines them.
@@ -110,7 +111,7 @@ def read_step(reader: JsonReader) -> Step:
         reader.fail(
             "body", f"{method} requests have no body. Choose POST, or leave the body empty."
         )
-    label = reader.text("label", "", limit=100)
+    label = clean_name(reader.text("label", "", limit=100))
     if not label or label == f"{method} {path}"[:100]:  # as earlier versions named it
         label = default_label(method, path)
     reader.refuse_unknown("label", "method", "path", "headers", "body", "extract")

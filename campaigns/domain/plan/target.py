@@ -155,7 +155,7 @@ def _name(name: str, errors: dict[str, str]) -> str:
 def _environment(rows: Sequence[Sequence[str]], errors: dict[str, str]):
     if len(rows) > MAX_FACTS:
         errors["environment"] = f"At most {MAX_FACTS} facts."
-    facts = tuple((label.strip(), value.strip()) for label, value in rows)
+    facts = tuple((clean_name(label), clean_name(value)) for label, value in rows)
     for index, (label, value) in enumerate(facts):
         if not label:
             errors[f"environment.{index}.label"] = "Name the fact, such as CPU."

@@ -42,6 +42,7 @@ def test_a_report_without_seconds_is_one():
     ("fields", "path"),
     [
         ({"host": " "}, "report.host"),
+        ({"host": "\u200b"}, "report.host"),
         ({"host": "x" * 101}, "report.host"),
         ({"watched": ["n"] * 21}, "report.watched"),
         ({"watched": [""]}, "report.watched"),

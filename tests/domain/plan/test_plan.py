@@ -270,3 +270,9 @@ def test_steps_of_one_name_are_told_apart_by_a_number():
 
 def test_a_name_of_ones_own_is_kept():
     assert read(steps=[STEP | {"path": "/x?a=1", "label": "find ?"}]).labels == ("find ?",)
+
+
+def test_a_label_has_nothing_that_no_page_shows_as_a_name_has_not():
+    labels = ("lo\u200bok", "look\u202e", " look\n in", "\ufeff")
+    plan = read(steps=[STEP | {"path": "/x", "label": label} for label in labels])
+    assert plan.labels == ("look", "look (2)", "look in", "GET /x")

@@ -57,6 +57,13 @@ def test_all_that_is_wrong_is_said_at_once_each_under_its_field():
     }
 
 
+def test_a_fact_has_nothing_that_no_page_shows_as_a_name_has_not():
+    facts = [["C\u202ePU", " 2\u200b\n cores"], ["RAM", "8\u00a0GB"]]
+    environment = check_target("shop", facts, [HTTP]).environment
+    assert environment == (("CPU", "2 cores"), ("RAM", "8 GB"))
+    assert "environment.0.label" in errors_of(environment=[["\u200b", "8 GB"]])
+
+
 def test_a_target_needs_an_endpoint():
     assert "at least one endpoint" in errors_of(endpoints=[])["endpoints"]
 
