@@ -6,13 +6,14 @@ what an actor may see (`Run.objects.visible_to(actor)`); other rows do not exist
 """
 
 from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
 from typing import Any, Protocol
 
 from django.conf import settings
 from django.db.models import Manager, Q
 
-from campaigns.domain.errors import Forbidden
+from campaigns.domain.errors import Forbidden, Refused
 
 
 class Role(StrEnum):
@@ -38,6 +39,8 @@ _ALLOWED: dict[Role, frozenset[Action]] = {
     Role.EDITOR: frozenset(set(Action) - {Action.MANAGE, Action.ADMINISTER}),
     Role.OWNER: frozenset(Action),
 }
+# What nobody may in a project that is archived: its results are read, shared, restored or deleted.
+_NOT_WHERE_ARCHIVED = frozenset({Action.EDIT, Action.RUN})
 
 
 class Scope(StrEnum):
@@ -64,6 +67,8 @@ class Narrowing(Protocol):
 class WithMembers(Protocol):
     """The interface required of a project."""
 
+    name: str
+    archived_at: datetime | None
     memberships: Manager
 
 
@@ -117,7 +122,13 @@ def role_in(actor: Actor, project: WithMembers) -> Role | None:
 
 
 def rights(actor: Actor, project: WithMembers) -> frozenset[Action]:
-    """All actions allowed to the actor in the project, in one query."""
+    """All actions allowed to the actor in the project as it is now, in one query."""
+    granted = _granted(actor, project)
+    return granted - _NOT_WHERE_ARCHIVED if project.archived_at else granted
+
+
+def _granted(actor: Actor, project: WithMembers) -> frozenset[Action]:
+    """By role and token."""
     role = role_in(actor, project)
     if role is None:
         return frozenset()
@@ -154,10 +165,16 @@ def require_may_write(actor: Actor) -> None:
 
 
 def require(actor: Actor, action: Action, project: WithMembers) -> None:
-    """Raise Forbidden, with a sentence that names who may, unless the actor may do this."""
-    if not may(actor, action, project):
-        narrowed = actor.token is not None and may(Actor(user=actor.user), action, project)
+    """Unless the actor may do this, raise Forbidden, with a sentence that names who may, or Refused
+    where the project is archived."""
+    if action not in _granted(actor, project):
+        narrowed = actor.token is not None and action in _granted(Actor(user=actor.user), project)
         raise Forbidden(_TOO_NARROW.format(actor.token.scope) if narrowed else _NEEDS[action])
+    if project.archived_at and action in _NOT_WHERE_ARCHIVED:
+        raise Refused(
+            f"{project.name} is archived: nothing in it is changed or started until an owner "
+            "restores it."
+        )
 
 
 def may_create_projects(actor: Actor) -> bool:

@@ -128,6 +128,11 @@ class Asked:
     def is_page(self) -> bool:
         return self.name in PAGES
 
+    @property
+    def is_put_away(self) -> bool:
+        """Nobody changes or starts anything in a project that is archived."""
+        return self.thing == "archived" and self.rule.right in {"edit", "run"}
+
 
 @dataclass(frozen=True)
 class Answer:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from campaigns.domain.errors import Forbidden
+from campaigns.domain.errors import Forbidden, Refused
 from campaigns.models import ApiToken, Project
 from campaigns.permissions import Action, Actor, Role, Scope, may, require
 from tests.factories import make_membership, make_project, make_user
@@ -65,3 +65,18 @@ def test_a_refusal_names_the_scope_when_the_token_is_what_narrows(project, alice
     actor = Actor(user=alice, token=ApiToken(user=alice, scope=Scope.READ))
     with pytest.raises(Forbidden, match="scope read"):
         require(actor, Action.EDIT, project)
+
+
+@pytest.mark.parametrize("action", list(Action))
+def test_an_archived_project_is_looked_at_shared_stopped_and_restored_only(project, alice, action):
+    project.archived_at = project.created_at
+    is_left = action not in {Action.EDIT, Action.RUN}
+    assert may(Actor(user=alice), action, project) == is_left
+
+
+def test_who_might_otherwise_is_told_that_it_is_archived_and_nobody_else(project, alice, vera):
+    project.archived_at = project.created_at
+    with pytest.raises(Refused, match=f"{project.name} is archived: .* until an owner restores"):
+        require(Actor(user=alice), Action.RUN, project)
+    with pytest.raises(Forbidden, match="Only an operator, editor or owner may start this"):
+        require(Actor(user=vera), Action.RUN, project)

@@ -296,7 +296,7 @@ def test_archived_things_are_no_choices(as_owner, project, as_alice):
     assert "old project" not in filters
 
 
-@pytest.mark.parametrize("page", ["campaign-list", "target-new", "history", "project-members"])
+@pytest.mark.parametrize("page", ["campaign-list", "target-list", "history", "project-members"])
 def test_every_page_of_an_archived_project_says_so(as_owner, project, as_alice, page):
     url = reverse(page, args=[project.pk])
     assert "was archived on" not in text_of(as_owner.get(url))
@@ -305,6 +305,20 @@ def test_every_page_of_an_archived_project_says_so(as_owner, project, as_alice, 
     assert f"{project.name} was archived on" in said
     assert said.count(">Members</a>") == 1
     assert reverse("project-members", args=[project.pk]) in said
+
+
+def test_an_archived_project_offers_nothing_that_it_refuses(as_owner, project, as_alice):
+    make_item("campaign", project, "study")
+    make_item("target", project, "shop")
+    offered = {"campaign-list": "New campaign", "target-list": "New target"}
+    for page, label in offered.items():
+        assert label in text_of(as_owner.get(reverse(page, args=[project.pk])))
+    archive_items(by=as_alice, items=[project])
+    for page, label in offered.items():
+        assert label not in text_of(as_owner.get(reverse(page, args=[project.pk])))
+    refused = as_owner.get(reverse("campaign-new", args=[project.pk]))
+    assert refused.status_code == 409
+    assert f"{project.name} is archived" in text_of(refused)
 
 
 def test_a_renamed_plan_is_renamed_in_the_answer(as_owner, project):
