@@ -17,6 +17,7 @@ from campaigns.domain.units import counted
 from campaigns.live.pokes import poke
 from campaigns.models import Campaign, Run, Shard, Test
 from campaigns.permissions import Action, Actor, require
+from campaigns.queries.campaigns import why_archived
 from campaigns.queries.ownership import networks_for
 from campaigns.services import audit
 from campaigns.services.campaign_cells import cell_of, check_cells, check_slots
@@ -33,9 +34,9 @@ def queue_blocks(*, by: Actor, campaign: Campaign, after: int = 0) -> None:
 
     The order goes on as drawn from the campaign's seed. Raises Refused if it cannot be measured.
     """
-    if campaign.archived_at:
-        raise Refused("This campaign is archived. Restore it first.")
     tests = _tests_held(campaign)
+    if refusal := why_archived(campaign, tests):
+        raise Refused(refusal)
     cells = [cell_of(test) for test in tests]
     check_cells(campaign.project, cells, campaign.repeats)
     check_slots(campaign.project, cells)

@@ -9,6 +9,7 @@ from campaigns.domain.plan.plan import ConnectionMode, Plan
 from campaigns.domain.plan.sweep import INJECTORS, MAX_POINTS, Sweep, swept_plan
 from campaigns.domain.plan.target import TLS_SCHEMES, WEBSOCKET_SCHEMES
 from campaigns.models import Endpoint, PlanVersion, Project, Test
+from campaigns.queries.campaigns import archived_part
 from campaigns.queries.caps import why_never
 from campaigns.queries.slots import total_slots
 
@@ -94,10 +95,8 @@ def _check_cell(project: Project, cell: CampaignCell) -> None:
     plan, endpoint = cell.plan_version.plan, cell.endpoint
     if plan.project_id != project.pk or endpoint.target.project_id != project.pk:
         raise Refused("A campaign can only use plans and targets of its own project.")
-    if plan.archived_at:
-        raise Refused(f"The plan {plan.name} is archived. Choose another.")
-    if endpoint.archived_at or endpoint.target.archived_at:
-        raise Refused(f"The endpoint {endpoint} is archived. Choose another.")
+    if refusal := archived_part(plan, endpoint):
+        raise Refused(refusal)
     if cell.connection_mode not in list(ConnectionMode):
         raise Refused(f"Choose a connection mode: {', '.join(ConnectionMode)}.")
     if cell.connection_mode == ConnectionMode.RESUMED and endpoint.scheme not in TLS_SCHEMES:

@@ -15,7 +15,7 @@ from campaigns.live.memory import answer_of
 from campaigns.models import Campaign, Run, Test, without_references
 from campaigns.permissions import Actor
 from campaigns.queries.baselines import campaign_against, changed_tests
-from campaigns.queries.campaigns import current_run_of
+from campaigns.queries.campaigns import current_run_of, why_archived
 from campaigns.queries.engine import waiting_reason
 from campaigns.queries.failure_examples import examples_of
 from campaigns.queries.first_requests import first_requests_of
@@ -83,6 +83,7 @@ def campaign_context(
         **_of_tests(campaign, answer),
         "tests": tests,
         "references": references,
+        "why_archived": why_archived(campaign, every),
         "reference": reference_sentence(campaign),
     }
 

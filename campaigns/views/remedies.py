@@ -40,7 +40,7 @@ def worst_test(tests: Iterable[Test], answer: Answer) -> Test | None:
 def _address(place: str, test: Test | None) -> str:
     if place == Place.HOSTS:
         return reverse("injector-list")
-    if test is None:
+    if test is None or _is_archived(place, test):
         return ""
     target = test.endpoint.target_id
     match place:
@@ -54,3 +54,10 @@ def _address(place: str, test: Test | None) -> str:
             return reverse("target-measure", args=[target])
     again = reverse("campaign-new", args=[test.campaign.project_id])
     return f"{again}?again={test.campaign_id}"
+
+
+def _is_archived(place: str, test: Test) -> bool:
+    """What is archived is neither edited nor sent anything; a campaign is repeated without it."""
+    if place == Place.PLAN:
+        return test.plan_version.plan.archived_at is not None
+    return place != Place.AGAIN and test.endpoint.target.archived_at is not None

@@ -48,6 +48,8 @@ def _questions(
         yield OpenQuestion("How much more can it take?", because, "Search again", again)
     if report.ending in (Ending.DEADLINE, Ending.STOPPED):
         yield OpenQuestion("Where is the limit?", "the search was cut short", "Search again", again)
+    if test.endpoint.target.archived_at:
+        return
     if not knows_machine:
         machine = f"{reverse('target-detail', args=[test.endpoint.target_id])}#agents"
         because = "no agent reported its machine's CPU"

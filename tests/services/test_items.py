@@ -331,7 +331,7 @@ def test_a_campaign_is_not_started_on_a_target_that_is_being_archived(project):
             start_campaign(by=by, campaign=campaign)
         return str(refusal.value)
 
-    words = f"The endpoint {campaign.tests.get().endpoint} is archived. Choose another."
+    words = f"The target {target.name} is archived. Restore it first."
     assert at_once(archive, start) == ["archived", words]
     assert not campaign.runs.exists()
 

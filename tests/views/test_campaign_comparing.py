@@ -145,12 +145,22 @@ def test_a_viewer_sees_the_advice_without_a_button(client, project, hung):
     assert "/blocks/" not in html
 
 
-def test_an_archived_campaign_offers_no_blocks(as_editor, hung):
-    campaign, _ = hung
+def test_no_blocks_are_offered_of_what_is_archived_and_the_page_says_what(as_editor, hung):
+    campaign, test = hung[0], hung[0].tests.first()
     assert "/blocks/" in page(as_editor, campaign)
-    campaign.archived_at = timezone.now()
-    campaign.save()
-    assert "/blocks/" not in page(as_editor, campaign)
+    plan, target = test.plan_version.plan, test.endpoint.target
+    parts = {
+        "This campaign is": campaign,
+        f"The plan {plan.name} is": plan,
+        f"The target {target.name} is": target,
+    }
+    for words, part in parts.items():
+        type(part).objects.filter(pk=part.pk).update(archived_at=timezone.now())
+        html = page(as_editor, campaign)
+        assert "/blocks/" not in html
+        assert f"{words} archived. Restore it first." in html
+        type(part).objects.filter(pk=part.pk).update(archived_at=None)
+    assert "/blocks/" in page(as_editor, campaign)
 
 
 def test_while_it_runs_there_is_no_button_yet(as_editor, hung):

@@ -1,5 +1,7 @@
 """A campaign's page and its actions; and who may see what."""
 
+import html
+
 import pytest
 from django.urls import reverse
 from django.utils import timezone
@@ -43,13 +45,23 @@ def test_a_started_campaign_is_followed_from_what_the_page_shows(
     assert "stop-dialog" in page
 
 
-def test_an_archived_draft_offers_no_start(as_editor, project, target, version):
+@pytest.mark.parametrize("noun", ["campaign", "plan", "target", "endpoint"])
+def test_a_draft_of_what_is_archived_says_so_and_offers_no_start(
+    as_editor, project, target, version, noun
+):
     campaign = make_campaign(project)
-    make_test(campaign, version, endpoint=target.endpoints.first())
+    test = make_test(campaign, version, endpoint=target.endpoints.first())
     page = reverse("campaign-detail", args=[campaign.pk])
     assert "Start campaign" in as_editor.get(page).content.decode()
-    Campaign.objects.update(archived_at=timezone.now())
-    assert "Start campaign" not in as_editor.get(page).content.decode()
+    rows = {"campaign": campaign, "plan": version.plan, "target": target, "endpoint": test.endpoint}
+    rows[noun].archived_at = timezone.now()
+    rows[noun].save()
+    said = text_of(as_editor.get(page))
+    assert "Start campaign" not in said
+    refused = as_editor.post(reverse("campaign-start", args=[campaign.pk]), follow=True)
+    (message,) = refused.context["messages"]
+    assert "is archived" in str(message)
+    assert html.unescape(str(message)) in html.unescape(said)
 
 
 def test_starting_twice_is_refused_in_words(as_editor, project, target, version):
