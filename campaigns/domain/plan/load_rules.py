@@ -62,13 +62,18 @@ def _check_stop(reader: JsonReader, load: Load) -> None:
         for name in ("requests", "duration_s"):
             if getattr(load, name) is not None:
                 reader.fail(name, "The stages say when the load ends; leave this empty.")
-    elif load.requests is None and load.duration_s is None and not reader.data.get("stages"):
+    elif load.requests is None and not _says_when_to_stop(reader):
         reader.fail("requests", "Enter when to stop: after a number of requests or after a time.")
     elif load.requests is not None and load.duration_s is not None:
         reader.fail(
             "duration_s",
             "Stop after a number of requests or after a time, not both; leave one empty.",
         )
+
+
+def _says_when_to_stop(reader: JsonReader) -> bool:
+    """Without a number of requests. What was refused is wrong, not missing."""
+    return bool(reader.data.get("stages")) or reader.data.get("duration_s") not in (None, "")
 
 
 def _check_arrivals(reader: JsonReader, load: Load) -> None:

@@ -145,6 +145,13 @@ def test_it_says_what_is_wrong_beside_the_field(given, field, words):
     assert words.lower() in faults(**given)[field].lower()
 
 
+@pytest.mark.parametrize("duration_s", [0, -1, float("nan"), "soon"])
+def test_a_duration_that_is_refused_does_not_count_as_missing_too(duration_s):
+    with pytest.raises(InvalidPlan) as refused:
+        read(load={"model": "closed", "connections": 1, "duration_s": duration_s})
+    assert list(refused.value.errors) == ["load.duration_s"]
+
+
 @pytest.mark.parametrize("number", [float("inf"), float("-inf"), 10**400, -(10**400)])
 def test_a_number_that_nothing_can_compute_with_is_refused_like_any_other(number):
     found = faults(load=CLOSED | {"connections": number}, timeouts={"total_s": number})
