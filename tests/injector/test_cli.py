@@ -233,6 +233,9 @@ def test_a_report_of_nothing_but_failures(report):
         (["http://127.0.0.1/", "--speed"], "unrecognized"),
         (["http://127.0.0.1/", "--json", "--report", "ab"], "not allowed with argument --json"),
         (["http://127.0.0.1:0/"], "the port 0 is not between 1 and 65535"),
+        (["http://127.0.0.1:99999/"], "'http://127.0.0.1:99999/' is not an address"),
+        (["http://127.0.0.1:a/"], "'http://127.0.0.1:a/' is not an address"),
+        (["http://[::1:80/"], "'http://[::1:80/' is not an address"),
     ],
 )
 def test_it_refuses_with_a_sentence_and_status_2(arguments, words):

@@ -1,5 +1,6 @@
 """What the command line says to somebody who types: help, refusals, advice, nobody listening."""
 
+import json
 import os
 import pty
 import re
@@ -164,6 +165,42 @@ def test_a_reader_that_has_left_causes_no_complaint(style):
     assert status in {cli.OK, cli.NOT_USABLE}
     assert "Traceback" not in complaint
     assert "Broken pipe" not in complaint
+
+
+@pytest.mark.sockets
+@pytest.mark.parametrize("processes", [1, 2])
+def test_nobody_who_reads_the_progress_any_more_ends_no_measurement(processes):
+    """As `2>&1 | head -1` does."""
+    with scripted(always(OK_REPLY)) as server:
+        options = ["--requests", "5", "--connections", "2", "--processes", str(processes), "--json"]
+        process = subprocess.Popen(
+            [*COMMAND, f"http://127.0.0.1:{server.port}/", *options],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        process.stderr.close()
+        report, _ = process.communicate(timeout=30)
+    assert process.returncode in {cli.OK, cli.NOT_USABLE}, report
+    assert json.loads(report)["counters"]["ok"] == 5
+
+
+@pytest.mark.sockets
+def test_a_report_for_which_there_is_no_room_is_refused_in_a_sentence():
+    with scripted(always(OK_REPLY)) as server, open("/dev/full", "w") as full:
+        command = [*COMMAND, f"http://127.0.0.1:{server.port}/"]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=30)
+    assert done.returncode == cli.REFUSED
+    assert done.stderr.endswith("injector: standard output: No space left on device.\n")
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.sockets
+def test_a_log_for_which_there_is_no_room_costs_no_report():
+    with scripted(always(OK_REPLY)) as server:
+        done = run(f"http://127.0.0.1:{server.port}/", "--hlog", "/dev/full")
+    assert done.returncode == cli.REFUSED
+    assert "1 request in" in done.stdout
+    assert done.stderr.endswith("injector: /dev/full: No space left on device.\n")
 
 
 @pytest.mark.sockets

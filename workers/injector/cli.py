@@ -31,7 +31,7 @@ from workers.injector.cli_tls import (
 )
 from workers.injector.cli_websocket import add_websocket_options
 from workers.injector.hlog import hlog_lines
-from workers.injector.local_run import run_here, run_processes
+from workers.injector.local_run import run_here, run_processes, tell
 from workers.injector.order import DEFAULT_PORTS, PROTOCOL, Refusal
 from workers.injector.summary import LocalRun
 
@@ -49,6 +49,7 @@ examples:
                                                     WebSocket: 200 connections, 10 messages each
 exit status: 0 measured, 1 a threshold was broken, 2 refused or wrong usage,
              3 the measurement is not usable"""
+_NO_ADDRESS = "{!r} is not an address such as http://127.0.0.1:8080/path."
 _ALLOW = "one more network to send to (loopback and private networks)"
 
 
@@ -112,24 +113,42 @@ def main(arguments: list[str]) -> int:
             run = run_processes(order, options.processes, progress.show)
         progress.finish()
     except (Refusal, BenchsiteError, ValueError, OSError) as error:
-        for line in lines_of(error):
-            print(f"{parser.prog}: {line}", file=sys.stderr)
-        return REFUSED
-    if options.hlog:
-        Path(options.hlog).write_text("".join(f"{line}\n" for line in hlog_lines(run)))
-    _print(_report(options, order, run))
-    for line in advice(run.total.errors):
-        print(line, file=sys.stderr)
+        return _refuse(parser, error)
+    try:
+        _print(_report(options, order, run))
+        for line in advice(run.total.errors):
+            tell(line)
+        _write_log(options.hlog, run)
+    except OSError as error:
+        return _refuse(parser, error)
     return _status(run)
 
 
+def _refuse(parser: argparse.ArgumentParser, error: Exception) -> int:
+    for line in lines_of(error):
+        tell(f"{parser.prog}: {line}")
+    return REFUSED
+
+
 def _print(text: str) -> None:
-    """To a reader that may have gone, such as head: the exit status says the rest."""
+    """To a reader that may have gone, such as head: the exit status says the rest. Raises OSError
+    where there is no room for it."""
     try:
         print(text, flush=True)
-    except BrokenPipeError:
-        # Python writes out at its end what is left, and would complain of the same pipe.
+    except OSError as error:
+        # Python writes out at its end what is left, and would complain of the same file.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if not isinstance(error, BrokenPipeError):
+            raise OSError(error.errno, error.strerror, "standard output") from None
+
+
+def _write_log(path: str | None, run: LocalRun) -> None:
+    """After the report, which a full disk must not cost. Raises OSError with the path."""
+    if path:
+        try:
+            Path(path).write_text("".join(f"{line}\n" for line in hlog_lines(run)))
+        except OSError as error:
+            raise OSError(error.errno, error.strerror, path) from None
 
 
 def _status(run: LocalRun) -> int:
@@ -191,15 +210,19 @@ def _mode(options: argparse.Namespace, plan: dict[str, Any], scheme: str) -> Con
 
 
 def _read_url(text: str) -> tuple[dict[str, Any], str]:
-    parts = urlsplit(text)
+    try:
+        parts = urlsplit(text)
+        port = parts.port
+    except ValueError:  # in words of Python that do not say what was read
+        raise ValueError(_NO_ADDRESS.format(text)) from None
     if parts.scheme not in DEFAULT_PORTS or not parts.hostname:
-        raise ValueError(f"{text!r} is not an address such as http://127.0.0.1:8080/path.")
+        raise ValueError(_NO_ADDRESS.format(text))
     if "@" in parts.netloc:
         raise ValueError("Leave user and password out of the address; send a header instead.")
     endpoint = {
         "scheme": parts.scheme,
         "host": parts.hostname,
-        "port": DEFAULT_PORTS[parts.scheme] if parts.port is None else parts.port,
+        "port": DEFAULT_PORTS[parts.scheme] if port is None else port,
     }
     return endpoint, (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
 
@@ -228,7 +251,7 @@ class ProgressLine:
         figures = _figures(response) if response.n else "no reply"
         failed = self._total.count("failed")
         words = f"{self._second:4d} s  {self._total.count('ok'):7,d} ok  {figures}"
-        print(words + (f"  {failed} failed" if failed else ""), file=sys.stderr)
+        tell(words + (f"  {failed} failed" if failed else ""))
 
 
 def _figures(response: Timing) -> str:

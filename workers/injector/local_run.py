@@ -70,9 +70,15 @@ def shared_orders(order: dict[str, Any], count: int) -> list[dict[str, Any]]:
     return [order | {"shard": {"index": index, **shared}} for index in range(count)]
 
 
+def tell(line: str) -> None:
+    """On standard error. Nobody may be listening any more: a measurement does not end by that."""
+    with contextlib.suppress(OSError):
+        print(line, file=sys.stderr)
+
+
 def _warn(facts: dict[str, Any]) -> None:
     for text in facts.get("warnings", ()):
-        print(f"Warning: {text}", file=sys.stderr)
+        tell(f"Warning: {text}")
 
 
 def _wall_clock_s(start_ns: int, plan: Plan) -> float:
