@@ -6,13 +6,31 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from campaigns.domain.plan.shards import MAX_INJECTORS
-from campaigns.domain.plan.sweep import INJECTORS, MAX_POINTS, Sweep, known_fields
+from campaigns.domain.plan.sweep import (
+    BEYOND_VALUES,
+    INJECTORS,
+    MAX_POINTS,
+    Sweep,
+    checked_values,
+    known_fields,
+)
 
-_NUMBERS = {"type": "array", "items": {"type": "number"}, "maxItems": MAX_POINTS}
+_NUMBERS = {
+    "type": "array",
+    "items": {
+        "type": "number",
+        "minimum": 0,
+        "maximum": BEYOND_VALUES,
+        "exclusiveMaximum": True,
+    },
+    "maxItems": MAX_POINTS,
+    "uniqueItems": True,
+}
 _COUNTS = {
     "type": "array",
     "items": {"type": "integer", "minimum": 1, "maximum": MAX_INJECTORS},
     "maxItems": MAX_INJECTORS,
+    "uniqueItems": True,
 }
 _SWEEP = {
     "type": "object",
@@ -46,4 +64,7 @@ class SweepInput(serializers.Field):
             raise serializers.ValidationError(f"At most {most} values; these are {len(values)}.")
         if field == INJECTORS and not all(1 <= each <= MAX_INJECTORS for each in values):
             raise serializers.ValidationError(f"Use 1 to {MAX_INJECTORS} injector processes.")
-        return Sweep(field, tuple(values)) if values else None
+        try:
+            return Sweep(field, checked_values(values)) if values else None
+        except ValueError as fault:
+            raise serializers.ValidationError(str(fault)) from None

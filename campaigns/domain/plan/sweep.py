@@ -36,7 +36,8 @@ _PHRASES = {
 }
 _FEW_VALUES = 4  # of which a sentence names each
 _CODES = frozenset({"exchange.close_code"})  # no amounts: 1000, not 1,000
-_NUMBER = r"\d{1,9}(?:\.\d{1,6})?"
+BEYOND_VALUES, _DECIMALS = 10**9, 6
+_NUMBER = rf"\d{{1,9}}(?:\.\d{{1,{_DECIMALS}}})?"
 _RANGE = re.compile(rf"({_NUMBER}) to ({_NUMBER})(?: step ({_NUMBER}))?")
 
 
@@ -219,15 +220,25 @@ def values_of_text(text: str) -> tuple[float, ...]:
         values = tuple(map(float, typed))
     if not 2 <= len(values) <= MAX_POINTS:
         raise ValueError(f"A sweep has 2 to {MAX_POINTS} values; these are {len(values)}.")
+    return checked_values(values)
+
+
+def checked_values(values: Sequence[float]) -> tuple[float, ...]:
+    """Those that can be typed, each once: a sentence names them with all their digits. Raises
+    ValueError with what to write."""
+    if not all(0 <= value < BEYOND_VALUES and value == round(value, _DECIMALS) for value in values):
+        raise ValueError(
+            f"Write numbers from 0 to below {BEYOND_VALUES:,} with at most {_DECIMALS} decimals."
+        )
     if len(set(values)) < len(values):
         raise ValueError("List each value only once.")
-    return values
+    return tuple(values)
 
 
 def _steps(low: float, high: float, step: float) -> Iterator[float]:
     """low, low + step … up to high; at most one more than a sweep may have."""
     for number in range(MAX_POINTS + 1):
-        value = round(low + number * step, 6)
+        value = round(low + number * step, _DECIMALS)
         if not step or value > high:
             return
         yield value

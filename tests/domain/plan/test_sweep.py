@@ -10,6 +10,7 @@ from campaigns.domain.plan.sweep import (
     MAX_POINTS,
     SweepField,
     at_point,
+    checked_values,
     fields_used_by,
     known_fields,
     point_words,
@@ -101,6 +102,17 @@ def test_values_that_differ_do_not_read_alike():
 def test_what_is_no_sweep_is_refused_with_what_to_type(text):
     with pytest.raises(ValueError, match=f"list|range|2 to {MAX_POINTS} values|once"):
         values_of_text(text)
+
+
+@pytest.mark.parametrize("value", [1e308, 1e9, 1e-300, 0.1 + 0.2, -1.0, float("inf")])
+def test_a_value_that_nobody_can_type_is_refused_by_who_takes_numbers(value):
+    with pytest.raises(ValueError, match="from 0 to below 1,000,000,000 with at most 6 decimals"):
+        checked_values([5, value])
+
+
+def test_values_that_can_be_typed_are_taken_as_they_are():
+    values = (0, 0.000001, 5, 200.5, 999_999_999, 999_999_999.999999)
+    assert checked_values(values) == values
 
 
 POINTS = [
