@@ -19,7 +19,8 @@ _NO_TEST = "Choose a test of this campaign."
 @dataclass(frozen=True)
 class MeasuredTest:
     """A test with its runs, in order of the repeats. `is_of_days`: its runs are from several
-    campaigns, of which `test` is in the newest. `kept`: what is kept of its runs together."""
+    campaigns, of which `test` is in the newest. `kept`: what is kept of its runs together. `place`:
+    what of its label tells it from tests of the same plan, scheme and mode, but the TLS profile."""
 
     test: Test
     label: str
@@ -27,6 +28,7 @@ class MeasuredTest:
     runs: tuple[MeasuredRun, ...]
     is_of_days: bool = False
     kept: PooledPercentiles | None = None
+    place: str = ""
 
     @cached_property
     def counted(self) -> list[MeasuredRun]:
@@ -94,8 +96,8 @@ class MeasuredTest:
 class ArmPair:
     """Two tests to compare. `is_chosen`: by a user, so that what tells them apart may differ.
 
-    `called`: names of the two where those of their arms would be the same. `place`: the target,
-    where a campaign has several.
+    `called`: names of the two where those of their arms would be the same. `place`: what tells the
+    pair from others, such as the target, or the value of a sweep.
     """
 
     baseline: MeasuredTest
@@ -171,12 +173,10 @@ def twins_of(arms: Sequence[MeasuredTest]) -> list[ArmPair]:
     compared with HTTP on a new connection.
     """
     pairs = []
-    has_places = len({arm.test.endpoint.target_id for arm in arms}) > 1
     for candidate in arms:
         if plain := TLS_TWINS.get(candidate.scheme):
             baseline = _partner(candidate, [arm for arm in arms if arm.scheme == plain])
-            place = candidate.test.endpoint.target.name if has_places else ""
-            pairs += [ArmPair(baseline, candidate, place=place)] if baseline else []
+            pairs += [ArmPair(baseline, candidate, place=candidate.place)] if baseline else []
     return pairs
 
 

@@ -28,21 +28,28 @@ def measured_tests(
     counts = {test.injectors for test in tests}
     places = {(test.endpoint.target_id, test.endpoint.scheme) for test in tests}
     addresses = _addresses({test.endpoint for test in tests}, n_told_apart=len(places))
-    return [
-        MeasuredTest(
-            test,
-            _arm_label(
+    found = []
+    for test in tests:
+        place = [
+            test.endpoint.target.name if len(targets) > 1 else "",
+            addresses.get(test.endpoint_id, ""),
+        ]
+        value = [injector_words(test.injectors) if len(counts) > 1 else "", test.swept_words]
+        found.append(
+            MeasuredTest(
                 test,
-                addresses[test.endpoint_id],
-                names_target=len(targets) > 1,
-                names_injectors=len(counts) > 1,
-            ),
-            _plan_label(test, names_version=len(numbers[test.plan_version.plan_id]) > 1),
-            tuple(sorted(by_test[test.pk], key=lambda each: each.run.repeat)),
-            kept=(kept or {}).get(test.pk),
+                _joined(arm_words(test), *place, test.endpoint.tls_profile, *value),
+                _plan_label(test, names_version=len(numbers[test.plan_version.plan_id]) > 1),
+                tuple(sorted(by_test[test.pk], key=lambda each: each.run.repeat)),
+                kept=(kept or {}).get(test.pk),
+                place=_joined(*place, *value),
+            )
         )
-        for test in tests
-    ]
+    return found
+
+
+def _joined(*parts: str) -> str:
+    return ", ".join(filter(None, parts))
 
 
 def hide_hosts(tests: Sequence[Test]) -> None:
@@ -62,26 +69,11 @@ def stop_reason_of(campaign: Campaign, *, shows_machines: bool) -> str:
 
 
 def _addresses(endpoints: set[Endpoint], *, n_told_apart: int) -> dict[int, str]:
-    """What tells endpoints apart that target and scheme do not: ":8443", "10.0.0.2:8443", and the
-    TLS profile."""
-    profiles = {each.pk: each.tls_profile for each in endpoints}
-    origins = {(each.target_id, each.origin) for each in endpoints}
-    if len(origins) == n_told_apart:
-        return profiles
+    """What tells endpoints apart that target and scheme do not: ":8443", "10.0.0.2:8443"."""
+    if len({(each.target_id, each.origin) for each in endpoints}) == n_told_apart:
+        return {}
     one_host = len({each.host for each in endpoints}) == 1
-    places = {each.pk: f"{'' if one_host else each.told_host}:{each.port}" for each in endpoints}
-    return {pk: ", ".join(filter(None, [place, profiles[pk]])) for pk, place in places.items()}
-
-
-def _arm_label(test, address: str, *, names_target: bool, names_injectors: bool) -> str:
-    parts = [
-        arm_words(test),
-        test.endpoint.target.name if names_target else "",
-        address,
-        injector_words(test.injectors) if names_injectors else "",
-        test.swept_words,
-    ]
-    return ", ".join(filter(None, parts))
+    return {each.pk: f"{'' if one_host else each.told_host}:{each.port}" for each in endpoints}
 
 
 def _plan_label(test, *, names_version: bool) -> str:

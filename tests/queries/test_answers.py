@@ -306,6 +306,39 @@ def test_a_resumed_session_is_compared_with_http_on_a_new_connection(project):
     ]
 
 
+def test_comparisons_at_several_values_of_a_sweep_are_told_by_their_values(project):
+    campaign, tests = https_campaign(project)
+    for test in tests:
+        test.swept, test.swept_value = "requests", 2000
+        test.save()
+    more = [
+        make_test(
+            campaign,
+            tests[0].plan_version,
+            endpoint=test.endpoint,
+            swept="requests",
+            swept_value=4000,
+        )
+        for test in tests
+    ]
+    run_in_blocks([*tests, *more], [HTTP, HTTPS, HTTP, HTTP])
+    answer = campaign_answer(done(campaign))
+    said = plain_text(answer.sentence)
+    assert said.startswith("2,000 requests: on a new connection HTTPS is slower than HTTP: ")
+    assert "4,000 requests: on a new connection there is no practical difference" in said
+    titles = [each.title for each in answer.overheads]
+    assert titles == ["New connection, 2,000 requests", "New connection, 4,000 requests"]
+
+
+def test_comparisons_on_several_ports_of_a_target_are_told_by_their_ports(project):
+    campaign, tests = https_campaign(project)
+    other = make_endpoint(tests[0].endpoint.target, "https", port=9443)
+    tests.append(make_test(campaign, tests[0].plan_version, endpoint=other))
+    run_in_blocks(tests, [HTTP, HTTPS, HTTP])
+    titles = [each.title for each in campaign_answer(done(campaign)).overheads]
+    assert titles == [f"New connection, :{test.endpoint.port}" for test in tests[1:]]
+
+
 def test_without_a_pair_the_sentence_is_plain_and_uses_no_comparison_word(project):
     campaign, tests = https_campaign(project)
     tests[1].delete()
