@@ -73,7 +73,7 @@ def latency_table(
         whole = [_with_weak_tail(each, _WEAK_TAIL, _fewest(counted)) for each in whole]
     columns = _rounded_columns([*run_rows, *whole])
     rows = [
-        Row(line.label, cells, "run", " ".join(filter(None, (line.note, note))), line.link)
+        Row(line.label, cells, "run", _both(line.note, note), line.link)
         for line, note, cells in zip(lines, notes, columns[:-2], strict=True)
     ]
     rows.append(Row(_mean_label(counted), columns[-2], "mean", mean_note(counted)))
@@ -86,6 +86,13 @@ def latency_table(
         label_title="run",
         note=_left_out_note(lines) if is_sound else _OVERLOAD,
     ).said_of(noun)
+
+
+def _both(note: str, outlier_note: str) -> str:
+    """A judgement in short has no full stop; before another sentence it needs one."""
+    if note and outlier_note:
+        return f"{note.removesuffix('.')}. {outlier_note}"
+    return note or outlier_note
 
 
 def mean_texts(lines: Sequence[Line], pooled: Figures | None) -> list[str]:

@@ -107,6 +107,15 @@ def test_a_run_that_is_off_the_others_is_pointed_out_and_explained():
     assert table.rows[0].note == ""
 
 
+def test_a_judgement_in_short_and_what_is_odd_about_a_run_are_two_sentences():
+    values = [run([us] * 100) for us in (10_000, 10_100, 9_900, 10_050, 90_000)]
+    note = "Doubtful: the injector was starved"
+    lines = [Line(f"Repeat {index}", each, note=note) for index, each in enumerate(values, 1)]
+    rows = latency_table("t", "T", lines, values[0]).rows
+    assert rows[0].note == note
+    assert rows[4].note.startswith(f"{note}. Look at this run: its average")
+
+
 def test_a_run_that_only_failed_does_not_count_as_fast():
     lines = [Line("Repeat 1", run(FAST)), Line("Repeat 2", run([], failed=9), is_counted=False)]
     table = latency_table("t", "T", lines, run(FAST))
