@@ -3,9 +3,9 @@
 import re
 from typing import Any
 
-from django.core.paginator import Page
+from django.core.paginator import InvalidPage, Page
 from django.db.models import Q, QuerySet
-from rest_framework.exceptions import ValidationError
+from rest_framework.exceptions import NotFound, ValidationError
 from rest_framework.pagination import PageNumberPagination
 from rest_framework.utils.urls import remove_query_param, replace_query_param
 
@@ -24,15 +24,18 @@ class Pages(PageNumberPagination):
 
     def get_page_size(self, request) -> int:
         """What is no number is refused; a larger one than the largest means that."""
-        asked = request.query_params.get(self.page_size_query_param)
-        if asked is not None and not (asked.isdecimal() and int(asked[:10])):
-            raise ValidationError({self.page_size_query_param: [_A_NUMBER]})
+        _check_number(request, self.page_size_query_param)
         return super().get_page_size(request)
 
     def get_page_number(self, request, paginator) -> str:
-        if request.query_params.get(self.page_query_param) == "":
-            raise ValidationError({self.page_query_param: [_A_NUMBER]})
+        _check_number(request, self.page_query_param)
         return super().get_page_number(request, paginator)
+
+
+def _check_number(request, name: str) -> None:
+    asked = request.query_params.get(name, "1")
+    if not (asked.isdecimal() and int(asked[:10])):
+        raise ValidationError({name: [_A_NUMBER]})
 
 
 class SecondPages(Pages):
@@ -54,10 +57,10 @@ class SecondPages(Pages):
     def _after(self, queryset: QuerySet, request, edge: tuple[int, int, int]) -> list:
         size = self.get_page_size(request)
         paginator = self.django_paginator_class(queryset, size)
-        asked = request.query_params.get(self.page_query_param, "1")
-        if not (asked.isdecimal() and int(asked[:10])):
-            raise ValidationError({self.page_query_param: [_A_NUMBER]})
-        number = int(asked[:10])
+        try:
+            number = paginator.validate_number(self.get_page_number(request, paginator))
+        except InvalidPage:
+            raise NotFound(self.invalid_page_message) from None
         rows = list(_beyond(queryset, *edge)[:size])
         self.request, self.page = request, Page(rows, number, paginator)
         return rows

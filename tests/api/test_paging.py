@@ -1,8 +1,17 @@
 """Lists that are read in pages while new rows come in."""
 
+import pytest
 from django.utils import timezone
 
 from tests.factories import make_campaign, make_run, make_test
+
+
+@pytest.mark.parametrize("name", ["page", "page_size"])
+@pytest.mark.parametrize("odd", ["", "0", "-1", "1.5", "last", "1e1", "1_0", "²"])
+def test_what_is_no_number_of_a_page_is_refused_with_what_to_write(api, name, odd):
+    answer = api.get("/api/v1/campaigns/", {name: odd})
+    assert answer.status_code == 400
+    assert answer.json()["error"]["fields"] == {name: "Write a number from 1."}
 
 
 def read_whole(api, address: str, make) -> list[int]:

@@ -163,6 +163,14 @@ def test_a_page_of_seconds_that_is_none_is_refused(api, run, page):
     assert answer.json()["error"]["fields"] == {"page": "Write a number from 1."}
 
 
+def test_a_page_of_seconds_that_is_no_longer_there_is_not_found(api, run):
+    store_second(run, make_second(2, [1000]))
+    address = f"{RUNS}{run.pk}/seconds/?after_row=1.0.0"
+    assert [row["second"] for row in api.get(address).json()["results"]] == [2]
+    for page in ("2", "99999999999"):
+        assert api.get(f"{address}&page={page}").status_code == 404
+
+
 def test_a_misspelt_filter_of_seconds_is_refused_also_where_their_tag_is_known(api, run):
     measure(run, 10_000)
     address = f"{RUNS}{run.pk}/seconds/"
