@@ -13,6 +13,7 @@ from campaigns.domain.other_tools.report_words import (
     closing_lines,
     load_lines,
     ms,
+    percent_of,
     quantile,
 )
 
@@ -45,7 +46,7 @@ def jmeter(result: Measurement, head: ReportHead) -> str:
 def _row(label: str, total: Total, duration_s: float) -> str:
     elapsed = total.timing("service")
     ended = total.count("ok") + total.count("failed")
-    cells = [str(ended), *_times(elapsed), _share(total.count("failed"), ended)]
+    cells = [str(ended), *_times(elapsed), percent_of(total.count("failed"), ended)]
     cells += [_per_s(ended, duration_s)]
     cells += [
         _per_s(total.count(name) / 1024, duration_s) for name in ("bytes_received", "bytes_sent")
@@ -64,10 +65,6 @@ def _times(elapsed: Timing) -> list[str]:
         ms(elapsed.max_us),
         ms(elapsed.sd_us),
     ]
-
-
-def _share(part: int, whole: int) -> str:
-    return f"{100 * part / whole:.2f}" if whole else DASH
 
 
 def _per_s(amount: float, duration_s: float) -> str:

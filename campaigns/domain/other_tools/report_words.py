@@ -10,7 +10,7 @@ from campaigns.domain.percentiles import P50, P95, P99, Shown, shown
 from campaigns.domain.plan.load import Model, mean_rate_per_s
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.shown.threshold_words import measured_cell
-from campaigns.domain.units import DASH, counted, decimals_to_see, said_of
+from campaigns.domain.units import DASH, counted, decimals_to_see, rounded, said_of
 
 _CLOSED = {Model.CLOSED, Model.SEQUENTIAL}
 
@@ -29,7 +29,15 @@ class ReportHead:
 
 def tenths(value: float | None) -> str:
     """One decimal, as tools have it; more where it would read 0.0."""
-    return DASH if value is None else f"{value:,.{decimals_to_see(value, 1)}f}"
+    return DASH if value is None else f"{rounded(value, decimals_to_see(value, 1)):,}"
+
+
+def percent_of(part: int, whole: int) -> str:
+    """Two decimals, as tools have it; more where some would read as none."""
+    if not whole:
+        return DASH
+    value = 100 * part / whole
+    return str(rounded(value, decimals_to_see(value, 2)))
 
 
 def per_s(count: float, duration_s: float) -> str:
@@ -38,7 +46,7 @@ def per_s(count: float, duration_s: float) -> str:
 
 def ms(us: float | None) -> str:
     """To the microsecond: with the tools' own one or two decimals a fast connect would read 0.0."""
-    return DASH if us is None else f"{us / 1000:.3f}"
+    return DASH if us is None else f"{rounded(us / 1000, 3)}"
 
 
 def quantile(timing: Timing, per_100k: int) -> str:
@@ -145,8 +153,9 @@ def warm_up_lines(result: Measurement) -> list[str]:
 def closing_lines(result: Measurement, head: ReportHead) -> list[str]:
     """The rules and the verdict, at the end of every report."""
     warnings = warnings_of(result.ends)
-    lines = ["", *warm_up_lines(result), *warnings, *_threshold_lines(result)]
-    return [*lines, *_judgement_lines(head.judged)]
+    has_no_answer = head.judged is not None and not head.judged.is_usable
+    rules = _threshold_lines(result, has_no_answer=has_no_answer)
+    return ["", *warm_up_lines(result), *warnings, *rules, *_judgement_lines(head.judged)]
 
 
 def _judgement_lines(judged: Judgement | None) -> list[str]:
@@ -164,11 +173,15 @@ def _judgement_lines(judged: Judgement | None) -> list[str]:
     ]
 
 
-def _threshold_lines(result: Measurement) -> list[str]:
+def _threshold_lines(result: Measurement, *, has_no_answer: bool) -> list[str]:
+    """A measurement that cannot be used neither keeps nor breaks a rule."""
     lines = ["Thresholds:"] if result.thresholds else []
     for each in result.thresholds:
         value = each.measured
         measured = "nothing measured" if value is None else measured_cell(value, each).text
+        if has_no_answer:
+            lines.append(f"  not judged  {each.rule}: {measured}")
+            continue
         since = "" if each.since is None else f", since second {each.since}"
         failed = "NOT MEASURED" if each.lacks_agent else "FAILED"
         state = "passed" if each.passed else failed

@@ -13,6 +13,7 @@ from campaigns.domain.other_tools.report_words import (
     closing_lines,
     load_lines,
     ms,
+    percent_of,
     quantile,
 )
 from campaigns.domain.units import counted
@@ -53,7 +54,7 @@ def _counts(result: Measurement) -> list[str]:
     success, fail = total.count("ok"), total.count("failed")
     ended = success + fail
     per_s = f"{success / duration_s:.0f}" if duration_s else DASH
-    share = f"{100 * fail / ended:.2f}" if ended else DASH
+    share = percent_of(fail, ended)
     title = "Aggregate results"
     if result.plan.exchange is not None:
         title += " (WebSocket Opening+Closing Handshake)"

@@ -2,9 +2,12 @@
 
 import pytest
 
+from campaigns.domain.judged.criteria import Observed
+from campaigns.domain.judged.judgement import judge
 from campaigns.domain.judged.thresholds import Verdict
 from campaigns.domain.measured.measurement import Measurement
 from campaigns.domain.measured.snapshot import Timing, Total
+from campaigns.domain.other_tools.report_words import ms
 from campaigns.domain.other_tools.reports import REPORTS, ReportHead, styles_for
 from campaigns.domain.plan.plan import Plan
 from tests.values import plan_spec
@@ -39,7 +42,7 @@ def test_jmeter_has_the_columns_of_the_aggregate_report():
     assert (samples, average, low, high) == ("125", "50.500", "1.000", "100.000")
     assert float(median) == pytest.approx(50, rel=1e-3)
     assert float(p90) == pytest.approx(90, rel=1e-3)
-    assert (p95, p99) == ("~95.007", "–"), "p99 of 100 samples is the largest but one"
+    assert (p95, p99) == ("~95.008", "–"), "p99 of 100 samples is the largest but one"
     assert (sd, errors, rate) == ("29.011", "20.00", "12.50"), "the deviation of a sample: n - 1"
 
 
@@ -70,6 +73,25 @@ def test_what_a_rule_measured_is_told_as_on_pages(measured, said):
     seen = measurement(total(HUNDRED))
     seen.thresholds = [Verdict("p95 < 200 ms", "p95", 200, "ms", measured, False, None)]
     assert f"  {said}" in report("plain", seen).splitlines()
+
+
+@pytest.mark.parametrize("style", REPORTS)
+def test_a_measurement_that_cannot_be_used_breaks_no_rule(style):
+    seen = measurement(total(HUNDRED))
+    seen.thresholds = [Verdict("p95 < 50 ms", "p95", 50, "ms", 95.1, False, 3)]
+    judged = judge({"cpu": Observed(0.9)}, Timing.of(HUNDRED))
+    lines = REPORTS[style](seen, ReportHead("10.0.0.5", 80, "new", judged)).splitlines()
+    assert "  not judged  p95 < 50 ms: 95.1 ms" in lines
+    assert "  FAILED  p95 < 50 ms: 95.1 ms, since second 3" in report(style, seen).splitlines()
+
+
+def test_a_time_is_rounded_as_on_pages():
+    assert [ms(us) for us in (4865.5, 7037.5, 1.0005e6)] == ["4.866", "7.038", "1000.500"]
+
+
+def test_some_errors_do_not_read_as_none():
+    whole = total([1000] * 50_000, failed=1)
+    assert cells(report("jmeter", measurement(whole)), "TOTAL")[9] == "0.002"
 
 
 def test_our_own_report_has_the_times_without_what_the_injector_added_where_they_are_known():
