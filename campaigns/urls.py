@@ -77,6 +77,7 @@ account_urls = [
 project_urls = [
     path("", projects.project_list, name="project-list"),
     path("projects/new/", projects.project_new, name="project-new"),
+    path("projects/<int:project>/", projects.project_detail, name="project-detail"),
     *_item_urls("project", "projects/"),
     path("projects/<int:project>/members/", projects.project_members, name="project-members"),
     path("projects/<int:project>/use/", caps.project_use, name="project-use"),

@@ -191,6 +191,7 @@ PAGES: dict[str, dict[str, Rule]] = {
     "project-list": {"GET": ACCOUNT},
     "project-new": {"GET": ACCOUNT, "POST": Rule("account", lambda rows: {"name": "mine"})},
     "measure": {"GET": ACCOUNT, "POST": Rule("account", _typed)},
+    "project-detail": {"GET": VIEW},
     "project-measure": {"GET": EDIT, "POST": Rule("edit", _typed)},
     "target-measure": {"GET": VIEW, "POST": EDIT},
     "probe-accept": {"POST": EDIT},

@@ -42,6 +42,13 @@ def project_new(request):
 
 
 @login_required
+def project_detail(request, project: int):
+    """What an address shortened to its project leads to."""
+    found = find(Project, actor_of(request), pk=project)
+    return redirect("campaign-list", project=found.pk)
+
+
+@login_required
 def project_members(request, project: int):
     actor = actor_of(request)
     found = find(Project, actor, pk=project)

@@ -131,3 +131,12 @@ def test_changes_are_not_made_by_get(client, project, alice):
     client.force_login(alice)
     own = project.memberships.get(user=alice)
     assert client.get(reverse("membership-remove", args=[own.pk])).status_code == 405
+
+
+def test_an_address_shortened_to_the_project_leads_to_its_campaigns(client, project, charlie):
+    member = project.memberships.get(role="owner").user
+    client.force_login(member)
+    answer = client.get(f"/projects/{project.pk}/")
+    assert answer["Location"] == reverse("campaign-list", args=[project.pk])
+    client.force_login(charlie)
+    assert client.get(f"/projects/{project.pk}/").status_code == 404
