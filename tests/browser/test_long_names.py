@@ -6,6 +6,7 @@ from playwright.sync_api import expect
 
 from tests.browser.installation import enter
 from tests.factories import make_campaign, make_endpoint, make_run, make_target, make_test
+from tests.queries.measured import https_campaign, run_in_blocks
 
 pytestmark = pytest.mark.django_db(transaction=True)
 NAME = "checkout" * 12
@@ -42,3 +43,16 @@ def test_of_a_host_that_one_request_goes_to(phone, project):
     phone.goto(f"/targets/{target.pk}/")
     expect(phone.get_by_role("button", name="Try HTTP")).to_contain_text(NAME[:60])
     assert phone.evaluate(FITS)
+
+
+def test_of_a_plan_beside_what_it_costs(phone, project):
+    now = timezone.now()
+    campaign, tests = https_campaign(project, started_at=now, finished_at=now)
+    run_in_blocks(tests, [[10_000.0] * 3, [13_000.0] * 3])
+    plan = tests[0].plan_version.plan
+    plan.name = NAME
+    plan.save()
+    phone.goto(f"/campaigns/{campaign.pk}/")
+    frame = phone.locator(".table-frame", has=phone.locator("table.forest"))
+    expect(frame).to_contain_text(NAME)
+    assert frame.evaluate("(frame) => frame.scrollWidth <= frame.clientWidth")
