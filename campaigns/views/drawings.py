@@ -123,7 +123,8 @@ class Piece:
 
 def split_bars(splits: Sequence[SplitAnswer]) -> dict[str, Any]:
     """All arms' bars on one axis from 0: {"parts", "ticks", "groups"}; a group is one pair."""
-    parts, scale = _parts_and_scale([row for split in splits for row in split.rows])
+    rows = [row for split in splits for row in split.rows]
+    parts, scale = _parts_and_scale(rows, max(map(_end_of_difference, splits), default=0.0))
     return {
         "parts": parts,
         "ticks": _length_ticks(100 / scale, scale),
@@ -138,15 +139,17 @@ def split_rows_bars(rows: Sequence[dict[str, Any]], decimals: int) -> dict[str, 
     return {"parts": parts, "ticks": _length_ticks(100 / scale, scale), "rows": drawn}
 
 
-def _parts_and_scale(rows: Sequence[dict[str, Any]]) -> tuple[list[str], float]:
-    """The parts that occur, and percent of the width per ms."""
+def _parts_and_scale(
+    rows: Sequence[dict[str, Any]], end_ms: float = 0.0
+) -> tuple[list[str], float]:
+    """The parts that occur, and percent of the width per ms. All else ends before `end_ms`."""
     used = {
         part
         for row in rows
         for part, value in row["parts"].items()
         if value is not None and (part != "lateness" or value)
     }
-    longest = max((row["total_ms"] for row in rows), default=0)
+    longest = max([end_ms, *(row["total_ms"] for row in rows)])
     scale = 100 / (round_up(longest / _BAR_SHARE) or 1)
     return [part for part in SPLIT_PARTS if part in used], scale
 
@@ -179,9 +182,7 @@ def _split_group(split: SplitAnswer, parts: list[str], scale: float) -> dict[str
             "cells": _cells(split.difference["parts"], parts, split.decimals, signed=True),
             "total": number(total, split.decimals, signed=True),
             "text": f"{figure(total, signed=True)}\u202fms",
-            "end": round(
-                min(88.0, (http + max(0.0, _positive(split.difference["parts"]))) * scale), 2
-            ),
+            "end": round(_end_of_difference(split) * scale, 2),
         },
     }
 
@@ -209,8 +210,10 @@ def _label(part: str, value: float, width: float) -> str:
     return text if width * _BAR_PX / 100 >= needed_px else ""
 
 
-def _positive(values: dict[str, float | None]) -> float:
-    return sum(value for value in values.values() if value and value > 0)
+def _end_of_difference(split: SplitAnswer) -> float:
+    """How far to the right its parts reach, in ms; where others shrink, beyond the longer bar."""
+    parts = split.difference["parts"].values()
+    return split.rows[0]["total_ms"] + sum(value for value in parts if value and value > 0)
 
 
 def _cells(values, parts: list[str], decimals: int, *, signed: bool = False) -> list[str]:

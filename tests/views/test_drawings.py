@@ -90,6 +90,14 @@ def test_the_longest_bar_leaves_room_for_its_text():
     assert pieces[-1].x + pieces[-1].width <= 84.1
 
 
+def test_a_difference_whose_parts_reach_beyond_both_bars_stays_in_the_drawing():
+    bars = split_bars([split((4.0, None, 14.0), (4.0, 10.0, 4.5))])
+    difference = bars["groups"][0]["difference"]
+    right = max(piece.x + piece.width for piece in difference["pieces"])
+    assert right <= 84.1
+    assert difference["end"] == pytest.approx(right, abs=0.01)
+
+
 def test_short_parts_carry_no_label():
     bars = split_bars([split((0.1, None, 14.0), (0.1, 10.0, 14.0))])
     labels = {piece.part: piece.label for piece in bars["groups"][0]["rows"][1]["pieces"]}
