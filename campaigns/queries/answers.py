@@ -178,7 +178,7 @@ def _judged(answer: Answer, runs: Sequence[MeasuredRun], failures: CampaignFailu
     return replace(
         answer,
         answers=three_answers(statuses, answer.found, answer.sentence),
-        remedies=what_to_do(judged, failures.rows, answer.found),
+        remedies=what_to_do(judged, failures.rows, failures.attempts, answer.found),
     )
 
 

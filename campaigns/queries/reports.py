@@ -37,7 +37,9 @@ def run_report(run: Run, measurement: Measurement | None = None) -> RunReport:
     return RunReport(
         sentence=sentence,
         answers=answers,
-        remedies=what_to_do(filter(None, [state.judged]), state.failures, state.found),
+        remedies=what_to_do(
+            filter(None, [state.judged]), state.failures, figures.attempts, state.found
+        ),
         grounds=run_grounds(state),
         tiles=run_tiles(state),
         table=tables.steps_table(

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
 
-from campaigns.domain.judged.failures import cause_words
+from campaigns.domain.judged.failures import cause_words, everything_failed
 from campaigns.domain.judged.judgement import Judgement
 from campaigns.domain.judged.target_state import ONLY_REDIRECTS
 from campaigns.domain.lifecycle import TargetState, Trust
@@ -56,19 +56,25 @@ _OF_ENDPOINT = {
     Kind.DNS_FAILED, Kind.CONNECT_REFUSED, Kind.CONNECT_TIMEOUT, Kind.CONNECT_UNREACHABLE,
     Kind.TLS_HANDSHAKE, Kind.TLS_VERIFY, Kind.TLS_TIMEOUT, Kind.HTTP_PARSE,
 }  # fmt: skip
+_WHATEVER_THE_INJECTOR = {
+    Kind.DNS_FAILED, Kind.CONNECT_REFUSED, Kind.CONNECT_UNREACHABLE, Kind.TLS_VERIFY,
+}  # fmt: skip
 _OF_LOGIN = {401, 403}
 
 
 def what_to_do(
-    judged: Iterable[Judgement], rows: Sequence[FailureRow], found: Answers
+    judged: Iterable[Judgement], rows: Sequence[FailureRow], attempts: int, found: Answers
 ) -> tuple[Remedy, ...]:
     """() where the measurement can be used and the target neither failed nor was overloaded, nor
     did nothing but redirect.
 
-    `rows` are the failures, `found` is what the badge tells.
+    `rows` are the failures of so many attempts, `found` is what the badge tells. Where each attempt
+    was refused or answered wrongly, that is what to mend, whatever the injector lacked.
     """
     judged = list(judged)
     if found.trust == Trust.NOT_USABLE:
+        if everything_failed(rows, attempts) and all(map(_is_certain, rows)):
+            return (*_of_failures(rows), *_of_injector(judged))[:_MOST]
         again = _MEASURE_THE_REST if found.is_usable_in_part else _MEASURE_AGAIN
         return (*_of_injector(judged), again)
     if found.target_state == TargetState.FAILING:
@@ -78,6 +84,11 @@ def what_to_do(
     if found.target_state == TargetState.OVERLOADED and not found.finds_limit:
         return (_FIND_LIMIT,)
     return ()
+
+
+def _is_certain(row: FailureRow) -> bool:
+    """Whether no injector makes such a failure, however busy it is."""
+    return row.status > 0 or row.kind in _WHATEVER_THE_INJECTOR
 
 
 def _of_injector(judged: Iterable[Judgement]) -> list[Remedy]:

@@ -19,7 +19,7 @@ def rows(*failures: tuple[str, int, int]) -> list[FailureRow]:
 
 
 def told(*failures: tuple[str, int, int]) -> list[tuple[str, str]]:
-    return [(each.title, each.place) for each in what_to_do([], rows(*failures), FAILING)]
+    return [(each.title, each.place) for each in what_to_do([], rows(*failures), 100, FAILING)]
 
 
 @pytest.mark.parametrize(
@@ -51,22 +51,40 @@ def test_the_likeliest_comes_first_with_one_place_each(failures, steps):
 
 def test_nothing_but_redirects_asks_for_the_page_behind_them():
     judged = judge({"only_redirects": Observed(1.0)}, Timing.of([10_000] * 2000))
-    (asked,) = what_to_do([judged], [], Answers("trusted", "healthy"))
+    (asked,) = what_to_do([judged], [], 100, Answers("trusted", "healthy"))
     assert (asked.title, asked.place) == ("Do you want the page behind the redirect?", "plan")
 
 
 def test_of_several_steps_that_fail_alike_one_remedy_is_told():
     first, second = rows(("reset", 0, 5), ("reset", 0, 4))
     second.step = 1
-    assert len(what_to_do([], [first, second], FAILING)) == 1
+    assert len(what_to_do([], [first, second], 100, FAILING)) == 1
 
 
 def test_a_measurement_that_is_not_usable_says_what_the_injector_needs():
     judged = judge({"cpu": Observed(0.9)}, Timing.of([10_000] * 2000))
-    first, again = what_to_do([judged], rows(("reset", 0, 5)), Answers("not_usable"))
+    first, again = what_to_do([judged], rows(("reset", 0, 5)), 5, Answers("not_usable"))
     assert (first.title, first.place) == ("The injector had no CPU.", "hosts")
     assert "more free cores" in first.text
     assert (again.title, again.place) == ("Measure again.", "again")
+
+
+@pytest.mark.parametrize(
+    ("failure", "is_certain"),
+    [
+        (("connect_refused", 0, 100), True),
+        (("status_unexpected", 500, 100), True),
+        (("connect_refused", 0, 99), False),  # one got through
+        (("connect_timeout", 0, 100), False),  # may be for want of CPU
+    ],
+)
+def test_what_no_busy_injector_makes_is_mended_first_where_it_is_all(failure, is_certain):
+    judged = judge({"cpu": Observed(0.9)}, Timing.of([10_000] * 2000))
+    found = what_to_do([judged], rows(failure), 100, Answers("not_usable"))
+    says_nothing = "This measurement says nothing about the target."
+    assert (found[0].place != "hosts") is is_certain
+    assert (says_nothing not in [each.text for each in found]) is is_certain
+    assert len(found) == 2
 
 
 def test_what_doubtful_runs_were_doubted_for_is_no_cause_of_one_that_is_not_usable():
@@ -75,14 +93,14 @@ def test_what_doubtful_runs_were_doubted_for_is_no_cause_of_one_that_is_not_usab
         for code, value in (("lost_shards", 1), ("cpu", 0.7), ("lateness_p99", 1_500))
     )
     judged = [busy, busy, late, late, lost]
-    *causes, again = what_to_do(judged, [], Answers("not_usable", is_usable_in_part=True))
+    *causes, again = what_to_do(judged, [], 100, Answers("not_usable", is_usable_in_part=True))
     assert [each.title for each in causes] == ["An injector process was lost."]
     assert again.title == "Measure again."
 
 
 def test_where_some_tests_can_be_used_only_the_others_say_nothing():
     judged = judge({"cpu": Observed(0.9)}, Timing.of([10_000] * 2000))
-    *_, again = what_to_do([judged], [], Answers("not_usable", is_usable_in_part=True))
+    *_, again = what_to_do([judged], [], 100, Answers("not_usable", is_usable_in_part=True))
     assert again.text == "The tests without a usable run say nothing about their targets."
 
 
@@ -102,4 +120,4 @@ def test_every_reason_that_makes_a_measurement_unusable_has_a_cause():
     ],
 )
 def test_nothing_is_to_be_done_where_nothing_is_wrong(found, n):
-    assert len(what_to_do([], [], found)) == n
+    assert len(what_to_do([], [], 100, found)) == n
