@@ -261,8 +261,11 @@ def reason_to_wait(head: Run, actor: Actor = NOBODY) -> str:
         return why
     if free_slots() < head.n_shards:
         return f"All injector slots are in use ({taken_slots()} of {slots})."
-    if held_places().n_runs >= live_hosts_now().most_runs:
-        return "There are already as many active runs as cores; more would disturb each other."
+    hosts = live_hosts_now()
+    if held_places().n_runs >= hosts.most_runs or not hosts.have_room_for(
+        head.n_shards, taken_slots()
+    ):
+        return "Other runs leave too few cores for it; they would disturb each other."
     return ""
 
 

@@ -43,12 +43,17 @@ class LiveHosts:
     most_runs: int
     addresses: frozenset[str]
 
+    def have_room_for(self, n_injectors: int, n_active: int) -> bool:
+        """Whether so many more injectors find a slot each, and beside active ones a core each. A
+        run that is alone may have more of them than cores (its judgement shows the effect)."""
+        return n_active + n_injectors <= (self.most_runs if n_active else self.slots)
+
 
 def live_hosts_now() -> LiveHosts:
     """In one statement.
 
-    A run may have more injectors than cores (its judgement shows the effect), but two runs on one
-    core would disturb each other. A host that does not report its cores counts with its slots.
+    Two runs on one core would disturb each other. A host that does not report its cores counts
+    with its slots.
     """
     hosts = list(live_hosts().order_by().values_list("slots", "facts"))
     return LiveHosts(

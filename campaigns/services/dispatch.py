@@ -65,9 +65,10 @@ def admit_runs() -> int:
 
     Projects take turns: the one with the fewest active runs comes first, of several the one whose
     latest run was admitted longest ago. So do campaigns of a project: the one whose last run ended
-    longest ago comes first. A run that fits the live hosts but not the free slots blocks those
-    behind it; otherwise it would starve. One that fits its project's share, but not what is left of
-    it, blocks those of its project. The number of statements does not depend on how many wait.
+    longest ago comes first. A run that fits the live hosts, but not what is free of them, blocks
+    those behind it; otherwise it would starve. One that fits its project's share, but not what is
+    left of it, blocks those of its project. The number of statements does not depend on how many
+    wait.
     """
     if not _has_room() or not _due_heads().exists():
         return 0
@@ -82,9 +83,9 @@ def _has_room() -> bool:
 
 def _admit_in_turn() -> int:
     hosts, held = live_hosts_now(), engine.held_places()
-    free = hosts.slots - taken_slots()
+    taken = taken_slots()
     room = min(hosts.most_runs - held.n_runs, MOST_AT_ONCE)
-    if free <= 0 or room <= 0:
+    if taken >= hosts.slots or room <= 0:
         return 0
     n_admitted, full = 0, set()
     for run in _in_turn(_due_heads(), held.by_project):
@@ -98,7 +99,7 @@ def _admit_in_turn() -> int:
         if not quota.fits(held.by(project.pk), run.n_shards):
             full.add(project.pk)
             continue
-        if run.n_shards > free or not room:
+        if not room or not hosts.have_room_for(run.n_shards, taken):
             break
         if why := why_not_admitted(run):
             end_queued(Run.objects.filter(pk=run.pk), Outcome.EXPIRED, why)
@@ -107,7 +108,7 @@ def _admit_in_turn() -> int:
             Project.objects.filter(pk=project.pk).update(admitted_at=ClockTimestamp())
             held.add(run)
             room -= 1
-            free -= run.n_shards
+            taken += run.n_shards
             n_admitted += 1
     return n_admitted
 

@@ -151,7 +151,7 @@ class TestAdmission:
         announce_host(name="host 1", slots=12, facts={"usable_cores": 2})
         campaigns = [started(project) for _ in range(3)]
         assert dispatch.admit_runs() == 2
-        assert "active runs as cores" in waiting_reason(campaigns[2])
+        assert "leave too few cores" in waiting_reason(campaigns[2])
         withdraw(Run.objects.filter(state="preparing").first())
         assert dispatch.admit_runs() == 1
 
@@ -160,6 +160,16 @@ class TestAdmission:
         campaign = started(project, injectors=12)
         dispatch.admit_runs()
         assert states(campaign) == ["preparing"]
+
+    @pytest.mark.parametrize(("first", "second"), [(6, 1), (1, 2), (2, 1)])
+    def test_beside_another_run_each_injector_has_a_core(self, project, first, second):
+        announce_host(name="host 1", slots=12, facts={"usable_cores": 2})
+        active, waits = started(project, injectors=first), started(project, injectors=second)
+        assert dispatch.admit_runs() == 1
+        assert (states(active), states(waits)) == (["preparing"], ["queued"])
+        assert "leave too few cores" in waiting_reason(waits)
+        withdraw(Run.objects.get(state="preparing"))
+        assert dispatch.admit_runs() == 1
 
     def test_a_run_that_no_host_could_hold_keeps_nobody_waiting(self, project):
         too_large = started(project, injectors=5)
