@@ -15,7 +15,7 @@ from campaigns.models import Endpoint, Project, Run
 from campaigns.queries.caps import why_never
 from campaigns.queries.injector_hosts import hosts
 from campaigns.queries.ownership import why_not_permitted
-from campaigns.queries.slots import own_addresses
+from campaigns.queries.slots import NO_HOST, own_addresses
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,10 +82,7 @@ def _slots(wanted: int) -> Check:
     slots = sum(host.slots for host in alive)
     free = sum(max(0, host.slots - host.busy) for host in alive)
     if not alive:
-        return Check(
-            "bad",
-            "No injector host is online. Start one with: celery -A benchsite worker -Q inject",
-        )
+        return Check("bad", NO_HOST)
     if slots < wanted:
         return Check(
             "bad",

@@ -35,6 +35,7 @@ from campaigns.permissions import NOBODY, Actor
 from campaigns.queries.caps import Active, why_no_room
 from campaigns.queries.load_control import has_been_on_for, why_nothing_begins
 from campaigns.queries.slots import (
+    NO_HOST,
     free_slots,
     live_hosts_now,
     own_addresses,
@@ -244,10 +245,7 @@ def reason_to_wait(head: Run, actor: Actor = NOBODY) -> str:
         return f"Pausing {head.campaign.pause_s:g} s between two runs."
     slots = total_slots()
     if not slots:
-        return (
-            "No injector host is online. Start one with: celery -A benchsite worker -Q inject "
-            "(make run starts one by itself)."
-        )
+        return NO_HOST
     if slots < head.n_shards:
         return (
             f"Each run needs {head.n_shards} injector slots at once, but there are only {slots}. "

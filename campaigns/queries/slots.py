@@ -11,6 +11,7 @@ from campaigns.models.dbtime import db_now
 
 # A host that announced itself within this time is alive; it does so every 5 s.
 ALIVE_S = 15
+NO_HOST = "No injector host is online. make run and docker compose up -d start one."
 
 
 def live_hosts():

@@ -47,8 +47,8 @@ _CROWDED = (
     "answered as expected is not sent again."
 )
 _UNHEARD = (
-    f"No worker picked up this request within {GIVEN_UP_AFTER.seconds} s. Start one with "
-    "celery -A benchsite worker -Q general and try again."
+    f"No worker picked up this request within {GIVEN_UP_AFTER.seconds} s. Check that the process "
+    "general is running, which make run and docker compose up -d start, and try again."
 )
 
 

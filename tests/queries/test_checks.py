@@ -59,7 +59,7 @@ def test_a_name_is_looked_up_when_the_run_starts(project, endpoint):
 def test_without_a_host_it_says_how_to_start_one(project, endpoint):
     assert checks(project, endpoint)[-1] == (
         "bad",
-        "No injector host is online. Start one with: celery -A benchsite worker -Q inject",
+        "No injector host is online. make run and docker compose up -d start one.",
     )
 
 

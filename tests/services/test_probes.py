@@ -152,7 +152,7 @@ def test_a_probe_that_no_worker_took_is_answered_with_how_to_start_one(waiting):
     assert expire_probes() == 1
     probe.refresh_from_db()
     young.refresh_from_db()
-    assert "Start one with celery -A benchsite worker -Q general" in probe.result["detail"]
+    assert "the process general is running" in probe.result["detail"]
     assert young.finished_at is None
     assert expire_probes() == 0
 

@@ -197,7 +197,7 @@ def test_without_an_injector_the_page_says_how_to_start_one(client, alice):
     client.force_login(alice)
     page = client.get(reverse("injector-list")).content.decode()
     assert "No injector host is online." in page
-    assert "celery -A benchsite worker -Q inject -c 2 --without-gossip --without-mingle" in page
+    assert "<code>docker compose up -d</code> start one" in page
 
 
 def test_another_host_is_told_the_commands_of_the_readme(client, alice):
