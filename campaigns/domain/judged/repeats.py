@@ -54,9 +54,14 @@ def outlier_flags(values: Sequence[float]) -> list[bool]:
     ]
 
 
-def one_request_explains(sums: Sequence[float], maxima: Sequence[float], row: int) -> bool:
-    """Whether row's sum of times, without its slowest request, is within 5 % of the others'."""
-    others = [value for index, value in enumerate(sums) if index != row]
-    if not others:
+def one_request_explains(
+    means: Sequence[float], counts: Sequence[int], maxima: Sequence[float], row: int
+) -> bool:
+    """Whether row's average is above the others', and without its slowest request within 5 % of
+    them, and off by less than half as much."""
+    others = [value for index, value in enumerate(means) if index != row]
+    if not others or counts[row] < 2:
         return False
-    return abs((sums[row] - maxima[row]) / median(others) - 1) <= _OUTLIER_SHARE
+    usual, n = median(others), counts[row]
+    rest = (means[row] * n - maxima[row]) / (n - 1)
+    return abs(rest - usual) <= min(_OUTLIER_SHARE * usual, (means[row] - usual) / 2)

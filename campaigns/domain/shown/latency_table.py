@@ -262,14 +262,14 @@ def _outlier_notes(lines: Sequence[Line]) -> list[str]:
     if len(known) < 3:
         return notes
     runs = [lines[index].figures for index in known]
-    flags = outlier_flags([run.mean_us for run in runs])
-    sums = [run.mean_us * run.n for run in runs]
+    means, counts = [run.mean_us for run in runs], [run.n for run in runs]
+    flags = outlier_flags(means)
     maxima = [float(run.max_us) for run in runs]
     for row, index in enumerate(known):
         if flags[row]:
             notes[index] = "Look at this run: its average is off the others'" + (
                 f"; one request of {ms(maxima[row])} explains it."
-                if one_request_explains(sums, maxima, row)
+                if one_request_explains(means, counts, maxima, row)
                 else "."
             )
     return notes

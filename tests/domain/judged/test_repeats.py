@@ -103,8 +103,25 @@ def test_no_other_row_of_the_study_is_flagged_but_those_of_a_clock_of_one_second
 
 def test_one_request_explains_the_fifth_row_of_l1_but_not_the_third():
     totals, maxima = column("P1.L1.uni.local", 0), column("P1.L1.uni.local", 3)
-    assert one_request_explains(totals, maxima, 4)
-    assert not one_request_explains(totals, maxima, 2)
+    counts = [1000] * len(totals)
+    means = [total / 1000 for total in totals]
+    assert one_request_explains(means, counts, maxima, 4)
+    assert not one_request_explains(means, counts, maxima, 2)
+
+
+def test_a_closed_load_s_equal_sums_are_no_explanation():
+    """Each run lasted 4 s, so a run of half as many requests was twice as slow."""
+    means, counts = [1.0, 1.01, 0.99, 2.0], [4000, 3960, 4040, 2000]
+    assert not one_request_explains(means, counts, [10.0] * 4, 3)
+
+
+def test_a_slow_request_explains_no_average_below_the_others():
+    assert not one_request_explains([10.0, 10.0, 10.0, 5.0], [100] * 4, [20.0] * 4, 3)
+
+
+def test_a_request_explains_nothing_where_most_of_it_stays_without_it():
+    """5.1 % off, and 4.9 % without its slowest request: both sides of a limit, and the same."""
+    assert not one_request_explains([10.0, 10.0, 10.0, 10.51], [1000] * 4, [30.0] * 4, 3)
 
 
 def test_figures_count_what_succeeded_apart_from_what_did_not():
