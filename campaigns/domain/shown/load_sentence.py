@@ -1,5 +1,6 @@
 """What a plan's load means, in one sentence beside its curve."""
 
+from campaigns.domain.plan.arrivals import NS, period_ns
 from campaigns.domain.plan.load import (
     ArrivalUnit,
     Distribution,
@@ -69,6 +70,8 @@ def _arrivals_sentence(load: Load, noun: str) -> str:
     if load.distribution == Distribution.UNIFORM:
         gaps = f"{_gap(load.uniform_min_s)} to {_gap(load.uniform_max_s)}"
         return f"{number}, each {gaps} after the one before; about {duration(length_s)} in all."
+    # A rate keeps its gap also where its last one would end after the measurement.
+    gap_s = float(period_ns(load) / NS)
     last_s = (count - 1) * gap_s
     return f"One {noun} every {_gap(gap_s)}; the first at 0 s, the last at {last_s:,.6g} s."
 
