@@ -72,6 +72,10 @@ class TrialSerializer(serializers.Serializer):
     p50_us = serializers.FloatField(allow_null=True)
     p95_us = serializers.FloatField(allow_null=True)
     p99_us = serializers.FloatField(allow_null=True)
+    weak = serializers.ListField(
+        child=serializers.CharField(),
+        help_text="Of these percentiles, those with fewer than ten requests beyond them.",
+    )
     target_cpu = serializers.FloatField(
         allow_null=True, help_text="Of all cores of the target's machine, 0 to 1; null if untold."
     )

@@ -3,18 +3,20 @@
 from typing import Any
 
 from campaigns.domain.judged.busy import Busy
+from campaigns.domain.percentiles import P50, P95, P99, Shown, name, shown
 from campaigns.exports.tables import csv_of_rows
 from campaigns.queries.search_busy import BusyByRun
 from campaigns.queries.searches import MadeTrial, SearchReport
 
 _COLUMNS = (
     *("trial", "search", "run", "rate_per_s", "result", "reason", "ended_at", "requests", "errors"),
-    *("mean_us", "p50_us", "p95_us", "p99_us", "target_cpu", "injector_cpu", "network"),
+    *("mean_us", "p50_us", "p95_us", "p99_us", "weak", "target_cpu", "injector_cpu", "network"),
 )
 
 
 def csv_of_search(report: SearchReport, busy: BusyByRun) -> str:
-    return csv_of_rows(_COLUMNS, [trial_row(each, busy[each.run.pk]) for each in report.made])
+    rows = [trial_row(each, busy[each.run.pk]) for each in report.made]
+    return csv_of_rows(_COLUMNS, [row | {"weak": " ".join(row["weak"])} for row in rows])
 
 
 def trial_row(made: MadeTrial, busy: Busy) -> dict[str, Any]:
@@ -34,6 +36,7 @@ def trial_row(made: MadeTrial, busy: Busy) -> dict[str, Any]:
         "p50_us": run.p50_us,
         "p95_us": run.p95_us,
         "p99_us": run.p99_us,
+        "weak": [f"{name(q)}_us" for q in (P50, P95, P99) if shown(run.n or 0, q) is Shown.WEAK],
         "target_cpu": busy.target_cpu,
         "injector_cpu": busy.injector_cpu,
         "network": busy.network,

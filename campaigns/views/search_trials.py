@@ -1,11 +1,15 @@
 """The table of a search's trials: all of them, those near the answer, or those that failed."""
 
+from collections.abc import Collection
 from enum import StrEnum
 from typing import Any
 
 from campaigns.domain.judged.capacity import TrialResult
+from campaigns.domain.percentiles import P50, P95, P99, Shown, name, shown, why_not_shown
 from campaigns.domain.shown.capacity_words import RESULT_WORDS
+from campaigns.domain.shown.tables import Cell
 from campaigns.domain.units import DASH, ms, number, percent, rate
+from campaigns.models import Run
 from campaigns.queries.search_busy import BusyByRun
 from campaigns.queries.searches import MadeTrial, SearchReport
 from campaigns.views.search_marks import broken_by
@@ -63,23 +67,29 @@ def _with_line(rows: list[dict[str, Any]], report: SearchReport) -> list[dict[st
 
 def trial_row(made: MadeTrial, busy: BusyByRun) -> dict[str, Any]:
     run, trial = made.run, made.trial
-    attempts = (run.n or 0) + (run.errors or 0)
+    attempts, broken = (run.n or 0) + (run.errors or 0), broken_by(made)
     return {
         "run": run,
         "search": DASH if made.search is None else made.search or "first",
         "rate": rate(trial.rate_per_s),
         "rate_per_s": trial.rate_per_s,
-        "p50": ms(run.p50_us),
-        "p95": ms(run.p95_us),
-        "p99": ms(run.p99_us),
+        **{name(q): _percentile(run, q, broken) for q in (P50, P95, P99)},
         "errors": percent((run.errors or 0) / attempts if attempts else None),
         "target_cpu": _whole_percent(busy[run.pk].target_cpu),
         "injector_cpu": _whole_percent(busy[run.pk].injector_cpu),
-        "broken": broken_by(made),
+        "broken": broken,
         "glyph": _GLYPHS[trial.result],
         "result": RESULT_WORDS[trial.result],
         "reason": trial.reason,
     }
+
+
+def _percentile(run: Run, q: int, broken: Collection[str]) -> Cell:
+    """Weak as on the run's own page."""
+    n, value = run.n or 0, getattr(run, f"{name(q)}_us")
+    is_weak = value is not None and shown(n, q) is Shown.WEAK
+    tone = "bad" if name(q) in broken else ""
+    return Cell(value, ms(value), is_weak, why_not_shown(n, q), tone)
 
 
 def _whole_percent(share: float | None) -> str:

@@ -1,6 +1,8 @@
 """Searches over REST: started, read with their trials, as CSV."""
 
+import csv
 from dataclasses import asdict
+from io import StringIO
 
 import pytest
 from django.urls import reverse
@@ -130,6 +132,15 @@ def test_a_trial_that_does_not_count_says_why_in_the_csv(api, project):
     assert "failed,p95 758" in failed
 
 
+def test_a_trial_of_few_requests_names_its_weak_percentiles_in_json_and_csv(api, project):
+    campaign = searching(project, start=30)
+    end_trial(campaign, 20)
+    address = f"/api/v1/campaigns/{campaign.pk}/search"
+    assert [each["weak"] for each in api.get(f"{address}/").json()["trials"]] == [["p99_us"]]
+    (row,) = csv.DictReader(StringIO(api.get(f"{address}.csv").content.decode()))
+    assert (row["requests"], row["p99_us"], row["weak"]) == ("600", "30000.0", "p99_us")
+
+
 def test_each_trial_says_how_busy_everyone_was_in_json_and_csv(api, project):
     campaign = searching(project)
     run = end_trial(campaign, 900)
@@ -139,8 +150,8 @@ def test_each_trial_says_how_busy_everyone_was_in_json_and_csv(api, project):
     assert trial["target_cpu"] == pytest.approx(0.9)
     assert (trial["injector_cpu"], trial["network"]) == (0.46, None)
     assert found["limited_by"]["word"] == "target CPU"
-    csv = api.get(f"/api/v1/campaigns/{campaign.pk}/search.csv").content.decode()
-    head, row = (line.split(",") for line in csv.splitlines())
+    text = api.get(f"/api/v1/campaigns/{campaign.pk}/search.csv").content.decode()
+    head, row = (line.split(",") for line in text.splitlines())
     values = dict(zip(head, row, strict=True))
     assert float(values["target_cpu"]) == pytest.approx(0.9)
     assert (values["injector_cpu"], values["network"]) == ("0.46", "")

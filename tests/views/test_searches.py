@@ -63,6 +63,16 @@ def test_a_trial_that_does_not_count_says_why(client, alice, project):
     assert "not counted: inj-2 ran 14.8 ms late." in page
 
 
+def test_a_trial_of_few_requests_has_a_weak_percentile_as_on_its_own_page(client, alice, project):
+    client.force_login(alice)
+    campaign = searching(project, start=30)
+    end_trial(campaign, 20)
+    page = page_of(client, campaign)
+    why = "Weak: p99 needs 1,000 requests (ten beyond it); there are 600."
+    assert f'<td class="num weak" title="{why}">~30.0 ms</td>' in page
+    assert '<td class="num">20.0 ms</td>' in page
+
+
 def test_its_answer_in_lists_shares_and_tables_is_what_the_search_says(client, alice, project):
     """Pooled figures of trials at several rates would say nothing."""
     client.force_login(alice)
