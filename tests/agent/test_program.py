@@ -13,6 +13,8 @@ import pytest
 from campaigns.domain.measured.machine import MOST_WATCHED, AgentReport
 from tests.waiting import eventually
 from workers.agent.__main__ import that_fit
+from workers.agent.machine import Interval
+from workers.agent.site import Outbox, SiteClient, SiteClock, boot_ns
 
 PERF = """#!/bin/sh
 n=0
@@ -26,23 +28,27 @@ done
 
 @pytest.fixture
 def site():
-    """Answers each report with the order to count the machine; `site.seconds` is what it got."""
+    """Answers each report with the order to count the machine; `site.seconds` is what it got.
+    `site.refusal`: a status and a text that it answers instead."""
 
     class Site(BaseHTTPRequestHandler):
         def do_POST(self):
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            self.server.seconds += body["seconds"]
-            answer = json.dumps({"now": time.time(), "stored": 0, "perf": "machine"}).encode()
-            self.send_response(200)
+            status, answer = self.server.refusal or (200, self.stored(body["seconds"]))
+            self.send_response(status)
             self.send_header("Content-Length", str(len(answer)))
             self.end_headers()
             self.wfile.write(answer)
+
+        def stored(self, seconds):
+            self.server.seconds += seconds
+            return json.dumps({"now": time.time(), "stored": 0, "perf": "machine"}).encode()
 
         def log_message(self, *words):
             pass
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Site) as server:
-        server.seconds = []
+        server.seconds, server.refusal = [], None
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
         yield server
@@ -65,6 +71,30 @@ def test_it_counts_what_the_site_orders(site, tmp_path):
             agent.terminate()
     assert counted[0]["did"]["perf"]["counts"] == {"page-faults": [7, 100]}
     assert "user_s" in counted[0]["did"]
+
+
+@pytest.mark.parametrize(
+    ("refusal", "why"),
+    [
+        ((429, b'{"error": {"message": "Request was throttled."}}'), "Request was throttled."),
+        ((429, b"<html>slow down</html>"), "it answered 429"),
+        ((503, b""), "it answered 503"),
+    ],
+)
+def test_a_site_that_answers_and_takes_nothing_gets_it_later(site, capsys, refusal, why):
+    clock = SiteClock()
+    post = SiteClient(f"http://127.0.0.1:{site.server_port}", "x").post
+    outbox = Outbox(post, clock, {"host": "shop-1", "watched": []})
+    assert outbox.says_hello()
+    site.refusal = refusal
+    outbox.add(Interval(boot_ns(), 1.0, {"user_s": 0.5}))
+    outbox.send_all()
+    said = capsys.readouterr().err
+    assert said == f"The site takes nothing now ({why}). Up to an hour is kept and sent later.\n"
+    site.refusal = None
+    outbox.send_all()
+    assert [each["did"] for each in site.seconds] == [{"user_s": 0.5}]
+    assert capsys.readouterr().err == "The site takes reports again.\n"
 
 
 def test_what_the_site_would_refuse_is_said_once_and_left_out(capsys):

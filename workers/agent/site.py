@@ -186,11 +186,11 @@ class Outbox:
             say(f"{len(batch)} seconds were not taken: {refusal}")
         except (OSError, KeyError, TypeError, ValueError, OverflowError) as error:
             if not self.is_away:
-                say(f"The site does not answer ({error}). Up to an hour is kept and sent later.")
+                say(f"The site takes nothing now ({error}). Up to an hour is kept and sent later.")
             self.is_away = True
             return False
         if self.is_away:
-            say("The site answers again.")
+            say("The site takes reports again.")
         self.is_away = False
         return True
 
