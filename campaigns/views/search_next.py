@@ -46,11 +46,17 @@ def _questions(
     if report.ending == Ending.INJECTOR:
         because = "the injectors were the limit: take more of them"
         yield OpenQuestion("How much more can it take?", because, "Search again", again)
+    if report.ending == Ending.LIMIT:
+        because = "no higher rate was allowed: raise “Never above”"
+        yield OpenQuestion("How much more can it take?", because, "Search again", again)
+    if report.ending == Ending.BELOW:
+        because = "already the first rate was too high: start lower"
+        yield OpenQuestion("Which rate does it keep?", because, "Search again", again)
     if report.ending in (Ending.DEADLINE, Ending.STOPPED):
         yield OpenQuestion("Where is the limit?", "the search was cut short", "Search again", again)
     if test.endpoint.target.archived_at:
         return
-    if not knows_machine:
+    if not knows_machine and report.ending != Ending.LIMIT:  # where nothing but it was the limit
         machine = f"{reverse('target-detail', args=[test.endpoint.target_id])}#agents"
         because = "no agent reported its machine's CPU"
         yield OpenQuestion("Is it the target's CPU?", because, "Start its agent", machine)

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 from django.urls import reverse
+from django.utils import timezone
 
 from campaigns.domain.lifecycle import Trust
 from campaigns.domain.shown.sentences import plain_text
@@ -244,6 +245,37 @@ def test_one_that_the_injectors_ended_offers_to_take_more_of_them(client, alice,
         end_trial(campaign, 20, judged(Trust.DOUBTFUL, "The injector was busy."))
     page = client.get(reverse("campaign-detail", args=[campaign.pk]))
     assert "take more of them" in page.context["open_questions"][0].because
+
+
+@pytest.mark.parametrize(
+    ("p95_ms", "asked", "because"),
+    [
+        (20, ["How much more can it take?"], "no higher rate was allowed: raise “Never above”"),
+        (
+            900,
+            ["Which rate does it keep?", "Is it the target's CPU?"],
+            "already the first rate was too high: start lower",
+        ),
+    ],
+)
+def test_one_that_found_no_limit_offers_to_search_where_it_may_be(
+    client, alice, project, p95_ms, asked, because
+):
+    client.force_login(alice)
+    campaign = searching(project, start=100, limit=400)
+    search_through(campaign, lambda rate: p95_ms)
+    page = client.get(reverse("campaign-detail", args=[campaign.pk]))
+    found = page.context["open_questions"]
+    assert [each.question for each in found] == asked
+    assert (found[0].because, found[0].label) == (because, "Search again")
+
+
+def test_one_whose_target_is_archived_leads_to_nothing_there(as_searcher, searched):
+    target = searched.tests.get().endpoint.target
+    target.archived_at = timezone.now()
+    target.save()
+    page = as_searcher.get(reverse("campaign-detail", args=[searched.pk]))
+    assert page.context["open_questions"] == []
 
 
 def test_a_search_under_way_says_what_happens_next(client, alice, project):
