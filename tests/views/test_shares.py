@@ -27,6 +27,7 @@ from tests.factories import (
     make_test,
 )
 from tests.queries.measured import https_campaign, measure, run_in_blocks, spoil
+from tests.queries.test_sweeps import measured, sweep
 from tests.searches import REFUSED, answered, limit_of, search_through, searching
 from tests.services.engine import draft, host, owner_of
 
@@ -80,6 +81,17 @@ def test_a_visitor_sees_no_secret_no_name_and_no_way_further(as_editor, run, bob
     for each in (*hidden, "points.json", "drag to zoom"):
         assert each not in page
     assert re.findall(r'href="/(?!static|glossary/)[^"]*"', page) == []
+
+
+def test_a_visitor_of_a_sweep_is_not_told_to_click_what_leads_nowhere(as_editor, project):
+    now = timezone.now()
+    campaign = make_campaign(project, repeats=1, started_at=now, finished_at=now)
+    measured(sweep(campaign, [1, 2]), [1000, 1900])
+    leads = "a click leads to them"
+    assert leads in as_editor.get(reverse("campaign-detail", args=[campaign.pk])).content.decode()
+    page = visit(make_link(as_editor, "campaign-share", campaign.pk)).content.decode()
+    assert "One mark = all runs at one value" in page
+    assert leads not in page
 
 
 def on_a_machine(run):
