@@ -119,8 +119,8 @@ def _left_out_ground(runs: Sequence[MeasuredRun]) -> list[str]:
     alike = [each for each in left_out if each.why_unusable == why]
     where = f"{len(alike)} of {len(runs)} runs" if len(runs) > 1 else "the only run"
     others = len(left_out) - len(alike)
-    more = f" {counted(others, 'other runs')} cannot be used for another reason." if others else ""
-    return [f"{where} cannot be used. {why_each(alike)}{more}"]
+    more = f" {counted(others, 'other runs')} did not finish for another reason." if others else ""
+    return [f"{where} did not finish. {why_each(alike)}{more}"]
 
 
 def _notes(runs: Sequence[MeasuredRun]) -> list[str]:

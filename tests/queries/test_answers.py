@@ -191,7 +191,7 @@ def test_a_failed_run_is_not_averaged_as_zero(project):
     answer = campaign_answer(done(campaign))
     assert values(answer.tests[0].table, "Mean of 3 runs")["mean"] == 18.9
     assert answer.overheads[0].word == "slower"
-    assert "1 of 7 runs cannot be used" in answer.grounds[-1]
+    assert "1 of 7 runs did not finish" in answer.grounds[-1]
 
 
 def test_the_reason_of_a_run_that_cannot_be_used_is_not_that_of_all(project):

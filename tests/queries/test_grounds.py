@@ -55,9 +55,19 @@ def test_the_reason_of_a_run_that_cannot_be_used_is_not_said_of_others(compared)
     for outcome in (Outcome.PARTIAL, Outcome.KILLED, Outcome.KILLED):
         measure(make_run(tests[0], campaign.runs.count()), 20_000, outcome=outcome)
     assert campaign_answer(campaign).grounds[-1] == (
-        "1 of 9 runs cannot be used. Partial: it did not end as planned. 2 other runs cannot be "
-        "used for another reason."
+        "1 of 9 runs did not finish. Partial: it did not end as planned. 2 other runs did not "
+        "finish for another reason."
     )
+
+
+def test_a_run_that_finished_but_is_not_usable_makes_no_count_of_the_others_wrong(compared):
+    campaign, tests = compared
+    runs = run_in_blocks(tests, [HTTP, HTTPS])
+    spoil(runs[0], cpu=0.99)
+    measure(make_run(tests[0], 4), 20_000, outcome=Outcome.PARTIAL)
+    ground = campaign_answer(campaign).grounds[-1]
+    assert ground.startswith("1 of 7 runs did not finish.")
+    assert "cannot be used" not in ground
 
 
 def test_runs_that_a_stop_kept_from_starting_are_told_in_one_sentence_of_each(compared):
@@ -67,7 +77,7 @@ def test_runs_that_a_stop_kept_from_starting_are_told_in_one_sentence_of_each(co
         for repeat in (2, 3):
             make_run(test, repeat, state="done", outcome="stopped", reason=STOPPED_BEFORE)
     answer = campaign_answer(campaign)
-    assert answer.grounds[-1] == "4 of 6 runs cannot be used. Each stopped before it started."
+    assert answer.grounds[-1] == "4 of 6 runs did not finish. Each stopped before it started."
     assert answer.overheads[0].word_reason.startswith(
         "4 runs cannot be used. Each stopped before it started."
     )
