@@ -74,6 +74,7 @@ def test_a_fold_opens_by_key_and_a_dot_leads_to_its_row(served_tab, alice, proje
     expect(fold).to_be_focused()
     fold.click()
     expect(served_tab.locator("[id^=test-]")).to_have_count(0)
+    served_tab.wait_for_load_state()  # the keys are read by a script
     dots = served_tab.locator(".dots")
     dots.focus()
     dots.press("ArrowRight")

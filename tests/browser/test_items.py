@@ -2,7 +2,6 @@
 
 import json
 import re
-import time
 
 import pytest
 
@@ -117,13 +116,6 @@ def test_hundreds_of_campaigns_are_searched_tagged_archived_and_deleted(signed_i
     page.get_by_role("button", name="Delete 1 campaign").click()
     page.get_by_text("1 campaign deleted.").wait_for()
     assert count_shown(page) == f"{MANY - MANY // 5 - 4} campaigns"
-
-
-def test_a_list_of_hundreds_is_there_at_once(signed_in, campaigns):
-    signed_in.goto(campaigns)  # what only the first request computes
-    began = time.monotonic()
-    signed_in.goto(f"{campaigns}?sort=name")
-    assert time.monotonic() - began < 3
 
 
 def test_a_column_sorts_and_the_address_keeps_it(signed_in, campaigns):
