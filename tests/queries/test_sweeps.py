@@ -91,6 +91,17 @@ def test_efficiency_and_requests_under_way_follow_from_throughput(campaign):
         assert float(said) == pytest.approx(float(rate) * 0.010, rel=0.05), "X × R"
 
 
+def test_where_runs_differ_the_table_says_of_what_its_averages_and_its_intervals_are(campaign):
+    for test in sweep(campaign, [1, 2]):
+        for n, mean_us in ((3000, 10_000), (3000, 11_000), (300, 30_000)):
+            measured([test], [n], mean_us)
+    table = campaign_answer(campaign).sweeps[0].table
+    average, low, high = (float(column(table, key)[0]) for key in ("mean", "mean_low", "mean_high"))
+    assert average == pytest.approx(11.4, abs=0.1), "of 6,300 requests"
+    assert (max(0, low) + high) / 2 > 20, "around the average of three runs, 17 ms"
+    assert table.note.startswith("Figures are of all requests of a value's runs, intervals")
+
+
 def test_a_row_without_a_usable_run_says_so_and_is_not_drawn(campaign):
     one, _, four = sweep(campaign, [1, 2, 4])
     measured([one, four], [2000, 2000])

@@ -88,15 +88,19 @@ def sweep_table(
             for index, point in enumerate(points)
         ),
         label_title=_label_title(field),
-        note=_compared_with(reference)
-        + "Bold: the first with 95 % of the highest trusted throughput. Grey and ~: not all its "
-        "runs are trusted, so it has no interval and no speed-up. Injector processes on one host "
-        "share its cores.",
+        note=_note(reference),
     )
 
 
-def _compared_with(reference: str) -> str:
-    return f"Differences and words are of the mean, against {reference}. " if reference else ""
+def _note(reference: str) -> str:
+    """Where runs differ, an interval need not lie around the average beside it."""
+    against = f"Differences and words are against {reference}. " if reference else ""
+    return (
+        "Figures are of all requests of a value's runs, intervals and differences of the runs' "
+        f"averages. {against}Bold: the first with 95 % of the highest trusted throughput. Grey and "
+        "~: not all its runs are trusted, so it has no interval and no speed-up. Injector "
+        "processes on one host share its cores."
+    )
 
 
 def _against_cells(
