@@ -56,3 +56,13 @@ def test_of_a_plan_beside_what_it_costs(phone, project):
     frame = phone.locator(".table-frame", has=phone.locator("table.forest"))
     expect(frame).to_contain_text(NAME)
     assert frame.evaluate("(frame) => frame.scrollWidth <= frame.clientWidth")
+
+
+@pytest.mark.parametrize("width", [720, 899, 900])
+def test_names_that_are_not_long_are_whole_in_the_bar_at_200_percent(phone, project, width):
+    phone.set_viewport_size({"width": width, "height": 450})
+    phone.goto(f"/projects/{project.pk}/targets/")
+    names = phone.locator(".top-name").all()
+    assert len(names) == 2
+    for name in names:
+        assert name.evaluate("(name) => name.scrollWidth <= name.clientWidth")
