@@ -243,6 +243,7 @@ def test_nothing_in_common_is_said_with_what_each_has(as_vera, weeks, project):
     page = page_of(as_vera, weeks[0], other)
     assert page.status_code == 200
     assert "have no test in common" in words_of(page)
+    assert "What differs" not in words_of(page)  # of tests that nothing was compared of
 
 
 @pytest.mark.parametrize("is_foreign_first", [True, False])
