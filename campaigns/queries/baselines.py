@@ -62,6 +62,11 @@ def counted_of(tests: Sequence[Test]) -> QuerySet[Run]:
     return Run.objects.filter(_USABLE, _SOUND, test__in=tests)
 
 
+def may_be_baseline(campaign: Campaign) -> bool:
+    """Whether any of its runs may; points of a sweep are no tests that come again."""
+    return counted_of(campaign.tests.filter(swept="")).exists()
+
+
 def campaign_against(campaign: Campaign) -> Sentence:
     """What was stored of the campaign's tests, or of the search that it is, against their
     baselines; [] without any.

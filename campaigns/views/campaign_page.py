@@ -14,7 +14,7 @@ from campaigns.live.feed import FEED
 from campaigns.live.memory import answer_of
 from campaigns.models import Campaign, Run, Test, without_references
 from campaigns.permissions import Actor
-from campaigns.queries.baselines import campaign_against, changed_tests
+from campaigns.queries.baselines import campaign_against, changed_tests, may_be_baseline
 from campaigns.queries.campaigns import current_run_of, why_archived
 from campaigns.queries.engine import waiting_reason
 from campaigns.queries.failure_examples import examples_of
@@ -78,6 +78,7 @@ def campaign_context(
         "answer": answer,
         "badge": badge_of(campaign, answer),
         "against": campaign_against(campaign),
+        "may_be_baseline": campaign.state == "done" and may_be_baseline(campaign),
         "tiles": tiles_of(answer),
         "errors": errors_section(answer.errors, examples_of(actor, run__campaign=campaign)),
         **_of_tests(campaign, answer),

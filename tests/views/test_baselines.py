@@ -12,9 +12,11 @@ from django.utils import timezone
 from campaigns.models import Baseline
 from campaigns.services.dispatch import finish_campaigns
 from campaigns.services.kept_figures import keep_figures
-from tests.factories import make_campaign, make_run, make_test
+from campaigns.services.runs import STOPPED_BEFORE
+from tests.factories import make_campaign, make_plan, make_run, make_test
 from tests.histories import make_history
 from tests.queries.measured import measure
+from tests.values import plan_spec
 from tests.views.test_history import CALM, text_of
 
 pytestmark = pytest.mark.django_db
@@ -51,6 +53,29 @@ def test_a_campaign_becomes_the_baseline_and_the_next_one_says_the_result(as_edi
     _, row = csv.DictReader(StringIO(text))
     assert (row["baseline"], row["against_word"]) == ("release 1.4", "slower")
     assert float(row["against_low"]) < float(row["against"]) < float(row["against_high"])
+
+
+@pytest.mark.parametrize(
+    ("swept", "has_begun", "is_offered"),
+    [("", True, True), ("", False, False), ("rate_per_s", True, False)],
+)
+def test_what_cannot_become_a_baseline_does_not_offer_it(
+    as_editor, project, swept, has_begun, is_offered
+):
+    now = timezone.now()
+    campaign = make_campaign(project, started_at=now, finished_at=now)
+    spec = plan_spec(model="open", rate_per_s=20, duration_s=10)
+    version = make_plan(project, spec=spec)
+    test = make_test(campaign, version, swept=swept, swept_value=10 if swept else 0)
+    if has_begun:
+        measure(make_run(test), 10_000)
+    else:
+        make_run(test, state="done", outcome="stopped", reason=STOPPED_BEFORE)
+    page = text_of(as_editor.get(reverse("campaign-detail", args=[campaign.pk])))
+    assert ("Use as baseline" in page) is is_offered
+    address = reverse("campaign-baseline", args=[campaign.pk])
+    as_editor.post(address, {"name": "release 1.4", "seen": "0"})
+    assert Baseline.objects.exists() is is_offered
 
 
 def test_ticked_campaigns_of_a_history_become_the_baseline(as_editor, project):
