@@ -24,7 +24,7 @@ from campaigns.domain.shown.results import (
 from campaigns.domain.shown.tables import Table
 from campaigns.domain.shown.three_answers import three_answers
 from campaigns.domain.shown.threshold_tables import campaign_thresholds_table
-from campaigns.domain.shown.what_to_do import what_to_do
+from campaigns.domain.shown.what_to_do import Place, what_to_do
 from campaigns.domain.units import DASH
 from campaigns.models import Campaign, PooledPercentiles, Run, Test, without_references
 from campaigns.queries.answer_sentences import figures_words, first_words, judged_rules
@@ -148,7 +148,7 @@ def _answer(
         matrix=shapes.matrix,
         ladder=shapes.ladder,
     )
-    return _judged(answer, runs, failures)
+    return _judged(answer, runs, failures, is_final=is_final)
 
 
 def _sentence(
@@ -171,14 +171,18 @@ def _sentence(
     )
 
 
-def _judged(answer: Answer, runs: Sequence[MeasuredRun], failures: CampaignFailures) -> Answer:
-    """With what the runs' judgements say, and what to do about it."""
+def _judged(
+    answer: Answer, runs: Sequence[MeasuredRun], failures: CampaignFailures, *, is_final: bool
+) -> Answer:
+    """With what the runs' judgements say, and what to do about it: nothing is to be measured again
+    while runs are to come."""
     statuses = [run_status(each.run, each.measurement) for each in runs if each.measurement]
     judged = [each.judged for each in statuses if each.judged]
+    remedies = what_to_do(judged, failures.rows, failures.attempts, answer.found)
     return replace(
         answer,
         answers=three_answers(statuses, answer.found, answer.sentence),
-        remedies=what_to_do(judged, failures.rows, failures.attempts, answer.found),
+        remedies=tuple(each for each in remedies if is_final or each.place != Place.AGAIN),
     )
 
 

@@ -10,7 +10,7 @@ from campaigns.domain.judged.trust import OWN_TAIL
 from campaigns.domain.lifecycle import Outcome
 from campaigns.domain.measured.figures import Figures
 from campaigns.domain.plan.target import counted_in
-from campaigns.domain.shown.report_words import NO_ANSWER_GROUND, errors_text
+from campaigns.domain.shown.report_words import NO_ANSWER_GROUND, NO_ANSWER_SO_FAR, errors_text
 from campaigns.domain.units import and_joined, counted, duration, percent, typed_percent
 from campaigns.models import Campaign
 from campaigns.queries.arm_pairs import MeasuredTest
@@ -35,7 +35,7 @@ def grounds_of(
         ]
     pooled = [figures for arm in arms if (figures := arm.pooled[1])]
     if not pooled and any(each.has_no_answer for each in runs):
-        return [NO_ANSWER_GROUND]
+        return [NO_ANSWER_GROUND if campaign.finished_at else NO_ANSWER_SO_FAR]
     if not pooled:
         return []
     grounds = _compared_grounds(campaign, arms, overheads, pooled, runs) if overheads else []

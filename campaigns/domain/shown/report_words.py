@@ -254,7 +254,8 @@ def _errors(figures: Figures, noun: str) -> str:
     return errors_text(figures.errors, figures.attempts, noun)
 
 
-NO_ANSWER_GROUND = "no answer uses the figures below; measure again"
+NO_ANSWER_SO_FAR = "no answer uses the figures below"
+NO_ANSWER_GROUND = f"{NO_ANSWER_SO_FAR}; measure again"
 
 
 def run_grounds(run: RunStatus) -> list[str]:
