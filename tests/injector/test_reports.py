@@ -87,9 +87,16 @@ def test_ab_has_its_lines_with_disjoint_failures():
     assert line(text, "Failed requests") == "Failed requests:        2"
     assert "   (Connect: 0, Receive: 2, Status: 0, Other: 0)" in text
     assert line(text, "Non-2xx") == "Non-2xx responses:      8"
-    assert line(text, "Keep-Alive requests").split()[-1] == "0"
+    assert line(text, "Keep-Alive requests").split()[2] == "0"
     assert line(text, "Document Path").split()[-1] == "/login/"
     assert "TLSv1.3,AES,–,256 (9 handshakes)" in text
+
+
+def test_ab_counts_failed_replies_among_those_on_kept_connections():
+    row = second(0, [10_000] * 25, failed=[500] * 25, statuses={"200": 25, "500": 25})
+    row.counters["connections_opened"] = 5
+    text = report("ab", row)
+    assert line(text, "Keep-Alive").endswith(" 45 (ab: also the first of each)")
 
 
 def test_ab_has_the_size_of_the_document_and_of_all_bodies():

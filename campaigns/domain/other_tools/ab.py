@@ -42,7 +42,7 @@ def ab(result: Measurement, head: ReportHead) -> str:
         f"Time taken for tests:   {duration_s:.3f} seconds",
         f"Complete requests:      {done}",
         *_failure_lines(total),
-        f"Keep-Alive requests:    {total.timing('service').n - total.timing('connect').n}",
+        f"Keep-Alive requests:    {_on_kept_connections(total)} (ab: also the first of each)",
         f"Total transferred:      {total.count('bytes_received')} bytes",
         *_body_lines(total),
         f"Requests per second:    {per_s(done, duration_s)} [#/sec] (mean, failed ones included)",
@@ -52,6 +52,11 @@ def ab(result: Measurement, head: ReportHead) -> str:
         *_time_lines(total),
     ]
     return "\n".join([*lines, *closing_lines(result, head)])
+
+
+def _on_kept_connections(total: Total) -> int:
+    """Replies on a connection that an earlier request had opened, whatever their status."""
+    return max(0, sum(total.statuses.values()) - total.count("connections_opened"))
 
 
 def _concurrency(result: Measurement) -> int | None:
