@@ -148,6 +148,27 @@ def test_without_an_address_a_person_is_told_what_to_type():
     assert "usage:" in done.stderr
 
 
+_INTERRUPTED_AT_ITS_START = """
+import os, runpy, signal, sys
+
+class Interrupt:
+    def find_spec(self, name, *_):
+        if name == "workers.injector.cli":
+            os.kill(os.getpid(), signal.SIGINT)
+
+sys.meta_path.insert(0, Interrupt())
+sys.argv = ["injector", "http://127.0.0.1:1/"]
+runpy.run_module("workers.injector", run_name="__main__")
+"""
+
+
+@pytest.mark.sockets
+def test_ctrl_c_before_there_is_anything_to_report_shows_no_traceback():
+    command = [sys.executable, "-c", _INTERRUPTED_AT_ITS_START]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=30)
+    assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGINT, "", "")
+
+
 @pytest.mark.sockets
 @pytest.mark.parametrize("style", [["--json"], []])
 def test_a_reader_that_has_left_causes_no_complaint(style):

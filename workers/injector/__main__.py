@@ -1,5 +1,6 @@
 """`python -m workers.injector`: takes an order on standard input, or a URL on the command line."""
 
+import signal
 import sys
 
 
@@ -9,6 +10,8 @@ def main() -> int:
         from workers.injector import program
 
         return program.main()
+    # Until there is something to report, which the run itself sees to, Ctrl-C just ends it.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
     from workers.injector import cli
 
     return cli.main(sys.argv[1:])
