@@ -8,7 +8,7 @@ from tests.services.engine import draft, host, owner_of, started
 
 
 def test_it_says_that_no_injector_answers_and_how_to_start_one(project):
-    assert "celery -A benchsite worker -Q inject" in waiting_reason(started(project))
+    assert "make run and docker compose up -d start one" in waiting_reason(started(project))
 
 
 def test_it_says_how_many_injectors_are_missing(project):
