@@ -1,7 +1,7 @@
 """Reads for the campaign pages: the grid of a new campaign, a campaign's runs."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
@@ -148,26 +148,6 @@ class Grid:
     def cells(self) -> Cells:
         """Every possible cell by its key, in the order of the grid."""
         return Cells(self.plans, self.arms)
-
-
-def why_archived(campaign: Campaign, tests: Iterable[Test]) -> str:
-    """The first that is archived of what its runs would need, in a sentence; "" if all is there."""
-    if campaign.archived_at:
-        return "This campaign is archived. Restore it first."
-    missing = (archived_part(test.plan_version.plan, test.endpoint) for test in tests)
-    return next(filter(None, missing), "")
-
-
-def archived_part(plan: SavedPlan, endpoint: Endpoint) -> str:
-    """As of `why_archived`."""
-    target = endpoint.target
-    if plan.archived_at:
-        return f"The plan {plan.name} is archived. Restore it first."
-    if target.archived_at:
-        return f"The target {target.name} is archived. Restore it first."
-    if endpoint.archived_at:
-        return f"The endpoint {endpoint} is archived. Add it to {target.name} again first."
-    return ""
 
 
 def grid_of(project: Project, versions: Collection[int] = ()) -> Grid:

@@ -17,7 +17,7 @@ from campaigns.domain.units import counted
 from campaigns.live.pokes import poke
 from campaigns.models import Campaign, Run, Shard, Test
 from campaigns.permissions import Action, Actor, require
-from campaigns.queries.campaigns import why_archived
+from campaigns.queries.archived import why_archived
 from campaigns.queries.ownership import networks_for
 from campaigns.services import audit
 from campaigns.services.campaign_cells import cell_of, check_cells, check_slots

@@ -85,7 +85,7 @@ def start_search(
     `limit_per_s` is never exceeded. `objective`: rules such as p95 < 300 ms; the plan's by default.
     `trial_s`: the measured part of a trial. After `longest_s` no other trial begins.
     """
-    require(by, Action.EDIT, project)  # which nobody may who may not start
+    require(by, Action.EDIT, project)  # who may edit may also start
     plan = plan_of_search(
         cell.plan_version.value(), start_per_s, limit_per_s, objective, trial_s, longest_s
     )

@@ -14,8 +14,9 @@ from campaigns.live.feed import FEED
 from campaigns.live.memory import answer_of
 from campaigns.models import Campaign, Run, Test, without_references
 from campaigns.permissions import Actor
+from campaigns.queries.archived import why_archived
 from campaigns.queries.baselines import campaign_against, changed_tests, may_be_baseline
-from campaigns.queries.campaigns import current_run_of, why_archived
+from campaigns.queries.campaigns import current_run_of
 from campaigns.queries.engine import waiting_reason
 from campaigns.queries.failure_examples import examples_of
 from campaigns.queries.first_requests import first_requests_of
