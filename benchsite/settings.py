@@ -216,6 +216,8 @@ PROOF_DAYS = env_int("BENCHSITE_PROOF_DAYS", 90 if IS_SERVER else 0, most=MOST_D
 # The installation's own target, which campaigns measure as their reference; None for none.
 REFERENCE_TARGET = env_origin("BENCHSITE_REFERENCE_TARGET")
 INJECTOR_SLOTS = env_int("BENCHSITE_INJECTOR_SLOTS", 12, least=1)
+# Of each injector process. An idle one takes 110 MB, 10,000 connections over TLS some 600 MB more.
+INJECTOR_MEMORY_MB = env_int("BENCHSITE_INJECTOR_MEMORY_MB", 2048, least=256)
 INJECTOR_NAME = env_str("BENCHSITE_INJECTOR_NAME")
 INJECTOR_COMMAND = env_words("BENCHSITE_INJECTOR", (sys.executable, "-m", "workers.injector"))
 # A file that the dispatcher touches while it works, for whoever restarts what hangs.

@@ -7,6 +7,7 @@ import logging
 import os
 import queue
 import re
+import resource
 import signal
 import subprocess
 import threading
@@ -44,7 +45,7 @@ class InjectorProcess:
             cwd=settings.BASE_DIR,
             env=_environment(),
             start_new_session=True,  # Ctrl-C is the launcher's to handle
-            preexec_fn=_die_with_parent,
+            preexec_fn=bind_child,
         )
         self._to_write: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         self._lines: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
@@ -142,8 +143,13 @@ def _environment() -> dict[str, str]:
     }
 
 
-def _die_with_parent() -> None:
+def bind_child() -> None:
+    """In an injector before it starts: it dies with its parent, and has a memory limit."""
     _libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    limit_bytes = settings.INJECTOR_MEMORY_MB * 1024 * 1024
+    hard_limit = resource.getrlimit(resource.RLIMIT_DATA)[1]
+    if hard_limit == resource.RLIM_INFINITY or limit_bytes < hard_limit:
+        resource.setrlimit(resource.RLIMIT_DATA, (limit_bytes, limit_bytes))
 
 
 def _parsed(line: bytes) -> dict[str, Any] | None:

@@ -60,10 +60,16 @@ class StopReason(StrEnum):
         "stopped: an injector heard nothing from its launcher",
         "The injector heard nothing from its launcher for too long and stopped by itself.",
     )
+    MEMORY = (
+        "memory",
+        "stopped: an injector reached its memory limit",
+        "The injector reached its memory limit and stopped by itself. Use fewer connections for "
+        "each injector, or raise BENCHSITE_INJECTOR_MEMORY_MB.",
+    )
 
 
 # Not for runs: reasons in the end line of an injector that was not told to stop.
-BY_ITSELF = frozenset({StopReason.PARENT_GONE, StopReason.DEAD_MAN})
+BY_ITSELF = frozenset({StopReason.PARENT_GONE, StopReason.DEAD_MAN, StopReason.MEMORY})
 
 
 def own_sentence(word: str) -> str:

@@ -375,3 +375,14 @@ def test_the_injector_gets_no_secret_of_ours(run, dispatcher, tmp_path):
     assert "PATH" in names
     for secret in ("DATABASE_URL", "REDIS_URL", "SECRET"):
         assert secret not in names
+
+
+def test_an_injector_starts_with_the_memory_limit_of_the_settings(settings):
+    settings.INJECTOR_MEMORY_MB = 300
+    tells = (
+        "import json, resource\n"
+        "print(json.dumps({'type': 'limit', 'bytes': resource.getrlimit(resource.RLIMIT_DATA)[0]}))"
+    )
+    process = launcher.InjectorProcess({}, (sys.executable, "-c", tells))
+    assert process.next_message(10)["bytes"] == 300 * 1024 * 1024
+    process.end(1)

@@ -264,15 +264,18 @@ def kind_of_signal(signal: str, kind: Kind) -> Kind:
 
 
 def kind_of(error: Exception, sent: int, received: int) -> Kind:
-    """The one kind of a failed attempt."""
+    """The one kind of a failed attempt. The error keeps none of the frames that it came through."""
     if isinstance(error, AttemptFailed | BadReply):
-        return error.kind
-    if faults.is_ragged(error):
-        return Kind.EOF_MID_BODY if received else Kind.EOF_BEFORE_REPLY
-    if isinstance(error, OSError):
-        return faults.of_read(error) if sent else faults.of_write(error)
-    traceback.print_exception(error, file=sys.stderr)
-    return Kind.CLIENT_OTHER
+        kind = error.kind
+    elif faults.is_ragged(error):
+        kind = Kind.EOF_MID_BODY if received else Kind.EOF_BEFORE_REPLY
+    elif isinstance(error, OSError):
+        kind = faults.of_read(error) if sent else faults.of_write(error)
+    else:
+        traceback.print_exception(error, file=sys.stderr)
+        kind = Kind.CLIENT_OTHER
+    faults.forget_frames(error)
+    return kind
 
 
 def interrupt_overdue(

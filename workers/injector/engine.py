@@ -2,8 +2,6 @@
 
 import base64
 import gc
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any, Protocol
 
 import gevent
@@ -32,7 +30,7 @@ from workers.injector.ordered_requests import in_order
 from workers.injector.preflight import find_capacity
 from workers.injector.read_delay import ReadSample
 from workers.injector.seconds import AFTER_REPLIES, TICK_S, Seconds, in_flight_of
-from workers.injector.vitals import cpu_s
+from workers.injector.vitals import RestingCollector, VitalsReader, cpu_s
 
 # Not a whole number of milliseconds: requests that are due every 5 or 10 ms, and their replies,
 # would else meet the end of every second, or none.
@@ -118,17 +116,18 @@ class Engine:
         self._zero_ns = start_ns + plan.warm_up_s * NS
         self._dialler.reads.begin()
         self._seconds.begin(self._zero_ns, plan.warm_up_s)
-        with resting_garbage_collector():
+        with RestingCollector() as collector:
             self._wait_until(start_ns, _EARLY_S)
             timers = self._start_timers()
             began_cpu_s = cpu_s()
-            self._seconds.watch()
+            self._seconds.watch(lambda vitals: self._watch_memory(collector, vitals))
             self._start_load(start_ns)
             self._over.wait()
-        for timer in timers:
-            timer.stop()
-        self._crew.close()
-        self._seconds.end(self._load.n_dropped)
+            for timer in timers:
+                timer.stop()
+            self._crew.close()
+            # A collection after the last reply has delayed none, so the last second has none.
+            self._seconds.end(self._load.n_dropped)
         self._dialler.close()
         user_s, system_s = (
             after - before for after, before in zip(cpu_s(), began_cpu_s, strict=True)
@@ -143,6 +142,11 @@ class Engine:
         self._crew.begin(self._zero_ns, end_ns)
         if self._stop_reason is None:
             self._load.start(self._zero_ns, end_ns)
+
+    def _watch_memory(self, collector: RestingCollector, vitals: VitalsReader) -> None:
+        collector.look(vitals.rss_bytes)
+        if vitals.is_near_memory_limit:
+            self.stop(StopReason.MEMORY, drain_s=0.0)
 
     def _wait_until(self, start_ns: int, early_s: float = 0.0) -> None:
         """Wait until `early_s` before the start, or until the run is stopped."""
@@ -217,15 +221,3 @@ def _reads_one_by_one(order: Order) -> bool:
     plan = order.plan
     is_shared = plan.session.pipeline_depth > 1 or streams_of(plan, order.mode) > 1
     return plan.exchange is None and not is_shared
-
-
-@contextmanager
-def resting_garbage_collector() -> Iterator[None]:
-    """No garbage collection while measuring: it would delay every request in flight."""
-    gc.freeze()
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.enable()
-        gc.unfreeze()

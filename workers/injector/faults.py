@@ -34,6 +34,11 @@ class AttemptFailed(Exception):
         super().__init__(detail)
 
 
+def forget_frames(error: BaseException) -> None:
+    """Frames refer to connections, and these to errors. Nothing collects such cycles in a run."""
+    error.__traceback__ = error.__context__ = error.__cause__ = None
+
+
 def of_connect(code: int) -> Kind:
     """The kind of an errno of socket(), of connect() or of the first write that waits for it."""
     return _CONNECT.get(code, Kind.CLIENT_OTHER)

@@ -24,8 +24,10 @@ def run_delay_ns(files: ProcFiles) -> int:
     return _numbers(files, "/proc/self/schedstat", 3)[1]
 
 
-def resident_bytes(files: ProcFiles) -> int:
-    return _numbers(files, "/proc/self/statm", 2)[1] * resource.getpagesize()
+def memory_bytes(files: ProcFiles) -> tuple[int, int]:
+    """(resident, what counts against RLIMIT_DATA) of this process."""
+    pages = _numbers(files, "/proc/self/statm", 6)
+    return pages[1] * resource.getpagesize(), pages[5] * resource.getpagesize()
 
 
 def count_open_files() -> int:

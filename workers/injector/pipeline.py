@@ -103,6 +103,7 @@ class PipelineWorker(SessionWorker):
             if len(self._unanswered) == 1 or self.connection is None:
                 self._fail_all(error)
             # Otherwise replies to earlier calls may still be readable.
+            faults.forget_frames(error)
             this.fault = error
             return False
 

@@ -46,6 +46,7 @@ class Seconds:
         self._write = write
         self._hub_lag = HubLag(int(TICK_S * NS))
         self._vitals: VitalsReader | None = None
+        self._note_vitals: Callable[[VitalsReader], None] = lambda _: None
         self._zero_ns = 0
         self._next_second = 0
         self._steps: Iterator[None] = iter(())
@@ -60,9 +61,10 @@ class Seconds:
         for recorder in self._recorders:
             recorder.zero_ns = zero_ns
 
-    def watch(self) -> None:
-        """Start measuring the vitals."""
+    def watch(self, note: Callable[[VitalsReader], None] = lambda _: None) -> None:
+        """Start measuring the vitals; `note` may look at each second's."""
         self._vitals = VitalsReader()
+        self._note_vitals = note
 
     def tick(self) -> None:
         """Every TICK_S of the hub's time."""
@@ -171,6 +173,8 @@ class Seconds:
             if row.step == 0 or row.counters or row.in_flight:
                 self.total.add(Second(row.second, row.step, row.counters, row.errors))
                 self._write(row)
+        yield
+        self._note_vitals(self._vitals)
 
 
 def _p99_us(rows: list[Second], name: str) -> float:

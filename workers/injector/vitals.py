@@ -12,6 +12,10 @@ from workers.injector.proc_files import ProcFiles
 from workers.injector.quota import CpuQuota
 
 _NS = 1_000_000_000
+# So much more memory in use wakes the garbage collector.
+GROWTH_BYTES = 64 * 1024 * 1024
+# Of the process's limit: Python and OpenSSL do not fail well where the kernel refuses more.
+_MOST_OF_LIMIT = 0.9
 
 
 class HubLag:
@@ -66,6 +70,33 @@ class GarbageClock:
         gc.callbacks.remove(self._note)
 
 
+class RestingCollector:
+    """No garbage collection while measuring: it would delay every request in flight.
+
+    Attempts leave no cycles behind. One that does all the same must not fill the machine, so
+    growth wakes the collector for a moment, which GarbageClock times.
+    """
+
+    def __enter__(self) -> "RestingCollector":
+        gc.freeze()
+        gc.disable()
+        with ProcFiles() as files:
+            self._wakes_at_bytes = machine.memory_bytes(files)[0] + GROWTH_BYTES
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        gc.enable()
+        gc.unfreeze()
+
+    def look(self, rss_bytes: int) -> None:
+        """Collect if memory has grown by GROWTH_BYTES since the start or the last collection."""
+        if rss_bytes > self._wakes_at_bytes:
+            gc.collect()
+            # The next collection skips what is still needed now.
+            gc.freeze()
+            self._wakes_at_bytes = rss_bytes + GROWTH_BYTES
+
+
 class VitalsReader:
     """Reads process and machine once a second; shares are of the elapsed time, at least 1 s."""
 
@@ -81,6 +112,16 @@ class VitalsReader:
         self._files_before = machine.count_open_files()
         self._file_limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
         self._n_ports = machine.count_ephemeral_ports()
+        self._memory_limit = resource.getrlimit(resource.RLIMIT_DATA)[0]
+
+    @property
+    def rss_bytes(self) -> int:
+        return int(self._before["rss_bytes"])
+
+    @property
+    def is_near_memory_limit(self) -> bool:
+        has_limit = self._memory_limit != resource.RLIM_INFINITY
+        return has_limit and self._before["data_bytes"] > _MOST_OF_LIMIT * self._memory_limit
 
     def take(
         self, *, hub_lag_max_us: int, lateness_p99_us: float, own_delay_p99_us: float,
@@ -159,6 +200,7 @@ def cpu_s() -> tuple[float, float]:
 
 def _read(files: ProcFiles, quota: CpuQuota) -> dict[str, float]:
     machine_s, busy_s, steal_s = machine.cpu_times_s(files)
+    rss_bytes, data_bytes = machine.memory_bytes(files)
     return {
         "at_ns": time.monotonic_ns(),
         "cpu_s": sum(cpu_s()),
@@ -170,5 +212,6 @@ def _read(files: ProcFiles, quota: CpuQuota) -> dict[str, float]:
         "ports_taken": machine.count_ports_taken(files),
         "swapped_pages": machine.count_swapped_pages(files),
         "wall_offset_ns": machine.wall_offset_ns(),
-        "rss_bytes": machine.resident_bytes(files),
+        "rss_bytes": rss_bytes,
+        "data_bytes": data_bytes,
     }

@@ -55,6 +55,7 @@ class OnStreams(Worker):
                 self._exchange()
                 break
             except NotProcessed as refusal:
+                faults.forget_frames(refusal)
                 if self._marks[1] != start:
                     intended, start, *_ = self._marks
                     n_times = 1
