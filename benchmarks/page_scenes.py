@@ -25,10 +25,7 @@ from campaigns.models import (
     Test,
     TestFigures,
 )
-from campaigns.permissions import Actor
-from campaigns.services.baselines import make_baseline
 from campaigns.services.kept_figures import keep_figures
-from campaigns.services.kept_gists import keep_gist
 from tests.factories import (
     make_campaign,
     make_endpoint,
@@ -166,29 +163,6 @@ def compared_campaigns(
         yield campaign
 
 
-def campaigns_of_many_runs(
-    project: Project, samples: Sequence[SampleRun], n: int, n_tests: int, repeats: int
-) -> list[Campaign]:
-    """So many campaigns of the same tests, the newest last; of each what lists say is kept."""
-    target, version = make_target(project), make_plan(project, spec=_spec(samples))
-    ends = [make_endpoint(target, port=9000 + number) for number in range(n_tests)]
-    campaigns = []
-    for number in range(n):
-        campaign = _finished(project, repeats, n - number)
-        tests = [make_test(campaign, version, endpoint=end) for end in ends]
-        _run_all(tests, [_shifted(samples, each, repeats) for each in range(n_tests)])
-        keep_gist(campaign.pk)
-        campaigns.append(campaign)
-    return campaigns
-
-
-def finished_run(project: Project, sample: SampleRun) -> Run:
-    """A campaign of its own with one run, as the sample."""
-    test = make_test(_finished(project, 1, 1), make_plan(project, spec=_spec([sample])))
-    _run_all([test], [[sample]])
-    return Run.objects.get(test=test)
-
-
 def sweep(
     project: Project, samples: Sequence[SampleRun], n_points: int, n_servers: int
 ) -> Campaign:
@@ -313,12 +287,3 @@ def _levels_ms(n: int, seed: int, change: float) -> list[float]:
     levels = 26 * np.exp(np.random.default_rng(seed).normal(0, 0.012, n))
     levels[2 * n // 3 :] *= change
     return list(map(float, levels))
-
-
-def with_baselines(owner: User, samples: Sequence[SampleRun], n_tests: int) -> Campaign:
-    """A campaign that has ended, with a baseline for each of its tests."""
-    project = make_project(owner=owner)
-    campaigns = compared_campaigns(project, samples, n_tests)
-    tests = list(next(campaigns).tests.all())
-    make_baseline(by=Actor(user=owner), project=project, name="release 1", tests=tests)
-    return next(campaigns)

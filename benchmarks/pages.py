@@ -1,4 +1,4 @@
-"""What the site's largest pages cost the server, and what ends a campaign.
+"""What the site's largest pages cost the server.
 
 In a throw-away PostgreSQL with made-up results; CPU time is the process's own, user and system,
 median of 20 calls after 3, without gunicorn and the network. The first call in a process stands
@@ -15,7 +15,7 @@ from typing import Any
 from benchmarks.figures import GoalRow
 from local.throw_away import throw_away_servers
 
-TITLE = "CPU time of the largest pages, and of the end of a campaign with 200 tests"
+TITLE = "CPU time of the largest pages"
 # By the names of `benchmarks.served_pages`: what it is, and the goal in ms.
 PAGES = {
     "overview": ("overview of 200 tests", 200),
@@ -28,7 +28,6 @@ PAGES = {
     "sweep": ("sweep of 12 × 4 servers × 3", 200),
     "matrix": ("matrix of 8 servers × 12 plans × 10", 200),
 }
-ACTS = {"changes": "every test has a new change", "baselines": "every test has a baseline"}
 
 
 def measure() -> Iterator[GoalRow]:
@@ -40,18 +39,11 @@ def measure() -> Iterator[GoalRow]:
         yield from lines_of(json.loads(done.stdout))
 
 
-def lines_of(seen: dict[str, list[dict[str, Any]]]) -> Iterator[GoalRow]:
-    """`seen["pages"]`: made_ms, first_ms, warm_ms, best_ms, kb, statements of each;
-    `seen["acts"]`: cpu_ms, best_ms, and statements with `few` tests and with 200."""
-    for page in seen["pages"]:
+def lines_of(pages: list[dict[str, Any]]) -> Iterator[GoalRow]:
+    """Of each page: made_ms, first_ms, warm_ms, best_ms, kb, statements."""
+    for page in pages:
         name, goal_ms = PAGES[page["name"]]
         first_ms, warm_ms, made_ms = (page[f"{which}_ms"] for which in ("first", "warm", "made"))
         said = f"first {first_ms:.0f} ms, later {warm_ms:.0f} ({page['best_ms']:.0f}); "
         said += f"made in {made_ms:.0f}; {page['kb']:.0f} kB, {page['statements']} statements"
         yield GoalRow(name, said, f"≤ {goal_ms} ms", max(first_ms, warm_ms) <= goal_ms)
-    for act in seen["acts"]:
-        name = ACTS[act["name"]]
-        yield GoalRow(name, f"{act['cpu_ms']:.0f} ms ({act['best_ms']:.0f})")
-        said = f"{act['statements']}, with 20 tests {act['few']}"
-        is_met = act["statements"] <= act["few"]
-        yield GoalRow("  its statements", said, "no more than with 20", is_met)

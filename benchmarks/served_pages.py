@@ -1,4 +1,4 @@
-"""One process that serves the site's largest pages and ends campaigns: `python -m
+"""One process that serves the site's largest pages: `python -m
 benchmarks.served_pages` prints what each cost as JSON. The database is the one that the environment
 names, and is empty.
 """
@@ -13,13 +13,13 @@ from typing import Any
 
 import django
 
-WARM, CALLS, ENDINGS = 3, 20, 3
-FEW, MANY = 20, 200  # tests of a campaign that ends
+WARM, CALLS = 3, 20
+MANY = 200  # tests of a campaign
 PLAIN = {"Host": "localhost"}
 COMPRESSED = PLAIN | {"Accept-Encoding": "gzip", "Sec-Fetch-Site": "same-origin"}
 
 
-def main() -> dict[str, list[dict[str, Any]]]:
+def main() -> list[dict[str, Any]]:
     from django.core.management import call_command
     from django.db import connection
     from django.test import Client
@@ -33,7 +33,6 @@ def main() -> dict[str, list[dict[str, Any]]]:
     client = Client()
     client.force_login(owner)
     long, short = (page_scenes.sample_runs(owner, *of) for of in ((600, 4, 0.01), (10, 12, 0.05)))
-    acts = list(_acts(owner, short))
     small = dict(_addresses(owner, long, short, is_small=True))
     large = dict(_addresses(owner, long, short))
     with connection.cursor() as cursor:
@@ -41,10 +40,7 @@ def main() -> dict[str, list[dict[str, Any]]]:
     for address in small.values():  # imports and templates
         client.get(address, headers=PLAIN)
     load_as_the_server()
-    return {
-        "pages": [{"name": name, **page_cost(client, address)} for name, address in large.items()],
-        "acts": acts,
-    }
+    return [{"name": name, **page_cost(client, address)} for name, address in large.items()]
 
 
 def _addresses(
@@ -88,6 +84,9 @@ def load_as_the_server() -> None:
 def page_cost(client, address: str) -> dict[str, Any]:
     """Making it, the first call in a process that finds it made, and of the later ones median, p95
     and best, ms; kB, and kB as it is sent."""
+    from django.db import connection
+    from django.test.utils import CaptureQueriesContext
+
     from campaigns.models import KeptPage
 
     def get() -> bytes:
@@ -101,6 +100,9 @@ def page_cost(client, address: str) -> dict[str, Any]:
     for _ in range(WARM):
         get()
     costs = [cost_ms(get)[0] for _ in range(CALLS)]
+    with CaptureQueriesContext(connection) as captured:
+        get()
+    n_statements = len(captured)
     return {
         "made_ms": made_ms,
         "first_ms": first_ms,
@@ -109,7 +111,7 @@ def page_cost(client, address: str) -> dict[str, Any]:
         "best_ms": min(costs),
         "kb": len(page) / 1e3,
         "sent_kb": len(client.get(address, headers=COMPRESSED).content) / 1e3,
-        "statements": act_cost(lambda _: get(), None)[1],
+        "statements": n_statements,
     }
 
 
@@ -120,46 +122,6 @@ def first_in_a_process_ms(get: Callable[[], bytes]) -> float:
 
     kept_pages._KEPT = Memory(200)
     return cost_ms(get)[0]
-
-
-def _acts(owner, samples: list) -> Iterator[dict[str, Any]]:
-    """What ends a campaign, with few tests and with many."""
-    from benchmarks import page_scenes as scenes
-    from campaigns.services.baselines import judge_by_baselines
-    from campaigns.services.triage import note_changes
-    from tests.factories import make_project
-    from workers.collector import collect_seldom
-
-    collect_seldom()  # as the dispatcher, which ends campaigns
-
-    def note(campaign) -> None:
-        assert note_changes(campaign_id=campaign.pk) == campaign.tests.count()
-
-    few, *many = [
-        # Each is new: a process remembers the changes of level that it has found.
-        act_cost(note, scenes.wide_history(make_project(owner=owner), n, n, seed))
-        for seed, n in enumerate((FEW, *[MANY] * ENDINGS))
-    ]
-    yield _act("changes", few, many)
-    few, many = (scenes.with_baselines(owner, samples, n) for n in (FEW, MANY))
-    calls = [act_cost(judge_by_baselines, many) for _ in range(ENDINGS)]
-    yield _act("baselines", act_cost(judge_by_baselines, few), calls)
-
-
-def act_cost(act: Callable[[Any], None], campaign) -> tuple[float, int]:
-    """CPU time, ms, and statements."""
-    from django.db import connection
-    from django.test.utils import CaptureQueriesContext
-
-    with CaptureQueriesContext(connection) as seen:
-        took_ms, _ = cost_ms(lambda: act(campaign))
-    return took_ms, len(seen)
-
-
-def _act(name: str, few: tuple[float, int], many: list[tuple[float, int]]) -> dict[str, Any]:
-    costs = [cost for cost, _ in many]
-    statements = {"few": few[1], "statements": many[0][1]}
-    return {"name": name, "cpu_ms": median(costs), "best_ms": min(costs), **statements}
 
 
 def cost_ms(act: Callable[[], Any]) -> tuple[float, Any]:

@@ -12,7 +12,6 @@ from time import perf_counter
 import numpy as np
 
 from benchmarks.figures import GoalRow
-from campaigns.domain.judged.advice import advice
 from campaigns.domain.judged.comparison import Word, word_of
 from campaigns.domain.judged.ratio import (
     RatioInterval,
@@ -21,7 +20,6 @@ from campaigns.domain.judged.ratio import (
     standard_error,
 )
 from campaigns.domain.judged.steady import steadiness
-from campaigns.domain.percentiles import P99, rank_interval
 from campaigns.domain.plan.blocks import order_of_runs
 
 TITLE = "Words, by simulation: runs of 20 ms, practical threshold 5 %, 2,000 campaigns a cell"
@@ -80,12 +78,7 @@ def measure() -> Iterator[GoalRow]:
             yield _equal_arms(name, replace(case, is_paired=is_paired), source)
     for name, (case, goal) in _SLOWER_BY_A_TENTH.items():
         yield _slower(name, replace(case, effect=1.1), goal, source)
-    for k, cv in ((5, 0.03), (5, 0.05), (5, 0.10)):
-        for effect in (1.0, 1.1):
-            yield _advice_followed(StudyCase(cv=cv, k=k, effect=effect), source)
     yield from _steady(source)
-    for n in (500, 1000, 5000):
-        yield _percentile_in_a_gap(n, source)
 
 
 def _equal_arms(name: str, kind: StudyCase, source: np.random.Generator) -> GoalRow:
@@ -140,36 +133,6 @@ def _slower(name: str, case: StudyCase, goal: float | None, source: np.random.Ge
         f"{found:.1%} called slower",
         f"≥ {goal:.0%}" if goal else "",
         found >= goal if goal else None,
-    )
-
-
-def _advice_followed(case: StudyCase, source: np.random.Generator) -> GoalRow:
-    """Of what is inconclusive: how often the advised number of blocks gives a word."""
-    truth, promised, settled, n_beyond = np.log(case.effect), [], [], 0
-    for interval in _campaigns(case, TRIALS, source):
-        if _word(interval) is not Word.INCONCLUSIVE:
-            continue
-        for each in advice(interval, _THRESHOLD):
-            if bool(each.difference) != bool(truth) or each.difference < 0:
-                continue
-            if each.more is None:
-                n_beyond += 1
-                continue
-            come = truth + source.normal(0, case.cv * np.sqrt(2), each.more)
-            ratios = np.exp([*interval.logs[0], *come])
-            after = _interval(np.full(len(ratios), _BASE_US), _BASE_US * ratios, is_paired=True)
-            promised.append(each.chance)
-            settled.append(_word(after) is not Word.INCONCLUSIVE)
-    named = f"advice followed, {case.effect - 1:+.0%}, CV {case.cv:.0%}, k = {case.k}"
-    if not settled:
-        return GoalRow(named, "never given")
-    said, did = np.mean(promised), np.mean(settled)
-    beyond = f"; {n_beyond / (n_beyond + len(settled)):.0%} told too many" if n_beyond else ""
-    return GoalRow(
-        named,
-        f"says {said:.0%}, settles {did:.0%} of {len(settled):,}{beyond}",
-        "± 10 points",
-        abs(said - did) <= 0.1,
     )
 
 
@@ -239,70 +202,13 @@ def _steady(source: np.random.Generator) -> Iterator[GoalRow]:
             took_s = (perf_counter() - began) / TRIALS
         yield GoalRow(
             f"stationary, sd 10 %, ρ {rho:g}, 30, 60, 120, 600 s",
-            f"{_listed(shares)} said to change",
+            f"{', '.join(f'{share:.1%}' for share in shares.values())} said to change",
             "≤ 5 %",
             max(shares.values()) <= 0.05,
         )
     yield GoalRow("looking for rest in 600 s", f"{took_s * 1e3:.1f} ms", "≤ 50 ms", took_s <= 0.05)
-    for sd, rho, goal in ((0.02, 0.0, 0.9), (0.02, 0.5, 0.9), (0.02, 0.8, None), (0.05, 0.0, None)):
-        shares = {n: _warm_ups_found(n, sd, rho, source) for n in _SECONDS}
-        yield GoalRow(
-            f"warm-up of 20 % over 10 s, sd {sd:.0%}, ρ {rho:g}",
-            f"{_listed(shares)} found",
-            f"≥ {goal:.0%}" if goal else "",
-            min(shares.values()) >= goal if goal else None,
-        )
-
-    for sd, rho in ((0.02, 0.5), (0.05, 0.8)):
-        for change in (0.2, 0.5, 2.0):
-            shares = {n: _stretches_found(n, sd, rho, change, source) for n in _SECONDS}
-            yield GoalRow(
-                f"a third of the run {change:+.0%}, sd {sd:.0%}, ρ {rho:g}",
-                f"{_listed(shares)} found",
-            )
 
 
 def _is_unsteady(noise: np.ndarray) -> bool:
     found = steadiness(_BASE_US * np.exp(noise))
     return bool(found and found.steady_from)
-
-
-def _warm_ups_found(n: int, sd: float, rho: float, source: np.random.Generator) -> float:
-    """Of runs that begin 20 % slower and come to rest evenly over ten seconds."""
-    warm_up = np.log(1 + 0.2 * np.clip(1 - np.arange(n) / 10, 0, 1))
-    noise = sd * _remembering(TRIALS, n, rho, source)
-    return float(np.mean([_is_unsteady(warm_up + each) for each in noise]))
-
-
-def _stretches_found(
-    n: int, sd: float, rho: float, change: float, source: np.random.Generator
-) -> float:
-    """Of runs that take so much longer for a third of their time, somewhere between the first and
-    the last sixth, and then come back."""
-    begins = source.integers(n // 6, n - n // 6 - n // 3 + 1, size=(TRIALS, 1))
-    seconds = np.arange(n)
-    is_away = (seconds >= begins) & (seconds < begins + n // 3)
-    noise = sd * _remembering(TRIALS, n, rho, source)
-    return float(np.mean([_is_unsteady(each) for each in noise + is_away * np.log(1 + change)]))
-
-
-def _listed(shares: dict[int, float]) -> str:
-    return ", ".join(f"{share:.1%}" for share in shares.values())
-
-
-def _percentile_in_a_gap(n: int, source: np.random.Generator) -> GoalRow:
-    """99 % within 10 to 11 ms, 1 % from 100 on: both sides of the gap are its p99."""
-    is_slow = source.random((TRIALS, n)) < 0.01
-    values = np.sort(np.where(is_slow, 100, 10) + source.random((TRIALS, n)), axis=1)
-    low, high = rank_interval(n, P99)
-    assert low
-    assert high
-    held = [
-        np.mean((values[:, low - 1] <= side) & (side <= values[:, high - 1])) for side in (11, 100)
-    ]
-    return GoalRow(
-        f"p99 in a gap, {n:,} requests, one run",
-        f"its interval holds in {min(held):.1%}",
-        "≥ 95 %",
-        min(held) >= 0.95,
-    )

@@ -41,8 +41,7 @@ PYTHON_TESTS = (*IN_PARALLEL, "-m", "not alone", "--ignore=tests/browser")
 OWN_CACHE = ("-o", "cache_dir=.pytest_cache/browser")
 BROWSER_TESTS = (*IN_BROWSERS, *BY_FILE, *OWN_CACHE, "-m", "browser", "tests/browser")
 # Where the tests marked pure are, without files that cannot be imported without settings.
-PURE = ("tests/domain", "tests/exports/test_tables.py", "tests/injector", "tests/benchmarks")
-PURE += ("--ignore=tests/benchmarks/test_judgement.py",)
+PURE = ("tests/domain", "tests/exports/test_tables.py", "tests/injector")
 TESTS_FAILED = 1  # pytest's exit status
 
 

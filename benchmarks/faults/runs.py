@@ -21,7 +21,6 @@ from campaigns.services.campaigns import (
     CampaignCell,
     create_campaign,
     start_campaign,
-    stop_all_of_project,
 )
 from campaigns.services.runs import stop_run
 from tests.factories import make_endpoint, make_plan, make_project, make_target, make_user
@@ -51,14 +50,10 @@ def owner() -> Actor:
 
 
 @cache
-def _endpoints(n_projects: int = 1) -> list:
-    """One for each campaign that begins together, in so many projects, one after the other."""
-    projects = [make_project("Faults", owner=owner().user) for _ in range(n_projects)]
-    places = [projects[place * n_projects // len(TARGETS)] for place in range(len(TARGETS))]
-    return [
-        make_endpoint(make_target(project), host=host, port=TARGET_PORT)
-        for project, host in zip(places, TARGETS, strict=True)
-    ]
+def _endpoints() -> list:
+    """One for each campaign that begins together."""
+    project = make_project("Faults", owner=owner().user)
+    return [make_endpoint(make_target(project), host=host, port=TARGET_PORT) for host in TARGETS]
 
 
 def path_of(round_: Round, place: int) -> str:
@@ -72,45 +67,27 @@ def start(round_: Round) -> list[int]:
 
 
 def _start(round_: Round, place: int, endpoint) -> int:
-    asks_first = round_.begins_with_first_request(place)
-    return _start_at(
-        endpoint,
-        f"Round {round_.number}, {place + 1}",
-        path_of(round_, place),
-        injectors=2 if place == 0 else 1,
-        asks_first=asks_first,
-    )
-
-
-def start_one(path: str, measured_s: int, place: int = 0, n_projects: int = 1) -> int:
-    """A run with one injector and no first request."""
-    return _start_at(_endpoints(n_projects)[place], path, path, measured_s=measured_s)
-
-
-def _start_at(
-    endpoint, name: str, path: str, *, measured_s: int = MEASURED_S, injectors: int = 1,
-    asks_first: bool = False,
-) -> int:  # fmt: skip
     project = endpoint.target.project
-    load = {"model": "open", "rate_per_s": RATE_PER_S, "duration_s": measured_s}
     spec = {
-        "steps": [{"label": "", "method": "GET", "path": path}],
-        "load": load,
+        "steps": [{"label": "", "method": "GET", "path": path_of(round_, place)}],
+        "load": {"model": "open", "rate_per_s": RATE_PER_S, "duration_s": MEASURED_S},
         "warm_up_s": WARM_UP_S,
         "timeouts": {"connect_s": 2, "tls_s": 2, "total_s": 4},
     }
     campaign = create_campaign(
         by=owner(),
         project=project,
-        name=name,
+        name=f"Round {round_.number}, {place + 1}",
         cells=[CampaignCell(make_plan(project, spec=spec), endpoint, "keep-alive")],
         repeats=1,
         order="listed",
         pause_s=0,
-        injectors=injectors,
+        injectors=2 if place == 0 else 1,
         keeps_going=True,
     )
-    start_campaign(by=owner(), campaign=campaign, anyway=not asks_first)
+    start_campaign(
+        by=owner(), campaign=campaign, anyway=not round_.begins_with_first_request(place)
+    )
     return campaign.runs.get().pk
 
 
@@ -124,12 +101,6 @@ def stop(run_id: int) -> bool:
     except UNREACHABLE:
         drop_connection()
     return True
-
-
-def stop_project_of(run_id: int) -> None:
-    """All load of the run's project, as its owner does it."""
-    run = Run.objects.select_related("campaign__project").get(pk=run_id)
-    stop_all_of_project(by=owner(), project=run.campaign.project)
 
 
 # --- phases --------------------------------------------------------------------------------------
@@ -167,15 +138,6 @@ def _begin_of(run_id: int, phase: RunPhase) -> float | None:
         return now if state in OVER else None
     offsets_s = {RunPhase.WARM_UP: 0, RunPhase.MEASURED: WARM_UP_S}
     return now + left.total_seconds() + offsets_s.get(phase, WARM_UP_S + MEASURED_S)
-
-
-def hosts_of(run_id: int) -> set[str]:
-    """The hosts that have taken shares of the run."""
-    return set(Shard.objects.filter(run=run_id).exclude(host="").values_list("host", flat=True))
-
-
-def is_sending(run_id: int) -> bool:
-    return Run.objects.filter(pk=run_id, state=RunState.RUNNING, t0__lt=db_now()).exists()
 
 
 def victim_of(run_id: int) -> Victim:

@@ -11,7 +11,7 @@ from campaigns.queries.checks import Check
 # Beyond this, pages become slow.
 ROW_BUDGET = 1_000_000
 # Of one second of one injector at one step, with its index: our injector's own in the first format
-# (docs/performance.md, *A stored second*). A machine without a free core makes 2.5 times as many.
+# (docs/performance.md). A machine without a free core makes 2.5 times as many.
 ROW_BYTES = 1700
 
 
