@@ -158,12 +158,6 @@ _NEEDS = {
 _TOO_NARROW = "This token has the scope {}, which does not allow this."
 
 
-def require_may_write(actor: Actor) -> None:
-    """Raise Forbidden for a token that may not write: of what is a user's own, no role decides."""
-    if actor.token is not None and Scope(actor.token.scope) is not Scope.WRITE:
-        raise Forbidden(_TOO_NARROW.format(actor.token.scope))
-
-
 def require(actor: Actor, action: Action, project: WithMembers) -> None:
     """Unless the actor may do this, raise Forbidden, with a sentence that names who may, or Refused
     where the project is archived."""

@@ -211,9 +211,7 @@ def expected(asked: Asked) -> str:
         return "404"
     if who in MAY[right]:
         return "in"
-    if right == "own over REST" and who.startswith("alice"):
-        return "403"  # it is hers, but the token is too narrow
-    is_hidden = who in STRANGERS or right in ("own", "own over REST", "installation")
+    is_hidden = who in STRANGERS or right in ("own", "installation")
     return "404" if is_hidden else "403"
 
 

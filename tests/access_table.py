@@ -34,8 +34,6 @@ MAY: dict[str, set[str]] = {
     "administer": {"alice", "alice's write token"},
     "installation": {"adam"},  # an administrator; to others it does not exist
     # What belongs to a user: viewers have it as well, but no token that only reads or runs.
-    "keep": set(ROLES) | {"alice's write token", "vera's write token"},
-    "own over REST": {"alice", "alice's write token"},
     "agent": set(),  # only with an agent's token, which is nobody's
     "own": {"alice"},  # what belongs to alice herself; to others it does not exist
 }
@@ -52,10 +50,6 @@ class Rule:
 
 def _member(rows: Rows) -> dict[str, Any]:
     return {"username": "charlie", "role": "viewer"}
-
-
-def _saved_view(rows: Rows) -> dict[str, Any]:
-    return {"name": "mine", "filters": {"view": "look"}}
 
 
 def _target(rows: Rows) -> dict[str, Any]:
@@ -231,8 +225,6 @@ PAGES: dict[str, dict[str, Rule]] = {
     "plan-bulk": {"POST": _ticked("plan")},
     "plan-archive": {"POST": EDIT},
     "plan-preview": {"POST": EDIT},
-    "view-new": {"POST": Rule("view", lambda rows: {"name": "mine", "query": "view=look"})},
-    "view-delete": {"POST": Rule("own")},
     "campaign-list": {"GET": VIEW},
     "campaign-new": {"GET": EDIT, "POST": EDIT},
     "campaign-estimate": {"POST": EDIT},
@@ -296,8 +288,6 @@ API: dict[str, dict[str, Rule]] = {
     "api-baseline": {"GET": VIEW, "DELETE": EDIT},
     "api-project-marks": {"GET": VIEW, "POST": Rule("edit", _mark)},
     "api-mark": {"GET": VIEW, "DELETE": EDIT},
-    "api-project-views": {"GET": VIEW, "POST": Rule("keep", _saved_view)},
-    "api-view": {"DELETE": Rule("own over REST")},
     "api-test-history": {"GET": VIEW},
     "api-test-history-csv": {"GET": VIEW},
     "api-project-triage": {"GET": VIEW},

@@ -30,7 +30,6 @@ from campaigns.models import (
     Probe,
     Project,
     RunEvent,
-    SavedView,
     Search,
     ShareLink,
     Test,
@@ -177,7 +176,6 @@ def _described(project: Project, open_word: str, secret: str) -> Rows:
         approval_reason=f"{open_word} agreed",
     )
     HostPermit.objects.create(claim=claim, kind="approval", places=claim.places)
-    owner = project.memberships.get(role=Role.OWNER).user
     return {
         "target": target,
         "endpoint": endpoint,
@@ -203,9 +201,6 @@ def _described(project: Project, open_word: str, secret: str) -> Rows:
             finished_at=timezone.now(),
             result={"error": "refused", "detail": f"{secret}-detail"},
         ),
-        "view": SavedView.objects.create(
-            user=owner, project=project, name=f"{secret} view", query="view=look"
-        ),
     }
 
 
@@ -226,8 +221,8 @@ def _measured(project: Project, rows: Rows, open_word: str, secret: str) -> Rows
     }
     for run in (found["run"], found["candidate"]):
         _watch_machine(run, secret)
-    found["output"] = _kept_output(found["run"], secret)
     owner = project.memberships.get(role=Role.OWNER).user
+    found["output"] = _kept_output(found["run"], secret)
     (found["baseline"], *_) = make_baseline(
         by=Actor(user=owner), project=project, name=f"{open_word} 1.4", tests=tests
     )

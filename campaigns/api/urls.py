@@ -32,7 +32,6 @@ from campaigns.api.probes import ProbeViewSet
 from campaigns.api.projects import ProjectViewSet
 from campaigns.api.reports import RunReportText
 from campaigns.api.runs import RunsCsv, RunViewSet, SecondViewSet
-from campaigns.api.saved_views import SavedViewViewSet
 from campaigns.api.schema import DocsView, NothingHere, SchemaView
 from campaigns.api.searches import (
     SearchEstimate,
@@ -82,12 +81,6 @@ urlpatterns = [
         MarkViewSet.as_view(LIST_AND_CREATE),
         name="api-project-marks",
     ),
-    path(
-        "projects/<int:project>/views/",
-        SavedViewViewSet.as_view(LIST_AND_CREATE),
-        name="api-project-views",
-    ),
-    path("views/<int:pk>/", SavedViewViewSet.as_view(DELETE), name="api-view"),
     path(
         "marks/<int:pk>/",
         MarkViewSet.as_view(READ_AND_DELETE),

@@ -7,7 +7,6 @@ from django import forms
 from django.forms.utils import flatatt
 from django.utils import timezone
 from django.utils.html import format_html, format_html_join
-from django.utils.http import urlencode
 
 from campaigns.domain.plan.plan import ConnectionMode
 from campaigns.domain.plan.target import SCHEMES
@@ -114,13 +113,6 @@ class CampaignFilterForm(FilterForm, ItemFilterForm):
     def __init__(self, *args, project: Project, **kwargs):
         super().__init__(*args, project=project, **kwargs)
         self.fields["by"].choices = [("", "By: anyone"), *makers_of(project)]
-
-    @property
-    def query(self) -> str:
-        """What is chosen, as the query of the list's address; the same choice has the same."""
-        self.is_valid()
-        chosen = [name for name in self.fields if self.cleaned_data.get(name)]
-        return urlencode({name: self.data[name] for name in chosen})
 
 
 class HistoryFilterForm(FilterForm):

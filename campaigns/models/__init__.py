@@ -12,7 +12,6 @@ from campaigns.models.plans import PlanVersion, SavedPlan
 from campaigns.models.probes import Probe
 from campaigns.models.projects import Membership, Project
 from campaigns.models.runs import FailureExample, Run, RunEvent, Shard, ShardSecond
-from campaigns.models.saved_views import SavedView
 from campaigns.models.searches import Search
 from campaigns.models.secrets import PlanSecret
 from campaigns.models.shares import ShareLink
@@ -54,7 +53,6 @@ __all__ = [
     "RunSummary",
     "RunUse",
     "SavedPlan",
-    "SavedView",
     "Search",
     "Shard",
     "ShardSecond",

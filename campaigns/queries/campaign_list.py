@@ -10,7 +10,7 @@ from django.db.models import Exists, F, OuterRef, Prefetch, Q, QuerySet
 from campaigns.domain.errors import InvalidPlan
 from campaigns.domain.lifecycle import ACTIVE_STATES, Precision, RunState, TargetState, Trust
 from campaigns.domain.plan.questions import seeks_limit
-from campaigns.models import Campaign, PlanVersion, Project, Run, RunSummary, SavedView, Test
+from campaigns.models import Campaign, PlanVersion, Project, Run, RunSummary, Test
 from campaigns.models.campaigns import UNDER_WAY
 from campaigns.permissions import Actor
 from campaigns.queries.items import ItemFilter, count_of, narrowed
@@ -137,11 +137,6 @@ VIEWS = {"look": "Needs a look", "mine": "Mine", "running": "Running"}
 def campaign_views(actor: Actor) -> dict[str, Q]:
     """The campaigns of each of the VIEWS."""
     return {"look": needs_a_look(actor), "mine": Q(created_by=actor.user), "running": UNDER_WAY}
-
-
-def saved_views_of(actor: Actor, project: Project) -> QuerySet[SavedView]:
-    """The actor's own, in the order in which they were saved."""
-    return SavedView.objects.visible_to(actor).filter(user=actor.user, project=project)
 
 
 def needs_a_look(actor: Actor) -> Q:

@@ -24,7 +24,7 @@ from campaigns.models import Campaign, Project, Search
 from campaigns.permissions import Actor
 from campaigns.queries.arm_pairs import chosen_tests
 from campaigns.queries.campaign_keys import campaign_key, campaign_keys
-from campaigns.queries.campaign_list import going_on, saved_views_of
+from campaigns.queries.campaign_list import going_on
 from campaigns.queries.campaigns import current_runs_of
 from campaigns.queries.ladders import ladder_metric
 from campaigns.queries.row_versions import rows_of_campaign
@@ -62,13 +62,9 @@ def campaign_list(request: HttpRequest, project: int) -> HttpResponse:
     _tell(context["page"].rows)
     n_running = {view: n for view, _, n in context["views"]}["running"]
     running = _under_way(actor, found) if n_running else []
-    query, saved = context["form"].query, list(saved_views_of(actor, found))
     context |= {
         "running": running,
         "n_more_running": max(0, n_running - len(running)),
-        "query": query,
-        "saved_views": saved,
-        "current_view": next((each for each in saved if each.query == query), None),
         "may": rights_in(found, actor),
     }
     return render(request, "campaigns/list.html", context)

@@ -2,13 +2,12 @@
 
 import pytest
 
-from campaigns.domain.errors import InvalidFields, InvalidTarget, Refused
+from campaigns.domain.errors import InvalidFields, InvalidTarget
 from campaigns.models import SavedPlan
 from campaigns.queries.items import matching
 from campaigns.services.items import describe_item
 from campaigns.services.plans import create_plan, edit_plan, plan_of_spec
 from campaigns.services.projects import create_project
-from campaigns.services.saved_views import save_view
 from campaigns.services.targets import create_target
 from campaigns.services.tls_profiles import create_profile
 from tests.factories import make_plan
@@ -37,7 +36,6 @@ def test_what_may_have_a_name_once_has_it_once(project, as_alice, alike):
             lambda name: create_profile(**given, name=name),
         ],
         InvalidTarget: [lambda name: target_of(as_alice, project, name)],
-        Refused: [lambda name: save_view(**given, name=name, query="view=mine")],
     }
     for refusal, makers in acts.items():
         for make in makers:
