@@ -196,7 +196,6 @@ CELERY_BEAT_SCHEDULE = {
         "options": {"expires": 60},
     },
     "gists": {"task": "workers.gists", "schedule": 60.0, "options": {"expires": 60}},
-    "briefs": {"task": "workers.briefs", "schedule": 60.0, "options": {"expires": 60}},
     "pages": {"task": "workers.pages", "schedule": 60.0, "options": {"expires": 60}},
     "so_far": {"task": "workers.so_far", "schedule": 30.0, "options": {"expires": 30}},
 }
@@ -369,7 +368,6 @@ SPECTACULAR_SETTINGS = {
         "Trust": "campaigns.api.choices.TRUSTS",
         "TargetState": "campaigns.api.choices.TARGET_STATES",
         "Precision": "campaigns.api.choices.PRECISIONS",
-        "Validity": "campaigns.api.choices.VALIDITIES",
         "ConnectionMode": "campaigns.api.choices.CONNECTION_MODES",
         "PerfOf": "campaigns.api.choices.PERF_OF",
         "Role": "campaigns.api.choices.ROLES",

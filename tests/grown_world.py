@@ -111,7 +111,6 @@ def _grow_people(rows: Rows, n: int) -> None:
     )
     token = ApiToken.objects.filter(user=alice).first()
     _copies(token, n, lookup=lambda number: f"{number:016}")
-    _copies(rows["view"], n, name=_named("view"))
     share = ShareLink.objects.filter(project=project, revoked_at=None).first()
     _copies(share, n, token_hash=lambda number: f"{number:064}")
     _copies(rows["mark"], n, key=_named("key"))

@@ -83,8 +83,8 @@ def end_trial(
     run = campaign.runs.exclude(state="done").get()
     of_p95 = Verdict("p95 < 300 ms", "p95", 300, "ms", p95_ms, p95_ms < 300, None)
     RunSummary.objects.create(
-        run=run, revision=1, n_seconds=1, digest="", duration_s=20, total={}, steps=[], series=[],
-        vitals=[VITALS], thresholds=[(verdict or of_p95).to_json()],
+        run=run, revision=1, n_seconds=1, digest="", duration_s=20, total={}, brief={}, steps=[],
+        series=[], vitals=[VITALS], thresholds=[(verdict or of_p95).to_json()],
     )  # fmt: skip
     Run.objects.filter(pk=run.pk).update(
         state="done",

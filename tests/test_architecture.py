@@ -148,19 +148,9 @@ def test_migrations_use_no_code_that_may_change():
         (module, each)
         for module, all_imported in product_imports().items()
         for each in all_imported
-        if is_within(module, MIGRATIONS) and not is_within(each, f"{MIGRATIONS}.frozen")
+        if is_within(module, MIGRATIONS)
     }
     assert outward == set()
-
-
-def test_what_is_frozen_for_migrations_is_used_by_nothing_else():
-    inward = {
-        (module, each)
-        for module, all_imported in product_imports().items()
-        for each in all_imported
-        if is_within(each, f"{MIGRATIONS}.frozen") and not is_within(module, MIGRATIONS)
-    }
-    assert inward == set()
 
 
 def classes_of(source: str) -> list[str]:

@@ -13,7 +13,6 @@ from campaigns.domain.lifecycle import (
     TargetState,
     ThresholdState,
     Trust,
-    Validity,
 )
 from campaigns.domain.measured.perf_counts import PerfOf
 from campaigns.domain.plan.http_version import HttpVersion
@@ -38,7 +37,6 @@ TRUSTS = _pairs(Trust)
 TARGET_STATES = _pairs(TargetState)
 THRESHOLD_STATES = _pairs(ThresholdState)
 PRECISIONS = _pairs(Precision)
-VALIDITIES = _pairs(Validity)
 CONNECTION_MODES = _pairs(ConnectionMode)
 PERF_OF = _pairs(of for of in PerfOf if of)  # or nothing: allow_blank
 ROLES = _pairs(Role)

@@ -1,17 +1,8 @@
-"""A run's judgement in the API, and its deprecated synonym, the validity."""
+"""A run's judgement in the API."""
 
-from typing import Any
-
-from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from campaigns.api.choices import PRECISIONS, TARGET_STATES, TRUSTS, VALIDITIES
-from campaigns.domain.lifecycle import Trust, Validity
-from campaigns.models import Run
-
-VALIDITY_OF = dict(zip(Trust, Validity, strict=True))
-TRUST_OF = {validity: trust for trust, validity in VALIDITY_OF.items()}
-_DEPRECATED = "Deprecated, removed in the next release: use judgement.measurement."
+from campaigns.api.choices import PRECISIONS, TARGET_STATES, TRUSTS
 
 
 class JudgementReasonSerializer(serializers.Serializer):
@@ -55,31 +46,7 @@ class JudgementSerializer(serializers.Serializer):
     notes = JudgementReasonSerializer(many=True)
 
 
-class ValidityReasonSerializer(serializers.Serializer):
-    code = serializers.CharField()
-    validity = serializers.ChoiceField(choices=VALIDITIES)
-    text = serializers.CharField()
-
-
-class ValidityField(serializers.ChoiceField):
-    def __init__(self, **kwargs):
-        super().__init__(
-            choices=VALIDITIES, help_text=f"{_DEPRECATED} valid, suspicious or invalid.", **kwargs
-        )
-
-
 class JudgedRunSerializer(serializers.ModelSerializer):
     """The fields of a run's judgement; null until it has ended."""
 
     judgement = JudgementSerializer(allow_null=True)
-    validity = serializers.SerializerMethodField(help_text=_DEPRECATED)
-    validity_reasons = serializers.SerializerMethodField(help_text=_DEPRECATED)
-
-    @extend_schema_field(ValidityField(allow_null=True))
-    def get_validity(self, run: Run) -> str | None:
-        return run.judged and run.judged.as_validity()["validity"]
-
-    @extend_schema_field(ValidityReasonSerializer(many=True))
-    def get_validity_reasons(self, run: Run) -> list[dict[str, Any]]:
-        reasons = run.judged.as_validity()["reasons"] if run.judged else []
-        return [{name: each[name] for name in ("code", "validity", "text")} for each in reasons]

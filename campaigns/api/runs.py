@@ -16,10 +16,9 @@ from campaigns.api.choices import (
     TARGET_STATES,
     THRESHOLD_STATES,
     TRUSTS,
-    VALIDITIES,
 )
 from campaigns.api.fields import IdFilter, InstantFilter, WholeFilter
-from campaigns.api.judgement import TRUST_OF, JudgedRunSerializer
+from campaigns.api.judgement import JudgedRunSerializer
 from campaigns.api.negotiation import CSV, AnyAccept
 from campaigns.api.pagination import SecondPages
 from campaigns.domain.errors import Removed
@@ -74,8 +73,6 @@ class RunSerializer(JudgedRunSerializer):
             "outcome",
             "judgement",
             "threshold_state",
-            "validity",
-            "validity_reasons",
             "n_shards",
             "t0",
             "ended_at",
@@ -125,16 +122,8 @@ class RunFilterSet(django_filters.FilterSet):
     measurement = django_filters.MultipleChoiceFilter("trust", choices=TRUSTS)
     target_state = django_filters.MultipleChoiceFilter(choices=TARGET_STATES)
     precision = django_filters.MultipleChoiceFilter(choices=PRECISIONS)
-    validity = django_filters.MultipleChoiceFilter(
-        choices=VALIDITIES, method="by_validity", help_text="Deprecated: use measurement."
-    )
     since = InstantFilter("t0", lookup_expr="gte")
     until = InstantFilter("t0", lookup_expr="lt")
-
-    def by_validity(self, runs, name, validities):
-        return (
-            runs.filter(trust__in=[TRUST_OF[each] for each in validities]) if validities else runs
-        )
 
     class Meta:
         model = Run

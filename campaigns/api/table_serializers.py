@@ -15,7 +15,7 @@ from campaigns.api.choices import (
     TRUSTS,
     WORDS,
 )
-from campaigns.api.judgement import JudgementSerializer, ValidityField
+from campaigns.api.judgement import JudgementSerializer
 from campaigns.domain.shown.results import OverheadAnswer
 
 
@@ -95,7 +95,6 @@ class TestTableSerializer(serializers.Serializer):
         choices=TARGET_STATES, allow_blank=True, help_text="The worst in any of its runs."
     )
     threshold_state = _threshold_field()
-    validity = ValidityField(allow_blank=True)
     table = TableSerializer()
 
 
@@ -119,8 +118,7 @@ class AdviceSerializer(serializers.Serializer):
 class OverheadTableSerializer(serializers.Serializer):
     """One test (the candidate) against another (the baseline), as increase and as share.
 
-    By default HTTPS against HTTP and wss against ws; `http_test` and `https_test` are older names
-    of `baseline_test` and `candidate_test`.
+    By default HTTPS against HTTP and wss against ws.
     """
 
     plan = serializers.CharField(source="plan_label")
@@ -130,8 +128,6 @@ class OverheadTableSerializer(serializers.Serializer):
     )
     baseline_test = serializers.IntegerField(source="baseline_test_id")
     candidate_test = serializers.IntegerField(source="candidate_test_id")
-    http_test = serializers.IntegerField(source="baseline_test_id")
-    https_test = serializers.IntegerField(source="candidate_test_id")
     word = serializers.ChoiceField(choices=WORDS, allow_blank=True)
     word_reason = serializers.CharField(allow_blank=True)
     decided_by = FlaggedRunSerializer(
@@ -228,5 +224,4 @@ class RunTablesSerializer(serializers.Serializer):
     remedies = RemedySerializer(many=True, help_text="What to do where it failed or is not usable.")
     judgement = JudgementSerializer(allow_null=True)
     threshold_state = _threshold_field()
-    validity = ValidityField(allow_blank=True)
     tables = TableSerializer(many=True)

@@ -10,7 +10,6 @@ from rest_framework.views import APIView
 
 from campaigns.api.access import find
 from campaigns.api.fields import ID
-from campaigns.api.judgement import VALIDITY_OF
 from campaigns.api.negotiation import CSV, AnyAccept
 from campaigns.api.table_serializers import (
     CampaignTablesSerializer,
@@ -182,7 +181,6 @@ def _test_json(test: TestAnswer) -> dict[str, Any]:
         "measurement": test.trust,
         "target_state": test.target_state,
         "threshold_state": test.threshold_state,
-        "validity": VALIDITY_OF.get(test.trust, ""),
         "table": test.table.to_json(),
     }
 
@@ -202,7 +200,6 @@ def _run_json(run: Run, report: RunReport) -> dict[str, Any]:
         **_first_lines(report),
         "judgement": report.judged and report.judged.to_json(),
         "threshold_state": run.threshold_state or "",
-        "validity": report.judged.as_validity()["validity"] if report.judged else "",
         "tables": [
             table.to_json() for table in (*report.tables, *machine_tables(run), *output_tables(run))
         ],

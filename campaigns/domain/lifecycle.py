@@ -1,6 +1,6 @@
 """The states of runs and shards, and the legal transitions between them.
 
-A database trigger enforces the same transitions; a new one needs a migration (see 0028).
+A database trigger enforces the same transitions; a new one needs a migration that replaces the trigger's function.
 """
 
 from enum import StrEnum
@@ -72,14 +72,6 @@ class Precision(StrEnum):
     NONE = "none"
     COARSE = "coarse"
     FINE = "fine"
-
-
-class Validity(StrEnum):
-    """Deprecated synonym of Trust, for the API only; it goes with the next release."""
-
-    VALID = "valid"
-    SUSPICIOUS = "suspicious"
-    INVALID = "invalid"
 
 
 ACTIVE_STATES = frozenset(

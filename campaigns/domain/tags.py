@@ -21,11 +21,6 @@ def clean_tag(text: str) -> str:
     return clean_name(text).lower()
 
 
-def spellings_of(text: str) -> list[str]:
-    """How a tag that somebody asks for may be stored; earlier releases kept the form it came in."""
-    return sorted({clean_tag(text), text})
-
-
 def clean_tags(tags: Iterable[str]) -> list[str]:
     """Lower case, each once, sorted; empty ones are dropped. Raises InvalidFields for "tags"."""
     clean = sorted({clean_tag(tag) for tag in tags} - {""})

@@ -247,34 +247,16 @@ class Shard(models.Model):
 
 
 class ShardSecond(models.Model):
-    """What one shard measured in one second at one step. Immutable; may be written twice.
+    """What one shard measured in one second at one step. Immutable; may be written twice."""
 
-    Read its `value` or what was `told`: it is packed, or as releases before packing stored it.
-    """
-
-    # The natural key; the database has it as a unique index, and no number of a row.
+    # In this order its index serves all: what came since a second, and pages in their order.
     pk = models.CompositePrimaryKey("run_id", "second", "step", "shard")
     run = models.ForeignKey(Run, models.CASCADE, related_name="seconds", db_index=False)
     shard = models.PositiveIntegerField()
     second = models.IntegerField()
     step = models.PositiveIntegerField()
     epoch = models.PositiveIntegerField()
-    packed = models.BinaryField(null=True)  # domain.measured.packed_second
-    # In rows of earlier releases, which have nothing packed: Second.to_json(), field by field.
-    old_counters = models.JSONField(null=True, db_column="counters")
-    old_errors = models.JSONField(null=True, db_column="errors")
-    old_statuses = models.JSONField(null=True, db_column="statuses")
-    old_in_flight = models.IntegerField(null=True, db_column="in_flight")
-    old_timings = models.JSONField(null=True, db_column="timings")
-    old_vitals = models.JSONField(null=True, db_column="vitals")
-
-    class Meta:
-        # In this order its index serves all: what came since a second, and pages in their order.
-        constraints = [
-            models.UniqueConstraint(
-                fields=["run", "second", "step", "shard"], name="one_row_per_second"
-            )
-        ]
+    packed = models.BinaryField()  # domain.measured.packed_second
 
     def __str__(self) -> str:
         return f"run {self.run_id} shard {self.shard} second {self.second} step {self.step}"
@@ -287,25 +269,12 @@ class ShardSecond(models.Model):
 
     def value(self) -> Second:
         """Histograms are decoded when their counts are asked for."""
-        if self.packed is None:
-            return Second.from_json(self.told)
         return second_of(self.second, self.step, self.packed)
 
     @property
     def told(self) -> dict[str, Any]:
         """As in the injector's line, without its examples."""
-        if self.packed is not None:
-            return told_of(self.second, self.step, self.packed)
-        return {
-            "second": self.second,
-            "step": self.step,
-            "counters": self.old_counters,
-            "errors": self.old_errors,
-            "statuses": self.old_statuses,
-            "in_flight": self.old_in_flight,
-            "timings": self.old_timings,
-            "vitals": self.old_vitals,
-        }
+        return told_of(self.second, self.step, self.packed)
 
 
 class FailureExample(models.Model):

@@ -20,13 +20,10 @@ class RunSummary(models.Model):
     duration_s = models.FloatField()  # the measured part
     total = models.JSONField()  # domain.measured.snapshot.Total over all steps, without warm-up
     # The total without its histograms (domain.measured.brief), which lists and campaigns read.
-    # Null of earlier releases, until it is made (services/kept_briefs.py).
-    brief = models.JSONField(null=True)
+    brief = models.JSONField()
     steps = models.JSONField()  # [Total, …] in plan step order
-    # One domain.measured.series.Point per second, read as `series`: chunks of domain.measured.
-    # series_chunks, or, in summaries of earlier releases, a list.
-    chunks = ArrayField(models.BinaryField(), null=True)
-    old_series = models.JSONField(null=True, db_column="series")
+    # A domain.measured.series.Point per second, read as `series`: domain.measured.series_chunks
+    chunks = ArrayField(models.BinaryField())
     vitals = models.JSONField()  # per shard: the worst of each vital
     failures = models.JSONField(default=list)  # one domain.measured.failures.FailureRow each
     thresholds = models.JSONField(default=list)  # one judged.thresholds.Verdict each
@@ -36,14 +33,6 @@ class RunSummary(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["run", "revision"], name="one_summary_per_revision")
         ]
-        # None, once all are in brief.
-        indexes = [
-            models.Index(
-                fields=["id"],
-                condition=models.Q(brief__isnull=True),
-                name="summary_without_brief",
-            )
-        ]
 
     def __str__(self) -> str:
         return f"summary {self.revision} of run {self.run_id}"
@@ -51,11 +40,11 @@ class RunSummary(models.Model):
     @property
     def series(self) -> list[Point]:
         """Read anew each time, for a long run has many."""
-        return self.old_series if self.chunks is None else points_of_chunks(self.chunks)
+        return points_of_chunks(self.chunks)
 
     @series.setter
     def series(self, points: list[Point]) -> None:
-        self.chunks, self.old_series = chunks_of(points), None
+        self.chunks = chunks_of(points)
 
 
 class PooledPercentiles(models.Model):

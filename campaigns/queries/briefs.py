@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from django.db.models import Case, QuerySet, When
+from django.db.models import QuerySet
 from django.db.models.fields.json import KeyTextTransform, KeyTransform
 
 from campaigns.domain.judged import shift
@@ -38,11 +38,8 @@ def brief_total(total: Total) -> dict[str, Any]:
 
 
 def in_brief(summaries: QuerySet[RunSummary]) -> QuerySet[RunSummary]:
-    """Without what is large; `old_total` is the total of those that earlier releases stored, which
-    have nothing in brief (services/kept_briefs.py)."""
-    total = Case(When(brief__isnull=True, then="total"))
-    large = ("total", "chunks", "old_series", "steps")
-    return summaries.defer(*large).annotate(old_total=total)
+    """Without what is large."""
+    return summaries.defer("total", "chunks", "steps")
 
 
 class BriefTotals:
@@ -55,8 +52,6 @@ class BriefTotals:
 
     def of(self, summary: RunSummary) -> Total:
         """Of a row of `in_brief`."""
-        if summary.brief is None:
-            return read_total(summary.old_total)
         self._summaries.append(summary.pk)
         return read_total(summary.brief, lambda name: self._histogram(summary.pk, name))
 
@@ -81,12 +76,9 @@ def known_of(pooled: Total) -> dict[str, Any]:
 
 
 def with_known(pooled: Total, known: Mapping[str, Any]) -> Total:
-    """The total with what was kept of its timings. For more, the runs' histograms are added up.
-    Another release may have kept other timings, too."""
+    """The total with what was kept of its timings. For more, the runs' histograms are added up."""
     ranked_ones = {
-        name: _with_ranked(timing, *known[name])
-        for name, timing in pooled.timings.items()
-        if name in known
+        name: _with_ranked(timing, *known[name]) for name, timing in pooled.timings.items()
     }
     return replace(pooled, timings=pooled.timings | ranked_ones)
 

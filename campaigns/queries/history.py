@@ -14,7 +14,7 @@ from django.utils import timezone
 from campaigns.domain.judged.against import Against
 from campaigns.domain.judged.changes import Change
 from campaigns.domain.judged.histories import CampaignPoint, TestHistory, mean_of
-from campaigns.domain.tags import REFERENCE_TAG, spellings_of
+from campaigns.domain.tags import REFERENCE_TAG, clean_tag
 from campaigns.models import (
     Campaign,
     Endpoint,
@@ -282,7 +282,7 @@ def _chosen(rows: QuerySet[TestFigures], by: HistoryFilter) -> QuerySet[TestFigu
     asked = {
         "endpoint__target": by.target,
         "plan": by.plan,
-        "campaign__tags__overlap": spellings_of(by.tag) if by.tag else None,
+        "campaign__tags__contains": [clean_tag(by.tag)] if by.tag else None,
         "endpoint__scheme": scheme,
         "connection_mode": mode,
         "started_at__gte": by.since,

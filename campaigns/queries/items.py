@@ -3,8 +3,6 @@ tags, and what is lost with an item that is deleted."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
-from operator import or_
 
 from django.db.models import (
     Count,
@@ -22,7 +20,7 @@ from django.db.models.functions import Coalesce, Lower
 from django.utils import timezone
 
 from campaigns.domain.lifecycle import RunState
-from campaigns.domain.tags import spellings_of
+from campaigns.domain.tags import clean_tag
 from campaigns.domain.typed_text import composed
 from campaigns.domain.units import counted
 from campaigns.models import (
@@ -98,7 +96,7 @@ def narrowed(rows: QuerySet, by: ItemFilter) -> QuerySet:
 
 
 def with_tag(rows: QuerySet, tag: str) -> QuerySet:
-    return rows.filter(tags__overlap=spellings_of(tag))
+    return rows.filter(tags__contains=[clean_tag(tag)])
 
 
 def ordered(rows: QuerySet, sort: str) -> QuerySet:
@@ -109,12 +107,8 @@ def ordered(rows: QuerySet, sort: str) -> QuerySet:
 
 
 def matching(kind: type[Item], text: str) -> Q:
-    """Items whose name, tags or parts contain the text; "#12" is an item's number. As it is stored,
-    and as it was typed: earlier releases kept names like that."""
-    return reduce(or_, (_matching(kind, each) for each in sorted({composed(text), text})))
-
-
-def _matching(kind: type[Item], text: str) -> Q:
+    """Items whose name, tags or parts contain the text; "#12" is an item's number."""
+    text = composed(text)
     tags = Func(F("tags"), Value(", "), function="array_to_string", output_field=TextField())
     found = Q(name__icontains=text) | Q(pk__in=_tagged(kind, tags, text))
     number = text.removeprefix("#")

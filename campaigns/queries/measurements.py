@@ -8,7 +8,7 @@ from math import floor
 from operator import itemgetter
 from typing import Any
 
-from django.db.models import F, Func, JSONField, OuterRef, QuerySet, Subquery, Value
+from django.db.models import OuterRef, QuerySet, Subquery
 from django.utils import timezone
 
 from campaigns.domain.judged.thresholds import ThresholdJudge, Verdict
@@ -18,7 +18,6 @@ from campaigns.domain.measured.measurement import Measurement
 from campaigns.domain.measured.series import Point
 from campaigns.domain.measured.series_chunks import (
     Columns,
-    columns_of,
     columns_of_chunks,
     points_of_columns,
 )
@@ -27,9 +26,7 @@ from campaigns.models import MeasuredSoFar, Run, RunSummary, Shard, ShardSecond
 from campaigns.queries.release import release
 
 WAIT_FOR_SHARDS_S = 3.0  # a second this old is shown even if a shard has not delivered it
-POINTS_AT_ONCE = 2000  # of an export, about 3 MB
 CHUNKS_AT_ONCE = 16  # of an export, about 1.5 MB: for each part PostgreSQL reads all of a run's
-_BY_PATH = "%(function)s(%(expressions)s::jsonpath)"
 
 
 def latest_summary(run: Run) -> RunSummary | None:
@@ -55,7 +52,7 @@ def measurement_of(run: Run) -> Measurement:
 
 def points_of(run: Run) -> list[Point]:
     """Only the run's points; stored ones need no histogram."""
-    stored = run.summaries.order_by("-revision").only("run", "chunks", "old_series")
+    stored = run.summaries.order_by("-revision").only("run", "chunks")
     summary = stored.first() if run.is_done else None
     return measurement_so_far(run).series if summary is None else summary.series
 
@@ -81,15 +78,6 @@ def columns_in_parts(run: Run, *, as_written: bool = False) -> Iterator[Columns]
             break
         yield from columns_of_chunks(chunks[0], as_written=as_written)
         start += len(chunks[0])
-    if not start:
-        yield from map(columns_of, _old_points_in_parts(summary))
-
-
-def _old_points_in_parts(summary: QuerySet[RunSummary]) -> Iterator[list[Point]]:
-    start = 0
-    while part := summary.values_list(_slice(start), flat=True).first():
-        yield part
-        start += len(part)
 
 
 def error_kinds_of(run: Run) -> list[str]:
@@ -102,16 +90,6 @@ def error_kinds_of(run: Run) -> list[str]:
         if n_warm < len(columns["second"]):
             break
     return sorted(kinds)
-
-
-def _slice(start: int) -> Func:
-    return Func(
-        F("old_series"),
-        Value(f"$[{start} to {start + POINTS_AT_ONCE - 1}]"),
-        function="jsonb_path_query_array",
-        template=_BY_PATH,
-        output_field=JSONField(),
-    )
 
 
 def whole_seconds(run: Run) -> int | None:

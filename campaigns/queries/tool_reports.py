@@ -1,10 +1,8 @@
 """One run as text in the style of ab, httperf, JMeter or wsperf, as the command line prints it."""
 
-from collections import Counter
 from collections.abc import Iterator
 
 from campaigns.domain.measured.measurement import Measurement
-from campaigns.domain.measured.series import Point
 from campaigns.domain.measured.snapshot import Second, Timing, Total, total_of
 from campaigns.domain.other_tools.reports import REPORTS, ReportHead, styles_for
 from campaigns.models import Run
@@ -30,12 +28,10 @@ def _head(run: Run) -> ReportHead:
 
 
 def _whole_measurement_of(run: Run) -> Measurement:
-    """Adds what a summary lacks: the warm-up and, in older ones, two counts per second."""
+    """With the warm-up, which a summary lacks."""
     measurement = measurement_of(run)
     if run.is_done:
         measurement.warm_up = warm_up_of(run)
-        if any("replies" not in point for point in measurement.series):
-            add_counts(run, measurement.series)
     return measurement
 
 
@@ -51,15 +47,3 @@ def _warm_up(run: Run) -> Iterator[Second]:
         seen = row.value()
         response = seen.timings.get("response", Timing())
         yield Second(seen.second, seen.step, seen.counters, timings={"response": response})
-
-
-def add_counts(run: Run, series: list[Point]) -> None:
-    """The replies and sessions of each second, which older summaries lack."""
-    replies, sessions = Counter(), Counter()
-    for row in run.seconds.filter(second__gte=0).iterator(chunk_size=500):
-        seen = row.value()
-        replies[seen.second] += sum(seen.statuses.values())
-        sessions[seen.second] += seen.counters.get("sessions_ok", 0)
-    for point in series:
-        point["replies"] = replies[point["second"]]
-        point["sessions"] = sessions[point["second"]]

@@ -2,14 +2,12 @@
 the histograms of hundreds of runs while somebody waits for a page.
 """
 
-import logging
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Collection, Iterable
 
-from django.db import InterfaceError, OperationalError, transaction
+from django.db import transaction
 
-from campaigns.domain.measured.brief import read_total
-from campaigns.models import PooledPercentiles, Run, RunSummary, Search, Test
-from campaigns.queries.briefs import brief_total, known_of
+from campaigns.models import PooledPercentiles, Run, Search, Test
+from campaigns.queries.briefs import known_of
 from campaigns.queries.measured import (
     MeasuredRun,
     counted_runs,
@@ -17,8 +15,6 @@ from campaigns.queries.measured import (
     pooled_of,
     summaries_of,
 )
-
-logger = logging.getLogger(__name__)
 
 
 @transaction.atomic
@@ -45,30 +41,3 @@ def _pooled(test: int, runs: Iterable[MeasuredRun]) -> PooledPercentiles:
     counted = counted_runs(runs)
     total, _ = pooled_of(counted)
     return PooledPercentiles(test_id=test, of=summaries_of(counted), known=known_of(total))
-
-
-def keep_missing_briefs(*, is_over: Callable[[], bool]) -> int:
-    """Of runs that earlier releases summarised, test by test, the newest first, until `is_over`.
-    Returns the number of tests."""
-    n_kept = 0
-    missing = RunSummary.objects.filter(brief__isnull=True).order_by("-pk")
-    for test in dict.fromkeys(missing.values_list("run__test", flat=True)[:1000]):
-        if is_over():
-            break
-        n_kept += _keep_briefs(test)
-    return n_kept
-
-
-def _keep_briefs(test: int) -> bool:
-    """Whether it could be done; whatever goes wrong, pages read the totals."""
-    missing = RunSummary.objects.filter(run__test=test, brief__isnull=True)
-    try:
-        for pk, total in missing.values_list("pk", "total").iterator(10):
-            RunSummary.objects.filter(pk=pk).update(brief=brief_total(read_total(total)))
-        keep_pooled([test])
-    except (OperationalError, InterfaceError):
-        raise
-    except Exception:
-        logger.exception("Pages read the histograms of test %s", test)
-        return False
-    return True

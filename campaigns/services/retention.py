@@ -14,12 +14,12 @@ from django.db.models.functions import Length
 
 from campaigns.domain.measured.packed_second import pack
 from campaigns.domain.measured.snapshot import Total
-from campaigns.models import KeptMinute, Run, RunSummary, RunUse, ShardSecond
+from campaigns.models import KeptMinute, Run, RunUse, ShardSecond
 from campaigns.queries.machines import uses_of
 from campaigns.queries.measurements import latest_summary, machines_of_run, of_latest_summary
 from campaigns.queries.phases import parts_to_keep
 from campaigns.queries.retention import uses_to_thin
-from campaigns.queries.tool_reports import add_counts, warm_up_of
+from campaigns.queries.tool_reports import warm_up_of
 
 MINUTE_S = 60
 # Rows of one statement, which is one transaction: it holds no lock for longer than it takes. A
@@ -74,9 +74,6 @@ def _keep_what_is_read(run: Run, now: datetime) -> bool:
     It is read before the run is locked, which of a long run takes a while.
     """
     summary = latest_summary(run)
-    lacks_counts = any("replies" not in point for point in summary.old_series or ())
-    if lacks_counts:
-        add_counts(run, summary.old_series)
     kept = {
         "warm_up": warm_up_of(run).to_json(),
         "parts": [astuple(part) for part in parts_to_keep(run)],
@@ -87,8 +84,6 @@ def _keep_what_is_read(run: Run, now: datetime) -> bool:
         newest = of_latest_summary(run, "pk")
         if newest != summary.pk:
             return False
-        if lacks_counts:
-            RunSummary.objects.filter(pk=summary.pk).update(old_series=summary.old_series)
         RunUse.objects.filter(run=run).update(thinned_at=now, kept=kept)
     return True
 

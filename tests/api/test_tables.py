@@ -221,7 +221,7 @@ def test_the_campaigns_answer_stands_above_its_tables(api, campaign):
     assert "HTTPS" in answer["sentence"]
     assert {each["scheme"] for each in answer["tests"]} == {"http", "https"}
     (overhead,) = answer["overheads"]
-    assert {overhead["http_test"], overhead["https_test"]} == {
+    assert {overhead["baseline_test"], overhead["candidate_test"]} == {
         each["test"] for each in answer["tests"]
     }
     assert overhead["word"] == "slower"

@@ -60,56 +60,35 @@ def csv_of(campaign: Campaign) -> str:
     return "".join(csv_of_runs(whole_runs(campaign.runs.order_by("position"))))
 
 
-def as_of_an_earlier_release(campaign: Campaign) -> None:
-    RunSummary.objects.filter(run__campaign=campaign).update(brief=None)
-    PooledPercentiles.objects.filter(test__campaign=campaign).delete()
-
-
-def test_a_campaign_reads_as_one_of_an_earlier_release_without_its_histograms(campaign, decoded):
+def test_a_campaign_decodes_no_histogram_and_says_what_they_say(campaign, decoded):
     kept, curves = told(campaign)
     assert decoded == []
-    as_of_an_earlier_release(campaign)
+    PooledPercentiles.objects.filter(test__campaign=campaign).delete()
     assert told(campaign) == (kept, curves)
     assert len(decoded) >= 6
 
 
-def test_the_file_of_its_runs_does_as_well(campaign, decoded):
-    kept = csv_of(campaign)
+def test_the_file_of_its_runs_decodes_none(campaign, decoded):
+    assert csv_of(campaign).count("\n") == 7
     assert decoded == []
-    as_of_an_earlier_release(campaign)
-    assert csv_of(campaign) == kept
-    assert decoded
 
 
-def test_the_list_of_runs_does_as_well(project, alice, campaign, decoded):
-    def rows() -> list:
-        runs = filtered_runs(Actor(user=alice), project, RunFilter())
-        return [cells for _, cells in run_rows(list(runs)).rows]
-
-    kept = rows()
+def test_the_list_of_runs_decodes_none(project, alice, campaign, decoded):
+    runs = filtered_runs(Actor(user=alice), project, RunFilter())
+    assert len(run_rows(list(runs)).rows) == 6
     assert decoded == []
-    as_of_an_earlier_release(campaign)
-    assert rows() == kept
-    assert decoded
 
 
-def test_a_comparison_does_as_well(alice, campaign, decoded):
+def test_a_comparison_decodes_none(alice, campaign, decoded):
     later = same_again(list(campaign.tests.order_by("position")))
     run_in_blocks(later, [[each + 900 for each in means] for means in MEANS])
     keep_figures([test.pk for test in later])
     decoded.clear()
     asked = {"a": f"campaign-{campaign.pk}", "b": f"campaign-{later[0].campaign_id}"}
-
-    def compared() -> list:
-        found = comparison_of(columns_of(Actor(user=alice), asked))
-        tables = (found.table, found.detail.times, found.detail.counts, *found.detail.repeats)
-        return ["".join(csv_of_tables(tables)), found.detail.lines, found.detail.shift]
-
-    kept = compared()
+    found = comparison_of(columns_of(Actor(user=alice), asked))
+    tables = (found.table, found.detail.times, found.detail.counts, *found.detail.repeats)
+    assert all(csv_of_tables(tables))
     assert decoded == []
-    as_of_an_earlier_release(campaign)
-    assert compared() == kept
-    assert decoded
 
 
 def test_a_run_that_counts_no_longer_is_not_among_the_pooled_requests(campaign):

@@ -11,7 +11,6 @@ from django.test.utils import CaptureQueriesContext
 from campaigns.domain.measured import series_chunks
 from campaigns.domain.measured.series_chunks import points_of_columns
 from campaigns.exports.seconds import csv_of_seconds
-from campaigns.models import RunSummary
 from campaigns.queries import measurements
 from campaigns.queries.measurements import (
     columns_in_parts,
@@ -28,20 +27,15 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture(autouse=True)
 def _three_at_once(monkeypatch):
-    monkeypatch.setattr(measurements, "POINTS_AT_ONCE", 3)
     monkeypatch.setattr(measurements, "CHUNKS_AT_ONCE", 2)
     monkeypatch.setattr(series_chunks, "POINTS_OF_CHUNK", 3)
 
 
-@pytest.fixture(params=["today's", "an older release's"])
-def run(project, request):
-    """With a summary of that release."""
+@pytest.fixture
+def run(project):
     run = make_run(make_test(make_campaign(project)))
     store_second(run, make_second(-1, [9000] * 5))
     measure(run, 12_000, seconds=9)
-    if request.param != "today's":
-        summary = RunSummary.objects.get(run=run)
-        RunSummary.objects.update(chunks=None, old_series=summary.series)
     return run
 
 

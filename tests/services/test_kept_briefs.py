@@ -1,20 +1,15 @@
-"""What pages read of runs is kept when a run ends, and made of what earlier releases stored."""
-
-import logging
+"""What pages read of runs is kept when a run ends."""
 
 import pytest
-from django.conf import settings
 
 from campaigns.models import PooledPercentiles, RunSummary, Test
-from campaigns.queue import BRIEFS
 from campaigns.services import endings
-from campaigns.services.kept_briefs import keep_missing_briefs, keep_pooled
+from campaigns.services.kept_briefs import keep_pooled
 from campaigns.services.kept_figures import keep_figures
 from campaigns.services.shards import mark_done, record_seconds
 from tests.queries.measured import https_campaign, run_in_blocks
 from tests.searches import end_trial, searching
 from tests.services.engine import end, expire, running, second, settled
-from workers.tasks.briefs import keep_briefs
 
 pytestmark = pytest.mark.django_db
 
@@ -27,7 +22,6 @@ def measured(project) -> list[Test]:
 
 @pytest.fixture
 def earlier(project) -> list[Test]:
-    """Tests of an earlier release, the newest last, and what this one would have kept of them."""
     tests = [*measured(project), *measured(project)]
     keep_figures([test.pk for test in tests])
     return tests
@@ -36,11 +30,6 @@ def earlier(project) -> list[Test]:
 def kept() -> tuple[list, list]:
     summaries = RunSummary.objects.order_by("pk").values_list("brief", flat=True)
     return list(summaries), list(PooledPercentiles.objects.order_by("pk").values())
-
-
-def forget() -> None:
-    RunSummary.objects.update(brief=None)
-    PooledPercentiles.objects.all().delete()
 
 
 def test_a_run_that_ends_has_its_brief_and_is_among_those_of_its_test(project):
@@ -80,33 +69,3 @@ def test_trials_of_a_search_are_not_pooled(project):
     end_trial(campaign, p95_ms=120)
     keep_pooled([campaign.tests.get().pk])
     assert not PooledPercentiles.objects.exists()
-
-
-def test_what_an_earlier_release_summarised_is_made_the_newest_first(earlier):
-    expected = kept()
-    forget()
-    looks = iter([False, False, True])
-    assert keep_missing_briefs(is_over=lambda: next(looks)) == 2
-    assert {each.test_id for each in PooledPercentiles.objects.all()} == {t.pk for t in earlier[2:]}
-    assert keep_missing_briefs(is_over=bool) == 2
-    assert kept() == expected
-    assert keep_missing_briefs(is_over=bool) == 0
-
-
-def test_a_summary_that_cannot_be_read_keeps_no_other_from_being_made(earlier, caplog):
-    forget()
-    broken = RunSummary.objects.latest("pk")
-    broken.total["timings"]["response"]["histogram"] = "no payload"
-    broken.save()
-    assert keep_missing_briefs(is_over=bool) == 3
-    assert "Pages read the histograms" in caplog.text
-
-
-def test_the_general_worker_makes_them_minute_by_minute(earlier, caplog):
-    expected = kept()
-    forget()
-    with caplog.at_level(logging.INFO):
-        keep_briefs()
-    assert kept() == expected
-    assert "those of 4 tests are in brief now" in caplog.text
-    assert BRIEFS in {each["task"] for each in settings.CELERY_BEAT_SCHEDULE.values()}

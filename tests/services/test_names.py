@@ -3,14 +3,12 @@
 import pytest
 
 from campaigns.domain.errors import InvalidFields, InvalidTarget
-from campaigns.models import SavedPlan
 from campaigns.queries.items import matching
 from campaigns.services.items import describe_item
-from campaigns.services.plans import create_plan, edit_plan, plan_of_spec
+from campaigns.services.plans import create_plan, plan_of_spec
 from campaigns.services.projects import create_project
 from campaigns.services.targets import create_target
 from campaigns.services.tls_profiles import create_profile
-from tests.factories import make_plan
 from tests.items import KINDS, make_item
 from tests.services.engine import create
 from tests.values import plan_spec
@@ -64,24 +62,6 @@ def test_an_endpoint_names_a_profile_in_either_spelling(project, as_alice):
     create_profile(by=as_alice, project=project, name=CAFE)
     target = target_of(as_alice, project, "shop", profile=CAFE_IN_TWO)
     assert target.endpoints.get().tls == {"profile": CAFE}
-
-
-@pytest.mark.parametrize("alike", ALIKE)
-def test_a_name_of_an_earlier_release_is_found_as_it_is_stored(project, alike):
-    plan = make_plan(project, name=alike).plan
-    assert SavedPlan.objects.get(matching(SavedPlan, alike)) == plan
-
-
-def test_what_an_earlier_release_named_with_something_invisible_can_be_saved(project, as_alice):
-    plan = make_plan(project, name="ca\u200bf\u00e9").plan
-    edit_plan(
-        by=as_alice,
-        plan=plan,
-        name=plan.name,
-        spec=plan_spec(model="open", rate_per_s=7, duration_s=7),
-    )
-    plan.refresh_from_db()
-    assert (plan.name, plan.versions.count()) == (CAFE, 2)
 
 
 def test_a_plan_that_is_made_once_is_found_again(project, as_alice):

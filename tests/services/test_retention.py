@@ -108,18 +108,6 @@ def test_the_phases_of_several_injectors_stay(project):
     assert everything_that_is_read(run) == before
 
 
-def test_a_summary_of_an_older_release_gets_the_counts_that_it_lacks(project):
-    run = ended(project)
-    summary = run.summaries.get()
-    summary.chunks, summary.old_series = None, summary.series
-    for point in summary.old_series:
-        del point["replies"], point["sessions"]
-    summary.save()
-    before = everything_that_is_read(run)
-    remove()
-    assert everything_that_is_read(run) == before
-
-
 def test_summarising_again_leaves_the_run_as_it_is(project):
     run = ended(project)
     remove()

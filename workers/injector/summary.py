@@ -105,7 +105,6 @@ class LocalRun:
         metrics = _metrics(seen.figures)
         return {
             "judgement": self.judgement.to_json(),
-            **self.judgement.as_validity(),
             "warnings": warnings_of(self.ends),
             "threshold_state": threshold_state(seen.thresholds, self.judgement.measurement.state),
             "thresholds": [each.to_json() for each in seen.thresholds],

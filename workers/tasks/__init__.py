@@ -1,7 +1,6 @@
 """The Celery tasks, one file per noun; imported here so that a worker finds them all."""
 
 from workers.tasks import (
-    briefs,
     exporters,
     gists,
     hosts,
@@ -16,7 +15,6 @@ from workers.tasks import (
 )
 
 __all__ = [
-    "briefs",
     "exporters",
     "gists",
     "hosts",

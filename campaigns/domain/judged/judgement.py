@@ -17,7 +17,7 @@ from campaigns.domain.judged.criteria import (
     excess,
     reason_for,
 )
-from campaigns.domain.lifecycle import Precision, TargetState, Trust, Validity
+from campaigns.domain.lifecycle import Precision, TargetState, Trust
 from campaigns.domain.measured.snapshot import Timing
 from campaigns.domain.units import said_of
 
@@ -127,17 +127,6 @@ class Judgement:
             "target": self.target.to_json(),
             "precision": self.precision.to_json(),
             "notes": [each.to_json() for each in self.notes],
-        }
-
-    def as_validity(self) -> dict[str, Any]:
-        """Deprecated synonym of `measurement`, {"validity", "reasons"}, until the next release."""
-        synonyms = dict(zip(Trust, Validity, strict=True))
-        return {
-            "validity": synonyms[self.measurement.state],
-            "reasons": [
-                {**each.to_json(), "validity": synonyms[each.state]}
-                for each in self.measurement.reasons
-            ],
         }
 
     @classmethod

@@ -170,22 +170,19 @@ def runs_of(text: str) -> bytes:
 
 
 class StoredHistogram(Histogram):
-    """A payload of ours (text), or its counts as `runs_of` gives them (bytes), decoded when
-    somebody first asks for the counts: of most stored timings only the moments are shown, and
-    decoding is slow. Raises CorruptHistogram then."""
+    """A payload of ours, decoded when somebody first asks for the counts: of most stored timings
+    only the moments are shown, and decoding is slow. Raises CorruptHistogram then."""
 
     __slots__ = ("_decoded", "_payload")
 
-    def __init__(self, payload: str | bytes) -> None:
+    def __init__(self, payload: str) -> None:
         self._payload = payload
         self._decoded: np.ndarray | None = None
 
     @property
     def counts(self) -> np.ndarray:
         if self._decoded is None:
-            is_text = isinstance(self._payload, str)
-            runs = runs_of(self._payload) if is_text else self._payload
-            self._decoded = _counts_at(*buckets_of_runs(runs))
+            self._decoded = _counts_at(*buckets_of_runs(runs_of(self._payload)))
         return self._decoded
 
 

@@ -1,9 +1,9 @@
 """A second as the database stores it: one value, a fifth of the size of its line.
 
-Format 2 is a byte 2, then a raw DEFLATE stream (RFC 1951) with the dictionary `WORDS_2` of a head
-in JSON, a line feed, and whole numbers as LEB128: of each histogram in turn how many empty buckets
-lie before each bucket that holds anything, then of each in turn how much these hold. Equal
-histograms are there once; timings of nothing are left out. The head is
+It is the number of the format in a byte, then a raw DEFLATE stream (RFC 1951) with the dictionary
+`WORDS`: a head in JSON, a line feed, and whole numbers as LEB128. These are of each histogram in
+turn how many empty buckets lie before each bucket that holds anything, then of each in turn how
+much these hold. Equal histograms are there once; timings of nothing are left out. The head is
 
     [counters, errors, statuses, in_flight, vitals, timings, sizes]
 
@@ -12,11 +12,7 @@ many buckets of the histogram hold anything, or [place], where the five follow f
 all its durations lie in buckets of one microsecond. A payload that is not ours is kept as it came,
 as text instead of a place.
 
-Format 1, of the first release that packed: its dictionary is `WORDS_1`; all timings have their five
-moments; instead of the numbers it has the counts of the histograms one after the other, each as in
-HdrHistogram's V2 payload without its 40 bytes of header, and `sizes` are their numbers of bytes.
-
-Formats never change: stored rows have them. A migration reads both by a copy of its own.
+A format never changes: stored rows have it.
 """
 
 import json
@@ -36,11 +32,10 @@ from campaigns.domain.measured.histogram import (
     runs_of,
     varints_of,
 )
-from campaigns.domain.measured.packed_words import WORDS_1, WORDS_2
+from campaigns.domain.measured.packed_words import WORDS
 from campaigns.domain.measured.snapshot import Second, Timing
 
-_WORDS = {1: WORDS_1, 2: WORDS_2}
-_WRITTEN = 2
+_FORMAT = 2
 _MOMENTS = ("n", "sum_us", "sum_squares", "min_us", "max_us")
 _RAW = -15
 _MOST_MEMORY = 9
@@ -59,14 +54,12 @@ def pack(told: Mapping[str, Any]) -> bytes:
         [len(buckets) for buckets, _ in found],
     ]
     # Filtered: fewer chance matches among counts, whose own code is shorter.
-    deflater = zlib.compressobj(
-        9, zlib.DEFLATED, _RAW, _MOST_MEMORY, zlib.Z_FILTERED, _WORDS[_WRITTEN]
-    )
+    deflater = zlib.compressobj(9, zlib.DEFLATED, _RAW, _MOST_MEMORY, zlib.Z_FILTERED, WORDS)
     text = deflater.compress(json.dumps(head, separators=(",", ":")).encode() + b"\n")
     # Words and numbers have codes of their own.
     text += deflater.flush(zlib.Z_BLOCK)
     gaps = [np.diff(buckets, prepend=-1) - 1 for buckets, _ in found]
-    return bytes([_WRITTEN]) + text + _shortest(deflater, gaps, [counts for _, counts in found])
+    return bytes([_FORMAT]) + text + _shortest(deflater, gaps, [counts for _, counts in found])
 
 
 def _shortest(deflater: Any, gaps: list[np.ndarray], counts: list[np.ndarray]) -> bytes:
@@ -83,7 +76,7 @@ def _shortest(deflater: Any, gaps: list[np.ndarray], counts: list[np.ndarray]) -
 def second_of(second: int, step: int, packed: bytes) -> Second:
     """The second; histograms that are not ours are decoded when their counts are asked for."""
     (counters, errors, statuses, in_flight, vitals, timings, _), found = _read(packed)
-    histograms = [_histogram_of(each) for each in found]
+    histograms = [Histogram.at(*each) for each in found]
     timed = {
         name: Timing(*moments, _at(place, histograms) or StoredHistogram(place))
         for name, (*moments, place) in _whole(timings, found)
@@ -94,7 +87,7 @@ def second_of(second: int, step: int, packed: bytes) -> Second:
 def told_of(second: int, step: int, packed: bytes) -> dict[str, Any]:
     """The second as its line told it, with HdrHistogram's payloads; see `Second.to_json`."""
     (counters, errors, statuses, in_flight, vitals, timings, _), found = _read(packed)
-    texts = [_histogram_of(each).encode() for each in found]
+    texts = [Histogram.at(*each).encode() for each in found]
     return {
         "second": second,
         "step": step,
@@ -156,16 +149,12 @@ def _in_order(values: Mapping[str, Any]) -> dict[str, Any]:
     return {key: values[key] for key in sorted(values, key=lambda key: (len(key), key))}
 
 
-def _read(packed: bytes) -> tuple[list[Any], list[_Buckets | bytes]]:
-    """The head, and its histograms: buckets, or V2's counts in format 1. Raises ValueError for
-    another format."""
-    words = _WORDS.get(packed[0] if packed else 0)
-    if words is None:
-        raise ValueError(f"A packed second of format {packed[:1]!r}; this release reads 1 and 2.")
-    text, _, rest = zlib.decompressobj(_RAW, words).decompress(packed[1:]).partition(b"\n")
+def _read(packed: bytes) -> tuple[list[Any], list[_Buckets]]:
+    """The head, and its histograms. Raises ValueError for another format."""
+    if not packed or packed[0] != _FORMAT:
+        raise ValueError(f"A packed second of format {packed[:1]!r}; this release reads {_FORMAT}.")
+    text, _, rest = zlib.decompressobj(_RAW, WORDS).decompress(packed[1:]).partition(b"\n")
     head = json.loads(text)
-    if words is WORDS_1:
-        return head, list(_cut(rest, head[-1]))
     numbers = numbers_of_varints(rest).view(np.int64)
     half = len(numbers) // 2
     parts = (_cut(numbers[:half], head[-1]), _cut(numbers[half:], head[-1]))
@@ -177,10 +166,6 @@ def _cut(values: Any, sizes: list[int]) -> Iterator[Any]:
     for size in sizes:
         yield values[start : start + size]
         start += size
-
-
-def _histogram_of(found: _Buckets | bytes) -> Histogram:
-    return StoredHistogram(found) if isinstance(found, bytes) else Histogram.at(*found)
 
 
 def _at(place: int | str, values: list[Any]) -> Any:

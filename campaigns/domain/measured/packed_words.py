@@ -1,9 +1,9 @@
-"""The dictionaries of packed seconds: the words of a usual one, the most usual last.
+"""The dictionary of packed seconds: the words of a usual one, the most usual last.
 
-Never change a byte of them: stored seconds are unreadable without. Other words make a new format.
+Never change a byte of it: stored seconds are unreadable without. Other words make a new format.
 """
 
-WORDS_1 = (
+WORDS = (
     b'"aborted_by_stop":1,"address_refused":1,"body_cap":1,"body_mismatch":1,"body_timeout":1'
     b',"client_fd_exhausted":1,"client_file_table":1,"client_other":1,"client_ports":1'
     b',"connect_refused":1,"connect_timeout":1,"connect_unreachable":1,"dns_failed":1'
@@ -26,17 +26,7 @@ WORDS_1 = (
     b',"steal_share":0.0,"clock_step_us":0,"swapped_pages":0,"hub_lag_max_us":900'
     b',"gc_pause_max_us":0,"lateness_p99_us":90,"other_cpu_share":0.01,"run_delay_share":0.001'
     b',"throttled_share":0.0,"open_connections":10,"open_files_share":0.0015'
-    b',"own_delay_p99_us":90,"packets_lost_share":0.0},{"send":[1000,20000,60,90,2]'
-    b',"wait":[1000,20000,60,90,3],"hub_lag":[1000,20000,60,90,10]'
-    b',"receive":[1000,20000,60,90,4],"sampled":[1000,20000,60,90,6]'
-    b',"service":[1000,20000,60,90,1],"lateness":[1000,20000,60,90,8]'
-    b',"response":[1000,20000,60,90,0],"own_delay":[1000,20000,60,90,9]'
-    b',"undelayed":[1000,20000,60,90,7],"processing":[1000,20000,60,90,5]}]'
-)
-
-# Format 2 has no moments where they follow from the histogram.
-_TIMINGS_1 = WORDS_1.index(b'},{"send":[')
-WORDS_2 = WORDS_1[:_TIMINGS_1] + (
+    b',"own_delay_p99_us":90,"packets_lost_share":0.0'
     b'},{"hub_lag":[10],"sampled":[1000,20000,60,90,6],"undelayed":[1000,20000,60,90,7]'
     b',"processing":[1000,20000,60,90,5],"response":[1000,20000,60,90,0],"lateness":[8]'
     b',"own_delay":[9],"service":[1000,20000,60,90,1],"receive":[4],"wait":[1000,20000,60,90,3]'

@@ -89,8 +89,7 @@ def parse_rule(text: str) -> dict[str, Any]:
 
 
 def never_kept(metric: str, limit: float) -> str:
-    """Why no run keeps such a rule, as a clause; "" if one may. Plans of earlier releases have such
-    rules, so only new versions are refused."""
+    """Why no run keeps such a rule, as a clause; "" if one may."""
     if metric in RATES or limit:
         return ""
     none = f" {metric} < 1 allows none." if metric in SHARES else ""

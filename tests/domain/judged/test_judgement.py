@@ -10,7 +10,7 @@ from campaigns.domain.judged.judgement import (
     judge,
     limits_with,
 )
-from campaigns.domain.lifecycle import Precision, TargetState, Trust, Validity
+from campaigns.domain.lifecycle import Precision, TargetState, Trust
 from campaigns.domain.measured.snapshot import Timing
 
 TRUSTED, DOUBTFUL, NOT_USABLE = Trust
@@ -360,12 +360,6 @@ def test_the_worst_reason_comes_first():
 def test_a_judgement_comes_back_from_json_as_it_was():
     found = judged(cpu=Observed(0.9, 3), co_located=1.0)
     assert Judgement.from_json(found.to_json()) == found
-
-
-def test_validity_is_a_synonym_of_trust():
-    found = [judged(cpu=share, errors=0.5).as_validity() for share in (0.1, 0.7, 0.9)]
-    assert [each["validity"] for each in found] == list(Validity)
-    assert [[r["code"] for r in each["reasons"]] for each in found] == [[], ["cpu"], ["cpu"]]
 
 
 def test_settings_may_move_a_limit_but_not_invent_one():
