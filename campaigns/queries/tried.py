@@ -5,8 +5,9 @@ from datetime import datetime
 from functools import cached_property
 from typing import Any
 
-from campaigns.domain.measured.outcomes import Kind
+from campaigns.domain.measured.outcomes import CERTIFICATE_KINDS
 from campaigns.domain.plan.typed_request import TypedRequest, twin_of
+from campaigns.domain.shown.remedies import words_of
 from campaigns.domain.units import counted
 from campaigns.models import Endpoint, Probe, Target
 from campaigns.queries.probes import ProbeReport, is_given_up, report_of
@@ -49,7 +50,13 @@ class TriedEndpoint:
 
     @property
     def is_refused_certificate(self) -> bool:
-        return bool(self.probe.result) and self.probe.result.get("error") == Kind.TLS_VERIFY
+        return (self.probe.result or {}).get("error") in CERTIFICATE_KINDS
+
+    @property
+    def refusal(self) -> str:
+        """Certificate name mismatch; "" where the certificate was not refused."""
+        words = words_of(self.probe.result["error"]) if self.is_refused_certificate else ""
+        return f"{words[:1].upper()}{words[1:]}"
 
     @property
     def accepts_certificate(self) -> bool:
@@ -144,11 +151,7 @@ class Tried:
 
     def _certificate_words(self) -> list[tuple[str, bool]]:
         if any(each.accepts_certificate for each in self.right):
-            return [
-                (" Its ", False),
-                ("certificate is self-signed", True),
-                (" and accepted, for this endpoint only.", False),
-            ]
+            return [(" Its certificate is accepted, for this endpoint only.", False)]
         return []
 
 
@@ -156,9 +159,7 @@ def _beside(tried: TriedEndpoint) -> list[tuple[str, bool]]:
     """What an endpoint that did not answer rightly is said to have done."""
     if not tried.is_refused_certificate:
         return [(f" {_over(tried)}.", False)]
-    is_own = tried.certificate is not None and tried.certificate.get("self_signed")
-    why = "certificate is self-signed" if is_own else "certificate could not be verified"
-    return [(" Its ", False), (why, True), (": accept it below, or replace it.", False)]
+    return [(f" {tried.refusal}", True), (": accept it below, or replace it.", False)]
 
 
 def _over(tried: TriedEndpoint) -> str:

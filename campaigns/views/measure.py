@@ -26,6 +26,7 @@ from campaigns.permissions import Action, require
 from campaigns.queries.home import installation, sample_of
 from campaigns.queries.tried import Tried, tried_of
 from campaigns.services import questions, typed_targets
+from campaigns.services.first_requests import try_again
 from campaigns.views.access import actor_of, answers_refusals, find, rights_in
 from campaigns.views.ladder_new import address_of_ladder
 from campaigns.views.search_new import address_of_search, search_words, usual_cost
@@ -193,14 +194,19 @@ def _takes(question: Question, tried: Tried) -> tuple[str, str]:
 @require_POST
 def certificate_accept(request: HttpRequest, probe: int) -> HttpResponse:
     actor = actor_of(request)
-    rows = Probe.objects.select_related("endpoint__target__project")
+    rows = Probe.objects.select_related("endpoint__target__project", "campaign")
     found = find(rows, actor, pk=probe)
     try:
         typed_targets.accept_certificate(
             by=actor, probe=found, fingerprint=request.POST.get("fingerprint", "")
         )
+        if found.campaign:
+            try_again(by=actor, campaign=found.campaign)
+            return redirect("campaign-detail", campaign=found.campaign_id)
         found.endpoint.refresh_from_db()
         return redirect(_address_of(typed_targets.try_again(by=actor, probe=found)))
     except Refused as refusal:
         messages.error(request, str(refusal))
+        if found.campaign:
+            return redirect("campaign-detail", campaign=found.campaign_id)
         return redirect(_address_of(found))

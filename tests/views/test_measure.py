@@ -33,7 +33,7 @@ CERTIFICATE = {
     "sha256": "ab" * 32,
 }
 REFUSED_CERTIFICATE = {
-    "error": "tls_verify", "detail": "self-signed", "parts_us": {}, "certificates": [CERTIFICATE],
+    "error": "tls_self_signed", "detail": "self-signed", "parts_us": {}, "certificates": [CERTIFICATE],
 }  # fmt: skip
 
 
@@ -185,7 +185,7 @@ def test_a_self_signed_certificate_is_shown_and_accepted_there(as_editor, try_):
         result={**OK, "certificates": [CERTIFICATE]}, finished_at=timezone.now()
     )
     page = text_of(as_editor, answer.url)
-    assert "and accepted, for this endpoint only" in page
+    assert "certificate is accepted, for this endpoint only" in page
     assert 'value="https"' in page
 
 

@@ -33,8 +33,16 @@ _OPTIONS = {
 _IN_ADDRESS = {"steps.0.path", "exchange.path"}
 _EXTRACT = re.compile(r"steps\.\d+\.extract\b")
 _OTHER_STEP = re.compile(r"steps\.[1-9]")
+_INSECURE = "--insecure takes any certificate."
+_CA_FILE = f"--ca-file trusts an authority of your own; {_INSECURE}"
 _ADVICE = {
-    Kind.TLS_VERIFY: "--insecure takes any certificate; --ca-file trusts an authority of your own.",
+    Kind.TLS_VERIFY: _INSECURE,
+    Kind.TLS_NAME: f"--sni verifies the certificate for another name; {_INSECURE}",
+    Kind.TLS_EXPIRED: _INSECURE,
+    Kind.TLS_NOT_YET_VALID: f"Check this machine's clock; {_INSECURE}",
+    Kind.TLS_SELF_SIGNED: _CA_FILE,
+    Kind.TLS_UNKNOWN_ISSUER: _CA_FILE,
+    Kind.TLS_FINGERPRINT: "--fingerprint names the one certificate to accept.",
 }
 _ALLOW = " If you may send load there, add --allow with its network, such as 10.1.0.0/16."
 # Forms have fields to empty; here an option is left out.
