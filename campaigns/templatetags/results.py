@@ -21,7 +21,7 @@ def clock_words(seconds: float | None) -> str:
     """A duration: 46 min 40 s, 1 h 3 min, 12 s."""
     if seconds is None:
         return "–"
-    whole = ceil(seconds)
+    whole = max(0, ceil(seconds))
     hours, minutes = divmod(whole // 60, 60)
     if hours:
         return f"{hours} h {minutes} min" if minutes else f"{hours} h"
