@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from campaigns import queue
 from campaigns.domain.errors import InvalidPlan, Refused
+from campaigns.domain.measured.certificates import chain_facts
 from campaigns.domain.measured.outcomes import CERTIFICATE_KINDS
 from campaigns.domain.plan.first_request import first_request
 from campaigns.domain.plan.plan import Plan
@@ -21,7 +22,6 @@ from campaigns.models.dbtime import ClockTimestamp, db_now
 from campaigns.permissions import Action, Actor, require
 from campaigns.queries.ownership import networks_for
 from campaigns.queries.probes import GIVEN_UP_AFTER
-from campaigns.domain.measured.certificates import chain_facts
 from campaigns.services.client_keys import secret_of
 from campaigns.services.own_services import policy
 from campaigns.services.plan_secrets import name_origin, secret_of_plan

@@ -18,7 +18,8 @@ from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.questions import QUESTIONS, Question, recommended
 from campaigns.domain.plan.rungs import RUNGS, USUAL_RUNGS
 from campaigns.domain.plan.typed_request import NotUnderstood
-from campaigns.domain.units import counted, duration
+from campaigns.domain.shown.cost_words import duration_words
+from campaigns.domain.units import counted
 from campaigns.forms.targets import DEMO
 from campaigns.live.memory import gist_of
 from campaigns.models import Probe, Project, Target
@@ -184,7 +185,7 @@ def _takes(question: Question, tried: Tried) -> tuple[str, str]:
     estimate = estimate_campaign(
         [(plan, mode, 1) for mode in modes], repeats=question.repeats, pause_s=question.pause_s
     )
-    lasts = "a few seconds" if estimate.duration_s is None else duration(estimate.duration_s)
+    lasts = duration_words(estimate)
     if not estimate.requests:
         return lasts, "as many requests as it answers"
     return lasts, counted(estimate.requests, "requests")

@@ -86,10 +86,7 @@ _CERTIFICATES = {
     "middle is expired": ("tls_expired", _under(sends_middle=True, days=(-30, -1))),
 }
 VERIFIED = {
-    **{
-        f"{name}, verified": TlsCase((kind,), make)
-        for name, (kind, make) in _CERTIFICATES.items()
-    },
+    **{f"{name}, verified": TlsCase((kind,), make) for name, (kind, make) in _CERTIFICATES.items()},
     "right, but of an authority that the machine does not trust": TlsCase(
         ("tls_unknown_issuer",), shows(), tls={"ca_pem": ""}
     ),

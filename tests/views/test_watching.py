@@ -61,9 +61,7 @@ def test_later_runs_are_expected_to_take_as_long_as_planned(test_of_an_hour):
     assert progress.ends_at - planned_end(run) >= timedelta(seconds=HOUR_S)
 
 
-def test_a_run_that_is_past_its_planned_end_leaves_no_time_but_not_less(
-    as_editor, test_of_an_hour
-):
+def test_a_run_that_is_past_its_planned_end_leaves_no_time_but_not_less(as_editor, test_of_an_hour):
     Campaign.objects.update(repeats=2)
     measure(make_run(test_of_an_hour), 12_000)
     Run.objects.update(t0=timezone.now() - timedelta(hours=2), ended_at=timezone.now())
@@ -80,7 +78,11 @@ def test_the_end_follows_from_what_the_done_runs_took_and_not_from_a_wait_before
     Campaign.objects.update(repeats=5, started_at=start)
     for repeat in (1, 2):
         t0 = start + timedelta(minutes=29 + repeat)
-        ended = {"state": "done", "outcome": Outcome.COMPLETE, "ended_at": t0 + timedelta(seconds=50)}
+        ended = {
+            "state": "done",
+            "outcome": Outcome.COMPLETE,
+            "ended_at": t0 + timedelta(seconds=50),
+        }
         make_run(test_of_an_hour, repeat, t0=t0, **ended)
     for repeat in (3, 4, 5):
         make_run(test_of_an_hour, repeat)
