@@ -89,6 +89,11 @@ class Endpoint(models.Model):
         return ", ".join(filter(None, [self.origin, self.tls_profile]))
 
     @property
+    def named(self) -> str:
+        """In lists and menus: targets share origins."""
+        return f"{self.target.name}: {self}"
+
+    @property
     def told_host(self) -> str:
         """Its host, as the reader may know it."""
         return self.hidden_host or self.host

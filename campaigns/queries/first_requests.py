@@ -147,6 +147,8 @@ class CameBack:
         """What a heading says of them."""
         if self.waiting:
             return f"{len(self.rows) - self.waiting} of {len(self.rows)} so far"
+        if len(self.rows) == len(self.wrong) == 1:
+            return "the first request failed"
         if self.wrong:
             return f"{len(self.wrong)} of {counted(len(self.rows), 'first requests')} failed"
         one = "The first request was" if len(self.rows) == 1 else "All first requests were"
@@ -169,7 +171,7 @@ def first_requests_of(campaign: Campaign, actor: Actor | None = None) -> CameBac
     """Those that the campaign's first run waited for; with an actor, as far as it may see them."""
     seen = Probe.objects.visible_to(actor) if actor else Probe.objects
     places = list(campaign.tests.values_list("plan_version", "endpoint").order_by("position"))
-    found = seen.filter(campaign=campaign).select_related("endpoint", "plan_version__plan")
+    found = seen.filter(campaign=campaign).select_related("endpoint__target", "plan_version__plan")
     rows = sorted(found, key=lambda each: places.index((each.plan_version_id, each.endpoint_id)))
     return _came_back(rows)
 
@@ -181,7 +183,7 @@ def tried_lately(cells: Sequence[tuple[PlanVersion, Endpoint]]) -> CameBack:
         plan_version__in={version for version, _ in wanted},
         endpoint__in={endpoint for _, endpoint in wanted},
         requested_at__gt=timezone.now() - TRIED_WITHIN,
-    ).select_related("endpoint", "plan_version__plan")
+    ).select_related("endpoint__target", "plan_version__plan")
     latest = {(each.plan_version_id, each.endpoint_id): each for each in found.order_by("pk")}
     return _came_back([latest[key] for key in wanted if key in latest])
 

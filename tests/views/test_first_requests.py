@@ -179,3 +179,9 @@ def test_the_form_says_what_is_sent_before_the_start(as_editor, project, target,
     assert "is sent once to each endpoint (2 requests; POST / may change something" in text_of(
         shown
     )
+
+
+def test_of_one_first_request_no_number_is_said(as_editor, project, target, version):
+    campaign = started(as_editor, project, target, version, schemes=("http",))
+    answer(MISSING)
+    assert "On hold: the first request failed." in page_of(as_editor, campaign)

@@ -33,8 +33,11 @@ CERTIFICATE = {
     "sha256": "ab" * 32,
 }
 REFUSED_CERTIFICATE = {
-    "error": "tls_self_signed", "detail": "self-signed", "parts_us": {}, "certificates": [CERTIFICATE],
-}  # fmt: skip
+    "error": "tls_self_signed",
+    "detail": "self-signed",
+    "parts_us": {},
+    "certificates": [CERTIFICATE],
+}
 
 
 @pytest.fixture(autouse=True)

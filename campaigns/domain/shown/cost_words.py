@@ -28,8 +28,6 @@ def requests_words(estimate: Estimate) -> str:
 
 def _sum(estimate: Estimate, words: str, n_unknown: int) -> str:
     """A sum that leaves out what only the target decides."""
-    if not estimate.n_runs:
-        return DASH
     if n_unknown == estimate.n_runs:
         return DEPENDS
     return f"more than {words}" if n_unknown else words

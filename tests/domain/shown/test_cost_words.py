@@ -17,7 +17,6 @@ BY_COUNT = {"model": "closed", "connections": 2, "requests": 500}
         ([BY_TIME], "12 s", "depends on the target"),
         ([BY_COUNT], "depends on the target", "500"),
         ([BY_TIME, BY_COUNT], "more than 14 s", "more than 500"),
-        ([], "–", "–"),
     ],
 )
 def test_what_only_the_target_decides_is_never_a_number(loads, lasts, requests):
