@@ -68,11 +68,12 @@ class TriedEndpoint:
 @dataclass(frozen=True)
 class Tried:
     """`typed` is the probe that somebody asked for; `endpoints` has it and its siblings, HTTP
-    first.
+    first. `untried`: further ones that were added since; another try has them too.
     """
 
     typed: Probe
     endpoints: tuple[TriedEndpoint, ...]
+    untried: tuple[Endpoint, ...] = ()
 
     @property
     def step(self) -> dict[str, Any]:
@@ -115,7 +116,7 @@ class Tried:
     @property
     def missing(self) -> str:
         """Where the other scheme was looked for in vain; "" if both are there."""
-        if len({each.endpoint.scheme for each in self.endpoints}) > 1:
+        if self.untried or len({each.endpoint.scheme for each in self.endpoints}) > 1:
             return ""
         twin = twin_of(self.typed.endpoint.scheme, self.typed.endpoint.port)
         return f"Nothing answers over {twin[0].upper()} on port {twin[1]}." if twin else ""
@@ -189,7 +190,8 @@ def tried_of(target: Target, probe: int, now: datetime) -> Tried | None:
             latest.setdefault(each.endpoint_id, each)
     latest[typed.endpoint_id] = typed
     ordered = sorted(latest.values(), key=lambda each: (each.endpoint.scheme, each.endpoint.port))
-    return Tried(typed, tuple(_tried(each, now) for each in ordered))
+    added = typed.endpoint.siblings.exclude(pk__in=latest)
+    return Tried(typed, tuple(_tried(each, now) for each in ordered), tuple(added))
 
 
 def _tried(probe: Probe, now: datetime) -> TriedEndpoint:
