@@ -1,7 +1,6 @@
 """What is wrong, said with the names that somebody typed: options, not fields of a plan."""
 
 import re
-from collections.abc import Mapping
 
 from campaigns.domain.errors import InvalidFields
 from campaigns.domain.measured.outcomes import Kind
@@ -10,6 +9,7 @@ from campaigns.domain.plan.fields import all_fields
 from campaigns.domain.plan.plan import Plan
 from workers.injector.cli_fields import flag_of
 from workers.injector.order import Refusal
+from workers.injector.summary import LocalRun
 
 # The registry knows the option of a field; these fields have another one, or are objects.
 _OPTIONS = {
@@ -77,6 +77,9 @@ def _at_option(path: str, text: str) -> str:
     return f"{path}: {text}"
 
 
-def advice(errors: Mapping[str, int]) -> list[str]:
-    """What a person at the keyboard can change about these failures."""
-    return [text for kind, text in _ADVICE.items() if kind in errors]
+def advice(run: LocalRun) -> list[str]:
+    """What a person at the keyboard can change about the failures; of another name both names."""
+    examples = (each for second in run.seconds for each in second.examples)
+    names = next((each["detail"] for each in examples if each["kind"] == Kind.TLS_NAME), "")
+    found = [text for kind, text in _ADVICE.items() if kind in run.total.errors]
+    return [names, *found] if names else found
