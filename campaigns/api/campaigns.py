@@ -1,6 +1,7 @@
 """Campaigns: read, create as draft, start, stop, repeat."""
 
 import django_filters
+from django.db import transaction
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers, status
 
@@ -8,7 +9,7 @@ from campaigns.api.access import actor_of, find
 from campaigns.api.cells import CellInput, cells_of
 from campaigns.api.choices import CAMPAIGN_STATES, PERF_OF, PRECISIONS, TARGET_STATES, TRUSTS
 from campaigns.api.fields import LARGEST_ID, IdField, StrictSerializer, validated
-from campaigns.api.items import ITEM_FIELDS, ItemViewSet, OfProject, ordering_of
+from campaigns.api.items import ITEM_FIELDS, ItemViewSet, OfProject, Tagged, ordering_of
 from campaigns.api.sweeps import SweepInput
 from campaigns.domain.measured.perf_counts import PerfOf
 from campaigns.models import Campaign, Project, Test
@@ -32,6 +33,7 @@ from campaigns.services.campaigns import (
     stop_campaign,
 )
 from campaigns.services.first_requests import try_again
+from campaigns.services.items import describe_item
 
 
 class TestSerializer(serializers.ModelSerializer):
@@ -117,7 +119,7 @@ class CampaignSerializer(serializers.ModelSerializer):
         read_only_fields = fields
 
 
-class NewCampaign(StrictSerializer):
+class NewCampaign(Tagged):
     project = IdField()
     name = serializers.CharField(max_length=150)
     cells = CellInput(many=True, allow_empty=False, max_length=200)
@@ -213,12 +215,16 @@ class CampaignViewSet(ItemViewSet):
         return with_tests(with_counts(super().get_queryset()))
 
     @extend_schema(request=NewCampaign, responses={201: CampaignSerializer})
+    @transaction.atomic
     def create(self, request):
         """Creates a draft. Nothing is sent until it is started."""
         data = validated(NewCampaign, request.data)
         project = find(Project, request, pk=data.pop("project"))
         cells = cells_of(self.actor, project, data.pop("cells"))
+        tags = data.pop("tags", None)
         campaign = create_campaign(by=self.actor, project=project, cells=cells, **data)
+        if tags:
+            describe_item(by=self.actor, item=campaign, tags=tags)
         return self.answer(campaign.pk, status.HTTP_201_CREATED)
 
     @extend_schema(request=Start, operation_id="campaigns_start")

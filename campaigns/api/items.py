@@ -17,13 +17,18 @@ from campaigns.services.items import archive_items, delete_items, describe_item,
 ITEM_FIELDS = ("tags", "archived_at")
 
 
-class ItemChange(StrictSerializer):
-    """What PATCH changes; a field left out stays as it is."""
+class Tagged(StrictSerializer):
+    """What can be given its tags when it is created or changed."""
 
-    name = serializers.CharField(required=False)
     tags = serializers.ListField(
         child=serializers.CharField(max_length=LONGEST_TAG), required=False, max_length=MOST_TAGS
     )
+
+
+class ItemChange(Tagged):
+    """What PATCH changes; a field left out stays as it is."""
+
+    name = serializers.CharField(required=False)
     archived = serializers.BooleanField(
         required=False, help_text="Archived items leave lists and forms; their results stay."
     )

@@ -1,15 +1,16 @@
 """Plans and their versions: read, create, edit (which creates a version), archive."""
 
+from django.db import transaction
 from drf_spectacular.utils import extend_schema, extend_schema_field
 from rest_framework import serializers, status
 
 from campaigns.api.access import VisibleViewSet, find
 from campaigns.api.fields import IdField, StrictSerializer, validated
-from campaigns.api.items import ITEM_FIELDS, ItemViewSet, OfProject, ordering_of
+from campaigns.api.items import ITEM_FIELDS, ItemViewSet, OfProject, Tagged, ordering_of
 from campaigns.api.specs import SpecSerializer
 from campaigns.models import PlanVersion, Project, SavedPlan
 from campaigns.queries.plans import with_latest
-from campaigns.services.items import archive_items
+from campaigns.services.items import archive_items, describe_item
 from campaigns.services.plans import create_plan, edit_plan
 
 
@@ -75,7 +76,7 @@ class PlanInput(StrictSerializer):
     )
 
 
-class NewPlan(PlanInput):
+class NewPlan(PlanInput, Tagged):
     project = IdField()
 
 
@@ -102,10 +103,14 @@ class PlanViewSet(ItemViewSet):
         return self.get_paginated_response(self.get_serializer(page, many=True).data)
 
     @extend_schema(request=NewPlan, responses={201: PlanSerializer})
+    @transaction.atomic
     def create(self, request):
         data = validated(NewPlan, request.data)
         project = find(Project, request, pk=data.pop("project"))
+        tags = data.pop("tags", None)
         version = create_plan(by=self.actor, project=project, **data)
+        if tags:
+            describe_item(by=self.actor, item=version.plan, tags=tags)
         return self.answer(version.plan_id, status.HTTP_201_CREATED)
 
     @extend_schema(request=PlanInput)

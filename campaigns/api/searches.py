@@ -3,6 +3,7 @@
 from dataclasses import asdict
 from typing import Any
 
+from django.db import transaction
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers, status
 from rest_framework.response import Response
@@ -12,8 +13,9 @@ from campaigns.api.access import actor_of, find
 from campaigns.api.cells import CellInput, cells_of
 from campaigns.api.choices import CAPACITY_WORDS, ENDINGS, TRIAL_RESULTS
 from campaigns.api.estimates import CheckSerializer
-from campaigns.api.fields import LARGEST_ID, AboveField, IdField, StrictSerializer, validated
+from campaigns.api.fields import LARGEST_ID, AboveField, IdField, validated
 from campaigns.api.history import AgainstSerializer
+from campaigns.api.items import Tagged
 from campaigns.api.negotiation import CSV, AnyAccept
 from campaigns.domain.plan.load import MAX_RATE_PER_S
 from campaigns.domain.plan.search_start import USUAL_TRIALS
@@ -26,6 +28,7 @@ from campaigns.queries.search_busy import busy_by_run
 from campaigns.queries.search_cost import checks_of_search, cost_of_search
 from campaigns.queries.search_limiter import busy_near, limiter_beside
 from campaigns.queries.searches import SearchReport, report_of_search
+from campaigns.services.items import describe_item
 from campaigns.services.searches import (
     LONGEST_SEARCH_S,
     LONGEST_TRIAL_S,
@@ -35,7 +38,7 @@ from campaigns.services.searches import (
 )
 
 
-class NewSearch(StrictSerializer):
+class NewSearch(Tagged):
     project = IdField()
     name = serializers.CharField(max_length=150)
     cell = CellInput()
@@ -157,13 +160,17 @@ class SearchList(APIView):
     @extend_schema(
         request=NewSearch, responses={201: SearchSerializer}, operation_id="searches_create"
     )
+    @transaction.atomic
     def post(self, request):
         """Creates a campaign that searches for the highest rate that keeps the objective, and
         starts it. It is stopped, tagged and deleted as any other campaign."""
         data, actor = validated(NewSearch, request.data), actor_of(request)
         project = find(Project, request, pk=data.pop("project"))
         (cell,) = cells_of(actor, project, [data.pop("cell")])
+        tags = data.pop("tags", None)
         campaign = start_search(by=actor, project=project, cell=cell, **data)
+        if tags:
+            describe_item(by=actor, item=campaign, tags=tags)
         report = report_of_search(find(Search, request, pk=campaign.pk))
         return Response(_as_json(report), status.HTTP_201_CREATED)
 

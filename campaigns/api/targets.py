@@ -1,16 +1,17 @@
 """Targets with their endpoints: read, create, edit, archive."""
 
+from django.db import transaction
 from drf_spectacular.utils import extend_schema, extend_schema_field
 from rest_framework import serializers, status
 
 from campaigns.api.access import find
 from campaigns.api.fields import IdField, StrictSerializer, validated
-from campaigns.api.items import ITEM_FIELDS, ItemViewSet, OfProject, ordering_of
+from campaigns.api.items import ITEM_FIELDS, ItemViewSet, OfProject, Tagged, ordering_of
 from campaigns.api.tls import TlsSerializer
 from campaigns.domain.plan.tls_options import TlsOptions
 from campaigns.models import Endpoint, Project, Target
 from campaigns.queries.targets import with_counts
-from campaigns.services.items import archive_items
+from campaigns.services.items import archive_items, describe_item
 from campaigns.services.targets import create_target, edit_target
 
 
@@ -76,7 +77,7 @@ class TargetInput(StrictSerializer):
     endpoints = EndpointInput(many=True, allow_empty=False, max_length=50)
 
 
-class NewTarget(TargetInput):
+class NewTarget(TargetInput, Tagged):
     project = IdField()
 
 
@@ -97,10 +98,14 @@ class TargetViewSet(ItemViewSet):
         return with_counts(super().get_queryset()).prefetch_related("endpoints")
 
     @extend_schema(request=NewTarget, responses={201: TargetSerializer})
+    @transaction.atomic
     def create(self, request):
         data = validated(NewTarget, request.data)
         project = find(Project, request, pk=data.pop("project"))
+        tags = data.pop("tags", None)
         target = create_target(by=self.actor, project=project, **data)
+        if tags:
+            describe_item(by=self.actor, item=target, tags=tags)
         return self.answer(target.pk, status.HTTP_201_CREATED)
 
     @extend_schema(request=TargetInput)

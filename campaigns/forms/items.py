@@ -10,7 +10,11 @@ from campaigns.models.items import Item
 from campaigns.queries.items import ARCHIVED, ItemFilter
 
 PLAN_GONE = {"invalid_choice": "This plan is archived or edited. Choose another."}
-ENDPOINT_GONE = {"invalid_choice": "This endpoint is archived. Choose another."}
+CHOOSE_ENDPOINT = "Choose an endpoint"
+ENDPOINT_GONE = {
+    "invalid_choice": "This endpoint is archived. Choose another.",
+    "required": "Choose an endpoint.",
+}
 
 
 def name_field(noun: str) -> forms.CharField:

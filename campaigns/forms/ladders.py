@@ -10,7 +10,7 @@ from campaigns.domain.plan.rungs import RUNGS, USUAL_RUNGS, Rung, rung_of_profil
 from campaigns.domain.plan.tls_profiles import TlsProfile
 from campaigns.domain.shown.ladder import SECTION_TITLES
 from campaigns.forms.checked import CheckedForm
-from campaigns.forms.items import ENDPOINT_GONE, PLAN_GONE, name_field
+from campaigns.forms.items import CHOOSE_ENDPOINT, ENDPOINT_GONE, PLAN_GONE, name_field
 from campaigns.forms.numbers import number_field
 from campaigns.models import Endpoint, PlanVersion
 from campaigns.queries.campaigns import Grid
@@ -56,10 +56,8 @@ class LadderForm(CheckedForm):
         self.versions = {str(version.pk): version for version in _plans(grid)}
         self.endpoints = {str(each.pk): each for each in _endpoints(grid)}
         self.fields["plan"].choices = [(pk, v.plan.name) for pk, v in self.versions.items()]
-        by_target: dict[str, list[tuple[str, str]]] = {}
-        for pk, each in self.endpoints.items():
-            by_target.setdefault(each.target.name, []).append((pk, str(each)))
-        self.fields["endpoint"].choices = list(by_target.items())
+        choices = [(pk, each.named) for pk, each in self.endpoints.items()]
+        self.fields["endpoint"].choices = [("", CHOOSE_ENDPOINT), *choices]
 
     @property
     def sections(self) -> list[tuple[str, list[tuple[Rung, bool]]]]:

@@ -8,7 +8,7 @@ from campaigns.domain.plan.load import MAX_RATE_PER_S
 from campaigns.domain.plan.search_start import rules_of_text
 from campaigns.domain.plan.threshold import EXAMPLES
 from campaigns.forms.checked import CheckedForm
-from campaigns.forms.items import ENDPOINT_GONE, PLAN_GONE, name_field
+from campaigns.forms.items import CHOOSE_ENDPOINT, ENDPOINT_GONE, PLAN_GONE, name_field
 from campaigns.forms.numbers import number_field
 from campaigns.queries.campaigns import Arm, Grid, GridPlan
 from campaigns.services.campaign_cells import CampaignCell
@@ -76,14 +76,12 @@ class SearchForm(CheckedForm):
             if row.is_websocket in spoken
         ]
         needed = {row.is_websocket for row in grid.plans}
-        by_target: dict[str, dict[str, str]] = {}
-        for arm in grid.arms:
-            if arm.is_websocket in needed:
-                of_target = by_target.setdefault(arm.endpoint.target.name, {})
-                of_target[arm.key] = f"{arm.endpoint}, {arm.mode}"
-        self.fields["arm"].choices = [
-            (name, list(arms.items())) for name, arms in by_target.items()
+        choices = [
+            (arm.key, f"{arm.endpoint.named}, {arm.mode}")
+            for arm in grid.arms
+            if arm.is_websocket in needed
         ]
+        self.fields["arm"].choices = [("", CHOOSE_ENDPOINT), *choices]
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean()

@@ -89,6 +89,17 @@ class Endpoint(models.Model):
         return ", ".join(filter(None, [self.origin, self.tls_profile]))
 
     @property
+    def siblings(self) -> models.QuerySet["Endpoint"]:
+        """The target's endpoints of the other scheme on the same host, which are tried with it."""
+        other = "http" if self.scheme == "https" else "https"
+        return self.target.endpoints.filter(scheme=other, host=self.host, archived_at=None)
+
+    @property
+    def named(self) -> str:
+        """In lists and menus: targets share origins."""
+        return f"{self.target.name}: {self}"
+
+    @property
     def told_host(self) -> str:
         """Its host, as the reader may know it."""
         return self.hidden_host or self.host

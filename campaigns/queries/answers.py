@@ -43,7 +43,7 @@ from campaigns.queries.measured import (
 )
 from campaigns.queries.overheads import Overhead, compare, overhead_answer
 from campaigns.queries.reports import run_status
-from campaigns.queries.searches import report_of_search
+from campaigns.queries.searches import SearchReport, report_of_search
 from campaigns.queries.shapes import Shapes, shapes_of
 
 # How a run ended that has partial figures.
@@ -100,14 +100,17 @@ def campaign_answers(
         )
         for each in campaigns
     }
-    return answers | {pk: replace(answers[pk], sentence=said) for pk, said in _said_by(tests)}
+    return answers | {
+        pk: replace(answers[pk], sentence=report.sentence, found_by_search=report.found)
+        for pk, report in _searches_of(tests)
+    }
 
 
-def _said_by(tests: Sequence[Test]) -> Iterator[tuple[int, Sentence]]:
-    """What searches for a capacity say: to pool trials at several rates would say nothing."""
+def _searches_of(tests: Sequence[Test]) -> Iterator[tuple[int, SearchReport]]:
+    """Searches speak for themselves: to pool trials at several rates would say nothing."""
     for test in tests:
         if hasattr(test.campaign, "search"):
-            yield test.campaign_id, report_of_search(test.campaign.search).sentence
+            yield test.campaign_id, report_of_search(test.campaign.search)
 
 
 def _answer(

@@ -89,6 +89,7 @@ def going_on(actor: Actor, project: Project) -> QuerySet[Campaign]:
     """Started, unfinished campaigns: those with a run under way, then those that wait for one, by
     start time."""
     found = Campaign.objects.visible_to(actor).filter(UNDER_WAY, project=project)
+    found = found.select_related("search")
     active = Run.objects.filter(campaign=OuterRef("pk"), state__in=ACTIVE_STATES)
     return found.order_by(Exists(active).desc(), "started_at", "pk")
 

@@ -1,7 +1,7 @@
 """Reads for the campaign pages: the grid of a new campaign, a campaign's runs."""
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
@@ -233,42 +233,47 @@ def _arms_of(target: Target):
 def ticks_for(question: str, grid: Grid) -> list[str]:
     """The cells that answer a question: "https" all arms of a pair, HTTP's rather than WebSocket's,
     and of HTTPS those without a TLS profile where there are some, for a ladder's rungs are
-    endpoints of the same target; "works" the first arm."""
-    arms = grid.proposable
+    endpoints of the same target; "works" the first arm. None where several targets would do."""
+    arms = _proposed(grid, lambda arm: any(plan.fits(arm) for plan in grid.plans))
     if question == "works":
         cells = (plan.cell_key(arm) for arm in arms for plan in grid.plans if plan.fits(arm))
         return list(islice(cells, 1))
     if question != "https":
         return []
-    for target in dict.fromkeys(arm.endpoint.target_id for arm in arms):
-        pair = [arm for arm in grid.arms if arm.endpoint.target_id == target and arm in arms]
-        for plan in grid.plans:
-            fitting = [
-                arm for arm in pair if plan.fits(arm) and arm.endpoint.scheme in ("http", "https")
-            ]
-            usual = [arm for arm in fitting if not arm.endpoint.tls_profile]
-            for chosen in (usual, fitting):
-                if len({arm.endpoint.scheme for arm in chosen}) == len(TLS_TWINS):
-                    return [plan.cell_key(arm) for arm in chosen]
+    for plan in grid.plans:
+        fitting = [
+            arm for arm in arms if plan.fits(arm) and arm.endpoint.scheme in ("http", "https")
+        ]
+        usual = [arm for arm in fitting if not arm.endpoint.tls_profile]
+        for chosen in (usual, fitting):
+            if len({arm.endpoint.scheme for arm in chosen}) == len(TLS_TWINS):
+                return [plan.cell_key(arm) for arm in chosen]
     return []
 
 
+def _proposed(grid: Grid, fits: Callable[[Arm], bool]) -> list[Arm]:
+    """None where several targets would do: nobody loads a target that nobody has chosen."""
+    arms = [arm for arm in grid.proposable if fits(arm)]
+    return arms if len({arm.endpoint.target_id for arm in arms}) == 1 else []
+
+
 def ticks_for_plan(grid: Grid, plan: int, schemes: Sequence[str] = ()) -> list[str]:
-    """The plan in its own connection mode on the target that has most of these schemes; without
-    schemes, on the first endpoint that fits."""
+    """The arms on which the plan last ran. One that never did: in its own connection mode on the
+    only target that fits, on these schemes or on the first endpoint."""
     row = next((each for each in grid.plans if each.version.plan_id == plan), None)
     if row is None:
         return []
+    of_plan = Test.objects.filter(plan_version__plan=plan, campaign__started_at__isnull=False)
+    last = of_plan.order_by("-campaign").values("campaign")[:1]
+    used = set(of_plan.filter(campaign__in=last).values_list("endpoint", "connection_mode"))
+    again = [arm for arm in grid.proposable if (arm.endpoint.pk, arm.mode) in used]
+    if again:
+        return [row.cell_key(arm) for arm in again if row.fits(arm)]
     mode = row.plan.connection_mode
-    arms = [arm for arm in grid.proposable if arm.mode == mode and row.fits(arm)]
+    arms = _proposed(grid, lambda arm: arm.mode == mode and row.fits(arm))
     if not schemes:
         return [row.cell_key(arm) for arm in arms[:1]]
-    of_targets: dict[int, list[Arm]] = {}
-    for arm in arms:
-        if arm.endpoint.scheme in schemes:
-            of_targets.setdefault(arm.endpoint.target_id, []).append(arm)
-    best = max(of_targets.values(), key=_n_schemes, default=[])
-    one_each = {arm.endpoint.scheme: arm for arm in reversed(best)}
+    one_each = {arm.endpoint.scheme: arm for arm in reversed(arms)}
     return [row.cell_key(one_each[scheme]) for scheme in schemes if scheme in one_each]
 
 
@@ -319,10 +324,6 @@ def _sweep_of(tests: Sequence[Test]) -> Sweep | None:
     fields = {test.swept for test in tests}
     values = tuple(dict.fromkeys(test.swept_value for test in tests))
     return Sweep(fields.pop(), values) if len(fields) == 1 and fields != {""} else None
-
-
-def _n_schemes(arms: Sequence[Arm]) -> int:
-    return len({arm.endpoint.scheme for arm in arms})
 
 
 def current_run_of(campaign: Campaign) -> Run | None:

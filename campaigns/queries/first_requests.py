@@ -9,7 +9,12 @@ from typing import Any
 
 from django.utils import timezone
 
-from campaigns.domain.measured.outcomes import CLIENT_KINDS, TIMEOUT_KINDS, Kind
+from campaigns.domain.measured.outcomes import (
+    CERTIFICATE_KINDS,
+    CLIENT_KINDS,
+    TIMEOUT_KINDS,
+    Kind,
+)
 from campaigns.domain.plan.plan import status_fits
 from campaigns.domain.plan.step import default_label
 from campaigns.domain.units import counted
@@ -90,6 +95,8 @@ class FirstRequest:
             return ""
         if self._result.get("error") == Kind.CLIENT_OTHER and self.report.detail:
             return self.report.detail
+        if self._result.get("error") == Kind.TLS_NAME:
+            return f"{self.report.detail} {self.report.mend}".lstrip()
         return (self.report.mend if not self.report.is_ok else "") or _UNEXPECTED
 
     @property
@@ -101,10 +108,14 @@ class FirstRequest:
         return self.report.certificates[0] if self.report and self.report.certificates else None
 
     @property
+    def refuses_certificate(self) -> bool:
+        return self._result.get("error") in CERTIFICATE_KINDS
+
+    @property
     def certificate_trust(self) -> str:
         """Whether somebody vouched for the certificate."""
         endpoint = self.probe.endpoint
-        if self._result.get("error") == Kind.TLS_VERIFY:
+        if self.refuses_certificate:
             return "rejected"
         if not endpoint.verify_tls:
             return "not verified, as the endpoint says"
@@ -112,12 +123,9 @@ class FirstRequest:
 
     @property
     def certificate_dates(self) -> str:
-        """valid until 2027-01-31, 70 days after this request"""
-        until, asked_at = self.certificate["not_after"][:10], self.probe.finished_at
-        days = days_left(self.certificate, asked_at)
-        if days < 0:
-            return f"expired {until}, {counted(-days, 'days')} before this request"
-        return f"valid until {until}, {counted(days, 'days')} after this request"
+        """valid until 2027-01-31"""
+        has_expired = days_left(self.certificate, self.probe.finished_at) < 0
+        return f"{'expired' if has_expired else 'valid until'} {self.certificate['not_after'][:10]}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +147,8 @@ class CameBack:
         """What a heading says of them."""
         if self.waiting:
             return f"{len(self.rows) - self.waiting} of {len(self.rows)} so far"
+        if len(self.rows) == len(self.wrong) == 1:
+            return "the first request failed"
         if self.wrong:
             return f"{len(self.wrong)} of {counted(len(self.rows), 'first requests')} failed"
         one = "The first request was" if len(self.rows) == 1 else "All first requests were"
@@ -161,7 +171,7 @@ def first_requests_of(campaign: Campaign, actor: Actor | None = None) -> CameBac
     """Those that the campaign's first run waited for; with an actor, as far as it may see them."""
     seen = Probe.objects.visible_to(actor) if actor else Probe.objects
     places = list(campaign.tests.values_list("plan_version", "endpoint").order_by("position"))
-    found = seen.filter(campaign=campaign).select_related("endpoint", "plan_version__plan")
+    found = seen.filter(campaign=campaign).select_related("endpoint__target", "plan_version__plan")
     rows = sorted(found, key=lambda each: places.index((each.plan_version_id, each.endpoint_id)))
     return _came_back(rows)
 
@@ -173,7 +183,7 @@ def tried_lately(cells: Sequence[tuple[PlanVersion, Endpoint]]) -> CameBack:
         plan_version__in={version for version, _ in wanted},
         endpoint__in={endpoint for _, endpoint in wanted},
         requested_at__gt=timezone.now() - TRIED_WITHIN,
-    ).select_related("endpoint", "plan_version__plan")
+    ).select_related("endpoint__target", "plan_version__plan")
     latest = {(each.plan_version_id, each.endpoint_id): each for each in found.order_by("pk")}
     return _came_back([latest[key] for key in wanted if key in latest])
 

@@ -16,8 +16,9 @@ from campaigns.domain.judged.capacity import (
 )
 from campaigns.domain.judged.capacity_interval import CapacityInterval
 from campaigns.domain.judged.capacity_trial import trial_of, without_machine
-from campaigns.domain.lifecycle import Outcome, RunState
+from campaigns.domain.lifecycle import Outcome, RunState, Trust
 from campaigns.domain.plan.threshold import Threshold
+from campaigns.domain.shown.badges import Answers
 from campaigns.domain.shown.capacity_limiter import Limiter
 from campaigns.domain.shown.capacity_words import objective_words, search_sentence
 from campaigns.domain.shown.results import Sentence
@@ -66,6 +67,12 @@ class SearchReport:
         """None as well of a target that drifted, and where only a bound is known."""
         has_none = self.ending in (Ending.LIMIT, Ending.INJECTOR, Ending.DRIFTED)
         return None if has_none else self.answer.capacity
+
+    @property
+    def found(self) -> Answers:
+        """What its badge tells: trials break rules and overload the target to find the answer."""
+        is_known = self.answer.capacity or self.answer.at_least or self.answer.below
+        return Answers() if is_known else Answers(trust=Trust.NOT_USABLE)
 
     @property
     def sentence(self) -> Sentence:

@@ -5,8 +5,9 @@ from datetime import datetime
 from functools import cached_property
 from typing import Any
 
-from campaigns.domain.measured.outcomes import Kind
+from campaigns.domain.measured.outcomes import CERTIFICATE_KINDS
 from campaigns.domain.plan.typed_request import TypedRequest, twin_of
+from campaigns.domain.shown.remedies import words_of
 from campaigns.domain.units import counted
 from campaigns.models import Endpoint, Probe, Target
 from campaigns.queries.probes import ProbeReport, is_given_up, report_of
@@ -49,7 +50,13 @@ class TriedEndpoint:
 
     @property
     def is_refused_certificate(self) -> bool:
-        return bool(self.probe.result) and self.probe.result.get("error") == Kind.TLS_VERIFY
+        return (self.probe.result or {}).get("error") in CERTIFICATE_KINDS
+
+    @property
+    def refusal(self) -> str:
+        """Certificate name mismatch; "" where the certificate was not refused."""
+        words = words_of(self.probe.result["error"]) if self.is_refused_certificate else ""
+        return f"{words[:1].upper()}{words[1:]}"
 
     @property
     def accepts_certificate(self) -> bool:
@@ -61,11 +68,12 @@ class TriedEndpoint:
 @dataclass(frozen=True)
 class Tried:
     """`typed` is the probe that somebody asked for; `endpoints` has it and its siblings, HTTP
-    first.
+    first. `untried`: further ones that were added since; another try has them too.
     """
 
     typed: Probe
     endpoints: tuple[TriedEndpoint, ...]
+    untried: tuple[Endpoint, ...] = ()
 
     @property
     def step(self) -> dict[str, Any]:
@@ -108,7 +116,7 @@ class Tried:
     @property
     def missing(self) -> str:
         """Where the other scheme was looked for in vain; "" if both are there."""
-        if len({each.endpoint.scheme for each in self.endpoints}) > 1:
+        if self.untried or len({each.endpoint.scheme for each in self.endpoints}) > 1:
             return ""
         twin = twin_of(self.typed.endpoint.scheme, self.typed.endpoint.port)
         return f"Nothing answers over {twin[0].upper()} on port {twin[1]}." if twin else ""
@@ -144,11 +152,7 @@ class Tried:
 
     def _certificate_words(self) -> list[tuple[str, bool]]:
         if any(each.accepts_certificate for each in self.right):
-            return [
-                (" Its ", False),
-                ("certificate is self-signed", True),
-                (" and accepted, for this endpoint only.", False),
-            ]
+            return [(" Its certificate is accepted, for this endpoint only.", False)]
         return []
 
 
@@ -156,9 +160,7 @@ def _beside(tried: TriedEndpoint) -> list[tuple[str, bool]]:
     """What an endpoint that did not answer rightly is said to have done."""
     if not tried.is_refused_certificate:
         return [(f" {_over(tried)}.", False)]
-    is_own = tried.certificate is not None and tried.certificate.get("self_signed")
-    why = "certificate is self-signed" if is_own else "certificate could not be verified"
-    return [(" Its ", False), (why, True), (": accept it below, or replace it.", False)]
+    return [(f" {tried.refusal}", True), (": accept it below, or replace it.", False)]
 
 
 def _over(tried: TriedEndpoint) -> str:
@@ -188,7 +190,8 @@ def tried_of(target: Target, probe: int, now: datetime) -> Tried | None:
             latest.setdefault(each.endpoint_id, each)
     latest[typed.endpoint_id] = typed
     ordered = sorted(latest.values(), key=lambda each: (each.endpoint.scheme, each.endpoint.port))
-    return Tried(typed, tuple(_tried(each, now) for each in ordered))
+    added = typed.endpoint.siblings.exclude(pk__in=latest)
+    return Tried(typed, tuple(_tried(each, now) for each in ordered), tuple(added))
 
 
 def _tried(probe: Probe, now: datetime) -> TriedEndpoint:

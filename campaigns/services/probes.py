@@ -10,7 +10,8 @@ from django.utils import timezone
 
 from campaigns import queue
 from campaigns.domain.errors import InvalidPlan, Refused
-from campaigns.domain.measured.outcomes import Kind
+from campaigns.domain.measured.certificates import chain_facts
+from campaigns.domain.measured.outcomes import CERTIFICATE_KINDS
 from campaigns.domain.plan.first_request import first_request
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.session import AuthKind
@@ -21,7 +22,6 @@ from campaigns.models.dbtime import ClockTimestamp, db_now
 from campaigns.permissions import Action, Actor, require
 from campaigns.queries.ownership import networks_for
 from campaigns.queries.probes import GIVEN_UP_AFTER
-from campaigns.services.certificates import chain_facts
 from campaigns.services.client_keys import secret_of
 from campaigns.services.own_services import policy
 from campaigns.services.plan_secrets import name_origin, secret_of_plan
@@ -213,7 +213,7 @@ def _poke_campaign(probe_id: int) -> None:
 
 def _has_answered(result: dict[str, Any]) -> bool:
     """Whether HTTP came back, or a certificate that nobody vouches for."""
-    return bool(result.get("status")) or result.get("error") == Kind.TLS_VERIFY
+    return bool(result.get("status")) or result.get("error") in CERTIFICATE_KINDS
 
 
 def keep_guesses(target: Target) -> None:

@@ -11,7 +11,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, padding, rsa
 from cryptography.x509 import ocsp
 from cryptography.x509.oid import ExtendedKeyUsageOID
 
-from campaigns.services.certificates import CERTIFICATE_FAULTS, EXTENSION_FAULTS
+from campaigns.domain.measured.certificates import CERTIFICATE_FAULTS, EXTENSION_FAULTS
 
 MAX_BYTES = 64 * 1024
 UNREADABLE = "unreadable"

@@ -112,8 +112,7 @@ def _names_for(request: TypedRequest) -> Iterator[str]:
 def _others(typed: Endpoint) -> list[tuple[Endpoint, bool]]:
     """The target's endpoints of the other scheme on the same host; without one, a guess."""
     twin = twin_of(typed.scheme, typed.port)
-    other = "http" if typed.scheme == "https" else "https"
-    known = typed.target.endpoints.filter(scheme=other, host=typed.host, archived_at=None)
+    known = typed.siblings
     if known.exists() or twin is None:
         return [(endpoint, False) for endpoint in known]
     scheme, port = twin

@@ -8,12 +8,15 @@ from django import template
 from django.utils import timezone
 
 from campaigns.domain.plan.target import SCHEMES
+from campaigns.domain.shown.cost_words import duration_words, requests_words
 from campaigns.domain.shown.sentences import MODES, plain_text
 from campaigns.domain.units import second_text
 from campaigns.models import Campaign, NamedTest, Run, without_references
 
 register = template.Library()
 register.filter("plain_words", plain_text)
+register.filter("duration_words", duration_words)
+register.filter("requests_words", requests_words)
 
 
 @register.filter
@@ -21,7 +24,7 @@ def clock_words(seconds: float | None) -> str:
     """A duration: 46 min 40 s, 1 h 3 min, 12 s."""
     if seconds is None:
         return "–"
-    whole = ceil(seconds)
+    whole = max(0, ceil(seconds))
     hours, minutes = divmod(whole // 60, 60)
     if hours:
         return f"{hours} h {minutes} min" if minutes else f"{hours} h"

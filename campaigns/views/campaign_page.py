@@ -23,6 +23,7 @@ from campaigns.queries.first_requests import first_requests_of
 from campaigns.queries.ladders import ladder_metric
 from campaigns.queries.pages import Page
 from campaigns.queries.references import reference_sentence
+from campaigns.queries.searches import SearchReport
 from campaigns.queries.target_costs import target_costs
 from campaigns.queries.tool_counters import tool_counters
 from campaigns.services.blocks import MAX_REPEATS
@@ -228,7 +229,7 @@ def _injector_words(campaign: Campaign) -> str:
     return f"{', '.join(map(str, counts))} injector processes per run"
 
 
-def badge_of(campaign: Campaign, found: Answer | Gist | None) -> Badge:
+def badge_of(campaign: Campaign, found: Answer | Gist | SearchReport | None) -> Badge:
     if campaign.is_held:
         return on_hold_badge()
     known = found.found if found else Answers()

@@ -1,6 +1,6 @@
 """How far a campaign is, and when it will end."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import pairwise
@@ -9,11 +9,11 @@ from statistics import fmean, median
 from django.utils import timezone
 
 from campaigns.domain.lifecycle import RunState
-from campaigns.domain.plan.estimates import estimate_campaign
+from campaigns.domain.plan.estimates import SET_UP_S, estimate_campaign, estimate_test
 from campaigns.models import Campaign, Run, Test
-from campaigns.queries.runs import planned_end, share_over
+from campaigns.queries.runs import share_over
 
-_MOST_GAPS = 10
+_LATEST_WAITS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +32,23 @@ class CampaignProgress:
 
     @property
     def left_s(self) -> float | None:
-        return None if self.ends_at is None else (self.ends_at - timezone.now()).total_seconds()
+        """0 where it ends any moment."""
+        if self.ends_at is None:
+            return None
+        return max(0.0, (self.ends_at - timezone.now()).total_seconds())
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    test: int
+    is_done: bool
+    t0: datetime | None
+    ended_at: datetime | None
 
 
 def progress_of(campaign: Campaign, current: Run | None = None) -> CampaignProgress:
-    """`current` is the run under way: the campaign ends when that run ends as planned and each of
-    the others has taken as long as usual."""
+    """`current` is the run under way. Each run takes as long as the done ones of its test, or as
+    planned; between two runs as much time passes as lately."""
     return progress_by_campaign([campaign], {campaign.pk: current})[campaign.pk]
 
 
@@ -45,85 +56,88 @@ def progress_by_campaign(
     campaigns: Sequence[Campaign], current: Mapping[int, Run | None]
 ) -> dict[int, CampaignProgress]:
     """`progress_of` each, with its run in `current`, in two queries for all of them."""
-    ends: dict[int, list[datetime | None]] = {campaign.pk: [] for campaign in campaigns}
-    runs = Run.objects.filter(campaign__in=ends).values_list("campaign", "state", "ended_at")
-    for campaign, state, ended_at in runs:
-        ends[campaign].append(ended_at if state == RunState.DONE else None)
-    found = [_Standing(each, current.get(each.pk), ends[each.pk]) for each in campaigns]
-    tests = _tests_by_campaign([each.campaign for each in found if each.asks_the_plan])
-    return {each.campaign.pk: each.progress(tests.get(each.campaign.pk, ())) for each in found}
+    runs: dict[int, list[_Run]] = {campaign.pk: [] for campaign in campaigns}
+    rows = Run.objects.filter(campaign__in=runs)
+    for campaign, test, state, *times in rows.values_list(
+        "campaign", "test", "state", "t0", "ended_at"
+    ):
+        runs[campaign].append(_Run(test, state == RunState.DONE, *times))
+    found = [_Standing(each, current.get(each.pk), runs[each.pk]) for each in campaigns]
+    planned = _planned_by_test([test for each in found for test in each.unmeasured])
+    return {each.campaign.pk: each.progress(planned) for each in found}
 
 
 class _Standing:
-    """A campaign with its run under way, and when each of its runs ended."""
+    """A campaign with its run under way and what its done runs took."""
 
-    def __init__(self, campaign: Campaign, current: Run | None, ends: Sequence[datetime | None]):
+    def __init__(self, campaign: Campaign, current: Run | None, runs: Sequence[_Run]):
         self.campaign = campaign
         self._current = current
-        self._n_runs = len(ends)
-        self._done = sorted(filter(None, ends))
-        self._n_left = self._n_runs - len(self._done)
-        self._end = planned_end(current) if current else None
-        self._is_in_last_run = self._end is not None and self._n_left == 1
-        self._has_experience = bool(self._done and campaign.started_at)
+        self._n_runs = len(runs)
+        self._left = [run.test for run in runs if not run.is_done]
+        done = sorted(
+            (run for run in runs if run.is_done and run.t0 and run.ended_at),
+            key=lambda run: run.ended_at,
+        )
+        lengths: dict[int, list[float]] = {}
+        for run in done:
+            lengths.setdefault(run.test, []).append(_between_s(run.t0, run.ended_at))
+        self._lengths_s = {test: median(each) for test, each in lengths.items()}
+        waits = [_between_s(earlier.ended_at, later.t0) for earlier, later in pairwise(done)]
+        usual = campaign.pause_s + SET_UP_S
+        # Of the latest: other campaigns that it took turns with may be over.
+        self._wait_s = median(waits[-_LATEST_WAITS:]) if waits else usual
 
     @property
-    def asks_the_plan(self) -> bool:
-        """Whether nothing else says how long its runs take."""
-        is_clear = self.campaign.is_held or self._is_in_last_run or self._has_experience
-        return self._n_runs > 0 and not is_clear
+    def unmeasured(self) -> set[int]:
+        """The tests of which only the plan says how long a run takes."""
+        return set() if self.campaign.is_held else set(self._left) - self._lengths_s.keys()
 
-    def progress(self, tests: Iterable[Test]) -> CampaignProgress:
-        """`tests` are the campaign's, where it `asks_the_plan`."""
-        n_done, n_runs = len(self._done), self._n_runs
+    def progress(self, planned_s: Mapping[int, float | None]) -> CampaignProgress:
+        """`planned_s`: how long a run of each `unmeasured` test takes."""
+        n_done, n_runs = self._n_runs - len(self._left), self._n_runs
         over = n_done + (share_over(self._current) if self._current else 0)
         share = over / n_runs if n_runs else 0.0
-        return CampaignProgress(n_done, n_runs, share, self._ends_at(tests))
+        return CampaignProgress(n_done, n_runs, share, self._ends_at(planned_s))
 
-    def _ends_at(self, tests: Iterable[Test]) -> datetime | None:
-        if self.campaign.is_held:
-            return None  # when somebody decides
-        now = timezone.now()
-        if self._is_in_last_run:
-            return max(self._end, now)
-        run_s = self._usual_run_s(tests)
-        if run_s is None:
+    def _ends_at(self, planned_s: Mapping[int, float | None]) -> datetime | None:
+        if self.campaign.is_held or not self._left:
+            return None  # when somebody decides, or adds runs
+        # Those that neither a run nor the plan tells take as long as the others did.
+        other_s = fmean(self._lengths_s.values()) if self._lengths_s else None
+        known_s = {**planned_s, **self._lengths_s}
+        known_s = {test: other_s if each is None else each for test, each in known_s.items()}
+        lengths_s = [known_s[test] for test in self._left]
+        if None in lengths_s:
             return None
-        if self._end:
-            return max(self._end, now) + timedelta(seconds=(self._n_left - 1) * run_s)
-        return now + timedelta(seconds=self._n_left * run_s)
-
-    def _usual_run_s(self, tests: Iterable[Test]) -> float | None:
-        """Seconds from one run's end to the next: of those that are done, else as planned."""
-        if self._has_experience:
-            return _usual_gap_s([self.campaign.started_at, *self._done])
-        if not self._n_runs:
-            return None
-        whole_s = _planned_s(self.campaign, tests, self.campaign.repeats)
-        return None if whole_s is None else whole_s / self._n_runs
+        now, waits_s = timezone.now(), len(self._left) * self._wait_s
+        if self._current is None or self._current.t0 is None:
+            return now + timedelta(seconds=sum(lengths_s) + waits_s)
+        current_s = known_s[self._current.test_id]
+        end = max(now, self._current.t0 + timedelta(seconds=current_s))
+        others_s = sum(lengths_s) - current_s + waits_s - self._wait_s
+        return end + timedelta(seconds=others_s)
 
 
-def _tests_by_campaign(campaigns: Sequence[Campaign]) -> dict[int, list[Test]]:
-    found: dict[int, list[Test]] = {}
-    for test in Test.objects.filter(campaign__in=campaigns).select_related("plan_version"):
-        found.setdefault(test.campaign_id, []).append(test)
-    return found
+def _between_s(earlier: datetime, later: datetime) -> float:
+    """0 where a clock was set back in between."""
+    return max(0.0, (later - earlier).total_seconds())
 
 
-def _usual_gap_s(ends: list[datetime]) -> float:
-    """The mean time from one run's end to the next; a long wait before added blocks is no gap, nor
-    is a clock that was set back between the two."""
-    gaps = [max(0.0, (later - earlier).total_seconds()) for earlier, later in pairwise(ends)]
-    most = _MOST_GAPS * median(gaps)
-    return fmean(min(gap, most) for gap in gaps)
+def _planned_by_test(pks: Sequence[int]) -> dict[int, float | None]:
+    """None where only the target decides."""
+    if not pks:
+        return {}
+    tests = Test.objects.filter(pk__in=pks).select_related("plan_version")
+    return {
+        test.pk: estimate_test(test.plan(), test.connection_mode, 0, test.injectors).duration_s
+        for test in tests
+    }
 
 
 def planned_s(campaign: Campaign, repeats: int) -> float | None:
     """How long so many blocks of its tests take; None where only the target decides that."""
-    return _planned_s(campaign, campaign.tests.select_related("plan_version"), repeats)
-
-
-def _planned_s(campaign: Campaign, tests: Iterable[Test], repeats: int) -> float | None:
+    tests = campaign.tests.select_related("plan_version")
     estimate = estimate_campaign(
         [(test.plan(), test.connection_mode, test.injectors) for test in tests],
         repeats=repeats,

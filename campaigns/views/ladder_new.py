@@ -84,18 +84,21 @@ def _nothing_to_tick(grid: Grid) -> Sentence:
 
 def _initial_of(request: HttpRequest, form: LadderForm) -> dict[str, Any]:
     """The plan, the endpoint or target and the rungs that the address asks for, else the first
-    ones."""
+    plan and rungs, and the endpoint of the only target."""
     rungs = [key for key in request.GET.getlist("rungs") if key in form.offered]
     plans = {str(version.plan_id): pk for pk, version in form.versions.items()}
     endpoints = list(form.endpoints.values())
     asked, target = (whole(request.GET.get(name, "")) for name in ("endpoint", "target"))
-    endpoints.sort(key=lambda each: (each.pk != asked, each.target_id != target))
     if not endpoints or not plans:
         return {}
+    is_only = len({each.target_id for each in endpoints}) == 1
+    endpoints.sort(key=lambda each: (each.pk != asked, each.target_id != target))
+    first = endpoints[0]
+    chosen = first if is_only or first.pk == asked or first.target_id == target else None
     return {
-        "name": f"What does each layer cost {endpoints[0].target.name}?"[:150],
+        "name": f"What does each layer cost{f' {chosen.target.name}' if chosen else ''}?"[:150],
         "plan": plans.get(request.GET.get("plan", ""), next(iter(plans.values()))),
-        "endpoint": str(endpoints[0].pk),
+        "endpoint": str(chosen.pk) if chosen else "",
         **({"rungs": rungs} if rungs else {}),
     }
 

@@ -18,7 +18,8 @@ from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.questions import QUESTIONS, Question, recommended
 from campaigns.domain.plan.rungs import RUNGS, USUAL_RUNGS
 from campaigns.domain.plan.typed_request import NotUnderstood
-from campaigns.domain.units import counted, duration
+from campaigns.domain.shown.cost_words import duration_words
+from campaigns.domain.units import counted
 from campaigns.forms.targets import DEMO
 from campaigns.live.memory import gist_of
 from campaigns.models import Probe, Project, Target
@@ -26,6 +27,7 @@ from campaigns.permissions import Action, require
 from campaigns.queries.home import installation, sample_of
 from campaigns.queries.tried import Tried, tried_of
 from campaigns.services import questions, typed_targets
+from campaigns.services.first_requests import try_again
 from campaigns.views.access import actor_of, answers_refusals, find, rights_in
 from campaigns.views.ladder_new import address_of_ladder
 from campaigns.views.search_new import address_of_search, search_words, usual_cost
@@ -183,7 +185,7 @@ def _takes(question: Question, tried: Tried) -> tuple[str, str]:
     estimate = estimate_campaign(
         [(plan, mode, 1) for mode in modes], repeats=question.repeats, pause_s=question.pause_s
     )
-    lasts = "a few seconds" if estimate.duration_s is None else duration(estimate.duration_s)
+    lasts = duration_words(estimate)
     if not estimate.requests:
         return lasts, "as many requests as it answers"
     return lasts, counted(estimate.requests, "requests")
@@ -193,14 +195,19 @@ def _takes(question: Question, tried: Tried) -> tuple[str, str]:
 @require_POST
 def certificate_accept(request: HttpRequest, probe: int) -> HttpResponse:
     actor = actor_of(request)
-    rows = Probe.objects.select_related("endpoint__target__project")
+    rows = Probe.objects.select_related("endpoint__target__project", "campaign")
     found = find(rows, actor, pk=probe)
     try:
         typed_targets.accept_certificate(
             by=actor, probe=found, fingerprint=request.POST.get("fingerprint", "")
         )
+        if found.campaign:
+            try_again(by=actor, campaign=found.campaign)
+            return redirect("campaign-detail", campaign=found.campaign_id)
         found.endpoint.refresh_from_db()
         return redirect(_address_of(typed_targets.try_again(by=actor, probe=found)))
     except Refused as refusal:
         messages.error(request, str(refusal))
+        if found.campaign:
+            return redirect("campaign-detail", campaign=found.campaign_id)
         return redirect(_address_of(found))

@@ -14,6 +14,7 @@ from campaigns.domain.percentiles import highest_percentile
 from campaigns.domain.plan.estimates import estimate_test
 from campaigns.domain.plan.load_curve import load_curve
 from campaigns.domain.plan.plan import Plan
+from campaigns.domain.shown.cost_words import DEPENDS
 from campaigns.domain.shown.load_sentence import arrival_noun, curve_unit, load_sentence
 from campaigns.domain.units import DASH, duration
 from campaigns.forms.plans import PlanForm
@@ -49,7 +50,7 @@ class LoadPicture:
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """One run's estimates as text; a dash where only the target decides."""
+    """One run's estimates as text."""
 
     duration: str
     requests: str
@@ -122,10 +123,10 @@ def _preview(plan: Plan) -> Preview:
     estimate = estimate_test(plan, plan.connection_mode, 0, injectors)
     requests, each = estimate.requests, " each" if plan.load.per_injector else ""
     return Preview(
-        duration=DASH if estimate.duration_s is None else duration(estimate.duration_s),
-        requests=DASH if requests is None else f"{requests:,}{each}",
+        duration=DEPENDS if estimate.duration_s is None else duration(estimate.duration_s),
+        requests=DEPENDS if requests is None else f"{requests:,}{each}",
         nouns=plan.nouns,
-        percentile=highest_percentile(requests or 0).label or DASH,
+        percentile=DEPENDS if requests is None else highest_percentile(requests).label or DASH,
         checks=list(room_checks(estimate, room_of(hosts()))),
         picture=picture_of(plan),
     )

@@ -7,6 +7,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_POST
 
 from campaigns.domain.errors import InvalidPlan, Refused
+from campaigns.domain.measured.outcomes import CERTIFICATE_KINDS
 from campaigns.domain.plan.target import WEBSOCKET_SCHEMES
 from campaigns.forms.probes import ProbeForm
 from campaigns.forms.requests import write_headers
@@ -52,6 +53,7 @@ def probe_detail(request, probe: int):
         "probe": found,
         "target": found.endpoint.target,
         "report": report,
+        "refuses_certificate": (found.result or {}).get("error") in CERTIFICATE_KINDS,
         "waterfall": report and draw_waterfall(report.parts),
         "is_waiting_long": queries.is_waiting_long(found, now),
         "is_given_up": queries.is_given_up(found, now),

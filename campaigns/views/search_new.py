@@ -1,6 +1,5 @@
 """The form of a search for a capacity: filled in, with what it will cost, and started."""
 
-from itertools import chain
 from typing import Any
 
 from django.contrib.auth.decorators import login_required
@@ -108,21 +107,21 @@ def _form_context(form: SearchForm, project: Project) -> dict[str, Any]:
 
 
 def _initial_of(request: HttpRequest, grid: Grid) -> dict[str, Any]:
-    """The plan and the arm that the address asks for, else the first that fit each other."""
+    """The plan and the arm that the address asks for, else a plan and where it last ran."""
     shown = of_target(grid, whole(request.GET.get("target", "")))
     wanted = whole(request.GET.get("plan", ""))
-    rows = sorted(grid.plans, key=lambda row: row.version.plan_id != wanted)
-    ticks = (key for row in rows for key in ticks_for_plan(shown, row.version.plan_id))
-    asked = [f"{row.version.pk}.{request.GET.get('arm', '')}" for row in rows[:1]]
-    key = next((key for key in chain(asked, ticks, grid.cells) if key in grid.cells), None)
-    if key is None:
+    rows = [row for row in grid.plans if any(row.fits(arm) for arm in grid.arms)]
+    if not rows:
         return {}
-    row, arm = grid.cells[key]
-    first_us = first_response_us(row.version, arm.endpoint)
+    row = next((row for row in rows if row.version.plan_id == wanted), rows[0])
+    asked = f"{row.version.pk}.{request.GET.get('arm', '')}"
+    keys = [asked] if asked in grid.cells else ticks_for_plan(shown, row.version.plan_id)
+    arm = grid.cells[keys[0]][1] if keys else None
+    first_us = first_response_us(row.version, arm.endpoint) if arm else None
     return {
-        "name": f"How much can {arm.endpoint.target.name} take?"[:150],
+        "name": f"How much can {arm.endpoint.target.name if arm else 'it'} take?"[:150],
         "plan": str(row.version.pk),
-        "arm": arm.key,
+        "arm": arm.key if arm else "",
         "objective": _rules_of(row.plan.thresholds) or objective_for(first_us),
         "start_per_s": start_for(first_us),
         "limit_per_s": limit_for(most_requests_per_s()),

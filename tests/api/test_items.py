@@ -8,7 +8,8 @@ from campaigns.services.items import archive_items
 from tests.api.conftest import token_client
 from tests.factories import make_campaign, make_test
 from tests.items import KINDS, make_item
-from tests.services.engine import started
+from tests.services.engine import host, started
+from tests.values import plan_spec
 
 
 def names(api, address: str) -> list[str]:
@@ -29,6 +30,36 @@ def test_patch_renames_tags_and_archives(api, project, kind):
     assert after["archived_at"]
     assert api.patch(address, {"archived": False}, format="json").json()["archived_at"] is None
     assert api.get(address).json()["tags"] == ["nightly", "soak"]
+
+
+def test_what_is_created_has_its_tags_at_once(api, project):
+    host(slots=8)
+    origins = [
+        {"scheme": scheme, "host": "127.0.0.1", "port": 8131} for scheme in ("http", "https")
+    ]
+    target = created(api, "targets", project, name="shop", endpoints=origins)
+    plan = created(api, "plans", project, name="prices", spec=plan_spec())
+    plain, tls = (each["id"] for each in target["endpoints"])
+    cell = {"plan": plan["id"], "endpoint": plain, "connection_mode": "new"}
+    created(api, "campaigns", project, name="a", cells=[cell])
+    created(api, "ladders", project, name="b", plan=plan["id"], endpoint=tls)
+    rates = {"start_per_s": 10, "limit_per_s": 100, "objective": ["p95 < 300 ms"]}
+    search = post_tagged(api, "searches", project, name="c", cell=cell, **rates)
+    campaign = api.get(f"/api/v1/campaigns/{search['campaign']}/").json()
+    assert campaign["tags"] == ["nightly", "release"]
+
+
+def post_tagged(api, kind: str, project, **fields) -> dict:
+    body = {"project": project.pk, "tags": ["Release", "nightly"], **fields}
+    answer = api.post(f"/api/v1/{kind}/", body, format="json")
+    assert answer.status_code == 201, answer.json()
+    return answer.json()
+
+
+def created(api, kind: str, project, **fields) -> dict:
+    item = post_tagged(api, kind, project, **fields)
+    assert item["tags"] == ["nightly", "release"]
+    return item
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -71,24 +71,24 @@ def _huge_chain() -> ssl.SSLContext:
 
 
 _CERTIFICATES = {
-    "expired": shows(days=(-30, -1)),
-    "expired a minute ago": shows(days=(-30, -1 / 1440)),
-    "not yet valid": shows(days=(1, 30)),
-    "wrong address": shows(names=("127.0.0.2",)),
-    "name instead of the address": shows(names=("shop.example",)),
-    "no name but the common one": shows(names=(), common_name="127.0.0.1"),
-    "self-signed": lambda: server_context(issue()),
-    "unknown authority": _of_another,
-    "weak key": shows(key=weak_key()),
-    "meant for clients": shows(usage=CLIENT),
-    "middle not sent": _under(sends_middle=False),
-    "middle is no authority": _under(sends_middle=True, is_authority=False),
-    "middle is expired": _under(sends_middle=True, days=(-30, -1)),
+    "expired": ("tls_expired", shows(days=(-30, -1))),
+    "expired a minute ago": ("tls_expired", shows(days=(-30, -1 / 1440))),
+    "not yet valid": ("tls_not_yet_valid", shows(days=(1, 30))),
+    "wrong address": ("tls_name", shows(names=("127.0.0.2",))),
+    "name instead of the address": ("tls_name", shows(names=("shop.example",))),
+    "no name but the common one": ("tls_name", shows(names=(), common_name="127.0.0.1")),
+    "self-signed": ("tls_self_signed", lambda: server_context(issue())),
+    "unknown authority": ("tls_unknown_issuer", _of_another),
+    "weak key": ("tls_verify", shows(key=weak_key())),
+    "meant for clients": ("tls_verify", shows(usage=CLIENT)),
+    "middle not sent": ("tls_unknown_issuer", _under(sends_middle=False)),
+    "middle is no authority": ("tls_verify", _under(sends_middle=True, is_authority=False)),
+    "middle is expired": ("tls_expired", _under(sends_middle=True, days=(-30, -1))),
 }
 VERIFIED = {
-    **{f"{name}, verified": TlsCase(("tls_verify",), make) for name, make in _CERTIFICATES.items()},
+    **{f"{name}, verified": TlsCase((kind,), make) for name, (kind, make) in _CERTIFICATES.items()},
     "right, but of an authority that the machine does not trust": TlsCase(
-        ("tls_verify",), shows(), tls={"ca_pem": ""}
+        ("tls_unknown_issuer",), shows(), tls={"ca_pem": ""}
     ),
     "right": TlsCase(("ok",), shows()),
     "right, with its middle": TlsCase(("ok",), _under(sends_middle=True)),
@@ -97,13 +97,13 @@ VERIFIED = {
     ),
     "wildcard": TlsCase(("ok",), shows(names=("*.shop.example",)), tls={"sni": "a.shop.example"}),
     "wildcard over two labels": TlsCase(
-        ("tls_verify",), shows(names=("*.shop.example",)), tls={"sni": "b.a.shop.example"}
+        ("tls_name",), shows(names=("*.shop.example",)), tls={"sni": "b.a.shop.example"}
     ),
     "huge chain": TlsCase(("tls_handshake",), _huge_chain),
 }
 UNVERIFIED = {
     f"{name}, not verified": TlsCase(("ok",), make, given={"verify_tls": False})
-    for name, make in _CERTIFICATES.items()
+    for name, (_, make) in _CERTIFICATES.items()
 }
 VERSIONS = {
     "TLS 1.0 and 1.1 only": TlsCase(("tls_handshake",), speaks(newest=TLS_1_1)),

@@ -13,6 +13,7 @@ import pytest
 
 from campaigns.domain.errors import InvalidPlan
 from campaigns.domain.measured.snapshot import Second, Timing
+from tests.injector.authority import authority, issue, server_context
 from tests.injector.servers import OK_REPLY, always, scripted
 from tests.injector.test_cli import run
 from tests.injector.test_loads import Arrivals
@@ -229,6 +230,17 @@ def test_a_certificate_that_is_refused_leads_to_the_options_for_it(server_tls):
     with scripted(always(OK_REPLY), server_tls) as server:
         done = run(f"https://127.0.0.1:{server.port}/")
     assert "--insecure takes any certificate" in done.stderr
+
+
+@pytest.mark.sockets
+def test_a_certificate_for_another_name_is_said_with_both_names(tmp_path):
+    ca_file = tmp_path / "ca.pem"
+    ca_file.write_text(authority().pem)
+    shop = server_context(issue(authority(), names=("shop.test",)))
+    with scripted(always(OK_REPLY), shop) as server:
+        done = run(f"https://127.0.0.1:{server.port}/", "--ca-file", ca_file)
+    assert "The certificate is for shop.test, not for 127.0.0.1." in done.stderr
+    assert "--sni" in done.stderr
 
 
 @pytest.mark.parametrize(("count", "words"), [(20, "max    2.00 ms"), (2000, "p99    1.00 ms")])

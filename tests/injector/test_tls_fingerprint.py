@@ -54,13 +54,13 @@ def test_the_accepted_certificate_is_measured(https, shown, mode):
 def test_another_certificate_is_refused_before_anything_is_sent(https):
     tls = {"fingerprint": "ab" * 32}
     result = measure(https.port, scheme="https", mode="new", load=closed(3), tls=tls)
-    assert result.total.errors == {"tls_verify": 3}
+    assert result.total.errors == {"tls_fingerprint": 3}
     assert https.requests == []
 
 
 def test_a_probe_shows_the_certificate_that_it_refuses_and_sends_nothing(https, shown):
     answer = answer_of(https)
-    assert answer["error"] == "tls_verify"
+    assert answer["error"] == "tls_unknown_issuer"
     der = base64.b64decode(answer["certificates_der_b64"][0])
     assert sha256(der).hexdigest() == fingerprint_of(shown)
     assert https.requests == []
@@ -88,3 +88,12 @@ def test_a_probe_sends_credentials_with_its_secret():
 
 def test_an_endpoint_without_a_fingerprint_is_stored_as_before():
     assert "fingerprint" not in str(Origin("https", "a", 443, tls=TlsOptions()).to_json())
+
+
+def test_a_certificate_for_another_name_says_both_names():
+    shop = issue(authority(), names=("shop.test", "www.shop.test"))
+    with scripted(always(OK_REPLY), server_context(shop)) as server:
+        answer = answer_of(server, tls={"ca_pem": authority().pem})
+    assert answer["error"] == "tls_name"
+    assert "127.0.0.1" in answer["detail"]
+    assert "shop.test, www.shop.test" in answer["detail"]

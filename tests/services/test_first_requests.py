@@ -274,7 +274,8 @@ class TestCellsOfAForm:
             try_cells(by=as_bob, cells=[])
 
     def test_what_did_not_answer_is_not_proposed_afterwards(self, project, as_bob):
-        silent, shop = (make_endpoint(make_target(project)) for _ in range(2))
+        target = make_target(project)
+        silent, shop = (make_endpoint(target, port=port) for port in (8001, 8002))
         version = make_plan(project)
         assert ticks_for("works", grid_of(project)) == [f"{version.pk}.{silent.pk}.new"]
         try_cells(by=as_bob, cells=[(version, silent)])

@@ -77,7 +77,7 @@ def test_a_guess_where_nothing_answers_is_removed(try_, error):
     assert list(probe.endpoint.target.endpoints.all()) == [probe.endpoint]
 
 
-@pytest.mark.parametrize("result", [OK, {**OK, "status": 404}, {"error": "tls_verify"}])
+@pytest.mark.parametrize("result", [OK, {**OK, "status": 404}, {"error": "tls_name"}])
 def test_a_guess_where_something_answers_is_kept(try_, result):
     probe = try_(ADDRESS)
     finish_probe(probe_id=guess_beside(probe).pk, result=result)

@@ -28,7 +28,7 @@ def new_url(project):
     return reverse("campaign-new", args=[project.pk])
 
 
-def started(client, project, target, version) -> Campaign:
-    ticked = cells(version, target, ("http", "new"), ("https", "new"))
+def started(client, project, target, version, schemes=("http", "https")) -> Campaign:
+    ticked = cells(version, target, *((scheme, "new") for scheme in schemes))
     client.post(new_url(project), fields(ticked, start="1"))
     return Campaign.objects.latest("pk")

@@ -37,7 +37,7 @@ def test_ticks_of_one_address_in_two_targets_are_told_apart(as_editor, project):
     make_plan(project, "prices")
     page = text_of(as_editor.get(new_url(project)))
     labels = re.findall(r'<input type="checkbox"[^>]* aria-label="([^"]*)"', page)
-    assert any(label.startswith("prices on old ") for label in labels)
+    assert any(label.startswith("prices on old: ") for label in labels)
     assert len(labels) == len(set(labels))
 
 

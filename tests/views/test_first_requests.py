@@ -114,12 +114,30 @@ def test_a_certificate_is_named_with_its_dates_and_whether_it_was_verified(as_ed
 
 
 def test_a_rejected_certificate_says_so(as_editor, campaign):
-    rejected = {"type": "probe", "status": None, "error": "tls_verify"}
-    answer(OK, {**rejected, "certificates": [CERTIFICATE]})
+    rejected = {"type": "probe", "status": None, "error": "tls_name"}
+    both = "The certificate is for shop.test, not for 127.0.0.1."
+    answer(OK, {**rejected, "detail": both, "certificates": [CERTIFICATE]})
     page = page_of(as_editor, campaign)
-    assert "No reply: certificate rejected" in page
+    assert "No reply: certificate name mismatch" in page
+    assert both in page
     assert "CN=shop.test <span" in page
     assert "rejected; expired" in page
+
+
+def test_a_certificate_that_is_accepted_on_hold_is_tried_again_and_used_by_the_runs(
+    as_editor, campaign
+):
+    shown = {**CERTIFICATE, "sha256": "ab" * 32}
+    answer(OK, {**SILENT, "error": "tls_self_signed", "certificates": [shown]})
+    assert "Accept this certificate for 127.0.0.1:8444 only" in page_of(as_editor, campaign)
+    probe = Probe.objects.latest("pk")
+    accept = reverse("probe-accept", args=[probe.pk])
+    answered = as_editor.post(accept, {"fingerprint": "ab" * 32})
+    assert answered.url == reverse("campaign-detail", args=[campaign.pk])
+    campaign.refresh_from_db()
+    assert campaign.held_at is None
+    runs = campaign.runs.filter(test__endpoint=probe.endpoint)
+    assert {run.frozen.endpoint.tls.fingerprint for run in runs} == {"ab" * 32}
 
 
 def test_a_share_link_does_not_show_them(client, project, campaign):
@@ -161,3 +179,9 @@ def test_the_form_says_what_is_sent_before_the_start(as_editor, project, target,
     assert "is sent once to each endpoint (2 requests; POST / may change something" in text_of(
         shown
     )
+
+
+def test_of_one_first_request_no_number_is_said(as_editor, project, target, version):
+    campaign = started(as_editor, project, target, version, schemes=("http",))
+    answer(MISSING)
+    assert "On hold: the first request failed." in page_of(as_editor, campaign)

@@ -1,5 +1,7 @@
 """The pages from a typed address to a started campaign."""
 
+import re
+
 import pytest
 from django.urls import reverse
 from django.utils import timezone
@@ -33,8 +35,11 @@ CERTIFICATE = {
     "sha256": "ab" * 32,
 }
 REFUSED_CERTIFICATE = {
-    "error": "tls_verify", "detail": "self-signed", "parts_us": {}, "certificates": [CERTIFICATE],
-}  # fmt: skip
+    "error": "tls_self_signed",
+    "detail": "self-signed",
+    "parts_us": {},
+    "certificates": [CERTIFICATE],
+}
 
 
 @pytest.fixture(autouse=True)
@@ -185,7 +190,7 @@ def test_a_self_signed_certificate_is_shown_and_accepted_there(as_editor, try_):
         result={**OK, "certificates": [CERTIFICATE]}, finished_at=timezone.now()
     )
     page = text_of(as_editor, answer.url)
-    assert "and accepted, for this endpoint only" in page
+    assert "certificate is accepted, for this endpoint only" in page
     assert 'value="https"' in page
 
 
@@ -262,3 +267,20 @@ def test_a_viewer_sees_what_came_back_and_can_start_nothing(as_editor, try_, cli
     assert 'name="fingerprint"' not in page
     answer = client.post(address.partition("?")[0], {"question": "works"})
     assert answer.status_code == 403
+
+
+def test_an_endpoint_that_was_added_since_is_named_and_tried_by_one_click(as_editor, try_):
+    address = try_(http=None)
+    probe = Probe.objects.get()
+    make_endpoint(probe.endpoint.target, "http", 8080, host=probe.endpoint.host)
+    page = text_of(as_editor, address)
+    assert "has not been tried yet" in page
+    assert "Nothing answers over HTTP" not in page
+    typed = re.findall('name="what" value="(.+?)"', page)[0]
+    again = as_editor.post(
+        reverse("project-measure", args=[probe.endpoint.target.project_id]), {"what": typed}
+    ).url
+    Probe.objects.filter(finished_at=None).update(result=OK, finished_at=timezone.now())
+    page = text_of(as_editor, again)
+    assert "has not been tried yet" not in page
+    assert "What does HTTPS cost?" in page

@@ -44,9 +44,10 @@ def test_the_highest_percentile_is_that_of_every_other_page(preview):
     assert preview(requests="2500")[0]["preview"].percentile == "p99.5"
 
 
-def test_what_only_the_target_decides_is_a_dash(preview):
+def test_what_only_the_target_decides_is_said_to_depend_on_it(preview):
     shown = preview(model="closed", connections="5", stop="duration", duration_s="30")[0]["preview"]
-    assert (shown.duration, shown.requests, shown.percentile) == ("30 s", "–", "–")
+    depends = "depends on the target"
+    assert (shown.duration, shown.requests, shown.percentile) == ("30 s", depends, depends)
 
 
 def test_stages_are_counted_and_drawn(preview):

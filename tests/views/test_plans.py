@@ -9,6 +9,7 @@ from campaigns.forms.plans import initial_of
 from campaigns.models import PlanVersion, SavedPlan
 from tests.factories import make_plan
 from tests.values import plan_spec
+from tests.views.pages import text_of
 
 pytestmark = pytest.mark.django_db
 
@@ -328,3 +329,10 @@ def test_a_preset_s_plan_leads_to_its_campaign(as_editor, project):
     assert answer["Location"] == address
     page = as_editor.get(reverse("plan-detail", args=[plan.pk])).content.decode()
     assert address.replace("&", "&amp;") in page
+
+
+def test_a_load_that_ends_by_time_has_no_number_of_requests(as_editor, project):
+    spec = plan_spec(model="closed", connections=2, duration_s=10)
+    plan = make_plan(project, spec=spec).plan
+    page = text_of(as_editor.get(reverse("plan-detail", args=[plan.pk])))
+    assert "Requests per run</dt> <dd>depends on the target</dd>" in page

@@ -1,14 +1,19 @@
 """The page of a single request, from asking to answer."""
 
+import re
 from datetime import timedelta
 
 import pytest
 from django.urls import reverse
 from django.utils import timezone
 
+from campaigns.domain.measured.outcomes import Kind
+from campaigns.domain.shown.remedies import remedy
 from campaigns.models import Probe, Target
 from campaigns.services.probes import finish_probe
 from tests.factories import make_endpoint, make_target
+from tests.injector.authority import issue
+from tests.views.pages import text_of
 
 pytestmark = pytest.mark.django_db
 
@@ -89,9 +94,24 @@ def test_an_answer_is_shown_with_its_parts_and_what_the_target_sent_is_only_text
 
 
 def test_an_error_is_shown_in_words_with_what_to_do(as_editor, endpoint):
-    page = page_of(as_editor, make_probe(endpoint, result={"error": "tls_verify"}))
-    assert "certificate rejected" in page
-    assert "turn off “verify certificate”" in page
+    page = page_of(as_editor, make_probe(endpoint, result={"error": "tls_expired"}))
+    assert "expired certificate" in page
+    assert "Renew the server" in page
+
+
+def test_a_remedy_names_fields_that_are_on_the_form_of_the_target(as_editor, endpoint):
+    form = text_of(as_editor.get(reverse("target-edit", args=[endpoint.target_id])))
+    named = {label for kind in Kind for label in re.findall("“(.+?)”", remedy(kind))}
+    assert {label for label in named if f">{label}<" not in form} == set()
+    assert "Server name (SNI)" in named
+
+
+def test_a_refused_certificate_is_accepted_where_it_is_shown(as_editor, endpoint):
+    shown = "".join(issue().pem.splitlines()[1:-1])
+    result = {"error": "tls_name", "certificates_der_b64": [shown]}
+    page = page_of(as_editor, make_probe(endpoint, result=result))
+    assert "Accept this certificate for" in page
+    assert Probe.objects.get().result["certificates"][0]["sha256"] in page
 
 
 def test_a_viewer_reads_but_may_not_ask(client, endpoint, vera):

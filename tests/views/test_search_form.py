@@ -2,9 +2,10 @@
 
 import pytest
 from django.urls import reverse
+from django.utils import timezone
 
 from campaigns.models import Campaign, Exporter, Search, Target
-from tests.factories import make_endpoint, make_plan, make_target
+from tests.factories import make_campaign, make_endpoint, make_plan, make_target, make_test
 from tests.searches import limit_of, search_through, searching
 from tests.values import plan_spec
 from tests.views.campaign_form import new_url
@@ -139,3 +140,21 @@ def test_a_rule_that_is_still_being_typed_says_nothing_of_agents(as_editor, proj
     address = reverse("search-estimate", args=[project.pk])
     page = as_editor.post(address, {**filled_in, "objective": "target_cpu <"})
     assert "needs an agent" not in text_of(page)
+
+
+def test_endpoints_of_targets_that_share_an_address_are_told_apart(as_editor, project, version):
+    for name in ("release 1.0", "release 1.1"):
+        make_endpoint(make_target(project, name), "http", 8130)
+    form = as_editor.get(form_url(project)).context["form"]
+    labels = [label for _, label in form.fields["arm"].choices]
+    assert len(set(labels)) == len(labels)
+    assert "release 1.1: http://127.0.0.1:8130, keep-alive" in labels
+
+
+def test_of_several_targets_none_is_chosen_until_the_plan_ran_on_one(as_editor, project, version):
+    _, second = (make_endpoint(make_target(project), "http") for _ in range(2))
+    assert as_editor.get(form_url(project)).context["form"].initial["arm"] == ""
+    campaign = make_campaign(project, started_at=timezone.now())
+    make_test(campaign, version, endpoint=second, connection_mode="keep-alive")
+    chosen = as_editor.get(form_url(project)).context["form"].initial["arm"]
+    assert chosen == f"{second.pk}.keep-alive"

@@ -8,12 +8,15 @@ from django.urls import reverse
 from django.utils import timezone
 
 from campaigns.domain.lifecycle import Trust
+from campaigns.domain.shown.results import Gist
 from campaigns.domain.shown.sentences import plain_text
 from campaigns.domain.units import DASH, rate
 from campaigns.models import Campaign, Run, Search
 from campaigns.queries.answers import campaign_answer
 from campaigns.queries.searches import report_of_search
+from campaigns.services import dispatch
 from campaigns.services.shares import create_share
+from campaigns.views.campaign_page import badge_of
 from campaigns.views.search_next import steps_to_come
 from tests.factories import make_endpoint
 from tests.queries.test_machines import tell
@@ -44,6 +47,33 @@ def test_a_finished_search_says_its_capacity_and_shows_every_trial(as_searcher, 
     assert "Stop search" not in page
     every = as_searcher.get(reverse("campaign-detail", args=[searched.pk]), {"trials": "all"})
     assert f'/runs/{Run.objects.filter(campaign=searched).first().pk}/"' in text_of(every)
+
+
+def test_a_search_has_one_badge_on_its_page_and_in_lists(as_searcher, searched):
+    """Its trials break rules and overload the target to find the answer."""
+    found = Gist([], report_of_search(searched.search).found)
+    assert badge_of(searched, found).word == "Complete"
+    assert badge_of_page(as_searcher, searched) == badge_of(searched, found)
+
+
+def test_a_search_that_ends_without_an_answer_says_so_in_its_badge_everywhere(
+    client, alice, project
+):
+    client.force_login(alice)
+    campaign = searching(project)
+    for _ in range(9):
+        if campaign.runs.exclude(state="done").exists():
+            end_trial(campaign, 500, judged(Trust.NOT_USABLE, "inj-2 ran 14.8 ms late."))
+    dispatch.finish_campaigns()
+    campaign.refresh_from_db()
+    assert campaign.state == "done"
+    found = Gist([], report_of_search(campaign.search).found)
+    assert badge_of(campaign, found).word == "Complete, not usable"
+    assert badge_of_page(client, campaign) == badge_of(campaign, found)
+
+
+def badge_of_page(client, campaign):
+    return client.get(reverse("campaign-detail", args=[campaign.pk])).context["badge"]
 
 
 def test_a_search_under_way_follows_its_trials_and_can_be_stopped(client, alice, project):

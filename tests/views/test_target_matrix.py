@@ -1,5 +1,7 @@
 """The matrix of several targets as its page has it: each cell beside its target, one axis."""
 
+import re
+
 import pytest
 from django.urls import reverse
 
@@ -25,6 +27,18 @@ def test_each_cell_names_its_target_for_pages_without_heads(page):
     for _, cells in matrix["rows"]:
         assert [column.name for column, cell in cells if cell] == names
     assert text_of(page).count('<span class="matrix-name">') >= 2 * len(matrix["rows"])
+
+
+def test_each_value_stands_under_the_head_of_its_target(page):
+    table = text_of(page).partition('class="table as-blocks matrix"')[2].partition("</table>")[0]
+    head, _, body = table.partition("</thead>")
+    heads = [re.sub("<.+?>", " ", each) for each in re.findall("<th .+?</th>", head)]
+    cells = re.findall("<t[hd].+?</t[hd]>", body.partition("</tr>")[0])
+    assert "colspan" not in head
+    assert len(heads) == len(cells)
+    for name in ("apache", "nginx"):
+        (place,) = (n for n, each in enumerate(heads) if each.split()[0] == name)
+        assert f"{name}</span>" in cells[place]
 
 
 def test_the_axis_is_in_percent_and_has_room_between_its_ticks(page):

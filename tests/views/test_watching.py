@@ -8,7 +8,7 @@ from django.utils import timezone
 from campaigns.domain.lifecycle import Outcome
 from campaigns.models import Campaign, Run
 from campaigns.queries.runs import planned_end
-from campaigns.views.campaign_progress import progress_of
+from campaigns.views.campaign_progress import CampaignProgress, progress_of
 from tests.factories import begin_run, make_campaign, make_plan, make_run, make_test, store_second
 from tests.queries.measured import end, measure
 from tests.values import make_second, plan_spec
@@ -59,6 +59,35 @@ def test_later_runs_are_expected_to_take_as_long_as_planned(test_of_an_hour):
     progress = progress_of(run.campaign, run)
     assert progress.percent == pytest.approx(25, abs=0.1)
     assert progress.ends_at - planned_end(run) >= timedelta(seconds=HOUR_S)
+
+
+def test_a_run_that_is_past_its_planned_end_leaves_no_time_but_not_less(as_editor, test_of_an_hour):
+    Campaign.objects.update(repeats=2)
+    measure(make_run(test_of_an_hour), 12_000)
+    Run.objects.update(t0=timezone.now() - timedelta(hours=2), ended_at=timezone.now())
+    run = begun(make_run(test_of_an_hour, 2), 2 * HOUR_S)
+    assert "-1 h" not in page_text(as_editor, "campaign-detail", run.campaign_id)
+    over = CampaignProgress(1, 2, 1.0, timezone.now() - timedelta(seconds=9))
+    assert over.left_s == 0
+
+
+def test_the_end_follows_from_what_the_done_runs_took_and_not_from_a_wait_before_the_first(
+    test_of_an_hour,
+):
+    start = timezone.now() - timedelta(minutes=31)
+    Campaign.objects.update(repeats=5, started_at=start)
+    for repeat in (1, 2):
+        t0 = start + timedelta(minutes=29 + repeat)
+        ended = {
+            "state": "done",
+            "outcome": Outcome.COMPLETE,
+            "ended_at": t0 + timedelta(seconds=50),
+        }
+        make_run(test_of_an_hour, repeat, t0=t0, **ended)
+    for repeat in (3, 4, 5):
+        make_run(test_of_an_hour, repeat)
+    progress = progress_of(Campaign.objects.get())
+    assert progress.left_s == pytest.approx(3 * 60, abs=5)
 
 
 def test_no_end_is_expected_in_the_past_where_the_clock_was_set_back_since_the_start(

@@ -116,7 +116,7 @@ def main(arguments: list[str]) -> int:
         return _refuse(parser, error)
     try:
         _print(_report(options, order, run))
-        for line in advice(run.total.errors):
+        for line in advice(run):
             tell(line)
         _write_log(options.hlog, run)
     except OSError as error:

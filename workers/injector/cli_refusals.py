@@ -1,7 +1,6 @@
 """What is wrong, said with the names that somebody typed: options, not fields of a plan."""
 
 import re
-from collections.abc import Mapping
 
 from campaigns.domain.errors import InvalidFields
 from campaigns.domain.measured.outcomes import Kind
@@ -10,6 +9,7 @@ from campaigns.domain.plan.fields import all_fields
 from campaigns.domain.plan.plan import Plan
 from workers.injector.cli_fields import flag_of
 from workers.injector.order import Refusal
+from workers.injector.summary import LocalRun
 
 # The registry knows the option of a field; these fields have another one, or are objects.
 _OPTIONS = {
@@ -33,8 +33,16 @@ _OPTIONS = {
 _IN_ADDRESS = {"steps.0.path", "exchange.path"}
 _EXTRACT = re.compile(r"steps\.\d+\.extract\b")
 _OTHER_STEP = re.compile(r"steps\.[1-9]")
+_INSECURE = "--insecure takes any certificate."
+_CA_FILE = f"--ca-file trusts an authority of your own; {_INSECURE}"
 _ADVICE = {
-    Kind.TLS_VERIFY: "--insecure takes any certificate; --ca-file trusts an authority of your own.",
+    Kind.TLS_VERIFY: _INSECURE,
+    Kind.TLS_NAME: f"--sni verifies the certificate for another name; {_INSECURE}",
+    Kind.TLS_EXPIRED: _INSECURE,
+    Kind.TLS_NOT_YET_VALID: f"Check this machine's clock; {_INSECURE}",
+    Kind.TLS_SELF_SIGNED: _CA_FILE,
+    Kind.TLS_UNKNOWN_ISSUER: _CA_FILE,
+    Kind.TLS_FINGERPRINT: "--fingerprint names the one certificate to accept.",
 }
 _ALLOW = " If you may send load there, add --allow with its network, such as 10.1.0.0/16."
 # Forms have fields to empty; here an option is left out.
@@ -69,6 +77,9 @@ def _at_option(path: str, text: str) -> str:
     return f"{path}: {text}"
 
 
-def advice(errors: Mapping[str, int]) -> list[str]:
-    """What a person at the keyboard can change about these failures."""
-    return [text for kind, text in _ADVICE.items() if kind in errors]
+def advice(run: LocalRun) -> list[str]:
+    """What a person at the keyboard can change about the failures; of another name both names."""
+    examples = (each for second in run.seconds for each in second.examples)
+    names = next((each["detail"] for each in examples if each["kind"] == Kind.TLS_NAME), "")
+    found = [text for kind, text in _ADVICE.items() if kind in run.total.errors]
+    return [names, *found] if names else found

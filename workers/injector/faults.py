@@ -46,7 +46,7 @@ def of_connect(code: int) -> Kind:
 
 def of_handshake(error: OSError) -> Kind:
     if isinstance(error, CertificateRefused):
-        return Kind.TLS_VERIFY
+        return error.kind
     return Kind.RESET if error.errno in _RESETS else Kind.TLS_HANDSHAKE
 
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from campaigns.domain.measured.outcomes import Kind
+from campaigns.domain.measured.outcomes import CERTIFICATE_KINDS
 from workers.injector.attempt import Worker
 from workers.injector.connection import Connection, Dialler, now
 from workers.injector.faults import AttemptFailed
@@ -42,7 +42,7 @@ class Prober(Worker):
             connection = self.dialler.dial(self)
         except AttemptFailed as failure:
             self._note_connected()
-            if failure.kind == Kind.TLS_VERIFY and self._looker is not None:
+            if failure.kind in CERTIFICATE_KINDS and self._looker is not None:
                 self._look_at_refused_certificate()
             raise
         self._note_connected()

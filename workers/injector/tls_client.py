@@ -3,6 +3,7 @@
 from hashlib import sha256
 from typing import Any
 
+from campaigns.domain.measured.certificates import names_of_der
 from campaigns.domain.measured.outcomes import Kind
 from campaigns.domain.plan.addresses import is_address
 from campaigns.domain.plan.target import Origin
@@ -16,6 +17,8 @@ from workers.injector.tls_errors import WantRead, WantWrite
 from workers.injector.tls_library import VERSION, ReadBuffer, Tls
 from workers.injector.tls_sessions import Sessions
 from workers.injector.tls_tally import TlsTally
+
+_MOST_NAMES = 5
 
 
 class TlsClient:
@@ -34,6 +37,7 @@ class TlsClient:
         """`protocol`: what ALPN offers."""
         name = _encoded(endpoint.tls.sni or endpoint.host)
         self._context = make_tls_context(endpoint, name, key_log, protocol)
+        self._name = name
         self._announced = None if is_address(name) else name.encode("ascii")
         self._buffer = ReadBuffer()
         self._fingerprint = endpoint.tls.fingerprint
@@ -55,16 +59,22 @@ class TlsClient:
         try:
             _shake_hands(worker, connection, tls)
         except OSError as error:
-            raise AttemptFailed(faults.of_handshake(error), str(error)) from None
+            kind = faults.of_handshake(error)
+            detail = self._both_names(tls) if kind == Kind.TLS_NAME else str(error)
+            raise AttemptFailed(kind, detail) from None
         if self._fingerprint:
             self._compare_fingerprint(tls)
         connection.send, connection.recv = tls.write, tls.read
+
+    def _both_names(self, tls: Tls) -> str:
+        names = ", ".join(names_of_der(tls.certificate or b"")[:_MOST_NAMES]) or "no name"
+        return f"The certificate is for {names}, not for {self._name}."
 
     def _compare_fingerprint(self, tls: Tls) -> None:
         shown = sha256(tls.certificate or b"").hexdigest()
         if shown != self._fingerprint:
             detail = f"The server shows another certificate than the accepted one: {shown}."
-            raise AttemptFailed(Kind.TLS_VERIFY, detail)
+            raise AttemptFailed(Kind.TLS_FINGERPRINT, detail)
 
     def note(self, connection: Any) -> bool:
         """Count what a handshake negotiated; whether it resumed a session."""

@@ -203,8 +203,9 @@ class Tls:
             return RaggedEnd("The connection ended without a close_notify.")
         detail = _text(_lib.ERR_reason_error_string(code)) or f"OpenSSL's error {code:#x}"
         if reason == _VERIFY_FAILED:
-            why = _lib.X509_verify_cert_error_string(_lib.SSL_get_verify_result(self._ssl))
-            return CertificateRefused(f"{detail}: {_text(why)}")
+            code = _lib.SSL_get_verify_result(self._ssl)
+            why = _text(_lib.X509_verify_cert_error_string(code))
+            return CertificateRefused(f"{detail}: {why}", code)
         return TlsError(detail, is_refusal=reason in _REFUSALS)
 
 

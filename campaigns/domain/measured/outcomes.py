@@ -17,6 +17,12 @@ class Kind(StrEnum):
     CLIENT_OTHER = "client_other"
     TLS_HANDSHAKE = "tls_handshake"
     TLS_VERIFY = "tls_verify"
+    TLS_NAME = "tls_name"
+    TLS_EXPIRED = "tls_expired"
+    TLS_NOT_YET_VALID = "tls_not_yet_valid"
+    TLS_SELF_SIGNED = "tls_self_signed"
+    TLS_UNKNOWN_ISSUER = "tls_unknown_issuer"
+    TLS_FINGERPRINT = "tls_fingerprint"
     TLS_TIMEOUT = "tls_timeout"
     WRITE_ERROR = "write_error"
     WRITE_TIMEOUT = "write_timeout"
@@ -44,6 +50,19 @@ class Kind(StrEnum):
 CLIENT_KINDS = frozenset(
     {Kind.CLIENT_FD_EXHAUSTED, Kind.CLIENT_FILE_TABLE, Kind.CLIENT_PORTS, Kind.CLIENT_OTHER}
 )
+# The server's certificate is not accepted; TLS_VERIFY for causes without a kind of their own, and
+# of injectors that cannot tell.
+CERTIFICATE_KINDS = frozenset(
+    {
+        Kind.TLS_VERIFY,
+        Kind.TLS_NAME,
+        Kind.TLS_EXPIRED,
+        Kind.TLS_NOT_YET_VALID,
+        Kind.TLS_SELF_SIGNED,
+        Kind.TLS_UNKNOWN_ISSUER,
+        Kind.TLS_FINGERPRINT,
+    }
+)
 TIMEOUT_KINDS = frozenset(
     {
         Kind.CONNECT_TIMEOUT,
@@ -68,6 +87,12 @@ WORDS: dict[Kind, str] = {
     Kind.CLIENT_OTHER: "an error of the injector itself",
     Kind.TLS_HANDSHAKE: "TLS handshake failed",
     Kind.TLS_VERIFY: "certificate rejected",
+    Kind.TLS_NAME: "certificate name mismatch",
+    Kind.TLS_EXPIRED: "expired certificate",
+    Kind.TLS_NOT_YET_VALID: "certificate not yet valid",
+    Kind.TLS_SELF_SIGNED: "self-signed certificate",
+    Kind.TLS_UNKNOWN_ISSUER: "unknown certificate issuer",
+    Kind.TLS_FINGERPRINT: "another certificate than the accepted one",
     Kind.TLS_TIMEOUT: "no TLS session within the limit",
     Kind.WRITE_ERROR: "the request could not be written",
     Kind.WRITE_TIMEOUT: "the request could not be sent within the limit",

@@ -2,7 +2,9 @@
 
 from campaigns.domain.percentiles import HighestPercentile
 from campaigns.domain.plan.estimates import Estimate
-from campaigns.domain.units import DASH, count, counted
+from campaigns.domain.units import DASH, count, counted, duration
+
+DEPENDS = "depends on the target"
 
 
 def cost_facts(estimate: Estimate, ports: int, open_files: int | None) -> list[tuple[str, str]]:
@@ -14,6 +16,21 @@ def cost_facts(estimate: Estimate, ports: int, open_files: int | None) -> list[t
         ("Most ports per injector process", _of(estimate.ports, ports)),
         ("Most descriptors", _of(estimate.descriptors, open_files)),
     ]
+
+
+def duration_words(estimate: Estimate) -> str:
+    return _sum(estimate, duration(estimate.duration_s), estimate.runs_of_unknown_duration)
+
+
+def requests_words(estimate: Estimate) -> str:
+    return _sum(estimate, count(estimate.requests), estimate.runs_of_unknown_requests)
+
+
+def _sum(estimate: Estimate, words: str, n_unknown: int) -> str:
+    """A sum that leaves out what only the target decides."""
+    if n_unknown == estimate.n_runs:
+        return DEPENDS
+    return f"more than {words}" if n_unknown else words
 
 
 def cost_notes(estimate: Estimate) -> list[str]:
@@ -38,7 +55,7 @@ def _end(n_runs: int) -> str:
 
 def _in_a_run(estimate: Estimate) -> str:
     if estimate.most_in_a_run is None:
-        return "depends on the target" if estimate.n_runs else DASH
+        return DEPENDS if estimate.n_runs else DASH
     if estimate.fewest_in_a_run == estimate.most_in_a_run:
         return count(estimate.most_in_a_run)
     return f"{count(estimate.fewest_in_a_run)} to {count(estimate.most_in_a_run)}"

@@ -5,6 +5,7 @@ of the errors of a run or campaign.
 from campaigns.domain.measured.failures import DROPPED
 from campaigns.domain.measured.outcomes import WORDS, Kind
 
+_ACCEPT = "enter its SHA-256 under “Only accepted certificate, SHA-256” of the target"
 REMEDIES: dict[Kind, str] = {
     Kind.DNS_FAILED: "Check the spelling of the host. The injector host resolves "
     "the name and may use a different name server than yours.",
@@ -19,8 +20,17 @@ REMEDIES: dict[Kind, str] = {
     "address, the VPN and the routing.",
     Kind.TLS_HANDSHAKE: "Often an HTTPS endpoint points to a plain HTTP port, or the server "
     "supports only TLS 1.1 or older.",
-    Kind.TLS_VERIFY: "The certificate is self-signed, expired, or issued for another name. For a "
-    "test server, turn off “verify certificate” on the endpoint.",
+    Kind.TLS_VERIFY: f"The detail names the cause. To accept this certificate, {_ACCEPT}.",
+    Kind.TLS_NAME: "Use a name of the certificate as the endpoint's “Host” or “Server name (SNI)”. "
+    f"To accept this certificate, {_ACCEPT}.",
+    Kind.TLS_EXPIRED: f"Renew the server's certificate. To accept this one, {_ACCEPT}.",
+    Kind.TLS_NOT_YET_VALID: "Check the clock of the injector host. To accept this certificate, "
+    f"{_ACCEPT}.",
+    Kind.TLS_SELF_SIGNED: f"To accept this certificate, {_ACCEPT}.",
+    Kind.TLS_UNKNOWN_ISSUER: "Paste the issuer's certificate under “Trusted authorities, PEM” of "
+    "the target. If a public authority issued it, have the server send its whole chain.",
+    Kind.TLS_FINGERPRINT: "Look at the new certificate by one request. To accept it, replace the "
+    "value of “Only accepted certificate, SHA-256” of the target.",
     Kind.TLS_TIMEOUT: "The port accepts connections, but TLS did not finish in time. Perhaps it "
     "is a plain HTTP port, or the server is overloaded.",
     Kind.RESET: "The server or a device in between reset the connection: an overload limit, a "

@@ -226,6 +226,7 @@ class Answer:
     matrix: TargetMatrix | None = None
     ladder: Ladder | None = None
     references: Sequence[TestAnswer] = ()
+    found_by_search: Answers | None = None
 
     @property
     def trust(self) -> str:
@@ -245,6 +246,8 @@ class Answer:
     @property
     def found(self) -> Answers:
         """What its badge tells."""
+        if self.found_by_search is not None:
+            return self.found_by_search
         overloaded = [each for each in self.tests if each.target_state == TargetState.OVERLOADED]
         unusable = [each for each in self.tests if each.trust == Trust.NOT_USABLE]
         return Answers(

@@ -12,7 +12,12 @@ from campaigns.domain.judged.judgement import Judgement
 from campaigns.domain.judged.target_state import ONLY_REDIRECTS
 from campaigns.domain.lifecycle import TargetState, Trust
 from campaigns.domain.measured.failures import DROPPED, FailureRow
-from campaigns.domain.measured.outcomes import CLIENT_KINDS, TIMEOUT_KINDS, Kind
+from campaigns.domain.measured.outcomes import (
+    CERTIFICATE_KINDS,
+    CLIENT_KINDS,
+    TIMEOUT_KINDS,
+    Kind,
+)
 from campaigns.domain.shown.badges import Answers
 from campaigns.domain.shown.no_answer import CAUSES
 from campaigns.domain.shown.remedies import injector_remedy, remedy
@@ -54,10 +59,10 @@ _FIND_LIMIT = Remedy(
 # Where the address or its certificate is what to mend.
 _OF_ENDPOINT = {
     Kind.DNS_FAILED, Kind.CONNECT_REFUSED, Kind.CONNECT_TIMEOUT, Kind.CONNECT_UNREACHABLE,
-    Kind.TLS_HANDSHAKE, Kind.TLS_VERIFY, Kind.TLS_TIMEOUT, Kind.HTTP_PARSE,
+    Kind.TLS_HANDSHAKE, Kind.TLS_TIMEOUT, Kind.HTTP_PARSE, *CERTIFICATE_KINDS,
 }  # fmt: skip
 _WHATEVER_THE_INJECTOR = {
-    Kind.DNS_FAILED, Kind.CONNECT_REFUSED, Kind.CONNECT_UNREACHABLE, Kind.TLS_VERIFY,
+    Kind.DNS_FAILED, Kind.CONNECT_REFUSED, Kind.CONNECT_UNREACHABLE, *CERTIFICATE_KINDS,
 }  # fmt: skip
 _OF_LOGIN = {401, 403}
 

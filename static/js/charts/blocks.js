@@ -91,17 +91,16 @@ function scaleOf(lines, shared) {
 
 const hasApart = (line) => line.apart?.some((ms) => ms !== null);
 
-// Runs that do not count: triangles without a line.
+// Runs that do not count: crosses in the line's colour, without a line.
 function apartOf(line) {
   return {
     data: line.apart.map((ms, i) => ({ x: i + 1, y: ms })),
     label: line.label,
     showLine: false,
-    pointStyle: "triangle",
+    pointStyle: "crossRot",
     pointRadius: 5,
-    pointBackgroundColor: cssToken("paper"),
-    pointBorderColor: cssToken("warn"),
-    pointBorderWidth: 1.5,
+    pointBorderColor: cssToken(line.token),
+    pointBorderWidth: 2,
   };
 }
 

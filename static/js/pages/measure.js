@@ -1,4 +1,4 @@
-// The page of "What do you want to measure?": Enter tries, a tick accepts, answers arrive.
+// The page of "What do you want to measure?": Enter tries, answers arrive.
 
 import $ from "../../lib/jquery.module.min.js";
 import "./probe_detail.js";
@@ -8,5 +8,3 @@ $("[data-measure] textarea").on("keydown", (event) => {
   event.preventDefault();
   event.target.form.requestSubmit();
 });
-
-$(document).on("change", "[data-tick] :checkbox", ({ target }) => target.form.requestSubmit());

@@ -8,7 +8,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 
-from campaigns.services.certificates import chain_facts
+from campaigns.domain.measured.certificates import chain_facts
 
 
 def der(key, names=("shop.example",), digest=None, unknown="") -> str:

@@ -29,6 +29,15 @@ def chain_facts(certificates_der_b64: list[str]) -> list[dict[str, Any]]:
     return facts
 
 
+def names_of_der(der: bytes) -> list[str]:
+    """The names that a client compares; the common one only where there are no others."""
+    try:
+        certificate = x509.load_der_x509_certificate(der)
+        return _alternative_names(certificate) or [_name(certificate.subject)]
+    except CERTIFICATE_FAULTS:
+        return []
+
+
 def _facts(certificate: x509.Certificate) -> dict[str, Any]:
     return {
         "subject": _name(certificate.subject),
