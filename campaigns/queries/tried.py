@@ -9,7 +9,7 @@ from campaigns.domain.measured.outcomes import Kind
 from campaigns.domain.plan.typed_request import TypedRequest, twin_of
 from campaigns.domain.units import counted
 from campaigns.models import Endpoint, Probe, Target
-from campaigns.queries.probes import ProbeReport, is_given_up, report_of
+from campaigns.queries.probes import ProbeReport, reason_to_wait, report_of
 
 _STEP = ("method", "path", "headers", "body")
 _SCHEMES = ("http", "https")
@@ -21,6 +21,7 @@ class TriedEndpoint:
 
     probe: Probe
     report: ProbeReport | None
+    reason_to_wait: str = ""
 
     @property
     def endpoint(self) -> Endpoint:
@@ -83,6 +84,10 @@ class Tried:
     @property
     def is_finished(self) -> bool:
         return all(each.report for each in self.endpoints)
+
+    @property
+    def reason_to_wait(self) -> str:
+        return next((each.reason_to_wait for each in self.endpoints if each.reason_to_wait), "")
 
     @property
     def right(self) -> list[TriedEndpoint]:
@@ -192,5 +197,5 @@ def tried_of(target: Target, probe: int, now: datetime) -> Tried | None:
 
 
 def _tried(probe: Probe, now: datetime) -> TriedEndpoint:
-    is_over = probe.finished_at or is_given_up(probe, now)
-    return TriedEndpoint(probe, report_of(probe, now) if is_over else None)
+    report = report_of(probe, now) if probe.finished_at else None
+    return TriedEndpoint(probe, report, reason_to_wait(probe, now))
