@@ -19,6 +19,7 @@ from campaigns.models.dbtime import ClockTimestamp, db_now
 from campaigns.permissions import Action, Actor, require
 from campaigns.services import audit
 from campaigns.services.items import hold
+from campaigns.services.load_control import require_load_on
 from campaigns.services.vault import encrypt, encrypt_anew
 
 MOST_EXPORTERS = 5  # of a target
@@ -118,6 +119,7 @@ def _label(exporter: Exporter) -> str:
 def ask_check(*, by: Actor, exporter: Exporter) -> None:
     """Have a worker scrape it once, to tell what it offers."""
     require(by, Action.EDIT, exporter.target.project)
+    require_load_on()
     rested = Q(asked_at=None) | Q(asked_at__lt=db_now(-CHECK_EVERY_S))
     if not _ask_worker(Exporter.objects.filter(rested, pk=exporter.pk), exporter.pk):
         raise Refused(f"A check was asked for a moment ago. Try again in {CHECK_EVERY_S} s.")

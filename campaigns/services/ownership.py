@@ -21,6 +21,7 @@ from campaigns.permissions import Action, Actor, require, require_administrator
 from campaigns.queries.ownership import why_not_permitted
 from campaigns.services import audit
 from campaigns.services.items import hold
+from campaigns.services.load_control import require_load_on
 
 MOST_CLAIMS = 200  # of a project
 # A check is a request to somebody's server: one of a host in this time, and so many of a project.
@@ -64,6 +65,7 @@ def check_host(*, by: Actor, claim: HostClaim) -> None:
     """Have a worker look for the file, and look up what the name stands for. Raises Refused when
     that was asked for a moment ago."""
     _require_right(by, claim.project)
+    require_load_on()
     hold(claim.project)  # as for its claims
     of_project = HostClaim.objects.filter(project=claim.project, asked_at__gt=db_now(-60))
     if of_project.count() >= MOST_CHECKS_PER_MIN:

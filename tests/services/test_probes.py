@@ -118,7 +118,7 @@ def test_an_account_has_50_without_a_reply_and_a_project_60(endpoint, as_bob, as
         request_probe(by=as_bob, endpoint=endpoint, request=STEP)
     for _ in range(10):
         request_probe(by=as_alice, endpoint=endpoint, request=STEP)
-    with pytest.raises(Refused, match="60 test requests of .* wait for a reply"):
+    with pytest.raises(Refused, match=r"60 test requests of .* wait for a reply"):
         request_probe(by=as_alice, endpoint=endpoint, request=STEP)
     finish_probe(probe_id=last.pk, result={"status": 200})
     request_probe(by=as_bob, endpoint=endpoint, request=STEP)
@@ -126,5 +126,5 @@ def test_an_account_has_50_without_a_reply_and_a_project_60(endpoint, as_bob, as
 
 def test_while_load_is_off_a_request_is_refused_where_it_is_asked_for(endpoint, as_bob):
     stop_all_load_from_console()
-    with pytest.raises(Refused, match="Load is off. An administrator must allow it first."):
+    with pytest.raises(Refused, match="Load is off"):
         request_probe(by=as_bob, endpoint=endpoint, request=STEP)

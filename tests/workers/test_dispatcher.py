@@ -11,7 +11,6 @@ from campaigns.models import InjectorHost, LoadControl, Run, Search
 from campaigns.models.dbtime import db_now
 from campaigns.services import dispatch
 from campaigns.services.load_control import stop_all_load
-from tests.factories import make_endpoint, make_target
 from tests.searches import searching
 from tests.services.engine import age, at_once, claim, expire, host, preparing, running, started
 from tests.waiting import eventually

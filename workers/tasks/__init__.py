@@ -10,7 +10,6 @@ from workers.tasks import (
     lookout,
     ownership,
     pages,
-    probes,
     retention,
     so_far,
 )
@@ -25,7 +24,6 @@ __all__ = [
     "lookout",
     "ownership",
     "pages",
-    "probes",
     "retention",
     "so_far",
 ]
