@@ -112,11 +112,13 @@ class Tried:
 
     @property
     def missing(self) -> str:
-        """Where the other scheme was looked for in vain; "" if both are there."""
+        """The scheme that nothing came back of; "" if both are there."""
         if len({each.endpoint.scheme for each in self.endpoints}) > 1:
             return ""
         twin = twin_of(self.typed.endpoint.scheme, self.typed.endpoint.port)
-        return f"Nothing answers over {twin[0].upper()} on port {twin[1]}." if twin else ""
+        if twin is None:
+            return f"Only {self.typed.endpoint.scheme.upper()} was tried."
+        return f"Nothing answers over {twin[0].upper()} on port {twin[1]}."
 
     @property
     def sentence(self) -> list[tuple[str, bool]]:
