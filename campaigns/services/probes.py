@@ -3,6 +3,7 @@
 from typing import Any
 
 from django.db import transaction
+from django.db.models import QuerySet
 from django.db.models.functions import Now
 from django.utils import timezone
 
@@ -92,6 +93,9 @@ def request_first(
 
 def _require_endpoint(by: Actor, endpoint: Endpoint) -> None:
     require(by, Action.RUN, endpoint.target.project)
+    # Held, because a guess goes by itself when nothing answers there.
+    if not Endpoint.objects.select_for_update(no_key=True).filter(pk=endpoint.pk).exists():
+        raise Refused(f"{endpoint} was removed meanwhile. Add it to its target again.")
     if endpoint.archived_at or endpoint.target.archived_at:
         raise Refused(f"{endpoint} is archived. Requests can no longer be sent to it.")
 
@@ -195,10 +199,22 @@ def keep_guesses(target: Target) -> None:
 def _forget_guess(probe_id: int) -> None:
     """Remove an endpoint that nobody named, unless somebody has named or used it meanwhile."""
     guessed = Endpoint.objects.filter(probes=probe_id, probes__request__is_guess=True)
-    # Whoever saves the target holds it, and has named it after that.
+    # Whoever tries or saves the target holds it, and whoever uses the endpoint that: what they did
+    # is there now, or begins after this.
+    targets = Target.objects.filter(endpoints__in=guessed.values("pk"))
+    list(targets.select_for_update(of=("self",), no_key=True).values_list("pk"))
     list(guessed.select_for_update(of=("self",)).order_by("pk").values_list("pk"))
-    used = Probe.objects.exclude(pk=probe_id).exclude(request__has_key="is_guess")
-    guessed.filter(tests=None).exclude(probes__in=used).delete()
+    guessed.filter(tests=None).exclude(probes__in=_named()).delete()
+
+
+def is_only_guessed(endpoint: Endpoint) -> bool:
+    """Whether nobody has named or used it."""
+    guessed = Endpoint.objects.filter(pk=endpoint.pk, tests=None, probes__isnull=False)
+    return guessed.exclude(probes__in=_named()).exists()
+
+
+def _named() -> QuerySet[Probe]:
+    return Probe.objects.exclude(request__has_key="is_guess")
 
 
 def _clean_step(request: dict[str, Any]) -> dict[str, Any]:
