@@ -79,7 +79,7 @@ class InjectorCall:
             process.stdout.close()
 
 
-class _Asked(NamedTuple):
+class _Pending(NamedTuple):
     probe: Probe
     call: InjectorCall
     answer: Future
@@ -91,7 +91,7 @@ class SingleRequestsThread(SideThread):
     def __init__(self, ended: threading.Event, is_active: Callable[[], bool]):
         super().__init__("single requests", EVERY_S, ended, is_active)
         self._pool = ThreadPoolExecutor(SLOTS, "single request")
-        self._calls: dict[int, _Asked] = {}
+        self._calls: dict[int, _Pending] = {}
 
     def run(self) -> None:
         super().run()
@@ -131,7 +131,7 @@ class SingleRequestsThread(SideThread):
             finish_probe(probe_id=probe.pk, result=_failure(str(refusal)))
             return
         answer = self._pool.submit(call.answer)
-        self._calls[probe.pk] = _Asked(probe, call, answer)
+        self._calls[probe.pk] = _Pending(probe, call, answer)
         answer.add_done_callback(lambda _: self.ask())
 
 

@@ -22,6 +22,7 @@ from campaigns.queries.ownership import why_not_permitted
 from campaigns.services import audit
 from campaigns.services.items import hold
 from campaigns.services.load_control import require_load_on
+from campaigns.services.targets import keep_target
 
 MOST_CLAIMS = 200  # of a project
 # A check is a request to somebody's server: one of a host in this time, and so many of a project.
@@ -48,6 +49,7 @@ def claim_host(*, by: Actor, target: Target, host: str) -> HostClaim:
     in_use = target.endpoints.filter(archived_at=None).values_list("host", flat=True)
     if target.archived_at or host_key(host) not in map(host_key, in_use):
         raise Refused(f"{host} is no host of {target.name}. Choose one of its endpoints.")
+    keep_target(target)
     hold(target.project)  # so that two at once do not exceed the limit together
     claims = HostClaim.objects.filter(project=target.project)
     if claims.count() >= MOST_CLAIMS and not claims.filter(host=host_key(host)).exists():

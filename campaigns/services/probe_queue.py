@@ -1,7 +1,7 @@
 """The queue of single requests: whose turn it is, and what ends without one.
 
-Each project has two lines: its campaigns' first requests, which come before all others, and what
-its people try. A line with nothing under way gets the next free slot; the longer a line already
+Each project has two lanes: its campaigns' first requests, which come before all others, and what
+its people try. A lane with nothing under way gets the next free slot; the longer a lane already
 holds slots, the more have to be free for another one. So servers that say nothing never hold all.
 """
 
@@ -20,7 +20,7 @@ from campaigns.queries.probes import GIVEN_UP_AFTER, words_of_queue
 from campaigns.services.dispatch import lock_admission
 from campaigns.services.probes import ANSWER_WITHIN_S, claim_probe, finish_probe
 
-# Each slot is an injector process of some 40 MB. A line that is alone gets 8 (`AT_ONCE`).
+# Each slot is an injector process of some 40 MB. A lane that is alone gets 8 (`AT_ONCE`).
 SLOTS, RESERVED = 20, 4
 # Later there is no time for an answer within GIVEN_UP_AFTER. Nobody expects it any more, either.
 SENT_WITHIN_S = GIVEN_UP_AFTER.total_seconds() - ANSWER_WITHIN_S
@@ -30,13 +30,13 @@ _LATE = "Not sent within {:.0f} s: {} Try again."
 _STOPPED = "The campaign was stopped before the reply was there."
 
 
-class Line(NamedTuple):
+class Lane(NamedTuple):
     project: int
     is_first: bool
 
 
-def line_of(probe: Probe) -> Line:
-    return Line(probe.endpoint.target.project_id, probe.campaign_id is not None)
+def lane_of(probe: Probe) -> Lane:
+    return Lane(probe.endpoint.target.project_id, probe.campaign_id is not None)
 
 
 def claim_in_turn(*, busy: Collection[Probe]) -> list[Probe]:
@@ -49,37 +49,37 @@ def claim_in_turn(*, busy: Collection[Probe]) -> list[Probe]:
         lock_admission()
         if why_load_is_off():
             return []
-        chosen = _in_turn(waiting, Counter(map(line_of, busy)))
+        chosen = _in_turn(waiting, Counter(map(lane_of, busy)))
         return [claimed for pk in chosen if (claimed := claim_probe(probe_id=pk))]
 
 
-def _waiting() -> dict[Line, deque[int]]:
-    """The oldest of each line, as many as there are slots."""
+def _waiting() -> dict[Lane, deque[int]]:
+    """The oldest of each lane, as many as there are slots."""
     is_first = Q(campaign__isnull=False)
     in_time = is_first | Q(requested_at__gt=db_now(-SENT_WITHIN_S))
     project = F("endpoint__target__project")
     place = Window(RowNumber(), partition_by=[project, is_first], order_by="pk")
     found = Probe.objects.filter(in_time, finished_at=None, claimed_at=None)
     heads = found.annotate(place=place).filter(place__lte=SLOTS).order_by("pk")
-    lines: dict[Line, deque[int]] = defaultdict(deque)
+    lanes: dict[Lane, deque[int]] = defaultdict(deque)
     for pk, project_id, campaign in heads.values_list("pk", project, "campaign"):
-        lines[Line(project_id, campaign is not None)].append(pk)
-    return lines
+        lanes[Lane(project_id, campaign is not None)].append(pk)
+    return lanes
 
 
-def _in_turn(waiting: dict[Line, deque[int]], taken: Counter[Line]) -> list[int]:
+def _in_turn(waiting: dict[Lane, deque[int]], taken: Counter[Lane]) -> list[int]:
     chosen: list[int] = []
     free = SLOTS - taken.total()
-    while able := [line for line, pks in waiting.items() if pks and _may(taken[line], free)]:
-        line = min(able, key=lambda each: (not each.is_first, taken[each], waiting[each][0]))
-        chosen.append(waiting[line].popleft())
-        taken[line] += 1
+    while able := [lane for lane, pks in waiting.items() if pks and _may(taken[lane], free)]:
+        lane = min(able, key=lambda each: (not each.is_first, taken[each], waiting[each][0]))
+        chosen.append(waiting[lane].popleft())
+        taken[lane] += 1
         free -= 1
     return chosen
 
 
 def _may(n_taken: int, free: int) -> bool:
-    """Whether a line that holds so many slots may have one more of the free ones."""
+    """Whether a lane that holds so many slots may have one more of the free ones."""
     return free > (n_taken + RESERVED if n_taken else 0)
 
 

@@ -100,6 +100,7 @@ def _new_endpoint(by: Actor, project: Project, request: TypedRequest) -> Endpoin
         name=next(name for name in _names_for(request) if name not in names),
         environment=[],
         endpoints=[description],
+        is_kept=False,
     )
     return target.endpoints.get()
 
