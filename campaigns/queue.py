@@ -13,7 +13,6 @@ from kombu.exceptions import OperationalError
 logger = logging.getLogger(__name__)
 
 INJECT = "workers.inject"
-PROBE = "workers.probe"
 HOUSEKEEPING = "workers.housekeeping"
 RETENTION = "workers.retention"
 GISTS = "workers.gists"

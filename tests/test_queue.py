@@ -22,15 +22,15 @@ def sent(monkeypatch):
 @pytest.mark.django_db(transaction=True)
 def test_it_sends_after_the_commit_and_not_before(sent):
     with transaction.atomic():
-        queue.enqueue(queue.PROBE, [7])
+        queue.enqueue(queue.EXPORTER, [7])
         assert sent == []
-    assert sent == [("workers.probe", [7])]
+    assert sent == [("workers.exporter", [7])]
 
 
 @pytest.mark.django_db(transaction=True)
 def test_it_sends_nothing_for_what_was_rolled_back(sent):
     with transaction.atomic():
-        queue.enqueue(queue.PROBE, [7])
+        queue.enqueue(queue.EXPORTER, [7])
         transaction.set_rollback(True)
     assert sent == []
 
@@ -56,9 +56,9 @@ def test_without_redis_nobody_waits_for_more_than_a_second(monkeypatch, is_froze
         else:
             port = listener.getsockname()[1]
         monkeypatch.setattr(current_app.conf, "broker_write_url", f"redis://127.0.0.1:{port}/0")
-        queue.send(queue.PROBE, [7])  # loads what is loaded once
+        queue.send(queue.EXPORTER, [7])  # loads what is loaded once
         began = time.monotonic()
-        assert not queue.send(queue.PROBE, [7])
+        assert not queue.send(queue.EXPORTER, [7])
         assert time.monotonic() - began < 1
 
 
@@ -73,4 +73,4 @@ def test_every_thread_knows_the_sites_broker(settings):
 def test_doorbells_for_injectors_go_to_their_own_queue():
     route = current_app.amqp.router.route({}, queue.INJECT)
     assert route["queue"].name == "inject"
-    assert current_app.amqp.router.route({}, queue.PROBE)["queue"].name == "general"
+    assert current_app.amqp.router.route({}, queue.EXPORTER)["queue"].name == "general"

@@ -10,7 +10,7 @@ from django.db import connection, transaction
 
 from campaigns.domain.lifecycle import RunState as State
 from campaigns.queries.under_way import Waiting, under_way
-from campaigns.services import dispatch, first_requests, load_control, probes, searches
+from campaigns.services import dispatch, first_requests, load_control, probe_queue, searches
 from campaigns.services.clock_steps import follow_step, known_clock
 from workers.clock import ClockWatch, boot
 from workers.database import UNREACHABLE, drop_connection, first_line_of, use_own_connection
@@ -18,6 +18,7 @@ from workers.ending import EndingsThread
 from workers.names import NamesThread
 from workers.pulse import touch_pulse
 from workers.side_thread import SideThread
+from workers.single_requests import SingleRequestsThread
 
 logger = logging.getLogger(__name__)
 
@@ -49,6 +50,7 @@ class Dispatcher:
         self._doorbells = DoorbellThread(ended, is_active=lambda: self._is_leader)
         self._names = NamesThread(ended, is_active=lambda: self._is_leader)
         self._endings = EndingsThread(ended, is_active=lambda: self._is_leader)
+        self._requests = SingleRequestsThread(ended, is_active=lambda: self._is_leader)
 
     @property
     def is_active(self) -> bool:
@@ -60,10 +62,11 @@ class Dispatcher:
         self._doorbells.start()
         self._names.start()
         self._endings.start()
+        self._requests.start()
         while not self._ended.is_set():
             self._ended.wait(self._tick_safely())
             touch_pulse()
-        threads = (self._endings, self._doorbells, self._names)
+        threads = (self._endings, self._doorbells, self._names, self._requests)
         for thread in threads:
             thread.ask()
         for thread in threads:
@@ -113,6 +116,8 @@ class Dispatcher:
             self._endings.ask()
         if State.QUEUED in known and dispatch.admit_runs():
             self._doorbells.ask()
+        if Waiting.REQUEST in known:
+            self._requests.ask()
         if time.monotonic() - self._tidied_at > TIDY_EVERY_S:
             self._tidied_at = time.monotonic()
             self.tidy(known)
@@ -134,7 +139,7 @@ class Dispatcher:
         if {Waiting.SEARCH, State.QUEUED} <= known:
             yield searches.end_late_searches
         if Waiting.REQUEST in known:
-            yield probes.expire_probes
+            yield probe_queue.expire_probes
         if Waiting.FIRST_REQUESTS in known:
             yield first_requests.settle_campaigns
             yield searches.ask_silent_targets
@@ -158,11 +163,10 @@ class Dispatcher:
 
 
 class DoorbellThread(SideThread):
-    """Rings for waiting shards and probes: a broker may hang."""
+    """Rings for waiting shards: a broker may hang."""
 
     def __init__(self, ended: threading.Event, is_active: Callable[[], bool]):
         super().__init__("doorbells", RING_EVERY_S, ended, is_active)
 
     def act(self) -> None:
         dispatch.ring_doorbells()
-        probes.ring_waiting_probes()

@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 from campaigns.domain.lifecycle import RunState
 from campaigns.queries.engine import names_to_look_up
+from campaigns.queries.load_control import why_load_is_off
 from campaigns.queries.under_way import under_way
 from campaigns.services import dispatch
 from workers.side_thread import SideThread
@@ -25,8 +26,9 @@ class NamesThread(SideThread):
         self._looked_up_at: dict[int, float] = {}
 
     def act(self) -> None:
-        """Ask for each name that is new, or was asked for a while ago."""
-        waiting = names_to_look_up() if RunState.QUEUED in under_way() else []
+        """Ask for each name that is new, or was asked for a while ago; none while load is off."""
+        is_due = RunState.QUEUED in under_way() and not why_load_is_off()
+        waiting = names_to_look_up() if is_due else []
         now = time.monotonic()
         known = {run for run, at in self._looked_up_at.items() if now - at < AGAIN_AFTER_S}
         for run, host, port in waiting:

@@ -95,7 +95,10 @@ class TargetViewSet(ItemViewSet):
     filterset_class = TargetFilterSet
 
     def get_queryset(self):
-        return with_counts(super().get_queryset()).prefetch_related("endpoints")
+        found = super().get_queryset()
+        if self.action == "list":
+            found = found.filter(is_kept=True)
+        return with_counts(found).prefetch_related("endpoints")
 
     @extend_schema(request=NewTarget, responses={201: TargetSerializer})
     @transaction.atomic

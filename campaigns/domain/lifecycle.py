@@ -1,6 +1,6 @@
 """The states of runs and shards, and the legal transitions between them.
 
-A database trigger enforces the same transitions; a new one needs a migration that replaces the trigger's function.
+A database trigger enforces the same transitions, so a new one needs a migration of its function.
 """
 
 from enum import StrEnum

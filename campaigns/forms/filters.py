@@ -81,7 +81,10 @@ class FilterForm(forms.Form):
 
     def __init__(self, *args, project: Project, **kwargs):
         super().__init__(*args, **kwargs)
-        for name, rows in (("target", project.targets), ("plan", project.plans)):
+        for name, rows in (
+            ("target", project.targets.filter(is_kept=True)),
+            ("plan", project.plans),
+        ):
             if name in self.fields:
                 rows = rows.all() if self.has_archived else rows.filter(archived_at=None)
                 pairs = rows.order_by("name").values_list("pk", "name")

@@ -32,4 +32,4 @@ class MarkForm(forms.Form):
 
     def __init__(self, *args, project: Project, **kwargs):
         super().__init__(*args, **kwargs)
-        self.fields["target"].queryset = project.targets.filter(archived_at=None)
+        self.fields["target"].queryset = project.targets.filter(archived_at=None, is_kept=True)

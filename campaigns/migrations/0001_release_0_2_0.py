@@ -541,6 +541,7 @@ class Migration(migrations.Migration):
                 ('name', models.CharField(max_length=100)),
                 ('environment', models.JSONField(blank=True, default=list)),
                 ('created_at', models.DateTimeField(auto_now_add=True)),
+                ('is_kept', models.BooleanField(db_default=True, default=True)),
                 ('project', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='targets', to='campaigns.project')),
             ],
             options={
@@ -908,7 +909,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name='target',
-            constraint=models.UniqueConstraint(condition=models.Q(('archived_at', None)), fields=('project', 'name'), name='one_target_per_name'),
+            constraint=models.UniqueConstraint(condition=models.Q(('archived_at', None), ('is_kept', True)), fields=('project', 'name'), name='one_target_per_name'),
         ),
         migrations.AddIndex(
             model_name='run',

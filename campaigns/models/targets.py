@@ -25,6 +25,8 @@ class Target(Item):
     # Free-form facts about the machine for a study's tables: [["CPU", "4 × Xeon 2.2 GHz"], …].
     environment = models.JSONField(default=list, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
+    # Off while its address was only tried: no list or form has it, and it goes after a while.
+    is_kept = models.BooleanField(default=True, db_default=True)
 
     objects = ProjectQuerySet.as_manager()
 
@@ -33,7 +35,7 @@ class Target(Item):
         constraints = [
             models.UniqueConstraint(
                 fields=["project", "name"],
-                condition=models.Q(archived_at=None),
+                condition=models.Q(archived_at=None, is_kept=True),
                 name="one_target_per_name",
             )
         ]

@@ -159,7 +159,7 @@ def grid_of(project: Project, versions: Collection[int] = ()) -> Grid:
     live = Endpoint.objects.filter(archived_at=None)
     targets = [
         target
-        for target in project.targets.filter(archived_at=None).prefetch_related(
+        for target in project.targets.filter(archived_at=None, is_kept=True).prefetch_related(
             Prefetch("endpoints", queryset=live, to_attr="live_endpoints")
         )
         if target.live_endpoints

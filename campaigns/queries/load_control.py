@@ -14,6 +14,7 @@ from campaigns.queries.compiled import Compiled
 
 # It speaks every 2 s; a busy machine may hold it up for longer.
 SILENT_AFTER_S = 15.0
+LOAD_IS_OFF = "Load is off. An administrator must allow it first."
 
 
 def load_control() -> LoadControl:

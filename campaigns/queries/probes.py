@@ -9,10 +9,11 @@ from campaigns.domain.measured.snapshot import PARTS
 from campaigns.domain.shown.exchange_tables import close_words
 from campaigns.domain.shown.remedies import remedy, words_of
 from campaigns.domain.shown.staple_words import StapleWords, staple_words
-from campaigns.domain.units import decimals_for_parts, number
+from campaigns.domain.units import counted, decimals_for_parts, number
 from campaigns.models import Probe
+from campaigns.queries.load_control import why_nothing_begins
 
-PICKED_UP_WITHIN = timedelta(seconds=10)
+USUAL_WAIT = timedelta(seconds=2)
 _ACCEPT_WORDS = {
     "right": "answers the key",
     "wrong": "does not answer the key",
@@ -52,23 +53,44 @@ class ProbeReport:
         return -(self.certificate_days_left or 0)
 
 
-def is_waiting_long(probe: Probe, now: datetime) -> bool:
-    return probe.finished_at is None and now - probe.requested_at > PICKED_UP_WITHIN
+def reason_to_wait(probe: Probe, now: datetime) -> str:
+    """Why a request is not sent yet; "" once it is, and while that takes no longer than usual."""
+    if probe.claimed_at or probe.finished_at or now - probe.requested_at < USUAL_WAIT:
+        return ""
+    return why_nothing_begins() or words_of_queue(probe)
 
 
-def is_given_up(probe: Probe, now: datetime) -> bool:
-    return probe.finished_at is None and now - probe.requested_at > GIVEN_UP_AFTER
+def words_of_queue(probe: Probe) -> str:
+    """What a request waits for that has not been sent: 12 test requests of this project and 4 of
+    other projects are ahead."""
+    project = probe.endpoint.target.project_id
+    unfinished = Probe.objects.filter(finished_at=None)
+    own = unfinished.filter(endpoint__target__project=project, pk__lt=probe.pk).count()
+    busy = unfinished.filter(claimed_at__isnull=False)
+    others = busy.exclude(endpoint__target__project=project).count()
+    groups = [(own, "of this project"), (others, "of other projects")]
+    ahead = [(n, whose) for n, whose in groups if n]
+    if not ahead:
+        return "The dispatcher was away."
+    (n, whose), *more = ahead
+    words = f"{counted(n, 'test requests')} {whose}"
+    words += "".join(f" and {n:,} {whose}" for n, whose in more)
+    return f"{words} {'is' if sum(n for n, _ in ahead) == 1 else 'are'} ahead."
 
 
 def report_of(probe: Probe, now: datetime) -> ProbeReport:
     result = probe.result or {}
     error = result.get("error") or ""
     certificates = result.get("certificates") or []
+    detail = result.get("detail") or result.get("reason_of_refusal") or ""
+    mend = remedy(error) if error else _redirect_hint(result) or _silence_hint(probe)
+    if result.get("not_sent") or result.get("ended"):  # nothing failed: it says all there is
+        mend, detail = detail, ""
     return ProbeReport(
         sentence=_sentence(result, error),
         is_ok=not error,
-        mend=remedy(error) if error else _redirect_hint(result) or _silence_hint(probe),
-        detail=result.get("detail") or result.get("reason_of_refusal") or "",
+        mend=mend,
+        detail=detail,
         parts=_parts(result.get("parts_us") or {}),
         total_ms=_total_ms(result),
         certificates=certificates,
@@ -112,6 +134,8 @@ def days_left(certificate: dict[str, Any], now: datetime) -> int:
 def _sentence(result: dict[str, Any], error: str) -> str:
     if result.get("not_sent"):
         return "Not sent."
+    if result.get("ended"):
+        return "Ended before the reply."
     if error and not result.get("status"):
         return f"No reply: {words_of(error)}."
     status = f"{result.get('status')} {_reason(result)}".strip()

@@ -26,7 +26,7 @@ def with_counts(projects: QuerySet[Project], actor: Actor) -> QuerySet[Project]:
     role = Membership.objects.filter(project=mine, user=actor.user.pk).values("role")[:1]
     latest = Campaign.objects.filter(project=mine).order_by("-pk").values("created_at")
     return projects.annotate(
-        n_targets=count_of(Target.objects.filter(project=mine, archived_at=None)),
+        n_targets=count_of(Target.objects.filter(project=mine, archived_at=None, is_kept=True)),
         n_campaigns=count_of(Campaign.objects.filter(project=mine, archived_at=None)),
         n_members=count_of(Membership.objects.filter(project=mine)),
         role=Subquery(role),

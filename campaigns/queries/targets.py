@@ -15,7 +15,7 @@ ASKED_S = 30
 
 def list_targets(actor: Actor, project: Project, by: ItemFilter) -> QuerySet[Target]:
     """The project's targets that the filters leave, with their endpoints in use."""
-    found = with_counts(Target.objects.visible_to(actor).filter(project=project))
+    found = with_counts(Target.objects.visible_to(actor).filter(project=project, is_kept=True))
     used = Prefetch("endpoints", endpoints_in_use(), to_attr="used_endpoints")
     return narrowed(found.prefetch_related(used), by)
 

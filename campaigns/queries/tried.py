@@ -10,7 +10,7 @@ from campaigns.domain.plan.typed_request import TypedRequest, twin_of
 from campaigns.domain.shown.remedies import words_of
 from campaigns.domain.units import counted
 from campaigns.models import Endpoint, Probe, Target
-from campaigns.queries.probes import ProbeReport, is_given_up, report_of
+from campaigns.queries.probes import ProbeReport, reason_to_wait, report_of
 
 _STEP = ("method", "path", "headers", "body")
 _SCHEMES = ("http", "https")
@@ -22,6 +22,7 @@ class TriedEndpoint:
 
     probe: Probe
     report: ProbeReport | None
+    reason_to_wait: str = ""
 
     @property
     def endpoint(self) -> Endpoint:
@@ -93,6 +94,10 @@ class Tried:
         return all(each.report for each in self.endpoints)
 
     @property
+    def reason_to_wait(self) -> str:
+        return next((each.reason_to_wait for each in self.endpoints if each.reason_to_wait), "")
+
+    @property
     def right(self) -> list[TriedEndpoint]:
         return [each for each in self.endpoints if each.is_right]
 
@@ -115,11 +120,13 @@ class Tried:
 
     @property
     def missing(self) -> str:
-        """Where the other scheme was looked for in vain; "" if both are there."""
+        """The scheme that nothing came back of; "" if both are there, or one is to be tried."""
         if self.untried or len({each.endpoint.scheme for each in self.endpoints}) > 1:
             return ""
         twin = twin_of(self.typed.endpoint.scheme, self.typed.endpoint.port)
-        return f"Nothing answers over {twin[0].upper()} on port {twin[1]}." if twin else ""
+        if twin is None:
+            return f"Only {self.typed.endpoint.scheme.upper()} was tried."
+        return f"Nothing answers over {twin[0].upper()} on port {twin[1]}."
 
     @property
     def sentence(self) -> list[tuple[str, bool]]:
@@ -195,5 +202,5 @@ def tried_of(target: Target, probe: int, now: datetime) -> Tried | None:
 
 
 def _tried(probe: Probe, now: datetime) -> TriedEndpoint:
-    is_over = probe.finished_at or is_given_up(probe, now)
-    return TriedEndpoint(probe, report_of(probe, now) if is_over else None)
+    report = report_of(probe, now) if probe.finished_at else None
+    return TriedEndpoint(probe, report, reason_to_wait(probe, now))

@@ -23,7 +23,6 @@ from campaigns.models import Agent, MachineSecond, Run, Target
 from campaigns.models.dbtime import db_now
 from campaigns.permissions import Action, Actor, require
 from campaigns.services import audit
-from campaigns.services.items import hold
 from campaigns.services.keyed_hash import keyed_hash
 from campaigns.services.machine_seconds import (
     join_exporter,
@@ -31,6 +30,7 @@ from campaigns.services.machine_seconds import (
     require_sources,
     store_machine_seconds,
 )
+from campaigns.services.targets import keep_target
 
 MOST_AGENTS = 20  # live ones of a target
 # An agent keeps an hour; what is older was not measured when it says.
@@ -44,7 +44,7 @@ _FORM = re.compile(r"bs_agent_([0-9a-f]{16})_[A-Za-z0-9_-]{43}")
 def create_agent(*, by: Actor, target: Target) -> tuple[Agent, str]:
     """The agent's row and its token, which is never shown again."""
     require(by, Action.EDIT, target.project)
-    hold(target)  # so that two at once do not exceed the limit together
+    keep_target(target)  # which holds it, so that two at once do not exceed the limit together
     if target.archived_at:
         raise Refused(f"{target.name} is archived. Restore it first.")
     if target.agents.filter(revoked_at=None).count() >= MOST_AGENTS:

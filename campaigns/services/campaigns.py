@@ -33,6 +33,7 @@ from campaigns.services.first_requests import (
 from campaigns.services.items import hold
 from campaigns.services.references import reference_cell
 from campaigns.services.runs import STOPPED_BEFORE, end_queued, lock_runs, request_stop
+from campaigns.services.targets import keep_target
 from campaigns.stop_calls import StopCall, call
 
 MAX_PAUSE_S = 3600
@@ -136,6 +137,9 @@ def _create(
     if perf not in list(PerfOf):
         raise Refused("perf stat counts processes, machine, or nothing.")
     check_cells(project, cells, repeats)
+    for target in {cell.endpoint.target_id: cell.endpoint.target for cell in cells}.values():
+        if not target.is_kept:
+            keep_target(target)
     campaign = Campaign.objects.create(
         project=project,
         name=clean_name(name),

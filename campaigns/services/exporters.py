@@ -18,7 +18,8 @@ from campaigns.models import Exporter, Target
 from campaigns.models.dbtime import ClockTimestamp, db_now
 from campaigns.permissions import Action, Actor, require
 from campaigns.services import audit
-from campaigns.services.items import hold
+from campaigns.services.load_control import require_load_on
+from campaigns.services.targets import keep_target
 from campaigns.services.vault import encrypt, encrypt_anew
 
 MOST_EXPORTERS = 5  # of a target
@@ -30,7 +31,7 @@ _NAME_TAKEN = {"name": "The target already has a machine with this name. Choose 
 def add_exporter(*, by: Actor, target: Target, **fields: Any) -> Exporter:
     """`fields` as in domain.plan.exporters.check_exporter. Raises InvalidFields."""
     require(by, Action.EDIT, target.project)
-    hold(target)  # so that two at once do not exceed the limit together
+    keep_target(target)  # which holds it, so that two at once do not exceed the limit together
     if target.archived_at:
         raise Refused(f"{target.name} is archived. Restore it first.")
     if target.exporters.count() >= MOST_EXPORTERS:
@@ -118,6 +119,7 @@ def _label(exporter: Exporter) -> str:
 def ask_check(*, by: Actor, exporter: Exporter) -> None:
     """Have a worker scrape it once, to tell what it offers."""
     require(by, Action.EDIT, exporter.target.project)
+    require_load_on()
     rested = Q(asked_at=None) | Q(asked_at__lt=db_now(-CHECK_EVERY_S))
     if not _ask_worker(Exporter.objects.filter(rested, pk=exporter.pk), exporter.pk):
         raise Refused(f"A check was asked for a moment ago. Try again in {CHECK_EVERY_S} s.")

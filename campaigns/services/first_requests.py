@@ -2,8 +2,8 @@
 
 Runs may begin once the campaign is open (`opened_at`): when all of these were answered as their
 plans expect, or if it keeps going whatever fails. Otherwise it is on hold (`held_at`), until
-somebody starts it anyway, tries again or stops it, or until an hour is over. A request that nobody
-answers gets its result from `probes.expire_probes`, so no campaign waits longer than that.
+somebody starts it anyway, tries again or stops it, or until an hour is over. They wait for their
+turn as long as it takes (`probe_queue`), so also for as long as load is off.
 """
 
 from collections.abc import Sequence

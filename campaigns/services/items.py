@@ -46,9 +46,13 @@ def describe_item(
     if errors:
         raise InvalidFields(errors)
     require_unchanged(opened, stored=stored, wanted=content_of(item))
+    fields = ["name", "tags"]
+    if isinstance(item, Target):
+        item.is_kept = True
+        fields.append("is_kept")
     try:
         with transaction.atomic():
-            item.save(update_fields=["name", "tags"])
+            item.save(update_fields=fields)
     except IntegrityError:
         raise InvalidFields({"name": f"Another {noun_of(item)} has this name."}) from None
     return item

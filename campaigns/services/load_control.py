@@ -1,13 +1,14 @@
 """Switches all load of the installation off and on.
 
-Off means: what is sending stops, and no run is admitted. Only an administrator switches it on
-again, also after a backup was restored.
+Off means: what is sending stops, no run is admitted, and nothing else is sent to a target either.
+Only an administrator switches it on again, also after a backup was restored.
 """
 
 from django.db import transaction
 from django.db.models.functions import Now
 
 from campaigns.domain.deeds import Deed
+from campaigns.domain.errors import Refused
 from campaigns.domain.lifecycle import Outcome
 from campaigns.domain.stop_reasons import StopReason
 from campaigns.live.pokes import poke
@@ -15,7 +16,12 @@ from campaigns.models import Campaign, LoadControl, Run
 from campaigns.models.campaigns import UNDER_WAY
 from campaigns.models.load_control import THE_ROW
 from campaigns.permissions import Actor, require_administrator
-from campaigns.queries.load_control import active_runs, identity
+from campaigns.queries.load_control import (
+    LOAD_IS_OFF,
+    active_runs,
+    identity,
+    why_load_is_off,
+)
 from campaigns.services import audit
 from campaigns.services.clock_steps import KnownClock
 from campaigns.services.dispatch import lock_admission
@@ -89,6 +95,12 @@ def allow_load_from_console() -> None:
     """As `allow_load`, for whoever has a shell on the installation's machine."""
     audit.note_from_shell(Deed.LOAD_ALLOWED)
     _switch(True, "", None)
+
+
+def require_load_on() -> None:
+    """Raises Refused, where somebody asks for a packet at once."""
+    if why_load_is_off():
+        raise Refused(LOAD_IS_OFF)
 
 
 def stay_off_if_restored() -> bool:

@@ -21,6 +21,8 @@ from campaigns.permissions import Action, Actor, require, require_administrator
 from campaigns.queries.ownership import why_not_permitted
 from campaigns.services import audit
 from campaigns.services.items import hold
+from campaigns.services.load_control import require_load_on
+from campaigns.services.targets import keep_target
 
 MOST_CLAIMS = 200  # of a project
 # A check is a request to somebody's server: one of a host in this time, and so many of a project.
@@ -47,6 +49,7 @@ def claim_host(*, by: Actor, target: Target, host: str) -> HostClaim:
     in_use = target.endpoints.filter(archived_at=None).values_list("host", flat=True)
     if target.archived_at or host_key(host) not in map(host_key, in_use):
         raise Refused(f"{host} is no host of {target.name}. Choose one of its endpoints.")
+    keep_target(target)
     hold(target.project)  # so that two at once do not exceed the limit together
     claims = HostClaim.objects.filter(project=target.project)
     if claims.count() >= MOST_CLAIMS and not claims.filter(host=host_key(host)).exists():
@@ -64,6 +67,7 @@ def check_host(*, by: Actor, claim: HostClaim) -> None:
     """Have a worker look for the file, and look up what the name stands for. Raises Refused when
     that was asked for a moment ago."""
     _require_right(by, claim.project)
+    require_load_on()
     hold(claim.project)  # as for its claims
     of_project = HostClaim.objects.filter(project=claim.project, asked_at__gt=db_now(-60))
     if of_project.count() >= MOST_CHECKS_PER_MIN:

@@ -1,14 +1,12 @@
-"""Try one request: requested on a page, sent by a worker, stored with every phase timed."""
+"""Try one request: requested on a page, sent by the dispatcher, stored with every phase timed."""
 
-from datetime import timedelta
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Exists, F, OuterRef, Q
+from django.db.models import QuerySet
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from campaigns import queue
 from campaigns.domain.errors import InvalidPlan, Refused
 from campaigns.domain.measured.certificates import chain_facts
 from campaigns.domain.measured.outcomes import CERTIFICATE_KINDS
@@ -17,12 +15,12 @@ from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.session import AuthKind
 from campaigns.domain.plan.target import WEBSOCKET_SCHEMES
 from campaigns.live.pokes import poke
-from campaigns.models import Campaign, Endpoint, PlanVersion, Probe, Target
-from campaigns.models.dbtime import ClockTimestamp, db_now
+from campaigns.models import Campaign, Endpoint, PlanVersion, Probe, Project, Target
 from campaigns.permissions import Action, Actor, require
 from campaigns.queries.ownership import networks_for
-from campaigns.queries.probes import GIVEN_UP_AFTER
 from campaigns.services.client_keys import secret_of
+from campaigns.services.items import hold
+from campaigns.services.load_control import require_load_on
 from campaigns.services.own_services import policy
 from campaigns.services.plan_secrets import name_origin, secret_of_plan
 from campaigns.services.staples import staple_facts
@@ -34,24 +32,13 @@ _STEP = ("label", "method", "path", "headers", "body", "extract")
 MAX_SNIPPET = 4000
 MAX_HEADERS = 200
 MAX_MESSAGE = 20_000
-# From the claim to the first byte, beyond the request's own limit: a program has to start.
-_START_S = 4
-# A worker ends an injector that has no answer after so long; then it stores that.
+# An injector that has no answer after so long is ended.
 ANSWER_WITHIN_S = 40
-_STORED_WITHIN_S = 10
-# A doorbell without an answer in this time is rung again.
-HEARD_WITHIN_S = 4
-_DIED = "The worker stopped before it had an answer. Try again."
-_CROWDED = (
-    f"The requests before this one took all of the {GIVEN_UP_AFTER.seconds} s. Try again: what was "
-    "answered as expected is not sent again."
-)
-_UNHEARD = (
-    f"No worker picked up this request within {GIVEN_UP_AFTER.seconds} s. Check that the process "
-    "general is running, which make run and docker compose up -d start, and try again."
-)
+# Of those without an answer that people try, so that each still gets its turn in time.
+MOST_OF_ACCOUNT, MOST_OF_PROJECT = 50, 60
 
 
+@transaction.atomic
 def request_probe(
     *,
     by: Actor,
@@ -67,15 +54,17 @@ def request_probe(
     nobody named this endpoint; it is removed again if nothing answers there.
     """
     _require_endpoint(by, endpoint)
+    _require_room(by, endpoint.target.project)
     is_websocket = endpoint.scheme in WEBSOCKET_SCHEMES
     cleaned = _clean_opening(request) if is_websocket else _clean_step(request)
     if credentials_of is not None:
         cleaned |= _credentials(by, endpoint, credentials_of)
     if is_guess:
         cleaned["is_guess"] = True
-    return _enqueue(Probe(endpoint=endpoint, request=cleaned, requested_by=by.user))
+    return Probe.objects.create(endpoint=endpoint, request=cleaned, requested_by=by.user)
 
 
+@transaction.atomic
 def request_first(
     *,
     by: Actor,
@@ -90,21 +79,45 @@ def request_first(
     are enqueued at the same time; many have less time each.
     """
     _require_endpoint(by, endpoint)
+    if campaign is None:
+        _require_room(by, endpoint.target.project)
     request = first_request(version.value(), together) | _credentials(by, endpoint, version)
-    of = {"plan_version": version, "campaign": campaign}
-    return _enqueue(Probe(endpoint=endpoint, request=request, requested_by=by.user, **of))
+    return Probe.objects.create(
+        plan_version=version,
+        campaign=campaign,
+        endpoint=endpoint,
+        request=request,
+        requested_by=by.user,
+    )
 
 
 def _require_endpoint(by: Actor, endpoint: Endpoint) -> None:
     require(by, Action.RUN, endpoint.target.project)
+    # Held, because a guess goes by itself when nothing answers there.
+    if not Endpoint.objects.select_for_update(no_key=True).filter(pk=endpoint.pk).exists():
+        raise Refused(f"{endpoint} was removed meanwhile. Add it to its target again.")
     if endpoint.archived_at or endpoint.target.archived_at:
         raise Refused(f"{endpoint} is archived. Requests can no longer be sent to it.")
 
 
-def _enqueue(probe: Probe) -> Probe:
-    probe.save()
-    queue.enqueue(queue.PROBE, [probe.pk])
-    return probe
+def _require_room(by: Actor, project: Project) -> None:
+    """Refuse one more request that somebody tries, while load is off or too many wait."""
+    require_load_on()
+    hold(project)  # so that two at once do not exceed the limit together
+    unanswered = Probe.objects.filter(campaign=None, finished_at=None)
+    for found, most, whose in (
+        (unanswered.filter(requested_by=by.user), MOST_OF_ACCOUNT, "of yours"),
+        (
+            unanswered.filter(endpoint__target__project=project),
+            MOST_OF_PROJECT,
+            f"of {project.name}",
+        ),
+    ):
+        if found.count() >= most:
+            raise Refused(
+                f"{most} test requests {whose} wait for a reply. Send the next one when one of "
+                "them is answered."
+            )
 
 
 def _credentials(by: Actor, endpoint: Endpoint, version: PlanVersion) -> dict[str, Any]:
@@ -146,52 +159,11 @@ def _what_is_tried(probe: Probe) -> dict[str, Any]:
 
 
 def claim_probe(*, probe_id: int) -> Probe | None:
-    """The probe, for the first worker that claims it; None for all later messages."""
+    """The probe, for whoever claims it first; None for all others."""
     waiting = Probe.objects.filter(pk=probe_id, finished_at=None, claimed_at=None)
     if not waiting.update(claimed_at=Now()):
         return None
     return Probe.objects.select_related("endpoint__target").get(pk=probe_id)
-
-
-def claim_together(*, probe_id: int, most: int) -> list[Probe]:
-    """The probe and waiting others of its campaign, as far as nobody has claimed them, and there is
-    time left for an answer."""
-    wanted = Q(pk=probe_id) | Q(campaign__first_requests=probe_id)
-    waiting = Probe.objects.filter(wanted, finished_at=None, claimed_at=None).order_by("pk")
-    age = ClockTimestamp() - F("requested_at")
-    found = waiting.distinct().values_list("pk", age, "request__timeouts__total_s")
-    pks = [pk for pk, waited, limit_s in found if _has_time(waited, limit_s)][:most]
-    return [claimed for pk in pks if (claimed := claim_probe(probe_id=pk))]
-
-
-def _has_time(age: timedelta, limit_s: float | None) -> bool:
-    needed = timedelta(seconds=(limit_s or TIMEOUTS["total_s"]) + _START_S)
-    return age + needed < GIVEN_UP_AFTER
-
-
-def ring_waiting_probes() -> int:
-    """Ring again for each probe whose message was lost; returns how many the broker accepted."""
-    unheard = Probe.objects.filter(
-        finished_at=None, claimed_at=None, requested_at__lt=db_now(-HEARD_WITHIN_S)
-    )
-    pks = unheard.order_by("pk").values_list("pk", flat=True)
-    return sum(queue.send(queue.PROBE, [pk]) for pk in pks)
-
-
-def expire_probes() -> int:
-    """Give overdue probes an error result that says why; returns their number. One whose worker
-    died waits for no more than what a living worker needs."""
-    died = Q(claimed_at__lt=db_now(-ANSWER_WITHIN_S - _STORED_WITHIN_S))
-    late = Q(requested_at__lt=db_now(-GIVEN_UP_AFTER.total_seconds()))
-    old = Probe.objects.filter(died | late, finished_at=None)
-    sent = Probe.objects.filter(campaign=OuterRef("campaign"), claimed_at__isnull=False)
-    overdue = old.values_list("pk", "claimed_at", Exists(sent))
-    n_expired = 0
-    for pk, claimed_at, is_crowded in list(overdue):
-        detail = _DIED if claimed_at else _CROWDED if is_crowded else _UNHEARD
-        result = {"type": "probe", "error": "client_other", "detail": detail}
-        n_expired += finish_probe(probe_id=pk, result={**result, "not_sent": claimed_at is None})
-    return n_expired
 
 
 def finish_probe(*, probe_id: int, result: dict[str, Any]) -> bool:
@@ -227,10 +199,22 @@ def keep_guesses(target: Target) -> None:
 def _forget_guess(probe_id: int) -> None:
     """Remove an endpoint that nobody named, unless somebody has named or used it meanwhile."""
     guessed = Endpoint.objects.filter(probes=probe_id, probes__request__is_guess=True)
-    # Whoever saves the target holds it, and has named it after that.
+    # Whoever tries or saves the target holds it, and whoever uses the endpoint that: what they did
+    # is there now, or begins after this.
+    targets = Target.objects.filter(endpoints__in=guessed.values("pk"))
+    list(targets.select_for_update(of=("self",), no_key=True).values_list("pk"))
     list(guessed.select_for_update(of=("self",)).order_by("pk").values_list("pk"))
-    used = Probe.objects.exclude(pk=probe_id).exclude(request__has_key="is_guess")
-    guessed.filter(tests=None).exclude(probes__in=used).delete()
+    guessed.filter(tests=None).exclude(probes__in=_named()).delete()
+
+
+def is_only_guessed(endpoint: Endpoint) -> bool:
+    """Whether nobody has named or used it."""
+    guessed = Endpoint.objects.filter(pk=endpoint.pk, tests=None, probes__isnull=False)
+    return guessed.exclude(probes__in=_named()).exists()
+
+
+def _named() -> QuerySet[Probe]:
+    return Probe.objects.exclude(request__has_key="is_guess")
 
 
 def _clean_step(request: dict[str, Any]) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from campaigns.permissions import Action, Actor, require
 from campaigns.services.campaigns import CampaignCell, create_campaign, start_campaign
 from campaigns.services.plan_secrets import share_secret
 from campaigns.services.plans import plan_of_spec
+from campaigns.services.targets import keep_target
 
 
 @transaction.atomic
@@ -51,6 +52,7 @@ def cells_of_question(
     if target is None:
         raise Refused("Nothing answers yet. Try one request first.")
     require(by, Action.EDIT, target.project)
+    keep_target(target)
     endpoints = {probe.endpoint.scheme: probe.endpoint for probe in reversed(probes)}
     arms = question.arms(list(endpoints))
     if not arms:

@@ -1,7 +1,7 @@
 """What injector hosts need to scrape the exporters of targets, and what they tell of it."""
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
@@ -15,6 +15,7 @@ from campaigns.domain.plan.exporters import ExporterAddress
 from campaigns.models import Agent, Exporter, MachineSecond, RunEvent
 from campaigns.models.dbtime import db_now
 from campaigns.models.machines import EXPORTER_PROBLEM
+from campaigns.queries.load_control import LOAD_IS_OFF, why_load_is_off
 from campaigns.queries.ownership import networks_for
 from campaigns.services.machine_seconds import store_machine_seconds, with_sources
 from campaigns.services.own_services import policy
@@ -86,7 +87,10 @@ def _order(exporter: Exporter) -> ScrapeOrder:
 def what_to_scrape_once(*, exporter_id: int) -> tuple[ScrapeOrder, datetime] | None:
     """An exporter whose check is not answered yet, and when that was asked for."""
     found = Exporter.objects.select_related("target").filter(pk=exporter_id).first()
-    return (_order(found), found.asked_at) if found and found.asked_at else None
+    if found is None or found.asked_at is None:
+        return None
+    order = _order(found)
+    return replace(order, fault=LOAD_IS_OFF) if why_load_is_off() else order, found.asked_at
 
 
 def finish_exporter_check(

@@ -1,6 +1,7 @@
 """Create and edit targets. Endpoints are identified by their origin and TLS profile."""
 
 from collections.abc import Sequence
+from itertools import chain, count
 from typing import Any
 
 from django.db import IntegrityError, transaction
@@ -28,10 +29,12 @@ def create_target(
     name: str,
     environment: Sequence[Sequence[str]],
     endpoints: Sequence[dict[str, Any]],
+    is_kept: bool = True,
 ) -> Target:
-    """Raises InvalidTarget with a sentence for each invalid field."""
+    """Raises InvalidTarget with a sentence for each invalid field. Not `is_kept`: its address is
+    only tried, until `keep_target`."""
     require(by, Action.EDIT, project)
-    return _save(by, Target(project=project), name, environment, endpoints)
+    return _save(by, Target(project=project, is_kept=is_kept), name, environment, endpoints)
 
 
 @transaction.atomic
@@ -50,7 +53,21 @@ def edit_target(
     hold(target)
     if target.archived_at:
         raise Refused(f"{target.name} is archived and can no longer be edited.")
+    target.is_kept = True
     return _save(by, target, name, environment, endpoints, opened)
+
+
+def keep_target(target: Target) -> None:
+    """Something is built on it, so it stays, and lists have it: under another name, if a target
+    took its own meanwhile."""
+    hold(target)
+    if target.is_kept:
+        return
+    others = set(target.project.targets.filter(is_kept=True).values_list("name", flat=True))
+    names = chain([target.name], (f"{target.name[:90]} ({number})" for number in count(2)))
+    target.name = next(name for name in names if name not in others)
+    target.is_kept = True
+    target.save(update_fields=["name", "is_kept"])
 
 
 def content_of(target: Target) -> Content:

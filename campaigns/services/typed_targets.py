@@ -15,8 +15,9 @@ from campaigns.domain.plan.typed_request import NotUnderstood, TypedRequest, twi
 from campaigns.models import Endpoint, PlanSecret, PlanVersion, Probe, Project, Target
 from campaigns.permissions import Action, Actor, require
 from campaigns.queries.tried import step_of
+from campaigns.services.items import hold
 from campaigns.services.plan_secrets import keep_secret
-from campaigns.services.probes import request_probe
+from campaigns.services.probes import is_only_guessed, request_probe
 from campaigns.services.projects import create_project
 from campaigns.services.questions import plan_for
 from campaigns.services.targets import create_target
@@ -36,6 +37,7 @@ def try_typed(*, by: Actor, project: Project | None, request: TypedRequest) -> P
     try:
         version = _credentials(by, project, request)
         typed = _endpoint_of(project, request) or _new_endpoint(by, project, request)
+        hold(typed.target)  # so that what is read of it now does not go by itself
         probe = request_probe(by=by, endpoint=typed, request=request.step, credentials_of=version)
         for endpoint, is_guess in _others(typed):
             request_probe(
@@ -98,6 +100,7 @@ def _new_endpoint(by: Actor, project: Project, request: TypedRequest) -> Endpoin
         name=next(name for name in _names_for(request) if name not in names),
         environment=[],
         endpoints=[description],
+        is_kept=False,
     )
     return target.endpoints.get()
 
@@ -114,7 +117,7 @@ def _others(typed: Endpoint) -> list[tuple[Endpoint, bool]]:
     twin = twin_of(typed.scheme, typed.port)
     known = typed.siblings
     if known.exists() or twin is None:
-        return [(endpoint, False) for endpoint in known]
+        return [(endpoint, is_only_guessed(endpoint)) for endpoint in known]
     scheme, port = twin
     values = {"scheme": scheme, "host": typed.host, "port": port, "verify_tls": typed.verify_tls}
     return [(typed.target.endpoints.create(**values), True)]

@@ -55,8 +55,7 @@ def probe_detail(request, probe: int):
         "report": report,
         "refuses_certificate": (found.result or {}).get("error") in CERTIFICATE_KINDS,
         "waterfall": report and draw_waterfall(report.parts),
-        "is_waiting_long": queries.is_waiting_long(found, now),
-        "is_given_up": queries.is_given_up(found, now),
+        "reason_to_wait": queries.reason_to_wait(found, now),
         "headers_text": write_headers(found.request.get("headers", [])),
         "may": rights_in(project, actor),
     }

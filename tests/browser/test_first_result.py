@@ -12,8 +12,10 @@ import pytest
 
 from benchmarks.servers import serving
 from tests.browser.installation import sign_in
+from tests.waiting import eventually
 
 MOST_CLICKS = 8
+PORTS = (8080, 8443)
 # Every test once, 5 runs and their pauses; the other repeats are not waited for.
 FIRST_BLOCK_MS = 240_000
 NEWCOMER, PASSWORD = "newcomer", "correct-horse-battery"
@@ -46,18 +48,17 @@ for (const [kind, name] of [["click", "clicks"], ["input", "typed"]]) {
 
 @pytest.fixture
 def server():
-    """A server with HTTP and, 363 ports above as 443 is above 80, HTTPS."""
-    with serving(ports=port_pair()) as server:
+    """A server on the ports where HTTP is looked for beside HTTPS; the test of another checkout may
+    have them a while."""
+    eventually(lambda: all(map(is_free, PORTS)), 300, f"the ports {PORTS} are free")
+    with serving(ports=PORTS) as server:
         yield server
 
 
-def port_pair() -> tuple[int, int]:
-    while True:
-        with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", 0)) as first:
-            http = first.getsockname()[1]
-            https = http + 363
-            with socket.create_server(("127.0.0.1", https)):
-                return http, https
+def is_free(port: int) -> bool:
+    with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", port)):
+        return True
+    return False
 
 
 @pytest.fixture

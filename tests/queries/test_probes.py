@@ -1,9 +1,9 @@
 """What the page of a single request says about its result."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 from campaigns.models import Probe
-from campaigns.queries.probes import is_given_up, is_waiting_long, report_of
+from campaigns.queries.probes import report_of
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 PARTS = {"dns": None, "connect": 1000, "tls": 8000, "send": 90, "wait": 14_000, "receive": 600}
@@ -57,14 +57,6 @@ def test_a_stapled_reply_is_told_where_one_was_asked_for():
     assert report(status=200, tls=tls, staple={"status": "good"}).staple.text == "good"
     assert report(status=200, tls=tls).staple is None
     assert report(status=200, staple=None).staple is None
-
-
-def test_waiting_is_long_after_10_s_and_given_up_after_two_minutes():
-    fresh = Probe(requested_at=NOW - timedelta(seconds=9))
-    old = Probe(requested_at=NOW - timedelta(seconds=11))
-    lost = Probe(requested_at=NOW - timedelta(seconds=121))
-    assert [is_waiting_long(probe, NOW) for probe in (fresh, old, lost)] == [False, True, True]
-    assert [is_given_up(probe, NOW) for probe in (fresh, old, lost)] == [False, False, True]
 
 
 def test_an_empty_result_is_survived():

@@ -25,7 +25,7 @@ from campaigns.services.exporters import add_exporter, ask_check
 from campaigns.services.first_requests import end_held_campaigns
 from campaigns.services.load_control import allow_load, beat, stop_all_load
 from campaigns.services.ownership import check_host, claim_host, finish_check, what_to_check
-from campaigns.services.probes import expire_probes
+from campaigns.services.probe_queue import expire_probes
 from campaigns.services.searches import advance_searches, ask_silent_targets
 from campaigns.services.shards import mark_done, mark_ready, mark_running, record_seconds
 from tests.factories import make_endpoint, make_target

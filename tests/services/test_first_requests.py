@@ -9,7 +9,7 @@ from campaigns.permissions import Actor
 from campaigns.queries.campaigns import grid_of, ticks_for
 from campaigns.queries.engine import stuck_runs, waiting_reason
 from campaigns.queries.first_requests import first_requests_of
-from campaigns.services import dispatch, probes
+from campaigns.services import dispatch, probe_queue, probes
 from campaigns.services.campaigns import (
     CampaignCell,
     create_campaign,
@@ -187,18 +187,18 @@ class TestTryingAgain:
 
 
 class TestSurviving:
-    def test_a_worker_that_died_does_not_block_the_campaign_for_ever(self, project):
+    def test_a_dispatcher_that_died_does_not_block_the_campaign_for_ever(self, project):
         campaign = begun(project)
         probes.claim_probe(probe_id=campaign.first_requests.get().pk)
         assert settle_campaigns() == 0
-        campaign.first_requests.update(requested_at=db_now(-130))
-        probes.expire_probes()
+        campaign.first_requests.update(claimed_at=db_now(-51))
+        probe_queue.expire_probes()
         assert settle_campaigns() == 1
         campaign.refresh_from_db()
         assert campaign.is_held
-        assert "worker stopped" in first_requests_of(campaign).rows[0].what_to_do
+        assert "dispatcher stopped" in first_requests_of(campaign).rows[0].what_to_do
 
-    def test_the_dispatcher_settles_what_a_worker_answered_and_died(self, project):
+    def test_the_next_dispatcher_settles_what_the_last_one_answered(self, project):
         campaign = begun(project)
         probes.finish_probe(probe_id=campaign.first_requests.get().pk, result=OK)
         assert settle_campaigns() == 1
@@ -234,29 +234,6 @@ def test_two_that_settle_at_once_open_it_once(project):
     assert sorted(at_once(*settle)) == [False, True]
 
 
-def test_a_worker_takes_a_campaign_s_requests_together_and_each_once(project):
-    campaign = begun(project, n_tests=3)
-    first, *others = campaign.first_requests.order_by("pk")
-    assert probes.claim_together(probe_id=others[0].pk, most=2) == [first, others[0]]
-    assert probes.claim_together(probe_id=first.pk, most=2) == [others[1]]
-    assert probes.claim_together(probe_id=first.pk, most=2) == []
-
-
-def test_what_cannot_be_answered_in_time_is_not_sent_and_says_so(project):
-    campaign = begun(project, n_tests=3)
-    first, *late = campaign.first_requests.order_by("pk")
-    assert probes.claim_together(probe_id=first.pk, most=1) == [first]
-    limit_s = first.request["timeouts"]["total_s"]
-    campaign.first_requests.update(requested_at=db_now(-120 + limit_s))
-    assert probes.claim_together(probe_id=late[0].pk, most=2) == []
-    probes.finish_probe(probe_id=first.pk, result=OK)
-    campaign.first_requests.update(requested_at=db_now(-121))
-    assert probes.expire_probes() == 2
-    found = first_requests_of(campaign)
-    assert {each.problem for each in found.wrong} == {"Not sent"}
-    assert "took all of the 120 s. Try again" in found.wrong[0].what_to_do
-
-
 class TestCellsOfAForm:
     def test_they_are_tried_without_a_campaign(self, project, as_bob):
         version, endpoint = make_plan(project), make_endpoint(make_target(project))
@@ -282,10 +259,10 @@ class TestCellsOfAForm:
         probes.finish_probe(probe_id=Probe.objects.get().pk, result=REFUSED)
         assert ticks_for("works", grid_of(project)) == [f"{version.pk}.{shop.pk}.new"]
 
-    def test_a_worker_that_is_missing_says_nothing_about_the_target(self, project, as_bob):
+    def test_one_that_was_not_sent_says_nothing_about_the_target(self, project, as_bob):
         endpoint = make_endpoint(make_target(project))
         version = make_plan(project)
         try_cells(by=as_bob, cells=[(version, endpoint)])
         Probe.objects.update(requested_at=db_now(-130))
-        probes.expire_probes()
+        probe_queue.expire_probes()
         assert ticks_for("works", grid_of(project)) == [f"{version.pk}.{endpoint.pk}.new"]

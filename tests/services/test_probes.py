@@ -1,24 +1,14 @@
 """Trying one request: who may, what is stored, and that an answer counts once."""
 
-from datetime import timedelta
+from copy import copy
 
 import pytest
-from django.utils import timezone
 
-from campaigns import queue
 from campaigns.domain.errors import Forbidden, InvalidPlan, Refused
 from campaigns.models import Probe
-from campaigns.models.dbtime import db_now
 from campaigns.services.items import archive_items
-from campaigns.services.probes import (
-    claim_probe,
-    claim_together,
-    expire_probes,
-    finish_probe,
-    order_of,
-    request_probe,
-    ring_waiting_probes,
-)
+from campaigns.services.load_control import stop_all_load_from_console
+from campaigns.services.probes import claim_probe, finish_probe, order_of, request_probe
 from tests.factories import make_endpoint, make_plan, make_project, make_target
 
 pytestmark = pytest.mark.django_db
@@ -30,32 +20,8 @@ def endpoint(project):
     return make_endpoint(make_target(project), "https", verify_tls=False)
 
 
-@pytest.fixture
-def sent(monkeypatch):
-    rung = []
-    monkeypatch.setattr(queue, "send", lambda name, args: rung.append((name, args)) or True)
-    return rung
-
-
-@pytest.fixture
-def waiting(endpoint, as_bob):
-    """A probe that was asked for so many seconds ago."""
-
-    def ask(seconds_ago: float) -> Probe:
-        probe = request_probe(by=as_bob, endpoint=endpoint, request=STEP)
-        Probe.objects.filter(pk=probe.pk).update(requested_at=db_now(-seconds_ago))
-        return probe
-
-    return ask
-
-
-def test_a_request_is_stored_and_a_worker_is_called_after_the_commit(
-    endpoint, as_bob, sent, django_capture_on_commit_callbacks
-):
-    with django_capture_on_commit_callbacks(execute=True):
-        probe = request_probe(by=as_bob, endpoint=endpoint, request=STEP)
-        assert not sent
-    assert sent == [("workers.probe", [probe.pk])]
+def test_a_request_is_stored_as_a_plan_s_step(endpoint, as_bob):
+    probe = request_probe(by=as_bob, endpoint=endpoint, request=STEP)
     assert probe.request["method"] == "POST"
 
 
@@ -131,49 +97,10 @@ def test_what_is_wrong_with_an_opening_is_said_by_field(project, as_bob, wrong, 
     assert set(refusal.value.errors) == {field}
 
 
-def test_the_bell_is_rung_again_for_a_probe_that_nobody_heard_of(waiting, sent):
-    unheard = waiting(10)
-    waiting(1)
-    under_way, answered = waiting(10), waiting(10)
-    claim_probe(probe_id=under_way.pk)
-    finish_probe(probe_id=answered.pk, result={"status": 200})
-    assert ring_waiting_probes() == 1
-    assert sent == [("workers.probe", [unheard.pk])]
-
-
-def test_two_messages_about_a_probe_are_one_request_to_the_target(waiting):
-    probe = waiting(10)
+def test_of_two_that_claim_a_request_one_has_it(endpoint, as_bob):
+    probe = request_probe(by=as_bob, endpoint=endpoint, request=STEP)
     assert claim_probe(probe_id=probe.pk) == probe
     assert claim_probe(probe_id=probe.pk) is None
-
-
-def test_a_probe_that_no_worker_took_is_answered_with_how_to_start_one(waiting):
-    probe, young = waiting(130), waiting(100)
-    assert expire_probes() == 1
-    probe.refresh_from_db()
-    young.refresh_from_db()
-    assert "the process general is running" in probe.result["detail"]
-    assert young.finished_at is None
-    assert expire_probes() == 0
-
-
-def test_a_probe_whose_worker_died_says_so_as_soon_as_a_living_one_would_have_answered(waiting):
-    probe, under_way = waiting(60), waiting(60)
-    for each, seconds_ago in ((probe, 51), (under_way, 45)):
-        claim_probe(probe_id=each.pk)
-        Probe.objects.filter(pk=each.pk).update(claimed_at=db_now(-seconds_ago))
-    assert expire_probes() == 1
-    probe.refresh_from_db()
-    assert "stopped before it had an answer" in probe.result["detail"]
-
-
-def test_its_age_is_of_the_database_s_clock(endpoint, as_bob, monkeypatch):
-    """That of the web process may be minutes behind."""
-    behind = timezone.now() - timedelta(seconds=130)
-    monkeypatch.setattr(timezone, "now", lambda: behind)
-    probe = request_probe(by=as_bob, endpoint=endpoint, request=STEP)
-    assert expire_probes() == 0
-    assert claim_together(probe_id=probe.pk, most=1) == [probe]
 
 
 def test_the_credentials_of_another_project_s_plan_are_not_sent(endpoint, as_bob):
@@ -181,3 +108,23 @@ def test_the_credentials_of_another_project_s_plan_are_not_sent(endpoint, as_bob
     with pytest.raises(Refused, match="a plan of its own project"):
         request_probe(by=as_bob, endpoint=endpoint, request=STEP, credentials_of=foreign)
     assert not Probe.objects.exists()
+
+
+def test_an_account_has_50_without_a_reply_and_a_project_60(endpoint, as_bob, as_alice):
+    waiting = Probe(endpoint=endpoint, request=STEP, requested_by=as_bob.user)
+    Probe.objects.bulk_create([copy(waiting) for _ in range(49)])
+    last = request_probe(by=as_bob, endpoint=endpoint, request=STEP)
+    with pytest.raises(Refused, match="50 test requests of yours wait for a reply"):
+        request_probe(by=as_bob, endpoint=endpoint, request=STEP)
+    for _ in range(10):
+        request_probe(by=as_alice, endpoint=endpoint, request=STEP)
+    with pytest.raises(Refused, match=r"60 test requests of .* wait for a reply"):
+        request_probe(by=as_alice, endpoint=endpoint, request=STEP)
+    finish_probe(probe_id=last.pk, result={"status": 200})
+    request_probe(by=as_bob, endpoint=endpoint, request=STEP)
+
+
+def test_while_load_is_off_a_request_is_refused_where_it_is_asked_for(endpoint, as_bob):
+    stop_all_load_from_console()
+    with pytest.raises(Refused, match="Load is off"):
+        request_probe(by=as_bob, endpoint=endpoint, request=STEP)

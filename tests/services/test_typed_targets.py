@@ -1,6 +1,10 @@
 """From a typed address to a target that was tried, and from a question to a started campaign."""
 
+import threading
+import time
+
 import pytest
+from django.db import transaction
 
 from campaigns import queue
 from campaigns.domain.errors import Forbidden, Refused
@@ -13,6 +17,7 @@ from campaigns.services.questions import start_question
 from campaigns.services.targets import edit_target
 from campaigns.services.typed_targets import accept_certificate, try_again, try_typed
 from tests.factories import make_endpoint, make_target
+from tests.services.engine import at_once
 
 pytestmark = pytest.mark.django_db
 ADDRESS = "https://127.0.0.1:8444/prices"
@@ -95,6 +100,36 @@ def test_a_guess_that_somebody_saved_with_its_target_is_none(try_, as_bob):
     save_form(as_bob, probe.endpoint.target)
     finish_probe(probe_id=guess.pk, result={"error": "connect_refused"})
     assert set(probe.endpoint.target.endpoints.all()) == {probe.endpoint, guess.endpoint}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_second_address_of_a_host_is_tried_while_the_guess_of_the_first_goes(
+    try_, project, as_bob
+):
+    """The guess is removed by another process while the second try is being stored."""
+    guess = guess_beside(try_(ADDRESS))
+    under_way, forget = threading.Event(), {"error": "connect_refused"}
+
+    def second() -> Probe:
+        with transaction.atomic():
+            probe = try_("https://127.0.0.1:8444/other")
+            under_way.set()
+            time.sleep(0.3)  # the other one waits meanwhile; nothing says that it does
+            return probe
+
+    def first_guess_fails() -> None:
+        under_way.wait(5)
+        finish_probe(probe_id=guess.pk, result=forget)
+
+    probe, _ = at_once(second, first_guess_fails)
+    assert Probe.objects.filter(pk=probe.pk).exists()
+    assert not Endpoint.objects.filter(pk=guess.endpoint_id).exists(), "nobody has named it"
+
+
+def test_another_port_of_a_host_is_not_guessed(try_, project):
+    probe = try_("http://127.0.0.1:8140/")
+    assert list(project.targets.get().endpoints.all()) == [probe.endpoint]
+    assert Probe.objects.count() == 1
 
 
 def test_what_was_typed_stays_even_if_nothing_answers(try_):

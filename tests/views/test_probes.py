@@ -73,10 +73,10 @@ def test_a_wrong_request_is_answered_on_the_target_s_page_with_what_was_typed(as
     assert not Probe.objects.exists()
 
 
-def test_after_10_s_the_page_says_how_to_start_a_worker(as_editor, endpoint):
-    assert "Start one" not in page_of(as_editor, make_probe(endpoint))
+def test_one_that_waits_for_its_turn_says_who_is_ahead(as_editor, endpoint):
+    assert "ahead" not in page_of(as_editor, make_probe(endpoint))
     page = page_of(as_editor, make_probe(endpoint, age_s=11))
-    assert "<code>general</code>" in page
+    assert "1 test request of this project is ahead." in page
     assert 'data-finished="no"' in page
 
 

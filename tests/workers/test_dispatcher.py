@@ -7,11 +7,10 @@ import pytest
 from django.db import OperationalError, connection
 from django.db.models import F
 
-from campaigns.models import InjectorHost, LoadControl, Probe, Run, Search
+from campaigns.models import InjectorHost, LoadControl, Run, Search
 from campaigns.models.dbtime import db_now
 from campaigns.services import dispatch
 from campaigns.services.load_control import stop_all_load
-from tests.factories import make_endpoint, make_target
 from tests.searches import searching
 from tests.services.engine import age, at_once, claim, expire, host, preparing, running, started
 from tests.waiting import eventually
@@ -165,17 +164,6 @@ def test_while_a_run_sends_a_tick_is_two_statements(project, django_assert_num_q
     dispatcher.tick()
     with django_assert_num_queries(2):
         dispatcher.tick()
-
-
-def test_it_rings_again_for_a_probe_whose_message_was_lost(project, monkeypatch):
-    rung = []
-    monkeypatch.setattr(dispatching, "RING_EVERY_S", 0.1)
-    monkeypatch.setattr(dispatch.queue, "send", lambda *message: rung.append(message) or True)
-    endpoint = make_endpoint(make_target(project))
-    probe = Probe.objects.create(endpoint=endpoint, request={"method": "GET", "path": "/"})
-    Probe.objects.filter(pk=probe.pk).update(requested_at=db_now(-10))
-    with Running():
-        eventually(lambda: ("workers.probe", [probe.pk]) in rung, 5, "the bell rings")
 
 
 def test_it_follows_the_databases_clock_before_it_asks_how_old_anything_is(project, monkeypatch):

