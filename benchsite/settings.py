@@ -77,6 +77,7 @@ MIDDLEWARE = [
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "campaigns.views.transfer.CompressionMiddleware",
     "campaigns.views.transfer.ValidatorMiddleware",
+    "campaigns.views.transfer.BodyMiddleware",
     "campaigns.views.live_pages.TurnsMiddleware",
     "campaigns.views.errors.OutageMiddleware",
     "campaigns.views.bearer.BearerMiddleware",
@@ -321,6 +322,11 @@ CONTENT_SECURITY_POLICY = {
         "frame-ancestors": [NONE],
     }
 }
+# Of a request; a view that takes more says so: campaigns.views.transfer.takes_bytes.
+MOST_BODY_BYTES = 1024 * 1024
+# Each byte of it may be written as three, which take long to read.
+MOST_URLENCODED_BYTES = 256 * 1024
+# The most that any view may say.
 DATA_UPLOAD_MAX_MEMORY_SIZE = 4 * 1024 * 1024
 
 # --- static files --------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from rest_framework.response import Response
 from campaigns.api.access import VisibleViewSet, find
 from campaigns.api.fields import IdField, StrictSerializer, validated
 from campaigns.models import Campaign, Project, SavedView
+from campaigns.permissions import require_may_write
 from campaigns.queries.campaign_list import SINCE_DAYS, STATE_IS, VIEWS, makers_of
 from campaigns.queries.items import ARCHIVED, SORTS
 from campaigns.queries.run_list import MEASUREMENTS, PRECISIONS, TARGET_STATES
@@ -84,7 +85,9 @@ class SavedViewViewSet(VisibleViewSet):
     )
     def create(self, request, project):
         """Saves a view under a name. Only you see it, on the page and here."""
-        found, data = find(Project, request, pk=project), validated(NewView, request.data)
+        found = find(Project, request, pk=project)
+        require_may_write(self.actor)
+        data = validated(NewView, request.data)
         query = _query_of(found, data["filters"])
         view = save_view(by=self.actor, project=found, name=data["name"], query=query)
         return self.answer(view.pk, status.HTTP_201_CREATED)

@@ -4,6 +4,7 @@ import json
 from functools import partial
 from typing import Any
 
+from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import Http404
@@ -30,6 +31,7 @@ from campaigns.views.access import actor_of, find, project_to_edit, rights_in
 from campaigns.views.items import list_context
 from campaigns.views.plan_preview import picture_of, preview_of_form
 from campaigns.views.saving import Edit
+from campaigns.views.transfer import takes_bytes
 
 _LABELS = {"name": "Name"} | {path: row.label for path, row in all_fields(Plan).items()}
 
@@ -47,6 +49,7 @@ def plan_list(request, project: int):
     return render(request, "plans/list.html", context)
 
 
+@takes_bytes(settings.DATA_UPLOAD_MAX_MEMORY_SIZE)
 @login_required
 def plan_new(request, project: int):
     actor = actor_of(request)
@@ -88,6 +91,7 @@ def _preset_of(spec: dict[str, Any]) -> Preset | None:
     return next((preset for preset in PRESETS.values() if preset.spec == spec), None)
 
 
+@takes_bytes(settings.DATA_UPLOAD_MAX_MEMORY_SIZE)
 @login_required
 def plan_edit(request, plan: int):
     actor = actor_of(request)
