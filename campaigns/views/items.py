@@ -38,7 +38,7 @@ from campaigns.queries.projects import list_projects
 from campaigns.queries.targets import list_targets
 from campaigns.services import items as services
 from campaigns.services.campaigns import look_at_campaigns
-from campaigns.views.access import actor_of, answers_refusals, find
+from campaigns.views.access import actor_of, answers_refusals, find, takes_a_form
 from campaigns.views.saving import Edit, labels_of, saved_by
 
 PAGE_SIZES = ("25", "50", "100")
@@ -147,6 +147,7 @@ def _size_of(request: HttpRequest) -> str:
     return asked if asked in PAGE_SIZES else PAGE_SIZES[0]
 
 
+@takes_a_form
 @login_required
 def item_rename(request: HttpRequest, noun: str, **ids: int) -> HttpResponse:
     """The form of an item's name and tags."""
