@@ -1,7 +1,7 @@
 """How far a campaign is, and when it will end."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from itertools import pairwise
 from statistics import fmean, median
@@ -11,6 +11,7 @@ from django.utils import timezone
 from campaigns.domain.lifecycle import RunState
 from campaigns.domain.plan.estimates import estimate_campaign
 from campaigns.models import Campaign, Run, Test
+from campaigns.queries.load_control import why_nothing_begins
 from campaigns.queries.runs import planned_end, share_over
 
 _MOST_GAPS = 10
@@ -19,12 +20,13 @@ _MOST_GAPS = 10
 @dataclass(frozen=True, slots=True)
 class CampaignProgress:
     """A campaign's progress. `share` of its runs, with the part of the run under way that is over;
-    `ends_at` is None while it cannot be estimated."""
+    `ends_at` is None while it cannot be estimated, as while no run `begins`."""
 
     n_done: int
     n_runs: int
     share: float
     ends_at: datetime | None
+    begins: bool = True
 
     @property
     def percent(self) -> float:
@@ -44,14 +46,17 @@ def progress_of(campaign: Campaign, current: Run | None = None) -> CampaignProgr
 def progress_by_campaign(
     campaigns: Sequence[Campaign], current: Mapping[int, Run | None]
 ) -> dict[int, CampaignProgress]:
-    """`progress_of` each, with its run in `current`, in two queries for all of them."""
+    """`progress_of` each, with its run in `current`, in three queries for all of them."""
     ends: dict[int, list[datetime | None]] = {campaign.pk: [] for campaign in campaigns}
     runs = Run.objects.filter(campaign__in=ends).values_list("campaign", "state", "ended_at")
     for campaign, state, ended_at in runs:
         ends[campaign].append(ended_at if state == RunState.DONE else None)
     found = [_Standing(each, current.get(each.pk), ends[each.pk]) for each in campaigns]
     tests = _tests_by_campaign([each.campaign for each in found if each.asks_the_plan])
-    return {each.campaign.pk: each.progress(tests.get(each.campaign.pk, ())) for each in found}
+    progress = {each.campaign.pk: each.progress(tests.get(each.campaign.pk, ())) for each in found}
+    if found and why_nothing_begins():
+        return {pk: replace(each, ends_at=None, begins=False) for pk, each in progress.items()}
+    return progress
 
 
 class _Standing:
