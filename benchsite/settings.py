@@ -26,7 +26,7 @@ from benchsite.env import (
     refuse_weak,
 )
 from benchsite.logs import FORMATS, TOLD_IN_SHORT, handlers
-from benchsite.postgresql.bounded import BoundedConnection
+from benchsite.postgresql.bounded import PooledConnection
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 VAR_DIR = Path(env_str("BENCHSITE_VAR", str(BASE_DIR / "var")))
@@ -137,7 +137,7 @@ DATABASES["default"]["OPTIONS"] = {
         "min_size": 1,
         "max_size": env_int("BENCHSITE_DB_POOL", 20, least=1),
         "timeout": 5,
-        "connection_class": BoundedConnection,
+        "connection_class": PooledConnection,
     },
     "answer_within_s": DB_ANSWER_S,
     "connect_timeout": 5,
