@@ -45,7 +45,7 @@ class AgentSeconds(APIView):
     authentication_classes = (AgentAuthentication,)
     permission_classes = (IsAgent,)
     most_body_bytes = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
-    most_values = 100_000
+    most_values = 100_000  # a minute of the largest machine
 
     @extend_schema(
         request=AgentReportSerializer,

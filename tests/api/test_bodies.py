@@ -10,11 +10,13 @@ import pytest
 from django.conf import settings
 from django.test import Client
 
+from campaigns.domain.measured.machine import MOST_CORES
 from campaigns.models import Target
 from campaigns.services.agents import create_agent
 from tests.api.conftest import token_client
 from tests.factories import make_target
 from tests.values import plan_spec
+from workers.agent.site import AT_ONCE
 
 # Of processor time: ten times what it took on a quiet machine is still none to speak of.
 MOST_S = 0.25
@@ -148,8 +150,8 @@ def test_a_plan_as_large_as_its_limits_is_taken(api, project):
 
 
 def test_a_report_of_the_largest_machines_is_taken(posts):
-    did = {"cores": [50] * 256, **{f"figure_{number}": 1 for number in range(60)}}
-    seconds = [{"at_s": time.time(), "did": did} for _ in range(300)]
+    did = {"cores": [50] * MOST_CORES, **{f"figure_{number}": 1 for number in range(200 - 1)}}
+    seconds = [{"at_s": time.time(), "did": did} for _ in range(AT_ONCE)]
     path, client, _ = posts[-1]
     spent_s, answer = spent_on(
         client, path, json.dumps({"host": "x", "seconds": seconds}), "application/json"
