@@ -43,7 +43,6 @@ from campaigns.views.saving import Edit, labels_of, saved_by
 
 PAGE_SIZES = ("25", "50", "100")
 VIEW_WORDS = {"": "All", **VIEWS, ARCHIVED: "Archived"}
-_LARGEST_ID = 2**63 - 1
 
 
 @dataclass(frozen=True)
@@ -216,11 +215,11 @@ def _chosen(
     """The ticked items, or all that the list's filters leave; 404 if the actor cannot see one."""
     if request.POST.get("all"):
         return list(kind.rows(actor, project, kind.form(request.GET, project).chosen()))
-    pks = {int(pk) for pk in request.POST.getlist("pk") if pk.isdecimal()}
+    ticked = {pk for pk in request.POST.getlist("pk") if pk.isdecimal()}
     rows = kind.model.objects.visible_to(actor)
     rows = rows.filter(project=project) if project else rows
-    items = list(rows.filter(pk__in=[pk for pk in pks if pk <= _LARGEST_ID]))
-    if len(items) < len(pks):
+    items = list(rows.filter(pk__in=[pk for pk in ticked if len(pk) < 19]))
+    if len(items) < len(ticked):
         raise Http404
     return items
 
