@@ -54,7 +54,7 @@ def progress_by_campaign(
     found = [_Standing(each, current.get(each.pk), ends[each.pk]) for each in campaigns]
     tests = _tests_by_campaign([each.campaign for each in found if each.asks_the_plan])
     progress = {each.campaign.pk: each.progress(tests.get(each.campaign.pk, ())) for each in found}
-    if found and why_nothing_begins():
+    if any(each.n_done < each.n_runs for each in progress.values()) and why_nothing_begins():
         return {pk: replace(each, ends_at=None, begins=False) for pk, each in progress.items()}
     return progress
 
