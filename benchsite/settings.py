@@ -26,7 +26,7 @@ from benchsite.env import (
     refuse_weak,
 )
 from benchsite.logs import FORMATS, TOLD_IN_SHORT, handlers
-from benchsite.postgresql.bounded import BoundedConnection
+from benchsite.postgresql.bounded import PooledConnection
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 VAR_DIR = Path(env_str("BENCHSITE_VAR", str(BASE_DIR / "var")))
@@ -77,6 +77,7 @@ MIDDLEWARE = [
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "campaigns.views.transfer.CompressionMiddleware",
     "campaigns.views.transfer.ValidatorMiddleware",
+    "campaigns.views.transfer.BodyMiddleware",
     "campaigns.views.live_pages.TurnsMiddleware",
     "campaigns.views.errors.OutageMiddleware",
     "campaigns.views.bearer.BearerMiddleware",
@@ -136,7 +137,7 @@ DATABASES["default"]["OPTIONS"] = {
         "min_size": 1,
         "max_size": env_int("BENCHSITE_DB_POOL", 20, least=1),
         "timeout": 5,
-        "connection_class": BoundedConnection,
+        "connection_class": PooledConnection,
     },
     "answer_within_s": DB_ANSWER_S,
     "connect_timeout": 5,
@@ -303,9 +304,11 @@ SESSION_COOKIE_SECURE = IS_SERVER
 CSRF_COOKIE_SECURE = IS_SERVER
 SECURE_SSL_REDIRECT = IS_SERVER and env_bool("BENCHSITE_SSL_REDIRECT", True)
 SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$", r"^metrics$"]
-SECURE_HSTS_SECONDS = 31_536_000 if IS_SERVER else 0
-SECURE_HSTS_INCLUDE_SUBDOMAINS = IS_SERVER
-SECURE_HSTS_PRELOAD = IS_SERVER
+SECURE_HSTS_SECONDS = env_int("BENCHSITE_HSTS_S", 31_536_000 if IS_SERVER else 0, most=63_072_000)
+SECURE_HSTS_INCLUDE_SUBDOMAINS = env_bool("BENCHSITE_HSTS_SUBDOMAINS")
+SECURE_HSTS_PRELOAD = env_bool("BENCHSITE_HSTS_PRELOAD")
+# Whether other names are HTTPS only, too, is the operator's to say.
+SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if IS_SERVER else None
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
@@ -322,6 +325,11 @@ CONTENT_SECURITY_POLICY = {
         "frame-ancestors": [NONE],
     }
 }
+# Of a request; a view that takes more says so: campaigns.views.transfer.takes_bytes.
+MOST_BODY_BYTES = 1024 * 1024
+# Each byte of it may be written as three, which take long to read.
+MOST_URLENCODED_BYTES = 256 * 1024
+# The most that any view may say.
 DATA_UPLOAD_MAX_MEMORY_SIZE = 4 * 1024 * 1024
 
 # --- static files --------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 import gc
 import os
+from importlib import import_module
 
 from django.core.wsgi import get_wsgi_application
 from django.template.engine import Engine
@@ -12,14 +13,16 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "benchsite.settings")
 
 
 def _load_pages() -> None:
-    """What Django loads with the first request, for which its reader would wait: all views with
-    their addresses, the templates, and what adds to their contexts."""
+    """What Django loads with the first request, for which its reader and everybody else would wait:
+    all views with their addresses, the templates, what adds to their contexts, and the API's
+    schema."""
     reverse("project-list")
     engine = Engine.get_default()
     for folder in engine.dirs:
         for path in folder.rglob("*.html"):
             get_template(path.relative_to(folder).as_posix())
     list(engine.template_context_processors)  # to ask for them imports them
+    import_module("campaigns.api.schema").described()
 
 
 application = get_wsgi_application()

@@ -1,12 +1,26 @@
 """A statement without an answer ends, although the server is frozen and says nothing itself."""
 
+import os
+import shutil
+import signal
+import tempfile
+import time
+from pathlib import Path
+
+import psycopg
 import pytest
 from django.conf import settings
 from django.db import OperationalError, connection
 
-from benchsite.postgresql.bounded import BoundedConnection
+from benchsite.postgresql import bounded as bounds
+from benchsite.postgresql.bounded import BoundedConnection, PooledConnection
+from local import postgres
+from local.children import spawn
+from local.endings import end_together
 from tests.frozen_backends import frozen_backends
+from tests.process_tree import descendants
 from tests.services.engine import at_once
+from tests.waiting import eventually
 from workers.database import drop_connection, use_own_connection
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -96,3 +110,43 @@ def test_an_answer_in_time_is_one(bounded):
 def test_a_connection_without_a_bound_waits_as_psycopg_does(bounded):
     bounded.answer_within_s = None
     assert bounded.execute("SELECT pg_sleep(0.5)").rowcount == 1
+
+
+@pytest.fixture(scope="module")
+def own_server():
+    """A PostgreSQL of these tests alone: (where it is, its process)."""
+    folder = Path(tempfile.mkdtemp(prefix="benchsite-test-"))
+    folder.chmod(0o711)
+    server = postgres.prepare(folder, is_throw_away=True)
+    process = spawn(server.program, folder / "log")
+    try:
+        eventually(server.accepts_connections, 60, "PostgreSQL takes connections")
+        yield server.url_of("postgres"), process.pid
+    finally:
+        end_together([(server.program, process)])
+        server.clean_up()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def test_a_reader_waits_six_seconds_at_most_for_a_frozen_server(own_server):
+    url, pid = own_server
+    own = PooledConnection.connect(url, answer_within_s=20)
+    own.execute("SELECT 1")
+    processes = [pid, *descendants(pid)]
+    began_s = time.monotonic()
+    for each in processes:
+        os.kill(each, signal.SIGSTOP)
+    try:
+        with pytest.raises(psycopg.OperationalError, match="answers nothing"):
+            own.execute("SELECT 1")
+        assert time.monotonic() - began_s < 6
+        assert own.closed
+    finally:
+        for each in processes:
+            os.kill(each, signal.SIGCONT)
+
+
+def test_a_long_statement_of_a_server_that_works_is_waited_for(own_server, monkeypatch):
+    monkeypatch.setattr(bounds, "DOUBT_AFTER_S", 0.2)
+    with PooledConnection.connect(own_server[0], answer_within_s=20) as own:
+        assert own.execute("SELECT pg_sleep(1), 7").fetchone()[1] == 7

@@ -161,6 +161,16 @@ def test_a_limit_of_no_criterion_is_answered_at_the_start():
     )
 
 
+def test_a_server_binds_its_own_name_to_https_and_no_other_until_told_to():
+    names = ("SECURE_HSTS_SECONDS", "SECURE_HSTS_INCLUDE_SUBDOMAINS", "SECURE_HSTS_PRELOAD")
+    found = settings(**SERVER)
+    assert [found[name] for name in names] == [31_536_000, False, False]
+    chosen = {"BENCHSITE_HSTS_S": "0", "BENCHSITE_HSTS_SUBDOMAINS": "1"}
+    found = settings(**SERVER, **chosen, BENCHSITE_HSTS_PRELOAD="1")
+    assert [found[name] for name in names] == [0, True, True]
+    assert settings()["SECURE_HSTS_SECONDS"] == 0
+
+
 def test_a_wrong_yes_or_no_is_named_too():
     words = "BENCHSITE_SSL_REDIRECT='maybe' is not a yes or a no"
     with pytest.raises(WrongSetting, match=words):

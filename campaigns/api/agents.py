@@ -1,5 +1,6 @@
 """What agents report of their targets' machines."""
 
+from django.conf import settings
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.response import Response
@@ -43,6 +44,8 @@ class AgentAnswerSerializer(serializers.Serializer):
 class AgentSeconds(APIView):
     authentication_classes = (AgentAuthentication,)
     permission_classes = (IsAgent,)
+    most_body_bytes = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
+    most_values = 100_000  # a minute of the largest machine
 
     @extend_schema(
         request=AgentReportSerializer,

@@ -10,6 +10,7 @@ from campaigns.api.access import VisibleViewSet, find
 from campaigns.api.fields import IdField, IdFilter, StrictSerializer, validated
 from campaigns.domain.errors import InvalidFields
 from campaigns.models import Baseline, Campaign, Project, Test
+from campaigns.permissions import Action, require
 from campaigns.services.baselines import make_baseline, release_baseline
 
 
@@ -81,7 +82,9 @@ class BaselineViewSet(VisibleViewSet):
     )
     def create(self, request, project):
         """Makes the runs that count the baseline: one for each test."""
-        found, data = find(Project, request, pk=project), validated(NewBaseline, request.data)
+        found = find(Project, request, pk=project)
+        require(self.actor, Action.EDIT, found)
+        data = validated(NewBaseline, request.data)
         made = make_baseline(
             by=self.actor,
             project=found,

@@ -13,6 +13,7 @@ from campaigns.api.items import ITEM_FIELDS, ItemViewSet, OfProject, Tagged, ord
 from campaigns.api.sweeps import SweepInput
 from campaigns.domain.measured.perf_counts import PerfOf
 from campaigns.models import Campaign, Project, Test
+from campaigns.permissions import Action, require
 from campaigns.queries.campaign_list import (
     STATE_IS,
     needs_a_look,
@@ -235,6 +236,7 @@ class CampaignViewSet(ItemViewSet):
         `probes/?campaign=`, then `try-again/`, start with `anyway`, or stop.
         """
         campaign = self.get_object()
+        require(self.actor, Action.RUN, campaign.project)
         start_campaign(by=self.actor, campaign=campaign, **validated(Start, request.data))
         return self.answer(campaign.pk)
 
@@ -263,6 +265,7 @@ class CampaignViewSet(ItemViewSet):
     def blocks(self, request, pk):
         """Adds whole blocks of all tests at the end; a campaign that was done runs again."""
         campaign = self.get_object()
+        require(self.actor, Action.RUN, campaign.project)
         add_blocks(by=self.actor, campaign=campaign, **validated(MoreBlocks, request.data))
         return self.answer(campaign.pk)
 

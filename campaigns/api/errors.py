@@ -6,6 +6,7 @@ unavailable, internal.
 """
 
 import logging
+from itertools import islice
 from typing import Any
 
 from django.core.exceptions import PermissionDenied
@@ -16,11 +17,13 @@ from rest_framework import exceptions, status
 from rest_framework.response import Response
 from rest_framework.views import set_rollback
 
+from campaigns.api.fields import MOST_FAULTS
 from campaigns.domain.errors import BenchsiteError, Forbidden, InvalidFields, InvalidPlan, Removed
 from campaigns.models.gone import is_of_what_is_gone
 
 logger = logging.getLogger(__name__)
 
+LONGEST_FAULT = 1000
 _NOT_FOUND = "Not found, or you do not have access to it."
 _INVALID = "Some fields have invalid values."
 _CODES = {
@@ -37,7 +40,17 @@ _CODES = {
 
 
 def error_body(code: str, message: str, fields: dict[str, str] | None = None) -> dict[str, Any]:
-    return {"error": {"code": code, "message": message, "fields": fields or {}}}
+    """The first faults by name, the others by their number."""
+    faults = fields or {}
+    if (n_more := len(faults) - MOST_FAULTS) > 0:
+        message = f"{message} {n_more:,} more are not named here."
+    named = {_short(name): _short(faults[name]) for name in islice(faults, MOST_FAULTS)}
+    return {"error": {"code": code, "message": message, "fields": named}}
+
+
+def _short(text: str) -> str:
+    """A fault may quote what was sent."""
+    return text if len(text) <= LONGEST_FAULT else f"{text[:LONGEST_FAULT]}…"
 
 
 def one_error_shape(error: Exception, context: dict[str, Any]) -> Response:

@@ -8,6 +8,7 @@ from campaigns.api.access import VisibleViewSet, find
 from campaigns.api.fields import StrictSerializer, validated
 from campaigns.domain.plan.exporters import MOST_NAME, MOST_TOKEN, MOST_URL
 from campaigns.models import Exporter, Target
+from campaigns.permissions import Action, require
 from campaigns.services.exporters import add_exporter, change_exporter, remove_exporter
 
 
@@ -81,6 +82,7 @@ class ExporterViewSet(VisibleViewSet):
     def create(self, request, target):
         """Sets one more, and has a worker ask it what it offers."""
         found = find(Target.objects.select_related("project"), request, pk=target)
+        require(self.actor, Action.EDIT, found.project)
         data = validated(ExporterInput, request.data)
         exporter = add_exporter(by=self.actor, target=found, **data)
         return self.answer(exporter.pk, status.HTTP_201_CREATED)
@@ -88,8 +90,10 @@ class ExporterViewSet(VisibleViewSet):
     @extend_schema(request=ExporterInput)
     def update(self, request, pk):
         """Replaces all fields but the token, and has a worker ask it again."""
+        found = self.get_object()
+        require(self.actor, Action.EDIT, found.target.project)
         data = validated(ExporterInput, request.data)
-        exporter = change_exporter(by=self.actor, exporter=self.get_object(), **data)
+        exporter = change_exporter(by=self.actor, exporter=found, **data)
         return self.answer(exporter.pk)
 
     @extend_schema(responses={204: None})

@@ -11,6 +11,7 @@ from rest_framework.response import Response
 from campaigns.api.access import VisibleViewSet
 from campaigns.api.fields import IdFilter, StrictSerializer, validated
 from campaigns.domain.tags import LONGEST_TAG, MOST_TAGS
+from campaigns.permissions import require
 from campaigns.queries.items import SORTS, matching, ordered, with_tag
 from campaigns.services.items import archive_items, delete_items, describe_item, restore_items
 
@@ -67,6 +68,7 @@ class ItemViewSet(VisibleViewSet):
     def partial_update(self, request: Request, pk: int) -> Response:
         """Renames, tags, archives or restores it."""
         item = self.get_object()
+        require(self.actor, item.administered_by, item.home)
         change = validated(ItemChange, request.data)
         describe_item(by=self.actor, item=item, name=change.get("name"), tags=change.get("tags"))
         if "archived" in change:

@@ -8,6 +8,7 @@ from rest_framework.response import Response
 from campaigns.api.access import VisibleViewSet, find
 from campaigns.api.fields import IdField, IdFilter, InstantFilter, StrictSerializer, validated
 from campaigns.models import Project, Target, TimeMark
+from campaigns.permissions import Action, require
 from campaigns.services.marks import delete_mark, set_mark
 
 
@@ -67,7 +68,9 @@ class MarkViewSet(VisibleViewSet):
     )
     def create(self, request, project):
         """Marks a deploy or another event. Sent twice, it is one mark: the second answer is 200."""
-        found, data = find(Project, request, pk=project), validated(NewMark, request.data)
+        found = find(Project, request, pk=project)
+        require(self.actor, Action.EDIT, found)
+        data = validated(NewMark, request.data)
         if "target" in data:
             data["target"] = find(Target, request, pk=data["target"])
         mark, is_new = set_mark(by=self.actor, project=found, **data)

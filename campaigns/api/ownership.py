@@ -10,7 +10,7 @@ from rest_framework.views import APIView
 from campaigns.api.access import actor_of, find
 from campaigns.api.fields import StrictSerializer, validated
 from campaigns.models import HostPermit, Target
-from campaigns.permissions import Action, may
+from campaigns.permissions import Action, may, require
 from campaigns.queries.ownership import hosts_of
 from campaigns.services.ownership import check_host, claim_host
 
@@ -72,8 +72,9 @@ class OwnershipOfTarget(APIView):
     def post(self, request, pk):
         """Have a worker look for the file with the token; the first check makes the token."""
         target = find(Target, request, pk=pk)
-        host = validated(HostInput, request.data)["host"]
         actor = actor_of(request)
+        require(actor, Action.EDIT, target.project)
+        host = validated(HostInput, request.data)["host"]
         check_host(by=actor, claim=claim_host(by=actor, target=target, host=host))
         return Response(_told(request, target), status=status.HTTP_202_ACCEPTED)
 

@@ -1,5 +1,6 @@
 """Plans and their versions: read, create, edit (which creates a version), archive."""
 
+from django.conf import settings
 from django.db import transaction
 from drf_spectacular.utils import extend_schema, extend_schema_field
 from rest_framework import serializers, status
@@ -9,6 +10,7 @@ from campaigns.api.fields import IdField, StrictSerializer, validated
 from campaigns.api.items import ITEM_FIELDS, ItemViewSet, OfProject, Tagged, ordering_of
 from campaigns.api.specs import SpecSerializer
 from campaigns.models import PlanVersion, Project, SavedPlan
+from campaigns.permissions import Action, require
 from campaigns.queries.plans import with_latest
 from campaigns.services.items import archive_items, describe_item
 from campaigns.services.plans import create_plan, edit_plan
@@ -92,6 +94,7 @@ class PlanViewSet(ItemViewSet):
     model = SavedPlan
     serializer_class = PlanSerializer
     filterset_class = PlanFilterSet
+    most_body_bytes = settings.DATA_UPLOAD_MAX_MEMORY_SIZE  # a table, and a body in each step
 
     def get_queryset(self):
         plans = with_latest(super().get_queryset()).select_related("secret")
@@ -117,6 +120,7 @@ class PlanViewSet(ItemViewSet):
     def update(self, request, pk):
         """Creates a new version if the spec differs from the latest one."""
         plan = self.get_object()
+        require(self.actor, Action.EDIT, plan.project)
         edit_plan(by=self.actor, plan=plan, **validated(PlanInput, request.data))
         return self.answer(plan.pk)
 

@@ -135,7 +135,8 @@ def _refusals_of(method: str, path: str, operation: dict[str, Any]) -> set[str]:
 
 @cache
 def described() -> bytes:
-    """The schema as JSON, cached: it takes a third of a second and never changes at run time."""
+    """The schema as JSON. It takes a third of a second and never changes at run time, so that
+    benchsite.wsgi asks for it before the first request."""
     return OpenApiJsonRenderer().render(SchemaGenerator().get_schema(public=True))
 
 

@@ -10,6 +10,7 @@ from campaigns.api.items import ITEM_FIELDS, ItemViewSet, OfProject, Tagged, ord
 from campaigns.api.tls import TlsSerializer
 from campaigns.domain.plan.tls_options import TlsOptions
 from campaigns.models import Endpoint, Project, Target
+from campaigns.permissions import Action, require
 from campaigns.queries.targets import with_counts
 from campaigns.services.items import archive_items, describe_item
 from campaigns.services.targets import create_target, edit_target
@@ -115,6 +116,7 @@ class TargetViewSet(ItemViewSet):
     def update(self, request, pk):
         """Replaces all three fields. Omitted endpoints are deleted, those with tests archived."""
         target = self.get_object()
+        require(self.actor, Action.EDIT, target.project)
         edit_target(by=self.actor, target=target, **validated(TargetInput, request.data))
         return self.answer(target.pk)
 

@@ -10,6 +10,7 @@ from campaigns.api.fields import StrictSerializer, validated
 from campaigns.domain.plan.own_tls_profiles import MOST_NAME, OFFERED
 from campaigns.domain.plan.tls_options import LONGEST_OFFER, TlsOptions
 from campaigns.models import OwnTlsProfile, Project
+from campaigns.permissions import Action, require
 from campaigns.services.tls_profiles import change_profile, create_profile, delete_profile
 
 
@@ -91,7 +92,9 @@ class TlsProfileViewSet(VisibleViewSet):
     )
     def create(self, request, project):
         """Names a set of TLS options, for `tls.profile` of endpoints."""
-        found, data = find(Project, request, pk=project), validated(TlsProfileInput, request.data)
+        found = find(Project, request, pk=project)
+        require(self.actor, Action.EDIT, found)
+        data = validated(TlsProfileInput, request.data)
         profile = create_profile(by=self.actor, project=found, **data)
         return self.answer(profile.pk, status.HTTP_201_CREATED)
 
@@ -99,8 +102,10 @@ class TlsProfileViewSet(VisibleViewSet):
     def update(self, request, pk):
         """Replaces name and options. Endpoints that name it follow; runs that have been started
         keep what was offered then."""
+        found = self.get_object()
+        require(self.actor, Action.EDIT, found.project)
         data = validated(TlsProfileInput, request.data)
-        profile = change_profile(by=self.actor, profile=self.get_object(), **data)
+        profile = change_profile(by=self.actor, profile=found, **data)
         return self.answer(profile.pk)
 
     @extend_schema(responses={204: None})

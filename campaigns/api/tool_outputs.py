@@ -8,6 +8,7 @@ from campaigns.api.access import VisibleViewSet, find
 from campaigns.api.fields import StrictSerializer, validated
 from campaigns.domain.printed.reading import MOST_BYTES
 from campaigns.models import Run, ToolOutput
+from campaigns.permissions import Action, require
 from campaigns.services.tool_outputs import add_output, delete_output
 
 
@@ -57,6 +58,7 @@ class NewToolOutput(StrictSerializer):
 
 class ToolOutputViewSet(VisibleViewSet):
     model = ToolOutput
+    most_body_bytes = 2 * MOST_BYTES + 1000  # its line ends and quotes are escaped
 
     def get_queryset(self):
         rows = super().get_queryset().select_related("added_by", "run__campaign__project")
@@ -84,6 +86,7 @@ class ToolOutputViewSet(VisibleViewSet):
         """Adds the output of perf stat, vmstat, sar, sadf -j or time -v, which are told apart by
         their text."""
         run = find(Run.objects.select_related("campaign__project"), request, pk=pk)
+        require(self.actor, Action.EDIT, run.campaign.project)
         data = validated(NewToolOutput, request.data)
         output = add_output(by=self.actor, run=run, text=data["text"])
         return self.answer(output.pk, status.HTTP_201_CREATED)

@@ -14,6 +14,7 @@ from campaigns.domain.shown.triage_words import entry_sentence
 from campaigns.exports.files import text_file
 from campaigns.exports.triage import csv_of_triage
 from campaigns.models import Project, TriageChange, TriageEntry, TriageNote
+from campaigns.permissions import Action, require
 from campaigns.queries.triage import entries_of, triaged
 from campaigns.services.triage import judge_changes
 
@@ -128,6 +129,7 @@ class TriageOne(APIView):
     def post(self, request, pk):
         """Give it a state, or say more about the one that it has."""
         entry = find(triaged(), request, pk=pk)
+        require(actor_of(request), Action.EDIT, entry.project)
         judge_changes(by=actor_of(request), entry=entry, **validated(TriageJudgement, request.data))
         return self._answer(request, entry)
 

@@ -19,6 +19,8 @@ from campaigns.forms.plan_variables import VARIABLES
 from campaigns.forms.plan_websocket import EXCHANGE, HTTP, WEBSOCKET
 
 _LONGEST_WORDS = 120
+# What a group holds beside its rows.
+_APART = {"steps": "further_steps_words", "values": "table_words"}
 _PARTS = (PLAN, TIMEOUTS, LOAD, SESSION, THINK_TIME, AUTH, VARIABLES, ORDER, EXCHANGE)
 _FORM_NAMES = {path: name for part in _PARTS for path, name in part.places().items()}
 # Fields of the form alone, beside those of the registry.
@@ -88,7 +90,9 @@ class DisclosedFields(StepsFields):
     def _disclosure(self, group: Group) -> Disclosure:
         rows = [self[name] for name in names_in(group.key) if name in self.fields]
         more = self.further_step_names if group == STEPS else _MORE.get(group.key, ())
-        apart = {"steps": self.further_steps_words, "values": self.table_words}.get(group.key, "")
+        apart = ""
+        if group.key in _APART:
+            apart = getattr(self, _APART[group.key])  # reads bodies and tables, which may be large
         differing = [row for row in rows if row.name != "csv" and differs(row)]
         said = differing or ([] if group.usual else rows)
         words = ", ".join(filter(None, (apart, *map(_words, said)))) or group.usual

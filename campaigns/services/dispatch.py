@@ -21,6 +21,7 @@ from django.db.models.functions import Now
 
 from campaigns import queue
 from campaigns.domain.lifecycle import (
+    ACTIVE_STATES,
     LIVE_SHARD_STATES,
     MAX_AGE_S,
     UNFINISHED_SHARD_STATES,
@@ -45,7 +46,7 @@ from campaigns.services.baselines import judge_by_baselines
 from campaigns.services.kept_gists import keep_gist
 from campaigns.services.rules import Rule, apply, move
 from campaigns.services.runs import end_queued, request_stop
-from campaigns.services.shards import LOST_BEFORE, LOST_SENDING, LOST_STORING
+from campaigns.services.shards import LOST_BEFORE, LOST_IN_COPY, LOST_SENDING, LOST_STORING
 from campaigns.services.triage import note_changes_safely
 
 # Advisory lock id, arbitrary but the same in every dispatcher: serialises admissions.
@@ -341,6 +342,21 @@ def _release_once(shards) -> int:
     n_released = _release(again.filter(state__in=(Part.CLAIMED, Part.READY)))
     again.update(attempts=1)
     return n_released
+
+
+def cut_off_runs() -> int:
+    """What a restored copy has of active runs: those that had not begun wait again, and nobody
+    holds a lease of the others, who may have sent since the copy was made."""
+    active = Run.objects.filter(state__in=ACTIVE_STATES)
+    return sum(move(active, pk, _cut_off) for pk in active.values_list("pk", flat=True))
+
+
+def _cut_off(run: Run) -> bool:
+    if run.state == State.PREPARING and not run.stop_requested:
+        _release(run.shards.filter(state__in=(Part.CLAIMED, Part.READY)))
+        return _move(run, State.PREPARING, State.QUEUED)
+    live = run.shards.filter(state__in=LIVE_SHARD_STATES)
+    return bool(live.update(state=Part.LOST, reason=LOST_IN_COPY))
 
 
 # --- the end -------------------------------------------------------------------------------------

@@ -24,7 +24,7 @@ from campaigns.queries.load_control import (
 )
 from campaigns.services import audit
 from campaigns.services.clock_steps import KnownClock
-from campaigns.services.dispatch import lock_admission
+from campaigns.services.dispatch import cut_off_runs, lock_admission
 from campaigns.services.runs import STOPPED_BEFORE, end_queued, lock_runs, request_stop
 from campaigns.stop_calls import StopCall, call
 
@@ -120,6 +120,7 @@ def stay_off_if_restored() -> bool:
         if known in ("", seen):
             return False
         _switch(False, RESTORED, None)
+        cut_off_runs()
         return True
 
 

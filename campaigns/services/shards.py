@@ -36,6 +36,8 @@ LATE_SECONDS = "late_seconds"
 LOST_BEFORE = "The injector host stopped answering before the start."
 LOST_SENDING = "The injector host stopped answering while it was sending."
 LOST_STORING = "The injector host stopped answering before all that it measured was stored."
+# What is known of it in a database that was restored from a backup, or moved.
+LOST_IN_COPY = "This database is a restored copy, made while the run was under way."
 # What its launcher tells afterwards.
 _UNHEARD = (
     "The injector {}, and all that it measured is stored, but its lease expired before its host "

@@ -8,11 +8,15 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
+from django.views.decorators.http import require_http_methods
 
 from campaigns.domain.client_address import client_address
 from campaigns.domain.errors import Refused
 from campaigns.models import Project
 from campaigns.permissions import Action, Actor, require, rights
+
+# For pages that show a form and take it; those that only show use `require_safe`.
+takes_a_form = require_http_methods(["GET", "HEAD", "POST"])
 
 
 def actor_of(request) -> Actor:

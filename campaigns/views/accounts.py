@@ -9,7 +9,7 @@ from campaigns.domain.units import counted
 from campaigns.forms.accounts import NewPasswordForm, SignInForm
 from campaigns.services import audit
 from campaigns.services.tokens import revoke_all_tokens
-from campaigns.views.access import actor_of
+from campaigns.views.access import actor_of, takes_a_form
 
 
 class _PasswordChange(auth_views.PasswordChangeView):
@@ -27,10 +27,12 @@ class _PasswordChange(auth_views.PasswordChangeView):
         return super().form_valid(form)
 
 
-login = auth_views.LoginView.as_view(
-    template_name="registration/login.html",
-    authentication_form=SignInForm,
-    redirect_authenticated_user=True,
+login = takes_a_form(
+    auth_views.LoginView.as_view(
+        template_name="registration/login.html",
+        authentication_form=SignInForm,
+        redirect_authenticated_user=True,
+    )
 )
 logout = auth_views.LogoutView.as_view()
-password_change = _PasswordChange.as_view()
+password_change = takes_a_form(_PasswordChange.as_view())

@@ -34,7 +34,7 @@ from campaigns.queries.room import room_checks, room_of
 from campaigns.services import campaigns as services
 from campaigns.services.first_requests import try_cells
 from campaigns.services.studies import create_file_set_study, create_machine_study
-from campaigns.views.access import actor_of, project_to_edit
+from campaigns.views.access import actor_of, project_to_edit, takes_a_form
 from campaigns.views.campaign_initial import (
     asked_again,
     asked_confirmation,
@@ -48,6 +48,7 @@ from campaigns.views.saving import Edit, labels_of
 _ASKED = ("question", "plan", "preset", "again", "edit", "confirm")
 
 
+@takes_a_form
 @login_required
 def campaign_new(request: HttpRequest, project: int) -> HttpResponse:
     actor = actor_of(request)

@@ -1,7 +1,7 @@
 """How far a campaign is, and when it will end."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from itertools import pairwise
 from statistics import fmean, median
@@ -11,6 +11,7 @@ from django.utils import timezone
 from campaigns.domain.lifecycle import RunState
 from campaigns.domain.plan.estimates import SET_UP_S, estimate_campaign, estimate_test
 from campaigns.models import Campaign, Run, Test
+from campaigns.queries.load_control import why_nothing_begins
 from campaigns.queries.runs import share_over
 
 _LATEST_WAITS = 5
@@ -19,12 +20,13 @@ _LATEST_WAITS = 5
 @dataclass(frozen=True, slots=True)
 class CampaignProgress:
     """A campaign's progress. `share` of its runs, with the part of the run under way that is over;
-    `ends_at` is None while it cannot be estimated."""
+    `ends_at` is None while it cannot be estimated, as while no run `begins`."""
 
     n_done: int
     n_runs: int
     share: float
     ends_at: datetime | None
+    begins: bool = True
 
     @property
     def percent(self) -> float:
@@ -55,7 +57,7 @@ def progress_of(campaign: Campaign, current: Run | None = None) -> CampaignProgr
 def progress_by_campaign(
     campaigns: Sequence[Campaign], current: Mapping[int, Run | None]
 ) -> dict[int, CampaignProgress]:
-    """`progress_of` each, with its run in `current`, in two queries for all of them."""
+    """`progress_of` each, with its run in `current`, in three queries for all of them."""
     runs: dict[int, list[_Run]] = {campaign.pk: [] for campaign in campaigns}
     rows = Run.objects.filter(campaign__in=runs)
     for campaign, test, state, *times in rows.values_list(
@@ -64,7 +66,10 @@ def progress_by_campaign(
         runs[campaign].append(_Run(test, state == RunState.DONE, *times))
     found = [_Standing(each, current.get(each.pk), runs[each.pk]) for each in campaigns]
     planned = _planned_by_test([test for each in found for test in each.unmeasured])
-    return {each.campaign.pk: each.progress(planned) for each in found}
+    progress = {each.campaign.pk: each.progress(planned) for each in found}
+    if any(each.n_done < each.n_runs for each in progress.values()) and why_nothing_begins():
+        return {pk: replace(each, ends_at=None, begins=False) for pk, each in progress.items()}
+    return progress
 
 
 class _Standing:

@@ -13,7 +13,7 @@ from campaigns.permissions import Action, require
 from campaigns.queries.caps import most_requests_per_s, use_of, uses_of
 from campaigns.queries.storage import GROWTH_DAYS, growth, stored_of
 from campaigns.services.caps import content_of, set_caps
-from campaigns.views.access import actor_of, find, for_administrators
+from campaigns.views.access import actor_of, find, for_administrators, takes_a_form
 from campaigns.views.saving import Edit
 
 
@@ -47,6 +47,7 @@ def caps(request: HttpRequest) -> HttpResponse:
     return render(request, "caps/list.html", context)
 
 
+@takes_a_form
 @for_administrators
 def caps_edit(request: HttpRequest, project: int) -> HttpResponse:
     found, actor = get_object_or_404(Project, pk=project), actor_of(request)

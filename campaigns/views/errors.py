@@ -4,6 +4,7 @@ import logging
 import sys
 import uuid
 
+from django.conf import settings
 from django.db import InterfaceError, OperationalError
 from django.http import HttpResponse
 from django.shortcuts import render
@@ -46,7 +47,11 @@ def database_away(error: BaseException, is_form: bool = False) -> HttpResponse:
     It reloads itself, except after a form: that would lose the input.
     """
     logger.error("PostgreSQL does not answer: %s", error)
-    context = {"retry_after_s": RETRY_AFTER_S, "is_form": is_form}
+    context = {
+        "retry_after_s": RETRY_AFTER_S,
+        "is_form": is_form,
+        "dead_man_s": settings.DEAD_MAN_S,
+    }
     page = get_template("503.html").render(context)
     return HttpResponse(page, status=503, headers={"Retry-After": str(RETRY_AFTER_S)})
 

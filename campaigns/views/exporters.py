@@ -11,7 +11,7 @@ from campaigns.forms.exporters import ExporterForm
 from campaigns.models import Exporter, Target
 from campaigns.permissions import Action, require
 from campaigns.services import exporters as services
-from campaigns.views.access import actor_of, answers_refusals, find
+from campaigns.views.access import actor_of, answers_refusals, find, takes_a_form
 from campaigns.views.saving import Edit, labels_of, saved_by
 
 _ROWS = Exporter.objects.select_related("target__project")
@@ -25,6 +25,7 @@ def _of_exporter(request: HttpRequest, exporter: int) -> str:
     return _of_target(find(_ROWS, actor_of(request), pk=exporter).target_id)
 
 
+@takes_a_form
 @login_required
 def exporter_new(request: HttpRequest, target: int) -> HttpResponse:
     actor = actor_of(request)
@@ -35,6 +36,7 @@ def exporter_new(request: HttpRequest, target: int) -> HttpResponse:
     return _answer(request, found, form, saved)
 
 
+@takes_a_form
 @login_required
 def exporter_edit(request: HttpRequest, exporter: int) -> HttpResponse:
     actor = actor_of(request)

@@ -2,12 +2,14 @@
 
 from django.contrib.auth.decorators import login_required
 from django.shortcuts import render
+from django.views.decorators.http import require_safe
 
 from campaigns.models import Project
 from campaigns.queries.injector_hosts import hosts
 from campaigns.views.access import actor_of
 
 
+@require_safe
 @login_required
 def injector_host_list(request):
     """`?project=` only keeps the top bar's sections; hosts belong to the installation."""

@@ -38,12 +38,11 @@ from campaigns.queries.projects import list_projects
 from campaigns.queries.targets import list_targets
 from campaigns.services import items as services
 from campaigns.services.campaigns import look_at_campaigns
-from campaigns.views.access import actor_of, answers_refusals, find
+from campaigns.views.access import actor_of, answers_refusals, find, takes_a_form
 from campaigns.views.saving import Edit, labels_of, saved_by
 
 PAGE_SIZES = ("25", "50", "100")
 VIEW_WORDS = {"": "All", **VIEWS, ARCHIVED: "Archived"}
-_LARGEST_ID = 2**63 - 1
 
 
 @dataclass(frozen=True)
@@ -147,6 +146,7 @@ def _size_of(request: HttpRequest) -> str:
     return asked if asked in PAGE_SIZES else PAGE_SIZES[0]
 
 
+@takes_a_form
 @login_required
 def item_rename(request: HttpRequest, noun: str, **ids: int) -> HttpResponse:
     """The form of an item's name and tags."""
@@ -215,11 +215,11 @@ def _chosen(
     """The ticked items, or all that the list's filters leave; 404 if the actor cannot see one."""
     if request.POST.get("all"):
         return list(kind.rows(actor, project, kind.form(request.GET, project).chosen()))
-    pks = {int(pk) for pk in request.POST.getlist("pk") if pk.isdecimal()}
+    ticked = {pk for pk in request.POST.getlist("pk") if pk.isdecimal()}
     rows = kind.model.objects.visible_to(actor)
     rows = rows.filter(project=project) if project else rows
-    items = list(rows.filter(pk__in=[pk for pk in pks if pk <= _LARGEST_ID]))
-    if len(items) < len(pks):
+    items = list(rows.filter(pk__in=[pk for pk in ticked if len(pk) < 19]))
+    if len(items) < len(ticked):
         raise Http404
     return items
 

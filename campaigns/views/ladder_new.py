@@ -21,11 +21,12 @@ from campaigns.queries.injector_hosts import hosts
 from campaigns.queries.room import room_checks, room_of
 from campaigns.services.campaign_cells import CampaignCell
 from campaigns.services.ladders import start_ladder
-from campaigns.views.access import actor_of, project_to_edit
+from campaigns.views.access import actor_of, project_to_edit, takes_a_form
 from campaigns.views.campaign_initial import whole
 from campaigns.views.saving import saved_by
 
 
+@takes_a_form
 @login_required
 def ladder_new(request: HttpRequest, project: int) -> HttpResponse:
     actor = actor_of(request)

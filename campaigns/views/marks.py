@@ -6,20 +6,20 @@ from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
-from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.http import require_POST
 
 from campaigns.domain.errors import InvalidFields
 from campaigns.forms.marks import MarkForm
 from campaigns.models import Project, TimeMark
 from campaigns.permissions import Action, Actor, require
 from campaigns.services import marks as services
-from campaigns.views.access import actor_of, find, rights_in
+from campaigns.views.access import actor_of, find, rights_in, takes_a_form
 
 PAGE_SIZE = 50
 
 
+@takes_a_form
 @login_required
-@require_http_methods(["GET", "POST"])
 def mark_list(request: HttpRequest, project: int) -> HttpResponse:
     """The marks, newest first, with a form for a new one."""
     actor = actor_of(request)

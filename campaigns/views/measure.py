@@ -28,7 +28,7 @@ from campaigns.queries.home import installation, sample_of
 from campaigns.queries.tried import Tried, tried_of
 from campaigns.services import questions, typed_targets
 from campaigns.services.first_requests import try_again
-from campaigns.views.access import actor_of, answers_refusals, find, rights_in
+from campaigns.views.access import actor_of, answers_refusals, find, rights_in, takes_a_form
 from campaigns.views.ladder_new import address_of_ladder
 from campaigns.views.search_new import address_of_search, search_words, usual_cost
 from campaigns.views.waterfall import draw_stacked
@@ -37,6 +37,7 @@ _HTTPS_DEMO = next(each for each in DEMO["endpoints"] if each[0] == "https")
 DEMO_ADDRESS = "{}://{}:{}/".format(*_HTTPS_DEMO)
 
 
+@takes_a_form
 @login_required
 def measure(request: HttpRequest) -> HttpResponse:
     """What is typed where there is no project yet, or several: `project` is posted with it."""
@@ -47,6 +48,7 @@ def measure(request: HttpRequest) -> HttpResponse:
     return _try_typed(request, project)
 
 
+@takes_a_form
 @login_required
 def project_measure(request: HttpRequest, project: int) -> HttpResponse:
     actor = actor_of(request)
@@ -104,6 +106,7 @@ def _page(request: HttpRequest, project: Project | None) -> dict[str, Any]:
     }
 
 
+@takes_a_form
 @login_required
 @answers_refusals("target-measure")
 def target_measure(request: HttpRequest, target: int) -> HttpResponse:

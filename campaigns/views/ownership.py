@@ -83,4 +83,4 @@ def ownership_decide(request: HttpRequest, claim: int) -> HttpResponse:
 
 def _permit(permits, request: HttpRequest) -> HostPermit:
     number = request.POST.get("permit", "")
-    return get_object_or_404(permits, pk=number if number.isdecimal() else 0)
+    return get_object_or_404(permits, pk=number if number.isdecimal() and len(number) < 19 else 0)

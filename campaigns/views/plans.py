@@ -4,12 +4,14 @@ import json
 from functools import partial
 from typing import Any
 
+from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import Http404
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.http import urlencode
+from django.views.decorators.http import require_safe
 
 from campaigns.domain.errors import InvalidFields, Refused
 from campaigns.domain.other_tools.equivalents import equivalents
@@ -26,14 +28,16 @@ from campaigns.models import PlanVersion, Project, SavedPlan
 from campaigns.permissions import Action, require
 from campaigns.queries import plans as queries
 from campaigns.services import plans as services
-from campaigns.views.access import actor_of, find, project_to_edit, rights_in
+from campaigns.views.access import actor_of, find, project_to_edit, rights_in, takes_a_form
 from campaigns.views.items import list_context
 from campaigns.views.plan_preview import picture_of, preview_of_form
 from campaigns.views.saving import Edit
+from campaigns.views.transfer import takes_bytes
 
 _LABELS = {"name": "Name"} | {path: row.label for path, row in all_fields(Plan).items()}
 
 
+@require_safe
 @login_required
 def plan_list(request, project: int):
     actor = actor_of(request)
@@ -47,6 +51,8 @@ def plan_list(request, project: int):
     return render(request, "plans/list.html", context)
 
 
+@takes_a_form
+@takes_bytes(settings.DATA_UPLOAD_MAX_MEMORY_SIZE)
 @login_required
 def plan_new(request, project: int):
     actor = actor_of(request)
@@ -88,6 +94,8 @@ def _preset_of(spec: dict[str, Any]) -> Preset | None:
     return next((preset for preset in PRESETS.values() if preset.spec == spec), None)
 
 
+@takes_a_form
+@takes_bytes(settings.DATA_UPLOAD_MAX_MEMORY_SIZE)
 @login_required
 def plan_edit(request, plan: int):
     actor = actor_of(request)
@@ -106,6 +114,7 @@ def plan_edit(request, plan: int):
     return _form_page(request, found.project, form, plan=find(SavedPlan, actor, pk=plan), edit=edit)
 
 
+@require_safe
 @login_required
 def plan_detail(request, plan: int):
     actor = actor_of(request)

@@ -4,7 +4,7 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.shortcuts import redirect, render
 from django.utils import timezone
-from django.views.decorators.http import require_POST
+from django.views.decorators.http import require_POST, require_safe
 
 from campaigns.domain.errors import InvalidPlan, Refused
 from campaigns.domain.measured.outcomes import CERTIFICATE_KINDS
@@ -40,6 +40,7 @@ def probe_new(request, endpoint: int):
     return detail_page(request, found.target, form, status=422)
 
 
+@require_safe
 @login_required
 def probe_detail(request, probe: int):
     actor = actor_of(request)

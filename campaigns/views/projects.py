@@ -4,7 +4,7 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_POST
+from django.views.decorators.http import require_POST, require_safe
 
 from campaigns.domain.errors import Refused
 from campaigns.forms.projects import MemberForm, ProjectForm, RoleForm
@@ -13,11 +13,12 @@ from campaigns.permissions import Action, Role, require
 from campaigns.queries import projects as queries
 from campaigns.queries.items import ItemFilter
 from campaigns.services import projects as services
-from campaigns.views.access import actor_of, answers_refusals, find, rights_in
+from campaigns.views.access import actor_of, answers_refusals, find, rights_in, takes_a_form
 from campaigns.views.items import list_context
 from campaigns.views.measure import field_page
 
 
+@require_safe
 @login_required
 def project_list(request):
     """Home: the only project opens by itself; without one the first use creates it."""
@@ -31,6 +32,7 @@ def project_list(request):
     return render(request, "projects/list.html", context)
 
 
+@takes_a_form
 @login_required
 def project_new(request):
     form = ProjectForm(request.POST or None)
@@ -41,6 +43,7 @@ def project_new(request):
     return render(request, "projects/new.html", {"form": form})
 
 
+@require_safe
 @login_required
 def project_detail(request, project: int):
     """What an address shortened to its project leads to."""
@@ -48,6 +51,7 @@ def project_detail(request, project: int):
     return redirect("campaign-list", project=found.pk)
 
 
+@takes_a_form
 @login_required
 def project_members(request, project: int):
     actor = actor_of(request)

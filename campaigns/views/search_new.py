@@ -28,13 +28,14 @@ from campaigns.queries.search_cost import checks_of_search, cost_of_search
 from campaigns.queries.searches import first_response_us, objective_of
 from campaigns.services.campaign_cells import CampaignCell
 from campaigns.services.searches import start_search
-from campaigns.views.access import actor_of, find, project_to_edit
+from campaigns.views.access import actor_of, find, project_to_edit, takes_a_form
 from campaigns.views.campaign_initial import whole
 from campaigns.views.saving import saved_by
 
 _TRIAL_S, _LONGEST_S = 20.0, 3600.0
 
 
+@takes_a_form
 @login_required
 def search_new(request: HttpRequest, project: int) -> HttpResponse:
     actor = actor_of(request)

@@ -5,6 +5,7 @@ from functools import partial
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.shortcuts import redirect, render
+from django.views.decorators.http import require_safe
 
 from campaigns.domain.errors import InvalidTarget, Refused
 from campaigns.domain.plan.target import WEBSOCKET_SCHEMES
@@ -17,13 +18,14 @@ from campaigns.permissions import Action, require
 from campaigns.queries import targets as queries
 from campaigns.queries.ownership import hosts_of
 from campaigns.services import targets as services
-from campaigns.views.access import actor_of, find, project_to_edit, rights_in
+from campaigns.views.access import actor_of, find, project_to_edit, rights_in, takes_a_form
 from campaigns.views.items import list_context
 from campaigns.views.saving import Edit
 
 _LABELS = {"name": "Name", "endpoints": "Endpoints", "environment": "Environment"}
 
 
+@require_safe
 @login_required
 def target_list(request, project: int):
     actor = actor_of(request)
@@ -32,6 +34,7 @@ def target_list(request, project: int):
     return render(request, "targets/list.html", context)
 
 
+@takes_a_form
 @login_required
 def target_new(request, project: int):
     actor = actor_of(request)
@@ -46,6 +49,7 @@ def target_new(request, project: int):
     return _form_page(request, found, form)
 
 
+@takes_a_form
 @login_required
 def target_edit(request, target: int):
     actor = actor_of(request)
@@ -61,6 +65,7 @@ def target_edit(request, target: int):
     return _form_page(request, found.project, form, Target.objects.get(pk=found.pk), edit)
 
 
+@require_safe
 @login_required
 def target_detail(request, target: int):
     return detail_page(request, find(Target, actor_of(request), pk=target), ProbeForm())

@@ -5,7 +5,7 @@ from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_POST
+from django.views.decorators.http import require_POST, require_safe
 
 from campaigns.domain.plan.tls_profiles import PROFILES
 from campaigns.forms.tls_profiles import TlsProfileForm
@@ -13,7 +13,14 @@ from campaigns.models import OwnTlsProfile, Project
 from campaigns.permissions import Action, require
 from campaigns.queries.tls_profiles import endpoints_by_profile, list_profiles
 from campaigns.services import tls_profiles as services
-from campaigns.views.access import actor_of, answers_refusals, find, project_to_edit, rights_in
+from campaigns.views.access import (
+    actor_of,
+    answers_refusals,
+    find,
+    project_to_edit,
+    rights_in,
+    takes_a_form,
+)
 from campaigns.views.saving import Edit, labels_of, saved_by
 
 _ROWS = OwnTlsProfile.objects.select_related("project")
@@ -24,6 +31,7 @@ def _list_of(request: HttpRequest, profile: int) -> str:
     return reverse("tls-profile-list", args=[found.project_id])
 
 
+@require_safe
 @login_required
 def tls_profile_list(request: HttpRequest, project: int) -> HttpResponse:
     actor = actor_of(request)
@@ -37,6 +45,7 @@ def tls_profile_list(request: HttpRequest, project: int) -> HttpResponse:
     return render(request, "tls_profiles/list.html", context)
 
 
+@takes_a_form
 @login_required
 def tls_profile_new(request: HttpRequest, project: int) -> HttpResponse:
     """`?from=KEY`: filled in with what a profile that comes with benchsite offers."""
@@ -53,6 +62,7 @@ def tls_profile_new(request: HttpRequest, project: int) -> HttpResponse:
     return _form_page(request, found, form)
 
 
+@takes_a_form
 @login_required
 def tls_profile_edit(request: HttpRequest, profile: int) -> HttpResponse:
     actor = actor_of(request)

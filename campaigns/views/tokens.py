@@ -11,9 +11,10 @@ from django.views.decorators.http import require_POST
 from campaigns.domain.errors import Refused
 from campaigns.forms.accounts import TokenForm
 from campaigns.services import tokens as services
-from campaigns.views.access import actor_of
+from campaigns.views.access import actor_of, takes_a_form
 
 
+@takes_a_form
 @login_required
 @never_cache
 def token_list(request):

@@ -7,6 +7,7 @@ from django.shortcuts import redirect
 from django.views.decorators.http import require_GET, require_POST
 
 from campaigns.domain.errors import InvalidFields
+from campaigns.domain.printed.reading import MOST_BYTES
 from campaigns.exports.files import text_file
 from campaigns.forms.tool_outputs import OutputForm
 from campaigns.models import ToolOutput
@@ -14,8 +15,10 @@ from campaigns.permissions import Action, require
 from campaigns.services.tool_outputs import add_output, delete_output
 from campaigns.views.access import actor_of, answers_refusals, find
 from campaigns.views.runs import find_run, page_with_faults
+from campaigns.views.transfer import takes_bytes
 
 
+@takes_bytes(2 * MOST_BYTES + 10_000)  # line ends become two bytes each
 @login_required
 @require_POST
 @answers_refusals("run-detail")

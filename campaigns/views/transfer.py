@@ -1,4 +1,5 @@
-"""How answers travel: compressed, and not again where the reader already has them.
+"""How bodies and answers travel: bodies only as large as their address needs them, answers
+compressed, and not again where the reader already has them.
 
 The length of a compressed answer tells how much of it repeats what was asked. Another site can make
 a reader's browser ask here, with the reader's cookies and with guesses in the address; whoever also
@@ -8,15 +9,59 @@ hold a new secret beside what was typed. Every other answer gets a random number
 every page has its form token masked anew.
 """
 
-from django.http import HttpRequest
+from collections.abc import Callable
+from typing import Any
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.http.response import HttpResponseBase
 from django.middleware.gzip import GZipMiddleware
 from django.middleware.http import ConditionalGetMiddleware
+from django.shortcuts import render
 
 # Event streams are missing: each event must leave at once.
 _TEXTS = {"text/html", "text/csv", "text/plain", "application/json"}
 # What our own pages, and the reader's address bar, ask for.
 _OWN = {"same-origin", "none"}
+_URLENCODED = "application/x-www-form-urlencoded"
+
+
+def takes_bytes(most: int) -> Callable[[Any], Any]:
+    """For a view that takes larger bodies than others."""
+
+    def decorate(view: Any) -> Any:
+        view.most_body_bytes = most
+        return view
+
+    return decorate
+
+
+class BodyMiddleware:
+    """413 for a body that is larger than its address takes, before any of it is read: reading may
+    hold up everybody else, and asks for no rights."""
+
+    def __init__(self, get_response):
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        return self.get_response(request)
+
+    def process_view(self, request: HttpRequest, view: Any, *_: Any) -> HttpResponse | None:
+        most = getattr(getattr(view, "cls", view), "most_body_bytes", settings.MOST_BODY_BYTES)
+        if request.content_type == _URLENCODED:
+            most = min(most, settings.MOST_URLENCODED_BYTES)
+        # A body without a length is read by nobody.
+        length = request.headers.get("Content-Length", "")
+        if not length.isdecimal() or int(length) <= most:
+            return None
+        return _too_large(request, f"The body is too large. This address takes {most:,} bytes.")
+
+
+def _too_large(request: HttpRequest, sentence: str) -> HttpResponse:
+    if request.path.startswith("/api/"):
+        error = {"code": "too_large", "message": sentence, "fields": {}}
+        return JsonResponse({"error": error}, status=413)
+    return render(request, "413.html", {"sentence": sentence}, status=413)
 
 
 class CompressionMiddleware(GZipMiddleware):

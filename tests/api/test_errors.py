@@ -62,7 +62,7 @@ def test_406(api):
 
 
 def test_413(api, settings):
-    settings.DATA_UPLOAD_MAX_MEMORY_SIZE = 100
+    settings.MOST_BODY_BYTES = 100
     error_of(api.post(TARGETS, {"name": "x" * 200}, format="json"), 413, "too_large")
 
 

@@ -22,8 +22,9 @@ from campaigns.services.load_control import (
     stop_all_load,
 )
 from campaigns.services.runs import stop_any_run
+from campaigns.services.shards import LOST_IN_COPY, claim_shard
 from local import postgres
-from tests.services.engine import host, started, states
+from tests.services.engine import host, running, settled, started, states
 
 
 @pytest.fixture
@@ -111,10 +112,18 @@ class TestRestored:
         LoadControl.objects.update(identity="7412345678901234567/16999")
         assert stay_off_if_restored()
         assert why_load_is_off() == RESTORED
-        assert states(campaign) == ["preparing", "queued", "queued"]
+        assert states(campaign) == ["queued", "queued", "queued"]
+        assert claim_shard(worker="w", host="h") is None
         allow_load(by=as_adam)
         assert not stay_off_if_restored()
         assert why_load_is_off() == ""
+
+    def test_a_run_that_was_sending_says_that_the_database_is_a_copy(self, project):
+        run, _ = running(project)
+        LoadControl.objects.update_or_create(pk=1, defaults={"identity": "7/16999"})
+        stay_off_if_restored()
+        settled(run)
+        assert (run.state, run.reason) == ("done", LOST_IN_COPY)
 
 
 @pytest.mark.django_db(transaction=True)

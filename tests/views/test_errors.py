@@ -5,6 +5,7 @@ import threading
 import psycopg_pool
 import pytest
 import redis
+from django.conf import settings
 from django.db import OperationalError
 from django.test import Client
 from django.urls import reverse
@@ -39,7 +40,7 @@ def test_a_database_that_is_away_is_said_in_words_and_when_to_try_again(
     assert answer.status_code == 503
     assert answer["Retry-After"] == "5"
     assert "The database is not responding" in answer.content.decode()
-    assert "No results are lost" in answer.content.decode()
+    assert f"at most {settings.DEAD_MAN_S} s without the database" in answer.content.decode()
 
 
 def test_the_outage_page_itself_asks_the_database_nothing():

@@ -1,5 +1,7 @@
 """The page from which an administrator sees and stops the load of all projects."""
 
+import re
+
 import pytest
 from django.urls import reverse
 
@@ -8,10 +10,12 @@ from campaigns.models.dbtime import db_now
 from campaigns.services import dispatch
 from campaigns.services.campaigns import start_campaign
 from campaigns.services.clock_steps import KnownClock
-from campaigns.services.load_control import beat, stay_off_if_restored
+from campaigns.services.load_control import beat, drain_from_console, stay_off_if_restored
 from tests.factories import make_plan, make_user
 from tests.services.engine import draft, host, owner_of, started
 from tests.values import plan_spec
+from tests.views.campaign_form import cells, fields
+from tests.views.pages import text_of
 
 pytestmark = pytest.mark.django_db
 
@@ -62,6 +66,27 @@ def test_all_load_stops_and_every_page_says_so_until_it_is_allowed(as_editor, pr
     assert "ada stopped all load of this installation." in as_editor.get(lists).content.decode()
     administrator.post(reverse("load-allow"))
     assert "Load is off" not in as_editor.get(lists).content.decode()
+
+
+@pytest.mark.parametrize("shown", ["campaign-list", "campaign-detail", "campaign-estimate"])
+def test_while_load_is_off_no_page_says_when_something_will_end(as_editor, project, shown):
+    campaign = started(project, n_tests=2)
+    test = campaign.tests.first()
+
+    def says_when() -> bool:
+        number = campaign.pk if shown == "campaign-detail" else project.pk
+        address = reverse(shown, args=[number])
+        if shown != "campaign-estimate":
+            answer = as_editor.get(address)
+        else:
+            ticked = cells(test.plan_version, test.endpoint.target, ("http", "new"))
+            answer = as_editor.post(address, fields(ticked))
+        words = r"ends about \d|about \d[^<]* left|Ends</dt> <dd> \d"
+        return bool(re.search(words, text_of(answer)))
+
+    assert says_when()
+    drain_from_console()
+    assert not says_when()
 
 
 def test_one_run_is_stopped(adam, run):

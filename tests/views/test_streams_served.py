@@ -27,6 +27,7 @@ from tests.waiting import eventually
 ROOT = Path(__file__).resolve().parent.parent.parent
 pytestmark = pytest.mark.django_db(transaction=True)
 N_VIEWERS = 20
+TARGETS = "/api/v1/targets/"
 
 
 def free_port() -> int:
@@ -135,3 +136,27 @@ def test_many_viewers_hear_each_second_once_and_go_on_where_they_were(run, vera,
     text = back.read_until(f".r{run.pk}.s1\n")
     assert '"second":[0' not in text
     back.close()
+
+
+def test_a_body_that_nobody_wants_is_not_read_to_its_end(port):
+    most, piece = 100_000_000, b"x" * 1_000_000
+
+    def send_all(client: socket.socket) -> None:
+        for _ in range(0, most, len(piece)):
+            client.sendall(piece)
+
+    head = f"POST {TARGETS} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: {most}\r\n\r\n"
+    with socket.create_connection(("127.0.0.1", port), 10) as client:
+        client.sendall(head.encode())
+        assert client.recv(12) == b"HTTP/1.1 413"  # before any of it came
+        with pytest.raises(ConnectionError):
+            send_all(client)
+
+
+def test_one_of_a_few_megabytes_is_so_that_its_sender_reads_the_answer(port):
+    with closing(HTTPConnection("127.0.0.1", port, timeout=10)) as client:
+        for _ in range(2):  # the connection goes on
+            client.request("POST", TARGETS, b"x" * 5_000_000)
+            answer = client.getresponse()
+            assert answer.status == 413
+            answer.read()

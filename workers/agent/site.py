@@ -15,7 +15,7 @@ from workers.agent.machine import SHORTEST_S, Interval
 
 ADDRESS = "/api/v1/agents/seconds/"
 KEPT_S = 3600
-AT_ONCE = 300  # seconds in a request
+AT_ONCE = 60  # seconds in a request: the site takes 100,000 values, and a machine has 1,024 cores
 _NS = 1_000_000_000
 _TOKEN = re.compile(r"[!-~]+")  # what a header can carry
 
