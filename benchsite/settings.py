@@ -28,6 +28,8 @@ from benchsite.env import (
 from benchsite.logs import FORMATS, TOLD_IN_SHORT, handlers
 from benchsite.postgresql.bounded import PooledConnection
 
+# Of this release, which CHANGELOG.md describes. Pages, /healthz and the API's schema show it.
+VERSION = "0.2.0"
 BASE_DIR = Path(__file__).resolve().parent.parent
 VAR_DIR = Path(env_str("BENCHSITE_VAR", str(BASE_DIR / "var")))
 MOST_DAYS = 36_500
@@ -364,7 +366,7 @@ REST_FRAMEWORK = {
 SPECTACULAR_SETTINGS = {
     "TITLE": "benchsite",
     "DESCRIPTION": "Benchmark campaigns over REST: the same services and rights as the pages.",
-    "VERSION": "1",
+    "VERSION": VERSION,
     "SERVE_INCLUDE_SCHEMA": False,
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",

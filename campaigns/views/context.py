@@ -1,5 +1,6 @@
 """The context of every page: the user's projects and the current section."""
 
+from django.conf import settings
 from django.utils.functional import SimpleLazyObject
 
 from campaigns.models import Project
@@ -30,6 +31,7 @@ def site(request) -> dict:
         "my_projects": SimpleLazyObject(lambda: _projects_of(request)),
         "place": place_of(request),
         "may_create_projects": SimpleLazyObject(lambda: _may_create_projects(request)),
+        "version": settings.VERSION,
         "nothing_begins": SimpleLazyObject(lambda: _nothing_begins(request)),
     }
 

@@ -23,7 +23,7 @@ ANSWER_WITHIN_S = 4.0
 @require_safe
 def healthz(request):
     """The process responds. Touches nothing else, so a database outage restarts no web server."""
-    return HttpResponse("ok\n", content_type="text/plain")
+    return HttpResponse(f"ok {settings.VERSION}\n", content_type="text/plain")
 
 
 @require_safe

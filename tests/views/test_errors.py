@@ -97,7 +97,7 @@ def test_an_unknown_address_says_what_may_be_the_matter(client, alice):
 
 
 def test_the_process_is_healthy_without_a_database(client):
-    assert client.get(reverse("healthz")).content == b"ok\n"
+    assert client.get(reverse("healthz")).content == f"ok {settings.VERSION}\n".encode()
 
 
 @pytest.mark.django_db
