@@ -31,7 +31,7 @@ def site(request) -> dict:
         "my_projects": SimpleLazyObject(lambda: _projects_of(request)),
         "place": place_of(request),
         "may_create_projects": SimpleLazyObject(lambda: _may_create_projects(request)),
-        "version": settings.VERSION,
+        "site_version": settings.VERSION,
         "nothing_begins": SimpleLazyObject(lambda: _nothing_begins(request)),
     }
 
