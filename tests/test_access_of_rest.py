@@ -1,6 +1,4 @@
-"""Everybody asks at every address of the REST API with every method, of the rows that
-tests/test_access_of_pages.py names: they get what tests/access_table.py says.
-"""
+"""The same at every address of the REST API as tests/test_access_of_pages.py tries at pages."""
 
 import pytest
 
