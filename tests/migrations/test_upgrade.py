@@ -1,0 +1,76 @@
+"""The database of each release migrates to today's, and its results are still read."""
+
+import gzip
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import psycopg
+import pytest
+from django.conf import settings
+from django.db import connection
+
+from local import postgres
+
+RELEASES = sorted(Path(__file__).parent.glob("release_*.sql.gz"))
+# As the pages' own tests, but in a process of its own: its settings name the upgraded database.
+READ = """
+import json
+from django.db import connection
+from django.db.migrations.executor import MigrationExecutor
+from django.test import Client
+from django.urls import reverse
+from django.contrib.auth.models import User
+from campaigns.models import Campaign, Run
+executor = MigrationExecutor(connection)
+client = Client(headers={"Host": "localhost"})
+client.force_login(User.objects.get(username="alice"))
+paths = [reverse("campaign-detail", args=[each.pk]) for each in Campaign.objects.all()]
+for run in Run.objects.filter(state="done"):
+    paths += [reverse(name, args=[run.pk]) for name in ("run-detail", "api-run-seconds")]
+print(json.dumps({
+    "unapplied": len(executor.migration_plan(executor.loader.graph.leaf_nodes())),
+    "statuses": {path: client.get(path).status_code for path in paths},
+}))
+"""
+
+
+@pytest.fixture
+def database(db):
+    """(the address of an empty database on the tests' server, as programs take it)."""
+    name = f"{connection.settings_dict['NAME']}_upgraded"
+    server = settings.DATABASE_URL
+    with psycopg.connect(server, autocommit=True) as admin:
+        admin.execute(f'CREATE DATABASE "{name}"')
+        yield urlsplit(server)._replace(path=f"/{name}").geturl()
+        admin.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
+
+
+@pytest.mark.parametrize("dump", RELEASES, ids=lambda path: path.name)
+def test_a_release_s_database_becomes_todays_and_is_read(database, dump):
+    psql = postgres.binaries_of(None) / "psql"
+    command = [psql, "-q", "-X", "-v", "ON_ERROR_STOP=1", database]
+    sql = gzip.decompress(dump.read_bytes())
+    subprocess.run(command, input=sql, check=True, timeout=60, stdout=subprocess.DEVNULL)
+    # Static files have no hashed names in the tests' settings.
+    env = {**os.environ, "DATABASE_URL": database, "DJANGO_SETTINGS_MODULE": "tests.settings"}
+    env.pop("PYTEST_XDIST_WORKER", None)
+
+    def manage(*arguments: str) -> str:
+        command = [sys.executable, "manage.py", *arguments]
+        done = subprocess.run(command, env=env, check=False, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr[-2000:]
+        return done.stdout
+
+    manage("migrate", "-v", "0")
+    found = json.loads(manage("shell", "-v", "0", "-c", READ).splitlines()[-1])
+    assert found["unapplied"] == 0
+    assert len(found["statuses"]) > 4
+    assert set(found["statuses"].values()) == {200}
+
+
+def test_there_is_a_dump_of_the_release_that_is_shown():
+    assert f"release_{settings.VERSION.replace('.', '_')}.sql.gz" in [p.name for p in RELEASES]
