@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.injector.servers import scripted
 from workers.agent.machine import Interval
 from workers.agent.site import (
     KEPT_S,
@@ -195,3 +196,19 @@ def test_what_was_typed_wrong_ends_it_with_a_sentence(url, token, ca_file, says)
     with pytest.raises(SystemExit) as end:
         SiteClient(url, token, ca_file)
     assert says in str(end.value)
+
+
+@pytest.mark.sockets
+def test_an_answer_without_end_is_read_in_part():
+    def script(sock, server):
+        server.read_request(sock)
+        sock.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 9000000000\r\n\r\n")
+        while True:
+            sock.sendall(b" " * 65536)
+
+    with scripted(script) as server:
+        began_s = time.monotonic()
+        client = SiteClient(f"http://127.0.0.1:{server.port}", "token")
+        *_, answer = client.post("{}")
+    assert answer == {}
+    assert time.monotonic() - began_s < 5
