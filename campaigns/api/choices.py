@@ -2,8 +2,7 @@
 
 from collections.abc import Iterable
 
-from campaigns.domain.judged.capacity import Ending, TrialResult
-from campaigns.domain.judged.capacity_ratio import CapacityWord
+from campaigns.domain.judged.capacity import CapacityWord, Ending, TrialResult
 from campaigns.domain.judged.comparison import Word
 from campaigns.domain.judged.triage import TriageState
 from campaigns.domain.lifecycle import (

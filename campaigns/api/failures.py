@@ -9,7 +9,7 @@ from campaigns.api.access import actor_of, find, refuse_unknown
 from campaigns.domain.judged.failures import cause_words
 from campaigns.domain.shown.remedies import remedy
 from campaigns.models import FailureExample, Run
-from campaigns.queries.failure_examples import examples_of
+from campaigns.queries.failures import examples_of
 from campaigns.queries.measurements import measurement_of
 
 

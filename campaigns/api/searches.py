@@ -25,9 +25,13 @@ from campaigns.exports.searches import csv_of_search, trial_row
 from campaigns.models import Project, Search
 from campaigns.permissions import Action, require
 from campaigns.queries.search_busy import busy_by_run
-from campaigns.queries.search_cost import checks_of_search, cost_of_search
 from campaigns.queries.search_limiter import busy_near, limiter_beside
-from campaigns.queries.searches import SearchReport, report_of_search
+from campaigns.queries.searches import (
+    SearchReport,
+    checks_of_search,
+    cost_of_search,
+    report_of_search,
+)
 from campaigns.services.items import describe_item
 from campaigns.services.searches import (
     LONGEST_SEARCH_S,

@@ -1,7 +1,10 @@
 """Two sides of a comparison as they were set up: what differs, what that forbids, what is alike."""
 
+import hashlib
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from campaigns.domain.judged.comparison import Reason
 from campaigns.domain.measured.injector_end import tls_libraries_of
@@ -9,11 +12,11 @@ from campaigns.domain.measured.measurement import Measurement
 from campaigns.domain.shown.compared import Difference
 from campaigns.domain.shown.plan_changes import changed_fields, field_name
 from campaigns.domain.units import rate
+from campaigns.models import Run
 from campaigns.queries.arm_pairs import ArmPair, MeasuredTest
 from campaigns.queries.columns import ComparedColumn
 from campaigns.queries.measured import MeasuredRun
 from campaigns.queries.overheads import Blocker, Overhead, unlike_by_accident
-from campaigns.queries.run_settings import settings_of
 
 # Parts of a plan that change neither what is sent nor how hard.
 _HARMLESS = ("plan.thresholds", "plan.warm_up_s", "plan.load.duration_s", "plan.load.max_in_flight")
@@ -151,3 +154,40 @@ def _rate(test: MeasuredTest) -> str:
     measurements: list[Measurement] = [each.measurement for each in test.counted]
     known = [each.sent_per_s for each in measurements if each.sent_per_s is not None]
     return rate(sum(known) / len(known)) if known else ""
+
+
+def settings_of(run: Run) -> dict[str, Any]:
+    """All that may differ between two runs beside their results, secrets as digests."""
+    frozen = run.frozen
+    return {
+        "target": frozen.target,
+        "plan name": frozen.plan_label,
+        "connection mode": str(frozen.connection_mode),
+        "injector processes": run.n_shards,
+        "endpoint": frozen.endpoint.to_json(),
+        "environment": dict(frozen.environment),
+        "plan": _settled(frozen.plan_json),
+    }
+
+
+def _settled(plan: dict[str, Any]) -> dict[str, Any]:
+    """The plan; bodies, headers and tables, which may be secret or long, as size and digest."""
+    steps = [
+        {**step, "headers": _told_apart(step["headers"]), "body": _told_apart(step["body"])}
+        for step in plan["steps"]
+    ]
+    exchange = plan.get("exchange")
+    if exchange:
+        exchange = {**exchange, "headers": _told_apart(exchange["headers"])}
+    variables = plan.get("variables")
+    if variables:
+        variables = {**variables, "csv": _told_apart(variables["csv"])}
+    apart = {"steps": steps, "exchange": exchange, "variables": variables}
+    return {**plan, **apart, "connection_mode": None}
+
+
+def _told_apart(value: Any) -> str:
+    if not value:
+        return ""
+    text = json.dumps(value)
+    return f"{len(text):,} characters, #{hashlib.sha256(text.encode()).hexdigest()[:8]}"

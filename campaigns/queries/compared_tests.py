@@ -5,9 +5,9 @@ the verdict for each.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from campaigns.domain.judged.advice import smallest_shown
 from campaigns.domain.judged.comparison import Reason
 from campaigns.domain.judged.pairing import partners
-from campaigns.domain.judged.power import smallest_shown
 from campaigns.domain.shown.compared import (
     ComparedTest,
     Comparison,

@@ -6,6 +6,8 @@ from dataclasses import dataclass, replace
 from campaigns.domain.measured.failures import FailureRow, most_frequent_first
 from campaigns.domain.measured.snapshot import Total
 from campaigns.domain.shown.errors_table import Errors, errors_of
+from campaigns.models import FailureExample
+from campaigns.permissions import Actor
 from campaigns.queries.measured import MeasuredRun, pooled_total
 
 _SHOWN = ("failed_reply",)
@@ -51,3 +53,28 @@ def failures_of(runs: Sequence[MeasuredRun]) -> CampaignFailures:
         attempts=sum(each.figures.attempts for each in measured),
         length_s=max((each.figures.duration_s for each in measured), default=0.0),
     )
+
+
+MOST_SHOWN = 3
+_MOST_READ = 600
+Key = tuple[str, str, int]  # (the step's label, kind, status)
+
+
+def examples_of(actor: Actor, **runs) -> dict[Key, list[FailureExample]]:
+    """Up to three of each kind, status and step: the first, one between, and the last.
+
+    `runs` selects them, such as run=…, or run__campaign=….
+    """
+    found: dict[Key, list[FailureExample]] = {}
+    seen = FailureExample.objects.visible_to(actor).filter(**runs).select_related("run")
+    for each in seen.order_by("run__position", "at_us", "pk")[:_MOST_READ]:
+        labels = each.run.frozen.plan.labels
+        label = labels[each.step] if each.step < len(labels) else ""
+        found.setdefault((label, each.kind, each.status), []).append(each)
+    return {key: _spread(each) for key, each in found.items()}
+
+
+def _spread(examples: list[FailureExample]) -> list[FailureExample]:
+    if len(examples) <= MOST_SHOWN:
+        return examples
+    return [examples[0], examples[len(examples) // 2], examples[-1]]

@@ -3,8 +3,15 @@
 Checks no permissions: callers pass runs found with visible_to.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
+from django.conf import settings
+
+from campaigns.domain.judged.injector_vitals import observed_vitals
+from campaigns.domain.judged.judgement import limits_with
+from campaigns.domain.judged.limit import limit_of
+from campaigns.domain.lifecycle import Outcome
 from campaigns.domain.measured.machine_use import (
     MachinePoint,
     MachineUse,
@@ -12,6 +19,7 @@ from campaigns.domain.measured.machine_use import (
     n_whole_seconds,
 )
 from campaigns.domain.measured.perf_counts import PerfOf
+from campaigns.domain.shown.limit_table import limit_table
 from campaigns.domain.shown.machine_points import machine_columns
 from campaigns.domain.shown.machine_table import machine_table
 from campaigns.domain.shown.perf_table import no_perf_table, perf_table
@@ -19,7 +27,6 @@ from campaigns.domain.shown.tables import Table
 from campaigns.models import Run
 from campaigns.queries.measurements import machines_of_run, of_latest_summary, whole_seconds
 from campaigns.queries.retention import kept_of
-from campaigns.queries.run_limit import limit_of_run
 
 
 def measured_machines(run: Run, duration_s: float) -> dict[str, list[MachinePoint]]:
@@ -90,3 +97,20 @@ def _tables(
     if run.is_done and not perfs and (asked := PerfOf(run.campaign.perf)):
         perfs = [no_perf_table(asked)]
     return limit_of_run(run, uses, rate), machines, [each.said_of(nouns) for each in perfs]
+
+
+def limit_of_run(run: Run, uses: Sequence[MachineUse], ok_per_s: float | None) -> Table | None:
+    """None until the run is judged. `uses`: what the agents of its target told."""
+    if not run.is_done or run.judged is None:
+        return None
+    plan, judged = run.frozen.plan, run.judged
+    vitals = of_latest_summary(run, "vitals")
+    return limit_table(
+        limit_of(judged, uses, plan, ended_early=run.outcome != Outcome.COMPLETE),
+        judged,
+        observed_vitals(vitals or []),
+        uses,
+        (ok_per_s, plan.planned_rate_per_s),
+        limits_with(settings.JUDGEMENT_LIMITS),
+        plan.nouns,
+    )

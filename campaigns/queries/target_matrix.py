@@ -14,15 +14,65 @@ from campaigns.domain.judged.words import Word
 from campaigns.domain.lifecycle import Trust
 from campaigns.domain.plan.file_sets import is_local
 from campaigns.domain.shown.cells import NO_RUN
-from campaigns.domain.shown.matrix_likeness import RowLikeness, like_lines
-from campaigns.domain.shown.target_matrix import MatrixCell, MatrixRow, TargetMatrix
+from campaigns.domain.shown.network import NetworkRow
+from campaigns.domain.shown.target_matrix import (
+    MatrixCell,
+    MatrixRow,
+    RowLikeness,
+    TargetMatrix,
+    like_lines,
+)
 from campaigns.domain.units import counted
 from campaigns.models import Campaign
 from campaigns.queries.arm_pairs import ArmPair, MeasuredTest
 from campaigns.queries.arms import arm_words
 from campaigns.queries.measured import MeasuredRun, in_short
-from campaigns.queries.network import LOCAL, REMOTE, means_us, network_rows
 from campaigns.queries.overheads import compare, mean_against
+
+LOCAL, REMOTE = "local", "remote"
+
+
+def network_rows(
+    campaign: Campaign,
+    rows: Mapping[tuple[str, str], Mapping[tuple, MeasuredTest]],
+    columns: Sequence[tuple],
+) -> Iterator[NetworkRow]:
+    """A row for each remote plan with a local one of the same requests and load. `rows`: tests by
+    place and plan, and by column."""
+    near = {_sent(found): (plan, found) for (place, plan), found in rows.items() if place == LOCAL}
+    for (place, plan), far in rows.items():
+        if place == REMOTE and _sent(far) in near:
+            local, found = near[_sent(far)]
+            yield NetworkRow(
+                plan,
+                local,
+                tuple(_difference(campaign, found.get(key), far.get(key)) for key in columns),
+            )
+
+
+def means_us(arm: MeasuredTest) -> dict[int, float]:
+    """The mean of each run that counts, by its block."""
+    return {each.run.repeat: each.figures.mean_us for each in arm.counted}
+
+
+def _sent(tests: Mapping[tuple, MeasuredTest]) -> str:
+    """What a row's plan sends, as text: two plans are alike if they send alike."""
+    return repr(next(iter(tests.values())).test.plan_version.value())
+
+
+def _difference(
+    campaign: Campaign, near: MeasuredTest | None, far: MeasuredTest | None
+) -> MeanInterval | None:
+    """Within blocks, because a block's runs met the same conditions; else without an interval."""
+    if not all(arm and arm.counted and arm.is_sound for arm in (near, far)):
+        return None
+    local, remote = means_us(near), means_us(far)
+    both = [remote[block] - local[block] for block in local if block in remote]
+    if both and campaign.order == Campaign.Order.BLOCKS:
+        return mean_interval(both, is_signed=True)
+    gap = fmean(remote.values()) - fmean(local.values())
+    return MeanInterval(gap, 0, None, None, None)
+
 
 _NOT_ALL = "Without usable runs of every plan there is no mean over all."
 _FEW = f"A best needs {MIN_REPEATS} trusted repeats of two targets."

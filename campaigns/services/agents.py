@@ -23,7 +23,6 @@ from campaigns.models import Agent, MachineSecond, Run, Target
 from campaigns.models.dbtime import db_now
 from campaigns.permissions import Action, Actor, require
 from campaigns.services import audit
-from campaigns.services.keyed_hash import keyed_hash
 from campaigns.services.machine_seconds import (
     join_exporter,
     machine_second,
@@ -31,6 +30,7 @@ from campaigns.services.machine_seconds import (
     store_machine_seconds,
 )
 from campaigns.services.targets import keep_target
+from campaigns.services.vault import keyed_hash
 
 MOST_AGENTS = 20  # live ones of a target
 # An agent keeps an hour; what is older was not measured when it says.

@@ -9,8 +9,7 @@ from django.db import transaction
 from campaigns.domain.errors import InvalidFields, InvalidPlan, Refused
 from campaigns.domain.plan.http_version import HttpVersion
 from campaigns.domain.plan.plan import Plan
-from campaigns.domain.plan.rung_plans import spec_of_rung
-from campaigns.domain.plan.rungs import RUNGS, Rung, profile_of_rung, rung_of_profile
+from campaigns.domain.plan.rungs import RUNGS, Rung, profile_of_rung, rung_of_profile, spec_of_rung
 from campaigns.domain.typed_text import clean_name
 from campaigns.models import Campaign, Endpoint, PlanVersion, Project
 from campaigns.permissions import Action, Actor, require

@@ -18,7 +18,7 @@ from campaigns.models import Campaign, Project, Run, ShareLink
 from campaigns.permissions import Action, Actor, may, require
 from campaigns.queries.shares import shared_columns
 from campaigns.services import audit
-from campaigns.services.keyed_hash import keyed_hash
+from campaigns.services.vault import keyed_hash
 
 MAX_DAYS = 365
 _PURPOSE = "share-link"

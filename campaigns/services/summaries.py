@@ -7,12 +7,13 @@ from django.conf import settings
 from django.db import transaction
 
 from campaigns.domain.judged.judgement import Judgement, judge, limits_with
-from campaigns.domain.judged.observations import observe
+from campaigns.domain.judged.observations import hosts_of, is_loopback, observe
 from campaigns.domain.judged.target_machine import observed_machines
 from campaigns.domain.lifecycle import ShardState
+from campaigns.domain.measured.injector_end import peers_of
 from campaigns.domain.measured.measurement import Measurement
 from campaigns.domain.plan.threshold import TARGET_METRICS
-from campaigns.models import Run, RunSummary, ShardSecond
+from campaigns.models import InjectorHost, Run, RunSummary, ShardSecond
 from campaigns.queries.briefs import brief_total
 from campaigns.queries.machines import measured_machines
 from campaigns.queries.measurements import (
@@ -22,7 +23,6 @@ from campaigns.queries.measurements import (
     rows_of,
 )
 from campaigns.queries.retention import kept_of
-from campaigns.services.observations import is_co_located
 
 
 @transaction.atomic
@@ -103,3 +103,13 @@ def judge_run(run: Run, measurement: Measurement) -> Judgement:
 def _fingerprint(row: ShardSecond) -> bytes:
     """The row's content as bytes: equal content gives equal bytes."""
     return repr((row.shard, row.second, row.step)).encode() + row.packed
+
+
+def is_co_located(run: Run) -> bool:
+    """Whether the run connected to an address of one of its injector hosts."""
+    peers = hosts_of(list(peers_of(run.ends)))
+    if any(is_loopback(peer) for peer in peers):
+        return True
+    names = {shard.host for shard in run.shards.all()}
+    own = InjectorHost.objects.filter(name__in=names).values_list("facts", flat=True)
+    return any(peer in facts.get("addresses", "").split() for facts in own for peer in peers)

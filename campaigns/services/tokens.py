@@ -20,7 +20,7 @@ from campaigns.domain.units import counted
 from campaigns.models import ApiToken
 from campaigns.permissions import Actor, Scope
 from campaigns.services import audit
-from campaigns.services.keyed_hash import keyed_hash
+from campaigns.services.vault import keyed_hash
 
 MAX_DAYS = 365
 _PURPOSE = "api-token"

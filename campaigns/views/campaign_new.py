@@ -15,7 +15,7 @@ from campaigns.domain.errors import Refused
 from campaigns.domain.plan.estimates import estimate_campaign, reference_s
 from campaigns.domain.plan.reference import REFERENCE_PLAN
 from campaigns.domain.shown.cost_words import cost_facts, cost_notes
-from campaigns.domain.shown.first_steps import nothing_to_tick, question_hint
+from campaigns.domain.shown.next_steps import nothing_to_tick, question_hint
 from campaigns.forms.campaigns import CampaignForm
 from campaigns.models import Campaign, Endpoint, PlanVersion, Project
 from campaigns.queries.campaigns import (

@@ -18,7 +18,7 @@ from campaigns.queries.archived import why_archived
 from campaigns.queries.baselines import campaign_against, changed_tests, may_be_baseline
 from campaigns.queries.campaigns import current_run_of
 from campaigns.queries.engine import waiting_reason
-from campaigns.queries.failure_examples import examples_of
+from campaigns.queries.failures import examples_of
 from campaigns.queries.first_requests import first_requests_of
 from campaigns.queries.ladders import ladder_metric
 from campaigns.queries.pages import Page
@@ -35,7 +35,7 @@ from campaigns.views.drawings import forest_groups, split_bars
 from campaigns.views.error_rows import errors_section
 from campaigns.views.ladder_cpu import drawn_cpu
 from campaigns.views.ladder_drawing import drawn_ladder
-from campaigns.views.machine_runs import machine_runs_section
+from campaigns.views.machine_drawing import machine_runs_section
 from campaigns.views.remedies import remedies_context, worst_test
 from campaigns.views.repeat_table import repeat_table
 from campaigns.views.run_page import run_context

@@ -24,12 +24,11 @@ from campaigns.models import Campaign, Project, Search
 from campaigns.permissions import Actor
 from campaigns.queries.arm_pairs import chosen_tests
 from campaigns.queries.campaign_keys import campaign_key, campaign_keys
-from campaigns.queries.campaign_list import going_on
+from campaigns.queries.campaign_list import going_on, trends_of
 from campaigns.queries.campaigns import current_runs_of
 from campaigns.queries.ladders import ladder_metric
 from campaigns.queries.row_versions import rows_of_campaign
 from campaigns.queries.target_matrix import relative_column
-from campaigns.queries.trends import trends_of
 from campaigns.services import campaigns as services
 from campaigns.services.blocks import add_blocks
 from campaigns.services.first_requests import try_again

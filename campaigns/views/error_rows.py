@@ -8,7 +8,7 @@ from campaigns.domain.measured.failures import FailureRow
 from campaigns.domain.shown.errors_table import Errors
 from campaigns.domain.shown.tables import Row
 from campaigns.models import FailureExample
-from campaigns.queries.failure_examples import Key
+from campaigns.queries.failures import Key
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from math import log
 import numpy as np
 
 from campaigns.domain.judged.histories import TestHistory
-from campaigns.views.broken_line import broken_line
+from campaigns.views.sparks import broken_line
 
 WIDTH, HEIGHT, _EDGE = 168, 26, 3
 _CAMPAIGNS = 40

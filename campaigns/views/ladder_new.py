@@ -9,9 +9,9 @@ from django.urls import reverse
 from django.utils.http import urlencode
 from django.views.decorators.http import require_POST
 
-from campaigns.domain.plan.rung_plans import estimate_ladder
+from campaigns.domain.plan.rungs import estimate_ladder
 from campaigns.domain.shown.cost_words import cost_facts, cost_notes
-from campaigns.domain.shown.first_steps import nothing_to_tick
+from campaigns.domain.shown.next_steps import nothing_to_tick
 from campaigns.domain.shown.results import Sentence
 from campaigns.forms.ladders import LadderForm
 from campaigns.models import Project

@@ -3,8 +3,17 @@ percent of the width, y in px from the top. Pure."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from campaigns.domain.measured.machine_runs import MachineRun, MachineRuns, MachineStep
+from campaigns.domain.shown.machine_runs_table import (
+    machine_means_table,
+    machine_runs_table,
+    namer_of_runs,
+)
+from campaigns.domain.shown.results import Answer
+from campaigns.models import Campaign
+from campaigns.queries.machine_runs import runs_beside_each_other
 from campaigns.views.drawings import TICK_STEPS, Tick, round_up
 
 TOP, FLOOR = 8.0, 108.0
@@ -135,3 +144,14 @@ def _path(
             pieces.append(f"{move}{begin:g} {y(value):g}H{end:g}")
             last = step.number
     return "".join(pieces)
+
+
+def machine_runs_section(campaign: Campaign, answer: Answer) -> dict[str, Any] | None:
+    """None where fewer than two runs were told."""
+    told = runs_beside_each_other(campaign)
+    if told is None:
+        return None
+    name_of = namer_of_runs(answer.tests)
+    drawing, table = machine_drawing(told, name_of), machine_runs_table(told, name_of)
+    means = machine_means_table(told, answer.tests)
+    return {"told": told, "drawing": drawing, "means": means, "table": table}

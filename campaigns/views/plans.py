@@ -20,7 +20,7 @@ from campaigns.domain.plan.load import planned_duration_s
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.presets import GENERAL, PRESETS, STUDIES, Preset
 from campaigns.domain.shown import plan_words
-from campaigns.domain.shown.session_words import session_facts
+from campaigns.domain.shown.plan_words import session_facts
 from campaigns.forms.plan_load import MODEL_WORDS, MODELS
 from campaigns.forms.plan_steps import ORDER_WORDS
 from campaigns.forms.plans import PlanForm

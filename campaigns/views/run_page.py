@@ -14,7 +14,7 @@ from campaigns.live.memory import noted_points_of, point_columns_of, report_of
 from campaigns.models import Run
 from campaigns.permissions import Actor
 from campaigns.queries.engine import waiting_reason
-from campaigns.queries.failure_examples import examples_of
+from campaigns.queries.failures import examples_of
 from campaigns.queries.machines import machine_report
 from campaigns.queries.runs import chart_plan, happenings, planned_end, planned_of
 from campaigns.queries.tool_outputs import outputs_of_run

@@ -18,14 +18,18 @@ from campaigns.domain.plan.search_start import (
     rules_of_text,
     start_for,
 )
-from campaigns.domain.shown.first_steps import nothing_to_tick
+from campaigns.domain.shown.next_steps import nothing_to_tick
 from campaigns.domain.units import counted, duration, number
 from campaigns.forms.searches import SearchForm
 from campaigns.models import Project, Search
 from campaigns.queries.campaigns import Again, Grid, again_of, grid_of, of_target, ticks_for_plan
 from campaigns.queries.caps import most_requests_per_s
-from campaigns.queries.search_cost import checks_of_search, cost_of_search
-from campaigns.queries.searches import first_response_us, objective_of
+from campaigns.queries.searches import (
+    checks_of_search,
+    cost_of_search,
+    first_response_us,
+    objective_of,
+)
 from campaigns.services.campaign_cells import CampaignCell
 from campaigns.services.searches import start_search
 from campaigns.views.access import actor_of, find, project_to_edit, takes_a_form

@@ -1,10 +1,13 @@
 """The context of a search's page: its sentence, every trial drawn and in a table, live."""
 
+from collections import Counter
 from typing import Any
 
+from campaigns.domain.judged.capacity import MOST_SEARCHES, NARROW, Ending, TrialResult
 from campaigns.domain.plan.search_start import USUAL_TRIALS
 from campaigns.domain.shown.capacity_limiter import Limiter
-from campaigns.domain.units import rate
+from campaigns.domain.shown.capacity_words import objective_words
+from campaigns.domain.units import duration, percent, rate
 from campaigns.live.events import Cursor
 from campaigns.live.feed import FEED
 from campaigns.models import Search, Test
@@ -21,7 +24,6 @@ from campaigns.views.campaign_page import badge_of
 from campaigns.views.search_drawing import search_drawing
 from campaigns.views.search_marks import SHAPE_WORDS
 from campaigns.views.search_next import OpenQuestion, open_questions, steps_to_come
-from campaigns.views.search_rules import search_rules
 from campaigns.views.search_tiles import overlap_of, search_tiles
 from campaigns.views.search_trials import TrialsShown, shown_of, switches, trial_rows
 
@@ -83,3 +85,35 @@ def _open_questions(
 
 def _knows_machine(busy: BusyByRun) -> bool:
     return any(each.target_cpu is not None for each in busy.values())
+
+
+def search_rules(report: SearchReport, warm_up_s: float) -> list[tuple[str, str]]:
+    """[(what, words)]"""
+    search = report.search
+    measured = f"{duration(search.trial_s)} measured"
+    return [
+        ("Objective", objective_words(report.rules)),
+        ("One trial", f"{duration(warm_up_s)} warm-up, {measured}" if warm_up_s else measured),
+        ("After a failed trial", "waits until the first request is answered again"),
+        ("Trials", _trials(report)),
+        ("Starts at", f"{rate(search.start_per_s)} requests/s"),
+        ("Never above", f"{rate(search.limit_per_s)} requests/s"),
+        ("Ends", _end(report)),
+    ]
+
+
+def _trials(report: SearchReport) -> str:
+    n = Counter(each.trial.result for each in report.made)
+    doubtful = n[TrialResult.UNTRUSTED]
+    left = f", {doubtful} not counted" if doubtful else ""
+    return f"{n[TrialResult.PASSED]} passed, {n[TrialResult.FAILED]} failed{left}"
+
+
+def _end(report: SearchReport) -> str:
+    found, asked = report.answer.capacity, percent(NARROW, decimals=0)
+    if report.ending == Ending.FOUND and found and found.low is not None:
+        return f"interval {percent(found.width)} wide, asked for {asked}"
+    latest = f"{report.search.deadline:%H:%M} UTC"
+    if report.ending is None:
+        return f"interval at most {asked} wide, {MOST_SEARCHES} searches, or {latest}"
+    return f"at the latest {latest}"

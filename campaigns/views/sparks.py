@@ -10,7 +10,6 @@ from statistics import median
 from campaigns.domain.measured.series import Point
 from campaigns.domain.shown.run_points import SPARK_S
 from campaigns.domain.units import count, figure, percent
-from campaigns.views.broken_line import broken_line
 
 WIDTH, HEIGHT, _EDGE = 96, 34, 3
 _ROOM = HEIGHT - 2 * _EDGE
@@ -89,3 +88,17 @@ def _height(value: float | None, top: float) -> float | None:
     if value is None:
         return None
     return round(HEIGHT - _EDGE - (value / top if top > 0 else 0) * _ROOM, 1)
+
+
+def broken_line(points: Sequence[tuple[float, float | None]]) -> str:
+    """Points as (x, y); a y of None breaks the line. A point alone between two breaks is a line
+    without length, which round caps draw as a dot: otherwise it would not be seen."""
+    path = ""
+    heights = [None, *(y for _, y in points), None]
+    for (x, y), before, after in zip(points, heights, heights[2:], strict=False):
+        if y is None:
+            continue
+        path += f"{'M' if before is None else 'L'}{x} {y}"
+        if before is None and after is None:
+            path += "h0"
+    return path

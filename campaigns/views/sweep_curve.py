@@ -1,8 +1,8 @@
 """Positions of a sweep's curves, in percent of width and height. Pure; see drawings."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import groupby, pairwise
 from math import floor, log
 from typing import Any
 
@@ -21,10 +21,109 @@ from campaigns.domain.shown.tables import Table
 from campaigns.domain.units import figure
 from campaigns.views.drawings import TICK_STEPS, round_up
 from campaigns.views.line_styles import LineStyle, line_style
-from campaigns.views.log_axis import LogAxis
-from campaigns.views.sweep_ground import ExpectedGrowth, Guide, guide_of, untrusted_bands
-from campaigns.views.sweep_names import EndName, end_names
+from campaigns.views.search_drawing import LogAxis
 from campaigns.views.sweep_table import side_by_side
+
+HEIGHT_PX = 220
+_LINE_PX = 13  # from one name to the next
+_LOWEST_PX = 0.88 * HEIGHT_PX
+_LONGEST = 18
+# A name beside each of more lines would cover the curves.
+MOST_NAMED = 12
+
+
+@dataclass(frozen=True, slots=True)
+class EndName:
+    """`x` and `y`: where the line ends; `down_px`: how much lower its name stands."""
+
+    x: float
+    y: float
+    down_px: float
+    text: str
+    is_second: bool
+
+
+def end_names(ends: Sequence[tuple[str, float, float, bool]]) -> list[EndName]:
+    """Of the lines' (name, x, y, is it a second one); those without a name have none."""
+    named = sorted((end for end in ends if end[0]), key=lambda end: end[2])[:MOST_NAMED]
+    heights = _apart([y * HEIGHT_PX / 100 for _, _, y, _ in named])
+    return [
+        EndName(x, y, round(height - y * HEIGHT_PX / 100, 1), _short(name), is_second)
+        for (name, x, y, is_second), height in zip(named, heights, strict=True)
+    ]
+
+
+def _apart(heights: Sequence[float]) -> list[float]:
+    """As near to where they were as a line's distance allows, and none below the axis; `heights`
+    rise."""
+    moved = list(heights)
+    for upper, lower in pairwise(range(len(moved))):
+        moved[lower] = max(moved[lower], moved[upper] + _LINE_PX)
+    floor = _LOWEST_PX
+    for number in reversed(range(len(moved))):
+        moved[number] = min(moved[number], floor)
+        floor = moved[number] - _LINE_PX
+    return moved
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}…"
+
+
+_Scale = Callable[[float], float]
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectedGrowth:
+    """What a figure would be if it grew with the value, by `slope`, or stayed at `height`."""
+
+    words: str
+    slope: float = 0.0
+    height: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Guide:
+    """A dotted line in pieces, each (x1, y1, x2, y2): what a figure would be."""
+
+    words: str
+    pieces: list[tuple[float, float, float, float]]
+
+
+def untrusted_bands(points: Sequence[SweepPoint], at_x: _Scale) -> list[tuple[float, float]]:
+    """(from, width) of the neighbouring values at which runs have ended and no arm is trusted, up
+    to half of the way to the next ones that are."""
+    xs = sorted({point.value for point in points})
+    trusted = {point.value for point in points if point.is_trusted}
+    doubted = {point.value for point in points if point.why} - trusted
+    edges = [0.0, *((at_x(a) + at_x(b)) / 2 for a, b in pairwise(xs)), 100.0]
+    bands = []
+    for is_doubted, some in groupby(range(len(xs)), key=lambda n: xs[n] in doubted):
+        if is_doubted:
+            first, *_, last = [*some] * 2
+            bands.append((round(edges[first], 2), round(edges[last + 1] - edges[first], 2)))
+    return bands
+
+
+def guide_of(
+    expected: ExpectedGrowth, points: Sequence[SweepPoint], at_x: _Scale, at_y: _Scale, top: float
+) -> Guide:
+    """`top`: the figure at the upper end of the drawing, where the line ends."""
+    if not expected.slope:
+        y = at_y(expected.height)
+        return Guide(expected.words, [(0.0, y, 100.0, y)])
+    xs = sorted({point.value for point in points})
+    return Guide(expected.words, list(_pieces(xs, expected.slope, at_x, at_y, top)))
+
+
+def _pieces(
+    xs: Sequence[float], slope: float, at_x: _Scale, at_y: _Scale, top: float
+) -> Iterator[tuple[float, float, float, float]]:
+    for start, value in pairwise(xs):
+        end = min(value, top / slope)
+        if start < end:
+            yield at_x(start), at_y(slope * start), at_x(end), at_y(slope * end)
+
 
 # The y axis labels are left of 0, in the drawing's padding.
 _LEFT, _RIGHT, _TOP, _BOTTOM = 2.0, 97.0, 8.0, 88.0

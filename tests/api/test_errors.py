@@ -113,7 +113,7 @@ def test_a_field_is_named_by_its_path(api, project):
     }
     error = error_of(api.post(TARGETS, body, format="json"), 400, "invalid")
     assert error["fields"] == {
-        "colour": "Unknown field. Available fields: name, environment, endpoints, project."
+        "colour": "Unknown field. Available fields: name, environment, endpoints, tags, project."
     }
     del body["colour"]
     error = error_of(api.post(TARGETS, body, format="json"), 400, "invalid")

@@ -64,7 +64,7 @@ def _while_it_is_deleted(project: Project, ask: Callable[[], int]) -> int:
 @pytest.mark.parametrize(
     ("what", "expected"),
     # Where a limit is counted, the row that it belongs to is held, and missed by its name.
-    [("plans", 404), ("targets", 404), ("probes", 404), ("tls-profiles", 409), ("exporters", 409)],
+    [("plans", 404), ("targets", 404), ("probes", 409), ("tls-profiles", 409), ("exporters", 409)],
 )
 def test_rest_answers_that_it_is_gone(owner, doomed, what, expected):
     api, target = token_client(owner), doomed.targets.get()

@@ -20,7 +20,7 @@ from tests.injector.servers import OK_REPLY, always, scripted
 from tests.injector.test_loads import Arrivals
 from tests.waiting import eventually
 from workers.injector import cli
-from workers.injector.cli_load import make_load as make_load_of
+from workers.injector.cli_plan import make_load as make_load_of
 from workers.injector.local_run import shared_orders
 
 # All but what has no limit in time or CPU: by these a busy machine is found.

@@ -7,15 +7,13 @@ import pytest
 
 from campaigns.domain.measured.snapshot import Timing
 from campaigns.domain.plan.addresses import _NEVER, parse_networks, vet
-from campaigns.domain.plan.arrivals import schedule
-from campaigns.domain.plan.draws import MEASURED, WARM_UP, _generator
+from campaigns.domain.plan.arrivals import MEASURED, WARM_UP, _generator, schedule
 from campaigns.domain.plan.exchange import Exchange
 from campaigns.domain.plan.plan import ConnectionMode, Plan
 from campaigns.domain.plan.step_order import OrderKind, StepOrder, draw
 from tests.injector.test_contract import DOCS
 from workers.injector.http1 import authority, request_bytes
-from workers.injector.rows import _STREAM
-from workers.injector.users import _THINK_STREAM
+from workers.injector.users import _STREAM, _THINK_STREAM
 from workers.injector.websocket.exchange_context import ExchangeContext
 from workers.injector.websocket.recorder import ExchangeRecorder
 from workers.injector.websocket.upgrade import UpgradeRequest

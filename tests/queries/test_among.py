@@ -3,7 +3,7 @@
 import pytest
 
 from campaigns.models import Campaign, Run
-from campaigns.queries.among import among
+from campaigns.queries.history import among
 from tests.factories import make_campaign, make_run, make_test
 
 pytestmark = pytest.mark.django_db

@@ -3,7 +3,7 @@
 import pytest
 
 from campaigns.domain.lifecycle import Outcome
-from campaigns.queries.run_limit import limit_of_run
+from campaigns.queries.machines import limit_of_run
 from tests.factories import make_campaign, make_plan, make_run, make_test
 from tests.queries.measured import measure
 from tests.values import plan_spec

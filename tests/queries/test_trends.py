@@ -3,7 +3,7 @@
 import pytest
 from django.utils import timezone
 
-from campaigns.queries.trends import MOST, trends_of
+from campaigns.queries.campaign_list import MOST, trends_of
 from tests.factories import (
     make_campaign,
     make_endpoint,

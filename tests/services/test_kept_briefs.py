@@ -4,8 +4,7 @@ import pytest
 
 from campaigns.models import PooledPercentiles, RunSummary, Test
 from campaigns.services import endings
-from campaigns.services.kept_briefs import keep_pooled
-from campaigns.services.kept_figures import keep_figures
+from campaigns.services.kept_figures import keep_figures, keep_pooled
 from campaigns.services.shards import mark_done, record_seconds
 from tests.queries.measured import https_campaign, run_in_blocks
 from tests.searches import end_trial, searching

@@ -2,7 +2,7 @@
 
 import pytest
 
-from campaigns.views.broken_line import broken_line
+from campaigns.views.sparks import broken_line
 
 pytestmark = pytest.mark.pure
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from campaigns.views.sweep_ground import ExpectedGrowth, guide_of, untrusted_bands
+from campaigns.views.sweep_curve import ExpectedGrowth, guide_of, untrusted_bands
 from tests.domain.shown.test_sweep_words import point
 
 pytestmark = pytest.mark.pure

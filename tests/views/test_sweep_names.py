@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import pytest
 
-from campaigns.views.sweep_names import HEIGHT_PX, MOST_NAMED, end_names
+from campaigns.views.sweep_curve import HEIGHT_PX, MOST_NAMED, end_names
 
 pytestmark = pytest.mark.pure
 

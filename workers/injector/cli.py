@@ -17,8 +17,13 @@ from campaigns.domain.plan.addresses import parse_networks
 from campaigns.domain.plan.plan import ConnectionMode, Plan
 from campaigns.domain.plan.shards import MAX_INJECTORS
 from campaigns.domain.plan.target import TLS_SCHEMES, WEBSOCKET_SCHEMES
-from workers.injector.cli_load import add_load_options
-from workers.injector.cli_plan import add_plan_options, check_shares, make_plan
+from workers.injector.cli_plan import (
+    add_load_options,
+    add_plan_options,
+    add_websocket_options,
+    check_shares,
+    make_plan,
+)
 from workers.injector.cli_refusals import advice, lines_of
 from workers.injector.cli_session import add_session_options, read_secrets
 from workers.injector.cli_steps import add_step_options
@@ -29,7 +34,6 @@ from workers.injector.cli_tls import (
     read_client_key,
     tls_fields,
 )
-from workers.injector.cli_websocket import add_websocket_options
 from workers.injector.hlog import hlog_lines
 from workers.injector.local_run import run_here, run_processes, tell
 from workers.injector.order import DEFAULT_PORTS, PROTOCOL, Refusal

@@ -7,16 +7,16 @@ from collections.abc import Sequence
 from typing import Any
 
 from campaigns.domain.errors import InvalidFields
+from campaigns.domain.plan.exchange import Exchange
 from campaigns.domain.plan.injectors import plan_for
+from campaigns.domain.plan.load import Load, Model
 from campaigns.domain.plan.plan import Plan, Timeouts
 from campaigns.domain.plan.target import WEBSOCKET_SCHEMES
 from campaigns.domain.plan.threshold import parse_rule
-from workers.injector.cli_fields import add_field_options, given_fields
+from workers.injector.cli_fields import add_field_options, given_fields, refuse_given
 from workers.injector.cli_files import text_of
-from workers.injector.cli_load import make_load
 from workers.injector.cli_session import session_of
 from workers.injector.cli_steps import headers_of, refuse_step_options, steps_of
-from workers.injector.cli_websocket import exchange_of, refuse_websocket_options
 
 # Not part of the plan, so it may be combined with one from a file.
 _BESIDE_A_PLAN = frozenset(
@@ -106,3 +106,48 @@ def _read_work(options: argparse.Namespace, scheme: str, path: str) -> dict[str,
         return {"exchange": exchange_of(options, path, headers_of(options))}
     refuse_websocket_options(options)
     return steps_of(options, path)
+
+
+def add_websocket_options(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("WebSocket", "with ws:// and wss:// addresses only")
+    add_field_options(group, Exchange)
+
+
+def exchange_of(options: argparse.Namespace, path: str, headers: list[list[str]]) -> dict[str, Any]:
+    """The plan's exchange."""
+    return {"path": path, "headers": headers, **given_fields(options, Exchange)}
+
+
+def refuse_websocket_options(options: argparse.Namespace) -> None:
+    """Raises ValueError where one of them was given with an address of HTTP."""
+    refuse_given(options, Exchange, "needs a ws:// or wss:// address.")
+
+
+# An option that is only for one model names it.
+_NAMES = {
+    Model.OVER: {"over_s"},
+    Model.OPEN: {"rate_per_s", "uniform_min_s", "uniform_max_s", "stages"},
+    Model.WINDOW: {"low", "high"},
+}
+
+
+def add_load_options(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group(
+        "load",
+        "open if it has a rate, gaps or stages, spread over a time with --over, a window if it has "
+        "marks, else closed",
+    )
+    add_field_options(group, Load)
+    group.add_argument("--seed", type=int, metavar="N", default=0, help="of whatever is random (0)")
+
+
+def make_load(options: argparse.Namespace) -> dict[str, Any]:
+    """The load that the options name; what does not fit its model is for the plan to refuse."""
+    given = given_fields(options, Load)
+    model = next((model for model, names in _NAMES.items() if names & given.keys()), Model.CLOSED)
+    load = {"model": model, **given}
+    if model == Model.CLOSED:
+        load.setdefault("connections", 1)
+        if "duration_s" not in load:
+            load.setdefault("requests", 1)
+    return load

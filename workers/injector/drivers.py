@@ -105,7 +105,7 @@ def _closed_streams(
     limit: int | None,
 ) -> ClosedLoad:
     """All streams of a connection begin with it."""
-    from workers.injector.http2.closed import ClosedStreams
+    from workers.injector.http2.worker import ClosedStreams
 
     n_streams = streams_of(order.plan, order.mode)
     each_ns = [offset_ns for offset_ns in offsets_ns for _ in range(n_streams)]

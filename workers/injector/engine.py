@@ -2,6 +2,7 @@
 
 import base64
 import gc
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 import gevent
@@ -15,6 +16,7 @@ from campaigns.domain.measured.injector_end import (
 from campaigns.domain.measured.snapshot import Second
 from campaigns.domain.plan.addresses import is_address
 from campaigns.domain.plan.plan import Resolve
+from campaigns.domain.plan.step_order import OrderKind, StepOrder
 from campaigns.domain.stop_reasons import StopReason
 from workers.injector import drivers
 from workers.injector.attempt import interrupt_overdue
@@ -26,9 +28,9 @@ from workers.injector.loads import OpenLoad
 from workers.injector.lookup import Lookups
 from workers.injector.modes import streams_of
 from workers.injector.order import Order
-from workers.injector.ordered_requests import in_order
 from workers.injector.preflight import find_capacity
 from workers.injector.read_delay import ReadSample
+from workers.injector.request import Request
 from workers.injector.seconds import AFTER_REPLIES, TICK_S, Seconds, in_flight_of
 from workers.injector.vitals import RestingCollector, VitalsReader, cpu_s
 
@@ -221,3 +223,32 @@ def _reads_one_by_one(order: Order) -> bool:
     plan = order.plan
     is_shared = plan.session.pipeline_depth > 1 or streams_of(plan, order.mode) > 1
     return plan.exchange is None and not is_shared
+
+
+# Drivers take their number modulo the length; an order that never repeats is "endless".
+_ENDLESS = 1 << 62
+
+
+class OrderedRequests(Sequence):
+    """The requests of a run by number; the length is the order's period."""
+
+    def __init__(self, requests: list[Request], order: StepOrder, seed: int):
+        self._requests = requests
+        self._order = order
+        self._seed = seed
+
+    def __len__(self) -> int:
+        if self._order.kind == OrderKind.BLOCKS:
+            return self._order.block_repeat * len(self._requests)
+        return _ENDLESS
+
+    def __getitem__(self, number: int) -> Request:
+        requests = self._requests
+        return requests[self._order.step_at(number, len(requests), self._seed)]
+
+
+def in_order(requests: list[Request], order: StepOrder, seed: int) -> Sequence[Request]:
+    """A sequence with request k at index k modulo its length; for round robin, the list itself."""
+    if order.kind == OrderKind.ROUND_ROBIN or len(requests) == 1:
+        return requests
+    return OrderedRequests(requests, order, seed)

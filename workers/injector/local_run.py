@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import os
 import signal
 import sys
 import time
@@ -72,8 +73,11 @@ def shared_orders(order: dict[str, Any], count: int) -> list[dict[str, Any]]:
 
 def tell(line: str) -> None:
     """On standard error. Nobody may be listening any more: a measurement does not end by that."""
-    with contextlib.suppress(OSError):
+    try:
         print(line, file=sys.stderr)
+    except OSError:
+        # What is left in its buffer would fail again at the exit, which would then have status 120.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
 
 
 def _warn(facts: dict[str, Any]) -> None:

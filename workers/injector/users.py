@@ -5,12 +5,13 @@ from typing import Any
 from campaigns.domain.plan.load import ArrivalUnit, Hold, Model
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.session import PLAIN_SESSION, ThinkKind, makes_visits
+from campaigns.domain.plan.shards import LoadSlice
 from campaigns.domain.plan.step_order import draw
+from campaigns.domain.plan.variables import RowOrder, Variables
 from workers.injector.connection import NS
 from workers.injector.cookies import CookieJar
 from workers.injector.order import Order
 from workers.injector.request import Request
-from workers.injector.rows import Rows
 from workers.injector.visit_recorder import VisitRecorder
 
 _NEVER = 1 << 62
@@ -136,3 +137,26 @@ def _make_jar(context: SessionContext) -> CookieJar | None:
     if not context.session.cookies:
         return None
     return CookieJar(context.endpoint.host, context.endpoint.is_tls)
+
+
+_STREAM = 0x726F7773
+
+
+class Rows:
+    def __init__(self, variables: Variables, shard: LoadSlice, seed: int):
+        self._variables = variables
+        self._n_rows = len(variables.table[1])
+        self._seed = seed
+        self._uses = shard.all()
+
+    def take(self) -> dict[str, str]:
+        """The values of the next row; {} without a table."""
+        return self.at(next(self._uses))
+
+    def at(self, number: int) -> dict[str, str]:
+        """The values for use `number`, counted over the whole run; {} without a table."""
+        if not self._n_rows:
+            return {}
+        if self._variables.order == RowOrder.RANDOM:
+            return self._variables.values(draw(self._seed ^ _STREAM, number) * self._n_rows >> 64)
+        return self._variables.values(number % self._n_rows)

@@ -8,7 +8,7 @@ no difference, and a clear one of twice the threshold.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from math import log
+from math import expm1, log
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from campaigns.domain.judged.ratio import (
     wild_index,
 )
 from campaigns.domain.judged.words import is_clear, is_same
-from campaigns.domain.special import t_quantile
+from campaigns.domain.special import t_quantile, t_reach
 from campaigns.domain.units import decimals_for, percent
 
 CHANCE = 0.8
@@ -153,3 +153,15 @@ def _means(arms: Sequence[np.ndarray], truth: float) -> list[tuple[float, int]]:
 def _without_the_wild(arm: np.ndarray) -> np.ndarray:
     index = wild_index(tuple(arm))
     return arm if index is None else np.delete(arm, index)
+
+
+_POWER = 0.8
+
+
+def smallest_shown(interval: RatioInterval) -> float:
+    """The smallest true difference, as a share, whose interval would have excluded 0 with the
+    probability `_POWER`: exp((t_0.975 + t_power) · se) − 1, with the interval's own standard error
+    and degrees of freedom.
+    """
+    beyond = t_reach(interval.df) + t_quantile(_POWER, interval.df)
+    return expm1(beyond * interval.se)

@@ -8,10 +8,10 @@ other memory than these while it goes on. Its answer is stored when it ends: a l
 the same trials otherwise.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
-from math import isclose, log, sqrt
+from math import exp, hypot, isclose, log, sqrt
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,14 @@ from campaigns.domain.judged.capacity_interval import (
     capacity_of,
     trend_of,
 )
+from campaigns.domain.judged.judgement import Judgement
+from campaigns.domain.judged.target_state import SATURATED
+from campaigns.domain.judged.thresholds import Verdict
+from campaigns.domain.judged.words import is_clear, is_same
+from campaigns.domain.lifecycle import Outcome, Trust
+from campaigns.domain.measured.redaction import without_addresses
+from campaigns.domain.plan.threshold import TARGET_METRICS
+from campaigns.domain.units import DASH, decimals_beside, decimals_for, number, with_unit
 
 # Stored with each answer. Raise it with every change of the rule, here or in capacity_interval.
 RULE_VERSION = 3
@@ -297,3 +305,80 @@ class _Bracket:
             self.high = min(self.high * WINDOW, self.limit)
         else:
             self.low /= WINDOW
+
+
+# Beyond the objective: signs that the target did not keep up with the rate.
+_NOT_KEPT_UP = ("no_success", SATURATED, "dropped", "sent_share", "in_flight_growing")
+NOT_COMPLETE = "The trial did not run to its end."
+
+
+def trial_of(
+    rate_per_s: float,
+    outcome: str | None,
+    why: str,
+    judgement: Judgement | None,
+    verdicts: Sequence[Verdict],
+) -> Trial:
+    """`why`: the run's own reason. A trial passes if its run is complete and trusted, every rule of
+    the objective is kept, and the target kept up: at least 99.9 % were sent, and requests in flight
+    did not grow. It does not count where nobody told what a rule about the machine needs."""
+    if outcome != Outcome.COMPLETE or judgement is None:
+        return Trial(rate_per_s, TrialResult.UNTRUSTED, why or NOT_COMPLETE)
+    if judgement.measurement.state != Trust.TRUSTED:
+        return Trial(rate_per_s, TrialResult.UNTRUSTED, judgement.measurement.text)
+    if untold := [each.metric for each in verdicts if each.lacks_agent]:
+        why = f"No agent or exporter reported {' and '.join(untold)}."
+        return Trial(rate_per_s, TrialResult.UNTRUSTED, why)
+    broken = ", ".join(_measured(each) for each in verdicts if not each.passed)
+    left = [each.text for each in judgement.target.reasons if each.code in _NOT_KEPT_UP]
+    reason = broken or (left[0] if left else "")
+    result = TrialResult.FAILED if broken or left else TrialResult.PASSED
+    return Trial(rate_per_s, result, reason)
+
+
+def without_machine(trial: Trial, host: str) -> Trial:
+    """For readers who may know neither the target's machine nor what it did."""
+    told = [each for each in trial.reason.split(", ") if not each.startswith(TARGET_METRICS)]
+    return replace(trial, reason=without_addresses(", ".join(told), host))
+
+
+def _measured(verdict: Verdict) -> str:
+    """p95 758 ms"""
+    value = verdict.measured
+    if value is None:
+        return f"{verdict.metric} {DASH}"
+    decimals = decimals_beside(value, verdict.limit, decimals_for([value]))
+    return f"{verdict.metric} {with_unit(number(value, decimals), verdict.unit)}"
+
+
+class CapacityWord(StrEnum):
+    MORE = "takes more"
+    LESS = "takes less"
+    SAME = "no practical difference"
+    INCONCLUSIVE = "inconclusive"
+
+
+@dataclass(frozen=True, slots=True)
+class CapacityRatio:
+    """candidate / baseline with its 95 % interval."""
+
+    ratio: float
+    low: float
+    high: float
+
+    def word(self, threshold: float) -> CapacityWord:
+        """`threshold`: the practical one, as a share."""
+        if is_clear(self.low, self.high, self.ratio, threshold):
+            return CapacityWord.MORE if self.ratio > 1 else CapacityWord.LESS
+        if is_same(self.low, self.high, threshold):
+            return CapacityWord.SAME
+        return CapacityWord.INCONCLUSIVE
+
+
+def capacity_ratio(baseline: CapacityInterval, candidate: CapacityInterval) -> CapacityRatio | None:
+    """None if one of them has no interval."""
+    if baseline.high is None or candidate.high is None:
+        return None
+    centre = log(candidate.rate_per_s / baseline.rate_per_s)
+    half = hypot(*(log(each.high / each.rate_per_s) for each in (baseline, candidate)))
+    return CapacityRatio(exp(centre), exp(centre - half), exp(centre + half))

@@ -9,15 +9,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from math import ceil
 
-from campaigns.domain.other_tools.h2load import h2load_command, why_no_h2load
 from campaigns.domain.other_tools.httperf_sessions import call_options, has_calls
 from campaigns.domain.other_tools.k6_script import script, why_no_script
-from campaigns.domain.other_tools.websocket_equivalents import commands_of
 from campaigns.domain.plan.http_version import HttpVersion
 from campaigns.domain.plan.load import (
     MAX_REQUESTS,
     ArrivalUnit,
     Distribution,
+    Hold,
     Load,
     Model,
     mean_rate_per_s,
@@ -326,3 +325,74 @@ _TOOLS_OF_HTTP_2 = {
     "k6": _k6_of_http_2,
     **{tool: _none_of(tool) for tool in ("ab", "httperf", "wrk")},
 }
+
+
+_SAYS = "It has no time limit for a reply, and counts every 2xx and 3xx as right."
+
+
+def why_no_h2load(plan: Plan) -> str:
+    """A sentence, or "" if there is an equivalent."""
+    load, step = plan.load, plan.steps[0]
+    if load.model not in {Model.CLOSED, Model.SEQUENTIAL}:
+        return "h2load sends at a rate of connections, not of requests."
+    if load.ramp_up_s:
+        return "h2load begins connections in groups, not one after the other."
+    if plan.connection_mode != ConnectionMode.KEEP_ALIVE:
+        return "h2load sends all requests on the connections that it began with."
+    if step.body:
+        return "h2load sends a body only from a file, with POST."
+    if load.duration_s is not None and load.duration_s != int(load.duration_s):
+        return f"h2load only takes whole seconds, but this plan lasts {load.duration_s:.15g} s."
+    return ""
+
+
+def h2load_command(plan: Plan, url: str) -> tuple[str, str]:
+    """(the command, what still differs)."""
+    load, step = plan.load, plan.steps[0]
+    stop = ["-n", str(load.requests)] if load.requests else ["-D", f"{load.duration_s:.0f}"]
+    # h2load refuses more connections than requests; the surplus would never send anything.
+    n_connections = min(load.connections or 1, load.requests or MAX_REQUESTS)
+    words = ["h2load", *stop, "-c", str(n_connections), "-m", str(plan.streams)]
+    if step.method != "GET":
+        words += ["-H", shlex.quote(f":method: {step.method}")]
+    for name, value in step.headers:
+        words += ["-H", shlex.quote(f"{name}: {value}")]
+    return " ".join((*words, shlex.quote(url + step.path))), _SAYS
+
+
+_K6 = (
+    "No single command: k6 only opens WebSockets from a script, and times their opening together "
+    "with TCP and TLS."
+)
+_WSPERF = (
+    "Its values are per worker, as here per injector process. It closes with code 1001, verifies "
+    "no certificates, has no time limits, and reports only opening handshakes, including failed "
+    "ones."
+)
+
+
+def commands_of(plan: Plan) -> list[tuple[str, str, str]]:
+    """[(tool, command, what differs; or, where the command is "", why there is none)]."""
+    http_only = [(tool, "", "It only measures HTTP.") for tool in ("ab", "httperf", "wrk")]
+    why_not = _why_not_wsperf(plan)
+    command = "" if why_not else _wsperf(plan)
+    return [*http_only, ("k6", "", _K6), ("wsperf", command, why_not or _WSPERF)]
+
+
+def _why_not_wsperf(plan: Plan) -> str:
+    exchange, load = plan.exchange, plan.load
+    if load.model != Model.WINDOW or load.requests is None or load.hold != Hold.CLOSE:
+        return "It opens a number of connections within a window and closes each one immediately."
+    if exchange.messages:
+        return "It opens and closes connections, but sends no messages."
+    if exchange.headers or exchange.subprotocols or plan.auth.kind != AuthKind.NONE:
+        return "It cannot send headers, subprotocols or credentials."
+    if plan.connection_mode == ConnectionMode.RESUMED or plan.variable_names:
+        return "It does not resume TLS sessions, and every connection opens the same address."
+    return ""
+
+
+def _wsperf(plan: Plan) -> str:
+    load = plan.load
+    address = shlex.quote(f"ws://TARGET{plan.exchange.path}")
+    return f"wsperf {address} 1 {load.requests} {load.low} {load.high} result_%d.json"

@@ -112,7 +112,8 @@ def read_step(reader: JsonReader) -> Step:
             "body", f"{method} requests have no body. Choose POST, or leave the body empty."
         )
     label = clean_name(reader.text("label", "", limit=100))
-    label = label or default_label(method, path)
+    if not label or label == f"{method} {path}"[:100]:
+        label = default_label(method, path)  # without the query, which may have a key in it
     reader.refuse_unknown("label", "method", "path", "headers", "body", "extract")
     return Step(label, method, path, read_headers(reader), body, _read_extract(reader))
 

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
+from campaigns.domain.judged.capacity import CapacityRatio, CapacityWord
 from campaigns.domain.judged.capacity_interval import CapacityInterval
-from campaigns.domain.judged.capacity_ratio import CapacityRatio, CapacityWord
 from campaigns.domain.shown.intervals import change_ends
 from campaigns.domain.shown.results import Sentence
 from campaigns.domain.units import DASH, THIN, percent, rate

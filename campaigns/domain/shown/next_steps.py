@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from campaigns.domain.judged.advice import Advice, difference_words
 from campaigns.domain.judged.comparison import Word
 from campaigns.domain.judged.repeats import MIN_REPEATS
-from campaigns.domain.shown.results import FlaggedRun, OverheadAnswer
+from campaigns.domain.shown.results import FlaggedRun, OverheadAnswer, Sentence
 from campaigns.domain.units import counted, figure, percent
 
 _FULL = "The campaign already has as many blocks as a campaign can have."
@@ -88,3 +88,28 @@ def _if(advice: Sequence[Advice]) -> str:
         for each in advice
     ]
     return f"if the two {' or '.join(cases)}"
+
+
+_HINTS = {
+    "https": "HTTP and HTTPS on new connections, resumed sessions and keep-alive, interleaved in "
+    "counterbalanced blocks. You can change everything below.",
+    "works": "One run on one endpoint: figures, but no comparison.",
+}
+
+
+def nothing_to_tick(*, has_arms: bool, has_plans: bool) -> Sentence:
+    """Why the form of a new campaign has no cell to tick."""
+    if not has_arms:
+        what, why = "no target with an endpoint", " yet."
+    elif not has_plans:
+        what, why = "no plan", " yet."
+    else:
+        what = "no endpoint that fits its plans"
+        why = ": WebSocket plans need a ws or wss endpoint, HTTP plans an http or https endpoint."
+    start = "A campaign needs a plan and a target. This project has "
+    return [(start, False), (what, True), (why, False)]
+
+
+def question_hint(question: str) -> str:
+    """What the form filled in for this question; "" is a campaign of one's own."""
+    return _HINTS.get(question, "Tick what you want to compare.")

@@ -4,8 +4,8 @@ from math import exp, log, sqrt
 
 import pytest
 
+from campaigns.domain.judged.capacity import CapacityWord, capacity_ratio
 from campaigns.domain.judged.capacity_interval import CapacityInterval
-from campaigns.domain.judged.capacity_ratio import CapacityWord, capacity_ratio
 
 pytestmark = pytest.mark.pure
 

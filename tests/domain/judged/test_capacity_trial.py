@@ -2,8 +2,7 @@
 
 import pytest
 
-from campaigns.domain.judged.capacity import Trial, TrialResult
-from campaigns.domain.judged.capacity_trial import trial_of, without_machine
+from campaigns.domain.judged.capacity import Trial, TrialResult, trial_of, without_machine
 from campaigns.domain.judged.criteria import JudgementReason
 from campaigns.domain.judged.judgement import Finding, Judgement
 from campaigns.domain.judged.thresholds import Verdict

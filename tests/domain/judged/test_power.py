@@ -4,7 +4,7 @@ from math import sqrt
 import numpy as np
 import pytest
 
-from campaigns.domain.judged.power import smallest_shown
+from campaigns.domain.judged.advice import smallest_shown
 from campaigns.domain.judged.ratio import ratio_interval
 
 A, B = [100, 102, 98, 101, 99], [110, 113, 108, 111, 109]

@@ -265,7 +265,7 @@ def test_a_step_without_a_name_is_called_by_its_method_and_its_path_without_the_
     assert plan.labels == ("GET /x",)
 
 
-def test_the_default_name_of_an_earlier_version_loses_its_query():
+def test_a_name_of_method_and_path_loses_its_query():
     plan = read(steps=[STEP | {"path": "/x?api_key=s3cret", "label": "GET /x?api_key=s3cret"}])
     assert plan.labels == ("GET /x",)
 

@@ -3,8 +3,7 @@
 import pytest
 
 from campaigns.domain.plan.plan import Plan
-from campaigns.domain.plan.rung_plans import AT_ONCE_S, estimate_ladder, spec_of_rung
-from campaigns.domain.plan.rungs import RUNGS
+from campaigns.domain.plan.rungs import AT_ONCE_S, RUNGS, estimate_ladder, spec_of_rung
 from tests.values import plan_spec
 
 PLAN = Plan.from_json(plan_spec(model="over", requests=100, over_s=8))

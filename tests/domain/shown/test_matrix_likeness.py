@@ -3,7 +3,7 @@
 import pytest
 
 from campaigns.domain.judged.likeness import Likeness
-from campaigns.domain.shown.matrix_likeness import RowLikeness, like_lines
+from campaigns.domain.shown.target_matrix import RowLikeness, like_lines
 
 pytestmark = pytest.mark.pure
 

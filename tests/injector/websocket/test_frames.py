@@ -18,10 +18,12 @@ from workers.injector.websocket.frames import (
     PONG,
     TEXT,
     FrameReader,
+    MaskingKeys,
+    apply_mask,
     close_payload,
     encode_frame,
+    masked_copies,
 )  # fmt: skip
-from workers.injector.websocket.masking import MaskingKeys, apply_mask, masked_copies
 
 pytestmark = pytest.mark.pure
 

@@ -4,7 +4,7 @@ from itertools import count
 
 import pytest
 
-from workers.injector.websocket.stock import Stock
+from workers.injector.websocket.exchange_context import Stock
 
 pytestmark = pytest.mark.pure
 

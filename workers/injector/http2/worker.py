@@ -1,5 +1,9 @@
 """A worker that makes attempts one after the other, each on a stream of a shared connection."""
 
+from typing import Any
+
+import gevent
+
 from campaigns.domain.measured.outcomes import Kind
 from workers.injector import faults
 from workers.injector.attempt import Worker, kind_of, kind_of_signal
@@ -11,6 +15,7 @@ from workers.injector.http2.broken import NotProcessed
 from workers.injector.http2.link import Link
 from workers.injector.http2.pool import Pool
 from workers.injector.http2.stream import Stream
+from workers.injector.loads import ClosedLoad
 from workers.injector.recorder import Failure, StepRecorder
 from workers.injector.request import Request
 from workers.injector.session import SessionWorker
@@ -260,3 +265,35 @@ def _phase_of(stream: Stream) -> Kind:
     if stream.first:
         return Kind.BODY_TIMEOUT
     return Kind.FIRST_BYTE_TIMEOUT if stream.sent else Kind.WRITE_TIMEOUT
+
+
+class ClosedStreams(ClosedLoad):
+    """A worker takes a number only once it has a place on the connection, so that no request's time
+    has the wait for one in it: the server may allow fewer streams than there are workers."""
+
+    workers: list[OnStreams]
+
+    def __init__(self, *settings: Any, longest_wait_ns: int):
+        super().__init__(*settings)
+        self._longest_wait_ns = longest_wait_ns
+
+    def _go_through(self, worker: OnStreams, stage: Any) -> None:
+        worker.stays = True
+        if type(worker) is StreamWorker:
+            worker.follow = self._follow_in(stage)
+        requests = self._requests
+        n_steps = len(requests)
+        while True:
+            place = worker.place
+            if place is None or not place.lets_stay:
+                worker.await_place(stage.until, self._longest_wait_ns)
+            start = now()
+            if start >= stage.until:
+                return
+            number = stage.take()
+            if number >= stage.limit:
+                self._idle.clear()
+                return
+            pause_s = worker.attempt(requests[number % n_steps], start, start)
+            if pause_s is not None:
+                gevent.sleep(pause_s)

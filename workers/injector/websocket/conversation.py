@@ -1,19 +1,47 @@
 """The traffic on one open connection: messages, their echoes, pings, and the close."""
 
 from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+import gevent
 
 from campaigns.domain.measured.outcomes import Kind
 from campaigns.domain.units import counted
 from workers.injector.attempt import Worker
 from workers.injector.connection import NS, now
 from workers.injector.http1 import BadReply
+from workers.injector.tls_errors import RaggedEnd
 from workers.injector.websocket import frames
 from workers.injector.websocket.channel import Channel
-from workers.injector.websocket.closing import await_end, send_close
 from workers.injector.websocket.exchange_context import ExchangeContext
 from workers.injector.websocket.frames import FrameReader
-from workers.injector.websocket.held_socket import HeldSocket
 from workers.injector.websocket.recorder import MESSAGES_RECEIVED, MESSAGES_SENT
+
+
+class HeldSocket:
+    """The window keeps it; the connection's worker waits on it.
+
+    `is_released`: it is one of those that may close at the same time.
+    """
+
+    __slots__ = ("_wake", "is_over", "is_released")
+
+    def __init__(self) -> None:
+        self.is_over = self.is_released = False
+        self._wake: Callable[[], Any] | None = None
+
+    def close(self) -> None:
+        """Release it, from any greenlet or the hub; the waiting worker resumes in its own turn."""
+        self.is_over = True
+        wake, self._wake = self._wake, None
+        if wake is not None:
+            gevent.get_hub().loop.run_callback(wake)
+
+    def wake_with(self, switch: Callable[[], Any] | None) -> None:
+        """What `close` calls from now on; None if nobody waits any more."""
+        self._wake = switch
+
 
 CONTROL_FRAMES_PER_S = 1000
 _SENDS_PER_TURN = 16
@@ -196,3 +224,22 @@ class Conversation:
         while self._close_code is None:
             self._take_input(self._channel.receive(Kind.WS_CLOSE_TIMEOUT))
         await_end(self._context, self._channel)
+
+
+def send_close(worker: Worker, context: ExchangeContext, channel: Channel) -> None:
+    """Send our close frame; the plan's close timeout starts now."""
+    worker.limit = now() + context.close_ns
+    channel.write(channel.close_frame)
+
+
+def await_end(context: ExchangeContext, channel: Channel) -> None:
+    """Wait for the server to end the connection; a reset is fine too, both sides have closed."""
+    try:
+        # Most servers end it right after their close frame, so often there is no need to wait.
+        data = channel.read(Kind.WS_CLOSE_TIMEOUT)
+        while data is None or data:
+            data = channel.receive(Kind.WS_CLOSE_TIMEOUT)
+    except RaggedEnd:
+        context.events["tls_ragged_eof"].append(now())
+    except OSError:
+        return

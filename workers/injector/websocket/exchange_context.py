@@ -1,21 +1,24 @@
 """What all connections of one exchange share: handshakes, messages and the recorder."""
 
 import sys
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Generic, TypeVar
 
 from campaigns.domain.measured.outcomes import Kind
 from campaigns.domain.plan import arrivals
 from campaigns.domain.plan.exchange import Exchange, ExchangeMode, Verify
 from campaigns.domain.plan.plan import Plan
+from campaigns.domain.plan.variables import filled_in, names_used
 from workers.injector.alarm import Alarm
 from workers.injector.connection import NS
 from workers.injector.credentials import signed_exchange
 from workers.injector.http1 import authority
 from workers.injector.order import Order
+from workers.injector.users import Rows
 from workers.injector.websocket import frames
-from workers.injector.websocket.masking import KEY_BYTES, MaskingKeys, masked_copies
-from workers.injector.websocket.opening import VaryingUpgrade, make_upgrade
+from workers.injector.websocket.frames import KEY_BYTES, MaskingKeys, masked_copies
 from workers.injector.websocket.recorder import ExchangeRecorder
-from workers.injector.websocket.stock import Stock
 from workers.injector.websocket.upgrade import (
     UpgradeCheck,
     UpgradeRejected,
@@ -23,6 +26,40 @@ from workers.injector.websocket.upgrade import (
     accept_of,
     make_keys,
 )
+
+
+class VaryingUpgrade:
+    """Replaces an UpgradeRequest; a connection's bytes are made when it opens."""
+
+    def __init__(self, exchange: Exchange, host_header: str, rows: Rows):
+        self._exchange = exchange
+        self._host_header = host_header
+        self._rows = rows
+
+    def bytes_ahead(self, key: bytes) -> bytes:
+        """Nothing: a row is taken by a connection, not by an attempt to get one."""
+        return b""
+
+    def bytes_with(self, key: bytes) -> bytes:
+        opening = filled_in(self._exchange.opening, self._rows.take())
+        exchange = replace(self._exchange, path=opening.path, headers=opening.headers)
+        return UpgradeRequest.of(exchange, self._host_header).bytes_with(key)
+
+    @property
+    def template(self) -> bytes:
+        """The request as the plan has it, with the variables' names."""
+        return UpgradeRequest.of(self._exchange, self._host_header).template
+
+
+def make_upgrade(
+    exchange: Exchange, host_header: str, order: Order
+) -> UpgradeRequest | VaryingUpgrade:
+    """What makes the opening request of an order's connections; `exchange` has its credentials."""
+    if order.plan.variable_names & names_used(exchange.opening):
+        rows = Rows(order.plan.variables, order.shard, order.seed)
+        return VaryingUpgrade(exchange, host_header, rows)
+    return UpgradeRequest.of(exchange, host_header)
+
 
 _NEVER = sys.maxsize
 _NUMBER_BYTES = 8
@@ -122,3 +159,27 @@ class ExchangeContext:
 
     def masked(self, opcode: int, payload: bytes) -> bytes:
         return frames.encode_frame(opcode, payload, self._keys.take())
+
+
+T = TypeVar("T")
+_LOW = 32
+
+
+class Stock(Generic[T]):
+    """Hands out each item once."""
+
+    __slots__ = ("_make", "_ready")
+
+    def __init__(self, make: Callable[[], list[T]]):
+        self._make = make
+        self._ready: list[T] = []
+
+    def take(self) -> T:
+        if not self._ready:
+            self._ready = self._make()
+        return self._ready.pop()
+
+    def fill_up(self) -> None:
+        """Call it between two attempts, so that an attempt finds an item ready."""
+        if len(self._ready) < _LOW:
+            self._ready += self._make()

@@ -9,7 +9,7 @@ from workers.injector.http1 import INTERIM_CAP, BadReply, Head, parse_head
 from workers.injector.prober import SNIPPET_BYTES, Prober
 from workers.injector.websocket import frames
 from workers.injector.websocket.channel import Channel
-from workers.injector.websocket.closing import await_end, send_close
+from workers.injector.websocket.conversation import await_end, send_close
 from workers.injector.websocket.exchange_context import ExchangeContext
 from workers.injector.websocket.frames import FrameReader
 

@@ -10,8 +10,7 @@ from workers.injector.attempt import kind_of_signal
 from workers.injector.connection import Dialler, now
 from workers.injector.faults import AttemptFailed
 from workers.injector.websocket.channel import Channel
-from workers.injector.websocket.closing import await_end
-from workers.injector.websocket.conversation import Conversation
+from workers.injector.websocket.conversation import Conversation, await_end
 from workers.injector.websocket.worker import WebSocketWorker
 
 # More than the usual close frame; Python's own allocator has room for so little.

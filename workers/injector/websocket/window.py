@@ -11,8 +11,8 @@ import gevent
 
 from campaigns.domain.plan.load import Hold
 from workers.injector.connection import now
+from workers.injector.websocket.conversation import HeldSocket
 from workers.injector.websocket.exchange_context import ExchangeContext
-from workers.injector.websocket.held_socket import HeldSocket
 from workers.injector.websocket.worker import WebSocketWorker
 from workers.injector.window import WindowLoad
 

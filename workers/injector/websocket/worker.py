@@ -13,10 +13,8 @@ from workers.injector.connection import Connection, Dialler, now
 from workers.injector.http1 import INTERIM_CAP, BadReply
 from workers.injector.recorder import Failure
 from workers.injector.websocket.channel import Channel
-from workers.injector.websocket.closing import await_end
-from workers.injector.websocket.conversation import Conversation
+from workers.injector.websocket.conversation import Conversation, HeldSocket, await_end
 from workers.injector.websocket.exchange_context import ExchangeContext
-from workers.injector.websocket.held_socket import HeldSocket
 from workers.injector.websocket.recorder import ABNORMAL
 from workers.injector.websocket.upgrade import UpgradeRejected
 
