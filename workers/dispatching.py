@@ -12,12 +12,10 @@ from campaigns.domain.lifecycle import RunState as State
 from campaigns.queries.under_way import Waiting, under_way
 from campaigns.services import dispatch, first_requests, load_control, probe_queue, searches
 from campaigns.services.clock_steps import follow_step, known_clock
+from workers.celery_worker import touch_pulse
 from workers.clock import ClockWatch, boot
 from workers.database import UNREACHABLE, drop_connection, first_line_of, use_own_connection
-from workers.ending import EndingsThread
-from workers.names import NamesThread
-from workers.pulse import touch_pulse
-from workers.side_thread import SideThread
+from workers.side_threads import MESSAGES_EVERY_S, EndingsThread, MessagesThread, NamesThread
 from workers.single_requests import SingleRequestsThread
 
 logger = logging.getLogger(__name__)
@@ -26,7 +24,6 @@ TICK_S = 0.2
 TIDY_EVERY_S = 2.0
 # An hour is what they wait for; less than what makes a row stuck.
 EXPIRE_EVERY_S = 10.0
-RING_EVERY_S = 5.0
 WAIT_AFTER_ERROR_S = 1.0
 # Advisory lock id, arbitrary but the same in every dispatcher.
 LEADER_LOCK = 0x6C656164
@@ -47,7 +44,7 @@ class Dispatcher:
         self._tidied_at = -TIDY_EVERY_S
         self._expired_at = -EXPIRE_EVERY_S
         self._clock = ClockWatch()
-        self._doorbells = DoorbellThread(ended, is_active=lambda: self._is_leader)
+        self._messages = MessagesThread(ended, is_active=lambda: self._is_leader)
         self._names = NamesThread(ended, is_active=lambda: self._is_leader)
         self._endings = EndingsThread(ended, is_active=lambda: self._is_leader)
         self._requests = SingleRequestsThread(ended, is_active=lambda: self._is_leader)
@@ -59,18 +56,18 @@ class Dispatcher:
 
     def run(self) -> None:
         use_own_connection()
-        self._doorbells.start()
+        self._messages.start()
         self._names.start()
         self._endings.start()
         self._requests.start()
         while not self._ended.is_set():
             self._ended.wait(self._tick_safely())
             touch_pulse()
-        threads = (self._endings, self._doorbells, self._names, self._requests)
+        threads = (self._endings, self._messages, self._names, self._requests)
         for thread in threads:
             thread.ask()
         for thread in threads:
-            thread.join(RING_EVERY_S)
+            thread.join(MESSAGES_EVERY_S)
         drop_connection()
         logger.info("The dispatcher has ended")
 
@@ -115,7 +112,7 @@ class Dispatcher:
         if n_moved or State.FINALIZING in known:
             self._endings.ask()
         if State.QUEUED in known and dispatch.admit_runs():
-            self._doorbells.ask()
+            self._messages.ask()
         if Waiting.REQUEST in known:
             self._requests.ask()
         if time.monotonic() - self._tidied_at > TIDY_EVERY_S:
@@ -160,13 +157,3 @@ class Dispatcher:
             logger.warning("The clock of the database's host was set by %+.1f s", step_s)
             follow_step(step_s, within_s=self._clock.within_s, known=self._clock.seen)
             self._clock.accept()
-
-
-class DoorbellThread(SideThread):
-    """Rings for waiting shards: a broker may hang."""
-
-    def __init__(self, ended: threading.Event, is_active: Callable[[], bool]):
-        super().__init__("doorbells", RING_EVERY_S, ended, is_active)
-
-    def act(self) -> None:
-        dispatch.ring_doorbells()

@@ -192,7 +192,7 @@ def ring_doorbells() -> int:
         state=Part.OPEN, run__state=State.PREPARING, run__stop_requested=None
     ).count()
     for n_rung in range(n_open):
-        if not queue.send(queue.INJECT, []):
+        if not queue.send(queue.INJECT):
             return n_rung
     return n_open
 

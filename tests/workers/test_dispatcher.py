@@ -7,6 +7,7 @@ import pytest
 from django.db import OperationalError, connection
 from django.db.models import F
 
+from campaigns import queue
 from campaigns.models import InjectorHost, LoadControl, Run, Search
 from campaigns.models.dbtime import db_now
 from campaigns.services import dispatch
@@ -14,7 +15,7 @@ from campaigns.services.load_control import stop_all_load
 from tests.searches import searching
 from tests.services.engine import age, at_once, claim, expire, host, preparing, running, started
 from tests.waiting import eventually
-from workers import clock, dispatching, ending
+from workers import clock, dispatching, side_threads
 from workers.dispatching import Dispatcher
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -59,7 +60,9 @@ def test_a_search_that_others_keep_waiting_ends_with_its_time(project, monkeypat
 @pytest.mark.alone
 def test_it_admits_a_run_within_a_second_and_rings(project, monkeypatch):
     rung = threading.Event()
-    monkeypatch.setattr(dispatch.queue, "send", lambda *_: rung.set() or True)
+    monkeypatch.setattr(
+        dispatch.queue, "send", lambda task, **_: task != queue.INJECT or rung.set() or True
+    )
     host(slots=1)
     with Running():
         campaign = started(project)
@@ -148,13 +151,13 @@ def is_stopped_meanwhile(project, hung: threading.Event, state: str) -> None:
 
 def test_a_slow_broker_does_not_keep_it_from_its_ticks(project, monkeypatch):
     hung = threading.Event()
-    monkeypatch.setattr(dispatch.queue, "send", lambda *_: hung.wait(HANGS_S))
+    monkeypatch.setattr(dispatch.queue, "send", lambda *_, **__: hung.wait(HANGS_S))
     is_stopped_meanwhile(project, hung, "done")
 
 
 def test_a_stop_does_not_wait_for_the_summary_of_another_run(project, monkeypatch):
     hung = threading.Event()
-    monkeypatch.setattr(ending.endings, "finalise_runs", lambda: hung.wait(HANGS_S) and 0)
+    monkeypatch.setattr(side_threads.endings, "finalise_runs", lambda: hung.wait(HANGS_S) and 0)
     is_stopped_meanwhile(project, hung, "finalizing")
 
 

@@ -27,7 +27,7 @@ from workers.tasks.retention import remove_seconds
 def test_a_worker_finds_every_task_by_its_name():
     assert set(tasks.__all__) >= {"inject", "housekeeping", "ownership"}
     ours = {name for name in current_app.tasks if name.startswith("workers.")}
-    names = ("briefs", "exporter", "gists", "inject", "housekeeping", "ownership", "pages")
+    names = ("exporter", "gists", "inject", "housekeeping", "ownership", "pages")
     assert ours == {f"workers.{each}" for each in (*names, "retention", "so_far")}
 
 

@@ -11,7 +11,7 @@ from campaigns.queries.load_control import LOAD_IS_OFF, why_load_is_off
 from campaigns.queue import OWNERSHIP
 from campaigns.services.own_services import policy
 from campaigns.services.ownership import finish_check, what_to_check
-from workers.names import addresses_of
+from workers.dialling import addresses_of
 from workers.proofs import check_host
 
 
