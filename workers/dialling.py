@@ -1,5 +1,5 @@
-"""Looks up hosts, and opens connections to literal addresses, which the caller has vetted, each with
-one deadline."""
+"""Looks up hosts, and opens connections to literal addresses, which the caller has vetted, each
+with one deadline."""
 
 import socket
 import ssl

@@ -11,9 +11,8 @@ from django.db import connection, transaction
 from campaigns.domain.lifecycle import RunState as State
 from campaigns.queries.under_way import Waiting, under_way
 from campaigns.services import dispatch, first_requests, load_control, probe_queue, searches
-from campaigns.services.clock_steps import follow_step, known_clock
 from workers.celery_worker import touch_pulse
-from workers.clock import ClockWatch, boot
+from workers.clock import ClockWatch
 from workers.database import UNREACHABLE, drop_connection, first_line_of, use_own_connection
 from workers.side_threads import MESSAGES_EVERY_S, EndingsThread, MessagesThread, NamesThread
 from workers.single_requests import SingleRequestsThread
@@ -95,9 +94,10 @@ class Dispatcher:
             with connection.cursor() as cursor:
                 cursor.execute("SELECT pg_try_advisory_lock(%s)", [LEADER_LOCK])
                 self._is_leader = cursor.fetchone()[0]
-            if self._is_leader:
+            if not self._is_leader:
+                self._clock = ClockWatch()  # another one leads, and notices what is set
+            else:
                 logger.info("This dispatcher is the active one")
-                self._clock.go_on_from(known_clock(boot()))
                 if load_control.stay_off_if_restored():
                     logger.warning("Load is off: %s", load_control.RESTORED)
         return self._is_leader
@@ -121,8 +121,8 @@ class Dispatcher:
 
     def tidy(self, known: frozenset[str]) -> None:
         """Apply the rules that can wait for a few seconds, of those that `under_way` asks for."""
-        self._follow_clock()
-        load_control.beat(self._clock.seen)
+        self._end_for_clock_step()
+        load_control.note_dispatcher()
         for rule in self._rules_for(known):
             with suppress(_ClockWasSet):
                 self._apply_aging(rule)
@@ -144,16 +144,18 @@ class Dispatcher:
 
     def _apply_aging(self, rule: Callable[[], int]) -> None:
         """Undo what a rule has done while the clock was set: it may have seen ages that are none.
-        The next turn follows the clock, and applies the rule again."""
+        The next turn ends what is under way."""
         with transaction.atomic():
             # It may lock many runs, and so does whoever stops all load, under this lock as well.
             dispatch.lock_admission()
             if rule() and self._clock.step_s():
                 raise _ClockWasSet
 
-    def _follow_clock(self) -> None:
+    def _end_for_clock_step(self) -> None:
         """Before any rule that asks for an age."""
         if step_s := self._clock.step_s():
-            logger.warning("The clock of the database's host was set by %+.1f s", step_s)
-            follow_step(step_s, within_s=self._clock.within_s, known=self._clock.seen)
+            n_ended = dispatch.end_for_clock_step(step_s)
             self._clock.accept()
+            logger.warning(
+                "The database's clock was set by %+.1f s; ending %d runs", step_s, n_ended
+            )
