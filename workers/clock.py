@@ -43,13 +43,9 @@ def _since_boot_ns() -> int:
 def start_of(instant: datetime) -> tuple[int, int]:
     """(the CLOCK_MONOTONIC value at which the database's clock shows `instant`, its maximum error),
     ns; the error is half of the quickest of 8 round trips."""
-    took_ns, offset_ns = _quickest_round_trip()
+    took_ns, offset_ns = min(_round_trip() for _ in range(ROUND_TRIPS))
     at_ns = (instant - EPOCH) // timedelta(microseconds=1) * 1000 - offset_ns
     return at_ns, took_ns // 2
-
-
-def _quickest_round_trip() -> tuple[int, int]:
-    return min(_round_trip() for _ in range(ROUND_TRIPS))
 
 
 def _round_trip(now_ns: Callable[[], int] = time.monotonic_ns) -> tuple[int, int]:
