@@ -2,8 +2,8 @@
 
     python -m workers.dispatcher
 
-The one that holds a lock in PostgreSQL is active; others wait to take over. It keeps no state in
-memory: after a kill and restart it continues from the rows.
+The one that holds a lock in PostgreSQL is active; others wait to take over. No rule keeps
+state in memory: after a kill and restart it continues from the rows.
 """
 
 import gc
