@@ -15,8 +15,8 @@ app = Celery("benchsite")
 app.set_default()
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks(["workers"])
-app.steps["worker"].add("workers.pulse:WorkerPulse")
-app.conf.worker_consumer = "workers.reconnecting:PatientConsumer"
+app.steps["worker"].add("workers.celery_worker:WorkerPulse")
+app.conf.worker_consumer = "workers.celery_worker:PatientConsumer"
 
 
 @setup_logging.connect

@@ -25,7 +25,7 @@ from benchsite.env import (
     refuse_everywhere,
     refuse_weak,
 )
-from benchsite.logs import FORMATS, TOLD_IN_SHORT, handlers
+from benchsite.logs import FORMATS, handlers
 from benchsite.postgresql.bounded import PooledConnection
 
 # Of this release, which CHANGELOG.md describes. Pages, /healthz and the API's schema show it.
@@ -66,7 +66,6 @@ INSTALLED_APPS = [
     "django.contrib.messages",
     "django.contrib.sessions",
     "django.contrib.staticfiles",
-    "django_celery_beat",
     "django_filters",
     "rest_framework",
     "drf_spectacular",
@@ -190,18 +189,6 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
 }
 CELERY_TASK_PUBLISH_RETRY = False
 CELERY_TIMEZONE = "UTC"
-CELERY_BEAT_SCHEDULER = "workers.schedule:PatientScheduler"
-CELERY_BEAT_SCHEDULE = {
-    "housekeeping": {"task": "workers.housekeeping", "schedule": 3600.0},
-    "retention": {
-        "task": "workers.retention",
-        "schedule": 60.0,
-        "options": {"expires": 60},
-    },
-    "gists": {"task": "workers.gists", "schedule": 60.0, "options": {"expires": 60}},
-    "pages": {"task": "workers.pages", "schedule": 60.0, "options": {"expires": 60}},
-    "so_far": {"task": "workers.so_far", "schedule": 30.0, "options": {"expires": 30}},
-}
 
 # --- the engine ----------------------------------------------------------------------------------
 # Networks that injectors may connect to. A server allows nothing until its settings list networks,
@@ -401,8 +388,5 @@ LOG_FORMAT = env_choice("BENCHSITE_LOG_FORMAT", FORMATS, "line")
 LOGGING = {
     **handlers(LOG_FORMAT),
     "root": {"handlers": ["stderr"], "level": LOG_LEVEL},
-    "loggers": {
-        "axes": {"level": "WARNING"},
-        **{name: {"filters": ["outages_in_short"]} for name in TOLD_IN_SHORT},
-    },
+    "loggers": {"axes": {"level": "WARNING"}},
 }

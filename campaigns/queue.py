@@ -27,14 +27,14 @@ PATIENCE = {"socket_connect_timeout": 0.4, "socket_timeout": 0.4, "max_retries":
 
 def enqueue(task_name: str, args: list | None = None) -> None:
     """Send once the surrounding transaction is committed and its rows are visible."""
-    transaction.on_commit(lambda: send(task_name, args or []), robust=True)
+    transaction.on_commit(lambda: send(task_name, args), robust=True)
 
 
-def send(task_name: str, args: list) -> bool:
-    """Send now; returns whether the broker accepted it."""
+def send(task_name: str, args: list | None = None, expires_s: float | None = None) -> bool:
+    """Send now; returns whether the broker accepted it. After `expires_s` no worker takes it."""
     try:
         with current_app.connection_for_write(transport_options=PATIENCE) as connection:
-            current_app.send_task(task_name, args=args, connection=connection)
+            current_app.send_task(task_name, args=args, expires=expires_s, connection=connection)
     except (OperationalError, OSError) as error:
         logger.warning("The broker did not take %s: %s", task_name, error)
         return False

@@ -24,7 +24,6 @@ def programs(env: dict[str, str], *, gives_way: bool) -> list[Program]:
         _worker("launcher", "inject", slots, env),
         _worker("general", "general", "1", env),
         _dispatcher(env),
-        _python("beat", "celery", "-A", "benchsite", "beat", "--pidfile=", env=env),
     ]
     # Injectors are children of the launcher, and would inherit it.
     return [replace(each, gives_way=gives_way and each.name != "launcher") for each in found]

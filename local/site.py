@@ -64,7 +64,7 @@ class Site:
             self._share_static()
         else:
             self._collect_static()
-        with step("Starting web, launcher, general worker, dispatcher, beat and demo target"):
+        with step("Starting web, launcher, general worker, dispatcher and demo target"):
             self.supervisor.start(programs.demo(self.env, self.ports, self.var, self.arrivals))
             for program in programs.programs(self.env, gives_way=not self.is_throw_away):
                 self.supervisor.start(program)

@@ -51,7 +51,7 @@ def test_it_holds_to_the_compose_schema():
 
 
 def test_it_has_the_processes_of_the_architecture():
-    wanted = {"web", "injector", "general", "dispatcher", "beat", "postgres", "redis"}
+    wanted = {"web", "injector", "general", "dispatcher", "postgres", "redis"}
     assert wanted <= set(COMPOSE["services"])
 
 

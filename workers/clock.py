@@ -3,17 +3,12 @@
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from functools import cache
-from pathlib import Path
 
 from django.db import connection
-
-from campaigns.services.clock_steps import KnownClock
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 ROUND_TRIPS = 8
 LEAST_STEP_NS = 2_000_000_000
-_BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
 
 class ClockWatch:
@@ -21,32 +16,15 @@ class ClockWatch:
 
     def __init__(self):
         self._known_ns: int | None = None
-        self._seen_ns = 0
-        self._known_at_ns = self._seen_at_ns = _since_boot_ns()
-
-    def go_on_from(self, known: KnownClock | None) -> None:
-        """What another process of this host knew; with None this one begins by looking."""
-        if known is not None:
-            self._known_ns, self._known_at_ns = known.offset_ns, known.at_ns
-
-    @property
-    def seen(self) -> KnownClock:
-        """The clock as `step_s` saw it last."""
-        return KnownClock(boot(), self._seen_ns, self._seen_at_ns)
-
-    @property
-    def within_s(self) -> float:
-        """How many seconds ago the clock was set at most."""
-        return (_since_boot_ns() - self._known_at_ns) / 1e9
+        self._last_ns = 0
 
     def step_s(self) -> float:
         """By how many seconds the clock was set since the last call, or since `accept`; 0.0 where
         it only drifted. Tells the same again until it is accepted."""
-        self._seen_at_ns = _since_boot_ns()
-        took_ns, self._seen_ns = _round_trip(_since_boot_ns)
+        took_ns, self._last_ns = _round_trip(_since_boot_ns)
         if self._known_ns is None:
-            self._known_ns = self._seen_ns
-        step_ns = self._seen_ns - self._known_ns
+            self._known_ns = self._last_ns
+        step_ns = self._last_ns - self._known_ns
         if abs(step_ns) < LEAST_STEP_NS + took_ns:
             self.accept()
             return 0.0
@@ -54,16 +32,7 @@ class ClockWatch:
 
     def accept(self) -> None:
         """What `step_s` told has been dealt with."""
-        self._known_ns, self._known_at_ns = self._seen_ns, self._seen_at_ns
-
-
-@cache
-def boot() -> str:
-    """The kernel's name of this boot of the host; "" where it tells none."""
-    try:
-        return _BOOT_ID.read_text().strip()
-    except OSError:
-        return ""
+        self._known_ns = self._last_ns
 
 
 def _since_boot_ns() -> int:
@@ -74,13 +43,9 @@ def _since_boot_ns() -> int:
 def start_of(instant: datetime) -> tuple[int, int]:
     """(the CLOCK_MONOTONIC value at which the database's clock shows `instant`, its maximum error),
     ns; the error is half of the quickest of 8 round trips."""
-    took_ns, offset_ns = _quickest_round_trip()
+    took_ns, offset_ns = min(_round_trip() for _ in range(ROUND_TRIPS))
     at_ns = (instant - EPOCH) // timedelta(microseconds=1) * 1000 - offset_ns
     return at_ns, took_ns // 2
-
-
-def _quickest_round_trip() -> tuple[int, int]:
-    return min(_round_trip() for _ in range(ROUND_TRIPS))
 
 
 def _round_trip(now_ns: Callable[[], int] = time.monotonic_ns) -> tuple[int, int]:

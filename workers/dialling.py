@@ -1,10 +1,20 @@
-"""Opens connections to literal addresses, which the caller has vetted, each with one deadline."""
+"""Looks up hosts, and opens connections to literal addresses, which the caller has vetted, each
+with one deadline."""
 
 import socket
 import ssl
 import time
 
 from campaigns.domain.plan.target import Origin
+
+
+def addresses_of(host: str, port: int) -> list[str]:
+    """All addresses of a host, IPv4 and IPv6; [] if the name server knows none."""
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError):
+        return []
+    return sorted({str(each[4][0]) for each in found})
 
 
 def left_s(ends: float) -> float:

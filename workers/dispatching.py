@@ -11,13 +11,10 @@ from django.db import connection, transaction
 from campaigns.domain.lifecycle import RunState as State
 from campaigns.queries.under_way import Waiting, under_way
 from campaigns.services import dispatch, first_requests, load_control, probe_queue, searches
-from campaigns.services.clock_steps import follow_step, known_clock
-from workers.clock import ClockWatch, boot
+from workers.celery_worker import touch_pulse
+from workers.clock import ClockWatch
 from workers.database import UNREACHABLE, drop_connection, first_line_of, use_own_connection
-from workers.ending import EndingsThread
-from workers.names import NamesThread
-from workers.pulse import touch_pulse
-from workers.side_thread import SideThread
+from workers.side_threads import MESSAGES_EVERY_S, EndingsThread, MessagesThread, NamesThread
 from workers.single_requests import SingleRequestsThread
 
 logger = logging.getLogger(__name__)
@@ -26,7 +23,6 @@ TICK_S = 0.2
 TIDY_EVERY_S = 2.0
 # An hour is what they wait for; less than what makes a row stuck.
 EXPIRE_EVERY_S = 10.0
-RING_EVERY_S = 5.0
 WAIT_AFTER_ERROR_S = 1.0
 # Advisory lock id, arbitrary but the same in every dispatcher.
 LEADER_LOCK = 0x6C656164
@@ -47,7 +43,7 @@ class Dispatcher:
         self._tidied_at = -TIDY_EVERY_S
         self._expired_at = -EXPIRE_EVERY_S
         self._clock = ClockWatch()
-        self._doorbells = DoorbellThread(ended, is_active=lambda: self._is_leader)
+        self._messages = MessagesThread(ended, is_active=lambda: self._is_leader)
         self._names = NamesThread(ended, is_active=lambda: self._is_leader)
         self._endings = EndingsThread(ended, is_active=lambda: self._is_leader)
         self._requests = SingleRequestsThread(ended, is_active=lambda: self._is_leader)
@@ -59,18 +55,18 @@ class Dispatcher:
 
     def run(self) -> None:
         use_own_connection()
-        self._doorbells.start()
+        self._messages.start()
         self._names.start()
         self._endings.start()
         self._requests.start()
         while not self._ended.is_set():
             self._ended.wait(self._tick_safely())
             touch_pulse()
-        threads = (self._endings, self._doorbells, self._names, self._requests)
+        threads = (self._endings, self._messages, self._names, self._requests)
         for thread in threads:
             thread.ask()
         for thread in threads:
-            thread.join(RING_EVERY_S)
+            thread.join(MESSAGES_EVERY_S)
         drop_connection()
         logger.info("The dispatcher has ended")
 
@@ -98,9 +94,10 @@ class Dispatcher:
             with connection.cursor() as cursor:
                 cursor.execute("SELECT pg_try_advisory_lock(%s)", [LEADER_LOCK])
                 self._is_leader = cursor.fetchone()[0]
-            if self._is_leader:
+            if not self._is_leader:
+                self._clock = ClockWatch()  # another one leads, and notices what is set
+            else:
                 logger.info("This dispatcher is the active one")
-                self._clock.go_on_from(known_clock(boot()))
                 if load_control.stay_off_if_restored():
                     logger.warning("Load is off: %s", load_control.RESTORED)
         return self._is_leader
@@ -115,7 +112,7 @@ class Dispatcher:
         if n_moved or State.FINALIZING in known:
             self._endings.ask()
         if State.QUEUED in known and dispatch.admit_runs():
-            self._doorbells.ask()
+            self._messages.ask()
         if Waiting.REQUEST in known:
             self._requests.ask()
         if time.monotonic() - self._tidied_at > TIDY_EVERY_S:
@@ -124,8 +121,8 @@ class Dispatcher:
 
     def tidy(self, known: frozenset[str]) -> None:
         """Apply the rules that can wait for a few seconds, of those that `under_way` asks for."""
-        self._follow_clock()
-        load_control.beat(self._clock.seen)
+        self._end_for_clock_step()
+        load_control.note_dispatcher()
         for rule in self._rules_for(known):
             with suppress(_ClockWasSet):
                 self._apply_aging(rule)
@@ -147,26 +144,18 @@ class Dispatcher:
 
     def _apply_aging(self, rule: Callable[[], int]) -> None:
         """Undo what a rule has done while the clock was set: it may have seen ages that are none.
-        The next turn follows the clock, and applies the rule again."""
+        The next turn ends what is under way."""
         with transaction.atomic():
             # It may lock many runs, and so does whoever stops all load, under this lock as well.
             dispatch.lock_admission()
             if rule() and self._clock.step_s():
                 raise _ClockWasSet
 
-    def _follow_clock(self) -> None:
+    def _end_for_clock_step(self) -> None:
         """Before any rule that asks for an age."""
         if step_s := self._clock.step_s():
-            logger.warning("The clock of the database's host was set by %+.1f s", step_s)
-            follow_step(step_s, within_s=self._clock.within_s, known=self._clock.seen)
+            n_ended = dispatch.end_for_clock_step(step_s)
             self._clock.accept()
-
-
-class DoorbellThread(SideThread):
-    """Rings for waiting shards: a broker may hang."""
-
-    def __init__(self, ended: threading.Event, is_active: Callable[[], bool]):
-        super().__init__("doorbells", RING_EVERY_S, ended, is_active)
-
-    def act(self) -> None:
-        dispatch.ring_doorbells()
+            logger.warning(
+                "The database's clock was set by %+.1f s; ending %d runs", step_s, n_ended
+            )

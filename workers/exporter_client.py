@@ -16,8 +16,7 @@ from typing import NamedTuple
 from campaigns.domain.plan.addresses import parse_networks, why_refused
 from campaigns.domain.units import size
 from campaigns.services.scrapes import ScrapeOrder
-from workers.dialling import dial, left_s, tls_context
-from workers.names import addresses_of
+from workers.dialling import addresses_of, dial, left_s, tls_context
 
 LIMIT_S = 1.0
 MOST_BYTES = 4 * 1024 * 1024

@@ -40,7 +40,7 @@ POLL_S = 0.05
 # Take the right to send this long before the start, so that no load is ever sent without it.
 START_TAKEN_S = 0.15
 TAKE_START_FOR_S = 2.0
-# The dispatcher follows a clock that was set by more than this.
+# The dispatcher ends runs where the database's clock was set by more than this.
 CLOCK_SLACK_S = LEAST_STEP_NS / NS
 # Of DEAD_MAN_S: so long without a renewal is why an injector heard nothing.
 SILENT_SHARE = 0.9
@@ -198,7 +198,7 @@ class Launch:
 
     def _start_by_own_clock(self, t0: datetime) -> int | None:
         """None where the start would be before it was set, or later than any: the database's clock
-        was set meanwhile, and the dispatcher is about to move the start with it."""
+        was set meanwhile, and the dispatcher is about to end the run."""
         start_at_ns, error_ns = start_of(t0)
         slack_ns = CLOCK_SLACK_S * NS + error_ns
         latest_ns = time.monotonic_ns() + settings.START_DELAY_HOSTS_S * NS

@@ -23,7 +23,7 @@ from campaigns.services.probe_queue import SLOTS, claim_in_turn, died, unwanted
 from campaigns.services.probes import ANSWER_WITHIN_S, finish_probe, order_of
 from workers.database import UNREACHABLE, drop_connection
 from workers.injector_process import bind_child
-from workers.side_thread import SideThread
+from workers.side_threads import SideThread
 
 logger = logging.getLogger(__name__)
 

@@ -98,6 +98,10 @@ NO_FILES = (
     r"(The injector could not be started|The injector host had no contact with PostgreSQL for "
     r"[\d.]+ s and stopped sending): .*(Too many open files|has all \d+ files open).*"
 )
+CLOCK_SET = (
+    r"The clock of the database's host was set during the run\. What was measured until then is "
+    r"kept\. Keep that clock in sync by NTP, then measure again\."
+)
 STOPPED = r"(Stopped by a user; what was measured until then is kept|Stopped before it started)\."
 
 
@@ -263,8 +267,10 @@ _ALL_KINDS = (
     _all("PostgreSQL frozen", _frozen(_part("postgres")), _NO_DATABASE, part="postgres",
          ends_s=_DEAD_MAN_S),
     _all("table of seconds locked", _lock_seconds, part="lock"),
-    _all("database's clock set 60 s ahead", _set_clock(60), part="clock", lasts=False),
-    _all("database's clock set 60 s back", _set_clock(-60), part="clock", lasts=False),
+    _all("database's clock set 60 s ahead", _set_clock(60), (CLOCK_SET,), part="clock",
+         ends_s=4, lasts=False),
+    _all("database's clock set 60 s back", _set_clock(-60), (CLOCK_SET,), part="clock",
+         ends_s=4, lasts=False),
     _all("target killed", _away("target"), part="target", may_lack_arrivals=True),
     _all("target frozen", _frozen(_part("target")), part="target", may_lack_arrivals=True),
 )  # fmt: skip

@@ -35,11 +35,11 @@ def main() -> int:
 
 
 def installed(env: dict[str, str]) -> Iterator[Program]:
-    """All programs of the product but beat, whose tasks take minutes to come."""
+    """All programs of the product."""
     for program in programs(env, gives_way=False):
         if program.name == "launcher":
             yield from (_on(host, program) for host in HOSTS)
-        elif program.name != "beat":
+        else:
             yield program
 
 

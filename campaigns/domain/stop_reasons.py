@@ -49,6 +49,12 @@ class StopReason(StrEnum):
         "stopped: no injector began to send",
         "No injector began to send after the start was set.",
     )
+    CLOCK_SET = (
+        "clock_set",
+        "stopped: the clock of the database's host was set",
+        "The clock of the database's host was set during the run. What was measured until then is "
+        "kept. Keep that clock in sync by NTP, then measure again.",
+    )
     SHARD_LOST = ("shard_lost", "stopped: an injector was lost", "")
     PARENT_GONE = (
         "parent_gone",

@@ -13,11 +13,6 @@ class LoadControl(models.Model):
     changed_at = models.DateTimeField(null=True)
     # The dispatcher begins and ends all runs; every few seconds it says here that it works.
     dispatcher_seen_at = models.DateTimeField(null=True)
-    # What it knows of the clocks: of which boot of its host, the database's clock less the host's
-    # since then, and when by the latter; so that its successor notices that one was set meanwhile.
-    boot = models.CharField(max_length=36, blank=True)
-    clock_offset_ns = models.BigIntegerField(null=True)
-    clock_known_at_ns = models.BigIntegerField(null=True)
     # The table's own identity when a dispatcher last led: a restored table has another.
     identity = models.CharField(max_length=60, blank=True)
 

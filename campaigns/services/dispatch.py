@@ -6,6 +6,7 @@ after an hour, does no harm. All times are the database's.
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from datetime import timedelta
 from functools import cache
 from operator import itemgetter
 from typing import Any
@@ -33,7 +34,16 @@ from campaigns.domain.plan.addresses import common_networks
 from campaigns.domain.plan.machines import machines_of
 from campaigns.domain.stop_reasons import StopReason
 from campaigns.live.pokes import poke
-from campaigns.models import Campaign, Project, Run, Search, Shard
+from campaigns.models import (
+    Campaign,
+    Exporter,
+    HostClaim,
+    Probe,
+    Project,
+    Run,
+    Search,
+    Shard,
+)
 from campaigns.models.campaigns import UNDER_WAY
 from campaigns.models.dbtime import ClockTimestamp, db_now
 from campaigns.queries import engine
@@ -45,7 +55,7 @@ from campaigns.queries.slots import live_hosts_now, taken_slots
 from campaigns.services.baselines import judge_by_baselines
 from campaigns.services.kept_gists import keep_gist
 from campaigns.services.rules import Rule, apply, move
-from campaigns.services.runs import end_queued, request_stop
+from campaigns.services.runs import OVER, end_queued, lock_runs, request_stop
 from campaigns.services.shards import LOST_BEFORE, LOST_IN_COPY, LOST_SENDING, LOST_STORING
 from campaigns.services.triage import note_changes_safely
 
@@ -192,7 +202,7 @@ def ring_doorbells() -> int:
         state=Part.OPEN, run__state=State.PREPARING, run__stop_requested=None
     ).count()
     for n_rung in range(n_open):
-        if not queue.send(queue.INJECT, []):
+        if not queue.send(queue.INJECT):
             return n_rung
     return n_open
 
@@ -357,6 +367,38 @@ def _cut_off(run: Run) -> bool:
         return _move(run, State.PREPARING, State.QUEUED)
     live = run.shards.filter(state__in=LIVE_SHARD_STATES)
     return bool(live.update(state=Part.LOST, reason=LOST_IN_COPY))
+
+
+@transaction.atomic
+def end_for_clock_step(step_s: float) -> int:
+    """The database's clock was set by so much: end the runs under way; how many there were.
+
+    No age counts across it. What waits begins to wait anew.
+    """
+    lock_admission()  # as whoever stops all load, which locks the same rows
+    lock_runs(Run.objects.all())
+    n_ended = request_stop(Run.objects.all(), StopReason.CLOCK_SET)
+    going_on = Campaign.objects.filter(UNDER_WAY)
+    unfinished = Probe.objects.filter(finished_at=None)
+    for rows, column in (
+        (Run.objects.exclude(state__in=OVER), "state_at"),
+        (going_on.exclude(held_at=None), "held_at"),
+        (unfinished, "requested_at"),
+        (unfinished.exclude(claimed_at=None), "claimed_at"),
+        (Exporter.objects.filter(asked_at__gt=ClockTimestamp()), "asked_at"),
+        (HostClaim.objects.filter(asked_at__gt=ClockTimestamp()), "asked_at"),
+        (HostClaim.objects.filter(checked_at__gt=ClockTimestamp()), "checked_at"),
+    ):
+        rows.update(**{column: ClockTimestamp()})
+    # Whoever holds a lease renews it soon.
+    live = Shard.objects.filter(state__in=LIVE_SHARD_STATES)
+    live.update(lease_until=db_now(settings.LEASE_S))
+    step = timedelta(seconds=step_s)
+    Search.objects.filter(ending=None).update(deadline=F("deadline") + step)
+    # A pause, and the silence of a search's target, count from the last run's end.
+    ended = Run.objects.filter(state=State.DONE, campaign__in=going_on)
+    ended.update(t0=F("t0") + step, ended_at=F("ended_at") + step)
+    return n_ended
 
 
 # --- the end -------------------------------------------------------------------------------------

@@ -23,7 +23,6 @@ from campaigns.queries.load_control import (
     why_load_is_off,
 )
 from campaigns.services import audit
-from campaigns.services.clock_steps import KnownClock
 from campaigns.services.dispatch import cut_off_runs, lock_admission
 from campaigns.services.runs import STOPPED_BEFORE, end_queued, lock_runs, request_stop
 from campaigns.stop_calls import StopCall, call
@@ -124,10 +123,9 @@ def stay_off_if_restored() -> bool:
         return True
 
 
-def beat(known: KnownClock) -> None:
-    """Note that the dispatcher works, and what it knows of the clocks."""
-    row = LoadControl.objects.filter(pk=THE_ROW)
-    row.update(dispatcher_seen_at=Now(), **known.columns)
+def note_dispatcher() -> None:
+    """Note that the dispatcher works."""
+    LoadControl.objects.filter(pk=THE_ROW).update(dispatcher_seen_at=Now())
 
 
 def _switch(is_on: bool, reason: str, user) -> None:

@@ -1,6 +1,6 @@
 """Pages of what has ended: made once for all who may do the same, and kept for as long as no row
 has changed that they show. Each process keeps what it showed; large pages are kept for all
-processes too, and made before anybody asks (`workers/tasks/pages.py`).
+processes too, and made before anybody asks (`workers/tasks/periodic.py`).
 
 What is kept is rendered from the address alone, so it cannot name whoever asked first. It depends
 on no clock. The frame around it, with the reader's name, projects and messages, is rendered each

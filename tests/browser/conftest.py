@@ -120,7 +120,7 @@ def chromium() -> str:
 
 @pytest.fixture(scope="session")
 def site(chromium):
-    """The installation: migrated database, web, launcher, dispatcher, beat, demo target."""
+    """The installation: migrated database, web, launcher, dispatcher, demo target."""
     with (
         staged(BENCHSITE_JUDGEMENT_LIMITS=json.dumps(NEVER_UNUSABLE)) as facts,
         console(facts["env"]) as run,

@@ -30,6 +30,7 @@ def test_an_overrun_says_how_long_it_took():
         ("kill", "kill"),
         ("overrun", "overrun"),
         ("shard_lost", "user"),
+        ("clock_set", "user"),
         ("", "user"),
     ],
 )

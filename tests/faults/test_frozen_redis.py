@@ -27,11 +27,11 @@ from workers import stop_ear
 ASKS: dict[str, tuple[Callable[[], object], float]] = {
     "campaigns/live/bell.py": (lambda: bell.Bell()._read(), 5),
     "campaigns/live/pokes.py": (partial(pokes._publish, "{}"), pokes.TIMEOUT_S),
-    "campaigns/queue.py": (partial(queue.send, queue.GISTS, []), 1),
+    "campaigns/queue.py": (partial(queue.send, queue.GISTS), 1),
     "campaigns/stop_calls.py": (lambda: call(*[StopCall(StopReason.USER, run=0)] * 20), 1),
     "campaigns/views/health.py": (health._ask_redis, health.PING_TIMEOUT_S),
     "workers/stop_ear.py": (lambda: listen_once(), 4 * stop_ear.LISTEN_S),
-    "a worker's and beat's broker": (lambda: ask_as_a_worker(), 5),
+    "a worker's broker": (lambda: ask_as_a_worker(), 5),
 }
 # Of a machine that has something else to do as well.
 BUSY_S = 4

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.waiting import eventually
-from workers.pulse import EVERY_S
+from workers.celery_worker import PULSE_EVERY_S
 
 pytestmark = pytest.mark.django_db(transaction=True)
 BUSY_S = 20
@@ -15,18 +15,18 @@ BUSY_S = 20
 
 def next_beat(pulse: Path) -> None:
     before = pulse.stat().st_mtime_ns
-    eventually(lambda: pulse.stat().st_mtime_ns != before, EVERY_S + BUSY_S, "the next beat")
+    eventually(lambda: pulse.stat().st_mtime_ns != before, PULSE_EVERY_S + BUSY_S, "the next beat")
 
 
 def is_silent(pulse: Path) -> bool:
     before = pulse.stat().st_mtime_ns
-    time.sleep(2.5 * EVERY_S)
+    time.sleep(2.5 * PULSE_EVERY_S)
     return pulse.stat().st_mtime_ns == before
 
 
 def test_a_worker_has_a_pulse_also_without_redis_but_not_when_it_is_frozen(site, redis_server):
     pulse = site.folder / "worker.pulse"
-    eventually(pulse.exists, EVERY_S + BUSY_S, "the first beat")
+    eventually(pulse.exists, PULSE_EVERY_S + BUSY_S, "the first beat")
     redis_server.kill()
     try:
         for _ in range(4):  # more than one attempt to connect

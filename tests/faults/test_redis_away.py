@@ -9,7 +9,7 @@ from campaigns.models import InjectorHost
 from tests.faults.runs import RATE_PER_S, admitted, ended, in_the_middle, stored_requests, taken
 from tests.services.engine import age
 from tests.waiting import eventually
-from workers.tasks.lookout import UNHEARD_AFTER_S
+from workers.tasks.inject import UNHEARD_AFTER_S
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

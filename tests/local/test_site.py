@@ -56,7 +56,6 @@ OURS = {
     "launcher": "-Q inject",
     "dispatcher": "workers.dispatcher",
     "general": "-Q general",
-    "beat": "benchsite beat",
     "demo-target": "workers.echo",
 }
 

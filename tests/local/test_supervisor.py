@@ -213,7 +213,7 @@ def test_a_log_that_grows_long_is_set_aside_while_its_program_goes_on(folder, mo
     from local import children
 
     monkeypatch.setattr(children, "LONGEST_LOG_BYTES", 100)
-    path = folder / "beat.log"
+    path = folder / "web.log"
     with path.open("ab", buffering=0) as log:
         for number in range(5):
             log.write(b"%d" % number * 100)
@@ -221,7 +221,7 @@ def test_a_log_that_grows_long_is_set_aside_while_its_program_goes_on(folder, mo
         log.write(b"goes on")
         children.shorten(path)
     assert path.read_text() == "goes on"
-    kept = [(folder / f"beat.log.{number}").read_text()[0] for number in (1, 2, 3)]
+    kept = [(folder / f"web.log.{number}").read_text()[0] for number in (1, 2, 3)]
     assert kept == ["4", "3", "2"]
 
 
@@ -233,11 +233,11 @@ def test_a_log_that_a_full_disk_cannot_keep_is_emptied_and_nothing_ends(folder, 
 
     monkeypatch.setattr(children, "LONGEST_LOG_BYTES", 100)
     monkeypatch.setattr(children.shutil, "copyfile", full)
-    path = folder / "beat.log"
+    path = folder / "web.log"
     path.write_bytes(b"0" * 100)
     children.shorten(path)
     assert path.read_bytes() == b""
-    assert not (folder / "beat.log.1").exists()
+    assert not (folder / "web.log.1").exists()
 
 
 def test_a_log_that_cannot_be_set_aside_ends_nothing(script):

@@ -1,4 +1,4 @@
-"""The clock of the database's host is set while a run is under way."""
+"""The clock of the database's host is set: what is under way ends, and no age counts across it."""
 
 import time
 from datetime import timedelta
@@ -8,6 +8,7 @@ import pytest
 from django.db.models import F
 
 from campaigns.domain.plan.ownership import HostCheck
+from campaigns.domain.stop_reasons import StopReason
 from campaigns.models import (
     Campaign,
     Exporter,
@@ -19,15 +20,21 @@ from campaigns.models import (
     Shard,
 )
 from campaigns.models.dbtime import db_now
-from campaigns.services import clock_steps, dispatch
-from campaigns.services.clock_steps import KnownClock, follow_step, known_clock
+from campaigns.services import dispatch
+from campaigns.services.dispatch import end_for_clock_step
 from campaigns.services.exporters import add_exporter, ask_check
 from campaigns.services.first_requests import end_held_campaigns
-from campaigns.services.load_control import allow_load, beat, stop_all_load
-from campaigns.services.ownership import check_host, claim_host, finish_check, what_to_check
+from campaigns.services.load_control import allow_load, stop_all_load
+from campaigns.services.ownership import (
+    CHECK_EVERY_S,
+    check_host,
+    claim_host,
+    finish_check,
+    what_to_check,
+)
 from campaigns.services.probe_queue import expire_probes
 from campaigns.services.searches import advance_searches, ask_silent_targets
-from campaigns.services.shards import mark_done, mark_ready, mark_running, record_seconds
+from campaigns.services.shards import heartbeat, mark_done, mark_ready, mark_running, record_seconds
 from tests.factories import make_endpoint, make_target
 from tests.searches import REFUSED, answered, end_trial, judged, searching
 from tests.services.engine import (
@@ -42,9 +49,8 @@ from tests.services.engine import (
     second,
     settled,
     started,
+    tick,
 )
-
-KNOWN = KnownClock("a boot", offset_ns=-5_000_000_000, at_ns=12)
 
 
 def set_clock(step_s: float) -> None:
@@ -59,35 +65,71 @@ def set_clock(step_s: float) -> None:
     LoadControl.objects.update(changed_at=F("changed_at") + shift)
 
 
-@pytest.mark.parametrize("step_s", [60, 4000, -90])
-@pytest.mark.parametrize("scene", [preparing, armed, running])
-def test_no_run_under_way_is_older_or_younger_for_it(project, scene, step_s):
+@pytest.mark.parametrize("step_s", [60, 4000, -60])
+@pytest.mark.parametrize("scene", [preparing, armed])
+def test_a_run_that_has_not_begun_ends_with_that_reason(project, scene, step_s):
     made = scene(project)
     run = made if scene is preparing else made[0]
-    state = run.state
     set_clock(step_s)
-    follow_step(step_s, within_s=2, known=KNOWN)
-    assert settled(run).state == state
-    assert run.stop_requested is None
-    assert not run.shards.filter(state="lost").exists()
-    recent = Run.objects.filter(state_at__range=(db_now(-5), db_now(1)))
-    assert recent.get() == run
+    assert end_for_clock_step(step_s) == 1
+    assert (settled(run).state, run.outcome) == ("done", "failed")
+    assert run.reason == StopReason.CLOCK_SET.sentence
 
 
-@pytest.mark.parametrize("step_s", [60, 4000, -90])
-def test_a_run_that_was_armed_before_and_began_after_it_is_neither(project, step_s):
-    run, (lease,) = armed(project)
+@pytest.mark.parametrize("step_s", [60, 4000, -60])
+def test_a_run_that_sends_ends_with_that_reason_and_keeps_what_was_measured(project, step_s):
+    run, (lease,) = running(project)
+    record_seconds(lease=lease, seconds=[second(0)])
     set_clock(step_s)
-    assert mark_running(lease=lease, is_fresh=True)
-    dispatch.move_runs()
-    follow_step(step_s, within_s=2, known=KNOWN)
-    assert settled(run).state == "running"
-    assert run.stop_requested is None
-    assert Run.objects.get(t0__range=(db_now(-5), db_now(5))) == run
+    end_for_clock_step(step_s)
+    assert settled(run).state == "stopping"
+    assert heartbeat(lease=lease).stop_requested == "clock_set"
+    record_seconds(lease=lease, seconds=[second(1)])
+    assert mark_done(lease=lease, end=end("stopped"))
+    assert (settled(run).state, run.outcome) == ("done", "partial")
+    assert run.reason == StopReason.CLOCK_SET.sentence
+    assert run.seconds.count() == 2
+    assert run.summaries.exists()
+
+
+def test_a_run_that_a_user_is_stopping_keeps_that_reason_and_its_time_to_stop(project):
+    run, (lease,) = running(project)
+    record_seconds(lease=lease, seconds=[second(0)])
+    Run.objects.filter(pk=run.pk).update(stop_requested="user")
+    tick()
+    set_clock(60)
+    assert end_for_clock_step(60) == 0
+    assert settled(run).state == "stopping"
+    assert mark_done(lease=lease, end=end("stopped"))
+    assert settled(run).reason == StopReason.USER.sentence
+
+
+@pytest.mark.parametrize("step_s", [60, 4000, -60])
+def test_queued_runs_go_on_afterwards(project, step_s):
+    host(slots=4)
+    campaign = started(project, repeats=2)
+    dispatch.admit_runs()
+    set_clock(step_s)
+    end_for_clock_step(step_s)
+    first, later = campaign.runs.order_by("position")
+    assert settled(first).outcome == "failed"
+    assert dispatch.expire_runs() == 0
+    host(slots=4)
+    assert dispatch.admit_runs() == 1
+    assert settled(later).state == "preparing"
+    assert later.stop_requested is None
+
+
+@pytest.mark.parametrize("step_s", [60, -60])
+def test_while_nothing_is_under_way_nothing_ends(project, step_s):
+    campaign = started(project)
+    set_clock(step_s)
+    assert end_for_clock_step(step_s) == 0
+    assert settled(campaign.runs.get()).state == "queued"
 
 
 @pytest.mark.parametrize(("scene", "mark"), [(preparing, mark_ready), (armed, mark_running)])
-def test_a_lease_holds_by_its_holders_clock_until_the_step_is_followed(project, scene, mark):
+def test_a_lease_holds_by_its_holders_clock_until_the_step_is_noticed(project, scene, mark):
     made = scene(project)
     (lease,) = claim(made) if scene is preparing else made[1]
     set_clock(60)
@@ -102,7 +144,7 @@ def test_a_single_request_is_not_given_up_for_it(project):
         Probe.objects.create(endpoint=endpoint, request=request, claimed_at=claimed_at)
     for column in ("requested_at", "claimed_at"):
         Probe.objects.update(**{column: F(column) - timedelta(seconds=4000)})
-    follow_step(4000, within_s=2, known=KNOWN)
+    end_for_clock_step(4000)
     assert expire_probes() == 0
 
 
@@ -116,9 +158,11 @@ def test_a_check_of_a_host_or_an_exporter_can_be_asked_for_and_answered_after_it
     check_host(by=as_bob, claim=claim)
     Exporter.objects.update(asked_at=db_now(-60 + 4000))
     HostClaim.objects.update(asked_at=db_now(-60 + 4000), checked_at=db_now(-90 + 4000))
-    follow_step(-4000, within_s=2, known=KNOWN)
+    end_for_clock_step(-4000)
+    rested = timedelta(seconds=-CHECK_EVERY_S - 1)
+    Exporter.objects.update(asked_at=F("asked_at") + rested)
+    HostClaim.objects.update(asked_at=F("asked_at") + rested, checked_at=F("checked_at") + rested)
     ask_check(by=as_bob, exporter=exporter)
-    assert what_to_check(claim_id=claim.pk), "the one that was asked for is under way"
     check_host(by=as_bob, claim=claim)
     asked = HostClaim.objects.get().asked_at
     assert finish_check(claim_id=claim.pk, asked_at=asked, seen=HostCheck((), (), ()))
@@ -139,7 +183,7 @@ def test_a_search_waits_no_shorter_for_its_target_and_ends_no_sooner(project, st
     advance_searches()
     assert answered(campaign, REFUSED).is_held
     set_clock(step_s)
-    follow_step(step_s, within_s=2, known=KNOWN)
+    end_for_clock_step(step_s)
     assert ask_silent_targets() == 1
     assert answered(campaign).opened_at
     search = Search.objects.get(pk=campaign.pk)
@@ -153,7 +197,7 @@ def test_a_campaign_on_hold_is_not_stopped_as_forgotten_for_it(project):
     campaign = searching(project, first=REFUSED)
     assert campaign.is_held
     set_clock(4000)
-    follow_step(4000, within_s=2, known=KNOWN)
+    end_for_clock_step(4000)
     assert end_held_campaigns() == 0
 
 
@@ -164,7 +208,7 @@ def test_the_next_run_of_a_long_campaign_does_not_expire_for_it(project):
     Run.objects.filter(pk=first.pk).update(ended_at=db_now(-30))
     Run.objects.filter(pk=second_.pk).update(state_at=db_now(-9000))
     set_clock(4000)
-    follow_step(4000, within_s=2, known=KNOWN)
+    end_for_clock_step(4000)
     assert dispatch.expire_runs() == 0
 
 
@@ -176,18 +220,8 @@ def test_what_waited_while_load_was_off_does_not_expire_for_it(project, as_adam)
         started_at=db_now(-9000), opened_at=db_now(-9000)
     )
     set_clock(4000)
-    follow_step(4000, within_s=2, known=KNOWN)
+    end_for_clock_step(4000)
     assert dispatch.expire_runs() == 0
-
-
-def test_a_run_that_goes_on_while_the_clock_is_set_is_complete(project):
-    run, (lease,) = running(project)
-    record_seconds(lease=lease, seconds=[second(0)])
-    set_clock(60)
-    follow_step(60, within_s=2, known=KNOWN)
-    settled(run)
-    assert mark_done(lease=lease, end=end())
-    assert settled(run).outcome == "complete"
 
 
 def test_a_dead_holder_of_a_lease_is_not_waited_for_longer_where_the_clock_was_set_back(
@@ -212,37 +246,21 @@ def test_the_next_run_does_not_wait_until_a_clock_that_was_set_back_is_there_aga
     assert dispatch.admit_runs() == 1
 
 
-@pytest.mark.parametrize("note", [beat, lambda known: follow_step(60, within_s=2, known=known)])
-def test_a_successor_on_the_same_host_knows_what_was_known(db, note):
-    LoadControl.objects.create(pk=1)
-    assert known_clock("a boot") is None
-    note(KNOWN)
-    assert known_clock("a boot") == KNOWN
-    assert known_clock("another boot") is None
-
-
-def test_of_a_host_that_tells_no_boot_nothing_is_known(db):
-    LoadControl.objects.create(pk=1)
-    beat(KnownClock("", 5, 12))
-    assert known_clock("") is None
-
-
 @pytest.mark.django_db(transaction=True)
 def test_whoever_stops_all_load_meanwhile_waits_and_is_not_refused(project, as_adam, monkeypatch):
     """Otherwise each could wait for rows of the other, until PostgreSQL ends one of them."""
     LoadControl.objects.create(pk=1)
     preparing(project)
-    under_way = clock_steps._under_way
+    lock_runs = dispatch.lock_runs
 
-    def slowly():
-        yield from under_way()
+    def slowly(runs):
+        lock_runs(runs)
         time.sleep(0.5)
 
     def stop() -> int:
         time.sleep(0.2)
         return stop_all_load(by=as_adam)
 
-    monkeypatch.setattr(clock_steps, "_under_way", slowly)
-    _, n_stopped = at_once(partial(follow_step, 60, within_s=2, known=KNOWN), stop)
-    assert n_stopped == 1
-    assert known_clock("a boot") == KNOWN
+    monkeypatch.setattr(dispatch, "lock_runs", slowly)
+    assert at_once(partial(end_for_clock_step, 60), stop) == [1, 0]
+    assert not LoadControl.objects.get().is_on

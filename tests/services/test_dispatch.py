@@ -149,7 +149,7 @@ class TestSeveralDispatchers:
 
 def test_doorbells_ring_once_for_each_shard_that_waits(project, monkeypatch):
     rung = []
-    monkeypatch.setattr(dispatch.queue, "send", lambda name, args: rung.append(name) or True)
+    monkeypatch.setattr(dispatch.queue, "send", lambda name: rung.append(name) or True)
     run = preparing(project, n_shards=3)
     claim_shard(worker="w", host="h")
     assert dispatch.ring_doorbells() == 2
@@ -159,6 +159,6 @@ def test_doorbells_ring_once_for_each_shard_that_waits(project, monkeypatch):
 
 
 def test_a_broker_that_is_away_ends_the_ringing(project, monkeypatch):
-    monkeypatch.setattr(dispatch.queue, "send", lambda name, args: False)
+    monkeypatch.setattr(dispatch.queue, "send", lambda name: False)
     preparing(project, n_shards=3)
     assert dispatch.ring_doorbells() == 0

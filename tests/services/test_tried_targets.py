@@ -17,7 +17,7 @@ from campaigns.services.questions import cells_of_question
 from campaigns.services.targets import edit_target
 from campaigns.services.typed_targets import try_typed
 from tests.factories import make_plan, make_target
-from workers.tasks.housekeeping import delete_old_rows
+from workers.tasks.periodic import delete_old_rows
 
 pytestmark = pytest.mark.django_db
 

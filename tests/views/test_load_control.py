@@ -9,8 +9,11 @@ from campaigns.models import LoadControl, Run
 from campaigns.models.dbtime import db_now
 from campaigns.services import dispatch
 from campaigns.services.campaigns import start_campaign
-from campaigns.services.clock_steps import KnownClock
-from campaigns.services.load_control import beat, drain_from_console, stay_off_if_restored
+from campaigns.services.load_control import (
+    drain_from_console,
+    note_dispatcher,
+    stay_off_if_restored,
+)
 from tests.factories import make_plan, make_user
 from tests.services.engine import draft, host, owner_of, started
 from tests.values import plan_spec
@@ -98,7 +101,7 @@ def test_one_run_is_stopped(adam, run):
 def test_a_dispatcher_that_is_silent_is_told_on_every_page_and_to_monitors(as_editor, project):
     lists = reverse("campaign-list", args=[project.pk])
     stay_off_if_restored()
-    beat(KnownClock("a boot", 0, 0))
+    note_dispatcher()
     assert as_editor.get(reverse("readyz")).json()["dispatcher"] == "ok"
     assert "not been heard of" not in as_editor.get(lists).content.decode()
     LoadControl.objects.update(dispatcher_seen_at=db_now(-40))

@@ -7,9 +7,12 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from campaigns.models import InjectorHost, Run
 from campaigns.models.dbtime import db_now
-from campaigns.services.clock_steps import KnownClock
 from campaigns.services.hosts import announce_host
-from campaigns.services.load_control import beat, stay_off_if_restored, stop_all_load_from_console
+from campaigns.services.load_control import (
+    note_dispatcher,
+    stay_off_if_restored,
+    stop_all_load_from_console,
+)
 from tests.factories import make_campaign, make_run, make_test
 
 pytestmark = pytest.mark.django_db
@@ -47,7 +50,7 @@ def test_runs_hosts_and_the_dispatcher_are_told(read, project):
     make_run(make_test(make_campaign(project)), state="done", outcome="complete")
     announce_host(name="one", slots=12, facts={"spool_bytes": 4096})
     stay_off_if_restored()
-    beat(KnownClock("a boot", 0, 0))
+    note_dispatcher()
     told = read()
     assert told["runs"][("queued",)] == told["campaigns_waiting"][()] == 1
     assert ("done",) not in told["runs"]

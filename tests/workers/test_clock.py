@@ -32,19 +32,6 @@ def test_a_clock_that_is_set_is_noticed_until_that_was_dealt_with(monkeypatch):
     assert [watch.step_s(), watch.step_s()] == [0, -90]
 
 
-def test_it_knows_how_long_ago_at_most_the_clock_was_set(monkeypatch):
-    now_s, offset_s = [1000.0], [0.0]
-    monkeypatch.setattr(clock, "_since_boot_ns", lambda: int(now_s[0] * 1e9))
-    monkeypatch.setattr(clock, "_round_trip", lambda _: (1_000, int(offset_s[0] * 1e9)))
-    watch = clock.ClockWatch()
-    watch.step_s()
-    now_s[0], offset_s[0] = 1003.0, 60.0
-    assert (watch.step_s(), watch.within_s) == (60.0, 3.0)
-    watch.accept()
-    now_s[0] = 1004.0
-    assert (watch.step_s(), watch.within_s) == (0.0, 0.0)
-
-
 def test_instants_keep_their_microseconds(monkeypatch):
     monkeypatch.setattr(clock, "_round_trip", lambda: (10, 1_000))
     instant = clock.EPOCH + timedelta(days=20_000, microseconds=1)

@@ -1,12 +1,12 @@
 import threading
 import time
-from datetime import timedelta
 from functools import partial
 
 import pytest
+from django.conf import settings
 from django.db import OperationalError, connection
-from django.db.models import F
 
+from campaigns import queue
 from campaigns.models import InjectorHost, LoadControl, Run, Search
 from campaigns.models.dbtime import db_now
 from campaigns.services import dispatch
@@ -14,7 +14,7 @@ from campaigns.services.load_control import stop_all_load
 from tests.searches import searching
 from tests.services.engine import age, at_once, claim, expire, host, preparing, running, started
 from tests.waiting import eventually
-from workers import clock, dispatching, ending
+from workers import clock, dispatching, side_threads
 from workers.dispatching import Dispatcher
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -59,7 +59,9 @@ def test_a_search_that_others_keep_waiting_ends_with_its_time(project, monkeypat
 @pytest.mark.alone
 def test_it_admits_a_run_within_a_second_and_rings(project, monkeypatch):
     rung = threading.Event()
-    monkeypatch.setattr(dispatch.queue, "send", lambda *_: rung.set() or True)
+    monkeypatch.setattr(
+        dispatch.queue, "send", lambda task, **_: task != queue.INJECT or rung.set() or True
+    )
     host(slots=1)
     with Running():
         campaign = started(project)
@@ -148,13 +150,13 @@ def is_stopped_meanwhile(project, hung: threading.Event, state: str) -> None:
 
 def test_a_slow_broker_does_not_keep_it_from_its_ticks(project, monkeypatch):
     hung = threading.Event()
-    monkeypatch.setattr(dispatch.queue, "send", lambda *_: hung.wait(HANGS_S))
+    monkeypatch.setattr(dispatch.queue, "send", lambda *_, **__: hung.wait(HANGS_S))
     is_stopped_meanwhile(project, hung, "done")
 
 
 def test_a_stop_does_not_wait_for_the_summary_of_another_run(project, monkeypatch):
     hung = threading.Event()
-    monkeypatch.setattr(ending.endings, "finalise_runs", lambda: hung.wait(HANGS_S) and 0)
+    monkeypatch.setattr(side_threads.endings, "finalise_runs", lambda: hung.wait(HANGS_S) and 0)
     is_stopped_meanwhile(project, hung, "finalizing")
 
 
@@ -166,77 +168,91 @@ def test_while_a_run_sends_a_tick_is_two_statements(project, django_assert_num_q
         dispatcher.tick()
 
 
-def test_it_follows_the_databases_clock_before_it_asks_how_old_anything_is(project, monkeypatch):
-    run, _ = running(project)
+@pytest.fixture
+def set_clock(monkeypatch):
+    """By so many seconds, of the database's host."""
     offset_s = [0.0]
     monkeypatch.setattr(dispatching, "TIDY_EVERY_S", 0)
     monkeypatch.setattr(clock, "_round_trip", lambda _: (0, int(offset_s[0] * 1e9)))
+
+    def set_clock(step_s: float) -> None:
+        offset_s[0] += step_s
+
+    return set_clock
+
+
+@pytest.mark.parametrize("step_s", [60, -60])
+def test_a_clock_that_is_set_ends_what_is_under_way_before_anything_is_judged_by_its_age(
+    project, set_clock, step_s
+):
+    run, _ = running(project)
     dispatcher = Dispatcher(threading.Event())
     dispatcher.tick()
-    run.shards.update(lease_until=db_now(-30))
-    offset_s[0] = 60
-    dispatcher.tick()
+    run.shards.update(lease_until=db_now(settings.LEASE_S - step_s))
+    set_clock(step_s)
+    for _ in range(3):
+        dispatcher.tick()
+    run.refresh_from_db()
+    assert (run.state, run.stop_requested) == ("stopping", "clock_set")
     assert run.shards.get().state == "running"
 
 
+@pytest.mark.parametrize("step_s", [60, -60])
+def test_a_clock_that_is_set_while_nothing_is_under_way_ends_nothing_later(
+    project, set_clock, step_s
+):
+    dispatcher = Dispatcher(threading.Event())
+    dispatcher.tick()
+    set_clock(step_s)
+    dispatcher.tick()
+    run, _ = running(project)
+    dispatcher.tick()
+    run.refresh_from_db()
+    assert (run.state, run.stop_requested) == ("running", None)
+
+
+@pytest.mark.parametrize("step_s", [1.9, -1.9])
+def test_a_step_of_up_to_two_seconds_ends_nothing(project, set_clock, step_s):
+    run, _ = running(project)
+    dispatcher = Dispatcher(threading.Event())
+    dispatcher.tick()
+    set_clock(step_s)
+    dispatcher.tick()
+    run.refresh_from_db()
+    assert run.stop_requested is None
+
+
 @pytest.fixture
-def begin_to_dispatch():
-    """One dispatcher after the other, with this connection and its lock."""
-
-    def begin() -> Dispatcher:
-        dispatcher = Dispatcher(threading.Event())
-        assert dispatcher._lead()
-        return dispatcher
-
-    yield begin
+def unlock():
+    yield
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_unlock_all()")
 
 
-def test_a_successor_follows_a_clock_that_was_set_while_nobody_dispatched_and_only_once(
-    project, begin_to_dispatch, monkeypatch
-):
+@pytest.mark.usefixtures("unlock")
+def test_a_clock_that_was_set_while_another_one_led_ends_nothing(project, set_clock):
+    with Running() as first:
+        comes_to_lead(first)
+        second = Dispatcher(threading.Event())
+        second.tick()
+        assert not second._lead()
+        set_clock(60)
     run, _ = running(project)
-    offset_s = [0.0]
-    monkeypatch.setattr(dispatching, "TIDY_EVERY_S", 0)
-    monkeypatch.setattr(clock, "_round_trip", lambda _: (0, int(offset_s[0] * 1e9)))
-    begin_to_dispatch().tick()
-    began_at = Run.objects.get(pk=run.pk).state_at
-    Run.objects.filter(pk=run.pk).update(state_at=F("state_at") - timedelta(seconds=4000))
-    run.shards.update(lease_until=db_now(-30))
-    offset_s[0] = 4000
-    begin_to_dispatch().tick()
-    begin_to_dispatch().tick()
+    assert second._lead()
+    second.tick()
     run.refresh_from_db()
-    assert (run.state, run.state_at) == ("running", began_at)
-    assert run.shards.get().state == "running"
+    assert run.stop_requested is None
 
 
-def test_another_hosts_clock_says_nothing_to_a_successor(db, begin_to_dispatch, monkeypatch):
-    offset_s = [0.0]
-    monkeypatch.setattr(dispatching, "TIDY_EVERY_S", 0)
-    monkeypatch.setattr(clock, "_round_trip", lambda _: (0, int(offset_s[0] * 1e9)))
-    begin_to_dispatch().tick()
-    offset_s[0] = 4000  # since another boot
-    monkeypatch.setattr(clock, "boot", lambda: "another")
-    monkeypatch.setattr(dispatching, "boot", lambda: "another")
-    followed = []
-    monkeypatch.setattr(dispatching, "follow_step", lambda *step, **_: followed.append(step))
-    begin_to_dispatch().tick()
-    assert followed == []
-
-
-def test_what_was_done_while_the_clock_was_set_is_undone(project, monkeypatch):
+def test_what_was_done_while_the_clock_was_set_is_undone(project, set_clock, monkeypatch):
     run, _ = running(project)
-    reap, offset_s = dispatch.reap_shards, [0.0]
+    reap = dispatch.reap_shards
 
     def reap_as_the_clock_is_set():
         run.shards.update(lease_until=db_now(-30))
-        offset_s[0] = 60
+        set_clock(60)
         return reap()
 
-    monkeypatch.setattr(dispatching, "TIDY_EVERY_S", 0)
-    monkeypatch.setattr(clock, "_round_trip", lambda _: (0, int(offset_s[0] * 1e9)))
     dispatcher = Dispatcher(threading.Event())
     dispatcher.tick()
     monkeypatch.setattr(dispatch, "reap_shards", reap_as_the_clock_is_set)
@@ -245,6 +261,7 @@ def test_what_was_done_while_the_clock_was_set_is_undone(project, monkeypatch):
     monkeypatch.setattr(dispatch, "reap_shards", reap)
     dispatcher.tick()
     assert run.shards.get().state == "running"
+    assert Run.objects.get(pk=run.pk).stop_requested == "clock_set"
 
 
 def test_whoever_stops_all_load_and_it_wait_for_each_others_runs_in_one_order(

@@ -7,7 +7,7 @@ from campaigns.models import Exporter
 from tests.factories import make_target
 from tests.injector.servers import scripted
 from tests.workers.node_exporter import node_exporter, reply
-from workers.tasks.exporters import check_exporter
+from workers.tasks.checks import check_exporter
 
 pytestmark = pytest.mark.django_db
 

@@ -21,8 +21,7 @@ from tests.services.engine import draft, host, owner_of
 from tests.values import plan_spec
 from tests.waiting import eventually
 from workers import launcher, proofs
-from workers.tasks.exporters import check_exporter
-from workers.tasks.ownership import check_ownership
+from workers.tasks.checks import check_exporter, check_ownership
 
 pytestmark = pytest.mark.django_db(transaction=True)
 SAID = "Load is off. An administrator must allow it first."

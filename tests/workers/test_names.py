@@ -10,8 +10,9 @@ from tests.factories import make_endpoint, make_target
 from tests.services.engine import host, started
 from tests.waiting import eventually
 from tests.workers.test_dispatcher import Running
-from workers import names
-from workers.names import NamesThread, addresses_of
+from workers import side_threads
+from workers.dialling import addresses_of
+from workers.side_threads import NamesThread
 
 
 @pytest.fixture
@@ -19,7 +20,9 @@ def asked(monkeypatch) -> list[str]:
     """The names that were asked for; all stand for one machine with two addresses."""
     asked = []
     monkeypatch.setattr(
-        names, "addresses_of", lambda host, port: asked.append(host) or ["10.0.0.5", "fd00::5"]
+        side_threads,
+        "addresses_of",
+        lambda host, port: asked.append(host) or ["10.0.0.5", "fd00::5"],
     )
     return asked
 
@@ -41,7 +44,7 @@ def test_a_name_is_asked_for_once_in_a_while(db, project, asked):
 
 def test_a_name_is_asked_for_again_while_its_run_waits(db, project, asked, monkeypatch):
     on(project, "shop.example")
-    monkeypatch.setattr(names, "AGAIN_AFTER_S", 0.0)
+    monkeypatch.setattr(side_threads, "NAMES_AGAIN_AFTER_S", 0.0)
     thread = NamesThread(threading.Event(), is_active=lambda: True)
     thread.act()
     thread.act()

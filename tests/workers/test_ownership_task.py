@@ -7,7 +7,7 @@ from campaigns.services.ownership import check_host, claim_host
 from tests.factories import make_endpoint, make_target
 from tests.injector.servers import scripted
 from workers import proofs
-from workers.tasks.ownership import check_ownership
+from workers.tasks.checks import check_ownership
 
 pytestmark = pytest.mark.django_db
 

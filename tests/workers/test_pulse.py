@@ -5,8 +5,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from workers import pulse
-from workers.pulse import WorkerPulse, touch_pulse
+from workers import celery_worker
+from workers.celery_worker import WorkerPulse, touch_pulse
 
 
 class Timer:
@@ -29,7 +29,7 @@ def worker():
 
 @pytest.fixture
 def step(worker, monkeypatch):
-    monkeypatch.setattr(pulse, "EVERY_S", 0.01)
+    monkeypatch.setattr(celery_worker, "PULSE_EVERY_S", 0.01)
     step = WorkerPulse(worker)
     step.start(worker)
     yield step

@@ -12,8 +12,8 @@ from celery.worker.consumer import Consumer
 from kombu.exceptions import OperationalError
 from redis.exceptions import ResponseError
 
-from workers import reconnecting
-from workers.reconnecting import PatientConsumer
+from workers import celery_worker
+from workers.celery_worker import PatientConsumer
 
 
 class Step:
@@ -36,7 +36,7 @@ class Step:
 def waited_s(monkeypatch):
     """How long each wait was; none takes any time."""
     waits: list[float] = []
-    monkeypatch.setattr(reconnecting.time, "sleep", waits.append)
+    monkeypatch.setattr(celery_worker.time, "sleep", waits.append)
     return waits
 
 
@@ -68,7 +68,7 @@ def test_it_tries_again_until_a_file_can_be_opened_and_redis_takes_something(err
     step = Step(error, times=3)
     start(PatientConsumer, step)
     assert step.n_starts == 4
-    assert waited_s == [reconnecting.RETRY_S] * 3
+    assert waited_s == [celery_worker.RETRY_S] * 3
 
 
 @pytest.mark.parametrize(

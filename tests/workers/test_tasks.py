@@ -20,12 +20,11 @@ from workers import tasks
 from workers.database import drop_connection, first_line_of, use_own_connection
 from workers.file_reserve import FileReserve
 from workers.tasks import hosts, inject
-from workers.tasks.housekeeping import delete_old_rows
-from workers.tasks.retention import remove_seconds
+from workers.tasks.periodic import delete_old_rows, remove_seconds
 
 
 def test_a_worker_finds_every_task_by_its_name():
-    assert set(tasks.__all__) >= {"inject", "housekeeping", "ownership"}
+    assert set(tasks.__all__) >= {"inject", "periodic", "checks"}
     ours = {name for name in current_app.tasks if name.startswith("workers.")}
     names = ("exporter", "gists", "inject", "housekeeping", "ownership", "pages")
     assert ours == {f"workers.{each}" for each in (*names, "retention", "so_far")}

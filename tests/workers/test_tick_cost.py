@@ -16,7 +16,7 @@ from tests.queues import make_queue
 from tests.services.engine import host, statements
 from workers import dispatching
 from workers.dispatching import Dispatcher
-from workers.ending import EndingsThread
+from workers.side_threads import EndingsThread
 
 pytestmark = pytest.mark.django_db
 MANY = 200

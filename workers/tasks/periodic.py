@@ -1,0 +1,99 @@
+"""The periodic tasks of the general worker; how often: `workers.side_threads.PERIODIC_TASKS_S`.
+
+What catches up goes on for a few seconds and leaves the rest for its next turn: people wait in the
+same queue for checks of hosts and exporters.
+"""
+
+import logging
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+from celery import shared_task
+from django.core.management import call_command
+from django.db import transaction
+
+from campaigns.models import InjectorHost, KeptPage, Probe, Target
+from campaigns.models.dbtime import db_now
+from campaigns.queue import GISTS, HOUSEKEEPING, PAGES, RETENTION, SO_FAR
+from campaigns.services.agents import database_time
+from campaigns.services.kept_gists import keep_missing_gists
+from campaigns.services.retention import remove_old_seconds
+from campaigns.services.so_far import keep_so_far
+
+logger = logging.getLogger(__name__)
+
+TURN_S = 5.0
+RETENTION_PAUSE_S = 0.05
+PROBES_KEPT_S = 30 * 24 * 3600
+# Who opens an older page makes it again.
+PAGES_KEPT_S = 30 * 24 * 3600
+# Containers get a new name at each start; the old names should leave the page at some point.
+HOSTS_KEPT_S = 7 * 24 * 3600
+TRIED_KEPT_S = 7 * 24 * 3600
+
+
+def _turn_over() -> Callable[[], bool]:
+    """Of a turn that begins now: whether it is over."""
+    end = time.monotonic() + TURN_S
+    return lambda: time.monotonic() > end
+
+
+@shared_task(name=SO_FAR)
+def keep_measured() -> None:
+    """Add up what runs under way have measured, so that a process that begins to show one need not
+    read it from its first second."""
+    keep_so_far(is_over=_turn_over())
+
+
+@shared_task(name=GISTS)
+def keep_gists() -> None:
+    """Keep what lists say of campaigns that ended before this release."""
+    if n_kept := keep_missing_gists(is_over=_turn_over()):
+        logger.info("Lists of campaigns: kept what %d of them say", n_kept)
+
+
+@shared_task(name=PAGES)
+def make_pages() -> None:
+    """Make large pages of campaigns that have ended before anybody asks: when one ends, and after
+    what they show has changed."""
+    # Only the process that makes pages loads them.
+    from campaigns.views.ended_campaigns import make_pages_ahead
+
+    make_pages_ahead(is_over=_turn_over())
+
+
+@shared_task(name=RETENTION)
+def remove_seconds() -> None:
+    n_removed = remove_old_seconds(
+        is_over=_turn_over(),
+        # Not this host's clock: what one that is wrong would remove is gone.
+        now=datetime.fromtimestamp(database_time(), UTC),
+        pause=lambda: time.sleep(RETENTION_PAUSE_S),
+    )
+    if n_removed:
+        logger.info("Retention: removed %d seconds of old runs", n_removed)
+
+
+@shared_task(name=HOUSEKEEPING)
+def delete_old_rows() -> None:
+    """Delete expired sessions, old probes and pages, what was only tried, and lost hosts; never
+    results."""
+    call_command("clearsessions")
+    # A campaign's first requests are among its results.
+    old = Probe.objects.filter(campaign=None, requested_at__lt=db_now(-PROBES_KEPT_S))
+    n_probes, _ = old.delete()
+    KeptPage.objects.filter(kept_at__lt=db_now(-PAGES_KEPT_S)).delete()
+    n_hosts, _ = InjectorHost.objects.filter(seen_at__lt=db_now(-HOSTS_KEPT_S)).delete()
+    _delete_tried_targets()
+    logger.info("Housekeeping: deleted %d old probes and %d lost hosts", n_probes, n_hosts)
+
+
+@transaction.atomic
+def _delete_tried_targets() -> None:
+    """Those whose address nobody has tried again for a week, nor built anything on."""
+    lately = Probe.objects.filter(requested_at__gt=db_now(-TRIED_KEPT_S))
+    old = Target.objects.filter(is_kept=False, created_at__lt=db_now(-TRIED_KEPT_S))
+    old = old.exclude(endpoints__probes__in=lately)
+    held = list(old.select_for_update(of=("self",), skip_locked=True).values_list("pk", flat=True))
+    Target.objects.filter(pk__in=held, is_kept=False).delete()
