@@ -20,7 +20,7 @@ KEY = "client_key_pem"
 
 def posted_tls(data, n_rows: int) -> list[dict[str, Any]]:
     """Each row's options, the key under its own name; empty for rows without TLS fields."""
-    columns = {name: data.getlist(f"tls_{name}") for name in (*NAMES, KEY, "alpn", "ocsp")}
+    columns = {name: data.getlist(f"tls_{name}") for name in (*NAMES, KEY, "alpn")}
     return [_row(columns, index) for index in range(n_rows)]
 
 
@@ -28,7 +28,6 @@ def _row(columns: dict[str, list[str]], index: int) -> dict[str, Any]:
     given: dict[str, Any] = {name: _at(columns[name], index) for name in NAMES}
     given |= {name: given[name] or None for name in ("min_version", "max_version")}
     given["alpn"] = _at(columns["alpn"], index) != "no"
-    given["ocsp"] = _at(columns["ocsp"], index) == "yes"
     return {**given, KEY: _at(columns[KEY], index)}
 
 

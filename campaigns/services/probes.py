@@ -23,7 +23,6 @@ from campaigns.services.items import hold
 from campaigns.services.load_control import require_load_on
 from campaigns.services.own_services import policy
 from campaigns.services.plan_secrets import name_origin, secret_of_plan
-from campaigns.services.staples import staple_facts
 
 PROTOCOL = 1
 # Shorter than a plan's: a person is waiting for the page.
@@ -235,24 +234,15 @@ def _clean_opening(request: dict[str, Any]) -> dict[str, Any]:
 
 
 def _kept(result: dict[str, Any]) -> dict[str, Any]:
-    """The result, limited in size, with the certificates and their OCSP reply parsed."""
-    chain = list(result.get("certificates_der_b64") or [])
+    """The result, limited in size, with the certificates parsed."""
     return _without_nul(
         {
             **result,
             "snippet": str(result.get("snippet") or "")[:MAX_SNIPPET],
             "headers": list(result.get("headers") or [])[:MAX_HEADERS],
-            "certificates": chain_facts(chain),
-            **_staple(result, chain),
+            "certificates": chain_facts(list(result.get("certificates_der_b64") or [])),
         }
     )
-
-
-def _staple(result: dict[str, Any], chain: list[str]) -> dict[str, Any]:
-    """Nothing of an injector that did not ask for one."""
-    if "staple_der_b64" not in result:
-        return {}
-    return {"staple": staple_facts(result["staple_der_b64"], chain)}
 
 
 def _without_nul(value: Any) -> Any:
