@@ -1,5 +1,5 @@
-"""What tools printed and counted on the target's machine, over the runs of a campaign: means of the
-tests, and the same figures of two tests beside each other."""
+"""What perf counted on the target's machine, over the runs of a campaign: means of the tests, and
+the same figures of two tests beside each other."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,6 +9,7 @@ from campaigns.domain.judged.repeats import MeanInterval
 from campaigns.domain.shown.cells import NO_INTERVAL, Figure, column_cells, count_cell, ratio_cells
 from campaigns.domain.shown.tables import Cell, Column, Row, Table
 
+_KEY, _TITLE = "counters-perf-stat-by-the-agent", "perf stat by the agent"
 _NO_RATIO = "A ratio needs two repeats of both, with values above 0."
 _LOW = "Lower end of the 95 % interval over repeats."
 _HIGH = "Upper end of the 95 % interval over repeats."
@@ -34,12 +35,12 @@ class ComparedCounter:
     interval: RatioInterval | None
 
 
-def counter_means_table(key: str, tool: str, tests: Sequence[TestCounters]) -> Table:
+def counter_means_table(tests: Sequence[TestCounters]) -> Table:
     """Each figure with a row for each test that has it."""
     words = dict.fromkeys(each for test in tests for each in test.means)
     return Table(
-        f"counters-{key}",
-        f"{tool}: means over runs",
+        _KEY,
+        f"{_TITLE}: means over runs",
         (
             Column("mean", "mean"),
             Column("low", "from", "", _LOW),
@@ -57,11 +58,11 @@ def counter_means_table(key: str, tool: str, tests: Sequence[TestCounters]) -> T
 
 
 def compared_counters_table(
-    key: str, title: str, names: tuple[str, str], rows: Sequence[ComparedCounter]
+    number: int, title: str, names: tuple[str, str], rows: Sequence[ComparedCounter]
 ) -> Table:
     return Table(
-        f"counters-{key}",
-        title,
+        f"{_KEY}-{number}",
+        f"{_TITLE}: {title}",
         (
             Column("baseline", names[0]),
             Column("candidate", names[1]),
