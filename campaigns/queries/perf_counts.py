@@ -14,13 +14,13 @@ from campaigns.domain.lifecycle import ACTIVE_STATES, RunState
 from campaigns.domain.measured.machine_use import MachineUse, is_inner, n_whole_seconds
 from campaigns.domain.measured.perf_counts import PerfOf, PerfUse, perf_together, perf_use
 from campaigns.domain.plan.target import counted_in
-from campaigns.domain.shown.counter_tables import (
+from campaigns.domain.shown.perf_table import (
     ComparedCounter,
     TestCounters,
     compared_counters_table,
     counter_means_table,
+    figures_of_perf,
 )
-from campaigns.domain.shown.perf_table import figures_of_perf
 from campaigns.domain.shown.results import Answer, OverheadAnswer, TestAnswer
 from campaigns.domain.shown.tables import Table
 from campaigns.models import Campaign, Endpoint, MachineSecond, Run, RunUse

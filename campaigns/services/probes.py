@@ -170,21 +170,14 @@ def finish_probe(*, probe_id: int, result: dict[str, Any]) -> bool:
     n_kept = Probe.objects.filter(pk=probe_id, finished_at=None).update(
         finished_at=timezone.now(), result=_kept(result)
     )
-    if n_kept and not _has_answered(result):
+    if not n_kept:
+        return False
+    # A certificate that nobody vouches for is an answer, too.
+    if not result.get("status") and result.get("error") not in CERTIFICATE_KINDS:
         _forget_guess(probe_id)
-    if n_kept:
-        _poke_campaign(probe_id)
-    return bool(n_kept)
-
-
-def _poke_campaign(probe_id: int) -> None:
     for campaign in Campaign.objects.filter(first_requests=probe_id).values_list("pk", flat=True):
         poke(campaign_id=campaign)
-
-
-def _has_answered(result: dict[str, Any]) -> bool:
-    """Whether HTTP came back, or a certificate that nobody vouches for."""
-    return bool(result.get("status")) or result.get("error") in CERTIFICATE_KINDS
+    return True
 
 
 def keep_guesses(target: Target) -> None:

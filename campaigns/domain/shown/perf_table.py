@@ -1,10 +1,21 @@
-"""The table of what an agent's perf stat counted in a run, and the figures that follow from it."""
+"""The tables of what an agent's perf stat counted and what follows from it: in a run, over the runs
+of a campaign, and of two tests beside each other."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
+from campaigns.domain.judged.ratio import RatioInterval
+from campaigns.domain.judged.repeats import MeanInterval
 from campaigns.domain.measured.machine_use import MachineUse
 from campaigns.domain.measured.perf_counts import EVENTS, USER_ONLY, PerfOf, PerfUse
-from campaigns.domain.shown.cells import Figure, column_cells, empty, figure_cell
+from campaigns.domain.shown.cells import (
+    Figure,
+    column_cells,
+    empty,
+    figure_cell,
+    mean_cells,
+    ratio_cells,
+)
 from campaigns.domain.shown.tables import Cell, Column, Row, Table
 from campaigns.domain.units import counted, percent, said_of
 
@@ -41,6 +52,10 @@ _NOBODY = (
     "Nothing was counted: no agent of this target reported perf counters in this run. Start one on "
     "its machine, or renew its agent.pyz."
 )
+_COUNTERS, _BY_AGENT = "counters-perf-stat-by-the-agent", "perf stat by the agent"
+_NO_RATIO = "A ratio needs two repeats of both, with values above 0."
+_LOW = "Lower end of the 95 % interval over repeats."
+_HIGH = "Upper end of the 95 % interval over repeats."
 
 
 def perf_table(use: MachineUse, rate_per_s: float | None, seconds: int | None = None) -> Table:
@@ -157,3 +172,70 @@ def _note(perf: PerfUse, told_s: float) -> str:
     if any(event.endswith(":u") for event in perf.rates):
         notes.append(":u is user space alone: the agent's user may not count the kernel.")
     return " ".join([*notes, *([perf.fault] if perf.fault else [])])
+
+
+@dataclass(frozen=True, slots=True)
+class TestCounters:
+    """The means of a test's figures, by their words."""
+
+    __test__ = False  # pytest: not a test case
+
+    label: str
+    means: Mapping[str, MeanInterval]
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedCounter:
+    """Means over the runs that are compared; the interval is of the ratio candidate / baseline."""
+
+    words: str
+    baseline: float
+    candidate: float
+    interval: RatioInterval | None
+
+
+def counter_means_table(tests: Sequence[TestCounters]) -> Table:
+    """Each figure with a row for each test that has it."""
+    words = dict.fromkeys(each for test in tests for each in test.means)
+    return Table(
+        _COUNTERS,
+        f"{_BY_AGENT}: means over runs",
+        (
+            Column("mean", "mean"),
+            Column("low", "from", "", _LOW),
+            Column("high", "to", "", _HIGH),
+            Column("runs", "runs", "", "Runs that have this figure."),
+        ),
+        tuple(
+            Row(f"{each}: {test.label}", mean_cells(test.means[each]))
+            for each in words
+            for test in tests
+            if each in test.means
+        ),
+        label_title="figure",
+    )
+
+
+def compared_counters_table(
+    number: int, title: str, names: tuple[str, str], rows: Sequence[ComparedCounter]
+) -> Table:
+    return Table(
+        f"{_COUNTERS}-{number}",
+        f"{_BY_AGENT}: {title}",
+        (
+            Column("baseline", names[0]),
+            Column("candidate", names[1]),
+            Column("ratio", "ratio", "", "Candidate / baseline: the typical one of the runs."),
+            Column("low", "from", "", _LOW),
+            Column("high", "to", "", _HIGH),
+        ),
+        tuple(Row(each.words, _compared_cells(each)) for each in rows),
+        label_title="figure",
+    )
+
+
+def _compared_cells(compared: ComparedCounter) -> tuple[Cell, ...]:
+    means = column_cells([Figure(compared.baseline), Figure(compared.candidate)])
+    found = compared.interval
+    ratios = (found.ratio, found.low, found.high) if found else (None, None, None)
+    return (*means, *ratio_cells([Figure(each, _NO_RATIO) for each in ratios]))
