@@ -22,7 +22,7 @@ PRODUCT = ("campaigns", "workers", "benchsite", "local", "benchmarks")
 NAMED_BY_DJANGO = {"Command"}
 MIGRATIONS = "campaigns.migrations"
 # Each wing may import from itself and from the ones before it; "" is the ground, beside the wings.
-WINGS = ("", "plan", "measured", "printed", "judged", "shown", "other_tools")
+WINGS = ("", "plan", "measured", "judged", "shown", "other_tools")
 
 LIST_MODULES = """
 import importlib, json, pkgutil, sys

@@ -13,7 +13,7 @@ from campaigns.domain.measured.outcomes import Kind
 from campaigns.domain.measured.snapshot import TIMINGS
 
 _KINDS = frozenset(Kind)
-_OF_HANDSHAKES = ("chain_bytes", "bytes_sent", "bytes_received", "stapled")
+_OF_HANDSHAKES = ("chain_bytes", "bytes_sent", "bytes_received")
 _MOMENTS = ("n", "sum_us", "sum_squares", "min_us", "max_us")
 
 

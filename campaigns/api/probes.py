@@ -19,7 +19,7 @@ from campaigns.queries.probes import report_of
 from campaigns.services.probes import request_probe
 
 _RESULT = ("status", "reason", "error", "response_us", "parts_us", "body_bytes", "peer", "tls")
-_SEEN = ("headers", "snippet", "websocket", "staple")
+_SEEN = ("headers", "snippet", "websocket")
 
 
 class ProbeAnswerSerializer(serializers.Serializer):
@@ -45,9 +45,6 @@ class ProbeAnswerSerializer(serializers.Serializer):
     headers = serializers.JSONField(allow_null=True, help_text="[[name, value], …]")
     snippet = serializers.CharField(allow_null=True, help_text="The beginning of the body.")
     websocket = serializers.JSONField(allow_null=True)
-    staple = serializers.JSONField(
-        allow_null=True, help_text="The OCSP reply that came with the certificate."
-    )
     certificates = serializers.JSONField(help_text="The server's first, each with its facts.")
 
 

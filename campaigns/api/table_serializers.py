@@ -201,7 +201,7 @@ class CampaignTablesSerializer(serializers.Serializer):
         many=True, help_text="Network bytes of the target per request; empty without an agent."
     )
     counters = TableSerializer(
-        many=True, help_text="What tools printed on the target's machine, over the runs."
+        many=True, help_text="What perf counted on the target's machine, over the runs."
     )
     machine_means = TableSerializer(
         allow_null=True,

@@ -34,7 +34,6 @@ from campaigns.queries.machines import machine_tables
 from campaigns.queries.references import reference_sentence
 from campaigns.queries.target_matrix import relative_column
 from campaigns.queries.target_side import target_side
-from campaigns.queries.tool_outputs import output_tables
 
 _CHOICE = [
     OpenApiParameter("compare", ID, description="A test: the candidate of the only comparison."),
@@ -200,7 +199,5 @@ def _run_json(run: Run, report: RunReport) -> dict[str, Any]:
         **_first_lines(report),
         "judgement": report.judged and report.judged.to_json(),
         "threshold_state": run.threshold_state or "",
-        "tables": [
-            table.to_json() for table in (*report.tables, *machine_tables(run), *output_tables(run))
-        ],
+        "tables": [table.to_json() for table in (*report.tables, *machine_tables(run))],
     }

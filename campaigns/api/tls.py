@@ -62,9 +62,6 @@ class TlsSerializer(StrictSerializer):
         max_length=1000,
         help_text="Signature algorithms, such as ecdsa_secp256r1_sha256.",
     )
-    ocsp = serializers.BooleanField(
-        default=False, help_text="Whether to ask for a stapled OCSP reply."
-    )
     alpn = serializers.BooleanField(
         default=True, help_text="Whether ALPN offers http/1.1, with HTTP/2 h2."
     )

@@ -41,9 +41,6 @@ class TlsOffer(StrictSerializer):
         max_length=LONGEST_OFFER,
         help_text="Signature algorithms, such as ecdsa_secp256r1_sha256.",
     )
-    ocsp = serializers.BooleanField(
-        default=False, help_text="Whether to ask for a stapled OCSP reply."
-    )
 
 
 class TlsProfileInput(TlsOffer):

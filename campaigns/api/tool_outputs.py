@@ -6,41 +6,17 @@ from rest_framework.response import Response
 
 from campaigns.api.access import VisibleViewSet, find
 from campaigns.api.fields import StrictSerializer, validated
-from campaigns.domain.printed.reading import MOST_BYTES
 from campaigns.models import Run, ToolOutput
 from campaigns.permissions import Action, require
-from campaigns.services.tool_outputs import add_output, delete_output
-
-
-class PrintedValueSerializer(serializers.Serializer):
-    name = serializers.CharField(help_text="As the tool says it.")
-    value = serializers.FloatField(allow_null=True, help_text="The mean, if there are intervals.")
-    unit = serializers.CharField(allow_blank=True)
-    of = serializers.CharField(allow_blank=True, help_text="Such as a network interface.")
-    why = serializers.CharField(allow_blank=True, help_text="Why there is no value.")
-    highest = serializers.FloatField(allow_null=True, help_text="Of the intervals.")
-    spread_percent = serializers.FloatField(allow_null=True, help_text="± of perf stat -r.")
-    counted_percent = serializers.FloatField(
-        allow_null=True, help_text="Below 100 perf extrapolated the value."
-    )
+from campaigns.services.tool_outputs import MOST_BYTES, add_output, delete_output
 
 
 class ToolOutputSerializer(serializers.ModelSerializer):
-    about = serializers.CharField(source="read.about", help_text="What was measured.")
-    values = PrintedValueSerializer(source="read.values", many=True)
-    notes = serializers.ListField(child=serializers.CharField(), source="read.notes")
-    unknown = serializers.ListField(
-        child=serializers.CharField(),
-        source="read.unknown",
-        help_text="Lines without a figure that is known.",
-    )
     added_by = serializers.CharField(source="added_by.username", allow_null=True, default=None)
 
     class Meta:
         model = ToolOutput
-        fields = (
-            "id", "run", "tool", "about", "values", "notes", "unknown", "added_by", "added_at",
-        )  # fmt: skip
+        fields = ("id", "run", "tool", "added_by", "added_at")
         read_only_fields = fields
 
 
@@ -51,6 +27,7 @@ class WholeOutputSerializer(ToolOutputSerializer):
 
 
 class NewToolOutput(StrictSerializer):
+    tool = serializers.CharField(max_length=ToolOutput.MOST_TOOL, help_text="Such as vmstat.")
     text = serializers.CharField(
         trim_whitespace=False, help_text=f"All that the tool printed, at most {MOST_BYTES:,} bytes."
     )
@@ -73,7 +50,7 @@ class ToolOutputViewSet(VisibleViewSet):
 
     @extend_schema(operation_id="runs_outputs_list")
     def list(self, request, pk):
-        """What tools printed on the target's machine during the run, without the originals."""
+        """What tools printed on the target's machine during the run, without the texts."""
         find(Run, request, pk=pk)
         return super().list(request)
 
@@ -83,16 +60,15 @@ class ToolOutputViewSet(VisibleViewSet):
         operation_id="runs_outputs_create",
     )
     def create(self, request, pk):
-        """Adds the output of perf stat, vmstat, sar, sadf -j or time -v, which are told apart by
-        their text."""
+        """Adds what a tool printed; the text is kept as it is."""
         run = find(Run.objects.select_related("campaign__project"), request, pk=pk)
         require(self.actor, Action.EDIT, run.campaign.project)
         data = validated(NewToolOutput, request.data)
-        output = add_output(by=self.actor, run=run, text=data["text"])
+        output = add_output(by=self.actor, run=run, **data)
         return self.answer(output.pk, status.HTTP_201_CREATED)
 
     @extend_schema(responses={204: None})
     def destroy(self, request, pk):
-        """Deletes it with its original."""
+        """Deletes it."""
         delete_output(by=self.actor, output=self.get_object())
         return Response(status=status.HTTP_204_NO_CONTENT)

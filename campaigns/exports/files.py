@@ -10,7 +10,6 @@ from campaigns.exports.tables import csv_of_tables
 from campaigns.models import Campaign, Run
 from campaigns.queries.machines import machine_tables
 from campaigns.queries.target_side import target_side
-from campaigns.queries.tool_outputs import output_tables
 from campaigns.queries.tool_reports import tool_report
 
 _TYPES = {"csv": "text/csv", "txt": "text/plain", "ndjson": "application/x-ndjson"}
@@ -52,7 +51,7 @@ def campaign_tables_file(campaign: Campaign, answer: Answer) -> HttpResponse:
 
 def run_tables_file(run: Run, report: RunReport) -> HttpResponse:
     """All tables of its page, one after another."""
-    tables = (*report.tables, *machine_tables(run), *output_tables(run))
+    tables = (*report.tables, *machine_tables(run))
     return text_file(f"run-{run.label}.csv", csv_of_tables(tables))
 
 

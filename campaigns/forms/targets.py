@@ -4,7 +4,6 @@ from itertools import zip_longest
 from typing import Any
 
 from campaigns.domain.plan.tls_options import TlsOptions
-from campaigns.forms.target_tls import posted_tls, split_key
 from campaigns.models import Endpoint, Target
 
 FACT_EXAMPLES = {
@@ -22,6 +21,10 @@ DEMO = {
     "endpoints": [("http", "127.0.0.1", "8081", True), ("https", "127.0.0.1", "8444", False)],
     "environment": [["Server software", "the bundled demo target (make demo-target)"]],
 }
+_TLS_TEXTS = (
+    *("min_version", "max_version", "ciphers", "ca_pem", "sni", "client_certificate_pem"),
+    *("fingerprint", "profile", "groups", "ciphersuites", "signatures"),
+)
 
 
 class TargetForm:
@@ -59,7 +62,7 @@ class TargetForm:
             data.getlist("host"),
             data.getlist("port"),
             data.getlist("verify_tls"),
-            posted_tls(data, len(data.getlist("scheme"))),
+            _posted_tls(data),
             fillvalue="",
         )
         facts = zip_longest(data.getlist("label"), data.getlist("value"), fillvalue="")
@@ -121,8 +124,26 @@ _ROW = ("scheme", "host", "port", "verify_tls", "tls")
 def _endpoint(row: tuple) -> dict[str, Any]:
     """A row in the domain's form."""
     given = dict(zip(_ROW, row, strict=False))
-    given["tls"], given["client_key_pem"] = split_key(given.get("tls") or {})
+    tls = given.get("tls") or {}
+    given["client_key_pem"] = tls.get("client_key_pem", "")
+    given["tls"] = {name: value for name, value in tls.items() if name != "client_key_pem"}
     return given
+
+
+def _posted_tls(data) -> list[dict[str, Any]]:
+    """Each row's options with its key; a row that was sent without TLS fields has the defaults."""
+    names = (*_TLS_TEXTS, "client_key_pem", "alpn")
+    columns = {name: data.getlist(f"tls_{name}") for name in names}
+    rows = []
+    for index in range(len(data.getlist("scheme"))):
+        row: dict[str, Any] = {
+            name: column[index].strip() if index < len(column) else ""
+            for name, column in columns.items()
+        }
+        row |= {name: row[name] or None for name in ("min_version", "max_version")}
+        row["alpn"] = row["alpn"] != "no"
+        rows.append(row)
+    return rows
 
 
 def _tls_of(endpoint: Endpoint) -> dict[str, Any]:

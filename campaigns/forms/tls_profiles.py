@@ -42,7 +42,6 @@ class TlsProfileForm(CheckedForm):
     )
     ciphers = _names("Ciphers of TLS 1.2", "ECDHE+AESGCM", "As OpenSSL writes lists of ciphers.")
     signatures = _names("Signatures", "ecdsa_secp256r1_sha256", f"Known: {', '.join(SIGNATURES)}.")
-    ocsp = forms.BooleanField(label="Ask for a stapled OCSP reply", required=False)
 
     @classmethod
     def starting_from(cls, profile: TlsProfile, name: str = "") -> "TlsProfileForm":

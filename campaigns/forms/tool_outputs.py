@@ -2,20 +2,24 @@
 
 from django import forms
 
-from campaigns.domain.printed.reading import MOST_BYTES
 from campaigns.domain.units import size
+from campaigns.models import ToolOutput
+from campaigns.services.tool_outputs import MOST_BYTES
 
 
 class OutputForm(forms.Form):
-    """domain.printed says what it does not understand."""
-
+    tool = forms.CharField(
+        label="Tool",
+        required=False,
+        max_length=ToolOutput.MOST_TOOL,
+        widget=forms.TextInput(attrs={"placeholder": "vmstat", "autocomplete": "off"}),
+    )
     text = forms.CharField(
         label="Output",
         required=False,
         strip=False,
         widget=forms.Textarea(attrs={"rows": 8, "spellcheck": "false", "class": "mono"}),
-        help_text=f"Of perf stat, vmstat, sar, sadf -j or /usr/bin/time -v. At most "
-        f"{size(MOST_BYTES)}; kept as it is.",
+        help_text=f"At most {size(MOST_BYTES)}; kept as it is.",
     )
     file = forms.FileField(label="or a file", required=False)
 

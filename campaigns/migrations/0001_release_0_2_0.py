@@ -619,9 +619,8 @@ class Migration(migrations.Migration):
             name='ToolOutput',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('tool', models.CharField(choices=[('perf stat', 'perf stat'), ('vmstat', 'vmstat'), ('sar', 'sar'), ('sadf -j', 'sadf -j'), ('time -v', 'time -v')], max_length=20)),
+                ('tool', models.CharField(max_length=40)),
                 ('text', models.TextField()),
-                ('read', models.JSONField()),
                 ('added_at', models.DateTimeField(auto_now_add=True)),
                 ('added_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
                 ('run', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='tool_outputs', to='campaigns.run')),

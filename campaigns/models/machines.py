@@ -5,7 +5,6 @@ from django.conf import settings
 from django.db import models
 
 from campaigns.domain.plan.exporters import MOST_NAME, ExporterAddress
-from campaigns.domain.printed.output import PrintedBy, PrintedOutput
 from campaigns.domain.units import duration, ms
 from campaigns.models.runs import Run
 from campaigns.models.targets import Target
@@ -124,12 +123,12 @@ class ToolOutput(models.Model):
     """What a tool printed on the target's machine during a run, as somebody added it. Never
     changed."""
 
+    MOST_TOOL = 40  # characters
     project_path = "run__campaign__project"
 
     run = models.ForeignKey(Run, models.CASCADE, related_name="tool_outputs")
-    tool = models.CharField(max_length=20, choices=[(each, each) for each in PrintedBy])
-    text = models.TextField()  # the original
-    read = models.JSONField()  # PrintedOutput.to_json
+    tool = models.CharField(max_length=MOST_TOOL)
+    text = models.TextField()
     added_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+"
     )
@@ -142,7 +141,3 @@ class ToolOutput(models.Model):
 
     def __str__(self) -> str:
         return f"{self.tool} of run {self.run_id}"
-
-    @property
-    def printed(self) -> PrintedOutput:
-        return PrintedOutput.from_json(self.tool, self.read)

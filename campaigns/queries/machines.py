@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from django.conf import settings
+from django.db.models.functions import Left, Length
 
 from campaigns.domain.judged.injector_vitals import observed_vitals
 from campaigns.domain.judged.judgement import limits_with
@@ -24,9 +25,11 @@ from campaigns.domain.shown.machine_points import machine_columns
 from campaigns.domain.shown.machine_table import machine_table
 from campaigns.domain.shown.perf_table import no_perf_table, perf_table
 from campaigns.domain.shown.tables import Table
-from campaigns.models import Run
+from campaigns.models import Run, ToolOutput
 from campaigns.queries.measurements import machines_of_run, of_latest_summary, whole_seconds
 from campaigns.queries.retention import kept_of
+
+MOST_SHOWN = 20_000  # characters of a tool's output on the run's page
 
 
 def measured_machines(run: Run, duration_s: float) -> dict[str, list[MachinePoint]]:
@@ -54,6 +57,12 @@ def ok_rate(run: Run) -> float | None:
     """Ok requests/s of a run that has ended."""
     duration_s = of_latest_summary(run, "duration_s") if run.is_done else None
     return run.n / duration_s if duration_s and run.n else None
+
+
+def outputs_of_run(run: Run) -> list[ToolOutput]:
+    """What people added, in that order, with the `beginning` of each text: ten may be 10 MB."""
+    rows = run.tool_outputs.defer("text")
+    return list(rows.annotate(beginning=Left("text", MOST_SHOWN), n_characters=Length("text")))
 
 
 def machine_report(run: Run) -> dict[str, Any]:

@@ -5,17 +5,31 @@ Checks no permissions: callers pass campaigns found with visible_to, or an agent
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from statistics import fmean
 
+from campaigns.domain.judged.ratio import ratio_interval
+from campaigns.domain.judged.repeats import mean_interval
 from campaigns.domain.lifecycle import ACTIVE_STATES, RunState
 from campaigns.domain.measured.machine_use import MachineUse, is_inner, n_whole_seconds
 from campaigns.domain.measured.perf_counts import PerfOf, PerfUse, perf_together, perf_use
-from campaigns.domain.shown.perf_table import figures_of_perf
+from campaigns.domain.plan.target import counted_in
+from campaigns.domain.shown.perf_table import (
+    ComparedCounter,
+    TestCounters,
+    compared_counters_table,
+    counter_means_table,
+    figures_of_perf,
+)
+from campaigns.domain.shown.results import Answer, OverheadAnswer, TestAnswer
+from campaigns.domain.shown.tables import Table
 from campaigns.models import Campaign, Endpoint, MachineSecond, Run, RunUse
 from campaigns.queries.checks import Check
 from campaigns.queries.measurements import of_latest_summaries
 from campaigns.queries.targets import live_agents
 
-BY_AGENT = "perf stat by the agent"
+# The value of each figure by run.
+ByRun = dict[int, dict[str, float]]
 
 
 def perf_wanted(target: int) -> PerfOf:
@@ -44,9 +58,38 @@ def perf_checks(endpoints: Sequence[Endpoint], perf: str) -> Iterator[Check]:
             )
 
 
-def perf_by_run(
-    campaign: Campaign, counted: Collection[int], nouns: str
-) -> dict[int, dict[str, float]]:
+@dataclass(frozen=True, slots=True)
+class CampaignCounters:
+    """`means` of every test; `compared`: the same figures of two tests."""
+
+    means: Table
+    compared: list[Table]
+
+    @property
+    def tables(self) -> list[Table]:
+        return [*self.compared, self.means]
+
+
+def perf_counters(campaign: Campaign, answer: Answer) -> CampaignCounters | None:
+    """None where nothing was counted in a run that counts."""
+    counted = {pk for test in answer.tests for pk in test.counted}
+    by_run = _perf_by_run(campaign, counted, counted_in(test.scheme for test in answer.tests))
+    if not by_run:
+        return None
+    names_plan = len({test.plan_label for test in answer.tests}) > 1
+    return CampaignCounters(
+        counter_means_table(
+            [_test_counters(test, by_run, names_plan=names_plan) for test in answer.tests]
+        ),
+        [
+            compared_counters_table(number, overhead.title, overhead.names, rows)
+            for number, overhead in enumerate(answer.overheads)
+            if (rows := list(_compared(overhead, by_run)))
+        ],
+    )
+
+
+def _perf_by_run(campaign: Campaign, counted: Collection[int], nouns: str) -> ByRun:
     """Of the runs among `counted` with counts: figures by their words, those of several machines
     added up. `nouns`: what the campaign's tests count."""
     if not campaign.perf:
@@ -81,3 +124,37 @@ def _uses(durations_s: dict[int, tuple[int, float]]) -> dict[int, list[PerfUse]]
         uses[pk] += [use.perf for use in map(MachineUse.from_json, machines) if use.perf]
     with_rates = {pk: [use for use in of_run if use.rates] for pk, of_run in uses.items()}
     return {pk: of_run for pk, of_run in with_rates.items() if of_run}
+
+
+def _test_counters(test: TestAnswer, by_run: ByRun, *, names_plan: bool) -> TestCounters:
+    values: dict[str, list[float]] = defaultdict(list)
+    for pk in test.counted:
+        for words, value in by_run.get(pk, {}).items():
+            values[words].append(value)
+    label = f"{test.plan_label}, {test.label}" if names_plan else test.label
+    return TestCounters(label, {words: mean_interval(each) for words, each in values.items()})
+
+
+def _compared(overhead: OverheadAnswer, by_run: ByRun) -> Iterator[ComparedCounter]:
+    """Of the figures that both tests have."""
+    told = [
+        {repeat: by_run[pk] for repeat, pk in sorted(arm.items()) if pk in by_run}
+        for arm in overhead.counted
+    ]
+    words = dict.fromkeys(each for arm in told for values in arm.values() for each in values)
+    for each in words:
+        arms = [
+            {nth: values[each] for nth, values in arm.items() if each in values} for arm in told
+        ]
+        if overhead.is_paired:
+            shared = arms[0].keys() & arms[1].keys()
+            arms = [{nth: arm[nth] for nth in arm if nth in shared} for arm in arms]
+        if all(arms):
+            baseline, candidate = ([*arm.values()] for arm in arms)
+            interval = ratio_interval(
+                baseline,
+                candidate,
+                paired=overhead.is_paired,
+                repeats=tuple(list(arm) for arm in arms),
+            )
+            yield ComparedCounter(each, fmean(baseline), fmean(candidate), interval)

@@ -8,7 +8,6 @@ from typing import Any
 from campaigns.domain.measured.snapshot import PARTS
 from campaigns.domain.shown.exchange_tables import close_words
 from campaigns.domain.shown.remedies import remedy, words_of
-from campaigns.domain.shown.staple_words import StapleWords, staple_words
 from campaigns.domain.units import counted, decimals_for_parts, number
 from campaigns.models import Probe
 from campaigns.queries.load_control import why_nothing_begins
@@ -45,7 +44,6 @@ class ProbeReport:
     certificates: list[dict[str, Any]]
     certificate_days_left: int | None
     websocket: list[tuple[str, str]]
-    staple: StapleWords | None
 
     @property
     def certificate_days_ago(self) -> int:
@@ -96,14 +94,7 @@ def report_of(probe: Probe, now: datetime) -> ProbeReport:
         certificates=certificates,
         certificate_days_left=days_left(certificates[0], now) if certificates else None,
         websocket=websocket_facts(result.get("websocket") or {}),
-        staple=_staple(result, now),
     )
-
-
-def _staple(result: dict[str, Any], now: datetime) -> StapleWords | None:
-    """None without TLS, and if it was not asked for."""
-    was_asked = result.get("tls") and "staple" in result
-    return staple_words(result["staple"], now) if was_asked else None
 
 
 def _silence_hint(probe: Probe) -> str:

@@ -14,15 +14,15 @@ from campaigns.domain.shown.results import Answer
 from campaigns.domain.shown.tables import Table
 from campaigns.models import Campaign
 from campaigns.queries.machine_runs import runs_beside_each_other
+from campaigns.queries.perf_counts import perf_counters
 from campaigns.queries.target_costs import target_costs
-from campaigns.queries.tool_counters import tool_counters
 
 
 @dataclass(frozen=True, slots=True)
 class TargetSide:
     """`cpu`: CPU time per request; `network`: bytes per request; `machine_means` and
     `machine_runs`: the means of each test and of every run, None with fewer than two runs;
-    `counters`: of tools and perf. In the order of the page."""
+    `counters`: of perf. In the order of the page."""
 
     cpu: list[Table]
     network: list[Table]
@@ -37,7 +37,7 @@ class TargetSide:
 
 
 def target_side(campaign: Campaign, answer: Answer) -> TargetSide:
-    costs, counters = target_costs(campaign, answer), tool_counters(campaign, answer)
+    costs, counters = target_costs(campaign, answer), perf_counters(campaign, answer)
     told = runs_beside_each_other(campaign)
     return TargetSide(
         costs.cpu.tables if costs.cpu else [],

@@ -23,7 +23,6 @@ from campaigns.services.items import hold
 from campaigns.services.load_control import require_load_on
 from campaigns.services.own_services import policy
 from campaigns.services.plan_secrets import name_origin, secret_of_plan
-from campaigns.services.staples import staple_facts
 
 PROTOCOL = 1
 # Shorter than a plan's: a person is waiting for the page.
@@ -171,21 +170,14 @@ def finish_probe(*, probe_id: int, result: dict[str, Any]) -> bool:
     n_kept = Probe.objects.filter(pk=probe_id, finished_at=None).update(
         finished_at=timezone.now(), result=_kept(result)
     )
-    if n_kept and not _has_answered(result):
+    if not n_kept:
+        return False
+    # A certificate that nobody vouches for is an answer, too.
+    if not result.get("status") and result.get("error") not in CERTIFICATE_KINDS:
         _forget_guess(probe_id)
-    if n_kept:
-        _poke_campaign(probe_id)
-    return bool(n_kept)
-
-
-def _poke_campaign(probe_id: int) -> None:
     for campaign in Campaign.objects.filter(first_requests=probe_id).values_list("pk", flat=True):
         poke(campaign_id=campaign)
-
-
-def _has_answered(result: dict[str, Any]) -> bool:
-    """Whether HTTP came back, or a certificate that nobody vouches for."""
-    return bool(result.get("status")) or result.get("error") in CERTIFICATE_KINDS
+    return True
 
 
 def keep_guesses(target: Target) -> None:
@@ -235,24 +227,15 @@ def _clean_opening(request: dict[str, Any]) -> dict[str, Any]:
 
 
 def _kept(result: dict[str, Any]) -> dict[str, Any]:
-    """The result, limited in size, with the certificates and their OCSP reply parsed."""
-    chain = list(result.get("certificates_der_b64") or [])
+    """The result, limited in size, with the certificates parsed."""
     return _without_nul(
         {
             **result,
             "snippet": str(result.get("snippet") or "")[:MAX_SNIPPET],
             "headers": list(result.get("headers") or [])[:MAX_HEADERS],
-            "certificates": chain_facts(chain),
-            **_staple(result, chain),
+            "certificates": chain_facts(list(result.get("certificates_der_b64") or [])),
         }
     )
-
-
-def _staple(result: dict[str, Any], chain: list[str]) -> dict[str, Any]:
-    """Nothing of an injector that did not ask for one."""
-    if "staple_der_b64" not in result:
-        return {}
-    return {"staple": staple_facts(result["staple_der_b64"], chain)}
 
 
 def _without_nul(value: Any) -> Any:

@@ -3,8 +3,9 @@
 from django.db import transaction
 
 from campaigns.domain.deeds import Deed
-from campaigns.domain.errors import Refused
-from campaigns.domain.printed.reading import read_output
+from campaigns.domain.errors import InvalidFields, Refused
+from campaigns.domain.typed_text import clean_name
+from campaigns.domain.units import size
 from campaigns.models import Run, ToolOutput
 from campaigns.permissions import Action, Actor, require
 from campaigns.services import audit
@@ -12,25 +13,44 @@ from campaigns.services.caps import require_room_for_bytes
 from campaigns.services.use import measure_outputs
 
 MOST_OUTPUTS = 10  # of a run
+MOST_BYTES = 1_000_000
 
 
 @transaction.atomic
-def add_output(*, by: Actor, run: Run, text: str) -> ToolOutput:
-    """Keep the text as it is, with what it says. Raises InvalidFields with the line that was not
-    understood, and Refused where a run or its project has no room for it."""
+def add_output(*, by: Actor, run: Run, tool: str, text: str) -> ToolOutput:
+    """Keep the text as it is. Raises InvalidFields, and Refused where a run or its project has no
+    room for it."""
     project = run.campaign.project
     require(by, Action.EDIT, project)
-    printed = read_output(text)
+    tool = clean_name(tool)
+    if errors := _faults(tool, text):
+        raise InvalidFields(errors)
     require_room_for_bytes(project, len(text.encode()))
     # Counted after the room, whose lock lets two at once not exceed the limit together.
     if run.tool_outputs.count() >= MOST_OUTPUTS:
         raise Refused(f"Run {run.label} has {MOST_OUTPUTS} outputs. Delete one of them first.")
-    output = ToolOutput.objects.create(
-        run=run, tool=printed.tool, text=text, read=printed.to_json(), added_by=by.user
-    )
+    output = ToolOutput.objects.create(run=run, tool=tool, text=text, added_by=by.user)
     measure_outputs(run)
     audit.note(by, Deed.OUTPUT_ADDED, _label(output), project=project)
     return output
+
+
+def _faults(tool: str, text: str) -> dict[str, str]:
+    errors = {}
+    if not 0 < len(tool) <= ToolOutput.MOST_TOOL:
+        errors["tool"] = (
+            f"Name the tool, such as vmstat, in at most {ToolOutput.MOST_TOOL} characters."
+        )
+    n_bytes = len(text.encode(errors="replace"))
+    if n_bytes > MOST_BYTES:
+        most = size(MOST_BYTES)
+        errors["text"] = f"This is {size(n_bytes, MOST_BYTES)}. Add at most {most}."
+    elif not text.strip():
+        errors["text"] = "This is empty. Paste what the tool printed."
+    elif "\x00" in text or any("\ud800" <= each <= "\udfff" for each in text):
+        # PostgreSQL stores neither.
+        errors["text"] = "This has NUL or half a surrogate pair. Paste text."
+    return errors
 
 
 @transaction.atomic

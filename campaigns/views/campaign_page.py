@@ -22,10 +22,10 @@ from campaigns.queries.failures import examples_of
 from campaigns.queries.first_requests import first_requests_of
 from campaigns.queries.ladders import ladder_metric
 from campaigns.queries.pages import Page
+from campaigns.queries.perf_counts import perf_counters
 from campaigns.queries.references import reference_sentence
 from campaigns.queries.searches import SearchReport
 from campaigns.queries.target_costs import target_costs
-from campaigns.queries.tool_counters import tool_counters
 from campaigns.services.blocks import MAX_REPEATS
 from campaigns.views.campaign_plots import are_crowded, drawn_plots, plot_data
 from campaigns.views.campaign_progress import CampaignProgress, planned_s, progress_of
@@ -178,7 +178,7 @@ def _of_machines(campaign: Campaign, answer: Answer) -> dict[str, Any]:
     return {
         "target_costs": costs,
         "ladder_cpu": drawn_cpu(answer.ladder, costs.cpu) if costs and costs.cpu else None,
-        "counters": tool_counters(campaign, answer),
+        "counters": perf_counters(campaign, answer),
         "machine_runs": machine_runs_section(campaign, answer),
     }
 

@@ -15,9 +15,8 @@ from campaigns.models import Run
 from campaigns.permissions import Actor
 from campaigns.queries.engine import waiting_reason
 from campaigns.queries.failures import examples_of
-from campaigns.queries.machines import machine_report
+from campaigns.queries.machines import MOST_SHOWN, machine_report, outputs_of_run
 from campaigns.queries.runs import chart_plan, happenings, planned_end, planned_of
-from campaigns.queries.tool_outputs import outputs_of_run
 from campaigns.views.drawings import parts_bar
 from campaigns.views.error_rows import errors_section
 from campaigns.views.remedies import remedies_context
@@ -57,6 +56,7 @@ def run_context(run: Run, actor: Actor) -> dict[str, Any]:
         "chart_plan": drawing,
         "machine": machine_report(run) if run.shows_machine else {},
         "outputs": outputs_of_run(run) if run.shows_machine else [],
+        "most_shown": MOST_SHOWN,
         "happened": happenings(run, points, shows_machines=run.shows_machine),
         "under_way": waiting or ("" if run.is_done else _under_way(run)),
         "waiting": waiting,

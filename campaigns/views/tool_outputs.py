@@ -7,12 +7,11 @@ from django.shortcuts import redirect
 from django.views.decorators.http import require_GET, require_POST
 
 from campaigns.domain.errors import InvalidFields
-from campaigns.domain.printed.reading import MOST_BYTES
 from campaigns.exports.files import text_file
 from campaigns.forms.tool_outputs import OutputForm
 from campaigns.models import ToolOutput
 from campaigns.permissions import Action, require
-from campaigns.services.tool_outputs import add_output, delete_output
+from campaigns.services.tool_outputs import MOST_BYTES, add_output, delete_output
 from campaigns.views.access import actor_of, answers_refusals, find
 from campaigns.views.runs import find_run, page_with_faults
 from campaigns.views.transfer import takes_bytes
@@ -23,16 +22,18 @@ from campaigns.views.transfer import takes_bytes
 @require_POST
 @answers_refusals("run-detail")
 def output_new(request: HttpRequest, run: int) -> HttpResponse:
-    """The run's page with the text and what is wrong with it, until it is understood."""
+    """The run's page with the text and what is wrong with it, until it can be kept."""
     actor = actor_of(request)
     found = find_run(actor, run)
     require(actor, Action.EDIT, found.campaign.project)
     form = OutputForm(request.POST, request.FILES)
     if form.is_valid():
         try:
-            output = add_output(by=actor, run=found, text=form.cleaned_data["text"])
+            data = form.cleaned_data
+            output = add_output(by=actor, run=found, tool=data["tool"], text=data["text"])
         except InvalidFields as invalid:
-            form.add_error("text", invalid.errors["text"])
+            for field, fault in invalid.errors.items():
+                form.add_error(field, fault)
         else:
             messages.success(request, f"The output of {output.tool} is added.")
             return redirect("run-detail", run=run)
@@ -42,10 +43,8 @@ def output_new(request: HttpRequest, run: int) -> HttpResponse:
 @login_required
 @require_GET
 def output_text(request: HttpRequest, output: int) -> HttpResponse:
-    """The original."""
     found = find(ToolOutput.objects.select_related("run"), actor_of(request), pk=output)
-    tool = found.tool.replace(" ", "-")
-    return text_file(f"run-{found.run.label}-{tool}-{found.pk}.txt", found.text)
+    return text_file(f"run-{found.run.label}-output-{found.pk}.txt", found.text)
 
 
 @login_required

@@ -25,13 +25,12 @@ def test_one_is_created_listed_changed_and_deleted(api, path, project):
         "ciphersuites": "",
         "ciphers": "",
         "signatures": "",
-        "ocsp": False,
     }
     assert [each["id"] for each in api.get(path).json()["results"]] == [found["id"]]
     one = f"/api/v1/tls-profiles/{found['id']}/"
-    changed = api.put(one, {"name": "clients of 2026", "ocsp": True}, format="json").json()
+    changed = api.put(one, {"name": "clients of 2026", "groups": "P-256"}, format="json").json()
     assert (changed["name"], changed["offers"]["max_version"]) == ("clients of 2026", None)
-    assert api.get(one).json()["words"] == "Asks for a stapled OCSP reply."
+    assert api.get(one).json()["words"] == "Groups P-256."
     assert api.delete(one).status_code == 204
     assert not OwnTlsProfile.objects.exists()
 

@@ -4,7 +4,6 @@ import pytest
 from django.urls import reverse
 from playwright.sync_api import expect
 
-from campaigns.services.probes import finish_probe
 from tests.browser.installation import enter
 from tests.factories import make_endpoint, make_plan, make_target
 
@@ -78,15 +77,4 @@ def test_a_profile_is_copied_named_chosen_and_kept_while_it_is_used(tab, project
     tab.goto(reverse("tls-profile-list", args=[project.pk]))
     expect(tab.get_by_role("region", name="TLS profiles of")).to_contain_text(endpoint.origin)
     expect(tab.get_by_role("button", name="Delete")).to_have_count(0)
-    assert fits(tab)
-
-
-def test_a_tried_request_says_what_the_stapled_reply_says(tab, project):
-    endpoint = make_endpoint(make_target(project), "https")
-    probe = endpoint.probes.create(request={"method": "GET", "path": "/"})
-    agreed = {"version": "TLSv1.3", "cipher": "TLS_AES_256_GCM_SHA384", "bits": 256}
-    result = {"status": 200, "parts_us": {"tls": 800}, "response_us": 800, "tls": agreed}
-    finish_probe(probe_id=probe.pk, result={**result, "staple_der_b64": "AAAA"})
-    tab.goto(reverse("probe-detail", args=[probe.pk]))
-    expect(tab.get_by_text("unreadable")).to_be_visible()
     assert fits(tab)

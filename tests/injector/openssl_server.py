@@ -1,5 +1,5 @@
-"""A server on the OpenSSL that the injector uses, for `scripted`: with several certificates, hybrid
-groups and stapled OCSP replies, none of which Python's ssl has.
+"""A server on the OpenSSL that the injector uses, for `scripted`: with several certificates and
+hybrid groups, neither of which Python's ssl has.
 """
 
 import socket
@@ -17,15 +17,13 @@ class OpenSslServer:
     `received_bytes`: what each client had sent when its first request was read.
     """
 
-    def __init__(self, *shown: Issued, staple: bytes = b"", newest: int = SSL.TLS1_3_VERSION):
+    def __init__(self, *shown: Issued):
         self.context = SSL.Context(SSL.TLS_SERVER_METHOD)
-        self.context.set_max_proto_version(newest)
         for each in shown:
             self.context.use_certificate(each.certificate)
             self.context.use_privatekey(each.key)
         for above in shown[0].above:
             self.context.add_extra_chain_cert(above.certificate)
-        self.context.set_ocsp_server_callback(lambda connection, data: staple)
         self.received_bytes: list[int] = []
 
     def wrap_socket(self, sock: socket.socket, **_: Any) -> "_Secured":

@@ -103,7 +103,6 @@ def test_nothing_else_may_say_what_the_plan_says(option, words, plan_file, capsy
         ("--ciphersuites=TLS_AES_128_GCM_SHA256", "ciphersuites", "TLS_AES_128_GCM_SHA256"),
         ("--groups=X25519", "groups", "X25519"),
         ("--signatures=ed25519", "signatures", "ed25519"),
-        ("--ocsp", "ocsp", True),
     ],
 )
 def test_tls_is_no_part_of_the_plan_and_may_stand_beside_it(option, field, value, plan_file):

@@ -25,7 +25,7 @@ def test_the_options_become_the_orders_fields(tmp_path):
     made = order(
         "https://10.0.0.5/", "--tls-min", "1.2", "--tls-max", "1.2", "--ciphers", "ECDHE+AESGCM",
         "--ca-file", tmp_path / "ca.pem", "--sni", "shop.example", "--no-alpn", "--insecure",
-        "--fingerprint", "ab" * 32, "--groups", "P-256", "--signatures", "ed25519", "--ocsp",
+        "--fingerprint", "ab" * 32, "--groups", "P-256", "--signatures", "ed25519",
         "--ciphersuites", "TLS_AES_128_GCM_SHA256",
     )  # fmt: skip
     assert made["endpoint"]["verify_tls"] is False
@@ -41,7 +41,6 @@ def test_the_options_become_the_orders_fields(tmp_path):
         "groups": "P-256",
         "ciphersuites": "TLS_AES_128_GCM_SHA256",
         "signatures": "ed25519",
-        "ocsp": True,
     }
 
 
@@ -49,7 +48,7 @@ def test_a_profile_becomes_the_options_that_it_stands_for_and_other_options_go_f
     tls = order("https://10.0.0.5/", "--tls-profile", "browser", "--groups", "P-256")["endpoint"][
         "tls"
     ]
-    assert (tls["groups"], tls["ocsp"]) == ("P-256", True)
+    assert tls["groups"] == "P-256"
     assert tls["ciphersuites"].startswith("TLS_AES_128_GCM_SHA256:")
     assert "profile" not in tls
 
@@ -68,7 +67,7 @@ def test_a_projects_profile_can_be_given_by_its_options(key):
 
 _OPTIONS = [
     *("--fingerprint=" + "ab" * 32, "--tls-profile=tls12", "--tls-min=1.3", "--tls-max=1.2"),
-    *("--ciphers=ECDHE", "--ciphersuites=TLS_AES_128_GCM_SHA256", "--groups=P-256", "--ocsp"),
+    *("--ciphers=ECDHE", "--ciphersuites=TLS_AES_128_GCM_SHA256", "--groups=P-256"),
     *("--signatures=ed25519", "--ca-file=/ca.pem", "--sni=shop.example", "--no-alpn"),
     *("--client-certificate=/c.pem", "--client-key=/k.pem", "--key-log=/log", "--resume"),
 ]
@@ -100,7 +99,7 @@ def test_a_websocket_cannot_be_kept_alive(capsys):
 
 def test_every_field_that_a_profile_sets_has_an_option():
     offers = {
-        "min_version": "1.2", "max_version": "1.3", "groups": "P-256", "ocsp": True,
+        "min_version": "1.2", "max_version": "1.3", "groups": "P-256",
         "ciphersuites": "TLS_AES_128_GCM_SHA256", "ciphers": "ECDHE+AESGCM:!aRSA",
         "signatures": "ed25519",
     }  # fmt: skip

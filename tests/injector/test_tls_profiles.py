@@ -5,12 +5,10 @@ from functools import cache
 import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.hazmat.primitives.serialization import Encoding
-from OpenSSL import SSL
 
 from campaigns.domain.measured.outcomes import Kind
 from campaigns.domain.plan.tls_profiles import PROFILES
 from tests.injector.authority import authority, issue
-from tests.injector.ocsp import reply_about
 from tests.injector.openssl_server import OpenSslServer
 from tests.injector.servers import OK_REPLY, always, closed, measure, scripted
 
@@ -122,17 +120,3 @@ def test_a_resumed_handshake_has_no_certificate_and_fewer_bytes():
     assert (full.count, resumed.count) == (1, 9)
     assert (resumed.certificate, resumed.chain_bytes) == (None, None)
     assert resumed.bytes_received / 9 < full.bytes_received - full.chain_bytes + 100
-
-
-def test_stapled_replies_are_counted_where_they_are_asked_for():
-    (asked,) = agreed(OpenSslServer(ecdsa(), staple=reply_about(ecdsa())), ocsp=True)
-    (without,) = agreed(OpenSslServer(ecdsa()), ocsp=True)
-    (not_asked,) = agreed(OpenSslServer(ecdsa(), staple=reply_about(ecdsa())))
-    assert (asked.stapled, without.stapled, not_asked.stapled) == (3, 0, None)
-    assert asked.bytes_received > without.bytes_received
-
-
-def test_tls_1_2_staples_as_well():
-    tls = OpenSslServer(ecdsa(), staple=reply_about(ecdsa()), newest=SSL.TLS1_2_VERSION)
-    (found,) = agreed(tls, ocsp=True)
-    assert (found.version, found.stapled) == ("TLSv1.2", 3)

@@ -4,10 +4,8 @@ from django.utils import timezone
 from campaigns.models import Campaign, MachineSecond, Run
 from campaigns.queries.answers import campaign_answer
 from campaigns.queries.machines import machine_tables
-from campaigns.queries.perf_counts import perf_checks, perf_wanted
-from campaigns.queries.tool_counters import tool_counters
+from campaigns.queries.perf_counts import perf_checks, perf_counters, perf_wanted
 from campaigns.services.agents import create_agent
-from campaigns.services.tool_outputs import add_output
 from tests.factories import make_endpoint, make_run, make_target, make_test
 from tests.queries.measured import https_campaign, measure, run_in_blocks
 
@@ -133,7 +131,7 @@ class TestRun:
 
 class TestCampaign:
     def counters(self, campaign):
-        return tool_counters(campaign, campaign_answer(campaign))
+        return perf_counters(campaign, campaign_answer(campaign))
 
     def test_http_is_beside_https_with_the_interval_of_the_ratio(self, measured):
         campaign, runs = measured
@@ -155,20 +153,9 @@ class TestCampaign:
         campaign, runs = measured
         for source in ("shop-1", "shop-2"):
             tell(runs[0], 1e8, source)
-        (table,) = self.counters(campaign).means
+        table = self.counters(campaign).means
         row = next(row for row in table.rows if row.label.startswith("cycles per 1,000"))
         assert [cell.value for cell in row.cells] == [1000, None, None, 1]
-
-    def test_it_stands_beside_what_tools_printed(self, measured, as_bob):
-        campaign, runs = measured
-        tell(runs[0], 1e8)
-        printed = " Performance counter stats for 'sleep':\n\n    7      cycles\n"
-        add_output(by=as_bob, run=runs[0], text=printed)
-        found = self.counters(campaign)
-        assert [table.key for table in found.means] == [
-            "counters-perf-stat",
-            "counters-perf-stat-by-the-agent",
-        ]
 
     def test_without_counts_there_is_none(self, measured):
         assert self.counters(measured[0]) is None

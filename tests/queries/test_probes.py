@@ -51,13 +51,5 @@ def test_an_ended_certificate_tells_how_long_ago():
     assert report(status=200, certificates=[certificate]).certificate_days_ago == 1
 
 
-def test_a_stapled_reply_is_told_where_one_was_asked_for():
-    tls = {"version": "TLSv1.3"}
-    assert report(status=200, tls=tls, staple=None).staple.text == "none sent"
-    assert report(status=200, tls=tls, staple={"status": "good"}).staple.text == "good"
-    assert report(status=200, tls=tls).staple is None
-    assert report(status=200, staple=None).staple is None
-
-
 def test_an_empty_result_is_survived():
     assert report().parts == []

@@ -5,8 +5,8 @@ import pytest
 from campaigns.models import MachineSecond
 from campaigns.queries.answers import campaign_answer
 from campaigns.queries.machines import machine_tables
+from campaigns.queries.perf_counts import perf_counters
 from campaigns.queries.target_costs import target_costs
-from campaigns.queries.tool_counters import tool_counters
 from tests.factories import (
     make_campaign,
     make_endpoint,
@@ -69,7 +69,7 @@ def test_of_a_campaign(measured):
     campaign, _ = measured
     answer = campaign_answer(campaign)
     found = target_costs(campaign, answer)
-    counters = tool_counters(campaign, answer).tables
+    counters = perf_counters(campaign, answer).tables
     tables = [*found.cpu.tables, *found.network.tables, *counters]
     said = all_words(tables, [found.cpu.sentence, found.network.sentence])
     assert "WSS costs the server 100.0 % more CPU per connection than WS" in said

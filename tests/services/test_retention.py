@@ -22,10 +22,10 @@ from campaigns.models import (
 )
 from campaigns.queries.answers import campaign_answer
 from campaigns.queries.machines import machine_report
+from campaigns.queries.perf_counts import perf_counters
 from campaigns.queries.reports import run_report
 from campaigns.queries.retention import why_no_seconds
 from campaigns.queries.target_costs import target_costs
-from campaigns.queries.tool_counters import tool_counters
 from campaigns.queries.tool_reports import tool_report
 from campaigns.services import retention
 from campaigns.services.retention import remove_old_seconds
@@ -334,7 +334,7 @@ def test_what_the_targets_machine_did_reads_as_before(project):
     def everything() -> list:
         shown = Campaign.objects.get(pk=campaign.pk)
         answer = campaign_answer(shown)
-        return [target_costs(shown, answer), tool_counters(shown, answer)]
+        return [target_costs(shown, answer), perf_counters(shown, answer)]
 
     before = everything()
     costs, counters = before

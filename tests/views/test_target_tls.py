@@ -22,7 +22,6 @@ POSTED = {
     "tls_groups": ["", "P-256"],
     "tls_ciphersuites": ["", "TLS_AES_128_GCM_SHA256"],
     "tls_signatures": ["", "ecdsa_secp256r1_sha256"],
-    "tls_ocsp": ["no", "yes"],
     "tls_ca_pem": ["", ""],
     "tls_client_certificate_pem": ["", ISSUED.pem],
     "tls_client_key_pem": ["", ISSUED.key_pem],
@@ -50,7 +49,6 @@ def test_it_takes_the_options_of_each_endpoint(posted):
         "groups P-256",
         "TLS 1.3 ciphers TLS_AES_128_GCM_SHA256",
         "signatures ecdsa_secp256r1_sha256",
-        "asks for a stapled OCSP reply",
     ]
 
 
@@ -61,7 +59,6 @@ def test_the_pages_show_the_options_but_never_the_key(client, posted):
     assert 'value="ECDHE+AESGCM"' in form
     assert 'value="P-256"' in form
     assert re.search(r'<option value="classical"[^>]* selected>', form)
-    assert re.search(r'<option value="yes" selected>ask for it', form)
     assert "stored; paste a new key to replace it" in form
     assert "PRIVATE KEY" not in detail + form
 

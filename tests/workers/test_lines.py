@@ -69,7 +69,7 @@ def test_an_end_may_lack_anything_and_say_more():
         ({"warnings": "few ports"}, "warnings is not a list of texts"),
         ({"tls": [{"version": "TLSv1.3", "count": 1}]}, "tls is not a list of handshakes"),
         (
-            {"tls": [{"version": "TLSv1.3", "cipher": "AES", "count": 1, "stapled": "all"}]},
+            {"tls": [{"version": "TLSv1.3", "cipher": "AES", "count": 1, "chain_bytes": "all"}]},
             "tls is not a list of handshakes",
         ),
         ({"tls_library": 4}, "tls_library is not a text"),

@@ -17,7 +17,7 @@ _KEY_LOG = "write the connections' secrets for Wireshark; who has FILE can read 
 # What changes a handshake; none of them does anything without TLS.
 _OF_TLS = (
     *("fingerprint", "tls_profile", "tls_min", "tls_max", "ciphers", "ciphersuites", "groups"),
-    *("signatures", "ocsp", "ca_file", "sni", "client_certificate", "client_key", "no_alpn"),
+    *("signatures", "ca_file", "sni", "client_certificate", "client_key", "no_alpn"),
 )
 
 
@@ -32,7 +32,6 @@ def add_tls_options(parser: argparse.ArgumentParser) -> None:
     add("--ciphersuites", metavar="LIST", default="", help="ciphers of TLS 1.3 (OpenSSL's own)")
     add("--groups", metavar="LIST", default="", help=_GROUPS)
     add("--signatures", metavar="LIST", default="", help="signature algorithms (OpenSSL's own)")
-    add("--ocsp", action="store_true", help="ask for a stapled OCSP reply (off)")
     add("--ca-file", metavar="FILE", help="trust these authorities, PEM (those of the machine)")
     add("--sni", metavar="NAME", default="", help="name to announce and verify (the host)")
     add("--client-certificate", metavar="FILE", help="certificate to show, PEM (none)")
@@ -57,7 +56,6 @@ def tls_fields(options: argparse.Namespace, scheme: str) -> dict[str, Any]:
         "groups": options.groups,
         "ciphersuites": options.ciphersuites,
         "signatures": options.signatures,
-        "ocsp": options.ocsp,
         "alpn": not options.no_alpn,
     }
     offers = PROFILES[options.tls_profile].offers

@@ -10,7 +10,6 @@ from campaigns.domain.measured.outcomes import Kind
 from campaigns.domain.plan.addresses import is_address
 from campaigns.domain.plan.http_version import HttpVersion
 from campaigns.domain.plan.plan import ConnectionMode
-from campaigns.domain.plan.target import Origin
 from workers.injector import http1
 from workers.injector.attempt import interrupt_overdue, kind_of
 from workers.injector.connection import NS, Connection, Dialler, now
@@ -85,9 +84,8 @@ def run(order: Order) -> dict[str, Any]:
 
 
 def _make_prober(order: Order, guard: Guard) -> Prober:
-    endpoint = _asking_for_staple(order.endpoint)
     dialler = Dialler(
-        endpoint,
+        order.endpoint,
         guard,
         ConnectionMode.NEW,
         order.plan.timeouts,
@@ -101,15 +99,10 @@ def _make_prober(order: Order, guard: Guard) -> Prober:
 
         return make_prober(order, dialler, looker)
     step = signed_steps(order.plan, order.secret)[0]
-    host = http1.authority(endpoint.scheme, endpoint.host, endpoint.port)
+    host = http1.authority(order.endpoint.scheme, order.endpoint.host, order.endpoint.port)
     data = http1.request_bytes(step, host, ConnectionMode.NEW, order.plan.http_version)
     request = Request(order.plan, step, data, StepRecorder(0, len(data), is_scheduled=False))
     return HttpProber(dialler, request, looker)
-
-
-def _asking_for_staple(endpoint: Origin) -> Origin:
-    """Whatever runs do: a probe is for looking."""
-    return replace(endpoint, tls=replace(endpoint.tls, ocsp=True))
 
 
 def _make_looker(order: Order, guard: Guard) -> Dialler | None:
@@ -161,13 +154,7 @@ def _answer(
         "certificates_der_b64": [
             base64.b64encode(each).decode() for each in (prober.certificates if prober else [])
         ],
-        "staple_der_b64": _staple_of(prober),
     }
-
-
-def _staple_of(prober: Prober | None) -> str | None:
-    staple = prober and prober.staple
-    return base64.b64encode(staple).decode() if staple else None
 
 
 def _parts_us(began: int, instants: dict[str, int]) -> dict[str, int]:

@@ -22,7 +22,6 @@ class Prober(Worker):
         self.instants: dict[str, int] = {}
         self.tls: dict[str, Any] | None = None
         self.certificates: list[bytes] = []
-        self.staple: bytes | None = None
 
     def fetch(self) -> None:
         """Raises what ended the attempt."""
@@ -72,4 +71,3 @@ class Prober(Worker):
         agreed = {"version": version, "cipher": cipher, "bits": bits, "group": group}
         self.tls = {**agreed, "alpn": tls.alpn}
         self.certificates = tls.chain()
-        self.staple = tls.staple

@@ -42,16 +42,13 @@ class TlsClient:
         self._buffer = ReadBuffer()
         self._fingerprint = endpoint.tls.fingerprint
         self._sessions = Sessions() if resumes else None
-        self._asks_for_staple = endpoint.tls.ocsp
-        self.tally = TlsTally(counts_staples=endpoint.tls.ocsp)
+        self.tally = TlsTally()
         self.certificate: bytes | None = None
 
     def secure(self, worker: Any, connection: Any) -> None:
         """Do the handshake on an open connection. Raises AttemptFailed."""
         tls = Tls(self._context, connection.sock, self._announced, self._buffer)
         connection.tls = tls
-        if self._asks_for_staple:
-            tls.ask_for_staple()
         if self._sessions is not None:
             connection.offered = self._sessions.offer()
             if connection.offered is not None:

@@ -134,18 +134,6 @@ class Tls:
         """From now on only read. An end without close_notify then does not spoil the session."""
         _lib.SSL_set_shutdown(self._ssl, _lib.SSL_SENT_SHUTDOWN)
 
-    # --- a stapled OCSP reply --------------------------------------------------------------------
-    def ask_for_staple(self) -> None:
-        """Before the handshake."""
-        _lib.SSL_set_tlsext_status_type(self._ssl, _lib.TLSEXT_STATUSTYPE_ocsp)
-
-    @property
-    def staple(self) -> bytes | None:
-        """The OCSP reply that came with the certificate, as DER; None without one."""
-        start = _ffi.new("unsigned char **")
-        n_bytes = _lib.SSL_get_tlsext_status_ocsp_resp(self._ssl, start)
-        return bytes(_ffi.buffer(start[0], n_bytes)) if n_bytes > 0 else None
-
     # --- what was negotiated ---------------------------------------------------------------------
     def terms(self) -> tuple[Any, ...]:
         """What was negotiated as OpenSSL's own objects, which can be compared; see `in_words`."""

@@ -13,7 +13,7 @@ class _Agreed:
 
     __slots__ = (
         "bits", "bytes_received", "bytes_sent", "certificate", "chain_bytes", "cipher", "count",
-        "group", "is_measured", "read_whole", "resumed", "stapled", "version",
+        "group", "is_measured", "read_whole", "resumed", "version",
     )  # fmt: skip
 
     def __init__(self, tls: Tls, *, resumed: bool):
@@ -22,16 +22,13 @@ class _Agreed:
         chain = [] if resumed else tls.chain()
         self.certificate = key_words(chain[0]) if chain else None
         self.chain_bytes = sum(map(len, chain)) if chain else None
-        self.count = self.bytes_sent = self.bytes_received = self.stapled = 0
+        self.count = self.bytes_sent = self.bytes_received = 0
         self.is_measured = True
         self.read_whole: set[int] = set()
 
 
 class TlsTally:
-    """`counts_staples`: OCSP replies are asked for."""
-
-    def __init__(self, *, counts_staples: bool):
-        self._counts_staples = counts_staples
+    def __init__(self) -> None:
         self._found: dict[tuple[Any, ...], _Agreed] = {}
 
     def add(self, tls: Tls, sock: Any, *, is_resumed: bool) -> None:
@@ -47,8 +44,6 @@ class TlsTally:
         else:
             agreed.bytes_sent += carried[0]
             agreed.bytes_received += carried[1]
-        if self._counts_staples and not is_resumed:
-            agreed.stapled += tls.staple is not None
 
     def handshakes(self) -> list[TlsHandshakes]:
         return [
@@ -63,7 +58,6 @@ class TlsTally:
                 each.chain_bytes,
                 each.bytes_sent if each.is_measured else None,
                 each.bytes_received if each.is_measured else None,
-                each.stapled if self._counts_staples and not each.resumed else None,
             )
             for each in self._found.values()
         ]

@@ -19,7 +19,7 @@ class TlsHandshakes:
     `certificate`: kind and size of the server's key, and `chain_bytes` all certificates that it
     sent as DER, at the first of these handshakes; a resumed one has none. `bytes_sent` and
     `bytes_received`: what was sent and read over TCP until the handshakes were over, of all
-    together. `stapled`: how many came with an OCSP reply; None if it was not asked for.
+    together.
     """
 
     version: str
@@ -32,7 +32,6 @@ class TlsHandshakes:
     chain_bytes: int | None = None
     bytes_sent: int | None = None
     bytes_received: int | None = None
-    stapled: int | None = None
 
     @property
     def agreed(self) -> str:

@@ -14,7 +14,7 @@ from campaigns.domain.typed_text import clean_name
 
 # What a profile may set, of the fields of TlsOptions: who is trusted and which certificate is shown
 # belong to an endpoint.
-OFFERED = ("min_version", "max_version", "groups", "ciphersuites", "ciphers", "signatures", "ocsp")
+OFFERED = ("min_version", "max_version", "groups", "ciphersuites", "ciphers", "signatures")
 # Those of them whose option has another name.
 _OPTIONS = {"min_version": "--tls-min", "max_version": "--tls-max"}
 MOST_NAME = 40

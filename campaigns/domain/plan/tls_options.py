@@ -41,7 +41,6 @@ _NAMES = (
     "groups",
     "ciphersuites",
     "signatures",
-    "ocsp",
 )
 _SHA_256 = re.compile(r"[0-9a-f]{64}")
 
@@ -55,8 +54,8 @@ class TlsOptions:
     secret and never part of this.
 
     `groups` (of the key exchange), `ciphersuites` (of TLS 1.3) and `signatures` are names in the
-    order of preference, joined by colons. `ocsp`: ask for a stapled OCSP reply. `profile`: a key of
-    PROFILES or the name of a project's own; it sets what was left at its default.
+    order of preference, joined by colons. `profile`: a key of PROFILES or the name of a
+    project's own; it sets what was left at its default.
     """
 
     min_version: str | None = None
@@ -71,7 +70,6 @@ class TlsOptions:
     groups: str = ""
     ciphersuites: str = ""
     signatures: str = ""
-    ocsp: bool = False
 
     def resolved(self, own: TlsProfile | None = None) -> Self:
         """With what the profile sets, so that a run keeps it whatever becomes of the profile.
@@ -116,7 +114,6 @@ class TlsOptions:
             "groups": f"groups {self.groups}",
             "ciphersuites": f"TLS 1.3 ciphers {self.ciphersuites}",
             "signatures": f"signatures {self.signatures}",
-            "ocsp": "asks for a stapled OCSP reply",
         }
         offers = profile_named(self.profile).offers
         told = {name for name, value in self.chosen().items() if offers.get(name) != value}
@@ -139,7 +136,6 @@ def read_tls_options(reader: JsonReader, own: Mapping[str, TlsProfile] = NO_PROF
         groups=_names(reader, "groups", GROUPS),
         ciphersuites=_names(reader, "ciphersuites", CIPHERSUITES),
         signatures=_names(reader, "signatures", SIGNATURES),
-        ocsp=reader.boolean("ocsp", default=False),
     )
     reader.refuse_unknown(*_NAMES)
     _refuse_what_cannot_work(options, reader, own.get(options.profile))

@@ -47,8 +47,7 @@ PROFILES: Mapping[str, TlsProfile] = {
             "browser",
             "As a browser does today",
             "as a browser",
-            "Groups, ciphers and signatures of a current browser in its order, and a stapled OCSP "
-            "reply asked for.",
+            "Groups, ciphers and signatures of a current browser in its order.",
             groups=USUAL_GROUPS,
             ciphersuites=(
                 "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256"
@@ -65,7 +64,6 @@ PROFILES: Mapping[str, TlsProfile] = {
                 "ecdsa_secp384r1_sha384:rsa_pss_rsae_sha384:rsa_pkcs1_sha384:"
                 "rsa_pss_rsae_sha512:rsa_pkcs1_sha512"
             ),
-            ocsp=True,
         ),
         _profile(
             "tls12",

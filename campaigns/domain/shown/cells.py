@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from campaigns.domain.judged.repeats import MeanInterval
 from campaigns.domain.shown.tables import Cell
 from campaigns.domain.units import (
     DASH,
@@ -71,6 +72,12 @@ def ratio_cells(ratios: Sequence[Figure]) -> list[Cell]:
     """With three decimals, or as many more as a ratio needs not to read 1: where one end of its
     interval does, it looks as if nothing could be said of what is slower."""
     return [figure_cell(each, _decimals_of_ratio(each.value)) for each in ratios]
+
+
+def mean_cells(mean: MeanInterval) -> tuple[Cell, ...]:
+    """Mean and ends with the same decimals, and how many runs there are."""
+    ends = [Figure(each, NO_INTERVAL) for each in (mean.low, mean.high)]
+    return (*column_cells([Figure(mean.mean), *ends]), count_cell(mean.k))
 
 
 def _decimals_of_ratio(ratio: float | None) -> int:

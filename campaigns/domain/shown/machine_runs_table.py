@@ -5,8 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from campaigns.domain.judged.repeats import MeanInterval, mean_interval
 from campaigns.domain.measured.machine_runs import MachineRun, MachineRuns
-from campaigns.domain.shown.cells import Figure, column_cells
-from campaigns.domain.shown.counter_tables import mean_cells
+from campaigns.domain.shown.cells import Figure, column_cells, mean_cells
 from campaigns.domain.shown.results import TestAnswer
 from campaigns.domain.shown.tables import Column, Row, Table
 

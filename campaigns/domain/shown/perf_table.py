@@ -1,16 +1,23 @@
-"""The table of what an agent's perf stat counted in a run, and the figures that follow from it."""
+"""The tables of what an agent's perf stat counted and what follows from it: in a run, over the runs
+of a campaign, and of two tests beside each other."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
+from campaigns.domain.judged.ratio import RatioInterval
+from campaigns.domain.judged.repeats import MeanInterval
 from campaigns.domain.measured.machine_use import MachineUse
 from campaigns.domain.measured.perf_counts import EVENTS, USER_ONLY, PerfOf, PerfUse
-from campaigns.domain.printed.output import PrintedValue
-from campaigns.domain.printed.perf_figures import perf_figures
-from campaigns.domain.printed.perf_stat import ELAPSED, WHY_NO_COUNT
-from campaigns.domain.shown.cells import Figure, column_cells, empty, figure_cell
-from campaigns.domain.shown.printed_table import note_of_value
+from campaigns.domain.shown.cells import (
+    Figure,
+    column_cells,
+    empty,
+    figure_cell,
+    mean_cells,
+    ratio_cells,
+)
 from campaigns.domain.shown.tables import Cell, Column, Row, Table
-from campaigns.domain.units import counted, said_of
+from campaigns.domain.units import counted, percent, said_of
 
 PER_1000 = "per 1,000 requests"
 # Events come in thousands a second, or in billions: (unit, what a count is multiplied by).
@@ -19,10 +26,20 @@ _UNITS = {
     **dict.fromkeys(("cycles", "instructions", "branches", "branch-misses"), ("millions", 1e-6)),
 }
 _WHY = {
-    "not supported": WHY_NO_COUNT["not supported"],
+    "not supported": "not supported on this machine",
     "not counted": "not counted: perf had no free counter",
     USER_ONLY: "not known: the agent's user may count in user space only",
 }
+_ELAPSED, _TASK_CLOCK = "time elapsed", "task-clock"
+# (name, unit, counter above, counter below, factor). Clocks are in ms, the time elapsed in s.
+_RATIOS = (
+    ("CPUs utilized", "", _TASK_CLOCK, _ELAPSED, 1e-3),
+    ("clock rate", "GHz", "cycles", _TASK_CLOCK, 1e-6),
+    ("instructions per cycle", "", "instructions", "cycles", 1),
+    ("misses per 1,000 branches", "", "branch-misses", "branches", 1e3),
+    ("misses per 1,000 cache references", "", "cache-misses", "cache-references", 1e3),
+    ("context switches per CPU second", "", "context-switches", _TASK_CLOCK, 1e3),
+)
 _NOT_TOLD = "perf did not report it"
 _NO_RATE = "Known for a run that has ended and has ok requests."
 _OF_WHOLE = "A figure of the whole measurement."
@@ -35,6 +52,10 @@ _NOBODY = (
     "Nothing was counted: no agent of this target reported perf counters in this run. Start one on "
     "its machine, or renew its agent.pyz."
 )
+_COUNTERS, _BY_AGENT = "counters-perf-stat-by-the-agent", "perf stat by the agent"
+_NO_RATIO = "A ratio needs two repeats of both, with values above 0."
+_LOW = "Lower end of the 95 % interval over repeats."
+_HIGH = "Upper end of the 95 % interval over repeats."
 
 
 def perf_table(use: MachineUse, rate_per_s: float | None, seconds: int | None = None) -> Table:
@@ -67,7 +88,7 @@ def figures_of_perf(perf: PerfUse, rate_per_s: float, nouns: str = "requests") -
         for event, (per_s, _) in sorted(perf.rates.items(), key=_place)
         for unit, scale in [_unit(event)]
     }
-    return per_1000 | {_label(each.name, each.unit): each.value for each in _figures(perf, 1.0)}
+    return per_1000 | dict(_figures(perf, 1.0))
 
 
 def _event_rows(perf: PerfUse, whole_s: float, rate_per_s: float | None) -> Iterator[Row]:
@@ -94,19 +115,29 @@ def _counted_row(
     scaled = per_s * scale
     per_1000 = Figure(1000 * scaled / rate_per_s if rate_per_s else None, _NO_RATE)
     cells = [_total_cell(scaled * whole_s, unit), _cell(Figure(scaled)), _cell(per_1000)]
-    note = note_of_value(PrintedValue(event, per_s, counted_percent=counted_percent))
+    share = percent(counted_percent / 100)
+    note = f"extrapolated: perf counted it for {share} of the time" if counted_percent < 100 else ""
     return Row(_label(event, unit), tuple(cells), "event", note=note)
 
 
 def _figure_rows(perf: PerfUse, whole_s: float) -> Iterator[Row]:
-    for each in _figures(perf, whole_s):
-        cells = (_cell(Figure(each.value)), empty(_OF_WHOLE), empty(_OF_WHOLE))
-        yield Row(_label(each.name, each.unit), cells, "figure")
+    for label, value in _figures(perf, whole_s):
+        cells = (_cell(Figure(value)), empty(_OF_WHOLE), empty(_OF_WHOLE))
+        yield Row(label, cells, "figure")
 
 
-def _figures(perf: PerfUse, whole_s: float) -> list[PrintedValue]:
-    totals = [PrintedValue(event, per_s * whole_s) for event, (per_s, _) in perf.rates.items()]
-    return list(perf_figures([*totals, PrintedValue(ELAPSED, whole_s, "s")]))
+def _figures(perf: PerfUse, whole_s: float) -> Iterator[tuple[str, float]]:
+    """What follows from two counts. Both have the same modifier, so that user cycles do not meet
+    all instructions; the clocks are counted by software, whichever privilege a modifier chooses."""
+    totals = {event: per_s * whole_s for event, (per_s, _) in perf.rates.items()}
+    totals[_ELAPSED] = whole_s
+    for suffix in sorted({"".join(event.partition(":")[1:]) for event in totals}):
+        for name, unit, above, below, factor in _RATIOS:
+            high, low = totals.get(above + suffix), totals.get(below + suffix)
+            if low is None and below in (_ELAPSED, _TASK_CLOCK):
+                low = totals.get(below)
+            if high is not None and low:
+                yield _label(name + suffix, unit), factor * high / low
 
 
 def _total_cell(total: float, unit: str) -> Cell:
@@ -141,3 +172,70 @@ def _note(perf: PerfUse, told_s: float) -> str:
     if any(event.endswith(":u") for event in perf.rates):
         notes.append(":u is user space alone: the agent's user may not count the kernel.")
     return " ".join([*notes, *([perf.fault] if perf.fault else [])])
+
+
+@dataclass(frozen=True, slots=True)
+class TestCounters:
+    """The means of a test's figures, by their words."""
+
+    __test__ = False  # pytest: not a test case
+
+    label: str
+    means: Mapping[str, MeanInterval]
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedCounter:
+    """Means over the runs that are compared; the interval is of the ratio candidate / baseline."""
+
+    words: str
+    baseline: float
+    candidate: float
+    interval: RatioInterval | None
+
+
+def counter_means_table(tests: Sequence[TestCounters]) -> Table:
+    """Each figure with a row for each test that has it."""
+    words = dict.fromkeys(each for test in tests for each in test.means)
+    return Table(
+        _COUNTERS,
+        f"{_BY_AGENT}: means over runs",
+        (
+            Column("mean", "mean"),
+            Column("low", "from", "", _LOW),
+            Column("high", "to", "", _HIGH),
+            Column("runs", "runs", "", "Runs that have this figure."),
+        ),
+        tuple(
+            Row(f"{each}: {test.label}", mean_cells(test.means[each]))
+            for each in words
+            for test in tests
+            if each in test.means
+        ),
+        label_title="figure",
+    )
+
+
+def compared_counters_table(
+    number: int, title: str, names: tuple[str, str], rows: Sequence[ComparedCounter]
+) -> Table:
+    return Table(
+        f"{_COUNTERS}-{number}",
+        f"{_BY_AGENT}: {title}",
+        (
+            Column("baseline", names[0]),
+            Column("candidate", names[1]),
+            Column("ratio", "ratio", "", "Candidate / baseline: the typical one of the runs."),
+            Column("low", "from", "", _LOW),
+            Column("high", "to", "", _HIGH),
+        ),
+        tuple(Row(each.words, _compared_cells(each)) for each in rows),
+        label_title="figure",
+    )
+
+
+def _compared_cells(compared: ComparedCounter) -> tuple[Cell, ...]:
+    means = column_cells([Figure(compared.baseline), Figure(compared.candidate)])
+    found = compared.interval
+    ratios = (found.ratio, found.low, found.high) if found else (None, None, None)
+    return (*means, *ratio_cells([Figure(each, _NO_RATIO) for each in ratios]))

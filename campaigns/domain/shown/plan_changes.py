@@ -23,7 +23,6 @@ _NAMES = {
     "endpoint.tls.ciphers": "Ciphers of TLS 1.2",
     "endpoint.tls.ciphersuites": "Ciphers of TLS 1.3",
     "endpoint.tls.signatures": "Signatures",
-    "endpoint.tls.ocsp": "Stapled OCSP reply",
 }
 
 

@@ -21,7 +21,6 @@ def tls_facts(endpoint: Origin, ends: Sequence[InjectorEnd]) -> list[list[str]]:
         *([name, count(number)] for name, number in sorted(_agreed(handshakes).items())),
         *(["Certificate", words] for words in certificates_of(ends)),
         *_bytes(handshakes),
-        *_staples(handshakes),
         ["Early data", "never sent"],
         *(["Library", name] for name in tls_libraries_of(ends)),
     ]
@@ -63,11 +62,3 @@ def _bytes(handshakes: Sequence[TlsHandshakes]) -> Iterator[list[str]]:
         sent = figure(sum(each.bytes_sent for each in found) / n)
         received = figure(sum(each.bytes_received for each in found) / n)
         yield [f"Bytes of a {kind} handshake, mean", f"{sent} B sent, {received} B received"]
-
-
-def _staples(handshakes: Iterable[TlsHandshakes]) -> list[list[str]]:
-    asked = [each for each in handshakes if each.stapled is not None]
-    if not asked:
-        return []
-    n_stapled, n = sum(each.stapled for each in asked), sum(each.count for each in asked)
-    return [["Stapled OCSP reply", f"with {count(n_stapled)} of {count(n)} full handshakes"]]

@@ -20,7 +20,7 @@ def faults_of(name="our clients", **offers) -> dict[str, str]:
 
 
 def test_only_what_differs_from_the_standard_profile_is_kept():
-    profile = check_profile("our  clients ", groups="x25519, secp256r1", ciphers="", ocsp=False)
+    profile = check_profile("our  clients ", groups="x25519, secp256r1", ciphers="")
     assert (profile.name, dict(profile.offers)) == ("our clients", {"groups": "X25519:P-256"})
     assert profile.summary == "Groups X25519:P-256."
 

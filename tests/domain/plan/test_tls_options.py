@@ -37,7 +37,6 @@ def test_options_come_back_as_they_were_stored():
         ("sni", "10.0.0.5", "never announced"),
         ("sni", "shop..example", "host name"),
         ("alpn", "yes", "true or false"),
-        ("ocsp", "yes", "true or false"),
         ("profile", "netscape", "browser, tls12, classical, ecdsa, rsa"),
         ("groups", "X25519:rot13", "no 'rot13' here. Known: X25519MLKEM768"),
         ("ciphersuites", "RC4", "Known: TLS_AES_128_GCM_SHA256"),

@@ -40,6 +40,11 @@ def test_what_follows_from_two_counts_is_there_where_both_were_counted():
     assert cells(table_of(rates=both))["misses per 1,000 branches"][0] == "20.0"
 
 
+def test_cycles_in_user_space_do_not_meet_all_instructions():
+    shown = cells(table_of(rates={"cycles:u": (1e9, 100.0), "instructions": (8e8, 100.0)}))
+    assert not any("instructions per cycle" in label for label in shown)
+
+
 def test_every_event_is_there_and_what_was_not_counted_says_why():
     table = table_of(lacks=LACKS)
     assert cells(table)["branches, millions"] == ["–", "–", "–"]

@@ -41,12 +41,6 @@ def test_an_injector_that_counted_no_bytes_has_no_mean_of_them():
     assert not any(name.startswith("Bytes") for name in names)
 
 
-def test_stapled_replies_are_counted_where_they_were_asked_for():
-    asked = TlsHandshakes("TLSv1.3", "AES", 1200, stapled=1199)
-    assert ["Stapled OCSP reply", "with 1,199 of 1,200 full handshakes"] in facts(asked)
-    assert not any(name == "Stapled OCSP reply" for name, _ in facts(FULL))
-
-
 def test_the_profile_is_named():
     endpoint = Origin("https", "shop.test", 443, tls=TlsOptions(profile="tls12").resolved())
     assert ["Chosen", "profile “TLS 1.2 only”"] in facts(FULL, endpoint=endpoint)
