@@ -1,4 +1,6 @@
-"""`make check`: style, settings, migrations, the API's schema, JavaScript, the compose file."""
+"""`make check`: style, imports, templates, settings, migrations, the API's schema, JavaScript, the
+compose file.
+"""
 
 import os
 import subprocess
@@ -20,6 +22,8 @@ JAVASCRIPT = 'find static/js tests/js -name "*.*js" | xargs -n 1 node --check'
 CHECKS: tuple[tuple[str, tuple[str, ...], dict[str, str]], ...] = (
     ("ruff check", (sys.executable, "-m", "ruff", "check", "--output-format=concise", "."), {}),
     ("ruff format", (sys.executable, "-m", "ruff", "format", "--check", "--quiet", "."), {}),
+    ("imports", ("lint-imports", "--no-logo", "--no-cache"), {}),
+    ("templates", ("djlint", "templates", "--lint", "--quiet"), {}),
     ("manage.py check", (*MANAGE, "check", "--fail-level", "WARNING"), {}),
     (
         "manage.py check --deploy",
