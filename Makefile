@@ -19,7 +19,7 @@ test: ## set up and run all tests (ARGS="-k histogram": only these, by pytest)
 test-fast: ## the tests that need no server: the domain, the injector's logic, JavaScript (seconds)
 	@exec $(PYTHON) -m local test-fast
 
-check: ## style, imports, templates, settings, schema, JavaScript, compose file; a warning fails
+check: ## style, imports, templates, settings, schema, JavaScript, compose, budget; a warning fails
 	@exec $(PYTHON) -m local check
 
 check-api: ## try what the API's schema allows and forbids, by Schemathesis (minutes; ARGS="--seed 1")

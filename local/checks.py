@@ -1,10 +1,12 @@
 """`make check`: style, imports, templates, settings, migrations, the API's schema, JavaScript, the
-compose file.
+compose file, and how much of everything there is.
 """
 
 import os
 import subprocess
 import sys
+import tomllib
+from pathlib import Path
 
 from local.console import LocalError, fail, say
 from local.paths import ROOT
@@ -59,7 +61,26 @@ def check() -> int:
             ]
     except LocalError as error:
         return fail(str(error))
-    return 1 if failed else 0
+    return 0 if is_within_budget(ROOT) and not failed else 1
+
+
+def is_within_budget(checkout: Path) -> bool:
+    """Print lines and files of each part beside the most that pyproject.toml allows."""
+    holds = True
+    settings = tomllib.loads((checkout / "pyproject.toml").read_text())["tool"]["benchsite"]
+    for part, most in settings["budget"].items():
+        listing = ("git", "ls-files", "-z", "--deduplicate", *most["paths"])
+        names = subprocess.run(listing, cwd=checkout, capture_output=True, text=True, check=True)
+        paths = [checkout / name for name in names.stdout.split("\0")[:-1]]
+        files = [path.read_bytes() for path in paths if path.exists()]
+        lines = sum(content.count(b"\n") for content in files)
+        fits = lines <= most["lines"] and len(files) <= most["files"]
+        holds &= fits
+        say(
+            f"  {part}: {lines:,} of {most['lines']:,} lines, {len(files)} of {most['files']} files"
+            f"{'' if fits else ': FAILED'}"
+        )
+    return holds
 
 
 def _holds(name: str, command: tuple[str, ...], env: dict[str, str]) -> bool:
