@@ -55,15 +55,13 @@ class Site:
                 respect_urls=not self.is_throw_away,
             )
         self.env = self._environment()
-        with step("Migrating the database"):
-            if self.is_throw_away:
-                make_tables(self.supervisor, self.env)
-            else:
-                self._manage("migrate", "--no-input", "-v", "0")
         if self.is_throw_away:
+            with step("Making the tables"):
+                make_tables(self.supervisor, self.env)
             self._share_static()
         else:
-            self._collect_static()
+            with step("Migrating the database and collecting static files"):
+                self._collect_static(["migrate", "--no-input", "-v", "0"])
         with step("Starting web, launcher, general worker, dispatcher, beat and demo target"):
             self.supervisor.start(programs.demo(self.env, self.ports, self.var, self.arrivals))
             for program in programs.programs(self.env, gives_way=not self.is_throw_away):
@@ -112,7 +110,7 @@ class Site:
         password = given or random_secrets.token_urlsafe(12)
         env = {**self.env, "BENCHSITE_ADMIN": name, "BENCHSITE_ADMIN_PASSWORD": password}
         arguments = () if given else ("--only-if-missing",)
-        output = self._manage("ensure_admin", *arguments, env=env)
+        output = self._manage(["ensure_admin", *arguments], env=env)
         return Account(name, "" if "already exists" in output else password)
 
     def _share_static(self) -> None:
@@ -121,33 +119,39 @@ class Site:
         (self.var / "static").symlink_to(shared)
         with (shared / ".lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
-            self._collect_static()
+            with step("Collecting static files"):
+                self._collect_static()
 
-    def _collect_static(self) -> None:
+    def _collect_static(self, *beside: list[str]) -> None:
+        """Collect what has changed, at the same time as these Django commands."""
         stamp = self.var / "static" / ".benchsite-collected"
         files = sorted(path for path in (ROOT / "static").rglob("*") if path.is_file())
         facts = [(str(path), path.stat().st_mtime_ns, path.stat().st_size) for path in files]
-        code = ROOT / "benchsite" / "staticfiles.py"
+        code = (ROOT / "benchsite" / "staticfiles.py", ROOT / "benchsite" / "settings.py")
         lock = ROOT / "package-lock.json"
-        digest = digest_of(code, lock, ROOT / "requirements.txt", facts)
-        if is_stamped(stamp, digest):
-            return
-        with step("Collecting static files"):
-            self._manage("collectstatic", "--no-input", "-v", "0")
+        digest = digest_of(*code, lock, ROOT / "requirements.txt", facts)
+        is_fresh = is_stamped(stamp, digest)
+        self._manage(*beside, *([] if is_fresh else [["collectstatic", "--no-input", "-v", "0"]]))
+        if not is_fresh:
             stamp.write_text(digest)
 
-    def _manage(self, *arguments: str, env: dict[str, str] | None = None) -> str:
-        """Run a Django command; returns its output. Raises LocalError with its last line, and with
-        the end of its log where that says more than a sentence, such as of a wrong setting."""
-        program = programs.manage(*arguments, env=env or self.env)
-        log = self.supervisor.log_dir / f"{program.name}.log"
-        log.unlink(missing_ok=True)
-        if self.supervisor.run_to_end(program, log):
-            told = tail(log)
-            *before, last = told.splitlines() or [""]
-            failed = f"`manage.py {arguments[0]}` failed: {last.strip()}\n{told}"
-            raise LocalError(failed if before or not last else last.strip())
-        return log.read_text()
+    def _manage(self, *commands: list[str], env: dict[str, str] | None = None) -> str:
+        """Run Django commands at the same time; returns the last one's output. Raises LocalError
+        with the last line of the first that fails, and with the end of its log where that says
+        more than a sentence, such as of a wrong setting."""
+        jobs = []
+        for arguments in commands:
+            program = programs.manage(*arguments, env=env or self.env)
+            jobs.append((program, self.supervisor.log_dir / f"{program.name}.log"))
+            jobs[-1][1].unlink(missing_ok=True)
+        statuses = self.supervisor.run_together(jobs)
+        for (program, log), status in zip(jobs, statuses, strict=True):
+            if status:
+                told = tail(log)
+                *before, last = told.splitlines() or [""]
+                failed = f"`manage.py {program.command[2]}` failed: {last.strip()}\n{told}"
+                raise LocalError(failed if before or not last else last.strip())
+        return jobs[-1][1].read_text() if jobs else ""
 
     def _web_answers(self) -> bool:
         connection = http.client.HTTPConnection(LOOPBACK, self.ports.web, timeout=5)

@@ -116,13 +116,13 @@ def test_an_empty_secret_key_is_made_anew(tmp_path):
 def test_the_first_line_of_a_failure_says_what_is_wrong(tmp_path, monkeypatch, log, words):
     site = Site(tmp_path, free_ports())
 
-    def fails(_program, path):
-        path.write_text(log)
-        return 1
+    def fails(jobs):
+        jobs[0][1].write_text(log)
+        return [1]
 
-    monkeypatch.setattr(site.supervisor, "run_to_end", fails)
+    monkeypatch.setattr(site.supervisor, "run_together", fails)
     with pytest.raises(LocalError) as failure:
-        site._manage("migrate", env={})
+        site._manage(["migrate"], env={})
     assert str(failure.value).startswith(words)
 
 

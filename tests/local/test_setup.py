@@ -65,6 +65,45 @@ def test_a_fault_of_the_program_keeps_its_traceback(monkeypatch):
         commands.run_command("run", [])
 
 
+@pytest.fixture
+def machines_pip(tmp_path, monkeypatch):
+    """Stands in the place of pip's list of its settings."""
+
+    def configured(listed: str) -> dict[str, str] | None:
+        (tmp_path / "listed").write_text(listed)
+        monkeypatch.setattr(python_env, "_PIP", ["sh", "-c", f"cat {tmp_path}/listed"])
+        return python_env._uv_env()
+
+    return configured
+
+
+def test_uv_asks_the_index_that_pip_would_ask(machines_pip):
+    env = machines_pip("global.index-url='https://packages.example.org/simple'\n")
+    assert env["UV_DEFAULT_INDEX"] == "https://packages.example.org/simple"
+
+
+def test_uv_is_not_used_where_it_would_not_obey_a_setting_of_pip(machines_pip):
+    assert machines_pip("install.no-index='true'\n") is None
+
+
+def test_pip_installs_what_uv_cannot(tmp_path, monkeypatch):
+    (tmp_path / "uv").touch()
+    commands_run = []
+
+    def refuse_uv(command, *_):
+        commands_run.append(command)
+        if command[0] == str(tmp_path / "uv"):
+            raise LocalError("no such wheel")
+
+    monkeypatch.setattr(python_env, "_UV", tmp_path / "uv")
+    monkeypatch.setattr(python_env, "run_logged", refuse_uv)
+    monkeypatch.setattr(python_env, "_install_pip", lambda: None)
+    monkeypatch.setattr(python_env, "_uv_env", dict)
+    python_env.pip_install("numpy")
+    assert commands_run[-1][1:4] == ["-m", "pip", "install"]
+    assert commands_run[-1][-1] == "numpy"
+
+
 def test_an_environment_that_was_only_half_made_is_made_anew(tmp_path, monkeypatch):
     """As by Ctrl-C while pip was written into it."""
     packages = tmp_path / "lib" / "python3.11" / "site-packages"
