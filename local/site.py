@@ -1,23 +1,170 @@
-"""A whole installation on this machine: servers, database, static files, all processes."""
+"""A whole installation on this machine: ports, database, static files, all processes."""
 
+import contextlib
 import fcntl
 import http.client
+import json
 import os
-import secrets as random_secrets
-from dataclasses import dataclass
+import secrets
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from local import programs
-from local.console import LocalError, step
-from local.networks import NAME as NETWORKS
-from local.networks import allowed_networks
-from local.paths import ROOT, closed, tail, var_dir
-from local.ports import LOOPBACK, Ports, listens
-from local.secrets import secret_key_file
+from local import postgres
+from local.base import ROOT, LocalError, closed, fail, step, tail, var_dir
+from local.network import LOOPBACK, Ports, allowed_networks, free_ports, listens
+from local.network import NAME as NETWORKS
 from local.servers import Servers, start_servers
-from local.steps import digest_of, is_stamped
-from local.supervisor import STARTS_WITHIN_S, Supervisor
-from local.tables_of_tests import make_tables
+from local.setup import digest_of, is_stamped
+from local.supervisor import STARTS_WITHIN_S, Program, StopRequested, Supervisor
+
+
+def secret_key_file(var: Path) -> Path:
+    """var/secret_key, created with 50 random bytes if missing."""
+    path = var / "secret_key"
+    var.mkdir(parents=True, exist_ok=True)
+    if path.exists() and path.stat().st_size:
+        return path
+    # Beside it first: a disk that is full must not leave an empty one, which no start could use.
+    fresh = path.with_suffix(".new")
+    handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(handle, "w") as file:
+        file.write(secrets.token_urlsafe(50))
+    fresh.rename(path)
+    return path
+
+
+# On SIGTERM Celery finishes its task, which may be a run of hours; on SIGQUIT it drops it.
+CELERY_STOP = ((signal.SIGTERM, 4.0), (signal.SIGQUIT, 4.0))
+# The Uniserve study's sweep goes up to 12. The number of simultaneous runs is limited separately.
+DEFAULT_SLOTS = "12"
+
+
+def programs(env: dict[str, str], *, gives_way: bool) -> list[Program]:
+    """Our own processes of docker-compose.yml. `gives_way`: all but the launcher leave the CPU to
+    injectors and target first, which they share a machine with."""
+    slots = env.get("BENCHSITE_INJECTOR_SLOTS") or DEFAULT_SLOTS
+    found = [
+        _python("web", "gunicorn", "-c", "benchsite/gunicorn.py", "benchsite.wsgi", env=env),
+        _worker("launcher", "inject", slots, env),
+        _worker("general", "general", "1", env),
+        _dispatcher(env),
+        _python("beat", "celery", "-A", "benchsite", "beat", "--pidfile=", env=env),
+    ]
+    # Injectors are children of the launcher, and would inherit it.
+    return [replace(each, gives_way=gives_way and each.name != "launcher") for each in found]
+
+
+def demo(env: dict[str, str], ports: Ports, var: Path, arrivals: Path | None = None) -> Program:
+    """The bundled target, with a plain and a TLS port; optionally logs each request's arrival."""
+    (var / "demo").mkdir(parents=True, exist_ok=True)
+    arguments = ["--http-port", str(ports.demo_http), "--https-port", str(ports.demo_https)]
+    arguments += ["--cert-dir", str(var / "demo")]
+    arguments += ["--log", str(arrivals)] if arrivals else []
+    return _python("demo-target", "workers.echo", *arguments, env=env)
+
+
+def manage(*arguments: str, env: dict[str, str]) -> Program:
+    """A Django management command."""
+    return Program(
+        name=f"manage-{arguments[0]}",
+        command=(sys.executable, "manage.py", *arguments),
+        env=env,
+    )
+
+
+def plain_environment() -> dict[str, str]:
+    """Our environment without variables that override DATABASE_URL in PostgreSQL clients."""
+    env = {name: value for name, value in os.environ.items() if not name.startswith("PG")}
+    return {**env, "PYTHONUNBUFFERED": "1", "DJANGO_SETTINGS_MODULE": "benchsite.settings"}
+
+
+def _dispatcher(env: dict[str, str]) -> Program:
+    # Summaries, which may take minutes, are made beside the ticks.
+    return _with_a_pulse(_python("dispatcher", "workers.dispatcher", env=env))
+
+
+def _with_a_pulse(program: Program) -> Program:
+    pulse = Path(program.env["BENCHSITE_VAR"]) / f"{program.name}.pulse"
+    env = {**program.env, "BENCHSITE_PULSE": str(pulse)}
+    return replace(program, env=env, pulse=pulse, silent_s=120.0)
+
+
+def _worker(name: str, queue: str, slots: str, env: dict[str, str]) -> Program:
+    arguments = ["-A", "benchsite", "worker", "-Q", queue, "-c", slots, "--pool", "prefork"]
+    arguments += ["-n", f"{name}@%h", "--without-gossip", "--without-mingle", "-l", "INFO"]
+    # If the supervisor is killed nobody sends SIGQUIT after SIGTERM, so the load would go on.
+    return _with_a_pulse(
+        _python(
+            name,
+            "celery",
+            *arguments,
+            env=env,
+            stop_signals=CELERY_STOP,
+            death_signal=signal.SIGKILL,
+        )
+    )
+
+
+def _python(
+    name: str, module: str, *arguments: str, env: dict[str, str], **options: object
+) -> Program:
+    return Program(
+        name=name, command=(sys.executable, "-m", module, *arguments), env=env, **options
+    )
+
+
+# Migrations make the tables, models the rows of permissions; packages have both as well.
+_MADE_BY = (
+    *("requirements.txt", "benchsite/settings.py", "campaigns/apps.py"),
+    *("campaigns/migrations/**/*.py", "campaigns/models/**/*.py"),
+)
+
+
+def make_tables(supervisor: Supervisor, env: dict[str, str]) -> None:
+    """Fill the database that env names, from what was kept or by all migrations.
+
+    Raises LocalError with the end of the log where either fails.
+    """
+    folder = closed(var_dir() / "tests")
+    kept = folder / f"{_digest()}.sql"
+    if kept.exists():
+        _run(supervisor, _psql(kept, env))
+        return
+    _run(supervisor, manage("migrate", "--no-input", "-v", "0", env=env))
+    # Several runs may be under way in a checkout: each writes its own file.
+    fresh = folder / f"{os.getpid()}.new"
+    _run(supervisor, _program("pg_dump", "--no-owner", f"--file={fresh}", env=env))
+    for old in folder.glob("*.sql"):
+        old.unlink(missing_ok=True)
+    fresh.rename(kept)
+
+
+def _digest() -> str:
+    files = sorted({path for pattern in _MADE_BY for path in ROOT.glob(pattern)})
+    return digest_of(*(part for path in files for part in (str(path.relative_to(ROOT)), path)))
+
+
+def _psql(file: Path, env: dict[str, str]) -> Program:
+    options = ("--quiet", "--no-psqlrc", "--set=ON_ERROR_STOP=1", "--single-transaction")
+    return _program("psql", *options, f"--file={file}", env=env)
+
+
+def _program(name: str, *arguments: str, env: dict[str, str]) -> Program:
+    binary = str(postgres.binaries_of(None) / name)
+    return Program(name, (binary, *arguments, env["DATABASE_URL"]), postgres.plain_env())
+
+
+def _run(supervisor: Supervisor, program: Program) -> None:
+    log = supervisor.log_dir / f"{program.name}.log"
+    if supervisor.run_to_end(program, log):
+        raise LocalError(f"The migrated database cannot be made:\n{tail(log)}")
 
 
 @dataclass(frozen=True)
@@ -63,8 +210,8 @@ class Site:
             with step("Migrating the database and collecting static files"):
                 self._collect_static(["migrate", "--no-input", "-v", "0"])
         with step("Starting web, launcher, general worker, dispatcher, beat and demo target"):
-            self.supervisor.start(programs.demo(self.env, self.ports, self.var, self.arrivals))
-            for program in programs.programs(self.env, gives_way=not self.is_throw_away):
+            self.supervisor.start(demo(self.env, self.ports, self.var, self.arrivals))
+            for program in programs(self.env, gives_way=not self.is_throw_away):
                 self.supervisor.start(program)
             account = self._ensure_admin()
             self.supervisor.wait_until(self._web_answers, STARTS_WITHIN_S, self._what("web"))
@@ -81,14 +228,12 @@ class Site:
     def run_sample(self, *arguments: str) -> int:
         """Run `manage.py sample` with its tables on our terminal; returns its exit status."""
         ports = ("--http-port", str(self.ports.demo_http), "--https-port")
-        program = programs.manage(
-            "sample", *ports, str(self.ports.demo_https), *arguments, env=self.env
-        )
+        program = manage("sample", *ports, str(self.ports.demo_https), *arguments, env=self.env)
         return self.supervisor.run_to_end(program, log=None)
 
     def _environment(self) -> dict[str, str]:
         env = {
-            **programs.plain_environment(),
+            **plain_environment(),
             "DATABASE_URL": self.servers.database_url,
             "REDIS_URL": self.servers.redis_url,
             "BENCHSITE_VAR": str(self.var),
@@ -107,7 +252,7 @@ class Site:
         """Passes the password by environment, so that no log or process list shows it."""
         name = os.environ.get("BENCHSITE_ADMIN") or "admin"
         given = os.environ.get("BENCHSITE_ADMIN_PASSWORD", "")
-        password = given or random_secrets.token_urlsafe(12)
+        password = given or secrets.token_urlsafe(12)
         env = {**self.env, "BENCHSITE_ADMIN": name, "BENCHSITE_ADMIN_PASSWORD": password}
         arguments = () if given else ("--only-if-missing",)
         output = self._manage(["ensure_admin", *arguments], env=env)
@@ -141,7 +286,7 @@ class Site:
         more than a sentence, such as of a wrong setting."""
         jobs = []
         for arguments in commands:
-            program = programs.manage(*arguments, env=env or self.env)
+            program = manage(*arguments, env=env or self.env)
             jobs.append((program, self.supervisor.log_dir / f"{program.name}.log"))
             jobs[-1][1].unlink(missing_ok=True)
         statuses = self.supervisor.run_together(jobs)
@@ -168,3 +313,76 @@ class Site:
 
     def _what(self, name: str) -> str:
         return f"{name} (its log: {self.supervisor.log_dir / f'{name}.log'})"
+
+
+def stage(settings: Sequence[str] = ()) -> int:
+    _forget_settings()
+    os.environ.update(each.split("=", 1) for each in settings)
+    var = Path(tempfile.mkdtemp(prefix="benchsite-site-"))
+    var.chmod(0o711)  # root's PostgreSQL runs as nobody, which needs to traverse it
+    site = Site(var, free_ports(), is_throw_away=True)
+    site.supervisor.stop_on_signals()
+    try:
+        with contextlib.redirect_stdout(sys.stderr):
+            account = site.start()
+        print(json.dumps(_facts(site, account)), flush=True)
+        while not _input_has_ended():
+            site.supervisor.wait(0.2)
+        return 0
+    except StopRequested:
+        return 0
+    except LocalError as error:
+        return fail(str(error))
+    finally:
+        site.stop()
+        shutil.rmtree(var, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def staged(**settings: str) -> Iterator[dict]:
+    """Run such an installation in its own process; yields its first line."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "local", "site", *(f"{k}={v}" for k, v in settings.items())],
+        cwd=ROOT,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        first_line = process.stdout.readline()
+        if not first_line:
+            raise LocalError("The temporary installation did not start; see the messages above.")
+        yield json.loads(first_line)
+    finally:
+        process.stdin.close()
+        process.wait(60)
+
+
+def _facts(site: Site, account: Account) -> dict:
+    return {
+        "url": site.url,
+        "demo_http": f"http://{LOOPBACK}:{site.ports.demo_http}",
+        "demo_https": f"https://{LOOPBACK}:{site.ports.demo_https}",
+        "username": account.name,
+        "password": account.password,
+        "pids": site.supervisor.pids(),
+        "log_dir": str(site.supervisor.log_dir),
+        "arrivals": str(site.arrivals),
+        "env": {
+            name: value
+            for name, value in site.env.items()
+            if name in {"DATABASE_URL", "REDIS_URL"} or name.startswith("BENCHSITE_")
+        },
+    }
+
+
+def _forget_settings() -> None:
+    """Ignore the settings of the caller's installation."""
+    for name in list(os.environ):
+        if name.startswith("BENCHSITE_") or name in {"DATABASE_URL", "REDIS_URL"}:
+            del os.environ[name]
+
+
+def _input_has_ended() -> bool:
+    readable, _, _ = select.select([sys.stdin], [], [], 0)
+    return bool(readable) and not sys.stdin.buffer.read1(1)

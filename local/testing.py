@@ -7,20 +7,17 @@ import os
 import resource
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from local.browsers import ensure_chromium, version_of
-from local.children import Program
-from local.console import LocalError, fail, say
-from local.node_env import node_dir
-from local.paths import ROOT, var_dir
+from local.base import ROOT, LocalError, fail, say, var_dir
+from local.browsers import ensure_chromium, ensure_web_servers, version_of
 from local.postgres import DATABASE
-from local.supervisor import StopRequested, Supervisor
-from local.tables_of_tests import make_tables
-from local.throw_away import environment_without_installation, throw_away_servers
-from local.web_servers import ensure_web_servers
+from local.servers import environment_without_installation, throw_away_servers
+from local.setup import node_dir
+from local.site import make_tables
+from local.supervisor import Program, StopRequested, Supervisor
 
 SETTINGS = "--ds=tests.settings"
 N_CORES = os.cpu_count() or 1
@@ -64,13 +61,13 @@ def test(arguments: list[str]) -> int:
     return _report(results, before_s)
 
 
-def test_fast() -> int:
+def test_fast(arguments: Sequence[str]) -> int:
     """Run the tests marked pure, and the browser modules' in node; 0 if all passed."""
     before_s = _used_s()
     supervisor = Supervisor(var_dir() / "log")
     supervisor.stop_on_signals()
     env = environment_without_installation()
-    pure = (*IN_PARALLEL, "-m", "pure and not sockets", *PURE)
+    pure = (*IN_PARALLEL, "-m", "pure and not sockets", *PURE, *arguments)
     try:
         results = {
             "pure Python tests": _pytest(supervisor, env, *pure),

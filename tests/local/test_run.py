@@ -7,12 +7,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from local.console import LocalError
-from local.demo import demo_target
-from local.ports import Ports, free_ports, ports_from_environment, refuse_taken
-from local.run import greet, only_one
-from local.secrets import secret_key_file
-from local.site import Account, Site
+from local.base import LocalError
+from local.network import Ports, free_ports, ports_from_environment, refuse_taken
+from local.run import demo_target, greet, only_one
+from local.site import Account, Site, secret_key_file
 
 
 def test_a_second_start_in_the_same_checkout_says_that_one_is_running(tmp_path):
