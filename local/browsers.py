@@ -26,8 +26,10 @@ FLAGS = [
     "--disable-component-update",
     "--disable-sync",
 ]
-# Some wrappers of Debian's package prompt on the terminal; apt must not prompt either.
-APT_ENV = {"DEBIAN_FRONTEND": "noninteractive"}
+PACKAGES = {"nginx": "nginx", "apache2": "apache2-bin"}
+# What Debian's packages ask before they start a service.
+_POLICY = Path("/usr/sbin/policy-rc.d")
+_START_NOTHING = "#!/bin/sh\nexit 101\n"
 
 
 def find_chromium() -> str | None:
@@ -36,33 +38,16 @@ def find_chromium() -> str | None:
 
 def ensure_chromium() -> str | None:
     """The path of a Chromium, installed if necessary; None after printing why not."""
-    found = find_chromium()
-    if found:
-        return found
-    if os.geteuid() == 0 and shutil.which("apt-get"):
-        _install()
-        found = find_chromium()
-    if not found:
+    if not find_chromium() and _is_apt_ours():
+        with step("Installing Chromium with apt-get (about 290 MB on disk)"):
+            # Debian has both; where the first is missing, the second does.
+            _apt_install([WITHOUT_WINDOWS]) or _apt_install(["chromium"])
+    if not (found := find_chromium()):
         say(
             "BROWSER TESTS SKIPPED: Chromium is not on PATH and cannot be installed here "
             f"(not root, or no apt-get). Install `{WITHOUT_WINDOWS}` or `chromium` to run them."
         )
     return found
-
-
-def _install() -> None:
-    """Debian has both packages; where the first is missing, the second does."""
-    env = {**os.environ, **APT_ENV}
-    install = ["apt-get", "install", "-y", "--no-install-recommends"]
-    try:
-        with step("Installing Chromium with apt-get (about 290 MB on disk)"):
-            run_logged(["apt-get", "update"], "setup-apt", env)
-            try:
-                run_logged([*install, WITHOUT_WINDOWS], "setup-apt", env)
-            except LocalError:
-                run_logged([*install, "chromium"], "setup-apt", env)
-    except LocalError as error:
-        say(str(error))
 
 
 def version_of(chromium: str) -> str:
@@ -82,12 +67,6 @@ def launch(chromium: str) -> Iterator:
         browser.close()
 
 
-PACKAGES = {"nginx": "nginx", "apache2": "apache2-bin"}
-# What Debian's packages ask before they start a service.
-_POLICY = Path("/usr/sbin/policy-rc.d")
-_START_NOTHING = "#!/bin/sh\nexit 101\n"
-
-
 def missing_servers() -> list[str]:
     path = f"{os.environ.get('PATH', os.defpath)}{os.pathsep}/usr/sbin"
     return [name for name in PACKAGES if shutil.which(name, path=path) is None]
@@ -95,8 +74,9 @@ def missing_servers() -> list[str]:
 
 def ensure_web_servers() -> None:
     """Install what is missing, or print what is skipped without it."""
-    if missing_servers() and os.geteuid() == 0 and shutil.which("apt-get"):
-        _install_servers([PACKAGES[name] for name in missing_servers()])
+    if (names := missing_servers()) and _is_apt_ours():
+        with step(f"Installing {' and '.join(names)} with apt-get"), _services_stay_down(_POLICY):
+            _apt_install([PACKAGES[name] for name in names])
     if names := missing_servers():
         packages = " ".join(PACKAGES[name] for name in names)
         say(
@@ -105,18 +85,22 @@ def ensure_web_servers() -> None:
         )
 
 
-def _install_servers(packages: list[str]) -> None:
-    env = {**os.environ, **APT_ENV}
+def _is_apt_ours() -> bool:
+    return os.geteuid() == 0 and shutil.which("apt-get") is not None
+
+
+def _apt_install(packages: list[str]) -> bool:
+    """Whether that went well; prints why not."""
+    # Some wrappers of Debian's package prompt on the terminal; apt must not prompt either.
+    env = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
     install = ["apt-get", "install", "-y", "--no-install-recommends", *packages]
     try:
-        with (
-            step(f"Installing {' and '.join(packages)} with apt-get"),
-            _services_stay_down(_POLICY),
-        ):
-            run_logged(["apt-get", "update"], "setup-apt-servers", env)
-            run_logged(install, "setup-apt-servers", env)
+        run_logged(["apt-get", "update"], "setup-apt", env)
+        run_logged(install, "setup-apt", env)
     except LocalError as error:
         say(str(error))
+        return False
+    return True
 
 
 @contextmanager

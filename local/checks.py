@@ -2,20 +2,20 @@
 compose file, and how much of everything there is.
 """
 
-import http.client
 import json
 import os
 import subprocess
 import sys
 import tomllib
+import urllib.request
 from collections.abc import Sequence
 from pathlib import Path
 
-from local.base import ROOT, LocalError, fail, say, step, tail
+from local.base import ROOT, LocalError, fail, say, step
 from local.network import LOOPBACK, free_ports
 from local.servers import throw_away_servers
-from local.site import manage, programs
-from local.supervisor import Program, StopRequested, Supervisor
+from local.site import make_tables, programs, run_or_fail
+from local.supervisor import Program, StopRequested
 
 # A server's settings as in docker-compose.yml; nothing connects with them.
 SERVER_SETTINGS = {
@@ -101,50 +101,46 @@ READY_S = 180.0
 # The first description of the API takes a crowded machine more than Schemathesis's own 10 s.
 ANSWER_S = 60.0
 SCHEMA = "/api/v1/schema/"
-# Random cases for each operation, beside those of the edges of its schema.
-EXAMPLES = 8
 # Plans have rules between their fields that no schema can say. tests/test_access_of_rest.py asks at
 # each address without a live token: more than a few wrong ones a minute are throttled.
 NOT_CHECKED = "positive_data_acceptance,ignored_auth"
+# Random cases for each operation, beside those of the edges of its schema.
+OPTIONS = ("--max-examples", "8", "--exclude-checks", NOT_CHECKED, "--seed", "1", "--no-color")
+OPTIONS += ("--request-timeout", str(ANSWER_S), "--generation-database", "none")
+REFUSALS = ("400", "401", "403", "404", "405", "406", "409", "412", "413", "414", "415", "429")
 
 
-def check_api(arguments: list[str]) -> int:
-    """0 if no answer contradicts the schema; `arguments` are Schemathesis's own."""
+def check_api(arguments: Sequence[str] = ()) -> int:
+    """`make check-api`: Schemathesis holds the API to its schema, at a site with a web process and
+    no worker, so that nothing is ever sent to a target. `arguments` are Schemathesis's own."""
     try:
         with throw_away_servers() as (supervisor, env):
             port = free_ports().web
             env |= {"BENCHSITE_BIND": f"{LOOPBACK}:{port}", "BENCHSITE_LOG_LEVEL": "ERROR"}
             env |= {"BENCHSITE_WEB_WORKERS": "1"}  # each describes the API for itself
-            folder = Path(env["BENCHSITE_VAR"])
+            config = Path(env["BENCHSITE_VAR"]) / "schemathesis.toml"
+            fill = Program("fill", (sys.executable, "-m", "tests.api_world"), env)
             with step("Migrating, filling and serving a temporary database"):
-                _run(supervisor, manage("migrate", "--no-input", "-v", "0", env=env))
-                world = _run(supervisor, _python("fill", "tests.api_world", env=env))
-                supervisor.start(_web(env))
-                supervisor.wait_until(lambda: _answers(port), READY_S, "web")
-            config = folder / "schemathesis.toml"
-            config.write_text(_config(json.loads(world.splitlines()[-1])))
-            tried = _python(
-                "schemathesis",
-                "schemathesis.cli",
-                *("--config-file", str(config), "run", f"http://{LOOPBACK}:{port}{SCHEMA}"),
-                *("--max-examples", str(EXAMPLES), "--exclude-checks", NOT_CHECKED),
-                *("--request-timeout", str(ANSWER_S)),
-                *("--seed", "1", "--generation-database", "none", "--no-color", *arguments),
-                env=env,
-            )
-            return supervisor.run_to_end(tried, log=None)
+                make_tables(supervisor, env)
+                world = json.loads(run_or_fail(supervisor, fill).splitlines()[-1])
+                config.write_text(_schemathesis_toml(world))
+                web = next(each for each in programs(env, gives_way=False) if each.name == "web")
+                supervisor.start(web)
+                supervisor.wait_until(lambda: _describes_itself(port), READY_S, "web")
+            command = (sys.executable, "-m", "schemathesis.cli", "--config-file", str(config))
+            command += ("run", f"http://{LOOPBACK}:{port}{SCHEMA}", *OPTIONS, *arguments)
+            return supervisor.run_to_end(Program("schemathesis", command, env), log=None)
     except LocalError as error:
         return fail(str(error))
     except StopRequested:
         return 130
 
 
-def _config(world: dict) -> str:
+def _schemathesis_toml(world: dict) -> str:
     """Who asks, and about which rows: TOML reads JSON's strings and numbers."""
     lines = [f'headers = {{ Authorization = "Bearer {world["token"]}" }}']
     lines += ["[phases.stateful]", "enabled = false"]
-    refused = ("400", "401", "403", "404", "405", "406", "409", "412", "413", "414", "415", "429")
-    lines += ["[checks.negative_data_rejection]", f"expected-statuses = {json.dumps(refused)}"]
+    lines += ["[checks.negative_data_rejection]", f"expected-statuses = {json.dumps(REFUSALS)}"]
     for each in world["operations"]:
         values = ", ".join(f'"path.{name}" = {value}' for name, value in each["values"].items())
         lines += ["[[operations]]", f"include-name = {json.dumps(each['name'])}"]
@@ -152,27 +148,9 @@ def _config(world: dict) -> str:
     return "\n".join(lines)
 
 
-def _run(supervisor: Supervisor, program: Program) -> str:
-    log = supervisor.log_dir / f"{program.name}.log"
-    if supervisor.run_to_end(program, log):
-        raise LocalError(f"{program.name} failed:\n{tail(log)}")
-    return log.read_text()
-
-
-def _python(name: str, module: str, *arguments: str, env: dict[str, str]) -> Program:
-    return Program(name=name, command=(sys.executable, "-m", module, *arguments), env=env)
-
-
-def _web(env: dict[str, str]) -> Program:
-    return next(each for each in programs(env, gives_way=False) if each.name == "web")
-
-
-def _answers(port: int) -> bool:
-    connection = http.client.HTTPConnection(LOOPBACK, port, timeout=ANSWER_S)
+def _describes_itself(port: int) -> bool:
     try:
-        connection.request("GET", SCHEMA)
-        return connection.getresponse().status == 200
-    except (OSError, http.client.HTTPException):
+        with urllib.request.urlopen(f"http://{LOOPBACK}:{port}{SCHEMA}", timeout=ANSWER_S):
+            return True
+    except OSError:
         return False
-    finally:
-        connection.close()

@@ -44,21 +44,28 @@ def secret_key_file(var: Path) -> Path:
 CELERY_STOP = ((signal.SIGTERM, 4.0), (signal.SIGQUIT, 4.0))
 # The Uniserve study's sweep goes up to 12. The number of simultaneous runs is limited separately.
 DEFAULT_SLOTS = "12"
+HANGS_AFTER_S = 120.0
 
 
 def programs(env: dict[str, str], *, gives_way: bool) -> list[Program]:
     """Our own processes of docker-compose.yml. `gives_way`: all but the launcher leave the CPU to
     injectors and target first, which they share a machine with."""
-    slots = env.get("BENCHSITE_INJECTOR_SLOTS") or DEFAULT_SLOTS
-    found = [
-        _python("web", "gunicorn", "-c", "benchsite/gunicorn.py", "benchsite.wsgi", env=env),
-        _worker("launcher", "inject", slots, env),
-        _worker("general", "general", "1", env),
-        _dispatcher(env),
-        _python("beat", "celery", "-A", "benchsite", "beat", "--pidfile=", env=env),
+    web = _python("web", "gunicorn", "-c", "benchsite/gunicorn.py", "benchsite.wsgi", env=env)
+    beat = _python("beat", "celery", "-A", "benchsite", "beat", "--pidfile=", env=env)
+    watched = [
+        _celery("launcher", "inject", env.get("BENCHSITE_INJECTOR_SLOTS") or DEFAULT_SLOTS, env),
+        _celery("general", "general", "1", env),
+        _python("dispatcher", "workers.dispatcher", env=env),
     ]
+    for number, each in enumerate(watched):
+        pulse = Path(env["BENCHSITE_VAR"]) / f"{each.name}.pulse"
+        told = {**env, "BENCHSITE_PULSE": str(pulse)}
+        watched[number] = replace(each, env=told, pulse=pulse, silent_s=HANGS_AFTER_S)
     # Injectors are children of the launcher, and would inherit it.
-    return [replace(each, gives_way=gives_way and each.name != "launcher") for each in found]
+    return [
+        replace(each, gives_way=gives_way and each.name != "launcher")
+        for each in (web, *watched, beat)
+    ]
 
 
 def demo(env: dict[str, str], ports: Ports, var: Path, arrivals: Path | None = None) -> Program:
@@ -72,11 +79,7 @@ def demo(env: dict[str, str], ports: Ports, var: Path, arrivals: Path | None = N
 
 def manage(*arguments: str, env: dict[str, str]) -> Program:
     """A Django management command."""
-    return Program(
-        name=f"manage-{arguments[0]}",
-        command=(sys.executable, "manage.py", *arguments),
-        env=env,
-    )
+    return Program(f"manage-{arguments[0]}", (sys.executable, "manage.py", *arguments), env)
 
 
 def plain_environment() -> dict[str, str]:
@@ -85,39 +88,16 @@ def plain_environment() -> dict[str, str]:
     return {**env, "PYTHONUNBUFFERED": "1", "DJANGO_SETTINGS_MODULE": "benchsite.settings"}
 
 
-def _dispatcher(env: dict[str, str]) -> Program:
-    # Summaries, which may take minutes, are made beside the ticks.
-    return _with_a_pulse(_python("dispatcher", "workers.dispatcher", env=env))
-
-
-def _with_a_pulse(program: Program) -> Program:
-    pulse = Path(program.env["BENCHSITE_VAR"]) / f"{program.name}.pulse"
-    env = {**program.env, "BENCHSITE_PULSE": str(pulse)}
-    return replace(program, env=env, pulse=pulse, silent_s=120.0)
-
-
-def _worker(name: str, queue: str, slots: str, env: dict[str, str]) -> Program:
+def _celery(name: str, queue: str, slots: str, env: dict[str, str]) -> Program:
     arguments = ["-A", "benchsite", "worker", "-Q", queue, "-c", slots, "--pool", "prefork"]
     arguments += ["-n", f"{name}@%h", "--without-gossip", "--without-mingle", "-l", "INFO"]
+    worker = _python(name, "celery", *arguments, env=env)
     # If the supervisor is killed nobody sends SIGQUIT after SIGTERM, so the load would go on.
-    return _with_a_pulse(
-        _python(
-            name,
-            "celery",
-            *arguments,
-            env=env,
-            stop_signals=CELERY_STOP,
-            death_signal=signal.SIGKILL,
-        )
-    )
+    return replace(worker, stop_signals=CELERY_STOP, death_signal=signal.SIGKILL)
 
 
-def _python(
-    name: str, module: str, *arguments: str, env: dict[str, str], **options: object
-) -> Program:
-    return Program(
-        name=name, command=(sys.executable, "-m", module, *arguments), env=env, **options
-    )
+def _python(name: str, module: str, *arguments: str, env: dict[str, str]) -> Program:
+    return Program(name, (sys.executable, "-m", module, *arguments), env)
 
 
 # Migrations make the tables, models the rows of permissions; packages have both as well.
@@ -128,43 +108,39 @@ _MADE_BY = (
 
 
 def make_tables(supervisor: Supervisor, env: dict[str, str]) -> None:
-    """Fill the database that env names, from what was kept or by all migrations.
+    """Fill the database that env names. To migrate takes longer than most of what developers run
+    all day, so what the migrations made is kept in var/ as SQL until what they depend on changes.
 
     Raises LocalError with the end of the log where either fails.
     """
+
+    def run(program: str, *options: str) -> None:
+        command = (str(postgres.binaries_of(None) / program), *options, env["DATABASE_URL"])
+        run_or_fail(supervisor, Program(program, command, postgres.plain_env()))
+
     folder = closed(var_dir() / "tests")
-    kept = folder / f"{_digest()}.sql"
+    files = sorted({path for pattern in _MADE_BY for path in ROOT.glob(pattern)})
+    names = [str(path.relative_to(ROOT)) for path in files]
+    kept = folder / f"{digest_of(*names, *files)}.sql"
     if kept.exists():
-        _run(supervisor, _psql(kept, env))
+        quiet = ("--quiet", "--no-psqlrc", "--set=ON_ERROR_STOP=1", "--single-transaction")
+        run("psql", *quiet, f"--file={kept}")
         return
-    _run(supervisor, manage("migrate", "--no-input", "-v", "0", env=env))
+    run_or_fail(supervisor, manage("migrate", "--no-input", "-v", "0", env=env))
     # Several runs may be under way in a checkout: each writes its own file.
     fresh = folder / f"{os.getpid()}.new"
-    _run(supervisor, _program("pg_dump", "--no-owner", f"--file={fresh}", env=env))
+    run("pg_dump", "--no-owner", f"--file={fresh}")
     for old in folder.glob("*.sql"):
         old.unlink(missing_ok=True)
     fresh.rename(kept)
 
 
-def _digest() -> str:
-    files = sorted({path for pattern in _MADE_BY for path in ROOT.glob(pattern)})
-    return digest_of(*(part for path in files for part in (str(path.relative_to(ROOT)), path)))
-
-
-def _psql(file: Path, env: dict[str, str]) -> Program:
-    options = ("--quiet", "--no-psqlrc", "--set=ON_ERROR_STOP=1", "--single-transaction")
-    return _program("psql", *options, f"--file={file}", env=env)
-
-
-def _program(name: str, *arguments: str, env: dict[str, str]) -> Program:
-    binary = str(postgres.binaries_of(None) / name)
-    return Program(name, (binary, *arguments, env["DATABASE_URL"]), postgres.plain_env())
-
-
-def _run(supervisor: Supervisor, program: Program) -> None:
+def run_or_fail(supervisor: Supervisor, program: Program) -> str:
+    """A program's output; raises LocalError with its end where it fails."""
     log = supervisor.log_dir / f"{program.name}.log"
     if supervisor.run_to_end(program, log):
-        raise LocalError(f"The migrated database cannot be made:\n{tail(log)}")
+        raise LocalError(f"{program.name} failed:\n{tail(log)}")
+    return log.read_text()
 
 
 @dataclass(frozen=True)
@@ -214,10 +190,13 @@ class Site:
             for program in programs(self.env, gives_way=not self.is_throw_away):
                 self.supervisor.start(program)
             account = self._ensure_admin()
-            self.supervisor.wait_until(self._web_answers, STARTS_WITHIN_S, self._what("web"))
-            self.supervisor.wait_until(
-                self._demo_listens, STARTS_WITHIN_S, self._what("demo-target")
-            )
+            ports = self.ports
+            for name, is_ready in (
+                ("web", self._web_answers),
+                ("demo-target", lambda: listens(ports.demo_http) and listens(ports.demo_https)),
+            ):
+                what = f"{name} (its log: {self.supervisor.log_dir / f'{name}.log'})"
+                self.supervisor.wait_until(is_ready, STARTS_WITHIN_S, what)
         return account
 
     def stop(self) -> None:
@@ -308,15 +287,15 @@ class Site:
         finally:
             connection.close()
 
-    def _demo_listens(self) -> bool:
-        return listens(self.ports.demo_http) and listens(self.ports.demo_https)
-
-    def _what(self, name: str) -> str:
-        return f"{name} (its log: {self.supervisor.log_dir / f'{name}.log'})"
-
 
 def stage(settings: Sequence[str] = ()) -> int:
-    _forget_settings()
+    """`python -m local site [NAME=VALUE …]`: a throw-away installation on free ports, for tests,
+    with these settings. The first line of its output is JSON with its URL and account. It ends at
+    the end of its input or on SIGTERM, and removes everything."""
+    # Not those of the caller's installation.
+    for name in list(os.environ):
+        if name.startswith("BENCHSITE_") or name in {"DATABASE_URL", "REDIS_URL"}:
+            del os.environ[name]
     os.environ.update(each.split("=", 1) for each in settings)
     var = Path(tempfile.mkdtemp(prefix="benchsite-site-"))
     var.chmod(0o711)  # root's PostgreSQL runs as nobody, which needs to traverse it
@@ -374,13 +353,6 @@ def _facts(site: Site, account: Account) -> dict:
             if name in {"DATABASE_URL", "REDIS_URL"} or name.startswith("BENCHSITE_")
         },
     }
-
-
-def _forget_settings() -> None:
-    """Ignore the settings of the caller's installation."""
-    for name in list(os.environ):
-        if name.startswith("BENCHSITE_") or name in {"DATABASE_URL", "REDIS_URL"}:
-            del os.environ[name]
 
 
 def _input_has_ended() -> bool:
