@@ -8,7 +8,6 @@ from pathlib import Path
 
 from local.base import ROOT, LocalError, closed, fail, say, var_dir
 from local.network import LOOPBACK, Ports, confirm_networks, ports_from_environment, refuse_taken
-from local.servers import announce_foreign_servers
 from local.site import Account, Site, demo, plain_environment
 from local.supervisor import StopRequested, Supervisor
 
@@ -52,7 +51,9 @@ def only_one(var: Path) -> Iterator[None]:
 def _serve(site: Site, is_once: bool) -> int:
     site.supervisor.stop_on_signals()
     say(f"benchsite in {ROOT}")
-    announce_foreign_servers()
+    for variable, what in (("DATABASE_URL", "PostgreSQL"), ("REDIS_URL", "Redis")):
+        if os.environ.get(variable):
+            say(f"  {what}: using {variable}")
     try:
         account = site.start()
         greet(site, account)

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from local import postgres
-from local.base import LocalError, say, step
+from local.base import LocalError, step
 from local.postgres import socket_dir
 from local.supervisor import Program, Supervisor
 
@@ -134,12 +134,6 @@ def start_postgres(supervisor: Supervisor, var: Path) -> postgres.Postgres:
     server = postgres.prepare(var)
     _start(supervisor, [server], gives_way=False)
     return server
-
-
-def announce_foreign_servers() -> None:
-    for variable, what in (("DATABASE_URL", "PostgreSQL"), ("REDIS_URL", "Redis")):
-        if os.environ.get(variable):
-            say(f"  {what}: using {variable}")
 
 
 def _start(supervisor: Supervisor, own: list, *, gives_way: bool) -> None:

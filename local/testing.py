@@ -7,9 +7,7 @@ import os
 import resource
 import sys
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from pathlib import Path
+from collections.abc import Sequence
 
 from local.base import ROOT, LocalError, fail, say, var_dir
 from local.browsers import ensure_chromium, ensure_web_servers, version_of
@@ -50,7 +48,11 @@ def test(arguments: list[str]) -> int:
             make_tables(supervisor, env)
             env |= {"TESTS_TEMPLATE": DATABASE}
             results = (
-                {"chosen tests": _pytest(supervisor, env, SETTINGS, *arguments)}
+                {
+                    "chosen tests": supervisor.run_to_end(
+                        _pytest_program(env, SETTINGS, *arguments), log=None
+                    )
+                }
                 if arguments
                 else _all_tests(supervisor, env)
             )
@@ -70,7 +72,7 @@ def test_fast(arguments: Sequence[str]) -> int:
     pure = (*IN_PARALLEL, "-m", "pure and not sockets", *PURE, *arguments)
     try:
         results = {
-            "pure Python tests": _pytest(supervisor, env, *pure),
+            "pure Python tests": supervisor.run_to_end(_pytest_program(env, *pure), log=None),
             "JavaScript tests": _node_tests(supervisor, env),
         }
     except StopRequested:
@@ -118,32 +120,12 @@ def _at_once(
     """The first part writes on the terminal; what the others wrote follows at their end."""
     logs = [None, *(supervisor.log_dir / f"{name}.log" for name in list(parts)[1:])]
     programs = [_pytest_program(env, SETTINGS, *arguments) for arguments in parts.values()]
-    with _measured(" and ".join(parts)):
-        statuses = supervisor.run_together(list(zip(programs, logs, strict=True)))
+    begin = time.monotonic()
+    statuses = supervisor.run_together(list(zip(programs, logs, strict=True)))
+    say(f"{' and '.join(parts)}: {time.monotonic() - begin:.0f} s")
     for log in filter(None, logs):
         say(f"\n{log.stem}:\n{log.read_text()}")
     return dict(zip(parts, statuses, strict=True))
-
-
-@contextmanager
-def _measured(what: str) -> Iterator[None]:
-    """Say how long it took, and how much of the machine it used."""
-    begin, idle_s = time.monotonic(), _idle_core_s()
-    yield
-    took_s = time.monotonic() - begin
-    idle_share = (_idle_core_s() - idle_s) / N_CORES / took_s
-    say(f"{what}: {took_s:.0f} s, the cores were idle for {max(0.0, idle_share):.0%} of it")
-
-
-def _idle_core_s() -> float:
-    """For how long the cores did nothing since the boot, all together."""
-    ticks = Path("/proc/stat").read_text().split(maxsplit=6)[1:6]
-    idle, waiting_for_disk = int(ticks[3]), int(ticks[4])
-    return (idle + waiting_for_disk) / os.sysconf("SC_CLK_TCK")
-
-
-def _pytest(supervisor: Supervisor, env: dict[str, str], *arguments: str) -> int:
-    return supervisor.run_to_end(_pytest_program(env, *arguments), log=None)
 
 
 def _pytest_program(env: dict[str, str], *arguments: str) -> Program:
