@@ -99,7 +99,7 @@ def ensure_packages(requirements: str) -> None:
 
 
 def pip_install(*what: str) -> None:
-    """By uv if it is there, which takes a fifth of pip's time."""
+    """By uv if it is there, which takes less than two thirds of pip's time."""
     if _UV.exists() and (env := _uv_env()) is not None:
         try:
             into = ["--python", str(VENV_PYTHON), "--compile-bytecode"]
