@@ -5,7 +5,7 @@ ARGS ?=
 FILE ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-fast check check-api demo-target backup restore benchmark benchmark-peers pictures docs setup
+.PHONY: help run test test-fast check check-api demo-target backup restore benchmark benchmark-peers docs setup
 
 help: ## say what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -19,7 +19,7 @@ test: ## set up and run all tests (ARGS="-k histogram": only these, by pytest)
 test-fast: ## the tests that need no server: the domain, the injector's logic, JavaScript (seconds)
 	@exec $(PYTHON) -m local test-fast
 
-check: ## style, settings, migrations, the API's schema, JavaScript, the compose file; a warning fails
+check: ## style, imports, templates, settings, schema, JavaScript, compose, budget; a warning fails
 	@exec $(PYTHON) -m local check
 
 check-api: ## try what the API's schema allows and forbids, by Schemathesis (minutes; ARGS="--seed 1")
@@ -39,9 +39,6 @@ backup: ## write the database and the secret key into var/backups, also while it
 
 restore: ## replace both by those of a backup (FILE=var/backups/….tar); keeps what was there
 	@exec $(PYTHON) -m local restore "$(FILE)"
-
-pictures: ## take the README's pictures of the real pages anew (about five minutes)
-	@exec $(PYTHON) -m local pictures
 
 docs: setup ## write the tables of docs/ that come from the registry of plan fields
 	@exec .venv/bin/python -m docs.write

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from benchmarks.figures import GoalRow
-from local.throw_away import throw_away_servers
+from local.servers import throw_away_servers
 
 TITLE = "CPU time of the largest pages"
 # By the names of `benchmarks.served_pages`: what it is, and the goal in ms.

@@ -10,7 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from local.paths import var_dir
+from local.base import var_dir
 
 K6, LOCUST = "go.k6.io/k6@v1.8.1", "locust==2.47.0"
 HOW = "not here; `make benchmark-peers` gets it"

@@ -8,22 +8,20 @@ from django.core.files.storage import FileSystemStorage
 from whitenoise.storage import CompressedManifestStaticFilesStorage
 
 # An allow-list: whole packages would take half a minute and 60 MB to collect.
-# The .map is listed because hashing the names fails on a missing source map.
 NODE_FILES = {
     "lib/jquery.module.min.js": "jquery/dist-module/jquery.module.min.js",
     "lib/chart.umd.min.js": "chart.js/dist/chart.umd.min.js",
-    "lib/chart.umd.min.js.map": "chart.js/dist/chart.umd.min.js.map",
     "lib/inter.woff2": "@fontsource-variable/inter/files/inter-latin-wght-normal.woff2",
     "lib/inter-license.txt": "@fontsource-variable/inter/LICENSE",
 }
 
 
 class AppFilesFinder(AppDirectoriesFinder):
-    """Leaves out what no page uses and takes most of the time to collect: Redoc, and the pages of
-    REST framework, which answers in JSON only."""
+    """Leaves out what no page uses and takes most of the time to collect: Redoc, the pages of REST
+    framework, which answers in JSON only, select2's languages, and source maps."""
 
     def list(self, ignore_patterns):
-        return super().list([*(ignore_patterns or ()), "redoc", "rest_framework"])
+        return super().list([*(ignore_patterns or ()), "redoc", "rest_framework", "i18n", "*.map"])
 
 
 class NodeModulesFinder(BaseFinder):
@@ -58,4 +56,8 @@ class _Renamed(FileSystemStorage):
 class HashedStaticFilesStorage(CompressedManifestStaticFilesStorage):
     """Adds a content hash to names, also in imports between our own JavaScript modules."""
 
+    patterns = tuple(
+        (kind, tuple(each for each in rewritten if "sourceMappingURL" not in str(each)))
+        for kind, rewritten in CompressedManifestStaticFilesStorage.patterns
+    )  # the maps are left out
     support_js_module_import_aggregation = True

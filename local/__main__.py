@@ -7,7 +7,7 @@ import sys
 
 COMMANDS = (
     *("setup", "run", "test", "test-fast", "check", "check-api"),
-    *("demo-target", "pictures", "site", "backup", "restore"),
+    *("demo-target", "site", "backup", "restore"),
 )
 OLDEST = (3, 11)
 NEWEST_MINOR = 15

@@ -11,13 +11,12 @@ import subprocess
 import tarfile
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from local import postgres
-from local.console import LocalError, say, step
-from local.paths import closed, var_dir
+from local.base import LocalError, closed, say, step, var_dir
 from local.run import only_one
 from local.servers import start_postgres
 from local.supervisor import Supervisor
@@ -33,7 +32,7 @@ _TABLES = (
 _EMPTY = "DROP SCHEMA IF EXISTS public CASCADE; CREATE SCHEMA public"
 
 
-def backup() -> int:
+def backup(_arguments: Sequence[str] = ()) -> int:
     """Write a backup into var/backups, also while benchsite runs; returns the exit status."""
     var = var_dir()
     with _database(var) as url, step("Writing the backup"):
@@ -46,11 +45,11 @@ def backup() -> int:
     return 0
 
 
-def restore(given: str) -> int:
+def restore(arguments: list[str]) -> int:
     """Replace database and secret key by those of a backup; what was there is kept in var/."""
-    if not given:
+    if not any(arguments):
         raise LocalError("Name the backup: `make restore FILE=var/backups/benchsite-….tar`.")
-    file, var = Path(given), var_dir()
+    file, var = Path(arguments[0]), var_dir()
     with tempfile.TemporaryDirectory() as unpacked, only_one(var):
         _unpack(file, Path(unpacked))
         _run("pg_restore", "--file=/dev/null", str(Path(unpacked) / DUMP))  # whether it is whole

@@ -1,7 +1,8 @@
-"""A Chromium for the browser tests: the machine's own, or Debian's package if we are root.
+"""What tests hold the product against, the machine's own or Debian's packages if we are root:
+Chromium, nginx and Apache.
 
-The one without windows (`chromium-headless-shell`) draws the same pages for a quarter to two fifths
-less processor time, see docs/performance.md.
+The Chromium without windows (`chromium-headless-shell`) draws the same pages for a quarter to two
+fifths less processor time, see docs/performance.md.
 """
 
 import os
@@ -9,9 +10,10 @@ import shutil
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
-from local.console import LocalError, say, step
-from local.steps import run_logged
+from local.base import LocalError, say, step
+from local.setup import run_logged
 
 WITHOUT_WINDOWS = "chromium-headless-shell"
 NAMES = (WITHOUT_WINDOWS, "chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
@@ -24,8 +26,10 @@ FLAGS = [
     "--disable-component-update",
     "--disable-sync",
 ]
-# Some wrappers of Debian's package prompt on the terminal; apt must not prompt either.
-APT_ENV = {"DEBIAN_FRONTEND": "noninteractive"}
+PACKAGES = {"nginx": "nginx", "apache2": "apache2-bin"}
+# What Debian's packages ask before they start a service.
+_POLICY = Path("/usr/sbin/policy-rc.d")
+_START_NOTHING = "#!/bin/sh\nexit 101\n"
 
 
 def find_chromium() -> str | None:
@@ -34,33 +38,16 @@ def find_chromium() -> str | None:
 
 def ensure_chromium() -> str | None:
     """The path of a Chromium, installed if necessary; None after printing why not."""
-    found = find_chromium()
-    if found:
-        return found
-    if os.geteuid() == 0 and shutil.which("apt-get"):
-        _install()
-        found = find_chromium()
-    if not found:
+    if not find_chromium() and _is_apt_ours():
+        with step("Installing Chromium with apt-get (about 290 MB on disk)"):
+            # Debian has both; where the first is missing, the second does.
+            _apt_install([WITHOUT_WINDOWS]) or _apt_install(["chromium"])
+    if not (found := find_chromium()):
         say(
             "BROWSER TESTS SKIPPED: Chromium is not on PATH and cannot be installed here "
             f"(not root, or no apt-get). Install `{WITHOUT_WINDOWS}` or `chromium` to run them."
         )
     return found
-
-
-def _install() -> None:
-    """Debian has both packages; where the first is missing, the second does."""
-    env = {**os.environ, **APT_ENV}
-    install = ["apt-get", "install", "-y", "--no-install-recommends"]
-    try:
-        with step("Installing Chromium with apt-get (about 290 MB on disk)"):
-            run_logged(["apt-get", "update"], "setup-apt", env)
-            try:
-                run_logged([*install, WITHOUT_WINDOWS], "setup-apt", env)
-            except LocalError:
-                run_logged([*install, "chromium"], "setup-apt", env)
-    except LocalError as error:
-        say(str(error))
 
 
 def version_of(chromium: str) -> str:
@@ -78,3 +65,53 @@ def launch(chromium: str) -> Iterator:
         browser = playwright.chromium.launch(executable_path=chromium, args=flags)
         yield browser
         browser.close()
+
+
+def missing_servers() -> list[str]:
+    path = f"{os.environ.get('PATH', os.defpath)}{os.pathsep}/usr/sbin"
+    return [name for name in PACKAGES if shutil.which(name, path=path) is None]
+
+
+def ensure_web_servers() -> None:
+    """Install what is missing, or print what is skipped without it."""
+    if (names := missing_servers()) and _is_apt_ours():
+        with step(f"Installing {' and '.join(names)} with apt-get"), _services_stay_down(_POLICY):
+            _apt_install([PACKAGES[name] for name in names])
+    if names := missing_servers():
+        packages = " ".join(PACKAGES[name] for name in names)
+        say(
+            f"TESTS AGAINST {' AND '.join(names).upper()} SKIPPED: not installed, and cannot be "
+            f"installed here (not root, or no apt-get). Install {packages} to run them."
+        )
+
+
+def _is_apt_ours() -> bool:
+    return os.geteuid() == 0 and shutil.which("apt-get") is not None
+
+
+def _apt_install(packages: list[str]) -> bool:
+    """Whether that went well; prints why not."""
+    # Some wrappers of Debian's package prompt on the terminal; apt must not prompt either.
+    env = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+    install = ["apt-get", "install", "-y", "--no-install-recommends", *packages]
+    try:
+        run_logged(["apt-get", "update"], "setup-apt", env)
+        run_logged(install, "setup-apt", env)
+    except LocalError as error:
+        say(str(error))
+        return False
+    return True
+
+
+@contextmanager
+def _services_stay_down(policy: Path) -> Iterator[None]:
+    """A test machine's port 80 is not ours to take. A policy that is there stays."""
+    if policy.exists():
+        yield
+        return
+    policy.write_text(_START_NOTHING)
+    policy.chmod(0o755)
+    try:
+        yield
+    finally:
+        policy.unlink()

@@ -3,15 +3,25 @@
 import errno
 import os
 import sys
+from importlib import import_module
 from typing import NoReturn
 
-from local.console import LocalError, fail
-from local.paths import VENV_PYTHON, is_inside_venv, var_dir
+from local.base import VENV_PYTHON, LocalError, fail, is_inside_venv, var_dir
 from local.setup import set_up
 
-REQUIREMENTS = dict.fromkeys(
-    ("test", "test-fast", "check", "check-api", "pictures"), "requirements-dev.txt"
-)
+# Loaded when .venv is there: what they import is in it.
+_HOMES = {
+    "run": ("run", "run"),
+    "demo-target": ("run", "demo_target"),
+    "site": ("site", "stage"),
+    "backup": ("backup", "backup"),
+    "restore": ("backup", "restore"),
+    "test": ("testing", "test"),
+    "test-fast": ("testing", "test_fast"),
+    "check": ("checks", "check"),
+    "check-api": ("checks", "check_api"),
+}
+_WITH_TESTS_PACKAGES = ("test", "test-fast", "check", "check-api")
 _NOT_YOURS = (
     "Run make as the user to whom the checkout and {var} belong, or set BENCHSITE_VAR to a folder "
     "of your own."
@@ -33,10 +43,10 @@ _WAYS_OUT = {
 def run_command(command: str, arguments: list[str]) -> int:
     """Set up, re-execute with .venv's Python if necessary; returns the command's exit status."""
     try:
-        set_up(REQUIREMENTS.get(command, "requirements.txt"))
-        if is_inside_venv():
-            return _inside(command, arguments)
-        return 0 if command == "setup" else _again_inside(command, arguments)
+        set_up(f"requirements{'-dev' if command in _WITH_TESTS_PACKAGES else ''}.txt")
+        if command == "setup":
+            return 0
+        return (_inside if is_inside_venv() else _again_inside)(command, arguments)
     except LocalError as error:
         return fail(str(error))
     except OSError as error:
@@ -54,44 +64,5 @@ def _again_inside(command: str, arguments: list[str]) -> NoReturn:
 
 
 def _inside(command: str, arguments: list[str]) -> int:
-    if command == "run":
-        from local.run import run
-
-        return run(is_once="--once" in arguments)
-    if command == "test":
-        from local.testing import test
-
-        return test(arguments)
-    if command == "test-fast":
-        from local.testing import test_fast
-
-        return test_fast()
-    if command == "check":
-        from local.checks import check
-
-        return check()
-    if command == "check-api":
-        from local.check_api import check_api
-
-        return check_api(arguments)
-    if command == "demo-target":
-        from local.demo import demo_target
-
-        return demo_target()
-    if command == "pictures":
-        from local.pictures import take_pictures
-
-        return take_pictures()
-    if command == "backup":
-        from local.backup import backup
-
-        return backup()
-    if command == "restore":
-        from local.backup import restore
-
-        return restore(*arguments)
-    if command == "site":
-        from local.stage import stage
-
-        return stage(arguments)
-    return 0
+    module, function = _HOMES[command]
+    return getattr(import_module(f"local.{module}"), function)(arguments)

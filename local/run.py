@@ -1,23 +1,20 @@
-"""`make run`: start everything, show the sample once, serve until Ctrl-C."""
+"""`make run` and `make demo-target`: everything with the sample, or the bundled target alone."""
 
 import fcntl
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from local.console import LocalError, fail, say
-from local.networks import confirm_networks
-from local.paths import ROOT, closed, var_dir
-from local.ports import ports_from_environment, refuse_taken
-from local.servers import announce_foreign_servers
-from local.site import Account, Site
-from local.supervisor import StopRequested
+from local.base import ROOT, LocalError, closed, fail, say, var_dir
+from local.network import LOOPBACK, Ports, confirm_networks, ports_from_environment, refuse_taken
+from local.site import Account, Site, demo, plain_environment
+from local.supervisor import StopRequested, Supervisor
 
 FOREVER_S = 3600.0
 
 
-def run(is_once: bool) -> int:
+def run(arguments: list[str]) -> int:
     """The exit status: 0 after Ctrl-C or, with ONCE=1, after the sample's tables are printed."""
     try:
         var = var_dir()
@@ -25,7 +22,7 @@ def run(is_once: bool) -> int:
             ports = ports_from_environment()
             refuse_taken(ports, "make run")
             confirm_networks(var)
-            return _serve(Site(var, ports), is_once)
+            return _serve(Site(var, ports), "--once" in arguments)
     except LocalError as error:
         return fail(str(error))
 
@@ -54,7 +51,9 @@ def only_one(var: Path) -> Iterator[None]:
 def _serve(site: Site, is_once: bool) -> int:
     site.supervisor.stop_on_signals()
     say(f"benchsite in {ROOT}")
-    announce_foreign_servers()
+    for variable, what in (("DATABASE_URL", "PostgreSQL"), ("REDIS_URL", "Redis")):
+        if os.environ.get(variable):
+            say(f"  {what}: using {variable}")
     try:
         account = site.start()
         greet(site, account)
@@ -88,3 +87,25 @@ def greet(site: Site, account: Account) -> None:
             "  Password  as shown at the first start (forgotten? "
             "BENCHSITE_ADMIN_PASSWORD=… make run sets a new one)\n"
         )
+
+
+def demo_target(_arguments: Sequence[str] = ()) -> int:
+    try:
+        ports = ports_from_environment()
+        # Only its own two ports matter: the web server may be running too.
+        refuse_taken(Ports(0, ports.demo_http, ports.demo_https), "make demo-target")
+    except LocalError as error:
+        return fail(str(error))
+    var = var_dir()
+    supervisor = Supervisor(var / "log")
+    supervisor.stop_on_signals()
+    supervisor.start(demo(plain_environment(), ports, var))
+    say(f"http://{LOOPBACK}:{ports.demo_http}/ and https://{LOOPBACK}:{ports.demo_https}/")
+    say("Press Ctrl-C to stop both.")
+    try:
+        while True:
+            supervisor.wait(3600)
+    except StopRequested:
+        return 0
+    finally:
+        supervisor.stop_all()

@@ -7,20 +7,15 @@ import os
 import resource
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
+from collections.abc import Sequence
 
-from local.browsers import ensure_chromium, version_of
-from local.children import Program
-from local.console import LocalError, fail, say
-from local.node_env import node_dir
-from local.paths import ROOT, var_dir
+from local.base import ROOT, LocalError, fail, say, var_dir
+from local.browsers import ensure_chromium, ensure_web_servers, version_of
 from local.postgres import DATABASE
-from local.supervisor import StopRequested, Supervisor
-from local.tables_of_tests import make_tables
-from local.throw_away import environment_without_installation, throw_away_servers
-from local.web_servers import ensure_web_servers
+from local.servers import environment_without_installation, throw_away_servers
+from local.setup import node_dir
+from local.site import make_tables
+from local.supervisor import Program, StopRequested, Supervisor
 
 SETTINGS = "--ds=tests.settings"
 N_CORES = os.cpu_count() or 1
@@ -53,7 +48,11 @@ def test(arguments: list[str]) -> int:
             make_tables(supervisor, env)
             env |= {"TESTS_TEMPLATE": DATABASE}
             results = (
-                {"chosen tests": _pytest(supervisor, env, SETTINGS, *arguments)}
+                {
+                    "chosen tests": supervisor.run_to_end(
+                        _pytest_program(env, SETTINGS, *arguments), log=None
+                    )
+                }
                 if arguments
                 else _all_tests(supervisor, env)
             )
@@ -64,16 +63,16 @@ def test(arguments: list[str]) -> int:
     return _report(results, before_s)
 
 
-def test_fast() -> int:
+def test_fast(arguments: Sequence[str]) -> int:
     """Run the tests marked pure, and the browser modules' in node; 0 if all passed."""
     before_s = _used_s()
     supervisor = Supervisor(var_dir() / "log")
     supervisor.stop_on_signals()
     env = environment_without_installation()
-    pure = (*IN_PARALLEL, "-m", "pure and not sockets", *PURE)
+    pure = (*IN_PARALLEL, "-m", "pure and not sockets", *PURE, *arguments)
     try:
         results = {
-            "pure Python tests": _pytest(supervisor, env, *pure),
+            "pure Python tests": supervisor.run_to_end(_pytest_program(env, *pure), log=None),
             "JavaScript tests": _node_tests(supervisor, env),
         }
     except StopRequested:
@@ -121,32 +120,12 @@ def _at_once(
     """The first part writes on the terminal; what the others wrote follows at their end."""
     logs = [None, *(supervisor.log_dir / f"{name}.log" for name in list(parts)[1:])]
     programs = [_pytest_program(env, SETTINGS, *arguments) for arguments in parts.values()]
-    with _measured(" and ".join(parts)):
-        statuses = supervisor.run_together(list(zip(programs, logs, strict=True)))
+    begin = time.monotonic()
+    statuses = supervisor.run_together(list(zip(programs, logs, strict=True)))
+    say(f"{' and '.join(parts)}: {time.monotonic() - begin:.0f} s")
     for log in filter(None, logs):
         say(f"\n{log.stem}:\n{log.read_text()}")
     return dict(zip(parts, statuses, strict=True))
-
-
-@contextmanager
-def _measured(what: str) -> Iterator[None]:
-    """Say how long it took, and how much of the machine it used."""
-    begin, idle_s = time.monotonic(), _idle_core_s()
-    yield
-    took_s = time.monotonic() - begin
-    idle_share = (_idle_core_s() - idle_s) / N_CORES / took_s
-    say(f"{what}: {took_s:.0f} s, the cores were idle for {max(0.0, idle_share):.0%} of it")
-
-
-def _idle_core_s() -> float:
-    """For how long the cores did nothing since the boot, all together."""
-    ticks = Path("/proc/stat").read_text().split(maxsplit=6)[1:6]
-    idle, waiting_for_disk = int(ticks[3]), int(ticks[4])
-    return (idle + waiting_for_disk) / os.sysconf("SC_CLK_TCK")
-
-
-def _pytest(supervisor: Supervisor, env: dict[str, str], *arguments: str) -> int:
-    return supervisor.run_to_end(_pytest_program(env, *arguments), log=None)
 
 
 def _pytest_program(env: dict[str, str], *arguments: str) -> Program:

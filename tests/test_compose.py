@@ -11,7 +11,7 @@ import pytest
 import yaml
 from django.urls import reverse
 
-from local.programs import programs
+from local.site import programs
 from tests.test_settings import names_documented, names_read
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -15,8 +15,7 @@ from django.db import OperationalError, connection
 from benchsite.postgresql import bounded as bounds
 from benchsite.postgresql.bounded import BoundedConnection, PooledConnection
 from local import postgres
-from local.children import spawn
-from local.endings import end_together
+from local.supervisor import end_together, spawn
 from tests.frozen_backends import frozen_backends
 from tests.process_tree import descendants
 from tests.services.engine import at_once

@@ -12,7 +12,7 @@ from benchmarks.faults.kinds import KINDS, FaultKind
 from benchmarks.faults.report import markdown
 from benchmarks.faults.rounds import rounds
 from benchmarks.faults.world import World, start_world
-from local.console import LocalError, fail
+from local.base import LocalError, fail
 
 FAULTS = 1000
 

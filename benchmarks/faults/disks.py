@@ -6,7 +6,7 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
-from local.console import LocalError
+from local.base import LocalError
 
 # A run needs 64 MiB free; without a journal this much leaves a few MiB more.
 SIZE = "80M"

@@ -13,7 +13,7 @@ from benchmarks.faults.report import Struck
 from benchmarks.faults.rounds import Fault, Round
 from benchmarks.faults.verdicts import Seen, Truth, faults_of, hits_all_load, silent_after_s
 from benchmarks.faults.world import WORDS, World
-from local.console import LocalError
+from local.base import LocalError
 from workers.database import use_own_connection
 
 # From the last healing on: a lease, a barrier of 60 s that is missed, and the run itself.

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from local.console import LocalError
+from local.base import LocalError
 
 HOSTS = ("host-1", "host-2")
 TARGETS = tuple(f"10.77.0.{number}" for number in range(1, 5))

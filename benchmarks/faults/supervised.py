@@ -10,10 +10,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from benchmarks.faults.network import HOSTS, at, control_address
-from local.children import Program
-from local.console import say
-from local.programs import programs
-from local.supervisor import StopRequested, Supervisor
+from local.base import say
+from local.site import programs
+from local.supervisor import Program, StopRequested, Supervisor
 
 SLOTS = "3"
 FOREVER_S = 3600.0

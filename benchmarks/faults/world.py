@@ -16,12 +16,11 @@ import django
 import psycopg
 
 from benchmarks.faults import disks, network
-from local import postgres, redis
-from local.children import Program, spawn
-from local.console import LocalError
-from local.endings import reap_orphans
-from local.paths import closed, tail
-from local.programs import manage, plain_environment
+from local import postgres
+from local.base import LocalError, closed, tail
+from local.servers import prepare_redis
+from local.site import manage, plain_environment
+from local.supervisor import Program, reap_orphans, spawn
 from tests.process_tree import children, command_of, descendants
 
 TARGET_PORT = 8080
@@ -140,7 +139,7 @@ class World:
 
     # --- the start -------------------------------------------------------------------------------
     def _prepare_servers(self) -> None:
-        database, broker = postgres.prepare(self._folder), redis.prepare(self._folder)
+        database, broker = postgres.prepare(self._folder), prepare_redis(self._folder)
         with (database.program.cwd / "pg_hba.conf").open("a") as rules:
             rules.write(f"host all all {network.CONTROL_NETWORK} trust\n")
         self._programs["postgres"] = _with(

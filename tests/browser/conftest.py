@@ -21,7 +21,7 @@ from django.core.servers.basehttp import ServerHandler
 from xdist.scheduler import LoadFileScheduling
 
 from local.browsers import find_chromium, launch
-from local.stage import staged
+from local.site import staged
 from tests.browser.console import console
 from tests.browser.installation import SiteFacts, sign_in
 from tests.browser.rest import Rest

@@ -15,8 +15,8 @@ for name in ("DATABASE_URL", "BENCHSITE_SECRET_KEY"):
 os.environ["BENCHSITE_VAR"] = sys.argv[1]
 import psycopg
 from local.backup import backup, restore
-from local.console import LocalError
-from local.paths import closed
+from local.base import LocalError
+from local.base import closed
 from local.servers import start_postgres
 from local.supervisor import Supervisor
 var = closed(Path(sys.argv[1]), 0o711)
@@ -67,14 +67,14 @@ def backed_up(script, folder) -> Path:
 
 
 def test_a_restored_backup_is_what_was_there_and_keeps_what_it_replaced(script, folder, backed_up):
-    restored = script.run(f"{SERVE}{CHANGE}\nrestore({str(backed_up)!r})\n{READ}")
+    restored = script.run(f"{SERVE}{CHANGE}\nrestore([{str(backed_up)!r}])\n{READ}")
     assert "[('CREATE SCHEMA public;',)] the key of then\n[(1,)]" in restored
     assert backed_up.stat().st_mode & 0o077 == 0
     (before,) = (folder / "backups").glob("before-restore-*")
     assert (before / "spool").is_dir()
     assert not (folder / "spool").exists()
     (kept,) = before.glob("*.tar")
-    again = script.run(f"{SERVE}\nrestore({str(kept)!r})\n{READ}")
+    again = script.run(f"{SERVE}\nrestore([{str(kept)!r}])\n{READ}")
     assert "('later',)] another key\n[(2,)]" in again
 
 
@@ -89,7 +89,7 @@ def and_no_more(*given):
     raise KeyboardInterrupt
 module._replace = and_no_more
 try:
-    restore({str(backed_up)!r})
+    restore([{str(backed_up)!r}])
 except KeyboardInterrupt:
     pass
 """)
@@ -103,7 +103,7 @@ def test_a_key_of_a_backup_that_the_environment_replaces_is_not_put_back_which_i
 ):
     said = script.run(f"""{SERVE}{CHANGE}
 os.environ["BENCHSITE_SECRET_KEY"] = "of the environment"
-restore({str(backed_up)!r})
+restore([{str(backed_up)!r}])
 {READ}""")
     assert "The backup's secret key is not used: BENCHSITE_SECRET_KEY of the environment is" in said
     assert "[('CREATE SCHEMA public;',)] another key" in said
@@ -160,7 +160,7 @@ def test_what_is_no_backup_changes_nothing(script, folder, backed_up):
     said = script.run(f"""{SERVE}
 for name in ("", "missing.tar", {str(folder / "text.tar")!r}, {str(broken)!r}):
     try:
-        restore(name)
+        restore([name])
     except LocalError as error:
         print(error)
 {READ}""")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from local.networks import NAME, allowed_networks, confirm_networks, own_networks
+from local.network import NAME, allowed_networks, confirm_networks, own_networks
 
 HEAD = "Iface Destination Gateway Flags RefCnt Use Metric Mask MTU Window IRTT\n"
 ROUTES = HEAD + (

@@ -7,12 +7,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from local.console import LocalError
-from local.demo import demo_target
-from local.ports import Ports, free_ports, ports_from_environment, refuse_taken
-from local.run import greet, only_one
-from local.secrets import secret_key_file
-from local.site import Account, Site
+from local.base import LocalError
+from local.network import Ports, free_ports, ports_from_environment, refuse_taken
+from local.run import demo_target, greet, only_one
+from local.site import Account, Site, secret_key_file
 
 
 def test_a_second_start_in_the_same_checkout_says_that_one_is_running(tmp_path):
@@ -116,13 +114,13 @@ def test_an_empty_secret_key_is_made_anew(tmp_path):
 def test_the_first_line_of_a_failure_says_what_is_wrong(tmp_path, monkeypatch, log, words):
     site = Site(tmp_path, free_ports())
 
-    def fails(_program, path):
-        path.write_text(log)
-        return 1
+    def fails(jobs):
+        jobs[0][1].write_text(log)
+        return [1]
 
-    monkeypatch.setattr(site.supervisor, "run_to_end", fails)
+    monkeypatch.setattr(site.supervisor, "run_together", fails)
     with pytest.raises(LocalError) as failure:
-        site._manage("migrate", env={})
+        site._manage(["migrate"], env={})
     assert str(failure.value).startswith(words)
 
 

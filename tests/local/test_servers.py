@@ -127,7 +127,7 @@ def test_data_of_another_major_version_are_refused_in_words(script, folder):
 
 
 def can_read_interpreter() -> bool:
-    from local.paths import others_may_reach
+    from local.base import others_may_reach
 
     return others_may_reach(Path(sys.prefix)) and others_may_reach(
         Path(sys.executable).resolve().parent

@@ -15,7 +15,7 @@ from tests.waiting import eventually
 SUPERVISE = """
 import signal, sys
 from pathlib import Path
-from local.children import Program
+from local.supervisor import Program
 from local.supervisor import StopRequested, Supervisor
 supervisor = Supervisor(Path(sys.argv[1]) / "log", tell=lambda text: print(text, flush=True))
 signal.signal(signal.SIGTERM, supervisor.request_stop)
@@ -198,7 +198,7 @@ def test_other_accounts_cannot_read_the_logs(script):
 
 
 def test_logs_of_earlier_starts_are_kept(folder):
-    from local.children import rotate
+    from local.supervisor import rotate
 
     log = folder / "web.log"
     for number in range(5):
@@ -210,32 +210,32 @@ def test_logs_of_earlier_starts_are_kept(folder):
 
 
 def test_a_log_that_grows_long_is_set_aside_while_its_program_goes_on(folder, monkeypatch):
-    from local import children
+    from local import supervisor
 
-    monkeypatch.setattr(children, "LONGEST_LOG_BYTES", 100)
+    monkeypatch.setattr(supervisor, "LONGEST_LOG_BYTES", 100)
     path = folder / "web.log"
     with path.open("ab", buffering=0) as log:
         for number in range(5):
             log.write(b"%d" % number * 100)
-            children.shorten(path)
+            supervisor.shorten(path)
         log.write(b"goes on")
-        children.shorten(path)
+        supervisor.shorten(path)
     assert path.read_text() == "goes on"
     kept = [(folder / f"web.log.{number}").read_text()[0] for number in (1, 2, 3)]
     assert kept == ["4", "3", "2"]
 
 
 def test_a_log_that_a_full_disk_cannot_keep_is_emptied_and_nothing_ends(folder, monkeypatch):
-    from local import children
+    from local import supervisor
 
     def full(*_):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(children, "LONGEST_LOG_BYTES", 100)
-    monkeypatch.setattr(children.shutil, "copyfile", full)
+    monkeypatch.setattr(supervisor, "LONGEST_LOG_BYTES", 100)
+    monkeypatch.setattr(supervisor.shutil, "copyfile", full)
     path = folder / "web.log"
     path.write_bytes(b"0" * 100)
-    children.shorten(path)
+    supervisor.shorten(path)
     assert path.read_bytes() == b""
     assert not (folder / "web.log.1").exists()
 
@@ -253,7 +253,7 @@ def test_a_log_that_cannot_be_set_aside_ends_nothing(script):
     ("status", "words"), [(-9, "was killed by SIGKILL"), (2, "exited with status 2")]
 )
 def test_how_a_child_ended_is_said_in_words(status, words):
-    from local.children import how_it_ended
+    from local.supervisor import how_it_ended
 
     assert how_it_ended(status) == words
 
@@ -263,7 +263,7 @@ def test_a_launcher_that_drains_on_sigterm_is_killed_with_its_supervisor(script)
     process = script.start(
         SUPERVISE
         % (
-            "from local.programs import programs\n"
+            "from local.site import programs\n"
             "ours = programs({'BENCHSITE_VAR': ''}, gives_way=False)\n"
             "(launcher,) = [each for each in ours if each.name == 'launcher']\n"
             "child('launcher', 'import signal as s, time; s.signal(s.SIGTERM, s.SIG_IGN); "

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from local import web_servers
+from local import browsers
 
 SHIM = "#!/bin/sh\n"
 
@@ -13,9 +13,9 @@ SHIM = "#!/bin/sh\n"
 def bare(tmp_path, monkeypatch):
     """A machine without either, and a folder for its programs; what apt-get was asked for."""
     asked = []
-    monkeypatch.setattr(web_servers.shutil, "which", lambda name, path=None: found(name))
-    monkeypatch.setattr(web_servers, "run_logged", lambda command, *_: run(command))
-    monkeypatch.setattr(web_servers, "_POLICY", tmp_path / "policy-rc.d")
+    monkeypatch.setattr(browsers.shutil, "which", lambda name, path=None: found(name))
+    monkeypatch.setattr(browsers, "run_logged", lambda command, *_: run(command))
+    monkeypatch.setattr(browsers, "_POLICY", tmp_path / "policy-rc.d")
 
     def found(name):
         return str(tmp_path / name) if (tmp_path / name).exists() else None
@@ -24,7 +24,7 @@ def bare(tmp_path, monkeypatch):
         asked.append(command)
         if "install" in command:
             asked.append((tmp_path / "policy-rc.d").exists())
-            for name, package in web_servers.PACKAGES.items():
+            for name, package in browsers.PACKAGES.items():
                 if package in command:
                     (tmp_path / name).write_text(SHIM)
 
@@ -33,9 +33,9 @@ def bare(tmp_path, monkeypatch):
 
 def test_what_is_there_is_not_installed(bare, capsys):
     folder, asked = bare
-    for name in web_servers.PACKAGES:
+    for name in browsers.PACKAGES:
         (folder / name).write_text(SHIM)
-    web_servers.ensure_web_servers()
+    browsers.ensure_web_servers()
     assert (asked, capsys.readouterr().out) == ([], "")
 
 
@@ -44,26 +44,26 @@ def test_root_installs_what_is_missing_and_no_service_starts(bare, monkeypatch, 
     (folder / "apt-get").write_text(SHIM)
     (folder / "nginx").write_text(SHIM)
     monkeypatch.setattr(os, "geteuid", lambda: 0)
-    web_servers.ensure_web_servers()
+    browsers.ensure_web_servers()
     assert asked[0] == ["apt-get", "update"]
     assert asked[1][-1] == "apache2-bin"
     assert "nginx" not in asked[1]
     assert asked[2], "services were kept from starting"
-    assert web_servers.missing() == []
+    assert browsers.missing_servers() == []
     assert "SKIPPED" not in capsys.readouterr().out
 
 
 def test_a_policy_that_is_there_stays(tmp_path):
     policy = tmp_path / "policy-rc.d"
     policy.write_text("mine")
-    with web_servers._services_stay_down(policy):
+    with browsers._services_stay_down(policy):
         assert policy.read_text() == "mine"
     assert policy.read_text() == "mine"
 
 
 def test_without_one_services_are_kept_down_only_meanwhile(tmp_path):
     policy = tmp_path / "policy-rc.d"
-    with web_servers._services_stay_down(policy):
+    with browsers._services_stay_down(policy):
         assert "exit 101" in policy.read_text()
         assert os.access(policy, os.X_OK)
     assert not policy.exists()
@@ -71,7 +71,7 @@ def test_without_one_services_are_kept_down_only_meanwhile(tmp_path):
 
 def test_who_cannot_install_is_told_what_is_skipped(bare, monkeypatch, capsys):
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    web_servers.ensure_web_servers()
+    browsers.ensure_web_servers()
     said = capsys.readouterr().out
     assert "TESTS AGAINST NGINX AND APACHE2 SKIPPED" in said
     assert "Install nginx apache2-bin" in said
