@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 from local import postgres
-from local.throw_away import throw_away_servers
+from local.servers import throw_away_servers
 
 HERE = Path(__file__).parent
 FILL = "from tests.access_world import make_world; make_world()"

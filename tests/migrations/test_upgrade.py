@@ -37,6 +37,11 @@ print(json.dumps({
 }))
 """
 
+COLUMNS = """
+SELECT table_name, column_name, data_type, is_nullable FROM information_schema.columns
+WHERE table_schema = 'public'
+"""
+
 
 @pytest.fixture
 def database(db):
@@ -68,6 +73,10 @@ def test_a_release_s_database_becomes_todays_and_is_read(database, dump):
     manage("migrate", "-v", "0")
     found = json.loads(manage("shell", "-v", "0", "-c", READ).splitlines()[-1])
     assert found["unapplied"] == 0
+    with psycopg.connect(database) as upgraded, connection.cursor() as todays:
+        columns = set(upgraded.execute(COLUMNS).fetchall())
+        todays.execute(COLUMNS)
+        assert columns == set(todays.fetchall()), "a released migration was changed"
     assert len(found["statuses"]) > 4
     assert set(found["statuses"].values()) == {200}
 
