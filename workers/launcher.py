@@ -26,11 +26,11 @@ from workers.clock import LEAST_STEP_NS, start_of
 from workers.database import UNREACHABLE, drop_connection, first_line_of, retry
 from workers.delivery import Delivery
 from workers.file_reserve import FileReserve
+from workers.freeze import FreezeDetector
 from workers.injector_process import InjectorProcess, OutputEnded
 from workers.lines import SecondChecker, end_fault
 from workers.scraping import Scraping
 from workers.spool import Spool, SpoolFull
-from workers.standstill import Standstill
 from workers.watch import Watch
 
 logger = logging.getLogger(__name__)
@@ -117,7 +117,7 @@ class Launch:
         self._lease = lease
         self._spool = spool
         self._injector = injector
-        self._standstill = Standstill()
+        self._freeze_detector = FreezeDetector()
         # If this process freezes, these messages stop, and the injector stops by itself.
         self._watch = Watch(lease, lambda: self._injector.tell({"alive": True}))
         self._delivery = Delivery(lease, spool)
@@ -156,7 +156,7 @@ class Launch:
         finally:
             self._scraping.close()
             self._watch.close()
-            self._standstill.close()
+            self._freeze_detector.close()
 
     # --- before the start ------------------------------------------------------------------------
     def _await_ready(self) -> None:
@@ -230,7 +230,7 @@ class Launch:
         silent_s, files = self._watch.worst_silence()
         is_known = silent_s > SILENT_SHARE * settings.DEAD_MAN_S
         if end.reason == StopReason.DEAD_MAN and is_known and not self._cut_off_reason:
-            self._cut_off_reason = _why_cut_off(self._standstill.longest_s(silent_s), files)
+            self._cut_off_reason = _why_cut_off(self._freeze_detector.longest_s(silent_s), files)
 
     def _relay_remaining(self) -> None:
         """Relay the injector's remaining unread output."""
@@ -263,7 +263,7 @@ class Launch:
         """
         silent_s = self._watch.silent_for_s()
         if silent_s > settings.DEAD_MAN_S and not self._cut_off_reason:
-            stood_still_s = self._standstill.longest_s(silent_s)
+            stood_still_s = self._freeze_detector.longest_s(silent_s)
             self._cut_off_reason = _why_cut_off(stood_still_s, self._watch.file_limit)
             self._injector.close_input()
             self._stopped_at = time.monotonic()

@@ -18,7 +18,7 @@ from workers.database import (
     first_line_of,
     use_own_connection,
 )
-from workers.stop_ear import StopEar
+from workers.stop_listener import StopListener
 
 logger = logging.getLogger(__name__)
 
@@ -47,7 +47,7 @@ class Watch:
         self.has_ended = False
         self._thread = threading.Thread(target=self._work, name="heartbeat", daemon=True)
         self._thread.start()
-        self._ear = StopEar(self._hear)
+        self._ear = StopListener(self._hear)
 
     def silent_for_s(self) -> float:
         """Seconds since the lease was last renewed."""

@@ -41,7 +41,7 @@ def markdown(struck: Iterable[Struck]) -> Iterator[str]:
     yield _line(COLUMNS)
     yield _line("---" for _ in COLUMNS)
     for name, row in sorted(rows.items()):
-        cells = [_of(row.held[phase], row.tried[phase]) for phase in RunPhase]
+        cells = [_share_text(row.held[phase], row.tried[phase]) for phase in RunPhase]
         yield _line((name, *cells, str(_broken(row)), _silence(row.silent_s), _goal(row)))
     n_tried = sum(sum(row.tried.values()) for row in rows.values())
     n_broken = sum(map(_broken, rows.values()))
@@ -57,7 +57,7 @@ def _broken(row: _KindRow) -> int:
     return sum(row.tried.values()) - sum(row.held.values())
 
 
-def _of(held: int, tried: int) -> str:
+def _share_text(held: int, tried: int) -> str:
     return f"{held} of {tried}" if tried else ""
 
 

@@ -142,11 +142,11 @@ class World:
         database, broker = postgres.prepare(self._folder), prepare_redis(self._folder)
         with (database.program.cwd / "pg_hba.conf").open("a") as rules:
             rules.write(f"host all all {network.CONTROL_NETWORK} trust\n")
-        self._programs["postgres"] = _with(
+        self._programs["postgres"] = _with_options(
             database.program, "-c", "listen_addresses=*", "-c", "max_wal_size=256MB"
         )
         open_to_hosts = ("--port", "6379", "--bind", "*", "--protected-mode", "no")
-        self._programs["redis"] = _with(broker.program, *open_to_hosts)
+        self._programs["redis"] = _with_options(broker.program, *open_to_hosts)
         self._servers = {"postgres": database, "redis": broker}
         for name in self._servers:
             self.start_again(name)
@@ -191,7 +191,7 @@ def send(pids: Iterable[int], number: signal.Signals) -> None:
             os.kill(pid, number)
 
 
-def _with(program: Program, *options: str) -> Program:
+def _with_options(program: Program, *options: str) -> Program:
     """Later options win."""
     return replace(program, command=(*program.command, *options))
 

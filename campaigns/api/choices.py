@@ -18,7 +18,7 @@ from campaigns.domain.plan.http_version import HttpVersion
 from campaigns.domain.plan.plan import ConnectionMode
 from campaigns.domain.plan.tls_options import VERSIONS
 from campaigns.domain.plan.variables import RowOrder
-from campaigns.domain.shown.history_words import Standing
+from campaigns.domain.shown.history_words import HistoryStatus
 from campaigns.domain.stop_reasons import BY_ITSELF, StopReason
 from campaigns.permissions import Role
 from campaigns.queries.campaign_list import STATE_IS
@@ -44,7 +44,7 @@ WORDS = _pairs(Word)
 CAPACITY_WORDS = _pairs(CapacityWord)
 ENDINGS = _pairs(Ending)
 TRIAL_RESULTS = _pairs(TrialResult)
-STANDINGS = _pairs(Standing)
+STANDINGS = _pairs(HistoryStatus)
 TRIAGE_STATES = _pairs(TriageState)
 HTTP_VERSIONS = _pairs(HttpVersion)
 TLS_VERSIONS = _pairs(VERSIONS)

@@ -19,7 +19,7 @@ from campaigns.domain.shown.sentences import plain_text
 from campaigns.domain.shown.tables import Row
 from campaigns.exports.files import text_file
 from campaigns.exports.tables import csv_of_tables
-from campaigns.queries.columns import LETTERS, ComparedColumn, columns_of
+from campaigns.queries.columns import LETTERS, ComparisonSide, columns_of
 from campaigns.queries.compared_tests import comparison_of
 
 _COLUMNS = [
@@ -176,7 +176,7 @@ class ComparisonCsv(APIView):
         return text_file("comparison.csv", csv_of_tables([table]))
 
 
-def _columns(request) -> list[ComparedColumn]:
+def _columns(request) -> list[ComparisonSide]:
     columns = columns_of(actor_of(request), request.query_params)
     if columns is None:
         raise Http404
@@ -185,7 +185,7 @@ def _columns(request) -> list[ComparedColumn]:
     return columns
 
 
-def _json(columns: list[ComparedColumn], compared: Comparison) -> dict[str, Any]:
+def _json(columns: list[ComparisonSide], compared: Comparison) -> dict[str, Any]:
     known = [*compared.tests, *compared.references]
     rows = compared.table.to_json()["rows"]
     tests = [_test_json(test, row) for test, row in zip(known, rows, strict=True)]

@@ -19,7 +19,7 @@ from rest_framework.views import set_rollback
 
 from campaigns.api.fields import MOST_FAULTS
 from campaigns.domain.errors import BenchsiteError, Forbidden, InvalidFields, InvalidPlan, Removed
-from campaigns.models.gone import is_of_what_is_gone
+from campaigns.models.deleted_meanwhile import is_of_what_is_gone
 
 logger = logging.getLogger(__name__)
 

@@ -19,7 +19,7 @@ from campaigns.queries.injector_hosts import hosts
 from campaigns.queries.machine_rules import machine_rule_checks
 from campaigns.queries.perf_counts import perf_checks
 from campaigns.queries.references import why_no_reference
-from campaigns.queries.room import room_checks, room_of
+from campaigns.queries.resource_limits import room_checks, room_of
 from campaigns.services.campaign_cells import cells_of_sweep
 
 

@@ -32,7 +32,7 @@ from campaigns.queries.compared_searches import SearchColumn, over_time, searche
 from campaigns.queries.history import (
     METRICS,
     HistoryFilter,
-    NamedHistory,
+    HistorySeries,
     histories,
     history_of,
     recent,
@@ -197,19 +197,19 @@ class ProjectHistorySerializer(serializers.Serializer):
     )
 
 
-def _test(request, pk: int) -> tuple[Test, NamedHistory, HistoryFilter]:
+def _test(request, pk: int) -> tuple[Test, HistorySeries, HistoryFilter]:
     test = find(Test, request, pk=pk)
     by = TestHistoryQuery.chosen(request, test.campaign.project)
     return test, history_of(actor_of(request), test, by), by
 
 
-def _tests(request, pk: int) -> tuple[Project, list[NamedHistory], HistoryFilter]:
+def _tests(request, pk: int) -> tuple[Project, list[HistorySeries], HistoryFilter]:
     project = find(Project, request, pk=pk)
     by = recent(ProjectHistoryQuery.chosen(request, project))
     return project, histories(actor_of(request), project, by), by
 
 
-def _in_short(named: NamedHistory, by: HistoryFilter) -> dict[str, Any]:
+def _in_short(named: HistorySeries, by: HistoryFilter) -> dict[str, Any]:
     history = named.history
     return {
         "test": history.newest and history.newest.test,

@@ -23,7 +23,7 @@ from campaigns.domain.plan.variables import Variables
 _NUMBERS = {int: serializers.IntegerField, float: serializers.FloatField}
 
 
-def _of(owner: type) -> type[serializers.Serializer]:
+def _serializer_of(owner: type) -> type[serializers.Serializer]:
     """A serializer with a field for each scalar row of a dataclass."""
     rows = fields_of(owner).items()
     made = {name: _field(row) for name, row in rows if row.kind is not None}
@@ -75,7 +75,7 @@ class ExtractSerializer(InputSerializer):
         return {**super().get_fields(), "from": source}
 
 
-class VariablesSerializer(_of(Variables)):
+class VariablesSerializer(_serializer_of(Variables)):
     """A table. ${name} in a path, a header's value or a body is replaced by a value of a row."""
 
 
@@ -103,7 +103,7 @@ class StageSerializer(InputSerializer):
     )
 
 
-class LoadSerializer(_of(Load)):
+class LoadSerializer(_serializer_of(Load)):
     """closed: connections; open: rate_per_s; over: requests, over_s; sequential: one connection;
     window: low, high."""
 
@@ -115,11 +115,11 @@ class LoadSerializer(_of(Load)):
     )
 
 
-class TimeoutsSerializer(_of(Timeouts)):
+class TimeoutsSerializer(_serializer_of(Timeouts)):
     """Time limits of one request."""
 
 
-class OrderSerializer(_of(StepOrder)):
+class OrderSerializer(_serializer_of(StepOrder)):
     """Which step request k of a run sends."""
 
     weights = serializers.ListField(
@@ -142,21 +142,21 @@ class ThresholdSerializer(InputSerializer):
     )
 
 
-class ThinkTimeSerializer(_of(ThinkTime)):
+class ThinkTimeSerializer(_serializer_of(ThinkTime)):
     """The pause between requests, or between bursts if the session has them. Never measured."""
 
 
-class SessionSerializer(_of(Session)):
+class SessionSerializer(_serializer_of(Session)):
     """What each connection and each simulated user does."""
 
     think_time = ThinkTimeSerializer(required=False)
 
 
-class AuthSerializer(_of(Auth)):
+class AuthSerializer(_serializer_of(Auth)):
     """Credentials sent with every request. Their secret is beside `spec` and is never shown."""
 
 
-class ExchangeSerializer(_of(Exchange)):
+class ExchangeSerializer(_serializer_of(Exchange)):
     """What a WebSocket plan does on each connection. Such a plan has no steps."""
 
     path = serializers.CharField(
@@ -172,7 +172,7 @@ class ExchangeSerializer(_of(Exchange)):
     subprotocols = serializers.ListField(child=serializers.CharField(), required=False)
 
 
-class SpecSerializer(_of(Plan)):
+class SpecSerializer(_serializer_of(Plan)):
     steps = StepSerializer(many=True, required=False)
     load = LoadSerializer()
     timeouts = TimeoutsSerializer(required=False)

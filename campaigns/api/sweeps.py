@@ -45,7 +45,7 @@ class SweepInput(serializers.Field):
 
     def to_internal_value(self, data: Any) -> Sweep | None:
         if isinstance(data, list):
-            return self._of(INJECTORS, data)
+            return self._sweep_of(INJECTORS, data)
         if not isinstance(data, dict) or set(data) != {"field", "values"}:
             raise serializers.ValidationError(
                 'Write {"field": …, "values": […]}, or a list of numbers of injector processes.'
@@ -53,9 +53,9 @@ class SweepInput(serializers.Field):
         if data["field"] not in known_fields():
             known = ", ".join(known_fields())
             raise serializers.ValidationError(f"There is no such field to sweep. Known: {known}.")
-        return self._of(data["field"], data["values"])
+        return self._sweep_of(data["field"], data["values"])
 
-    def _of(self, field: str, values: Any) -> Sweep | None:
+    def _sweep_of(self, field: str, values: Any) -> Sweep | None:
         kinds = (int,) if field == INJECTORS else (int, float)
         most = MAX_INJECTORS if field == INJECTORS else MAX_POINTS
         if not isinstance(values, list) or not all(type(each) in kinds for each in values):

@@ -164,7 +164,7 @@ class Use:
         return "no cap" if self.most is None else self.cap.figure(self.most)
 
     @property
-    def of_most_words(self) -> str:
+    def percent_of_total_text(self) -> str:
         """What follows on what is used: 3 of 8, 3 without a cap."""
         return "without a cap" if self.most is None else f"of {self.most_words}"
 

@@ -14,7 +14,7 @@ from campaigns.domain.shown.history_words import (
     words_of_causes,
 )
 from campaigns.exports.tables import csv_of_rows
-from campaigns.queries.history import NamedHistory
+from campaigns.queries.history import HistorySeries
 
 _AGAINST = ("baseline", "against_word", "against", "against_low", "against_high")
 _POINT = (
@@ -44,7 +44,7 @@ _TEST = (
 )
 
 
-def csv_of_history(named: NamedHistory) -> str:
+def csv_of_history(named: HistorySeries) -> str:
     """A row for each campaign; one where a new level begins has the change's size and interval.
     `marks`: those since the campaign before."""
     course, marks = named.history.course, _marks(named)
@@ -61,7 +61,7 @@ def csv_of_history(named: NamedHistory) -> str:
     return csv_of_rows(_POINT, rows)
 
 
-def _marks(named: NamedHistory) -> dict[int, list[str]]:
+def _marks(named: HistorySeries) -> dict[int, list[str]]:
     """The words of the marks by the index of the campaign that follows them."""
     times = [point.at for point in named.history.points]
     found: dict[int, list[str]] = {}
@@ -70,7 +70,7 @@ def _marks(named: NamedHistory) -> dict[int, list[str]]:
     return found
 
 
-def csv_of_histories(found: Iterable[NamedHistory]) -> str:
+def csv_of_histories(found: Iterable[HistorySeries]) -> str:
     """A row for each test: its newest campaign, and the change that led to its level."""
     return csv_of_rows(_TEST, (_test(named) for named in found))
 
@@ -123,7 +123,7 @@ def _change(history: TestHistory, change: Change) -> dict[str, Any]:
     }
 
 
-def _test(named: NamedHistory) -> dict[str, Any]:
+def _test(named: HistorySeries) -> dict[str, Any]:
     history, change = named.history, named.history.last_change
     expected = history.course.expected
     return {

@@ -19,7 +19,7 @@ from campaigns.domain.shown.progress import progress_of
 from campaigns.domain.shown.results import RunReport
 from campaigns.domain.shown.run_points import now_texts, point_columns
 from campaigns.domain.shown.thinning import LAST_S, MOST_POINTS, thinned
-from campaigns.live.bell import Bell, Shared
+from campaigns.live.change_signal import ChangeSignal, Shared
 from campaigns.live.events import Look, News, RunLook
 from campaigns.live.subject import Subject
 from campaigns.models import Campaign, Run, RunEvent
@@ -45,7 +45,7 @@ class Followed:
     run is read from its summary, which includes late seconds.
     """
 
-    def __init__(self, run_id: int, bell: Bell):
+    def __init__(self, run_id: int, bell: ChangeSignal):
         self._run_id = run_id
         self._measured: Shared[Measurement | None] = Shared(bell)
         self._points: list[Point] = []
@@ -124,7 +124,7 @@ class Feed:
     """The shared values by subject; the least recently used are evicted."""
 
     def __init__(self):
-        self.bell = Bell()
+        self.bell = ChangeSignal()
         self._lock = threading.Lock()
         self._subjects: OrderedDict[Hashable, Subject] = OrderedDict()
         self._followed: OrderedDict[int, Followed] = OrderedDict()

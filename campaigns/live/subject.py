@@ -8,7 +8,7 @@ from operator import attrgetter
 
 from django.core.exceptions import ObjectDoesNotExist
 
-from campaigns.live.bell import Bell, Shared
+from campaigns.live.change_signal import ChangeSignal, Shared
 from campaigns.live.events import Cursor, Look, News, Told, told
 from campaigns.live.waiting import connection_given_back
 
@@ -39,7 +39,7 @@ class Subject:
         self,
         look: Callable[[], Look],
         news_of: NewsOf,
-        bell: Bell,
+        bell: ChangeSignal,
         clock: Callable[[], float] = time.monotonic,
     ):
         self._look_at, self._news_of = look, news_of

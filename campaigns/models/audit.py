@@ -3,7 +3,7 @@
 from django.db import models
 from django.db.models.functions import Now
 
-from campaigns.domain.deeds import Deed
+from campaigns.domain.audit_events import AuditEvent
 from campaigns.permissions import Actor, Role
 
 
@@ -27,7 +27,7 @@ class AuditEntry(models.Model):
     who = models.CharField(max_length=150, blank=True)  # a username; "" from a shell
     token = models.CharField(max_length=100, blank=True)  # the name of the one that was used
     address = models.CharField(max_length=45, blank=True)  # of a sign-in
-    deed = models.CharField(max_length=20, choices=[(deed, deed.words) for deed in Deed])
+    deed = models.CharField(max_length=20, choices=[(deed, deed.words) for deed in AuditEvent])
     what = models.CharField(max_length=300, blank=True)  # campaign 12: nightly
 
     objects = AuditQuerySet.as_manager()

@@ -47,7 +47,7 @@ class Reference(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class ComparedColumn:
+class ComparisonSide:
     """One side of a comparison. `noun` is campaign, test or run, `row` that row.
 
     With `days`, first and last, it is a test over campaigns: `row` is the newest of `tests`.
@@ -104,7 +104,7 @@ class ComparedColumn:
 class Side:
     """A column with its tests."""
 
-    column: ComparedColumn
+    column: ComparisonSide
     tests: list[MeasuredTest]
 
     @property
@@ -140,7 +140,7 @@ def _numbers_of(test: Test) -> Callable[[str], float | None]:
     return number
 
 
-def columns_of(actor: Actor, asked: Mapping[str, str]) -> list[ComparedColumn] | None:
+def columns_of(actor: Actor, asked: Mapping[str, str]) -> list[ComparisonSide] | None:
     """The columns of an address such as a=campaign-7&b=campaign-12; None if the actor cannot see
     one of them, or it was deleted.
 
@@ -159,14 +159,14 @@ def columns_of(actor: Actor, asked: Mapping[str, str]) -> list[ComparedColumn] |
     columns = [
         _of_days(actor, letter, rows[noun][pk], days)
         if days
-        else ComparedColumn(letter, noun, rows[noun][pk])
+        else ComparisonSide(letter, noun, rows[noun][pk])
         for letter, (noun, pk, days) in references.items()
     ]
     _refuse_the_same_runs(columns)
     return columns
 
 
-def _of_days(actor: Actor, letter: str, test: Test, days: tuple[date, date]) -> ComparedColumn:
+def _of_days(actor: Actor, letter: str, test: Test, days: tuple[date, date]) -> ComparisonSide:
     """The test in the campaigns that began on these days, both included, and have ended."""
     same = (
         _related(Test.objects.visible_to(actor))
@@ -177,7 +177,7 @@ def _of_days(actor: Actor, letter: str, test: Test, days: tuple[date, date]) -> 
     tests = list(same)
     if not tests:
         raise InvalidFields({letter: "No campaign of this test began on these days and has ended."})
-    return ComparedColumn(letter, "test", tests[0], days, tuple(each.pk for each in tests))
+    return ComparisonSide(letter, "test", tests[0], days, tuple(each.pk for each in tests))
 
 
 def same_test_on(test: Test, days: tuple[date, date]) -> Q:
@@ -194,7 +194,7 @@ def same_test_on(test: Test, days: tuple[date, date]) -> Q:
     )
 
 
-def _refuse_the_same_runs(columns: Sequence[ComparedColumn]) -> None:
+def _refuse_the_same_runs(columns: Sequence[ComparisonSide]) -> None:
     seen: set[int] = set()
     for column in columns:
         tests = set(column.tests) or ({column.row.pk} if column.noun == "test" else set())
@@ -242,7 +242,7 @@ def _reference(text: str) -> Reference | None:
     return Reference(noun, int(number), days) if is_one else None
 
 
-def sides_of(columns: Sequence[ComparedColumn], *, shows_machines: bool = True) -> list[Side]:
+def sides_of(columns: Sequence[ComparisonSide], *, shows_machines: bool = True) -> list[Side]:
     """The columns with their tests and runs, in a fixed number of queries. `shows_machines`:
     whether the reader may know what the targets' machines did."""
     pks = {noun: [c.row.pk for c in columns if c.noun == noun] for noun in _ROWS}
@@ -274,7 +274,7 @@ def sides_of(columns: Sequence[ComparedColumn], *, shows_machines: bool = True) 
 
 
 def _measured(
-    column: ComparedColumn,
+    column: ComparisonSide,
     tests: list[Test],
     measured: Sequence[MeasuredRun],
     kept: Mapping[int, PooledPercentiles],
@@ -295,13 +295,13 @@ def _numbered(runs: Iterable[MeasuredRun]) -> Iterator[MeasuredRun]:
         yield replace(each, run=run)
 
 
-def _has_test(column: ComparedColumn, test: Test) -> bool:
+def _has_test(column: ComparisonSide, test: Test) -> bool:
     if column.noun == "campaign":
         return test.campaign_id == column.row.pk
     return test.pk == (column.row.test_id if column.noun == "run" else column.row.pk)
 
 
-def _has_run(column: ComparedColumn, run: Run) -> bool:
+def _has_run(column: ComparisonSide, run: Run) -> bool:
     if column.noun == "run":
         return run.pk == column.row.pk
     return column.row.pk == (run.test_id if column.noun == "test" else run.campaign_id)

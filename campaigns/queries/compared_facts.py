@@ -14,7 +14,7 @@ from campaigns.domain.shown.plan_changes import changed_fields, field_name
 from campaigns.domain.units import rate
 from campaigns.models import Run
 from campaigns.queries.arm_pairs import ArmPair, MeasuredTest
-from campaigns.queries.columns import ComparedColumn
+from campaigns.queries.columns import ComparisonSide
 from campaigns.queries.measured import MeasuredRun
 from campaigns.queries.overheads import Blocker, Overhead, unlike_by_accident
 
@@ -26,7 +26,7 @@ _HARMLESS = ("plan.thresholds", "plan.warm_up_s", "plan.load.duration_s", "plan.
 class ComparedPair:
     """A test and its partner, with their columns. `is_found`: by plan and arm, not by choice."""
 
-    columns: tuple[ComparedColumn, ComparedColumn]
+    columns: tuple[ComparisonSide, ComparisonSide]
     arms: ArmPair
     is_found: bool
 

@@ -12,7 +12,7 @@ from campaigns.domain.shown.compared import Difference
 from campaigns.domain.shown.compared_capacity import ComparedCapacity
 from campaigns.models import Baseline, Run, Search, Test
 from campaigns.permissions import Actor
-from campaigns.queries.columns import ComparedColumn
+from campaigns.queries.columns import ComparisonSide
 from campaigns.queries.history import HistoryKey
 from campaigns.queries.searches import SearchReport, report_of_search
 
@@ -24,7 +24,7 @@ _MOST_SEARCHES = 50  # of one history, the newest
 class SearchColumn:
     """A search that is compared; `test` is its only one. Its report has no trials."""
 
-    column: ComparedColumn
+    column: ComparisonSide
     report: SearchReport
     test: Test
 
@@ -33,7 +33,7 @@ class SearchColumn:
         return self.report.capacity
 
 
-def searches_among(columns: Sequence[ComparedColumn]) -> dict[str, SearchColumn]:
+def searches_among(columns: Sequence[ComparisonSide]) -> dict[str, SearchColumn]:
     """By letter, the columns that are searches. A single trial is a run like any other."""
     wanted = {each.campaign.pk for each in columns if each.noun != "run"}
     found = Search.objects.filter(pk__in=wanted).select_related("campaign")
@@ -57,7 +57,7 @@ def search_columns(searches: Iterable[Search]) -> list[SearchColumn]:
     rules = {run.campaign_id: run.frozen.plan.thresholds for run in firsts}
     return [
         SearchColumn(
-            ComparedColumn("", "campaign", each.campaign),
+            ComparisonSide("", "campaign", each.campaign),
             _without_trials(each, rules.get(pk, ())),
             by_campaign[pk],
         )
@@ -113,7 +113,7 @@ def against_search(baseline: Baseline, search: Search) -> Against:
 
 
 def compared_capacity(
-    baseline: ComparedColumn, candidate: ComparedColumn, searches: Mapping[str, SearchColumn]
+    baseline: ComparisonSide, candidate: ComparisonSide, searches: Mapping[str, SearchColumn]
 ) -> ComparedCapacity:
     """Of two columns, of which at least one is a search."""
     sides = [searches.get(each.letter) for each in (baseline, candidate)]
@@ -141,8 +141,8 @@ def _between(baseline: SearchColumn, candidate: SearchColumn) -> ComparedCapacit
 
 
 def capacity_differences(
-    baseline: ComparedColumn,
-    candidates: Sequence[ComparedColumn],
+    baseline: ComparisonSide,
+    candidates: Sequence[ComparisonSide],
     searches: Mapping[str, SearchColumn],
 ) -> list[Difference]:
     """What was not alike in two searches, for each candidate."""

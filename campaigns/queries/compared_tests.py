@@ -28,7 +28,7 @@ from campaigns.domain.shown.intervals import least_change
 from campaigns.domain.shown.results import Sentence
 from campaigns.domain.units import percent, typed_percent, with_unit
 from campaigns.queries.arm_pairs import ArmPair
-from campaigns.queries.columns import ComparedColumn, Side, sides_of
+from campaigns.queries.columns import ComparisonSide, Side, sides_of
 from campaigns.queries.compared_detail import detail_of
 from campaigns.queries.compared_facts import (
     ComparedPair,
@@ -66,7 +66,7 @@ class _Judged:
 
 
 def comparison_of(
-    columns: Sequence[ComparedColumn],
+    columns: Sequence[ComparisonSide],
     asked: str = "",
     show: str = "",
     *,
@@ -116,7 +116,7 @@ def comparison_of(
 
 
 def _sides(
-    columns: Sequence[ComparedColumn],
+    columns: Sequence[ComparisonSide],
     searches: Mapping[str, SearchColumn],
     *,
     shows_machines: bool,

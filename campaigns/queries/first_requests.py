@@ -129,7 +129,7 @@ class FirstRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class CameBack:
+class FirstResponses:
     """The first requests of a campaign or of the ticked cells, in the order of the tests."""
 
     rows: tuple[FirstRequest, ...]
@@ -167,16 +167,16 @@ class CameBack:
         return f"{first.problem[:1].upper()}{first.problem[1:]} ({place}{others})"
 
 
-def first_requests_of(campaign: Campaign, actor: Actor | None = None) -> CameBack:
+def first_requests_of(campaign: Campaign, actor: Actor | None = None) -> FirstResponses:
     """Those that the campaign's first run waited for; with an actor, as far as it may see them."""
     seen = Probe.objects.visible_to(actor) if actor else Probe.objects
     places = list(campaign.tests.values_list("plan_version", "endpoint").order_by("position"))
     found = seen.filter(campaign=campaign).select_related("endpoint__target", "plan_version__plan")
     rows = sorted(found, key=lambda each: places.index((each.plan_version_id, each.endpoint_id)))
-    return _came_back(rows)
+    return _responses_of(rows)
 
 
-def tried_lately(cells: Sequence[tuple[PlanVersion, Endpoint]]) -> CameBack:
+def tried_lately(cells: Sequence[tuple[PlanVersion, Endpoint]]) -> FirstResponses:
     """The latest tries of these cells, made a short while ago; cells never tried have none."""
     wanted = list(dict.fromkeys((version.pk, endpoint.pk) for version, endpoint in cells))
     found = Probe.objects.filter(
@@ -185,12 +185,12 @@ def tried_lately(cells: Sequence[tuple[PlanVersion, Endpoint]]) -> CameBack:
         requested_at__gt=timezone.now() - TRIED_WITHIN,
     ).select_related("endpoint__target", "plan_version__plan")
     latest = {(each.plan_version_id, each.endpoint_id): each for each in found.order_by("pk")}
-    return _came_back([latest[key] for key in wanted if key in latest])
+    return _responses_of([latest[key] for key in wanted if key in latest])
 
 
-def _came_back(probes: Sequence[Probe]) -> CameBack:
+def _responses_of(probes: Sequence[Probe]) -> FirstResponses:
     """Worded as of when each was made, so that a page of what has ended reads the same for ever."""
-    return CameBack(
+    return FirstResponses(
         tuple(
             FirstRequest(each, report_of(each, each.finished_at) if each.finished_at else None)
             for each in probes

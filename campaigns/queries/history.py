@@ -66,7 +66,7 @@ class HistoryKey:
 
 
 @dataclass(frozen=True)
-class NamedHistory:
+class HistorySeries:
     """A history with what it is of."""
 
     key: HistoryKey
@@ -75,9 +75,9 @@ class NamedHistory:
     history: TestHistory
     n_left_out: int = 0
     marks: Sequence[TimeMark] = ()
-    reference: "NamedHistory | None" = None
+    reference: "HistorySeries | None" = None
 
-    def beside(self, reference: "NamedHistory | None") -> "NamedHistory":
+    def beside(self, reference: "HistorySeries | None") -> "HistorySeries":
         """With the reference that was measured at the same time."""
         if reference is None:
             return self
@@ -104,14 +104,14 @@ def arm_label_of(endpoint: Endpoint, connection_mode: str, injectors: int) -> st
     return ", ".join(filter(None, words))
 
 
-def history_of(actor: Actor, test: Test, by: HistoryFilter) -> NamedHistory:
+def history_of(actor: Actor, test: Test, by: HistoryFilter) -> HistorySeries:
     """The tests that are the same as this one, over all campaigns that the actor sees, with the
     reference."""
     key = key_of(test)
     rows = _chosen(TestFigures.objects.visible_to(actor), by).filter(**asdict(key))
     newest, n_left_out = _newest(rows)
-    points = _whole(_points(newest, by).get(key, []))
-    named = NamedHistory(
+    points = _complete_points(_points(newest, by).get(key, []))
+    named = HistorySeries(
         key,
         test.plan_version.plan,
         test.endpoint,
@@ -133,7 +133,7 @@ def _newest(rows: QuerySet[TestFigures]) -> tuple[QuerySet[TestFigures], int]:
     return rows.filter(started_at__gte=oldest), n_left_out
 
 
-def _reference_of(actor: Actor, named: NamedHistory, by: HistoryFilter) -> NamedHistory | None:
+def _reference_of(actor: Actor, named: HistorySeries, by: HistoryFilter) -> HistorySeries | None:
     """Of the project's tests on a target with the tag `reference`, the one that was measured in
     most of this test's campaigns, over the same days; rather with the same plan and connections.
     None without one, and for a reference itself. Its points are not whole."""
@@ -156,7 +156,7 @@ def _reference_of(actor: Actor, named: NamedHistory, by: HistoryFilter) -> Named
         return None
     _, key = max(found, key=lambda pair: (pair[0], -pair[1].endpoint, -pair[1].plan))
     of_key = _points(rows.filter(**asdict(key)), by)[key]
-    return NamedHistory(
+    return HistorySeries(
         key,
         SavedPlan.objects.get(pk=key.plan),
         Endpoint.objects.select_related("target").get(pk=key.endpoint),
@@ -190,7 +190,7 @@ def key_of(test: Test) -> HistoryKey:
     )
 
 
-def histories(actor: Actor, project: Project, by: HistoryFilter) -> list[NamedHistory]:
+def histories(actor: Actor, project: Project, by: HistoryFilter) -> list[HistorySeries]:
     """Every test of the project with its history, and the references whatever target, plan or arm
     is asked for. Whole are the newest point of each, and those around a change, whose facts may be
     its cause."""
@@ -200,7 +200,7 @@ def histories(actor: Actor, project: Project, by: HistoryFilter) -> list[NamedHi
     endpoints = endpoints.select_related("target").in_bulk()
     found = {key: TestHistory(some[-MOST_CAMPAIGNS:]) for key, some in _points(rows, by).items()}
     every = [
-        NamedHistory(key, plans[key.plan], endpoints[key.endpoint], history)
+        HistorySeries(key, plans[key.plan], endpoints[key.endpoint], history)
         for key, history in zip(found, _explained(list(found.values())), strict=True)
     ]
     references = [named for named in every if named.is_of_reference]
@@ -215,7 +215,7 @@ def _with_references(rows: QuerySet[TestFigures], by: HistoryFilter) -> QuerySet
     return chosen | references.filter(endpoint__target__tags__contains=[REFERENCE_TAG])
 
 
-def _reference_among(references: Sequence[NamedHistory], named: NamedHistory):
+def _reference_among(references: Sequence[HistorySeries], named: HistorySeries):
     """For a test that changed the one of its project's references that `history_of` would have."""
     if named.is_of_reference or not named.history.last_change:
         return None
@@ -321,7 +321,7 @@ def _points(
 _PERCENTILES = ("p50_us", "p95_us", "p99_us")
 
 
-def _whole(points: Sequence[CampaignPoint]) -> list[CampaignPoint]:
+def _complete_points(points: Sequence[CampaignPoint]) -> list[CampaignPoint]:
     """The points with percentiles, facts, and what they are against their baseline."""
     rows = _further([point.test for point in points])
     return [point._replace(**rows[point.test]) for point in points]
@@ -343,7 +343,7 @@ def _with_whole(
             for index in indices
         ]
     )
-    return [_with(*pair, rows) for pair in zip(histories, wanted, strict=True)]
+    return [_rows_with(*pair, rows) for pair in zip(histories, wanted, strict=True)]
 
 
 def _to_explain(history: TestHistory) -> Iterable[int]:
@@ -352,7 +352,7 @@ def _to_explain(history: TestHistory) -> Iterable[int]:
     return [*range(history.before(change), change.latest + 1), last] if change else [last]
 
 
-def _with(
+def _rows_with(
     history: TestHistory, indices: Iterable[int], rows: Mapping[int, Mapping[str, Any]]
 ) -> TestHistory:
     points = list(history.points)

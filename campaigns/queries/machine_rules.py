@@ -14,7 +14,7 @@ _UNTOLD = (
 )
 
 
-def untold_rule(target: Target, rules: Sequence[Threshold]) -> str:
+def unreported_rule(target: Target, rules: Sequence[Threshold]) -> str:
     """What to do about the first rule that nobody would tell in the target's next run; "" if all
     are told."""
     rule = next((each for each in rules if each.is_of_machine), None)
@@ -26,7 +26,7 @@ def untold_rule(target: Target, rules: Sequence[Threshold]) -> str:
 def machine_rule_checks(cells: Iterable[tuple[Plan, Endpoint]]) -> Iterator[Check]:
     """Before a start; of each target and rule once."""
     said = (
-        untold_rule(endpoint.target, plan.thresholds)
+        unreported_rule(endpoint.target, plan.thresholds)
         for plan, endpoint in cells
         if endpoint.target_id
     )

@@ -22,7 +22,7 @@ from campaigns.models import (
     Test,
     TestFigures,
 )
-from campaigns.queries.columns import ComparedColumn, key_of, sides_of
+from campaigns.queries.columns import ComparisonSide, key_of, sides_of
 from campaigns.queries.compared_tests import compared_pair
 
 _SINCE = {
@@ -106,7 +106,7 @@ def references_between(
     tests = _references_of({pk for both in asked for pk in both})
     pairs = {both: list(_pairs(*(tests[pk] for pk in both))) for both in asked}
     compared = {test.pk: test for some in pairs.values() for pair in some for test in pair}
-    columns = [ComparedColumn("", "test", test) for test in compared.values()]
+    columns = [ComparisonSide("", "test", test) for test in compared.values()]
     sides = dict(zip(compared, sides_of(columns) if columns else [], strict=True))
     return {
         both: reference_of([compared_pair(sides[old.pk], sides[new.pk]) for old, new in some])

@@ -31,7 +31,7 @@ from campaigns.domain.shown.results import Sentence
 from campaigns.models import Endpoint, PlanVersion, Probe, Project, Run, Search
 from campaigns.queries.caps import use_of
 from campaigns.queries.checks import Check, checks_before_start, first_requests_check
-from campaigns.queries.machine_rules import untold_rule
+from campaigns.queries.machine_rules import unreported_rule
 from campaigns.queries.runs import with_verdicts
 
 # Somebody or something ended these from outside, and the search with them.
@@ -172,7 +172,7 @@ def trial_runs(search: Search) -> list[Run]:
     return list(with_verdicts(done.order_by("repeat")))
 
 
-def untold_rules(search: Search) -> list[str]:
+def unreported_rules(search: Search) -> list[str]:
     """The rules about the target's machine that nobody told a figure for in the last trial."""
     last = next(reversed(trial_runs(search)), None)
     return [each.rule for each in last.verdicts if each.lacks_agent] if last else []
@@ -211,7 +211,7 @@ def checks_of_search(
     """In the order in which a start would fail, then what the project's cap has left. `objective`:
     the rules that are searched by, as far as they can be read; else the plan's."""
     rules = _known_rules(objective) or plan.thresholds
-    untold = untold_rule(endpoint.target, rules)
+    untold = unreported_rule(endpoint.target, rules)
     refusals = [use.refusal(project.name, cost.load_s) for use in use_of(project, {LOAD_HOURS})]
     return [
         first_requests_check([(plan, endpoint)]),

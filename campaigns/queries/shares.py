@@ -9,7 +9,7 @@ from django.utils import timezone
 from campaigns.domain.errors import InvalidFields
 from campaigns.models import Project, ShareLink
 from campaigns.permissions import Action, Actor, may
-from campaigns.queries.columns import ComparedColumn, Reference, columns_of, references_of
+from campaigns.queries.columns import ComparisonSide, Reference, columns_of, references_of
 
 
 def live_links(actor: Actor, project: Project) -> QuerySet[ShareLink]:
@@ -26,7 +26,7 @@ def references_in(comparison: str) -> Collection[Reference]:
     return references_of(dict(parse_qsl(comparison))).values()
 
 
-def shared_columns(creator: Actor, comparison: str) -> list[ComparedColumn] | None:
+def shared_columns(creator: Actor, comparison: str) -> list[ComparisonSide] | None:
     """The columns of a shared comparison; None unless its creator sees them all and may share in
     the projects of all, and while no campaign of a column's days has ended."""
     try:

@@ -76,9 +76,9 @@ class _Told:
         self, lasted_s: float, busy_s: float | None, watched_s: float | None, moved: float | None
     ) -> None:
         self.lasted_s += lasted_s
-        self.busy_s = _plus(self.busy_s, busy_s)
-        self.watched_s = _plus(self.watched_s, watched_s)
-        self.moved_bytes = _plus(self.moved_bytes, moved)
+        self.busy_s = _sum(self.busy_s, busy_s)
+        self.watched_s = _sum(self.watched_s, watched_s)
+        self.moved_bytes = _sum(self.moved_bytes, moved)
 
 
 @dataclass(slots=True)
@@ -206,5 +206,5 @@ def _told(campaign: Campaign) -> dict[int, _RunTold]:
     return {pk: run for pk, run in told.items() if run.machines}
 
 
-def _plus(total: float | None, more: float | None) -> float | None:
+def _sum(total: float | None, more: float | None) -> float | None:
     return None if total is None or more is None else total + more

@@ -31,14 +31,18 @@ def under_way() -> frozenset[str]:
 def _statement() -> Compiled:
     going_on = Campaign.objects.filter(UNDER_WAY)
     first, *others = (
-        *(_any(Run.objects.filter(state=each), each) for each in RunState if each != RunState.DONE),
-        _any(going_on, Waiting.CAMPAIGN),
-        _any(going_on.filter(opened_at=None, stop_requested_at=None), Waiting.FIRST_REQUESTS),
-        _any(Probe.objects.filter(finished_at=None), Waiting.REQUEST),
-        _any(Search.objects.filter(ending=None), Waiting.SEARCH),
+        *(
+            _exists(Run.objects.filter(state=each), each)
+            for each in RunState
+            if each != RunState.DONE
+        ),
+        _exists(going_on, Waiting.CAMPAIGN),
+        _exists(going_on.filter(opened_at=None, stop_requested_at=None), Waiting.FIRST_REQUESTS),
+        _exists(Probe.objects.filter(finished_at=None), Waiting.REQUEST),
+        _exists(Search.objects.filter(ending=None), Waiting.SEARCH),
     )
     return Compiled(first.union(*others, all=True))
 
 
-def _any(rows: QuerySet, word: str) -> QuerySet:
+def _exists(rows: QuerySet, word: str) -> QuerySet:
     return rows.order_by().values_list(Value(str(word), output_field=CharField()))[:1]

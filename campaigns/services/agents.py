@@ -16,7 +16,7 @@ from django.db.models import Case, F, Q, When
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from campaigns.domain.deeds import Deed
+from campaigns.domain.audit_events import AuditEvent
 from campaigns.domain.errors import Refused
 from campaigns.domain.measured.machine import AgentReport, AgentSecond, machine_of
 from campaigns.models import Agent, MachineSecond, Run, Target
@@ -54,7 +54,7 @@ def create_agent(*, by: Actor, target: Target) -> tuple[Agent, str]:
     agent = Agent.objects.create(
         target=target, lookup=lookup, token_hash=keyed_hash(text, _PURPOSE)
     )
-    audit.note(by, Deed.TOKEN_CREATED, str(agent), project=target.project)
+    audit.note(by, AuditEvent.TOKEN_CREATED, str(agent), project=target.project)
     return agent, text
 
 
@@ -63,7 +63,7 @@ def revoke_agent(*, by: Actor, agent: Agent) -> None:
     """It is refused from its next report on. What it reported stays."""
     require(by, Action.EDIT, agent.target.project)
     if Agent.objects.filter(pk=agent.pk, revoked_at=None).update(revoked_at=timezone.now()):
-        audit.note(by, Deed.TOKEN_REVOKED, str(agent), project=agent.target.project)
+        audit.note(by, AuditEvent.TOKEN_REVOKED, str(agent), project=agent.target.project)
 
 
 def authenticate_agent(*, text: str) -> Agent | None:

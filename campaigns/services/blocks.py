@@ -5,7 +5,7 @@ from typing import Any
 from django.db import transaction
 from django.db.models import Q
 
-from campaigns.domain.deeds import Deed
+from campaigns.domain.audit_events import AuditEvent
 from campaigns.domain.errors import Refused
 from campaigns.domain.plan.blocks import Turn, order_of_runs
 from campaigns.domain.plan.frozen_run import FrozenRun
@@ -14,7 +14,7 @@ from campaigns.domain.plan.machines import written_addresses
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.plan_parts import without_parts
 from campaigns.domain.units import counted
-from campaigns.live.pokes import poke
+from campaigns.live.notify import notify_viewers
 from campaigns.models import Campaign, Run, Shard, Test
 from campaigns.permissions import Action, Actor, require
 from campaigns.queries.archived import why_archived
@@ -98,8 +98,8 @@ def add_blocks(*, by: Actor, campaign: Campaign, after: int, blocks: int = 1) ->
         raise Refused(_why_not_added(campaign))
     queue_blocks(by=by, campaign=campaign, after=after)
     told = f"{audit.label_of(campaign)}, {counted(blocks, 'blocks')}"
-    audit.note(by, Deed.BLOCKS_ADDED, told, project=campaign.project)
-    poke(campaign_id=campaign.pk)
+    audit.note(by, AuditEvent.BLOCKS_ADDED, told, project=campaign.project)
+    notify_viewers(campaign_id=campaign.pk)
 
 
 def _why_not_added(campaign: Campaign) -> str:

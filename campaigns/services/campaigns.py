@@ -8,16 +8,16 @@ from typing import Any
 from django.db import IntegrityError, connection, transaction
 from django.db.models.functions import Now
 
-from campaigns.domain.deeds import Deed
+from campaigns.domain.audit_events import AuditEvent
+from campaigns.domain.edit_conflicts import Content, check_unchanged
 from campaigns.domain.errors import Refused
 from campaigns.domain.lifecycle import Outcome
 from campaigns.domain.measured.perf_counts import PerfOf
-from campaigns.domain.opened import Content, require_unchanged
 from campaigns.domain.plan.shards import MAX_INJECTORS
 from campaigns.domain.plan.sweep import Sweep
 from campaigns.domain.stop_reasons import StopReason
 from campaigns.domain.typed_text import clean_name
-from campaigns.live.pokes import poke
+from campaigns.live.notify import notify_viewers
 from campaigns.models import Campaign, Project, Test
 from campaigns.models.campaigns import UNDER_WAY
 from campaigns.permissions import Action, Actor, require
@@ -101,7 +101,7 @@ def edit_draft(
     if draft is None:
         raise Refused("This campaign has already been started. Run it again with these changes.")
     wanted = create_campaign(by=by, project=campaign.project, is_more=False, **values)
-    require_unchanged(opened, stored=content_of(draft), wanted=content_of(wanted))
+    check_unchanged(opened, stored=content_of(draft), wanted=content_of(wanted))
     for name in _EDITED:
         setattr(draft, name, getattr(wanted, name))
     draft.save(update_fields=_EDITED)
@@ -214,13 +214,13 @@ def start_campaign(*, by: Actor, campaign: Campaign, anyway: bool = False) -> No
     # As it is now: somebody may have edited or archived the draft since the row was read.
     campaign.refresh_from_db()
     queue_blocks(by=by, campaign=campaign)
-    audit.note(by, Deed.CAMPAIGN_STARTED, audit.label_of(campaign), project=campaign.project)
+    audit.note(by, AuditEvent.CAMPAIGN_STARTED, audit.label_of(campaign), project=campaign.project)
     if anyway:
         Campaign.objects.filter(pk=campaign.pk).update(opened_at=Now())
     else:
         send_first_requests(by=by, campaign=campaign)
     campaign.refresh_from_db(fields=["opened_at"])
-    poke(campaign_id=campaign.pk)
+    notify_viewers(campaign_id=campaign.pk)
 
 
 def stop_campaign(*, by: Actor, campaign: Campaign) -> None:
@@ -249,13 +249,15 @@ def _store_stop(by: Actor, campaign: Campaign) -> None:
         raise Refused("This campaign is not running; there is nothing to stop.")
     asked = {"stop_requested_at": Now(), "stop_requested_by": by.user}
     if under_way.filter(stop_requested_at=None).update(**asked):
-        audit.note(by, Deed.CAMPAIGN_STOPPED, audit.label_of(campaign), project=campaign.project)
+        audit.note(
+            by, AuditEvent.CAMPAIGN_STOPPED, audit.label_of(campaign), project=campaign.project
+        )
     lock_runs(campaign.runs.all())
     forget_unsent(campaign)
     end_queued(campaign.runs.all(), Outcome.STOPPED, STOPPED_BEFORE)
     request_stop(campaign.runs.all(), StopReason.USER, by=by.user)
     campaign.refresh_from_db(fields=["stop_requested_at", "stop_requested_by"])
-    poke(campaign_id=campaign.pk)
+    notify_viewers(campaign_id=campaign.pk)
 
 
 @transaction.atomic

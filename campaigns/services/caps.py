@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from django.db import connection, transaction
 
+from campaigns.domain.audit_events import AuditEvent
 from campaigns.domain.caps import (
     CAMPAIGNS,
     DAY_S,
@@ -14,15 +15,14 @@ from campaigns.domain.caps import (
     STORED_GB,
     Cap,
 )
-from campaigns.domain.deeds import Deed
+from campaigns.domain.edit_conflicts import Content, check_unchanged
 from campaigns.domain.errors import Refused
-from campaigns.domain.opened import Content, require_unchanged
 from campaigns.domain.plan.estimates import TestEstimate
 from campaigns.domain.plan.load import peak_rate_per_s
 from campaigns.models import Project, Test
 from campaigns.permissions import Actor, require_administrator
 from campaigns.queries.caps import most_requests_per_s, use_of
-from campaigns.queries.room import ROW_BYTES
+from campaigns.queries.resource_limits import ROW_BYTES
 from campaigns.services import audit
 from campaigns.services.items import hold
 
@@ -89,11 +89,11 @@ def set_caps(
     what the form was opened with. Raises ChangedMeanwhile."""
     require_administrator(by)
     hold(project)
-    require_unchanged(opened, stored=content_of(project), wanted=_content(caps))
+    check_unchanged(opened, stored=content_of(project), wanted=_content(caps))
     project.caps = {name: most for name, most in caps.items() if most is not None}
     project.save(update_fields=["caps"])
     own = ", ".join(f"{name} {most}" for name, most in project.caps.items())
-    audit.note(by, Deed.CAPS_SET, own or "those of the installation", project=project)
+    audit.note(by, AuditEvent.CAPS_SET, own or "those of the installation", project=project)
     return project
 
 

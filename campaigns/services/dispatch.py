@@ -33,7 +33,7 @@ from campaigns.domain.lifecycle import ShardState as Part
 from campaigns.domain.plan.addresses import common_networks
 from campaigns.domain.plan.machines import machines_of
 from campaigns.domain.stop_reasons import StopReason
-from campaigns.live.pokes import poke
+from campaigns.live.notify import notify_viewers
 from campaigns.models import (
     Campaign,
     Exporter,
@@ -244,7 +244,7 @@ def _ages() -> tuple[Rule, ...]:
     return (
         Rule(_too_old(State.PREPARING).filter(stop_requested=None), _miss_barrier),
         Rule(late.exclude(_unready()), _miss_start),
-        Rule(_too_old(State.STOPPING).filter(has_shard(Part.RUNNING)), _lose_whoever_still_runs),
+        Rule(_too_old(State.STOPPING).filter(has_shard(Part.RUNNING)), _fail_unresponsive_shards),
     )
 
 
@@ -308,7 +308,7 @@ def _miss_start(run: Run) -> bool:
     return bool(request_stop(Run.objects.filter(pk=run.pk), StopReason.NO_START))
 
 
-def _lose_whoever_still_runs(run: Run) -> bool:
+def _fail_unresponsive_shards(run: Run) -> bool:
     """End the lease of a launcher that renews it but does not stop.
 
     The epoch stays, as what was measured under it is still welcome.
@@ -419,7 +419,7 @@ def _finish(open_, pk: int, repeats: int) -> int:
         note_changes_safely(campaign_id=pk)
         keep_gist(pk)
         queue.enqueue(queue.PAGES)
-    poke(campaign_id=pk)
+    notify_viewers(campaign_id=pk)
     return n_finished
 
 
@@ -435,5 +435,5 @@ def _too_old(state: State):
 def _move(run: Run, source: State, target: State, **fields) -> bool:
     moved = Run.objects.filter(pk=run.pk, state=source).update(state=target, **fields)
     if moved:
-        poke(run_id=run.pk, campaign_id=run.campaign_id)
+        notify_viewers(run_id=run.pk, campaign_id=run.campaign_id)
     return bool(moved)

@@ -11,7 +11,7 @@ from campaigns.domain.lifecycle import MAX_AGE_S, Outcome, RunState
 from campaigns.domain.lifecycle import ShardState as Part
 from campaigns.domain.plan.time_limit import longest_run_s
 from campaigns.domain.stop_reasons import BY_ITSELF, StopReason, own_sentence
-from campaigns.live.pokes import poke
+from campaigns.live.notify import notify_viewers
 from campaigns.models import Run, RunEvent, Shard
 from campaigns.models.dbtime import db_now
 from campaigns.services.baselines import judge_by_baselines
@@ -61,7 +61,7 @@ def _end(run: Run, outcome: Outcome, reason: str) -> bool:
         )
         if ended:
             _keep_figures(run)
-        poke(run_id=run.pk, campaign_id=run.campaign_id)
+        notify_viewers(run_id=run.pk, campaign_id=run.campaign_id)
     return bool(ended)
 
 
@@ -88,7 +88,7 @@ def summarise_late_runs() -> int:
     n_made = 0
     for run_id in _unanswered(dict(notes)):
         n_made += _summarise_again(Run.objects.get(pk=run_id))
-        poke(run_id=run_id)
+        notify_viewers(run_id=run_id)
     return n_made
 
 

@@ -10,9 +10,9 @@ from django.db import IntegrityError, transaction
 from django.db.models import Q, QuerySet
 
 from campaigns import queue
-from campaigns.domain.deeds import Deed
+from campaigns.domain.audit_events import AuditEvent
+from campaigns.domain.edit_conflicts import Content, check_unchanged
 from campaigns.domain.errors import InvalidFields, Refused
-from campaigns.domain.opened import Content, require_unchanged
 from campaigns.domain.plan.exporters import ExporterFields, check_exporter
 from campaigns.models import Exporter, Target
 from campaigns.models.dbtime import ClockTimestamp, db_now
@@ -48,7 +48,7 @@ def change_exporter(
     require(by, Action.EDIT, exporter.target.project)
     checked = check_exporter(**fields)
     _hold(exporter)
-    require_unchanged(opened, stored=content_of(exporter), wanted=content_of(checked))
+    check_unchanged(opened, stored=content_of(exporter), wanted=content_of(checked))
     if exporter.token and checked.token is None:
         is_same = checked.address.origin == exporter.address.origin
         if not (is_same and checked.verify_tls):
@@ -83,7 +83,7 @@ def _save(by: Actor, exporter: Exporter, given: ExporterFields) -> Exporter:
     # What was told before was told by another address, or read otherwise.
     exporter.offers, exporter.told_at = [], None
     exporter.problem, exporter.problem_at = "", None
-    deeds = [Deed.EXPORTER_SET, *_keep_token(exporter, given.token)]
+    deeds = [AuditEvent.EXPORTER_SET, *_keep_token(exporter, given.token)]
     try:
         with transaction.atomic():
             exporter.save()
@@ -95,19 +95,19 @@ def _save(by: Actor, exporter: Exporter, given: ExporterFields) -> Exporter:
     return exporter
 
 
-def _keep_token(exporter: Exporter, token: str | None) -> list[Deed]:
+def _keep_token(exporter: Exporter, token: str | None) -> list[AuditEvent]:
     """Store the token encrypted; "" removes it, None keeps it."""
     if token is None or token == exporter.token == "":
         return []
     exporter.token = encrypt(token) if token else ""
-    return [Deed.SECRET_STORED if token else Deed.SECRET_DELETED]
+    return [AuditEvent.SECRET_STORED if token else AuditEvent.SECRET_DELETED]
 
 
 @transaction.atomic
 def remove_exporter(*, by: Actor, exporter: Exporter) -> None:
     """It is not scraped by runs that begin from now on. What it told stays."""
     require(by, Action.EDIT, exporter.target.project)
-    audit.note(by, Deed.DELETED, _label(exporter), project=exporter.target.project)
+    audit.note(by, AuditEvent.DELETED, _label(exporter), project=exporter.target.project)
     exporter.delete()
 
 

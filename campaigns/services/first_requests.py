@@ -14,7 +14,7 @@ from django.db.models.functions import Now
 
 from campaigns.domain.errors import Refused
 from campaigns.domain.lifecycle import RunState
-from campaigns.live.pokes import poke
+from campaigns.live.notify import notify_viewers
 from campaigns.models import Campaign, Endpoint, PlanVersion, Probe, Run
 from campaigns.models.dbtime import db_now
 from campaigns.permissions import Action, Actor, require
@@ -64,7 +64,7 @@ def settle_campaign(*, campaign_id: int) -> bool:
         return False
     is_open = campaign.keeps_going or not found.wrong
     _waiting().filter(pk=campaign_id).update(**{"opened_at" if is_open else "held_at": Now()})
-    poke(campaign_id=campaign_id)
+    notify_viewers(campaign_id=campaign_id)
     return True
 
 
@@ -93,7 +93,7 @@ def start_anyway(*, by: Actor, campaign: Campaign) -> None:
     if not _waiting().filter(pk=campaign.pk).update(opened_at=Now(), held_at=None):
         raise Refused("This campaign does not wait for its first requests.")
     forget_unsent(campaign)
-    poke(campaign_id=campaign.pk)
+    notify_viewers(campaign_id=campaign.pk)
 
 
 @transaction.atomic
@@ -106,7 +106,7 @@ def try_again(*, by: Actor, campaign: Campaign) -> None:
     if not send_again(by=by, campaign=campaign):
         raise Refused("This campaign is not on hold; there is nothing to try again.")
     _take_endpoints_anew(campaign)
-    poke(campaign_id=campaign.pk)
+    notify_viewers(campaign_id=campaign.pk)
 
 
 @transaction.atomic

@@ -7,9 +7,9 @@ from django.db import IntegrityError, OperationalError, connection, transaction
 from django.db.models.functions import Now
 from psycopg.errors import LockNotAvailable
 
-from campaigns.domain.deeds import Deed
+from campaigns.domain.audit_events import AuditEvent
+from campaigns.domain.edit_conflicts import Content, check_unchanged
 from campaigns.domain.errors import InvalidFields, Refused
-from campaigns.domain.opened import Content, require_unchanged
 from campaigns.domain.tags import clean_tags
 from campaigns.domain.typed_text import clean_name
 from campaigns.models import Campaign, Project, SavedPlan, Target
@@ -45,7 +45,7 @@ def describe_item(
                 errors |= invalid.errors
     if errors:
         raise InvalidFields(errors)
-    require_unchanged(opened, stored=stored, wanted=content_of(item))
+    check_unchanged(opened, stored=stored, wanted=content_of(item))
     fields = ["name", "tags"]
     if isinstance(item, Target):
         item.is_kept = True
@@ -95,7 +95,7 @@ def archive_items(*, by: Actor, items: Sequence[Item]) -> None:
     for item in _locked(items):
         if refusal := refusal_to_archive(item):
             raise Refused(refusal)
-    _all(items).filter(archived_at=None).update(archived_at=Now())
+    _as_list(items).filter(archived_at=None).update(archived_at=Now())
 
 
 @transaction.atomic
@@ -105,7 +105,7 @@ def restore_items(*, by: Actor, items: Sequence[Item]) -> None:
     for item in items:
         try:
             with transaction.atomic():
-                _all([item]).update(archived_at=None)
+                _as_list([item]).update(archived_at=None)
         except IntegrityError:
             raise Refused(
                 f"Another {noun_of(item)} is named {item.name} now. Rename one of them first."
@@ -139,7 +139,9 @@ def _delete(by: Actor, items: Sequence[Item]) -> None:
     for item in found:
         if refusal := refusal_to_delete(item):
             raise Refused(refusal)
-        audit.note(by, Deed.DELETED, f"{noun_of(item)} {item.pk}: {item.name}", project=item.home)
+        audit.note(
+            by, AuditEvent.DELETED, f"{noun_of(item)} {item.pk}: {item.name}", project=item.home
+        )
     if isinstance(items[0], Project):
         _wait_for_parts_shortly()
         projects = [item.pk for item in found]
@@ -147,9 +149,9 @@ def _delete(by: Actor, items: Sequence[Item]) -> None:
         Target.objects.filter(project__in=projects).delete()
         SavedPlan.objects.filter(project__in=projects).delete()
     if isinstance(items[0], Campaign):
-        _delete_campaigns(_all(items))
+        _delete_campaigns(_as_list(items))
     else:
-        _all(items).delete()
+        _as_list(items).delete()
     connection.check_constraints()  # here, where it can be refused, and not when it is stored
 
 
@@ -176,13 +178,13 @@ def _require(by: Actor, items: Sequence[Item]) -> None:
         require(by, items[0].administered_by, home)
 
 
-def _all(items: Sequence[Item]):
+def _as_list(items: Sequence[Item]):
     return type(items[0]).objects.filter(pk__in=[item.pk for item in items])
 
 
 def _locked(items: Sequence[Item]) -> list[Item]:
     """The rows as they are now, kept from being started or deleted by others meanwhile."""
-    return list(_all(items).select_for_update(of=("self",)).order_by("pk"))
+    return list(_as_list(items).select_for_update(of=("self",)).order_by("pk"))
 
 
 def _clean_tags(item: Item, tags: Sequence[str]) -> list[str]:

@@ -7,11 +7,11 @@ Only an administrator switches it on again, also after a backup was restored.
 from django.db import transaction
 from django.db.models.functions import Now
 
-from campaigns.domain.deeds import Deed
+from campaigns.domain.audit_events import AuditEvent
 from campaigns.domain.errors import Refused
 from campaigns.domain.lifecycle import Outcome
 from campaigns.domain.stop_reasons import StopReason
-from campaigns.live.pokes import poke
+from campaigns.live.notify import notify_viewers
 from campaigns.models import Campaign, LoadControl, Run
 from campaigns.models.campaigns import UNDER_WAY
 from campaigns.models.load_control import THE_ROW
@@ -44,7 +44,7 @@ def stop_all_load(*, by: Actor) -> int:
     require_administrator(by)
     call(StopCall(StopReason.ADMINISTRATOR))
     with transaction.atomic():
-        audit.note(by, Deed.LOAD_SWITCHED_OFF)
+        audit.note(by, AuditEvent.LOAD_SWITCHED_OFF)
         return _stop_all(BY_A_PERSON.format(name=by.user.get_username()), by.user)
 
 
@@ -52,7 +52,7 @@ def stop_all_load_from_console() -> int:
     """As `stop_all_load`, for whoever has a shell on the installation's machine."""
     call(StopCall(StopReason.ADMINISTRATOR))
     with transaction.atomic():
-        audit.note_from_shell(Deed.LOAD_SWITCHED_OFF)
+        audit.note_from_shell(AuditEvent.LOAD_SWITCHED_OFF)
         return _stop_all(FROM_THE_CONSOLE, None)
 
 
@@ -60,7 +60,7 @@ def stop_all_load_from_console() -> int:
 def drain_from_console() -> int:
     """Let no run begin; active ones end as planned and queued ones wait. How many are active."""
     lock_admission()
-    audit.note_from_shell(Deed.LOAD_SWITCHED_OFF, "to drain")
+    audit.note_from_shell(AuditEvent.LOAD_SWITCHED_OFF, "to drain")
     _switch(False, DRAINING, None)
     return active_runs().count()
 
@@ -77,7 +77,7 @@ def _stop_all(reason: str, user) -> int:
     end_queued(Run.objects.all(), Outcome.STOPPED, STOPPED_BEFORE)
     n_stopped = request_stop(Run.objects.all(), StopReason.ADMINISTRATOR, by=user)
     for campaign in under_way.values_list("pk", flat=True):
-        poke(campaign_id=campaign)
+        notify_viewers(campaign_id=campaign)
     return n_stopped
 
 
@@ -85,14 +85,14 @@ def _stop_all(reason: str, user) -> int:
 def allow_load(*, by: Actor) -> None:
     """Switch load on again: queued runs begin."""
     require_administrator(by)
-    audit.note(by, Deed.LOAD_ALLOWED)
+    audit.note(by, AuditEvent.LOAD_ALLOWED)
     _switch(True, "", by.user)
 
 
 @transaction.atomic
 def allow_load_from_console() -> None:
     """As `allow_load`, for whoever has a shell on the installation's machine."""
-    audit.note_from_shell(Deed.LOAD_ALLOWED)
+    audit.note_from_shell(AuditEvent.LOAD_ALLOWED)
     _switch(True, "", None)
 
 

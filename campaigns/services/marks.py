@@ -5,7 +5,7 @@ from datetime import datetime
 from django.db import transaction
 from django.utils import timezone
 
-from campaigns.domain.deeds import Deed
+from campaigns.domain.audit_events import AuditEvent
 from campaigns.domain.errors import InvalidFields
 from campaigns.domain.typed_text import clean_name
 from campaigns.models import Project, Target, TimeMark
@@ -51,7 +51,7 @@ def delete_mark(*, by: Actor, mark: TimeMark) -> None:
     label = f"mark {mark.pk}: {mark.text}"
     n_deleted, _ = TimeMark.objects.filter(pk=mark.pk).delete()
     if n_deleted:
-        audit.note(by, Deed.DELETED, label, project=mark.project)
+        audit.note(by, AuditEvent.DELETED, label, project=mark.project)
 
 
 def _check(project: Project, target: Target | None, values: dict[str, str]) -> None:

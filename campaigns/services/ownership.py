@@ -10,7 +10,7 @@ from django.db.models import F, Q
 from django.db.models.functions import Now
 
 from campaigns import queue
-from campaigns.domain.deeds import Deed
+from campaigns.domain.audit_events import AuditEvent
 from campaigns.domain.errors import Refused
 from campaigns.domain.plan.ownership import MOST_PORTS, HostCheck, host_key
 from campaigns.domain.plan.target import Origin
@@ -111,7 +111,9 @@ def finish_check(*, claim_id: int, asked_at: datetime, seen: HostCheck) -> bool:
     if seen.proven:
         by = Actor(user=claim.asked_by)
         _give(claim, HostPermit.Kind.PROOF, by, places=list(seen.proven))
-        audit.note(by, Deed.HOST_PROVEN, _told(claim.host, seen.proven), project=claim.project)
+        audit.note(
+            by, AuditEvent.HOST_PROVEN, _told(claim.host, seen.proven), project=claim.project
+        )
     return True
 
 
@@ -129,7 +131,7 @@ def ask_approval(*, by: Actor, claim: HostClaim, reason: str) -> None:
         )
         if not asked:
             raise Refused(f"{claim.host} is on the administrators' list already.")
-        audit.note(by, Deed.APPROVAL_ASKED, claim.host, project=claim.project)
+        audit.note(by, AuditEvent.APPROVAL_ASKED, claim.host, project=claim.project)
     _ask_worker(by, claim)
 
 
@@ -145,7 +147,7 @@ def approve(*, by: Actor, claim: HostClaim, seen: list[str], reason: str) -> Non
     _decide(claim, refused_at=None)
     reason = storable(reason)[:MAX_REASON]
     _give(claim, HostPermit.Kind.APPROVAL, by, places=claim.places, reason=reason)
-    audit.note(by, Deed.HOST_APPROVED, _told(claim.host, seen), project=claim.project)
+    audit.note(by, AuditEvent.HOST_APPROVED, _told(claim.host, seen), project=claim.project)
 
 
 @transaction.atomic
@@ -156,7 +158,7 @@ def refuse(*, by: Actor, claim: HostClaim, reason: str) -> None:
         raise Refused("Say why, so that the project knows what to do.")
     claim = HostClaim.objects.select_for_update(of=("self",)).get(pk=claim.pk)
     _decide(claim, refused_at=Now(), refused_by=by.user.get_username(), refusal=reason)
-    audit.note(by, Deed.HOST_REFUSED, f"{claim.host}: {reason}", project=claim.project)
+    audit.note(by, AuditEvent.HOST_REFUSED, f"{claim.host}: {reason}", project=claim.project)
 
 
 def _decide(claim: HostClaim, **said) -> None:
@@ -175,7 +177,7 @@ def withdraw(*, by: Actor, permit: HostPermit, reason: str) -> None:
     if not _end(current, by, reason):
         raise Refused("It was withdrawn before.")
     told = f"{permit}: {reason}"
-    audit.note(by, Deed.PERMIT_WITHDRAWN, told, project=permit.claim.project)
+    audit.note(by, AuditEvent.PERMIT_WITHDRAWN, told, project=permit.claim.project)
 
 
 def _require_right(by: Actor, project: Project) -> None:

@@ -4,7 +4,7 @@ A secret is sent only to its origins. Who entered it adds one by being the first
 others would read it by measuring a server of their own, so they have to enter it again.
 """
 
-from campaigns.domain.deeds import Deed
+from campaigns.domain.audit_events import AuditEvent
 from campaigns.domain.errors import InvalidFields, Refused
 from campaigns.domain.plan.session import AuthKind
 from campaigns.models import Endpoint, PlanSecret, PlanVersion, Run, SavedPlan
@@ -23,7 +23,7 @@ def keep_secret(*, by: Actor, plan: SavedPlan, secret: str | None) -> None:
         return
     if not secret:
         if PlanSecret.objects.filter(plan=plan).delete()[0]:
-            audit.note(by, Deed.SECRET_DELETED, _label(plan), project=plan.project)
+            audit.note(by, AuditEvent.SECRET_DELETED, _label(plan), project=plan.project)
         return
     _check(secret)
     values = {"ciphertext": encrypt(secret), "changed_by": by.user}
@@ -31,7 +31,7 @@ def keep_secret(*, by: Actor, plan: SavedPlan, secret: str | None) -> None:
     if stored is not None and not _are_still_its_origins(stored, by, secret):
         values["origins"] = []
     PlanSecret.objects.update_or_create(plan=plan, defaults=values)
-    audit.note(by, Deed.SECRET_STORED, _label(plan), project=plan.project)
+    audit.note(by, AuditEvent.SECRET_STORED, _label(plan), project=plan.project)
 
 
 def _are_still_its_origins(stored: PlanSecret, by: Actor, secret: str) -> bool:
@@ -106,7 +106,7 @@ def share_secret(*, by: Actor, source: int, plan: SavedPlan) -> None:
         copied = ("ciphertext", "changed_by", "origins")
         values = {name: getattr(stored, name) for name in copied}
         PlanSecret.objects.update_or_create(plan=plan, defaults=values)
-        audit.note(by, Deed.SECRET_STORED, _label(plan), project=plan.project)
+        audit.note(by, AuditEvent.SECRET_STORED, _label(plan), project=plan.project)
 
 
 def require_secret(*, by: Actor, version: PlanVersion, endpoint: Endpoint) -> None:
@@ -133,7 +133,7 @@ def name_origin(*, by: Actor, version: PlanVersion, endpoint: Endpoint) -> None:
         raise Refused(_not_for(stored, endpoint.origin))
     PlanSecret.objects.filter(pk=stored.pk).update(origins=[*stored.origins, endpoint.origin])
     label = f"{_label(stored.plan)}, {endpoint.origin}"
-    audit.note(by, Deed.SECRET_BOUND, label, project=stored.plan.project)
+    audit.note(by, AuditEvent.SECRET_BOUND, label, project=stored.plan.project)
 
 
 def rotate_secrets() -> int:

@@ -6,8 +6,8 @@ from typing import Any
 
 from django.db import IntegrityError, transaction
 
+from campaigns.domain.edit_conflicts import Content, check_unchanged
 from campaigns.domain.errors import InvalidFields, InvalidPlan, Refused
-from campaigns.domain.opened import Content, require_unchanged
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.threshold import Threshold, never_kept
 from campaigns.domain.typed_text import clean_name
@@ -72,7 +72,7 @@ def edit_plan(
             raise Refused(f"{plan.name} is archived. Create a new plan instead.")
         clean = _checked(name, spec, stored=plan.latest.value())
         wanted = {"name": _clean_name(name), **clean}
-        require_unchanged(opened, stored=content_of(plan), wanted=wanted)
+        check_unchanged(opened, stored=content_of(plan), wanted=wanted)
         _save(plan, name)
         keep_secret(by=by, plan=plan, secret=secret)
         latest = plan.latest

@@ -14,7 +14,7 @@ from campaigns.domain.plan.first_request import first_request
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.session import AuthKind
 from campaigns.domain.plan.target import WEBSOCKET_SCHEMES
-from campaigns.live.pokes import poke
+from campaigns.live.notify import notify_viewers
 from campaigns.models import Campaign, Endpoint, PlanVersion, Probe, Project, Target
 from campaigns.permissions import Action, Actor, require
 from campaigns.queries.ownership import networks_for
@@ -176,7 +176,7 @@ def finish_probe(*, probe_id: int, result: dict[str, Any]) -> bool:
     if not result.get("status") and result.get("error") not in CERTIFICATE_KINDS:
         _forget_guess(probe_id)
     for campaign in Campaign.objects.filter(first_requests=probe_id).values_list("pk", flat=True):
-        poke(campaign_id=campaign)
+        notify_viewers(campaign_id=campaign)
     return True
 
 

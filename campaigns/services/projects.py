@@ -3,7 +3,7 @@
 from django.contrib.auth import get_user_model
 from django.db import IntegrityError, transaction
 
-from campaigns.domain.deeds import Deed
+from campaigns.domain.audit_events import AuditEvent
 from campaigns.domain.errors import Forbidden, Refused
 from campaigns.domain.typed_text import clean_name
 from campaigns.models import Membership, Project
@@ -36,7 +36,7 @@ def add_member(*, by: Actor, project: Project, username: str, role: str) -> Memb
         )
     try:
         with transaction.atomic():
-            audit.note(by, Deed.MEMBER_ADDED, f"{username} as {role}", project=project)
+            audit.note(by, AuditEvent.MEMBER_ADDED, f"{username} as {role}", project=project)
             return Membership.objects.create(project=project, user=user, role=Role(role))
     except IntegrityError:
         raise Refused(f"{username} is already a member. Change the role in the list.") from None
@@ -52,7 +52,7 @@ def change_role(*, by: Actor, membership: Membership, role: str) -> None:
         return
     Membership.objects.filter(pk=membership.pk).update(role=Role(role))
     told = f"{membership.user.get_username()}: {before} to {role}"
-    audit.note(by, Deed.ROLE_CHANGED, told, project=membership.project)
+    audit.note(by, AuditEvent.ROLE_CHANGED, told, project=membership.project)
 
 
 @transaction.atomic
@@ -61,7 +61,7 @@ def remove_member(*, by: Actor, membership: Membership) -> None:
     _keep_an_owner(membership)
     _held(membership)
     who = membership.user.get_username()
-    audit.note(by, Deed.MEMBER_REMOVED, who, project=membership.project)
+    audit.note(by, AuditEvent.MEMBER_REMOVED, who, project=membership.project)
     membership.delete()
 
 

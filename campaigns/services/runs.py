@@ -3,11 +3,11 @@
 from django.db import transaction
 from django.db.models.functions import Now
 
-from campaigns.domain.deeds import Deed
+from campaigns.domain.audit_events import AuditEvent
 from campaigns.domain.errors import Refused
 from campaigns.domain.lifecycle import ACTIVE_STATES, Outcome, RunState, ShardState
 from campaigns.domain.stop_reasons import StopReason
-from campaigns.live.pokes import poke
+from campaigns.live.notify import notify_viewers
 from campaigns.models import Run, Shard
 from campaigns.permissions import Action, Actor, require, require_administrator
 from campaigns.services import audit
@@ -37,7 +37,7 @@ def _stop(run: Run, why: StopReason, by: Actor) -> None:
     call(StopCall(why, run=run.pk))
     with transaction.atomic():
         _store_stop(run, why, by)
-        audit.note(by, Deed.RUN_STOPPED, f"run {run.label}", project=run.campaign.project)
+        audit.note(by, AuditEvent.RUN_STOPPED, f"run {run.label}", project=run.campaign.project)
 
 
 def _store_stop(run: Run, why: StopReason, by: Actor) -> None:
@@ -65,7 +65,7 @@ def request_stop(runs, why: StopReason, by=None) -> int:
     touched = list(asked.values_list("pk", "campaign_id"))
     n_asked = asked.update(stop_requested=why, stop_requested_by=by)
     for run_id, campaign_id in touched:
-        poke(run_id=run_id, campaign_id=campaign_id)
+        notify_viewers(run_id=run_id, campaign_id=campaign_id)
     return n_asked
 
 
@@ -80,5 +80,5 @@ def end_queued(runs, outcome: Outcome, reason: str) -> int:
         state=ShardState.CANCELLED
     )
     for run_id, campaign_id in waiting:
-        poke(run_id=run_id, campaign_id=campaign_id)
+        notify_viewers(run_id=run_id, campaign_id=campaign_id)
     return n_ended

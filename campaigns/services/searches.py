@@ -12,7 +12,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.db.models.functions import Now
 
-from campaigns.domain.deeds import Deed
+from campaigns.domain.audit_events import AuditEvent
 from campaigns.domain.errors import BenchsiteError, InvalidFields, InvalidPlan
 from campaigns.domain.judged.capacity import CapacityAnswer, Ending, NextTrial
 from campaigns.domain.lifecycle import Outcome, RunState
@@ -23,18 +23,18 @@ from campaigns.domain.plan.plan import MAX_WARM_UP_S, ConnectionMode, Plan
 from campaigns.domain.plan.search_start import PAUSE_S
 from campaigns.domain.plan.threshold import parse_rule
 from campaigns.domain.plan.trial_plan import trial_plan
-from campaigns.live.pokes import poke
+from campaigns.live.notify import notify_viewers
 from campaigns.models import Campaign, Project, Run, Search, Shard, Target
 from campaigns.models.dbtime import db_now
 from campaigns.permissions import Action, Actor, require
 from campaigns.queries.caps import most_requests_per_s
-from campaigns.queries.machine_rules import untold_rule
+from campaigns.queries.machine_rules import unreported_rule
 from campaigns.queries.search_limiter import limiter_of_search
 from campaigns.queries.searches import (
     action_of,
     replayed_report,
     to_store,
-    untold_rules,
+    unreported_rules,
     was_ended_from_outside,
 )
 from campaigns.services import audit
@@ -136,9 +136,9 @@ def _begin(by: Actor, search: Search, plan: Plan) -> None:
     Campaign.objects.filter(pk=campaign.pk).update(started_at=Now())
     _queue(search, action_of(search), plan)
     send_first_requests(by=by, campaign=campaign)
-    audit.note(by, Deed.CAMPAIGN_STARTED, audit.label_of(campaign), project=campaign.project)
+    audit.note(by, AuditEvent.CAMPAIGN_STARTED, audit.label_of(campaign), project=campaign.project)
     campaign.refresh_from_db()
-    poke(campaign_id=campaign.pk)
+    notify_viewers(campaign_id=campaign.pk)
 
 
 def _check(start_per_s: float, limit_per_s: float, trial_s: float, longest_s: float) -> None:
@@ -180,7 +180,7 @@ def _read_objective(objective: Sequence[str]) -> list[dict[str, Any]]:
 
 def _require_agent(target: Target, plan: Plan) -> None:
     """A rule about the target's machine is never kept while nobody tells what the machine does."""
-    if untold := untold_rule(target, plan.thresholds):
+    if untold := unreported_rule(target, plan.thresholds):
         raise InvalidFields({"objective": untold})
 
 
@@ -232,7 +232,7 @@ def advance_search(*, campaign_id: int) -> bool:
         _end(search, action.ending)
     else:
         _go_on(search, action)
-    poke(campaign_id=campaign_id)
+    notify_viewers(campaign_id=campaign_id)
     return True
 
 
@@ -264,7 +264,7 @@ def _halt(search: Search) -> Ending | None:
 
 def _stops_untold(search: Search) -> bool:
     """Whether it stops because nobody told what its objective needs: to go on would not help."""
-    untold = untold_rules(search)
+    untold = unreported_rules(search)
     return bool(untold) and stop_by_itself(search.campaign, _UNTOLD.format(" and ".join(untold)))
 
 

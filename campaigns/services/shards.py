@@ -20,7 +20,7 @@ from campaigns.domain.measured.injector_end import InjectorEnd
 from campaigns.domain.plan.addresses import common_networks
 from campaigns.domain.plan.ordered_plan import ordered_plan
 from campaigns.domain.stop_reasons import own_sentence
-from campaigns.live.pokes import poke
+from campaigns.live.notify import notify_viewers
 from campaigns.models import Run, RunEvent, Shard, ShardSecond
 from campaigns.models.dbtime import ClockTimestamp, db_now
 from campaigns.queries.ownership import networks_for
@@ -254,7 +254,7 @@ def record_seconds(*, lease: Lease, seconds: list[dict[str, Any]]) -> int:
         )
         if new and shard.state not in UNFINISHED_SHARD_STATES:
             _note_late(lease, len(new))
-        poke(run_id=lease.run_id)
+        notify_viewers(run_id=lease.run_id)
     return len(new)
 
 
@@ -315,4 +315,4 @@ def _valid(lease: Lease, is_fresh: bool) -> QuerySet[Shard]:
 
 
 def _poke(run: Run) -> None:
-    poke(run_id=run.pk, campaign_id=run.campaign_id)
+    notify_viewers(run_id=run.pk, campaign_id=run.campaign_id)

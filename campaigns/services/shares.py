@@ -11,7 +11,7 @@ from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
 
-from campaigns.domain.deeds import Deed
+from campaigns.domain.audit_events import AuditEvent
 from campaigns.domain.errors import Refused
 from campaigns.domain.units import counted
 from campaigns.models import Campaign, Project, Run, ShareLink
@@ -54,7 +54,7 @@ def create_share(
         created_by=by.user,
         expires_at=timezone.now() + timedelta(days=days),
     )
-    audit.note(by, Deed.SHARED, f"{share}, {counted(days, 'days')}", project=project)
+    audit.note(by, AuditEvent.SHARED, f"{share}, {counted(days, 'days')}", project=project)
     return share, token
 
 
@@ -64,7 +64,7 @@ def revoke_share(*, by: Actor, share: ShareLink) -> None:
     require(by, Action.SHARE, share.project)
     live = ShareLink.objects.filter(pk=share.pk, revoked_at=None)
     if live.update(revoked_at=timezone.now()):
-        audit.note(by, Deed.SHARE_REVOKED, str(share), project=share.project)
+        audit.note(by, AuditEvent.SHARE_REVOKED, str(share), project=share.project)
 
 
 def open_share(*, token: str, counts_view: bool = True) -> ShareLink | None:

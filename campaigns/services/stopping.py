@@ -5,7 +5,7 @@ from django.db.models.functions import Now
 
 from campaigns.domain.judged.failures import everything_failed, failure_words
 from campaigns.domain.lifecycle import Outcome, RunState
-from campaigns.live.pokes import poke
+from campaigns.live.notify import notify_viewers
 from campaigns.models import Campaign, Run
 from campaigns.queries.measurements import latest_summary, stored_measurement
 from campaigns.services.runs import end_queued, lock_runs
@@ -42,5 +42,5 @@ def stop_by_itself(campaign: Campaign, reason: str) -> bool:
     # The campaign before its runs, like whoever stops it: else the two could wait for each other.
     lock_runs(campaign.runs.all())
     end_queued(campaign.runs.all(), Outcome.STOPPED, reason)
-    poke(campaign_id=campaign.pk)
+    notify_viewers(campaign_id=campaign.pk)
     return True

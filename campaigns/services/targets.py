@@ -7,9 +7,9 @@ from typing import Any
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from campaigns.domain.deeds import Deed
+from campaigns.domain.audit_events import AuditEvent
+from campaigns.domain.edit_conflicts import Content, check_unchanged
 from campaigns.domain.errors import InvalidTarget, Refused
-from campaigns.domain.opened import Content, require_unchanged
 from campaigns.domain.plan.target import Origin, check_target
 from campaigns.models import Endpoint, Project, Target
 from campaigns.permissions import Action, Actor, require
@@ -97,7 +97,7 @@ def _save(
     description = check_target(name, environment, endpoints, profiles)
     if opened is not None:
         wanted = _content(description.name, description.environment, description.origins)
-        require_unchanged(opened, stored=content_of(target), wanted=wanted)
+        check_unchanged(opened, stored=content_of(target), wanted=wanted)
     target.name = description.name
     target.environment = [list(fact) for fact in description.environment]
     try:
@@ -135,14 +135,14 @@ def _keep_only(by: Actor, target: Target, origins: Sequence[Origin]) -> None:
         if fault:
             raise InvalidTarget({f"endpoints.{index}.client_key_pem": fault})
         if endpoint.client_key != key:
-            deed = Deed.SECRET_STORED if endpoint.client_key else Deed.SECRET_DELETED
+            deed = AuditEvent.SECRET_STORED if endpoint.client_key else AuditEvent.SECRET_DELETED
             _note_key(by, endpoint, deed)
         endpoint.archived_at = None
         endpoint.save()
     keep_guesses(target)
 
 
-def _note_key(by: Actor, endpoint: Endpoint, deed: Deed) -> None:
+def _note_key(by: Actor, endpoint: Endpoint, deed: AuditEvent) -> None:
     told = f"client key of {endpoint} of target {endpoint.target_id}: {endpoint.target}"
     audit.note(by, deed, told, project=endpoint.target.project)
 
@@ -153,5 +153,5 @@ def _let_go(by: Actor, endpoint: Endpoint) -> None:
         endpoint.save(update_fields=["archived_at"])
     else:
         if endpoint.client_key:
-            _note_key(by, endpoint, Deed.SECRET_DELETED)
+            _note_key(by, endpoint, AuditEvent.SECRET_DELETED)
         endpoint.delete()

@@ -10,10 +10,10 @@ from typing import Any
 from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
 
-from campaigns.domain.deeds import Deed
+from campaigns.domain.audit_events import AuditEvent
+from campaigns.domain.edit_conflicts import Content, check_unchanged
 from campaigns.domain.errors import InvalidFields, Refused
 from campaigns.domain.json_reader import JsonReader
-from campaigns.domain.opened import Content, require_unchanged
 from campaigns.domain.plan.own_tls_profiles import OFFERED, check_profile
 from campaigns.domain.plan.tls_options import TlsOptions, read_tls_options
 from campaigns.domain.plan.tls_profiles import PROFILES, TlsProfile
@@ -51,7 +51,7 @@ def change_profile(
     if held is None:
         raise Refused(f"{profile.name} has been deleted.")
     checked = check_profile(name, **offers)
-    require_unchanged(opened, stored=content_of(held), wanted=content_of(checked))
+    check_unchanged(opened, stored=content_of(held), wanted=content_of(checked))
     endpoints = list(_naming(held).select_related("target").select_for_update(of=("self",)))
     _refuse_what_endpoints_cannot(_in_use(endpoints), checked)
     for endpoint in endpoints:
@@ -80,7 +80,7 @@ def delete_profile(*, by: Actor, profile: OwnTlsProfile) -> None:
         endpoint.tls = TlsOptions.of(endpoint.tls).resolved(held.value()).chosen()
     Endpoint.objects.bulk_update(naming, ["tls"])
     label = f"TLS profile {held.pk}: {held.name}"
-    audit.note(by, Deed.DELETED, label, project=held.project)
+    audit.note(by, AuditEvent.DELETED, label, project=held.project)
     held.delete()
 
 

@@ -13,7 +13,7 @@ from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
-from campaigns.domain.deeds import Deed
+from campaigns.domain.audit_events import AuditEvent
 from campaigns.domain.errors import Forbidden, Refused
 from campaigns.domain.typed_text import clean_name
 from campaigns.domain.units import counted
@@ -45,7 +45,7 @@ def create_token(*, by: Actor, name: str, scope: str, days: int) -> tuple[ApiTok
         token_hash=keyed_hash(text, _PURPOSE),
         expires_at=timezone.now() + timedelta(days=days),
     )
-    audit.note(by, Deed.TOKEN_CREATED, f"{name}, scope {scope}, {counted(days, 'days')}")
+    audit.note(by, AuditEvent.TOKEN_CREATED, f"{name}, scope {scope}, {counted(days, 'days')}")
     return token, text
 
 
@@ -56,7 +56,7 @@ def revoke_token(*, by: Actor, token: ApiToken) -> None:
     if token.user_id != by.user.pk:
         raise Forbidden("Only the owner of a token can revoke it.")
     if ApiToken.objects.filter(pk=token.pk, revoked_at=None).update(revoked_at=timezone.now()):
-        audit.note(by, Deed.TOKEN_REVOKED, token.name)
+        audit.note(by, AuditEvent.TOKEN_REVOKED, token.name)
 
 
 def live_tokens(user):
@@ -70,7 +70,7 @@ def revoke_all_tokens(*, by: Actor) -> int:
     _require_person(by)
     n_revoked = live_tokens(by.user).update(revoked_at=timezone.now())
     if n_revoked:
-        audit.note(by, Deed.TOKEN_REVOKED, f"all {n_revoked}")
+        audit.note(by, AuditEvent.TOKEN_REVOKED, f"all {n_revoked}")
     return n_revoked
 
 

@@ -2,7 +2,7 @@
 
 from django.db import transaction
 
-from campaigns.domain.deeds import Deed
+from campaigns.domain.audit_events import AuditEvent
 from campaigns.domain.errors import InvalidFields, Refused
 from campaigns.domain.typed_text import clean_name
 from campaigns.domain.units import size
@@ -31,7 +31,7 @@ def add_output(*, by: Actor, run: Run, tool: str, text: str) -> ToolOutput:
         raise Refused(f"Run {run.label} has {MOST_OUTPUTS} outputs. Delete one of them first.")
     output = ToolOutput.objects.create(run=run, tool=tool, text=text, added_by=by.user)
     measure_outputs(run)
-    audit.note(by, Deed.OUTPUT_ADDED, _label(output), project=project)
+    audit.note(by, AuditEvent.OUTPUT_ADDED, _label(output), project=project)
     return output
 
 
@@ -58,7 +58,7 @@ def delete_output(*, by: Actor, output: ToolOutput) -> None:
     """No other result depends on it."""
     project = output.run.campaign.project
     require(by, Action.EDIT, project)
-    audit.note(by, Deed.DELETED, _label(output), project=project)
+    audit.note(by, AuditEvent.DELETED, _label(output), project=project)
     output.delete()
     measure_outputs(output.run)
 

@@ -10,7 +10,7 @@ from campaigns.domain.plan.estimates import TestEstimate, estimate_test
 from campaigns.domain.plan.injectors import plan_for
 from campaigns.domain.plan.plan import ConnectionMode
 from campaigns.models import Project, Run, RunUse, Test
-from campaigns.queries.room import ROW_BYTES
+from campaigns.queries.resource_limits import ROW_BYTES
 
 # Rows whose size is measured; the others of the run count with their average.
 SAMPLE = 1000

@@ -4,7 +4,7 @@ from django.contrib import messages
 from django.contrib.auth import views as auth_views
 from django.urls import reverse_lazy
 
-from campaigns.domain.deeds import Deed
+from campaigns.domain.audit_events import AuditEvent
 from campaigns.domain.units import counted
 from campaigns.forms.accounts import NewPasswordForm, SignInForm
 from campaigns.services import audit
@@ -19,7 +19,7 @@ class _PasswordChange(auth_views.PasswordChangeView):
 
     def form_valid(self, form):
         told = "Password changed."
-        audit.note(actor_of(self.request), Deed.PASSWORD_CHANGED)
+        audit.note(actor_of(self.request), AuditEvent.PASSWORD_CHANGED)
         if form.cleaned_data.get("revokes_tokens"):
             n = revoke_all_tokens(by=actor_of(self.request))
             told += f" {counted(n, 'API tokens')} revoked."

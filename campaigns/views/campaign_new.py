@@ -30,7 +30,7 @@ from campaigns.queries.first_requests import tried_lately
 from campaigns.queries.injector_hosts import hosts
 from campaigns.queries.machine_rules import machine_rule_checks
 from campaigns.queries.perf_counts import perf_checks
-from campaigns.queries.room import room_checks, room_of
+from campaigns.queries.resource_limits import room_checks, room_of
 from campaigns.services import campaigns as services
 from campaigns.services.first_requests import try_cells
 from campaigns.services.studies import create_file_set_study, create_machine_study
@@ -225,5 +225,5 @@ def _form_context(form: CampaignForm, project: Project) -> dict[str, Any]:
         ]
         if cells
         else [],
-        "came_back": tried_lately(_plans_and_endpoints(form)),
+        "first_responses": tried_lately(_plans_and_endpoints(form)),
     }

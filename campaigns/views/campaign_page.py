@@ -29,7 +29,7 @@ from campaigns.queries.target_costs import target_costs
 from campaigns.services.blocks import MAX_REPEATS
 from campaigns.views.campaign_plots import are_crowded, drawn_plots, plot_data
 from campaigns.views.campaign_progress import CampaignProgress, planned_s, progress_of
-from campaigns.views.campaign_runs import repeats_of, run_rows, run_that_speaks, runs_page
+from campaigns.views.campaign_runs import headline_run, repeats_of, run_rows, runs_page
 from campaigns.views.campaign_tiles import tiles_of
 from campaigns.views.drawings import forest_groups, split_bars
 from campaigns.views.error_rows import errors_section
@@ -127,7 +127,7 @@ def _of_runs(
     """The runs: how far they are, the one that is watched, their curves, their table."""
     current, is_only, repeats = under_way["current"], runs.count == 1, repeats_of(answer, asked)
     progress = progress_of(campaign, current)
-    watched = current or run_that_speaks(campaign, runs, answer)
+    watched = current or headline_run(campaign, runs, answer)
     watched_page = run_context(watched, actor) if watched else {}
     curves = {watched.test_id: watched_page["report"].curve} if watched else {}
     first = _named_first(campaign, answer, repeats)
@@ -152,7 +152,7 @@ def _under_way(campaign: Campaign, actor: Actor, current: Run | None) -> dict[st
         "planned_s": planned_s(campaign, campaign.repeats) if campaign.state == "draft" else None,
         "waiting": waiting_reason(campaign, actor) if is_live and not current else "",
         "current": current,
-        "came_back": first_requests_of(campaign, actor),
+        "first_responses": first_requests_of(campaign, actor),
         # The stream sends the active run's points, all of them to a new viewer.
         "cursor": Cursor(event=FEED.campaign(campaign.pk).look().event),
     }
@@ -207,16 +207,17 @@ def _watching(
 ) -> dict[str, Any]:
     """The run that the campaign's page shows like the run's own: the one under way, the only one,
     or the one whose partial figures are all there is. `page` is that run's context, {} for none.
-    `run_speaks`: the campaign has no figures but that run's, so its sentence and tiles are the
-    campaign's."""
+    `run_has_headline`: the campaign has no figures but that run's, so its sentence and tiles are
+    the campaign's."""
     if not page:
-        return {"watched": None, "run_speaks": False, "percent": "", "is_only": is_only}
+        return {"watched": None, "run_has_headline": False, "percent": "", "is_only": is_only}
     run, report = page["run"], page["report"]
     percent = report.progress.percent if is_only else whole_percent(progress.share)
     return {
         "watched": page,
         "is_only": is_only,
-        "run_speaks": run.pk == answer.partial_run or (is_only and run.outcome != Outcome.COMPLETE),
+        "run_has_headline": run.pk == answer.partial_run
+        or (is_only and run.outcome != Outcome.COMPLETE),
         "percent": "" if run.is_done else percent,
     }
 

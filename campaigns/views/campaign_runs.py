@@ -25,7 +25,7 @@ def runs_page(campaign: Campaign, asked: Mapping[str, str]) -> Page:
     return page_of(rows, RUNS, asked.get("runs", ""))
 
 
-def run_that_speaks(campaign: Campaign, runs: Page, answer: Answer) -> Run | None:
+def headline_run(campaign: Campaign, runs: Page, answer: Answer) -> Run | None:
     """The run of a campaign that has no other, once it has begun; or the one whose partial figures
     are all there is."""
     if runs.count == 1:

@@ -53,7 +53,7 @@ def _overhead_tile(overhead: OverheadAnswer) -> dict[str, Any]:
     if interval:
         low, high = change_ends(interval["ratio"], interval["low"], interval["high"])
         lines.append(f"{low} to {high}\u202f%, 95\u202f% interval")
-    if _has(cells, "difference"):
+    if _has_value(cells, "difference"):
         lines.append(_difference_line(cells, tls))
     increase = cells["increase"].value
     return {
@@ -70,7 +70,7 @@ def _difference_line(cells: dict[str, Cell], tls: str) -> str:
     """The difference and the part of the TLS time that it is; what takes no longer has no part."""
     difference, share = cells["difference"], cells["share"]
     line = f"{difference.text}\u202fms"
-    if difference.value > 0 and _has(cells, "share") and share.value > 0:
+    if difference.value > 0 and _has_value(cells, "share") and share.value > 0:
         line += f", {share.text}\u202f% of {tls} time"
     return line
 
@@ -79,23 +79,23 @@ def _test_tile(test: TestAnswer) -> dict[str, Any]:
     keys = [column.key for column in test.table.columns]
     pooled = next((row for row in test.table.rows if row.kind == "pooled"), None)
     cells = dict(zip(keys, pooled.cells, strict=True)) if pooled else {}
-    shown = next((key for key in ("p95", "p50", "mean") if _has(cells, key)), "mean")
+    shown = next((key for key in ("p95", "p50", "mean") if _has_value(cells, key)), "mean")
     noun = counted_in([test.scheme])
-    lines = [f"{cells['rate'].text} ok {noun}/s"] if _has(cells, "rate") else []
+    lines = [f"{cells['rate'].text} ok {noun}/s"] if _has_value(cells, "rate") else []
     lines += [
         counted(cells[key].value, nouns)
         for key, nouns in (("n", noun), ("errors", "errors"))
-        if _has(cells, key)
+        if _has_value(cells, key)
     ]
     return {
         "title": test.label,
         "note": test.plan_label,
         "word": "",
-        "value": cells[shown].text if _has(cells, shown) else DASH,
-        "unit": f"ms, {shown}" if _has(cells, shown) else "",
+        "value": cells[shown].text if _has_value(cells, shown) else DASH,
+        "unit": f"ms, {shown}" if _has_value(cells, shown) else "",
         "lines": lines or ["no usable run"],
     }
 
 
-def _has(cells: dict[str, Cell], key: str) -> bool:
+def _has_value(cells: dict[str, Cell], key: str) -> bool:
     return key in cells and cells[key].value is not None

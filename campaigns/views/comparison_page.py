@@ -17,7 +17,7 @@ from campaigns.domain.shown.intervals import change_ends
 from campaigns.domain.shown.shift_words import shift_table, shift_words
 from campaigns.domain.shown.tables import Row
 from campaigns.domain.units import and_joined
-from campaigns.queries.columns import LETTERS, ComparedColumn
+from campaigns.queries.columns import LETTERS, ComparisonSide
 from campaigns.views.drawings import Mark, RatioAxis, split_bars
 from campaigns.views.shift_drawing import shift_drawing
 
@@ -34,7 +34,7 @@ class Plot:
 
 
 def comparison_context(
-    columns: Sequence[ComparedColumn], compared: Comparison, asked: Mapping[str, str]
+    columns: Sequence[ComparisonSide], compared: Comparison, asked: Mapping[str, str]
 ) -> dict[str, Any]:
     """Everything that the template shows; `asked` is the address."""
     which = which_listed(compared.tests, asked.get("show", ""))
@@ -93,7 +93,7 @@ def _rows(
 
 
 def _queries(
-    columns: Sequence[ComparedColumn], compared: Comparison, which: str, asked: Mapping[str, str]
+    columns: Sequence[ComparisonSide], compared: Comparison, which: str, asked: Mapping[str, str]
 ) -> dict[str, Any]:
     """Where the page's own links lead."""
     return {
@@ -120,13 +120,13 @@ def _opened(detail: ComparedDetail, threshold: float) -> dict[str, Any]:
     }
 
 
-def _column_query(asked: Mapping[str, str], columns: Sequence[ComparedColumn]) -> str:
+def _column_query(asked: Mapping[str, str], columns: Sequence[ComparisonSide]) -> str:
     """Of the page on which one more column is chosen; "" if there can be no more."""
     free = [letter for letter in LETTERS if letter not in {each.letter for each in columns}]
     return query_of(asked, choose=free[0], test="") if free else ""
 
 
-def _heading(columns: Sequence[ComparedColumn]) -> str:
+def _heading(columns: Sequence[ComparisonSide]) -> str:
     candidates = and_joined([column.name for column in columns[1:]])
     return f"{candidates[:1].upper()}{candidates[1:]} against {columns[0].name}"
 

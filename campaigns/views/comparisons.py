@@ -16,7 +16,7 @@ from campaigns.exports.files import text_file
 from campaigns.exports.tables import csv_of_tables
 from campaigns.models import Run
 from campaigns.permissions import Action, Actor, may
-from campaigns.queries.columns import LETTERS, ComparedColumn, columns_of, in_common_with
+from campaigns.queries.columns import LETTERS, ComparisonSide, columns_of, in_common_with
 from campaigns.queries.compared_tests import comparison_of
 from campaigns.queries.confirming import confirm_query
 from campaigns.views.access import actor_of, find
@@ -58,7 +58,7 @@ def comparison_csv(request: HttpRequest) -> HttpResponse:
     return text_file("comparison.csv", csv_of_tables([comparison_of(columns).table]))
 
 
-def _confirming(actor: Actor, columns: list[ComparedColumn], compared: Comparison) -> dict:
+def _confirming(actor: Actor, columns: list[ComparisonSide], compared: Comparison) -> dict:
     """The way to a campaign in which the sides of changed tests run in turn, for those who may."""
     projects = {each.campaign.project for each in columns}
     pairs = [
@@ -72,14 +72,14 @@ def _confirming(actor: Actor, columns: list[ComparedColumn], compared: Compariso
     return {"confirm_url": f"{path}?confirm={confirm_query(pairs)}", "n_confirmed": len(pairs)}
 
 
-def _columns(request: HttpRequest) -> list[ComparedColumn]:
+def _columns(request: HttpRequest) -> list[ComparisonSide]:
     columns = columns_of(actor_of(request), request.GET)
     if columns is None:
         raise Http404
     return columns
 
 
-def _choice(request: HttpRequest, columns: list[ComparedColumn]) -> dict[str, Any]:
+def _choice(request: HttpRequest, columns: list[ComparisonSide]) -> dict[str, Any]:
     """The campaigns that can be one more column, or the one that `choose` names."""
     if not columns:
         return {"faults": []}

@@ -17,7 +17,7 @@ from campaigns.queries.row_versions import rows_of_campaign
 from campaigns.queries.target_matrix import relative_column
 from campaigns.views.access import find, rights_in
 from campaigns.views.campaign_page import campaign_context
-from campaigns.views.kept_pages import Keepable
+from campaigns.views.kept_pages import CacheablePage
 
 logger = logging.getLogger(__name__)
 
@@ -49,12 +49,12 @@ def ended_campaign(
     may: dict[str, bool],
     asked: QueryDict,
     context: Callable[[], dict[str, Any]],
-) -> Keepable:
+) -> CacheablePage:
     """`rows`: of `rows_of_campaign`, read before the campaign was."""
     path, seen = reverse("campaign-detail", args=[campaign]), (tuple(may.values()), rows)
     n_rows, _ = rows
     is_worth_it = n_rows >= WORTH_ROWS
-    return Keepable(TEMPLATE, path, asked, seen, context, campaign if is_worth_it else None)
+    return CacheablePage(TEMPLATE, path, asked, seen, context, campaign if is_worth_it else None)
 
 
 def make_pages_ahead(*, is_over: Callable[[], bool]) -> int:

@@ -12,7 +12,7 @@ from django.template.loader import get_template
 from psycopg_pool import PoolTimeout
 
 from campaigns.domain.errors import Forbidden, Refused
-from campaigns.models.gone import is_of_what_is_gone
+from campaigns.models.deleted_meanwhile import is_of_what_is_gone
 
 logger = logging.getLogger(__name__)
 

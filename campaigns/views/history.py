@@ -21,7 +21,7 @@ from campaigns.queries.baselines import baselines_of, newest_baseline
 from campaigns.queries.history import (
     METRICS,
     HistoryFilter,
-    NamedHistory,
+    HistorySeries,
     arms_of,
     histories,
     history_of,
@@ -66,7 +66,7 @@ class _TestAsked:
     test: Test
     form: TestHistoryFilterForm
     chosen: HistoryFilter
-    named: NamedHistory
+    named: HistorySeries
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from campaigns.domain.lifecycle import TargetState
 from campaigns.domain.shown.history_words import change_words, day, word_of
 from campaigns.domain.shown.sentences import plain_text
 from campaigns.domain.units import DASH, counted, percent
-from campaigns.queries.history import NamedHistory
+from campaigns.queries.history import HistorySeries
 from campaigns.views.history_tables import PERCENTILES, rows_of_points
 
 _MOST_SINGLE, _NEWEST_SINGLE = 120, 60
@@ -33,7 +33,7 @@ Group = tuple[int, int]  # the indices of the first point and of the one after t
 
 
 def chart_of(
-    named: NamedHistory, metric: str, reference: NamedHistory | None = None
+    named: HistorySeries, metric: str, reference: HistorySeries | None = None
 ) -> dict[str, Any]:
     history = named.history
     points, groups = history.points, folded(history.points)
@@ -55,7 +55,7 @@ def chart_of(
     }
 
 
-def _reference(named: NamedHistory) -> dict[str, Any]:
+def _reference(named: HistorySeries) -> dict[str, Any]:
     """The marks and levels of the reference, which has its own campaigns."""
     points = named.history.points
     marks = [_span(points[first:end]) for first, end in folded(points)]
@@ -201,7 +201,7 @@ def _levels(history: TestHistory) -> list[dict[str, float]]:
     ]
 
 
-def lanes_of(named: NamedHistory) -> list[dict[str, Any]]:
+def lanes_of(named: HistorySeries) -> list[dict[str, Any]]:
     """The lanes above the chart that are not empty: name, dash of its lines, and its events."""
     found = [
         ("deploys", [], [{"time": _seconds(mark.at), "text": mark.text} for mark in named.marks]),

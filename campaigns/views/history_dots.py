@@ -11,9 +11,9 @@ from itertools import groupby
 from django.http import QueryDict
 
 from campaigns.domain.judged.histories import TestHistory
-from campaigns.domain.shown.history_words import Standing
+from campaigns.domain.shown.history_words import HistoryStatus
 from campaigns.domain.units import change_size, counted, percent
-from campaigns.queries.history import NamedHistory
+from campaigns.queries.history import HistorySeries
 from campaigns.views.drawings import RatioAxis, Tick
 from campaigns.views.history_groups import Fold, Line, toggled
 from campaigns.views.history_rows import MOVED, Pair
@@ -65,7 +65,7 @@ class _Place:
     x: float
     kind: str
     ratio: float
-    named: NamedHistory
+    named: HistorySeries
 
 
 def dots_of(
@@ -108,7 +108,9 @@ def dots_of(
     )
 
 
-def _ratio_of(standing: Standing, named: NamedHistory, metric: str) -> tuple[float, bool] | None:
+def _ratio_of(
+    standing: HistoryStatus, named: HistorySeries, metric: str
+) -> tuple[float, bool] | None:
     """The newest value over the baseline, and True; without one, and False, over the level before
     the change of a test that moved, or over the present level."""
     history, newest = named.history, named.history.newest
@@ -120,7 +122,7 @@ def _ratio_of(standing: Standing, named: NamedHistory, metric: str) -> tuple[flo
     return (newest.value_us / level, False) if level else None
 
 
-def _level_of(standing: Standing, history: TestHistory) -> float | None:
+def _level_of(standing: HistoryStatus, history: TestHistory) -> float | None:
     change, expected = history.last_change, history.course.expected
     if change and standing in MOVED:
         return change.before
@@ -129,10 +131,10 @@ def _level_of(standing: Standing, history: TestHistory) -> float | None:
     return change.after if change else None
 
 
-def _kind(standing: Standing) -> str:
+def _kind(standing: HistoryStatus) -> str:
     if standing in MOVED:
         return "moved"
-    return "odd" if standing is Standing.ODD else "usual"
+    return "odd" if standing is HistoryStatus.ODD else "usual"
 
 
 def _stacked(places: Sequence[float]) -> list[int]:

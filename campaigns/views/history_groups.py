@@ -12,9 +12,9 @@ from typing import Any
 
 from django.http import QueryDict
 
-from campaigns.domain.shown.history_words import Standing
+from campaigns.domain.shown.history_words import HistoryStatus
 from campaigns.domain.units import counted
-from campaigns.queries.history import HistoryKey, NamedHistory
+from campaigns.queries.history import HistoryKey, HistorySeries
 from campaigns.views.history_rows import NOTES, Pair, row_of, row_of_fold
 
 _ALL_IN_SIGHT = 20  # tests: an overview of no more folds nothing
@@ -98,10 +98,10 @@ def _folded(
 
 def _is_settled(pair: Pair) -> bool:
     against = pair[1].history.newest.against
-    return pair[0] is Standing.UNCHANGED and not (against and against.is_clear)
+    return pair[0] is HistoryStatus.UNCHANGED and not (against and against.is_clear)
 
 
-def _fold_of(named: NamedHistory, by: Grouping) -> str:
+def _fold_of(named: HistorySeries, by: Grouping) -> str:
     if named.is_of_reference:
         return f"reference-{named.endpoint.target_id}"
     if by is Grouping.STATE:
@@ -109,7 +109,7 @@ def _fold_of(named: NamedHistory, by: Grouping) -> str:
     return _common(named, by)[0]
 
 
-def _common(named: NamedHistory, by: Grouping) -> tuple[str, str]:
+def _common(named: HistorySeries, by: Grouping) -> tuple[str, str]:
     """The name in the address and the title of what the tests of its group have in common."""
     if by is Grouping.TARGET:
         return str(named.endpoint.target_id), named.endpoint.target.name
@@ -134,7 +134,7 @@ def groups_of(
     lines: Sequence[Line], by: Grouping, pairs: Iterable[Pair], asked: QueryDict
 ) -> Iterator[dict[str, Any]]:
     """The lines of a page under their headings, which count all `pairs`; `asked` is the address."""
-    counts: dict[str, Counter[Standing]] = {}
+    counts: dict[str, Counter[HistoryStatus]] = {}
     for pair in pairs:
         counts.setdefault(_key_of(pair, by), Counter())[pair[0]] += 1
     for key, some in groupby(lines, lambda line: _key_of(line, by)):
@@ -146,13 +146,13 @@ def groups_of(
         }
 
 
-def _heading(line: Line, by: Grouping, key: str, counts: Counter[Standing]) -> dict[str, str]:
+def _heading(line: Line, by: Grouping, key: str, counts: Counter[HistoryStatus]) -> dict[str, str]:
     standing, named = line.tests[0] if isinstance(line, Fold) else line
     if key == _REFERENCES:
         return {"title": "References", "note": _OF_REFERENCES}
     if by is Grouping.STATE:
         return {"title": standing.capitalize(), "note": NOTES.get(standing, "")}
-    said = [f"{counts[each]} {each}" for each in Standing if counts[each]]
+    said = [f"{counts[each]} {each}" for each in HistoryStatus if counts[each]]
     return {"title": _common(named, by)[1], "note": ", ".join(said)}
 
 

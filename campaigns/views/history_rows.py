@@ -8,7 +8,7 @@ from campaigns.domain.judged.changes import MIN_CAMPAIGNS
 from campaigns.domain.judged.histories import CampaignPoint, TestHistory
 from campaigns.domain.judged.words import Word
 from campaigns.domain.shown.history_words import (
-    Standing,
+    HistoryStatus,
     cause_words,
     day,
     direction_of,
@@ -18,33 +18,33 @@ from campaigns.domain.shown.history_words import (
     why_not_counted,
 )
 from campaigns.domain.units import DASH, THIN, change_size, figure, percent
-from campaigns.queries.history import HistoryKey, NamedHistory
+from campaigns.queries.history import HistoryKey, HistorySeries
 from campaigns.views.history_sparks import spark_of, sparks_of
 from campaigns.views.history_tables import against_cell
 
-_ORDER = {standing: place for place, standing in enumerate(Standing)}
-MOVED = {Standing.SLOWER, Standing.FASTER, Standing.MOVED}
+_ORDER = {standing: place for place, standing in enumerate(HistoryStatus)}
+MOVED = {HistoryStatus.SLOWER, HistoryStatus.FASTER, HistoryStatus.MOVED}
 _GLYPHS = {
-    Standing.SLOWER: "warn",
-    Standing.FASTER: "good",
-    Standing.MOVED: "info",
-    Standing.ODD: "draft",
-    Standing.UNCOUNTED: "not_usable",
-    Standing.NEW: "queued",
-    Standing.UNCHANGED: "dash",
+    HistoryStatus.SLOWER: "warn",
+    HistoryStatus.FASTER: "good",
+    HistoryStatus.MOVED: "info",
+    HistoryStatus.ODD: "draft",
+    HistoryStatus.UNCOUNTED: "not_usable",
+    HistoryStatus.NEW: "queued",
+    HistoryStatus.UNCHANGED: "dash",
 }
 NOTES = {
-    Standing.MOVED: "plan or environment was changed at the same time",
-    Standing.ODD: "one campaign outside what was expected; two more will tell",
-    Standing.UNCOUNTED: "the newest campaign has no figure that counts",
-    Standing.NEW: f"fewer than {MIN_CAMPAIGNS} campaigns",
+    HistoryStatus.MOVED: "plan or environment was changed at the same time",
+    HistoryStatus.ODD: "one campaign outside what was expected; two more will tell",
+    HistoryStatus.UNCOUNTED: "the newest campaign has no figure that counts",
+    HistoryStatus.NEW: f"fewer than {MIN_CAMPAIGNS} campaigns",
 }
 
-Pair = tuple[Standing, NamedHistory]
+Pair = tuple[HistoryStatus, HistorySeries]
 
 
 def in_order(
-    found: Iterable[NamedHistory], is_quiet: Callable[[HistoryKey, TestHistory], bool]
+    found: Iterable[HistorySeries], is_quiet: Callable[[HistoryKey, TestHistory], bool]
 ) -> list[Pair]:
     """By standing, the largest difference first, and the references at the end. With a quiet last
     change a test is unchanged."""
@@ -52,7 +52,7 @@ def in_order(
     for named in found:
         standing = standing_of(named.history)
         if standing in MOVED and is_quiet(named.key, named.history):
-            standing = Standing.UNCHANGED
+            standing = HistoryStatus.UNCHANGED
         pairs.append((standing, named))
     return sorted(
         pairs,
@@ -65,7 +65,7 @@ def in_order(
     )
 
 
-def counts_of(pairs: Iterable[Pair]) -> Counter[Standing]:
+def counts_of(pairs: Iterable[Pair]) -> Counter[HistoryStatus]:
     """Of the tests: what a reference does is counted nowhere."""
     return Counter(standing for standing, named in pairs if not named.is_of_reference)
 
@@ -75,16 +75,16 @@ def directions_of(pairs: Iterable[Pair]) -> Counter[Word]:
     return Counter(
         direction_of(named.history.last_change)
         for standing, named in pairs
-        if standing is Standing.MOVED
+        if standing is HistoryStatus.MOVED
     )
 
 
-def _moved(named: NamedHistory) -> float:
+def _moved(named: HistorySeries) -> float:
     change = named.history.last_change
     return abs(change.ratio - 1) if change else abs(against_level(named) or 0.0)
 
 
-def against_level(named: NamedHistory) -> float | None:
+def against_level(named: HistorySeries) -> float | None:
     """The newest value over what was expected, minus 1."""
     expected, newest = named.history.course.expected, named.history.newest
     if expected is None or not newest.is_counted:
@@ -92,7 +92,7 @@ def against_level(named: NamedHistory) -> float | None:
     return newest.value_us / expected.level - 1
 
 
-def row_of(standing: Standing, named: NamedHistory) -> dict[str, Any]:
+def row_of(standing: HistoryStatus, named: HistorySeries) -> dict[str, Any]:
     history, change = named.history, named.history.last_change
     newest, expected = history.newest, history.course.expected
     has_moved = standing in MOVED
@@ -103,7 +103,7 @@ def row_of(standing: Standing, named: NamedHistory) -> dict[str, Any]:
         "glyph": _GLYPHS[standing],
         "since": day(history.points[change.index].at) if has_moved else "",
         "change": change_size(change.ratio) if has_moved else "",
-        "moved": cause_words(history.causes(change)) if standing is Standing.MOVED else "",
+        "moved": cause_words(history.causes(change)) if standing is HistoryStatus.MOVED else "",
         "environment": change_size(reference.ratio) if reference else "",
         "newest": figure(newest.value_us / 1000) if newest.is_counted else DASH,
         "half_interval": _half_interval(newest),
@@ -124,12 +124,12 @@ def _half_interval(point: CampaignPoint) -> str:
     return f"±{THIN}{figure((ends[1] - point.value_us) / 1000, 2)}" if ends else DASH
 
 
-def row_of_fold(tests: Sequence[NamedHistory]) -> dict[str, Any]:
+def row_of_fold(tests: Sequence[HistorySeries]) -> dict[str, Any]:
     """The line of unchanged tests together."""
     newest = [each for named in tests if (each := against_level(named)) is not None]
     baselines = {each.baseline for named in tests if (each := named.history.newest.against)}
     return {
-        "glyph": _GLYPHS[Standing.UNCHANGED],
+        "glyph": _GLYPHS[HistoryStatus.UNCHANGED],
         "spread": range_words(min(newest), max(newest)) if newest else "",
         "baseline": baselines.pop() if len(baselines) == 1 else "",
         "at": max(named.history.newest.at for named in tests),

@@ -14,7 +14,7 @@ from campaigns.domain.shown.baseline_words import against_size, against_words
 from campaigns.domain.shown.history_words import change_words, day, evidence, why_not_counted
 from campaigns.domain.units import count, decimals_for, in_ms, number, percent
 from campaigns.models import Run, TimeMark
-from campaigns.queries.history import NamedHistory
+from campaigns.queries.history import HistorySeries
 
 _COMPARED = 10  # campaigns on each side of a change
 PERCENTILES = ("p50", "p95", "p99")
@@ -112,7 +112,7 @@ def with_marks(
     return [row for _, row in sorted(both, key=lambda pair: pair[0], reverse=True)]
 
 
-def rows_of_changes(named: NamedHistory) -> list[dict[str, Any]]:
+def rows_of_changes(named: HistorySeries) -> list[dict[str, Any]]:
     """Newest first; `compare` is the query that compares the runs on both sides."""
     history = named.history
     return [
@@ -154,7 +154,7 @@ def moved_words(history: TestHistory) -> str:
     return f"moved {', '.join(moves)}" if moves else "no change found"
 
 
-def marks_in(named: NamedHistory, change: Change) -> list[TimeMark]:
+def marks_in(named: HistorySeries, change: Change) -> list[TimeMark]:
     """The marks between the campaigns between which the change began."""
     history = named.history
     first, last = history.points[history.before(change)].at, history.points[change.latest].at

@@ -33,7 +33,7 @@ _KEPT: Memory[bytes] = Memory(200)
 
 
 @dataclass(frozen=True, slots=True)
-class Keepable:
+class CacheablePage:
     """A page of what has ended, before it is made."""
 
     template: str
@@ -67,7 +67,7 @@ class Keepable:
         return zlib.compress(page.encode())
 
 
-def kept_page(request: HttpRequest, project: Project, page: Keepable) -> HttpResponse:
+def kept_page(request: HttpRequest, project: Project, page: CacheablePage) -> HttpResponse:
     text = zlib.decompress(page.content()).decode()
     parts = _parts(with_own_token(text, request))
     return render(request, "kept_page.html", {"project": project, "parts": parts})

@@ -18,7 +18,7 @@ from campaigns.models import Project
 from campaigns.queries.campaigns import Grid, grid_of
 from campaigns.queries.checks import checks_before_start
 from campaigns.queries.injector_hosts import hosts
-from campaigns.queries.room import room_checks, room_of
+from campaigns.queries.resource_limits import room_checks, room_of
 from campaigns.services.campaign_cells import CampaignCell
 from campaigns.services.ladders import start_ladder
 from campaigns.views.access import actor_of, project_to_edit, takes_a_form

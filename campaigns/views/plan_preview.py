@@ -22,7 +22,7 @@ from campaigns.models import Project
 from campaigns.permissions import Action, require
 from campaigns.queries.checks import Check
 from campaigns.queries.injector_hosts import hosts
-from campaigns.queries.room import room_checks, room_of
+from campaigns.queries.resource_limits import room_checks, room_of
 from campaigns.views.access import actor_of, find
 from campaigns.views.load_drawing import LoadDrawing, draw_load
 

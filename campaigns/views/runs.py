@@ -35,7 +35,7 @@ from campaigns.queries.measurements import (
 from campaigns.queries.row_versions import rows_of_run
 from campaigns.services.runs import stop_run
 from campaigns.views.access import actor_of, answers_refusals, find, rights_in
-from campaigns.views.kept_pages import Keepable, kept_page
+from campaigns.views.kept_pages import CacheablePage, kept_page
 from campaigns.views.live_pages import is_asked_again, live_page
 from campaigns.views.run_page import run_context
 
@@ -58,7 +58,7 @@ def run_detail(request: HttpRequest, run: int) -> HttpResponse:
     def context() -> dict[str, Any]:
         return _context(find_run(actor, run), actor, OutputForm())
 
-    page = Keepable(_TEMPLATE, request.path, request.GET, (rights, rows), context)
+    page = CacheablePage(_TEMPLATE, request.path, request.GET, (rights, rows), context)
     return kept_page(request, project, page)
 
 

@@ -7,8 +7,8 @@ from typing import Any, TypeVar
 from django import forms
 from django.http import HttpRequest
 
+from campaigns.domain.edit_conflicts import Content, version_token
 from campaigns.domain.errors import ChangedMeanwhile, InvalidFields, Refused
-from campaigns.domain.opened import Content, opened_with
 from campaigns.domain.units import and_joined
 from campaigns.forms.checked import CheckedForm
 
@@ -43,7 +43,7 @@ class Edit:
         """`labels`: what the page calls each part. Make it before the form is filled in: then the
         form may be newer than it says, and never older."""
         is_new = request.method != "POST"
-        self.opened = opened_with(stored()) if is_new else request.POST.get("opened")
+        self.opened = version_token(stored()) if is_new else request.POST.get("opened")
         self.changed = ""
         self._labels = labels
 

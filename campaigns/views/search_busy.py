@@ -93,11 +93,13 @@ def _line(
 
 def _trial(made: MadeTrial, busy: Busy, at_x: Callable[[float], float]) -> BusyTrial:
     told = [(words, getattr(busy, name)) for name, words in _NAMES.items()]
-    said = ", ".join(f"{words} {_whole(share)}" for words, share in told if share is not None)
+    said = ", ".join(
+        f"{words} {_whole_percent(share)}" for words, share in told if share is not None
+    )
     return BusyTrial(made.run.repeat, at_x(made.trial.rate_per_s), said)
 
 
-def _whole(share: float) -> str:
+def _whole_percent(share: float) -> str:
     return percent(share, decimals=0)
 
 

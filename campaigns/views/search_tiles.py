@@ -46,7 +46,7 @@ def _where_it_was(report: SearchReport) -> str:
         return "in trials that do not count"
     if report.capacity:
         return "near the limit"
-    passed = bool(_with(report, TrialResult.PASSED))
+    passed = bool(_trials_with(report, TrialResult.PASSED))
     return "at the highest rate that passed" if passed else "in the trial that failed"
 
 
@@ -90,14 +90,14 @@ def _time(report: SearchReport) -> SearchTile:
 
 def overlap_of(report: SearchReport) -> tuple[str, str] | None:
     """The rates between which trials passed and failed side by side; None if there are none."""
-    lowest = min(map(_rate, _with(report, TrialResult.FAILED)), default=None)
-    highest = max(map(_rate, _with(report, TrialResult.PASSED)), default=None)
+    lowest = min(map(_rate, _trials_with(report, TrialResult.FAILED)), default=None)
+    highest = max(map(_rate, _trials_with(report, TrialResult.PASSED)), default=None)
     if lowest is None or highest is None or highest < lowest:
         return None
     return rate(lowest), rate(highest)
 
 
-def _with(report: SearchReport, result: TrialResult) -> list[MadeTrial]:
+def _trials_with(report: SearchReport, result: TrialResult) -> list[MadeTrial]:
     return [each for each in report.made if each.trial.result == result]
 
 

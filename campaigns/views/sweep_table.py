@@ -83,7 +83,7 @@ class SideBySide:
 
 def side_by_side(sweeps: Sequence[SweepAnswer], *, trusted_only: bool = False) -> SideBySide:
     """`trusted_only`: without what is not trusted, and without values that have nothing else."""
-    keys = [key for key in _KEYS if any(_has(sweep, key) for sweep in sweeps)]
+    keys = [key for key in _KEYS if any(_has_column(sweep, key) for sweep in sweeps)]
     values = sorted({point.value for sweep in sweeps for point in sweep.points})
     by_value = [_rows_by_value(sweep) for sweep in sweeps]
     labels = {value: row.label for rows in by_value for value, row in rows.items()}
@@ -131,7 +131,7 @@ def _cells(sweep: SweepAnswer, row: Row) -> Mapping[str, Cell]:
     return dict(zip(names, row.cells, strict=True))
 
 
-def _has(sweep: SweepAnswer, key: str) -> bool:
+def _has_column(sweep: SweepAnswer, key: str) -> bool:
     return key in [column.key for column in sweep.table.columns]
 
 

@@ -7,7 +7,7 @@ import pytest
 from django.utils import timezone
 from playwright.sync_api import expect
 
-from campaigns.live.pokes import poke
+from campaigns.live.notify import notify_viewers
 from tests.browser.installation import enter
 from tests.factories import make_campaign, make_run, make_test
 from tests.queries.measured import measure
@@ -37,7 +37,7 @@ def page(served_tab, alice, runs):
 
 def end(page, run) -> None:
     measure(run, 20_000)
-    poke(run_id=run.pk, campaign_id=run.campaign_id)
+    notify_viewers(run_id=run.pk, campaign_id=run.campaign_id)
     expect(page.locator(".runs-frame")).to_contain_text("Complete")
     ended = page.locator(".runs-frame tbody tr").filter(has_text="Complete")
     expect(ended).to_have_count(run.repeat)

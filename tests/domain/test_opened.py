@@ -1,7 +1,7 @@
 import pytest
 
+from campaigns.domain.edit_conflicts import check_unchanged, version_token
 from campaigns.domain.errors import ChangedMeanwhile
-from campaigns.domain.opened import opened_with, require_unchanged
 
 WAS = {"name": "shop", "load": {"rate_per_s": 5, "model": "open"}, "steps": [{"path": "/"}]}
 
@@ -12,32 +12,32 @@ def changed(**parts):
 
 def test_what_nobody_else_changed_may_be_replaced():
     wanted = changed(name="other", steps=[])
-    require_unchanged(opened_with(WAS), stored=WAS, wanted=wanted)
+    check_unchanged(version_token(WAS), stored=WAS, wanted=wanted)
 
 
 def test_each_part_that_would_be_put_back_is_named_and_no_other():
     stored = changed(load={"rate_per_s": 9, "model": "open"}, steps=[])
     with pytest.raises(ChangedMeanwhile) as told:
-        require_unchanged(opened_with(WAS), stored=stored, wanted=changed(name="mine"))
+        check_unchanged(version_token(WAS), stored=stored, wanted=changed(name="mine"))
     assert told.value.paths == ["load.rate_per_s", "steps"]
-    require_unchanged(told.value.now, stored=stored, wanted=changed(name="mine"))
+    check_unchanged(told.value.now, stored=stored, wanted=changed(name="mine"))
 
 
 def test_a_change_that_both_made_is_none_to_ask_about():
     stored = changed(name="both")
-    require_unchanged(opened_with(WAS), stored=stored, wanted=changed(name="both", steps=[]))
+    check_unchanged(version_token(WAS), stored=stored, wanted=changed(name="both", steps=[]))
 
 
 def test_a_part_that_came_or_went_is_changed():
     for stored in ({**WAS, "load": None}, {**WAS, "new": 1}):
         with pytest.raises(ChangedMeanwhile):
-            require_unchanged(opened_with(WAS), stored=stored, wanted=WAS)
+            check_unchanged(version_token(WAS), stored=stored, wanted=WAS)
 
 
 def test_without_a_form_there_is_nothing_to_compare():
-    require_unchanged(None, stored=changed(name="x"), wanted=WAS)
+    check_unchanged(None, stored=changed(name="x"), wanted=WAS)
 
 
 def test_what_no_form_of_ours_carried_counts_as_changed():
     with pytest.raises(ChangedMeanwhile):
-        require_unchanged("name=00000000 =x ===", stored=changed(name="x"), wanted=WAS)
+        check_unchanged("name=00000000 =x ===", stored=changed(name="x"), wanted=WAS)

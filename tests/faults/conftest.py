@@ -13,7 +13,7 @@ from django.conf import settings as django_settings
 from django.db import connection
 from redis import Redis, RedisError
 
-from campaigns.live import pokes
+from campaigns.live import notify
 from campaigns.models import InjectorHost
 from campaigns.services.campaigns import CampaignCell, create_campaign, start_campaign
 from tests.factories import make_endpoint, make_plan, make_target
@@ -118,10 +118,10 @@ def on_own_redis(redis_server, settings, monkeypatch):
     broker = redis_server.url.replace("unix://", "redis+socket://")
     for name in ("broker_read_url", "broker_write_url"):
         monkeypatch.setattr(current_app.conf, name, broker)
-    pokes._client.cache_clear()
+    notify._client.cache_clear()
     yield
-    pokes._client.cache_clear()
-    monkeypatch.setattr(pokes, "_rest_until", 0.0)
+    notify._client.cache_clear()
+    monkeypatch.setattr(notify, "_rest_until", 0.0)
 
 
 @pytest.fixture

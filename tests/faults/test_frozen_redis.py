@@ -18,19 +18,19 @@ from kombu.exceptions import OperationalError
 
 from campaigns import queue
 from campaigns.domain.stop_reasons import StopReason
-from campaigns.live import bell, pokes
+from campaigns.live import change_signal, notify
 from campaigns.stop_calls import StopCall, call
 from campaigns.views import health
-from workers import stop_ear
+from workers import stop_listener
 
 # By the module that asks Redis: how, and the longest that it may take, s.
 ASKS: dict[str, tuple[Callable[[], object], float]] = {
-    "campaigns/live/bell.py": (lambda: bell.Bell()._read(), 5),
-    "campaigns/live/pokes.py": (partial(pokes._publish, "{}"), pokes.TIMEOUT_S),
+    "campaigns/live/change_signal.py": (lambda: change_signal.ChangeSignal()._read(), 5),
+    "campaigns/live/notify.py": (partial(notify._publish, "{}"), notify.TIMEOUT_S),
     "campaigns/queue.py": (partial(queue.send, queue.GISTS), 1),
     "campaigns/stop_calls.py": (lambda: call(*[StopCall(StopReason.USER, run=0)] * 20), 1),
     "campaigns/views/health.py": (health._ask_redis, health.PING_TIMEOUT_S),
-    "workers/stop_ear.py": (lambda: listen_once(), 4 * stop_ear.LISTEN_S),
+    "workers/stop_listener.py": (lambda: listen_once(), 4 * stop_listener.LISTEN_S),
     "a worker's broker": (lambda: ask_as_a_worker(), 5),
 }
 # Of a machine that has something else to do as well.
@@ -38,7 +38,7 @@ BUSY_S = 4
 
 
 def listen_once() -> None:
-    ear = stop_ear.StopEar(print)
+    ear = stop_listener.StopListener(print)
     ear.close()
     ear._listen()
 

@@ -6,7 +6,7 @@ import pytest
 from django.core.exceptions import ObjectDoesNotExist
 
 from campaigns.live import waiting
-from campaigns.live.bell import Bell
+from campaigns.live.change_signal import ChangeSignal
 from campaigns.live.events import Cursor, Look, News, RunLook
 from campaigns.live.subject import Subject
 from tests.waiting import eventually
@@ -38,7 +38,7 @@ class Story:
         self.bell.ring()
 
 
-class CountingBell(Bell):
+class CountingBell(ChangeSignal):
     """Rung by hand, not by Redis; counts those who wait at the same time."""
 
     def __init__(self):

@@ -6,7 +6,7 @@ import pytest
 
 from campaigns.domain.plan.estimates import LOCAL_PORTS, estimate_campaign
 from campaigns.domain.plan.plan import ConnectionMode, Plan
-from campaigns.queries.room import Room, room_checks, room_of
+from campaigns.queries.resource_limits import Room, room_checks, room_of
 
 AMPLE = Room(ports=60_000, open_files=20_000, reuses_ports=False)
 

@@ -4,7 +4,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from campaigns.domain.deeds import Deed
+from campaigns.domain.audit_events import AuditEvent
 from campaigns.domain.errors import Forbidden, Refused
 from campaigns.domain.lifecycle import Outcome
 from campaigns.domain.measured.machine import AgentReport
@@ -62,8 +62,8 @@ def test_a_revoked_token_is_not_recognised_and_both_are_in_the_audit_log(made, a
     assert authenticate_agent(text=text) is None
     deeds = AuditEntry.objects.filter(project=project.pk, what="agent of shop").order_by("pk")
     assert list(deeds.values_list("deed", "who")) == [
-        (Deed.TOKEN_CREATED, "bob"),
-        (Deed.TOKEN_REVOKED, "bob"),
+        (AuditEvent.TOKEN_CREATED, "bob"),
+        (AuditEvent.TOKEN_REVOKED, "bob"),
     ]
 
 

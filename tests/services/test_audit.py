@@ -6,7 +6,7 @@ from django.db import DatabaseError, transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
-from campaigns.domain.deeds import Deed
+from campaigns.domain.audit_events import AuditEvent
 from campaigns.domain.errors import Forbidden, Refused
 from campaigns.models import AuditEntry, Campaign, Membership, Run
 from campaigns.permissions import Actor
@@ -186,8 +186,11 @@ def test_entries_are_for_owners_and_administrators(as_alice, as_bob, as_adam, pr
     tokens.create_token(by=as_alice, name="hers", scope="read", days=1)
     shares.create_share(by=as_bob, project=project, campaign=make_campaign(project), days=1)
     visible = AuditEntry.objects.visible_to
-    assert {entry.deed for entry in visible(as_adam)} == {Deed.TOKEN_CREATED, Deed.SHARED}
-    assert {entry.deed for entry in visible(as_alice)} == {Deed.SHARED}
+    assert {entry.deed for entry in visible(as_adam)} == {
+        AuditEvent.TOKEN_CREATED,
+        AuditEvent.SHARED,
+    }
+    assert {entry.deed for entry in visible(as_alice)} == {AuditEvent.SHARED}
     assert not visible(as_bob)
     assert not visible(Actor(user=charlie))
     assert not visible(Actor())

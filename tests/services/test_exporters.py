@@ -6,7 +6,7 @@ import pytest
 from django.utils import timezone
 
 from campaigns import queue
-from campaigns.domain.deeds import Deed
+from campaigns.domain.audit_events import AuditEvent
 from campaigns.domain.errors import Forbidden, InvalidFields, Refused
 from campaigns.models import Agent, AuditEntry, Exporter
 from campaigns.services import exporters as services
@@ -94,11 +94,11 @@ def test_the_audit_log_says_who_did_it(as_bob, target, project):
     told = AuditEntry.objects.filter(project=project.pk).order_by("pk")
     first, second = (f"exporter {number}: {name} of shop, {URL}" for name in ("shop-1", "shop-2"))
     assert list(told.values_list("deed", "what", "who")) == [
-        (Deed.EXPORTER_SET, first, "bob"),
-        (Deed.SECRET_STORED, first, "bob"),
-        (Deed.EXPORTER_SET, second, "bob"),
-        (Deed.SECRET_DELETED, second, "bob"),
-        (Deed.DELETED, second, "bob"),
+        (AuditEvent.EXPORTER_SET, first, "bob"),
+        (AuditEvent.SECRET_STORED, first, "bob"),
+        (AuditEvent.EXPORTER_SET, second, "bob"),
+        (AuditEvent.SECRET_DELETED, second, "bob"),
+        (AuditEvent.DELETED, second, "bob"),
     ]
     assert TOKEN not in repr(list(AuditEntry.objects.values()))
 

@@ -107,9 +107,9 @@ class TestHolding:
         assert campaign.is_held
         assert dispatch.admit_runs() == 0
         assert waiting_reason(campaign) == "On hold, because a first request failed."
-        came_back = first_requests_of(campaign)
-        assert came_back.words == "1 of 2 first requests failed"
-        assert came_back.failure.startswith(failure)
+        first_responses = first_requests_of(campaign)
+        assert first_responses.words == "1 of 2 first requests failed"
+        assert first_responses.failure.startswith(failure)
 
     def test_one_that_keeps_going_goes_on(self, project):
         answer(begun(project, keeps_going=True), REFUSED)

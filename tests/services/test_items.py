@@ -241,10 +241,10 @@ class TestRights:
 def test_who_deletes_a_project_gives_way_to_who_starts_a_campaign_of_it(project, monkeypatch):
     """Otherwise each waits for a row of the other, until PostgreSQL ends one of them."""
     campaign, by = draft(project), owner_of(project)
-    poke = campaigns.poke
+    notify = campaigns.notify_viewers
 
-    def poke_slowly(**given) -> None:
-        poke(**given)
+    def notify_slowly(**given) -> None:
+        notify(**given)
         time.sleep(0.5)
 
     def start() -> str:
@@ -257,7 +257,7 @@ def test_who_deletes_a_project_gives_way_to_who_starts_a_campaign_of_it(project,
             delete_items(by=by, items=[project])
         return str(refusal.value)
 
-    monkeypatch.setattr(campaigns, "poke", poke_slowly)
+    monkeypatch.setattr(campaigns, "notify_viewers", notify_slowly)
     words = f"{project.name}: something of it is being changed. Try again."
     assert at_once(start, delete) == ["started", words]
     assert campaign.runs.get().state == "queued"

@@ -1,7 +1,7 @@
 import pytest
 from django.utils import timezone
 
-from campaigns.domain.deeds import Deed
+from campaigns.domain.audit_events import AuditEvent
 from campaigns.domain.errors import Forbidden, Refused
 from campaigns.models import AuditEntry, Campaign, Run, ShareLink
 from campaigns.permissions import Actor, Role, Scope
@@ -142,4 +142,4 @@ def test_a_link_is_revoked_once(made, as_alice, as_bob):
     revoke_share(by=as_bob, share=share)
     share.refresh_from_db()
     assert share.revoked_at == first
-    assert AuditEntry.objects.filter(deed=Deed.SHARE_REVOKED).count() == 1
+    assert AuditEntry.objects.filter(deed=AuditEvent.SHARE_REVOKED).count() == 1

@@ -2,7 +2,7 @@
 
 import pytest
 
-from campaigns.domain.deeds import Deed
+from campaigns.domain.audit_events import AuditEvent
 from campaigns.domain.errors import Forbidden, InvalidFields, InvalidTarget, Refused
 from campaigns.models import AuditEntry, Endpoint, OwnTlsProfile, Target
 from campaigns.services import tls_profiles as services
@@ -94,7 +94,7 @@ def test_one_that_an_endpoint_names_is_not_deleted_and_it_says_where(project, as
     edit_target(by=as_bob, target=target, name="shop", environment=[], endpoints=[HTTPS])
     delete_profile(by=as_bob, profile=profile)
     assert not OwnTlsProfile.objects.exists()
-    entry = AuditEntry.objects.get(deed=Deed.DELETED)
+    entry = AuditEntry.objects.get(deed=AuditEvent.DELETED)
     assert entry.what == f"TLS profile {profile.pk}: our clients"
 
 

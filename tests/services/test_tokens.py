@@ -4,7 +4,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from campaigns.domain.deeds import Deed
+from campaigns.domain.audit_events import AuditEvent
 from campaigns.domain.errors import Forbidden, Refused
 from campaigns.models import ApiToken, AuditEntry
 from campaigns.permissions import Actor, Scope
@@ -131,4 +131,4 @@ def test_nobody_revokes_the_token_of_another(made, as_bob):
 def test_to_revoke_all_where_none_is_live_leaves_no_note(made, as_alice):
     assert revoke_all_tokens(by=as_alice) == 1
     assert revoke_all_tokens(by=as_alice) == 0
-    assert AuditEntry.objects.filter(deed=Deed.TOKEN_REVOKED).count() == 1
+    assert AuditEntry.objects.filter(deed=AuditEvent.TOKEN_REVOKED).count() == 1

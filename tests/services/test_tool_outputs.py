@@ -1,7 +1,7 @@
 import pytest
 
+from campaigns.domain.audit_events import AuditEvent
 from campaigns.domain.caps import STORED_GB
-from campaigns.domain.deeds import Deed
 from campaigns.domain.errors import Forbidden, InvalidFields, Refused
 from campaigns.models import AuditEntry, RunUse, ToolOutput
 from campaigns.queries.caps import use_of
@@ -57,7 +57,7 @@ def test_both_are_in_the_audit_log(as_bob, run):
     label = f"output {output.pk}: vmstat of run {run.label}"
     delete_output(by=as_bob, output=output)
     deeds = AuditEntry.objects.filter(what=label).order_by("pk").values_list("deed", "who")
-    assert list(deeds) == [(Deed.OUTPUT_ADDED, "bob"), (Deed.DELETED, "bob")]
+    assert list(deeds) == [(AuditEvent.OUTPUT_ADDED, "bob"), (AuditEvent.DELETED, "bob")]
 
 
 def test_a_run_has_a_limited_number(as_bob, run):

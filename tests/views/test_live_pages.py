@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from campaigns.domain.lifecycle import Outcome
-from campaigns.live import bell
+from campaigns.live import change_signal
 from campaigns.live.feed import FEED, Feed
 from campaigns.models import Run
 from campaigns.permissions import Actor, Role
@@ -60,7 +60,7 @@ def rendered(monkeypatch) -> list[str]:
 
     monkeypatch.setattr(live_pages, "render_to_string", counted)
     # On a busy machine a rendering may take longer than one is shared.
-    monkeypatch.setattr(bell, "_OLDEST_S", 60)
+    monkeypatch.setattr(change_signal, "_OLDEST_S", 60)
     return made
 
 

@@ -252,7 +252,7 @@ def test_a_launcher_that_was_frozen_does_not_blame_postgresql(
 
     for name in ("heartbeat", "look"):
         monkeypatch.setattr(watch, name, timed_out)
-    monkeypatch.setattr(launcher.Standstill, "longest_s", lambda *_: 2.0)
+    monkeypatch.setattr(launcher.FreezeDetector, "longest_s", lambda *_: 2.0)
     thread.join(5)
     done(run)
     assert run.reason == "The launcher on the injector host was frozen for 2 s."

@@ -16,7 +16,7 @@ from tests.services.engine import preparing
 from tests.waiting import eventually
 from tests.workers.launching import in_thread
 from workers import launcher
-from workers.stop_ear import StopEar
+from workers.stop_listener import StopListener
 
 FAKE = (sys.executable, str(Path(__file__).with_name("fake_injector.py")), "--second-s", "0.2")
 HELD_S = 1  # longer than a call through Redis takes on a busy machine
@@ -96,9 +96,9 @@ def test_a_call_is_for_its_run_its_campaign_or_all():
 
 def test_calls_are_heard_again_once_redis_is_back(settings, monkeypatch):
     heard, right = [], settings.REDIS_URL
-    monkeypatch.setattr("workers.stop_ear.REST_AFTER_ERROR_S", 0.1)
+    monkeypatch.setattr("workers.stop_listener.REST_AFTER_ERROR_S", 0.1)
     settings.REDIS_URL = "redis://127.0.0.1:1"
-    ear = StopEar(heard.append)
+    ear = StopListener(heard.append)
     try:
         call(StopCall(StopReason.USER, run=1))  # nobody hears it, and nobody is kept from stopping
         settings.REDIS_URL = right

@@ -112,7 +112,7 @@ class _ArmToCome:
     most advice needs only a few."""
 
     def __init__(self, there: np.ndarray, mean: float, df: int, source: np.random.Generator):
-        clean = _without_the_wild(there)
+        clean = _drop_outlier(there)
         around = mean if df == len(clean) else clean.mean()
         squares = ((clean - around) ** 2).sum()
         self._spread = np.sqrt(squares / source.chisquare(df + _TRUSTED_MORE, (_TRIALS, 1)))
@@ -139,7 +139,7 @@ def _arms_to_come(logs: tuple[tuple[float, ...], ...], truth: float) -> list[_Ar
 
 def _means(arms: Sequence[np.ndarray], truth: float) -> list[tuple[float, int]]:
     """Each arm's mean of future runs, and the χ² degrees of freedom of its known spread."""
-    clean = [_without_the_wild(arm) for arm in arms]
+    clean = [_drop_outlier(arm) for arm in arms]
     if len(arms) == 1:
         return [(truth, len(clean[0]))]
     a, b = (float(arm.mean()) for arm in clean)
@@ -150,7 +150,7 @@ def _means(arms: Sequence[np.ndarray], truth: float) -> list[tuple[float, int]]:
     return [(mean, len(arm) - 1) for mean, arm in zip(means, clean, strict=True)]
 
 
-def _without_the_wild(arm: np.ndarray) -> np.ndarray:
+def _drop_outlier(arm: np.ndarray) -> np.ndarray:
     index = wild_index(tuple(arm))
     return arm if index is None else np.delete(arm, index)
 

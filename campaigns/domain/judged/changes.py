@@ -114,7 +114,7 @@ def _cuts(values: np.ndarray) -> list[int]:
     for cut in sorted(proposed):  # overlapping windows may find the same change twice
         if not cuts or cut - cuts[-1] >= MIN_SEGMENT:
             cuts.append(cut)
-    return _placed(logs, _sure(values, _placed(logs, cuts)))
+    return _placed(logs, _certain_cuts(values, _placed(logs, cuts)))
 
 
 def _proposals(values: np.ndarray, logs: np.ndarray, begin: int, end: int) -> list[int]:
@@ -151,7 +151,7 @@ def _best_cut(series: np.ndarray) -> int:
     return int(cuts[(cuts * rest / n * distance).argmax()])
 
 
-def _sure(values: np.ndarray, cuts: list[int]) -> list[int]:
+def _certain_cuts(values: np.ndarray, cuts: list[int]) -> list[int]:
     """Without the cuts whose levels are too alike, the worst first: its levels become one."""
     while cuts:
         sides = [(values[a:b], values[b:c]) for a, b, c in _neighbours(cuts, len(values))]

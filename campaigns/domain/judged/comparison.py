@@ -185,7 +185,7 @@ def _advised(found: Sequence[Advice], is_paired: bool) -> str:
     if not found:
         return "; more repeats narrow the interval, but may never give a verdict"
     unit = "more blocks" if is_paired else "more repeats"
-    cases = " and ".join(f"{_number(each, unit)} {_if(each)}" for each in found)
+    cases = " and ".join(f"{_number(each, unit)} {_condition_text(each)}" for each in found)
     return f"; to settle it with {percent(CHANCE, decimals=0)} probability takes {cases}"
 
 
@@ -193,7 +193,7 @@ def _number(each: Advice, unit: str) -> str:
     return f"over {MOST} {unit}" if each.more is None else counted(each.more, unit)
 
 
-def _if(each: Advice) -> str:
+def _condition_text(each: Advice) -> str:
     if not each.difference:
         return "if they are equally fast"
     return f"if they differ by {difference_words(each)}"

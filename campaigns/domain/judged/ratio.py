@@ -130,7 +130,7 @@ def centre_and_variance(logs: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.nd
     k = logs.shape[1]
     centre, variance = logs.mean(axis=1), logs.var(axis=1, ddof=1) / k
     df = np.full(len(logs), k - 1.0)
-    wild = _one_is_wild(logs)
+    wild = _has_outlier(logs)
     if wild.any():
         ordered = np.sort(logs[wild], axis=1)
         kept = ordered[:, 1:-1]
@@ -141,7 +141,7 @@ def centre_and_variance(logs: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.nd
     return centre, variance, df
 
 
-def _one_is_wild(logs: np.ndarray) -> np.ndarray:
+def _has_outlier(logs: np.ndarray) -> np.ndarray:
     """Whether the farthest value is an outlier by Grubbs' two-sided test."""
     k = logs.shape[1]
     if k < _ENOUGH_TO_TRIM:
@@ -220,7 +220,7 @@ def _guard(arms: _Arms, centres: tuple[float, float], *, is_forced: bool) -> flo
 
 def wild_index(logs: Sequence[float]) -> int | None:
     """The index of the value set aside; None if all count."""
-    if not _one_is_wild(np.array([sorted(logs)]))[0]:
+    if not _has_outlier(np.array([sorted(logs)]))[0]:
         return None
     middle = median(logs)
     return max(range(len(logs)), key=lambda index: abs(logs[index] - middle))
@@ -236,16 +236,16 @@ def _odd_runs(arms: _Arms, repeats: Sequence[Sequence[int]]) -> Iterator[OddRun]
                 yield OddRun(
                     arm,
                     repeats[arm][index],
-                    exp(_off(arms.values[arm], index)),
+                    exp(_distance_from_others(arms.values[arm], index)),
                     index == wild,
                     _interval(rest) if rest.can_be_compared else None,
                 )
 
 
 def _arm_to_blame(arms: _Arms, block: int) -> int:
-    return max((0, 1), key=lambda arm: abs(_off(arms.values[arm], block)))
+    return max((0, 1), key=lambda arm: abs(_distance_from_others(arms.values[arm], block)))
 
 
-def _off(values: Sequence[float], index: int) -> float:
+def _distance_from_others(values: Sequence[float], index: int) -> float:
     """The log of a run's value over the median of the others."""
     return log(values[index] / median(values[:index] + values[index + 1 :]))

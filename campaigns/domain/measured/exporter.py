@@ -31,7 +31,7 @@ _STATES = {
 _UNUSED = {"waiting_s", "idle_s"}
 
 
-def _any(labels: Mapping[str, str]) -> bool:
+def _every_label(labels: Mapping[str, str]) -> bool:
     return True
 
 
@@ -56,15 +56,15 @@ _COUNTERS: tuple[tuple[str, str, Callable[[Mapping[str, str]], bool]], ...] = (
     ("node_network_transmit_packets_total", "sent_packets", _is_link),
     ("node_network_receive_drop_total", "dropped_packets", _is_link),
     ("node_network_transmit_drop_total", "dropped_packets", _is_link),
-    ("node_netstat_Tcp_OutSegs", "segments_sent", _any),
-    ("node_netstat_Tcp_RetransSegs", "retransmitted", _any),
-    ("node_netstat_TcpExt_ListenOverflows", "listen_overflows", _any),
-    ("node_netstat_TcpExt_ListenDrops", "listen_drops", _any),
+    ("node_netstat_Tcp_OutSegs", "segments_sent", _every_label),
+    ("node_netstat_Tcp_RetransSegs", "retransmitted", _every_label),
+    ("node_netstat_TcpExt_ListenOverflows", "listen_overflows", _every_label),
+    ("node_netstat_TcpExt_ListenDrops", "listen_drops", _every_label),
     ("node_disk_read_bytes_total", "disk_read_bytes", _is_disk),
     ("node_disk_written_bytes_total", "disk_written_bytes", _is_disk),
     ("node_disk_io_time_seconds_total", "disk_busy_s", _is_disk),
-    ("node_vmstat_pswpin", "swapped_pages", _any),
-    ("node_vmstat_pswpout", "swapped_pages", _any),
+    ("node_vmstat_pswpin", "swapped_pages", _every_label),
+    ("node_vmstat_pswpout", "swapped_pages", _every_label),
 )
 _GAUGES = {
     "node_procs_running": "running",

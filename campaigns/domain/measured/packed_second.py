@@ -79,7 +79,7 @@ def second_of(second: int, step: int, packed: bytes) -> Second:
     histograms = [Histogram.at(*each) for each in found]
     timed = {
         name: Timing(*moments, _at(place, histograms) or StoredHistogram(place))
-        for name, (*moments, place) in _whole(timings, found)
+        for name, (*moments, place) in _timings_with_moments(timings, found)
     }
     return Second(second, step, counters, errors, statuses, in_flight, timed, vitals)
 
@@ -98,7 +98,7 @@ def told_of(second: int, step: int, packed: bytes) -> dict[str, Any]:
         "timings": {
             name: dict(zip(_MOMENTS, moments, strict=True))
             | {"histogram": _at(place, texts) or place}
-            for name, (*moments, place) in _whole(timings, found)
+            for name, (*moments, place) in _timings_with_moments(timings, found)
         },
         "vitals": vitals,
     }
@@ -135,7 +135,9 @@ def _moments_of(buckets: np.ndarray, counts: np.ndarray) -> list[int] | None:
     return [*(int(each.sum()) for each in sums), int(buckets[0]), int(buckets[-1])]
 
 
-def _whole(timings: Mapping[str, Any], found: list[Any]) -> Iterator[tuple[str, list[Any]]]:
+def _timings_with_moments(
+    timings: Mapping[str, Any], found: list[Any]
+) -> Iterator[tuple[str, list[Any]]]:
     """Each timing's name, with its moments and its place."""
     for name, parted in timings.items():
         if len(parted) == 1:

@@ -34,10 +34,10 @@ class ExporterAddress:
             raise ValueError(f"{len(text):,} characters are too many; at most {MOST_URL}.")
         if not _VISIBLE.fullmatch(text):
             raise ValueError("Write an address without spaces; other letters as %C3%BC.")
-        return cls._of(text if _SCHEME.match(text) else f"http://{text}")
+        return cls._address_of(text if _SCHEME.match(text) else f"http://{text}")
 
     @classmethod
-    def _of(cls, url: str) -> Self:
+    def _address_of(cls, url: str) -> Self:
         try:
             parts = urlsplit(url)
             port = parts.port

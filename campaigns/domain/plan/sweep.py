@@ -116,7 +116,7 @@ def point_phrase(field: str, value: float) -> str:
     """As a sentence says it: 2 injector processes; 8 connections; a rate of 200 requests/s."""
     if nouns := _counted_nouns(field):
         things, per, of = nouns.partition(" per ")
-        return f"{value_text(value)} {_one(things) if value == 1 else things}{per}{of}"
+        return f"{value_text(value)} {_singular(things) if value == 1 else things}{per}{of}"
     if field in _CODES:
         return f"a {_label_in_text(field)} {value:g}"
     amount = " ".join(filter(None, [value_text(value), _unit_of(field, value)]))
@@ -132,10 +132,10 @@ def at_point(field: str, value: float) -> str:
 def _unit_of(field: str, value: float) -> str:
     """1 request/s, 2 requests/s, 1 B."""
     things, per, time = parameter_unit(field).partition("/")
-    return f"{_one(things)}{per}{time}" if value == 1 and per else f"{things}{per}{time}"
+    return f"{_singular(things)}{per}{time}" if value == 1 and per else f"{things}{per}{time}"
 
 
-def _one(nouns: str) -> str:
+def _singular(nouns: str) -> str:
     return counted(1, nouns).removeprefix("1 ")
 
 

@@ -200,15 +200,20 @@ def _below(near: Busy) -> str:
 def _named(near: Busy) -> tuple[str, str]:
     """The word for the target's side, and the sentence about it."""
     if near.target_cpu is not None and near.target_cpu >= BUSY_FROM:
-        return _TARGET_CPU, f"The target's CPU was likely the limit, at {_whole(near.target_cpu)}."
+        return (
+            _TARGET_CPU,
+            f"The target's CPU was likely the limit, at {_whole_percent(near.target_cpu)}.",
+        )
     if near.target_link is not None and near.target_link >= BUSY_FROM:
-        full = _whole(near.target_link)
+        full = _whole_percent(near.target_link)
         return _TARGET_NETWORK, f"The target's network link was likely the limit, {full} full."
-    cpu = f"; its CPU was at {_whole(near.target_cpu)}" if near.target_cpu is not None else ""
+    cpu = (
+        f"; its CPU was at {_whole_percent(near.target_cpu)}" if near.target_cpu is not None else ""
+    )
     return _TARGET_SIDE, f"The target, or the network on the way to it{cpu}."
 
 
-def _whole(share: float) -> str:
+def _whole_percent(share: float) -> str:
     return percent(share, decimals=0)
 
 

@@ -48,7 +48,7 @@ def comparison_sentence(
         return [
             (lead, False),
             (f"None of {counted(len(tests), 'tests')} is slower or faster", True),
-            (f" than {baseline}: {_rest(counts, tell_none=False)}.", False),
+            (f" than {baseline}: {_rest_text(counts, tell_none=False)}.", False),
         ]
     sentence: Sentence = [(lead, False)]
     for word, found in ((Word.SLOWER, slower), (Word.FASTER, faster)):
@@ -61,7 +61,7 @@ def comparison_sentence(
             many = f"{len(found)} {are} {word}"
         sentence += [(many, True), (f" than {baseline}, {_range(found)}", False)]
     sentence.append((_environment([*slower, *faster]), False))
-    rest = _rest(counts, tell_none=True)
+    rest = _rest_text(counts, tell_none=True)
     return [*sentence, (f". {rest[:1].upper()}{rest[1:]}." if rest else ".", False)]
 
 
@@ -109,7 +109,7 @@ def _range(tests: Sequence[ComparedTest]) -> str:
     return f"by {low} to {most} on average"
 
 
-def _rest(counts: dict, *, tell_none: bool) -> str:
+def _rest_text(counts: dict, *, tell_none: bool) -> str:
     """Such as "7 show no practical difference, 1 is inconclusive, none is faster"."""
     n = {word: len(found) for word, found in counts.items()}
     parts = []
@@ -117,15 +117,15 @@ def _rest(counts: dict, *, tell_none: bool) -> str:
         shows = "shows" if n[Word.SAME] == 1 else "show"
         parts.append(f"{n[Word.SAME]} {shows} no practical difference")
     if n[Word.INCONCLUSIVE]:
-        parts.append(f"{n[Word.INCONCLUSIVE]} {_is(n[Word.INCONCLUSIVE])} inconclusive")
+        parts.append(f"{n[Word.INCONCLUSIVE]} {_verb(n[Word.INCONCLUSIVE])} inconclusive")
     if n[""]:
-        parts.append(f"{n['']} {_is(n[''])} without a verdict")
+        parts.append(f"{n['']} {_verb(n[''])} without a verdict")
     if tell_none:
         parts += [f"none is {word}" for word in (Word.SLOWER, Word.FASTER) if not n[word]]
     return ", ".join(parts)
 
 
-def _is(count: int) -> str:
+def _verb(count: int) -> str:
     return "is" if count == 1 else "are"
 
 

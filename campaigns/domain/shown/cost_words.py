@@ -13,8 +13,8 @@ def cost_facts(estimate: Estimate, ports: int, open_files: int | None) -> list[t
         (f"{estimate.nouns.capitalize()} in a run", _in_a_run(estimate)),
         ("Highest percentile, one run", _percentile(estimate.highest_of_a_run, estimate.nouns)),
         ("Highest percentile, pooled", _percentile(estimate.highest_pooled, estimate.nouns)),
-        ("Most ports per injector process", _of(estimate.ports, ports)),
-        ("Most descriptors", _of(estimate.descriptors, open_files)),
+        ("Most ports per injector process", _share_text(estimate.ports, ports)),
+        ("Most descriptors", _share_text(estimate.descriptors, open_files)),
     ]
 
 
@@ -70,7 +70,7 @@ def _percentile(highest: HighestPercentile | None, nouns: str) -> str:
     return f"{highest.label} ({highest.beyond:,} beyond it)"
 
 
-def _of(wanted: int | None, there: int | None) -> str:
+def _share_text(wanted: int | None, there: int | None) -> str:
     if wanted is None or there is None:
         return count(wanted)
     return f"{count(wanted)} of {count(there)}"

@@ -26,7 +26,7 @@ _OVERLOADED = "the target was {}, so its response times are not those of normal 
 _FEW = "too few requests succeeded for this figure"
 
 
-class Standing(StrEnum):
+class HistoryStatus(StrEnum):
     """How the newest campaign stands in its history, in the order of an overview."""
 
     SLOWER = "slower"
@@ -38,16 +38,16 @@ class Standing(StrEnum):
     UNCHANGED = "unchanged"
 
 
-def standing_of(history: TestHistory) -> Standing:
+def standing_of(history: TestHistory) -> HistoryStatus:
     if history.newest is None or not history.newest.is_counted:
-        return Standing.UNCOUNTED
+        return HistoryStatus.UNCOUNTED
     if history.n_counted < MIN_CAMPAIGNS:
-        return Standing.NEW
+        return HistoryStatus.NEW
     if history.is_odd:
-        return Standing.ODD
+        return HistoryStatus.ODD
     if change := history.last_change:
-        return Standing(str(word_of(history, change) or Standing.MOVED))
-    return Standing.UNCHANGED
+        return HistoryStatus(str(word_of(history, change) or HistoryStatus.MOVED))
+    return HistoryStatus.UNCHANGED
 
 
 def word_of(history: TestHistory, change: Change) -> Word | None:
@@ -203,7 +203,7 @@ def expected_words(expected: Expected) -> str:
 
 
 def overview_sentence(
-    counts: Mapping[Standing, int],
+    counts: Mapping[HistoryStatus, int],
     *,
     moved: Mapping[Word, int] | None = None,
     has_references: bool = False,
@@ -216,21 +216,26 @@ def overview_sentence(
     if not total:
         return [("No campaign ended in this period.", False)]
     directions = ", ".join(f"{n} {word}" for word, n in sorted((moved or {}).items()))
-    more = {Standing.MOVED: f" with plan or environment ({directions})"} if directions else {}
+    more = {HistoryStatus.MOVED: f" with plan or environment ({directions})"} if directions else {}
     changed = [
         f"{counts[standing]} {standing}{more.get(standing, '')}"
-        for standing in (Standing.SLOWER, Standing.FASTER, Standing.MOVED, Standing.ODD)
+        for standing in (
+            HistoryStatus.SLOWER,
+            HistoryStatus.FASTER,
+            HistoryStatus.MOVED,
+            HistoryStatus.ODD,
+        )
         if counts.get(standing)
     ]
     if changed:
-        others = ", ".join(_counted_among(counts, Standing.UNCHANGED, *_UNJUDGED))
+        others = ", ".join(_counted_among(counts, HistoryStatus.UNCHANGED, *_UNJUDGED))
         of = f" of {counted(total, 'tests')}{others and '; '}{others}."
         return [(", ".join(changed), True), (of, False)]
-    if n := counts.get(Standing.UNCHANGED, 0):
+    if n := counts.get(HistoryStatus.UNCHANGED, 0):
         judged = f" in any of {counted(n, 'tests')}" if n > 1 else " in 1 test"
         others = "; ".join([judged, *_counted_among(counts, *_UNJUDGED)])
         return [("No change", True), (f"{others}.", False)]
-    if counts.get(Standing.UNCOUNTED, 0) == total:
+    if counts.get(HistoryStatus.UNCOUNTED, 0) == total:
         return [("No test's newest campaign counts", True), (f": {_WHY_UNCOUNTED}.", False)]
     few = f": a test has a level with {MIN_CAMPAIGNS} campaigns that count."
     return [(f"Nothing to report yet for {counted(total, 'tests')}", True), (few, False)]
@@ -241,10 +246,10 @@ _WHY_UNCOUNTED = (
     "requests succeeded for this figure"
 )
 # The tests that neither changed nor stayed as they were.
-_UNJUDGED = (Standing.NEW, Standing.UNCOUNTED)
+_UNJUDGED = (HistoryStatus.NEW, HistoryStatus.UNCOUNTED)
 
 
-def _counted_among(counts: Mapping[Standing, int], *standings: Standing) -> list[str]:
+def _counted_among(counts: Mapping[HistoryStatus, int], *standings: HistoryStatus) -> list[str]:
     return [f"{counts[standing]} {standing}" for standing in standings if counts.get(standing)]
 
 

@@ -73,7 +73,7 @@ def _add(overhead: OverheadAnswer, room: int) -> NextStep:
     settle = "settles" if needed == 1 else "settle"
     text = (
         f"{counted(needed, 'more blocks')} {settle} this with {percent(chance, decimals=0)} "
-        f"probability {_if(overhead.advice)}."
+        f"probability {_condition_text(overhead.advice)}."
     )
     return NextStep(text, f"Add {counted(needed, 'blocks')}", needed)
 
@@ -82,7 +82,7 @@ def _how_many(needed: int) -> str:
     return "hundreds of blocks" if needed >= _NEVER else counted(needed, "more blocks")
 
 
-def _if(advice: Sequence[Advice]) -> str:
+def _condition_text(advice: Sequence[Advice]) -> str:
     cases = [
         f"differ by {difference_words(each)}" if each.difference else "are equally fast"
         for each in advice

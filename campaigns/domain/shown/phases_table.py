@@ -18,7 +18,7 @@ def phases_table(phases: Sequence[Phase]) -> Table:
     """A row for each phase and one of the whole run; no rows where there are no two phases."""
     rows = [_figures(phase) for phase in phases] if len(phases) > 1 else []
     if rows:
-        rows.append(_whole(phases))
+        rows.append(_figures_of_all(phases))
     shown = [*phases, None][: len(rows)]
     begins = column_cells([Figure(phase.start_s if phase else 0.0) for phase in shown], decimals=2)
     times = column_cells([row["duration"] for row in rows], decimals=2)
@@ -60,15 +60,17 @@ def _count(phase: Phase | None, phases: Sequence[Phase]) -> Cell:
 
 
 def _figures(phase: Phase) -> dict[str, Figure]:
-    return _of(phase.n, phase.duration_s, phase.whole)
+    return _figures_of_phase(phase.n, phase.duration_s, phase.whole)
 
 
-def _whole(phases: Sequence[Phase]) -> dict[str, Figure]:
+def _figures_of_all(phases: Sequence[Phase]) -> dict[str, Figure]:
     parts = [part for phase in phases for part in phase.whole]
-    return _of(sum(phase.n for phase in phases), sum(p.duration_s for p in phases), parts)
+    return _figures_of_phase(
+        sum(phase.n for phase in phases), sum(p.duration_s for p in phases), parts
+    )
 
 
-def _of(n: int, duration_s: float, parts: Sequence[Part]) -> dict[str, Figure]:
+def _figures_of_phase(n: int, duration_s: float, parts: Sequence[Part]) -> dict[str, Figure]:
     timed = sum(part.n for part in parts)
     ends = "Nothing ended in this phase."
     return {

@@ -93,7 +93,7 @@ def _at(points: Sequence[SweepPoint], value: float) -> list[SweepPoint]:
 
 def _cell(code: str, points: Sequence[SweepPoint]) -> Cell:
     """Beyond its limit; else what the vitals say of it, if they do."""
-    if doubts := _of(code, points):
+    if doubts := _doubts_of_code(code, points):
         worst = worst_value(code, [doubt.value for doubt in doubts])
         return text_cell(value_words(code, worst, _least_limit(doubts)), tone="bad")
     seen = [point.vitals[code] for point in points if code in point.vitals]
@@ -101,12 +101,12 @@ def _cell(code: str, points: Sequence[SweepPoint]) -> Cell:
 
 
 def _limit(code: str, points: Sequence[SweepPoint]) -> Cell:
-    return text_cell(value_words(code, _least_limit(_of(code, points))))
+    return text_cell(value_words(code, _least_limit(_doubts_of_code(code, points))))
 
 
 def _least_limit(doubts: Sequence[Doubt]) -> float:
     return min(doubt.limit for doubt in doubts)
 
 
-def _of(code: str, points: Sequence[SweepPoint]) -> list[Doubt]:
+def _doubts_of_code(code: str, points: Sequence[SweepPoint]) -> list[Doubt]:
     return [doubt for point in points for doubt in point.doubts if doubt.code == code]

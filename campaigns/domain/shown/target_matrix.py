@@ -41,7 +41,7 @@ class LikeLine:
 def like_lines(rows: Sequence[RowLikeness]) -> list[LikeLine]:
     """One for each name, in the order of the first plan's."""
     names = [each.name for each in rows[0].found] if rows else []
-    return [_line(name, [(row, _of(row, name)) for row in rows]) for name in names]
+    return [_line(name, [(row, _likeness_of(row, name)) for row in rows]) for name in names]
 
 
 def _line(name: str, found: Sequence[tuple[RowLikeness, Likeness]]) -> LikeLine:
@@ -62,7 +62,7 @@ def _difference(row: RowLikeness, found: Likeness) -> str:
     return f"{row.plan}: {', '.join(f'{name} {value}' for name, value in pairs)}"
 
 
-def _of(row: RowLikeness, name: str) -> Likeness:
+def _likeness_of(row: RowLikeness, name: str) -> Likeness:
     return next(each for each in row.found if each.name == name)
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from campaigns.domain.judged.words import Word
 from campaigns.domain.shown.history_words import (
-    Standing,
+    HistoryStatus,
     change_words,
     evidence,
     history_sentence,
@@ -24,13 +24,13 @@ def said(found: TestHistory) -> str:
 @pytest.mark.parametrize(
     ("values", "standing"),
     [
-        (SLOWER, Standing.SLOWER),
-        ([1e4 / each for each in SLOWER], Standing.FASTER),
-        (CALM, Standing.UNCHANGED),
-        ([*CALM, 130.0], Standing.ODD),
-        (CALM[:4], Standing.NEW),
-        ([*CALM, None], Standing.UNCOUNTED),
-        ([], Standing.UNCOUNTED),
+        (SLOWER, HistoryStatus.SLOWER),
+        ([1e4 / each for each in SLOWER], HistoryStatus.FASTER),
+        (CALM, HistoryStatus.UNCHANGED),
+        ([*CALM, 130.0], HistoryStatus.ODD),
+        (CALM[:4], HistoryStatus.NEW),
+        ([*CALM, None], HistoryStatus.UNCOUNTED),
+        ([], HistoryStatus.UNCOUNTED),
     ],
 )
 def test_how_the_newest_campaign_stands(values, standing):
@@ -60,7 +60,7 @@ def test_a_newest_campaign_outside_a_narrow_range_is_not_said_to_be_as_expected(
 
 
 def test_a_change_with_a_cause_has_moved():
-    assert standing_of(history(plan_version=2)) is Standing.MOVED
+    assert standing_of(history(plan_version=2)) is HistoryStatus.MOVED
     words = said(history(plan_version=2))
     assert words.startswith("Moved: slower by 10")
     assert " since version 2 of the plan (7 Nov 2026): 0.110 instead of 0.100 ms" in words
@@ -80,11 +80,11 @@ def test_the_interval_of_a_change_never_looks_like_a_point():
 
 
 def test_an_overview_without_a_level_claims_no_calm():
-    assert plain_text(overview_sentence({Standing.UNCOUNTED: 2})) == (
+    assert plain_text(overview_sentence({HistoryStatus.UNCOUNTED: 2})) == (
         "No test's newest campaign counts: their measurements were not usable, their targets "
         "overloaded or failing, or too few of their requests succeeded for this figure."
     )
-    few = overview_sentence({Standing.NEW: 1, Standing.UNCOUNTED: 1})
+    few = overview_sentence({HistoryStatus.NEW: 1, HistoryStatus.UNCOUNTED: 1})
     assert plain_text(few) == (
         "Nothing to report yet for 2 tests: a test has a level with 5 campaigns that count."
     )
@@ -112,14 +112,17 @@ def test_evidence_is_a_p_value_and_never_zero():
 
 
 def test_an_overview_counts_what_moved():
-    counts = {Standing.SLOWER: 2, Standing.ODD: 1, Standing.UNCHANGED: 4}
+    counts = {HistoryStatus.SLOWER: 2, HistoryStatus.ODD: 1, HistoryStatus.UNCHANGED: 4}
     assert plain_text(overview_sentence(counts)) == "2 slower, 1 odd of 7 tests; 4 unchanged."
-    assert plain_text(overview_sentence({Standing.UNCHANGED: 3})) == "No change in any of 3 tests."
-    assert plain_text(overview_sentence({Standing.UNCHANGED: 1})) == "No change in 1 test."
-    mixed = {Standing.UNCHANGED: 3, Standing.NEW: 2, Standing.UNCOUNTED: 1}
+    assert (
+        plain_text(overview_sentence({HistoryStatus.UNCHANGED: 3}))
+        == "No change in any of 3 tests."
+    )
+    assert plain_text(overview_sentence({HistoryStatus.UNCHANGED: 1})) == "No change in 1 test."
+    mixed = {HistoryStatus.UNCHANGED: 3, HistoryStatus.NEW: 2, HistoryStatus.UNCOUNTED: 1}
     assert plain_text(overview_sentence(mixed)) == (
         "No change in any of 3 tests; 2 new; 1 not counted."
     )
-    moved = overview_sentence({Standing.MOVED: 3}, moved={Word.SLOWER: 2, Word.FASTER: 1})
+    moved = overview_sentence({HistoryStatus.MOVED: 3}, moved={Word.SLOWER: 2, Word.FASTER: 1})
     assert "3 moved with plan or environment (1 faster, 2 slower) of 3" in plain_text(moved)
     assert plain_text(overview_sentence({})) == "No campaign ended in this period."

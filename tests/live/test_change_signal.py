@@ -7,8 +7,8 @@ import pytest
 import redis
 from django.conf import settings
 
-from campaigns.live.bell import Bell, Shared
-from campaigns.live.pokes import CHANNEL
+from campaigns.live.change_signal import ChangeSignal, Shared
+from campaigns.live.notify import CHANNEL
 
 
 class Clock:
@@ -30,7 +30,7 @@ def counting():
 
 
 def test_a_shared_value_is_read_once_until_the_bell_rings():
-    bell, clock = Bell(), Clock()
+    bell, clock = ChangeSignal(), Clock()
     shared = Shared(bell, clock)
     reads, read = counting()
     assert [shared.get(read) for _ in range(100)] == [1] * 100
@@ -41,7 +41,7 @@ def test_a_shared_value_is_read_once_until_the_bell_rings():
 
 def test_without_any_ring_it_is_read_again_after_a_second():
     clock = Clock()
-    shared = Shared(Bell(), clock)
+    shared = Shared(ChangeSignal(), clock)
     _, read = counting()
     shared.get(read)
     clock.now += 1.0
@@ -49,7 +49,7 @@ def test_without_any_ring_it_is_read_again_after_a_second():
 
 
 def test_viewers_who_come_at_once_wait_for_one_reading():
-    shared = Shared(Bell(), Clock())
+    shared = Shared(ChangeSignal(), Clock())
     reads, read = counting()
 
     def slow(previous):
@@ -65,7 +65,7 @@ def test_viewers_who_come_at_once_wait_for_one_reading():
 
 
 def test_a_failed_reading_is_tried_again():
-    shared = Shared(Bell(), Clock())
+    shared = Shared(ChangeSignal(), Clock())
 
     def fail(_):
         raise ConnectionError
@@ -76,7 +76,7 @@ def test_a_failed_reading_is_tried_again():
 
 
 def test_a_ring_that_came_before_the_wait_is_not_missed():
-    bell = Bell()
+    bell = ChangeSignal()
     heard = bell.count
     bell.ring()
     begun = time.monotonic()
@@ -85,7 +85,7 @@ def test_a_ring_that_came_before_the_wait_is_not_missed():
 
 
 def test_a_poke_through_redis_rings_the_bell():
-    bell = Bell()
+    bell = ChangeSignal()
     bell.wait(bell.count, 0.01)
     client = redis.Redis.from_url(settings.REDIS_URL)
     heard, until = bell.count, time.monotonic() + 5
@@ -97,7 +97,7 @@ def test_a_poke_through_redis_rings_the_bell():
 
 def test_without_redis_the_wait_just_ends(settings):
     settings.REDIS_URL = "redis://127.0.0.1:1/0"
-    bell = Bell()
+    bell = ChangeSignal()
     begun = time.monotonic()
     bell.wait(bell.count, 0.1)
     assert time.monotonic() - begun < 2
@@ -112,9 +112,9 @@ def test_a_reader_that_a_fault_has_ended_is_begun_again(monkeypatch):
         bell.ring()
         threading.Event().wait()
 
-    monkeypatch.setattr(Bell, "_read", read)
+    monkeypatch.setattr(ChangeSignal, "_read", read)
     monkeypatch.setattr(threading, "excepthook", lambda _: None)  # pytest would warn of the fault
-    bell = Bell()
+    bell = ChangeSignal()
     bell.wait(heard=0, timeout_s=0)
     bell._reader.join(5)
     bell.wait(heard=0, timeout_s=5)

@@ -8,8 +8,8 @@ import time
 
 PROGRAM = """
 import sys, time
-from workers.standstill import Standstill
-seen = Standstill()
+from workers.freeze import FreezeDetector
+seen = FreezeDetector()
 print("begun", flush=True)
 sys.stdin.readline()
 print(seen.longest_s(2) > 0.9, flush=True)

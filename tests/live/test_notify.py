@@ -6,15 +6,15 @@ import pytest
 import redis
 from django.db import transaction
 
-from campaigns.live import pokes
+from campaigns.live import notify
 
 
 @pytest.fixture(autouse=True)
 def _fresh(monkeypatch):
-    monkeypatch.setattr(pokes, "_rest_until", 0.0)
-    pokes._client.cache_clear()
+    monkeypatch.setattr(notify, "_rest_until", 0.0)
+    notify._client.cache_clear()
     yield
-    pokes._client.cache_clear()
+    notify._client.cache_clear()
 
 
 @pytest.fixture
@@ -22,7 +22,7 @@ def heard(settings):
     """What is published; a call waits for the next message, at most a second."""
     client = redis.Redis.from_url(settings.REDIS_URL, protocol=2, retry=None)
     with client.pubsub(ignore_subscribe_messages=True) as channel:
-        channel.subscribe(pokes.CHANNEL)
+        channel.subscribe(notify.CHANNEL)
         channel.get_message(timeout=1)
 
         def next_message():
@@ -35,14 +35,14 @@ def heard(settings):
 @pytest.mark.django_db(transaction=True)
 def test_a_poke_carries_ids_after_the_commit(heard):
     with transaction.atomic():
-        pokes.poke(run_id=14, campaign_id=119)
+        notify.notify_viewers(run_id=14, campaign_id=119)
         assert heard() is None
     assert heard() == {"run": 14, "campaign": 119}
 
 
 @pytest.mark.django_db(transaction=True)
 def test_what_is_not_known_is_left_out(heard):
-    pokes.poke(campaign_id=119)
+    notify.notify_viewers(campaign_id=119)
     assert heard() == {"campaign": 119}
 
 
@@ -52,6 +52,6 @@ def test_a_frozen_redis_costs_half_a_second_once_and_raises_nothing(settings, ca
         settings.REDIS_URL = f"redis://127.0.0.1:{frozen.getsockname()[1]}/0"
         began = time.monotonic()
         for _ in range(10):
-            pokes.poke(run_id=1)
+            notify.notify_viewers(run_id=1)
     assert time.monotonic() - began < 1.5
     assert caplog.text.count("Redis does not answer") == 1

@@ -1,4 +1,4 @@
-"""The bell that pokes ring in each process, and values that are read once for all who want them.
+"""The signal that something has changed, in each process; and values read once for all readers.
 
 Redis only signals that something changed; the data come from PostgreSQL. So without Redis the
 streams still work, by polling once a second. Only threading primitives are used here: a gevent
@@ -14,7 +14,7 @@ from typing import Generic, TypeVar
 import redis
 from django.conf import settings
 
-from campaigns.live.pokes import CHANNEL
+from campaigns.live.notify import CHANNEL
 from campaigns.live.waiting import held
 
 _OLDEST_S = 0.9
@@ -24,7 +24,7 @@ _R = TypeVar("_R")
 _log = logging.getLogger(__name__)
 
 
-class Bell:
+class ChangeSignal:
     """Rings for every poke that this process receives; streams sleep until the next ring."""
 
     def __init__(self):
@@ -33,7 +33,7 @@ class Bell:
         self._reader: threading.Thread | None = None
 
     def wait(self, heard: int, timeout_s: float) -> None:
-        """Return when the bell has rung more than `heard` times, or after `timeout_s`."""
+        """Return when it has rung more than `heard` times, or after `timeout_s`."""
         self._listen()
         with self._rung:
             self._rung.wait_for(lambda: self.count != heard, timeout_s)
@@ -69,7 +69,7 @@ class Bell:
 class Shared(Generic[_T]):
     """A value shared by all viewers; re-read after a ring or when it is too old."""
 
-    def __init__(self, bell: Bell, clock: Callable[[], float] = time.monotonic):
+    def __init__(self, bell: ChangeSignal, clock: Callable[[], float] = time.monotonic):
         self._bell, self._clock = bell, clock
         self._lock = threading.Lock()
         self._heard = -1

@@ -14,12 +14,12 @@ from campaigns.domain.errors import ChangedMeanwhile
 Content = Mapping[str, Any]  # JSON; of an object in it, each field is a part
 
 
-def opened_with(content: Content) -> str:
+def version_token(content: Content) -> str:
     """What a form carries: "name=0f3c8a21 load.rate_per_s=…"."""
     return " ".join(f"{path}={digest}" for path, digest in _digests(content).items())
 
 
-def require_unchanged(opened: str | None, *, stored: Content, wanted: Content) -> None:
+def check_unchanged(opened: str | None, *, stored: Content, wanted: Content) -> None:
     """Raise ChangedMeanwhile if saving what is `wanted` would put back a part that is `stored` in
     another way since the form was `opened`. None: nobody looked at it before."""
     if opened is None:
@@ -33,7 +33,7 @@ def require_unchanged(opened: str | None, *, stored: Content, wanted: Content) -
         if before.get(path) != now.get(path) and now.get(path) != after.get(path)
     ]
     if lost:
-        raise ChangedMeanwhile(lost, opened_with(stored))
+        raise ChangedMeanwhile(lost, version_token(stored))
 
 
 def _digests(content: Content) -> dict[str, str]:

@@ -14,7 +14,7 @@ LISTEN_S = 0.5
 REST_AFTER_ERROR_S = 2.0
 
 
-class StopEar:
+class StopListener:
     """Calls `on_call` with each call that it hears, until it is closed; Redis may come and go."""
 
     def __init__(self, on_call: Callable[[StopCall], None]):

@@ -1,6 +1,6 @@
 """Pokes tell the viewers of a page, through Redis, that something changed.
 
-A poke carries ids, never data: the data are read from PostgreSQL. A lost poke costs at most a
+A notice carries ids, never data: the data are read from PostgreSQL. A lost one costs at most a
 second, so errors are logged, never raised, and Redis is then not used for a while: a run must not
 wait for a frozen Redis every second.
 """
@@ -34,7 +34,7 @@ def _client() -> redis.Redis:
     )
 
 
-def poke(*, run_id: int | None = None, campaign_id: int | None = None) -> None:
+def notify_viewers(*, run_id: int | None = None, campaign_id: int | None = None) -> None:
     """Notify viewers of this change once the surrounding transaction is committed."""
     message = {"run": run_id, "campaign": campaign_id}
     text = json.dumps({name: pk for name, pk in message.items() if pk is not None})

@@ -3,7 +3,7 @@
 from enum import StrEnum, auto
 
 
-class Deed(StrEnum):
+class AuditEvent(StrEnum):
     """A value is stored; `words` are shown."""
 
     SIGNED_IN = auto()

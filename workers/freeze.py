@@ -9,13 +9,13 @@ TICK_S = 0.2
 KEPT = 1000
 
 
-class Standstill:
+class FreezeDetector:
     """A thread that only looks at the clock, until it is closed."""
 
     def __init__(self) -> None:
         self._over = threading.Event()
         self._ticks = deque([time.monotonic()], maxlen=KEPT)
-        self._thread = threading.Thread(target=self._work, name="standstill", daemon=True)
+        self._thread = threading.Thread(target=self._work, name="freeze detector", daemon=True)
         self._thread.start()
 
     def longest_s(self, within_s: float) -> float:
