@@ -21,6 +21,7 @@ logger = logging.getLogger(__name__)
 # An OSError: at the limit of open files there is none left for a connection.
 UNREACHABLE = (OperationalError, InterfaceError, OSError)
 RETRY_S = 0.5
+_NO_FILES = (errno.EMFILE, errno.ENFILE)
 T = TypeVar("T")
 
 
@@ -43,20 +44,21 @@ def drop_connection() -> None:
 def first_line_of(error: Exception) -> str:
     """The error's first line: libpq adds one per address that it tried. At the limit of open files
     it only says that the connection is bad; then that limit."""
-    return file_limit() or str(error).strip().partition("\n")[0]
+    return file_limit(error) or str(error).strip().partition("\n")[0]
 
 
-def file_limit() -> str:
-    """In words, where this process may open no other file; else ""."""
-    try:
-        os.close(os.open(os.devnull, os.O_RDONLY))
-    except OSError as error:
-        if error.errno in (errno.EMFILE, errno.ENFILE):
-            soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-            return (
-                f"this process has all {soft} files open that it may; raise its limit (ulimit -n)"
-            )
-    return ""
+def file_limit(error: Exception | None = None) -> str:
+    """In words, where the error says, or a try, that this process may open no other file; else
+    ""."""
+    if getattr(error, "errno", None) not in _NO_FILES:
+        try:
+            os.close(os.open(os.devnull, os.O_RDONLY))
+            return ""
+        except OSError as refusal:
+            if refusal.errno not in _NO_FILES:
+                return ""
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return f"this process has all {soft} files open that it may; raise its limit (ulimit -n)"
 
 
 def retry(act: Callable[[], T], *, for_s: float, give_up: threading.Event | None = None) -> T:

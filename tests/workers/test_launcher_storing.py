@@ -5,6 +5,7 @@ import signal
 import threading
 import time
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 from django.db import OperationalError, connection, transaction
@@ -260,6 +261,14 @@ def test_a_launcher_at_its_limit_of_open_files_claims_its_run_and_says_why_it_fa
             launch()
 
     at_once(at_the_limit)
+    done(run)
+    assert "files open that it may" in run.reason
+
+
+def test_files_freed_since_the_failure_do_not_hide_the_limit(run, dispatcher, monkeypatch):
+    failed = Mock(side_effect=OSError(errno.EMFILE, "Too many open files"))
+    monkeypatch.setattr("workers.injector_process.subprocess.Popen", failed)
+    launch()
     done(run)
     assert "files open that it may" in run.reason
 
