@@ -105,6 +105,7 @@ def _open_to_others(folder: Path) -> None:
 USER = "benchsite"
 DATABASE = "benchsite"
 PORT = 5432  # only the name of the socket
+NO_PROCESS = 2**31 - 1  # above the kernel's highest process ID
 THROW_AWAY = ("fsync=off", "synchronous_commit=off", "full_page_writes=off")
 
 
@@ -301,9 +302,7 @@ def _refuse_other_major(var: Path, major: int) -> None:
 
 
 def _wait_for_predecessor(data: Path) -> None:
-    """Wait for a server whose parent was killed: it shuts down by itself. One that was killed is
-    listed until PID 1 has cleared it away, which may take long on a busy machine; until then
-    PostgreSQL itself would not start."""
+    """Wait for a server whose parent was killed: it shuts down by itself."""
     until = time.monotonic() + 45
     while _is_served(data):
         if time.monotonic() > until:
@@ -317,7 +316,15 @@ def _wait_for_predecessor(data: Path) -> None:
 def _is_served(data: Path) -> bool:
     lock = data / "postmaster.pid"
     try:
-        pid = lock.read_text().split()[0]
-        return "postgres" in Path(f"/proc/{pid}/comm").read_text()
-    except (OSError, IndexError):
+        pid, rest = lock.read_text().split("\n", 1)
+        status = Path(f"/proc/{int(pid)}/status").read_text()
+    except (OSError, ValueError):
         return False
+    if "postgres" not in status.partition("\n")[0]:
+        return False
+    if "State:\tZ" in status:
+        # Killed, but listed until PID 1 has cleared it away, in a container perhaps never. Until
+        # then PostgreSQL would not start. It heeds the other lines: its shared memory in use.
+        lock.write_text(f"{NO_PROCESS}\n{rest}")
+        return False
+    return True

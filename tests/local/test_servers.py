@@ -2,6 +2,8 @@
 
 import os
 import pwd
+import shutil
+import subprocess
 import sys
 from pathlib import Path
 
@@ -60,6 +62,19 @@ def test_data_survive_a_restart_and_the_killing_of_everything(script):
     assert output.strip() == "42 redis too"
     again = f"{READ}; print(postgres.execute('table late').fetchone()[0])"
     assert script.run(SERVE % again).split() == ["42", "redis", "too", "43"]
+
+
+def test_a_killed_server_that_nobody_clears_away_does_not_stop_the_next(script, folder):
+    """As in a container whose PID 1 waits for no orphan."""
+    script.run(SERVE % WRITE)
+    program = shutil.copy(shutil.which("sleep"), folder / "postgres")
+    with subprocess.Popen([program, "60"]) as killed:
+        killed.kill()
+        os.waitid(os.P_PID, killed.pid, os.WEXITED | os.WNOWAIT)
+        lock = folder / "pg18/postmaster.pid"
+        lock.write_text(f"{killed.pid}\n{folder}/pg18\n")
+        shutil.chown(lock, OWNER)
+        assert script.run(SERVE % READ).strip() == "42 redis too"
 
 
 def test_data_that_were_only_half_made_are_made_anew(script, folder):
