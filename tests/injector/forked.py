@@ -47,7 +47,10 @@ class Forked:
 
     def wait(self, timeout=None):
         if self.returncode is None:
-            if not select.select([self._told], [], [], timeout)[0]:
+            # Not `select`, which takes no number above 1,023: tests before may hold many files.
+            poll = select.poll()
+            poll.register(self._told, select.POLLIN)
+            if not poll.poll(None if timeout is None else timeout * 1000):
                 raise subprocess.TimeoutExpired("injector", timeout)
             self.returncode = int(self._told.readline())
             self._told.close()
