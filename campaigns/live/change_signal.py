@@ -25,7 +25,7 @@ _log = logging.getLogger(__name__)
 
 
 class ChangeSignal:
-    """Rings for every poke that this process receives; streams sleep until the next ring."""
+    """Rings for every notice that this process receives; streams sleep until the next ring."""
 
     def __init__(self):
         self.count = 0
@@ -54,15 +54,15 @@ class ChangeSignal:
             try:
                 self._read()
             except (redis.RedisError, OSError) as error:
-                _log.info("Redis sends no pokes (%s); streams poll once a second.", error)
+                _log.info("Redis sends no notices (%s); streams poll once a second.", error)
             time.sleep(_RETRY_S)
 
     def _read(self) -> None:
         client = redis.Redis.from_url(settings.REDIS_URL, socket_timeout=5, retry=None)
-        with client, client.pubsub(ignore_subscribe_messages=True) as pokes:
-            pokes.subscribe(CHANNEL)
+        with client, client.pubsub(ignore_subscribe_messages=True) as notices:
+            notices.subscribe(CHANNEL)
             while True:
-                if pokes.get_message(timeout=2.0):
+                if notices.get_message(timeout=2.0):
                     self.ring()
 
 

@@ -1,4 +1,4 @@
-"""Pokes tell the viewers of a page, through Redis, that something changed.
+"""Notices tell the viewers of a page, through Redis, that something changed.
 
 A notice carries ids, never data: the data are read from PostgreSQL. A lost one costs at most a
 second, so errors are logged, never raised, and Redis is then not used for a while: a run must not

@@ -101,7 +101,7 @@ def claim_shard(*, worker: str, host: str) -> Lease | None:
     run = next(iter(Run.objects.raw(_CLAIM, {**states, **holder})), None)
     if run is None:
         return None
-    _poke(run)
+    _notify(run)
     return Lease(
         shard_id=run.shard_id,
         run_id=run.pk,
@@ -229,7 +229,7 @@ def _move(shard: QuerySet[Shard], lease: Lease, target: Part, run_states=None, *
         return False
     moved = bool(shard.update(state=target, **fields))
     if moved:
-        _poke(run)
+        _notify(run)
     return moved
 
 
@@ -314,5 +314,5 @@ def _valid(lease: Lease, is_fresh: bool) -> QuerySet[Shard]:
     return held if is_fresh else held.filter(lease_until__gt=ClockTimestamp())
 
 
-def _poke(run: Run) -> None:
+def _notify(run: Run) -> None:
     notify_viewers(run_id=run.pk, campaign_id=run.campaign_id)
