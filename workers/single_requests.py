@@ -7,6 +7,7 @@ request has an injector process of its own.
 import json
 import logging
 import os
+import select
 import subprocess
 import threading
 from collections.abc import Callable, Sequence
@@ -28,6 +29,8 @@ from workers.side_threads import SideThread
 logger = logging.getLogger(__name__)
 
 EVERY_S = 5.0
+# A start takes a core for a quarter of a second: 20 at once would delay a campaign by seconds.
+STARTS_AT_ONCE, START_WITHIN_S = 2, 1.0
 _SILENT = "The injector program exited without an answer. See the dispatcher's log."
 _EXITED = "The injector program exited at once. See the dispatcher's log."
 _TOO_BUSY = (
@@ -39,9 +42,17 @@ _TOO_BUSY = (
 class InjectorCall:
     """An order for one request to a new injector process, and what comes back."""
 
-    def __init__(self, order: dict[str, Any], command: Sequence[str] = ()):
+    def __init__(
+        self,
+        order: dict[str, Any],
+        command: Sequence[str] = (),
+        on_start: Callable[[], None] = lambda: None,
+    ):
+        """`on_start` is called when the program has started, or has had its time for that."""
         self._order = order
         self._command = command or settings.INJECTOR_COMMAND
+        self._on_start = on_start
+        self.is_starting = True
         self._process: subprocess.Popen | None = None
         self._instead: dict[str, Any] | None = None
 
@@ -70,7 +81,7 @@ class InjectorCall:
         watchdog.start()
         try:
             # Before the order is written: `end` may have looked for the process too early.
-            answer = None if self._instead else _converse(process, self._order)
+            answer = None if self._instead else self._converse(process)
             return answer or self._instead or _failure(_SILENT)
         finally:
             watchdog.cancel()
@@ -79,6 +90,25 @@ class InjectorCall:
             with suppress(BrokenPipeError):
                 process.stdin.close()
             process.stdout.close()
+
+    def _converse(self, process: subprocess.Popen) -> dict[str, Any] | None:
+        """None without an answer. Keeps standard input open: the injector would take its end for a
+        dead parent."""
+        try:
+            process.stdin.write(json.dumps(self._order) + "\n")
+            process.stdin.flush()
+        except BrokenPipeError:
+            return _failure(_EXITED)
+        select.select([process.stdout], [], [], START_WITHIN_S)
+        self.is_starting = False
+        self._on_start()
+        for line in process.stdout:
+            answer = _parsed(line)
+            if answer.get("type") == "probe":
+                return answer
+            if answer.get("type") == "refused":
+                return _failure(answer.get("reason", ""), answer.get("kind", "client_other"))
+        return None
 
 
 class _Pending(NamedTuple):
@@ -107,7 +137,9 @@ class SingleRequestsThread(SideThread):
     def act(self) -> None:
         self._store_answers()
         self._end_unwanted()
-        for probe in claim_in_turn(busy=[each.probe for each in self._calls.values()]):
+        n_starting = sum(each.call.is_starting for each in self._calls.values())
+        busy = [each.probe for each in self._calls.values()]
+        for probe in claim_in_turn(busy=busy, most=STARTS_AT_ONCE - n_starting):
             self._send(probe)
 
     def _store_answers(self) -> None:
@@ -128,30 +160,13 @@ class SingleRequestsThread(SideThread):
     def _send(self, probe: Probe) -> None:
         """One that cannot be ordered, such as one whose secret no key decrypts, is answered."""
         try:
-            call = InjectorCall(order_of(probe))
+            call = InjectorCall(order_of(probe), on_start=self.ask)
         except Refused as refusal:
             finish_probe(probe_id=probe.pk, result=_failure(str(refusal)))
             return
         answer = self._pool.submit(call.answer)
         self._calls[probe.pk] = _Pending(probe, call, answer)
         answer.add_done_callback(lambda _: self.ask())
-
-
-def _converse(process: subprocess.Popen, order: dict[str, Any]) -> dict[str, Any] | None:
-    """None without an answer. Keeps standard input open: the injector would take its end for a dead
-    parent."""
-    try:
-        process.stdin.write(json.dumps(order) + "\n")
-        process.stdin.flush()
-    except BrokenPipeError:
-        return _failure(_EXITED)
-    for line in process.stdout:
-        answer = _parsed(line)
-        if answer.get("type") == "probe":
-            return answer
-        if answer.get("type") == "refused":
-            return _failure(answer.get("reason", ""), answer.get("kind", "client_other"))
-    return None
 
 
 def _parsed(line: str) -> dict[str, Any]:

@@ -39,17 +39,17 @@ def lane_of(probe: Probe) -> Lane:
     return Lane(probe.endpoint.target.project_id, probe.campaign_id is not None)
 
 
-def claim_in_turn(*, busy: Collection[Probe]) -> list[Probe]:
-    """Claim the requests whose turn it is; `busy` are those that have a slot already. None while
-    load is off."""
-    if len(busy) >= SLOTS or not (waiting := _waiting()):
+def claim_in_turn(*, busy: Collection[Probe], most: int = SLOTS) -> list[Probe]:
+    """Claim up to `most` requests whose turn it is; `busy` are those that have a slot already.
+    None while load is off."""
+    if most <= 0 or len(busy) >= SLOTS or not (waiting := _waiting()):
         return []
     with transaction.atomic():
         # Whoever switches load off holds this lock too: nothing is claimed after that.
         lock_admission()
         if why_load_is_off():
             return []
-        chosen = _in_turn(waiting, Counter(map(lane_of, busy)))
+        chosen = _in_turn(waiting, Counter(map(lane_of, busy)), most)
         return [claimed for pk in chosen if (claimed := claim_probe(probe_id=pk))]
 
 
@@ -67,10 +67,13 @@ def _waiting() -> dict[Lane, deque[int]]:
     return lanes
 
 
-def _in_turn(waiting: dict[Lane, deque[int]], taken: Counter[Lane]) -> list[int]:
+def _in_turn(waiting: dict[Lane, deque[int]], taken: Counter[Lane], most: int) -> list[int]:
     chosen: list[int] = []
     free = SLOTS - taken.total()
-    while able := [lane for lane, pks in waiting.items() if pks and _may(taken[lane], free)]:
+    while len(chosen) < most:
+        able = [lane for lane, pks in waiting.items() if pks and _may(taken[lane], free)]
+        if not able:
+            break
         lane = min(able, key=lambda each: (not each.is_first, taken[each], waiting[each][0]))
         chosen.append(waiting[lane].popleft())
         taken[lane] += 1

@@ -186,8 +186,8 @@ def test_a_probe_is_answered_by_a_documented_line(program, port):
         order = make_order(port or server.port, mode="new")
         order = {**order, "probe": True, "step": order.pop("plan")["steps"][0], "secrets": {}}
         assert fault(order, "probe_order") is None
-        (line,), status = program(order, FORKED).rest()
-    assert (status, fault(line, "probe")) == (0, None)
+        (probing, line), status = program(order, FORKED).rest()
+    assert (status, fault(probing, "probing"), fault(line, "probe")) == (0, None, None)
     assert line["error"] == ("connect_refused" if port else None)
 
 
@@ -197,7 +197,7 @@ def test_a_websocket_s_probe_is_answered_by_a_documented_line(program):
         del order["plan"]
         order |= {"probe": True, "exchange": {"path": "/"}, "message": "hello", "secrets": {}}
         assert fault(order, "probe_order") is None
-        (line,), status = program(order, FORKED).rest()
+        (_, line), status = program(order, FORKED).rest()
     assert (status, fault(line, "probe"), line["error"]) == (0, None, None)
     assert line["websocket"]["message"]["is_echo"]
 

@@ -187,7 +187,7 @@ def test_a_probe_shows_one_request_in_full(program, server_tls):
     with scripted(always(reply), server_tls) as server:
         order = probe_order(server.port, scheme="https", host="localhost")
         order["policy"] = {"allow": ["127.0.0.0/8", "::1/128"]}
-        (answer,), status = program(order, FORKED).rest()
+        (_, answer), status = program(order, FORKED).rest()
     assert status == 0
     assert (answer["status"], answer["reason"], answer["error"]) == (404, "Not Found", None)
     assert answer["headers"] == [["Server", "x"], ["Content-Length", "5"]]
@@ -202,7 +202,7 @@ def test_a_probe_shows_one_request_in_full(program, server_tls):
 
 def test_a_probe_speaks_http_1_0_where_the_order_says_so(program):
     with scripted(always(b"HTTP/1.0 200 OK\r\nContent-Length: 5\r\n\r\nhello")) as server:
-        (answer,), _ = program(probe_order(server.port) | {"http_version": "1.0"}, FORKED).rest()
+        (_, answer), _ = program(probe_order(server.port) | {"http_version": "1.0"}, FORKED).rest()
     assert (answer["error"], answer["snippet"]) == (None, "hello")
     assert b" HTTP/1.0\r\n" in server.requests[0]
 
@@ -220,7 +220,7 @@ def test_a_probe_that_fails_says_how(program, given, kind):
         sock.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
 
     with scripted(speak_no_tls) as server:
-        (answer,), status = program(probe_order(server.port, **given), FORKED).rest()
+        (_, answer), status = program(probe_order(server.port, **given), FORKED).rest()
     assert (status, answer["status"], answer["error"]) == (0, None, kind)
     assert answer["detail"]
     # TCP was accepted where only TLS failed.

@@ -157,6 +157,37 @@ def tried(project, port: int) -> Probe:
     return request_probe(by=owner_of(project), endpoint=endpoint, request={"path": "/"})
 
 
+# Says that it has started as soon as it may.
+STARTS_LATE = """
+import json, pathlib, sys, time
+name = json.loads(sys.stdin.readline())["step"]["path"].strip("/")
+while not pathlib.Path(sys.argv[1], name).exists():
+    time.sleep(0.01)
+print(json.dumps({"type": "probing"}), flush=True)
+sys.stdin.read()
+"""
+
+
+def test_few_injectors_start_at_once_and_a_first_request_is_next(
+    requests, project, settings, monkeypatch, tmp_path
+):
+    monkeypatch.setattr(single_requests, "START_WITHIN_S", 60)
+    settings.INJECTOR_COMMAND = [sys.executable, "-c", STARTS_LATE, str(tmp_path)]
+    endpoint = make_endpoint(make_target(project))
+    for n in range(5):
+        request_probe(by=owner_of(project), endpoint=endpoint, request={"path": f"/{n}"})
+    campaign = draft(project, endpoint=endpoint)
+    requests.thread.act()
+    start_campaign(by=owner_of(project), campaign=campaign)
+    requests.thread.act()
+    claimed = Probe.objects.filter(claimed_at__isnull=False)
+    assert sorted(each.request["path"] for each in claimed) == ["/0", "/1"]
+    (tmp_path / "0").touch()
+    requests.work_until(lambda: claimed.all().count() > 2)
+    assert claimed.all().count() == 3
+    assert campaign.first_requests.filter(claimed_at__isnull=False).exists()
+
+
 def test_what_is_being_tried_when_load_goes_off_ends_at_once_and_says_so(requests, project, silent):
     probe = tried(project, silent.port)
     requests.work_until(lambda: silent.n_requests)

@@ -34,6 +34,7 @@ def main() -> int:
 def _run_order(line: bytes, unread: bytes, writer: LineWriter) -> int:
     order = Order.from_json(_parse(line))
     if order.is_probe:
+        writer.message({"type": "probing"})
         writer.message(probe.run(order))
         return OK
     engine = Engine(order, writer)
