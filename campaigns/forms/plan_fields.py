@@ -9,7 +9,7 @@ from django import forms
 from campaigns.domain.plan.fields import PlanField, fields_of
 from campaigns.domain.plan.plan import Plan, Timeouts
 from campaigns.forms.numbers import number
-from campaigns.forms.requests import text_widget
+from campaigns.forms.requests import MOST_CHARACTERS, text_widget
 
 
 def form_field(row: PlanField, widget: forms.Widget | None = None, **more: Any) -> forms.Field:
@@ -27,7 +27,7 @@ def form_field(row: PlanField, widget: forms.Widget | None = None, **more: Any) 
     else:
         default_widget = text_widget("", inputmode="decimal") if row.is_number else None
         given["initial"] = _typed(initial, row)
-        most = int(row.high) if row.kind is str else None
+        most = int(row.high) if row.kind is str else MOST_CHARACTERS
         made = forms.CharField(widget=widget or default_widget, max_length=most, **given, **more)
     made.unit, made.has_wide_unit, made.is_choice = row.unit, len(row.unit) > 2, row.is_choice
     made.shown_if = "protocol=http" if row.http_only else ""

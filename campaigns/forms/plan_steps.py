@@ -16,7 +16,14 @@ from campaigns.domain.units import counted
 from campaigns.forms.numbers import number
 from campaigns.forms.plan_fields import FormPart
 from campaigns.forms.plan_variables import read_extracts, write_extracts
-from campaigns.forms.requests import RequestFields, area, read_headers, text_widget, write_headers
+from campaigns.forms.requests import (
+    MOST_CHARACTERS,
+    RequestFields,
+    area,
+    read_headers,
+    text_widget,
+    write_headers,
+)
 
 ORDER = FormPart(StepOrder, "order", names={"kind": "order_kind"})
 ORDER_WORDS = {
@@ -69,7 +76,7 @@ class StepBlock:
 
 
 def _n_lines(text: str) -> int:
-    return sum(bool(line.strip()) for line in text.splitlines())
+    return sum(bool(line.strip()) for line in text[:MOST_CHARACTERS].splitlines())
 
 
 def body_words(n_bytes: int, headers: str) -> str:
@@ -96,15 +103,21 @@ def step_fields() -> dict[str, forms.Field]:
         "path": forms.CharField(
             label="Path", required=False, max_length=8000, widget=text_widget("input-wide")
         ),
-        "headers": forms.CharField(label="Headers", required=False, widget=area(2)),
+        "headers": forms.CharField(
+            label="Headers", required=False, max_length=MOST_CHARACTERS, widget=area(2)
+        ),
         "body": forms.CharField(label="Body", required=False, strip=False, widget=area(4)),
         "extract": forms.CharField(
-            label="Take from the reply", required=False, widget=area(2, placeholder=_EXAMPLE)
+            label="Take from the reply",
+            required=False,
+            max_length=MOST_CHARACTERS,
+            widget=area(2, placeholder=_EXAMPLE),
         ),
         "weight": forms.CharField(
             label="Weight",
             required=False,
             initial="1",
+            max_length=MOST_CHARACTERS,
             widget=text_widget("", inputmode="decimal"),
         ),
     }

@@ -17,7 +17,7 @@ BODYLESS_METHODS = ("GET", "HEAD")
 REPEATABLE_METHODS = frozenset({"GET", "HEAD", "OPTIONS", "PUT", "DELETE"})
 MAX_STEPS = 50
 MAX_PATH_LENGTH = 8000
-MAX_EXTRACTS = 20
+MAX_EXTRACTS, MAX_HEADERS = 20, 200
 VARIABLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 MAX_BODY_BYTES = 1024 * 1024
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
@@ -165,6 +165,9 @@ def read_headers(reader: JsonReader) -> tuple[tuple[str, str], ...]:
         for pair in raw
     ):
         reader.fail("headers", "Write headers as pairs of name and value.")
+        return ()
+    if len(raw) > MAX_HEADERS:
+        reader.fail("headers", f"Write at most {MAX_HEADERS} headers.")
         return ()
     for name, value in raw:
         sentence = header_fault(name, value)

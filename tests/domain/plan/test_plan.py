@@ -255,6 +255,13 @@ def test_which_headers_can_be_sent(name, value, is_good):
     assert (header_fault(name, value) is None) == is_good
 
 
+def test_a_step_has_at_most_200_headers():
+    step = {"path": "/", "headers": [["X-Name", "value"]] * 200}
+    assert len(read(steps=[step]).steps[0].headers) == 200
+    step["headers"].append(["X-Name", "value"])
+    assert list(faults(steps=[step])) == ["steps.0.headers"]
+
+
 @pytest.mark.parametrize(("status", "expected"), [(200, True), (304, True), (404, False)])
 def test_statuses_are_expected_by_class(status, expected):
     assert read().status_is_expected(status) == expected
