@@ -318,6 +318,7 @@ CONTENT_SECURITY_POLICY = {
 MOST_BODY_BYTES = 1024 * 1024
 # Each byte of it may be written as three, which take long to read.
 MOST_URLENCODED_BYTES = 256 * 1024
+MOST_PLAN_FORM_BYTES = 2 * 1024 * 1024  # a table, and bodies of steps; it is written back, too
 # The most that any view may say.
 DATA_UPLOAD_MAX_MEMORY_SIZE = 4 * 1024 * 1024
 

@@ -41,8 +41,8 @@ _STEP_FIELDS = ("label", "method", "path", "headers", "body", "extract", "weight
 
 @dataclass(frozen=True, slots=True)
 class StepBlock:
-    """A step for the templates: `texts` as they are typed, and the bound fields, both by name:
-    label, method, path … `n_body_bytes` may be all that is known of a body.
+    """A step for the templates: how its `texts` begin as they are typed, and the bound fields, both
+    by name: label, method, path … `n_body_bytes` may be all that is known of a body.
     """
 
     number: int
@@ -76,7 +76,7 @@ class StepBlock:
 
 
 def _n_lines(text: str) -> int:
-    return sum(bool(line.strip()) for line in text[:MOST_CHARACTERS].splitlines())
+    return sum(bool(line.strip()) for line in text.splitlines())
 
 
 def body_words(n_bytes: int, headers: str) -> str:
@@ -187,7 +187,7 @@ class StepsFields(ORDER.form(), RequestFields):
 
     def _block(self, number_: int, prefix: str) -> StepBlock:
         names = {name: prefix + name for name in _STEP_FIELDS}
-        texts = {name: self._typed(of_form) for name, of_form in names.items()}
+        texts = {name: self._typed(of_form, MOST_CHARACTERS) for name, of_form in names.items()}
         return StepBlock(
             number_,
             prefix,
@@ -202,9 +202,9 @@ class StepsFields(ORDER.form(), RequestFields):
         is_size = size.isdecimal() and len(size) < 10
         return int(size) if is_size else len(self._typed(name).encode())
 
-    def _typed(self, name: str) -> str:
+    def _typed(self, name: str, most: int | None = None) -> str:
         values = self.data if self.is_bound else self.initial
-        return str(values.get(name) or "").replace("\r\n", "\n")
+        return str(values.get(name) or "")[:most].replace("\r\n", "\n")
 
     def steps(self) -> list[dict[str, Any]]:
         """The steps in the plan's JSON form."""

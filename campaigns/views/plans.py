@@ -52,7 +52,7 @@ def plan_list(request, project: int):
 
 
 @takes_a_form
-@takes_bytes(settings.DATA_UPLOAD_MAX_MEMORY_SIZE)
+@takes_bytes(settings.MOST_PLAN_FORM_BYTES)
 @login_required
 def plan_new(request, project: int):
     actor = actor_of(request)
@@ -95,7 +95,7 @@ def _preset_of(spec: dict[str, Any]) -> Preset | None:
 
 
 @takes_a_form
-@takes_bytes(settings.DATA_UPLOAD_MAX_MEMORY_SIZE)
+@takes_bytes(settings.MOST_PLAN_FORM_BYTES)
 @login_required
 def plan_edit(request, plan: int):
     actor = actor_of(request)

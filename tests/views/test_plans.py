@@ -64,7 +64,7 @@ def test_a_text_of_too_many_lines_is_refused_before_it_is_read(as_editor, projec
         lines, "max_length"
     )
     assert answer.content.count(b"a: b\n" * 20_000) == len(lines), "nothing typed is lost"
-    assert turns == [0] * len(lines), "others have their turn before each long text is written"
+    assert turns == [0, 0] * len(lines), "others have their turns around each long text"
 
 
 def test_fields_that_the_model_does_not_use_are_ignored(as_editor, project):
