@@ -28,7 +28,10 @@ def store_leftovers() -> int:
     folder = Path(settings.SPOOL_DIR)
     n_stored = sum(_store(path) for path in sorted(folder.glob("*.spool")))
     for path in folder.glob("*.stored"):
-        _drop_when_done(path)
+        run_id = path.stem.split("-")[0]
+        if not Run.objects.filter(pk=run_id, ended_at=None).exists():
+            with suppress(OSError):  # the disk refuses; it is asked again
+                path.unlink(missing_ok=True)
     return n_stored
 
 
@@ -40,7 +43,10 @@ def _store(path: Path) -> bool:
     try:
         records = _read(spool)
         if not records:
-            return _discard_if_old(spool)
+            if spool.is_old:
+                with suppress(OSError):
+                    spool.path.unlink(missing_ok=True)
+            return False
         _store_records(_lease(records[0]), records[1:])
         is_stored = True
     except UNREACHABLE:
@@ -61,13 +67,6 @@ def _read(spool: Spool) -> list[dict[str, Any]]:
         raise ValueError(f"The disk does not give it back: {error}") from error
 
 
-def _discard_if_old(spool: Spool) -> bool:
-    if spool.is_old:
-        with suppress(OSError):
-            spool.path.unlink(missing_ok=True)
-    return False
-
-
 def _lease(record: dict[str, Any]) -> Lease:
     fields = {name: value for name, value in record.items() if name != "type"}
     return Lease(**fields, order={})
@@ -86,10 +85,3 @@ def _store_records(lease: Lease, records: list[dict[str, Any]]) -> None:
         mark_done(lease=lease, end=InjectorEnd.from_json(ends[0]))
     else:
         mark_lost(lease=lease, reason=reasons[-1] if reasons else KILLED)
-
-
-def _drop_when_done(path: Path) -> None:
-    run_id = path.stem.split("-")[0]
-    if not Run.objects.filter(pk=run_id, ended_at=None).exists():
-        with suppress(OSError):  # the disk refuses; it is asked again
-            path.unlink(missing_ok=True)

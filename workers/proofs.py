@@ -4,7 +4,6 @@ What is dialled is a literal address that was vetted, so a name may change meanw
 followed, little is read, and all requests of a check have one deadline.
 """
 
-import socket
 import time
 from collections.abc import Collection, Iterable
 
@@ -85,20 +84,16 @@ def fetch(origin: Origin, address: str, path: str, limit_s: float = LIMIT_S) -> 
     """The beginning of the raw reply of the server at this address. Raises OSError, ValueError."""
     ends = time.monotonic() + limit_s
     with dial(origin, address, ends, tls_context(origin)) as connection:
-        return _exchange(connection, origin, path, ends)
-
-
-def _exchange(connection: socket.socket, origin: Origin, path: str, ends: float) -> bytes:
-    host = str(origin).partition("://")[2]
-    # In HTTP/1.0 no server sends chunks, and it closes at the end.
-    request = f"GET {path} HTTP/1.0\r\nHost: {host}\r\nUser-Agent: benchsite\r\n\r\n"
-    connection.settimeout(left_s(ends))
-    connection.sendall(request.encode("ascii"))
-    reply = b""
-    while len(reply) < MOST_BYTES:
+        host = str(origin).partition("://")[2]
+        # In HTTP/1.0 no server sends chunks, and it closes at the end.
+        request = f"GET {path} HTTP/1.0\r\nHost: {host}\r\nUser-Agent: benchsite\r\n\r\n"
         connection.settimeout(left_s(ends))
-        data = connection.recv(MOST_BYTES - len(reply))
-        if not data:
-            break
-        reply += data
-    return reply
+        connection.sendall(request.encode("ascii"))
+        reply = b""
+        while len(reply) < MOST_BYTES:
+            connection.settimeout(left_s(ends))
+            data = connection.recv(MOST_BYTES - len(reply))
+            if not data:
+                break
+            reply += data
+        return reply

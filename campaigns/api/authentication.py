@@ -46,7 +46,9 @@ class TokenAuthentication(BaseAuthentication):
             raise AuthenticationFailed(_WRONG_FORM.format(self.prefix))
         found = self.whose(words[1])
         if found is None:
-            _slow_down(request)
+            throttle = FailedTokens()
+            if not throttle.allow_request(request, None):
+                raise Throttled(throttle.wait())
             raise AuthenticationFailed(self.not_live)
         return found
 
@@ -73,9 +75,3 @@ class AgentAuthentication(TokenAuthentication):
 class IsAgent(BasePermission):
     def has_permission(self, request, view) -> bool:
         return isinstance(request.auth, Agent)
-
-
-def _slow_down(request) -> None:
-    throttle = FailedTokens()
-    if not throttle.allow_request(request, None):
-        raise Throttled(throttle.wait())

@@ -28,8 +28,14 @@ def cells_of(actor: Actor, project: Project, wanted: list[dict[str, Any]]) -> li
     errors: dict[str, dict[str, str]] = {}
     cells = []
     for index, each in enumerate(wanted):
-        version = _version(actor, project, each)
-        endpoint = _endpoint(actor, project, each)
+        versions = PlanVersion.objects.visible_to(actor).filter(
+            plan=each["plan"], plan__project=project
+        )
+        if "version" in each:
+            versions = versions.filter(number=each["version"])
+        version = versions.order_by("-number").first()
+        visible = Endpoint.objects.visible_to(actor).select_related("target")
+        endpoint = visible.filter(pk=each["endpoint"], target__project=project).first()
         if version and endpoint:
             mode = each.get("connection_mode") or version.value().connection_mode
             cells.append(CampaignCell(version, endpoint, ConnectionMode(mode)))
@@ -41,17 +47,3 @@ def cells_of(actor: Actor, project: Project, wanted: list[dict[str, Any]]) -> li
     if errors:
         raise serializers.ValidationError({"cells": errors})
     return cells
-
-
-def _version(actor: Actor, project: Project, cell: dict[str, Any]) -> PlanVersion | None:
-    versions = PlanVersion.objects.visible_to(actor).filter(
-        plan=cell["plan"], plan__project=project
-    )
-    if "version" in cell:
-        versions = versions.filter(number=cell["version"])
-    return versions.order_by("-number").first()
-
-
-def _endpoint(actor: Actor, project: Project, cell: dict[str, Any]) -> Endpoint | None:
-    visible = Endpoint.objects.visible_to(actor).select_related("target")
-    return visible.filter(pk=cell["endpoint"], target__project=project).first()

@@ -57,7 +57,11 @@ def one_error_shape(error: Exception, context: dict[str, Any]) -> Response:
     """DRF's handler for any exception of a view."""
     set_rollback()
     if isinstance(error, exceptions.APIException):
-        return _of_framework(error)
+        if isinstance(error, exceptions.ValidationError):
+            body = error_body("invalid", _INVALID, flat(error.detail))
+        else:
+            body = error_body(_code(error), str(error.detail))
+        return Response(body, error.status_code, headers=_headers(error))
     http_status, code, message = _judge(Http404() if is_of_what_is_gone(error) else error)
     if http_status == status.HTTP_500_INTERNAL_SERVER_ERROR:
         logger.error("API: %s", context.get("request"), exc_info=error)
@@ -81,14 +85,6 @@ def _judge(error: Exception) -> tuple[int, str, str]:
         case OperationalError() | InterfaceError() | PoolTimeout():
             return 503, "unavailable", "The database is not responding. Try again in a moment."
     return 500, "internal", "Something went wrong on the server. Its log has the details."
-
-
-def _of_framework(error: exceptions.APIException) -> Response:
-    if isinstance(error, exceptions.ValidationError):
-        body = error_body("invalid", _INVALID, flat(error.detail))
-    else:
-        body = error_body(_code(error), str(error.detail))
-    return Response(body, error.status_code, headers=_headers(error))
 
 
 def _code(error: exceptions.APIException) -> str:

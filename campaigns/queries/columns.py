@@ -162,7 +162,12 @@ def columns_of(actor: Actor, asked: Mapping[str, str]) -> list[ComparisonSide] |
         else ComparisonSide(letter, noun, rows[noun][pk])
         for letter, (noun, pk, days) in references.items()
     ]
-    _refuse_the_same_runs(columns)
+    seen: set[int] = set()
+    for column in columns:
+        tests = set(column.tests) or ({column.row.pk} if column.noun == "test" else set())
+        if seen & tests:
+            raise InvalidFields({column.letter: "These days are part of another column."})
+        seen |= tests
     return columns
 
 
@@ -192,15 +197,6 @@ def same_test_on(test: Test, days: tuple[date, date]) -> Q:
         campaign__search=None,
         campaign__started_at__date__range=days,
     )
-
-
-def _refuse_the_same_runs(columns: Sequence[ComparisonSide]) -> None:
-    seen: set[int] = set()
-    for column in columns:
-        tests = set(column.tests) or ({column.row.pk} if column.noun == "test" else set())
-        if seen & tests:
-            raise InvalidFields({column.letter: "These days are part of another column."})
-        seen |= tests
 
 
 def references_of(asked: Mapping[str, str]) -> dict[str, Reference]:

@@ -87,21 +87,17 @@ def check_cells(project: Project, cells: list[CampaignCell], repeats: int) -> No
             "A plan is listed twice with the same endpoint and connection mode. Remove one."
         )
     for cell in cells:
-        _check_cell(project, cell)
+        plan, endpoint = cell.plan_version.plan, cell.endpoint
+        if plan.project_id != project.pk or endpoint.target.project_id != project.pk:
+            raise Refused("A campaign can only use plans and targets of its own project.")
+        if refusal := archived_part(plan, endpoint):
+            raise Refused(refusal)
+        if cell.connection_mode not in list(ConnectionMode):
+            raise Refused(f"Choose a connection mode: {', '.join(ConnectionMode)}.")
+        if cell.connection_mode == ConnectionMode.RESUMED and endpoint.scheme not in TLS_SCHEMES:
+            raise Refused(f"{endpoint} has no TLS session to resume. Choose new or keep-alive.")
+        _check_protocol(cell)
         _check_share(cell)
-
-
-def _check_cell(project: Project, cell: CampaignCell) -> None:
-    plan, endpoint = cell.plan_version.plan, cell.endpoint
-    if plan.project_id != project.pk or endpoint.target.project_id != project.pk:
-        raise Refused("A campaign can only use plans and targets of its own project.")
-    if refusal := archived_part(plan, endpoint):
-        raise Refused(refusal)
-    if cell.connection_mode not in list(ConnectionMode):
-        raise Refused(f"Choose a connection mode: {', '.join(ConnectionMode)}.")
-    if cell.connection_mode == ConnectionMode.RESUMED and endpoint.scheme not in TLS_SCHEMES:
-        raise Refused(f"{endpoint} has no TLS session to resume. Choose new or keep-alive.")
-    _check_protocol(cell)
 
 
 def _check_protocol(cell: CampaignCell) -> None:

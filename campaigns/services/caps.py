@@ -44,7 +44,14 @@ def require_room_for_runs(
     project: Project, tests: Sequence[Test], estimates: Mapping[int, TestEstimate], blocks: int
 ) -> None:
     """Raise Refused if so many blocks of these tests are more than the project may measure."""
-    _check_rates(tests)
+    most = most_requests_per_s()
+    for test in tests:
+        rate = peak_rate_per_s(test.plan().load)
+        if most and rate and rate > most:
+            raise Refused(
+                f"{test.plan_version} plans {RATE.figure(rate)} of at most {RATE.words(most)}. "
+                f"{RATE.remedy} An administrator can raise this cap of the installation."
+            )
     require_room_for_load(project, list(estimates.values()) * blocks)
 
 
@@ -58,17 +65,6 @@ def require_room_for_load(project: Project, estimates: Sequence[TestEstimate]) -
 def require_room_for_bytes(project: Project, n_bytes: int) -> None:
     """Raise Refused if so much is more than the project may store."""
     _require_room(project, {STORED_GB: n_bytes})
-
-
-def _check_rates(tests: Sequence[Test]) -> None:
-    most = most_requests_per_s()
-    for test in tests:
-        rate = peak_rate_per_s(test.plan().load)
-        if most and rate and rate > most:
-            raise Refused(
-                f"{test.plan_version} plans {RATE.figure(rate)} of at most {RATE.words(most)}. "
-                f"{RATE.remedy} An administrator can raise this cap of the installation."
-            )
 
 
 @transaction.atomic

@@ -128,7 +128,14 @@ def plan_of_search(
     arguments of `start_search`."""
     rules = _read_objective(objective)
     _check(start_per_s, limit_per_s, trial_s, longest_s)
-    return _plan_of_trial(plan, start_per_s, trial_s, rules)
+    try:
+        return trial_plan(plan, start_per_s, trial_s, rules)
+    except InvalidPlan as invalid:
+        errors = invalid.errors
+    fault = " ".join(map(str, errors.values()))
+    if all(name.startswith("thresholds") for name in errors):
+        raise InvalidFields({"objective": fault})
+    raise InvalidFields({"cell": f"This plan cannot be sent at a rate: {fault}"})
 
 
 def _begin(by: Actor, search: Search, plan: Plan) -> None:
@@ -182,19 +189,6 @@ def _require_agent(target: Target, plan: Plan) -> None:
     """A rule about the target's machine is never kept while nobody tells what the machine does."""
     if untold := unreported_rule(target, plan.thresholds):
         raise InvalidFields({"objective": untold})
-
-
-def _plan_of_trial(
-    plan: Plan, rate_per_s: float, trial_s: float, objective: Sequence[dict[str, Any]] = ()
-) -> Plan:
-    try:
-        return trial_plan(plan, rate_per_s, trial_s, objective)
-    except InvalidPlan as invalid:
-        errors = invalid.errors
-    fault = " ".join(map(str, errors.values()))
-    if all(name.startswith("thresholds") for name in errors):
-        raise InvalidFields({"objective": fault})
-    raise InvalidFields({"cell": f"This plan cannot be sent at a rate: {fault}"})
 
 
 def _queue(search: Search, trial: NextTrial, plan: Plan) -> None:

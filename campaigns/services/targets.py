@@ -123,7 +123,13 @@ def _keep_only(by: Actor, target: Target, origins: Sequence[Origin]) -> None:
     wanted = {origin.key for origin in origins}
     for endpoint in target.endpoints.filter(archived_at=None):
         if endpoint.described().key not in wanted:
-            _let_go(by, endpoint)
+            if endpoint.tests.exists():
+                endpoint.archived_at = timezone.now()
+                endpoint.save(update_fields=["archived_at"])
+            else:
+                if endpoint.client_key:
+                    _note_key(by, endpoint, AuditEvent.SECRET_DELETED)
+                endpoint.delete()
     for index, origin in enumerate(origins):
         endpoint = known.get(origin.key) or Endpoint(
             target=target, scheme=origin.scheme, host=origin.host, port=origin.port
@@ -145,13 +151,3 @@ def _keep_only(by: Actor, target: Target, origins: Sequence[Origin]) -> None:
 def _note_key(by: Actor, endpoint: Endpoint, deed: AuditEvent) -> None:
     told = f"client key of {endpoint} of target {endpoint.target_id}: {endpoint.target}"
     audit.note(by, deed, told, project=endpoint.target.project)
-
-
-def _let_go(by: Actor, endpoint: Endpoint) -> None:
-    if endpoint.tests.exists():
-        endpoint.archived_at = timezone.now()
-        endpoint.save(update_fields=["archived_at"])
-    else:
-        if endpoint.client_key:
-            _note_key(by, endpoint, AuditEvent.SECRET_DELETED)
-        endpoint.delete()

@@ -34,7 +34,14 @@ def create_token(*, by: Actor, name: str, scope: str, days: int) -> tuple[ApiTok
     """The token's row and its text, which is never shown again."""
     _require_person(by)
     name = clean_name(name)
-    _check(name, scope, days)
+    if not 1 <= len(name) <= 100:
+        raise Refused(
+            "Give the token a name of 1 to 100 characters, such as the program that uses it."
+        )
+    if scope not in list(Scope):
+        raise Refused(f"Choose one of the scopes {', '.join(Scope)}.")
+    if not 1 <= days <= MAX_DAYS:
+        raise Refused(f"A token can be valid for 1 to {MAX_DAYS} days.")
     lookup = secrets.token_hex(8)
     text = f"bs_pat_{lookup}_{secrets.token_urlsafe(32)}"
     token = ApiToken.objects.create(
@@ -85,7 +92,10 @@ def authenticate_token(*, text: str) -> ApiToken | None:
     now = timezone.now()
     if token.revoked_at is not None or token.expires_at <= now or not token.user.is_active:
         return None
-    _note_use(token, now)
+    stale = now - _USE_IS_NOTED_EVERY
+    if token.last_used_at is None or token.last_used_at < stale:
+        unnoted = Q(last_used_at=None) | Q(last_used_at__lt=stale)
+        ApiToken.objects.filter(unnoted, pk=token.pk).update(last_used_at=now)
     return token
 
 
@@ -93,21 +103,3 @@ def _require_person(by: Actor) -> None:
     """A stolen token must not be able to create another token."""
     if not by.is_member or by.token is not None:
         raise Forbidden("Sign in to create or revoke tokens; a token cannot do that.")
-
-
-def _check(name: str, scope: str, days: int) -> None:
-    if not 1 <= len(name) <= 100:
-        raise Refused(
-            "Give the token a name of 1 to 100 characters, such as the program that uses it."
-        )
-    if scope not in list(Scope):
-        raise Refused(f"Choose one of the scopes {', '.join(Scope)}.")
-    if not 1 <= days <= MAX_DAYS:
-        raise Refused(f"A token can be valid for 1 to {MAX_DAYS} days.")
-
-
-def _note_use(token: ApiToken, now) -> None:
-    stale = now - _USE_IS_NOTED_EVERY
-    if token.last_used_at is None or token.last_used_at < stale:
-        unnoted = Q(last_used_at=None) | Q(last_used_at__lt=stale)
-        ApiToken.objects.filter(unnoted, pk=token.pk).update(last_used_at=now)

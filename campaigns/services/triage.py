@@ -60,7 +60,9 @@ def note_changes(*, campaign_id: int) -> int:
     known = _known(found)
     moved, new = [], []
     for key, history in found.items():
-        same = _same(history, known[key])
+        places = [point.at for point in history.points]
+        before = [_known_place(each, places) for each in known[key]]
+        same = same_changes([_place(each) for each in history.course.changes], before)
         for index, change in enumerate(history.course.changes):
             seen = _Seen(key, history, change)
             if index not in same:
@@ -112,12 +114,6 @@ def _known(found: Mapping[HistoryKey, TestHistory]) -> dict[HistoryKey, list[Tri
         if key in found and row.since_at >= found[key].points[0].at:
             known[key].append(row)
     return known
-
-
-def _same(history: TestHistory, known: Sequence[TriageChange]) -> dict[int, int]:
-    places = [point.at for point in history.points]
-    before = [_known_place(each, places) for each in known]
-    return same_changes([_place(each) for each in history.course.changes], before)
 
 
 def _test(key: HistoryKey) -> dict[str, int | str]:
@@ -217,13 +213,6 @@ def judge_changes(
     this was decided: Refused if somebody has changed it since. Raises Forbidden, InvalidFields."""
     require(by, Action.EDIT, entry.project)
     why, link, seen = storable(why), storable(link), storable(seen)
-    _check(state, seen, why, link)
-    if not TriageEntry.objects.filter(pk=entry.pk, state=seen).update(state=state):
-        raise Refused("Someone changed the state since you opened this. Read it and try again.")
-    TriageNote.objects.create(entry=entry, state=state, by=by.user, why=why, link=link)
-
-
-def _check(state: str, seen: str, why: str, link: str) -> None:
     if state not in list(TriageState):
         raise InvalidFields({"state": f"Choose one of {', '.join(TriageState)}."})
     if state in NEEDS_WHY and state != seen and not why:
@@ -234,6 +223,9 @@ def _check(state: str, seen: str, why: str, link: str) -> None:
         raise InvalidFields({"why": f"Use at most {_LONGEST_WHY} characters."})
     if link and not _is_address(link):
         raise InvalidFields({"link": "Give an address that begins with https:// or http://."})
+    if not TriageEntry.objects.filter(pk=entry.pk, state=seen).update(state=state):
+        raise Refused("Someone changed the state since you opened this. Read it and try again.")
+    TriageNote.objects.create(entry=entry, state=state, by=by.user, why=why, link=link)
 
 
 def _is_address(link: str) -> bool:

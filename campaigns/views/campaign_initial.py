@@ -60,7 +60,8 @@ def _initial_of(
         return _initial_confirm(confirm)
     if again:
         if "edit" in request.GET:
-            return _initial_edit(again)
+            campaign = again.campaign
+            return {**_initial_again(again), "name": campaign.name, "seed": campaign.seed}
         return _initial_again(again) | _asked_values(request.GET.get("values", ""), again)
     target = whole(request.GET.get("target", ""))
     return _asked_question(request, project, of_target(grid, target))
@@ -119,11 +120,6 @@ def _asked_values(values: str, again: Again) -> dict[str, str]:
     return {"sweep_values": values} if again.sweep else {"injectors": values}
 
 
-def _initial_edit(draft: Again) -> dict[str, Any]:
-    campaign = draft.campaign
-    return {**_initial_again(draft), "name": campaign.name, "seed": campaign.seed}
-
-
 def _settings_of(campaign: Campaign) -> dict[str, Any]:
     return {
         "seed": new_seed(),
@@ -141,22 +137,6 @@ def asked_proposal(request: HttpRequest) -> Proposal | None:
     return proposal_for(request.GET.get("preset", "")) if "plan" in request.GET else None
 
 
-def _proposed(
-    request: HttpRequest, project: Project, proposal: Proposal, grid: Grid
-) -> dict[str, Any]:
-    plans = project.plans.filter(archived_at=None)
-    plan = plans.filter(pk=whole(request.GET["plan"])).first()
-    if plan is None:
-        return {"seed": new_seed()}
-    return {
-        "seed": new_seed(),
-        "name": plan.name,
-        "cells": ticks_for_plan(grid, plan.pk, proposal.schemes),
-        "repeats": proposal.repeats,
-        "injectors": ", ".join(map(str, proposal.injectors)),
-    }
-
-
 def whole(text: str) -> int:
     return int(text) if text.isdecimal() and len(text) < 10 else 0
 
@@ -164,7 +144,17 @@ def whole(text: str) -> int:
 def _asked_question(request: HttpRequest, project: Project, grid: Grid) -> dict[str, Any]:
     proposal = asked_proposal(request)
     if proposal:
-        return _proposed(request, project, proposal, grid)
+        plans = project.plans.filter(archived_at=None)
+        plan = plans.filter(pk=whole(request.GET["plan"])).first()
+        if plan is None:
+            return {"seed": new_seed()}
+        return {
+            "seed": new_seed(),
+            "name": plan.name,
+            "cells": ticks_for_plan(grid, plan.pk, proposal.schemes),
+            "repeats": proposal.repeats,
+            "injectors": ", ".join(map(str, proposal.injectors)),
+        }
     question = request.GET.get("question", "")
     return {
         "seed": new_seed(),

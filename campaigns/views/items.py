@@ -32,7 +32,7 @@ from campaigns.queries.items import (
     tag_counts,
     view_counts,
 )
-from campaigns.queries.pages import Page, page_of
+from campaigns.queries.pages import page_of
 from campaigns.queries.plans import list_plans
 from campaigns.queries.projects import list_projects
 from campaigns.queries.targets import list_targets
@@ -102,7 +102,9 @@ def list_context(request: HttpRequest, noun: str, project: Project | None = None
     shelf = everything.filter(archived_at__isnull=not by.is_archived)
     counts, filters = view_counts(everything, kind.views(actor)), form.filters()
     n_rows = None if filters else counts.get(by.view)
-    page = _page(request, kind.rows(actor, project, by), n_rows)
+    page = page_of(
+        kind.rows(actor, project, by), int(_size_of(request)), request.GET.get("page", ""), n_rows
+    )
     return {
         "project": project,
         "form": form,
@@ -135,10 +137,6 @@ def _ways_out(
         if n := kind.rows(actor_of(request), project, without).count():
             found.append((words, n, f"?{query.urlencode()}"))
     return found
-
-
-def _page(request: HttpRequest, rows: QuerySet, n_rows: int | None) -> Page:
-    return page_of(rows, int(_size_of(request)), request.GET.get("page", ""), n_rows)
 
 
 def _size_of(request: HttpRequest) -> str:

@@ -54,14 +54,11 @@ class BodyMiddleware:
         length = request.headers.get("Content-Length", "")
         if not length.isdecimal() or int(length) <= most:
             return None
-        return _too_large(request, f"The body is too large. This address takes {most:,} bytes.")
-
-
-def _too_large(request: HttpRequest, sentence: str) -> HttpResponse:
-    if request.path.startswith("/api/"):
-        error = {"code": "too_large", "message": sentence, "fields": {}}
-        return JsonResponse({"error": error}, status=413)
-    return render(request, "413.html", {"sentence": sentence}, status=413)
+        sentence = f"The body is too large. This address takes {most:,} bytes."
+        if request.path.startswith("/api/"):
+            error = {"code": "too_large", "message": sentence, "fields": {}}
+            return JsonResponse({"error": error}, status=413)
+        return render(request, "413.html", {"sentence": sentence}, status=413)
 
 
 class CompressionMiddleware(GZipMiddleware):

@@ -38,25 +38,21 @@ def cpu_of(stat: str) -> Cpu:
             ticks = dict.fromkeys(_CPU_STATES, 0)
             ticks |= {state: int(n) for state, n in zip(_CPU_STATES, words, strict=False)}
             if name == "cpu":
-                counters = _cpu_seconds(ticks)
+                found = {
+                    "user_s": ticks["user"] + ticks["nice"],
+                    "system_s": ticks["system"],
+                    "interrupts_s": ticks["irq"] + ticks["softirq"],
+                    "stolen_s": ticks["steal"],
+                    "waiting_s": ticks["iowait"],
+                    "idle_s": ticks["idle"],
+                }
+                counters = {name: n / _TICKS_PER_S for name, n in found.items()}
             else:
                 waiting = ticks["idle"] + ticks["iowait"]
                 cores.append((sum(ticks.values()) - waiting, sum(ticks.values())))
         elif name in _GAUGES:
             gauges[_GAUGES[name]] = int(words[0])
     return Cpu(counters, cores, gauges)
-
-
-def _cpu_seconds(ticks: Mapping[str, int]) -> Figures:
-    found = {
-        "user_s": ticks["user"] + ticks["nice"],
-        "system_s": ticks["system"],
-        "interrupts_s": ticks["irq"] + ticks["softirq"],
-        "stolen_s": ticks["steal"],
-        "waiting_s": ticks["iowait"],
-        "idle_s": ticks["idle"],
-    }
-    return {name: n / _TICKS_PER_S for name, n in found.items()}
 
 
 def memory_of(meminfo: str) -> Figures:

@@ -30,7 +30,10 @@ def main() -> int:
     for server in servers:
         server.start()
         print(f"{server.scheme}://{options.host}:{server.port}/ is ready", flush=True)
-    _wait_for_signal()
+    over = Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        gevent.signal_handler(number, over.set)
+    over.wait()
     for server in servers:
         server.stop()
     journal.close()
@@ -48,13 +51,6 @@ def _read_options() -> argparse.Namespace:
     parser.add_argument("--cert-dir", default=".", help="where certificates are kept or made")
     parser.add_argument("--log", help="file that gets one JSON line for each request")
     return parser.parse_args()
-
-
-def _wait_for_signal() -> None:
-    over = Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        gevent.signal_handler(number, over.set)
-    over.wait()
 
 
 if __name__ == "__main__":

@@ -96,7 +96,12 @@ def reply_parts(request: EchoRequest) -> list[bytes]:
         fields.append(("Transfer-Encoding", "chunked"))
     if request.closes:
         fields.append(("Connection", "close"))
-    head = _head(status, fields)
+    try:
+        reason = HTTPStatus(status).phrase
+    except ValueError:
+        reason = "Unknown"
+    lines = [f"HTTP/1.1 {status} {reason}", *(f"{name}: {value}" for name, value in fields)]
+    head = "\r\n".join([*lines, "", ""]).encode("latin-1")
     if _has_no_body(request, status):
         return [head]
     payload = _in_chunks(body) if chunked else body
@@ -136,15 +141,6 @@ def _fields(
     if length is not None and status != 204 and status >= 200:
         fields.append(("Content-Length", str(length)))
     return fields
-
-
-def _head(status: int, fields: list[tuple[str, str]]) -> bytes:
-    try:
-        reason = HTTPStatus(status).phrase
-    except ValueError:
-        reason = "Unknown"
-    lines = [f"HTTP/1.1 {status} {reason}", *(f"{name}: {value}" for name, value in fields)]
-    return "\r\n".join([*lines, "", ""]).encode("latin-1")
 
 
 def _in_chunks(body: bytes) -> bytes:

@@ -177,7 +177,10 @@ def make_order(options: argparse.Namespace) -> dict[str, Any]:
             f"--processes: {options.processes:,} is outside: write a whole number from 1 to "
             f"{MAX_INJECTORS}."
         )
-    _check_networks(options.allow)
+    try:
+        parse_networks(options.allow)
+    except ValueError as error:
+        raise ValueError(f"--allow: {error}.") from None
     endpoint, path = _read_url(options.url)
     defaults = make_parser().parse_args([options.url])
     plan = make_plan(options, defaults, endpoint["scheme"], path)
@@ -192,13 +195,6 @@ def make_order(options: argparse.Namespace) -> dict[str, Any]:
         "secrets": read_secrets(options, plan) | read_client_key(options),
         "seed": options.seed,
     }
-
-
-def _check_networks(allow: list[str]) -> None:
-    try:
-        parse_networks(allow)
-    except ValueError as error:
-        raise ValueError(f"--allow: {error}.") from None
 
 
 def _mode(options: argparse.Namespace, plan: dict[str, Any], scheme: str) -> ConnectionMode:

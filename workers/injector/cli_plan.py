@@ -46,7 +46,11 @@ def make_plan(
     """The plan as JSON, with the load of all processes together. Raises BenchsiteError, ValueError,
     OSError."""
     if options.plan:
-        _refuse_beside_a_plan(options, defaults, path)
+        if path != "/":
+            raise ValueError("URL: the plan has the paths; write the address without one.")
+        for name, value in vars(options).items():
+            if name not in _BESIDE_A_PLAN and value != getattr(defaults, name):
+                raise ValueError(f"--{name.replace('_', '-')}: --plan says that; change it there.")
         plan = _read_plan(options.plan)
         if options.shares:
             plan["load"]["shares"] = options.shares
@@ -76,16 +80,6 @@ def _read_plan(name: str) -> dict[str, Any]:
         raise ValueError("\n".join(faults)) from None
     except (ValueError, RecursionError) as error:
         raise ValueError(f"--plan: this is no JSON: {error}.") from None
-
-
-def _refuse_beside_a_plan(
-    options: argparse.Namespace, defaults: argparse.Namespace, path: str
-) -> None:
-    if path != "/":
-        raise ValueError("URL: the plan has the paths; write the address without one.")
-    for name, value in vars(options).items():
-        if name not in _BESIDE_A_PLAN and value != getattr(defaults, name):
-            raise ValueError(f"--{name.replace('_', '-')}: --plan says that; change it there.")
 
 
 def _plan_of(options: argparse.Namespace, scheme: str, path: str) -> dict[str, Any]:

@@ -48,7 +48,8 @@ class CookieJar:
         pair, *rest = text.split(";")
         name, equals, value = pair.partition("=")
         name = name.strip()
-        attributes = _attributes(rest)
+        pairs = (text.partition("=") for text in rest)
+        attributes = {name.strip().lower(): value.strip() for name, _, value in pairs}
         if not equals or not name or not self._is_own(attributes.get("domain", "")):
             return
         path = attributes.get("path", "")
@@ -94,11 +95,6 @@ class CookieJar:
             and (cookie.expires_ns is None or cookie.expires_ns > instant)
         ]
         return "; ".join(text for *_, text in sorted(fitting))
-
-
-def _attributes(texts: list[str]) -> dict[str, str]:
-    pairs = (text.partition("=") for text in texts)
-    return {name.strip().lower(): value.strip() for name, _, value in pairs}
 
 
 def _default_path(request_path: str) -> str:

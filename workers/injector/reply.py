@@ -138,7 +138,11 @@ def _read_head(reader: ReplyReader) -> bool:
     reader._at = end + 4
     reader.head_bytes += head.size_bytes
     if head.status < 200:
-        _skip_interim(reader, head)
+        reader._lines += 1
+        if head.status == 101:
+            raise BadReply(Kind.HTTP_PARSE, "101, but nobody asked to switch protocols")
+        if reader._lines > INTERIM_CAP:
+            raise BadReply(Kind.HTTP_PARSE, f"more than {INTERIM_CAP} interim replies")
         return True
     reader.head = head
     if head.status >= OFTEN_A_FAILURE:
@@ -166,14 +170,6 @@ def _refuse_non_head(reader: ReplyReader) -> None:
         raise BadReply(Kind.HTTP_PARSE, "a line feed without a carriage return")
     if n_lines:
         parse_status_line(reader._buffer[reader._at : reader._buffer.index(b"\r\n", reader._at)])
-
-
-def _skip_interim(reader: ReplyReader, head: Head) -> None:
-    reader._lines += 1
-    if head.status == 101:
-        raise BadReply(Kind.HTTP_PARSE, "101, but nobody asked to switch protocols")
-    if reader._lines > INTERIM_CAP:
-        raise BadReply(Kind.HTTP_PARSE, f"more than {INTERIM_CAP} interim replies")
 
 
 def _read_length(reader: ReplyReader) -> bool:

@@ -69,7 +69,11 @@ def _advice(logs: tuple[tuple[float, ...], ...], truth: float, threshold: float)
 
     @cache
     def chance_of(rung: int) -> float:
-        return _share_settled([arm.with_more(_MORE[rung]) for arm in arms], threshold)
+        centre, variance, df = difference([arm.with_more(_MORE[rung]) for arm in arms])
+        width = _t_of(df) * standard_error(variance)
+        low, high, ratio = np.exp(centre - width), np.exp(centre + width), np.exp(centre)
+        settled = is_same(low, high, threshold) | is_clear(low, high, ratio, threshold)
+        return float(settled.mean())
 
     told, last = float(np.expm1(truth)), len(_MORE) - 1
     # Large numbers are the slowest to simulate: tried only if small ones are not enough.
@@ -84,14 +88,6 @@ def _advice(logs: tuple[tuple[float, ...], ...], truth: float, threshold: float)
         else:
             below = middle
     return Advice(told, _MORE[above], chance_of(above))
-
-
-def _share_settled(logs: Sequence[np.ndarray], threshold: float) -> float:
-    centre, variance, df = difference(logs)
-    width = _t_of(df) * standard_error(variance)
-    low, high, ratio = np.exp(centre - width), np.exp(centre + width), np.exp(centre)
-    settled = is_same(low, high, threshold) | is_clear(low, high, ratio, threshold)
-    return float(settled.mean())
 
 
 def _t_of(df: np.ndarray) -> np.ndarray:

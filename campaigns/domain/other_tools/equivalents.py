@@ -58,29 +58,21 @@ def equivalents(plan: Plan) -> list[Equivalent]:
 
 def _equivalent(tool: str, make: Callable[[Plan], tuple[str, str]], plan: Plan) -> Equivalent:
     try:
-        _refuse_what_none_can(plan)
+        if plan.exchange is not None:
+            raise _NoneExists("It measures HTTP, but this plan opens WebSockets.")
+        if plan.load.model == Model.WINDOW:
+            raise _NoneExists("It cannot limit connections being opened to a window; wsperf can.")
+        if plan.connection_mode == ConnectionMode.RESUMED:
+            raise _NoneExists("It cannot resume the TLS session on every new connection.")
+        if any(_has_values_to_fill_in(step) for step in plan.steps):
+            raise _NoneExists("A single command cannot fill in variables. This needs a script.")
+        if plan.auth.kind != AuthKind.NONE:
+            raise _NoneExists("The credentials are secret, so they are not written into a command.")
         command, words = make(plan)
         words += _EACH if plan.load.per_injector else ""
         return Equivalent(tool, command, words + (_NO_WARM_UP if plan.warm_up_s else ""))
     except _NoneExists as why:
         return Equivalent(tool, "", str(why))
-
-
-def _refuse_what_none_can(plan: Plan) -> None:
-    if plan.exchange is not None:
-        raise _NoneExists("It measures HTTP, but this plan opens WebSockets.")
-    if plan.load.model == Model.WINDOW:
-        raise _NoneExists("It cannot limit connections being opened to a window; wsperf can.")
-    if plan.connection_mode == ConnectionMode.RESUMED:
-        raise _NoneExists("It cannot resume the TLS session on every new connection.")
-    _refuse_what_needs_a_script(plan)
-
-
-def _refuse_what_needs_a_script(plan: Plan) -> None:
-    if any(_has_values_to_fill_in(step) for step in plan.steps):
-        raise _NoneExists("A single command cannot fill in variables. This needs a script.")
-    if plan.auth.kind != AuthKind.NONE:
-        raise _NoneExists("The credentials are secret, so they are not written into a command.")
 
 
 def _refuse_sessions(plan: Plan) -> None:

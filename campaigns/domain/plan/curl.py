@@ -100,20 +100,34 @@ def read_typed(text: str) -> TypedRequest:
     """The request of an address or of a curl command. Raises NotUnderstood."""
     text = text.strip().removeprefix("$ ")
     if re.match(r"curl(\.exe)?(\s|$)", text):
-        return _read_curl(text)
+        command = _Command()
+        words = _words(text)
+        for name, value in _options(words):
+            _take(command, name, value)
+        if not command.urls:
+            raise NotUnderstood(
+                "The curl command has no address. Add it, as in curl https://shop/."
+            )
+        if len(command.urls) > 1:
+            raise NotUnderstood("The curl command has several addresses. Leave one.")
+        request = read_address(command.urls[0])
+        data = "&".join(command.data)
+        headers = command.headers
+        if "get" in command.switches:
+            sign = "&" if "?" in request.path else "?"
+            request = replace(request, path=f"{request.path}{sign}{data}" if data else request.path)
+            data = ""
+        if data and not any(name.lower() == "content-type" for name, _ in headers):
+            headers = [*headers, _FORM]
+        usual = "HEAD" if "head" in command.switches else "POST" if command.data else "GET"
+        method = command.method or ("GET" if "get" in command.switches else usual)
+        if method not in METHODS:
+            raise NotUnderstood(f"{_shortened(method)} is not a method; use {', '.join(METHODS)}.")
+        request = replace(
+            request, method=method, body=data, is_insecure="insecure" in command.switches
+        )
+        return _signed(request, command, headers)
     return read_address(text)
-
-
-def _read_curl(text: str) -> TypedRequest:
-    command = _Command()
-    words = _words(text)
-    for name, value in _options(words):
-        _take(command, name, value)
-    if not command.urls:
-        raise NotUnderstood("The curl command has no address. Add it, as in curl https://shop/.")
-    if len(command.urls) > 1:
-        raise NotUnderstood("The curl command has several addresses. Leave one.")
-    return _request_of(command)
 
 
 def _words(text: str) -> list[str]:
@@ -252,24 +266,6 @@ def _encoded(value: str) -> str:
 
 def _shortened(text: str) -> str:
     return text if len(text) <= 40 else f"{text[:39]}…"
-
-
-def _request_of(command: _Command) -> TypedRequest:
-    request = read_address(command.urls[0])
-    data = "&".join(command.data)
-    headers = command.headers
-    if "get" in command.switches:
-        sign = "&" if "?" in request.path else "?"
-        request = replace(request, path=f"{request.path}{sign}{data}" if data else request.path)
-        data = ""
-    if data and not any(name.lower() == "content-type" for name, _ in headers):
-        headers = [*headers, _FORM]
-    usual = "HEAD" if "head" in command.switches else "POST" if command.data else "GET"
-    method = command.method or ("GET" if "get" in command.switches else usual)
-    if method not in METHODS:
-        raise NotUnderstood(f"{_shortened(method)} is not a method; use {', '.join(METHODS)}.")
-    request = replace(request, method=method, body=data, is_insecure="insecure" in command.switches)
-    return _signed(request, command, headers)
 
 
 def _signed(

@@ -28,11 +28,26 @@ USES = {
 def read_load(reader: JsonReader) -> Load:
     scalars = read_scalars(reader, Load)
     load = Load(**scalars, stages=read_stages(reader), shares=_read_shares(reader))
-    _check_use(reader, load)
+    for name, field in fields_of(Load).items():
+        is_used, is_given = load.model in field.used_by, getattr(load, name) != field.default
+        # max_in_flight has a non-empty default; it is ignored by models that do not use it.
+        if is_given and not is_used and name != "max_in_flight":
+            reader.fail(name, f"The load model {load.model} does not use this; leave it empty.")
+        if field.needed and is_used and not is_given:
+            reader.fail(name, f"The load model {load.model} needs this.")
     _check_stop(reader, load)
     _check_arrivals(reader, load)
     if load.model == Model.WINDOW:
-        _check_window(reader, load)
+        if load.low and load.high and load.low > load.high:
+            reader.fail("low", f"The low mark cannot be above the high mark, {load.high:,}.")
+        if load.hold == Hold.KEEP_S and load.hold_s is None:
+            reader.fail("hold_s", "Enter how many seconds each connection is kept open.")
+        if load.hold != Hold.KEEP_S and load.hold_s is not None:
+            reader.fail("hold_s", "Only hold keep_s has a time; choose it, or leave this empty.")
+        if load.hold == Hold.KEEP_UNTIL_ALL and load.requests is None:
+            reader.fail(
+                "requests", "To keep connections until all are open, enter how many there are."
+            )
     if load.duration_s is not None and load.ramp_up_s >= load.duration_s:
         reader.fail(
             "ramp_up_s",
@@ -55,16 +70,6 @@ def _read_shares(reader: JsonReader) -> tuple[int, ...]:
     if raw and reader.data.get("per_injector"):
         reader.fail("shares", "The values are per injector process already; choose one of the two.")
     return tuple(raw)
-
-
-def _check_use(reader: JsonReader, load: Load) -> None:
-    for name, field in fields_of(Load).items():
-        is_used, is_given = load.model in field.used_by, getattr(load, name) != field.default
-        # max_in_flight has a non-empty default; it is ignored by models that do not use it.
-        if is_given and not is_used and name != "max_in_flight":
-            reader.fail(name, f"The load model {load.model} does not use this; leave it empty.")
-        if field.needed and is_used and not is_given:
-            reader.fail(name, f"The load model {load.model} needs this.")
 
 
 def _check_stop(reader: JsonReader, load: Load) -> None:
@@ -135,17 +140,6 @@ def _check_gaps(reader: JsonReader, load: Load) -> None:
         reader.fail(
             "uniform_max_s", f"At most {MAX_RATE_PER_S:,} arrivals per second; widen the gap."
         )
-
-
-def _check_window(reader: JsonReader, load: Load) -> None:
-    if load.low and load.high and load.low > load.high:
-        reader.fail("low", f"The low mark cannot be above the high mark, {load.high:,}.")
-    if load.hold == Hold.KEEP_S and load.hold_s is None:
-        reader.fail("hold_s", "Enter how many seconds each connection is kept open.")
-    if load.hold != Hold.KEEP_S and load.hold_s is not None:
-        reader.fail("hold_s", "Only hold keep_s has a time; choose it, or leave this empty.")
-    if load.hold == Hold.KEEP_UNTIL_ALL and load.requests is None:
-        reader.fail("requests", "To keep connections until all are open, enter how many there are.")
 
 
 def read_stages(reader: JsonReader) -> tuple[Stage, ...]:

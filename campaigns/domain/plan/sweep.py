@@ -158,7 +158,9 @@ def swept_plan(plan: Plan, field: str, value: float) -> Plan:
     spec = plan.to_json()
     if _owner(spec, field) is None:
         raise Refused(f"This plan has no {parameter_label(field).lower()}; sweep something else.")
-    _put(spec, field, value)
+    found = sweep_fields()[field]
+    is_whole = found.row.kind is int and float(value).is_integer()
+    _owner(spec, field)[found.path[-1]] = int(value) if is_whole else value
     try:
         return Plan.from_json(spec)
     except InvalidPlan as invalid:
@@ -199,12 +201,6 @@ def _owner(spec: Mapping[str, Any], field: str) -> dict[str, Any] | None:
 
 def known_fields() -> list[str]:
     return [INJECTORS, *sweep_fields()]
-
-
-def _put(spec: Mapping[str, Any], field: str, value: float) -> None:
-    found = sweep_fields()[field]
-    is_whole = found.row.kind is int and float(value).is_integer()
-    _owner(spec, field)[found.path[-1]] = int(value) if is_whole else value
 
 
 def values_of_text(text: str) -> tuple[float, ...]:

@@ -138,7 +138,21 @@ def read_tls_options(reader: JsonReader, own: Mapping[str, TlsProfile] = NO_PROF
         signatures=_names(reader, "signatures", SIGNATURES),
     )
     reader.refuse_unknown(*_NAMES)
-    _refuse_what_cannot_work(options, reader, own.get(options.profile))
+    offered = options.resolved(own.get(options.profile))
+    if (offered.min_version, offered.max_version) == ("1.3", "1.2"):
+        reader.fail("max_version", "The newest version cannot be older than the oldest.")
+    groups = offered.groups.split(":")
+    if offered.max_version == "1.2" and all(map(is_post_quantum, groups)):
+        reader.fail("groups", "TLS 1.2 has no post-quantum groups; add another, such as X25519.")
+    if options.ciphers and not _names_ciphers(options.ciphers):
+        reader.fail("ciphers", "OpenSSL does not know these ciphers; write as in ECDHE+AESGCM.")
+    for name in ("ca_pem", "client_certificate_pem"):
+        if fault := _fault_of_certificates(getattr(options, name)):
+            reader.fail(name, fault)
+    if not _is_name(options.sni):
+        reader.fail(
+            "sni", "Write a host name, such as shop.example; an address is never announced."
+        )
     return options
 
 
@@ -173,26 +187,6 @@ def _names(reader: JsonReader, name: str, known: tuple[str, ...]) -> str:
     if unknown:
         reader.fail(name, f"There is no {unknown[0]!r} here. Known: {', '.join(known)}.")
     return names
-
-
-def _refuse_what_cannot_work(
-    options: TlsOptions, reader: JsonReader, own: TlsProfile | None
-) -> None:
-    offered = options.resolved(own)
-    if (offered.min_version, offered.max_version) == ("1.3", "1.2"):
-        reader.fail("max_version", "The newest version cannot be older than the oldest.")
-    groups = offered.groups.split(":")
-    if offered.max_version == "1.2" and all(map(is_post_quantum, groups)):
-        reader.fail("groups", "TLS 1.2 has no post-quantum groups; add another, such as X25519.")
-    if options.ciphers and not _names_ciphers(options.ciphers):
-        reader.fail("ciphers", "OpenSSL does not know these ciphers; write as in ECDHE+AESGCM.")
-    for name in ("ca_pem", "client_certificate_pem"):
-        if fault := _fault_of_certificates(getattr(options, name)):
-            reader.fail(name, fault)
-    if not _is_name(options.sni):
-        reader.fail(
-            "sni", "Write a host name, such as shop.example; an address is never announced."
-        )
 
 
 def _names_ciphers(ciphers: str) -> bool:

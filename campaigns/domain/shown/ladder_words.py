@@ -27,7 +27,13 @@ def rung_title(spoken: Spoken, before: Spoken | None) -> str:
     """What the rung changes against the one before; all of it for the first, and for the first over
     TLS: "HTTPS/1.1, TLS 1.2", "Hybrid key exchange and resumed session"."""
     if before is None or before.tls == "" != spoken.tls:
-        return _whole_sentence(spoken)
+        if not spoken.tls:
+            return _HTTP[spoken.http]
+        https = (
+            _HTTP[spoken.http].replace("HTTP", "HTTPS") if spoken.http < "2" else "HTTPS, HTTP/2"
+        )
+        told = [spoken.profile or f"TLS {spoken.tls}", _HYBRID if spoken.is_hybrid else ""]
+        return ", ".join(filter(None, [https, *told, _RESUMED if spoken.is_resumed else ""]))
     changed = [
         (spoken.tls, before.tls, f"TLS {spoken.tls}"),
         (spoken.is_hybrid, before.is_hybrid, _HYBRID if spoken.is_hybrid else _CLASSICAL),
@@ -38,14 +44,6 @@ def rung_title(spoken: Spoken, before: Spoken | None) -> str:
     titles = [title for now, then, title in changed if now != then]
     title = and_joined(titles or [_HTTP[spoken.http]])
     return title[:1].upper() + title[1:] if title.startswith(_THINGS) else title
-
-
-def _whole_sentence(spoken: Spoken) -> str:
-    if not spoken.tls:
-        return _HTTP[spoken.http]
-    https = _HTTP[spoken.http].replace("HTTP", "HTTPS") if spoken.http < "2" else "HTTPS, HTTP/2"
-    told = [spoken.profile or f"TLS {spoken.tls}", _HYBRID if spoken.is_hybrid else ""]
-    return ", ".join(filter(None, [https, *told, _RESUMED if spoken.is_resumed else ""]))
 
 
 def ladder_sentence(ladder: Ladder) -> Sentence:

@@ -40,7 +40,14 @@ def load_sentence(plan: Plan) -> str:
     """One request every 100 ms; the first at 0 s, the last at 9.9 s."""
     load, noun = plan.load, noun_of(plan)
     if load.model == Model.WINDOW:
-        return _window_sentence(load)
+        until = f"for {duration(load.duration_s)}" if load.duration_s else ""
+        if load.requests:
+            each = " by each" if load.per_injector else ""
+            until = f"until {load.requests:,} have been opened{each}"
+        return (
+            f"Each injector process opens {load.high:,} connections at a time, and again up to "
+            f"{load.high:,} when fewer than {load.low:,} are being opened, {until}."
+        )
     if load.model in {Model.OPEN, Model.OVER}:
         return _arrivals_sentence(load, noun)
     sentence = _connections_sentence(load, noun, plan.streams)
@@ -74,17 +81,6 @@ def _arrivals_sentence(load: Load, noun: str) -> str:
     gap_s = float(period_ns(load) / NS)
     last_s = (count - 1) * gap_s
     return f"One {noun} every {_gap(gap_s)}; the first at 0 s, the last at {last_s:,.6g} s."
-
-
-def _window_sentence(load: Load) -> str:
-    until = f"for {duration(load.duration_s)}" if load.duration_s else ""
-    if load.requests:
-        each = " by each" if load.per_injector else ""
-        until = f"until {load.requests:,} have been opened{each}"
-    return (
-        f"Each injector process opens {load.high:,} connections at a time, and again up to "
-        f"{load.high:,} when fewer than {load.low:,} are being opened, {until}."
-    )
 
 
 def _connections_sentence(load: Load, noun: str, n_streams: int) -> str:

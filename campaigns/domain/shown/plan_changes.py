@@ -55,10 +55,6 @@ def field_name(path: str) -> str:
         heading = _UNDER.get(path.rpartition(".")[0])
         label = f"{heading}: {row.label.lower()}" if heading else row.label
         return f"{label}, {row.unit}" if row.unit else label
-    return _in_words(path)
-
-
-def _in_words(path: str) -> str:
     head, _, rest = path.partition(".")
     if head == "steps":
         index, _, rest = rest.partition(".")

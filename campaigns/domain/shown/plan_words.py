@@ -66,7 +66,12 @@ def _whole_words(load: Load) -> str:
             return f"{counted(load.requests, f'{load.arrival_unit}s')} over {load.over_s:g} s"
         case Model.OPEN:
             if load.stages:
-                return _stage_words(load)
+                random = ", at random" if load.distribution == Distribution.EXPONENTIAL else ""
+                number, seconds = planned_arrivals(load), planned_duration_s(load)
+                peak = peak_rate_per_s(load)
+                n_stages = f"{len(load.stages)} stages" if len(load.stages) > 1 else "one stage"
+                arrivals = counted(number, f"{load.arrival_unit}s")
+                return f"{arrivals} in {n_stages} of {seconds:g} s, at most {peak:,g}/s{random}"
             return f"{_arrival_words(load)}, {until}"
         case Model.WINDOW:
             return f"{load.low:,} to {load.high:,} connections being opened, {until}"
@@ -75,15 +80,6 @@ def _whole_words(load: Load) -> str:
     ramp = f" after a ramp-up of {load.ramp_up_s:g} s" if load.ramp_up_s else ""
     connections = counted(load.connections or 1, "connections")
     return f"{connections}{ramp}, {until}"
-
-
-def _stage_words(load: Load) -> str:
-    random = ", at random" if load.distribution == Distribution.EXPONENTIAL else ""
-    number, seconds = planned_arrivals(load), planned_duration_s(load)
-    peak = peak_rate_per_s(load)
-    n_stages = f"{len(load.stages)} stages" if len(load.stages) > 1 else "one stage"
-    arrivals = counted(number, f"{load.arrival_unit}s")
-    return f"{arrivals} in {n_stages} of {seconds:g} s, at most {peak:,g}/s{random}"
 
 
 def _arrival_words(load: Load) -> str:

@@ -89,7 +89,10 @@ class Channel:
         """(a head with its blank line, what came after it); `data` has come of it already.
         Raises BadReply, AttemptFailed."""
         while (end := data.find(_BLANK_LINE, 0, HEADER_CAP_BYTES)) < 0:
-            _refuse_non_head(data)
+            if data[:5] != b"HTTP/"[: len(data)]:
+                raise BadReply(Kind.HTTP_PARSE, f"not HTTP: {data[:80]!r}")
+            if len(data) >= HEADER_CAP_BYTES or data.count(b"\n") > HEADER_CAP_COUNT + 2:
+                raise BadReply(Kind.HEADER_CAP, "a head without end")
             more = self.receive(Kind.BODY_TIMEOUT if data else Kind.FIRST_BYTE_TIMEOUT)
             if not more:
                 raise self.ended()
@@ -138,10 +141,3 @@ class Channel:
         if self.received_bytes:
             return BadReply(Kind.EOF_MID_BODY, "closed without a close frame")
         return BadReply(Kind.EOF_BEFORE_REPLY, "closed without a reply")
-
-
-def _refuse_non_head(data: bytes) -> None:
-    if data[:5] != b"HTTP/"[: len(data)]:
-        raise BadReply(Kind.HTTP_PARSE, f"not HTTP: {data[:80]!r}")
-    if len(data) >= HEADER_CAP_BYTES or data.count(b"\n") > HEADER_CAP_COUNT + 2:
-        raise BadReply(Kind.HEADER_CAP, "a head without end")

@@ -244,12 +244,8 @@ def apply_mask(data: bytes, key: bytes) -> bytes:
     """`data` with byte i XORed with key[i mod 4]; masking and unmasking are the same."""
     size = len(data)
     if size >= _NUMPY_PAYS_FROM_BYTES:
-        return _apply_by_words(data, key)
+        padded = data + bytes(-len(data) % 4)
+        words = np.frombuffer(padded, dtype=np.uint32) ^ np.frombuffer(key, dtype=np.uint32)
+        return words.tobytes()[: len(data)]
     mask = (key * (size // 4 + 1))[:size]
     return (int.from_bytes(data, "big") ^ int.from_bytes(mask, "big")).to_bytes(size, "big")
-
-
-def _apply_by_words(data: bytes, key: bytes) -> bytes:
-    padded = data + bytes(-len(data) % 4)
-    words = np.frombuffer(padded, dtype=np.uint32) ^ np.frombuffer(key, dtype=np.uint32)
-    return words.tobytes()[: len(data)]
