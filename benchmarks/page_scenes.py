@@ -25,7 +25,7 @@ from campaigns.models import (
     Test,
     TestFigures,
 )
-from campaigns.services.kept_figures import keep_figures
+from campaigns.services.summaries import keep_figures
 from tests.factories import (
     make_campaign,
     make_endpoint,

@@ -16,7 +16,7 @@ from typing import Any
 from benchmarks.figures import GoalRow
 from benchmarks.servers import Server
 from campaigns.domain.plan.target import Origin
-from workers.injector.tls import make_tls_context
+from workers.injector.tls_client import make_tls_context
 from workers.injector.tls_library import VERSION, ReadBuffer, Tls
 
 CONNECTIONS = 400

@@ -88,7 +88,7 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
-    "campaigns.views.signed_out.SignedOutMiddleware",
+    "campaigns.views.access.SignedOutMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "axes.middleware.AxesMiddleware",
 ]
@@ -255,14 +255,14 @@ AUTH_PASSWORD_VALIDATORS = [
         f"{_DJANGOS}.MinimumLengthValidator",
         f"{_DJANGOS}.CommonPasswordValidator",
         f"{_DJANGOS}.NumericPasswordValidator",
-        "campaigns.forms.passwords.NotTheUserName",
+        "campaigns.forms.accounts.NotTheUserName",
     )
 ]
 LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = "project-list"
 LOGOUT_REDIRECT_URL = "login"
 PROJECTS_BY = env_choice("BENCHSITE_PROJECTS_BY", ("everybody", "administrators"), "everybody")
-AXES_HANDLER = "campaigns.services.sign_ins.SignInHandler"
+AXES_HANDLER = "campaigns.services.audit.SignInHandler"
 AXES_FAILURE_LIMIT = 5
 WRONG_PASSWORDS_OF_AN_ADDRESS = 50  # for all names together, in the same time
 AXES_COOLOFF_TIME = 0.25  # hours
@@ -348,7 +348,7 @@ REST_FRAMEWORK = {
     "DEFAULT_PARSER_CLASSES": ["campaigns.api.parsers.StorableJSONParser"],
     "DEFAULT_METADATA_CLASS": None,
     "DEFAULT_PAGINATION_CLASS": "campaigns.api.pagination.Pages",
-    "DEFAULT_SCHEMA_CLASS": "campaigns.api.bounds.BoundedSchema",
+    "DEFAULT_SCHEMA_CLASS": "campaigns.api.fields.BoundedSchema",
     "EXCEPTION_HANDLER": "campaigns.api.errors.one_error_shape",
     "PAGE_SIZE": 50,
 }
@@ -361,22 +361,22 @@ SPECTACULAR_SETTINGS = {
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
     "SCHEMA_PATH_PREFIX": "/api/v1",
     "ENUM_NAME_OVERRIDES": {
-        "CampaignState": "campaigns.api.choices.CAMPAIGN_STATES",
-        "RunState": "campaigns.api.choices.RUN_STATES",
-        "Outcome": "campaigns.api.choices.OUTCOMES",
-        "Trust": "campaigns.api.choices.TRUSTS",
-        "TargetState": "campaigns.api.choices.TARGET_STATES",
-        "Precision": "campaigns.api.choices.PRECISIONS",
-        "ConnectionMode": "campaigns.api.choices.CONNECTION_MODES",
-        "PerfOf": "campaigns.api.choices.PERF_OF",
-        "Role": "campaigns.api.choices.ROLES",
-        "RowOrder": "campaigns.api.choices.ROW_ORDERS",
+        "CampaignState": "campaigns.api.fields.CAMPAIGN_STATES",
+        "RunState": "campaigns.api.fields.RUN_STATES",
+        "Outcome": "campaigns.api.fields.OUTCOMES",
+        "Trust": "campaigns.api.fields.TRUSTS",
+        "TargetState": "campaigns.api.fields.TARGET_STATES",
+        "Precision": "campaigns.api.fields.PRECISIONS",
+        "ConnectionMode": "campaigns.api.fields.CONNECTION_MODES",
+        "PerfOf": "campaigns.api.fields.PERF_OF",
+        "Role": "campaigns.api.fields.ROLES",
+        "RowOrder": "campaigns.api.fields.ROW_ORDERS",
         "CampaignOrder": "campaigns.models.Campaign.Order",
-        "TriageState": "campaigns.api.choices.TRIAGE_STATES",
-        "Word": "campaigns.api.choices.WORDS",
-        "CapacityWord": "campaigns.api.choices.CAPACITY_WORDS",
-        "HttpVersion": "campaigns.api.choices.HTTP_VERSIONS",
-        "TlsVersion": "campaigns.api.choices.TLS_VERSIONS",
+        "TriageState": "campaigns.api.fields.TRIAGE_STATES",
+        "Word": "campaigns.api.fields.WORDS",
+        "CapacityWord": "campaigns.api.fields.CAPACITY_WORDS",
+        "HttpVersion": "campaigns.api.fields.HTTP_VERSIONS",
+        "TlsVersion": "campaigns.api.fields.TLS_VERSIONS",
     },
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",

@@ -15,7 +15,6 @@ from campaigns.views import (
     glossary,
     health,
     history,
-    injector_hosts,
     items,
     ladder_new,
     load_control,
@@ -27,15 +26,12 @@ from campaigns.views import (
     plans,
     probes,
     projects,
-    run_list,
     runs,
     search_new,
     shares,
-    storage,
     streams,
     targets,
     tls_profiles,
-    tokens,
     tool_outputs,
     triage,
 )
@@ -69,8 +65,8 @@ account_urls = [
     path("login/", accounts.login, name="login"),
     path("logout/", accounts.logout, name="logout"),
     path("account/password/", accounts.password_change, name="password-change"),
-    path("account/tokens/", tokens.token_list, name="token-list"),
-    path("account/tokens/<int:token>/revoke/", tokens.token_revoke, name="token-revoke"),
+    path("account/tokens/", accounts.token_list, name="token-list"),
+    path("account/tokens/<int:token>/revoke/", accounts.token_revoke, name="token-revoke"),
 ]
 
 project_urls = [
@@ -150,7 +146,7 @@ glossary_urls = [
 ]
 
 injector_urls = [
-    path("injectors/", injector_hosts.injector_host_list, name="injector-list"),
+    path("injectors/", load_control.injector_host_list, name="injector-list"),
 ]
 
 load_urls = [
@@ -163,7 +159,7 @@ load_urls = [
 caps_urls = [
     path("caps/", caps.caps, name="caps"),
     path("caps/<int:project>/", caps.caps_edit, name="caps-edit"),
-    path("storage/", storage.storage, name="storage"),
+    path("storage/", load_control.storage, name="storage"),
     path("ownership/", ownership.ownership, name="ownership"),
     path("ownership/<int:claim>/", ownership.ownership_decide, name="ownership-decide"),
 ]
@@ -204,8 +200,8 @@ campaign_urls = [
 ]
 
 run_urls = [
-    path("projects/<int:project>/runs/", run_list.run_list, name="run-list"),
-    path("projects/<int:project>/runs.csv", run_list.run_list_csv, name="run-list-csv"),
+    path("projects/<int:project>/runs/", runs.run_list, name="run-list"),
+    path("projects/<int:project>/runs.csv", runs.run_list_csv, name="run-list-csv"),
     path("runs/<int:run>/", runs.run_detail, name="run-detail"),
     path("runs/<int:run>/stop/", runs.run_stop, name="run-stop"),
     path("runs/<int:run>/stream/", streams.run_stream, name="run-stream"),

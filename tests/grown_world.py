@@ -29,7 +29,7 @@ from campaigns.models import (
     Test,
 )
 from campaigns.permissions import Role
-from campaigns.services.kept_figures import keep_pooled
+from campaigns.services.summaries import keep_pooled
 from tests.access_world import Rows, World
 from tests.queues import make_queue
 

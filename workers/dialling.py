@@ -1,11 +1,36 @@
 """Looks up hosts, and opens connections to literal addresses, which the caller has vetted, each
-with one deadline."""
+with one deadline. And this machine's own addresses."""
 
+import ipaddress
+import re
 import socket
 import ssl
 import time
+from pathlib import Path
 
 from campaigns.domain.plan.target import Origin
+
+_IPV4 = Path("/proc/net/fib_trie")
+_IPV6 = Path("/proc/net/if_inet6")
+_LOCAL = re.compile(r"\|-- (\S+)\n\s+/32 host LOCAL")
+
+
+def own_addresses(ipv4: Path = _IPV4, ipv6: Path = _IPV6) -> list[str]:
+    """Every address of every interface, sorted, as far as the kernel lists them."""
+    found = set(_LOCAL.findall(_text(ipv4)))
+    found |= {_ipv6(line) for line in _text(ipv6).splitlines()}
+    return sorted(found)
+
+
+def _ipv6(line: str) -> str:
+    return str(ipaddress.IPv6Address(int(line.split()[0], 16)))
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text()
+    except OSError:
+        return ""
 
 
 def addresses_of(host: str, port: int) -> list[str]:

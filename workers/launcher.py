@@ -1,15 +1,18 @@
 """Runs one shard from claim to end: starts the injector, renews the lease, relays its seconds.
 
 The injector's process sends the load. The launcher holds the right to send: as soon as the lease is
-in doubt it stops the injector, whatever else is going on.
+in doubt it stops the injector, whatever else is going on, also after its own process was frozen.
 """
 
 import logging
+import threading
 import time
+from collections import deque
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 from django.conf import settings
@@ -26,12 +29,38 @@ from workers.clock import LEAST_STEP_NS, start_of
 from workers.database import UNREACHABLE, drop_connection, first_line_of, retry
 from workers.delivery import Delivery
 from workers.file_reserve import FileReserve
-from workers.freeze import FreezeDetector
 from workers.injector_process import InjectorProcess, OutputEnded
 from workers.lines import SecondChecker, end_fault
 from workers.scraping import Scraping
 from workers.spool import Spool, SpoolFull
 from workers.watch import Watch
+
+TICK_S = 0.2
+KEPT = 1000
+
+
+class FreezeDetector:
+    """A thread that only looks at the clock, until it is closed."""
+
+    def __init__(self) -> None:
+        self._over = threading.Event()
+        self._ticks = deque([time.monotonic()], maxlen=KEPT)
+        self._thread = threading.Thread(target=self._work, name="freeze detector", daemon=True)
+        self._thread.start()
+
+    def longest_s(self, within_s: float) -> float:
+        """The longest time without a tick of which a part was in the last `within_s` seconds."""
+        now = time.monotonic()
+        ticks = [*self._ticks, now]
+        return max(later - tick for tick, later in pairwise(ticks) if later >= now - within_s)
+
+    def close(self) -> None:
+        self._over.set()
+
+    def _work(self) -> None:
+        while not self._over.wait(TICK_S):
+            self._ticks.append(time.monotonic())
+
 
 logger = logging.getLogger(__name__)
 

@@ -7,8 +7,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from campaigns.api.authentication import AgentAuthentication, IsAgent
-from campaigns.api.choices import PERF_OF
-from campaigns.api.fields import AboveField, InputSerializer
+from campaigns.api.fields import PERF_OF, AboveField, InputSerializer
 from campaigns.domain.measured.machine import MOST_SECONDS, AgentReport
 from campaigns.domain.measured.perf_counts import LONGEST_S
 from campaigns.queries.perf_counts import perf_wanted

@@ -7,8 +7,17 @@ from rest_framework import serializers, status
 
 from campaigns.api.access import actor_of, find
 from campaigns.api.cells import CellInput, cells_of
-from campaigns.api.choices import CAMPAIGN_STATES, PERF_OF, PRECISIONS, TARGET_STATES, TRUSTS
-from campaigns.api.fields import LARGEST_ID, IdField, StrictSerializer, validated
+from campaigns.api.fields import (
+    CAMPAIGN_STATES,
+    LARGEST_ID,
+    PERF_OF,
+    PRECISIONS,
+    TARGET_STATES,
+    TRUSTS,
+    IdField,
+    StrictSerializer,
+    validated,
+)
 from campaigns.api.items import ITEM_FIELDS, ItemViewSet, OfProject, Tagged, ordering_of
 from campaigns.api.sweeps import SweepInput
 from campaigns.domain.measured.perf_counts import PerfOf

@@ -4,8 +4,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from campaigns.api.choices import CONNECTION_MODES
-from campaigns.api.fields import IdField, StrictSerializer
+from campaigns.api.fields import CONNECTION_MODES, IdField, StrictSerializer
 from campaigns.domain.plan.plan import ConnectionMode
 from campaigns.models import Endpoint, PlanVersion, Project
 from campaigns.permissions import Actor

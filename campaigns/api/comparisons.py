@@ -9,8 +9,8 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from campaigns.api.access import actor_of
-from campaigns.api.choices import CAPACITY_WORDS
-from campaigns.api.negotiation import CSV, AnyAccept
+from campaigns.api.fields import CAPACITY_WORDS
+from campaigns.api.parsers import CSV, AnyAccept
 from campaigns.api.table_serializers import TableSerializer
 from campaigns.domain.errors import InvalidFields
 from campaigns.domain.judged.words import Word

@@ -1,14 +1,63 @@
-"""Shared serializer and filter fields."""
+"""Shared serializer and filter fields, their bounds, and the choices that the schema names."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
 import django_filters
 from django import forms
+from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 from rest_framework.validators import ProhibitSurrogateCharactersValidator
+
+from campaigns.domain.judged.capacity import CapacityWord, Ending, TrialResult
+from campaigns.domain.judged.comparison import Word
+from campaigns.domain.judged.triage import TriageState
+from campaigns.domain.lifecycle import (
+    Outcome,
+    Precision,
+    RunState,
+    TargetState,
+    ThresholdState,
+    Trust,
+)
+from campaigns.domain.measured.perf_counts import PerfOf
+from campaigns.domain.plan.http_version import HttpVersion
+from campaigns.domain.plan.plan import ConnectionMode
+from campaigns.domain.plan.tls_options import VERSIONS
+from campaigns.domain.plan.variables import RowOrder
+from campaigns.domain.shown.history_words import HistoryStatus
+from campaigns.domain.stop_reasons import BY_ITSELF, StopReason
+from campaigns.permissions import Role
+from campaigns.queries.campaign_list import STATE_IS
+
+
+def _pairs(words: Iterable[str]) -> list[tuple[str, str]]:
+    return [(str(word), str(word)) for word in words]
+
+
+CAMPAIGN_STATES = _pairs(STATE_IS)
+RUN_STATES = _pairs(RunState)
+RUN_STOP_REASONS = _pairs(each for each in StopReason if each not in BY_ITSELF)
+OUTCOMES = _pairs(Outcome)
+TRUSTS = _pairs(Trust)
+TARGET_STATES = _pairs(TargetState)
+THRESHOLD_STATES = _pairs(ThresholdState)
+PRECISIONS = _pairs(Precision)
+CONNECTION_MODES = _pairs(ConnectionMode)
+PERF_OF = _pairs(of for of in PerfOf if of)  # or nothing: allow_blank
+ROLES = _pairs(Role)
+ROW_ORDERS = _pairs(RowOrder)
+WORDS = _pairs(Word)
+CAPACITY_WORDS = _pairs(CapacityWord)
+ENDINGS = _pairs(Ending)
+TRIAL_RESULTS = _pairs(TrialResult)
+STANDINGS = _pairs(HistoryStatus)
+TRIAGE_STATES = _pairs(TriageState)
+HTTP_VERSIONS = _pairs(HttpVersion)
+TLS_VERSIONS = _pairs(VERSIONS)
+
 
 LARGEST_ID = 2**63 - 1
 MOST_FAULTS = 20  # that an answer names
@@ -149,3 +198,40 @@ def validated(kind: type[serializers.Serializer], data: Any) -> dict[str, Any]:
     serializer = kind(data=data)
     serializer.is_valid(raise_exception=True)
     return serializer.validated_data
+
+
+class BoundedSchema(AutoSchema):
+    """Texts and lists that must not be empty, numbers above a bound, and numbers of rows."""
+
+    def _get_serializer_field_meta(self, field: Any, direction: str) -> dict[str, Any]:
+        meta = super()._get_serializer_field_meta(field, direction)
+        return meta | (_sizes_of(field) if _comes_in(field) else {})
+
+    def _insert_min_max(self, field: Any, content: dict[str, Any]) -> None:
+        super()._insert_min_max(field, content)
+        if isinstance(field, AboveField):
+            content |= {"minimum": field.above, "exclusiveMinimum": True}
+
+    def _resolve_path_parameters(self, variables: list[str]) -> list[dict[str, Any]]:
+        parameters = super()._resolve_path_parameters(variables)
+        for each in parameters:
+            if each["schema"].get("type") == "integer":
+                each["schema"] |= ID
+        return parameters
+
+
+def _comes_in(field: Any) -> bool:
+    owner = getattr(field, "parent", None)
+    while owner is not None and not isinstance(owner, serializers.Serializer):
+        owner = owner.parent
+    return isinstance(owner, InputSerializer)
+
+
+def _sizes_of(field: Any) -> dict[str, int]:
+    """minLength of a text, minItems and maxItems of a list of objects."""
+    if isinstance(field, serializers.CharField) and not field.allow_blank:
+        return {"minLength": max(1, field.min_length or 0)}
+    if not isinstance(field, serializers.ListField | serializers.ListSerializer):
+        return {}
+    sizes = {} if field.allow_empty else {"minItems": max(1, field.min_length or 0)}
+    return sizes | ({"maxItems": field.max_length} if field.max_length else {})

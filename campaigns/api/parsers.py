@@ -1,12 +1,29 @@
-"""Accepted JSON: limited in its number of values, and storable in the database."""
+"""Accepted JSON: limited in its number of values, and storable in the database. Files ignore the
+header Accept."""
 
 import json
 import sys
 from typing import Any
 
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiResponse
 from rest_framework.exceptions import ParseError
+from rest_framework.negotiation import BaseContentNegotiation
 from rest_framework.parsers import BaseParser
 from rest_framework.renderers import JSONRenderer
+
+CSV = {(200, "text/csv"): OpenApiResponse(OpenApiTypes.STR, "A CSV file.")}
+
+
+class AnyAccept(BaseContentNegotiation):
+    """For URLs with a single format: errors stay JSON, whatever was requested."""
+
+    def select_parser(self, request, parsers):
+        return parsers[0]
+
+    def select_renderer(self, request, renderers, format_suffix=None):
+        return renderers[0], renderers[0].media_type
+
 
 _LARGEST = {bool: 1, int: 2**63 - 1, float: sys.float_info.max}
 # What is not named by a view's `most_values`: reading so many takes some 100 ms at most, in which

@@ -1,14 +1,18 @@
-"""Plans and their versions: read, create, edit (which creates a version), archive."""
+"""Plans and their versions: read, create, edit (which creates a version), archive;
+and the presets."""
 
 from django.conf import settings
 from django.db import transaction
 from drf_spectacular.utils import extend_schema, extend_schema_field
 from rest_framework import serializers, status
+from rest_framework.response import Response
+from rest_framework.views import APIView
 
-from campaigns.api.access import VisibleViewSet, find
+from campaigns.api.access import VisibleViewSet, find, refuse_unknown
 from campaigns.api.fields import IdField, StrictSerializer, validated
 from campaigns.api.items import ITEM_FIELDS, ItemViewSet, OfProject, Tagged, ordering_of
 from campaigns.api.specs import SpecSerializer
+from campaigns.domain.plan.presets import PRESETS
 from campaigns.models import PlanVersion, Project, SavedPlan
 from campaigns.permissions import Action, require
 from campaigns.queries.plans import with_latest
@@ -147,3 +151,20 @@ class PlanVersionViewSet(VisibleViewSet):
 
     def retrieve(self, request, plan, number):
         return super().retrieve(request, number)
+
+
+class PresetSerializer(serializers.Serializer):
+    key = serializers.CharField()
+    question = serializers.CharField(help_text="What it answers.")
+    summary = serializers.CharField()
+    name = serializers.CharField(help_text="The name that the page proposes for the plan.")
+    group = serializers.CharField()
+    spec = SpecField()
+
+
+class PresetList(APIView):
+    @extend_schema(responses=PresetSerializer(many=True))
+    def get(self, request):
+        """All presets. Send a `spec` to `/plans/` to make a plan of it."""
+        refuse_unknown(request, "format")
+        return Response(PresetSerializer(PRESETS.values(), many=True).data)

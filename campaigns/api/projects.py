@@ -2,7 +2,7 @@
 
 from rest_framework import serializers
 
-from campaigns.api.choices import ROLES
+from campaigns.api.fields import ROLES
 from campaigns.api.items import ITEM_FIELDS, ItemFilterSet, ItemViewSet, ordering_of
 from campaigns.models import Project
 from campaigns.queries.projects import with_counts

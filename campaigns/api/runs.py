@@ -1,14 +1,24 @@
-"""Runs: list with filters, read with the frozen plan, stop; and their seconds."""
+"""Runs: list with filters, read with the frozen plan, stop; their seconds and
+reports; and the metrics that they have."""
 
 from functools import partial
 from typing import Any
 
 import django_filters
-from drf_spectacular.utils import extend_schema, extend_schema_field
+from django.http import HttpResponse
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import (
+    OpenApiParameter,
+    OpenApiResponse,
+    extend_schema,
+    extend_schema_field,
+)
 from rest_framework import serializers
+from rest_framework.response import Response
+from rest_framework.views import APIView
 
-from campaigns.api.access import VisibleViewSet, find
-from campaigns.api.choices import (
+from campaigns.api.access import VisibleViewSet, find, refuse_unknown
+from campaigns.api.fields import (
     OUTCOMES,
     PRECISIONS,
     RUN_STATES,
@@ -16,14 +26,17 @@ from campaigns.api.choices import (
     TARGET_STATES,
     THRESHOLD_STATES,
     TRUSTS,
+    IdFilter,
+    InstantFilter,
+    WholeFilter,
 )
-from campaigns.api.fields import IdFilter, InstantFilter, WholeFilter
-from campaigns.api.judgement import JudgedRunSerializer
-from campaigns.api.negotiation import CSV, AnyAccept
 from campaigns.api.pagination import SecondPages
+from campaigns.api.parsers import CSV, AnyAccept
+from campaigns.api.table_serializers import JudgedRunSerializer
 from campaigns.domain.errors import Removed
-from campaigns.exports.files import text_stream
-from campaigns.exports.known import unless_known
+from campaigns.domain.other_tools.reports import REPORTS
+from campaigns.domain.shown.metrics import METRICS
+from campaigns.exports.files import text_stream, tool_report_file, unless_known
 from campaigns.exports.runs import csv_of_runs
 from campaigns.live.memory import final_key
 from campaigns.live.waiting import without_connection
@@ -32,6 +45,43 @@ from campaigns.queries.measured import whole_runs
 from campaigns.queries.retention import why_no_seconds
 from campaigns.queries.runs import with_verdicts
 from campaigns.services.runs import stop_run
+
+_STYLE = OpenApiParameter(
+    "style",
+    str,
+    enum=list(REPORTS),
+    description="Default: wsperf for WebSockets, otherwise ab.",
+)
+_TEXT = {(200, "text/plain"): OpenApiResponse(OpenApiTypes.STR, "The report.")}
+
+
+class RunReportText(APIView):
+    content_negotiation_class = AnyAccept
+
+    @extend_schema(parameters=[_STYLE], responses=_TEXT, operation_id="runs_report")
+    def get(self, request, pk) -> HttpResponse:
+        """The run's figures as the tool would print them."""
+        run = find(Run, request, pk=pk)
+        refuse_unknown(request, "style")
+        return tool_report_file(run, request.query_params.get("style", ""))
+
+
+class MetricSerializer(serializers.Serializer):
+    key = serializers.CharField()
+    title = serializers.CharField()
+    unit = serializers.CharField(allow_blank=True)
+    formula = serializers.CharField()
+    others = serializers.DictField(
+        child=serializers.CharField(), help_text="A tool's name → its own name for this."
+    )
+
+
+class MetricList(APIView):
+    @extend_schema(responses=MetricSerializer(many=True))
+    def get(self, request):
+        """All metrics. Tables refer to them by `key`."""
+        refuse_unknown(request, "format")
+        return Response(MetricSerializer(METRICS.values(), many=True).data)
 
 
 class RunSerializer(JudgedRunSerializer):

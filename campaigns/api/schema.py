@@ -12,7 +12,7 @@ from rest_framework.exceptions import NotFound
 from rest_framework.permissions import AllowAny
 from rest_framework.views import APIView
 
-from campaigns.api.negotiation import AnyAccept
+from campaigns.api.parsers import AnyAccept
 
 _ERROR = {
     "type": "object",

@@ -11,12 +11,19 @@ from rest_framework.views import APIView
 
 from campaigns.api.access import actor_of, find
 from campaigns.api.cells import CellInput, cells_of
-from campaigns.api.choices import CAPACITY_WORDS, ENDINGS, TRIAL_RESULTS
 from campaigns.api.estimates import CheckSerializer
-from campaigns.api.fields import LARGEST_ID, AboveField, IdField, validated
+from campaigns.api.fields import (
+    CAPACITY_WORDS,
+    ENDINGS,
+    LARGEST_ID,
+    TRIAL_RESULTS,
+    AboveField,
+    IdField,
+    validated,
+)
 from campaigns.api.history import AgainstSerializer
 from campaigns.api.items import Tagged
-from campaigns.api.negotiation import CSV, AnyAccept
+from campaigns.api.parsers import CSV, AnyAccept
 from campaigns.domain.plan.load import MAX_RATE_PER_S
 from campaigns.domain.plan.search_start import USUAL_TRIALS
 from campaigns.domain.shown.sentences import plain_text

@@ -10,7 +10,7 @@ from rest_framework.views import APIView
 
 from campaigns.api.access import find
 from campaigns.api.fields import ID
-from campaigns.api.negotiation import CSV, AnyAccept
+from campaigns.api.parsers import CSV, AnyAccept
 from campaigns.api.table_serializers import (
     CampaignTablesSerializer,
     OverheadTableSerializer,
@@ -22,8 +22,13 @@ from campaigns.domain.errors import InvalidFields
 from campaigns.domain.shown.ladder import LADDER_METRICS, MEAN
 from campaigns.domain.shown.results import Answer, RunReport, TestAnswer
 from campaigns.domain.shown.sentences import plain_text
-from campaigns.exports.files import campaign_tables_file, run_tables_file, text_stream, wants_blocks
-from campaigns.exports.known import unless_known
+from campaigns.exports.files import (
+    campaign_tables_file,
+    run_tables_file,
+    text_stream,
+    unless_known,
+    wants_blocks,
+)
 from campaigns.exports.runs import csv_of_campaign
 from campaigns.live.memory import answer_of, final_key, report_of
 from campaigns.live.waiting import without_connection

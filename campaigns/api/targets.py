@@ -7,7 +7,7 @@ from rest_framework import serializers, status
 from campaigns.api.access import find
 from campaigns.api.fields import IdField, StrictSerializer, validated
 from campaigns.api.items import ITEM_FIELDS, ItemViewSet, OfProject, Tagged, ordering_of
-from campaigns.api.tls import TlsSerializer
+from campaigns.api.tls_profiles import TlsSerializer
 from campaigns.domain.plan.tls_options import TlsOptions
 from campaigns.models import Endpoint, Project, Target
 from campaigns.permissions import Action, require

@@ -6,9 +6,8 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from campaigns.api.access import actor_of, find
-from campaigns.api.choices import TRIAGE_STATES
-from campaigns.api.fields import QuerySerializer, StrictSerializer, validated
-from campaigns.api.negotiation import CSV, AnyAccept
+from campaigns.api.fields import TRIAGE_STATES, QuerySerializer, StrictSerializer, validated
+from campaigns.api.parsers import CSV, AnyAccept
 from campaigns.domain.shown.sentences import plain_text
 from campaigns.domain.shown.triage_words import entry_sentence
 from campaigns.exports.files import text_file

@@ -14,24 +14,20 @@ from campaigns.api.history import (
     HistoryOfProjectCsv,
     HistoryOfTest,
     HistoryOfTestCsv,
+    MarkViewSet,
 )
-from campaigns.api.injector_hosts import InjectorHostList
 from campaigns.api.ladders import LadderList
 from campaigns.api.machine_seconds import (
     MachineSecondsCsv,
     MachineSecondsNdjson,
     MachineSecondViewSet,
+    MinuteViewSet,
 )
-from campaigns.api.marks import MarkViewSet
-from campaigns.api.metrics import MetricList
-from campaigns.api.minutes import MinuteViewSet
 from campaigns.api.ownership import OwnershipOfTarget
-from campaigns.api.plans import PlanVersionViewSet, PlanViewSet
-from campaigns.api.presets import PresetList
+from campaigns.api.plans import PlanVersionViewSet, PlanViewSet, PresetList
 from campaigns.api.probes import ProbeViewSet
 from campaigns.api.projects import ProjectViewSet
-from campaigns.api.reports import RunReportText
-from campaigns.api.runs import RunsCsv, RunViewSet, SecondViewSet
+from campaigns.api.runs import MetricList, RunReportText, RunsCsv, RunViewSet, SecondViewSet
 from campaigns.api.schema import DocsView, NothingHere, SchemaView
 from campaigns.api.searches import (
     SearchEstimate,
@@ -44,7 +40,7 @@ from campaigns.api.targets import TargetViewSet
 from campaigns.api.tls_profiles import TlsProfileViewSet
 from campaigns.api.tool_outputs import ToolOutputViewSet
 from campaigns.api.triage import TriageOfProject, TriageOfProjectCsv, TriageOne
-from campaigns.api.use import UseOfProject
+from campaigns.api.use import InjectorHostList, UseOfProject
 
 LIST = {"get": "list"}
 LIST_AND_CREATE = {"get": "list", "post": "create"}

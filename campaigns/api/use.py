@@ -1,15 +1,34 @@
-"""What a project uses of its caps and stores, for its owners."""
+"""What a project uses of its caps and stores, for its owners; and the injector hosts."""
 
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from campaigns.api.access import actor_of, find
-from campaigns.models import Project
+from campaigns.api.access import actor_of, find, refuse_unknown
+from campaigns.models import InjectorHost, Project
 from campaigns.permissions import Action, require
 from campaigns.queries.caps import most_requests_per_s, use_of
+from campaigns.queries.injector_hosts import hosts
 from campaigns.queries.storage import growth, stored_of
+
+
+class InjectorHostSerializer(serializers.ModelSerializer):
+    online = serializers.BooleanField(source="is_alive", help_text="Heard of lately.")
+    busy = serializers.IntegerField(help_text="Slots with an injector process.")
+
+    class Meta:
+        model = InjectorHost
+        fields = ("name", "online", "slots", "busy", "seen_at", "started_at", "facts")
+        read_only_fields = fields
+
+
+class InjectorHostList(APIView):
+    @extend_schema(responses=InjectorHostSerializer(many=True), operation_id="injectors_list")
+    def get(self, request):
+        """The machines that send the load, by name, shared by all projects."""
+        refuse_unknown(request, "format")
+        return Response(InjectorHostSerializer(hosts(), many=True).data)
 
 
 class CapSerializer(serializers.Serializer):

@@ -1,16 +1,39 @@
-"""Texts as files to download."""
+"""Texts as files to download, unless the reader has them."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from hashlib import blake2b
 
-from django.http import Http404, HttpResponse, StreamingHttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http.response import HttpResponseBase
+from django.utils.cache import get_conditional_response
+from django.utils.http import quote_etag
 
 from campaigns.domain.errors import InvalidFields
 from campaigns.domain.shown.results import Answer, RunReport
 from campaigns.exports.tables import csv_of_tables
 from campaigns.models import Campaign, Run
 from campaigns.queries.machines import machine_tables
+from campaigns.queries.release import release
 from campaigns.queries.target_side import target_side
 from campaigns.queries.tool_reports import tool_report
+
+
+def unless_known(
+    request: HttpRequest, seen: Hashable | None, make: Callable[[], HttpResponseBase]
+) -> HttpResponseBase:
+    """What `make` answers, with an ETag; 304, and nothing made, if the request names that ETag.
+
+    `seen`: all that decides what is at this address, in values whose `repr` is the same in every
+    process; None while it may still change. Call it after the reader's rights have been checked.
+    """
+    if seen is None:
+        return make()
+    tag = quote_etag(blake2b(repr((release(), seen)).encode(), digest_size=16).hexdigest())
+    response = get_conditional_response(request, etag=tag) or make()
+    response["ETag"] = tag
+    response["Cache-Control"] = "private, no-cache"
+    return response
+
 
 _TYPES = {"csv": "text/csv", "txt": "text/plain", "ndjson": "application/x-ndjson"}
 

@@ -4,9 +4,9 @@ from bisect import bisect_left
 from collections.abc import Iterable
 from typing import Any
 
-from campaigns.domain.judged.against import Against
 from campaigns.domain.judged.changes import Change
 from campaigns.domain.judged.histories import CampaignPoint, TestHistory
+from campaigns.domain.judged.words import Against
 from campaigns.domain.shown.history_words import (
     direction_of,
     standing_of,

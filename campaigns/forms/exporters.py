@@ -5,7 +5,7 @@ from typing import Any
 from django import forms
 
 from campaigns.domain.plan.exporters import MOST_NAME, MOST_TOKEN, MOST_URL
-from campaigns.forms.checked import CheckedForm
+from campaigns.forms.numbers import CheckedForm
 from campaigns.forms.requests import text_widget
 from campaigns.models import Exporter
 

@@ -9,9 +9,8 @@ from campaigns.domain.plan.http_version import HttpVersion
 from campaigns.domain.plan.rungs import RUNGS, USUAL_RUNGS, Rung, rung_of_profile
 from campaigns.domain.plan.tls_profiles import TlsProfile
 from campaigns.domain.shown.ladder import SECTION_TITLES
-from campaigns.forms.checked import CheckedForm
 from campaigns.forms.items import CHOOSE_ENDPOINT, ENDPOINT_GONE, PLAN_GONE, name_field
-from campaigns.forms.numbers import number_field
+from campaigns.forms.numbers import CheckedForm, number_field
 from campaigns.models import Endpoint, PlanVersion
 from campaigns.queries.campaigns import Grid
 from campaigns.services.blocks import MAX_REPEATS

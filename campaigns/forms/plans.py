@@ -5,15 +5,40 @@ from typing import Any
 from django import forms
 
 from campaigns.domain.plan.step import MAX_BODY_BYTES
+from campaigns.domain.plan.threshold import Threshold, parse_rule
 from campaigns.forms.plan_fields import PLAN, TIMEOUTS
 from campaigns.forms.plan_groups import DisclosedFields, plain
 from campaigns.forms.plan_load import LoadFields, initial_load
 from campaigns.forms.plan_session import AUTH, THINK_TIME, SessionFields, initial_session
 from campaigns.forms.plan_steps import ORDER, StepsFields, initial_steps
-from campaigns.forms.plan_thresholds import ThresholdFields, write_thresholds
 from campaigns.forms.plan_variables import VARIABLES, VariableFields
 from campaigns.forms.plan_websocket import EXCHANGE, ExchangeFields, initial_exchange, with_a_step
-from campaigns.forms.requests import text_widget
+from campaigns.forms.requests import area, text_widget
+
+
+class ThresholdFields(forms.Form):
+    thresholds = PLAN.field("thresholds", area(2, placeholder="p95 < 300 ms"))
+
+    def clean_thresholds(self) -> list[dict[str, Any]]:
+        text = self.cleaned_data["thresholds"]
+        try:
+            return [parse_rule(line) for line in text.splitlines() if line.strip()]
+        except ValueError as error:
+            raise forms.ValidationError(str(error)) from None
+
+    def take_errors(self, errors: dict[str, str]) -> None:
+        """Attach an error of any rule to the one text field."""
+        super().take_errors({_own(path): sentence for path, sentence in errors.items()})
+
+
+def write_thresholds(spec: dict[str, Any]) -> str:
+    """A stored plan's rules as text; older plans have none."""
+    return "\n".join(Threshold(**each).rule for each in spec.get("thresholds", []))
+
+
+def _own(path: str) -> str:
+    return "thresholds" if path.startswith("thresholds.") else path
+
 
 # Form names that differ from the domain's.
 _PLACES = {"variables": "csv"} | {

@@ -1,6 +1,7 @@
 """The fields of one request, shared by plans and "try one request"; the domain validates."""
 
 import time
+from typing import Any
 
 from django import forms
 
@@ -78,3 +79,27 @@ def _split(line: str) -> tuple[str, str]:
     """A line without a colon becomes a header name, which the domain rejects."""
     name, colon, value = line.partition(":")
     return (name, value) if colon else (line + " ", "")
+
+
+class ProbeForm(RequestFields):
+    subprotocols = forms.CharField(
+        required=False,
+        widget=text_widget("input-medium"),
+        help_text="WebSocket only. Separate with spaces; often none.",
+    )
+    message = forms.CharField(
+        required=False,
+        strip=False,
+        widget=area(2),
+        help_text="WebSocket only. Sent as text once it is open. Leave empty to open and close it.",
+    )
+
+    def opening(self) -> dict[str, Any]:
+        """The WebSocket handshake and message to try."""
+        data = self.cleaned_data
+        return {
+            "path": data["path"] or "/",
+            "headers": read_headers(data["headers"]),
+            "subprotocols": data["subprotocols"].replace(",", " ").split(),
+            "message": data["message"].replace("\r\n", "\n") or None,
+        }

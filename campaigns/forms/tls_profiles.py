@@ -4,11 +4,17 @@ from typing import Any
 
 from django import forms
 
-from campaigns.domain.plan.own_tls_profiles import MOST_NAME, OFFERED
-from campaigns.domain.plan.tls_names import CIPHERSUITES, GROUPS, SIGNATURES
-from campaigns.domain.plan.tls_options import LONGEST_OFFER, VERSIONS
+from campaigns.domain.plan.tls_options import (
+    CIPHERSUITES,
+    GROUPS,
+    LONGEST_OFFER,
+    MOST_NAME,
+    OFFERED,
+    SIGNATURES,
+    VERSIONS,
+)
 from campaigns.domain.plan.tls_profiles import TlsProfile
-from campaigns.forms.checked import CheckedForm
+from campaigns.forms.numbers import CheckedForm
 from campaigns.forms.requests import text_widget
 
 _VERSIONS = [("", "default"), *((each, f"TLS {each}") for each in VERSIONS)]

@@ -1,26 +1,25 @@
 """The tables: one file per noun, no actions."""
 
-from campaigns.models.audit import AuditEntry
-from campaigns.models.campaigns import Campaign, NamedTest, Test, without_references
-from campaigns.models.histories import Baseline, TestFigures, TimeMark
-from campaigns.models.hosts import InjectorHost
-from campaigns.models.kept_pages import KeptPage
-from campaigns.models.load_control import LoadControl
+from campaigns.models.audit import ApiToken, AuditEntry
+from campaigns.models.campaigns import Campaign, NamedTest, Search, Test, without_references
+from campaigns.models.histories import (
+    Baseline,
+    TestFigures,
+    TimeMark,
+    TriageChange,
+    TriageEntry,
+    TriageNote,
+)
+from campaigns.models.hosts import InjectorHost, LoadControl
 from campaigns.models.machines import Agent, Exporter, MachineSecond, ToolOutput
-from campaigns.models.ownership import HostClaim, HostPermit
 from campaigns.models.plans import PlanVersion, SavedPlan
 from campaigns.models.probes import Probe
 from campaigns.models.projects import Membership, Project
 from campaigns.models.runs import FailureExample, Run, RunEvent, Shard, ShardSecond
-from campaigns.models.searches import Search
 from campaigns.models.secrets import PlanSecret
 from campaigns.models.shares import ShareLink
-from campaigns.models.so_far import MeasuredSoFar
-from campaigns.models.summaries import PooledPercentiles, RunSummary
-from campaigns.models.targets import Endpoint, Target
-from campaigns.models.tls_profiles import OwnTlsProfile
-from campaigns.models.tokens import ApiToken
-from campaigns.models.triage import TriageChange, TriageEntry, TriageNote
+from campaigns.models.summaries import KeptPage, MeasuredSoFar, PooledPercentiles, RunSummary
+from campaigns.models.targets import Endpoint, HostClaim, HostPermit, OwnTlsProfile, Target
 from campaigns.models.use import KeptMinute, RunUse
 
 __all__ = [

@@ -1,4 +1,5 @@
-"""A campaign is plans × arms × repeats in a fixed order; a test is one plan on one arm."""
+"""A campaign is plans × arms × repeats in a fixed order; a test is one plan on one arm. A
+search is a campaign that chooses its next rate."""
 
 from collections.abc import Iterable
 from typing import Protocol, TypeVar
@@ -6,14 +7,14 @@ from typing import Protocol, TypeVar
 from django.conf import settings
 from django.db import models
 
+from campaigns.domain.judged.capacity import Ending
 from campaigns.domain.measured.perf_counts import PerfOf
 from campaigns.domain.plan.plan import ConnectionMode, Plan
 from campaigns.domain.plan.sweep import point_words, swept_plan
-from campaigns.models.items import Item
+from campaigns.models.items import Item, ProjectQuerySet, SharedQuerySet
 from campaigns.models.plans import PlanVersion
 from campaigns.models.projects import Project
 from campaigns.models.targets import Endpoint
-from campaigns.models.visibility import SharedQuerySet
 
 UNDER_WAY = models.Q(started_at__isnull=False, finished_at=None)  # of campaigns
 
@@ -221,3 +222,42 @@ def without_references(tests: Iterable[_Test]) -> tuple[list[_Test], list[_Test]
     for test in tests:
         (references if test.is_of_reference else counted).append(test)
     return (counted, references) if counted else (references, [])
+
+
+class Search(models.Model):
+    project_path = "campaign__project"
+
+    campaign = models.OneToOneField(
+        Campaign, models.CASCADE, primary_key=True, related_name="search"
+    )
+    start_per_s = models.FloatField()
+    limit_per_s = models.FloatField()  # no trial is above it
+    trial_s = models.FloatField()  # the measured part of a trial
+    deadline = models.DateTimeField()  # no trial begins that would end after it
+    # How it ended (domain.judged.capacity.Ending); null while it goes on.
+    ending = models.CharField(
+        max_length=10, choices=[(str(each), str(each)) for each in Ending], null=True, blank=True
+    )
+    # Written once, with the ending: domain.judged.capacity.CapacityAnswer with what came of each
+    # trial and what limited it (queries.searches.to_store). Null while it goes on, and of searches
+    # that ended before answers were stored.
+    answer = models.JSONField(null=True, blank=True)
+    # Against the baseline of searches when it ended (domain.judged.against.Against); null without.
+    against = models.JSONField(null=True, blank=True)
+
+    objects = ProjectQuerySet.as_manager()
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=models.Q(start_per_s__gt=0, limit_per_s__gte=models.F("start_per_s")),
+                name="search_starts_within_its_limit",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(answer__isnull=True) | models.Q(ending__isnull=False),
+                name="search_has_its_answer_at_its_end",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"search of {self.campaign}"

@@ -1,10 +1,31 @@
-"""An item is what people keep in a list: a campaign, a plan, a target or a project."""
+"""Which rows an actor sees; and items, which people keep in a list: campaigns, plans, targets,
+projects."""
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 
 from campaigns.domain.tags import LONGEST_TAG
-from campaigns.permissions import Action, WithMembers
+from campaigns.permissions import Action, Actor, WithMembers, viewers_path, visible
+
+
+class ProjectQuerySet(models.QuerySet):
+    """The model's `project_path` is the lookup of its project; "" on Project itself."""
+
+    def visible_to(self, actor: Actor):
+        return self.filter(visible(actor, self.model.project_path))
+
+    def viewers(self):
+        """The numbers of the users who see one of these rows, by `visible_to`."""
+        return self.values_list(viewers_path(self.model.project_path), flat=True)
+
+
+class SharedQuerySet(ProjectQuerySet):
+    """For models that a share link can show: its visitor sees the rows that `shared` selects."""
+
+    def visible_to(self, actor: Actor):
+        if actor.share is not None:
+            return self.filter(self.model.shared(actor.share))
+        return super().visible_to(actor)
 
 
 class Item(models.Model):

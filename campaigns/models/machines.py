@@ -6,9 +6,9 @@ from django.db import models
 
 from campaigns.domain.plan.exporters import MOST_NAME, ExporterAddress
 from campaigns.domain.units import duration, ms
+from campaigns.models.items import ProjectQuerySet
 from campaigns.models.runs import Run
 from campaigns.models.targets import Target
-from campaigns.models.visibility import ProjectQuerySet
 
 EXPORTER_PROBLEM = "exporter_problem"  # the kind of a run's event
 

@@ -4,9 +4,8 @@ from django.conf import settings
 from django.db import models
 
 from campaigns.domain.plan.plan import Plan
-from campaigns.models.items import Item
+from campaigns.models.items import Item, ProjectQuerySet
 from campaigns.models.projects import Project
-from campaigns.models.visibility import ProjectQuerySet
 
 
 class SavedPlan(Item):

@@ -5,9 +5,9 @@ from django.db import models
 from django.db.models.functions import Now
 
 from campaigns.models.campaigns import Campaign
+from campaigns.models.items import ProjectQuerySet
 from campaigns.models.plans import PlanVersion
 from campaigns.models.targets import Endpoint
-from campaigns.models.visibility import ProjectQuerySet
 
 
 class Probe(models.Model):

@@ -3,8 +3,7 @@
 from django.conf import settings
 from django.db import models
 
-from campaigns.models.items import Item
-from campaigns.models.visibility import ProjectQuerySet
+from campaigns.models.items import Item, ProjectQuerySet
 from campaigns.permissions import Action, Role
 
 

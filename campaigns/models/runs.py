@@ -30,12 +30,12 @@ from campaigns.domain.measured.packed_second import pack, second_of, told_of
 from campaigns.domain.measured.redaction import without_addresses
 from campaigns.domain.measured.snapshot import Second
 from campaigns.domain.plan.frozen_run import FrozenRun
-from campaigns.domain.plan.plan_parts import version_of_parts, with_parts
+from campaigns.domain.plan.ordered_plan import version_of_parts, with_parts
 from campaigns.domain.plan.questions import seeks_limit
 from campaigns.models.campaigns import Campaign, Test
+from campaigns.models.items import ProjectQuerySet, SharedQuerySet
 from campaigns.models.plans import PlanVersion
 from campaigns.models.targets import Target
-from campaigns.models.visibility import ProjectQuerySet, SharedQuerySet
 
 
 @lru_cache(maxsize=4)

@@ -4,9 +4,9 @@ from django.conf import settings
 from django.db import models
 
 from campaigns.models.campaigns import Campaign
+from campaigns.models.items import ProjectQuerySet
 from campaigns.models.projects import Project
 from campaigns.models.runs import Run
-from campaigns.models.visibility import ProjectQuerySet
 
 
 class ShareLink(models.Model):

@@ -1,20 +1,126 @@
-"""A target is the system under test; its endpoints are its origins."""
+"""A target is the system under test; its endpoints are its origins. Who owns a host, and the TLS
+profiles that a project named."""
 
 from dataclasses import replace
 
+from django.conf import settings
 from django.db import models
 from django.db.models import Value
 from django.db.models.fields.json import KeyTextTransform
-from django.db.models.functions import Coalesce
+from django.db.models.functions import Coalesce, Now
 
+from campaigns.domain.plan.ownership import written_place
 from campaigns.domain.plan.target import SCHEMES, Origin
-from campaigns.domain.plan.tls_options import TlsOptions
+from campaigns.domain.plan.tls_options import MOST_NAME, TlsOptions, own_profile
 from campaigns.domain.plan.tls_profiles import PROFILES, TlsProfile
 from campaigns.domain.tags import REFERENCE_TAG
-from campaigns.models.items import Item
+from campaigns.models.items import Item, ProjectQuerySet
 from campaigns.models.projects import Project
-from campaigns.models.tls_profiles import OwnTlsProfile
-from campaigns.models.visibility import ProjectQuerySet
+
+
+class HostClaim(models.Model):
+    """A project says that a host is its own; the token belongs to both."""
+
+    project_path = "project"
+
+    project = models.ForeignKey(Project, models.CASCADE, related_name="host_claims")
+    host = models.CharField(max_length=253)  # by domain.plan.ownership.host_key
+    token = models.CharField(max_length=43)
+    # The latest check: asked for by whom, and what a worker saw then.
+    asked_at = models.DateTimeField(null=True, blank=True)
+    asked_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+"
+    )
+    checked_at = models.DateTimeField(null=True, blank=True)
+    places = models.JSONField(default=list)  # ["10.0.0.5/32:443"], all that would be dialled
+    faults = models.JSONField(default=list)  # sentences
+    # Whether an administrator is asked for an approval, and what the last one said.
+    approval_asked_at = models.DateTimeField(null=True, blank=True)
+    approval_asked_by = models.CharField(max_length=150, blank=True)
+    approval_reason = models.CharField(max_length=300, blank=True)
+    refused_at = models.DateTimeField(null=True, blank=True)
+    refused_by = models.CharField(max_length=150, blank=True)
+    refusal = models.CharField(max_length=300, blank=True)
+
+    objects = ProjectQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["pk"]
+        constraints = [
+            models.UniqueConstraint(fields=["project", "host"], name="one_claim_per_host")
+        ]
+
+    def __str__(self) -> str:
+        return self.host
+
+    @property
+    def written_places(self) -> list[str]:
+        return list(map(written_place, self.places))
+
+
+class HostPermit(models.Model):
+    """A proof or an approval, with names as they were. It permits its places and nothing else."""
+
+    class Kind(models.TextChoices):
+        PROOF = "proof"
+        APPROVAL = "approval"
+
+    project_path = "claim__project"
+
+    claim = models.ForeignKey(HostClaim, models.CASCADE, related_name="permits")
+    kind = models.CharField(max_length=8, choices=Kind)
+    places = models.JSONField()
+    given_at = models.DateTimeField(db_default=Now())
+    given_by = models.CharField(max_length=150, blank=True)
+    reason = models.CharField(max_length=300, blank=True)
+    withdrawn_at = models.DateTimeField(null=True, blank=True)
+    withdrawn_by = models.CharField(max_length=150, blank=True)
+    withdrawal = models.CharField(max_length=300, blank=True)
+
+    objects = ProjectQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["-pk"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["claim", "kind"],
+                condition=models.Q(withdrawn_at=None),
+                name="one_current_permit_per_kind",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} for {self.claim.host}"
+
+    @property
+    def written_places(self) -> list[str]:
+        return list(map(written_place, self.places))
+
+
+class OwnTlsProfile(models.Model):
+    """Endpoints name it in their options (`tls["profile"]`), as they name one of PROFILES."""
+
+    project_path = "project"
+
+    project = models.ForeignKey(Project, models.CASCADE, related_name="tls_profiles")
+    name = models.CharField(max_length=MOST_NAME)
+    # The fields of domain.plan.tls_options.TlsOptions that it sets.
+    offers = models.JSONField(default=dict, blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    objects = ProjectQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["name", "pk"]
+        constraints = [
+            models.UniqueConstraint(fields=["project", "name"], name="one_tls_profile_per_name")
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+    def value(self) -> TlsProfile:
+        return own_profile(self.name, self.offers)
 
 
 class Target(Item):

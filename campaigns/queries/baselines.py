@@ -6,9 +6,8 @@ from math import log
 
 from django.db.models import Q, QuerySet
 
-from campaigns.domain.judged.against import Against
 from campaigns.domain.judged.comparison import Reason
-from campaigns.domain.judged.words import Word
+from campaigns.domain.judged.words import Against, Word
 from campaigns.domain.lifecycle import Outcome, TargetState, Trust
 from campaigns.domain.shown.baseline_words import baseline_sentence
 from campaigns.domain.shown.sentences import Sentence

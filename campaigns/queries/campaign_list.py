@@ -19,7 +19,7 @@ from django.db.models import (
 )
 
 from campaigns.domain.errors import InvalidPlan
-from campaigns.domain.judged.against import Against
+from campaigns.domain.judged.words import Against
 from campaigns.domain.lifecycle import (
     ACTIVE_STATES,
     Outcome,

@@ -4,9 +4,9 @@ capacities, never by the response times of their trials, each of which has a rat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 
-from campaigns.domain.judged.against import Against
 from campaigns.domain.judged.capacity import CapacityAnswer, capacity_ratio
 from campaigns.domain.judged.capacity_interval import CapacityInterval
+from campaigns.domain.judged.words import Against
 from campaigns.domain.plan.threshold import Threshold
 from campaigns.domain.shown.compared import Difference
 from campaigns.domain.shown.compared_capacity import ComparedCapacity

@@ -11,9 +11,9 @@ from django.db.models import BooleanField, Count, F, Func, QuerySet, TextField, 
 from django.db.models.functions import Cast
 from django.utils import timezone
 
-from campaigns.domain.judged.against import Against
 from campaigns.domain.judged.changes import Change
 from campaigns.domain.judged.histories import CampaignPoint, TestHistory, mean_of
+from campaigns.domain.judged.words import Against
 from campaigns.domain.tags import REFERENCE_TAG, clean_tag
 from campaigns.models import (
     Campaign,

@@ -17,7 +17,7 @@ from campaigns.domain.percentiles import P50, P95, P99, Shown, name, shown, why_
 from campaigns.domain.plan.http_version import HttpVersion
 from campaigns.domain.plan.rungs import Section, Spoken, is_ladder, section_of, spoken_by
 from campaigns.domain.plan.target import WEBSOCKET_SCHEMES
-from campaigns.domain.plan.tls_names import is_post_quantum
+from campaigns.domain.plan.tls_options import is_post_quantum
 from campaigns.domain.shown.cells import Figure
 from campaigns.domain.shown.ladder import (
     LADDER_METRICS,

@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 from functools import cache
+from typing import Any
 
 from django.db import connection
 from django.db.models import Count, F, Q, QuerySet
@@ -9,8 +10,21 @@ from django.db.models import Count, F, Q, QuerySet
 from campaigns.domain.lifecycle import ACTIVE_STATES, RunState
 from campaigns.models import Campaign, LoadControl, Run
 from campaigns.models.dbtime import ClockTimestamp, db_now
-from campaigns.models.load_control import THE_ROW
-from campaigns.queries.compiled import Compiled
+from campaigns.models.hosts import THE_ROW
+
+
+class Compiled:
+    """A query that is compiled once. What it compares with the present must be a function of the
+    database, such as `ClockTimestamp`."""
+
+    def __init__(self, query: QuerySet):
+        self._sql = query.query.sql_with_params()
+
+    def rows(self) -> list[tuple[Any, ...]]:
+        with connection.cursor() as cursor:
+            cursor.execute(*self._sql)
+            return cursor.fetchall()
+
 
 # It speaks every 2 s; a busy machine may hold it up for longer.
 SILENT_AFTER_S = 15.0

@@ -7,6 +7,7 @@ from campaigns.domain.percentiles import P50
 from campaigns.domain.shown import report_tables as tables
 from campaigns.domain.shown.errors_table import Errors, errors_of
 from campaigns.domain.shown.exchange_tables import closes_table, exchange_table
+from campaigns.domain.shown.history_words import trend_words
 from campaigns.domain.shown.progress import progress_of
 from campaigns.domain.shown.report_words import (
     RunStatus,
@@ -19,7 +20,6 @@ from campaigns.domain.shown.results import RunReport
 from campaigns.domain.shown.session_tables import session_tables
 from campaigns.domain.shown.three_answers import three_answers
 from campaigns.domain.shown.threshold_tables import run_thresholds_table
-from campaigns.domain.shown.trend_words import trend_words
 from campaigns.domain.shown.what_to_do import what_to_do
 from campaigns.models import Run
 from campaigns.queries.facts import run_facts

@@ -7,8 +7,7 @@ from statistics import fmean
 
 from campaigns.domain.judged.comparison import Reason
 from campaigns.domain.judged.likeness import likeness_among
-from campaigns.domain.judged.over_plans import geometric_mean, ratio_over_plans
-from campaigns.domain.judged.overhead import OverheadRow
+from campaigns.domain.judged.overhead import OverheadRow, geometric_mean, ratio_over_plans
 from campaigns.domain.judged.repeats import MIN_REPEATS, MeanInterval, mean_interval
 from campaigns.domain.judged.words import Word
 from campaigns.domain.lifecycle import Trust

@@ -10,7 +10,7 @@ from django.db.models import CharField, QuerySet, Value
 from campaigns.domain.lifecycle import RunState
 from campaigns.models import Campaign, Probe, Run, Search
 from campaigns.models.campaigns import UNDER_WAY
-from campaigns.queries.compiled import Compiled
+from campaigns.queries.load_control import Compiled
 
 
 class Waiting(StrEnum):

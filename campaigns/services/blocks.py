@@ -11,8 +11,8 @@ from campaigns.domain.plan.blocks import Turn, order_of_runs
 from campaigns.domain.plan.frozen_run import FrozenRun
 from campaigns.domain.plan.injectors import plan_for
 from campaigns.domain.plan.machines import written_addresses
+from campaigns.domain.plan.ordered_plan import without_parts
 from campaigns.domain.plan.plan import Plan
-from campaigns.domain.plan.plan_parts import without_parts
 from campaigns.domain.units import counted
 from campaigns.live.notify import notify_viewers
 from campaigns.models import Campaign, Run, Shard, Test

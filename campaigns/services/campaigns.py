@@ -1,10 +1,12 @@
-"""Create, start, stop and repeat campaigns."""
+"""Create, start, stop and repeat campaigns, with the reference that a campaign may send along."""
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from itertools import count
 from typing import Any
 
+from django.conf import settings
 from django.db import IntegrityError, connection, transaction
 from django.db.models.functions import Now
 
@@ -13,14 +15,17 @@ from campaigns.domain.edit_conflicts import Content, check_unchanged
 from campaigns.domain.errors import Refused
 from campaigns.domain.lifecycle import Outcome
 from campaigns.domain.measured.perf_counts import PerfOf
+from campaigns.domain.plan.reference import REFERENCE_MODE, REFERENCE_NAME, REFERENCE_PLAN
 from campaigns.domain.plan.shards import MAX_INJECTORS
 from campaigns.domain.plan.sweep import Sweep
 from campaigns.domain.stop_reasons import StopReason
+from campaigns.domain.tags import REFERENCE_TAG
 from campaigns.domain.typed_text import clean_name
 from campaigns.live.notify import notify_viewers
-from campaigns.models import Campaign, Project, Test
+from campaigns.models import Campaign, Endpoint, PlanVersion, Project, SavedPlan, Target, Test
 from campaigns.models.campaigns import UNDER_WAY
 from campaigns.permissions import Action, Actor, require
+from campaigns.queries.references import reference_endpoint, reference_version, why_no_reference
 from campaigns.services import audit
 from campaigns.services.blocks import MAX_REPEATS, queue_blocks
 from campaigns.services.campaign_cells import CampaignCell, cell_of, cells_of_sweep, check_cells
@@ -31,10 +36,56 @@ from campaigns.services.first_requests import (
     start_anyway,
 )
 from campaigns.services.items import hold
-from campaigns.services.references import reference_cell
+from campaigns.services.plans import create_plan
 from campaigns.services.runs import STOPPED_BEFORE, end_queued, lock_runs, request_stop
-from campaigns.services.targets import keep_target
+from campaigns.services.targets import create_target, keep_target
 from campaigns.stop_calls import StopCall, call
+
+
+@transaction.atomic
+def reference_cell(*, by: Actor, project: Project) -> CampaignCell:
+    """What the project measures as its reference. Target and plan are made once; whoever comes at
+    the same time waits and finds them. Raises Forbidden, or Refused with what to do."""
+    require(by, Action.EDIT, project)
+    if why := why_no_reference():
+        raise Refused(why)
+    Project.objects.select_for_update(no_key=True).get(pk=project.pk)
+    endpoint = reference_endpoint(project) or _new_endpoint(by, project)
+    version = reference_version(project) or _new_version(by, project)
+    return CampaignCell(version, endpoint, REFERENCE_MODE)
+
+
+def _new_endpoint(by: Actor, project: Project) -> Endpoint:
+    target = create_target(
+        by=by,
+        project=project,
+        name=_free(project.targets.values_list("name", flat=True)),
+        environment=[],
+        endpoints=[settings.REFERENCE_TARGET],
+    )
+    Target.objects.filter(pk=target.pk).update(tags=[REFERENCE_TAG])
+    return target.endpoints.select_related("target").get()
+
+
+def _new_version(by: Actor, project: Project) -> PlanVersion:
+    version = create_plan(
+        by=by,
+        project=project,
+        name=_free(project.plans.values_list("name", flat=True)),
+        spec=REFERENCE_PLAN.to_json(),
+    )
+    SavedPlan.objects.filter(pk=version.plan_id).update(tags=[REFERENCE_TAG])
+    return version
+
+
+def _free(taken) -> str:
+    return next(name for name in _names() if name not in set(taken))
+
+
+def _names() -> Iterator[str]:
+    yield REFERENCE_NAME
+    yield from (f"{REFERENCE_NAME} ({number})" for number in count(2))
+
 
 MAX_PAUSE_S = 3600
 # What the form of a draft says, beside its tests.

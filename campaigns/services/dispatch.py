@@ -53,7 +53,7 @@ from campaigns.queries.load_control import has_been_on_for, why_load_is_off
 from campaigns.queries.ownership import networks_for, why_not_admitted
 from campaigns.queries.slots import live_hosts_now, taken_slots
 from campaigns.services.baselines import judge_by_baselines
-from campaigns.services.kept_gists import keep_gist
+from campaigns.services.kept_pages import keep_gist
 from campaigns.services.rules import Rule, apply, move
 from campaigns.services.runs import OVER, end_queued, lock_runs, request_stop
 from campaigns.services.shards import LOST_BEFORE, LOST_IN_COPY, LOST_SENDING, LOST_STORING

@@ -15,11 +15,10 @@ from campaigns.live.notify import notify_viewers
 from campaigns.models import Run, RunEvent, Shard
 from campaigns.models.dbtime import db_now
 from campaigns.services.baselines import judge_by_baselines
-from campaigns.services.kept_figures import keep_figures
-from campaigns.services.kept_gists import keep_gist
+from campaigns.services.kept_pages import keep_gist
 from campaigns.services.shards import LATE_SECONDS, LATE_SECONDS_FOR_S
 from campaigns.services.stopping import stop_if_everything_failed
-from campaigns.services.summaries import summarise_run
+from campaigns.services.summaries import keep_figures, summarise_run
 from campaigns.services.triage import note_changes_safely
 from campaigns.services.use import measure_use
 

@@ -14,7 +14,7 @@ from campaigns.domain.stop_reasons import StopReason
 from campaigns.live.notify import notify_viewers
 from campaigns.models import Campaign, LoadControl, Run
 from campaigns.models.campaigns import UNDER_WAY
-from campaigns.models.load_control import THE_ROW
+from campaigns.models.hosts import THE_ROW
 from campaigns.permissions import Actor, require_administrator
 from campaigns.queries.load_control import (
     LOAD_IS_OFF,

@@ -10,8 +10,7 @@ from campaigns.domain.plan.session import AuthKind
 from campaigns.models import Endpoint, PlanSecret, PlanVersion, Run, SavedPlan
 from campaigns.permissions import Action, Actor, require
 from campaigns.services import audit
-from campaigns.services.client_keys import secret_of
-from campaigns.services.vault import decrypt, encrypt, encrypt_anew
+from campaigns.services.vault import decrypt, encrypt, encrypt_anew, secret_of
 
 MAX_SECRET_LENGTH = 4096
 

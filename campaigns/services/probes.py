@@ -18,11 +18,11 @@ from campaigns.live.notify import notify_viewers
 from campaigns.models import Campaign, Endpoint, PlanVersion, Probe, Project, Target
 from campaigns.permissions import Action, Actor, require
 from campaigns.queries.ownership import networks_for
-from campaigns.services.client_keys import secret_of
 from campaigns.services.items import hold
 from campaigns.services.load_control import require_load_on
 from campaigns.services.own_services import policy
 from campaigns.services.plan_secrets import name_origin, secret_of_plan
+from campaigns.services.vault import secret_of
 
 PROTOCOL = 1
 # Shorter than a plan's: a person is waiting for the page.

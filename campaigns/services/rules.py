@@ -10,7 +10,7 @@ from django.db import DatabaseError, InterfaceError, OperationalError, transacti
 from django.db.models import QuerySet, Value
 
 from campaigns.models import Run
-from campaigns.queries.compiled import Compiled
+from campaigns.queries.load_control import Compiled
 
 logger = logging.getLogger(__name__)
 

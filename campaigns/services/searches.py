@@ -20,9 +20,8 @@ from campaigns.domain.plan.blocks import Turn
 from campaigns.domain.plan.estimates import estimate_test
 from campaigns.domain.plan.load import MAX_RATE_PER_S
 from campaigns.domain.plan.plan import MAX_WARM_UP_S, ConnectionMode, Plan
-from campaigns.domain.plan.search_start import PAUSE_S
+from campaigns.domain.plan.search_start import PAUSE_S, trial_plan
 from campaigns.domain.plan.threshold import parse_rule
-from campaigns.domain.plan.trial_plan import trial_plan
 from campaigns.live.notify import notify_viewers
 from campaigns.models import Campaign, Project, Run, Search, Shard, Target
 from campaigns.models.dbtime import db_now

@@ -14,10 +14,10 @@ from campaigns.domain.plan.target import Origin, check_target
 from campaigns.models import Endpoint, Project, Target
 from campaigns.permissions import Action, Actor, require
 from campaigns.services import audit
-from campaigns.services.client_keys import keep_key
 from campaigns.services.items import hold
 from campaigns.services.probes import keep_guesses
 from campaigns.services.tls_profiles import held_profiles
+from campaigns.services.vault import keep_key
 
 _NAME_TAKEN = {"name": "The project already has a target with this name. Choose another."}
 

@@ -14,8 +14,7 @@ from campaigns.domain.audit_events import AuditEvent
 from campaigns.domain.edit_conflicts import Content, check_unchanged
 from campaigns.domain.errors import InvalidFields, Refused
 from campaigns.domain.json_reader import JsonReader
-from campaigns.domain.plan.own_tls_profiles import OFFERED, check_profile
-from campaigns.domain.plan.tls_options import TlsOptions, read_tls_options
+from campaigns.domain.plan.tls_options import OFFERED, TlsOptions, check_profile, read_tls_options
 from campaigns.domain.plan.tls_profiles import PROFILES, TlsProfile
 from campaigns.domain.typed_text import clean_name
 from campaigns.domain.units import counted

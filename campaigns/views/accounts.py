@@ -1,15 +1,61 @@
-"""Sign-in, sign-out and password change: Django's views with our templates."""
+"""Sign-in, sign-out and password change: Django's views with our templates. API
+tokens."""
 
 from django.contrib import messages
 from django.contrib.auth import views as auth_views
+from django.contrib.auth.decorators import login_required
+from django.http import Http404
+from django.shortcuts import redirect, render
 from django.urls import reverse_lazy
+from django.utils import timezone
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST
 
 from campaigns.domain.audit_events import AuditEvent
+from campaigns.domain.errors import Refused
 from campaigns.domain.units import counted
-from campaigns.forms.accounts import NewPasswordForm, SignInForm
+from campaigns.forms.accounts import NewPasswordForm, SignInForm, TokenForm
 from campaigns.services import audit
+from campaigns.services import tokens as services
 from campaigns.services.tokens import revoke_all_tokens
 from campaigns.views.access import actor_of, takes_a_form
+
+
+@takes_a_form
+@login_required
+@never_cache
+def token_list(request):
+    """A new token's text is only in the response to the POST: never stored, never in a URL."""
+    form = TokenForm(request.POST or None)
+    text = _made(form, actor_of(request)) if request.method == "POST" else None
+    context = {
+        "form": TokenForm() if text else form,
+        "text": text,
+        "tokens": request.user.api_tokens.all(),
+        "now": timezone.now(),
+    }
+    return render(request, "tokens/list.html", context, status=422 if form.errors else 200)
+
+
+@login_required
+@require_POST
+def token_revoke(request, token: int):
+    found = request.user.api_tokens.filter(pk=token).first()
+    if found is None:
+        raise Http404
+    services.revoke_token(by=actor_of(request), token=found)
+    messages.success(request, f"{found.name} is revoked.")
+    return redirect("token-list")
+
+
+def _made(form: TokenForm, actor) -> str | None:
+    if not form.is_valid():
+        return None
+    try:
+        return services.create_token(by=actor, **form.cleaned_data)[1]
+    except Refused as refusal:
+        form.add_error("name", str(refusal))
+        return None
 
 
 class _PasswordChange(auth_views.PasswordChangeView):

@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
-from campaigns.forms.probes import ProbeForm
+from campaigns.forms.requests import ProbeForm
 from campaigns.models import Agent, Target
 from campaigns.services import agents as services
 from campaigns.views.access import actor_of, answers_refusals, find

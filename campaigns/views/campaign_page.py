@@ -40,7 +40,7 @@ from campaigns.views.remedies import remedies_context, worst_test
 from campaigns.views.repeat_table import repeat_table
 from campaigns.views.run_page import run_context
 from campaigns.views.sweep_curve import drawn_sweeps
-from campaigns.views.sweep_next import sweep_questions
+from campaigns.views.sweep_table import sweep_questions
 from campaigns.views.target_matrix import drawn_matrix
 
 

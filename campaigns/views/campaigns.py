@@ -15,8 +15,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from campaigns.domain.errors import InvalidFields, Refused
 from campaigns.domain.units import counted, figure
-from campaigns.exports.files import campaign_tables_file, text_stream, wants_blocks
-from campaigns.exports.known import unless_known
+from campaigns.exports.files import campaign_tables_file, text_stream, unless_known, wants_blocks
 from campaigns.exports.runs import csv_of_campaign
 from campaigns.live.memory import answer_of, final_key, gists_of
 from campaigns.live.waiting import without_connection

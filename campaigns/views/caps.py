@@ -7,7 +7,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET
 
 from campaigns.domain.caps import PROJECT_CAPS, RATE
-from campaigns.forms.caps import CapsForm
+from campaigns.forms.projects import CapsForm
 from campaigns.models import Project
 from campaigns.permissions import Action, require
 from campaigns.queries.caps import most_requests_per_s, use_of, uses_of

@@ -1,4 +1,5 @@
-"""The history of tests over campaigns: a project's overview, and one test's page."""
+"""The history of tests over campaigns: a project's overview, one test's page, and its
+capacities."""
 
 from dataclasses import dataclass
 from datetime import timedelta
@@ -8,19 +9,27 @@ from django.contrib.auth.decorators import login_required
 from django.db.models import Count
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.urls import reverse
 from django.views.decorators.http import require_GET
 
+from campaigns.domain.judged.capacity import Ending
+from campaigns.domain.shown.capacity_words import bound_words, objective_words
+from campaigns.domain.shown.compared_capacity import ComparedCapacity, capacity_words
 from campaigns.domain.shown.history_words import history_sentence, overview_sentence
+from campaigns.domain.shown.results import Sentence
+from campaigns.domain.units import DASH
 from campaigns.exports.files import text_file
 from campaigns.exports.history import csv_of_histories, csv_of_history
 from campaigns.forms.filters import HistoryFilterForm, TestHistoryFilterForm
 from campaigns.forms.marks import MarkForm
-from campaigns.models import Project, Test
+from campaigns.models import Campaign, Project, Test
 from campaigns.permissions import Actor
 from campaigns.queries.baselines import baselines_of, newest_baseline
+from campaigns.queries.compared_searches import SearchColumn, over_time, searches_of
 from campaigns.queries.history import (
     METRICS,
     HistoryFilter,
+    HistoryKey,
     HistorySeries,
     arms_of,
     histories,
@@ -31,7 +40,6 @@ from campaigns.queries.history import (
 from campaigns.queries.pages import page_of, page_of_list
 from campaigns.queries.triage import open_tests, quiet_changes
 from campaigns.views.access import actor_of, find, rights_in
-from campaigns.views.history_capacities import capacity_history_sentence, capacity_rows
 from campaigns.views.history_chart import chart_of, folded
 from campaigns.views.history_dots import dots_of
 from campaigns.views.history_groups import (
@@ -52,6 +60,60 @@ from campaigns.views.history_tables import (
     with_marks,
 )
 from campaigns.views.triage import block_of_test, overview_block, take_typed
+
+_NOT_STEADY = "not steady"
+
+
+@dataclass(frozen=True, slots=True)
+class CapacityRow:
+    """A search; `against` is what it is against the comparable one before it."""
+
+    campaign: Campaign
+    objective: str
+    capacity: str
+    against: ComparedCapacity | None
+    compare: str
+
+
+def capacity_rows(actor: Actor, key: HistoryKey) -> list[CapacityRow]:
+    return [_row(*each) for each in over_time(searches_of(actor, key))]
+
+
+def capacity_history_sentence(rows: list[CapacityRow]) -> Sentence:
+    """Of a test that has been in searches only."""
+    newest = rows[0]
+    if newest.capacity == DASH:
+        return [("The newest search found no capacity", True), (f" for {newest.objective}.", False)]
+    unit = "" if newest.capacity == _NOT_STEADY else " requests/s"
+    said = [
+        (f"Capacity {newest.capacity}{unit}", True),
+        (f" in the newest search, for {newest.objective}", False),
+    ]
+    if newest.against and newest.against.word:
+        change = f"{newest.against.word}, {newest.against.change_words}"
+        return [*said, (f": {change} against the one before.", False)]
+    return [*said, (".", False)]
+
+
+def _row(search: SearchColumn, before: SearchColumn | None, found: ComparedCapacity | None):
+    campaign = search.column.campaign
+    columns = f"a=campaign-{before.column.campaign.pk}&b=campaign-{campaign.pk}" if before else ""
+    return CapacityRow(
+        campaign,
+        objective_words(search.report.rules),
+        _said(search),
+        found,
+        f"{reverse('comparison')}?{columns}",
+    )
+
+
+def _said(search: SearchColumn) -> str:
+    """1,850 (1,790 to 1,910), or what is known without it; a dash for nothing."""
+    if search.capacity is not None:
+        return capacity_words(search.capacity)
+    answer = search.report.answer
+    return _NOT_STEADY if answer.ending == Ending.DRIFTED else bound_words(answer) or DASH
+
 
 PAGE_SIZE = 25
 ROWS = 50

@@ -6,9 +6,9 @@ from itertools import pairwise
 from typing import Any
 from urllib.parse import urlencode
 
-from campaigns.domain.judged.against import Against
 from campaigns.domain.judged.changes import MIN_CAMPAIGNS, Change
 from campaigns.domain.judged.histories import CampaignPoint, TestHistory
+from campaigns.domain.judged.words import Against
 from campaigns.domain.lifecycle import Trust
 from campaigns.domain.shown.baseline_words import against_size, against_words
 from campaigns.domain.shown.history_words import change_words, day, evidence, why_not_counted

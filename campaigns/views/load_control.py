@@ -1,20 +1,58 @@
-"""All load of the installation, for its administrators: see it, stop it, allow it again. Of a
-project, for its owners: stop it."""
+"""All load of the installation, for its administrators: see it, stop it, allow it again; its
+injector hosts and storage. Of a project, for its owners: stop it."""
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.views.decorators.http import require_GET, require_POST
+from django.views.decorators.http import require_GET, require_POST, require_safe
 
 from campaigns.domain.shown.plan_words import plan_load_words
 from campaigns.domain.units import counted
 from campaigns.models import Project, Run
+from campaigns.queries.injector_hosts import hosts
 from campaigns.queries.load_control import active_runs, load_control, waiting_campaigns
+from campaigns.queries.storage import GROWTH_DAYS, growth, stored_kinds, stored_projects
 from campaigns.services import load_control as services
 from campaigns.services.campaigns import stop_all_of_project
 from campaigns.services.runs import stop_any_run
 from campaigns.views.access import actor_of, answers_refusals, find, for_administrators
+
+
+@require_safe
+@login_required
+def injector_host_list(request):
+    """`?project=` only keeps the top bar's sections; hosts belong to the installation."""
+    found = hosts()
+    context = {
+        "hosts": found,
+        "n_alive": sum(host.is_alive for host in found),
+        "n_slots": sum(host.slots for host in found if host.is_alive),
+        "n_busy": sum(host.busy for host in found if host.is_alive),
+        "project": _project_of(request),
+    }
+    return render(request, "injector_hosts/list.html", context)
+
+
+def _project_of(request) -> Project | None:
+    number = request.GET.get("project", "")
+    if not number.isdecimal():
+        return None
+    return Project.objects.visible_to(actor_of(request)).filter(pk=int(number)).first()
+
+
+@for_administrators
+@require_GET
+def storage(request: HttpRequest) -> HttpResponse:
+    kinds = stored_kinds()
+    context = {
+        "kinds": kinds,
+        "total_bytes": sum(kind.total_bytes for kind in kinds),
+        "projects": stored_projects(),
+        "growth": growth(),
+        "growth_days": GROWTH_DAYS,
+    }
+    return render(request, "storage/page.html", context)
 
 
 @for_administrators

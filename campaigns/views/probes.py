@@ -9,8 +9,7 @@ from django.views.decorators.http import require_POST, require_safe
 from campaigns.domain.errors import InvalidPlan, Refused
 from campaigns.domain.measured.outcomes import CERTIFICATE_KINDS
 from campaigns.domain.plan.target import WEBSOCKET_SCHEMES
-from campaigns.forms.probes import ProbeForm
-from campaigns.forms.requests import write_headers
+from campaigns.forms.requests import ProbeForm, write_headers
 from campaigns.models import Endpoint, Probe
 from campaigns.permissions import Action, require
 from campaigns.queries import probes as queries

@@ -1,4 +1,4 @@
-"""One run: the same page while it is active and afterwards."""
+"""The list of runs, and one run: the same page while it is active and afterwards."""
 
 import re
 from functools import partial
@@ -15,29 +15,73 @@ from django.views.decorators.http import require_GET, require_POST
 from campaigns.domain.measured.series_chunks import columns_of
 from campaigns.domain.other_tools.reports import STYLE_WORDS, styles_for
 from campaigns.domain.shown.run_points import thinned_columns
-from campaigns.exports.files import run_tables_file, text_stream, tool_report_file
-from campaigns.exports.known import unless_known
-from campaigns.exports.machine_seconds import csv_of_machine_seconds
-from campaigns.exports.seconds import csv_of_seconds
+from campaigns.exports.files import run_tables_file, text_stream, tool_report_file, unless_known
+from campaigns.exports.runs import csv_of_runs
+from campaigns.exports.seconds import csv_of_machine_seconds, csv_of_seconds
+from campaigns.forms.filters import RunFilterForm
 from campaigns.forms.tool_outputs import OutputForm
 from campaigns.live.feed import FEED
 from campaigns.live.memory import final_key, report_of, run_key
 from campaigns.live.waiting import without_connection
-from campaigns.models import Run
+from campaigns.models import Project, Run
 from campaigns.permissions import Actor
+from campaigns.queries.columns import LETTERS
 from campaigns.queries.machines import machine_columns_between
+from campaigns.queries.measured import whole_runs
 from campaigns.queries.measurements import (
     columns_in_parts,
     error_kinds_of,
     machines_of_run,
     points_between,
 )
+from campaigns.queries.pages import page_of
 from campaigns.queries.row_versions import rows_of_run
+from campaigns.queries.run_list import filtered_runs, run_rows
 from campaigns.services.runs import stop_run
 from campaigns.views.access import actor_of, answers_refusals, find, rights_in
 from campaigns.views.kept_pages import CacheablePage, kept_page
 from campaigns.views.live_pages import is_asked_again, live_page
 from campaigns.views.run_page import run_context
+
+PAGE_SIZE = 50
+
+
+@login_required
+@require_GET
+def run_list(request: HttpRequest, project: int) -> HttpResponse:
+    actor = actor_of(request)
+    found = find(Project, actor, pk=project)
+    form = RunFilterForm(request.GET, project=found)
+    chosen = form.chosen()
+    page = page_of(filtered_runs(actor, found, chosen), PAGE_SIZE, request.GET.get("page", ""))
+    shown = run_rows(page.rows)
+    context = {
+        "project": found,
+        "form": form,
+        "page": page,
+        "rows": shown.rows,
+        "has_exchanges": shown.has_exchanges,
+        "nouns": shown.nouns,
+        "is_filtered": any(request.GET.get(name) for name in form.fields),
+        "campaign_id": chosen.campaign,
+        "query": request.GET.urlencode(),
+        "most_compared": len(LETTERS),
+        "ticked": {pk for pk in request.GET.getlist("candidate") if pk.isdecimal()},
+    }
+    return render(request, "runs/list.html", context)
+
+
+@login_required
+@require_GET
+def run_list_csv(request: HttpRequest, project: int) -> HttpResponse:
+    """The filtered runs, a row each, all pages together."""
+    actor = actor_of(request)
+    found = find(Project, actor, pk=project)
+    chosen = RunFilterForm(request.GET, project=found).chosen()
+    runs = whole_runs(filtered_runs(actor, found, chosen))
+    text = without_connection(csv_of_runs(runs))
+    return text_stream(f"runs-of-project-{found.pk}.csv", text)
+
 
 _TEMPLATE = "runs/detail.html"
 _ALL_S = 10**9  # no run is longer

@@ -14,7 +14,7 @@ from django.utils.http import urlencode
 from django.views.decorators.http import require_GET, require_POST
 
 from campaigns.domain.errors import InvalidFields, Refused
-from campaigns.forms.shares import ShareForm
+from campaigns.forms.projects import ShareForm
 from campaigns.live.memory import run_key
 from campaigns.models import Campaign, Project, Run, Search, ShareLink
 from campaigns.permissions import Action, Actor, require

@@ -21,7 +21,7 @@ from campaigns.live.feed import FEED, Feed
 from campaigns.live.subject import Subject
 from campaigns.live.waiting import release_connection
 from campaigns.models import Campaign, Run
-from campaigns.queries.viewers import Viewer, who_still_see
+from campaigns.queries.shares import Viewer, who_still_see
 from campaigns.services.shares import open_share
 from campaigns.views.access import actor_of, find
 

@@ -11,7 +11,7 @@ from campaigns.domain.errors import InvalidTarget, Refused
 from campaigns.domain.plan.target import WEBSOCKET_SCHEMES
 from campaigns.domain.plan.tls_options import VERSIONS
 from campaigns.domain.plan.tls_profiles import PROFILES
-from campaigns.forms.probes import ProbeForm
+from campaigns.forms.requests import ProbeForm
 from campaigns.forms.targets import FACT_LABELS, TargetForm
 from campaigns.models import Project, Target
 from campaigns.permissions import Action, require

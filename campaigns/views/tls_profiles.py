@@ -11,7 +11,7 @@ from campaigns.domain.plan.tls_profiles import PROFILES
 from campaigns.forms.tls_profiles import TlsProfileForm
 from campaigns.models import OwnTlsProfile, Project
 from campaigns.permissions import Action, require
-from campaigns.queries.tls_profiles import endpoints_by_profile, list_profiles
+from campaigns.queries.targets import endpoints_by_profile, list_profiles
 from campaigns.services import tls_profiles as services
 from campaigns.views.access import (
     actor_of,

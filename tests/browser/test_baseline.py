@@ -12,7 +12,7 @@ from playwright.sync_api import expect
 from campaigns.models import Campaign
 from campaigns.permissions import Actor
 from campaigns.services.dispatch import finish_campaigns
-from campaigns.services.kept_figures import keep_figures
+from campaigns.services.summaries import keep_figures
 from campaigns.services.tokens import create_token
 from tests.browser.installation import enter
 from tests.factories import make_campaign, make_endpoint, make_plan, make_target, make_test

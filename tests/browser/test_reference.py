@@ -13,7 +13,7 @@ from campaigns.services.baselines import make_baseline
 from campaigns.services.campaign_cells import CampaignCell
 from campaigns.services.campaigns import create_campaign
 from campaigns.services.dispatch import finish_campaigns
-from campaigns.services.kept_figures import keep_figures
+from campaigns.services.summaries import keep_figures
 from tests.browser.installation import sign_in
 from tests.factories import make_endpoint, make_plan, make_target
 from tests.queries.measured import run_in_blocks

@@ -9,7 +9,7 @@ import sys
 
 from workers.injector import machine
 from workers.injector.local_run import run_here
-from workers.injector.proc_files import ProcFiles
+from workers.injector.machine import ProcFiles
 
 WARM_UP = 300
 

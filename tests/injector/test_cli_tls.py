@@ -6,7 +6,7 @@ from argparse import ArgumentParser
 
 import pytest
 
-from campaigns.domain.plan.own_tls_profiles import OFFERED, command_options
+from campaigns.domain.plan.tls_options import OFFERED, command_options
 from campaigns.domain.plan.tls_profiles import PROFILES
 from tests.injector.authority import CLIENT, authority, issue, server_context
 from tests.injector.openssl_server import OpenSslServer

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from workers.injector.links import Links, Traffic, read_traffic
-from workers.injector.proc_files import ProcFiles
+from workers.injector.machine import ProcFiles
 
 pytestmark = pytest.mark.pure
 

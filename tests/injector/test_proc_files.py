@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from workers.injector.proc_files import ProcFiles
+from workers.injector.machine import ProcFiles
 
 pytestmark = pytest.mark.pure
 

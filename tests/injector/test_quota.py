@@ -2,7 +2,7 @@
 
 import pytest
 
-from workers.injector.proc_files import ProcFiles
+from workers.injector.machine import ProcFiles
 from workers.injector.quota import CpuQuota
 
 pytestmark = pytest.mark.pure

@@ -7,7 +7,7 @@ import threading
 import pytest
 from OpenSSL import SSL
 
-from campaigns.domain.plan.tls_names import with_key_shares
+from campaigns.domain.plan.tls_options import with_key_shares
 from campaigns.domain.plan.tls_profiles import USUAL_GROUPS
 from tests.injector.authority import authority, issue, server_context
 from workers.injector.tls_errors import CertificateRefused, RaggedEnd, WantRead, WantWrite

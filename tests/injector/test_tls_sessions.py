@@ -2,7 +2,7 @@
 
 import pytest
 
-from workers.injector.tls_sessions import Sessions
+from workers.injector.tls_client import Sessions
 
 pytestmark = pytest.mark.pure
 

@@ -8,7 +8,7 @@ from campaigns.domain.shown.badges import Answers
 from campaigns.domain.shown.sentences import plain_text
 from campaigns.queries.answers import campaign_answer
 from campaigns.queries.reports import run_report
-from campaigns.services.kept_figures import keep_figures
+from campaigns.services.summaries import keep_figures
 from tests.factories import (
     make_campaign,
     make_endpoint,

@@ -9,7 +9,7 @@ from campaigns.domain.shown.sentences import plain_text
 from campaigns.models import Campaign, Run
 from campaigns.queries.answers import campaign_answer
 from campaigns.queries.references import reference_sentence
-from campaigns.services.kept_figures import keep_figures
+from campaigns.services.summaries import keep_figures
 from tests.factories import make_campaign, make_endpoint, make_plan, make_target, make_test
 from tests.queries.measured import run_in_blocks, same_again, spoil
 from tests.queries.test_compared_tests import FAST, SLOW, campaigns

@@ -7,7 +7,7 @@ from django.utils import timezone
 from campaigns.domain.shown.sentences import plain_text
 from campaigns.models import Run, TestFigures
 from campaigns.queries.answers import campaign_answer
-from campaigns.services.kept_figures import keep_figures
+from campaigns.services.summaries import keep_figures
 from campaigns.views.campaign_tiles import tiles_of
 from campaigns.views.sweep_curve import drawn_sweeps
 from tests.factories import (

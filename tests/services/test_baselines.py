@@ -7,14 +7,14 @@ from django.db import OperationalError
 from django.utils import timezone
 
 from campaigns.domain.errors import Forbidden, InvalidFields, Refused
-from campaigns.domain.judged.against import Against
+from campaigns.domain.judged.words import Against
 from campaigns.models import Baseline, Campaign, TestFigures
 from campaigns.permissions import Actor
 from campaigns.services import baselines
 from campaigns.services.baselines import make_baseline, release_baseline
 from campaigns.services.dispatch import finish_campaigns
 from campaigns.services.items import archive_items, delete_items
-from campaigns.services.kept_figures import keep_figures
+from campaigns.services.summaries import keep_figures
 from tests.factories import (
     make_campaign,
     make_endpoint,

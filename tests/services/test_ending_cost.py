@@ -10,7 +10,7 @@ from campaigns.models import Baseline, TestFigures, TriageChange
 from campaigns.permissions import Actor
 from campaigns.queries import measured
 from campaigns.services.baselines import judge_by_baselines, make_baseline
-from campaigns.services.kept_figures import keep_figures
+from campaigns.services.summaries import keep_figures
 from campaigns.services.triage import note_changes
 from tests.factories import make_endpoint, make_plan, make_run, make_target
 from tests.histories import make_history

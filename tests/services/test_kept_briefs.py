@@ -4,8 +4,8 @@ import pytest
 
 from campaigns.models import PooledPercentiles, RunSummary, Test
 from campaigns.services import endings
-from campaigns.services.kept_figures import keep_figures, keep_pooled
 from campaigns.services.shards import mark_done, record_seconds
+from campaigns.services.summaries import keep_figures, keep_pooled
 from tests.queries.measured import https_campaign, run_in_blocks
 from tests.searches import end_trial, searching
 from tests.services.engine import end, expire, running, second, settled

@@ -7,8 +7,8 @@ import pytest
 from campaigns.domain.measured.injector_end import TlsHandshakes
 from campaigns.models import TestFigures
 from campaigns.services import endings
-from campaigns.services.kept_figures import keep_figures
 from campaigns.services.shards import mark_done, record_seconds
+from campaigns.services.summaries import keep_figures
 from tests.factories import make_campaign, make_run, make_test
 from tests.services.engine import end, expire, running, second, settled
 

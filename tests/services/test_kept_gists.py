@@ -5,9 +5,11 @@ import pytest
 from campaigns.live import memory
 from campaigns.live.memory import answer_of, gist_of
 from campaigns.models import Campaign, Run
-from campaigns.queries import kept_gists
+from campaigns.queries import (
+    kept_pages,
+)
 from campaigns.services import dispatch, endings
-from campaigns.services.kept_gists import keep_gist, keep_missing_gists
+from campaigns.services.kept_pages import keep_gist, keep_missing_gists
 from campaigns.services.shards import mark_done, record_seconds
 from tests.queries.measured import https_campaign, run_in_blocks
 from tests.services.engine import end, expire, running, second, settled
@@ -95,7 +97,7 @@ def test_of_a_campaign_that_goes_on_nothing_is_kept(project):
 def test_what_an_earlier_release_kept_is_made_again_the_newest_first(project, monkeypatch):
     older, newer = finished(project), finished(project)
     keep_gist(older.pk)
-    monkeypatch.setattr(kept_gists, "release", lambda: "the next one")
+    monkeypatch.setattr(kept_pages, "release", lambda: "the next one")
     looks = iter([False, True])
     assert keep_missing_gists(is_over=lambda: next(looks)) == 1
     kept = dict(Campaign.objects.values_list("pk", "gist__release"))
@@ -107,7 +109,7 @@ def test_what_an_earlier_release_kept_is_made_again_the_newest_first(project, mo
 
 def test_a_campaign_whose_answer_fails_has_ended_all_the_same(project, monkeypatch, caplog):
     campaign = finished(project)
-    monkeypatch.setattr("campaigns.services.kept_gists.campaign_answer", lambda _: 1 / 0)
+    monkeypatch.setattr("campaigns.services.kept_pages.campaign_answer", lambda _: 1 / 0)
     keep_gist(campaign.pk)
     assert "Lists read the results" in caplog.text
     assert Run.objects.filter(state="done").count() == 6

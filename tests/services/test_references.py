@@ -8,8 +8,7 @@ from campaigns.models import SavedPlan, Target
 from campaigns.permissions import Actor
 from campaigns.queries.references import reference_endpoint, reference_version
 from campaigns.services.campaign_cells import CampaignCell
-from campaigns.services.campaigns import create_campaign, repeat_campaign
-from campaigns.services.references import reference_cell
+from campaigns.services.campaigns import create_campaign, reference_cell, repeat_campaign
 from tests.factories import make_endpoint, make_plan, make_target
 
 pytestmark = pytest.mark.django_db

@@ -18,7 +18,6 @@ from campaigns.services import dispatch, searches
 from campaigns.services.agents import create_agent, take_report
 from campaigns.services.blocks import add_blocks
 from campaigns.services.campaigns import repeat_campaign, start_campaign
-from campaigns.services.kept_figures import keep_figures
 from campaigns.services.searches import (
     SILENT_AFTER_S,
     advance_search,
@@ -26,6 +25,7 @@ from campaigns.services.searches import (
     ask_silent_targets,
     end_late_searches,
 )
+from campaigns.services.summaries import keep_figures
 from tests.factories import make_target
 from tests.searches import (
     OBJECTIVE,

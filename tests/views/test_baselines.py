@@ -11,8 +11,8 @@ from django.utils import timezone
 
 from campaigns.models import Baseline
 from campaigns.services.dispatch import finish_campaigns
-from campaigns.services.kept_figures import keep_figures
 from campaigns.services.runs import STOPPED_BEFORE
+from campaigns.services.summaries import keep_figures
 from tests.factories import make_campaign, make_plan, make_run, make_test
 from tests.histories import make_history
 from tests.queries.measured import measure

@@ -10,7 +10,7 @@ from django.utils import timezone
 from campaigns.domain.lifecycle import RunState
 from campaigns.domain.units import figure
 from campaigns.models import Campaign, Run, Target
-from campaigns.services.kept_gists import keep_gist
+from campaigns.services.kept_pages import keep_gist
 from campaigns.views.campaigns import UNDER_WAY_SHOWN
 from tests.factories import (
     make_campaign,

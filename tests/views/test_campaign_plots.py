@@ -6,9 +6,9 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from campaigns.domain.judged.against import Against
+from campaigns.domain.judged.words import Against
 from campaigns.models import TestFigures
-from campaigns.services.kept_figures import keep_figures
+from campaigns.services.summaries import keep_figures
 from campaigns.views import campaign_plots, campaign_runs
 from campaigns.views.campaign_plots import told_apart
 from tests.factories import make_campaign, make_endpoint, make_plan, make_target, make_test

@@ -22,8 +22,8 @@ from campaigns.domain.measured.packed_second import pack
 from campaigns.domain.measured.snapshot import Timing
 from campaigns.domain.other_tools.reports import styles_for
 from campaigns.models import Campaign, Run, ShardSecond
-from campaigns.services.kept_figures import keep_figures
-from campaigns.services.kept_gists import keep_gist
+from campaigns.services.kept_pages import keep_gist
+from campaigns.services.summaries import keep_figures
 from tests.factories import make_campaign, make_endpoint, make_plan, make_run, make_target
 from tests.factories import make_test as make_test_row
 from tests.queries.measured import end, end_shards, run_in_blocks

@@ -5,7 +5,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from campaigns.models import Campaign, TestFigures
-from campaigns.services.kept_figures import keep_figures
+from campaigns.services.summaries import keep_figures
 from tests.factories import make_run
 from tests.queries.measured import measure
 from tests.views.campaign_form import cells, fields, new_url

@@ -11,7 +11,7 @@ from django.utils.http import urlencode
 
 from campaigns.domain.judged.criteria import TARGET_MACHINE
 from campaigns.domain.judged.thresholds import Verdict
-from campaigns.forms.shares import ShareForm
+from campaigns.forms.projects import ShareForm
 from campaigns.models import Campaign, Run, ShareLink
 from campaigns.models.dbtime import db_now
 from campaigns.queries.searches import report_of_search

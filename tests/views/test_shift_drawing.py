@@ -6,7 +6,7 @@ import pytest
 
 from campaigns.domain.judged.shift import shift_of
 from campaigns.domain.units import THIN
-from campaigns.views.shift_drawing import shift_drawing
+from campaigns.views.comparison_page import shift_drawing
 from tests.domain.judged.test_shift import side
 
 

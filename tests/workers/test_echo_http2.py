@@ -7,8 +7,8 @@ import pytest
 
 from tests.injector.servers import closed, measure
 from tests.workers.test_echo_tls import agreed_with
+from workers.echo.arrival import Journal
 from workers.echo.certificate import ensure_certificate
-from workers.echo.journal import Journal
 from workers.echo.server import EchoServer
 from workers.echo.tls import make_tls_context
 

@@ -7,8 +7,8 @@ from gevent import socket as gevent_socket
 from gevent.ssl import SSLContext
 
 from tests.injector.servers import closed, measure
+from workers.echo.arrival import Journal
 from workers.echo.certificate import ensure_certificate, ensure_rsa_certificate
-from workers.echo.journal import Journal
 from workers.echo.server import EchoServer
 from workers.echo.tls import make_tls_context
 

@@ -4,7 +4,7 @@ import pytest
 
 from tests.injector.servers import closed
 from tests.injector.websocket.peers import measure
-from workers.echo.journal import Journal
+from workers.echo.arrival import Journal
 from workers.echo.server import EchoServer
 from workers.echo.tls import make_tls_context
 

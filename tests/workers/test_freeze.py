@@ -8,7 +8,7 @@ import time
 
 PROGRAM = """
 import sys, time
-from workers.freeze import FreezeDetector
+from workers.launcher import FreezeDetector
 seen = FreezeDetector()
 print("begun", flush=True)
 sys.stdin.readline()

@@ -1,4 +1,4 @@
-from workers.own_addresses import own_addresses
+from workers.dialling import own_addresses
 
 TRIE = """Local:
   +-- 0.0.0.0/0 3 0 5

@@ -8,8 +8,8 @@ from pathlib import Path
 import gevent
 from gevent.event import Event
 
+from workers.echo.arrival import Journal
 from workers.echo.certificate import ensure_certificate, ensure_rsa_certificate
-from workers.echo.journal import Journal
 from workers.echo.server import EchoServer
 from workers.echo.tls import make_tls_context
 

@@ -15,9 +15,8 @@ from gevent.server import StreamServer
 from OpenSSL import SSL
 
 from workers.echo import http2, websocket
-from workers.echo.arrival import enable_receive_timestamps, receive
+from workers.echo.arrival import Journal, enable_receive_timestamps, receive
 from workers.echo.faults import FAULTS
-from workers.echo.journal import Journal
 from workers.echo.replies import EchoRequest, reply_parts
 from workers.echo.tls import TlsSocket
 from workers.injector.alarm import Alarm

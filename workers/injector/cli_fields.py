@@ -1,10 +1,22 @@
 """Options of the command line that are fields of a plan: added and read by the registry's rows."""
 
 import argparse
+from pathlib import Path
 from typing import Any
 
 from campaigns.domain.plan.fields import PlanField, fields_of
 from campaigns.domain.shown.field_words import option_help
+
+
+def text_of(path: str) -> str:
+    """The file's text in UTF-8, to the byte: opened as text, CR LF would become LF. Raises OSError,
+    ValueError."""
+    try:
+        return Path(path).read_bytes().decode()
+    except UnicodeDecodeError as error:
+        raise ValueError(
+            f"{path}: this is no text in UTF-8 (byte {error.start + 1:,} cannot be read)."
+        ) from None
 
 
 def add_field_options(group: argparse._ActionsContainer, owner: type) -> None:

@@ -13,8 +13,7 @@ from campaigns.domain.plan.load import Load, Model
 from campaigns.domain.plan.plan import Plan, Timeouts
 from campaigns.domain.plan.target import WEBSOCKET_SCHEMES
 from campaigns.domain.plan.threshold import parse_rule
-from workers.injector.cli_fields import add_field_options, given_fields, refuse_given
-from workers.injector.cli_files import text_of
+from workers.injector.cli_fields import add_field_options, given_fields, refuse_given, text_of
 from workers.injector.cli_session import session_of
 from workers.injector.cli_steps import headers_of, refuse_step_options, steps_of
 

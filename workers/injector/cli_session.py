@@ -5,8 +5,7 @@ from typing import Any
 
 from campaigns.domain.plan.session import Session
 from campaigns.domain.plan.variables import Variables
-from workers.injector.cli_fields import add_field_options, given_fields, refuse_given
-from workers.injector.cli_files import text_of
+from workers.injector.cli_fields import add_field_options, given_fields, refuse_given, text_of
 
 
 def add_session_options(parser: argparse.ArgumentParser) -> None:

@@ -6,8 +6,7 @@ from typing import Any
 from campaigns.domain.plan.session import Session
 from campaigns.domain.plan.step import METHODS
 from campaigns.domain.plan.step_order import StepOrder
-from workers.injector.cli_fields import add_field_options, given_fields, refuse_given
-from workers.injector.cli_files import text_of
+from workers.injector.cli_fields import add_field_options, given_fields, refuse_given, text_of
 
 EXTRACT_EXAMPLE = '1 token body "id":"(\\w+)" or 1 next header:Location ^(/.*)$'
 _HTTP_ONLY = ("method", "body", "step", "extract", "expect", "think_time")

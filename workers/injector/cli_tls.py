@@ -8,7 +8,7 @@ from campaigns.domain.json_reader import JsonReader
 from campaigns.domain.plan.target import TLS_SCHEMES
 from campaigns.domain.plan.tls_options import VERSIONS, read_tls_options
 from campaigns.domain.plan.tls_profiles import PROFILES, STANDARD
-from workers.injector.cli_files import text_of
+from workers.injector.cli_fields import text_of
 from workers.injector.key_log import KeyLog
 
 _PROFILE = "a named set of versions, groups, ciphers and signatures (the standard one)"

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from workers.injector.proc_files import ProcFiles
+from workers.injector.machine import ProcFiles
 
 _COUNTS = "/proc/net/dev"
 _SPEED = "/sys/class/net/{}/speed"

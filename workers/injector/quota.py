@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from workers.injector.proc_files import ProcFiles
+from workers.injector.machine import ProcFiles
 
 _NS_OF_US = 1_000
 

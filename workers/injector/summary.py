@@ -25,7 +25,7 @@ from campaigns.domain.other_tools.reports import REPORTS, ReportHead
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.shown.latency_table import figures_by_key
 from campaigns.domain.shown.metrics import METRICS
-from workers.own_addresses import own_addresses
+from workers.dialling import own_addresses
 
 PERCENTILES = {
     "p50": 50_000, "p66": 66_000, "p75": 75_000, "p80": 80_000, "p90": 90_000, "p95": 95_000,

@@ -1,22 +1,212 @@
 """TLS for the connections of one endpoint: handshakes, session resumption, negotiated values."""
 
+import ssl
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from hashlib import sha256
+from ipaddress import ip_address
 from typing import Any
 
+from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes
+from cryptography.hazmat.primitives.serialization import load_pem_private_key
+from OpenSSL import SSL
+
+from campaigns.domain.measured.certificate_key import key_words
 from campaigns.domain.measured.certificates import names_of_der
+from campaigns.domain.measured.injector_end import TlsHandshakes
 from campaigns.domain.measured.outcomes import Kind
 from campaigns.domain.plan.addresses import is_address
 from campaigns.domain.plan.target import Origin
-from workers.injector import faults
+from campaigns.domain.plan.tls_options import with_key_shares
+from campaigns.domain.plan.tls_profiles import USUAL_GROUPS
+from workers.injector import faults, tls_library
 from workers.injector.faults import AttemptFailed
 from workers.injector.key_log import KeyLog
 from workers.injector.order import Refusal
 from workers.injector.read_delay import unread_for_ns
-from workers.injector.tls import make_tls_context
 from workers.injector.tls_errors import WantRead, WantWrite
 from workers.injector.tls_library import VERSION, ReadBuffer, Tls
-from workers.injector.tls_sessions import Sessions
-from workers.injector.tls_tally import TlsTally
+from workers.injector.wire import carried_bytes
+
+_VERSIONS = {"1.2": SSL.TLS1_2_VERSION, "1.3": SSL.TLS1_3_VERSION}
+_OLDEST = "1.2"
+
+
+def make_tls_context(
+    endpoint: Origin,
+    name: str,
+    key_log: KeyLog | None = None,
+    protocol: str = "http/1.1",
+) -> SSL.Context:
+    """A client context; without verification it accepts any certificate, and with a fingerprint
+    TlsClient compares it after the handshake. `name`: the name or address to verify, as ASCII.
+    `key_log`: gets the secrets of all connections. `protocol`: what ALPN offers. Raises Refusal.
+
+    Without verification it loads no authorities, which take longer than a handshake.
+    """
+    try:
+        context = _make(endpoint, name, protocol)
+    except (OSError, TypeError, ValueError, SSL.Error, UnsupportedAlgorithm) as error:
+        words = _words(error) if isinstance(error, SSL.Error) else error
+        raise Refusal("bad_order", f"TLS cannot be set up with these options: {words}.") from None
+    if key_log is not None:
+        tls_library.log_secrets(context, key_log.write)
+    return context
+
+
+def _make(endpoint: Origin, name: str, protocol: str) -> SSL.Context:
+    options = endpoint.tls
+    context = SSL.Context(SSL.TLS_CLIENT_METHOD)
+    tls_library.write_as_much_as_fits(context)
+    tls_library.offer_groups(context, with_key_shares(options.groups or USUAL_GROUPS))
+    if options.signatures:
+        tls_library.offer_signatures(context, options.signatures)
+    if endpoint.verify_tls and not options.fingerprint:
+        context.set_verify(SSL.VERIFY_PEER)
+        _trust(context, options.ca_pem)
+        address = ip_address(name).packed if is_address(name) else None
+        tls_library.expect_name(context, name, address)
+    else:
+        context.set_verify(SSL.VERIFY_NONE)
+    context.set_min_proto_version(_VERSIONS[options.min_version or _OLDEST])
+    if options.max_version:
+        context.set_max_proto_version(_VERSIONS[options.max_version])
+    if options.ciphers:
+        context.set_cipher_list(options.ciphers.encode())
+    if options.ciphersuites:
+        context.set_tls13_ciphersuites(options.ciphersuites.encode())
+    if options.alpn:
+        context.set_alpn_protos([protocol.encode()])
+    if options.client_certificate_pem:
+        with _as_file(options.client_certificate_pem) as path:
+            context.use_certificate_chain_file(path)
+        context.use_privatekey(_key(endpoint.client_key_pem))
+    return context
+
+
+def _trust(context: SSL.Context, ca_pem: str) -> None:
+    """These authorities; without any, those that the rest of the machine trusts."""
+    if ca_pem:
+        with _as_file(ca_pem) as path:
+            context.load_verify_locations(path)
+        return
+    paths = ssl.get_default_verify_paths()
+    if paths.cafile or paths.capath:
+        context.load_verify_locations(paths.cafile, paths.capath)
+
+
+@contextmanager
+def _as_file(pem: str) -> Iterator[str]:
+    """OpenSSL reads several certificates only from a file; this one has no name and is deleted at
+    once."""
+    with tempfile.TemporaryFile() as file:
+        file.write(f"{pem.strip()}\n".encode())
+        file.flush()
+        yield f"/proc/self/fd/{file.fileno()}"
+
+
+def _key(pem: str) -> PrivateKeyTypes:
+    try:
+        return load_pem_private_key(pem.strip().encode(), None)
+    except TypeError:
+        raise ValueError("the client key is encrypted; use one without a passphrase") from None
+
+
+def _words(error: SSL.Error) -> str:
+    """pyOpenSSL raises a list of (library, function, reason)."""
+    entries = error.args[0] if error.args else ()
+    return "; ".join(entry[-1] for entry in entries if entry[-1]) or "OpenSSL does not say why"
+
+
+class _Agreed:
+    """The handshakes with the same outcome; `tls` was the first of them."""
+
+    __slots__ = (
+        "bits", "bytes_received", "bytes_sent", "certificate", "chain_bytes", "cipher", "count",
+        "group", "is_measured", "read_whole", "resumed", "version",
+    )  # fmt: skip
+
+    def __init__(self, tls: Tls, *, resumed: bool):
+        self.version, self.cipher, self.bits, self.group = tls.in_words()
+        self.resumed = resumed
+        chain = [] if resumed else tls.chain()
+        self.certificate = key_words(chain[0]) if chain else None
+        self.chain_bytes = sum(map(len, chain)) if chain else None
+        self.count = self.bytes_sent = self.bytes_received = 0
+        self.is_measured = True
+        self.read_whole: set[int] = set()
+
+
+class TlsTally:
+    def __init__(self) -> None:
+        self._found: dict[tuple[Any, ...], _Agreed] = {}
+
+    def add(self, tls: Tls, sock: Any, *, is_resumed: bool) -> None:
+        """Right after a handshake, before anything else is sent."""
+        key = (*tls.terms(), is_resumed)
+        agreed = self._found.get(key)
+        if agreed is None:
+            agreed = self._found[key] = _Agreed(tls, resumed=is_resumed)
+        agreed.count += 1
+        carried = carried_bytes(sock, agreed.read_whole)
+        if carried is None:
+            agreed.is_measured = False
+        else:
+            agreed.bytes_sent += carried[0]
+            agreed.bytes_received += carried[1]
+
+    def handshakes(self) -> list[TlsHandshakes]:
+        return [
+            TlsHandshakes(
+                each.version,
+                each.cipher,
+                each.count,
+                each.bits,
+                each.resumed,
+                each.group,
+                each.certificate,
+                each.chain_bytes,
+                each.bytes_sent if each.is_measured else None,
+                each.bytes_received if each.is_measured else None,
+            )
+            for each in self._found.values()
+        ]
+
+
+class Sessions:
+    """The same session is offered as long as the server accepts it, so that what a connection does
+    depends on no other one under way. Servers that accept each session only once get a new one each
+    time.
+    """
+
+    def __init__(self) -> None:
+        self._session: Any = None
+        self._was_taken = False
+        self._are_single_use = False
+
+    def offer(self) -> Any:
+        return self._session
+
+    def learn(self, session: Any, *, was_taken: bool) -> None:
+        """Learn whether the server accepted the offered session."""
+        if session is not self._session:
+            return
+        if was_taken:
+            self._was_taken = True
+            return
+        self._are_single_use = self._are_single_use or self._was_taken
+        self._session = None
+
+    def keep(self, tls: Any) -> None:
+        """Keep a connection's session, if one is needed and it can be resumed."""
+        if self._session is not None and not self._are_single_use:
+            return
+        session = tls.take_session()
+        if session is not None:
+            self._session, self._was_taken = session, False
+
 
 _MOST_NAMES = 5
 

@@ -13,7 +13,7 @@ from typing import Any
 from cryptography.hazmat.bindings.openssl.binding import Binding
 from OpenSSL import SSL
 
-from campaigns.domain.plan.tls_names import group_name
+from campaigns.domain.plan.tls_options import group_name
 from workers.injector.tls_errors import (
     CertificateRefused,
     RaggedEnd,

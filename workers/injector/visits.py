@@ -1,18 +1,176 @@
-"""The drivers for arriving sessions, and for connections with several calls."""
+"""Arriving sessions, and connections with several calls: a visit of each, and their drivers."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import gevent
 
+from campaigns.domain.plan.session import MAX_RETRIES
 from workers.injector.attempt import Worker
 from workers.injector.connection import now
 from workers.injector.loads import Arrival, OpenLoad
 from workers.injector.request import Request
 from workers.injector.session import SessionWorker
 from workers.injector.users import SessionContext
-from workers.injector.visit import Visitor
 from workers.injector.window import WindowLoad
+
+_GO, _DONE = "go", "done"
+
+
+class Visitor:
+    """`lead` makes the first call of each burst; helpers are added when needed.
+
+    `add_worker` makes a worker that the engine supervises.
+    """
+
+    def __init__(
+        self,
+        lead: SessionWorker,
+        context: SessionContext,
+        requests: Sequence[Request],
+        add_worker: Callable[[], SessionWorker],
+        note_first: Callable[[], None] = lambda: None,
+    ):
+        """`note_first` is called when the first call of a visit has ended, ok or failed."""
+        self._lead = lead
+        self._note_first = note_first
+        self._user = lead.user
+        self._context = context
+        self._visits = context.visits
+        self._requests = requests
+        self._add_worker = add_worker
+        self._helpers: list[SessionWorker] = []
+        self._loop = gevent.get_hub().loop
+        self._n_calls = context.visits.n_calls
+        self._number = self._due = 0
+        # Calls of this visit that were started; calls of this burst that may still be started.
+        self._n_made = self._n_allowed = 0
+        self._n_helping = 0
+        self._is_waiting = False
+
+    def receive(self, number: int, due: int, start: int) -> None:
+        """Make the visit of arrival `number`: all its calls, or those up to the first failure."""
+        self._begin(number, due)
+        intended = due
+        self._visits.begun(start)
+        while True:
+            self._make_burst(intended, start)
+            if self._is_over or not self._pause():
+                break
+            intended = start = now()
+        self._end()
+
+    def leave(self) -> None:
+        """Close the connections that are still open."""
+        for worker in (self._lead, *self._helpers):
+            worker.leave()
+
+    def _begin(self, number: int, due: int) -> None:
+        self._user.arrive(number)
+        self._number, self._due = number, due
+        self._n_made = 0
+
+    @property
+    def _is_over(self) -> bool:
+        return self._n_made == self._n_calls or self._is_cut_short
+
+    @property
+    def _is_cut_short(self) -> bool:
+        if self._user.n_failed or self._context.is_stopped:
+            return True
+        # If connections arrive, one that the server closes is not replaced.
+        has_lost_its_own = not self._visits.has_sessions and not self._lead.is_connected
+        return has_lost_its_own and self._n_made > 0
+
+    def _pause(self) -> bool:
+        """Pause; whether the visit continues afterwards."""
+        if pause_ns := self._user.drawn_pause_ns():
+            self._lead.pause_until(now() + pause_ns)
+        if pause_ns or self._helpers:
+            self._lead.check_for_strays()
+        return not self._is_over
+
+    def _end(self) -> None:
+        for worker in (self._lead, *self._helpers):
+            worker.check_for_strays()
+        n_failed = self._user.n_failed
+        if self._n_made < self._n_calls and self._context.is_stopped and not n_failed:
+            # Still in progress when the run ends.
+            return
+        self._visits.ended(
+            self._due, now(), self._n_made - n_failed, self._n_made, has_failed=n_failed > 0
+        )
+
+    # --- bursts ----------------------------------------------------------------------------------
+    def _make_burst(self, intended: int, start: int) -> None:
+        session = self._context.session
+        self._n_allowed = min(session.burst_length, self._n_calls - self._n_made)
+        if session.first_call_alone and self._n_allowed > 1:
+            self._make_call(self._lead, intended, start)
+            self._lead.finish_replies()
+            intended = start = now()
+        self._start_helpers()
+        self._work(self._lead, intended, start)
+        if self._n_helping:
+            self._is_waiting = True
+            self._lead.idle_until(_DONE)
+            self._is_waiting = False
+
+    def _work(self, worker: SessionWorker, intended: int, start: int) -> None:
+        """Make calls on one connection until the burst has no more."""
+        while self._n_allowed and not self._is_cut_short:
+            self._make_call(worker, intended, start)
+            intended = start = now()
+        worker.finish_replies()
+
+    def _make_call(self, worker: SessionWorker, intended: int, start: int) -> None:
+        nth = self._number * self._n_calls + self._n_made
+        self._n_allowed -= 1
+        self._n_made += 1
+        pause_s = worker.call(self._requests[nth % len(self._requests)], intended, start)
+        if self._context.session.retry_on_failure:
+            self._retry(worker, pause_s)
+        if self._n_made == 1:
+            self._note_first()
+
+    def _retry(self, worker: SessionWorker, pause_s: float | None) -> None:
+        for _ in range(MAX_RETRIES):
+            call = None if self._context.is_stopped else worker.take_failed_call()
+            if call is None:
+                return
+            gevent.sleep(pause_s or 0)
+            if self._context.is_stopped:
+                self._user.n_failed += 1
+                return
+            start = now()
+            self._visits.retried(start)
+            pause_s = worker.call_again(call, start)
+
+    # --- several at once ---------------------------------------------------------------------
+    def _start_helpers(self) -> None:
+        most = min(self._context.at_once, self._n_allowed)
+        wanted = 0 if self._is_cut_short else max(0, most - 1)
+        while len(self._helpers) < wanted:
+            self._add_helper()
+        self._n_helping = wanted
+        for helper in self._helpers[:wanted]:
+            self._loop.run_callback(helper.switch, _GO)
+
+    def _add_helper(self) -> None:
+        helper = self._add_worker()
+        helper.join(self._lead)
+        helper.switch = gevent.spawn(self._help, helper).switch
+        self._helpers.append(helper)
+
+    def _help(self, helper: SessionWorker) -> None:
+        while True:
+            helper.idle_until(_GO)
+            helper.check_for_strays()
+            start = now()
+            self._work(helper, start, start)
+            self._n_helping -= 1
+            if self._is_waiting and not self._n_helping:
+                self._loop.run_callback(self._lead.switch, _DONE)
 
 
 class _AddsWorkers:

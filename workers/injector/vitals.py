@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from workers.injector import machine
 from workers.injector.links import Links, read_traffic
-from workers.injector.proc_files import ProcFiles
+from workers.injector.machine import ProcFiles
 from workers.injector.quota import CpuQuota
 
 _NS = 1_000_000_000

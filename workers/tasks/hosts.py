@@ -20,9 +20,9 @@ from django.conf import settings
 
 from campaigns.services.hosts import announce_host
 from workers.database import UNREACHABLE, drop_connection, first_line_of, use_own_connection
+from workers.dialling import own_addresses
 from workers.file_reserve import FileReserve
 from workers.leftovers import store_leftovers
-from workers.own_addresses import own_addresses
 from workers.spool import spool_bytes
 
 logger = logging.getLogger(__name__)

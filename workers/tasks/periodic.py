@@ -17,7 +17,7 @@ from campaigns.models import InjectorHost, KeptPage, Probe, Target
 from campaigns.models.dbtime import db_now
 from campaigns.queue import GISTS, HOUSEKEEPING, PAGES, RETENTION, SO_FAR
 from campaigns.services.agents import database_time
-from campaigns.services.kept_gists import keep_missing_gists
+from campaigns.services.kept_pages import keep_missing_gists
 from campaigns.services.retention import remove_old_seconds
 from campaigns.services.so_far import keep_so_far
 

@@ -7,9 +7,9 @@ from functools import cached_property, lru_cache
 from math import log
 from typing import NamedTuple
 
-from campaigns.domain.judged.against import Against
 from campaigns.domain.judged.changes import Change, Course, course_of
 from campaigns.domain.judged.repeats import mean_interval
+from campaigns.domain.judged.words import Against
 
 PLAN_VERSION = "Plan version"
 

@@ -6,9 +6,11 @@ much of the HTTPS time is overhead. Only means can be split into parts; percenti
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import exp, fsum, log
 from statistics import fmean
 
 from campaigns.domain.judged.ratio import RatioInterval, ratio_interval
+from campaigns.domain.judged.repeats import MIN_REPEATS
 from campaigns.domain.measured.figures import SHOWN_PERCENTILES, Figures
 from campaigns.domain.measured.histogram import BUCKET_SHARE
 from campaigns.domain.measured.snapshot import PARTS, Total
@@ -231,3 +233,37 @@ def part_means_us(totals: Sequence[Total]) -> dict[str, float | None]:
     whole = fmean([run.timing("response").mean_us for run in runs])
     parts["lateness"] = whole - sum(value for value in parts.values() if value is not None)
     return parts
+
+
+Runs = Mapping[int, float]  # block → mean response time in µs
+
+_NO_BLOCKS = "Not run in counterbalanced blocks, so the plans' differences have no joint interval."
+_FEW_BLOCKS = f"An interval needs {MIN_REPEATS} blocks in which both have usable runs of all plans."
+
+
+def ratio_over_plans(plans: Sequence[tuple[Runs, Runs]], *, in_blocks: bool) -> OverheadRow:
+    """Geometric means over the plans of both arms, and their ratio, candidate / baseline.
+
+    `plans`: the runs of baseline and candidate at each plan, none empty. The interval is Student's
+    t over the blocks: of each block that both have at all plans, the mean over the plans of the
+    logarithms of the paired ratios. Plans of one block share its conditions, so they are not
+    counted as independent. Without enough such blocks there is a ratio and no interval.
+    """
+    shared = sorted(set.intersection(*(set(runs) for arms in plans for runs in arms)))
+    baseline_us, candidate_us = (
+        geometric_mean([fmean(arms[number].values()) for arms in plans]) for number in (0, 1)
+    )
+    if not in_blocks or len(shared) < MIN_REPEATS:
+        why = _FEW_BLOCKS if in_blocks else _NO_BLOCKS
+        return OverheadRow("mean", baseline_us, candidate_us, why=why)
+    blocks = [
+        [geometric_mean([arms[number][block] for arms in plans]) for block in shared]
+        for number in (0, 1)
+    ]
+    interval = ratio_interval(*blocks, paired=True, repeats=(shared, shared))
+    return OverheadRow("mean", baseline_us, candidate_us, interval)
+
+
+def geometric_mean(values: Sequence[float]) -> float:
+    """Of values above 0."""
+    return exp(fsum(map(log, values)) / len(values))

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Self
 
-from campaigns.domain.plan.tls_names import group_name
+from campaigns.domain.plan.tls_options import group_name
 
 COMPLETE, STOPPED = "complete", "stopped"
 

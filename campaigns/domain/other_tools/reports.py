@@ -4,16 +4,144 @@ download, all from the same measurement.
 Figures that a tool defines incorrectly are left out or corrected, and the report says so.
 """
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 
+from campaigns.domain.judged.failures import cause_words, failure_words
+from campaigns.domain.measured.failures import DROPPED, FailureRow
 from campaigns.domain.measured.measurement import Measurement
+from campaigns.domain.measured.sessions import length_words, session_figures
+from campaigns.domain.measured.snapshot import LATENESS, PARTS, SESSIONS, Timing, Total
 from campaigns.domain.other_tools.ab import ab
 from campaigns.domain.other_tools.httperf import httperf
 from campaigns.domain.other_tools.jmeter import jmeter
-from campaigns.domain.other_tools.plain import plain
-from campaigns.domain.other_tools.report_words import ReportHead
+from campaigns.domain.other_tools.report_words import (
+    DASH,
+    ReportHead,
+    closing_lines,
+    intended_start,
+    load_lines,
+    merged,
+    ms,
+    per_s,
+    quantile,
+)
 from campaigns.domain.other_tools.wsperf import wsperf
+from campaigns.domain.percentiles import P50, P90, P95, P99
 from campaigns.domain.plan.plan import Plan
+from campaigns.domain.shown.no_answer import no_answer_words
+from campaigns.domain.shown.plan_words import replay_words
+from campaigns.domain.shown.threshold_words import broken_words
+from campaigns.domain.shown.tls_facts import handshake_lines
+from campaigns.domain.units import counted, said_of
+
+_NAME_WIDTH = 15
+_COLUMNS = ("mean", "min", "p50", "p90", "p95", "p99", "max")
+
+
+def plain(result: Measurement, head: ReportHead) -> str:
+    """Response times are of ok requests; failed ones have their row, and one with both."""
+    total, duration_s = result.total, result.duration_s
+    n_ok, n_failed = total.count("ok"), total.count("failed")
+    dropped = f", {total.count('dropped'):,} dropped" if total.count("dropped") else ""
+    n_replayed = total.count("replayed")
+    replayed = f", {n_replayed:,} {replay_words(result.plan)[0]}" if n_replayed else ""
+    lines = [
+        *_first_words(result, head),
+        f"{counted(n_ok + n_failed, result.plan.nouns)} in {duration_s:.2f} s: {n_ok:,} ok, "
+        f"{n_failed:,} failed{dropped}{replayed}",
+        f"{per_s(n_ok, duration_s)} ok/s",
+        *_message_lines(total, duration_s),
+        *_session_lines(total, duration_s),
+        *load_lines(result),
+        *handshake_lines(result.ends),
+        f"Clocks: response counts from {intended_start(result.plan)},"
+        f" service from the actual start{_clock_of_undelayed(total)}.",
+        "",
+        f"{'ms':<{_NAME_WIDTH}}{'n':>10}" + "".join(f"{name:>10}" for name in _COLUMNS),
+        *(_row(name, timing) for name, timing in _timings(total) if timing.n),
+        "",
+        *_error_lines(result.failures),
+    ]
+    return "\n".join([*lines, *closing_lines(result, head)[0 if total.errors else 1 :]])
+
+
+def _first_words(result: Measurement, head: ReportHead) -> list[str]:
+    """What to know before any figure: that there is no answer, or what was broken and failed."""
+    judged, nouns = head.judged, result.plan.nouns
+    if judged and not judged.is_usable:
+        return [f"{no_answer_words([judged], 1)}. Do not quote the figures below."]
+    failed = failure_words(result.failures, result.figures.attempts, nouns)
+    broken = said_of(nouns, broken_words([result.thresholds]))
+    return [f"{said}." for said in (broken, failed) if said]
+
+
+def _message_lines(total: Total, duration_s: float) -> list[str]:
+    """Messages of a WebSocket exchange each way; nothing for another run."""
+    sent, received = total.count("messages_sent"), total.count("messages_received")
+    if not sent + received:
+        return []
+    rates = f"{per_s(sent, duration_s)} and {per_s(received, duration_s)} messages/s"
+    return [f"{counted(sent, 'messages')} sent, {received:,} received: {rates}"]
+
+
+def _session_lines(total: Total, duration_s: float) -> list[str]:
+    """How the arrived sessions ended; nothing if none arrived."""
+    seen = session_figures(total, duration_s)
+    if seen is None:
+        return []
+    skipped = f"; {counted(seen.calls_skipped, 'calls')} not made" if seen.calls_skipped else ""
+    skipped += f"; {counted(seen.calls_retried, 'calls')} made again" if seen.calls_retried else ""
+    each = DASH if seen.connections_each is None else f"{seen.connections_each:.2f}"
+    return [
+        f"{counted(seen.started, 'sessions')}: {seen.ok:,} ok, {seen.failed:,} failed, "
+        f"{seen.dropped:,} dropped{skipped}",
+        f"{per_s(seen.ok, duration_s)} ok sessions/s, {each} connections each",
+        f"Sessions by ok calls: {length_words(seen.lengths) or DASH}",
+    ]
+
+
+def _clock_of_undelayed(total: Total) -> str:
+    is_known = total.timing("undelayed").n > 0
+    return "; undelayed is response without what the injector added" if is_known else ""
+
+
+def _timings(total: Total) -> list[tuple[str, Timing]]:
+    names = (
+        "response",
+        "service",
+        "undelayed",
+        *LATENESS,
+        *PARTS,
+        "message",
+        "failed",
+        "failed_reply",
+        *SESSIONS,
+    )
+    rows = [(name, total.timing(name)) for name in names]
+    if total.timing("failed").n:
+        rows.append(("attempts", merged(total.timing("response"), total.timing("failed"))))
+    return rows
+
+
+def _row(name: str, timing: Timing) -> str:
+    cells = [ms(timing.mean_us), ms(timing.min_us)]
+    cells += [quantile(timing, q) for q in (P50, P90, P95, P99)]
+    text = "".join(f"{cell:>10}" for cell in [*cells, ms(timing.max_us)])
+    return f"{name:<{_NAME_WIDTH}}{timing.n:>10,d}{text}"
+
+
+def _error_lines(rows: Sequence[FailureRow]) -> list[str]:
+    """Most frequent first, those of all steps together."""
+    causes: Counter[tuple[str, int]] = Counter()
+    for row in rows:
+        causes[row.kind, row.status] += row.count
+    return [
+        f"{count:>10,d}  {kind}: {cause_words(kind, status)}"
+        for (kind, status), count in causes.most_common()
+        if kind != DROPPED
+    ]
+
 
 __all__ = ["REPORTS", "STYLE_WORDS", "ReportHead", "styles_for"]
 

@@ -11,8 +11,7 @@ from campaigns.domain.plan.http_version import HttpVersion
 from campaigns.domain.plan.load import Model
 from campaigns.domain.plan.plan import ConnectionMode, Plan
 from campaigns.domain.plan.target import Origin
-from campaigns.domain.plan.tls_names import is_post_quantum
-from campaigns.domain.plan.tls_options import TlsOptions
+from campaigns.domain.plan.tls_options import TlsOptions, is_post_quantum
 from campaigns.domain.plan.tls_profiles import (
     STANDARD,
     USUAL_GROUPS,

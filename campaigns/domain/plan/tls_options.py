@@ -3,19 +3,15 @@ every other default is OpenSSL's.
 """
 
 import re
+import shlex
 import ssl
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
+from types import MappingProxyType
 from typing import Any, Self
 
+from campaigns.domain.errors import InvalidFields
 from campaigns.domain.json_reader import JsonReader
-from campaigns.domain.plan.tls_names import (
-    CIPHERSUITES,
-    GROUPS,
-    SIGNATURES,
-    is_post_quantum,
-    joined_names,
-)
 from campaigns.domain.plan.tls_profiles import (
     NO_PROFILES,
     PROFILES,
@@ -24,6 +20,67 @@ from campaigns.domain.plan.tls_profiles import (
     profile_named,
 )
 from campaigns.domain.typed_text import clean_name
+
+GROUPS = (
+    "X25519MLKEM768", "SecP256r1MLKEM768", "SecP384r1MLKEM1024", "MLKEM512", "MLKEM768",
+    "MLKEM1024", "X25519", "X448", "P-256", "P-384", "P-521", "ffdhe2048", "ffdhe3072", "ffdhe4096",
+)  # fmt: skip
+CIPHERSUITES = (
+    "TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256",
+    "TLS_AES_128_CCM_SHA256", "TLS_AES_128_CCM_8_SHA256",
+)  # fmt: skip
+SIGNATURES = (
+    "ecdsa_secp256r1_sha256", "ecdsa_secp384r1_sha384", "ecdsa_secp521r1_sha512", "ed25519",
+    "ed448", "rsa_pss_rsae_sha256", "rsa_pss_rsae_sha384", "rsa_pss_rsae_sha512",
+    "rsa_pss_pss_sha256", "rsa_pss_pss_sha384", "rsa_pss_pss_sha512", "rsa_pkcs1_sha256",
+    "rsa_pkcs1_sha384", "rsa_pkcs1_sha512", "mldsa44", "mldsa65", "mldsa87",
+)  # fmt: skip
+# Names of the same curves in RFC 8446 and in OpenSSL.
+_ALIASES = {"secp256r1": "P-256", "prime256v1": "P-256", "secp384r1": "P-384", "secp521r1": "P-521"}
+_POST_QUANTUM = "MLKEM"
+_BETWEEN = re.compile(r"[\s:,]+")
+
+
+def _spellings(known: tuple[str, ...]) -> dict[str, str]:
+    spelled = {name.lower(): name for name in known}
+    return spelled | {name: whole for name, whole in _ALIASES.items() if whole in known}
+
+
+_GROUPS_AS_SAID = _spellings(GROUPS)
+
+
+def joined_names(typed: str, known: tuple[str, ...]) -> tuple[str, list[str]]:
+    """(the names of a list as OpenSSL takes it, joined by colons; those that are not known)."""
+    spelled = _spellings(known)
+    typed_names = [name for name in _BETWEEN.split(typed) if name]
+    names = [spelled[name.lower()] for name in typed_names if name.lower() in spelled]
+    unknown = [name for name in typed_names if name.lower() not in spelled]
+    return ":".join(dict.fromkeys(names)), unknown
+
+
+def group_name(said: str) -> str:
+    """A group as lists have it, from what a TLS library calls it: X25519 of x25519, P-256 of
+    secp256r1. What is not known stays as it is."""
+    return _GROUPS_AS_SAID.get(said.lower(), said)
+
+
+def is_post_quantum(group: str) -> bool:
+    """Whether a key exchange resists quantum computers, alone or with a classical one."""
+    return _POST_QUANTUM in group
+
+
+def with_key_shares(groups: str) -> str:
+    """The same list with a `*` before each group of which the first message has a key share.
+
+    As browsers do: of the first, and if that is post-quantum, which not every server has, also of
+    the first that is not.
+    """
+    names = groups.split(":")
+    shared = {names[0]}
+    if is_post_quantum(names[0]):
+        shared |= set([name for name in names if not is_post_quantum(name)][:1])
+    return ":".join(f"*{name}" if name in shared else name for name in names)
+
 
 VERSIONS = ("1.2", "1.3")
 MAX_PEM_BYTES = 256 * 1024
@@ -220,3 +277,60 @@ def _is_name(sni: str) -> bool:
     labels = sni.rstrip(".").split(".")
     allowed = all(ch.isascii() and (ch.isalnum() or ch in "-_.") for ch in sni)
     return not sni or (allowed and all(labels) and not labels[-1].isdigit())
+
+
+# What a profile may set, of the fields of TlsOptions: who is trusted and which certificate is shown
+# belong to an endpoint.
+OFFERED = ("min_version", "max_version", "groups", "ciphersuites", "ciphers", "signatures")
+# Those of them whose option has another name.
+_OPTIONS = {"min_version": "--tls-min", "max_version": "--tls-max"}
+MOST_NAME = 40
+_TAKEN = {
+    said.casefold() for each in PROFILES.values() for said in (each.key, each.title, each.name)
+}
+
+
+def own_profile(name: str, offers: dict[str, Any]) -> TlsProfile:
+    """The value of a stored profile."""
+    return TlsProfile(name, name, name, offer_words(offers), MappingProxyType(offers))
+
+
+def offer_words(offers: dict[str, Any]) -> str:
+    """What a profile sets, in words."""
+    said = "; ".join(TlsOptions.of(dict(offers)).words()) or "as the standard profile"
+    return f"{said[0].upper()}{said[1:]}."
+
+
+def command_options(offers: dict[str, Any]) -> str:
+    """The same as options of the injector's command line, which knows no project's profiles:
+    "--tls-max 1.2 --groups X25519:P-256"; "" for one that sets nothing."""
+    said: list[str] = []
+    for name in OFFERED:
+        value = offers.get(name)
+        if value:
+            option = _OPTIONS.get(name, f"--{name}")
+            said += [option] if value is True else [option, value]
+    return shlex.join(said)
+
+
+def check_profile(name: str, **offers: Any) -> TlsProfile:
+    """The profile, cleaned; `offers` has fields of OFFERED. Raises InvalidFields."""
+    errors: dict[str, str] = {}
+    name = _name(name, errors)
+    reader = JsonReader(offers, errors=errors)
+    reader.refuse_unknown(*OFFERED)
+    options = read_tls_options(reader)
+    if errors:
+        raise InvalidFields(errors)
+    return own_profile(name, options.chosen())
+
+
+def _name(name: str, errors: dict[str, str]) -> str:
+    name = clean_name(name)
+    if not name:
+        errors["name"] = "Give the profile a name, such as our mobile clients."
+    elif len(name) > MOST_NAME:
+        errors["name"] = f"{len(name)} characters are too many; at most {MOST_NAME}."
+    elif name.casefold() in _TAKEN:
+        errors["name"] = f"“{name}” is a profile that comes with benchsite. Choose another name."
+    return name

@@ -3,8 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from campaigns.domain.judged.against import Against
-from campaigns.domain.judged.words import Word
+from campaigns.domain.judged.words import Against, Word
 from campaigns.domain.shown.compared import ENVIRONMENT, ReferenceState, as_read
 from campaigns.domain.shown.compared_words import REFERENCE_DID
 from campaigns.domain.shown.intervals import size_words

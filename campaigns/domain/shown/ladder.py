@@ -23,9 +23,32 @@ from campaigns.domain.shown.cells import (
     text_cell,
 )
 from campaigns.domain.shown.intervals import TYPICAL, change_percent
-from campaigns.domain.shown.split_rows import split_rows
 from campaigns.domain.shown.tables import Cell, Column, Row, Table
-from campaigns.domain.units import column_decimals
+from campaigns.domain.units import column_decimals, decimals_for_parts, rounded_to_sum
+
+
+def split_rows(
+    arms: Sequence[tuple[str, str, Mapping[str, float | None]]],
+) -> tuple[list[dict[str, Any]], int]:
+    """The rows of a SplitAnswer and their decimals, of any number of arms."""
+    decimals = decimals_for_parts(
+        value / 1000 for _, _, parts in arms for value in parts.values() if value
+    )
+    return [_split_row(label, scheme, parts, decimals) for label, scheme, parts in arms], decimals
+
+
+def _split_row(
+    label: str, scheme: str, parts: Mapping[str, float | None], decimals: int
+) -> dict[str, Any]:
+    present = {part: value / 1000 for part, value in parts.items() if value is not None}
+    shown, total = rounded_to_sum(present, decimals)
+    return {
+        "label": label,
+        "scheme": scheme,
+        "parts": {part: float(shown[part]) if part in shown else None for part in parts},
+        "total_ms": float(total),
+    }
+
 
 MEAN = "mean"
 # What rungs can be compared by; only means have parts that add up.

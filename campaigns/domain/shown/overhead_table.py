@@ -11,9 +11,9 @@ from campaigns.domain.judged.comparison import Word
 from campaigns.domain.judged.overhead import OverheadRow
 from campaigns.domain.shown.cells import Figure, column_cells, empty, ratio_cells, text_cell
 from campaigns.domain.shown.intervals import TYPICAL
+from campaigns.domain.shown.ladder import split_rows
 from campaigns.domain.shown.metrics import METRICS
 from campaigns.domain.shown.results import SplitAnswer
-from campaigns.domain.shown.split_rows import split_rows
 from campaigns.domain.shown.tables import Column, Row, Table
 from campaigns.domain.units import decimals_for
 

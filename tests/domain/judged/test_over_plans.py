@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from campaigns.domain.judged.over_plans import ratio_over_plans
+from campaigns.domain.judged.overhead import ratio_over_plans
 
 pytestmark = pytest.mark.pure
 

@@ -6,7 +6,7 @@ from campaigns.domain.judged.ratio import ratio_interval
 from campaigns.domain.judged.shift import shift_of
 from campaigns.domain.measured.snapshot import Timing
 from campaigns.domain.percentiles import P50, P95, P99
-from campaigns.domain.shown.shift_words import shift_table, shift_words
+from campaigns.domain.shown.compared import shift_table, shift_words
 
 RUNS = (1.0, 1.01, 0.99, 1.005)
 

@@ -1,6 +1,6 @@
 import pytest
 
-from campaigns.domain.plan.again import LONGEST_NAME, next_name
+from campaigns.domain.plan.reference import LONGEST_NAME, next_name
 
 
 @pytest.mark.parametrize(

@@ -4,10 +4,14 @@ import pytest
 
 from campaigns.domain.errors import InvalidFields
 from campaigns.domain.json_reader import JsonReader
-from campaigns.domain.plan.own_tls_profiles import check_profile, own_profile
 from campaigns.domain.plan.rungs import profile_of_rung, rung_of_profile
 from campaigns.domain.plan.target import check_target
-from campaigns.domain.plan.tls_options import TlsOptions, read_tls_options
+from campaigns.domain.plan.tls_options import (
+    TlsOptions,
+    check_profile,
+    own_profile,
+    read_tls_options,
+)
 
 OURS = own_profile("our clients", {"groups": "X25519", "max_version": "1.2"})
 ENDPOINT = {"scheme": "https", "host": "shop.example", "port": 443}

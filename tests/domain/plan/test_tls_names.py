@@ -2,7 +2,7 @@
 
 import pytest
 
-from campaigns.domain.plan.tls_names import group_name, with_key_shares
+from campaigns.domain.plan.tls_options import group_name, with_key_shares
 
 
 @pytest.mark.parametrize(

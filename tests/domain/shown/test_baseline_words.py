@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from campaigns.domain.judged.against import Against
+from campaigns.domain.judged.words import Against
 from campaigns.domain.shown.baseline_words import baseline_sentence
 from campaigns.domain.shown.sentences import plain_text
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from campaigns.domain.judged.steady import Steadiness, steadiness
-from campaigns.domain.shown.trend_words import trend_words
+from campaigns.domain.shown.history_words import trend_words
 
 
 @pytest.mark.parametrize(

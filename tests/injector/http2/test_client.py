@@ -27,7 +27,6 @@ from tests.injector.http2.server_frames import (
     written,
 )
 from workers.injector.http2 import frames
-from workers.injector.http2.broken import ConnectionBroken, NotProcessed
 from workers.injector.http2.client import IDLE_FRAMES_CAP
 from workers.injector.http2.frames import (
     CONTINUATION,
@@ -41,7 +40,7 @@ from workers.injector.http2.frames import (
     settings,
     window_update,
 )
-from workers.injector.http2.header_block import encode
+from workers.injector.http2.header_block import ConnectionBroken, NotProcessed, encode
 from workers.injector.http2.reply_heads import BlockMemo
 from workers.injector.http2.stream import WINDOW_BYTES
 from workers.injector.http2.streams import CONNECTION_WINDOW_BYTES, LET_GO_CAP, OPENING

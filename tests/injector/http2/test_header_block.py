@@ -9,8 +9,13 @@ from hypothesis import strategies as st
 
 from campaigns.domain.measured.outcomes import Kind
 from workers.injector.http1 import BadReply
-from workers.injector.http2.broken import ConnectionBroken, StreamBroken
-from workers.injector.http2.header_block import SECRET, decode, encode
+from workers.injector.http2.header_block import (
+    SECRET,
+    ConnectionBroken,
+    StreamBroken,
+    decode,
+    encode,
+)
 
 pytestmark = pytest.mark.pure
 

@@ -8,8 +8,8 @@ import pytest
 from campaigns.domain.measured.outcomes import Kind
 from tests.injector.http2.server_frames import PLAN, SETTINGS, body, reply
 from workers.injector.connection import now
-from workers.injector.http2.broken import NotProcessed
 from workers.injector.http2.frames import goaway
+from workers.injector.http2.header_block import NotProcessed
 from workers.injector.http2.link import Link
 from workers.injector.http2.reply_heads import BlockMemo
 from workers.injector.http2.request import request_data

@@ -6,7 +6,6 @@ Strict on purpose, and bounded: what a server may make us keep, answer or wait f
 from campaigns.domain.measured.outcomes import Kind
 from workers.injector.http1 import HEADER_CAP_BYTES, BadReply, Head
 from workers.injector.http2 import frames
-from workers.injector.http2.broken import ConnectionBroken, NotProcessed, StreamBroken
 from workers.injector.http2.frames import (
     CONTINUATION,
     DATA,
@@ -32,7 +31,7 @@ from workers.injector.http2.frames import (
     Code,
     code_name,
 )
-from workers.injector.http2.header_block import decode
+from workers.injector.http2.header_block import ConnectionBroken, NotProcessed, StreamBroken, decode
 from workers.injector.http2.reply_heads import check_fields
 from workers.injector.http2.stream import WINDOW_BYTES, Stream
 from workers.injector.http2.streams import CONNECTION_WINDOW_BYTES, Streams

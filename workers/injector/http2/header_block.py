@@ -1,4 +1,5 @@
-"""Header compression (RFC 7541), without a dynamic table in either direction.
+"""Header compression (RFC 7541), without a dynamic table in either direction; and what breaks a
+stream or a connection.
 
 Our SETTINGS_HEADER_TABLE_SIZE is 0. So a server can put nothing into its table, no block depends on
 an earlier one, and equal bytes mean equal headers. Requests use the static table only: a step is
@@ -14,9 +15,29 @@ from hpack.huffman_table import decode_huffman
 from hpack.table import HeaderTable
 
 from campaigns.domain.measured.outcomes import Kind
-from workers.injector.http1 import HEADER_CAP_BYTES
-from workers.injector.http2.broken import ConnectionBroken, StreamBroken
+from workers.injector.http1 import HEADER_CAP_BYTES, BadReply
 from workers.injector.http2.frames import Code
+
+
+class StreamBroken(BadReply):
+    """Ends one stream; `code` tells the server why."""
+
+    def __init__(self, code: Code, detail: str, kind: Kind = Kind.H2_PROTOCOL):
+        self.code = code
+        super().__init__(kind, detail)
+
+
+class ConnectionBroken(BadReply):
+    """Ends the connection and all of its streams; `code` tells the server why."""
+
+    def __init__(self, code: Code, detail: str, kind: Kind = Kind.H2_PROTOCOL):
+        self.code = code
+        super().__init__(kind, detail)
+
+
+class NotProcessed(BadReply):
+    """The server did not process the request, and said so: it may be sent again."""
+
 
 Field = tuple[str, str]
 

@@ -17,9 +17,9 @@ from campaigns.domain.measured.outcomes import Kind
 from workers.injector.connection import WRITE, Connection, Dialler, now
 from workers.injector.faults import AttemptFailed
 from workers.injector.http1 import BadReply
-from workers.injector.http2.broken import ConnectionBroken, NotProcessed
 from workers.injector.http2.client import Http2Client
 from workers.injector.http2.frames import Code
+from workers.injector.http2.header_block import ConnectionBroken, NotProcessed
 from workers.injector.http2.stream import Stream
 from workers.injector.wire import has_undelivered, is_acknowledged
 

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from campaigns.domain.measured.outcomes import Kind
 from campaigns.domain.plan.plan import Plan
 from workers.injector.http1 import BODY_CAP_BYTES, HEADER_CAP_COUNT, MEMO_CAP, SERVERS_CAP, Head
-from workers.injector.http2.broken import StreamBroken
 from workers.injector.http2.frames import (
     DATA,
     END_STREAM,
@@ -16,7 +15,7 @@ from workers.injector.http2.frames import (
     Code,
     frame,
 )
-from workers.injector.http2.header_block import Field, decode
+from workers.injector.http2.header_block import Field, StreamBroken, decode
 from workers.injector.reply import OFTEN_A_FAILURE
 
 _NAME = re.compile(r"[!#$%&'*+.^_`|~0-9a-z-]+")

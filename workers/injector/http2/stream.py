@@ -4,8 +4,8 @@ from typing import Any
 
 from campaigns.domain.measured.outcomes import Kind
 from workers.injector.http1 import BODY_CAP_BYTES, INTERIM_CAP, BadReply, Head
-from workers.injector.http2.broken import StreamBroken
 from workers.injector.http2.frames import HEAD_BYTES, Code
+from workers.injector.http2.header_block import StreamBroken
 from workers.injector.http2.reply_heads import BlockMemo
 from workers.injector.reply import BODY_BYTES, OFTEN_A_FAILURE
 

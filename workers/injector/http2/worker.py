@@ -11,7 +11,7 @@ from workers.injector.connection import Dialler, now
 from workers.injector.faults import AttemptFailed
 from workers.injector.following import Follow
 from workers.injector.holding import Held
-from workers.injector.http2.broken import NotProcessed
+from workers.injector.http2.header_block import NotProcessed
 from workers.injector.http2.link import Link
 from workers.injector.http2.pool import Pool
 from workers.injector.http2.stream import Stream
