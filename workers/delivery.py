@@ -71,7 +71,8 @@ class Delivery:
         use_own_connection()
         try:
             while (batch := self._next_batch()) is not None:
-                self._sync()
+                with contextlib.suppress(OSError):
+                    self._spool.sync()
                 self._store(batch)
         finally:
             with contextlib.suppress(*UNREACHABLE):
@@ -90,10 +91,6 @@ class Delivery:
                 break
             batch.append(second)
         return batch
-
-    def _sync(self) -> None:
-        with contextlib.suppress(OSError):
-            self._spool.sync()
 
     def _store(self, batch: list[dict[str, Any]]) -> None:
         away_since = None

@@ -136,7 +136,8 @@ class SingleRequestsThread(SideThread):
 
     def act(self) -> None:
         self._store_answers()
-        self._end_unwanted()
+        for pk, result in unwanted(asked=self._calls).items() if self._calls else ():
+            self._calls[pk].call.end(result)
         n_starting = sum(each.call.is_starting for each in self._calls.values())
         busy = [each.probe for each in self._calls.values()]
         for probe in claim_in_turn(busy=busy, most=STARTS_AT_ONCE - n_starting):
@@ -152,10 +153,6 @@ class SingleRequestsThread(SideThread):
             del self._calls[probe.pk]
         if any(each.probe.campaign_id for each in answered):
             settle_campaigns()
-
-    def _end_unwanted(self) -> None:
-        for pk, result in unwanted(asked=self._calls).items() if self._calls else ():
-            self._calls[pk].call.end(result)
 
     def _send(self, probe: Probe) -> None:
         """One that cannot be ordered, such as one whose secret no key decrypts, is answered."""

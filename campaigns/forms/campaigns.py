@@ -180,7 +180,15 @@ class CampaignForm(forms.Form):
                 f"{MAX_RUNS:,}. Use fewer repeats, or create two campaigns.",
             )
         if keys:
-            self._check_injectors(keys, counts)
+            plans = {self.grid.cells[key][0] for key in keys}
+            faults = (
+                f"{plan.version} {fault}."
+                for plan in plans
+                for count in counts
+                if (fault := share_fault(plan.plan.load, count))
+            )
+            if sentence := next(faults, None):
+                self.add_error("injectors", sentence)
         if keys and sweep and sweep.field != INJECTORS:
             self._check_values(keys, sweep)
         return cleaned
@@ -206,17 +214,6 @@ class CampaignForm(forms.Form):
                 except Refused as refusal:
                     self.add_error("sweep_values", f"{plan.version}: {refusal}")
                     return
-
-    def _check_injectors(self, keys: list[str], counts: Sequence[int]) -> None:
-        plans = {self.grid.cells[key][0] for key in keys}
-        faults = (
-            f"{plan.version} {fault}."
-            for plan in plans
-            for count in counts
-            if (fault := share_fault(plan.plan.load, count))
-        )
-        if sentence := next(faults, None):
-            self.add_error("injectors", sentence)
 
     def ticked(self) -> set[str]:
         """The keys of the cells to tick: submitted, else initial ones."""

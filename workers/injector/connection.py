@@ -151,7 +151,14 @@ class Dialler:
         worker.connection = connection
         worker.request.events["connections_opened"].append(connection.connected)
         if self.tls is not None:
-            self._secure(worker, connection)
+            self._limit(worker, connection.connected + self._tls_ns)
+            self.reads.begin_handshake(worker, connection)
+            self.tls.secure(worker, connection)
+            connection.secured = now()
+            self.reads.end_handshake(worker, connection)
+            resumed = self.tls.note(connection)
+            events = worker.request.events["tls_resumed" if resumed else "tls_full"]
+            events.append(connection.secured)
         worker.limit = 0
         return connection
 
@@ -192,7 +199,11 @@ class Dialler:
         if refusal:
             raise AttemptFailed(Kind.ADDRESS_REFUSED, refusal)
         self._limit(worker, now() + self._connect_ns)
-        self._count_burst()
+        turn = self._loop.iteration
+        burst = self._burst = self._burst + 1 if turn == self._turn else 1
+        self._turn = turn
+        if burst > self.longest_burst:
+            self.longest_burst = burst
         try:
             sock = Socket(family_of(address), _NON_BLOCKING)
         except OSError as error:
@@ -214,13 +225,6 @@ class Dialler:
         watcher.fd = fd
         return watcher
 
-    def _count_burst(self) -> None:
-        turn = self._loop.iteration
-        burst = self._burst = self._burst + 1 if turn == self._turn else 1
-        self._turn = turn
-        if burst > self.longest_burst:
-            self.longest_burst = burst
-
     def _connect_and_write(
         self, worker: Any, sock: Socket, peer: tuple[str, int], first: bytes
     ) -> tuple[int, int]:
@@ -238,16 +242,6 @@ class Dialler:
                 code = error.errno
         detail = errno.errorcode.get(code, str(code))
         raise AttemptFailed(faults.of_connect(code), detail, code)
-
-    def _secure(self, worker: Any, connection: Connection) -> None:
-        self._limit(worker, connection.connected + self._tls_ns)
-        self.reads.begin_handshake(worker, connection)
-        self.tls.secure(worker, connection)
-        connection.secured = now()
-        self.reads.end_handshake(worker, connection)
-        resumed = self.tls.note(connection)
-        events = worker.request.events["tls_resumed" if resumed else "tls_full"]
-        events.append(connection.secured)
 
     @property
     def peers(self) -> dict[str, int]:

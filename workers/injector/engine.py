@@ -123,7 +123,13 @@ class Engine:
             timers = self._start_timers()
             began_cpu_s = cpu_s()
             self._seconds.watch(lambda vitals: self._watch_memory(collector, vitals))
-            self._start_load(start_ns)
+            duration_s = self._order.plan.load.duration_s
+            end_ns = None if duration_s is None else self._zero_ns + int(duration_s * NS)
+            if not isinstance(self._load, OpenLoad):
+                self._wait_until(start_ns)
+            self._crew.begin(self._zero_ns, end_ns)
+            if self._stop_reason is None:
+                self._load.start(self._zero_ns, end_ns)
             self._over.wait()
             for timer in timers:
                 timer.stop()
@@ -135,15 +141,6 @@ class Engine:
             after - before for after, before in zip(cpu_s(), began_cpu_s, strict=True)
         )
         return self._end(user_s, system_s)
-
-    def _start_load(self, start_ns: int) -> None:
-        duration_s = self._order.plan.load.duration_s
-        end_ns = None if duration_s is None else self._zero_ns + int(duration_s * NS)
-        if not isinstance(self._load, OpenLoad):
-            self._wait_until(start_ns)
-        self._crew.begin(self._zero_ns, end_ns)
-        if self._stop_reason is None:
-            self._load.start(self._zero_ns, end_ns)
 
     def _watch_memory(self, collector: RestingCollector, vitals: VitalsReader) -> None:
         collector.look(vitals.rss_bytes)

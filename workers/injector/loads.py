@@ -211,7 +211,11 @@ class OpenLoad:
         if self._idle:
             self._idle.pop().switch((number, due, 0))
         elif self._n_busy < self._max_in_flight:
-            self._start_worker((number, due, 0))
+            worker = self._make_worker()
+            self.workers.append(worker)
+            self._n_busy += 1
+            worker.switch = gevent.Greenlet(self._run, worker, (number, due, 0)).switch
+            worker.switch()
         else:
             self._queue_or_drop(number, due)
 
@@ -225,13 +229,6 @@ class OpenLoad:
 
     def _events_of(self, number: int) -> dict[str, list[int]]:
         return self._requests[number % len(self._requests)].events
-
-    def _start_worker(self, arrival: Arrival) -> None:
-        worker = self._make_worker()
-        self.workers.append(worker)
-        self._n_busy += 1
-        worker.switch = gevent.Greenlet(self._run, worker, arrival).switch
-        worker.switch()
 
     def _run(self, worker: Worker, arrival: Arrival) -> None:
         n_steps = len(self._requests)

@@ -26,21 +26,18 @@ class ProcFiles:
         return "".join(text).splitlines()
 
     def _read(self, path: str, at: int) -> str:
-        descriptor = self._descriptor_of(path)
+        if path not in self._descriptors:
+            try:
+                self._descriptors[path] = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+            except OSError:
+                self._descriptors[path] = None
+        descriptor = self._descriptors[path]
         if descriptor is None:
             return ""
         try:
             return os.pread(descriptor, _CHUNK_BYTES, at).decode("latin-1")
         except OSError:
             return ""
-
-    def _descriptor_of(self, path: str) -> int | None:
-        if path not in self._descriptors:
-            try:
-                self._descriptors[path] = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-            except OSError:
-                self._descriptors[path] = None
-        return self._descriptors[path]
 
     def close(self) -> None:
         for descriptor in self._descriptors.values():

@@ -47,7 +47,11 @@ class Prober(Worker):
         self._note_connected()
         if connection.tls is not None:
             self.instants["tls"] = connection.secured
-            self._look_at_tls(connection)
+            tls = connection.tls
+            version, cipher, bits, group = tls.in_words()
+            agreed = {"version": version, "cipher": cipher, "bits": bits, "group": group}
+            self.tls = {**agreed, "alpn": tls.alpn}
+            self.certificates = tls.chain()
         return connection
 
     def _note_connected(self) -> None:
@@ -64,10 +68,3 @@ class Prober(Worker):
             pass  # the first failure is the answer
         finally:
             self.drop_connection()
-
-    def _look_at_tls(self, connection: Connection) -> None:
-        tls = connection.tls
-        version, cipher, bits, group = tls.in_words()
-        agreed = {"version": version, "cipher": cipher, "bits": bits, "group": group}
-        self.tls = {**agreed, "alpn": tls.alpn}
-        self.certificates = tls.chain()

@@ -147,7 +147,15 @@ class StepRecorder:
         self.failures.clear()
         for failure in failures:
             self._add_failure(failure)
-        self._add_events()
+        for name, instants in self.events.items():
+            if not instants:
+                continue
+            seconds = (np.array(instants, dtype=np.int64) - self.zero_ns) // NS
+            instants.clear()
+            first = int(seconds.min())
+            for second, count in enumerate(np.bincount(seconds - first).tolist(), first):
+                if count:
+                    self._at(second).count(name, count)
         self._add_sent()
 
     def make_timings(self, up_to: int | None = None) -> None:
@@ -192,18 +200,15 @@ class StepRecorder:
             second.count("carried", int(is_carried.sum()))
             rows = rows[~is_carried]
         if len(rows):
-            self._add_ok(second, rows)
-
-    def _add_ok(self, second: Unfinished, rows: np.ndarray) -> None:
-        second.count("ok", len(rows))
-        second.count("bytes_sent", len(rows) * self._request_size_bytes)
-        second.count("bytes_received", int(rows[:, RECEIVED].sum()))
-        _add_sizes(second, rows)
-        by_status = np.bincount(rows[:, STATUS])
-        for status in np.flatnonzero(by_status).tolist():
-            key = str(status)
-            second.statuses[key] = second.statuses.get(key, 0) + int(by_status[status])
-        second.ok_rows.append(rows)
+            second.count("ok", len(rows))
+            second.count("bytes_sent", len(rows) * self._request_size_bytes)
+            second.count("bytes_received", int(rows[:, RECEIVED].sum()))
+            _add_sizes(second, rows)
+            by_status = np.bincount(rows[:, STATUS])
+            for status in np.flatnonzero(by_status).tolist():
+                key = str(status)
+                second.statuses[key] = second.statuses.get(key, 0) + int(by_status[status])
+            second.ok_rows.append(rows)
 
     def _time_ok(self, second: Unfinished, rows: np.ndarray) -> None:
         durations = self.durations_us(rows)
@@ -290,17 +295,6 @@ class StepRecorder:
         second.note("failed", np.array([took_us]))
         if failure.status:
             second.note("failed_reply", np.array([took_us]))
-
-    def _add_events(self) -> None:
-        for name, instants in self.events.items():
-            if not instants:
-                continue
-            seconds = (np.array(instants, dtype=np.int64) - self.zero_ns) // NS
-            instants.clear()
-            first = int(seconds.min())
-            for second, count in enumerate(np.bincount(seconds - first).tolist(), first):
-                if count:
-                    self._at(second).count(name, count)
 
     def _add_sent(self) -> None:
         if not self._sent:

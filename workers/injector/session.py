@@ -154,7 +154,9 @@ class SessionWorker(Worker):
             self._made, call.failures.kind = call, None
         if self.connection is None:
             self._n_connection = 0
-        is_last = self._is_last_on_connection()
+        context = self._context
+        most = context.session.calls_per_connection
+        is_last = self.keeps and context.announces_last and 0 < most <= self._n_connection + 1
         connection = self.connection
         pause_s = self.make_call(call, is_last, intended, start)
         if self.connection is not connection:
@@ -218,35 +220,27 @@ class SessionWorker(Worker):
             return self._context.requests[call.index].data
         return self._context.make_bytes(step, is_last)
 
-    def _is_last_on_connection(self) -> bool:
-        context = self._context
-        most = context.session.calls_per_connection
-        return self.keeps and context.announces_last and 0 < most <= self._n_connection + 1
-
     # --- what follows from a reply ---------------------------------------------------------------
     def _note(self, call: Call, is_last: bool) -> None:
         jar = self.user.jar
         if jar is not None and call.reader is not None and call.reader.head is not None:
             jar.take(call.reader.head.headers, self._path)
         if call.patterns and call.reader is not None and call.reader.is_complete:
-            self._extract_values(call)
+            reader = call.reader
+            body = reader.kept.decode("utf-8", "replace")
+            for extract, pattern in call.patterns:
+                texts = [body]
+                if extract.source == Source.HEADER:
+                    wanted = extract.header.lower()
+                    texts = [value for name, value in reader.head.headers if name.lower() == wanted]
+                found = next((match for text in texts if (match := pattern.search(text))), None)
+                if found is None:
+                    call.events["extract_missed"].append(now())
+                else:
+                    self.user.extracted[extract.name] = found[1] or ""
         self._n_connection += 1
         if is_last and self.connection is not None:
             self._retire(self.connection)
-
-    def _extract_values(self, call: Call) -> None:
-        reader = call.reader
-        body = reader.kept.decode("utf-8", "replace")
-        for extract, pattern in call.patterns:
-            texts = [body]
-            if extract.source == Source.HEADER:
-                wanted = extract.header.lower()
-                texts = [value for name, value in reader.head.headers if name.lower() == wanted]
-            found = next((match for text in texts if (match := pattern.search(text))), None)
-            if found is None:
-                call.events["extract_missed"].append(now())
-            else:
-                self.user.extracted[extract.name] = found[1] or ""
 
     def _begin_session(self, start: int) -> None:
         if self._context.visits is not None:

@@ -233,24 +233,21 @@ class CapacitySearch:
         resolution = FIRST_RESOLUTION if self._first is None else RESOLUTION
         rate = self._bracket.next_rate(resolution)
         if rate is None:
-            self._end_search()
+            low, high = self._bracket.low, self._bracket.high
+            if self._first is None:
+                self._first = sqrt(low * high)
+            else:
+                middle = (self._begun_at + self._n_trials) / 2
+                self._results.append(SearchResult(low, high, middle))
+            self._begun_at = self._n_trials + 1
+            self.ending = self._ending_after_search()
+            if not self.ending:
+                self._bracket = self._window(len(self._results) + 1)
+                self._rate = self._bracket.next_rate(RESOLUTION)
         elif self._first and not self._first / _LOST < rate < self._first * _LOST:
             self.ending = Ending.DRIFTED
         else:
             self._rate = rate
-
-    def _end_search(self) -> None:
-        low, high = self._bracket.low, self._bracket.high
-        if self._first is None:
-            self._first = sqrt(low * high)
-        else:
-            middle = (self._begun_at + self._n_trials) / 2
-            self._results.append(SearchResult(low, high, middle))
-        self._begun_at = self._n_trials + 1
-        self.ending = self._ending_after_search()
-        if not self.ending:
-            self._bracket = self._window(len(self._results) + 1)
-            self._rate = self._bracket.next_rate(RESOLUTION)
 
     def _ending_after_search(self) -> Ending | None:
         n = len(self._results)
@@ -297,14 +294,11 @@ class _Bracket:
                 return None
             if self.is_low_tried and self.high >= self.limit:
                 return self.limit
-            self._move_on()
+            if self.is_low_tried:
+                self.high = min(self.high * WINDOW, self.limit)
+            else:
+                self.low /= WINDOW
         return float(f"{sqrt(self.low * self.high):.5g}")
-
-    def _move_on(self) -> None:
-        if self.is_low_tried:
-            self.high = min(self.high * WINDOW, self.limit)
-        else:
-            self.low /= WINDOW
 
 
 # Beyond the objective: signs that the target did not keep up with the rate.

@@ -18,7 +18,7 @@ from campaigns.domain.plan.load import (
     stored_load,
 )
 from campaigns.domain.plan.plan import Plan
-from campaigns.domain.plan.step import header_fault
+from campaigns.domain.plan.step import MAX_HEADERS, header_fault
 from tests.domain.plan.reading import CLOSED, STEP, faults, read
 
 OPEN = {"model": "open", "rate_per_s": 5, "requests": 10}
@@ -255,9 +255,9 @@ def test_which_headers_can_be_sent(name, value, is_good):
     assert (header_fault(name, value) is None) == is_good
 
 
-def test_a_step_has_at_most_200_headers():
-    step = {"path": "/", "headers": [["X-Name", "value"]] * 200}
-    assert len(read(steps=[step]).steps[0].headers) == 200
+def test_the_headers_of_a_step_are_counted_before_they_are_read():
+    step = {"path": "/", "headers": [["X-Name", "value"]] * MAX_HEADERS}
+    assert len(read(steps=[step]).steps[0].headers) == MAX_HEADERS
     step["headers"].append(["X-Name", "value"])
     assert list(faults(steps=[step])) == ["steps.0.headers"]
 

@@ -153,7 +153,10 @@ class Http2Client(Streams):
         stream.received_bytes += HEAD_BYTES + size
         stream.their_room -= size
         if stream.their_room < _LOW_STREAM_ROOM:
-            self._give_stream_room(stream)
+            if stream.their_room < 0:
+                raise StreamBroken(Code.FLOW_CONTROL_ERROR, "more than the window allows")
+            self.out += frames.window_update(stream.id, WINDOW_BYTES - stream.their_room)
+            stream.their_room = WINDOW_BYTES
         if flags & PADDED:
             start, stop = _without_padding(data, start, stop)
         if stop > start:
@@ -173,12 +176,6 @@ class Http2Client(Streams):
             raise ConnectionBroken(Code.FLOW_CONTROL_ERROR, "more than the window allows")
         self.out += frames.window_update(0, CONNECTION_WINDOW_BYTES - self._their_room)
         self._their_room = CONNECTION_WINDOW_BYTES
-
-    def _give_stream_room(self, stream: Stream) -> None:
-        if stream.their_room < 0:
-            raise StreamBroken(Code.FLOW_CONTROL_ERROR, "more than the window allows")
-        self.out += frames.window_update(stream.id, WINDOW_BYTES - stream.their_room)
-        stream.their_room = WINDOW_BYTES
 
     def _take_known_head(self, stream: Stream, head: Head, frame_bytes: int, flags: int) -> None:
         """A reply's head in one plain frame with the bytes of an earlier one."""
@@ -274,9 +271,14 @@ class Http2Client(Streams):
         elif kind == WINDOW_UPDATE:
             self._take_window_update(stream_id, payload)
         elif kind == RST_STREAM:
-            self._take_reset(stream_id, payload)
+            _check(True, len(payload) == NUMBER.size, "RST_STREAM")
+            self._refuse_unused(stream_id)
+            self._let_go.pop(stream_id, None)
+            self._fail(stream_id, _reset_by(NUMBER.unpack(payload)[0]))
         elif kind == PING:
-            self._take_ping(flags, stream_id, payload)
+            _check(not stream_id, len(payload) == 8, "PING")
+            if not flags & frames.ACK:
+                self.out += frames.frame(PING, frames.ACK, 0, payload)
         elif kind == GOAWAY:
             self._take_goaway(stream_id, payload)
         elif kind == PRIORITY:
@@ -332,27 +334,13 @@ class Http2Client(Streams):
                 raise _protocol_error("a window that does not grow")
             self._uploads.grow(more)
         else:
-            self._grow_stream(stream_id, more)
+            self._refuse_unused(stream_id)
+            if not more:
+                raise StreamBroken(Code.PROTOCOL_ERROR, "a window that does not grow")
+            self._uploads.grow_stream(stream_id, more)
         if self._uploads.has_moved:
             self._uploads.has_moved = False
             self._spare = IDLE_FRAMES_CAP
-
-    def _grow_stream(self, stream_id: int, more: int) -> None:
-        self._refuse_unused(stream_id)
-        if not more:
-            raise StreamBroken(Code.PROTOCOL_ERROR, "a window that does not grow")
-        self._uploads.grow_stream(stream_id, more)
-
-    def _take_reset(self, stream_id: int, payload: bytes) -> None:
-        _check(True, len(payload) == NUMBER.size, "RST_STREAM")
-        self._refuse_unused(stream_id)
-        self._let_go.pop(stream_id, None)
-        self._fail(stream_id, _reset_by(NUMBER.unpack(payload)[0]))
-
-    def _take_ping(self, flags: int, stream_id: int, payload: bytes) -> None:
-        _check(not stream_id, len(payload) == 8, "PING")
-        if not flags & frames.ACK:
-            self.out += frames.frame(PING, frames.ACK, 0, payload)
 
     def _take_goaway(self, stream_id: int, payload: bytes) -> None:
         _check(not stream_id, len(payload) >= 8, "GOAWAY")

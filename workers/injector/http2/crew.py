@@ -40,17 +40,14 @@ class StreamCrew:
         return StreamRequest(self._plan, step, data, recorder, text)
 
     def make_worker(self, sessions: SessionContext | None) -> OnStreams:
-        pool = self._next_pool()
+        nth, self._n_workers = self._n_workers, self._n_workers + 1
+        if not self._pools or (self._sharers and nth % self._sharers == 0):
+            self._pools.append(self._make_pool())
+        pool = self._pools[-1]
         pool.n_workers += 1
         if sessions is not None:
             return StreamSessionWorker(sessions, self._dialler, pool)
         return StreamWorker(self._dialler, pool)
-
-    def _next_pool(self) -> Pool:
-        nth, self._n_workers = self._n_workers, self._n_workers + 1
-        if not self._pools or (self._sharers and nth % self._sharers == 0):
-            self._pools.append(self._make_pool())
-        return self._pools[-1]
 
     def _make_pool(self) -> Pool:
         session, is_connection = self._plan.session, self._plan.load.counts_connections

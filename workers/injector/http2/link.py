@@ -220,7 +220,8 @@ class Link:
                     written = 0
                 if written < len(out):
                     del out[:written]
-                    self._await_room()
+                    self._writer = self._loop.io(self.connection.sock.fileno(), WRITE)
+                    self._writer.start(self._write_on)
                     return
                 out.clear()
                 if client.bodies:
@@ -253,10 +254,6 @@ class Link:
             self._end(fault)
         finally:
             self._is_reading = False
-
-    def _await_room(self) -> None:
-        self._writer = self._loop.io(self.connection.sock.fileno(), WRITE)
-        self._writer.start(self._write_on)
 
     def _write_on(self) -> None:
         self._writer.stop()

@@ -153,7 +153,9 @@ class Conversation:
         """Bytes from the server. Raises BadReply."""
         for opcode, content in self._reader.feed(data) if data else ():
             if opcode == frames.CLOSE:
-                self._note_close(content)
+                self._close_code = content
+                self._channel.has_close_code = True
+                self._context.recorder.closes_with(content).append(now())
             elif opcode >= frames.PING:
                 self._take_control(opcode, content)
             else:
@@ -187,11 +189,6 @@ class Conversation:
         """The server's close code and reason: "closed with 1011 (out of memory)"."""
         reason = self._reader.close_reason
         return f"closed with {self._close_code}" + (f" ({reason})" if reason else "")
-
-    def _note_close(self, code: int) -> None:
-        self._close_code = code
-        self._channel.has_close_code = True
-        self._context.recorder.closes_with(code).append(now())
 
     def hold(self, held_socket: HeldSocket) -> None:
         """Stay open and silent until the window releases it; answers pings. Raises BadReply."""

@@ -99,12 +99,16 @@ class FrameReader:
         if there < 2:
             return None
         second = buffer[at + 1]
-        self._check_second(first, second)
+        if bool(second & _MASKED) != self._expects_mask:
+            raise _bad("a frame without mask" if self._expects_mask else "a masked frame")
+        if first & CLOSE and second & _LENGTH > _CONTROL_CAP_BYTES:
+            raise _bad(f"a control frame of more than {_CONTROL_CAP_BYTES} bytes")
         sized = self._size_at(at + 2, second & _LENGTH)
         if sized is None:
             return None
         size, begin = sized
-        self._check_size(first, size)
+        if not first & CLOSE and self._size + size > MESSAGE_CAP_BYTES:
+            raise BadReply(Kind.BODY_CAP, f"a message of more than {MESSAGE_CAP_BYTES:,} bytes")
         key_at, begin = begin, begin + (4 if self._expects_mask else 0)
         if len(buffer) < begin + size:
             return None
@@ -129,12 +133,6 @@ class FrameReader:
         elif opcode != CONTINUATION and self._opcode:
             raise _bad("a new message in the middle of another")
 
-    def _check_second(self, first: int, second: int) -> None:
-        if bool(second & _MASKED) != self._expects_mask:
-            raise _bad("a frame without mask" if self._expects_mask else "a masked frame")
-        if first & CLOSE and second & _LENGTH > _CONTROL_CAP_BYTES:
-            raise _bad(f"a control frame of more than {_CONTROL_CAP_BYTES} bytes")
-
     def _size_at(self, at: int, short: int) -> tuple[int, int] | None:
         """(payload size, offset of mask or payload), or None until the length has arrived."""
         if short < 126:
@@ -148,10 +146,6 @@ class FrameReader:
         if size < (126 if width == 2 else 1 << 16):
             raise _bad(f"a length of {size} written in {width} bytes")
         return size, at + width
-
-    def _check_size(self, first: int, size: int) -> None:
-        if not first & CLOSE and self._size + size > MESSAGE_CAP_BYTES:
-            raise BadReply(Kind.BODY_CAP, f"a message of more than {MESSAGE_CAP_BYTES:,} bytes")
 
     def _take(self, first: int, payload: bytes) -> Event | None:
         opcode = first & _OPCODE

@@ -92,16 +92,13 @@ class WebSocketProber(Prober):
             if opcode == frames.CLOSE:
                 self._close_code = content
             elif opcode == frames.PING:
-                self._pong(content)
+                self._n_pings += 1
+                if self._n_pings > _PING_CAP:
+                    raise BadReply(Kind.WS_PROTOCOL, f"over {_PING_CAP} pings")
+                self._channel.write(self._context.masked(frames.PONG, content))
             elif opcode in {frames.TEXT, frames.BINARY}:
                 self._n_messages += 1
                 self._answer = self._answer or (opcode, content)
-
-    def _pong(self, content: bytes) -> None:
-        self._n_pings += 1
-        if self._n_pings > _PING_CAP:
-            raise BadReply(Kind.WS_PROTOCOL, f"over {_PING_CAP} pings")
-        self._channel.write(self._context.masked(frames.PONG, content))
 
     def count_bytes(self) -> tuple[int, int]:
         channel = self._channel

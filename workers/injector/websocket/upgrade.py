@@ -91,7 +91,17 @@ class UpgradeCheck:
             return False
         if parsed.status != 101:
             raise UpgradeRejected(parsed)
-        self._check_headers(parsed, accept.decode())
+        if _tokens(parsed, "upgrade") != ["websocket"]:
+            raise _bad("101 without Upgrade: websocket")
+        if "upgrade" not in _tokens(parsed, "connection"):
+            raise _bad("101 without Connection: Upgrade")
+        if _values(parsed, "sec-websocket-accept") != [accept.decode()]:
+            raise _bad("Sec-WebSocket-Accept does not answer the key")
+        if _values(parsed, "sec-websocket-extensions"):
+            raise _bad("an extension that was not offered")
+        chosen = _values(parsed, "sec-websocket-protocol")
+        if len(chosen) > 1 or not set(chosen) <= set(self._subprotocols):
+            raise _bad(f"subprotocol {', '.join(chosen)[:60]} was not offered")
         self._remember(head, accept)
         return True
 
@@ -106,19 +116,6 @@ class UpgradeCheck:
         self._known.add((before, after))
         self._longest = max(self._longest, len(head))
         self.recv_bytes = min(_MOST_RECV_BYTES, self._longest + 1)
-
-    def _check_headers(self, head: Head, accept: str) -> None:
-        if _tokens(head, "upgrade") != ["websocket"]:
-            raise _bad("101 without Upgrade: websocket")
-        if "upgrade" not in _tokens(head, "connection"):
-            raise _bad("101 without Connection: Upgrade")
-        if _values(head, "sec-websocket-accept") != [accept]:
-            raise _bad("Sec-WebSocket-Accept does not answer the key")
-        if _values(head, "sec-websocket-extensions"):
-            raise _bad("an extension that was not offered")
-        chosen = _values(head, "sec-websocket-protocol")
-        if len(chosen) > 1 or not set(chosen) <= set(self._subprotocols):
-            raise _bad(f"subprotocol {', '.join(chosen)[:60]} was not offered")
 
 
 class UpgradeRejected(BadReply):

@@ -52,15 +52,12 @@ class WebSocketWindow(WindowLoad):
         start = now()
         pause_s = worker.attempt(self._context, start, start)
         if worker.held_socket is not None:
-            self._note_ended(worker.held_socket)
+            worker.held_socket.close()
+            if worker.held_socket.is_released:
+                self._n_released -= 1
+                self._close_held()
         if pause_s:
             gevent.sleep(pause_s)
-
-    def _note_ended(self, held_socket: HeldSocket) -> None:
-        held_socket.close()
-        if held_socket.is_released:
-            self._n_released -= 1
-            self._close_held()
 
     def _close_held(self) -> None:
         """Release as many as may be opened at a time; each one that ends makes room for the next.
