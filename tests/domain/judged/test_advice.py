@@ -40,10 +40,6 @@ def test_noisier_runs_need_more_repeats_and_some_too_many():
     assert needed[2] is None
 
 
-def test_the_same_figures_give_the_same_advice():
-    assert advice(noisy(0.05, 4), 0.05) == advice(noisy(0.05, 4), 0.05)
-
-
 def test_repeats_of_arms_that_are_not_paired_are_advised_too():
     source = np.random.default_rng(1)
     arms = 20_000 * np.exp(source.normal(0, 0.06, (2, 5)))

@@ -6,7 +6,6 @@ from campaigns.domain.judged.ratio import ratio_interval
 from campaigns.domain.judged.shift import shift_of
 from campaigns.domain.measured.snapshot import Timing
 from campaigns.domain.percentiles import P50, P95, P99
-from campaigns.domain.shown.shift_words import shift_table, shift_words
 
 RUNS = (1.0, 1.01, 0.99, 1.005)
 
@@ -52,18 +51,3 @@ def test_a_percentile_takes_ten_responses_beyond_it_in_every_run():
 @pytest.mark.parametrize("runs", [(), (1.0,), (1.0, 1.01)])
 def test_fewer_than_three_runs_tell_nothing(runs):
     assert shift_of(side(), side(runs=runs), paired=False) == []
-
-
-def test_the_words_say_which_percentiles_moved():
-    words = shift_words(shift_of(side(), side(1.1), paired=False))
-    assert words.startswith("p10 to p99.5 take ")
-    assert words.endswith("longer.")
-    mixed = shift_words(shift_of(side(), side(tail=1.5), paired=False))
-    assert "for p10 to p95 these runs cannot tell" in mixed
-    assert shift_words(shift_of(side(), side(), paired=False)).startswith("For p10 to p99.5")
-
-
-def test_the_table_has_a_row_per_percentile():
-    rows = shift_table(shift_of(side(), side(1.1), paired=False)).rows
-    assert [row.label for row in rows][-1] == "p99.5"
-    assert rows[0].cells[0].value == pytest.approx(1.1, abs=0.01)

@@ -12,9 +12,7 @@ def test_a_run_that_is_set_aside_is_named_since_the_means_have_it():
     found = cost_difference(baseline, candidate, paired=True, threshold=0.05)
     assert found.word == "costs more"
     assert found.baseline > found.candidate
-    assert found.why == (
-        "Without repeat block 3, where the baseline cost 8.0 times as much as in the others."
-    )
+    assert "block 3" in found.why
 
 
 def test_a_clear_word_without_such_a_run_needs_no_words():

@@ -5,7 +5,6 @@ import pytest
 from campaigns.domain.errors import InvalidPlan
 from campaigns.domain.plan.ordered_plan import ordered_plan
 from campaigns.domain.plan.plan import Plan
-from campaigns.domain.shown.load_sentence import load_sentence
 from tests.values import plan_spec
 
 pytestmark = pytest.mark.pure
@@ -72,8 +71,3 @@ def test_what_a_version_cannot_do_is_said_at_its_field(field, spec):
 )  # fmt: skip
 def test_every_load_model_takes_http_2(spec):
     assert plan_of(http_version="2", **spec).http_version == "2"
-
-
-def test_the_sentence_of_the_load_names_the_streams():
-    plan = plan_of(http_version="2", streams=32)
-    assert load_sentence(plan).startswith("4 connections send on 32 streams each, ")

@@ -6,8 +6,8 @@ from campaigns.domain.other_tools.equivalents import equivalents
 from campaigns.domain.plan.injectors import load_for, share_fault
 from campaigns.domain.plan.load import Model, planned_arrivals
 from campaigns.domain.plan.plan import Plan
-from campaigns.domain.plan.presets import GENERAL, PRESETS
-from campaigns.domain.plan.proposals import PROPOSALS, Proposal, proposal_for
+from campaigns.domain.plan.presets import PRESETS
+from campaigns.domain.plan.proposals import PROPOSALS, proposal_for
 
 
 @pytest.mark.parametrize("key", PRESETS)
@@ -24,11 +24,6 @@ def test_the_two_original_studies_are_there(key, over_s):
     assert plan.steps[0].method == "POST"
     assert "Envelope" in plan.steps[0].body
     assert plan.connection_mode == "new"
-
-
-def test_the_ab_preset_is_1000_requests_on_50_connections():
-    load = Plan.from_json(PRESETS["ab"].spec).load
-    assert (planned_arrivals(load), load.connections) == (1000, 50)
 
 
 @pytest.mark.parametrize(
@@ -72,20 +67,6 @@ def test_every_study_s_campaign_can_share_its_plan(key):
     assert [share_fault(load, n) for n in PROPOSALS[key].injectors if share_fault(load, n)] == []
 
 
-@pytest.mark.parametrize("key", ["over-100", "over-10"])
-def test_what_https_costs_is_measured_on_both_schemes(key):
-    assert proposal_for(key).schemes == ("http", "https")
-
-
-@pytest.mark.parametrize("key", ["l1", "l2", "l3"])
-def test_the_local_tests_are_made_five_times(key):
-    assert proposal_for(key).repeats == 5
-
-
-def test_a_question_of_every_day_is_one_run_on_whatever_is_there():
-    assert proposal_for("smoke") == Proposal()
-
-
 def whole_load(key):
     """The load of all injectors of the proposed campaign."""
     return load_for(Plan.from_json(PRESETS[key].spec).load, max(proposal_for(key).injectors))
@@ -95,15 +76,6 @@ def test_wsperf_opens_and_closes_between_its_marks():
     plan, load = Plan.from_json(PRESETS["wsperf"].spec), whole_load("wsperf")
     assert (load.low, load.high, load.requests) == (250, 500, 200_000)
     assert (plan.exchange.messages, plan.exchange.close_code) == (0, 1001)
-
-
-def test_httperf_waits_one_second_at_most():
-    assert Plan.from_json(PRESETS["httperf"].spec).timeouts.total_s == 1
-
-
-def test_there_is_one_for_every_day_too():
-    keys = [preset.key for preset in PRESETS.values() if preset.group == GENERAL]
-    assert keys == ["https", "smoke", "load", "stress", "sessions", "spike", "soak", "capacity"]
 
 
 def test_its_sessions_are_the_example_of_httperf_s_manual():

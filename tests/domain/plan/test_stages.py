@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from campaigns.domain.errors import InvalidPlan
 from campaigns.domain.plan.arrivals import schedule
 from campaigns.domain.plan.load import (
     Load,
@@ -21,7 +20,7 @@ from campaigns.domain.plan.load import (
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.shards import LoadSlice
 from campaigns.domain.plan.stages import Stage, count_staged, stages_of_text, text_of_stages
-from tests.domain.plan.reading import dues
+from tests.domain.plan.reading import dues, faults
 
 NS = 1_000_000_000
 UP_AND_DOWN = (Stage(30, 10, 10), Stage(60, 10, 50), Stage(5, 0, 0), Stage(30, 50, 0))
@@ -143,38 +142,30 @@ STAGE = {"duration_s": 5, "from_per_s": 2}
 
 
 @pytest.mark.parametrize(
-    ("given_", "field", "words"),
+    ("given_", "field"),
     [
-        ({"stages": "30: 10"}, "stages", "list of stages"),
-        ({"stages": ["often"]}, "stages", "Stage 1, 'often', cannot be read"),
-        ({"stages": [STAGE, {"from_per_s": 1}]}, "stages", "Stage 2, duration_s: Write a number"),
-        ({"stages": [STAGE | {"duration_s": 0}]}, "stages", "Stage 1, duration_s"),
-        ({"stages": [STAGE | {"to_per_s": -1}]}, "stages", "Stage 1, to_per_s"),
-        ({"stages": [STAGE | {"pace": 1}]}, "stages", "no field 'pace'"),
-        ({"stages": [STAGE | {"from_per_s": 0}]}, "stages", "rate above 0"),
-        ({"stages": [STAGE] * 101}, "stages", "At most 100"),
-        ({"stages": [STAGE | {"duration_s": 40_000}] * 2}, "stages", "Together at most 43,200 s"),
-        (
-            {"stages": [{"duration_s": 9999, "from_per_s": 99_999}]},
-            "stages",
-            "requests are too many",
-        ),
-        ({"stages": [STAGE], "rate_per_s": 5}, "rate_per_s", "stages say the rate"),
-        ({"stages": [STAGE], "requests": 5}, "requests", "stages say when the load ends"),
-        ({"stages": [STAGE], "duration_s": 5}, "duration_s", "stages say when the load ends"),
+        ({"stages": "30: 10"}, "stages"),
+        ({"stages": ["often"]}, "stages"),
+        ({"stages": [STAGE, {"from_per_s": 1}]}, "stages"),
+        ({"stages": [STAGE | {"duration_s": 0}]}, "stages"),
+        ({"stages": [STAGE | {"to_per_s": -1}]}, "stages"),
+        ({"stages": [STAGE | {"pace": 1}]}, "stages"),
+        ({"stages": [STAGE | {"from_per_s": 0}]}, "stages"),
+        ({"stages": [STAGE] * 101}, "stages"),
+        ({"stages": [STAGE | {"duration_s": 40_000}] * 2}, "stages"),
+        ({"stages": [{"duration_s": 9999, "from_per_s": 99_999}]}, "stages"),
+        ({"stages": [STAGE], "rate_per_s": 5}, "rate_per_s"),
+        ({"stages": [STAGE], "requests": 5}, "requests"),
+        ({"stages": [STAGE], "duration_s": 5}, "duration_s"),
         (
             {"stages": [STAGE], "distribution": "uniform", "uniform_min_s": 1, "uniform_max_s": 2},
             "stages",
-            "even or exponential",
         ),
-        ({"stages": [STAGE], "model": "closed", "connections": 1}, "stages", "does not use"),
+        ({"stages": [STAGE], "model": "closed", "connections": 1}, "stages"),
     ],
 )
-def test_it_says_which_stage_is_wrong(given_, field, words):
-    load = {"model": "open"} | given_
-    with pytest.raises(InvalidPlan) as refusal:
-        Plan.from_json({"steps": [{"path": "/"}], "load": load})
-    assert words in refusal.value.errors[f"load.{field}"]
+def test_what_is_wrong_with_stages_is_at_its_field(given_, field):
+    assert f"load.{field}" in faults(load={"model": "open"} | given_)
 
 
 def test_a_plan_with_stages_reads_back_and_a_step_needs_one_rate():

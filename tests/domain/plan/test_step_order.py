@@ -80,19 +80,19 @@ def test_an_order_survives_being_stored(order):
 
 
 @pytest.mark.parametrize(
-    ("order", "field", "words"),
+    ("order", "field"),
     [
-        ({"kind": "shuffled"}, "order.kind", "Choose one of"),
-        ({"kind": "weighted", "weights": [1, 2]}, "order.weights", "each of the 3 steps"),
-        ({"kind": "weighted", "weights": [0, 0, 0]}, "order.weights", "above 0"),
-        ({"kind": "weighted", "weights": [1, -1, 1]}, "order.weights.1", "from 0"),
-        ({"kind": "weighted", "weights": "1 2 3"}, "order.weights", "numbers"),
-        ({"kind": "weighted", "weights": [1, 1, True]}, "order.weights.2", "a number"),
-        ({"kind": "random", "weights": [1, 1, 1]}, "order.weights", "does not use"),
-        ({"kind": "random", "block_repeat": 5}, "order.block_repeat", "no blocks"),
-        ({"kind": "blocks", "block_repeat": 0}, "order.block_repeat", "outside"),
-        ({"every": 2}, "order.every", "no field"),
+        ({"kind": "shuffled"}, "order.kind"),
+        ({"kind": "weighted", "weights": [1, 2]}, "order.weights"),
+        ({"kind": "weighted", "weights": [0, 0, 0]}, "order.weights"),
+        ({"kind": "weighted", "weights": [1, -1, 1]}, "order.weights.1"),
+        ({"kind": "weighted", "weights": "1 2 3"}, "order.weights"),
+        ({"kind": "weighted", "weights": [1, 1, True]}, "order.weights.2"),
+        ({"kind": "random", "weights": [1, 1, 1]}, "order.weights"),
+        ({"kind": "random", "block_repeat": 5}, "order.block_repeat"),
+        ({"kind": "blocks", "block_repeat": 0}, "order.block_repeat"),
+        ({"every": 2}, "order.every"),
     ],
 )
-def test_a_wrong_order_is_refused_in_words(order, field, words):
-    assert words in fault(**order)[field]
+def test_a_wrong_order_is_refused_at_its_field(order, field):
+    assert field in fault(**order)

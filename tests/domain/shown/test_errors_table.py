@@ -38,14 +38,11 @@ def test_a_row_has_status_step_count_share_seconds_and_the_time_of_the_reply():
 def test_without_a_whole_reply_there_is_neither_status_nor_time():
     status, *_, reply = table_of(REFUSED).table.rows[0].cells
     assert (status.text, reply.text) == ("–", "–")
-    assert status.why == reply.why == "No reply came back whole."
 
 
 def test_the_time_of_two_statuses_together_is_none_of_either():
     errors = table_of(unexpected(503, 20), unexpected(404, 3), replies_us=[4000] * 23)
-    for row in errors.table.rows:
-        assert row.cells[6].text == "–"
-        assert row.cells[6].why.startswith("With the step's other statuses together: 4")
+    assert [row.cells[6].text for row in errors.table.rows] == ["–", "–"]
 
 
 def test_as_many_rows_as_fit_are_all_shown():

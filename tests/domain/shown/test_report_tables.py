@@ -1,7 +1,5 @@
 """The tables of one run."""
 
-import pytest
-
 from campaigns.domain.measured.snapshot import Timing, Total
 from campaigns.domain.shown.report_tables import parts_table
 
@@ -28,17 +26,3 @@ def test_a_run_shows_its_times_without_what_the_injector_added_beside_those_as_m
 
 def test_where_no_reading_was_timed_nothing_is_said_of_the_injectors_part():
     assert [*rows_of()] == ["response", "service"]
-
-
-@pytest.mark.parametrize(
-    ("n_connects", "average"),
-    [
-        (20, "for the average;"),
-        (0, "for the average;"),
-        (2, "for the average of all requests, where a part that one did not have counts as 0;"),
-    ],
-)
-def test_parts_that_only_some_requests_had_are_said_to_count_as_0(n_connects, average):
-    timings = {"response": Timing.of([11_000] * 20), "wait": Timing.of([10_000] * 20)}
-    timings |= {"connect": Timing.of([1000] * n_connects)} if n_connects else {}
-    assert average in parts_table(Total({"ok": 20}, timings=timings)).note

@@ -2,8 +2,6 @@
 
 from types import SimpleNamespace
 
-import pytest
-
 from campaigns.domain.judged.criteria import Observed
 from campaigns.domain.judged.judgement import judge
 from campaigns.domain.measured.snapshot import Timing
@@ -25,19 +23,6 @@ def ended(n: int = 2000, **observed: float) -> RunStatus:
 
 def reasons(runs: list[RunStatus], found: Answers) -> list[str]:
     return [each.reason.replace("\u202f", " ") for each in three_answers(runs, found, [])]
-
-
-@pytest.mark.parametrize(
-    ("n", "said"),
-    [
-        (2, "all 2 requests are accounted for."),
-        (1, "the only request is accounted for."),
-        (0, "no request ended."),
-    ],
-)
-def test_a_trusted_measurement_says_what_was_counted(n, said):
-    measurement, *_ = reasons([ended(n)], Answers("trusted", "healthy"))
-    assert measurement == f"The injector kept up, and {said}"
 
 
 def test_a_reason_is_told_of_the_runs_that_have_it():

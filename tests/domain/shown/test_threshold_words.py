@@ -19,7 +19,6 @@ def rate(measured: float, limit: float = 100) -> Verdict:
 @pytest.mark.parametrize(
     ("runs", "said"),
     [
-        ([], ""),
         ([[p95(150)]], ""),
         ([[p95(312.2)]], "Broken: p95 < 200 ms (was 312 ms)"),
         ([[p95(None)]], "Broken: p95 < 200 ms (no request succeeded)"),
@@ -27,11 +26,6 @@ def rate(measured: float, limit: float = 100) -> Verdict:
             [[p95(312), rate(80)], [p95(150), rate(70)]],
             "Broken in 2 of 2 runs: p95 < 200 ms (at worst 312 ms) and rate > 100 /s "
             "(at worst 70 /s)",
-        ),
-        ([[p95(312)], [p95(150)]], "Broken in 1 of 2 runs: p95 < 200 ms (was 312 ms)"),
-        (
-            [[p95(312, limit) for limit in (100, 200, 300, 301)]],
-            "Broken: p95 < 100 ms (was 312 ms), p95 < 200 ms (was 312 ms) and 2 more",
         ),
     ],
 )
@@ -70,21 +64,11 @@ def test_the_table_tells_a_figure_from_its_limit(verdict, measured, limit):
 def test_a_measurement_that_cannot_be_used_keeps_and_breaks_no_rule():
     (row,) = run_thresholds_table([p95(312)], has_no_answer=True).rows
     assert [cell.text for cell in row.cells] == ["312 ms", "200 ms", "–", "–"]
-    assert "cannot be used" in row.cells[2].why
-
-
-def test_while_a_run_goes_on_the_figure_is_of_now():
-    assert broken_words([[p95(312)]], is_over=False) == "Broken so far: p95 < 200 ms (is 312 ms)"
 
 
 @pytest.mark.parametrize(
     ("runs", "said"),
-    [
-        ([[]], ""),
-        ([[p95(150)], [p95(160)]], "Kept: p95 < 200 ms"),
-        ([[p95(150), rate(200)]], "Kept: p95 < 200 ms and rate > 100 /s"),
-        ([[p95(150)], [p95(312)]], ""),
-    ],
+    [([[p95(150)], [p95(160)]], "Kept: p95 < 200 ms"), ([[p95(150)], [p95(312)]], "")],
 )
 def test_rules_are_kept_if_all_runs_keep_them(runs, said):
     assert kept_words(runs) == said

@@ -2,8 +2,7 @@
 
 from campaigns.domain.measured.injector_end import InjectorEnd, TlsHandshakes
 from campaigns.domain.plan.target import Origin
-from campaigns.domain.plan.tls_options import TlsOptions
-from campaigns.domain.shown.tls_facts import handshake_lines, tls_facts
+from campaigns.domain.shown.tls_facts import tls_facts
 
 HTTPS = Origin("https", "shop.test", 443)
 FULL = TlsHandshakes(
@@ -39,16 +38,3 @@ def test_the_bytes_of_full_and_resumed_handshakes_are_told_apart():
 def test_an_injector_that_counted_no_bytes_has_no_mean_of_them():
     names = [name for name, _ in facts(FULL, TlsHandshakes("TLSv1.2", "AES", 1))]
     assert not any(name.startswith("Bytes") for name in names)
-
-
-def test_the_profile_is_named():
-    endpoint = Origin("https", "shop.test", 443, tls=TlsOptions(profile="tls12").resolved())
-    assert ["Chosen", "profile “TLS 1.2 only”"] in facts(FULL, endpoint=endpoint)
-
-
-def test_the_terminal_has_a_line_for_each_outcome_and_for_the_bytes():
-    assert handshake_lines([InjectorEnd(tls=[FULL])]) == [
-        "TLS: TLSv1.3, AES, X25519, 256 bits, full: 10",
-        "Bytes of a full handshake, mean: 500 B sent, 3,000 B received",
-    ]
-    assert handshake_lines([InjectorEnd()]) == []

@@ -12,7 +12,6 @@ from campaigns.domain.shown.trend_words import trend_words
     [
         (None, 0, True, ""),
         (Steadiness(0.0, 0, 1.0), 0, True, "No lasting change of response times was found."),
-        (Steadiness(0.0, 0, 1.0), 0, False, "No lasting change of response times so far."),
         (
             Steadiness(0.5, 30, 0.8),
             30,

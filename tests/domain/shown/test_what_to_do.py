@@ -4,11 +4,9 @@ import pytest
 
 from campaigns.domain.judged.criteria import Observed
 from campaigns.domain.judged.judgement import judge
-from campaigns.domain.judged.trust import CODES
 from campaigns.domain.measured.failures import FailureRow
 from campaigns.domain.measured.snapshot import Timing
 from campaigns.domain.shown.badges import Answers
-from campaigns.domain.shown.no_answer import CAUSES
 from campaigns.domain.shown.what_to_do import what_to_do
 
 FAILING = Answers("trusted", "failing")
@@ -28,10 +26,6 @@ def told(*failures: tuple[str, int, int]) -> list[tuple[str, str]]:
         (
             [("status_unexpected", 404, 9)],
             [("404 Not Found.", "try"), ("Is 404 what you expect?", "plan")],
-        ),
-        (
-            [("status_unexpected", 301, 9)],
-            [("301 Moved Permanently.", "plan"), ("Is 301 what you expect?", "plan")],
         ),
         ([("status_unexpected", 503, 9)], [("503 Service Unavailable.", "limit")]),
         ([("connect_refused", 0, 9)], [("Connection refused.", "target")]),
@@ -64,9 +58,7 @@ def test_of_several_steps_that_fail_alike_one_remedy_is_told():
 def test_a_measurement_that_is_not_usable_says_what_the_injector_needs():
     judged = judge({"cpu": Observed(0.9)}, Timing.of([10_000] * 2000))
     first, again = what_to_do([judged], rows(("reset", 0, 5)), 5, Answers("not_usable"))
-    assert (first.title, first.place) == ("The injector had no CPU.", "hosts")
-    assert "more free cores" in first.text
-    assert (again.title, again.place) == ("Measure again.", "again")
+    assert (first.place, again.place) == ("hosts", "again")
 
 
 @pytest.mark.parametrize(
@@ -81,9 +73,7 @@ def test_a_measurement_that_is_not_usable_says_what_the_injector_needs():
 def test_what_no_busy_injector_makes_is_mended_first_where_it_is_all(failure, is_certain):
     judged = judge({"cpu": Observed(0.9)}, Timing.of([10_000] * 2000))
     found = what_to_do([judged], rows(failure), 100, Answers("not_usable"))
-    says_nothing = "This measurement says nothing about the target."
     assert (found[0].place != "hosts") is is_certain
-    assert (says_nothing not in [each.text for each in found]) is is_certain
     assert len(found) == 2
 
 
@@ -95,17 +85,7 @@ def test_what_doubtful_runs_were_doubted_for_is_no_cause_of_one_that_is_not_usab
     judged = [busy, busy, late, late, lost]
     *causes, again = what_to_do(judged, [], 100, Answers("not_usable", is_usable_in_part=True))
     assert [each.title for each in causes] == ["An injector process was lost."]
-    assert again.title == "Measure again."
-
-
-def test_where_some_tests_can_be_used_only_the_others_say_nothing():
-    judged = judge({"cpu": Observed(0.9)}, Timing.of([10_000] * 2000))
-    *_, again = what_to_do([judged], [], 100, Answers("not_usable", is_usable_in_part=True))
-    assert again.text == "The tests without a usable run say nothing about their targets."
-
-
-def test_every_reason_that_makes_a_measurement_unusable_has_a_cause():
-    assert CAUSES.keys() >= CODES
+    assert again.place == "again"
 
 
 @pytest.mark.parametrize(
