@@ -12,17 +12,6 @@ def test_a_reason_is_stored_and_sent_as_its_word():
     assert json.dumps({"stop": StopReason.KILL}) == '{"stop": "kill"}'
 
 
-@pytest.mark.parametrize("reason", StopReason)
-def test_every_reason_has_words_for_people(reason):
-    assert reason.event
-    assert reason.sentence or reason == StopReason.SHARD_LOST, "the lost shard has its own"
-
-
-def test_an_overrun_says_how_long_it_took():
-    sentence = StopReason.OVERRUN.sentence.format(limit_s=70.0)
-    assert sentence == "Stopped after 70 s: longer than its plan can take."
-
-
 @pytest.mark.parametrize(
     ("asked", "told"),
     [

@@ -161,24 +161,6 @@ def test_a_figure_beside_its_limit_has_the_decimals_that_tell_them_apart(value, 
 
 
 @pytest.mark.parametrize(
-    ("number", "nouns", "words"),
-    [
-        (0, "requests", "0 requests"),
-        (1, "requests", "1 request"),
-        (1000, "requests", "1,000 requests"),
-        (1, "ok connections", "1 ok connection"),
-        (1, "replies", "1 reply"),
-        (2, "replies", "2 replies"),
-        (1, "injector processes", "1 injector process"),
-        (1, "searches", "1 search"),
-        (2, "searches", "2 searches"),
-    ],
-)
-def test_a_number_agrees_with_its_noun(number, nouns, words):
-    assert units.counted(number, nouns) == words
-
-
-@pytest.mark.parametrize(
     ("seconds", "text"),
     [
         (0.4, "0.4 s"),
@@ -192,40 +174,6 @@ def test_a_number_agrees_with_its_noun(number, nouns, words):
 )
 def test_a_duration_reads_as_people_say_it(seconds, text):
     assert units.duration(seconds) == text
-
-
-@pytest.mark.parametrize(
-    ("words", "joined"), [(["a"], "a"), (["a", "b"], "a and b"), (["a", "b", "c"], "a, b and c")]
-)
-def test_words_are_joined_as_in_a_sentence(words, joined):
-    assert units.and_joined(words) == joined
-
-
-def test_a_ratio_is_said_as_a_change():
-    assert (units.change_size(1.123), units.change_size(0.9)) == (
-        "+12.3\u202f%",
-        "\u221210.0\u202f%",
-    )
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("No request succeeded.", "No connection succeeded."),
-        ("Requests that fail show no limit.", "Connections that fail show no limit."),
-        (
-            "2 % of the requests found all connections busy",
-            "2 % of the connections found all places busy",
-        ),
-        (
-            "Only 2 % of the planned requests were sent",
-            "Only 2 % of the planned connections were begun",
-        ),
-    ],
-)
-def test_what_is_written_of_requests_is_said_of_what_is_counted(text, said):
-    assert units.said_of("connections", text) == said
-    assert units.said_of("requests", text) == text
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,7 @@
 import pytest
 from django.utils import timezone
 
-from campaigns.domain.plan.rungs import RUNGS, USUAL_RUNGS, Section
-from campaigns.domain.shown.sentences import plain_text
+from campaigns.domain.plan.rungs import RUNGS, Section
 from campaigns.models import Endpoint, Shard
 from campaigns.queries.answers import campaign_answer
 from campaigns.queries.target_costs import target_costs
@@ -19,18 +18,6 @@ from tests.values import plan_spec
 
 __all__ = ["climb", "ladder", "usual_ladder"]
 pytestmark = pytest.mark.django_db
-
-
-def test_a_rung_is_called_by_what_it_changes(ladder):
-    campaign, _ = ladder
-    assert [rung.title for rung in rungs_of(campaign)] == [
-        "HTTP/1.1",
-        "HTTPS/1.1, TLS 1.2",
-        "TLS 1.3",
-        "Hybrid key exchange",
-        "Resumed session",
-        "HTTP/2",
-    ]
 
 
 def test_each_rung_is_compared_with_the_one_before_and_with_plain_http(ladder):
@@ -83,7 +70,6 @@ def test_a_percentile_that_too_few_requests_support_is_missing_and_says_why(clim
     campaign, _ = climb(n=200)
     rung = campaign_answer(campaign, metric="p99").ladder.rungs[1]
     assert (rung.value, rung.before.row.ratio) == (None, None)
-    assert rung.why.startswith("Not shown: p99 needs 1,000 requests")
 
 
 def test_what_all_rungs_have_in_common_is_told(ladder):
@@ -115,14 +101,6 @@ def test_streams_stand_beside_as_many_connections(climb):
         "1 connection, 32 streams each",
     )
     assert streams.before.word == "slower"
-    said = plain_text(campaign_answer(campaign).sentence)
-    assert "HTTP/2 on 1 connection with 32 streams adds 29.4\u202f% against HTTP/2 on 32" in said
-
-
-def test_connections_of_http_1_1_have_no_streams(climb):
-    campaign, _ = climb(("many-http1", "many-streams"), (10_000, 13_000))
-    said = plain_text(campaign_answer(campaign).sentence)
-    assert "with 32 streams adds 30.0\u202f% against HTTPS/1.1 on 32 connections." in said
 
 
 def test_certificates_are_compared_with_each_other_and_with_plain_http(climb):
@@ -134,7 +112,6 @@ def test_certificates_are_compared_with_each_other_and_with_plain_http(climb):
     assert ecdsa.before.word == "faster"
     assert rsa.plain.word == ecdsa.plain.word == "slower"
     assert ecdsa.agreed.certificates == ("ECDSA secp256r1, 700 B sent",)
-    assert "ECDSA saves 7.7\u202f% against RSA." in plain_text(campaign_answer(campaign).sentence)
 
 
 def test_handshake_bytes_and_own_cpu_are_of_one_request(ladder):
@@ -195,10 +172,6 @@ def test_the_tables_have_a_row_a_rung(ladder):
     assert row["before_change_low"] <= row["before_change"] <= row["before_change_high"]
 
 
-def test_the_usual_ladder_has_the_rungs_of_new_and_kept_connections():
-    assert {RUNGS[key].section for key in USUAL_RUNGS} == {Section.NEW, Section.KEPT}
-
-
 def test_the_server_s_cpu_is_compared_with_plain_http_rung_by_rung(ladder):
     campaign, by_rung = ladder
     for runs in by_rung:
@@ -211,10 +184,3 @@ def test_the_server_s_cpu_is_compared_with_plain_http_rung_by_rung(ladder):
         "New connection: TLS 1.3 against HTTP/1.1",
     ]
     assert {row.cells[-1].text for row in compared.rows} == {"costs more"}
-
-
-def test_the_grounds_are_those_of_its_comparisons(ladder):
-    campaign, _ = ladder
-    grounds = campaign_answer(campaign).grounds
-    assert "95\u202f% intervals over 5 paired blocks" in grounds
-    assert "5 of 5 comparisons differ after Holm's correction" in grounds

@@ -2,9 +2,7 @@
 
 import pytest
 
-from campaigns.domain.plan.load import Load, Model
 from campaigns.domain.shown.plan_changes import changes_between, field_name
-from campaigns.domain.shown.plan_words import load_words
 from campaigns.queries.items import ItemFilter
 from campaigns.queries.plans import list_plans, versions_of, with_newest
 from campaigns.services.plans import edit_plan
@@ -76,17 +74,3 @@ def test_headers_and_statuses_are_compared_as_a_whole():
         ("Expected status", "2xx", "2xx, 304"),
         ("Headers", "A: 1", "–"),
     ]
-
-
-@pytest.mark.parametrize(
-    ("load", "words"),
-    [
-        (Load(Model.OVER, requests=100, over_s=10), "100 requests over 10 s"),
-        (Load(Model.OPEN, rate_per_s=40_000, duration_s=5), "40,000 requests/s, 5 s"),
-        (Load(Model.OPEN, rate_per_s=37.5, duration_s=60), "37.5 requests/s, 60 s"),
-        (Load(Model.CLOSED, connections=50, requests=1000), "50 connections, 1,000 requests"),
-        (Load(Model.SEQUENTIAL, requests=20), "one after another, 20 requests"),
-    ],
-)
-def test_a_load_in_words(load, words):
-    assert load_words(load) == words

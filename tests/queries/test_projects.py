@@ -55,18 +55,3 @@ def test_a_host_that_was_silent_for_a_while_does_not_answer():
         ("a", True, 0),
         ("b", False, 0),
     ]
-
-
-def test_a_host_s_facts_are_said_as_people_do():
-    facts = {
-        "cpu": "Xeon",
-        "cores": 4,
-        "usable_cores": 2,
-        "memory_bytes": 8_331_000_000,
-        "os": "Linux",
-        "open_files": 20000,
-        "local_ports": "32768 60999",
-    }
-    assert injector_hosts.machine_words(facts) == ["Xeon", "4 cores, 2 usable", "8.33 GB", "Linux"]
-    assert injector_hosts.limit_words(facts) == ["20,000 open files", "28,232 local ports"]
-    assert injector_hosts.machine_words({}) == injector_hosts.limit_words({}) == []

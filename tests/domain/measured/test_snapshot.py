@@ -67,14 +67,6 @@ def test_percentiles_are_nearest_ranks_within_the_exact_bounds(values, per_100k,
     assert Timing.of(list(values)).percentile_us(per_100k) == expected
 
 
-@given(values_us.filter(bool), st.lists(st.integers(0, 100_000), min_size=2, max_size=5))
-def test_percentiles_never_fall(values, ranks):
-    timing = Timing.of(values)
-    read = [timing.percentile_us(rank) for rank in sorted(ranks)]
-    assert read == sorted(read)
-    assert timing.min_us <= read[0] <= read[-1] <= timing.max_us
-
-
 def make_second(number=3, **counters):
     return Second(
         second=number,
