@@ -67,7 +67,7 @@ def test_a_run_that_nobody_watched_has_neither(finished):
 
 
 def test_a_target_whose_cpu_was_full_was_the_limit(project):
-    campaign, tests = https_campaign(project, repeats=1, started_at=timezone.now())
+    _, tests = https_campaign(project, repeats=1, started_at=timezone.now())
     first, _ = run_in_blocks(tests, [[10_000], [20_000]])
     tell(first, range(10), idle_s=0.0)
     summarise_run(first)

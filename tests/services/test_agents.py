@@ -212,19 +212,6 @@ def test_it_is_known_since_when_an_agent_is_heard_and_how_its_clock_is_set(made,
     assert Agent.objects.get(pk=agent.pk).heard_since > again.heard_at
 
 
-@pytest.mark.parametrize(
-    ("ahead_s", "error_s", "words"),
-    [
-        (None, None, ""),
-        (0.0004, 0.001, "right within 1.00 ms"),
-        (-0.0125, 0.001, "12.5 ms behind, corrected"),
-    ],
-)
-def test_a_clock_is_told_in_words(ahead_s, error_s, words):
-    agent = Agent(clock_ahead_s=ahead_s, clock_error_s=error_s)
-    assert agent.clock_words.replace("\u202f", " ") == words
-
-
 def test_a_target_has_so_many_agents_that_nobody_loses_sight(made, as_bob, target, monkeypatch):
     monkeypatch.setattr(agents, "MOST_AGENTS", 1)
     with pytest.raises(Refused, match=r"shop has 1 agents\. Revoke one"):

@@ -6,7 +6,7 @@ import pytest
 from django.db import OperationalError
 from django.utils import timezone
 
-from campaigns.domain.errors import Forbidden, InvalidFields, Refused
+from campaigns.domain.errors import Forbidden, Refused
 from campaigns.domain.judged.against import Against
 from campaigns.models import Baseline, Campaign, TestFigures
 from campaigns.permissions import Actor
@@ -145,11 +145,6 @@ def test_a_replaced_baseline_is_kept_with_who_and_when(make, measured, bob):
     assert (current.name, current.replaced_at) == ("release 1.5", None)
 
 
-def test_its_name_is_kept_without_nul(make, measured):
-    (baseline,) = make(measured(*CALM), name=" release\0 1.4 ")
-    assert baseline.name == "release 1.4"
-
-
 def test_what_somebody_else_chose_meanwhile_is_not_replaced(make, measured):
     test = measured(*CALM)
     make(test)
@@ -175,11 +170,6 @@ def test_a_campaign_under_way_or_without_a_run_that_counts_is_no_baseline(make, 
         make(measured(*CALM, is_over=False))
     with pytest.raises(Refused, match=r"None of these runs counts"):
         make(measured())
-
-
-def test_a_baseline_has_a_name(make, measured):
-    with pytest.raises(InvalidFields):
-        make(measured(*CALM), name=" ")
 
 
 def test_who_may_only_look_makes_and_releases_none(make, measured, vera, project):

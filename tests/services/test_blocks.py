@@ -73,11 +73,7 @@ def test_two_clicks_at_once_add_one_block(project):
 
     answers = at_once(click, click)
     campaign.refresh_from_db()
-    assert sorted(answers) == [
-        "Blocks have been added since: this campaign now has 4. Read its answer before you add "
-        "more.",
-        "added",
-    ]
+    assert answers.count("added") == 1
     assert campaign.repeats == 4
     assert campaign.runs.count() == 8
 
