@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from campaigns.domain import units
-from campaigns.domain.shown.cells import Figure, column_cells, count_cell, text_cell
+from campaigns.domain.shown.cells import Figure, column_cells, count_cell
 from campaigns.domain.shown.overhead_table import split_answer
 
 
@@ -94,12 +94,6 @@ def test_only_what_is_empty_or_weak_says_why():
     assert count_cell(12, "nothing").why == ""
 
 
-def test_counts_and_texts_are_empty_with_a_reason():
-    assert count_cell(60_000).text == "60,000"
-    assert count_cell(None, "not counted").why == "not counted"
-    assert text_cell("").text == "–"
-
-
 parts = st.dictionaries(
     st.sampled_from(["dns", "connect", "tls", "wait"]), st.floats(-1e4, 1e4), min_size=1
 )
@@ -145,11 +139,6 @@ def test_a_small_part_keeps_three_digits_beside_a_large_one():
     split = split_answer(arms)
     assert [row["parts"]["connect"] for row in split.rows] == [0.034, 0.034]
     assert split.decimals == 3
-
-
-def test_there_is_no_split_before_both_were_measured():
-    nothing = {"tls": None, "wait": None}
-    assert split_answer([("a", "http", nothing), ("b", "https", {"tls": 1.0})]) is None
 
 
 @pytest.mark.parametrize(

@@ -61,15 +61,6 @@ def test_each_test_has_run_rows_a_mean_row_and_a_pooled_row(finished):
     assert values(table, "Repeat 2")["rate"] == 200
 
 
-def test_a_test_answer_carries_what_charts_need(finished):
-    answer = campaign_answer(finished[0]).tests[1]
-    assert (answer.scheme, answer.connection_mode) == ("https", "new")
-    assert (answer.trust, answer.target_state) == ("trusted", "healthy")
-    assert answer.label == "HTTPS new connection"
-    assert answer.means_ms == pytest.approx([29.1, 29.0, 29.3], rel=1e-3)
-    assert answer.curve[0]["q"] == 0.1
-
-
 def test_the_overhead_has_both_percentages_interval_and_word(finished):
     (overhead,) = campaign_answer(finished[0]).overheads
     mean = values(overhead.table, "average")
@@ -88,14 +79,6 @@ def test_the_split_blames_the_tls_handshake_and_adds_up(finished):
     for row in (*overhead.split.rows, overhead.split.difference):
         whole = sum(value for value in row["parts"].values() if value is not None)
         assert whole == pytest.approx(row["total_ms"])
-
-
-def test_what_was_the_same_and_equal_is_listed(finished):
-    (overhead,) = campaign_answer(finished[0]).overheads
-    found = overhead.like_for_like
-    assert [name for name, _ in found["same"]] == ["target", "host", "plan", "injector hosts"]
-    assert ["status", "200 only"] in found["equal"]
-    assert found["different"] == []
 
 
 def test_before_the_third_repeat_there_are_figures_and_no_word(project):

@@ -132,10 +132,6 @@ def test_a_test_of_another_campaign_is_refused(project, campaign):
         chosen_tests(campaign, {"compare": str(ours.pk), "with": str(theirs.pk)})
 
 
-def test_nothing_asked_is_the_default(campaign):
-    assert chosen_tests(campaign, {}) is None
-
-
 def test_the_run_that_decides_is_named_with_its_block(project):
     now = timezone.now()
     campaign, tests = https_campaign(project, repeats=4, started_at=now, finished_at=now)

@@ -62,13 +62,6 @@ def test_any_campaigns_test_names_the_same_history(vera, nights):
     assert [column.tests for column in one] == [column.tests for column in other]
 
 
-def test_the_dots_are_of_their_own_runs(vera, nights):
-    http = nights[0][0]
-    (test,) = comparison_of(columns(vera, a=days(http, 1, 3), b=days(http, 4, 6))).tests
-    labels = [dot.label for side in test.runs for dot in side]
-    assert len(set(labels)) == 12
-
-
 def test_two_arms_of_the_same_days_ran_in_turn(vera, nights):
     http, https = nights[0]
     (test,) = comparison_of(columns(vera, a=days(http, 1, 3), b=days(https, 1, 3))).tests
@@ -94,12 +87,6 @@ def test_days_that_make_no_side_are_answered_with_a_sentence(vera, nights, days_
     http = nights[0][0]
     with pytest.raises(InvalidFields, match=fault):
         columns(vera, a=days(http, 1, 3), b=f"test-{http.pk}:{days_of_b}")
-
-
-def test_only_tests_have_days(vera, nights):
-    campaign = nights[0][0].campaign_id
-    with pytest.raises(InvalidFields):
-        columns(vera, a=f"campaign-{campaign}:2026-11-01..2026-11-02")
 
 
 def test_a_stranger_sees_none(charlie, nights):

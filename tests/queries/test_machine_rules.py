@@ -35,12 +35,3 @@ def test_an_agent_that_reports_is_enough(endpoint, as_bob):
     assert said((plan(RULE), endpoint))
     take_report(agent=agent, report=AgentReport.from_json({"host": "shop-1"}))
     assert said((plan(RULE), endpoint)) == []
-
-
-def test_other_rules_need_nobody(endpoint):
-    rule = {"metric": "p95", "limit": 1, "unit": "s"}
-    assert said((plan(rule), endpoint), (plan(), endpoint)) == []
-
-
-def test_the_reference_has_no_page_and_no_agent(endpoint):
-    assert said((plan(RULE), Endpoint(scheme="http", host="127.0.0.1", port=80))) == []

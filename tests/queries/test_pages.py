@@ -139,10 +139,6 @@ def test_pages_of_known_rows_lead_to_each_other():
     assert numbers(10, page.previous).end == page.start - 1
 
 
-def test_no_rows_are_one_page():
-    assert (numbers(0).is_whole, numbers(0).end) == (True, 0)
-
-
 @pytest.mark.parametrize("page", ["", "after", "before"])
 def test_a_page_of_all_runs_is_read_by_an_index_wherever_it_is(project, as_alice, page):
     """Sorted anew for each page, ten thousand runs would cost a tenth of a second."""

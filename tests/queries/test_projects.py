@@ -14,10 +14,6 @@ from tests.factories import make_campaign, make_endpoint, make_membership, make_
 pytestmark = pytest.mark.django_db
 
 
-def test_every_role_has_its_line():
-    assert set(projects.ROLES) == set(Role)
-
-
 def test_projects_are_counted_without_multiplying(project, as_alice):
     for _ in range(2):
         make_target(project)

@@ -7,7 +7,6 @@ from django.utils import timezone
 from campaigns.models import Run, TestFigures
 from campaigns.queries.answers import campaign_answer
 from campaigns.services.kept_figures import keep_figures
-from campaigns.views.campaign_tiles import tiles_of
 from campaigns.views.sweep_curve import drawn_sweeps
 from tests.factories import (
     make_campaign,
@@ -215,15 +214,6 @@ def test_the_campaign_page_has_table_and_curves(client, bob, campaign):
     assert page.count(" sweep-dot") == 10, drawn
 
 
-def test_tests_without_a_tile_are_counted_in_the_last_one(campaign):
-    endpoint = make_endpoint(make_target(campaign.project))
-    for _ in range(7):
-        make_test(campaign, endpoint=endpoint)
-    tiles = tiles_of(campaign_answer(campaign))
-    assert len(tiles) == 5
-    assert (tiles[-1]["value"], tiles[-1]["unit"]) == ("3", "more tests")
-
-
 def two_servers(campaign, means_us):
     """A sweep of connections over two servers in blocks; mean µs by value, for each server."""
     version = make_plan(campaign.project)
@@ -328,10 +318,3 @@ def test_failed_requests_are_a_curve_of_their_own(campaign):
     assert [dot.words for dot in panel.curves[0].dots] == [
         f"{share} % of all requests" for share in ("0.00", "20.0")
     ]
-
-
-def test_values_far_apart_are_drawn_on_a_logarithmic_axis(campaign):
-    measured(sweep_of_rate(campaign, [10, 100, 1000]), [100, 1000, 10_000])
-    (drawn,) = drawn_sweeps(campaign_answer(campaign).sweeps)
-    first, second, third = (dot.x for dot in drawn["panels"][0].curves[0].dots)
-    assert second - first == pytest.approx(third - second)

@@ -93,12 +93,6 @@ def test_the_chosen_processes_count_where_every_run_has_them(measured):
     assert [row.cells[0].text for row in found.tables[0].rows] == ["6.00", "7.00"]
 
 
-def test_a_campaign_that_no_agent_watched_has_none(measured):
-    campaign, _ = measured
-    found = target_costs(campaign, campaign_answer(campaign))
-    assert (found.cpu, found.network) == (None, None)
-
-
 COSTS = {"http": [6.0, 6.1, 5.9, 6.05, 6.0], "https": [7.2, 7.3, 7.1, 7.25, 7.2]}
 
 

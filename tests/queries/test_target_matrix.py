@@ -209,11 +209,6 @@ def test_a_target_without_usable_runs_of_a_plan_has_no_geometric_mean(ask):
     assert second.mean is None
 
 
-def test_a_single_plan_has_no_row_of_all_plans(ask):
-    _, _, answer = ask({"L1": [around(10_000)] * 2})
-    assert answer().matrix.overall == ()
-
-
 def test_an_interval_of_times_does_not_reach_below_0(client, alice, ask):
     campaign, _, answer = ask({"L1": [[1_000, 1_000, 40_000], around(10_000)[:3]]})
     assert answer().matrix.rows[0].cells[0].mean.low == 0

@@ -6,7 +6,6 @@ from campaigns.models import Campaign, Run
 from campaigns.models.dbtime import db_now
 from campaigns.queries.engine import stuck_runs, waiting_reason
 from campaigns.services import dispatch
-from campaigns.services.campaigns import stop_campaign
 from campaigns.services.hosts import announce_host
 from tests.factories import make_endpoint, make_target
 from tests.services.engine import (
@@ -190,12 +189,6 @@ class TestAdmission:
             campaign_on(project, "10.0.0.5")
         assert sum(at_once(*[dispatch.admit_runs] * 10)) == 1
         assert Run.objects.filter(state="preparing").count() == 1
-
-    def test_a_run_of_a_stopped_campaign_is_not_admitted(self, project, as_alice):
-        host(slots=1)
-        campaign = started(project, n_tests=2)
-        stop_campaign(by=as_alice, campaign=campaign)
-        assert dispatch.admit_runs() == 0
 
     def test_a_run_that_was_next_for_an_hour_expires_and_says_why(self, project):
         campaign = started(project, n_tests=2)

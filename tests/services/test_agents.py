@@ -75,13 +75,6 @@ def test_only_editors_and_owners_make_and_revoke_them(made, as_vera, as_charlie,
             revoke_agent(by=actor, agent=made[0])
 
 
-def test_an_archived_target_gets_none(as_bob, target):
-    target.archived_at = timezone.now()
-    target.save()
-    with pytest.raises(Refused, match="archived"):
-        create_agent(by=as_bob, target=target)
-
-
 @pytest.fixture
 def running(campaign, made) -> Run:
     """A run of the agent's target that began to send 20 s ago, with 5 s of warm-up."""
@@ -110,15 +103,6 @@ def test_seconds_go_to_the_run_and_second_in_which_their_middle_is(made, running
     assert stored(running) == [("shop-1", -5), ("shop-1", 0), ("shop-1", 1), ("shop-1", 2)]
     row = MachineSecond.objects.filter(run=running).first()
     assert (row.busy_s, row.watched_s) == (0.75, 0.5)
-
-
-def test_counts_are_kept_with_their_second(made, running):
-    agent, _ = made
-    perf = {"of": "machine", "lasted_s": 0.99, "counts": {"page-faults": [7, 100]}, "lacks": {}}
-    take_report(agent=agent, report=report(running, 6.5, perf=perf))
-    take_report(agent=agent, report=report(running, 6.5, perf=perf))
-    (second,) = MachineSecond.objects.filter(run=running)
-    assert second.did["perf"] == perf
 
 
 @pytest.mark.parametrize("begins_s", [0.0, 0.49, 0.5, 0.51, 0.99])

@@ -116,10 +116,6 @@ def test_fewer_than_three_runs_get_no_word_but_the_reason(make, measured):
     assert "A verdict needs 3 finished repeats of both" in against.why
 
 
-def test_a_campaign_without_a_baseline_is_compared_with_nothing(measured):
-    assert finished(measured(*CALM, is_over=False)) is None
-
-
 def test_the_newest_campaign_is_judged_at_once_and_older_words_stay(make, measured):
     first, newest = measured(*CALM), measured(*SLOWER)
     make(first)

@@ -12,7 +12,7 @@ from campaigns.services import dispatch
 from campaigns.services.blocks import add_blocks
 from campaigns.services.campaigns import stop_campaign
 from campaigns.services.stopping import stop_by_itself
-from tests.services.engine import at_once, draft, host, owner_of, started
+from tests.services.engine import at_once, host, owner_of, started
 
 pytestmark = pytest.mark.django_db
 
@@ -89,26 +89,12 @@ def test_a_campaign_that_is_closed_at_the_same_moment_ends_neither_way_with_open
         assert campaign.runs.filter(state=RunState.QUEUED).count() == 1
 
 
-def test_an_added_block_is_admitted_like_any_other(project):
-    host(slots=1)
-    campaign = finished(project, repeats=1)
-    add(campaign, after=1)
-    assert dispatch.admit_runs() == 1
-    assert campaign.runs.get(repeat=2).state == RunState.PREPARING
-
-
 def test_a_long_wait_before_the_added_block_does_not_expire_it(project):
     campaign = finished(project, repeats=1)
     week_ago = timezone.now() - timedelta(days=7)
     campaign.runs.update(ended_at=week_ago)
     add(campaign, after=1)
     assert dispatch.expire_runs() == 0
-
-
-def test_blocks_can_be_added_while_it_runs(project):
-    campaign = started(project, repeats=2)
-    add(campaign, after=2)
-    assert campaign.runs.count() == 3
 
 
 def test_a_stopped_campaign_goes_on_with_new_blocks(project):
@@ -138,11 +124,6 @@ def test_a_campaign_that_is_being_stopped_gets_no_block(project):
     Campaign.objects.filter(pk=campaign.pk).update(stop_requested_at=timezone.now())
     with pytest.raises(Refused, match="is being stopped"):
         add(campaign, after=1)
-
-
-def test_a_draft_gets_no_block(project):
-    with pytest.raises(Refused, match="has not been started"):
-        add(draft(project), after=1)
 
 
 @pytest.mark.parametrize(("after", "blocks"), [(2, 0), (2, -1), (2, 49), (50, 1)])

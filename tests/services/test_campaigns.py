@@ -201,12 +201,6 @@ def test_an_owner_stops_all_load_of_the_project_and_of_no_other(project, as_alic
         stop_all_of_project(by=as_bob, project=project)
 
 
-def test_a_draft_and_a_finished_campaign_have_nothing_to_stop(project, as_bob):
-    campaign = draft(project)
-    with pytest.raises(Refused, match="nothing to stop"):
-        stop_campaign(by=as_bob, campaign=campaign)
-
-
 def test_a_campaign_that_is_stopped_twice_stays_stopped_by_the_first(project, as_alice, as_bob):
     run, _ = running(project)
     stop_campaign(by=as_bob, campaign=run.campaign)

@@ -297,12 +297,6 @@ class TestRate:
         with pytest.raises(Refused, match="fast v1 plans 501 of at most 500 requests/s"):
             start_campaign(by=as_alice, campaign=campaign)
 
-    def test_two_runs_never_share_an_address(self, project):
-        host(slots=9)
-        for _ in range(2):
-            started(project, endpoint=make_endpoint(make_target(project), host="10.0.0.5"))
-        assert dispatch.admit_runs() == 1
-
 
 def test_an_administrator_sets_a_projects_own_caps_and_nobody_else(project, as_alice, settings):
     adam = Actor(user=make_user("adam", is_superuser=True))

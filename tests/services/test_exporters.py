@@ -123,13 +123,6 @@ def test_a_target_has_few_exporters(as_bob, target, monkeypatch):
         add(as_bob, target, name="shop-2")
 
 
-def test_an_archived_target_gets_none(as_bob, target):
-    target.archived_at = timezone.now()
-    target.save()
-    with pytest.raises(Refused, match="archived"):
-        add(as_bob, target)
-
-
 def test_a_token_is_stored_encrypted(as_bob, target):
     exporter = add(as_bob, target, token=TOKEN)
     assert TOKEN not in repr(list(Exporter.objects.values()))

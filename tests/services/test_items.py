@@ -204,11 +204,6 @@ class TestDeleting:
         with pytest.raises(Refused, match="Stop it first"):
             delete_items(by=as_bob, items=[stale])
 
-    def test_hundreds_go_at_once(self, project, as_bob):
-        many = [make_campaign(project) for _ in range(120)]
-        delete_items(by=as_bob, items=many)
-        assert not Campaign.objects.exists()
-
 
 class TestRights:
     @pytest.mark.parametrize("kind", KINDS)

@@ -9,7 +9,6 @@ from campaigns.models import TestFigures
 from campaigns.services import endings
 from campaigns.services.kept_figures import keep_figures
 from campaigns.services.shards import mark_done, record_seconds
-from tests.factories import make_campaign, make_run, make_test
 from tests.services.engine import end, expire, running, second, settled
 
 pytestmark = pytest.mark.django_db
@@ -67,9 +66,3 @@ def test_what_cannot_be_written_keeps_no_run_from_ending(project, monkeypatch):
     record_seconds(lease=lease, seconds=[second(0)])
     mark_done(lease=lease, end=end())
     assert (settled(run).outcome, TestFigures.objects.count()) == ("complete", 0)
-
-
-def test_a_test_of_which_nothing_was_measured_has_none(project):
-    run = make_run(make_test(make_campaign(project)))
-    keep_figures([run.test_id])
-    assert not TestFigures.objects.exists()

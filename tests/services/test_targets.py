@@ -146,11 +146,3 @@ def test_a_target_with_a_run_that_is_not_done_is_not_archived(project, as_bob):
     make_run(make_test(make_campaign(project), endpoint=make_endpoint(target)))
     with pytest.raises(Refused, match="have not ended"):
         archive_items(by=as_bob, items=[target])
-
-
-def test_an_archived_target_keeps_its_description(project, as_bob):
-    target = make(as_bob, project)
-    archive_items(by=as_bob, items=[target])
-    target.refresh_from_db()
-    with pytest.raises(Refused, match="archived"):
-        edit_target(by=as_bob, target=target, name="x", environment=[], endpoints=[HTTP])

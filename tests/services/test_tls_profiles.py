@@ -12,7 +12,6 @@ from campaigns.services.tls_profiles import change_profile, create_profile, dele
 from tests.factories import make_campaign, make_project, make_run, make_test
 
 pytestmark = pytest.mark.django_db
-HTTP = {"scheme": "http", "host": "10.0.0.5", "port": 80}
 HTTPS = {"scheme": "https", "host": "10.0.0.5", "port": 443}
 
 
@@ -62,14 +61,6 @@ def test_a_change_is_for_runs_to_come_and_leaves_those_that_were_measured(projec
     run.refresh_from_db()
     assert run.snapshot["endpoint"]["tls"] == {"profile": "our clients", "groups": "X25519"}
     assert run.frozen.arm_label.endswith("our clients")
-
-
-def test_a_change_leaves_other_endpoints_alone(project, as_bob, profile):
-    target = create_target(
-        by=as_bob, project=project, name="other", environment=[], endpoints=[HTTP, HTTPS]
-    )
-    change_profile(by=as_bob, profile=profile, name="renamed")
-    assert [each.tls for each in target.endpoints.all()] == [{}, {}]
 
 
 def test_a_change_that_an_endpoint_cannot_follow_is_refused_with_its_name(project, as_bob, profile):

@@ -40,13 +40,6 @@ def test_noisier_runs_need_more_repeats_and_some_too_many():
     assert needed[2] is None
 
 
-def test_repeats_of_arms_that_are_not_paired_are_advised_too():
-    source = np.random.default_rng(1)
-    arms = 20_000 * np.exp(source.normal(0, 0.06, (2, 5)))
-    equal, *_ = advice(ratio_interval(list(arms[0]), list(arms[1]), paired=False), 0.05)
-    assert equal.more > 5
-
-
 def test_who_follows_it_has_a_word_about_as_often_as_it_says():
     source = np.random.default_rng(2)
     settled = []

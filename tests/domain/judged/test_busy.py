@@ -42,8 +42,3 @@ def test_a_machine_s_link_is_as_full_as_its_busier_direction():
     did = {"received_bytes": 20, "sent_bytes": 160, "link_bytes_per_s": 100, "cores": [50, 50]}
     use = machine_use("shop-1", [MachinePoint(0, 2.0, did)])
     assert MachineLoad.of_use(use) == MachineLoad(None, 2, 0.8)
-
-
-def test_without_a_speed_nothing_is_said_of_a_link():
-    use = machine_use("shop-1", [MachinePoint(0, 1.0, {"sent_bytes": 160})])
-    assert MachineLoad.of_use(use).link is None

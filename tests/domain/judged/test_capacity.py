@@ -104,17 +104,6 @@ def test_whatever_the_trials_say_the_search_ends(results, seed):
     assert len(trials) < 200
 
 
-def test_the_same_trials_always_ask_for_the_same_one_next():
-    trials, _ = searched(rules(), passes_below(700))
-    for n in range(len(trials)):
-        assert next_action(rules(), trials[:n]).rate_per_s == trials[n].rate_per_s
-
-
-def test_another_seed_shifts_the_windows():
-    one, two = (searched(rules(seed=seed), passes_below(700))[0] for seed in (1, 2))
-    assert [each.rate_per_s for each in one] != [each.rate_per_s for each in two]
-
-
 def test_a_trial_that_follows_a_failed_one_waits_until_what_it_left_has_drained():
     passed, failed = Trial(100, TrialResult.PASSED), Trial(200, TrialResult.FAILED)
     assert not next_action(rules(), [passed]).after_drain
@@ -185,11 +174,6 @@ def test_a_search_that_is_ended_keeps_what_is_known(why):
     assert three.at_least < 1850 <= three.below
 
 
-def test_a_search_that_has_its_answer_keeps_it_whatever_happens_then():
-    trials, answer = searched(rules(), passes_below(1850))
-    assert next_action(rules(), trials, Ending.STOPPED) == answer
-
-
 @pytest.mark.parametrize("rates", [[100, 300], [100, 200, 100], [90]])
 def test_trials_that_this_rule_did_not_ask_for_say_no_more_than_their_rates(rates):
     passed = [Trial(rate, TrialResult.PASSED) for rate in rates]
@@ -198,19 +182,8 @@ def test_trials_that_this_rule_did_not_ask_for_say_no_more_than_their_rates(rate
     assert (answer.at_least, answer.below) == (max(rates), 1000)
 
 
-def test_a_trial_after_the_end_was_asked_for_by_another_rule():
-    failed = Trial(100, TrialResult.FAILED)
-    answer = next_action(rules(), [failed, Trial(50, TrialResult.PASSED)])
-    assert (answer.rule, answer.at_least, answer.below) == (None, 50, 100)
-
-
 @given(st.floats(150, 50_000), st.integers(0, 99), st.integers(1, 60))
 def test_an_answer_is_the_same_after_it_was_stored(capacity, seed, n):
     trials, _ = searched(rules(seed=seed), passes_below(capacity))
     answer = next_action(rules(seed=seed), trials[:n], Ending.DEADLINE)
     assert CapacityAnswer.from_json(json.loads(json.dumps(answer.to_json()))) == answer
-
-
-def test_a_start_above_the_limit_is_refused():
-    with pytest.raises(ValueError, match="not above its limit"):
-        rules(200, 100)

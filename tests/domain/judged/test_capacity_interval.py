@@ -33,11 +33,6 @@ def test_the_interval_is_t_on_logarithms_plus_half_a_step():
     assert (found.low, found.high) == pytest.approx((exp(centre - half), exp(centre + half)))
 
 
-def test_searches_that_all_agree_keep_half_a_step_as_their_interval():
-    found = capacity_of(searches(1000, 1000, 1000))
-    assert found.high / found.low == pytest.approx(1.02)
-
-
 def test_results_that_resemble_their_neighbours_widen_it():
     mixed = capacity_of(searches(1000, 1080, 1010, 1090, 1020))
     alike = capacity_of(searches(1000, 1010, 1020, 1080, 1090))

@@ -46,11 +46,6 @@ def test_the_run_that_hides_a_word_is_named_with_what_it_hides():
     assert "62 times" in found.text
 
 
-def test_of_three_repeats_a_wild_one_hides_any_difference():
-    found = word(A[:3], [110, 113, 108 * 64])
-    assert (found.word, found.decided_by.repeat) == (Word.INCONCLUSIVE, 3)
-
-
 def test_a_word_that_rests_on_one_flagged_run_is_none():
     """Without the fourth block the difference is below the threshold."""
     found = word([100] * 5, [102.8, 103, 103.2, 115, 103.1], threshold=0.04)

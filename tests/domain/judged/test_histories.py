@@ -83,8 +83,3 @@ def test_a_change_began_after_the_last_campaign_that_counts():
     found = history(values)
     (change,) = found.course.changes
     assert (found.before(change), change.index) == (5, 7)
-
-
-def test_a_history_without_points_has_no_newest_and_no_change():
-    empty = TestHistory([])
-    assert (empty.newest, empty.last_change, empty.marks, empty.is_odd) == (None, None, (), False)

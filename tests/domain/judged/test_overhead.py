@@ -46,18 +46,6 @@ def one_run(column: int, arm: str) -> Figures:
     )
 
 
-@pytest.mark.parametrize("column", [0, 1])
-def test_the_overhead_rows_of_two_single_runs_are_those_of_the_study(column):
-    rows = overhead_rows([one_run(column, "http")], [one_run(column, "https")], paired=True)
-    by_metric = {row.metric: row for row in rows}
-    for metric in ("mean", "min", "max"):
-        shown = float(rounded(100 * by_metric[metric].share, 2))
-        assert shown == GOLDEN["printed_share_percent"][metric][column]
-        assert by_metric[metric].interval is None
-    assert float(rounded(100 * by_metric["p90"].share, 4)) == GOLDEN["share_p90_percent"][column]
-    assert [row.metric for row in rows] == ["mean", "min", "p50", "p90", "p95", "p99", "max"]
-
-
 def test_a_percentile_that_the_runs_are_too_short_for_is_left_out_with_a_reason():
     rows = overhead_rows([one_run(0, "http")], [one_run(0, "https")], paired=True)
     by_metric = {row.metric: row for row in rows}
@@ -102,12 +90,6 @@ def test_a_percentile_at_a_jump_has_no_interval_but_the_reason():
     assert rows["p99"].ratio > 1
     assert "from 11.0 to 100.0" in rows["p99"].why
     assert rows["p95"].interval
-
-
-def test_without_a_usable_run_every_row_says_so():
-    for row in overhead_rows([], [one_run(0, "https")], paired=True):
-        assert row.ratio is None
-        assert row.why
 
 
 def test_an_undefined_overhead_is_none_and_a_negative_one_is_allowed():

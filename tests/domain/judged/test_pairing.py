@@ -61,7 +61,3 @@ def test_a_plan_as_it_is_is_the_point_that_has_its_own_value():
     assert partners([plain], points(5, 10, 20)) == [(0, 1)]
     assert partners(points(5, 10, 20), [plain]) == [(1, 0)]
     assert partners([plain], points(5, 20)) == []
-
-
-def test_nothing_has_no_partner():
-    assert partners([], [PRICES]) == partners([PRICES], []) == []

@@ -101,8 +101,3 @@ def test_a_stored_total_decodes_its_histograms_when_they_are_asked_for():
     broken = total.to_json()
     broken["timings"]["lateness"]["histogram"] = "no payload"
     assert read_total(broken).timing("lateness").mean_us == 6
-
-
-def test_of_nothing_there_is_nothing():
-    brief = in_brief(Total())
-    assert (brief.counters, dict(brief.timings)) == ({}, {})

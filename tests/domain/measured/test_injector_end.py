@@ -52,11 +52,6 @@ def test_fields_of_a_later_injector_are_left_out():
     assert InjectorEnd.from_json(later).tls == (TlsHandshakes("4", "X", 1),)
 
 
-def test_an_injector_that_has_not_ended_says_nothing():
-    assert InjectorEnd.from_json(None) == NO_END
-    assert not NO_END.is_complete
-
-
 def test_a_sum_needs_every_injector_and_a_maximum_one():
     assert sum_of([WHOLE, WHOLE], "cpu_us") == 1400
     assert sum_of([WHOLE, NO_END], "cpu_us") is None

@@ -69,8 +69,3 @@ def test_a_second_that_a_boundary_cuts_is_shared_out_and_marked():
     first, second = find_phases(spans, [Part(0, 0, 101)])
     assert (first.n, second.n) == (25, 76)
     assert phases_table([first, second]).rows[0].cells[2].text == "≈ 25"
-
-
-def test_injectors_that_work_together_throughout_have_no_phases():
-    spans = [Span(0, 0, 5), Span(1, 0, 5)]
-    assert phases_table(find_phases(spans, [Part(0, 1, 10)])).rows == ()

@@ -27,10 +27,6 @@ def test_a_chunk_has_an_hour():
     assert second == columns_of(points()[POINTS_OF_CHUNK:])
 
 
-def test_a_run_without_points_has_no_chunk():
-    assert chunks_of([]) == points_of_chunks([]) == []
-
-
 def test_as_written_its_numbers_are_the_text_that_they_are_stored_as():
     first, _ = columns_of_chunks(chunks_of(points()), as_written=True)
     assert first["p99_ms"][:3] == [repr(n / 1000) for n in range(3)]

@@ -80,18 +80,6 @@ def make_second(number=3, **counters):
     )
 
 
-def test_a_second_is_stored_and_read_without_loss():
-    stored = json.loads(json.dumps(make_second().to_json()))
-    read = Second.from_json(stored)
-    assert read.to_json() == make_second().to_json()
-    assert (read.second, read.in_flight, read.vitals) == (3, 4, {"cpu_share": 0.5})
-
-
-def test_empty_counters_and_timings_are_not_stored():
-    stored = Second(0, 0, counters={"ok": 0}, timings={"tls": Timing()}).to_json()
-    assert (stored["counters"], stored["timings"]) == ({}, {})
-
-
 def test_a_total_is_the_sum_of_its_seconds():
     total = total_of([make_second(1), make_second(2, failed=1), total_of([make_second(3)])])
     assert total.counters == {"started": 6, "ok": 6, "failed": 1}

@@ -223,17 +223,6 @@ def test_what_httperfs_sessions_cannot_do_has_no_command(load, session):
     assert of("httperf", **calls_of(load, session)).command == ""
 
 
-def test_a_session_of_new_connections_is_not_httperfs():
-    spec = get(SESSIONS, session={"calls_per_session": 5}, connection_mode="new")
-    assert of("httperf", **spec).command == ""
-
-
-def test_a_load_of_each_injector_is_a_command_for_each():
-    plan = Plan.from_json(plan_spec(model="sequential", requests=5000, per_injector=True))
-    found = {each.tool: each for each in equivalents(plan)}
-    assert "-n 5000" in found["ab"].command
-
-
 @pytest.mark.parametrize("tool", ["ab", "wrk"])
 def test_a_time_that_the_tool_would_cut_off_has_no_command(tool):
     answer = of(tool, **get({"model": "closed", "connections": 8, "duration_s": 1.5}))

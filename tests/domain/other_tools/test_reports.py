@@ -7,7 +7,6 @@ from campaigns.domain.judged.judgement import judge
 from campaigns.domain.judged.thresholds import Verdict
 from campaigns.domain.measured.measurement import Measurement
 from campaigns.domain.measured.snapshot import Timing, Total
-from campaigns.domain.other_tools.report_words import ms
 from campaigns.domain.other_tools.reports import REPORTS, ReportHead
 from campaigns.domain.plan.plan import Plan
 from tests.values import plan_spec
@@ -46,13 +45,6 @@ def test_jmeter_has_the_columns_of_the_aggregate_report():
     assert (sd, errors, rate) == ("29.011", "20.00", "12.50"), "the deviation of a sample: n - 1"
 
 
-def test_jmeter_has_a_row_for_each_of_several_steps():
-    steps = [{"method": "GET", "path": f"/{name}", "label": name} for name in ("first", "second")]
-    parts = [total(HUNDRED[:60]), total(HUNDRED[60:])]
-    text = report("jmeter", measurement(total(HUNDRED), {"steps": steps}, parts))
-    assert [cells(text, name)[0] for name in ("first", "second", "TOTAL")] == ["60", "40", "100"]
-
-
 def test_a_rate_of_a_few_requests_a_minute_does_not_read_as_none():
     slow = {"load": {"model": "open", "rate_per_s": 0.03, "duration_s": 100}}
     seen = measurement(total([1000] * 3), slow)
@@ -69,10 +61,6 @@ def test_a_measurement_that_cannot_be_used_breaks_no_rule(style):
     lines = REPORTS[style](seen, ReportHead("10.0.0.5", 80, "new", judged)).splitlines()
     assert "  not judged  p95 < 50 ms: 95.1 ms" in lines
     assert "  FAILED  p95 < 50 ms: 95.1 ms, since second 3" in report(style, seen).splitlines()
-
-
-def test_a_time_is_rounded_as_on_pages():
-    assert [ms(us) for us in (4865.5, 7037.5, 1.0005e6)] == ["4.866", "7.038", "1000.500"]
 
 
 def test_some_errors_do_not_read_as_none():

@@ -29,12 +29,6 @@ def test_it_reads_what_it_writes():
     assert Plan.from_json(value.to_json()) == value
 
 
-def test_a_plan_without_one_stays_as_it_was():
-    value = Plan.from_json({"load": LOAD, "steps": [{"path": "/"}]})
-    assert value.exchange is None
-    assert value.to_json()["exchange"] is None
-
-
 @pytest.mark.parametrize(
     ("field", "value"),
     [

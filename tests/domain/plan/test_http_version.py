@@ -26,12 +26,6 @@ def faults_of(**spec):
     return invalid.value.errors
 
 
-def test_http_2_has_streams_and_comes_back_from_json():
-    plan = plan_of(http_version="2", streams=32)
-    assert Plan.from_json(plan.to_json()) == plan
-    assert (plan.http_version, plan.streams) == ("2", 32)
-
-
 def test_an_older_injector_still_gets_plans_without_streams():
     assert "streams" not in ordered_plan(plan_of().to_json())
     assert ordered_plan(plan_of(http_version="2", streams=8).to_json())["streams"] == 8

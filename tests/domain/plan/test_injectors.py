@@ -31,20 +31,9 @@ def test_the_marks_of_a_window_are_of_each_injector_anyway():
     assert (whole.low, whole.high, whole.requests) == (250, 500, 200_000)
 
 
-def test_a_time_stays_as_long():
-    whole = load_for(load(model="closed", connections=1, duration_s=5, **EACH), 4)
-    assert (whole.connections, whole.requests, whole.duration_s) == (4, None, 5)
-
-
 def test_a_load_of_all_injectors_together_stays_as_it_is():
     shared = load(model="closed", connections=12, requests=600)
     assert load_for(shared, 12) is shared
-
-
-def test_with_enough_for_everybody_any_shares_can_be():
-    assert share_fault(load(**OPEN, shares=[50, 25, 25]), 3) is None
-    closed = {"model": "closed", "connections": 22, "requests": 99}
-    assert share_fault(load(**closed, shares=[9, 1, 1]), 3) is None
 
 
 def test_the_busiest_injector_has_the_largest_share():
@@ -80,8 +69,3 @@ def test_some_loads_cannot_be_shared(fields, injectors):
 @pytest.mark.parametrize("injectors", [1, 2, 12])
 def test_a_load_of_each_injector_can_always_be_shared(injectors):
     assert share_fault(load(model="sequential", requests=1, **EACH), injectors) is None
-
-
-def test_arrivals_are_always_of_all_together():
-    with pytest.raises(Exception, match=r"load\.per_injector: .* does not use"):
-        load(model="open", rate_per_s=10, requests=10, **EACH)

@@ -27,11 +27,6 @@ def test_the_target_decides_when_a_closed_load_with_a_number_of_requests_ends():
     assert (curve.peak, curve.begin_s) == (50, -5)
 
 
-def test_a_sequential_load_is_one_connection_and_a_window_its_high_mark():
-    assert curve_of(model="sequential", duration_s=30).peak == 1
-    assert curve_of(model="window", low=2, high=4, requests=9).peak == 4
-
-
 def test_single_arrivals_are_given_only_while_they_can_be_told_apart():
     few = curve_of(model="open", rate_per_s=MOST_ARRIVALS, duration_s=1)
     assert len(few.arrivals_s) == MOST_ARRIVALS
@@ -54,16 +49,6 @@ def test_a_ramp_up_rises_from_nothing_from_the_beginning_of_the_warm_up():
     assert curve_of(**load).points == [(0, 0), (5, 10), (30, 10)]
     assert curve_of(2, **load).points == [(-2, 0), (3, 10), (30, 10)]
     assert curve_of(**load | {"ramp_up_s": 0}).points == [(0, 10), (30, 10)]
-
-
-def test_an_open_end_shows_the_whole_ramp_up():
-    curve = curve_of(model="closed", connections=10, requests=100, ramp_up_s=60)
-    assert curve.end_s > 60
-
-
-def test_drawn_gaps_have_their_mean_rate():
-    gaps = {"distribution": "uniform", "uniform_min_s": 1, "uniform_max_s": 3}
-    assert curve_of(model="open", requests=9, **gaps).peak == 0.5
 
 
 def test_the_curve_goes_through_the_stages_and_is_upright_at_a_step():

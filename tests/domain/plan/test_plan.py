@@ -12,7 +12,6 @@ from campaigns.domain.plan.load import (
     Model,
     count_arrivals,
     late_start_fault,
-    mean_rate_per_s,
     stored_load,
 )
 from campaigns.domain.plan.plan import Plan
@@ -156,14 +155,6 @@ def test_no_json_crashes_it(data):
         assert Plan.from_json(data)
 
 
-@pytest.mark.parametrize(
-    ("load", "rate_per_s"),
-    [(OPEN, 5), (UNIFORM, 0.5), (CLOSED, None), ({"model": "over", "requests": 9, "over_s": 3}, 3)],
-)
-def test_the_mean_rate_of_what_has_arrivals(load, rate_per_s):
-    assert mean_rate_per_s(stored_load(load)) == rate_per_s
-
-
 def test_a_plan_that_was_stored_before_a_field_existed_can_be_read():
     old = read().to_json()
     for name in ("ramp_up_s", "distribution", "uniform_min_s", "when_saturated"):
@@ -218,10 +209,6 @@ def test_a_name_of_method_and_path_loses_its_query():
 def test_steps_of_one_name_are_told_apart_by_a_number():
     steps = [STEP | {"path": f"/search?q={q}"} for q in "abc"]
     assert read(steps=steps).labels == ("GET /search", "GET /search (2)", "GET /search (3)")
-
-
-def test_a_name_of_ones_own_is_kept():
-    assert read(steps=[STEP | {"path": "/x?a=1", "label": "find ?"}]).labels == ("find ?",)
 
 
 def test_a_label_has_nothing_that_no_page_shows_as_a_name_has_not():

@@ -13,10 +13,6 @@ def faults_of(**given):
     return reader.errors
 
 
-def test_nothing_given_means_what_openssl_does_by_itself():
-    assert read_tls_options(JsonReader({})) == TlsOptions()
-
-
 def test_options_come_back_as_they_were_stored():
     options = TlsOptions("1.2", "1.2", "ECDHE+AESGCM", sni="shop.example", alpn=False)
     reader = JsonReader(options.to_json())

@@ -19,11 +19,6 @@ def test_no_state_an_outcome_or_an_answer_is_without_a_glyph(state):
     assert glyph_of(state) != "dash"
 
 
-@pytest.mark.parametrize("level", ["success", "info", "warning", "error"])
-def test_every_level_of_a_message_has_a_glyph(level):
-    assert glyph_of(level) != "dash"
-
-
 def test_no_two_glyphs_have_the_same_shape():
     shapes = [
         tuple((stroke.element, stroke.attributes, stroke.ink == "dots") for stroke in strokes)

@@ -43,10 +43,6 @@ def test_the_target_s_side_was_the_limit_where_the_injectors_had_room():
     assert cpu.bar == pytest.approx(DOUBTFUL_AT * 0.42 / 0.60, abs=0.1)
 
 
-def test_without_vitals_nothing_is_said_of_the_injectors_room():
-    assert "room" not in limiter_of(Ending.FOUND, [["x"]], [], [], CAP).why
-
-
 def test_injectors_have_room_up_to_the_limits_of_the_site():
     busy = [{"cpu": 0.75, "link": 0.85}]
     limits = limits_with({"cpu": [0.9, 0.95], "link": [None, None]})

@@ -45,11 +45,6 @@ def test_the_time_of_two_statuses_together_is_none_of_either():
     assert [row.cells[6].text for row in errors.table.rows] == ["–", "–"]
 
 
-def test_as_many_rows_as_fit_are_all_shown():
-    rows = [unexpected(500 + nth, 50 - nth) for nth in range(MOST_ROWS)]
-    assert table_of(*rows).rows == tuple(rows)
-
-
 def test_of_more_the_rarest_are_summed_up_in_the_last_row():
     rows = [unexpected(500 + nth, 50 - nth) for nth in range(MOST_ROWS + 2)]
     errors = table_of(*rows)

@@ -65,11 +65,6 @@ def test_codes_add_up_to_what_was_opened():
     }
 
 
-def test_a_run_without_websockets_has_no_rows():
-    assert not closes_table(Total()).rows
-    assert not exchange_table(Total(), 1.0).rows
-
-
 def test_a_campaign_has_timings_and_counts_of_each_test():
     tests = [
         Exchanged("WS", measured(close_code_1000=5, messages_sent=30), 2.0, 12),

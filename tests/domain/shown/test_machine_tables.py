@@ -77,12 +77,6 @@ def test_a_second_is_told_in_numbers_and_in_text():
     assert columns["processes_text"] == "nginx 25.0 %"
 
 
-def test_a_machine_that_tells_nothing_has_empty_columns():
-    columns = machine_columns([MachinePoint(0, 1.0, {})])
-    assert columns["busy"] == columns["memory"] == [None]
-    assert columns["cpu_text"] == [""]
-
-
 def test_a_process_on_an_unknown_number_of_cores_is_told_as_a_share_of_one():
     did = {"processes": {"shop": {"cpu_s": 1.5}, "old": {"memory_bytes": 1}}}
     columns = machine_columns([MachinePoint(0, 1.0, did)])

@@ -18,10 +18,6 @@ def texts(row):
     return [cell.text for cell in row.cells]
 
 
-def test_a_run_without_sessions_has_no_tables():
-    assert session_tables(Total({"ok": 9, "started": 9}), 3.0) == ()
-
-
 def test_ok_and_failed_sessions_have_a_row_each():
     table, *_ = session_tables(
         measured(connections_opened=58, sessions_dropped=1, calls_skipped=12, calls_retried=1), 4.0
@@ -49,7 +45,3 @@ def test_rare_lengths_share_a_row():
     *_, table = session_tables(measured(**many), 4.0)
     assert len(table.rows) == 21
     assert (table.rows[-1].label, texts(table.rows[-1])[0]) == ("other lengths", "40")
-
-
-def test_sessions_that_were_all_dropped_leave_nothing_to_time():
-    assert session_tables(Total({"sessions_started": 3, "sessions_dropped": 3}), 1.0) == ()
