@@ -1,12 +1,19 @@
+"""What a run's page says."""
+
+from datetime import timedelta
+
 import pytest
+from django.utils import timezone
 
 from campaigns.domain.lifecycle import Outcome
 from campaigns.domain.measured.snapshot import Timing
 from campaigns.domain.shown.sentences import plain_text
-from campaigns.models import Run
+from campaigns.models import Run, Shard
+from campaigns.queries.phases import phases_of
 from campaigns.queries.reports import run_report
 from campaigns.queries.tool_reports import tool_report
 from tests.factories import (
+    begin_run,
     make_campaign,
     make_endpoint,
     make_plan,
@@ -17,6 +24,8 @@ from tests.factories import (
 )
 from tests.queries.measured import end, end_shards, measure, spoil
 from tests.values import make_second, plan_spec
+
+pytestmark = pytest.mark.django_db
 
 VITALS = {"cpu_share": 0.2, "lateness_p99_us": 110, "hub_lag_max_us": 900, "rss_bytes": 4e7}
 
@@ -286,3 +295,80 @@ def test_a_p99_that_is_partly_the_injectors_is_weak_and_says_so(project):
     keys = [each.key for each in report.table.columns]
     cells = dict(zip(keys, report.table.rows[0].cells, strict=True))
     assert (cells["p99"].weak, cells["p95"].weak) == (True, False)
+
+
+RULES = [
+    {"metric": "p95", "limit": 30, "unit": "ms"},
+    {"metric": "rate", "limit": 500, "unit": "/s"},
+]
+
+
+def run_with_rules(project) -> Run:
+    version = make_plan(project, spec=plan_spec() | {"thresholds": RULES})
+    return make_run(make_test(make_campaign(project), version))
+
+
+def told(table) -> list[list[str]]:
+    return [[row.label, *(cell.text for cell in row.cells)] for row in table.rows]
+
+
+def test_thresholds_are_judged_at_the_end(project):
+    run = measure(run_with_rules(project), 20_000)
+    assert told(run_report(run).thresholds) == [
+        ["p95 < 30 ms", "22 ms", "30 ms", "kept", "–"],
+        ["rate > 500 /s", "200 /s", "500 /s", "broken", "0"],
+    ]
+
+
+def test_thresholds_are_judged_while_the_run_goes(project):
+    run = run_with_rules(project)
+    begin_run(run, t0=timezone.now() - timedelta(seconds=60))
+    for second, mean_us in enumerate([20_000, 20_000, 90_000]):
+        store_second(run, make_second(second, [mean_us] * 100))
+    run.refresh_from_db()
+    assert told(run_report(run).thresholds)[0] == ["p95 < 30 ms", "90 ms", "30 ms", "broken", "2"]
+
+
+def test_a_plan_without_rules_has_no_table_of_them(project):
+    report = run_report(measure(make_run(make_test(make_campaign(project))), 20_000))
+    assert "thresholds" not in [table.key for table in report.tables]
+
+
+def run_of_two(project, ends_s, offset_s=0.0):
+    load = {"model": "closed", "connections": 2, "requests": 600, "start_offset_s": offset_s}
+    test = make_test(make_campaign(project), make_plan(project, spec=plan_spec(**load)))
+    run = make_run(test, n_shards=2)
+    for shard, end_s in enumerate(ends_s):
+        for second in range(int(shard * offset_s), int(end_s)):
+            store_second(run, make_second(second, [5000] * 100), shard=shard)
+        row = Shard.objects.get(run=run, number=shard)
+        row.end = {"duration_us": int(end_s * 1e6), "peers": {}}
+        row.save()
+    return end(run, "complete")
+
+
+def labels(run):
+    return [row.label for row in phases_of(run, run.frozen.plan).rows]
+
+
+def test_injectors_that_begin_apart_have_phases(project):
+    run = run_of_two(project, (3, 4), offset_s=1)
+    table = run_report(run).phases
+    assert labels(run) == ["I: 1", "II: 1 + 2", "III: 2", "All phases"]
+    assert [row.cells[2].value for row in table.rows] == [100, 400, 100, 600]
+    assert [row.cells[-1].value for row in table.rows] == [100, 200, 100, 150]
+    assert table in run_report(run).tables
+
+
+def test_injectors_that_begin_and_end_together_have_none(project):
+    assert labels(run_of_two(project, (3, 3.4))) == []
+
+
+def test_an_injector_that_ends_a_second_earlier_makes_a_phase(project):
+    assert labels(run_of_two(project, (2, 4))) == ["I: 1 + 2", "II: 2", "All phases"]
+
+
+def test_without_every_injector_s_end_there_are_none(project):
+    run = run_of_two(project, (2, 4))
+    run.shards.filter(number=1).update(end=None)
+    assert labels(run) == []

@@ -1,11 +1,12 @@
-"""Who was the limit of a run, by its judgement and by what agents told."""
+"""Who was the limit of a run, and how busy everyone was in it."""
 
 import pytest
 
+from campaigns.domain.judged.busy import Busy, MachineLoad, busy_of, mean_busy
 from campaigns.domain.judged.criteria import Observed
 from campaigns.domain.judged.judgement import judge
 from campaigns.domain.judged.limit import Who, limit_of
-from campaigns.domain.measured.machine_use import MachineUse
+from campaigns.domain.measured.machine_use import MachinePoint, MachineUse, machine_use
 from campaigns.domain.measured.snapshot import Timing
 from campaigns.domain.plan.plan import Plan
 from tests.values import plan_spec
@@ -61,3 +62,41 @@ def test_a_target_with_cpu_to_spare_that_did_not_keep_up_may_have_one_full_threa
 ):
     _, why = limit(cpu, in_flight_growing=0.5)
     assert ("one thread" in why) is may_be_one_thread
+
+
+def injector(cpu: float, **means: float) -> dict:
+    mean = {"cpu_share": cpu, **means}
+    return {"shard": 0, "mean": mean, "worst": {}, "at": dict.fromkeys(mean, 0), "cpu_5s": None}
+
+
+def test_the_busiest_injector_and_the_busiest_machine_count():
+    busy = busy_of(
+        [injector(0.2), injector(0.46)],
+        [MachineLoad(0.30, 4, None), MachineLoad(0.94, 8, None)],
+    )
+    assert (busy.injector_cpu, busy.target_cpu, busy.target_cores) == (0.46, 0.94, 8)
+
+
+def test_the_network_is_the_fullest_link_at_either_end():
+    near = [injector(0.2, link_share=0.15)]
+    assert busy_of(near, [MachineLoad(0.5, 2, 0.4)]).network == 0.4
+    assert busy_of(near, []).network == 0.15
+
+
+def test_what_nobody_told_is_absent_and_not_0():
+    assert busy_of([], []) == Busy()
+    assert Busy().network is None
+
+
+def test_a_mean_is_over_the_runs_that_have_a_share():
+    every = [Busy(target_cpu=0.9, target_cores=8), Busy(), Busy(target_cpu=0.8, injector_cpu=0.4)]
+    assert mean_busy(every) == Busy(
+        target_cpu=pytest.approx(0.85), target_cores=8, injector_cpu=0.4
+    )
+    assert mean_busy([]) == Busy()
+
+
+def test_a_machine_s_link_is_as_full_as_its_busier_direction():
+    did = {"received_bytes": 20, "sent_bytes": 160, "link_bytes_per_s": 100, "cores": [50, 50]}
+    use = machine_use("shop-1", [MachinePoint(0, 2.0, did)])
+    assert MachineLoad.of_use(use) == MachineLoad(None, 2, 0.8)

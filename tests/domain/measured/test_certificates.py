@@ -1,13 +1,16 @@
-"""Certificates as servers send them, read into facts."""
+"""Certificates as servers send them: facts, and the size of their keys."""
 
 import base64
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric import ec, ed448, ed25519, rsa
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.serialization import Encoding
 
+from campaigns.domain.measured.certificate_key import key_bits, key_words
 from campaigns.domain.measured.certificates import chain_facts
 
 
@@ -72,3 +75,77 @@ def test_one_of_a_version_that_there_is_not_is_left_out():
     whole = der(ec.generate_private_key(ec.SECP256R1()), digest=hashes.SHA256())
     odd = changed(whole, "a003020102", "a003020107")
     assert [each["subject"] for each in chain_facts([odd, whole])] == ["shop.example"]
+
+
+def der_of(key) -> bytes:
+    return base64.b64decode(certificate_of(key))
+
+
+def certificate_of(key) -> str:
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "shop.test")])
+    now = datetime(2026, 1, 1, tzinfo=UTC)
+    certificate = (
+        x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
+        .not_valid_before(now)
+        .not_valid_after(now + timedelta(days=1))
+        .sign(
+            key,
+            None
+            if isinstance(key, ed25519.Ed25519PrivateKey | ed448.Ed448PrivateKey)
+            else SHA256(),
+        )
+    )
+    return base64.b64encode(certificate.public_bytes(Encoding.DER)).decode()
+
+
+@pytest.mark.parametrize(
+    ("make_key", "bits"),
+    [
+        (lambda: rsa.generate_private_key(65537, 2048), 2048),
+        (lambda: ec.generate_private_key(ec.SECP256R1()), 256),
+        (lambda: ec.generate_private_key(ec.SECP384R1()), 384),
+        (lambda: ec.generate_private_key(ec.SECP521R1()), 521),
+        (ed25519.Ed25519PrivateKey.generate, None),
+    ],
+)
+def test_the_size_is_that_of_the_modulus_or_the_curve(make_key, bits):
+    assert key_bits(certificate_of(make_key())) == bits
+
+
+@pytest.mark.parametrize("text", [None, "", "no base64!", "AAAA", "MIIB", "MAA="])
+def test_what_is_no_certificate_has_no_size(text):
+    assert key_bits(text) is None
+
+
+@pytest.mark.parametrize(
+    ("make_key", "words"),
+    [
+        (lambda: rsa.generate_private_key(65537, 2048), "RSA 2048"),
+        (lambda: ec.generate_private_key(ec.SECP256R1()), "ECDSA secp256r1"),
+        (lambda: ec.generate_private_key(ec.SECP521R1()), "ECDSA secp521r1"),
+        (lambda: ec.generate_private_key(ec.BrainpoolP256R1()), "ECDSA 256"),
+        (ed25519.Ed25519PrivateKey.generate, "Ed25519"),
+    ],
+)
+def test_a_key_has_a_kind_and_a_size(make_key, words):
+    assert key_words(der_of(make_key())) == words
+
+
+@pytest.mark.parametrize(
+    ("key", "first", "words"),
+    [
+        (ed25519.Ed25519PrivateKey.from_private_bytes((222).to_bytes(32, "big")), 0x30, "Ed25519"),
+        (ed448.Ed448PrivateKey.from_private_bytes((450).to_bytes(57, "big")), 0x30, "Ed448"),
+        (ed448.Ed448PrivateKey.from_private_bytes((623).to_bytes(57, "big")), 0x04, "Ed448"),
+    ],
+)
+def test_a_key_that_begins_like_a_sequence_or_a_point_is_neither(key, first, words):
+    """As one in 256 does."""
+    assert key.public_key().public_bytes_raw()[0] == first
+    assert key_words(der_of(key)) == words
+    assert key_bits(certificate_of(key)) is None
+
+
+@pytest.mark.parametrize("der", [b"", b"hello", b"\x30\x82\x01", b"\x30\x00"])
+def test_what_is_no_certificate_has_no_words(der):
+    assert key_words(der) is None

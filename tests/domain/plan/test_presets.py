@@ -1,13 +1,15 @@
-"""Presets are plans like others: valid, and what they say they are."""
+"""Presets and questions are plans like others, and have names like others."""
 
 import pytest
 
 from campaigns.domain.other_tools.equivalents import equivalents
+from campaigns.domain.plan.again import LONGEST_NAME, next_name
 from campaigns.domain.plan.injectors import load_for, share_fault
 from campaigns.domain.plan.load import Model, planned_arrivals
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.presets import PRESETS
 from campaigns.domain.plan.proposals import PROPOSALS, proposal_for
+from campaigns.domain.plan.questions import QUESTIONS, is_flat_out, recommended, seeks_limit
 
 
 @pytest.mark.parametrize("key", PRESETS)
@@ -84,3 +86,83 @@ def test_its_sessions_are_the_example_of_httperf_s_manual():
     (httperf,) = (each for each in equivalents(plan) if each.tool == "httperf")
     assert "--wsess 10,5,2 " in httperf.command
     assert httperf.command.endswith("--rate 1 --timeout 5")
+
+
+STEP = {"method": "GET", "path": "/prices", "headers": [], "body": ""}
+
+
+@pytest.mark.parametrize("key", QUESTIONS)
+def test_its_plan_sends_the_request_that_was_tried(key):
+    spec = QUESTIONS[key].spec(STEP, {"kind": "basic", "user": "ann"})
+    plan = Plan.from_json(spec)
+    assert (plan.steps[0].path, plan.auth.user) == ("/prices", "ann")
+
+
+@pytest.mark.parametrize(
+    ("key", "schemes", "arms"),
+    [
+        ("works", ["http", "https"], [("http", "keep-alive"), ("https", "keep-alive")]),
+        ("works", ["https"], [("https", "keep-alive")]),
+        ("https", ["https"], []),
+        ("https", [], []),
+        ("https", ["https", "http"],
+         [("http", "new"), ("http", "keep-alive"),
+          ("https", "new"), ("https", "resumed"), ("https", "keep-alive")]),
+        ("limit", ["http", "https"], [("https", "keep-alive")]),
+        ("limit", ["http"], [("http", "keep-alive")]),
+        ("limit", [], []),
+        ("layers", ["http", "https"], [("https", "new")]),
+        ("layers", ["https"], []),
+    ],
+)  # fmt: skip
+def test_its_arms_are_on_what_answers(key, schemes, arms):
+    assert QUESTIONS[key].arms(schemes) == arms
+
+
+@pytest.mark.parametrize(
+    ("schemes", "key"), [([], ""), (["http"], "works"), (["http", "https"], "https")]
+)
+def test_one_question_is_recommended(schemes, key):
+    assert recommended(schemes) == key
+
+
+def test_only_the_question_about_the_limit_is_a_search_and_no_load_of_theirs_is_flat_out():
+    assert [key for key, each in QUESTIONS.items() if each.is_search] == ["limit"]
+    plans = [Plan.from_json(each.spec(STEP, {})) for each in QUESTIONS.values()]
+    assert not any(seeks_limit(plan) for plan in plans)
+
+
+def test_two_presets_look_for_the_limit_and_one_of_them_is_flat_out():
+    plans = {key: Plan.from_json(each.spec) for key, each in PRESETS.items()}
+    assert [key for key, plan in plans.items() if seeks_limit(plan)] == ["stress", "capacity"]
+    assert [key for key, plan in plans.items() if is_flat_out(plan)] == ["capacity"]
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [{"connections": 1}, {"duration_s": None, "requests": 1000}],
+)
+def test_one_connection_or_a_number_of_requests_is_no_search_for_the_limit(changed):
+    capacity = PRESETS["capacity"].spec
+    assert seeks_limit(Plan.from_json(capacity))
+    spec = capacity | {"load": capacity["load"] | changed}
+    assert not seeks_limit(Plan.from_json(spec))
+
+
+@pytest.mark.parametrize(
+    ("name", "taken", "again"),
+    [
+        ("Nightly", {"Nightly"}, "Nightly (2)"),
+        ("Nightly (2)", {"Nightly", "Nightly (2)"}, "Nightly (3)"),
+        ("Nightly", {"Nightly (2)", "Nightly (3)"}, "Nightly (4)"),
+        ("Release (4.21)", set(), "Release (4.21) (2)"),
+    ],
+)
+def test_the_first_free_number_follows_the_name(name, taken, again):
+    assert next_name(name, taken) == again
+
+
+def test_a_long_name_stays_within_the_limit():
+    again = next_name("x" * LONGEST_NAME, set())
+    assert len(again) == LONGEST_NAME
+    assert again.endswith(" (2)")

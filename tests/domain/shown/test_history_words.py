@@ -1,8 +1,14 @@
-"""What a history says in words."""
+"""What a history says in words: of its changes, its baselines, and of one run's course."""
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 
+from campaigns.domain.judged.against import Against
+from campaigns.domain.judged.steady import Steadiness, steadiness
 from campaigns.domain.judged.words import Word
+from campaigns.domain.shown.baseline_words import baseline_sentence
 from campaigns.domain.shown.history_words import (
     HistoryStatus,
     change_words,
@@ -12,6 +18,7 @@ from campaigns.domain.shown.history_words import (
     standing_of,
 )
 from campaigns.domain.shown.sentences import plain_text
+from campaigns.domain.shown.trend_words import trend_words
 from tests.domain.judged.test_histories import SLOWER, TestHistory, history
 
 CALM = [100.0, 101.0, 99.0, 100.0, 102.0, 98.0, 100.0, 101.0]
@@ -74,3 +81,69 @@ def test_an_overview_counts_what_moved():
     assert plain_text(overview_sentence(counts)) == "2 slower, 1 odd of 7 tests; 4 unchanged."
     moved = overview_sentence({HistoryStatus.MOVED: 3}, moved={Word.SLOWER: 2, Word.FASTER: 1})
     assert "(1 faster, 2 slower) of 3" in plain_text(moved)
+
+
+SLOWER_THAN_BEFORE = Against("release 1.4", "p95", "slower", "", 1.12, 1.09, 1.15)
+FASTER = Against("release 1.4", "p95", "faster", "", 0.88, 0.85, 0.91)
+SAME = Against("release 1.4", "mean", "no practical difference", "", 1.01, 0.99, 1.03)
+NO_WORD = Against("release 1.4", "p95", "", "A verdict needs 3 finished repeats of both; 2 …")
+
+
+def said_of(*tests: Against) -> str:
+    pairs = [(f"plan {number}, HTTP new", against) for number, against in enumerate(tests)]
+    return plain_text(baseline_sentence(pairs)).replace("\u202f", " ")
+
+
+def test_one_test_is_told_with_its_size_and_interval():
+    assert "12 % slower [9, 15], or the environment" in said_of(SLOWER_THAN_BEFORE)
+    assert "12 % faster [9, 15], or the environment" in said_of(FASTER)
+
+
+def test_several_tests_are_counted_and_the_worst_is_named():
+    worse = Against("release 1.4", "p95", "slower", "", 1.3, 1.2, 1.4)
+    words = said_of(SLOWER_THAN_BEFORE, worse, FASTER, SAME, NO_WORD)
+    assert "2 slower, 1 faster, 1 no practical difference, 1 without a verdict of 5 tests" in words
+    assert "worst: plan 1, HTTP new, p95 30 % slower [20, 40]" in words
+
+
+def test_where_the_reference_moved_as_well_it_is_the_environment():
+    moved = [replace(each, reference="moved") for each in (SLOWER_THAN_BEFORE, FASTER, SAME)]
+    assert "environment, 12 % slower [9, 15]" in said_of(moved[0])
+    assert "or the environment" not in said_of(replace(SLOWER_THAN_BEFORE, reference="unmoved"))
+    assert "2 environment, 1 no practical difference of 3 tests" in said_of(*moved)
+
+
+def test_nothing_is_said_without_a_baseline():
+    assert said_of() == ""
+
+
+@pytest.mark.parametrize(
+    ("found", "second", "is_over", "said"),
+    [
+        (None, 0, True, ""),
+        (Steadiness(0.0, 0, 1.0), 0, True, "No lasting change of response times was found."),
+        (
+            Steadiness(0.5, 30, 0.8),
+            30,
+            True,
+            "Response times rose: from 30 s on the p50 is 25.0 % higher.",
+        ),
+        (
+            Steadiness(0.5, 30, 2.0),
+            90,
+            False,
+            "Response times are falling: from 1:30 on the p50 is 50.0 % lower.",
+        ),
+    ],
+)
+def test_what_the_steady_state_test_found_is_said(found, second, is_over, said):
+    assert trend_words(found, 0, second, is_over=is_over).replace("\u202f", " ") == said
+
+
+@pytest.mark.parametrize(("level", "said"), [(50, "400 % higher"), (5, "50 % lower")])
+def test_what_was_otherwise_in_between_is_said_with_both_its_ends(level, said):
+    noise = np.random.default_rng(1).normal(0, 0.0001, 120)
+    found = steadiness(np.array([10] * 40 + [level] * 48 + [10] * 32) * np.exp(noise))
+    words = trend_words(found, found.left_at, found.steady_from, is_over=True)
+    expected = f"Response times changed and came back: from 40 s to 1:28 the p50 was {said}."
+    assert words.replace("\u202f", " ").replace(".0 %", " %") == expected

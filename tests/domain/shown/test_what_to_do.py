@@ -1,13 +1,23 @@
-"""What to do about a failing target or a measurement that is not usable."""
+"""The three answers under a sentence, and what to do where one of them is not well."""
+
+from types import SimpleNamespace
 
 import pytest
 
+from campaigns.domain.judged import trust
 from campaigns.domain.judged.criteria import Observed
 from campaigns.domain.judged.judgement import judge
-from campaigns.domain.measured.failures import FailureRow
+from campaigns.domain.measured.failures import DROPPED, FailureRow
+from campaigns.domain.measured.outcomes import Kind
 from campaigns.domain.measured.snapshot import Timing
+from campaigns.domain.plan.plan import Plan
 from campaigns.domain.shown.badges import Answers
+from campaigns.domain.shown.no_answer import CAUSES, no_answer_words
+from campaigns.domain.shown.remedies import FALLBACK, remedy, words_of
+from campaigns.domain.shown.report_words import RunStatus
+from campaigns.domain.shown.three_answers import three_answers
 from campaigns.domain.shown.what_to_do import what_to_do
+from tests.values import plan_spec
 
 FAILING = Answers("trusted", "failing")
 
@@ -101,3 +111,56 @@ def test_what_doubtful_runs_were_doubted_for_is_no_cause_of_one_that_is_not_usab
 )
 def test_nothing_is_to_be_done_where_nothing_is_wrong(found, n):
     assert len(what_to_do([], [], 100, found)) == n
+
+
+PLAN = Plan.from_json(plan_spec())
+
+
+def ended(n: int = 2000, **observed: float) -> RunStatus:
+    seen = {code: Observed(value) for code, value in observed.items()}
+    figures = SimpleNamespace(n=n, attempts=n, errors=0)
+    judged = judge(seen, Timing.of([10_000] * n))
+    return RunStatus("done", "complete", judged, "", figures, PLAN)
+
+
+def reasons(runs: list[RunStatus], found: Answers) -> list[str]:
+    return [each.reason.replace("\u202f", " ") for each in three_answers(runs, found, [])]
+
+
+def test_a_reason_is_told_of_the_runs_that_have_it():
+    runs = [ended(lost_shards=1), ended(cpu=0.7), ended(cpu=0.7), ended()]
+    measurement, *_ = reasons(runs, Answers("not_usable"))
+    assert measurement.startswith("1 of 4 runs: 1 injector process was lost during the run")
+    assert measurement.endswith(" 2 other runs were in doubt for another reason.")
+
+
+def test_a_state_of_the_target_is_told_of_the_runs_that_have_its_reason():
+    runs = [ended(dropped=0.005), ended(dropped=0.005, resent=0.02), ended(resent=0.02), ended()]
+    _, target, _ = reasons(runs, Answers("trusted", "overloaded"))
+    assert target.startswith("2 of 4 runs: 0.50 % of the requests were dropped")
+    assert target.endswith(" 1 other run was overloaded for another reason.")
+
+
+def judged_by(code: str, value: float):
+    return judge({code: Observed(value)}, Timing.of([10_000] * 2000))
+
+
+def test_every_reason_has_its_words():
+    assert CAUSES.keys() >= (trust.CODES | trust.UNSENT)
+
+
+def test_the_most_frequent_cause_is_named_with_its_runs():
+    several = [judged_by("cpu", 0.9), judged_by("no_seconds", 1), judged_by("cpu", 0.95)]
+    assert no_answer_words(several, 15) == "No answer: the injector had no CPU in 2 of 15 runs"
+
+
+@pytest.mark.parametrize("kind", [*Kind, DROPPED])
+def test_each_kind_of_failure_says_what_to_do(kind):
+    needs_status = {Kind.STATUS_UNEXPECTED}
+    assert (remedy(kind) == FALLBACK) == (kind in needs_status)
+
+
+def test_a_kind_that_nobody_knows_is_still_words():
+    assert remedy("made_up") == FALLBACK
+    assert words_of("made_up") == "made up"
+    assert words_of("reset") == "connection reset"
