@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from campaigns.domain import units
-from campaigns.domain.shown.cells import Figure, column_cells, count_cell
+from campaigns.domain.shown.cells import Figure, column_cells
 from campaigns.domain.shown.overhead_table import split_answer
 
 
@@ -86,12 +86,6 @@ def test_a_cell_s_value_has_the_digits_of_its_text():
 def test_a_small_value_has_more_decimals_than_its_column_and_does_not_read_0(value, decimals, text):
     (cell,) = column_cells([Figure(value)], decimals=decimals, signed=True)
     assert cell.text == text
-
-
-def test_only_what_is_empty_or_weak_says_why():
-    figures = [Figure(28.4, "nothing"), Figure(20.0, "few", weak=True), Figure(None, "nothing")]
-    assert [cell.why for cell in column_cells(figures)] == ["", "few", "nothing"]
-    assert count_cell(12, "nothing").why == ""
 
 
 parts = st.dictionaries(

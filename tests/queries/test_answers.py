@@ -4,7 +4,6 @@ import pytest
 from django.utils import timezone
 
 from campaigns.domain.lifecycle import Outcome
-from campaigns.domain.shown.badges import Answers
 from campaigns.domain.shown.sentences import plain_text
 from campaigns.queries.answers import campaign_answer
 from campaigns.services.kept_figures import keep_figures
@@ -90,12 +89,6 @@ def test_before_the_third_repeat_there_are_figures_and_no_word(project):
     assert answer.overheads[0].word == ""
 
 
-def test_a_campaign_that_ended_with_two_repeats_is_inconclusive(project):
-    campaign, tests = https_campaign(project, repeats=2)
-    run_in_blocks(tests, [HTTP[:2], HTTPS[:2]])
-    assert campaign_answer(done(campaign)).overheads[0].word == "inconclusive"
-
-
 def test_a_run_that_is_not_usable_is_shown_with_its_reason_and_enters_nothing(finished):
     campaign, _, runs = finished
     spoil(runs[0], cpu=0.9)
@@ -139,14 +132,6 @@ def test_a_failed_run_is_not_averaged_as_zero(project):
     assert values(answer.tests[0].table, "Mean of 3 runs")["mean"] == 18.9
     assert answer.overheads[0].word == "slower"
     assert "1 of 7 runs did not finish" in answer.grounds[-1]
-
-
-def test_a_run_that_hung_makes_no_word_but_the_advice_to_repeat_its_block(project):
-    campaign, tests = https_campaign(project, repeats=4)
-    run_in_blocks(tests, [[31_000, 30_000, 29_000, 29_000], [31_000, 30_000, 1_930_000, 29_500]])
-    (overhead,) = campaign_answer(done(campaign)).overheads
-    assert overhead.word == "inconclusive"
-    assert overhead.word_reason.startswith("Repeat block 3: its HTTPS run took 64 times")
 
 
 def test_blocks_stay_paired_where_a_run_of_another_is_missing(project):
@@ -245,19 +230,6 @@ def test_the_number_of_queries_does_not_grow_with_the_runs(project, django_asser
         campaign_answer(done(campaign))
 
 
-def test_a_campaign_says_how_many_runs_keep_each_threshold(project):
-    rules = [{"metric": "mean", "limit": 15, "unit": "ms"}]
-    version = make_plan(project, spec=plan_spec() | {"thresholds": rules})
-    test = make_test(make_campaign(project), version)
-    for repeat, mean_us in enumerate([10_000, 12_000, 20_000], 1):
-        measure(make_run(test, repeat), mean_us)
-    answer = campaign_answer(test.campaign)
-    (row,) = answer.thresholds.rows
-    assert row.label == "HTTP new connection: mean < 15 ms"
-    assert [cell.text for cell in row.cells] == ["2 of 3 runs", "20 ms", "15 ms", "broken"]
-    assert answer.thresholds in answer.tables
-
-
 def test_a_threshold_is_kept_until_a_run_breaks_it(project):
     rules = [{"metric": "mean", "limit": 15, "unit": "ms"}]
     version = make_plan(project, spec=plan_spec() | {"thresholds": rules})
@@ -284,13 +256,3 @@ def test_overload_is_the_finding_of_a_campaign_that_looks_for_the_limit(project)
     run = measure(make_run(test), 20_000)
     spoil(run, dropped=0.05)
     assert campaign_answer(done(test.campaign)).found.finds_limit
-
-
-def test_a_limit_that_is_found_by_errors_is_the_finding_as_well(project):
-    spec = plan_spec(model="closed", connections=64, duration_s=10)
-    test = make_test(make_campaign(project, repeats=1), make_plan(project, spec=spec))
-    refused = {"status_unexpected": 50}
-    measure(make_run(test), 20_000, counters={"failed": 50}, errors=refused, statuses={"503": 50})
-    answer = campaign_answer(done(test.campaign))
-    assert answer.found == Answers("trusted", "overloaded", finds_limit=True)
-    assert answer.remedies == ()

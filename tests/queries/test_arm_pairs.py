@@ -141,14 +141,3 @@ def test_the_run_that_decides_is_named_with_its_block(project):
     (overhead,) = campaign_answer(campaign).overheads
     assert (overhead.decided_by.run_id, overhead.decided_by.block) == (runs[5].pk, 3)
     assert overhead.decided_by.times == pytest.approx(64, abs=1)
-
-
-def test_a_run_that_is_set_aside_is_named(project):
-    now = timezone.now()
-    campaign, tests = https_campaign(project, repeats=6, started_at=now, finished_at=now)
-    fast = [10_000, 10_010, 9_990, 10_005, 10_000, 9_995]
-    slow = [12_000, 12_020, 700_000, 11_990, 12_010, 12_000]
-    runs = run_in_blocks(tests, [fast, slow])
-    (overhead,) = campaign_answer(campaign).overheads
-    assert overhead.word == "slower"
-    assert [each.run_id for each in overhead.set_aside] == [runs[5].pk]

@@ -54,23 +54,10 @@ def test_the_runs_of_all_campaigns_of_these_days_are_one_side(vera, nights):
     assert test.said == "slower, or the environment"
 
 
-def test_any_campaigns_test_names_the_same_history(vera, nights):
-    one, other = (
-        columns(vera, a=days(tests[0], 1, 3), b=days(tests[0], 4, 6))
-        for tests in (nights[0], nights[5])
-    )
-    assert [column.tests for column in one] == [column.tests for column in other]
-
-
 def test_two_arms_of_the_same_days_ran_in_turn(vera, nights):
     http, https = nights[0]
     (test,) = comparison_of(columns(vera, a=days(http, 1, 3), b=days(https, 1, 3))).tests
     assert not test.or_environment
-
-
-def test_a_column_is_its_own_address(vera, nights):
-    (column, _) = columns(vera, a=days(nights[0][0], 1, 3), b=days(nights[0][0], 4, 6))
-    assert columns(vera, a=column.reference)[0].tests == column.tests
 
 
 @pytest.mark.parametrize(

@@ -60,12 +60,6 @@ def test_each_machine_has_a_table_and_the_charts_are_of_the_first(finished):
     assert report["columns"]["second"] == [0, 1, 2]
 
 
-def test_a_run_that_nobody_watched_has_neither(finished):
-    report = machine_report(finished)
-    assert (report["source"], report["columns"], report["tables"]) == ("", None, [])
-    assert "target" not in [row.label.partition(":")[0] for row in report["limit"].rows]
-
-
 def test_a_target_whose_cpu_was_full_was_the_limit(project):
     _, tests = https_campaign(project, repeats=1, started_at=timezone.now())
     first, _ = run_in_blocks(tests, [[10_000], [20_000]])

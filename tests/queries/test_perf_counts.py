@@ -88,11 +88,6 @@ class TestBeforeTheStart:
         assert len(list(perf_checks([endpoint], "processes"))) == 1
         assert not list(perf_checks([endpoint], "machine"))
 
-    def test_what_can_be_counted_and_what_nobody_asks_for_is_not_mentioned(self, endpoint, as_bob):
-        assert not list(perf_checks([endpoint], ""))
-        self.hear(as_bob, endpoint, ":8081")
-        assert not list(perf_checks([endpoint], "processes"))
-
 
 class TestRun:
     @pytest.fixture
@@ -106,16 +101,6 @@ class TestRun:
         assert rows["cycles, millions"] == [4000, 400, 2000]
         assert rows["instructions per cycle"][0] == 0.5
         assert rows["branches, millions"] == [None, None, None]
-
-    def test_where_nothing_was_counted_it_says_why(self, finished):
-        MachineSecond.objects.create(
-            run=finished,
-            source="shop-1",
-            second=3,
-            lasted_s=1,
-            did={**CPU, "perf": {"of": "processes", "fault": "perf is not installed."}},
-        )
-        assert machine_tables(finished)[-1].note == "perf is not installed."
 
 
 class TestCampaign:

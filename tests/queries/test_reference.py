@@ -71,19 +71,6 @@ def test_a_reference_is_never_counted(against):
     assert [row.note for row in found.table.rows] == ["", "reference, not counted"]
 
 
-def test_where_nothing_changed_the_reference_is_not_told(against):
-    assert "reference" not in said(against(FAST, ECHO))
-
-
-def test_a_comparison_of_references_alone_is_one_of_tests(tests, compared):
-    run_in_blocks(tests, [FAST, ECHO])
-    later = same_again(tests)
-    run_in_blocks(later, [FAST, SLOWER_ECHO])
-    found = compared(tests[1], later[1])
-    assert [test.said for test in found.tests] == ["slower, or the environment"]
-    assert found.references == []
-
-
 def ended(tests, day: int) -> Campaign:
     """Their campaign, which began on that day and is over."""
     begun = timezone.now() - timedelta(days=30 - day)
@@ -102,12 +89,6 @@ def test_it_is_none_of_the_tests_of_an_answer(tests):
     assert "echo" not in plain_text(answer.sentence)
     assert answer.tests[0].label == "HTTP new connection"
     assert answer.n_runs == 6
-
-
-def test_it_is_compared_with_a_test_if_somebody_chooses_it(tests):
-    run_in_blocks(tests, [FAST, ECHO])
-    (overhead,) = campaign_answer(ended(tests, day=1), (tests[0].pk, tests[1].pk)).overheads
-    assert overhead.word == "slower"
 
 
 def test_references_alone_are_tests(tests):

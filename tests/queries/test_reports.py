@@ -22,12 +22,10 @@ from tests.factories import (
     make_test,
     store_second,
 )
-from tests.queries.measured import end, end_shards, measure, spoil
+from tests.queries.measured import end, end_shards, measure
 from tests.values import make_second, plan_spec
 
 pytestmark = pytest.mark.django_db
-
-VITALS = {"cpu_share": 0.2, "lateness_p99_us": 110, "hub_lag_max_us": 900, "rss_bytes": 4e7}
 
 
 def new_run(project, **fields) -> Run:
@@ -62,21 +60,6 @@ def test_a_run_that_is_not_usable_has_no_figures(project):
     assert report.checks == []
 
 
-def test_a_trusted_run_of_a_healthy_target_needs_no_remark(project):
-    assert run_report(measure(new_run(project), 20_000)).checks == []
-
-
-def test_a_target_on_the_same_machine_is_a_note(project):
-    report = run_report(measure(new_run(project), 20_000, peer="127.0.0.1:80"))
-    assert [glyph for glyph, _ in report.checks] == ["info"]
-
-
-def test_a_run_that_measured_nothing_has_dashes(project):
-    run = new_run(project)
-    end(run, Outcome.FAILED)
-    assert run_report(run).table.rows[0].cells[0].text == "–"
-
-
 def test_steps_stand_below_all_steps(project):
     step = {"method": "GET", "path": "/"}
     spec = {**plan_spec(), "steps": [{**step, "label": "login"}, {**step, "label": "buy"}]}
@@ -87,18 +70,6 @@ def test_steps_stand_below_all_steps(project):
     rows = run_report(run).table.rows
     assert [row.label for row in rows] == ["All steps", "login", "buy"]
     assert [row.cells[0].value for row in rows] == [5.0, 1.0, 9.0]
-
-
-def test_parts_that_did_not_happen_are_absent(project):
-    report = run_report(measure(new_run(project), 20_000))
-    assert [row.label for row in report.parts.rows] == [
-        "lateness",
-        "send",
-        "wait",
-        "receive",
-        "response",
-        "service",
-    ]
 
 
 def test_errors_come_by_kind_with_first_and_last_second(project):
@@ -137,34 +108,6 @@ def test_a_run_in_which_everything_failed_says_what_the_target_answered(project)
     assert [cell.text for cell in row.cells] == [
         "404 Not Found", "add", "100", "100.00", "0", "1", "2.00",
     ]  # fmt: skip
-
-
-def test_vitals_are_the_worst_second_of_each_injector(project):
-    run = new_run(project)
-    store_second(run, make_second(0, [1000], vitals=VITALS))
-    store_second(run, make_second(1, [1000], vitals={**VITALS, "cpu_share": 0.75}))
-    end_shards(run)
-    end(run, Outcome.COMPLETE)
-    table = run_report(run).vitals
-    assert (table.columns[0].title, table.columns[0].unit) == ("process 1", "inj-1")
-    assert table.rows[0].label == "CPU of the process, % of a core"
-    assert table.rows[0].cells[0].value == 75.0
-
-
-def test_tls_facts_are_counted_not_assumed(project):
-    run = new_run(project, endpoint=make_endpoint(make_target(project), "https"))
-    tls = {"version": "TLSv1.3", "cipher": "TLS_AES_256_GCM_SHA384", "bits": 256, "group": "x25519"}
-    store_second(run, make_second(0, [1000], counters={"connections_opened": 9, "tls_full": 9}))
-    carried = {"bytes_sent": 4500, "bytes_received": 27_000, "chain_bytes": 1204}
-    handshakes = [{**tls, "resumed": False, "count": 9, "certificate": "RSA 2048", **carried}]
-    end_shards(run, end={"tls": handshakes, "peers": {"10.0.0.9:443": 9}})
-    end(run, Outcome.COMPLETE)
-    facts = dict(run_report(run).facts)
-    assert ["TLSv1.3, TLS_AES_256_GCM_SHA384, X25519, 256 bits, full", "9"] in facts["TLS"]
-    assert ["Certificate", "RSA 2048, 1,204 B sent"] in facts["TLS"]
-    assert ["Bytes of a full handshake, mean", "500 B sent, 3,000 B received"] in facts["TLS"]
-    assert ["TLS handshakes", "9 full, 0 resumed"] in facts["Handshakes"]
-    assert ["Address 10.0.0.9:443", "9 connections"] in facts["Environment"]
 
 
 @pytest.mark.parametrize(
@@ -286,17 +229,6 @@ def test_bytes_of_http_stand_beside_what_tcp_carried(project):
     ]
 
 
-def test_a_p99_that_is_partly_the_injectors_is_weak_and_says_so(project):
-    run = measure(new_run(project), 20_000)
-    spoil(run, own_tail=1_500)
-    run.refresh_from_db()
-    report = run_report(run)
-    assert tile(report, "p99")["value"].startswith("~")
-    keys = [each.key for each in report.table.columns]
-    cells = dict(zip(keys, report.table.rows[0].cells, strict=True))
-    assert (cells["p99"].weak, cells["p95"].weak) == (True, False)
-
-
 RULES = [
     {"metric": "p95", "limit": 30, "unit": "ms"},
     {"metric": "rate", "limit": 500, "unit": "/s"},
@@ -329,11 +261,6 @@ def test_thresholds_are_judged_while_the_run_goes(project):
     assert told(run_report(run).thresholds)[0] == ["p95 < 30 ms", "90 ms", "30 ms", "broken", "2"]
 
 
-def test_a_plan_without_rules_has_no_table_of_them(project):
-    report = run_report(measure(make_run(make_test(make_campaign(project))), 20_000))
-    assert "thresholds" not in [table.key for table in report.tables]
-
-
 def run_of_two(project, ends_s, offset_s=0.0):
     load = {"model": "closed", "connections": 2, "requests": 600, "start_offset_s": offset_s}
     test = make_test(make_campaign(project), make_plan(project, spec=plan_spec(**load)))
@@ -362,10 +289,6 @@ def test_injectors_that_begin_apart_have_phases(project):
 
 def test_injectors_that_begin_and_end_together_have_none(project):
     assert labels(run_of_two(project, (3, 3.4))) == []
-
-
-def test_an_injector_that_ends_a_second_earlier_makes_a_phase(project):
-    assert labels(run_of_two(project, (2, 4))) == ["I: 1 + 2", "II: 2", "All phases"]
 
 
 def test_without_every_injector_s_end_there_are_none(project):

@@ -1,7 +1,6 @@
 """Tests that differ in one number are a sweep: a row for each value, and curves."""
 
 import pytest
-from django.urls import reverse
 from django.utils import timezone
 
 from campaigns.models import Run, TestFigures
@@ -157,18 +156,6 @@ def test_a_number_of_the_plan_is_swept_without_a_speed_up(campaign):
     assert set(panels_of(campaign)) == {"Throughput", "Response time"}
 
 
-def test_several_targets_are_overlaid_by_name_each_with_its_own_style(campaign):
-    version = make_plan(campaign.project, spec=OPEN)
-    for target in ("apache", "nginx"):
-        measured(sweep_of_rate(campaign, [100, 200], target, version), [1000, 2000])
-    answer = campaign_answer(campaign)
-    assert answer.matrix is None
-    (group,) = drawn_sweeps(answer.sweeps)
-    assert [name for name, _ in group["keys"]] == ["apache", "nginx"]
-    assert [curve.name for curve in group["panels"][0].curves] == ["apache", "nginx"]
-    assert len({curve.style for curve in group["panels"][0].curves}) == 2
-
-
 def test_several_targets_stand_side_by_side_with_why_a_point_is_not_trusted(campaign):
     version = make_plan(campaign.project, spec=OPEN)
     apache = measured(sweep_of_rate(campaign, [10, 20], "apache", version), [100, 200])
@@ -204,14 +191,6 @@ def test_https_is_compared_with_http_at_the_same_value(campaign):
     pairs = [(each.baseline_test_id, each.candidate_test_id) for each in answer.overheads]
     tests = list(campaign.tests.order_by("position").values_list("pk", flat=True))
     assert pairs == [(tests[0], tests[2]), (tests[1], tests[3])]
-
-
-def test_the_campaign_page_has_table_and_curves(client, bob, campaign):
-    measured(sweep(campaign, [1, 2]), [2000, 2000])
-    client.force_login(bob)
-    page = client.get(reverse("campaign-detail", args=[campaign.pk])).content.decode()
-    drawn = "throughput, p95, average, speed-up and efficiency, at two values each"
-    assert page.count(" sweep-dot") == 10, drawn
 
 
 def two_servers(campaign, means_us):
@@ -281,17 +260,6 @@ def test_trusted_only_takes_the_others_away_and_leaves_the_axes(campaign):
     assert every["panels"][0].x_ticks == trusted["panels"][0].x_ticks
 
 
-def test_the_page_offers_trusted_only_where_a_point_is_not(client, bob, campaign):
-    runs = measured(sweep(campaign, [1, 2, 4]), [1000, 1900, 9000])
-    spoil(runs[2], cpu=0.99)
-    client.force_login(bob)
-    address = reverse("campaign-detail", args=[campaign.pk])
-    page, trusted = (
-        client.get(address + asked).content.decode() for asked in ("", "?points=trusted")
-    )
-    assert ("s-apart" in page, "s-apart" in trusted) == (True, False)
-
-
 def test_trusted_only_empties_one_server_and_leaves_out_a_value_that_has_no_other(in_blocks):
     two_servers(in_blocks, SERVERS)
     busy = in_blocks.runs.filter(test__injectors=4) | in_blocks.runs.filter(
@@ -305,16 +273,3 @@ def test_trusted_only_empties_one_server_and_leaves_out_a_value_that_has_no_othe
     assert [bool(arm.cells) for arm in one.arms] == [True, True]
     assert [bool(arm.cells) for arm in two.arms] == [False, True]
     assert two.against[0].word == "no verdict"
-
-
-def test_failed_requests_are_a_curve_of_their_own(campaign):
-    rates = sweep_of_rate(campaign, [10, 20])
-    failed = {"counters": {"started": 25, "failed": 5}, "errors": {"reset": 5}}
-    for test, fields in zip(rates, ({}, failed), strict=True):
-        spoil(measure(make_run(test), 10_000, n=200, **fields))
-    (drawn,) = drawn_sweeps(campaign_answer(campaign).sweeps)
-    panel = drawn["panels"][-1]
-    assert (panel.title, panel.unit) == ("Errors", "% of all requests")
-    assert [dot.words for dot in panel.curves[0].dots] == [
-        f"{share} % of all requests" for share in ("0.00", "20.0")
-    ]

@@ -65,23 +65,6 @@ def test_https_costs_the_server_more(measured):
     assert 1.15 < low < ratio < high < 1.25
 
 
-def test_the_same_cost_is_no_practical_difference(measured):
-    campaign, runs = measured
-    costs = [6.0, 6.1, 5.9, 6.05, 6.0]
-    tell(runs, {"http": costs, "https": costs[::-1]})
-    (row,) = costs_of(campaign).tables[1].rows
-    assert row.cells[-1].text == "no practical difference"
-
-
-def test_fewer_than_three_runs_that_were_told_have_no_word(measured):
-    campaign, runs = measured
-    tell(runs[:4], {"http": [6.0] * 5, "https": [7.2, 7.3] * 3})
-    found = costs_of(campaign)
-    assert found.sentence == []
-    (row,) = found.tables[1].rows
-    assert row.cells[-1].text == "–"
-
-
 def test_the_chosen_processes_count_where_every_run_has_them(measured):
     campaign, runs = measured
     costs = {"http": [6.0] * 5, "https": [7.0] * 5}

@@ -94,8 +94,3 @@ def test_a_campaign_says_how_many_runs_are_in_doubt_and_keeps_its_word(project):
     assert answer.answers[0].word == "Doubtful"
     assert answer.answers[0].reason.startswith("6 of 6 runs")
     assert answer.overheads[0].word == "slower"
-
-
-def test_nothing_is_answered_before_a_run_was_judged(project):
-    campaign, _ = https_campaign(project)
-    assert campaign_answer(campaign).answers == ()

@@ -9,7 +9,6 @@ from campaigns.domain.errors import Forbidden, Refused
 from campaigns.domain.lifecycle import Outcome
 from campaigns.domain.measured.machine import AgentReport
 from campaigns.models import Agent, AuditEntry, MachineSecond, Run
-from campaigns.services import agents
 from campaigns.services.agents import (
     authenticate_agent,
     create_agent,
@@ -194,11 +193,3 @@ def test_it_is_known_since_when_an_agent_is_heard_and_how_its_clock_is_set(made,
     Agent.objects.filter(pk=agent.pk).update(heard_at=old, heard_since=old)
     take_report(agent=agent, report=report(running, 8.5))
     assert Agent.objects.get(pk=agent.pk).heard_since > again.heard_at
-
-
-def test_a_target_has_so_many_agents_that_nobody_loses_sight(made, as_bob, target, monkeypatch):
-    monkeypatch.setattr(agents, "MOST_AGENTS", 1)
-    with pytest.raises(Refused, match=r"shop has 1 agents\. Revoke one"):
-        create_agent(by=as_bob, target=target)
-    revoke_agent(by=as_bob, agent=made[0])
-    assert create_agent(by=as_bob, target=target)

@@ -109,13 +109,6 @@ def test_what_the_reference_did_is_kept_beside_the_word(make, project, echo, sai
     assert (against.word, against.reference) == ("slower", said)
 
 
-def test_fewer_than_three_runs_get_no_word_but_the_reason(make, measured):
-    make(measured(*CALM))
-    against = finished(measured(12_000, 12_100, is_over=False))
-    assert against.word == ""
-    assert "A verdict needs 3 finished repeats of both" in against.why
-
-
 def test_the_newest_campaign_is_judged_at_once_and_older_words_stay(make, measured):
     first, newest = measured(*CALM), measured(*SLOWER)
     make(first)

@@ -7,7 +7,7 @@ from django.utils import timezone
 from campaigns.domain.errors import BenchsiteError, Forbidden, Refused
 from campaigns.domain.lifecycle import RunState
 from campaigns.domain.plan.blocks import order_of_runs
-from campaigns.models import Campaign, Run, SavedPlan
+from campaigns.models import Campaign, Run
 from campaigns.services import dispatch
 from campaigns.services.blocks import add_blocks
 from campaigns.services.campaigns import stop_campaign
@@ -140,13 +140,6 @@ def test_what_a_start_refuses_is_refused_and_nothing_changes(project):
         add(campaign, after=1)
     campaign.refresh_from_db()
     assert (campaign.state, campaign.repeats, campaign.runs.count()) == ("done", 1, 1)
-
-
-def test_an_archived_plan_is_not_measured_again(project):
-    campaign = finished(project, repeats=1)
-    SavedPlan.objects.update(archived_at=timezone.now())
-    with pytest.raises(Refused, match="is archived"):
-        add(campaign, after=1)
 
 
 def test_an_archived_campaign_gets_no_block_until_it_is_restored(project):

@@ -79,10 +79,6 @@ class TestSending:
         assert (campaign.is_held, campaign.is_before_first_run) == (False, False)
         assert dispatch.admit_runs() == 1
 
-    def test_it_waits_for_the_last_of_them(self, project):
-        campaign = answer(begun(project, n_tests=2), OK)
-        assert (campaign.opened_at, campaign.held_at) == (None, None)
-
     def test_the_order_has_the_plan_s_own_limits_and_credentials(self, project):
         campaign = begun(project)
         order = probes.order_of(campaign.first_requests.get())
@@ -167,10 +163,6 @@ class TestTryingAgain:
         answer(campaign, OK)
         assert dispatch.admit_runs() == 1
 
-    def test_a_campaign_that_is_not_on_hold_has_nothing_to_try(self, project):
-        with pytest.raises(Refused, match="not on hold"):
-            try_again(by=owner_of(project), campaign=begun(project))
-
     def test_a_stranger_may_not(self, project):
         campaign = answer(begun(project), REFUSED)
         with pytest.raises(Forbidden):
@@ -244,11 +236,3 @@ class TestCellsOfAForm:
         try_cells(by=as_bob, cells=[(version, silent)])
         probes.finish_probe(probe_id=Probe.objects.get().pk, result=REFUSED)
         assert ticks_for("works", grid_of(project)) == [f"{version.pk}.{shop.pk}.new"]
-
-    def test_one_that_was_not_sent_says_nothing_about_the_target(self, project, as_bob):
-        endpoint = make_endpoint(make_target(project))
-        version = make_plan(project)
-        try_cells(by=as_bob, cells=[(version, endpoint)])
-        Probe.objects.update(requested_at=db_now(-130))
-        probe_queue.expire_probes()
-        assert ticks_for("works", grid_of(project)) == [f"{version.pk}.{endpoint.pk}.new"]

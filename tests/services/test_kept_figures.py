@@ -49,16 +49,6 @@ def test_a_new_revision_of_its_summary_writes_it_again(project):
     assert TestFigures.objects.get().n == 2 * before
 
 
-def test_it_may_be_written_any_number_of_times(project):
-    run, (lease,) = running(project)
-    record_seconds(lease=lease, seconds=[second(0)])
-    mark_done(lease=lease, end=end())
-    settled(run)
-    (before,) = TestFigures.objects.values()
-    keep_figures([run.test_id])
-    assert list(TestFigures.objects.values()) == [before]
-
-
 def test_what_cannot_be_written_keeps_no_run_from_ending(project, monkeypatch):
     def fail(tests):
         raise ValueError("no such fact")

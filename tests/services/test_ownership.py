@@ -215,23 +215,6 @@ def test_a_host_is_checked_once_in_ten_seconds(claim, as_bob):
         services.check_host(by=as_bob, claim=claim)
 
 
-def test_a_project_has_so_many_hosts_and_so_many_checks_a_minute(
-    endpoint, claim, as_bob, monkeypatch
-):
-    monkeypatch.setattr(services, "MOST_CLAIMS", 2)
-    monkeypatch.setattr(services, "MOST_CHECKS_PER_MIN", 1)
-    for last in (8, 9):
-        make_endpoint(endpoint.target, host=f"9.9.9.{last}")
-    of_target = {"by": as_bob, "target": endpoint.target}
-    services.claim_host(**of_target, host="9.9.9.8")
-    assert services.claim_host(**of_target, host=OUTSIDE) == claim
-    with pytest.raises(Refused, match="tokens for 2 hosts"):
-        services.claim_host(**of_target, host="9.9.9.9")
-    services.check_host(by=as_bob, claim=claim)
-    with pytest.raises(Refused, match="many hosts checked"):
-        services.check_host(by=as_bob, claim=claim)
-
-
 def test_an_approval_is_asked_for_once_with_a_reason(claim, as_bob):
     with pytest.raises(Refused, match="Say why load may go there"):
         services.ask_approval(by=as_bob, claim=claim, reason=" ")

@@ -68,12 +68,6 @@ def test_the_same_server_without_the_tag_is_an_ordinary_test(create):
     assert ordinary.endpoint.target != own.endpoint.target
 
 
-def test_a_name_that_is_taken_is_left_alone(create, project):
-    make_target(project, "benchsite's own target")
-    own = create(reference=True).tests.last()
-    assert own.endpoint.target.name == "benchsite's own target (2)"
-
-
 def test_an_archived_or_edited_one_is_made_anew(create, project):
     own = create(reference=True).tests.last()
     Target.objects.filter(pk=own.endpoint.target_id).update(archived_at="2026-11-01T00:00:00Z")

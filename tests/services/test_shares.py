@@ -129,11 +129,6 @@ def test_it_refuses_to_share_what_belongs_to_another_project(as_bob, project):
         create_share(by=as_bob, project=project, run=make_run(make_test(foreign)), days=1)
 
 
-def test_it_refuses_a_note_that_is_too_long(as_bob, project, campaign):
-    with pytest.raises(Refused, match="at most 100 characters"):
-        create_share(by=as_bob, project=project, campaign=campaign, days=1, note="x" * 101)
-
-
 def test_a_link_is_revoked_once(made, as_alice, as_bob):
     share, _ = made
     revoke_share(by=as_alice, share=share)

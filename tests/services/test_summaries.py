@@ -111,11 +111,6 @@ def test_a_target_beside_the_injector_may_use_its_cpu(run):
     assert codes(run) == ["co_located"]
 
 
-def test_other_programs_on_the_injectors_machine_spoil_a_run(run):
-    measure(run, 10_000, vitals={**VITALS, "other_cpu_share": 0.6})
-    assert codes(run) == ["other_cpu", "not_judged"]
-
-
 def test_an_address_that_an_injector_host_announced_is_its_own(run):
     InjectorHost.objects.create(
         name="inj-1",
@@ -178,14 +173,6 @@ def test_every_shard_that_did_not_end_owes_the_rest(project):
     summary = summarise_run(run)
     assert [point["missing"] for point in summary.series] == [0, 1]
     assert "missing_seconds" in codes(run)
-
-
-def test_fewer_requests_than_planned_were_sent(project):
-    spec = plan_spec(model="open", rate_per_s=1000, duration_s=2)
-    run = make_run(make_test(make_campaign(project), make_plan(project, spec=spec)))
-    store_second(run, make_second(0, [1000] * 1900))
-    summarise_run(run)
-    assert "sent_share" in codes(run)
 
 
 def test_waiting_that_was_not_timed_breaks_little_s_law(project):

@@ -5,7 +5,6 @@ import pytest
 from campaigns.domain.audit_events import AuditEvent
 from campaigns.domain.errors import Forbidden, InvalidFields, InvalidTarget, Refused
 from campaigns.models import AuditEntry, Endpoint, OwnTlsProfile, Target
-from campaigns.services import tls_profiles as services
 from campaigns.services.items import archive_items
 from campaigns.services.targets import create_target, edit_target
 from campaigns.services.tls_profiles import change_profile, create_profile, delete_profile
@@ -117,12 +116,6 @@ def test_only_editors_and_owners_create_change_and_delete(as_vera, as_charlie, p
             with pytest.raises(Forbidden):
                 act(actor)
     assert OwnTlsProfile.objects.get().name == "our clients"
-
-
-def test_a_project_has_a_limited_number(monkeypatch, as_bob, project, profile):
-    monkeypatch.setattr(services, "MOST_PROFILES", 1)
-    with pytest.raises(Refused, match="Delete one of them first"):
-        create_profile(by=as_bob, project=project, name="another")
 
 
 def test_a_profile_that_somebody_deleted_before_is_gone_without_a_word(as_bob, profile):

@@ -5,7 +5,7 @@ from campaigns.domain.caps import STORED_GB
 from campaigns.domain.errors import Forbidden, InvalidFields, Refused
 from campaigns.models import AuditEntry, RunUse, ToolOutput
 from campaigns.queries.caps import use_of
-from campaigns.services.tool_outputs import MOST_OUTPUTS, add_output, delete_output
+from campaigns.services.tool_outputs import add_output, delete_output
 
 pytestmark = pytest.mark.django_db
 TEXT = "procs --memory--\r\n r  b   swpd\t\n 1  0      0 \n"
@@ -58,13 +58,6 @@ def test_both_are_in_the_audit_log(as_bob, run):
     delete_output(by=as_bob, output=output)
     deeds = AuditEntry.objects.filter(what=label).order_by("pk").values_list("deed", "who")
     assert list(deeds) == [(AuditEvent.OUTPUT_ADDED, "bob"), (AuditEvent.DELETED, "bob")]
-
-
-def test_a_run_has_a_limited_number(as_bob, run):
-    for _ in range(MOST_OUTPUTS):
-        add(as_bob, run)
-    with pytest.raises(Refused, match="Delete one of them first"):
-        add(as_bob, run)
 
 
 def test_the_originals_count_among_what_the_project_stores(as_bob, run, project):

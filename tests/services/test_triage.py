@@ -62,11 +62,6 @@ def test_the_end_of_a_campaign_writes_its_changes_down(project):
     assert change.after_at == night(7).started_at
 
 
-def test_a_calm_history_has_no_entry(project):
-    noted(project, CALM)
-    assert not TriageEntry.objects.exists()
-
-
 def test_written_twice_it_is_the_same_entry(project):
     (test,) = noted(project, SLOWER)
     assert note_changes(campaign_id=test.campaign_id) == 0

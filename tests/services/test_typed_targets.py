@@ -70,11 +70,6 @@ def test_known_endpoints_of_the_other_scheme_are_tried_instead_of_a_guess(try_, 
     assert target.endpoints.count() == 2
 
 
-def test_a_name_that_is_taken_gets_the_port(try_, project):
-    make_target(project, "127.0.0.1")
-    assert try_(ADDRESS).endpoint.target.name == "127.0.0.1:8444"
-
-
 @pytest.mark.parametrize("error", ["connect_refused", "tls_handshake", "address_refused"])
 def test_a_guess_where_nothing_answers_is_removed(try_, error):
     probe = try_(ADDRESS)
@@ -130,12 +125,6 @@ def test_another_port_of_a_host_is_not_guessed(try_, project):
     probe = try_("http://127.0.0.1:8140/")
     assert list(project.targets.get().endpoints.all()) == [probe.endpoint]
     assert Probe.objects.count() == 1
-
-
-def test_what_was_typed_stays_even_if_nothing_answers(try_):
-    probe = try_(ADDRESS)
-    finish_probe(probe_id=probe.pk, result={"error": "connect_refused"})
-    assert Endpoint.objects.filter(pk=probe.endpoint_id).exists()
 
 
 def test_without_a_project_the_first_use_creates_one(as_charlie):
@@ -201,20 +190,6 @@ def test_a_question_starts_its_campaign_on_what_answers(try_, as_bob):
     plan = campaign.tests.first().plan_version
     assert plan.value().auth.user == "ann"
     assert PlanSecret.objects.filter(plan=plan.plan).exists()
-
-
-def test_a_question_asked_again_uses_its_plan_again(try_, as_bob):
-    probe = try_(ADDRESS)
-    asked = {"by": as_bob, "question": QUESTIONS["works"], "probes": [probe]}
-    step = {name: probe.request[name] for name in ("method", "path", "headers", "body")}
-    first, second = (start_question(step=step, **asked) for _ in range(2))
-    assert first.tests.get().plan_version == second.tests.get().plan_version
-
-
-def test_https_against_http_needs_both(try_, as_bob):
-    probe = try_(ADDRESS)
-    with pytest.raises(Refused, match="HTTP and an HTTPS endpoint"):
-        start_question(by=as_bob, question=QUESTIONS["https"], step={}, probes=[probe])
 
 
 def test_nothing_starts_where_nothing_answers(as_bob):

@@ -69,13 +69,6 @@ def curve_of(warm_up_s=0, **load):
     return load_curve(stored_load(load), warm_up_s)
 
 
-def test_a_hundred_over_ten_seconds_start_every_tenth_of_a_second():
-    curve = curve_of(model="over", requests=100, over_s=10)
-    assert (curve.peak, curve.begin_s, curve.end_s) == (10, 0, 10)
-    assert len(curve.arrivals_s) == 100
-    assert curve.arrivals_s[-1] == pytest.approx(9.9)
-
-
 def test_the_target_decides_when_a_closed_load_with_a_number_of_requests_ends():
     curve = curve_of(5, model="closed", connections=50, requests=1000)
     assert curve.is_open_ended
@@ -86,11 +79,6 @@ def test_single_arrivals_are_given_only_while_they_can_be_told_apart():
     few = curve_of(model="open", rate_per_s=MOST_ARRIVALS, duration_s=1)
     assert len(few.arrivals_s) == MOST_ARRIVALS
     assert curve_of(model="open", rate_per_s=MOST_ARRIVALS + 1, duration_s=1).arrivals_s == []
-
-
-def test_random_arrivals_have_no_fixed_instants():
-    random = curve_of(model="open", rate_per_s=2, requests=9, distribution="exponential")
-    assert random.arrivals_s == []
 
 
 def test_a_hundred_million_requests_are_not_counted_one_by_one():

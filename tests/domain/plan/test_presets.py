@@ -2,10 +2,9 @@
 
 import pytest
 
-from campaigns.domain.other_tools.equivalents import equivalents
 from campaigns.domain.plan.again import LONGEST_NAME, next_name
 from campaigns.domain.plan.injectors import load_for, share_fault
-from campaigns.domain.plan.load import Model, planned_arrivals
+from campaigns.domain.plan.load import Model
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.presets import PRESETS
 from campaigns.domain.plan.proposals import PROPOSALS, proposal_for
@@ -72,20 +71,6 @@ def test_every_study_s_campaign_can_share_its_plan(key):
 def whole_load(key):
     """The load of all injectors of the proposed campaign."""
     return load_for(Plan.from_json(PRESETS[key].spec).load, max(proposal_for(key).injectors))
-
-
-def test_wsperf_opens_and_closes_between_its_marks():
-    plan, load = Plan.from_json(PRESETS["wsperf"].spec), whole_load("wsperf")
-    assert (load.low, load.high, load.requests) == (250, 500, 200_000)
-    assert (plan.exchange.messages, plan.exchange.close_code) == (0, 1001)
-
-
-def test_its_sessions_are_the_example_of_httperf_s_manual():
-    plan = Plan.from_json(PRESETS["sessions"].spec)
-    assert (plan.planned_requests, planned_arrivals(plan.load)) == (50, 10)
-    (httperf,) = (each for each in equivalents(plan) if each.tool == "httperf")
-    assert "--wsess 10,5,2 " in httperf.command
-    assert httperf.command.endswith("--rate 1 --timeout 5")
 
 
 STEP = {"method": "GET", "path": "/prices", "headers": [], "body": ""}

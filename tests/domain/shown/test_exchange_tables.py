@@ -11,7 +11,6 @@ from campaigns.domain.shown.exchange_tables import (
     exchange_columns,
     exchange_figures,
     exchange_table,
-    exchanges_table,
 )
 
 
@@ -47,13 +46,6 @@ def test_lists_of_runs_have_handshakes_and_messages_of_the_websocket_ones():
     assert [cell.text for cell in p50] == ["0.900", "0.900", "–", "–"]
     assert p99[0].text == "–"
     assert [cell.text for cell in messages] == ["300", "–", "–", "–"]
-
-
-def test_several_measurements_stand_below_each_other_and_one_of_http_has_no_row():
-    table = exchanges_table(
-        "x", "X", [("WS", measured(), 1.0), ("HTTP", Total(), 1.0), ("WSS", measured(), 1.0)]
-    )
-    assert list(texts(table)) == ["WS: handshake", "WS: close", "WSS: handshake", "WSS: close"]
 
 
 def test_codes_add_up_to_what_was_opened():

@@ -29,30 +29,11 @@ def test_a_machine_that_does_not_tell_its_size_has_neither_0_cores_nor_no_memory
     assert shown["memory, GB"] == ["2.00", "2.00"]
 
 
-def test_the_cost_of_requests_comes_first_and_has_no_maximum():
-    use = machine_use("shop-1", [point(processes={"nginx": {"cpu_s": 0.5}})])
-    table = machine_table(use, 100)
-    assert [row.label for row in table.rows[:2]] == [
-        "CPU seconds per 1,000 requests",
-        "CPU seconds per 1,000 requests, chosen processes",
-    ]
-    assert [[cell.text for cell in row.cells] for row in table.rows[:2]] == [
-        ["10.0", "–"],
-        ["5.00", "–"],
-    ]
-
-
 def test_what_other_programs_used_is_told_beside_the_cost_of_the_chosen_processes():
     busy = {"processes": {"nginx": {"cpu_s": 0.25}, "php": {"cpu_s": 0.15}}}
     shown = cells(machine_table(machine_use("shop-1", [point(**busy)]), 100))
     assert shown["CPU beside the chosen processes, % of a core"] == ["60.0", "–"]
     assert "CPU beside" not in " ".join(cells(machine_table(machine_use("shop-1", [point()]), 9)))
-
-
-def test_a_figure_that_is_mostly_0_is_left_out_where_it_always_was():
-    shown = cells(machine_table(machine_use("a", [point(retransmitted=0, swap_used_bytes=0)]), 9))
-    assert shown["segments sent again/s"] == ["0", "0"]
-    assert "swap, GB" not in shown
 
 
 def test_missing_seconds_are_said():

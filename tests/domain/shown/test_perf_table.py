@@ -52,16 +52,6 @@ def test_every_event_is_there_and_what_was_not_counted_says_why():
     assert all(notes(table)[each] for each in ("branch-misses, millions", "page-faults"))
 
 
-def test_the_total_of_events_is_whole():
-    (total, per_s, _) = cells(table_of(rates={"page-faults": (0.37, 100.0)}))["page-faults"]
-    assert (total, per_s) == ("4", "0.370")
-
-
-def test_of_the_whole_machine_there_is_no_task_clock():
-    table = table_of(of=PerfOf.MACHINE, rates={"page-faults": (2.0, 100.0)})
-    assert not any(row.label.startswith("task-clock") for row in table.rows)
-
-
 def test_counts_in_user_space_alone_say_so():
     table = table_of(
         rates={"task-clock:u": (500.0, 100.0), "cycles:u": (1e9, 100.0)},

@@ -59,12 +59,6 @@ def test_nothing_but_redirects_asks_for_the_page_behind_them():
     assert (asked.title, asked.place) == ("Do you want the page behind the redirect?", "plan")
 
 
-def test_of_several_steps_that_fail_alike_one_remedy_is_told():
-    first, second = rows(("reset", 0, 5), ("reset", 0, 4))
-    second.step = 1
-    assert len(what_to_do([], [first, second], 100, FAILING)) == 1
-
-
 def test_a_measurement_that_is_not_usable_says_what_the_injector_needs():
     judged = judge({"cpu": Observed(0.9)}, Timing.of([10_000] * 2000))
     first, again = what_to_do([judged], rows(("reset", 0, 5)), 5, Answers("not_usable"))

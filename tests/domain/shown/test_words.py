@@ -84,11 +84,6 @@ def test_it_says_the_day_as_people_do(then, words):
     assert when_words(then, NOW) == words
 
 
-def test_a_year_begins_without_losing_a_week():
-    then = datetime(2026, 12, 31, 2, 0, tzinfo=UTC)
-    assert when_words(then, datetime(2027, 1, 5, 2, 0, tzinfo=UTC)) == "Thu 31 Dec 02:00, last week"
-
-
 def arm(**fields) -> ArmFacts:
     given = {
         "plan": "100 over 5 s",
