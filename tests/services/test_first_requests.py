@@ -10,12 +10,7 @@ from campaigns.queries.campaigns import grid_of, ticks_for
 from campaigns.queries.engine import stuck_runs, waiting_reason
 from campaigns.queries.first_requests import first_requests_of
 from campaigns.services import dispatch, probe_queue, probes
-from campaigns.services.campaigns import (
-    CampaignCell,
-    create_campaign,
-    start_campaign,
-    stop_campaign,
-)
+from campaigns.services.campaigns import CampaignCell, start_campaign, stop_campaign
 from campaigns.services.first_requests import (
     end_held_campaigns,
     settle_campaign,
@@ -25,7 +20,7 @@ from campaigns.services.first_requests import (
 )
 from campaigns.services.items import delete_items
 from tests.factories import make_endpoint, make_plan, make_target, make_user
-from tests.services.engine import at_once, draft, host, owner_of
+from tests.services.engine import at_once, create, draft, host, owner_of
 from tests.values import plan_spec
 
 pytestmark = pytest.mark.django_db
@@ -56,15 +51,8 @@ class TestSending:
         http, https = make_endpoint(target), make_endpoint(target, "https", verify_tls=False)
         version = make_plan(project)
         modes = [(http, "new"), (http, "keep-alive"), (https, "new"), (https, "resumed")]
-        campaign = create_campaign(
-            by=owner_of(project),
-            project=project,
-            name="all modes",
-            cells=[CampaignCell(version, *each) for each in modes],
-            repeats=3,
-            order="listed",
-            pause_s=0,
-        )
+        cells = [CampaignCell(version, *each) for each in modes]
+        campaign = create(owner_of(project), project, cells=cells)
         start_campaign(by=owner_of(project), campaign=campaign)
         sent = campaign.first_requests.order_by("pk").values_list("plan_version", "endpoint")
         assert list(sent) == [(version.pk, http.pk), (version.pk, https.pk)]
@@ -130,10 +118,7 @@ class TestHolding:
         cells = [
             CampaignCell(make_plan(project, spec=spec), make_endpoint(make_target(project)), "new")
         ]
-        campaign = create_campaign(
-            by=owner_of(project), project=project, name="x", cells=cells, repeats=1,
-            order="listed", pause_s=0,
-        )  # fmt: skip
+        campaign = create(owner_of(project), project, cells=cells, repeats=1)
         host(slots=8)
         start_campaign(by=owner_of(project), campaign=campaign)
         campaign = answer(campaign, REFUSED)

@@ -1,5 +1,7 @@
 """The installation's own target as the reference of a project's campaigns."""
 
+from functools import partial
+
 import pytest
 
 from campaigns.domain.errors import Forbidden, Refused
@@ -8,9 +10,10 @@ from campaigns.models import SavedPlan, Target
 from campaigns.permissions import Actor
 from campaigns.queries.references import reference_endpoint, reference_version
 from campaigns.services.campaign_cells import CampaignCell
-from campaigns.services.campaigns import create_campaign, repeat_campaign
+from campaigns.services.campaigns import repeat_campaign
 from campaigns.services.references import reference_cell
 from tests.factories import make_endpoint, make_plan, make_target
+from tests.services import engine
 
 pytestmark = pytest.mark.django_db
 
@@ -25,12 +28,7 @@ def create(bob, project):
     """A campaign of two tests, or of one with several numbers of injectors."""
     cell = CampaignCell(make_plan(project), make_endpoint(make_target(project)), "new")
 
-    def create(**values):
-        by = Actor(user=bob)
-        usual = {"repeats": 3, "order": "blocks", "pause_s": 1, "cells": [cell]}
-        return create_campaign(by=by, project=project, name="tonight", **usual, **values)
-
-    return create
+    return partial(engine.create, Actor(user=bob), project, cells=[cell])
 
 
 def test_it_is_one_more_test_of_the_campaign(create):

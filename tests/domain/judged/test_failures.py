@@ -2,11 +2,7 @@
 
 import pytest
 
-from campaigns.domain.judged.failures import (
-    everything_failed,
-    failure_words,
-    of_target,
-)
+from campaigns.domain.judged.failures import everything_failed, failure_words, of_target
 from campaigns.domain.measured.failures import FailureRow
 
 
@@ -17,16 +13,8 @@ def row(kind, count, status=0, step=0):
 @pytest.mark.parametrize(
     ("rows", "attempts", "words"),
     [
-        (
-            [row("status_unexpected", 1200, 404)],
-            1200,
-            "404 Not Found to all 1,200 requests",
-        ),
-        (
-            [row("status_unexpected", 20, 503)],
-            100,
-            "20\u202f% failed with 503 Service Unavailable",
-        ),
+        ([row("status_unexpected", 1200, 404)], 1200, "404 Not Found to all 1,200 requests"),
+        ([row("status_unexpected", 20, 503)], 100, "20\u202f% failed with 503 Service Unavailable"),
         (
             [row("status_unexpected", 15, 503), row("first_byte_timeout", 5)],
             100,

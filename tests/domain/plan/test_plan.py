@@ -7,13 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from campaigns.domain.errors import InvalidPlan
-from campaigns.domain.plan.load import (
-    Load,
-    Model,
-    count_arrivals,
-    late_start_fault,
-    stored_load,
-)
+from campaigns.domain.plan.load import Load, Model, count_arrivals, late_start_fault, stored_load
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.step import header_fault
 from tests.domain.plan.reading import CLOSED, STEP, faults, read

@@ -91,10 +91,7 @@ def think(**fields):
             "session.pipeline_depth",
         ),
         (
-            {
-                "load": SESSIONS | {"requests": 1_000_000},
-                "session": {"calls_per_session": 1000},
-            },
+            {"load": SESSIONS | {"requests": 1_000_000}, "session": {"calls_per_session": 1000}},
             "session.calls_per_session",
         ),
         ({"load": CONNECTIONS, "session": {"calls_per_session": 3}}, "session.calls_per_session"),
@@ -105,10 +102,7 @@ def think(**fields):
             "session.pipeline_depth",
         ),
         (
-            {
-                "load": WINDOW,
-                "steps": [STEP | {"extract": [{"name": "id", "pattern": "(.)"}]}],
-            },
+            {"load": WINDOW, "steps": [STEP | {"extract": [{"name": "id", "pattern": "(.)"}]}]},
             "session.calls_per_connection",
         ),
         (
@@ -144,12 +138,7 @@ def think(**fields):
         ),
         ({"session": {"pipeline_depth": 2, "cookies": True}}, "session.pipeline_depth"),
         (
-            {
-                "session": {
-                    "pipeline_depth": 2,
-                    "think_time": {"kind": "constant", "mean_s": 1},
-                }
-            },
+            {"session": {"pipeline_depth": 2, "think_time": {"kind": "constant", "mean_s": 1}}},
             "session.pipeline_depth",
         ),
         ({"auth": {"kind": "basic"}}, "auth.user"),
@@ -157,10 +146,7 @@ def think(**fields):
         ({"auth": {"kind": "bearer", "user": "ann"}}, "auth.user"),
         ({"auth": {"kind": "bearer", "secret": "s"}}, "auth.secret"),
         (
-            {
-                "auth": {"kind": "bearer"},
-                "steps": [STEP | {"headers": [["authorization", "x"]]}],
-            },
+            {"auth": {"kind": "bearer"}, "steps": [STEP | {"headers": [["authorization", "x"]]}]},
             "auth.kind",
         ),
     ],

@@ -3,13 +3,7 @@
 import pytest
 
 from campaigns.domain.lifecycle import Outcome, RunState, TargetState, Trust
-from campaigns.domain.shown.badges import (
-    GLYPHS,
-    Answers,
-    campaign_badge,
-    glyph_of,
-    run_badge,
-)
+from campaigns.domain.shown.badges import GLYPHS, Answers, campaign_badge, glyph_of, run_badge
 
 SAID = [*RunState, *Outcome, Trust.TRUSTED, Trust.DOUBTFUL, *TargetState, "passed"]
 
