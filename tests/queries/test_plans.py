@@ -37,11 +37,6 @@ def test_the_list_needs_the_same_queries_for_one_plan_and_for_many(
         assert len(listed(project, as_alice)) == 5
 
 
-def test_a_stranger_s_list_is_empty(project, as_charlie):
-    make_plan(project)
-    assert listed(project, as_charlie) == []
-
-
 def test_a_version_says_what_it_changed(project, as_alice):
     version = make_plan(project)
     spec = {**plan_spec(model="over", requests=200, over_s=10), "warm_up_s": 3}

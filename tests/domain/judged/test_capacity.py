@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from campaigns.domain.judged.capacity import (
     ENOUGH_TRIALS,
-    FEWEST_SEARCHES,
     MOST_SEARCHES,
     RULE_VERSION,
     CapacityAnswer,
@@ -49,21 +48,6 @@ def test_it_doubles_the_rate_until_a_trial_fails_and_halves_the_bracket_to_ten_p
     rates = [trial.rate_per_s for trial in trials]
     assert rates[:6] == [100, 200, 400, 800, 1600, 3200]
     assert rates[6:9] == pytest.approx([2262.7, 1902.7, 1744.8], abs=0.1)
-
-
-def test_six_searches_in_windows_of_their_own_follow():
-    actions: list[NextTrial] = []
-
-    def keep(action: NextTrial) -> TrialResult:
-        actions.append(action)
-        return passes_below(1850)(action)
-
-    _, answer = searched(rules(), keep)
-    firsts = {each.search: each.rate_per_s for each in reversed(actions) if each.search}
-    assert sorted(firsts) == [1, 2, 3, 4, 5, 6]
-    assert len(set(firsts.values())) == FEWEST_SEARCHES
-    assert all(1822 / 1.061 < rate < 1822 * 1.061 for rate in firsts.values())
-    assert all(each.high / each.low <= 1.03 for each in answer.searches)
 
 
 def test_the_golden_search_ends_with_its_interval():

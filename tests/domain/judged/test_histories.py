@@ -43,14 +43,6 @@ def test_the_interval_is_the_t_interval_between_runs():
     assert point(0, 100.0, values_us=(50.0, 100.0, 300.0)).interval_us[0] == 0
 
 
-def test_facts_that_are_known_on_both_sides_and_differ_are_marked():
-    found = history(facts={"Server": "apache"}).marks
-    assert found == ()  # what the server was before is not known
-    both = [point(0, 1.0, facts={"Server": "a"}), point(1, 1.0, facts={"Server": "b"})]
-    (mark,) = TestHistory(both).marks
-    assert (mark.index, mark.differences) == (1, (("Server", "a", "b"),))
-
-
 def test_a_fact_is_compared_with_what_was_told_last_and_not_with_a_target_that_was_down():
     told = [{"Server": "a"}, {}, {"Server": "b"}, {}, {"Server": "b"}]
     points = [point(number, 1.0, facts=facts) for number, facts in enumerate(told)]

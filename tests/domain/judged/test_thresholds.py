@@ -119,10 +119,6 @@ def test_since_is_the_beginning_of_the_last_stretch_that_was_broken():
     assert judged("p50<10ms", *seconds[:2]).since is None
 
 
-def test_the_warm_up_does_not_count():
-    assert judged("max<10ms", make_second(-1, [900_000]), make_second(0, [1000])).passed
-
-
 def test_rate_is_ok_requests_over_the_exact_duration():
     verdict = judged("rate>100", make_second(0, [1000] * 60), duration_s=0.5)
     assert (verdict.measured, verdict.passed) == (120.0, True)

@@ -144,8 +144,3 @@ def test_a_key_that_begins_like_a_sequence_or_a_point_is_neither(key, first, wor
     assert key.public_key().public_bytes_raw()[0] == first
     assert key_words(der_of(key)) == words
     assert key_bits(certificate_of(key)) is None
-
-
-@pytest.mark.parametrize("der", [b"", b"hello", b"\x30\x82\x01", b"\x30\x00"])
-def test_what_is_no_certificate_has_no_words(der):
-    assert key_words(der) is None

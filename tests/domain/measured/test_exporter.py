@@ -268,8 +268,3 @@ def test_an_exporter_and_the_agent_tell_alike_which_machine_they_are_on():
     text = "node_boot_time_seconds 1.795315615e+09\nnode_memory_MemTotal_bytes 8.330481664e+09\n"
     of_agent = cpu_of("btime 1795315615\n").gauges | memory_of("MemTotal: 8135236 kB\n")
     assert machine_of(did(text, text)) == machine_of(of_agent) == "1795315615/8330481664"
-
-
-@pytest.mark.parametrize("line", ["node_boot_time_seconds 1.7e+09\n", "node_procs_running 3\n"])
-def test_which_machine_it_is_takes_its_start_and_its_memory(line):
-    assert machine_of(did(line, line)) == ""

@@ -3,17 +3,13 @@
 import pytest
 
 from campaigns.domain.plan.plan import Plan
-from campaigns.domain.plan.session import PLAIN_SESSION, ThinkKind, ThinkTime, stored_session
+from campaigns.domain.plan.session import ThinkKind, ThinkTime
 from tests.domain.plan.reading import STEP, faults, read
 
 WINDOW = {"model": "window", "low": 1, "high": 2, "requests": 10}
 OPEN = {"model": "open", "rate_per_s": 5, "requests": 10}
 SESSIONS = OPEN | {"arrival_unit": "session"}
 CONNECTIONS = OPEN | {"arrival_unit": "connection"}
-
-
-def test_a_plan_without_a_session_is_as_it_was():
-    assert read().session == PLAIN_SESSION
 
 
 @pytest.mark.parametrize(
@@ -162,12 +158,6 @@ def test_what_arrives_brings_so_many_calls():
     assert read(session={"calls_per_session": 3}).calls_per_arrival == 1
     plan = read(load=SESSIONS, session={"calls_per_session": 7})
     assert (plan.calls_per_arrival, plan.planned_requests, plan.keeps_sessions) == (7, 70, True)
-
-
-def test_a_stored_session_is_read_back():
-    plan = read(**think(kind="uniform", min_s=1, max_s=3))
-    assert stored_session(plan.to_json()["session"]) == plan.session
-    assert stored_session({}) == PLAIN_SESSION
 
 
 def test_think_times_are_drawn_as_they_are_named():

@@ -11,11 +11,7 @@ from campaigns.domain.plan.arrivals import schedule
 from campaigns.domain.plan.load import (
     Load,
     Model,
-    mean_rate_per_s,
-    peak_rate_per_s,
     planned_arrivals,
-    planned_duration_s,
-    stored_load,
 )
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.shards import LoadSlice
@@ -98,14 +94,6 @@ def test_random_arrivals_follow_the_rate():
     in_the_first = sum(due < 30 * NS for due in offsets)
     # Binomial: 300 expected, 16 is one standard deviation.
     assert 220 < in_the_first < 380
-
-
-def test_what_is_known_before():
-    load = load_of(*UP_AND_DOWN)
-    assert planned_duration_s(load) == 125
-    assert peak_rate_per_s(load) == 50
-    assert mean_rate_per_s(load) == pytest.approx(2850 / 125)
-    assert stored_load(load.to_json()) == load
 
 
 @pytest.mark.parametrize(

@@ -56,25 +56,6 @@ def test_each_of_two_injectors_draws_its_half_of_the_one_stream():
     assert both == steps(order, range(100))
 
 
-def test_a_plan_without_an_order_takes_turns_as_before():
-    plan = Plan.from_json({"steps": STEPS, "load": LOAD})
-    assert plan.order == StepOrder()
-    assert Plan.from_json(plan.to_json()) == plan
-
-
-@pytest.mark.parametrize(
-    "order",
-    [
-        {"kind": "blocks", "block_repeat": 1000},
-        {"kind": "random"},
-        {"kind": "weighted", "weights": [1, 2.5, 0]},
-    ],
-)
-def test_an_order_survives_being_stored(order):
-    plan = Plan.from_json({"steps": STEPS, "load": LOAD, "order": order})
-    assert Plan.from_json(plan.to_json()) == plan
-
-
 @pytest.mark.parametrize(
     ("order", "field"),
     [

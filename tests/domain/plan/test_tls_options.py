@@ -18,13 +18,6 @@ def faults_of(**given):
     return reader.errors
 
 
-def test_options_come_back_as_they_were_stored():
-    options = TlsOptions("1.2", "1.2", "ECDHE+AESGCM", sni="shop.example", alpn=False)
-    reader = JsonReader(options.to_json())
-    assert read_tls_options(reader) == options
-    assert not reader.errors
-
-
 @pytest.mark.parametrize(
     ("field", "value"),
     [

@@ -175,12 +175,6 @@ def test_a_busy_machine_is_not_the_limit_of_a_search_that_met_its_cap():
     assert not found.names_machine
 
 
-def test_what_nobody_told_stays_unknown():
-    found = limiter_of(Ending.FOUND, FAILED, [], WITH_ROOM, CAP)
-    assert found.beside_machine(Busy()) == found
-    assert "unknown" in {row.measured for row in found.rows}
-
-
 def test_readers_who_may_not_see_machines_see_no_sign_of_them():
     full = JudgementReason("target_cpu", TargetState.OVERLOADED, "Full.")
     target = Finding(TargetState.OVERLOADED, (full,))

@@ -9,7 +9,6 @@ from campaigns.domain.shown.exchange_tables import (
     close_codes,
     closes_table,
     exchange_columns,
-    exchange_figures,
     exchange_table,
 )
 
@@ -72,11 +71,3 @@ def test_a_campaign_has_timings_and_counts_of_each_test():
         "WSS": ["1", "–", "0.0", "0", "1"],
     }
     assert campaign_exchange_tables([]) == ()
-
-
-def test_two_runs_are_compared_by_percentiles_of_each_timing():
-    figures = exchange_figures(measured(), 2.0)
-    assert figures["handshake p95, ms"].value == 0.9
-    assert figures["close p99, ms"].value is None
-    assert "messages/s" not in figures
-    assert exchange_figures(None, 1.0) == exchange_figures(Total(), 1.0) == {}

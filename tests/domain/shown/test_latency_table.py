@@ -80,15 +80,6 @@ def test_without_a_usable_run_mean_and_pooled_are_dashes():
     assert {cells(table, row)["mean"].text for row in ("Mean", "Pooled")} == {"–"}
 
 
-def test_a_run_that_is_off_the_others_is_pointed_out_and_explained():
-    normal = [run([10_000 + offset] * 100) for offset in (0, 100, -100, 50)]
-    odd = run([10_000] * 99 + [1_000_000])
-    lines = [Line(f"Repeat {index}", each) for index, each in enumerate((*normal, odd), 1)]
-    table = latency_table("t", "T", lines, odd)
-    assert "one request of 1,000" in table.rows[4].note
-    assert table.rows[0].note == ""
-
-
 def test_a_run_that_only_failed_does_not_count_as_fast():
     lines = [Line("Repeat 1", run(FAST)), Line("Repeat 2", run([], failed=9), is_counted=False)]
     table = latency_table("t", "T", lines, run(FAST))

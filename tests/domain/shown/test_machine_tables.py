@@ -1,7 +1,6 @@
 from campaigns.domain.measured.machine_use import MachinePoint, machine_use
 from campaigns.domain.shown.machine_points import machine_columns
 from campaigns.domain.shown.machine_table import machine_table
-from campaigns.domain.shown.thinning import MOST_POINTS
 
 CPU = {"user_s": 0.5, "system_s": 0.25, "interrupts_s": 0.25, "stolen_s": 0.0, "idle_s": 1.0}
 
@@ -66,11 +65,3 @@ def test_a_process_on_an_unknown_number_of_cores_is_told_as_a_share_of_one():
 
 def test_a_missing_second_is_a_gap():
     assert machine_columns([point(0), point(1), point(4)])["gap"] == [False, False, True]
-
-
-def test_a_long_run_keeps_its_highest_seconds():
-    points = [point(second) for second in range(5000)]
-    points[1234] = point(1234, user_s=900.0)
-    columns = machine_columns(points)
-    assert len(columns["second"]) <= MOST_POINTS
-    assert 1234 in columns["second"]
