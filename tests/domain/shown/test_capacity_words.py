@@ -116,13 +116,6 @@ def test_injectors_in_doubt_are_named_with_their_reason():
     assert cpu.was_it == "yes"
 
 
-@pytest.mark.parametrize("ending", Ending)
-def test_every_ending_has_a_word_and_a_sentence(ending):
-    found = limiter_of(ending, [["x"]], [], [], CAP)
-    assert found.word != "–"
-    assert found.why.endswith(".")
-
-
 def test_a_search_under_way_claims_nothing():
     assert limiter_of(None, [], [], [], CAP).word == "–"
 

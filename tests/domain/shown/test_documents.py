@@ -18,12 +18,6 @@ def test_the_document_is_what_the_terms_say():
     assert DOCUMENT.read_text() == as_markdown(), "make docs"
 
 
-def test_terms_are_in_the_order_of_the_alphabet_and_have_an_anchor_each():
-    names = [term.name.lower() for term in TERMS]
-    assert names == sorted(names)
-    assert len({term.anchor for term in TERMS}) == len(TERMS)
-
-
 def test_no_name_means_two_things():
     names = [name.lower() for term in TERMS for name in (term.name, *term.forms)]
     assert len(set(names)) == len(names)

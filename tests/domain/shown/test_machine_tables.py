@@ -35,13 +35,6 @@ def test_what_other_programs_used_is_told_beside_the_cost_of_the_chosen_processe
     assert "CPU beside" not in " ".join(cells(machine_table(machine_use("shop-1", [point()]), 9)))
 
 
-def test_missing_seconds_are_said():
-    use = machine_use("a", [point(), point(1)])
-    some, every = (machine_table(use, 9, seconds=seconds).note for seconds in (10, 2))
-    assert some.startswith("2 of 10 seconds; the others were not reported.")
-    assert every.startswith("Over 2 s of the measurement.")
-
-
 def test_a_second_is_told_in_numbers_and_in_text():
     did = {"memory_bytes": 8e9, "memory_used_bytes": 2e9, "sent_bytes": 2_500_000}
     did |= {"retransmitted": 3, "processes": {"nginx": {"cpu_s": 0.5}}}

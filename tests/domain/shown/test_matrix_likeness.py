@@ -17,11 +17,6 @@ def line_of(*rows: RowLikeness) -> tuple[str, bool]:
     return line.text, line.is_alike
 
 
-def test_what_all_have_is_said_once():
-    rows = [plan(name, "43 B", "43 B", is_alike=True) for name in ("L1", "L2")]
-    assert line_of(*rows) == ("43 B", True)
-
-
 def test_what_differs_from_plan_to_plan_and_not_between_targets_is_alike():
     rows = [plan(name, size, size, is_alike=True) for name, size in zip("abc", "123", strict=True)]
     assert line_of(*rows[:2]) == ("1, 2", True)

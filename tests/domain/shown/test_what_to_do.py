@@ -56,7 +56,7 @@ def test_the_likeliest_comes_first_with_one_place_each(failures, steps):
 def test_nothing_but_redirects_asks_for_the_page_behind_them():
     judged = judge({"only_redirects": Observed(1.0)}, Timing.of([10_000] * 2000))
     (asked,) = what_to_do([judged], [], 100, Answers("trusted", "healthy"))
-    assert (asked.title, asked.place) == ("Do you want the page behind the redirect?", "plan")
+    assert asked.place == "plan"
 
 
 def test_a_measurement_that_is_not_usable_says_what_the_injector_needs():
@@ -124,15 +124,15 @@ def reasons(runs: list[RunStatus], found: Answers) -> list[str]:
 def test_a_reason_is_told_of_the_runs_that_have_it():
     runs = [ended(lost_shards=1), ended(cpu=0.7), ended(cpu=0.7), ended()]
     measurement, *_ = reasons(runs, Answers("not_usable"))
-    assert measurement.startswith("1 of 4 runs: 1 injector process was lost during the run")
-    assert measurement.endswith(" 2 other runs were in doubt for another reason.")
+    assert measurement.startswith("1 of 4 runs")
+    assert "2 other runs" in measurement
 
 
 def test_a_state_of_the_target_is_told_of_the_runs_that_have_its_reason():
     runs = [ended(dropped=0.005), ended(dropped=0.005, resent=0.02), ended(resent=0.02), ended()]
     _, target, _ = reasons(runs, Answers("trusted", "overloaded"))
-    assert target.startswith("2 of 4 runs: 0.50 % of the requests were dropped")
-    assert target.endswith(" 1 other run was overloaded for another reason.")
+    assert target.startswith("2 of 4 runs: 0.50 %")
+    assert "1 other run" in target
 
 
 def judged_by(code: str, value: float):
