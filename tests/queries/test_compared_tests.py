@@ -6,7 +6,7 @@ import pytest
 from django.utils import timezone
 
 from campaigns.domain.plan.plan import Plan
-from campaigns.domain.shown.compared import Comparison, Listed
+from campaigns.domain.shown.compared import Comparison
 from campaigns.domain.shown.sentences import plain_text
 from campaigns.models import PlanVersion, Run, Test
 from campaigns.permissions import Actor
@@ -78,12 +78,6 @@ def test_a_test_that_became_slower_comes_first_with_its_word(earlier, compared):
     assert slower.said == "slower, or the environment"
 
 
-def test_where_nothing_changed_the_sentence_says_so(earlier, compared):
-    found = compared(*campaigns(earlier, later_of(earlier)))
-    assert found.warnings == []
-    assert found.shown(Listed.CHANGED) == []
-
-
 def test_of_all_tests_those_that_changed_can_be_shown(earlier, compared):
     found = compared(*campaigns(earlier, later_of(earlier, SLOW, (15_000, 15_100, 14_900))))
     assert {str(which): n for which, n in found.n_shown().items()} == {
@@ -92,15 +86,6 @@ def test_of_all_tests_those_that_changed_can_be_shown(earlier, compared):
         "faster": 1,
         "everything": 2,
     }
-
-
-def test_two_repeats_have_a_difference_but_no_word(project, compared):
-    _, earlier = https_campaign(project, repeats=2)
-    run_in_blocks(earlier, [FAST[:2], FAST[:2]])
-    found = compared(*campaigns(earlier, later_of(earlier, SLOW[:2], SLOW[:2])))
-    test = found.tests[0]
-    assert test.word == ""
-    assert test.mean.increase == pytest.approx(0.117, abs=0.01)
 
 
 def test_a_run_that_hung_decides_nothing_and_is_named(earlier, compared):

@@ -5,7 +5,6 @@ import pytest
 from campaigns.domain.errors import Forbidden, Refused
 from campaigns.models import Campaign, Probe
 from campaigns.models.dbtime import db_now
-from campaigns.permissions import Actor
 from campaigns.queries.campaigns import grid_of, ticks_for
 from campaigns.queries.engine import stuck_runs, waiting_reason
 from campaigns.queries.first_requests import first_requests_of
@@ -19,7 +18,7 @@ from campaigns.services.first_requests import (
     try_cells,
 )
 from campaigns.services.items import delete_items
-from tests.factories import make_endpoint, make_plan, make_target, make_user
+from tests.factories import make_endpoint, make_plan, make_target
 from tests.services.engine import at_once, create, draft, host, owner_of
 from tests.values import plan_spec
 
@@ -147,11 +146,6 @@ class TestTryingAgain:
         assert not campaign.runs.first().frozen.endpoint.verify_tls
         answer(campaign, OK)
         assert dispatch.admit_runs() == 1
-
-    def test_a_stranger_may_not(self, project):
-        campaign = answer(begun(project), REFUSED)
-        with pytest.raises(Forbidden):
-            try_again(by=Actor(user=make_user()), campaign=campaign)
 
 
 class TestSurviving:

@@ -94,20 +94,9 @@ def test_a_run_without_a_single_second_is_not_usable_and_says_so(run):
     assert codes(run) == ["no_seconds", "not_judged"]
 
 
-def test_a_quiet_run_of_enough_requests_is_valid(run):
-    measure(run, 10_000)
-    assert (run.trust, run.target_state, codes(run)) == ("trusted", "healthy", [])
-
-
 def test_a_target_on_the_injectors_own_machine_is_only_noted(run):
     measure(run, 10_000, peer="127.0.0.1:8081")
     assert run.trust == Trust.TRUSTED
-    assert codes(run) == ["co_located"]
-
-
-def test_a_target_beside_the_injector_may_use_its_cpu(run):
-    vitals = {**VITALS, "other_cpu_share": 0.6}
-    measure(run, 10_000, peer="127.0.0.1:8081", vitals=vitals)
     assert codes(run) == ["co_located"]
 
 
@@ -121,12 +110,6 @@ def test_an_address_that_an_injector_host_announced_is_its_own(run):
     )
     measure(run, 10_000)
     assert codes(run) == ["co_located"]
-
-
-def test_a_late_injector_makes_the_run_invalid(run):
-    measure(run, 100_000, lateness_us=30_000)
-    assert run.trust == Trust.NOT_USABLE
-    assert codes(run) == ["lateness_p99", "not_judged"]
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from campaigns.domain.errors import Forbidden, InvalidTarget, Refused
+from campaigns.domain.errors import InvalidTarget, Refused
 from campaigns.models import Endpoint, Target
 from campaigns.services.items import archive_items, delete_items, tag_items
 from campaigns.services.targets import create_target, edit_target
@@ -129,16 +129,6 @@ def test_a_wrong_edit_changes_nothing(project, as_bob):
     target.refresh_from_db()
     assert target.name == "shop"
     assert origins(target) == ["http://10.0.0.5:80"]
-
-
-def test_a_viewer_changes_nothing(project, as_vera, as_bob):
-    target = make(as_bob, project)
-    with pytest.raises(Forbidden):
-        make(as_vera, project, name="other")
-    with pytest.raises(Forbidden):
-        edit_target(by=as_vera, target=target, name="x", environment=[], endpoints=[HTTP])
-    with pytest.raises(Forbidden):
-        archive_items(by=as_vera, items=[target])
 
 
 def test_a_target_with_a_run_that_is_not_done_is_not_archived(project, as_bob):

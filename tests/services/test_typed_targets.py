@@ -7,7 +7,7 @@ import pytest
 from django.db import transaction
 
 from campaigns import queue
-from campaigns.domain.errors import Forbidden, Refused
+from campaigns.domain.errors import Refused
 from campaigns.domain.plan.curl import read_typed
 from campaigns.domain.plan.questions import QUESTIONS
 from campaigns.domain.plan.typed_request import NotUnderstood
@@ -134,13 +134,6 @@ def test_without_a_project_the_first_use_creates_one(as_charlie):
     assert project.memberships.get().user == as_charlie.user
 
 
-def test_a_viewer_and_a_stranger_may_not(project, as_vera, as_charlie):
-    for actor in (as_vera, as_charlie):
-        with pytest.raises(Forbidden):
-            try_typed(by=actor, project=project, request=read_typed(ADDRESS))
-    assert not Probe.objects.exists()
-
-
 def test_what_a_plan_would_refuse_is_refused_with_its_sentence(try_, project):
     with pytest.raises(NotUnderstood, match="Host is set by the injector"):
         try_("curl -H 'Host: other' http://127.0.0.1/")
@@ -220,8 +213,3 @@ def test_a_certificate_that_was_not_shown_is_refused(shown, as_bob, fingerprint)
     with pytest.raises(Refused, match="another certificate"):
         accept_certificate(by=as_bob, probe=shown, fingerprint=fingerprint)
     assert Endpoint.objects.get(pk=shown.endpoint_id).tls == {}
-
-
-def test_a_viewer_accepts_nothing(shown, as_vera):
-    with pytest.raises(Forbidden):
-        accept_certificate(by=as_vera, probe=shown, fingerprint="ab" * 32)

@@ -93,11 +93,6 @@ def said_of(*tests: Against) -> str:
     return plain_text(baseline_sentence(pairs)).replace("\u202f", " ")
 
 
-def test_one_test_is_told_with_its_size_and_interval():
-    assert "12 % slower [9, 15], or the environment" in said_of(SLOWER_THAN_BEFORE)
-    assert "12 % faster [9, 15], or the environment" in said_of(FASTER)
-
-
 def test_several_tests_are_counted_and_the_worst_is_named():
     worse = Against("release 1.4", "p95", "slower", "", 1.3, 1.2, 1.4)
     words = said_of(SLOWER_THAN_BEFORE, worse, FASTER, SAME, NO_WORD)
