@@ -1,10 +1,11 @@
-"""A history's points, what was changed between them, and the causes that a change may have."""
+"""A history's points, what changed between them, its causes, and which sightings are one change."""
 
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from campaigns.domain.judged.histories import CampaignPoint, TestHistory
+from campaigns.domain.judged.triage import Sighting, same_changes
 
 SLOWER = [100.0, 101.0, 99.0, 100.0, 102.0, 98.0, 110.0, 111.0, 109.0, 110.0, 112.0, 108.0]
 
@@ -75,3 +76,35 @@ def test_a_change_began_after_the_last_campaign_that_counts():
     found = history(values)
     (change,) = found.course.changes
     assert (found.before(change), change.index) == (5, 7)
+
+
+def at(index: int, earliest: int | None = None, latest: int | None = None, *, is_higher=True):
+    ends = (index if end is None else end for end in (earliest, latest))
+    return Sighting(index, *ends, is_higher)
+
+
+@pytest.mark.parametrize("moved_to", [6, 7, 8, 9, 10])
+def test_a_change_that_moves_by_one_or_two_campaigns_stays_the_same(moved_to):
+    assert same_changes([at(moved_to)], [at(8)]) == {0: 0}
+
+
+@pytest.mark.parametrize("moved_to", [5, 11])
+def test_a_change_three_campaigns_away_is_another_one(moved_to):
+    assert same_changes([at(moved_to)], [at(8)]) == {}
+
+
+def test_it_is_the_same_as_long_as_it_may_have_begun_where_it_was():
+    assert same_changes([at(14, 7, 15)], [at(8)]) == {0: 0}
+
+
+def test_another_direction_is_another_change():
+    assert same_changes([at(9, is_higher=False)], [at(8)]) == {}
+
+
+def test_one_test_has_one_change_per_campaign_whatever_its_direction():
+    assert same_changes([at(8, is_higher=False)], [at(8)]) == {0: 0}
+
+
+def test_the_nearest_is_taken_and_each_only_once():
+    assert same_changes([at(8), at(10)], [at(9), at(10)]) == {1: 1, 0: 0}
+    assert same_changes([at(8), at(10)], [at(9)]) == {0: 0}
