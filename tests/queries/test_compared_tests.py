@@ -165,15 +165,6 @@ def test_runs_that_alternated_are_not_blamed_on_the_environment(earlier, compare
     assert found.warnings == []
 
 
-def test_tests_without_a_partner_are_listed(earlier, compared):
-    later = later_of(earlier, SLOW)
-    extra = make_test(later[0].campaign)
-    found = compared(*campaigns(earlier, later))
-    ((name, labels),) = found.alone
-    assert name == f"campaign #{later[0].campaign.pk}"
-    assert labels[0].startswith(f"{extra.plan_version.plan.name}: HTTP")
-
-
 def test_campaigns_with_nothing_in_common_are_told_what_each_has(project, earlier, compared):
     other = make_test(make_campaign(project))
     found = compared(earlier[0].campaign, other.campaign)
@@ -232,17 +223,6 @@ class TestTwoRuns:
         rows = {row.label: row.cells for row in compared(*runs).detail.counts.rows}
         assert [cell.text for cell in rows["n"]] == ["2,000", "2,000", "0", "1.000"]
         assert [cell.text for cell in rows["errors"]] == ["0", "0", "0", "–"]
-
-    def test_different_loads_say_nothing_about_each_other(self, project, compared):
-        """Seed 000: the same page, 50 at a time by one tool, one after the other by the other."""
-        loads = [
-            {"model": "closed", "connections": 50, "requests": 2000},
-            {"model": "sequential", "requests": 2000},
-        ]
-        campaign = make_campaign(project)
-        tests = [make_test(campaign, make_plan(project, spec=plan_spec(**load))) for load in loads]
-        found = compared(*(measure(make_run(test), 10_000) for test in tests))
-        assert [each.forbids for each in found.differs if each.name == "Load model"] == [True]
 
     def test_secrets_are_told_apart_but_not_shown(self, project, compared):
         def run(token: str):

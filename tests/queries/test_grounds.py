@@ -17,13 +17,6 @@ def compared(project):
     return https_campaign(project, started_at=now, finished_at=now)
 
 
-def test_a_practical_threshold_is_said_as_it_was_set(compared):
-    campaign, tests = compared
-    run_in_blocks(tests, [HTTP, HTTPS])
-    campaign.practical_threshold = 0.025
-    assert "practical threshold 2.5\u202f%" in campaign_answer(campaign).grounds
-
-
 def test_errors_are_those_of_the_runs_that_count_where_others_are_left_out(compared):
     campaign, tests = compared
     run_in_blocks(tests, [HTTP[:2], HTTPS[:2]])
@@ -33,14 +26,6 @@ def test_errors_are_those_of_the_runs_that_count_where_others_are_left_out(compa
     assert (
         "no errors in 10,000 requests of the runs that count" in campaign_answer(campaign).grounds
     )
-
-
-def test_notes_of_one_kind_are_one_line(compared):
-    campaign, tests = compared
-    for run in run_in_blocks(tests, [HTTP, HTTPS]):
-        spoil(run, co_located=1)
-    (line,) = [each for each in campaign_answer(campaign).grounds if "injector host" in each]
-    assert line.startswith("The target runs on the injector host")
 
 
 def test_a_percentile_that_is_partly_the_injectors_is_marked_in_its_row_and_warned_of_nowhere(

@@ -8,10 +8,6 @@ from campaigns.domain.shown.sentences import plain_text
 from campaigns.models import Endpoint
 from campaigns.queries.answers import campaign_answer
 from campaigns.queries.target_costs import target_costs
-from tests.factories import (
-    make_plan,
-    make_test,
-)
 from tests.queries.climbing import (
     CLASSICAL,
     HUNG_US,
@@ -29,7 +25,6 @@ from tests.queries.climbing import (
 )
 from tests.queries.measured import https_campaign, run_in_blocks, spoil
 from tests.queries.test_target_costs import tell
-from tests.values import plan_spec
 
 pytestmark = pytest.mark.django_db
 
@@ -71,19 +66,6 @@ def test_rungs_are_compared_by_the_percentile_that_is_asked_for(ladder):
     row = found.tables[0].to_json()["rows"][1]["values"]
     assert row["p95"] == pytest.approx(36.7, abs=0.2)
     assert "ladder-parts" not in [table.key for table in found.tables]
-
-
-def test_what_all_rungs_have_in_common_is_told(ladder):
-    campaign, by_rung = ladder
-    for runs in by_rung[1:]:
-        agree(runs, group=HYBRID, certificate="ECDSA secp256r1", chain_bytes=700)
-    like = campaign_answer(campaign).ladder.likeness
-    same = dict(like.same)
-    assert same["reply"] == "100 B"
-    assert same["status"] == "200 only"
-    assert same["certificate"] == "ECDSA secp256r1, 700 B sent"
-    assert "plan" not in same
-    assert like.differs == ()
 
 
 def test_streams_stand_beside_as_many_connections(climb):
@@ -137,14 +119,6 @@ def test_http_and_https_alone_are_no_ladder(project):
     answer = campaign_answer(campaign)
     assert answer.ladder is None
     assert len(answer.overheads) == 2
-
-
-def test_two_plans_on_the_same_rung_are_no_ladder(ladder):
-    campaign, _ = ladder
-    endpoint = campaign.tests.first().endpoint
-    other = make_plan(campaign.project, spec=plan_spec(model="over", requests=9, over_s=1))
-    make_test(campaign, other, endpoint=endpoint)
-    assert campaign_answer(campaign).ladder is None
 
 
 def test_the_tables_have_a_row_a_rung(ladder):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from campaigns.domain.shown.plan_changes import changes_between, field_name
+from campaigns.domain.shown.plan_changes import changes_between
 from campaigns.queries.items import ItemFilter
 from campaigns.queries.plans import list_plans, versions_of, with_newest
 from campaigns.services.plans import edit_plan
@@ -44,17 +44,6 @@ def test_a_version_says_what_it_changed(project, as_alice):
     newest, first = versions_of(version.plan)
     assert ("Requests", "100", "200") in newest.changes
     assert first.changes == []
-
-
-def test_changes_name_fields_as_people_do():
-    before = {"steps": [{"path": "/"}], "load": {"duration_s": None, "rate_per_s": 2.0}}
-    after = {"steps": [{"path": "/a"}], "load": {"duration_s": 30.0, "rate_per_s": 2.5}}
-    assert changes_between(before, after) == [
-        ("Path", "/", "/a"),
-        ("Duration, s", "–", "30"),
-        ("Rate, requests/s", "2", "2.5"),
-    ]
-    assert field_name("steps.1.path") == "Step 2 path"
 
 
 def test_a_number_that_changed_only_far_behind_is_a_change_and_is_told_to_its_last_digit():

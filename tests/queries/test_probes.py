@@ -20,14 +20,12 @@ def test_the_parts_follow_each_other_with_equal_decimals():
     assert [part.duration_ms for part in parts] == ["1.000", "8.000", "0.090", "14.000", "0.600"]
 
 
-def test_the_days_until_the_certificate_ends_are_counted():
-    certificate = {"subject": "x", "not_after": "2026-12-01T12:00:00+00:00"}
-    assert report(status=200, certificates=[certificate]).certificate_days_left == 10
-
-
-def test_an_ended_certificate_tells_how_long_ago():
-    certificate = {"subject": "x", "not_after": "2026-11-20T12:00:00+00:00"}
-    assert report(status=200, certificates=[certificate]).certificate_days_ago == 1
+def test_the_days_until_and_since_the_end_of_a_certificate_are_counted():
+    certificates = [
+        {"subject": "x", "not_after": f"2026-{day}T12:00:00+00:00"} for day in ("12-01", "11-20")
+    ]
+    live, ended = (report(status=200, certificates=[each]) for each in certificates)
+    assert (live.certificate_days_left, ended.certificate_days_ago) == (10, 1)
 
 
 def test_an_empty_result_is_survived():

@@ -17,7 +17,6 @@ from campaigns.services.first_requests import (
     try_again,
     try_cells,
 )
-from campaigns.services.items import delete_items
 from tests.factories import make_endpoint, make_plan, make_target
 from tests.services.engine import at_once, create, draft, host, owner_of
 from tests.values import plan_spec
@@ -178,13 +177,6 @@ class TestSurviving:
         campaign.refresh_from_db()
         assert (campaign.state, campaign.opened_at) == ("done", None)
         assert stuck_runs() == []
-
-    def test_it_is_deleted_with_its_campaign(self, project):
-        campaign = answer(begun(project), REFUSED)
-        stop_campaign(by=owner_of(project), campaign=campaign)
-        dispatch.finish_campaigns()
-        delete_items(by=owner_of(project), items=[Campaign.objects.get(pk=campaign.pk)])
-        assert not Probe.objects.exists()
 
 
 @pytest.mark.django_db(transaction=True)

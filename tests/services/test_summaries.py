@@ -36,17 +36,6 @@ def test_it_merges_all_seconds_and_keeps_the_warm_up_out_of_the_total(run):
     assert summary.series[1]["mean_ms"] == 1.5
 
 
-def test_the_order_in_which_seconds_arrived_does_not_matter(project):
-    first, second = (make_run(make_test(make_campaign(project))) for _ in range(2))
-    seconds = [make_second(number, [1000 + number]) for number in range(4)]
-    for each in seconds:
-        store_second(first, each)
-    for each in reversed(seconds):
-        store_second(second, each)
-    one, other = summarise_run(first), summarise_run(second)
-    assert (one.digest, one.total, one.series) == (other.digest, other.total, other.series)
-
-
 def test_steps_and_shards_are_merged_each_for_itself(project):
     step = {"method": "GET", "path": "/"}
     spec = {**plan_spec(), "steps": [{**step, "label": "a"}, {**step, "label": "b"}]}

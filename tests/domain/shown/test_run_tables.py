@@ -114,10 +114,6 @@ def facts(*handshakes, endpoint=HTTPS) -> list[list[str]]:
     return tls_facts(endpoint, [InjectorEnd(tls=handshakes, tls_library="OpenSSL 4.0.3")])
 
 
-def test_without_tls_there_are_none():
-    assert tls_facts(Origin("http", "shop.test", 80), []) == []
-
-
 def test_the_bytes_of_full_and_resumed_handshakes_are_told_apart():
     assert facts(FULL, RESUMED) == [
         ["Certificate verified", "yes"],

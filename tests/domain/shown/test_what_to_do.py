@@ -128,13 +128,6 @@ def test_a_reason_is_told_of_the_runs_that_have_it():
     assert "2 other runs" in measurement
 
 
-def test_a_state_of_the_target_is_told_of_the_runs_that_have_its_reason():
-    runs = [ended(dropped=0.005), ended(dropped=0.005, resent=0.02), ended(resent=0.02), ended()]
-    _, target, _ = reasons(runs, Answers("trusted", "overloaded"))
-    assert target.startswith("2 of 4 runs: 0.50 %")
-    assert "1 other run" in target
-
-
 def judged_by(code: str, value: float):
     return judge({code: Observed(value)}, Timing.of([10_000] * 2000))
 

@@ -33,20 +33,6 @@ def test_a_rate_keeps_its_gap_where_its_time_is_no_multiple_of_it():
     assert curve_unit(plan) == "requests/s"
 
 
-@pytest.mark.parametrize(
-    ("load", "words"),
-    [
-        ({"model": "over", "requests": 1, "over_s": 10}, "One request, at 0 s."),
-        (
-            {"model": "open", "rate_per_s": 0.1, "requests": 1, "distribution": "exponential"},
-            "One request at a random instant within 10 s.",
-        ),
-    ],
-)
-def test_the_only_arrival_is_not_said_to_be_apart_from_another(load, words):
-    assert load_sentence(plan_of(**load)) == words
-
-
 BY_TIME = {"model": "closed", "connections": 2, "duration_s": 10}
 BY_COUNT = {"model": "closed", "connections": 2, "requests": 500}
 
