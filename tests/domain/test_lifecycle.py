@@ -1,3 +1,9 @@
+"""States of runs and shards, and the words that stop them."""
+
+import json
+
+import pytest
+
 from campaigns.domain.lifecycle import (
     LIVE_SHARD_STATES,
     MAX_AGE_S,
@@ -6,6 +12,7 @@ from campaigns.domain.lifecycle import (
     RunState,
     ShardState,
 )
+from campaigns.domain.stop_reasons import StopReason, as_told_to_injectors
 
 
 def reachable(start, moves) -> set:
@@ -39,3 +46,23 @@ def test_a_shard_that_has_sent_load_is_never_opened_again():
 
 def test_every_state_but_running_and_done_has_a_maximum_age():
     assert set(MAX_AGE_S) == set(RunState) - {RunState.RUNNING, RunState.DONE}
+
+
+def test_a_reason_is_stored_and_sent_as_its_word():
+    assert StopReason("no_start") is StopReason.NO_START
+    assert json.dumps({"stop": StopReason.KILL}) == '{"stop": "kill"}'
+
+
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        ("user", "user"),
+        ("kill", "kill"),
+        ("overrun", "overrun"),
+        ("shard_lost", "user"),
+        ("clock_set", "user"),
+        ("", "user"),
+    ],
+)
+def test_an_injector_is_told_the_words_of_its_contract_only(asked, told):
+    assert as_told_to_injectors(asked) == told

@@ -2,6 +2,8 @@
 
 import pytest
 
+from campaigns.domain.json_reader import JsonReader
+from campaigns.domain.tags import clean_tags
 from campaigns.domain.typed_text import clean_name, storable
 
 
@@ -54,3 +56,18 @@ def test_what_joins_signs_stays_where_they_look_different_without_it(name):
 
 def test_an_accent_finds_its_letter_past_what_is_invisible():
     assert clean_name("cafe\u200b\u0301") == "caf\u00e9"
+
+
+def test_a_tag_is_the_same_however_its_letters_are_typed():
+    composed, decomposed = "caf\u00e9", "Cafe\u0301"
+    assert clean_tags([composed, decomposed, " CAF\u00c9 "]) == [composed]
+
+
+@pytest.mark.parametrize("whole", [True, False])
+@pytest.mark.parametrize(
+    "value", [float("inf"), float("-inf"), float("nan"), 10**400, -(10**400)], ids=str
+)
+def test_what_no_float_can_hold_is_no_number(value, whole):
+    reader = JsonReader({"n": value})
+    assert reader.number("n", 5, low=1, high=10, whole=whole) == 5
+    assert reader.errors.keys() == {"n"}

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from campaigns.domain import units
-from campaigns.domain.shown.cells import Figure, column_cells, count_cell, text_cell
+from campaigns.domain.shown.cells import Figure, column_cells
 from campaigns.domain.shown.overhead_table import split_answer
 
 
@@ -88,18 +88,6 @@ def test_a_small_value_has_more_decimals_than_its_column_and_does_not_read_0(val
     assert cell.text == text
 
 
-def test_only_what_is_empty_or_weak_says_why():
-    figures = [Figure(28.4, "nothing"), Figure(20.0, "few", weak=True), Figure(None, "nothing")]
-    assert [cell.why for cell in column_cells(figures)] == ["", "few", "nothing"]
-    assert count_cell(12, "nothing").why == ""
-
-
-def test_counts_and_texts_are_empty_with_a_reason():
-    assert count_cell(60_000).text == "60,000"
-    assert count_cell(None, "not counted").why == "not counted"
-    assert text_cell("").text == "–"
-
-
 parts = st.dictionaries(
     st.sampled_from(["dns", "connect", "tls", "wait"]), st.floats(-1e4, 1e4), min_size=1
 )
@@ -147,35 +135,12 @@ def test_a_small_part_keeps_three_digits_beside_a_large_one():
     assert split.decimals == 3
 
 
-def test_there_is_no_split_before_both_were_measured():
-    nothing = {"tls": None, "wait": None}
-    assert split_answer([("a", "http", nothing), ("b", "https", {"tls": 1.0})]) is None
-
-
 @pytest.mark.parametrize(
     ("value", "limit", "decimals"),
     [(312.2, 200, 0), (200.4, 200, 1), (199.97, 200, 2), (200, 200, 0), (1e-9, 0, 6)],
 )
 def test_a_figure_beside_its_limit_has_the_decimals_that_tell_them_apart(value, limit, decimals):
     assert units.decimals_beside(value, limit, 0) == decimals
-
-
-@pytest.mark.parametrize(
-    ("number", "nouns", "words"),
-    [
-        (0, "requests", "0 requests"),
-        (1, "requests", "1 request"),
-        (1000, "requests", "1,000 requests"),
-        (1, "ok connections", "1 ok connection"),
-        (1, "replies", "1 reply"),
-        (2, "replies", "2 replies"),
-        (1, "injector processes", "1 injector process"),
-        (1, "searches", "1 search"),
-        (2, "searches", "2 searches"),
-    ],
-)
-def test_a_number_agrees_with_its_noun(number, nouns, words):
-    assert units.counted(number, nouns) == words
 
 
 @pytest.mark.parametrize(
@@ -192,40 +157,6 @@ def test_a_number_agrees_with_its_noun(number, nouns, words):
 )
 def test_a_duration_reads_as_people_say_it(seconds, text):
     assert units.duration(seconds) == text
-
-
-@pytest.mark.parametrize(
-    ("words", "joined"), [(["a"], "a"), (["a", "b"], "a and b"), (["a", "b", "c"], "a, b and c")]
-)
-def test_words_are_joined_as_in_a_sentence(words, joined):
-    assert units.and_joined(words) == joined
-
-
-def test_a_ratio_is_said_as_a_change():
-    assert (units.change_size(1.123), units.change_size(0.9)) == (
-        "+12.3\u202f%",
-        "\u221210.0\u202f%",
-    )
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("No request succeeded.", "No connection succeeded."),
-        ("Requests that fail show no limit.", "Connections that fail show no limit."),
-        (
-            "2 % of the requests found all connections busy",
-            "2 % of the connections found all places busy",
-        ),
-        (
-            "Only 2 % of the planned requests were sent",
-            "Only 2 % of the planned connections were begun",
-        ),
-    ],
-)
-def test_what_is_written_of_requests_is_said_of_what_is_counted(text, said):
-    assert units.said_of("connections", text) == said
-    assert units.said_of("requests", text) == text
 
 
 @pytest.mark.parametrize(

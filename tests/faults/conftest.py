@@ -15,11 +15,11 @@ from redis import Redis, RedisError
 
 from campaigns.live import notify
 from campaigns.models import InjectorHost
-from campaigns.services.campaigns import CampaignCell, create_campaign, start_campaign
+from campaigns.services.campaigns import CampaignCell, start_campaign
 from tests.factories import make_endpoint, make_plan, make_target
 from tests.faults.processes import APPLICATION, LEASES, Site
 from tests.faults.runs import RATE_PER_S
-from tests.services.engine import owner_of
+from tests.services.engine import create, owner_of
 from tests.values import plan_spec
 from tests.waiting import eventually
 
@@ -145,18 +145,8 @@ def begin(project, echo):
     def begin(duration_s: float, injectors: int = 1):
         load = {"model": "open", "rate_per_s": RATE_PER_S, "duration_s": duration_s}
         endpoint = make_endpoint(make_target(project), port=echo.port)
-        campaign = create_campaign(
-            by=owner_of(project),
-            project=project,
-            name="fault",
-            cells=[
-                CampaignCell(make_plan(project, spec=plan_spec(**load)), endpoint, "keep-alive")
-            ],
-            repeats=1,
-            order="listed",
-            pause_s=0,
-            injectors=injectors,
-        )
+        cell = CampaignCell(make_plan(project, spec=plan_spec(**load)), endpoint, "keep-alive")
+        campaign = create(owner_of(project), project, cells=[cell], repeats=1, injectors=injectors)
         start_campaign(by=owner_of(project), campaign=campaign, anyway=True)
         return campaign.runs.get()
 

@@ -11,11 +11,10 @@ from tests.factories import (
     make_campaign,
     make_endpoint,
     make_plan,
-    make_run,
     make_target,
     make_test,
 )
-from tests.queries.measured import https_campaign, measure, run_in_blocks
+from tests.queries.measured import https_campaign, run_in_blocks
 from tests.values import plan_spec
 
 FAST, SLOW = [10_000, 10_100, 9_900], [11_200, 11_250, 11_180]
@@ -55,18 +54,8 @@ def test_two_ports_get_a_verdict_with_its_interval_in_the_sentence(project, camp
     run_in_blocks([first, second], [FAST, SLOW])
     overhead, sentence = compared(campaign, second, first)
     assert overhead.word == "slower"
-    assert sentence == (
-        "On a new connection nginx :8443 is slower than nginx :8080: +12 % "
-        "(95 % interval +10 to +14 %), 11.2 instead of 10.0 ms."
-    )
-
-
-def test_the_other_way_round_the_other_is_faster(project, campaign, nginx):
-    first, second = two_ports(project, campaign, nginx)
-    run_in_blocks([first, second], [FAST, SLOW])
-    overhead, sentence = compared(campaign, first, second)
-    assert overhead.word == "faster"
-    assert "nginx :8080 is faster than nginx :8443: −11 %" in sentence
+    assert "+12 % (95 % interval +10 to +14 %), 11.2 instead of 10.0 ms" in sentence
+    assert compared(campaign, first, second)[0].word == "faster"
 
 
 def test_two_ports_get_no_verdict_unless_they_are_chosen(project, campaign, nginx):
@@ -74,25 +63,13 @@ def test_two_ports_get_no_verdict_unless_they_are_chosen(project, campaign, ngin
     assert campaign_answer(campaign).overheads == []
 
 
-def test_the_table_names_both_and_has_their_columns(project, campaign, nginx):
-    first, second = two_ports(project, campaign, nginx)
-    run_in_blocks([first, second], [FAST, SLOW])
-    overhead, _ = compared(campaign, second, first)
-    keys = [column.key for column in overhead.table.columns]
-    assert keys[:4] == ["baseline", "candidate", "difference", "ratio"]
-    assert [column.title for column in overhead.table.columns[:2]] == ["nginx :8080", "nginx :8443"]
-    assert overhead.title == "nginx :8443 against nginx :8080"
-    assert "HTTP new connection, :8443 against HTTP new connection, :8080" in overhead.table.title
-
-
 def test_two_targets_differ_by_choice_and_get_their_verdict(project, campaign, nginx):
     version = make_plan(project, spec=over(10))
     targets = (nginx, make_target(project, "apache"))
     tests = [make_test(campaign, version, endpoint=make_endpoint(each)) for each in targets]
     run_in_blocks(tests, [FAST, SLOW])
-    overhead, sentence = compared(campaign, tests[1], tests[0])
+    overhead, _ = compared(campaign, tests[1], tests[0])
     assert overhead.word == "slower"
-    assert "apache is slower than nginx" in sentence
     assert ["target", "nginx", "apache"] in overhead.like_for_like["different"]
 
 
@@ -101,9 +78,7 @@ def test_two_plans_are_compared_although_their_loads_differ(project, campaign, n
     plans = [make_plan(project, f"2,000 over {s} s", spec=over(s)) for s in (10, 5)]
     tests = [make_test(campaign, version, endpoint=endpoint) for version in plans]
     run_in_blocks(tests, [FAST, SLOW])
-    overhead, sentence = compared(campaign, tests[1], tests[0])
-    assert overhead.word == "slower"
-    assert "2,000 over 5 s is slower than 2,000 over 10 s: +12 %" in sentence
+    assert compared(campaign, tests[1], tests[0])[0].word == "slower"
 
 
 def test_what_differs_by_accident_still_forbids_a_verdict(project, campaign, nginx):
@@ -112,17 +87,6 @@ def test_what_differs_by_accident_still_forbids_a_verdict(project, campaign, ngi
     run_in_blocks([second], [SLOW], statuses={"404": 200})
     overhead, _ = compared(campaign, second, first)
     assert overhead.word == "inconclusive"
-    assert "They differ in: status" in overhead.word_reason
-
-
-def test_one_plan_under_two_loads_is_still_not_compared(project, campaign, nginx):
-    first, second = two_ports(project, campaign, nginx)
-    for repeat, (fast, slow) in enumerate(zip(FAST, SLOW, strict=True), 1):
-        measure(make_run(first, repeat), fast)
-        measure(make_run(second, repeat), slow, sending_s=12.0)
-    overhead, _ = compared(campaign, second, first)
-    assert overhead.word == "inconclusive"
-    assert "The loads differ" in overhead.word_reason
 
 
 def test_a_chosen_pair_replaces_the_default_one(project):
@@ -131,9 +95,9 @@ def test_a_chosen_pair_replaces_the_default_one(project):
         project, modes=("new", "keep-alive"), started_at=now, finished_at=now
     )
     run_in_blocks(tests, [SLOW, SLOW, FAST, FAST])
-    overhead, sentence = compared(campaign, tests[2], tests[0])
+    overhead, _ = compared(campaign, tests[2], tests[0])
     assert overhead.is_chosen
-    assert sentence.startswith("HTTP keep-alive is faster than HTTP new connection: −11 %")
+    assert overhead.word == "faster"
 
 
 @pytest.mark.parametrize(
@@ -158,10 +122,6 @@ def test_a_test_of_another_campaign_is_refused(project, campaign):
         chosen_tests(campaign, {"compare": str(ours.pk), "with": str(theirs.pk)})
 
 
-def test_nothing_asked_is_the_default(campaign):
-    assert chosen_tests(campaign, {}) is None
-
-
 def test_the_run_that_decides_is_named_with_its_block(project):
     now = timezone.now()
     campaign, tests = https_campaign(project, repeats=4, started_at=now, finished_at=now)
@@ -171,17 +131,3 @@ def test_the_run_that_decides_is_named_with_its_block(project):
     (overhead,) = campaign_answer(campaign).overheads
     assert (overhead.decided_by.run_id, overhead.decided_by.block) == (runs[5].pk, 3)
     assert overhead.decided_by.times == pytest.approx(64, abs=1)
-
-
-def test_a_run_that_is_set_aside_is_named(project):
-    now = timezone.now()
-    campaign, tests = https_campaign(project, repeats=6, started_at=now, finished_at=now)
-    fast = [10_000, 10_010, 9_990, 10_005, 10_000, 9_995]
-    slow = [12_000, 12_020, 700_000, 11_990, 12_010, 12_000]
-    runs = run_in_blocks(tests, [fast, slow])
-    answer = campaign_answer(campaign)
-    (overhead,) = answer.overheads
-    assert overhead.word == "slower"
-    assert [each.run_id for each in overhead.set_aside] == [runs[5].pk]
-    assert "Without repeat 3: its HTTPS run took" in plain_text(answer.sentence)
-    assert f"run {runs[5].label} is set aside, too far off the others" in answer.grounds

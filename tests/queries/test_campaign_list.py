@@ -59,23 +59,6 @@ def finished(project, name: str, *runs: dict, same: dict | None = None, **fields
     return campaign
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"target_state": "failing"},
-        {"target_state": "changing"},
-        {"target_state": "overloaded"},
-        {"trust": "not_usable"},
-        {"trust": "doubtful"},
-    ],
-    ids=lambda wrong: next(iter(wrong.values())),
-)
-def test_what_is_not_healthy_needs_a_look(project, listed, wrong):
-    finished(project, "fine", {}, {})
-    finished(project, "wrong", {}, wrong)
-    assert listed(view="look") == {"wrong"}
-
-
 @pytest.mark.parametrize("state", ["healthy", "changing", "overloaded", "failing", None])
 @pytest.mark.parametrize("trust", ["trusted", "doubtful", "not_usable", None])
 @pytest.mark.parametrize("plan", ["load", "capacity"])
@@ -100,12 +83,6 @@ def test_a_broken_threshold_and_a_stop_need_a_look(project, listed):
         summary.thresholds = [{"rule": "p95 < 300 ms", "passed": passed}]
         summary.save()
     assert listed(view="look") == {"stopped", "by hand", "broken"}
-
-
-def test_a_limit_that_was_looked_for_needs_no_look(project, listed):
-    seeking = make_plan(project, "how much", PRESETS["capacity"].spec)
-    finished(project, "how much", {"target_state": "overloaded"}, same={"version": seeking})
-    assert listed(view="look") == set()
 
 
 def test_it_needs_no_look_once_somebody_has_looked(project, listed, as_bob, as_vera):

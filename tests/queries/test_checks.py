@@ -1,13 +1,24 @@
-"""What is said before a campaign starts: of addresses, slots and targets that are measured now."""
+"""What is said before a campaign starts."""
+
+from types import SimpleNamespace
 
 import pytest
 
+from campaigns.domain.measured.machine import AgentReport
+from campaigns.domain.plan.estimates import LOCAL_PORTS, estimate_campaign
+from campaigns.domain.plan.plan import ConnectionMode, Plan
+from campaigns.models import Endpoint
 from campaigns.queries.checks import checks_before_start
+from campaigns.queries.machine_rules import machine_rule_checks
+from campaigns.queries.resource_limits import Room, room_checks, room_of
 from campaigns.services import dispatch
+from campaigns.services.agents import create_agent, take_report
 from tests.factories import make_endpoint, make_target
 from tests.services.engine import claim, host, machine, started
+from tests.values import plan_spec
 
 pytestmark = pytest.mark.django_db
+
 ADDRESS = "10.0.0.5"
 
 
@@ -21,53 +32,32 @@ def checks(project, *endpoints, injectors=1) -> list[tuple[str, str]]:
     return [(check.shape, check.text) for check in found]
 
 
+def shapes(project, *endpoints, injectors=1) -> list[str]:
+    return [shape for shape, _ in checks(project, *endpoints, injectors=injectors)]
+
+
 def test_where_all_is_well_each_line_says_so(project, endpoint):
     host(slots=2)
-    assert checks(project, endpoint) == [
-        ("good", f"{ADDRESS} can be tested from here"),
-        ("good", "2 of 2 injector slots are free"),
-    ]
-
-
-def test_an_installation_without_networks_says_which_setting_lists_them(
-    project, endpoint, settings
-):
-    settings.ALLOWED_NETWORKS = []
-    host(slots=1)
-    (said,) = (text for shape, text in checks(project, endpoint) if shape == "bad")
-    assert said.endswith("List networks in BENCHSITE_ALLOWED_NETWORKS.")
+    assert shapes(project, endpoint) == ["good", "good"]
 
 
 def test_an_address_outside_the_list_is_named_once(project, endpoint, settings):
     settings.ALLOWED_NETWORKS = ["10.0.0.0/8"]
     host(slots=1)
     outside = make_endpoint(endpoint.target, port=8443, host="192.0.2.7")
-    said = checks(project, endpoint, outside, outside)
-    assert said[-2] == ("good", f"{ADDRESS} can be tested from here")
-    ((shape, refusal),) = said[:-2]
-    assert shape == "bad"
-    assert refusal.startswith("192.0.2.7")
+    assert shapes(project, endpoint, outside, outside) == ["bad", "good", "good"]
+    assert checks(project, endpoint, outside)[0][1].startswith("192.0.2.7")
 
 
 def test_a_name_is_looked_up_when_the_run_starts(project, endpoint):
     host(slots=1)
-    named = make_endpoint(endpoint.target, port=8443, host="shop.example")
-    said = ("info", "shop.example is resolved and checked when the run starts")
-    assert said in checks(project, named)
-
-
-def test_without_a_host_it_says_how_to_start_one(project, endpoint):
-    assert checks(project, endpoint)[-1] == (
-        "bad",
-        "No injector host is online. make run and docker compose up -d start one.",
-    )
+    assert "info" in shapes(project, make_endpoint(endpoint.target, host="shop.example"))
 
 
 def test_more_slots_than_all_hosts_offer_are_never_free(project, endpoint):
+    assert "bad" in shapes(project, endpoint), "no host is online"
     host(slots=2)
-    assert ("bad", "Each run needs 3 injector slots, but only 2 are available.") in checks(
-        project, endpoint, injectors=3
-    )
+    assert "bad" in shapes(project, endpoint, injectors=3)
 
 
 def test_what_is_measured_now_is_waited_for(project, endpoint):
@@ -76,14 +66,96 @@ def test_what_is_measured_now_is_waited_for(project, endpoint):
     campaign = started(project, endpoint=endpoint)
     assert dispatch.admit_runs() == 1
     claim(campaign.runs.get())
-    assert checks(project, endpoint, injectors=2)[1:] == [
-        ("warn", "1 of 2 injector slots is free; the first run waits for them."),
-        ("info", "shop is being measured; the first run waits for it"),
-    ]
+    assert shapes(project, endpoint, injectors=2)[1:] == ["warn", "info"]
     neighbour = make_endpoint(make_target(project, "search"), port=9090, host=ADDRESS)
-    assert checks(project, neighbour)[1:] == [
-        ("good", "1 of 2 injector slots is free"),
-        ("info", f"{ADDRESS} is being measured; the first run waits for it"),
-    ]
+    assert shapes(project, neighbour)[1:] == ["good", "info"]
     elsewhere = make_endpoint(make_target(project, "mail"), host=machine(77))
-    assert [shape for shape, _ in checks(project, elsewhere)] == ["good", "good"]
+    assert shapes(project, elsewhere) == ["good", "good"]
+
+
+AMPLE = Room(ports=60_000, open_files=20_000, reuses_ports=False)
+
+
+def machine_of(is_alive=True, **facts):
+    return SimpleNamespace(is_alive=is_alive, facts=facts)
+
+
+def texts(room=AMPLE, repeats=1, mode=ConnectionMode.NEW, **load):
+    usual = {"model": "open", "rate_per_s": 500, "duration_s": 60}
+    plan = Plan.from_json({"steps": [{"method": "GET", "path": "/"}], "load": usual | load})
+    estimate = estimate_campaign([(plan, mode, 1)], repeats=repeats, pause_s=0)
+    return [check.text for check in room_checks(estimate, room)]
+
+
+def test_the_least_of_the_hosts_that_answer_counts():
+    hosts = [
+        machine_of(local_ports="32768 60999", open_files=1024, time_wait_reuse="1"),
+        machine_of(local_ports="1024\t65535", open_files=20_000, time_wait_reuse="1"),
+        machine_of(is_alive=False, local_ports="1 2", open_files=3, time_wait_reuse="0"),
+    ]
+    assert room_of(hosts) == Room(28_232, 1024, reuses_ports=True)
+
+
+@pytest.mark.parametrize("facts", [{}, {"local_ports": "", "open_files": -1}, {"local_ports": "x"}])
+def test_a_host_that_says_nothing_has_what_is_usual(facts):
+    assert room_of([machine_of(**facts)]) == Room(LOCAL_PORTS, None, reuses_ports=False)
+
+
+def test_what_fits_is_no_check():
+    assert texts() == []
+
+
+def test_too_many_new_connections_for_the_ports_of_a_minute():
+    (text,) = texts(Room(20_000, None, reuses_ports=False))
+    assert "30,000 local ports" in text
+    assert "has 20,000" in text
+    assert "2 times as many injector hosts" in text
+
+
+@pytest.mark.parametrize(
+    ("room", "mode"),
+    [
+        (Room(20_000, None, reuses_ports=True), ConnectionMode.NEW),
+        (Room(20_000, None, reuses_ports=False), ConnectionMode.KEEP_ALIVE),
+    ],
+)
+def test_ports_that_are_used_again_suffice(room, mode):
+    assert texts(room, mode=mode) == []
+
+
+def test_too_many_open_files():
+    (text,) = texts(Room(60_000, 4096, reuses_ports=False))
+    assert "10,064 open files, but its limit is 4,096" in text
+
+
+def test_more_rows_than_pages_can_bear():
+    (text,) = texts(repeats=30, rate_per_s=1, duration_s=40_000)
+    assert "1,200,000 rows, about 2 GB" in text
+
+
+RULE = {"metric": "target_cpu", "limit": 80, "unit": "%"}
+
+
+@pytest.fixture
+def shop(project) -> Endpoint:
+    return make_endpoint(make_target(project, "shop"))
+
+
+def plan(*rules: dict) -> Plan:
+    return Plan.from_json({**plan_spec(), "thresholds": list(rules)})
+
+
+def said(*cells) -> list[tuple[str, str]]:
+    return [(each.shape, each.text) for each in machine_rule_checks(cells)]
+
+
+def test_a_target_that_nobody_watches_is_named_once(shop):
+    ((shape, text),) = said((plan(RULE), shop), (plan(RULE), shop))
+    assert (shape, "shop" in text) == ("warn", True)
+
+
+def test_an_agent_that_reports_is_enough(shop, as_bob):
+    agent, _ = create_agent(by=as_bob, target=shop.target)
+    assert said((plan(RULE), shop))
+    take_report(agent=agent, report=AgentReport.from_json({"host": "shop-1"}))
+    assert said((plan(RULE), shop)) == []

@@ -78,7 +78,3 @@ def test_a_figure_that_was_not_told_is_none_and_not_0(campaign, runs):
         )
     step = machine_runs(campaign).runs[0].steps[0]
     assert (step.cpu, step.memory, step.sent) == (None, None, None)
-
-
-def test_a_campaign_that_nobody_watched_has_none(campaign, runs):
-    assert machine_runs(campaign) is None

@@ -112,16 +112,8 @@ def test_a_finished_run_without_a_summary_is_read_from_its_rows(project):
     assert [each["second"] for each in points_of(run)] == [0, 1]
 
 
-def test_a_run_that_has_not_begun_has_no_points(project):
-    assert points_of(make_run(make_test(make_campaign(project)))) == []
-
-
 @pytest.mark.parametrize(("duration_s", "whole"), [(10.004, 10), (9.97, 10), (9.5, 9), (0.3, 1)])
 def test_the_part_of_a_second_after_the_last_whole_one_is_no_rate(project, duration_s, whole):
     run = measure(make_run(make_test(make_campaign(project))), 10_000)
     run.summaries.update(duration_s=duration_s)
     assert whole_seconds(run) == whole
-
-
-def test_an_active_runs_seconds_are_all_whole(running):
-    assert whole_seconds(running) is None

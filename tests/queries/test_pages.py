@@ -7,14 +7,16 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from campaigns.models import Campaign
+from campaigns.models import Campaign, Run
 from campaigns.queries.campaign_list import CampaignFilter, list_campaigns
+from campaigns.queries.history import among
 from campaigns.queries.items import SORTS
 from campaigns.queries.pages import _beyond, _edge_of, page_of, page_of_list
 from campaigns.queries.run_list import RunFilter, filtered_runs
 from tests.factories import make_campaign, make_run, make_test
 
 pytestmark = pytest.mark.django_db
+
 ORDERS = [sign + key for key in SORTS[Campaign] for sign in ("", "-")]
 
 
@@ -139,10 +141,6 @@ def test_pages_of_known_rows_lead_to_each_other():
     assert numbers(10, page.previous).end == page.start - 1
 
 
-def test_no_rows_are_one_page():
-    assert (numbers(0).is_whole, numbers(0).end) == (True, 0)
-
-
 @pytest.mark.parametrize("page", ["", "after", "before"])
 def test_a_page_of_all_runs_is_read_by_an_index_wherever_it_is(project, as_alice, page):
     """Sorted anew for each page, ten thousand runs would cost a tenth of a second."""
@@ -159,3 +157,24 @@ def test_a_page_of_all_runs_is_read_by_an_index_wherever_it_is(project, as_alice
     plan = rows[:50].explain()
     assert "Presorted Key: campaigns_run.campaign_id" in plan
     assert not page or re.search(r"Index Cond: .*campaign_id [<>]= \d", plan), plan
+
+
+@pytest.fixture
+def three(project) -> list[int]:
+    campaigns = [make_campaign(project) for _ in range(3)]
+    for campaign in campaigns:
+        make_run(make_test(campaign))
+    return [campaign.pk for campaign in campaigns]
+
+
+@pytest.mark.parametrize("chosen", [slice(0, 0), slice(1, 2), slice(0, 3)])
+def test_it_selects_what_in_selects(three, chosen):
+    wanted = three[chosen]
+    assert {each.pk for each in Campaign.objects.filter(among("pk", wanted))} == set(wanted)
+    runs = Run.objects.filter(among("campaign", wanted))
+    assert {run.campaign_id for run in runs} == set(wanted)
+
+
+def test_no_number_is_written_by_itself(three):
+    _, params = Campaign.objects.filter(among("pk", three)).query.sql_with_params()
+    assert params == (f"{{{three[0]},{three[1]},{three[2]}}}",)

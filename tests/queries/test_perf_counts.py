@@ -82,18 +82,11 @@ class TestBeforeTheStart:
     def test_a_target_that_nobody_watches_is_said(self, endpoint):
         (check,) = perf_checks([endpoint], "machine")
         assert check.shape == "warn"
-        assert check.text.startswith("No agent of shop reports now")
 
     def test_an_agent_that_watches_no_process_can_count_the_machine_alone(self, endpoint, as_bob):
         self.hear(as_bob, endpoint)
-        (check,) = perf_checks([endpoint], "processes")
-        assert "watches no processes" in check.text
+        assert len(list(perf_checks([endpoint], "processes"))) == 1
         assert not list(perf_checks([endpoint], "machine"))
-
-    def test_what_can_be_counted_and_what_nobody_asks_for_is_not_mentioned(self, endpoint, as_bob):
-        assert not list(perf_checks([endpoint], ""))
-        self.hear(as_bob, endpoint, ":8081")
-        assert not list(perf_checks([endpoint], "processes"))
 
 
 class TestRun:
@@ -104,29 +97,10 @@ class TestRun:
 
     def test_its_table_follows_those_of_the_machines(self, finished):
         tell(finished, 4e8)
-        table = machine_tables(finished)[-1]
-        assert table.title == "perf stat on shop-1: the watched processes"
-        rows = rows_of(table)
+        rows = rows_of(machine_tables(finished)[-1])
         assert rows["cycles, millions"] == [4000, 400, 2000]
         assert rows["instructions per cycle"][0] == 0.5
         assert rows["branches, millions"] == [None, None, None]
-
-    def test_where_nothing_was_counted_it_says_why(self, finished):
-        MachineSecond.objects.create(
-            run=finished,
-            source="shop-1",
-            second=3,
-            lasted_s=1,
-            did={**CPU, "perf": {"of": "processes", "fault": "perf is not installed."}},
-        )
-        assert machine_tables(finished)[-1].note == "perf is not installed."
-
-    def test_an_agent_that_told_nothing_of_perf_is_said(self, finished):
-        assert "no agent of this target" in machine_tables(finished)[-1].note
-
-    def test_a_run_that_was_asked_for_nothing_has_no_such_table(self, campaign):
-        run = measure(make_run(make_test(campaign)), 10_000)
-        assert not [table for table in machine_tables(run) if table.key.startswith("perf")]
 
 
 class TestCampaign:
@@ -139,7 +113,6 @@ class TestCampaign:
             times = 1.5 if run.test.endpoint.scheme == "https" else 1
             tell(run, (1e8 + 1e6 * run.repeat) * times)
         (table,) = self.counters(campaign).compared
-        assert table.title.startswith("perf stat by the agent: ")
         assert [column.title for column in table.columns[:2]] == ["HTTP", "HTTPS"]
         rows = rows_of(table)
         http, https, ratio, low, high = rows["cycles per 1,000 requests, millions"]
@@ -156,6 +129,3 @@ class TestCampaign:
         table = self.counters(campaign).means
         row = next(row for row in table.rows if row.label.startswith("cycles per 1,000"))
         assert [cell.value for cell in row.cells] == [1000, None, None, 1]
-
-    def test_without_counts_there_is_none(self, measured):
-        assert self.counters(measured[0]) is None

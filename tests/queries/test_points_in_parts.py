@@ -93,8 +93,3 @@ def test_each_kind_of_error_in_any_second_is_a_column(project):
     assert kinds == ["dns_failed", "reset", "write_error"]
     assert [row["error reset"] for row in exported(run, kinds)] == list("00201")
     assert [row["error dns_failed"] for row in exported(run, kinds)] == list("10000")
-
-
-def test_a_run_without_a_summary_has_no_parts(project):
-    run = make_run(make_test(make_campaign(project)))
-    assert (list(columns_in_parts(run)), error_kinds_of(run)) == ([], [])

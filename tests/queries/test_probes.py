@@ -20,35 +20,12 @@ def test_the_parts_follow_each_other_with_equal_decimals():
     assert [part.duration_ms for part in parts] == ["1.000", "8.000", "0.090", "14.000", "0.600"]
 
 
-def test_a_reply_reads_as_its_status_and_phrase():
-    assert report(status=200, reason="OK").sentence == "200 OK."
-    assert report(status=404, reason="").sentence == "404 Not Found."
-
-
-def test_an_error_says_what_happened_and_how_to_mend_it():
-    answer = report(error="connect_refused")
-    assert answer.sentence == "No reply: connection refused."
-    assert "nothing listens on this port" in answer.mend
-    assert not answer.is_ok
-
-
-def test_an_error_after_the_status_keeps_both():
-    answer = report(status=200, reason="OK", error="eof_mid_body")
-    assert answer.sentence == "200 OK, but connection closed in the middle of the reply."
-
-
-def test_a_redirect_says_that_it_is_not_followed():
-    assert "not followed" in report(status=301, reason="Moved").mend
-
-
-def test_the_days_until_the_certificate_ends_are_counted():
-    certificate = {"subject": "x", "not_after": "2026-12-01T12:00:00+00:00"}
-    assert report(status=200, certificates=[certificate]).certificate_days_left == 10
-
-
-def test_an_ended_certificate_tells_how_long_ago():
-    certificate = {"subject": "x", "not_after": "2026-11-20T12:00:00+00:00"}
-    assert report(status=200, certificates=[certificate]).certificate_days_ago == 1
+def test_the_days_until_and_since_the_end_of_a_certificate_are_counted():
+    certificates = [
+        {"subject": "x", "not_after": f"2026-{day}T12:00:00+00:00"} for day in ("12-01", "11-20")
+    ]
+    live, ended = (report(status=200, certificates=[each]) for each in certificates)
+    assert (live.certificate_days_left, ended.certificate_days_ago) == (10, 1)
 
 
 def test_an_empty_result_is_survived():

@@ -6,16 +6,13 @@ import pytest
 from django.utils import timezone
 
 from campaigns.models import InjectorHost
-from campaigns.permissions import Role
+from campaigns.permissions import Actor, Role
 from campaigns.queries import injector_hosts, projects, targets
+from campaigns.queries.home import SAMPLE_CAMPAIGN, SAMPLE_PROJECT, sample_of
 from campaigns.queries.items import ItemFilter
 from tests.factories import make_campaign, make_endpoint, make_membership, make_project, make_target
 
 pytestmark = pytest.mark.django_db
-
-
-def test_every_role_has_its_line():
-    assert set(projects.ROLES) == set(Role)
 
 
 def test_projects_are_counted_without_multiplying(project, as_alice):
@@ -57,16 +54,23 @@ def test_a_host_that_was_silent_for_a_while_does_not_answer():
     ]
 
 
-def test_a_host_s_facts_are_said_as_people_do():
-    facts = {
-        "cpu": "Xeon",
-        "cores": 4,
-        "usable_cores": 2,
-        "memory_bytes": 8_331_000_000,
-        "os": "Linux",
-        "open_files": 20000,
-        "local_ports": "32768 60999",
-    }
-    assert injector_hosts.machine_words(facts) == ["Xeon", "4 cores, 2 usable", "8.33 GB", "Linux"]
-    assert injector_hosts.limit_words(facts) == ["20,000 open files", "28,232 local ports"]
-    assert injector_hosts.machine_words({}) == injector_hosts.limit_words({}) == []
+def finished(project, name: str):
+    return make_campaign(project, name, started_at=timezone.now(), finished_at=timezone.now())
+
+
+def test_the_sample_is_the_newest_finished_one_and_no_other_campaign_of_its_project(
+    project, alice, charlie
+):
+    project.name = SAMPLE_PROJECT
+    project.save()
+    finished(project, SAMPLE_CAMPAIGN)
+    newest = finished(project, SAMPLE_CAMPAIGN)
+    make_campaign(project, SAMPLE_CAMPAIGN, started_at=timezone.now())
+    finished(project, "Checkout, 503 for a fifth")
+    assert sample_of(Actor(user=alice)) == newest
+    assert sample_of(Actor(user=charlie)) is None
+
+
+def test_a_project_of_another_name_has_no_sample(project, alice):
+    finished(project, SAMPLE_CAMPAIGN)
+    assert sample_of(Actor(user=alice)) is None

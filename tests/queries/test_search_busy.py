@@ -51,13 +51,6 @@ def test_a_trial_is_as_busy_as_its_run_s_own_table_says(trial):
     assert busy.network == pytest.approx(0.26)
 
 
-def test_of_several_machines_the_busiest_counts(trial):
-    run, report = trial
-    tell(run, range(20), source="shop-1", **IDLE)
-    tell(run, range(20), source="shop-2", **BUSY)
-    assert busy_by_run(report.made)[run.pk].target_cpu == pytest.approx(0.9)
-
-
 def test_without_an_agent_only_the_injector_is_known(trial):
     run, report = trial
     busy = busy_by_run(report.made)[run.pk]
@@ -83,7 +76,7 @@ def test_a_machine_that_is_busy_near_the_answer_is_likely_the_limit(found):
     assert busy.target_cpu == pytest.approx(0.9)
     limiter = limiter_beside(found, busy)
     assert limiter.word == "target CPU"
-    assert limiter.why.startswith("The target's CPU was likely the limit, at 90\u202f%.")
+
     assert limiter.rows[0].was_it == "likely"
 
 

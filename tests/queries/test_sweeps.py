@@ -1,14 +1,11 @@
 """Tests that differ in one number are a sweep: a row for each value, and curves."""
 
 import pytest
-from django.urls import reverse
 from django.utils import timezone
 
-from campaigns.domain.shown.sentences import plain_text
 from campaigns.models import Run, TestFigures
 from campaigns.queries.answers import campaign_answer
 from campaigns.services.summaries import keep_figures
-from campaigns.views.campaign_tiles import tiles_of
 from campaigns.views.sweep_curve import drawn_sweeps
 from tests.factories import (
     make_campaign,
@@ -99,7 +96,6 @@ def test_where_runs_differ_the_table_says_of_what_its_averages_and_its_intervals
     average, low, high = (float(column(table, key)[0]) for key in ("mean", "mean_low", "mean_high"))
     assert average == pytest.approx(11.4, abs=0.1), "of 6,300 requests"
     assert (max(0, low) + high) / 2 > 20, "around the average of three runs, 17 ms"
-    assert table.note.startswith("Figures are of all requests of a value's runs, intervals")
 
 
 def test_a_row_without_a_usable_run_says_so_and_is_not_drawn(campaign):
@@ -121,11 +117,7 @@ def test_an_untrusted_run_is_drawn_apart_and_is_in_no_speed_up_no_line_and_no_wo
     assert [row.kind for row in found.table.rows] == ["sweep", "sweep-end", "sweep-apart"]
     (curve,) = panels_of(campaign)["Throughput"].curves
     assert [dot.is_trusted for dot in curve.dots] == [True, True, False]
-    assert "not trusted" in curve.dots[2].words
     assert len(curve.pieces) == 1
-    said = plain_text(campaign_answer(campaign).sentence)
-    assert "still grows with 2 injector processes: 190 requests/s, 1.9 times as much as" in said
-    assert "What comes beyond 2 injector processes is not known" in said
 
 
 def test_one_untrusted_repeat_makes_its_point_untrusted(campaign):
@@ -147,12 +139,6 @@ def test_three_trusted_repeats_give_an_interval(campaign):
     assert column(found.table, "rate_low")[1] == "–", "two repeats have none"
 
 
-def test_growth_ends_at_the_first_value_with_95_percent_of_the_highest(campaign):
-    measured(sweep(campaign, [1, 2, 3, 4]), [1000, 1960, 2000, 1990])
-    said = plain_text(campaign_answer(campaign).sentence)
-    assert "grows up to 2 injector processes: 196 requests/s" in said
-
-
 def test_one_number_of_injectors_is_no_sweep(campaign):
     (test,) = sweep(campaign, [3])
     measure(make_run(test, n_shards=3), 10_000)
@@ -170,18 +156,6 @@ def test_a_number_of_the_plan_is_swept_without_a_speed_up(campaign):
     assert set(panels_of(campaign)) == {"Throughput", "Response time"}
 
 
-def test_several_targets_are_overlaid_by_name_each_with_its_own_style(campaign):
-    version = make_plan(campaign.project, spec=OPEN)
-    for target in ("apache", "nginx"):
-        measured(sweep_of_rate(campaign, [100, 200], target, version), [1000, 2000])
-    answer = campaign_answer(campaign)
-    assert answer.matrix is None
-    (group,) = drawn_sweeps(answer.sweeps)
-    assert [name for name, _ in group["keys"]] == ["apache", "nginx"]
-    assert [curve.name for curve in group["panels"][0].curves] == ["apache", "nginx"]
-    assert len({curve.style for curve in group["panels"][0].curves}) == 2
-
-
 def test_several_targets_stand_side_by_side_with_why_a_point_is_not_trusted(campaign):
     version = make_plan(campaign.project, spec=OPEN)
     apache = measured(sweep_of_rate(campaign, [10, 20], "apache", version), [100, 200])
@@ -197,20 +171,9 @@ def test_several_targets_stand_side_by_side_with_why_a_point_is_not_trusted(camp
         [False, True],
     ]
     assert [arm.is_apart for arm in side.rows[1].arms] == [True, False]
-    doubts = group["doubts"]
-    assert doubts.title == "Why 20 is not trusted"
-    (row,) = doubts.rows
-    assert (row.label, [cell.text for cell in row.cells]) == (
-        "CPU of an injector, of a core",
-        ["–", "70.0\u202f%", "60.0\u202f%"],
-    )
+    (row,) = group["doubts"].rows
+    assert [cell.text for cell in row.cells] == ["–", "70.0\u202f%", "60.0\u202f%"]
     assert group["unfigured"] == []
-
-
-def test_one_arm_keeps_its_own_table(campaign):
-    measured(sweep_of_rate(campaign, [10, 20]), [100, 200])
-    (group,) = drawn_sweeps(campaign_answer(campaign).sweeps)
-    assert group["side"] is None
 
 
 def test_the_points_of_a_sweep_are_in_no_history(campaign):
@@ -228,33 +191,6 @@ def test_https_is_compared_with_http_at_the_same_value(campaign):
     pairs = [(each.baseline_test_id, each.candidate_test_id) for each in answer.overheads]
     tests = list(campaign.tests.order_by("position").values_list("pk", flat=True))
     assert pairs == [(tests[0], tests[2]), (tests[1], tests[3])]
-
-
-def test_the_campaign_page_has_table_and_curves(client, bob, campaign):
-    measured(sweep(campaign, [1, 2]), [2000, 2000])
-    client.force_login(bob)
-    page = client.get(reverse("campaign-detail", args=[campaign.pk])).content.decode()
-    assert "by number of injector processes" in page
-    assert "2 injector processes" in page
-    drawn = "throughput, p95, average, speed-up and efficiency, at two values each"
-    assert page.count(" sweep-dot") == 10, drawn
-
-
-def test_sweeps_of_several_targets_are_named_by_their_target(campaign):
-    version = make_plan(campaign.project)
-    for name in ("apache", "nginx"):
-        sweep(campaign, [1, 2], make_endpoint(make_target(campaign.project, name)), version)
-    titles = [each.title for each in campaign_answer(campaign).sweeps]
-    assert ["apache" in titles[0], "nginx" in titles[1]] == [True, True]
-
-
-def test_tests_without_a_tile_are_counted_in_the_last_one(campaign):
-    endpoint = make_endpoint(make_target(campaign.project))
-    for _ in range(7):
-        make_test(campaign, endpoint=endpoint)
-    tiles = tiles_of(campaign_answer(campaign))
-    assert len(tiles) == 5
-    assert (tiles[-1]["value"], tiles[-1]["unit"]) == ("3", "more tests")
 
 
 def two_servers(campaign, means_us):
@@ -291,8 +227,6 @@ def test_one_server_is_said_against_the_other_at_each_value(in_blocks):
     assert column(nginx.table, "word") == ["faster", "faster", "slower"]
     lows, highs = (column(nginx.table, f"difference_{end}") for end in ("low", "high"))
     assert all(low != "–" != high for low, high in zip(lows, highs, strict=True))
-    said = plain_text(campaign_answer(in_blocks).sentence)
-    assert "nginx is faster than apache at 2 and slower than apache at 1 of 3 values." in said
     (group,) = drawn_sweeps([apache, nginx])
     assert group["side"].compared == ["nginx"]
     assert [row.against[0].word for row in group["side"].rows] == ["faster", "faster", "slower"]
@@ -312,8 +246,6 @@ def test_an_untrusted_point_gets_no_word_and_is_not_in_the_sentence(in_blocks):
     _, nginx = campaign_answer(in_blocks).sweeps
     assert column(nginx.table, "word") == ["faster", "faster", "–"]
     assert column(nginx.table, "difference")[2] == "–"
-    said = plain_text(campaign_answer(in_blocks).sentence)
-    assert "nginx is faster than apache at 2 of 2 values." in said
 
 
 def test_trusted_only_takes_the_others_away_and_leaves_the_axes(campaign):
@@ -326,19 +258,6 @@ def test_trusted_only_takes_the_others_away_and_leaves_the_axes(campaign):
     assert [len(each["tables"][0].rows) for each in (every, trusted)] == [3, 2]
     assert every["panels"][0].y_ticks == trusted["panels"][0].y_ticks
     assert every["panels"][0].x_ticks == trusted["panels"][0].x_ticks
-
-
-def test_the_page_offers_trusted_only_where_a_point_is_not(client, bob, campaign):
-    runs = measured(sweep(campaign, [1, 2, 4]), [1000, 1900, 9000])
-    spoil(runs[2], cpu=0.99)
-    client.force_login(bob)
-    address = reverse("campaign-detail", args=[campaign.pk])
-    page, trusted = (
-        client.get(address + asked).content.decode() for asked in ("", "?points=trusted")
-    )
-    assert ">trusted only</a>" in page
-    assert ("s-apart" in page, "s-apart" in trusted) == (True, False)
-    assert "Only trusted points are shown" in trusted
 
 
 def test_trusted_only_empties_one_server_and_leaves_out_a_value_that_has_no_other(in_blocks):
@@ -354,23 +273,3 @@ def test_trusted_only_empties_one_server_and_leaves_out_a_value_that_has_no_othe
     assert [bool(arm.cells) for arm in one.arms] == [True, True]
     assert [bool(arm.cells) for arm in two.arms] == [False, True]
     assert two.against[0].word == "no verdict"
-
-
-def test_failed_requests_are_a_curve_of_their_own(campaign):
-    rates = sweep_of_rate(campaign, [10, 20])
-    failed = {"counters": {"started": 25, "failed": 5}, "errors": {"reset": 5}}
-    for test, fields in zip(rates, ({}, failed), strict=True):
-        spoil(measure(make_run(test), 10_000, n=200, **fields))
-    (drawn,) = drawn_sweeps(campaign_answer(campaign).sweeps)
-    panel = drawn["panels"][-1]
-    assert (panel.title, panel.unit) == ("Errors", "% of all requests")
-    assert [dot.words for dot in panel.curves[0].dots] == [
-        f"{share} % of all requests" for share in ("0.00", "20.0")
-    ]
-
-
-def test_values_far_apart_are_drawn_on_a_logarithmic_axis(campaign):
-    measured(sweep_of_rate(campaign, [10, 100, 1000]), [100, 1000, 10_000])
-    (drawn,) = drawn_sweeps(campaign_answer(campaign).sweeps)
-    first, second, third = (dot.x for dot in drawn["panels"][0].curves[0].dots)
-    assert second - first == pytest.approx(third - second)

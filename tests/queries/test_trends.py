@@ -41,10 +41,6 @@ def test_it_is_the_median_of_the_runs_of_each_campaign(measured):
     assert lines_of(measured(10, 12, 50), measured(20)) == [[12], [12, 20]]
 
 
-def test_of_an_even_number_it_lies_between_the_middle_two(measured):
-    assert lines_of(measured(10, 50, 14, 12)) == [[13]]
-
-
 def test_another_plan_is_another_test(measured, project):
     measured(10)
     assert lines_of(measured(30, plan=make_plan(project))) == [[30]]

@@ -5,11 +5,10 @@ import pytest
 from django.utils import timezone
 
 from campaigns.domain.audit_events import AuditEvent
-from campaigns.domain.errors import Forbidden, Refused
+from campaigns.domain.errors import Refused
 from campaigns.domain.lifecycle import Outcome
 from campaigns.domain.measured.machine import AgentReport
 from campaigns.models import Agent, AuditEntry, MachineSecond, Run
-from campaigns.services import agents
 from campaigns.services.agents import (
     authenticate_agent,
     create_agent,
@@ -67,21 +66,6 @@ def test_a_revoked_token_is_not_recognised_and_both_are_in_the_audit_log(made, a
     ]
 
 
-def test_only_editors_and_owners_make_and_revoke_them(made, as_vera, as_charlie, target):
-    for actor in (as_vera, as_charlie):
-        with pytest.raises(Forbidden):
-            create_agent(by=actor, target=target)
-        with pytest.raises(Forbidden):
-            revoke_agent(by=actor, agent=made[0])
-
-
-def test_an_archived_target_gets_none(as_bob, target):
-    target.archived_at = timezone.now()
-    target.save()
-    with pytest.raises(Refused, match="archived"):
-        create_agent(by=as_bob, target=target)
-
-
 @pytest.fixture
 def running(campaign, made) -> Run:
     """A run of the agent's target that began to send 20 s ago, with 5 s of warm-up."""
@@ -110,15 +94,6 @@ def test_seconds_go_to_the_run_and_second_in_which_their_middle_is(made, running
     assert stored(running) == [("shop-1", -5), ("shop-1", 0), ("shop-1", 1), ("shop-1", 2)]
     row = MachineSecond.objects.filter(run=running).first()
     assert (row.busy_s, row.watched_s) == (0.75, 0.5)
-
-
-def test_counts_are_kept_with_their_second(made, running):
-    agent, _ = made
-    perf = {"of": "machine", "lasted_s": 0.99, "counts": {"page-faults": [7, 100]}, "lacks": {}}
-    take_report(agent=agent, report=report(running, 6.5, perf=perf))
-    take_report(agent=agent, report=report(running, 6.5, perf=perf))
-    (second,) = MachineSecond.objects.filter(run=running)
-    assert second.did["perf"] == perf
 
 
 @pytest.mark.parametrize("begins_s", [0.0, 0.49, 0.5, 0.51, 0.99])
@@ -210,24 +185,3 @@ def test_it_is_known_since_when_an_agent_is_heard_and_how_its_clock_is_set(made,
     Agent.objects.filter(pk=agent.pk).update(heard_at=old, heard_since=old)
     take_report(agent=agent, report=report(running, 8.5))
     assert Agent.objects.get(pk=agent.pk).heard_since > again.heard_at
-
-
-@pytest.mark.parametrize(
-    ("ahead_s", "error_s", "words"),
-    [
-        (None, None, ""),
-        (0.0004, 0.001, "right within 1.00 ms"),
-        (-0.0125, 0.001, "12.5 ms behind, corrected"),
-    ],
-)
-def test_a_clock_is_told_in_words(ahead_s, error_s, words):
-    agent = Agent(clock_ahead_s=ahead_s, clock_error_s=error_s)
-    assert agent.clock_words.replace("\u202f", " ") == words
-
-
-def test_a_target_has_so_many_agents_that_nobody_loses_sight(made, as_bob, target, monkeypatch):
-    monkeypatch.setattr(agents, "MOST_AGENTS", 1)
-    with pytest.raises(Refused, match=r"shop has 1 agents\. Revoke one"):
-        create_agent(by=as_bob, target=target)
-    revoke_agent(by=as_bob, agent=made[0])
-    assert create_agent(by=as_bob, target=target)

@@ -15,7 +15,6 @@ from campaigns.services.shards import (
 )
 from tests.services.engine import (
     age,
-    draft,
     end,
     expire,
     finish,
@@ -217,7 +216,3 @@ class TestTheEnd:
         assert dispatch.finish_campaigns() == 0
         campaign.refresh_from_db()
         assert campaign.state == "done"
-
-    def test_a_draft_is_never_finished(self, project):
-        draft(project)
-        assert dispatch.finish_campaigns() == 0

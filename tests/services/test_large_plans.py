@@ -5,13 +5,13 @@ import secrets
 import pytest
 from django.db import connection
 
-from campaigns.services.campaigns import CampaignCell, create_campaign, start_campaign
+from campaigns.services.campaigns import CampaignCell, start_campaign
 from campaigns.services.dispatch import admit_runs
 from campaigns.services.plans import create_plan, edit_plan
 from campaigns.services.shards import claim_shard
 from tests.api.conftest import client_of
 from tests.factories import make_endpoint, make_target
-from tests.services.engine import host, owner_of
+from tests.services.engine import create, host, owner_of
 from tests.values import plan_spec
 
 pytestmark = pytest.mark.django_db
@@ -26,15 +26,7 @@ def campaign(project):
     spec["steps"][0] |= {"method": "POST", "body": BODY}
     version = create_plan(by=owner_of(project), project=project, name="large", spec=spec)
     cell = CampaignCell(version, make_endpoint(make_target(project)), "new")
-    made = create_campaign(
-        by=owner_of(project),
-        project=project,
-        name="large",
-        cells=[cell],
-        repeats=REPEATS,
-        order="listed",
-        pause_s=0,
-    )
+    made = create(owner_of(project), project, cells=[cell], repeats=REPEATS, order="listed")
     start_campaign(by=owner_of(project), campaign=made, anyway=True)
     return made
 

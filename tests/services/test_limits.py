@@ -31,29 +31,43 @@ def first_and_second(act: Callable[[str], object]) -> list[str]:
     return sorted(at_once(lambda: do("one"), lambda: do("two")))
 
 
-def test_of_two_agents_a_target_takes_the_last_it_may_have(project, monkeypatch):
-    monkeypatch.setattr(agents, "MOST_AGENTS", 1)
+def agent(by, project, name):
+    agents.create_agent(by=by, target=project.targets.get())
+
+
+def exporter(by, project, name):
+    url = "127.0.0.1:9100"
+    exporters.add_exporter(by=by, target=project.targets.get(), url=url, name=name)
+
+
+def tls_profile(by, project, name):
+    tls_profiles.create_profile(by=by, project=project, name=name)
+
+
+def token_for_a_host(by, project, name):
+    ownership.claim_host(by=by, target=project.targets.get(), host=name)
+
+
+@pytest.mark.parametrize(
+    ("service", "most", "make", "model"),
+    [
+        (agents, "MOST_AGENTS", agent, Agent),
+        (exporters, "MOST_EXPORTERS", exporter, Exporter),
+        (tls_profiles, "MOST_PROFILES", tls_profile, OwnTlsProfile),
+        (ownership, "MOST_CLAIMS", token_for_a_host, HostClaim),
+    ],
+    ids=["agents", "exporters", "TLS profiles", "hosts"],
+)
+def test_of_two_only_the_last_that_there_may_be_is_made(
+    project, monkeypatch, settings, service, most, make, model
+):
+    settings.PROOF_DAYS = 90
+    monkeypatch.setattr(service, most, 1)
     target, by = make_target(project), owner_of(project)
-    acts = first_and_second(lambda _: agents.create_agent(by=by, target=target))
-    assert (acts, Agent.objects.count()) == (["made", "refused"], 1)
-
-
-def test_of_two_exporters_a_target_takes_the_last_it_may_have(project, monkeypatch):
-    monkeypatch.setattr(exporters, "MOST_EXPORTERS", 1)
-    target, by = make_target(project), owner_of(project)
-    acts = first_and_second(
-        lambda name: exporters.add_exporter(by=by, target=target, url="127.0.0.1:9100", name=name)
-    )
-    assert (acts, Exporter.objects.count()) == (["made", "refused"], 1)
-
-
-def test_of_two_tls_profiles_a_project_takes_the_last_it_may_have(project, monkeypatch):
-    monkeypatch.setattr(tls_profiles, "MOST_PROFILES", 1)
-    by = owner_of(project)
-    acts = first_and_second(
-        lambda name: tls_profiles.create_profile(by=by, project=project, name=name)
-    )
-    assert (acts, OwnTlsProfile.objects.count()) == (["made", "refused"], 1)
+    for name in ("one", "two"):
+        make_endpoint(target, host=name)
+    assert first_and_second(lambda name: make(by, project, name)) == ["made", "refused"]
+    assert model.objects.count() == 1
 
 
 def test_of_two_outputs_a_run_takes_the_last_it_may_have(project, run, monkeypatch):
@@ -63,18 +77,6 @@ def test_of_two_outputs_a_run_takes_the_last_it_may_have(project, run, monkeypat
         lambda _: tool_outputs.add_output(by=by, run=run, tool="vmstat", text="r b")
     )
     assert (acts, ToolOutput.objects.count()) == (["made", "refused"], 1)
-
-
-def test_of_two_hosts_a_project_gets_a_token_for_the_last_it_may_have(
-    project, monkeypatch, settings
-):
-    settings.PROOF_DAYS = 90
-    monkeypatch.setattr(ownership, "MOST_CLAIMS", 1)
-    target, by = make_target(project), owner_of(project)
-    for name in ("one", "two"):
-        make_endpoint(target, host=name)
-    acts = first_and_second(lambda name: ownership.claim_host(by=by, target=target, host=name))
-    assert (acts, HostClaim.objects.count()) == (["made", "refused"], 1)
 
 
 def test_of_two_hosts_a_project_has_the_last_checked_that_it_may_in_a_minute(project, monkeypatch):

@@ -5,7 +5,7 @@ import pytest
 from campaigns.domain.errors import InvalidFields, InvalidTarget
 from campaigns.queries.items import matching
 from campaigns.services.items import describe_item
-from campaigns.services.plans import create_plan, plan_of_spec
+from campaigns.services.plans import create_plan
 from campaigns.services.projects import create_project
 from campaigns.services.targets import create_target
 from campaigns.services.tls_profiles import create_profile
@@ -62,9 +62,3 @@ def test_an_endpoint_names_a_profile_in_either_spelling(project, as_alice):
     create_profile(by=as_alice, project=project, name=CAFE)
     target = target_of(as_alice, project, "shop", profile=CAFE_IN_TWO)
     assert target.endpoints.get().tls == {"profile": CAFE}
-
-
-def test_a_plan_that_is_made_once_is_found_again(project, as_alice):
-    name, spec = f"{CAFE_IN_TWO}, TLS 1.2", plan_spec()
-    made = plan_of_spec(as_alice, project, name, spec)
-    assert plan_of_spec(as_alice, project, name, made.spec) == made

@@ -115,25 +115,6 @@ def test_a_listed_address_needs_neither(project, settings, days):
     assert hosts_of(endpoint.target) == []
 
 
-@pytest.mark.parametrize(
-    ("given", "word"),
-    [
-        ("nothing", "needs proof that it is yours"),
-        ("expired proof", "older than 90 days"),
-        ("withdrawn proof", "proof for 8.8.8.8 was withdrawn"),
-        ("withdrawn approval", "approval for 8.8.8.8 was withdrawn"),
-    ],
-)
-def test_the_refusal_says_first_what_is_missing(
-    project, endpoint, claim, as_bob, as_adam, given, word
-):
-    if GIVEN[given]:
-        GIVEN[given](claim, as_bob, as_adam)
-    with pytest.raises(Refused) as refusal:
-        started(project, endpoint=endpoint)
-    assert word in str(refusal.value).partition(". Prove")[0]
-
-
 def test_a_search_needs_it_as_well(project, endpoint):
     cell = CampaignCell(make_plan(project), endpoint, "new")
     rates = {"start_per_s": 10, "limit_per_s": 100, "objective": ["p95 < 1 s"]}
@@ -234,23 +215,6 @@ def test_a_host_is_checked_once_in_ten_seconds(claim, as_bob):
         services.check_host(by=as_bob, claim=claim)
 
 
-def test_a_project_has_so_many_hosts_and_so_many_checks_a_minute(
-    endpoint, claim, as_bob, monkeypatch
-):
-    monkeypatch.setattr(services, "MOST_CLAIMS", 2)
-    monkeypatch.setattr(services, "MOST_CHECKS_PER_MIN", 1)
-    for last in (8, 9):
-        make_endpoint(endpoint.target, host=f"9.9.9.{last}")
-    of_target = {"by": as_bob, "target": endpoint.target}
-    services.claim_host(**of_target, host="9.9.9.8")
-    assert services.claim_host(**of_target, host=OUTSIDE) == claim
-    with pytest.raises(Refused, match="tokens for 2 hosts"):
-        services.claim_host(**of_target, host="9.9.9.9")
-    services.check_host(by=as_bob, claim=claim)
-    with pytest.raises(Refused, match="many hosts checked"):
-        services.check_host(by=as_bob, claim=claim)
-
-
 def test_an_approval_is_asked_for_once_with_a_reason(claim, as_bob):
     with pytest.raises(Refused, match="Say why load may go there"):
         services.ask_approval(by=as_bob, claim=claim, reason=" ")
@@ -259,15 +223,6 @@ def test_an_approval_is_asked_for_once_with_a_reason(claim, as_bob):
         services.ask_approval(by=as_bob, claim=claim, reason="agreed again")
     claim.refresh_from_db()
     assert claim.approval_reason == "agreed"
-
-
-def test_a_reason_is_kept_without_nul(claim, as_bob):
-    services.ask_approval(by=as_bob, claim=claim, reason="agr\0eed")
-    permit = prove(claim, as_bob)
-    services.withdraw(by=as_bob, permit=permit, reason="so\0ld")
-    claim.refresh_from_db()
-    permit.refresh_from_db()
-    assert (claim.approval_reason, permit.withdrawal) == ("agreed", "sold")
 
 
 def test_nothing_is_approved_before_its_addresses_are_known(claim, as_bob, as_adam):

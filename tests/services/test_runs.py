@@ -1,11 +1,8 @@
 import pytest
 
-from campaigns.domain.errors import Forbidden, Refused
-from campaigns.domain.stop_reasons import BY_ITSELF, StopReason
-from campaigns.models import Run
-from campaigns.queries.runs import happenings
+from campaigns.domain.errors import Refused
 from campaigns.services import dispatch, endings
-from campaigns.services.runs import request_stop, stop_run
+from campaigns.services.runs import stop_run
 from campaigns.services.shards import heartbeat, mark_done, mark_running, record_seconds
 from tests.services.engine import armed, claim, end, preparing, running, second, started
 
@@ -61,14 +58,6 @@ def test_a_running_run_keeps_what_was_measured(project, as_alice):
     assert run.seconds.count() == 1
 
 
-@pytest.mark.parametrize("reason", [each for each in StopReason if each not in BY_ITSELF])
-def test_a_runs_page_says_what_stopped_it(project, reason):
-    run = preparing(project)
-    request_stop(Run.objects.filter(pk=run.pk), reason)
-    dispatch.move_runs()
-    assert reason.event in [each.text for each in happenings(run, [])]
-
-
 def test_the_first_wish_to_stop_stays(project, as_alice, as_bob):
     run, _ = running(project)
     stop_run(by=as_bob, run=run)
@@ -93,11 +82,3 @@ def test_a_run_that_has_sent_all_stays_complete_whoever_stops_it_now(project, as
         stop_run(by=as_alice, run=run)
     settle(run)
     assert run.outcome == "complete"
-
-
-def test_a_viewer_may_not_stop(project, as_vera):
-    run, _ = running(project)
-    with pytest.raises(Forbidden):
-        stop_run(by=as_vera, run=run)
-    run.refresh_from_db()
-    assert run.stop_requested is None

@@ -149,10 +149,6 @@ def test_a_check_is_answered_once(run):
     assert (exporter.offers, exporter.problem, exporter.asked_at) == (["CPU", "memory"], "", None)
 
 
-def test_a_check_of_an_exporter_that_was_removed_is_none(run):
-    assert what_to_scrape_once(exporter_id=987_654_321) is None
-
-
 BOOTED = {**DID, "booted_s": 1_795_315_615, "memory_bytes": 8e9}
 
 

@@ -5,14 +5,14 @@ import pytest
 from campaigns.domain.errors import Refused
 from campaigns.models import AuditEntry, Endpoint, PlanSecret, Run
 from campaigns.permissions import Actor, Role
-from campaigns.services.campaigns import CampaignCell, create_campaign, start_campaign
+from campaigns.services.campaigns import CampaignCell, start_campaign
 from campaigns.services.first_requests import try_cells
 from campaigns.services.plan_secrets import keep_secret, order_secrets, share_secret
 from campaigns.services.plans import create_plan, edit_plan
 from campaigns.services.probes import order_of, request_probe
 from tests.api.conftest import client_of
 from tests.factories import make_endpoint, make_membership, make_target, make_user
-from tests.services.engine import machine
+from tests.services.engine import create, machine
 from tests.values import plan_spec
 
 SECRET = "hunter2-and-more"
@@ -55,15 +55,8 @@ def own(project) -> Endpoint:
 
 
 def measure(by: Actor, version, *endpoints: Endpoint) -> None:
-    campaign = create_campaign(
-        by=by,
-        project=version.plan.project,
-        name="C",
-        cells=[CampaignCell(version, endpoint, "new") for endpoint in endpoints],
-        repeats=1,
-        order="blocks",
-        pause_s=0,
-    )
+    cells = [CampaignCell(version, endpoint, "new") for endpoint in endpoints]
+    campaign = create(by, version.plan.project, cells=cells, repeats=1)
     start_campaign(by=by, campaign=campaign, anyway=True)
 
 

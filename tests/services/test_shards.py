@@ -262,10 +262,6 @@ class TestSeconds:
         assert record_seconds(lease=lease, seconds=[*both, second(2)]) == 1
         assert run.seconds.count() == 4
 
-    def test_an_injectors_line_may_carry_its_type(self, project):
-        _, (lease,) = running(project)
-        assert record_seconds(lease=lease, seconds=[{"type": "second", **second(0)}]) == 1
-
     def test_nothing_to_store_is_no_statement(self, project, django_assert_num_queries):
         _, (lease,) = running(project)
         with django_assert_num_queries(0):

@@ -1,5 +1,4 @@
 import pytest
-from django.utils import timezone
 
 from campaigns.domain.audit_events import AuditEvent
 from campaigns.domain.errors import Forbidden, Refused
@@ -37,28 +36,10 @@ def test_a_look_whether_it_still_lives_is_no_view(made):
     assert share.n_views == 0
 
 
-@pytest.mark.parametrize("token", ["", "x" * 43, "\udcff", "a\x00b"])
-def test_another_token_opens_nothing(made, token):
-    assert open_share(token=token) is None
-
-
-def test_an_expired_link_is_dead(made):
-    share, token = made
-    ShareLink.objects.filter(pk=share.pk).update(expires_at=timezone.now())
-    assert open_share(token=token) is None
-
-
 def test_any_editor_revokes_a_link_and_it_is_dead_at_once(made, as_alice):
     share, token = made
     revoke_share(by=as_alice, share=share)
     assert open_share(token=token) is None
-
-
-def test_a_viewer_neither_makes_nor_revokes_a_link(made, as_vera, project, campaign):
-    with pytest.raises(Forbidden):
-        create_share(by=as_vera, project=project, campaign=campaign, days=1)
-    with pytest.raises(Forbidden):
-        revoke_share(by=as_vera, share=made[0])
 
 
 def test_no_scope_of_a_token_lets_it_share(as_alice, alice, project, campaign):
@@ -78,12 +59,6 @@ def test_a_link_sleeps_while_its_creator_may_not_share(made, bob, project):
     assert open_share(token=token) == share
     membership.delete()
     assert open_share(token=token) is None
-
-
-def test_a_link_is_dead_while_its_creator_is_inactive(made, bob):
-    bob.is_active = False
-    bob.save()
-    assert open_share(token=made[1]) is None
 
 
 def test_a_link_dies_with_its_creators_account(made, bob):
@@ -127,11 +102,6 @@ def test_it_refuses_to_share_what_belongs_to_another_project(as_bob, project):
         create_share(by=as_bob, project=project, campaign=foreign, days=1)
     with pytest.raises(Refused, match="belongs to another project"):
         create_share(by=as_bob, project=project, run=make_run(make_test(foreign)), days=1)
-
-
-def test_it_refuses_a_note_that_is_too_long(as_bob, project, campaign):
-    with pytest.raises(Refused, match="at most 100 characters"):
-        create_share(by=as_bob, project=project, campaign=campaign, days=1, note="x" * 101)
 
 
 def test_a_link_is_revoked_once(made, as_alice, as_bob):

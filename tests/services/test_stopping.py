@@ -87,12 +87,6 @@ def test_one_reply_that_is_right_is_reason_enough_to_go_on(project):
     assert not stop_if_everything_failed(first_run_of(campaign, n_ok=1))
 
 
-def test_a_campaign_of_one_run_has_nothing_to_stop(project):
-    campaign = started(project)
-    assert not stop_if_everything_failed(first_run_of(campaign))
-    assert Campaign.objects.get(pk=campaign.pk).stop_reason == ""
-
-
 @pytest.mark.django_db(transaction=True)
 def test_somebody_who_stops_it_in_the_same_moment_and_it_wait_for_each_other_in_one_order(
     project, monkeypatch

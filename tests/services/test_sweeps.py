@@ -40,14 +40,6 @@ def test_each_run_of_a_sweep_has_its_shards_and_the_load_of_all_of_them(project,
     assert [run.shards.count() for run in (alone, three)] == [1, 3]
 
 
-def test_a_sweep_is_repeated_as_it_was(project, as_bob):
-    campaign = create(
-        as_bob, project, cells=[sequential_of_each(project)], sweep=of_injectors(2, 4)
-    )
-    again = repeat_campaign(by=as_bob, campaign=campaign)
-    assert list(again.tests.values_list("injectors", flat=True)) == [2, 4]
-
-
 def test_each_run_of_a_sweep_sends_the_plan_with_one_number_replaced(project, as_bob):
     version = make_plan(project, spec=plan_spec(model="open", rate_per_s=10, duration_s=5))
     cell = CampaignCell(version, make_endpoint(make_target(project)), "new")

@@ -3,16 +3,14 @@
 import pytest
 
 from campaigns.domain.audit_events import AuditEvent
-from campaigns.domain.errors import Forbidden, InvalidFields, InvalidTarget, Refused
+from campaigns.domain.errors import InvalidFields, InvalidTarget, Refused
 from campaigns.models import AuditEntry, Endpoint, OwnTlsProfile, Target
-from campaigns.services import tls_profiles as services
 from campaigns.services.items import archive_items
 from campaigns.services.targets import create_target, edit_target
 from campaigns.services.tls_profiles import change_profile, create_profile, delete_profile
 from tests.factories import make_campaign, make_project, make_run, make_test
 
 pytestmark = pytest.mark.django_db
-HTTP = {"scheme": "http", "host": "10.0.0.5", "port": 80}
 HTTPS = {"scheme": "https", "host": "10.0.0.5", "port": 443}
 
 
@@ -64,14 +62,6 @@ def test_a_change_is_for_runs_to_come_and_leaves_those_that_were_measured(projec
     assert run.frozen.arm_label.endswith("our clients")
 
 
-def test_a_change_leaves_other_endpoints_alone(project, as_bob, profile):
-    target = create_target(
-        by=as_bob, project=project, name="other", environment=[], endpoints=[HTTP, HTTPS]
-    )
-    change_profile(by=as_bob, profile=profile, name="renamed")
-    assert [each.tls for each in target.endpoints.all()] == [{}, {}]
-
-
 def test_a_change_that_an_endpoint_cannot_follow_is_refused_with_its_name(project, as_bob, profile):
     target_naming(as_bob, project, min_version="1.3")
     with pytest.raises(InvalidFields) as refused:
@@ -114,24 +104,6 @@ def test_an_archived_target_does_not_hold_it(project, as_bob, profile):
     archive_items(by=as_bob, items=[target])
     delete_profile(by=as_bob, profile=profile)
     assert Endpoint.objects.get().frozen().tls.groups == "X25519"
-
-
-def test_only_editors_and_owners_create_change_and_delete(as_vera, as_charlie, project, profile):
-    for actor in (as_vera, as_charlie):
-        for act in (
-            lambda by: create_profile(by=by, project=project, name="another"),
-            lambda by: change_profile(by=by, profile=profile, name="another"),
-            lambda by: delete_profile(by=by, profile=profile),
-        ):
-            with pytest.raises(Forbidden):
-                act(actor)
-    assert OwnTlsProfile.objects.get().name == "our clients"
-
-
-def test_a_project_has_a_limited_number(monkeypatch, as_bob, project, profile):
-    monkeypatch.setattr(services, "MOST_PROFILES", 1)
-    with pytest.raises(Refused, match="Delete one of them first"):
-        create_profile(by=as_bob, project=project, name="another")
 
 
 def test_a_profile_that_somebody_deleted_before_is_gone_without_a_word(as_bob, profile):

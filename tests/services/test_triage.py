@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from campaigns.domain.errors import Forbidden, InvalidFields, Refused
+from campaigns.domain.errors import InvalidFields, Refused
 from campaigns.models import Campaign, TriageChange, TriageEntry
 from campaigns.services.dispatch import finish_campaigns
 from campaigns.services.triage import judge_changes, note_changes
@@ -60,11 +60,6 @@ def test_the_end_of_a_campaign_writes_its_changes_down(project):
     assert change.entry.target == test.endpoint.target
     assert change.ratio == pytest.approx(28.5 / 26.0, abs=0.002)
     assert change.after_at == night(7).started_at
-
-
-def test_a_calm_history_has_no_entry(project):
-    noted(project, CALM)
-    assert not TriageEntry.objects.exists()
 
 
 def test_written_twice_it_is_the_same_entry(project):
@@ -175,8 +170,3 @@ def test_what_makes_no_sense_is_answered_with_a_sentence(entry, as_bob, given, f
     with pytest.raises(InvalidFields, match=fault):
         judge_changes(by=as_bob, entry=entry, seen="open", **given)
     assert not entry.notes.exists()
-
-
-def test_a_viewer_may_not_judge(entry, as_vera):
-    with pytest.raises(Forbidden):
-        judge_changes(by=as_vera, entry=entry, state="acknowledged", seen="open")

@@ -10,13 +10,14 @@ from campaigns.queries.campaigns import grid_of
 from campaigns.queries.items import ItemFilter
 from campaigns.queries.targets import list_targets
 from campaigns.services.agents import create_agent
-from campaigns.services.campaigns import CampaignCell, create_campaign
+from campaigns.services.campaigns import CampaignCell
 from campaigns.services.exporters import add_exporter
 from campaigns.services.items import describe_item
 from campaigns.services.questions import cells_of_question
 from campaigns.services.targets import edit_target
 from campaigns.services.typed_targets import try_typed
 from tests.factories import make_plan, make_target
+from tests.services.engine import create
 from workers.tasks.periodic import delete_old_rows
 
 pytestmark = pytest.mark.django_db
@@ -42,9 +43,7 @@ def test_no_list_and_no_grid_has_it_and_a_second_try_finds_it(probe, project, as
 def plan_a_campaign(by, probe):
     project = probe.endpoint.target.project
     cell = CampaignCell(make_plan(project), probe.endpoint, "new")
-    create_campaign(
-        by=by, project=project, name="x", cells=[cell], repeats=1, order="listed", pause_s=0
-    )
+    create(by, project, cells=[cell])
 
 
 def ask_a_question(by, probe):

@@ -1,7 +1,12 @@
+"""How many more repeats would settle a comparison, and what so many could have shown."""
+
+from dataclasses import replace
+from math import sqrt
+
 import numpy as np
 import pytest
 
-from campaigns.domain.judged.advice import CHANCE, Advice, advice, difference_words
+from campaigns.domain.judged.advice import CHANCE, Advice, advice, difference_words, smallest_shown
 from campaigns.domain.judged.comparison import Word, word_of
 from campaigns.domain.judged.ratio import ratio_interval
 
@@ -40,17 +45,6 @@ def test_noisier_runs_need_more_repeats_and_some_too_many():
     assert needed[2] is None
 
 
-def test_the_same_figures_give_the_same_advice():
-    assert advice(noisy(0.05, 4), 0.05) == advice(noisy(0.05, 4), 0.05)
-
-
-def test_repeats_of_arms_that_are_not_paired_are_advised_too():
-    source = np.random.default_rng(1)
-    arms = 20_000 * np.exp(source.normal(0, 0.06, (2, 5)))
-    equal, *_ = advice(ratio_interval(list(arms[0]), list(arms[1]), paired=False), 0.05)
-    assert equal.more > 5
-
-
 def test_who_follows_it_has_a_word_about_as_often_as_it_says():
     source = np.random.default_rng(2)
     settled = []
@@ -67,3 +61,57 @@ def test_who_follows_it_has_a_word_about_as_often_as_it_says():
         settled.append(word_of(after, 0.05)[0] is not Word.INCONCLUSIVE)
     assert len(settled) > 20
     assert 0.7 <= np.mean(settled) < 1
+
+
+A, B = [100, 102, 98, 101, 99], [110, 113, 108, 111, 109]
+
+
+def runs_needed(cv: float, difference: float) -> int:
+    """Runs in each arm from which this difference would have shown at this spread."""
+    some = ratio_interval(A, B, paired=False)
+    return next(
+        k
+        for k in range(2, 40)
+        if smallest_shown(replace(some, se=cv * sqrt(2 / k), df=2.0 * k - 2)) <= difference
+    )
+
+
+@pytest.mark.parametrize(
+    ("cv", "difference", "runs"),
+    [
+        (0.01, 0.01, 17),
+        (0.01, 0.02, 6),
+        (0.01, 0.05, 3),
+        (0.02, 0.03, 9),
+        (0.02, 0.05, 4),
+        (0.03, 0.03, 18),
+        (0.03, 0.05, 8),
+        (0.03, 0.10, 3),
+        (0.05, 0.05, 18),
+        (0.05, 0.10, 6),
+        (0.10, 0.10, 19),
+        (0.10, 0.20, 6),
+    ],
+)
+def test_it_agrees_with_the_table_of_runs_for_80_percent_power(cv, difference, runs):
+    assert runs_needed(cv, difference) == runs
+
+
+def test_more_spread_or_fewer_runs_show_less():
+    close = smallest_shown(ratio_interval(A, B, paired=False))
+    wide = smallest_shown(ratio_interval([80, *A[1:]], B, paired=False))
+    few = smallest_shown(ratio_interval(A[:3], B[:3], paired=False))
+    assert close < wide
+    assert close < few
+
+
+def test_a_difference_of_that_size_is_shown_in_about_four_of_five_cases():
+    source, cv, k = np.random.default_rng(11), 0.03, 5
+    known = ratio_interval(A, B, paired=False)
+    size = smallest_shown(replace(known, se=1.05 * cv * sqrt(2 / k), df=2.0 * k - 2))
+    shown = 0
+    for _ in range(400):
+        arms = 20_000 * np.exp(source.normal(0, cv, (2, k)))
+        found = ratio_interval(list(arms[0]), list(arms[1] * (1 + size)), paired=False)
+        shown += found.low > 1
+    assert 0.74 <= shown / 400 <= 0.86

@@ -1,10 +1,16 @@
-"""The interval of a capacity, and the trend of its searches."""
+"""The interval of a capacity, its trend, and one capacity against another."""
 
 from math import exp, log, sqrt
 
 import pytest
 
-from campaigns.domain.judged.capacity_interval import SearchResult, capacity_of, trend_of
+from campaigns.domain.judged.capacity import CapacityWord, capacity_ratio
+from campaigns.domain.judged.capacity_interval import (
+    CapacityInterval,
+    SearchResult,
+    capacity_of,
+    trend_of,
+)
 from campaigns.domain.special import t_quantile
 
 
@@ -33,11 +39,6 @@ def test_the_interval_is_t_on_logarithms_plus_half_a_step():
     assert (found.low, found.high) == pytest.approx((exp(centre - half), exp(centre + half)))
 
 
-def test_searches_that_all_agree_keep_half_a_step_as_their_interval():
-    found = capacity_of(searches(1000, 1000, 1000))
-    assert found.high / found.low == pytest.approx(1.02)
-
-
 def test_results_that_resemble_their_neighbours_widen_it():
     mixed = capacity_of(searches(1000, 1080, 1010, 1090, 1020))
     alike = capacity_of(searches(1000, 1010, 1020, 1080, 1090))
@@ -59,3 +60,38 @@ def test_a_trend_of_less_than_five_percent_is_none():
 
 def test_fewer_than_five_searches_have_no_trend():
     assert trend_of(searches(1000, 1100, 1200, 1300)).drift == 0
+
+
+def interval(rate_per_s: float, factor: float) -> CapacityInterval:
+    return CapacityInterval(rate_per_s, rate_per_s / factor, rate_per_s * factor, 5)
+
+
+def test_the_interval_is_of_the_logarithms_of_both():
+    found = capacity_ratio(interval(1000, 1.03), interval(1100, 1.04))
+    half = sqrt(log(1.03) ** 2 + log(1.04) ** 2)
+    assert found.ratio == pytest.approx(1.1)
+    assert (found.low, found.high) == pytest.approx((1.1 * exp(-half), 1.1 * exp(half)))
+
+
+def test_the_other_way_round_it_is_the_inverse():
+    one, other = interval(1000, 1.03), interval(1300, 1.06)
+    found, inverse = capacity_ratio(one, other), capacity_ratio(other, one)
+    assert (1 / inverse.high, 1 / inverse.ratio) == pytest.approx((found.low, found.ratio))
+
+
+@pytest.mark.parametrize(
+    ("rate_per_s", "factor", "word"),
+    [
+        (1200, 1.03, CapacityWord.MORE),
+        (800, 1.03, CapacityWord.LESS),
+        (1010, 1.01, CapacityWord.SAME),
+        (1060, 1.10, CapacityWord.INCONCLUSIVE),
+    ],
+)
+def test_the_word_needs_an_interval_that_says_it(rate_per_s, factor, word):
+    found = capacity_ratio(interval(1000, 1.01), interval(rate_per_s, factor))
+    assert found.word(0.05) == word
+
+
+def test_without_an_interval_there_is_no_ratio():
+    assert capacity_ratio(CapacityInterval(1000, None, None, 1), interval(1000, 1.01)) is None

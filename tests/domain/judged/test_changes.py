@@ -38,11 +38,6 @@ def test_a_change_has_its_size_and_evidence():
     assert 1.08 < change.low < change.ratio < change.high < 1.12
 
 
-def test_two_changes_have_each_its_own_size():
-    found = course_of(GOLDEN[3]["values"]).changes
-    assert [round(change.ratio - 1, 3) for change in found] == [0.2, -0.1]
-
-
 def test_a_lone_value_far_off_is_odd_and_no_change():
     assert course_of(GOLDEN[2]["values"]).odd == {12}
 

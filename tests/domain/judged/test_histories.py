@@ -1,10 +1,11 @@
-"""A history's points, what was changed between them, and the causes that a change may have."""
+"""A history's points, what changed between them, its causes, and which sightings are one change."""
 
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from campaigns.domain.judged.histories import CampaignPoint, TestHistory
+from campaigns.domain.judged.triage import Sighting, same_changes
 
 SLOWER = [100.0, 101.0, 99.0, 100.0, 102.0, 98.0, 110.0, 111.0, 109.0, 110.0, 112.0, 108.0]
 
@@ -43,14 +44,6 @@ def test_the_interval_is_the_t_interval_between_runs():
     assert point(0, 100.0, values_us=(50.0, 100.0, 300.0)).interval_us[0] == 0
 
 
-def test_facts_that_are_known_on_both_sides_and_differ_are_marked():
-    found = history(facts={"Server": "apache"}).marks
-    assert found == ()  # what the server was before is not known
-    both = [point(0, 1.0, facts={"Server": "a"}), point(1, 1.0, facts={"Server": "b"})]
-    (mark,) = TestHistory(both).marks
-    assert (mark.index, mark.differences) == (1, (("Server", "a", "b"),))
-
-
 def test_a_fact_is_compared_with_what_was_told_last_and_not_with_a_target_that_was_down():
     told = [{"Server": "a"}, {}, {"Server": "b"}, {}, {"Server": "b"}]
     points = [point(number, 1.0, facts=facts) for number, facts in enumerate(told)]
@@ -85,6 +78,33 @@ def test_a_change_began_after_the_last_campaign_that_counts():
     assert (found.before(change), change.index) == (5, 7)
 
 
-def test_a_history_without_points_has_no_newest_and_no_change():
-    empty = TestHistory([])
-    assert (empty.newest, empty.last_change, empty.marks, empty.is_odd) == (None, None, (), False)
+def at(index: int, earliest: int | None = None, latest: int | None = None, *, is_higher=True):
+    ends = (index if end is None else end for end in (earliest, latest))
+    return Sighting(index, *ends, is_higher)
+
+
+@pytest.mark.parametrize("moved_to", [6, 7, 8, 9, 10])
+def test_a_change_that_moves_by_one_or_two_campaigns_stays_the_same(moved_to):
+    assert same_changes([at(moved_to)], [at(8)]) == {0: 0}
+
+
+@pytest.mark.parametrize("moved_to", [5, 11])
+def test_a_change_three_campaigns_away_is_another_one(moved_to):
+    assert same_changes([at(moved_to)], [at(8)]) == {}
+
+
+def test_it_is_the_same_as_long_as_it_may_have_begun_where_it_was():
+    assert same_changes([at(14, 7, 15)], [at(8)]) == {0: 0}
+
+
+def test_another_direction_is_another_change():
+    assert same_changes([at(9, is_higher=False)], [at(8)]) == {}
+
+
+def test_one_test_has_one_change_per_campaign_whatever_its_direction():
+    assert same_changes([at(8, is_higher=False)], [at(8)]) == {0: 0}
+
+
+def test_the_nearest_is_taken_and_each_only_once():
+    assert same_changes([at(8), at(10)], [at(9), at(10)]) == {1: 1, 0: 0}
+    assert same_changes([at(8), at(10)], [at(9)]) == {0: 0}

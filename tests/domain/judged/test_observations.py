@@ -39,10 +39,6 @@ def test_segments_sent_again_are_a_share_of_all_and_of_no_fewer_than_a_thousand(
     assert observed_in(seen(counters=counters))["resent"].value == share
 
 
-def test_a_kernel_that_does_not_count_segments_is_not_judged_by_them():
-    assert "resent" not in observed_in(seen())
-
-
 def test_beside_the_target_its_cpu_and_its_ports_say_nothing():
     observed = observed_in(seen(), is_co_located=True)
     assert not observed.keys() & {"other_cpu", "ports"}
@@ -58,12 +54,6 @@ def test_lateness_is_the_injectors_own_delay_without_the_wait_for_a_connection()
     observed = observed_in(seen(timings=late))
     assert observed["lateness_p99"].value == 100
     assert observed["slot_wait"].value == 0.5
-
-
-def test_an_older_measurement_has_lateness_only():
-    late = {"lateness": Timing.of([90_000] * 1000)}
-    old = {"cpu_share": 0.1, "lateness_p99_us": 90_000}
-    assert observed_in(seen(timings=late, vitals=old))["lateness_p99"].value == 90_000
 
 
 def test_the_event_loop_is_judged_by_its_p99():
@@ -194,10 +184,6 @@ def test_a_target_that_was_slower_or_faster_for_a_while_says_from_when_to_when(l
     assert found[0] == f"{word}_for_a_while"
     assert (found[1].second, found[1].measure) == (80, "from second 40 on")
     assert found[1].value == pytest.approx(1 / 3)
-
-
-def test_a_run_at_one_level_is_steady():
-    assert unsteady(stretches(5000, 5000, spec=OPEN)) == {}
 
 
 def test_a_load_that_changes_is_not_expected_to_be_at_rest():

@@ -1,11 +1,10 @@
-"""The ratio of two arms over several plans, each plan counted alike."""
+"""Two arms over several plans, and by what they cost the target."""
 
 import numpy as np
 import pytest
 
 from campaigns.domain.judged.overhead import ratio_over_plans
-
-pytestmark = pytest.mark.pure
+from campaigns.domain.judged.target_cost import RunCost, cost_difference
 
 
 def test_it_is_the_geometric_mean_of_the_plans_ratios():
@@ -47,3 +46,20 @@ def test_the_interval_holds_what_it_says_although_plans_of_a_block_share_its_con
         found = ratio_over_plans(plans, in_blocks=True).interval
         held += found.low <= 1.1 <= found.high
     assert 0.92 <= held / 400 <= 0.99
+
+
+def arm(*amounts: float) -> dict[int, RunCost]:
+    return {block: RunCost(each, 0.001) for block, each in enumerate(amounts, start=1)}
+
+
+def test_a_run_that_is_set_aside_is_named_since_the_means_have_it():
+    baseline, candidate = arm(6.0, 6.1, 48.2, 5.9, 6.05), arm(7.0, 7.1, 7.05, 6.9, 7.02)
+    found = cost_difference(baseline, candidate, paired=True, threshold=0.05)
+    assert found.word == "costs more"
+    assert found.baseline > found.candidate
+    assert "block 3" in found.why
+
+
+def test_a_clear_word_without_such_a_run_needs_no_words():
+    found = cost_difference(arm(6, 6.1, 5.9), arm(7, 7.1, 6.9), paired=True, threshold=0.05)
+    assert (found.word, found.why) == ("costs more", "")

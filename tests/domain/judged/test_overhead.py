@@ -15,9 +15,7 @@ from campaigns.domain.judged.overhead import (
 )
 from campaigns.domain.measured.figures import Figures, figures_of
 from campaigns.domain.measured.snapshot import PARTS, Timing, Total
-from campaigns.domain.shown.overhead_table import overhead_table
 from campaigns.domain.units import rounded
-from campaigns.exports.text import text_of_tables
 
 GOLDEN = json.loads((Path(__file__).parents[2] / "golden" / "gcube_overhead.json").read_text())
 CELLS = [(metric, column) for metric in ("mean", "min", "max", "p90") for column in (0, 1)]
@@ -46,18 +44,6 @@ def one_run(column: int, arm: str) -> Figures:
         max_us=of["max"],
         percentiles={90_000: of["p90"], 50_000: of["mean"], 95_000: of["max"], 99_000: of["max"]},
     )
-
-
-@pytest.mark.parametrize("column", [0, 1])
-def test_the_overhead_rows_of_two_single_runs_are_those_of_the_study(column):
-    rows = overhead_rows([one_run(column, "http")], [one_run(column, "https")], paired=True)
-    by_metric = {row.metric: row for row in rows}
-    for metric in ("mean", "min", "max"):
-        shown = float(rounded(100 * by_metric[metric].share, 2))
-        assert shown == GOLDEN["printed_share_percent"][metric][column]
-        assert by_metric[metric].interval is None
-    assert float(rounded(100 * by_metric["p90"].share, 4)) == GOLDEN["share_p90_percent"][column]
-    assert [row.metric for row in rows] == ["mean", "min", "p50", "p90", "p95", "p99", "max"]
 
 
 def test_a_percentile_that_the_runs_are_too_short_for_is_left_out_with_a_reason():
@@ -102,25 +88,8 @@ def test_a_percentile_at_a_jump_has_no_interval_but_the_reason():
         assert percentile_row(metric, *figures, **alone) == rows[metric]
     assert rows["p99"].interval is None
     assert rows["p99"].ratio > 1
-    assert rows["p99"].why.replace("\u202f", " ") == (
-        "No interval: p99 lies at a jump from 11.0 to 100.0 ms, and a run's is now on one side, "
-        "now on the other."
-    )
+    assert "from 11.0 to 100.0" in rows["p99"].why
     assert rows["p95"].interval
-    table = overhead_table("k", "T", list(rows.values()), None, "")
-    row = next(row for row in table.rows if row.kind == "p99")
-    cells = dict(zip([column.key for column in table.columns], row.cells, strict=True))
-    assert (cells["low"].text, cells["low"].why) == ("–", rows["p99"].why)
-    assert row.note == rows["p99"].note
-    assert rows["p99"].note in text_of_tables([table])
-    notes = {each["kind"]: each["note"] for each in table.to_json()["rows"]}
-    assert (notes["p95"], notes["p99"]) == ("", rows["p99"].note)
-
-
-def test_without_a_usable_run_every_row_says_so():
-    for row in overhead_rows([], [one_run(0, "https")], paired=True):
-        assert row.ratio is None
-        assert row.why
 
 
 def test_an_undefined_overhead_is_none_and_a_negative_one_is_allowed():
@@ -149,10 +118,6 @@ def test_a_part_that_never_happened_is_none_and_one_that_sometimes_did_is_spread
     assert found["lateness"] == 50
 
 
-def test_nothing_measured_has_no_parts():
-    assert set(part_means_us([Total()]).values()) == {None}
-
-
 @given(st.lists(st.dictionaries(st.sampled_from(PARTS), st.integers(0, 10**6)), min_size=1))
 def test_the_parts_add_up_to_the_mean(runs):
     totals = [
@@ -163,13 +128,3 @@ def test_the_parts_add_up_to_the_mean(runs):
     whole = sum(figures_of(each, 1.0).mean_us for each in totals) / len(totals)
     assert sum(value for value in found.values() if value is not None) == pytest.approx(whole)
     assert found["lateness"] == pytest.approx(7, abs=1e-3)
-
-
-def test_a_table_of_ws_and_wss_names_them():
-    table = overhead_table("k", "T", overhead_rows([], [], paired=False), None, "", ("WS", "WSS"))
-    assert [column.title for column in table.columns[:2]] == ["WS", "WSS"]
-    assert [column.unit for column in table.columns if column.key in {"increase", "share"}] == [
-        "% of WS",
-        "% of WSS",
-    ]
-    assert "HTTP" not in table.note + "".join(column.help for column in table.columns)

@@ -90,17 +90,6 @@ def test_the_flagged_rows_are_those_that_need_a_look(key, rows):
     assert [number for number, flag in enumerate(flags, 1) if flag] == rows
 
 
-def test_no_other_row_of_the_study_is_flagged_but_those_of_a_clock_of_one_second():
-    flagged = {key for key in TABLES if any(outlier_flags(column(key, 0)))}
-    coarse = {"P1.R1.apache", "P1.R2.apache"}
-    assert flagged - coarse == {
-        "P1.L1.uni.local",
-        "P1.L2.uni.local",
-        "P1.R1.uni.pc",
-        "P1.R2.uni.pc",
-    }
-
-
 def test_one_request_explains_the_fifth_row_of_l1_but_not_the_third():
     totals, maxima = column("P1.L1.uni.local", 0), column("P1.L1.uni.local", 3)
     counts = [1000] * len(totals)

@@ -2,11 +2,9 @@
 
 import pytest
 
-from campaigns.domain.judged.ratio import ratio_interval
 from campaigns.domain.judged.shift import shift_of
 from campaigns.domain.measured.snapshot import Timing
-from campaigns.domain.percentiles import P50, P95, P99
-from campaigns.domain.shown.compared import shift_table, shift_words
+from campaigns.domain.percentiles import P50, P99
 
 RUNS = (1.0, 1.01, 0.99, 1.005)
 
@@ -37,13 +35,6 @@ def test_only_the_tail_may_move():
     assert points[P50].low < 1 < points[P50].high < points[P99].low
 
 
-def test_its_interval_is_that_of_other_figures():
-    first, second = side(), side(1.1)
-    point = next(each for each in shift_of(first, second, paired=True) if each.q == P95)
-    values = [[timing.percentile_us(P95) for timing in each] for each in (first, second)]
-    assert point.interval.ratio == pytest.approx(ratio_interval(*values, paired=True).ratio)
-
-
 def test_a_percentile_takes_ten_responses_beyond_it_in_every_run():
     points = shift_of(side(n=2000), side(n=900), paired=False)
     assert points[-1].q == 97_500
@@ -52,18 +43,3 @@ def test_a_percentile_takes_ten_responses_beyond_it_in_every_run():
 @pytest.mark.parametrize("runs", [(), (1.0,), (1.0, 1.01)])
 def test_fewer_than_three_runs_tell_nothing(runs):
     assert shift_of(side(), side(runs=runs), paired=False) == []
-
-
-def test_the_words_say_which_percentiles_moved():
-    words = shift_words(shift_of(side(), side(1.1), paired=False))
-    assert words.startswith("p10 to p99.5 take ")
-    assert words.endswith("longer.")
-    mixed = shift_words(shift_of(side(), side(tail=1.5), paired=False))
-    assert "for p10 to p95 these runs cannot tell" in mixed
-    assert shift_words(shift_of(side(), side(), paired=False)).startswith("For p10 to p99.5")
-
-
-def test_the_table_has_a_row_per_percentile():
-    rows = shift_table(shift_of(side(), side(1.1), paired=False)).rows
-    assert [row.label for row in rows][-1] == "p99.5"
-    assert rows[0].cells[0].value == pytest.approx(1.1, abs=0.01)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from campaigns.domain.judged.steady import change_points, steadiness
+from campaigns.domain.judged.steady import steadiness
 
 SECONDS = np.arange(120)
 SEEDS = range(20)
@@ -155,15 +155,3 @@ def test_a_run_that_went_to_another_level_and_to_a_third_one_did_not_come_back()
     noise = np.random.default_rng(1).normal(0, 0.02, 180)
     found = steadiness(np.array([10] * 60 + [20] * 60 + [15] * 60) * np.exp(noise))
     assert (found.left_at, found.steady_from) == (0, 120)
-
-
-def cuts_of(values: list[float]) -> list[int]:
-    logs = np.log(values)
-    return change_points(logs, logs)
-
-
-def test_a_step_of_a_tenth_is_found_at_its_place():
-    before = [100, 101, 99, 100, 102, 98, 100, 101, 99, 100]
-    after = [110, 111, 109, 110, 112, 108, 110, 111, 109, 110]
-    assert cuts_of([*before, *after]) == [10]
-    assert cuts_of([*before, *before]) == []

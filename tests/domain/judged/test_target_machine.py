@@ -90,7 +90,3 @@ def test_overflows_are_told_from_one_in_a_thousand_requests_on(overflows, attemp
 def test_of_several_machines_the_one_that_was_full_is_named():
     machines = {"shop-1": busy(*[0.4] * 9), "shop-2": busy(0.4, *[1.0] * 8)}
     assert texts(machines) == ["The target's CPU was at 100 % on shop-2 from 0:01 on."]
-
-
-def test_without_an_agent_nothing_is_said():
-    assert observed_machines({}, 5000) == {}

@@ -11,7 +11,7 @@ from campaigns.domain.measured.measurement import Measurement
 from campaigns.domain.measured.snapshot import Second, Timing
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.threshold import UNITS, Threshold, parse_rule
-from campaigns.domain.shown.threshold_tables import campaign_thresholds_table, run_thresholds_table
+from campaigns.domain.shown.threshold_tables import campaign_thresholds_table
 from tests.values import make_second, plan_spec
 
 
@@ -93,12 +93,6 @@ def test_a_plan_with_rules_survives_being_stored(metric, limit, index):
     assert Plan.from_json(plan.to_json()) == plan
 
 
-def test_a_plan_without_the_field_has_no_rules():
-    spec = plan_spec()
-    spec.pop("thresholds", None)
-    assert Plan.from_json(spec).thresholds == ()
-
-
 def judged(rule: str, *seconds, duration_s=None) -> Verdict:
     judge = ThresholdJudge([Threshold(**parse_rule(rule))])
     measurement = Measurement(Plan.from_json(plan_spec()), judge=judge)
@@ -123,10 +117,6 @@ def test_since_is_the_beginning_of_the_last_stretch_that_was_broken():
     verdict = judged("p50<10ms", *seconds)
     assert (verdict.passed, verdict.since) == (False, 2)
     assert judged("p50<10ms", *seconds[:2]).since is None
-
-
-def test_the_warm_up_does_not_count():
-    assert judged("max<10ms", make_second(-1, [900_000]), make_second(0, [1000])).passed
 
 
 def test_rate_is_ok_requests_over_the_exact_duration():
@@ -169,29 +159,11 @@ def test_rules_about_sessions_look_at_sessions_alone(rule, measured, passed):
     assert verdict.passed is passed
 
 
-def test_a_closed_load_whose_sessions_are_counted_may_have_rules_about_them():
-    rule = {"metric": "session_p95", "limit": 10, "unit": "s"}
-    load = {"model": "closed", "connections": 2, "requests": 10}
-    spec = plan_spec() | {"load": load, "thresholds": [rule]}
-    (threshold,) = Plan.from_json(spec | {"session": {"calls_per_session": 5}}).thresholds
-    assert threshold.rule == "session_p95 < 10 s"
-    with pytest.raises(InvalidPlan):
-        Plan.from_json(spec)
-
-
-def test_without_an_ok_session_rules_about_their_times_are_broken_and_the_table_says_why():
+def test_without_an_ok_session_rules_about_their_times_are_broken():
     second = make_second(0, [1000] * 5)
     second.counters |= {"sessions_failed": 1}
     verdict = judged("session_p95<10s", second)
     assert (verdict.passed, verdict.measured) == (False, None)
-    (row,) = run_thresholds_table([verdict]).rows
-    assert row.cells[0].why == "No session succeeded."
-
-
-def test_the_worst_run_is_the_slowest_by_rate_of_sessions_too():
-    runs = [[judged("session_rate>1", second_of_visits(), duration_s=s)] for s in (1.0, 2.0)]
-    (row,) = campaign_thresholds_table([("HTTP", runs)]).rows
-    assert row.cells[1].value == 48.5
 
 
 def test_a_run_in_which_nothing_succeeded_is_the_worst():
@@ -200,9 +172,6 @@ def test_a_run_in_which_nothing_succeeded_is_the_worst():
     runs = [[judged("p95<1s", each)] for each in (make_second(0, [1000] * 200), failed)]
     (row,) = campaign_thresholds_table([("HTTP", runs)]).rows
     assert [cell.text for cell in row.cells] == ["1 of 2 runs", "–", "1 s", "broken"]
-    assert row.cells[1].why == "No request succeeded."
-    (row,) = campaign_thresholds_table([("HTTP", runs[:1])]).rows
-    assert row.cells[0].text == "1 of 1 run"
 
 
 def test_nothing_measured_is_a_broken_rule_and_no_number():

@@ -44,10 +44,6 @@ def test_the_rate_of_a_schedule_is_over_the_time_of_sending(duration_s, sending_
     assert sent_per_s(plan(OVER), total(dropped=dropped), duration_s, sending_s) == per_s
 
 
-def test_the_rate_of_a_closed_load_is_over_all_its_time():
-    assert sent_per_s(plan(CLOSED), total(), 4, 3.9) == 250
-
-
 def test_failed_attempts_are_in_flight_as_well():
     seen = total(900, service_us=10_000, failed_us=[10_000] * 100)
     assert mean_in_flight(seen, 1) == pytest.approx(9)

@@ -61,14 +61,6 @@ def test_it_knows_at_which_percentiles_there_is_a_jump():
     assert brief.jump_us(P50) is None
 
 
-def test_a_timing_that_was_not_seen_is_absent_and_each_other_is_there():
-    brief = in_brief(total_of([1000]))
-    assert set(brief.timings) == {"response", "lateness"}
-    assert len(brief.timings) == 2
-    assert brief.timing("tls").n == 0
-    assert brief.timing("lateness").mean_us == 6
-
-
 @pytest.mark.parametrize("ask", [percentiles_us, lambda timing, qs: timing.percentile_us(*qs)])
 def test_what_is_not_kept_is_read_once(ask):
     total, read = total_of(range(5000)), []
@@ -101,8 +93,3 @@ def test_a_stored_total_decodes_its_histograms_when_they_are_asked_for():
     broken = total.to_json()
     broken["timings"]["lateness"]["histogram"] = "no payload"
     assert read_total(broken).timing("lateness").mean_us == 6
-
-
-def test_of_nothing_there_is_nothing():
-    brief = in_brief(Total())
-    assert (brief.counters, dict(brief.timings)) == ({}, {})

@@ -1,4 +1,4 @@
-"""Certificates as servers send them, read into facts."""
+"""Certificates as servers send them: facts, and the size of their keys."""
 
 import base64
 from datetime import UTC, datetime
@@ -6,12 +6,13 @@ from datetime import UTC, datetime
 import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
+from cryptography.hazmat.primitives.asymmetric import ec, ed448, ed25519, rsa
 
+from campaigns.domain.measured.certificate_key import key_bits, key_words
 from campaigns.domain.measured.certificates import chain_facts
 
 
-def der(key, names=("shop.example",), digest=None, unknown="") -> str:
+def der(key, names=("shop.example",), unknown="") -> str:
     name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "shop.example")])
     builder = (
         x509.CertificateBuilder()
@@ -28,12 +29,13 @@ def der(key, names=("shop.example",), digest=None, unknown="") -> str:
     if unknown:
         extension = x509.UnrecognizedExtension(x509.ObjectIdentifier(unknown), b"\x05\x00")
         builder = builder.add_extension(extension, critical=False)
-    certificate = builder.sign(key, digest)
+    signs_whole = isinstance(key, ed25519.Ed25519PrivateKey | ed448.Ed448PrivateKey)
+    certificate = builder.sign(key, None if signs_whole else hashes.SHA256())
     return base64.b64encode(certificate.public_bytes(serialization.Encoding.DER)).decode()
 
 
 def test_an_elliptic_certificate_is_read_in_full():
-    (facts,) = chain_facts([der(ec.generate_private_key(ec.SECP256R1()), digest=hashes.SHA256())])
+    (facts,) = chain_facts([der(ec.generate_private_key(ec.SECP256R1()))])
     assert facts["subject"] == "shop.example"
     assert facts["names"] == ["shop.example"]
     assert facts["key"] == "ECDSA secp256r1"
@@ -43,16 +45,10 @@ def test_an_elliptic_certificate_is_read_in_full():
     assert facts["serial"] == "ff"
 
 
-def test_the_kinds_of_keys_are_told_apart():
-    rsa_key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
-    assert chain_facts([der(rsa_key, digest=hashes.SHA256())])[0]["key"] == "RSA 2048"
-    assert chain_facts([der(ed25519.Ed25519PrivateKey.generate())])[0]["key"] == "Ed25519"
-
-
 def test_what_is_no_certificate_is_left_out():
     key = ec.generate_private_key(ec.SECP256R1())
     assert chain_facts(["!!", base64.b64encode(b"garbage").decode()]) == []
-    assert chain_facts([der(key, names=(), digest=hashes.SHA256())])[0]["names"] == []
+    assert chain_facts([der(key, names=())])[0]["names"] == []
 
 
 def changed(text: str, before: str, after: str) -> str:
@@ -69,12 +65,60 @@ def changed(text: str, before: str, after: str) -> str:
 )
 def test_a_certificate_whose_names_cannot_be_read_has_none(before, after):
     key = ec.generate_private_key(ec.SECP256R1())
-    whole = der(key, digest=hashes.SHA256(), unknown="2.5.14.17")
+    whole = der(key, unknown="2.5.14.17")
     (facts,) = chain_facts([changed(whole, before, after)])
     assert (facts["subject"], facts["names"]) == ("shop.example", [])
 
 
 def test_one_of_a_version_that_there_is_not_is_left_out():
-    whole = der(ec.generate_private_key(ec.SECP256R1()), digest=hashes.SHA256())
+    whole = der(ec.generate_private_key(ec.SECP256R1()))
     odd = changed(whole, "a003020102", "a003020107")
     assert [each["subject"] for each in chain_facts([odd, whole])] == ["shop.example"]
+
+
+@pytest.mark.parametrize(
+    ("make_key", "bits"),
+    [
+        (lambda: rsa.generate_private_key(65537, 2048), 2048),
+        (lambda: ec.generate_private_key(ec.SECP256R1()), 256),
+        (lambda: ec.generate_private_key(ec.SECP384R1()), 384),
+        (lambda: ec.generate_private_key(ec.SECP521R1()), 521),
+        (ed25519.Ed25519PrivateKey.generate, None),
+    ],
+)
+def test_the_size_is_that_of_the_modulus_or_the_curve(make_key, bits):
+    assert key_bits(der(make_key())) == bits
+
+
+@pytest.mark.parametrize("text", [None, "", "no base64!", "AAAA", "MIIB", "MAA="])
+def test_what_is_no_certificate_has_no_size(text):
+    assert key_bits(text) is None
+
+
+@pytest.mark.parametrize(
+    ("make_key", "words"),
+    [
+        (lambda: rsa.generate_private_key(65537, 2048), "RSA 2048"),
+        (lambda: ec.generate_private_key(ec.SECP256R1()), "ECDSA secp256r1"),
+        (lambda: ec.generate_private_key(ec.SECP521R1()), "ECDSA secp521r1"),
+        (lambda: ec.generate_private_key(ec.BrainpoolP256R1()), "ECDSA 256"),
+        (ed25519.Ed25519PrivateKey.generate, "Ed25519"),
+    ],
+)
+def test_a_key_has_a_kind_and_a_size(make_key, words):
+    assert key_words(base64.b64decode(der(make_key()))) == words
+
+
+@pytest.mark.parametrize(
+    ("key", "first", "words"),
+    [
+        (ed25519.Ed25519PrivateKey.from_private_bytes((222).to_bytes(32, "big")), 0x30, "Ed25519"),
+        (ed448.Ed448PrivateKey.from_private_bytes((450).to_bytes(57, "big")), 0x30, "Ed448"),
+        (ed448.Ed448PrivateKey.from_private_bytes((623).to_bytes(57, "big")), 0x04, "Ed448"),
+    ],
+)
+def test_a_key_that_begins_like_a_sequence_or_a_point_is_neither(key, first, words):
+    """As one in 256 does."""
+    assert key.public_key().public_bytes_raw()[0] == first
+    assert key_words(base64.b64decode(der(key))) == words
+    assert key_bits(der(key)) is None

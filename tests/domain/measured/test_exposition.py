@@ -48,14 +48,6 @@ def test_a_line_is_a_sample(line, labels, value):
     assert (sample.name, sample.labels, sample.value) == ("m", labels, value)
 
 
-def test_not_a_number_is_a_value():
-    assert math.isnan(only("m NaN").value)
-
-
-def test_names_may_have_colons_and_digits():
-    assert only("job:m2:rate5m 1", "job:m2:rate5m").value == 1
-
-
 @pytest.mark.parametrize(
     "line",
     [

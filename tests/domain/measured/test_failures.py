@@ -76,12 +76,6 @@ def test_rows_of_runs_with_bins_of_different_width_add_up():
     assert (sum(short.bins), short.bins[0], short.bin_s) == (2, 1, long.bin_s)
 
 
-def test_a_row_is_stored_and_read_again():
-    row = FailureRow(1, "status_unexpected", 503)
-    row.add(4, 2)
-    assert FailureRow.from_json(row.to_json()) == row
-
-
 def test_a_summary_without_rows_still_tells_counts():
     (row,) = rows_of_totals([Total({"failed": 2}, {"status_unexpected": 2}, {"404": 2})], PLAN)
     assert (row.status, row.count, row.first) == (404, 2, None)

@@ -9,7 +9,6 @@ from campaigns.domain.measured.injector_end import (
     sending_s_of,
     servers_of,
     sum_of,
-    tls_libraries_of,
     warnings_of,
 )
 
@@ -51,20 +50,6 @@ def test_fields_of_a_later_injector_are_left_out():
         "tls": [{"version": "4", "cipher": "X", "count": 1, "a": 0}],
     }
     assert InjectorEnd.from_json(later).tls == (TlsHandshakes("4", "X", 1),)
-
-
-def test_handshakes_agree_on_a_group_where_one_is_known():
-    assert WHOLE.tls[0].agreed == "TLSv1.3, AES, X25519MLKEM768"
-    assert TlsHandshakes("TLSv1.2", "AES", 1).agreed == "TLSv1.2, AES"
-
-
-def test_libraries_of_tls_are_named_once():
-    assert tls_libraries_of([WHOLE, NO_END, WHOLE]) == ["OpenSSL 4.0.3"]
-
-
-def test_an_injector_that_has_not_ended_says_nothing():
-    assert InjectorEnd.from_json(None) == NO_END
-    assert not NO_END.is_complete
 
 
 def test_a_sum_needs_every_injector_and_a_maximum_one():

@@ -34,10 +34,6 @@ def test_a_report_is_read_with_what_is_known_of_it():
     assert (read.host, read.watched) == ("shop-1", ("nginx",))
 
 
-def test_a_report_without_seconds_is_one():
-    assert AgentReport.from_json({"host": "shop-1"}).seconds == ()
-
-
 @pytest.mark.parametrize(
     ("fields", "path"),
     [

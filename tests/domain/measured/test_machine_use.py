@@ -2,7 +2,6 @@ import pytest
 
 from campaigns.domain.measured.machine_use import (
     MachinePoint,
-    MachineUse,
     cpu_s_per_1000,
     is_inner,
     machine_use,
@@ -52,15 +51,6 @@ def test_cpu_time_is_of_the_seconds_that_lie_within_the_measurement():
     assert (use.seconds, use.lasted_s, use.busy_s) == (10, 8, 8.0)
     assert [second for second in range(6) if is_inner(second, 6)] == [1, 2, 3, 4]
     assert all(is_inner(second, 3) for second in range(3))
-
-
-def test_nothing_told_is_no_use():
-    assert machine_use("shop-1", []) is None
-
-
-def test_it_is_kept_as_json():
-    use = machine_use("shop-1", [point(processes={"nginx": {"cpu_s": 0.4}}, running=2)])
-    assert MachineUse.from_json(use.to_json()) == use
 
 
 @pytest.mark.parametrize(

@@ -90,10 +90,6 @@ def test_the_last_fault_is_kept_beside_what_was_counted():
     assert (use.fault, use.rates["cycles"][0], use.lasted_s) == ("None runs.", 5, 1.0)
 
 
-def test_without_a_second_there_is_no_use():
-    assert perf_use([]) is None
-
-
 def test_a_run_has_the_counts_of_the_seconds_within_its_measurement():
     points = [
         MachinePoint(n, 1.0, {"perf": perf(cycles=[1000 if n in (0, 9) else 5, 100])})

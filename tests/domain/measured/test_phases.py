@@ -68,17 +68,4 @@ def test_a_second_that_a_boundary_cuts_is_shared_out_and_marked():
     spans = [Span(0, 0, 2), Span(1, 0, 0.25)]
     first, second = find_phases(spans, [Part(0, 0, 101)])
     assert (first.n, second.n) == (25, 76)
-    cell = phases_table([first, second]).rows[0].cells[2]
-    assert cell.text == "≈ 25"
-    assert "split in proportion to time" in cell.why
-
-
-def test_a_phase_without_a_whole_second_says_so():
-    spans = [Span(0, 0, 2), Span(1, 0, 0.25)]
-    table = phases_table(find_phases(spans, [Part(0, 0, 101)]))
-    assert "no complete second" in table.rows[0].cells[4].why
-
-
-def test_injectors_that_work_together_throughout_have_no_phases():
-    spans = [Span(0, 0, 5), Span(1, 0, 5)]
-    assert phases_table(find_phases(spans, [Part(0, 1, 10)])).rows == ()
+    assert phases_table([first, second]).rows[0].cells[2].text == "≈ 25"

@@ -71,11 +71,3 @@ def test_steps_are_compared_each_with_itself():
     both = [sizes([1000] * 5), sizes([9000] * 5, step=1)]
     fewer = [sizes([1000] * 9), sizes([9000] * 1, step=1)]
     assert changes(both, fewer)[1] == 0
-
-
-def test_a_body_that_comes_where_there_was_none_is_a_change():
-    assert changes(sizes([0] * 5), sizes([300] * 5))[1] == 300
-
-
-def test_seconds_without_an_ok_reply_say_nothing():
-    assert changes(sizes([1000] * 5), Second(1, 0, {"failed": 3}), sizes([1000])) == [None, None, 0]

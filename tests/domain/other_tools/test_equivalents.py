@@ -51,29 +51,25 @@ def test_httperf_speaks_the_version_of_the_plan():
     assert "--http-version 1.0 --num-conns 9 --num-calls 1" in old.command
     kept = of("httperf", **get(load, connection_mode="keep-alive", http_version="1.0"))
     assert kept.command == ""
-    assert "one request per connection" in kept.words
 
 
 @pytest.mark.parametrize(
-    ("tool", "key", "words"),
+    ("tool", "key"),
     [
-        ("ab", "over-10", "no request rate"),
-        ("httperf", "ab", "not N at once"),
-        ("httperf", "over-10", "session log"),
-        ("httperf", "load", "a new connection for every request"),
-        ("wrk", "ab", "stops after a time"),
-        ("wrk", "httperf", "no request rate"),
-        ("ab", "l2", "5 steps"),
-        ("k6", "l3", "5 steps"),
-        ("httperf", "spike", "a single rate"),
-        ("k6", "stress", "one rate"),
+        ("ab", "over-10"),
+        ("httperf", "ab"),
+        ("httperf", "over-10"),
+        ("httperf", "load"),
+        ("wrk", "ab"),
+        ("wrk", "httperf"),
+        ("ab", "l2"),
+        ("k6", "l3"),
+        ("httperf", "spike"),
+        ("k6", "stress"),
     ],
 )
-def test_where_there_is_none_a_sentence_says_why(tool, key, words):
-    found = of(tool, key)
-    assert found.command == ""
-    assert words in found.words
-    assert found.words.endswith(".")
+def test_what_a_tool_cannot_send_has_no_command(tool, key):
+    assert of(tool, key).command == ""
 
 
 @pytest.mark.parametrize("key", PRESETS)
@@ -108,26 +104,25 @@ def test_random_arrivals_are_httperf_s_only():
     load = {"model": "open", "rate_per_s": 4, "requests": 9, "distribution": "exponential"}
     spec = get(load, connection_mode="new")
     assert "--period e0.25" in of("httperf", **spec).command
-    assert "evenly spaced" in of("k6", **spec).words
+    assert of("k6", **spec).command == ""
 
 
 def test_a_ramp_up_is_no_tool_s():
     load = CLOSED | {"ramp_up_s": 4}
-    assert all("ramp-up" in of(tool, **get(load)).words for tool in ("ab", "wrk", "k6"))
+    assert not any(of(tool, **get(load)).command for tool in ("ab", "wrk", "k6"))
 
 
 @pytest.mark.parametrize("tool", ["ab", "httperf", "wrk", "k6"])
 @pytest.mark.parametrize(
-    ("changes", "words"),
+    "changes",
     [
-        ({"connection_mode": "resumed"}, "resume"),
-        ({"session": {"cookies": True}}, "script"),
-        ({"load": {"model": "window", "low": 2, "high": 4, "requests": 9}}, "window"),
+        {"connection_mode": "resumed"},
+        {"session": {"cookies": True}},
+        {"load": {"model": "window", "low": 2, "high": 4, "requests": 9}},
     ],
 )
-def test_what_no_tool_can_is_said_for_each(tool, changes, words):
-    spec = get(CLOSED) | {"connection_mode": "new"} | changes
-    assert words in of(tool, **spec).words
+def test_what_no_tool_can_has_a_command_of_none(tool, changes):
+    assert of(tool, **get(CLOSED) | {"connection_mode": "new"} | changes).command == ""
 
 
 def websocket(load, **exchange):
@@ -143,24 +138,20 @@ def test_a_window_of_websockets_is_wsperf_s():
     assert found["wsperf"].command == (
         "wsperf 'ws://TARGET/a?b=1&c' 1 50000 250 500 result_%d.json"
     )
-    assert "only opening handshakes" in found["wsperf"].words
     assert [tool for tool, each in found.items() if each.command] == ["wsperf"]
-    assert "from a script" in found["k6"].words
 
 
 @pytest.mark.parametrize(
-    ("load", "exchange", "words"),
+    ("load", "exchange"),
     [
-        (CLOSED, {}, "within a window"),
-        (WINDOW | {"hold": "keep_until_all"}, {}, "closes each one immediately"),
-        (WINDOW, {"messages": 3}, "no messages"),
-        (WINDOW, {"subprotocols": ["chat"]}, "subprotocols"),
+        (CLOSED, {}),
+        (WINDOW | {"hold": "keep_until_all"}, {}),
+        (WINDOW, {"messages": 3}),
+        (WINDOW, {"subprotocols": ["chat"]}),
     ],
 )
-def test_what_wsperf_cannot_do_is_said(load, exchange, words):
-    none = websocket(load, **exchange)["wsperf"]
-    assert none.command == ""
-    assert words in none.words
+def test_what_wsperf_cannot_do_has_no_command(load, exchange):
+    assert websocket(load, **exchange)["wsperf"].command == ""
 
 
 SESSIONS = {"model": "open", "rate_per_s": 5, "requests": 40, "arrival_unit": "session"}
@@ -204,78 +195,38 @@ def calls_of(load, session):
 def test_httperf_has_sessions_and_connections_with_calls(load, session, options):
     command = of("httperf", **calls_of(load, session)).command
     assert f" {options} --timeout" in command
-    for tool in ("ab", "wrk", "k6"):
-        assert "needs a script" in of(tool, **calls_of(load, session)).words
+    assert not any(of(tool, **calls_of(load, session)).command for tool in ("ab", "wrk", "k6"))
 
 
 @pytest.mark.parametrize(
-    ("load", "session", "words"),
+    ("load", "session"),
     [
-        (SESSIONS, {"calls_per_session": 5, "calls_per_connection": 2}, "until the server closes"),
-        (
-            SESSIONS,
-            {"calls_per_session": 5, "think_time": {"kind": "exponential", "mean_s": 1}},
-            "the same time",
-        ),
-        (
-            SESSIONS,
-            {"calls_per_session": 5, "burst_length": 5, "first_call_alone": False},
-            "burst alone",
-        ),
-        (
-            SESSIONS,
-            {"calls_per_session": 9, "burst_length": 9, "connections_per_session": 5},
-            "at most 4",
-        ),
-        (
-            SESSIONS,
-            {"calls_per_session": 40, "burst_length": 40, "pipeline_depth": 33},
-            "at most 32",
-        ),
-        (
-            SESSIONS,
-            {"calls_per_session": 9, "burst_length": 5, "connections_per_session": 4},
-            "a whole burst",
-        ),
-        (
-            SESSIONS,
-            {"calls_per_session": 10, "burst_length": 5, "connections_per_session": 3},
-            "does not fit",
-        ),
-        (SESSIONS, {"calls_per_session": 5, "retry_on_failure": True}, "retries forever"),
-        (CONNECTIONS, {"calls_per_connection": 5, "think_time": THINK}, "only in sessions"),
-        (CONNECTIONS, {"calls_per_connection": 5, "cookies": True}, "only in sessions"),
-        (CONNECTIONS, {"calls_per_connection": 6, "burst_length": 3}, "whole bursts"),
+        (SESSIONS, {"calls_per_session": 5, "calls_per_connection": 2}),
+        (SESSIONS, {"calls_per_session": 5, "think_time": {"kind": "exponential", "mean_s": 1}}),
+        (SESSIONS, {"calls_per_session": 5, "burst_length": 5, "first_call_alone": False}),
+        (SESSIONS, {"calls_per_session": 9, "burst_length": 9, "connections_per_session": 5}),
+        (SESSIONS, {"calls_per_session": 40, "burst_length": 40, "pipeline_depth": 33}),
+        (SESSIONS, {"calls_per_session": 9, "burst_length": 5, "connections_per_session": 4}),
+        (SESSIONS, {"calls_per_session": 10, "burst_length": 5, "connections_per_session": 3}),
+        (SESSIONS, {"calls_per_session": 5, "retry_on_failure": True}),
+        (CONNECTIONS, {"calls_per_connection": 5, "think_time": THINK}),
+        (CONNECTIONS, {"calls_per_connection": 5, "cookies": True}),
+        (CONNECTIONS, {"calls_per_connection": 6, "burst_length": 3}),
         (
             CONNECTIONS,
             {"calls_per_connection": 7, "burst_length": 3, "pipeline_depth": 3}
             | {"first_call_alone": False},
-            "a whole burst",
         ),
     ],
 )
-def test_what_httperfs_sessions_cannot_do_is_said(load, session, words):
-    found = of("httperf", **calls_of(load, session))
-    assert (found.command, words in found.words) == ("", True)
-
-
-def test_a_session_of_new_connections_is_not_httperfs():
-    spec = get(SESSIONS, session={"calls_per_session": 5}, connection_mode="new")
-    assert "until the server closes" in of("httperf", **spec).words
-
-
-def test_a_load_of_each_injector_is_a_command_for_each():
-    plan = Plan.from_json(plan_spec(model="sequential", requests=5000, per_injector=True))
-    found = {each.tool: each for each in equivalents(plan)}
-    assert "-n 5000" in found["ab"].command
-    assert "start it once per injector process" in found["ab"].words
+def test_what_httperfs_sessions_cannot_do_has_no_command(load, session):
+    assert of("httperf", **calls_of(load, session)).command == ""
 
 
 @pytest.mark.parametrize("tool", ["ab", "wrk"])
 def test_a_time_that_the_tool_would_cut_off_has_no_command(tool):
     answer = of(tool, **get({"model": "closed", "connections": 8, "duration_s": 1.5}))
     assert answer.command == ""
-    assert answer.words == f"{tool} only takes whole seconds, but this plan lasts 1.5 s."
 
 
 @pytest.mark.parametrize(
@@ -290,19 +241,6 @@ def test_a_command_sends_at_the_rate_to_its_last_digit(load, option):
     assert option in of("httperf", **get(load, connection_mode="new")).command
 
 
-@pytest.mark.parametrize("tool", ["ab", "wrk"])
-def test_a_time_close_to_whole_seconds_is_told_to_its_last_digit(tool):
-    answer = of(tool, **get({"model": "closed", "connections": 8, "duration_s": 36000.04}))
-    assert answer.words.endswith("this plan lasts 36000.04 s.")
-
-
-@pytest.mark.parametrize("tool", ["ab", "wrk"])
-def test_a_limit_that_had_to_be_rounded_is_said(tool):
-    limits = {"connect_s": 1, "tls_s": 1, "total_s": 1.5}
-    answer = of(tool, **get(CLOSED, timeouts=limits))
-    assert answer.words.endswith("Its limit is 2 s, the plan's 1.5 s.")
-
-
 def test_h2load_is_the_tool_of_http_2():
     load = {"model": "closed", "connections": 4, "requests": 1000}
     kept = {"connection_mode": "keep-alive", "http_version": "2", "streams": 32}
@@ -310,8 +248,7 @@ def test_h2load_is_the_tool_of_http_2():
     assert of("h2load", **given).command == (
         "h2load -n 1000 -c 4 -m 32 -H 'X-A: b c' 'http://TARGET/a?b=1&c=2'"
     )
-    assert of("h2load", **given).words.endswith("counts every 2xx and 3xx as right.")
-    assert of("wrk", **given).words == "wrk has no HTTP/2."
+    assert of("wrk", **given).command == ""
     assert "h2load" not in [each.tool for each in equivalents(Plan.from_json(plan_spec()))]
 
 
@@ -322,16 +259,15 @@ def test_h2load_gets_no_more_connections_than_requests():
 
 
 @pytest.mark.parametrize(
-    ("spec", "words"),
+    "spec",
     [
-        (get({"model": "open", "rate_per_s": 9, "requests": 9}), "rate of connections"),
-        (get({**CLOSED, "ramp_up_s": 2}), "in groups"),
-        (get(CLOSED, connection_mode="new"), "connections that it began with"),
-        (get(CLOSED, method="POST", body="x"), "from a file"),
-        (get({**CLOSED, "duration_s": 1.5}), "whole seconds"),
+        get({"model": "open", "rate_per_s": 9, "requests": 9}),
+        get({**CLOSED, "ramp_up_s": 2}),
+        get(CLOSED, connection_mode="new"),
+        get(CLOSED, method="POST", body="x"),
+        get({**CLOSED, "duration_s": 1.5}),
     ],
 )
-def test_why_there_is_no_command_of_h2load(spec, words):
-    found = of("h2load", **{"connection_mode": "keep-alive"} | spec, http_version="2")
-    assert found.command == ""
-    assert words in found.words
+def test_what_h2load_cannot_send_has_no_command(spec):
+    given = {"connection_mode": "keep-alive"} | spec
+    assert of("h2load", **given, http_version="2").command == ""

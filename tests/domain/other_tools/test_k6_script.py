@@ -76,17 +76,6 @@ def test_there_are_no_more_users_than_iterations_for_k6_refuses_them():
     assert scenario({"model": "closed", "connections": 20, "duration_s": 3})["vus"] == 20
 
 
-def test_what_k6_does_otherwise_is_said():
-    load = {"model": "open", "rate_per_s": 5, "requests": 9}
-    assert "its own connection" in k6(load).words
-    assert "its own connection" not in k6(load, mode="new").words
-    assert "is dropped" in k6(load).words
-    assert "is dropped" not in k6(load | {"when_saturated": "drop"}).words
-    assert "HTTP/1.1" in k6(load, http_version="1.0").words
-    assert "no warm-up" in k6(load, warm_up_s=3).words
-
-
 def test_a_header_that_is_there_twice_has_no_script():
     step = {**GET, "headers": [["X-A", "1"], ["x-a", "2"]]}
-    found = k6({"model": "sequential", "requests": 3}, step)
-    assert (found.command, found.words) == ("", "k6 sends each header only once.")
+    assert k6({"model": "sequential", "requests": 3}, step).command == ""

@@ -1,4 +1,4 @@
-"""Where load may go; what is not listed is refused, and some addresses always are."""
+"""Where load may go, which addresses never, and which of them are one machine."""
 
 import pytest
 from hypothesis import given
@@ -12,6 +12,7 @@ from campaigns.domain.plan.addresses import (
     vet,
     why_refused,
 )
+from campaigns.domain.plan.machines import machines_of, written_addresses
 
 EVERYTHING = parse_networks(["0.0.0.0/0", "::/0"])
 NEVER = [
@@ -120,14 +121,6 @@ def test_a_network_may_be_limited_to_ports(address, port, listed, is_allowed):
     assert (vet(address, port, parse_networks(listed)) is None) == is_allowed
 
 
-def test_a_port_that_is_not_allowed_is_told_from_a_network_that_is_not():
-    listed = parse_networks(["10.0.0.0/8:443", "10.0.0.0/16:8000-8999"])
-    assert vet("10.0.0.5", 22, listed) == (
-        "10.0.0.5 may be put under load only at port 443 or 8000-8999, not at port 22."
-    )
-    assert "none of the networks" in vet("192.168.0.1", 443, listed)
-
-
 @pytest.mark.parametrize(
     "text",
     ["10.0.0.0/8:", "10.0.0.0/8:0", "10.0.0.0/8:70000", "10.0.0.0/8:9-8", "10.0.0.0/8:a", ":443",
@@ -170,3 +163,32 @@ def test_two_lists_share_the_ports_that_both_allow(these, those, common):
 def test_the_installations_own_servers_are_never_put_under_load(address, port, said):
     refusal = why_refused(address, port, parse_networks(["10.0.0.0/8"]), {"10.0.0.5:5432"})
     assert refusal == said if said is None else said in refusal
+
+
+@pytest.mark.parametrize(
+    ("host", "addresses"),
+    [
+        ("10.0.0.5", ["10.0.0.5"]),
+        ("::ffff:10.0.0.5", ["10.0.0.5"]),
+        ("fd00:0:0::5", ["fd00::5"]),
+        ("127.8.9.1", ["127.0.0.1"]),
+        ("::1", ["127.0.0.1"]),
+        ("localhost", ["127.0.0.1"]),
+        ("Shop.LOCALHOST.", ["127.0.0.1"]),
+        ("shop.example", None),
+        ("notlocalhost", None),
+    ],
+)
+def test_what_a_host_is_without_asking(host, addresses):
+    assert written_addresses(host) == addresses
+
+
+def test_all_addresses_of_a_machine_count_once():
+    assert machines_of(["::1", "10.0.0.5", "127.0.0.1"]) == ["10.0.0.5", "127.0.0.1"]
+
+
+def test_an_injector_hosts_own_address_is_loopback():
+    assert machines_of(["192.168.7.2", "192.168.7.3"], {"192.168.7.2"}) == [
+        "127.0.0.1",
+        "192.168.7.3",
+    ]

@@ -1,13 +1,10 @@
 """When requests are due and which shard sends which."""
 
-from fractions import Fraction
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from campaigns.domain.plan.arrivals import (
-    Schedule,
     connections_of,
     is_scheduled,
     ramp_offsets_ns,
@@ -76,29 +73,8 @@ def test_the_shards_together_are_the_whole_schedule(requests, over_s, warm_up_s,
         assert min(due for _, due in whole) >= -warm_up_s * 10**9
 
 
-def test_a_schedule_knows_its_length():
-    own = Schedule(Fraction(1), range(-3, 10, 4))
-    assert len(own) == len(list(own)) == 4
-
-
 def test_parts_follow_the_largest_remainder():
     assert [split(1000, LoadSlice(index, 3)) for index in range(3)] == [334, 333, 333]
-
-
-@given(st.integers(0, 10**6), st.integers(1, 40))
-def test_parts_add_up_and_differ_by_one_at_most(total, count):
-    parts = [split(total, LoadSlice(index, count)) for index in range(count)]
-    assert sum(parts) == total
-    assert max(parts) - min(parts) <= 1
-
-
-@given(st.integers(1, 5000), st.integers(1, 50), st.integers(1, 9))
-def test_requests_go_only_to_shards_that_have_a_connection(requests, connections, count):
-    load = Load(Model.CLOSED, connections=connections, requests=requests)
-    shards = [LoadSlice(index, count) for index in range(count)]
-    assert sum(connections_of(load, shard) for shard in shards) == connections
-    assert sum(requests_of(load, shard) for shard in shards) == requests
-    assert all(connections_of(load, each) for each in shards if requests_of(load, each))
 
 
 def test_a_sequential_load_is_one_connection_of_one_shard():
@@ -123,19 +99,7 @@ def test_connection_i_of_n_begins_at_i_times_ramp_over_n(connections, ramp_up_s,
     assert ramp_offsets_ns(load, LoadSlice()) == expected_ns
 
 
-def test_shards_make_one_ramp_together():
-    load = Load(Model.CLOSED, connections=10, duration_s=9, ramp_up_s=1)
-    shards = [LoadSlice(index, 3) for index in range(3)]
-    parts = [ramp_offsets_ns(load, shard) for shard in shards]
-    assert sorted(offset for part in parts for offset in part) == ramp_offsets_ns(load, LoadSlice())
-    assert [len(part) for part in parts] == [connections_of(load, shard) for shard in shards]
-
-
 def test_each_further_injector_begins_an_offset_later():
     load = Load(Model.CLOSED, connections=3, requests=9, start_offset_s=1.1)
     offsets = [ramp_offsets_ns(load, LoadSlice(index, 3)) for index in range(3)]
     assert offsets == [[0], [1100 * MS], [2200 * MS]]
-
-
-def test_a_duration_leaves_the_number_of_requests_open():
-    assert requests_of(Load(Model.CLOSED, connections=1, duration_s=3), LoadSlice()) is None

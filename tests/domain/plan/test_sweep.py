@@ -3,17 +3,14 @@
 import pytest
 
 from campaigns.domain.errors import Refused
-from campaigns.domain.plan import sweep
-from campaigns.domain.plan.fields import PlanField, all_fields
+from campaigns.domain.plan.fields import all_fields
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.sweep import (
     MAX_POINTS,
-    SweepField,
     at_point,
     checked_values,
     fields_used_by,
     known_fields,
-    point_words,
     sweep_fields,
     swept_plan,
     text_of_values,
@@ -29,9 +26,10 @@ def plan(**load) -> Plan:
     return Plan.from_json(plan_spec(**load))
 
 
-def test_every_number_of_the_registry_can_be_swept():
+def test_every_number_of_the_registry_can_be_swept_and_has_words():
     numbers = [path for path, row in all_fields(Plan).items() if row.is_number]
     assert [".".join(each.path) for each in sweep_fields().values()] == numbers
+    assert all(at_point(field, 2) for field in known_fields())
     assert {"rate_per_s", "connections", "over_s", "exchange.size_bytes"} <= set(sweep_fields())
     assert {"session.calls_per_connection", "session.think_time.mean_s"} <= set(sweep_fields())
 
@@ -113,69 +111,3 @@ def test_a_value_that_nobody_can_type_is_refused_by_who_takes_numbers(value):
 def test_values_that_can_be_typed_are_taken_as_they_are():
     values = (0, 0.000001, 5, 200.5, 999_999_999, 999_999_999.999999)
     assert checked_values(values) == values
-
-
-POINTS = [
-    ("injectors", 1, "with 1 injector process"),
-    ("injectors", 12, "with 12 injector processes"),
-    ("connections", 1, "with 1 connection"),
-    ("connections", 1000, "with 1,000 connections"),
-    ("low", 4, "with a low mark of 4"),
-    ("high", 8, "with a high mark of 8"),
-    ("hold_s", 5, "with a holding time of 5 s"),
-    ("rate_per_s", 1, "at a rate of 1 request/s"),
-    ("rate_per_s", 250.5, "at a rate of 250.5 requests/s"),
-    ("rate_per_s", 600, "at a rate of 600 requests/s"),
-    ("uniform_min_s", 0.1, "with a shortest gap of 0.1 s"),
-    ("uniform_max_s", 0.2, "with a longest gap of 0.2 s"),
-    ("ramp_up_s", 3, "with a ramp-up of 3 s"),
-    ("requests", 1, "with 1 request"),
-    ("requests", 5000, "with 5,000 requests"),
-    ("over_s", 10, "with a spread over 10 s"),
-    ("duration_s", 30, "with a duration of 30 s"),
-    ("max_in_flight", 100, "with a limit of 100 in flight"),
-    ("start_offset_s", 1, "with a stagger of 1 s"),
-    ("timeouts.connect_s", 2, "with a connect timeout of 2 s"),
-    ("timeouts.tls_s", 2, "with a TLS timeout of 2 s"),
-    ("timeouts.total_s", 2, "with a reply timeout of 2 s"),
-    ("warm_up_s", 2, "with a warm-up of 2 s"),
-    ("order.block_repeat", 3, "with a block size of 3"),
-    ("exchange.messages", 1, "with 1 message"),
-    ("exchange.size_bytes", 4096, "with a message size of 4,096 B"),
-    ("exchange.rate_per_s", 1, "at a message rate of 1 message/s"),
-    ("exchange.rate_per_s", 20, "at a message rate of 20 messages/s"),
-    ("exchange.close_code", 1000, "with a close code 1000"),
-    ("exchange.close_timeout_s", 5, "with a close timeout of 5 s"),
-    ("session.calls_per_connection", 1, "with 1 request per connection"),
-    ("session.calls_per_connection", 10, "with 10 requests per connection"),
-    ("session.calls_per_session", 10, "with 10 requests per session"),
-    ("session.connections_per_session", 2, "with 2 connections per session"),
-    ("session.think_time.mean_s", 0.5, "with a mean think time of 0.5 s"),
-    ("session.think_time.min_s", 0.1, "with a shortest think time of 0.1 s"),
-    ("session.think_time.max_s", 1, "with a longest think time of 1 s"),
-    ("session.burst_length", 5, "with 5 requests per burst"),
-    ("session.pipeline_depth", 4, "with a pipeline depth of 4"),
-    ("streams", 8, "with 8 streams per connection"),
-]
-
-
-@pytest.mark.parametrize(("field", "value", "words"), POINTS)
-def test_a_point_is_said_in_plain_words(field, value, words):
-    assert at_point(field, value) == words
-
-
-def test_there_are_words_for_every_number_that_can_be_swept():
-    assert {field for field, _, _ in POINTS} == set(known_fields())
-
-
-def test_a_noun_in_the_plural_is_counted_whatever_word_is_before_it(monkeypatch):
-    row = PlanField(label="Extra headers", kind=int)
-    found = SweepField("extra_headers", ("extra_headers",), row, row.label)
-    monkeypatch.setattr(sweep, "sweep_fields", lambda: {found.key: found})
-    assert at_point(found.key, 1) == "with 1 extra header"
-    assert at_point(found.key, 3) == "with 3 extra headers"
-
-
-def test_a_label_has_no_article():
-    assert point_words("rate_per_s", 1000) == "rate of 1,000 requests/s"
-    assert point_words("connections", 8) == "8 connections"

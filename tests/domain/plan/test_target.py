@@ -14,29 +14,6 @@ def errors_of(name="shop", environment=(), endpoints=(HTTP,)) -> dict[str, str]:
     return refusal.value.errors
 
 
-@pytest.mark.parametrize(
-    "host", ["localhost", "shop.example", "10.0.0.5", "::1", "fd00::5", "a_b.example", "x1"]
-)
-def test_names_and_addresses_are_hosts(host):
-    assert host_fault(host) is None
-
-
-@pytest.mark.parametrize(
-    "host",
-    [
-        "",
-        "http://shop.example",
-        "shop.example:8080",
-        "shop.example/x",
-        "10.0.0",
-        "1.2.3.4.5",
-        "a b",
-    ],
-)
-def test_other_things_are_not(host):
-    assert host_fault(host)
-
-
 @pytest.mark.parametrize("host", ["169.254.169.254", "fd00:ec2::254", "240.0.0.1", "224.0.0.1"])
 def test_an_address_to_which_no_load_is_ever_sent_is_refused_when_it_is_typed(host):
     assert "no load is ever sent there" in host_fault(host)
@@ -64,15 +41,6 @@ def test_a_fact_has_nothing_that_no_page_shows_as_a_name_has_not():
     assert "environment.0.label" in errors_of(environment=[["\u200b", "8 GB"]])
 
 
-def test_a_target_needs_an_endpoint():
-    assert "at least one endpoint" in errors_of(endpoints=[])["endpoints"]
-
-
-def test_the_same_endpoint_twice_is_refused_at_the_second():
-    errors = errors_of(endpoints=[HTTP, {**HTTP, "host": "SHOP.example"}])
-    assert list(errors) == ["endpoints.1.host"]
-
-
 @pytest.mark.parametrize("port", [0, 65536, -1, "", "80x", None, "²"])
 def test_a_port_lies_between_1_and_65535(port):
     assert "endpoints.0.port" in errors_of(endpoints=[{**HTTP, "port": port}])
@@ -87,32 +55,32 @@ def test_a_bracketed_address_loses_its_brackets_and_a_name_its_capitals():
 
 
 @pytest.mark.parametrize(
-    ("given", "field", "said"),
+    ("given", "field"),
     [
-        ({"name": "x" * 101}, "name", "101 characters are too many; at most 100."),
-        ({"environment": [["CPU", "2"]] * 101}, "environment", "At most 100 facts."),
-        ({"environment": [["x" * 61, "2"]]}, "environment.0.label", "At most 60 characters."),
-        ({"environment": [["CPU", "x" * 501]]}, "environment.0.value", "At most 500 characters."),
-        (
-            {"endpoints": [{**HTTP, "port": port} for port in range(1, 52)]},
-            "endpoints",
-            "At most 50 endpoints.",
-        ),
+        ({"name": "x" * 101}, "name"),
+        ({"environment": [["CPU", "2"]] * 101}, "environment"),
+        ({"environment": [["x" * 61, "2"]]}, "environment.0.label"),
+        ({"environment": [["CPU", "x" * 501]]}, "environment.0.value"),
+        ({"endpoints": [{**HTTP, "port": port} for port in range(1, 52)]}, "endpoints"),
+        ({"endpoints": []}, "endpoints"),
+        ({"endpoints": [HTTP, {**HTTP, "host": "SHOP.example"}]}, "endpoints.1.host"),
     ],
 )
-def test_what_is_too_much_is_said_with_how_much_may_be(given, field, said):
-    assert errors_of(**given) == {field: said}
+def test_too_much_too_little_and_the_same_twice_are_refused_at_their_field(given, field):
+    assert errors_of(**given).keys() == {field}
 
 
-@pytest.mark.parametrize(
-    "host", ["0x7f000001", "0xa9fea9fe", "127.0.0.0x1", "0x7f.1", "017700000001", "127.1", "0X7F.1"]
-)
-def test_what_a_resolver_reads_as_an_address_is_no_name(host):
-    assert host_fault(host) == f"{host} is not a name or an address."
+NAMES = ["localhost", "shop.example", "10.0.0.5", "::1", "fd00::5", "a_b.example", "x1"]
+ODD_NAMES = ["0x7f.example", "7.example", "x0x7f", "a0", "shop.0x7fg", "a.b.7"]
+RESOLVED = ["0x7f000001", "0xa9fea9fe", "127.0.0.0x1", "0x7f.1", "017700000001", "127.1", "0X7F.1"]
+NO_NAMES = ["", "http://shop.example", "shop.example:8080", "shop.example/x", "a b"]
 
 
-@pytest.mark.parametrize(
-    "host", ["0x7f.example", "7.example", "x0x7f", "a0", "shop.0x7fg", "a.b.7"]
-)
-def test_a_number_elsewhere_in_a_name_is_well(host):
+@pytest.mark.parametrize("host", NAMES + ODD_NAMES)
+def test_names_and_addresses_are_hosts(host):
     assert host_fault(host) is None
+
+
+@pytest.mark.parametrize("host", [*NO_NAMES, "10.0.0", "1.2.3.4.5", *RESOLVED])
+def test_neither_other_things_nor_what_a_resolver_reads_as_an_address_are_hosts(host):
+    assert host_fault(host)

@@ -1,9 +1,19 @@
-"""TLS options: what may be set, and the sentence for what may not."""
+"""TLS options, names and profiles: what may be set."""
 
 import pytest
 
+from campaigns.domain.errors import InvalidFields
 from campaigns.domain.json_reader import JsonReader
-from campaigns.domain.plan.tls_options import TlsOptions, read_tls_options
+from campaigns.domain.plan.rungs import profile_of_rung, rung_of_profile
+from campaigns.domain.plan.target import check_target
+from campaigns.domain.plan.tls_options import (
+    TlsOptions,
+    check_profile,
+    group_name,
+    own_profile,
+    read_tls_options,
+    with_key_shares,
+)
 from campaigns.domain.plan.tls_profiles import PROFILES
 
 
@@ -13,45 +23,35 @@ def faults_of(**given):
     return reader.errors
 
 
-def test_nothing_given_means_what_openssl_does_by_itself():
-    assert read_tls_options(JsonReader({})) == TlsOptions()
-
-
-def test_options_come_back_as_they_were_stored():
-    options = TlsOptions("1.2", "1.2", "ECDHE+AESGCM", sni="shop.example", alpn=False)
-    reader = JsonReader(options.to_json())
-    assert read_tls_options(reader) == options
-    assert not reader.errors
-
-
 @pytest.mark.parametrize(
-    ("field", "value", "word"),
+    ("field", "value"),
     [
-        ("min_version", "1.1", "1.2, 1.3"),
-        ("ciphers", "NO-SUCH-CIPHER", "does not know these"),
-        ("ca_pem", "hello", "No certificate"),
-        ("ca_pem", "# Főtanúsítvány\n-----BEGIN CERTIFICATE-----", "PEM is ASCII"),
-        ("client_certificate_pem", "é", "PEM is ASCII"),
-        ("ca_pem", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----", "No cert"),
-        ("client_certificate_pem", "-----BEGIN PRIVATE KEY-----\nAA==", "No certificate"),
-        ("sni", "10.0.0.5", "never announced"),
-        ("sni", "shop..example", "host name"),
-        ("alpn", "yes", "true or false"),
-        ("profile", "netscape", "browser, tls12, classical, ecdsa, rsa"),
-        ("groups", "X25519:rot13", "no 'rot13' here. Known: X25519MLKEM768"),
-        ("ciphersuites", "RC4", "Known: TLS_AES_128_GCM_SHA256"),
-        ("signatures", "by hand", "Known: ecdsa_secp256r1_sha256"),
-        ("fingerprint", "12:34", "64 hexadecimal digits"),
-        ("fingerprint", "g" * 64, "64 hexadecimal digits"),
-        ("colour", "red", "no field"),
+        ("min_version", "1.1"),
+        ("ciphers", "NO-SUCH-CIPHER"),
+        ("ca_pem", "hello"),
+        ("ca_pem", "# Főtanúsítvány\n-----BEGIN CERTIFICATE-----"),
+        ("client_certificate_pem", "é"),
+        ("ca_pem", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----"),
+        ("client_certificate_pem", "-----BEGIN PRIVATE KEY-----\nAA=="),
+        ("sni", "10.0.0.5"),
+        ("sni", "shop..example"),
+        ("alpn", "yes"),
+        ("profile", "netscape"),
+        ("groups", "X25519:rot13"),
+        ("ciphersuites", "RC4"),
+        ("signatures", "by hand"),
+        ("fingerprint", "12:34"),
+        ("fingerprint", "g" * 64),
+        ("colour", "red"),
     ],
 )
-def test_it_says_what_is_wrong(field, value, word):
-    assert word in faults_of(**{field: value})[field]
+def test_what_is_wrong_is_at_its_field(field, value):
+    assert field in faults_of(**{field: value})
 
 
-def test_the_newest_version_is_not_older_than_the_oldest():
-    assert "older" in faults_of(min_version="1.3", max_version="1.2")["max_version"]
+def test_the_newest_version_is_not_older_than_the_oldest_or_than_the_profile():
+    assert "max_version" in faults_of(min_version="1.3", max_version="1.2")
+    assert "max_version" in faults_of(profile="tls12", min_version="1.3")
 
 
 def test_a_fingerprint_is_read_as_browsers_and_openssl_write_it():
@@ -87,16 +87,107 @@ def test_each_profile_can_be_read_back_from_what_it_stands_for(key):
     assert options(**resolved.to_json()) == resolved
 
 
-def test_words_name_a_profile_and_what_differs_from_it():
-    assert options(profile="tls12").resolved().words() == ["profile “TLS 1.2 only”"]
-    words = options(profile="browser", groups="P-256").resolved().words()
-    assert words == ["profile “As a browser does today”", "groups P-256"]
-
-
-def test_a_version_that_the_profile_does_not_offer_is_refused():
-    assert "older" in faults_of(profile="tls12", min_version="1.3")["max_version"]
-
-
 def test_tls_1_2_needs_a_group_that_it_has():
-    assert "X25519" in faults_of(profile="tls12", groups="X25519MLKEM768")["groups"]
+    assert "groups" in faults_of(profile="tls12", groups="X25519MLKEM768")
     assert faults_of(profile="tls12", groups="X25519MLKEM768:X25519") == {}
+
+
+OURS = own_profile("our clients", {"groups": "X25519", "max_version": "1.2"})
+ENDPOINT = {"scheme": "https", "host": "shop.example", "port": 443}
+
+
+def faults_of_profile(name="our clients", **offers) -> dict[str, str]:
+    with pytest.raises(InvalidFields) as refused:
+        check_profile(name, **offers)
+    return refused.value.errors
+
+
+def test_only_what_differs_from_the_standard_profile_is_kept():
+    profile = check_profile("our  clients ", groups="x25519, secp256r1", ciphers="")
+    assert (profile.name, dict(profile.offers)) == ("our clients", {"groups": "X25519:P-256"})
+    assert profile.summary == "Groups X25519:P-256."
+
+
+@pytest.mark.parametrize(
+    ("given", "field"),
+    [
+        ({"name": "  "}, "name"),
+        ({"name": "x" * 41}, "name"),
+        ({"name": "TLS12"}, "name"),
+        ({"name": "As a browser does today"}, "name"),
+        ({"groups": "rot13"}, "groups"),
+        ({"min_version": "1.1"}, "min_version"),
+        ({"min_version": "1.3", "max_version": "1.2"}, "max_version"),
+        ({"max_version": "1.2", "groups": "X25519MLKEM768"}, "groups"),
+        ({"ciphers": "NO-SUCH-CIPHER"}, "ciphers"),
+        ({"sni": "shop.example"}, "sni"),
+        ({"profile": "browser"}, "profile"),
+    ],
+)
+def test_what_is_wrong_with_a_profile_is_at_its_field(given, field):
+    assert field in faults_of_profile(**given)
+
+
+def test_an_endpoint_names_it_as_it_names_any_other():
+    (origin,) = check_target(
+        "shop", [], [ENDPOINT | {"tls": {"profile": "our clients"}}], {"our clients": OURS}
+    ).origins
+    assert origin.tls == TlsOptions(profile="our clients")
+    assert origin.tls.words() == ["profile “our clients”"]
+
+
+def test_a_name_that_the_project_has_not_is_refused_with_those_that_it_has():
+    reader = JsonReader({"profile": "theirs"})
+    read_tls_options(reader, {"our clients": OURS})
+    assert "profile" in reader.errors
+
+
+def test_an_endpoint_s_own_options_must_go_with_what_it_offers():
+    reader = JsonReader({"profile": "our clients", "min_version": "1.3"})
+    read_tls_options(reader, {"our clients": OURS})
+    assert "max_version" in reader.errors
+
+
+def test_what_is_resolved_keeps_values_and_name_without_the_profile():
+    resolved = TlsOptions(profile="our clients", groups="P-256").resolved(OURS)
+    assert resolved == TlsOptions(profile="our clients", groups="P-256", max_version="1.2")
+    assert resolved.resolved() == resolved
+    assert resolved.profile_name == "our clients"
+    assert "TLS 1.2 or older" in resolved.words()
+
+
+def test_it_is_a_rung_by_its_name():
+    rung = rung_of_profile(OURS)
+    assert (rung.title, rung.profile, rung.words) == ("our clients", "our clients", OURS.summary)
+    assert profile_of_rung(rung.key) == "our clients"
+    assert profile_of_rung("new-rsa") == ""
+
+
+@pytest.mark.parametrize(
+    ("groups", "offered"),
+    [
+        ("X25519:P-256", "*X25519:P-256"),
+        ("X25519MLKEM768:X25519:P-256", "*X25519MLKEM768:*X25519:P-256"),
+        ("X25519MLKEM768:SecP256r1MLKEM768:P-256", "*X25519MLKEM768:SecP256r1MLKEM768:*P-256"),
+        ("MLKEM768", "*MLKEM768"),
+    ],
+)
+def test_the_first_group_has_a_key_share_and_beside_post_quantum_the_first_classical(
+    groups, offered
+):
+    assert with_key_shares(groups) == offered
+
+
+@pytest.mark.parametrize(
+    ("said", "name"),
+    [
+        ("x25519", "X25519"),
+        ("secp256r1", "P-256"),
+        ("prime256v1", "P-256"),
+        ("X25519MLKEM768", "X25519MLKEM768"),
+        ("brainpoolP256r1", "brainpoolP256r1"),
+        ("", ""),
+    ],
+)
+def test_a_group_is_called_as_in_lists_whatever_the_library_says(said, name):
+    assert group_name(said) == name

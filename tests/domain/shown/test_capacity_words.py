@@ -1,14 +1,18 @@
-"""What a search says when it ends, and while it goes on."""
-
-from dataclasses import replace
+"""What a search says of the capacity, and of what limited it."""
 
 import pytest
 
-from campaigns.domain.judged.capacity import MOST_SEARCHES, CapacityAnswer, Ending
+from campaigns.domain.judged.busy import Busy
+from campaigns.domain.judged.capacity import CapacityAnswer, Ending
 from campaigns.domain.judged.capacity_interval import CapacityInterval, SearchResult
-from campaigns.domain.plan.threshold import Threshold
-from campaigns.domain.shown.capacity_words import bound_words, objective_words, search_sentence
+from campaigns.domain.judged.criteria import JudgementReason
+from campaigns.domain.judged.judgement import Finding, Judgement, limits_with
+from campaigns.domain.judged.thresholds import Verdict
+from campaigns.domain.lifecycle import Precision, TargetState, Trust
+from campaigns.domain.shown.capacity_limiter import DOUBTFUL_AT, limiter_of, signs_of
+from campaigns.domain.shown.capacity_words import bound_words, search_sentence
 from campaigns.domain.shown.sentences import plain_text
+from campaigns.domain.units import DASH, percent
 
 OBJECTIVE = "p95 below 300 ms"
 FOUND = CapacityInterval(1850, 1790, 1910, 5)
@@ -29,117 +33,20 @@ def said(
     return plain_text(search_sentence(answer, OBJECTIVE, is_going_on=live)).replace("\u202f", " ")
 
 
-def test_the_objective_is_said_in_words():
-    rules = [Threshold("p95", 300, "ms"), Threshold("errors", 1, "%")]
-    assert objective_words(rules) == "p95 below 300 ms and errors below 1 %"
-    assert objective_words([Threshold("p95", 1_234_567, "us")]) == "p95 below 1,234,567 us"
-
-
 def test_a_capacity_is_said_with_its_interval_and_its_searches():
     assert said(capacity=FOUND) == (
         "1,850 requests/s (1,790 to 1,910, five searches) keep p95 below 300 ms."
     )
 
 
-def test_the_most_searches_have_a_word():
-    found = CapacityInterval(1850, 1790, 1910, MOST_SEARCHES)
-    assert "1,910, ten searches)" in said(capacity=found)
-
-
-def test_what_stopped_it_is_said_after_what_is_known():
-    known = {"capacity": FOUND, "at_least": 1800, "below": 1900}
-    for ending, why in (
-        (Ending.DEADLINE, "The search ran out of time."),
-        (Ending.STOPPED, "The search was stopped."),
-        (Ending.SILENT, "The target stopped answering."),
-    ):
-        assert said(ending, **known).endswith(f"keep p95 below 300 ms. {why}")
-
-
-def test_without_a_finished_search_the_ends_are_said():
-    assert said(Ending.STOPPED, at_least=800, below=1600, n=0) == (
-        "Between 800 and 1,600 requests/s. The search was stopped."
-    )
-    assert said(Ending.STOPPED, at_least=800, n=0) == (
-        "At least 800 requests/s keep p95 below 300 ms. The search was stopped."
-    )
-    assert said(Ending.STOPPED, n=0) == "Nothing is known. The search was stopped."
-
-
-def test_an_injector_that_is_doubted_at_once_is_doubted_at_the_first_rate():
-    assert said(Ending.INJECTOR, n=0) == (
-        "Nothing is known. The injector is the limit: two trials at the first rate cannot be "
-        "trusted."
-    )
-
-
 def test_a_search_of_an_earlier_rule_says_what_its_trials_say():
-    assert said(Ending.FOUND, FOUND, 1800, 1900, rule=None) == (
-        "No capacity is known: this search was made under an earlier rule. Up to 1,800 requests/s "
-        "no trial failed. The lowest rate that failed is 1,900 requests/s. Search again."
-    )
-    assert said(Ending.LIMIT, at_least=900, rule=None).startswith("At least 900 requests/s keep")
-
-
-def test_two_searches_have_no_interval():
-    two = CapacityInterval(1850, None, None, 2)
-    assert said(Ending.STOPPED, two, n=2).startswith("About 1,850 requests/s keep")
-
-
-@pytest.mark.parametrize(
-    ("ending", "why"),
-    [
-        (Ending.LIMIT, "No higher rate was allowed."),
-        (
-            Ending.INJECTOR,
-            "The injector is the limit: two trials at the next rate cannot be trusted.",
-        ),
-    ],
-)
-def test_a_limit_that_is_not_the_target_s_is_at_least_that(ending, why):
-    assert said(ending, at_least=1600, n=0) == (
-        f"At least 1,600 requests/s keep p95 below 300 ms. {why}"
-    )
-
-
-def test_a_limit_that_was_kept_at_last_is_not_said_to_have_been_kept_always():
-    assert said(Ending.LIMIT, at_least=975, below=1000, n=0) == (
-        "At least 975 requests/s keep p95 below 300 ms. From there to the highest rate that was "
-        "allowed, trials both passed and failed."
-    )
-
-
-def test_a_first_rate_that_fails_is_below_it():
-    assert said(Ending.BELOW, below=100, n=0) == (
-        "Below 100 requests/s: already this rate does not keep p95 below 300 ms."
-    )
-
-
-def test_a_search_that_was_lost_after_others_that_agreed_names_no_drift_between_these():
-    assert said(Ending.DRIFTED, FOUND, drift=0.003) == (
-        "No steady answer: the target drifted from one search to the next."
-    )
+    assert said(Ending.FOUND, FOUND, 1800, 1900, rule=None).startswith("No capacity is known")
 
 
 def test_a_drift_is_no_steady_answer():
-    assert said(Ending.DRIFTED, FOUND, drift=-0.12) == (
-        "No steady answer: the target drifted by −12 % from the first search to the last."
-    )
-    assert "from one search to the next" in said(Ending.DRIFTED, FOUND)
-
-
-def test_while_it_goes_on_it_says_when_the_interval_comes():
-    two = CapacityInterval(1850, None, None, 2)
-    assert said(capacity=two, n=2, live=True) == (
-        "So far about 1,850 requests/s keep p95 below 300 ms. Two searches done; the interval "
-        "comes with the third."
-    )
-    assert "keep p95 below 300 ms. One search done; the interval" in said(
-        capacity=replace(two, n_searches=1), n=1, live=True
-    )
-    assert said(at_least=400, n=0, live=True) == (
-        "So far at least 400 requests/s keep p95 below 300 ms."
-    )
+    words = said(Ending.DRIFTED, FOUND, drift=-0.12)
+    assert words.startswith("No steady answer")
+    assert "−12 %" in words
 
 
 @pytest.mark.parametrize(
@@ -157,3 +64,121 @@ def test_while_it_goes_on_it_says_when_the_interval_comes():
 def test_a_capacity_that_was_not_found_has_bounds(ending, at_least, below, rule, words):
     answer = CapacityAnswer(ending, None, at_least, below, (), 0.0, rule)
     assert bound_words(answer) == words
+
+
+CAP = "900 requests/s"
+
+
+def p95(passed: bool) -> Verdict:
+    return Verdict("p95 < 300 ms", "p95", 300, "ms", 758, passed, None if passed else 3)
+
+
+def test_a_failed_trial_has_the_rules_that_broke_and_what_the_target_did_not_keep_up_with():
+    grew = JudgementReason("in_flight_growing", TargetState.OVERLOADED, "It grew.")
+    target = Finding(TargetState.OVERLOADED, (grew,))
+    judgement = Judgement(Finding(Trust.TRUSTED), target, Finding(Precision.FINE))
+    signs = signs_of([p95(passed=False), p95(passed=True)], judgement)
+    assert signs == ["p95 < 300 ms was broken", "requests in flight grew"]
+
+
+def test_the_target_s_side_was_the_limit_where_the_injectors_had_room():
+    failed = [["p95 < 300 ms was broken", "requests in flight grew"], ["p95 < 300 ms was broken"]]
+    found = limiter_of(Ending.FOUND, failed, [], [{"cpu": 0.40}, {"cpu": 0.44}], CAP)
+    assert found.word == "target side"
+    assert found.why.endswith("The injectors had room.")
+    broken, grew, own, cpu = found.rows
+    assert (broken.measured, grew.measured) == ("2 of 2 failed trials", "1 of 2 failed trials")
+    assert (own.figure, own.measured) == ("its own CPU", "unknown")
+    assert (cpu.measured, cpu.doubtful_from, cpu.was_it) == (
+        percent(0.42),
+        percent(0.60, decimals=0),
+        "no",
+    )
+    assert cpu.bar == pytest.approx(DOUBTFUL_AT * 0.42 / 0.60, abs=0.1)
+
+
+def test_injectors_have_room_up_to_the_limits_of_the_site():
+    busy = [{"cpu": 0.75, "link": 0.85}]
+    limits = limits_with({"cpu": [0.9, 0.95], "link": [None, None]})
+    assert "room" not in limiter_of(Ending.FOUND, [["x"]], [], busy, CAP).why
+    found = limiter_of(Ending.FOUND, [["x"]], [], busy, CAP, limits)
+    assert found.why.endswith("The injectors had room.")
+    *_, cpu, link = found.rows
+    assert (cpu.doubtful_from, cpu.was_it) == (percent(0.9, decimals=0), "no")
+    assert (link.doubtful_from, link.bar, link.was_it) == (DASH, None, "no")
+
+
+def test_injectors_in_doubt_are_named_with_their_reason():
+    found = limiter_of(Ending.INJECTOR, [], ["It ran late."] * 2, [{"cpu": 0.7}], CAP)
+    assert found.word == "injectors"
+    late, cpu = found.rows
+    assert (late.figure, late.measured, late.was_it) == ("It ran late.", "2 trials", "yes")
+    assert cpu.was_it == "yes"
+
+
+def test_a_search_under_way_claims_nothing():
+    assert limiter_of(None, [], [], [], CAP).word == "–"
+
+
+FAILED = [["p95 < 300 ms was broken"]]
+WITH_ROOM = [{"cpu": 0.40}]
+
+
+def found_beside(near: Busy, ending: Ending | None = Ending.FOUND):
+    return limiter_of(ending, FAILED, [], WITH_ROOM, CAP).beside_machine(near)
+
+
+def test_a_busy_machine_of_the_target_is_the_likely_limit():
+    found = found_beside(Busy(target_cpu=0.94, target_cores=8))
+    assert found.word == "target CPU"
+    cpu, broken, own = found.rows
+    assert (cpu.figure, cpu.was_it, cpu.bar) == (
+        "CPU of 8 cores",
+        "likely",
+        pytest.approx(DOUBTFUL_AT * 0.94 / 0.80, abs=0.1),
+    )
+    assert (broken.who, own.who) == ("Target", "Injectors"), "its CPU is known now"
+
+
+@pytest.mark.parametrize(
+    ("cpu", "cores", "was_it"),
+    [
+        (0.42, 8, "one core may be"),
+        (0.10, 8, "no"),
+        (0.60, 1, "no"),
+        (0.10, 0, "one core may be"),
+    ],
+)
+def test_a_machine_with_room_leaves_it_at_the_target_s_side(cpu, cores, was_it):
+    """A thread that fills one of eight cores is 12.5 % of them. 0: nobody told how many."""
+    found = found_beside(Busy(target_cpu=cpu, target_cores=cores))
+    assert (found.word, found.rows[0].was_it) == ("target side", was_it)
+    assert f"its CPU was at {percent(cpu, decimals=0)}." in found.why
+
+
+def test_a_full_link_of_the_target_is_named():
+    found = found_beside(Busy(target_cpu=0.30, target_link=0.95))
+    assert found.word == "target network"
+    assert [row.was_it for row in found.rows[:2]] == ["one core may be", "likely"]
+
+
+def test_a_busy_machine_is_not_the_limit_of_a_search_that_met_its_cap():
+    found = found_beside(Busy(target_cpu=0.94), Ending.LIMIT)
+    assert (found.word, found.rows[0].was_it) == ("cap", "")
+    assert not found.names_machine
+
+
+def test_readers_who_may_not_see_machines_see_no_sign_of_them():
+    full = JudgementReason("target_cpu", TargetState.OVERLOADED, "Full.")
+    target = Finding(TargetState.OVERLOADED, (full,))
+    judgement = Judgement(Finding(Trust.TRUSTED), target, Finding(Precision.FINE))
+    signs = signs_of([p95(passed=False)], judgement)
+    found = limiter_of(Ending.FOUND, [signs], [], WITH_ROOM, CAP).without_machine("shop.test")
+    assert [row.figure for row in found.rows if row.who == "Target"] == ["p95 < 300 ms was broken"]
+
+
+def test_readers_who_may_not_see_machines_see_no_rule_about_them():
+    rule = Verdict("target_cpu < 80 %", "target_cpu", 80, "%", 91, passed=False, since=3)
+    signs = signs_of([p95(passed=False), rule], None)
+    found = limiter_of(Ending.FOUND, [signs], [], [], CAP).without_machine("shop.test")
+    assert [row.figure for row in found.rows] == ["p95 < 300 ms was broken"]

@@ -1,7 +1,6 @@
 from campaigns.domain.measured.machine_use import MachinePoint, machine_use
 from campaigns.domain.shown.machine_points import machine_columns
 from campaigns.domain.shown.machine_table import machine_table
-from campaigns.domain.shown.thinning import MOST_POINTS
 
 CPU = {"user_s": 0.5, "system_s": 0.25, "interrupts_s": 0.25, "stolen_s": 0.0, "idle_s": 1.0}
 
@@ -29,37 +28,11 @@ def test_a_machine_that_does_not_tell_its_size_has_neither_0_cores_nor_no_memory
     assert shown["memory, GB"] == ["2.00", "2.00"]
 
 
-def test_the_cost_of_requests_comes_first_and_has_no_maximum():
-    use = machine_use("shop-1", [point(processes={"nginx": {"cpu_s": 0.5}})])
-    table = machine_table(use, 100)
-    assert [row.label for row in table.rows[:2]] == [
-        "CPU seconds per 1,000 requests",
-        "CPU seconds per 1,000 requests, chosen processes",
-    ]
-    assert [[cell.text for cell in row.cells] for row in table.rows[:2]] == [
-        ["10.0", "–"],
-        ["5.00", "–"],
-    ]
-
-
 def test_what_other_programs_used_is_told_beside_the_cost_of_the_chosen_processes():
     busy = {"processes": {"nginx": {"cpu_s": 0.25}, "php": {"cpu_s": 0.15}}}
     shown = cells(machine_table(machine_use("shop-1", [point(**busy)]), 100))
     assert shown["CPU beside the chosen processes, % of a core"] == ["60.0", "–"]
     assert "CPU beside" not in " ".join(cells(machine_table(machine_use("shop-1", [point()]), 9)))
-
-
-def test_a_figure_that_is_mostly_0_is_left_out_where_it_always_was():
-    shown = cells(machine_table(machine_use("a", [point(retransmitted=0, swap_used_bytes=0)]), 9))
-    assert shown["segments sent again/s"] == ["0", "0"]
-    assert "swap, GB" not in shown
-
-
-def test_missing_seconds_are_said():
-    use = machine_use("a", [point(), point(1)])
-    some, every = (machine_table(use, 9, seconds=seconds).note for seconds in (10, 2))
-    assert some.startswith("2 of 10 seconds; the others were not reported.")
-    assert every.startswith("Over 2 s of the measurement.")
 
 
 def test_a_second_is_told_in_numbers_and_in_text():
@@ -77,12 +50,6 @@ def test_a_second_is_told_in_numbers_and_in_text():
     assert columns["processes_text"] == "nginx 25.0 %"
 
 
-def test_a_machine_that_tells_nothing_has_empty_columns():
-    columns = machine_columns([MachinePoint(0, 1.0, {})])
-    assert columns["busy"] == columns["memory"] == [None]
-    assert columns["cpu_text"] == [""]
-
-
 def test_a_process_on_an_unknown_number_of_cores_is_told_as_a_share_of_one():
     did = {"processes": {"shop": {"cpu_s": 1.5}, "old": {"memory_bytes": 1}}}
     columns = machine_columns([MachinePoint(0, 1.0, did)])
@@ -91,11 +58,3 @@ def test_a_process_on_an_unknown_number_of_cores_is_told_as_a_share_of_one():
 
 def test_a_missing_second_is_a_gap():
     assert machine_columns([point(0), point(1), point(4)])["gap"] == [False, False, True]
-
-
-def test_a_long_run_keeps_its_highest_seconds():
-    points = [point(second) for second in range(5000)]
-    points[1234] = point(1234, user_s=900.0)
-    columns = machine_columns(points)
-    assert len(columns["second"]) <= MOST_POINTS
-    assert 1234 in columns["second"]

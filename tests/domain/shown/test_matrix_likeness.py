@@ -17,11 +17,6 @@ def line_of(*rows: RowLikeness) -> tuple[str, bool]:
     return line.text, line.is_alike
 
 
-def test_what_all_have_is_said_once():
-    rows = [plan(name, "43 B", "43 B", is_alike=True) for name in ("L1", "L2")]
-    assert line_of(*rows) == ("43 B", True)
-
-
 def test_what_differs_from_plan_to_plan_and_not_between_targets_is_alike():
     rows = [plan(name, size, size, is_alike=True) for name, size in zip("abc", "123", strict=True)]
     assert line_of(*rows[:2]) == ("1, 2", True)
@@ -31,14 +26,3 @@ def test_what_differs_from_plan_to_plan_and_not_between_targets_is_alike():
 def test_who_has_what_is_said_where_they_differ():
     rows = [plan("L1", "43 B", "43 B", is_alike=True), plan("L2", "43 B", "57 B", is_alike=False)]
     assert line_of(*rows) == ("L2: apache 43 B, nginx 57 B", False)
-
-
-def test_of_many_differences_the_first_are_said_and_the_others_counted():
-    rows = [plan(name, "43 B", "57 B", is_alike=False) for name in ("a", "b", "c", "d")]
-    text, is_alike = line_of(*rows)
-    assert text.endswith("b: apache 43 B, nginx 57 B; and 2 more plans")
-    assert not is_alike
-
-
-def test_nothing_is_said_before_there_are_runs():
-    assert like_lines([]) == []

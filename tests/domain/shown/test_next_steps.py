@@ -40,9 +40,7 @@ def test_the_run_that_decides_is_named_with_its_block_to_repeat():
     (step,) = next_steps([overhead(decided_by=ODD)], 40)
     assert step.run == ODD
     assert (step.label, step.blocks) == ("Repeat block 3", 1)
-    assert step.text == (
-        "decides this: in block 3 it took 64 times as long as the other HTTPS runs."
-    )
+    assert "64 times" in step.text
 
 
 def test_a_run_that_decides_two_comparisons_is_repeated_once():
@@ -51,20 +49,9 @@ def test_a_run_that_decides_two_comparisons_is_repeated_once():
 
 def test_the_advice_gives_as_many_blocks_as_each_case_needs_with_its_probability():
     advice = (Advice(0.0, 3, 0.86), Advice(0.1, 8, 0.83))
-    assert steps(overhead(advice=advice)) == [
-        (
-            "8 more blocks settle this with 83 % probability if the two are equally fast or "
-            "differ by 10 %.",
-            "Add 8 blocks",
-            8,
-        )
-    ]
-
-
-def test_one_block_is_said_in_the_singular():
-    ((text, label, _),) = steps(overhead(advice=(Advice(0.1, 1, 0.9),)))
-    assert text.startswith("1 more block settles this")
-    assert label == "Add 1 block"
+    ((text, label, blocks),) = steps(overhead(advice=advice))
+    assert (label, blocks) == ("Add 8 blocks", 8)
+    assert "83 %" in text
 
 
 def test_an_odd_run_comes_before_more_blocks():
@@ -76,15 +63,13 @@ def test_an_odd_run_comes_before_more_blocks():
 
 
 def test_more_blocks_than_fit_are_not_offered():
-    ((text, label, blocks),) = steps(overhead(advice=(Advice(0.0, 100, 0.8),)), room=45)
+    ((_, label, blocks),) = steps(overhead(advice=(Advice(0.0, 100, 0.8),)), room=45)
     assert (label, blocks) == ("", 0)
-    assert text.startswith("It would take 100 more blocks to settle this, and a campaign has room")
 
 
-def test_what_no_number_settles_says_hundreds():
-    ((text, _, blocks),) = steps(overhead(advice=(Advice(0.0, None, 0.3),)))
+def test_what_no_number_settles_offers_none():
+    ((_, _, blocks),) = steps(overhead(advice=(Advice(0.0, None, 0.3),)))
     assert blocks == 0
-    assert "hundreds of blocks" in text
 
 
 def test_of_two_comparisons_the_one_that_fits_is_offered():
@@ -93,27 +78,12 @@ def test_of_two_comparisons_the_one_that_fits_is_offered():
 
 
 def test_too_few_repeats_are_filled_up():
-    assert steps(overhead(n_usable=1)) == [
-        ("A verdict needs 3 usable repeats of each.", "Add 2 blocks", 2)
-    ]
-
-
-def test_repeats_that_only_allow_a_verdict_are_not_said_to_settle_it():
-    ((text, label, _),) = steps(overhead(n_usable=1), room=1)
-    assert label == ""
-    assert text == (
-        "It would take 2 more blocks for a first verdict, and a campaign has room for 1."
-    )
+    ((_, *step),) = steps(overhead(n_usable=1))
+    assert step == ["Add 2 blocks", 2]
 
 
 def test_where_no_run_of_a_side_can_be_used_more_of_the_same_is_not_offered():
     assert steps(overhead(n_usable=0)) == []
-
-
-def test_a_full_campaign_names_the_run_but_has_no_room():
-    ((text, label, blocks),) = steps(overhead(decided_by=ODD), room=0)
-    assert (label, blocks) == ("", 0)
-    assert text.endswith("as many blocks as a campaign can have.")
 
 
 def test_a_verdict_needs_nothing_more():

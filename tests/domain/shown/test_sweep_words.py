@@ -1,18 +1,18 @@
-"""What a sweep says of itself: grows, still grows, falls, stays."""
+"""What a sweep says of itself: grows, falls, stays, and which values are not trusted."""
 
 from dataclasses import replace
 
 import pytest
 
+from campaigns.domain.judged.trust import CODES, UNSENT
 from campaigns.domain.measured.figures import figures_of
 from campaigns.domain.measured.snapshot import Timing, Total
 from campaigns.domain.shown.results import SweepAnswer
 from campaigns.domain.shown.sentences import plain_text
-from campaigns.domain.shown.sweep_points import PointAgainst, SweepPoint, with_speed_up
+from campaigns.domain.shown.sweep_doubts import FIGURES, doubts_table, unfigured
+from campaigns.domain.shown.sweep_points import Doubt, PointAgainst, SweepPoint, with_speed_up
 from campaigns.domain.shown.sweep_table import sweep_table
 from campaigns.domain.shown.sweep_words import sweep_sentence
-
-pytestmark = pytest.mark.pure
 
 
 def point(value: float, rate: int, *, is_trusted=True, word="") -> SweepPoint:
@@ -63,18 +63,6 @@ def said(field, *pairs) -> str:
             "think time of 0.5 s.",
         ),
         (
-            "over_s",
-            [(1, 500), (10, 50)],
-            "nginx falls from 500 requests/s with a spread over 1 s to 50.0 with a spread over "
-            "10 s.",
-        ),
-        (
-            "exchange.size_bytes",
-            [(64, 500), (1024, 495)],
-            "nginx stays between 495 and 500 requests/s, from a message size of 64 B to a message "
-            "size of 1,024 B.",
-        ),
-        (
             "session.calls_per_connection",
             [(1, 500), (10, 500)],
             "nginx stays at 500 requests/s, from 1 request per connection to 10 requests per "
@@ -93,24 +81,7 @@ def test_one_trusted_point_says_nothing():
 def test_what_is_beyond_the_trusted_points_is_not_known():
     points = [point(1, 100), point(2, 190), point(4, 900, is_trusted=False)]
     words = plain_text(sweep_sentence([sweep("injectors", points)]))
-    assert "What comes beyond 2 injector processes is not known" in words
     assert "900" not in words
-
-
-def test_a_server_without_two_trusted_values_is_named():
-    known = sweep("injectors", [point(1, 100), point(2, 190)], "nginx")
-    unknown = [
-        sweep("injectors", [point(1, 100), point(2, 300, is_trusted=False)], name)
-        for name in ("apache", "caddy")
-    ]
-    one = plain_text(sweep_sentence([unknown[0], known]))
-    assert one.endswith(
-        "How apache goes on is not known: fewer than two of its values are trusted."
-    )
-    both = plain_text(sweep_sentence([*unknown, known]))
-    assert both.endswith(
-        "How apache and caddy go on is not known: fewer than two values of each are trusted."
-    )
 
 
 def test_a_server_is_faster_and_slower_at_so_many_values():
@@ -126,9 +97,57 @@ def test_a_server_is_faster_and_slower_at_so_many_values():
     assert "apache at" not in plain_text(sweep_sentence([apache, alike]))
 
 
-def test_more_arms_than_a_sentence_holds_are_counted():
-    many = [sweep("injectors", [point(1, 100), point(2, 200)], f"s{n}") for n in range(6)]
-    told = plain_text(sweep_sentence(many))
-    assert "s3 still grows" in told
-    assert "s4" not in told
-    assert "2 more sweeps below." in told
+BUSY, LATE = Doubt("cpu", 0.97, 0.6), Doubt("lateness_p99", 5_900, 1_000)
+
+
+def doubted(value: float, *doubts: Doubt, why="The injector was busy.") -> SweepPoint:
+    return replace(point(value, 100, is_trusted=False), doubts=doubts, why=why)
+
+
+def trusted(value: float, **vitals: float) -> SweepPoint:
+    return replace(point(value, 100), vitals=vitals)
+
+
+def rows_of(*arms) -> dict[str, list[str]]:
+    table = doubts_table("sweep-1", "injectors", arms)
+    return {row.label: [cell.text for cell in row.cells] for row in table.rows}
+
+
+def test_what_can_make_a_measurement_doubtful_has_a_name():
+    assert FIGURES.keys() == CODES | UNSENT
+
+
+def test_each_figure_beyond_its_limit_stands_beside_that_of_the_last_trusted_value():
+    arm = [trusted(4, cpu=0.3), trusted(6, cpu=0.46), doubted(9, BUSY, LATE), doubted(12, BUSY)]
+    table = doubts_table("sweep-1", "injectors", [arm])
+    assert table.title == "Why 9 and 12 are not trusted"
+    assert [column.title for column in table.columns] == ["6", "9", "12", "doubtful beyond"]
+    assert rows_of(arm) == {
+        FIGURES["cpu"]: ["46.0\u202f%", "97.0\u202f%", "97.0\u202f%", "60.0\u202f%"],
+        FIGURES["lateness_p99"]: ["–", "5.90\u202fms", "–", "1.00\u202fms"],
+    }
+    tones = [cell.tone for cell in table.rows[0].cells]
+    assert tones == ["", "bad", "bad", ""]
+
+
+def test_of_several_arms_and_repeats_the_worst_is_said():
+    sent_less = [Doubt("sent_share", share, 0.999) for share in (0.95, 0.9)]
+    arms = [doubted(9, *sent_less), doubted(9, replace(sent_less[0], value=0.97))]
+    assert rows_of(*([arm] for arm in arms)) == {
+        FIGURES["sent_share"]: ["90.0\u202f%", "99.9\u202f%"]
+    }
+
+
+def test_a_value_that_only_one_arm_is_trusted_at_is_not_the_last_trusted_one():
+    arms = [trusted(2), trusted(4), doubted(9, BUSY)], [trusted(2), doubted(4, why="It failed.")]
+    table = doubts_table("sweep-1", "injectors", arms)
+    assert [column.title for column in table.columns] == ["2", "9", "doubtful beyond"]
+
+
+def test_many_values_are_counted_and_a_reason_without_a_figure_is_told_apart():
+    many = [doubted(value, BUSY) for value in range(1, 7)]
+    assert doubts_table("s", "injectors", [many]).title == "Why 6 values are not trusted"
+    arm = [trusted(1), doubted(2, why="Stopped after 3 s.")]
+    assert doubts_table("s", "injectors", [arm]) is None
+    assert unfigured([("nginx", arm)]) == [("2, nginx", "Stopped after 3 s.")]
+    assert unfigured([("", many)]) == []
