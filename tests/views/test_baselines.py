@@ -100,11 +100,3 @@ def test_who_looks_at_a_stale_page_replaces_nothing(as_editor, project):
         as_editor.post(post, {"name": "mine", "in": [test.pk], "seen": "0"}, follow=True)
     )
     assert "“calm” has become the baseline since you opened this." in page
-
-
-def test_a_released_baseline_stays_in_the_list(as_editor, project):
-    (test,) = make_history(project, CALM)
-    post = reverse("history-baseline", args=[test.pk])
-    as_editor.post(post, {"name": "calm", "in": [test.pk], "seen": "0"})
-    release = reverse("baseline-release", args=[Baseline.objects.get().pk])
-    assert "replaced by bob on" in text_of(as_editor.post(release, follow=True))

@@ -4,17 +4,13 @@ import pytest
 from django.utils import timezone
 from django.utils.html import strip_tags
 
-from campaigns.permissions import Role
 from campaigns.services.shares import create_share
 from tests.factories import (
     make_campaign,
     make_endpoint,
-    make_membership,
     make_plan,
-    make_run,
     make_target,
     make_test,
-    make_user,
 )
 from tests.queries.measured import https_campaign, run_in_blocks
 from tests.values import plan_spec
@@ -59,12 +55,6 @@ def test_the_address_reproduces_the_comparison(as_editor, two_ports):
     assert f'<option value="{second.pk}" selected>' in html
     assert f"tables.csv{query}" in html.replace("&amp;", "&")
     assert html.count("nginx :8443 against nginx :8080") >= 2
-
-
-def test_without_a_choice_the_page_offers_one(as_editor, two_ports):
-    html = page(as_editor, two_ports[0])
-    assert 'name="compare"' in html
-    assert "slower than" not in html
 
 
 def test_the_csv_has_the_chosen_comparison(as_editor, two_ports):
@@ -118,33 +108,6 @@ def test_a_second_click_adds_nothing_and_says_so(as_editor, hung):
     assert campaign.runs.count() == 10
 
 
-def test_the_button_goes_back_to_the_chosen_comparison(as_editor, hung):
-    campaign, _ = hung
-    one, other = (test.pk for test in campaign.tests.all())
-    query = f"?compare={one}&with={other}"
-    assert f"/blocks/{query}" in page(as_editor, campaign, query).replace("&amp;", "&")
-    answer = as_editor.post(f"/campaigns/{campaign.pk}/blocks/{query}", {"blocks": 1, "after": 4})
-    assert answer.url == f"/campaigns/{campaign.pk}/{query}"
-
-
-def test_advice_has_a_button_that_adds_as_many_blocks(as_editor, project):
-    now = timezone.now()
-    campaign, tests = https_campaign(project, repeats=3, started_at=now, finished_at=now)
-    run_in_blocks(tests, [[10_000, 10_600, 9_800], [10_400, 10_100, 10_300]])
-    html = page(as_editor, campaign)
-    assert "probability if the two are equally fast" in html
-    assert 'name="after" value="3"' in html
-
-
-def test_a_viewer_sees_the_advice_without_a_button(client, project, hung):
-    vera = make_user("viewer")
-    make_membership(project, vera, Role.VIEWER)
-    client.force_login(vera)
-    html = page(client, hung[0])
-    assert "decides this" in html
-    assert "/blocks/" not in html
-
-
 def test_no_blocks_are_offered_of_what_is_archived_and_the_page_says_what(as_editor, hung):
     campaign, test = hung[0], hung[0].tests.first()
     assert "/blocks/" in page(as_editor, campaign)
@@ -161,14 +124,6 @@ def test_no_blocks_are_offered_of_what_is_archived_and_the_page_says_what(as_edi
         assert f"{words} archived. Restore it first." in html
         type(part).objects.filter(pk=part.pk).update(archived_at=None)
     assert "/blocks/" in page(as_editor, campaign)
-
-
-def test_while_it_runs_there_is_no_button_yet(as_editor, hung):
-    campaign, _ = hung
-    campaign.finished_at = None
-    campaign.save()
-    make_run(campaign.tests.first(), 5)
-    assert "/blocks/" not in page(as_editor, campaign)
 
 
 def test_garbage_is_refused_with_the_bounds(as_editor, hung):
@@ -190,11 +145,3 @@ def test_some_blocks_are_paired_where_a_run_is_not_usable(as_editor, project):
     grounds = f"95 % intervals over 4 of 5 blocks, paired; run {run.label} cannot be used"
     assert grounds in strip_tags(html)
     assert "HTTPS is <b>slower than HTTP" in html
-
-
-def test_the_repeats_are_behind_the_charts_and_open_only_without_a_comparison(as_editor, two_ports):
-    campaign, (first, second) = two_ports
-    assert '<details id="every-repeat" open>' in page(as_editor, campaign)
-    html = page(as_editor, campaign, f"?compare={second.pk}&with={first.pk}")
-    assert html.index("<canvas") < html.index('<details id="every-repeat">')
-    assert html.index('<details id="every-repeat">') < html.index('data-table="test')

@@ -19,21 +19,10 @@ from tests.factories import (
 )
 from tests.queries.measured import measure
 from tests.queues import make_queue
-from tests.views.campaign_form import new_url, started
+from tests.views.campaign_form import started
 from tests.views.pages import text_of
 
 pytestmark = pytest.mark.django_db
-
-
-def test_an_empty_project_offers_the_one_next_step(as_editor, project):
-    page = text_of(as_editor.get(reverse("campaign-list", args=[project.pk])))
-    assert "What do you want to measure?" in page
-    assert reverse("project-measure", args=[project.pk]) in page
-
-
-def test_with_target_and_plan_the_next_step_is_a_campaign(as_editor, project, target, version):
-    page = text_of(as_editor.get(reverse("campaign-list", args=[project.pk])))
-    assert new_url(project) in page
 
 
 def test_the_list_can_be_narrowed_by_name_state_target_and_time(
@@ -121,12 +110,6 @@ def test_those_with_a_run_under_way_come_before_those_that_wait(as_editor, proje
     assert second.current is None
 
 
-def test_where_all_under_way_are_shown_there_are_no_more(as_editor, project):
-    make_queue(project, UNDER_WAY_SHOWN, state=RunState.PREPARING)
-    page = text_of(as_editor.get(reverse("campaign-list", args=[project.pk])))
-    assert "under way" not in page
-
-
 def statements(client, project) -> int:
     with CaptureQueriesContext(connection) as seen:
         assert client.get(reverse("campaign-list", args=[project.pk])).status_code == 200
@@ -149,8 +132,3 @@ def test_those_under_way_take_as_many_statements_however_many_they_are(as_editor
     one = statements(as_editor, project)
     make_queue(project, 2 * UNDER_WAY_SHOWN, state=RunState.PREPARING)
     assert statements(as_editor, project) == one
-
-
-def test_a_stranger_finds_no_list(client, charlie, project):
-    client.force_login(charlie)
-    assert client.get(reverse("campaign-list", args=[project.pk])).status_code == 404

@@ -82,13 +82,6 @@ def test_a_crowded_chart_names_the_slowest_and_draws_the_others_without_a_name(o
     assert 'choose it under <a href="#every-repeat">' in text_of(page)
 
 
-def test_a_crowded_chart_offers_no_choice_where_every_table_is_shown(opened, make, monkeypatch):
-    monkeypatch.setattr(campaign_runs, "_MOST_TABLES", 5)
-    page = text_of(opened(make(5)[0]))
-    assert "grey: all others." in page
-    assert "choose it under" not in page
-
-
 def test_what_changed_against_its_baseline_is_named_before_the_slowest(opened, make):
     tests = make(5)
     keep_figures([test.pk for test in tests])

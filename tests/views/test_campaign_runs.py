@@ -59,13 +59,6 @@ def runs_in(html: str) -> list[str]:
     return re.findall(r"<th scope=\"row\">(?:<a [^>]*>)?(\d+\.\d+)<", html)
 
 
-def test_few_tests_have_all_their_tables(as_editor, make):
-    campaign = make(1)
-    html = page(as_editor, address_of(campaign))
-    assert tables_in(html) == [str(test.pk) for test in campaign.tests.order_by("position")]
-    assert "?repeats=" not in html
-
-
 def test_of_many_tests_the_address_chooses_the_table(as_editor, make):
     campaign = make(2)
     html = page(as_editor, address_of(campaign))

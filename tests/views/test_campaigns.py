@@ -7,31 +7,18 @@ from django.urls import reverse
 from django.utils import timezone
 
 from campaigns.models import Campaign, Run
-from campaigns.permissions import Role
 from tests.factories import (
     make_campaign,
-    make_membership,
     make_plan,
     make_project,
     make_run,
     make_test,
-    make_user,
 )
-from tests.queries.measured import https_campaign, measure, run_in_blocks
 from tests.values import plan_spec
 from tests.views.campaign_form import cells, fields, new_url, started
 from tests.views.pages import text_of
 
 pytestmark = pytest.mark.django_db
-
-
-def test_a_draft_can_be_started(as_editor, project, target, version):
-    campaign = make_campaign(project)
-    make_test(campaign, version, endpoint=target.endpoints.first())
-    page = text_of(as_editor.get(reverse("campaign-detail", args=[campaign.pk])))
-    assert "Start campaign" in page
-    as_editor.post(reverse("campaign-start", args=[campaign.pk]))
-    assert campaign.runs.count() == 3
 
 
 def test_a_started_campaign_is_followed_from_what_the_page_shows(
@@ -64,23 +51,10 @@ def test_a_draft_of_what_is_archived_says_so_and_offers_no_start(
     assert html.unescape(str(message)) in html.unescape(said)
 
 
-def test_starting_twice_is_refused_in_words(as_editor, project, target, version):
-    campaign = started(as_editor, project, target, version)
-    response = as_editor.post(reverse("campaign-start", args=[campaign.pk]), follow=True)
-    assert "already been started" in text_of(response)
-
-
 def test_stopping_ends_what_waits(as_editor, project, target, version):
     campaign = started(as_editor, project, target, version)
     as_editor.post(reverse("campaign-stop", args=[campaign.pk]))
     assert set(campaign.runs.values_list("state", "outcome")) == {("done", "stopped")}
-
-
-def test_a_stop_that_was_over_at_once_is_not_told_as_going_on(as_editor, project, target, version):
-    campaign = started(as_editor, project, target, version)
-    response = as_editor.post(reverse("campaign-stop", args=[campaign.pk]), follow=True)
-    notice = text_of(response).partition('<div role="status">')[2].partition("</div>")[0]
-    assert "Stop requested. Results so far are kept." in notice
 
 
 @pytest.mark.parametrize(
@@ -95,14 +69,6 @@ def test_the_question_before_a_stop_counts_what_is_kept(n_done, kept, as_editor,
     page = text_of(as_editor.get(reverse("campaign-detail", args=[test.campaign_id])))
     question = " ".join(page.partition("Stop this campaign?")[2].partition("</p>")[0].split())
     assert question.endswith(f"<p> {kept} Waiting runs are cancelled.".replace("  ", " "))
-
-
-def test_run_again_makes_a_new_draft(as_editor, project, target, version):
-    campaign = started(as_editor, project, target, version)
-    response = as_editor.post(reverse("campaign-repeat", args=[campaign.pk]))
-    repeated = Campaign.objects.latest("pk")
-    assert response.url == reverse("campaign-detail", args=[repeated.pk])
-    assert (repeated.state, repeated.tests.count()) == ("draft", 2)
 
 
 def test_run_again_opens_the_form_filled_in(as_editor, project, target, version):
@@ -141,48 +107,6 @@ def test_another_projects_campaign_cannot_be_run_again(as_editor, project, targe
         assert as_editor.get(new_url(project), {"again": number}).status_code == 404
 
 
-@pytest.mark.parametrize("name", ["campaign-start", "campaign-stop", "campaign-repeat"])
-def test_actions_need_a_post(as_editor, project, name):
-    campaign = make_campaign(project)
-    assert as_editor.get(reverse(name, args=[campaign.pk])).status_code == 405
-
-
-def test_a_viewer_sees_the_page_without_buttons(client, vera, project):
-    campaign = make_campaign(project)
-    make_test(campaign)
-    client.force_login(vera)
-    page = text_of(client.get(reverse("campaign-detail", args=[campaign.pk])))
-    assert "Start campaign" not in page
-    assert client.post(reverse("campaign-start", args=[campaign.pk])).status_code == 403
-
-
-def test_an_operator_may_start_but_not_share(client, project):
-    operator = make_user("olga")
-    make_membership(project, operator, Role.OPERATOR)
-    client.force_login(operator)
-    campaign = make_campaign(project)
-    make_test(campaign)
-    page = text_of(client.get(reverse("campaign-detail", args=[campaign.pk])))
-    assert "Start campaign" in page
-    assert "share-dialog" not in page
-
-
-def test_the_tables_come_as_csv(as_editor, project):
-    campaign = make_campaign(project)
-    make_run(make_test(campaign))
-    response = as_editor.get(reverse("campaign-csv", args=[campaign.pk]))
-    assert response["Content-Type"].startswith("text/csv")
-    assert "attachment" in response["Content-Disposition"]
-
-
-def test_the_page_has_no_inline_script_or_style(as_editor, project, target, version):
-    campaign = started(as_editor, project, target, version)
-    page = text_of(as_editor.get(reverse("campaign-detail", args=[campaign.pk])))
-    assert " style=" not in page
-    assert "<script>" not in page
-    assert " onclick" not in page
-
-
 def test_thirty_runs_do_not_need_thirty_times_the_queries(
     as_editor, project, target, version, django_assert_max_num_queries
 ):
@@ -194,14 +118,6 @@ def test_thirty_runs_do_not_need_thirty_times_the_queries(
     assert Run.objects.count() == 30
     with django_assert_max_num_queries(60):
         as_editor.get(reverse("campaign-detail", args=[campaign.pk]))
-
-
-def test_the_tile_of_a_single_request_speaks_of_one(as_editor, project):
-    ended = timezone.now()
-    campaign = make_campaign(project, repeats=1, started_at=ended, finished_at=ended)
-    measure(make_run(make_test(campaign)), 10_000, n=1, seconds=1)
-    page = as_editor.get(reverse("campaign-detail", args=[campaign.pk]))
-    assert page.context["tiles"][0]["lines"] == ["1.00 ok requests/s", "1 request", "0 errors"]
 
 
 def test_a_draft_is_edited_in_the_form_that_made_it(as_editor, project, target, version):
@@ -223,11 +139,3 @@ def test_a_draft_is_edited_in_the_form_that_made_it(as_editor, project, target, 
     Campaign.objects.update(started_at=timezone.now())
     late = as_editor.post(edit, fields(ticked, draft="1"))
     assert "already been started" in late.content.decode()
-
-
-def test_each_test_leads_to_its_history(as_editor, project):
-    campaign, tests = https_campaign(project, repeats=1)
-    run_in_blocks(tests, [[18_900], [29_100]])
-    page = as_editor.get(reverse("campaign-detail", args=[campaign.pk])).content.decode()
-    for test in tests:
-        assert f'href="{reverse("history-test", args=[test.pk])}"' in page

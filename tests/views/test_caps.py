@@ -5,7 +5,6 @@ from django.urls import reverse
 
 from campaigns.models import Project
 from tests.factories import make_plan, make_project
-from tests.services.engine import host
 from tests.views.pages import page_text
 
 pytestmark = pytest.mark.django_db
@@ -21,15 +20,6 @@ def test_an_owner_finds_use_and_caps_beside_the_members(client, project, alice):
     shown = page_text(client, "project-use", project.pk)
     assert '<td class="num">1</td> <td class="num"></td> <td class="num">4</td>' in shown
     assert 'value="0.250"' in shown
-
-
-def test_a_share_of_the_hosts_is_shown_as_slots_with_what_it_is_of(client, project, alice):
-    client.force_login(alice)
-    host(slots=12)
-    Project.objects.update(caps={"SLOT_PERCENT": 75})
-    assert '9 <span class="second-line">75 % of 12</span>' in page_text(
-        client, "project-use", project.pk
-    )
 
 
 def test_an_administrator_sees_all_projects_in_a_fixed_number_of_statements(

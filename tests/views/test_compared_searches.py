@@ -9,7 +9,7 @@ from campaigns.queries.items import refusal_to_delete
 from campaigns.services.baselines import judge_by_baselines, make_baseline, release_baseline
 from campaigns.services.campaign_cells import CampaignCell
 from campaigns.services.searches import start_search
-from tests.factories import make_campaign, make_project, make_test, make_user
+from tests.factories import make_project, make_user
 from tests.searches import answered, limit_of, search_through, searching
 from tests.services.engine import owner_of
 from tests.views.pages import text_of
@@ -71,25 +71,6 @@ def test_searches_with_other_objectives_get_no_verdict(as_searcher, old):
     page = compared(as_searcher, old, new)
     assert "No verdict on the capacities: the two did not search for the same." in page
     assert "p99 &lt; 1 s" in page
-
-
-def test_a_search_that_knows_a_bound_only_gets_no_verdict(as_searcher, old):
-    new = again(old, limit_per_s=900)
-    search_through(new, limit_of(1000))
-    page = compared(as_searcher, old, new)
-    assert f"campaign #{new.pk} has no capacity with an interval" in page
-
-
-def test_a_search_and_another_campaign_have_nothing_to_compare(as_searcher, old):
-    campaign = make_test(make_campaign(old.project)).campaign
-    page = compared(as_searcher, old, campaign)
-    assert f"campaign #{campaign.pk} is no search for a capacity" in page
-
-
-def test_a_search_offers_other_searches_only(as_searcher, old):
-    new = again(old)
-    page = text_of(as_searcher.get(reverse("comparison"), {"b": f"campaign-{new.pk}"}))
-    assert f"a=campaign-{old.pk}" in page
 
 
 def test_a_search_that_is_the_baseline_is_what_later_searches_are_compared_with(as_searcher, old):

@@ -87,11 +87,6 @@ def test_the_address_says_which_tests_are_shown(as_vera, weeks, show, words):
     assert [row["test"].word for row in page.context["rows"]] == words
 
 
-def test_where_nothing_changed_everything_is_shown(as_vera, weeks, project):
-    page = page_of(as_vera, weeks[0], same_as(weeks[0]))
-    assert len(page.context["rows"]) == 2
-
-
 def same_as(campaign):
     later = same_again(list(campaign.tests.order_by("position")))
     run_in_blocks(later, [FAST, FAST])
@@ -104,12 +99,6 @@ def test_a_row_opens_below_by_its_address(as_vera, weeks):
     opened = as_vera.get(f"{reverse('comparison')}?{other['query']}")
     assert opened.context["detail"].test.key == other["test"].key
     assert page.context["detail"].test.key == page.context["rows"][0]["test"].key
-
-
-def test_runs_are_drawn_in_the_colour_of_their_scheme(as_vera, weeks):
-    page = page_of(as_vera, *weeks).content.decode()
-    assert 'class="run-dot scheme-http"' in page
-    assert 'class="run-dot scheme-https"' not in page
 
 
 def test_of_very_many_rows_only_the_open_one_says_why(as_vera, weeks, monkeypatch):
@@ -150,15 +139,6 @@ def test_a_third_column_is_chosen_from_the_others(as_vera, weeks):
     assert chosen.campaign == third
     three = as_vera.get(f"{reverse('comparison')}?{query}")
     assert [column.row for column in three.context["columns"]] == [*weeks, third]
-
-
-def test_the_csv_has_a_row_per_test(as_vera, weeks):
-    query = {"a": f"campaign-{weeks[0].pk}", "b": f"campaign-{weeks[1].pk}"}
-    text = as_vera.get(reverse("comparison-csv"), query).content.decode()
-    _, head, *rows = text.splitlines()
-    assert "could have shown (%)" in head
-    assert len(rows) == 2
-    assert "slower, or the environment" in rows[0]
 
 
 def test_as_many_queries_for_ten_tests_as_for_one(as_vera, project):
@@ -228,24 +208,6 @@ def test_what_names_nothing_is_answered_with_a_sentence(as_vera, asked, sentence
     assert sentence in words_of(page)
 
 
-def test_without_columns_it_says_how_to_begin(as_vera):
-    assert "Open a campaign and choose Compare" in words_of(as_vera.get(reverse("comparison")))
-
-
-def test_a_campaign_without_others_is_told_to_run_again(as_vera, project):
-    only = make_test(make_campaign(project)).campaign
-    page = as_vera.get(reverse("comparison"), {"b": f"campaign-{only.pk}"})
-    assert "Run it again" in words_of(page)
-
-
-def test_nothing_in_common_is_said_with_what_each_has(as_vera, weeks, project):
-    other = make_test(make_campaign(project)).campaign
-    page = page_of(as_vera, weeks[0], other)
-    assert page.status_code == 200
-    assert "have no test in common" in words_of(page)
-    assert "What differs" not in words_of(page)  # of tests that nothing was compared of
-
-
 @pytest.mark.parametrize("is_foreign_first", [True, False])
 def test_what_is_foreign_or_deleted_is_not_found(as_vera, weeks, is_foreign_first):
     foreign = make_campaign(make_project("Elsewhere"))
@@ -261,24 +223,6 @@ def test_what_is_foreign_or_deleted_is_not_found(as_vera, weeks, is_foreign_firs
     assert as_vera.get(reverse("comparison"), asked).status_code == 404
 
 
-def test_campaigns_without_runs_are_compared_in_words(as_vera, project):
-    first = make_test(make_campaign(project))
-    (second,) = same_again([first])
-    page = page_of(as_vera, first.campaign, second.campaign)
-    assert "nothing can be compared" in words_of(page)
-
-
 @pytest.mark.parametrize("query", [{}, {"a": "campaign-1"}, {"a": "campaign-x", "b": "1"}])
 def test_a_csv_of_nothing_that_can_be_compared_is_not_there(as_vera, query):
     assert as_vera.get(reverse("comparison-csv"), query).status_code == 404
-
-
-def test_where_runs_are_set_aside_the_table_says_what_they_are_in(as_vera, project, weeks):
-    _, earlier = https_campaign(project, repeats=5)
-    later = same_again(earlier)
-    usual = [*FAST, 10_050, 9_950]
-    run_in_blocks(earlier, [usual, usual])
-    run_in_blocks(later, [[*usual[:-1], 600_000], usual])
-    note = "Times and marks include runs that are set aside"
-    assert note in words_of(page_of(as_vera, earlier[0].campaign, later[0].campaign))
-    assert note not in words_of(page_of(as_vera, *weeks))

@@ -48,11 +48,6 @@ def test_a_narrow_axis_has_fewer_ticks_and_says_them_as_it_is_told():
     assert all(right - left >= 25 for left, right in pairwise(places))
 
 
-def test_without_an_interval_there_is_still_an_axis():
-    axis = RatioAxis([], threshold=0.05)
-    assert 0 < axis.at(1) < 100
-
-
 def split(http, https):
     parts = ("connect", "tls", "wait")
     rows = [
@@ -78,16 +73,6 @@ def test_a_negative_part_is_drawn_to_the_left():
     pieces = {piece.part: piece for piece in bars["groups"][0]["difference"]["pieces"]}
     assert pieces["wait"].is_negative
     assert pieces["wait"].x + pieces["wait"].width == pytest.approx(pieces["tls"].x)
-
-
-def test_a_part_that_nobody_has_gets_no_column():
-    assert split_bars([split((4.0, None, 14.0), (4.0, None, 14.0))])["parts"] == ["connect", "wait"]
-
-
-def test_the_longest_bar_leaves_room_for_its_text():
-    bars = split_bars([split((4.0, None, 14.0), (4.0, 10.0, 14.0))])
-    pieces = list(bars["groups"][0]["rows"][1]["pieces"])
-    assert pieces[-1].x + pieces[-1].width <= 84.1
 
 
 def test_a_difference_whose_parts_reach_beyond_both_bars_stays_in_the_drawing():

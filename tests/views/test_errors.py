@@ -88,14 +88,6 @@ def test_a_refusal_that_no_view_took_is_a_page_too(client, alice, breaks):
     assert "Not while it runs." in answer.content.decode()
 
 
-@pytest.mark.django_db
-def test_an_unknown_address_says_what_may_be_the_matter(client, alice):
-    client.force_login(alice)
-    answer = client.get("/nothing/")
-    assert answer.status_code == 404
-    assert "not a member" in answer.content.decode()
-
-
 def test_the_process_is_healthy_without_a_database(client):
     assert client.get(reverse("healthz")).content == f"ok {settings.VERSION}\n".encode()
 

@@ -70,12 +70,6 @@ def test_a_hostile_reply_is_text(viewer, project):
     assert "<script>alert(1)" not in page
 
 
-def test_the_row_is_drawn_on_the_runs_axis(viewer, project):
-    page = html_of(viewer, "run-detail", failing(project).pk)
-    strip = page.split('class="error-strip"')[1].split("</svg>")[0]
-    assert strip.count("<rect") == 3
-
-
 @pytest.mark.parametrize("name", ["run-share", "campaign-share"])
 def test_a_share_has_the_words_and_the_row_but_no_example(as_editor, project, name):
     run = failing(project)
@@ -92,12 +86,3 @@ def test_rest_tells_the_rows_with_their_examples(viewer, project):
     (row,) = viewer.get(f"/api/v1/runs/{run.pk}/failures/").json()
     assert (row["words"], row["count"], row["first"], row["last"]) == ("404 Not Found", 60, 0, 2)
     assert [each["reply"] for each in row["examples"]] == [HOSTILE]
-
-
-def test_no_errors_are_one_line(viewer, project):
-    run = make_run(make_test(make_campaign(project)))
-    store_second(run, make_second(0, [5_000] * 10))
-    end(run, Outcome.COMPLETE)
-    page = html_of(viewer, "run-detail", run.pk)
-    assert 'data-table="errors"' not in page
-    assert "Errors</b> none" in page

@@ -29,28 +29,6 @@ def as_editor(client, bob):
     return client
 
 
-def test_the_page_offers_it_beside_an_agent(as_editor, target):
-    shown = target_page(as_editor, target)
-    assert "Add an agent" in shown
-    assert f'href="/targets/{target.pk}/exporters/"' in shown
-    assert "Scrape a Prometheus exporter" in shown
-    form = as_editor.get(f"/targets/{target.pk}/exporters/").content.decode()
-    assert "http://10.0.0.5:9100/metrics" in form
-
-
-def test_an_address_is_saved_and_the_page_says_that_it_is_asked(as_editor, target):
-    answer = as_editor.post(
-        f"/targets/{target.pk}/exporters/",
-        {"url": "10.0.0.5:9100", "name": "shop-1", "verify_tls": "on"},
-        follow=True,
-    )
-    assert answer.redirect_chain[-1][0] == f"/targets/{target.pk}/#agents"
-    shown = answer.content.decode()
-    assert "shop-1 is saved" in shown
-    assert URL in shown
-    assert "Checking" in shown
-
-
 def test_a_fault_is_at_its_field_and_nothing_is_lost(as_editor, target):
     given = {"url": "ftp://10.0.0.5", "name": "shop-1", "token": "t0ken"}
     answer = as_editor.post(f"/targets/{target.pk}/exporters/", given)
@@ -93,16 +71,3 @@ def test_a_stored_token_is_never_shown_and_stays_until_it_is_removed(as_editor, 
     as_editor.post(f"/exporters/{exporter.pk}/", given | {"removes_token": "on"})
     exporter.refresh_from_db()
     assert exporter.token == ""
-
-
-def test_a_check_is_asked_for(as_editor, exporter):
-    answer = as_editor.post(f"/exporters/{exporter.pk}/check/", follow=True)
-    assert "A worker asks shop-1 now" in answer.content.decode()
-    again = as_editor.post(f"/exporters/{exporter.pk}/check/", follow=True)
-    assert "A check was asked for a moment ago" in again.content.decode()
-
-
-def test_a_removed_exporter_leaves_the_page(as_editor, target, exporter):
-    answer = as_editor.post(f"/exporters/{exporter.pk}/remove/", follow=True)
-    assert "shop-1 is no longer scraped. What it reported is kept." in answer.content.decode()
-    assert URL not in target_page(as_editor, target)

@@ -61,29 +61,6 @@ def test_a_change_is_told_first_with_size_interval_date_and_campaigns(opened, pr
     assert "The newest campaign, 28.5 ms, is as expected" in page
 
 
-def test_a_calm_history_is_unchanged(opened, project):
-    (test,) = make_history(project, CALM)
-    page = text_of(opened(test))
-    assert "Unchanged over 8 campaigns since 1 Nov 2026: p95 26.0 ms." in page
-    assert "The newest campaign, 25.7 ms, is as expected (" in page
-    assert "none found" in page
-
-
-def test_an_odd_newest_campaign_is_told_and_is_no_change(opened, project):
-    (test,) = make_history(project, [*CALM, 33.0])
-    page = text_of(opened(test))
-    assert "The newest campaign is odd: 33.0 ms" in page
-    assert "none found" in page
-
-
-@pytest.mark.parametrize(
-    ("nights", "words"), [(1, "Only this campaign counts"), (4, "Only 4 campaigns count")]
-)
-def test_few_campaigns_have_no_level(opened, project, nights, words):
-    (test,) = make_history(project, CALM[:nights])
-    assert f"{words} so far; with 5 there is a level" in text_of(opened(test))
-
-
 def test_a_change_with_another_server_is_not_called_slower(opened, project):
     version, endpoint = make_plan(project), make_endpoint(make_target(project))
     same = {"tests": [(version, endpoint, "new")]}
@@ -174,24 +151,10 @@ def test_dates_and_the_metric_are_in_the_address(opened, project):
     assert "p50 response time" in text_of(response)
 
 
-def test_a_filter_that_matches_nothing_says_so(opened, project):
-    (test,) = make_history(project, CALM)
-    assert "No campaign matches this filter." in text_of(opened(test, since="2030-01-01"))
-
-
 def test_a_filter_that_makes_no_sense_filters_nothing(opened, project):
     (test,) = make_history(project, CALM)
     response = opened(test, since="soon", metric="p7", until="2026-13-40")
     assert len(response.context["chart"]["value"]) == 8
-
-
-def test_the_other_arms_of_the_plan_are_one_click_away(opened, project):
-    target = make_target(project)
-    arms = [(make_endpoint(target), "new"), (make_endpoint(target, "https"), "keep-alive")]
-    version = make_plan(project)
-    tests = make_history(project, CALM, tests=[(version, *arm) for arm in arms])
-    page = opened(tests[0]).content.decode()
-    assert f"{reverse('history-test', args=[tests[1].pk])}?" in page
 
 
 def test_a_history_is_a_file_with_a_row_for_each_campaign(client, vera, project):
@@ -202,13 +165,6 @@ def test_a_history_is_a_file_with_a_row_for_each_campaign(client, vera, project)
     assert len(rows) == len(SLOWER)
     assert [float(row["value_us"]) for row in rows] == pytest.approx([v * 1000 for v in SLOWER])
     assert [bool(row["change"]) for row in rows] == [index == 8 for index in range(len(SLOWER))]
-
-
-@pytest.mark.parametrize("address", ["history-test", "history-test-csv"])
-def test_a_stranger_finds_no_history(client, charlie, project, address):
-    (test,) = make_history(project, CALM)
-    client.force_login(charlie)
-    assert client.get(reverse(address, args=[test.pk])).status_code == 404
 
 
 def statements(client, address, counter) -> int:
@@ -370,11 +326,3 @@ def test_the_same_words_on_another_day_are_another_mark(client, bob, project, mo
     assert [mark.text for mark in TimeMark.objects.all()] == ["deploy", "deploy"]
     assert "stays as it is" in text_of(client.post(address, deploy, follow=True)), "pressed twice"
     assert TimeMark.objects.count() == 2
-
-
-def test_a_mark_without_words_is_answered_where_it_is_typed(client, bob, project):
-    client.force_login(bob)
-    response = client.post(reverse("mark-list", args=[project.pk]), {"link": "ftp://x"})
-    assert response.status_code == 422
-    assert "Say what happened" in text_of(response)
-    assert "A link begins with https://" in text_of(response)

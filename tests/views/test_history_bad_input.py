@@ -16,21 +16,6 @@ from tests.views.test_triage import page as page
 pytestmark = pytest.mark.django_db
 
 
-@pytest.mark.parametrize("spread", [(1.0,), (0.99, 1.01)])
-def test_a_single_campaign_has_a_value_and_no_level(opened, overview, project, spread):
-    (test,) = make_history(project, [26.0], begin=nights_ago(2), spread=spread)
-    assert "Only this campaign counts so far" in text_of(opened(test))
-    assert "Nothing to report yet for 1 test" in text_of(overview())
-
-
-def test_where_nothing_can_be_used_no_calm_is_claimed(opened, overview, project):
-    (test,) = make_history(project, CALM, begin=nights_ago(20), trust="not_usable")
-    assert "its measurements are not usable" in text_of(opened(test))
-    response = overview()
-    assert "No test's newest campaign counts" in text_of(response).replace("&#x27;", "'")
-    assert response.context["dots"] is None
-
-
 @pytest.mark.parametrize(
     "query",
     [

@@ -97,14 +97,6 @@ def test_every_test_is_a_dot_at_its_ratio_on_a_logarithmic_axis(overview, projec
     assert [name.text[:4] for name in dots.names] == ["Fast", "Slow"]
 
 
-def test_dots_at_one_place_are_stacked_and_lead_to_their_rows(overview):
-    found = overview().context["dots"].dots
-    assert len({(dot.x, dot.y) for dot in found}) > len({dot.x for dot in found})
-    dot = found[0]
-    there = overview(**dict(pair.split("=") for pair in dot.query.split("&")))
-    assert f'id="test-{dot.test}"' in there.content.decode()
-
-
 def test_pages_are_named_by_rows_and_say_what_follows(overview, targets, monkeypatch):
     assert history.ROWS == 50
     monkeypatch.setattr(history, "ROWS", 8)
@@ -134,12 +126,3 @@ def test_tests_are_grouped_by_what_the_address_says(overview, project, targets):
     assert names(overview(group="arm"))[1] == "2 targets"
     assert len(headings(overview(group="plan"))) == 25
     assert headings(overview(group="moon")) == headings(overview())
-
-
-def test_a_fold_of_a_group_opens_and_the_grouping_stays(overview):
-    fold = rows_of(overview(group="arm"))[0]
-    response = overview(**dict(pair.split("=") for pair in fold["query"].split("&")))
-    assert len(rows_of(response)) == 25
-    page = response.content.decode()
-    assert '<input type="hidden" name="group" value="arm">' in page
-    assert '<a href="?group=plan">plan</a>' in page

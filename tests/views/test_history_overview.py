@@ -2,7 +2,6 @@
 test_history_folds.py."""
 
 import csv
-from datetime import UTC, datetime
 from io import StringIO
 
 import pytest
@@ -38,11 +37,6 @@ def names(response) -> list[str]:
     ]
 
 
-def test_few_tests_are_all_in_sight(overview, project, targets):
-    calm_tests(project, targets, n=20)
-    assert len(names(overview())) == 20
-
-
 def test_what_moved_with_its_plan_has_direction_and_cause_everywhere(overview, client, project):
     version, endpoint = make_plan(project), make_endpoint(make_target(project))
     newer = PlanVersion.objects.create(plan=version.plan, number=2, spec=version.spec)
@@ -59,14 +53,6 @@ def test_what_moved_with_its_plan_has_direction_and_cause_everywhere(overview, c
     assert (row["direction"], row["causes"]) == ("slower", "Plan version: v1 to v2")
 
 
-def test_tests_that_moved_together_have_one_name(overview, project, targets):
-    endpoint = make_endpoint(targets[0], "https")
-    tests = [(make_plan(project), endpoint, "new") for _ in range(3)]
-    make_history(project, SLOWER, begin=nights_ago(20), tests=tests)
-    (name,) = overview().context["dots"].names
-    assert name.text.startswith("3 tests of media +")
-
-
 def test_every_target_that_moved_is_named_however_alike_they_moved(overview, project):
     begin, found = nights_ago(20), [f"a server with a rather long name {n}" for n in range(6)]
     for name in found:
@@ -78,12 +64,6 @@ def test_every_target_that_moved_is_named_however_alike_they_moved(overview, pro
         f"2 tests of {name}" for name in found
     ]
     assert len({each.y for each in named}) == 6
-
-
-def test_an_odd_test_is_a_ring(overview, project):
-    make_history(project, ODD, begin=nights_ago(20))
-    (dot,) = overview().context["dots"].dots
-    assert dot.kind == "odd"
 
 
 def test_without_a_figure_there_is_no_line_of_dots(overview, project):
@@ -100,15 +80,3 @@ def test_the_newest_value_has_its_interval_between_runs(overview, project):
     assert row["half_interval"].replace("\u202f", " ") == "± 0.64"
     make_history(project, CALM, begin=nights_ago(20), spread=(1.0,))
     assert "–" in [row["half_interval"] for row in rows_of(overview())]
-
-
-@pytest.mark.parametrize(
-    ("asked", "said"),
-    [
-        ({"since": "2026-10-24", "until": "2026-10-25"}, "since 24 Oct 2026 until 25 Oct 2026"),
-        ({"until": "2026-10-25"}, "1 test until 25 Oct 2026"),
-    ],
-)
-def test_the_head_tells_both_ends_of_the_period(overview, project, asked, said):
-    make_history(project, CALM, begin=datetime(2026, 10, 20, 2, tzinfo=UTC))
-    assert said in " ".join(text_of(overview(**asked)).split())

@@ -6,7 +6,7 @@ from io import StringIO
 import pytest
 from django.urls import reverse
 
-from campaigns.models import Target, TriageEntry
+from campaigns.models import TriageEntry
 from tests.factories import make_endpoint, make_plan, make_target
 from tests.services.test_triage import CALM, SLOWER, noted
 from tests.views.test_history import rows_of, text_of
@@ -121,20 +121,8 @@ def test_a_reference_has_no_entry_to_judge(client, page, api, project, nights):
     assert client.post(reverse("triage-judge", args=[entry.pk]), said).status_code == 404
 
 
-def test_a_target_that_is_no_reference_any_more_is_one_of_the_others(page, project, nights):
-    nights(LONG_CALM, ECHO_MOVED)
-    Target.objects.filter(name="echo").update(tags=[])
-    assert "1 slower of 2 tests; 1 unchanged." in text_of(page("history", project.pk))
-
-
 def test_a_reference_stays_in_sight_of_a_filter(page, project, nights):
     test, _ = nights(SLOWER, ECHO_MOVED)
     response = page("history", project.pk, plan=test.plan_version.plan_id)
     assert [row["named"].is_of_reference for row in rows_of(response)] == [False, True]
     assert "or the environment: reference +9.6 %" in text_of(response)
-
-
-def test_references_alone_are_no_tests(page, project):
-    echo = make_endpoint(make_target(project, "echo", tags=["reference"]))
-    noted(project, ECHO_MOVED, tests=[(make_plan(project), echo, "new")])
-    assert "Only the reference was measured in this period." in text_of(page("history", project.pk))

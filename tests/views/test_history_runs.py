@@ -9,7 +9,7 @@ from campaigns.domain.lifecycle import Trust
 from campaigns.models import Run
 from tests.factories import make_endpoint, make_plan, make_project, make_target
 from tests.histories import BEGIN, make_history
-from tests.services.test_triage import CALM, SLOWER
+from tests.services.test_triage import CALM
 from tests.views.test_history import opened as opened
 from tests.views.test_history import text_of
 
@@ -86,30 +86,12 @@ def test_the_reference_is_drawn_over_the_same_days(opened, project, echo):
     assert 'data-panel="reference"' in response.content.decode()
 
 
-def test_a_reference_that_moved_says_so(opened, project, echo):
-    test = make_both(project, echo, SLOWER, [each / 10 for each in SLOWER])
-    assert "on echo: moved +9.6 % since 9 Nov 2026" in text_of(opened(test))
-
-
 def test_the_reference_of_most_of_its_campaigns_is_taken(opened, project, echo):
     plan, endpoint = make_plan(project), make_endpoint(make_target(project))
     make_history(project, [1.0] * 8, tests=[(make_plan(project), echo, "keep-alive")])
     tests = [(plan, endpoint, "new"), (plan, echo, "keep-alive")]
     test, _ = make_history(project, CALM, tests=tests)
     assert opened(test).context["reference"].plan == plan.plan
-
-
-def test_without_a_reference_there_is_no_panel(opened, project):
-    (test,) = make_history(project, CALM)
-    response = opened(test)
-    assert response.context["chart"]["reference"] is None
-    assert 'data-panel="reference"' not in response.content.decode()
-
-
-def test_a_reference_has_none_itself(opened, project, echo):
-    make_both(project, echo)
-    (test,) = make_history(project, [2.0], tests=[(make_plan(project), echo, "new")])
-    assert opened(test).context["reference"] is None
 
 
 def test_the_reference_of_another_project_is_not_seen(opened, client, project, alice, echo):

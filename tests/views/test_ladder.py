@@ -1,8 +1,6 @@
 """The page of a protocol ladder: sentence, rungs, two comparisons each, bytes and agreements."""
 
 import csv
-import re
-from collections import Counter
 from decimal import Decimal
 from io import StringIO
 
@@ -10,17 +8,12 @@ import pytest
 from django.urls import reverse
 from django.utils.html import escape
 
-from campaigns.models import Shard
 from tests.queries.climbing import (
-    HUNG_US,
     HYBRID,
-    MEANS_US,
-    NEW,
     agree,
     climb,
     ladder,
     usual_ladder,
-    with_one_hung,
 )
 from tests.queries.measured import spoil
 from tests.queries.test_target_costs import tell
@@ -58,19 +51,6 @@ def test_the_page_has_a_row_a_rung_with_both_comparisons(page_of, ladder):
     assert hybrid.plain.interval.startswith("+")
 
 
-def test_every_part_of_the_page_has_a_name_of_its_own(page_of, ladder):
-    campaign, by_rung = ladder
-    agree(by_rung[3], group=HYBRID)
-    said = text_of(page_of(campaign))
-    main = said[said.index("<main") : said.index("</main>")]
-    headings = re.findall(r'<h2 id="[^"]*">([^<]*)</h2>', main)
-    labels = re.findall(r'(?:<section class="section"|role="region") aria-label="([^"]*)"', main)
-    names = Counter([*headings, *labels])
-    assert names["TLS as negotiated"] == 1
-    assert [name for name, count in names.items() if count > 1] == []
-    assert "<th></th>" not in said
-
-
 def test_plain_http_without_a_usable_run_says_why(page_of, ladder):
     campaign, by_rung = ladder
     for run in by_rung[0]:
@@ -81,12 +61,6 @@ def test_plain_http_without_a_usable_run_says_why(page_of, ladder):
     assert why.startswith("Not usable: ")
     assert f'ladder-ground">{escape(why)}</td>' in page.content.decode()
     assert "everything below is compared" not in text_of(page)
-
-
-def test_the_table_says_why_its_times_may_not_divide_out_to_its_percentages(page_of, ladder):
-    campaign, _ = ladder
-    said = text_of(page_of(campaign))
-    assert "mean over runs. Each percentage, with its 95 % interval, is the typical one" in said
 
 
 def blocks_of(page_of, campaign, **query) -> dict[str, list[list[str]]]:
@@ -147,20 +121,6 @@ def test_a_percentile_of_many_at_once_is_weak_where_few_requests_are_beyond_it(p
     assert f'title="{p99.why}">–</td>' in said
 
 
-def test_a_single_run_of_each_rung_has_no_typical_percentage(page_of, climb):
-    campaign, _ = climb(NEW[:3], MEANS_US[:3], repeats=1)
-    assert "the typical one of the runs" not in text_of(page_of(campaign))
-
-
-def test_where_a_run_is_set_aside_the_table_says_what_it_is_in(page_of, climb, ladder):
-    keys, means_us = ("new-http", "new-tls12", "new-tls13"), (18_900, 33_400, HUNG_US)
-    hung, _ = climb(keys, means_us, runs_of=with_one_hung)
-    note = "Runs that are set aside count in the means only."
-    assert note in text_of(page_of(hung))
-    usual, _ = ladder
-    assert note not in text_of(page_of(usual))
-
-
 def test_a_bar_leads_from_the_rung_before_to_this_one(page_of, ladder):
     campaign, _ = ladder
     (section,) = page_of(campaign).context["ladder"]["sections"]
@@ -187,31 +147,10 @@ def test_another_metric_has_the_same_rungs_and_no_parts(page_of, ladder):
     assert "format=blocks&amp;metric=p95" in said
 
 
-def test_a_metric_that_there_is_not_is_the_mean(page_of, ladder):
-    campaign, _ = ladder
-    page = page_of(campaign, metric="p42")
-    assert page.context["ladder"]["metric"] == "mean"
-
-
 def test_a_new_connection_says_how_long_a_round_trip_takes(page_of, climb):
     campaign, _ = climb(connect_us=4_070)
     (section,) = page_of(campaign).context["ladder"]["sections"]
     assert section["note"].endswith("a TCP handshake, one round trip, took 4.07\u202fms")
-
-
-def test_what_the_rungs_have_in_common_is_on_the_page(page_of, ladder):
-    campaign, _ = ladder
-    said = text_of(page_of(campaign))
-    assert "Like for like</h2>" in said
-    assert "nothing differs" in said.lower()
-
-
-def test_what_differs_by_accident_is_on_the_page_with_its_rung(page_of, ladder):
-    campaign, by_rung = ladder
-    Shard.objects.filter(run__in=by_rung[3]).update(host="inj-2")
-    said = text_of(page_of(campaign))
-    assert "not all equal" in said.lower()
-    assert "Hybrid key exchange inj-2" in said
 
 
 def test_the_server_s_cpu_is_drawn_rung_by_rung(page_of, ladder):
@@ -268,10 +207,3 @@ def test_rest_and_csv_have_the_page_s_figures(page_of, ladder):
     assert "p95" in by_p95.json()["ladder"][0]["rows"][2]["values"]
     file = page_of(campaign, "api-campaign-csv", format="blocks")
     assert "What each layer costs shop" in file.content.decode()
-
-
-def test_kept_connections_say_why_none_is_resumed(page_of, climb):
-    campaign, _ = climb(("kept-http", "kept-tls12", "kept-tls13"), (18_900, 33_400, 29_100))
-    (section,) = page_of(campaign).context["ladder"]["sections"]
-    assert "no session is resumed" in section["note"]
-    assert "not measured" not in text_of(page_of(campaign))

@@ -109,11 +109,3 @@ def test_the_address_may_tick_rungs(as_editor, project, shop):
     asked = {"rungs": ["new-rsa", "new-ecdsa", "quic"]}
     form = as_editor.get(form_url(project), asked).context["form"]
     assert form["rungs"].value() == ["new-rsa", "new-ecdsa"]
-
-
-def test_a_project_without_https_is_told_what_is_missing(as_editor, project):
-    make_endpoint(make_target(project), "http")
-    make_plan(project)
-    assert "A ladder needs a target with an HTTPS endpoint" in text_of(
-        as_editor.get(form_url(project))
-    )

@@ -55,10 +55,6 @@ def test_it_lists_what_waits_and_begins_by_itself(adam, project, run):
     assert later.name in shown
 
 
-def test_without_load_it_says_so(adam):
-    assert "No run is active in any project." in page(adam)
-
-
 def test_all_load_stops_and_every_page_says_so_until_it_is_allowed(as_editor, project, run):
     lists = reverse("campaign-list", args=[project.pk])
     assert "Load is off" not in as_editor.get(lists).content.decode()
@@ -119,9 +115,3 @@ def test_an_owner_stops_all_load_of_the_project_from_its_page(client, alice, pro
     assert answer.redirect_chain == [(use, 302)]
     assert f"1 campaign of {project.name} told to stop." in answer.content.decode()
     assert Run.objects.get(pk=run.pk).stop_requested == "user"
-
-
-def test_whoever_is_no_administrator_finds_no_such_page(as_editor, run):
-    assert as_editor.get(reverse("load")).status_code == 404
-    assert as_editor.post(reverse("load-stop")).status_code == 404
-    assert Run.objects.get(pk=run.pk).stop_requested is None

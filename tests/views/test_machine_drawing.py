@@ -41,14 +41,6 @@ def test_a_label_that_does_not_fit_is_its_number_or_nothing():
     assert labels[-1] == ""
 
 
-def test_a_label_that_fits_a_wide_page_alone_is_tight_on_a_phone():
-    drawing = machine_drawing(told_of(run_of(1, [50] * 70), run_of(2, [50] * 5)), name_of)
-    assert [(band.label, band.is_tight) for band in drawing.bands] == [
-        ("run 1", False),
-        ("run 2", True),
-    ]
-
-
 def test_a_line_has_a_piece_for_each_second_and_none_where_nothing_was_told():
     (cpu, _) = machine_drawing(told_of(run_of(1, [50, 100, None, 50])), name_of).panels
     (line,) = cpu.lines

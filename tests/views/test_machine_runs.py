@@ -47,14 +47,6 @@ def test_a_share_has_it_only_where_it_shows_machines(as_editor, campaign):
     assert TITLE in shown
 
 
-def test_a_single_run_has_its_own_curves_instead(as_editor, project):
-    campaign, tests = https_campaign(project, started_at=timezone.now())
-    for run in run_in_blocks(tests[:1], [[12_000]]):
-        tell(run, range(10))
-    page = text_of(as_editor.get(reverse("campaign-detail", args=[campaign.pk])))
-    assert TITLE not in page
-
-
 def means_on(page: str) -> dict[str, list[str]]:
     """Of the table below the drawing: the texts of each run."""
     table = page.split('data-table="machine-runs"')[1].split("</table>")[0]

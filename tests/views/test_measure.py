@@ -9,7 +9,7 @@ from django.utils import timezone
 from campaigns import queue
 from campaigns.models import Campaign, Probe, Project, Search
 from campaigns.views.search_new import search_words
-from tests.factories import make_campaign, make_endpoint, make_project, make_target
+from tests.factories import make_endpoint, make_project
 
 pytestmark = pytest.mark.django_db
 ADDRESS = "https://127.0.0.1:8444/prices"
@@ -69,26 +69,6 @@ def text_of(client, address: str) -> str:
     return " ".join(client.get(address).content.decode().split())
 
 
-def test_a_project_without_campaigns_asks_what_to_measure(as_editor, project):
-    page = text_of(as_editor, reverse("campaign-list", args=[project.pk]))
-    assert "What do you want to measure?" in page
-    assert 'name="what"' in page
-
-
-def test_the_list_takes_its_place_and_keeps_the_field(as_editor, project):
-    make_campaign(project, "first")
-    page = text_of(as_editor, reverse("campaign-list", args=[project.pk]))
-    assert "first" in page
-    assert 'name="what"' in page
-
-
-def test_a_viewer_gets_no_field(client, project, vera):
-    client.force_login(vera)
-    page = text_of(client, reverse("campaign-list", args=[project.pk]))
-    assert 'name="what"' not in page
-    assert "An editor or owner" in page
-
-
 def test_the_only_project_opens_by_itself(as_editor, project):
     answer = as_editor.get("/")
     assert answer.url == reverse("campaign-list", args=[project.pk])
@@ -135,28 +115,12 @@ def test_an_error_keeps_what_was_typed(as_editor, project, text, words):
     assert not project.targets.exists()
 
 
-def test_a_waiting_try_says_so(as_editor, project):
-    address = as_editor.post(reverse("project-measure", args=[project.pk]), {"what": ADDRESS}).url
-    page = text_of(as_editor, address)
-    assert "Waiting for the reply" in page
-    assert 'data-finished="no"' in page
-
-
 def test_both_answers_are_shown_and_https_against_http_comes_first(as_editor, try_):
     page = text_of(as_editor, try_())
     assert "<b>200 OK over HTTPS</b> and over HTTP, with the same 2,148 bytes." in page
     assert page.count("part-wait") >= 2
     assert 'button-primary" name="question" value="https"' in page
     assert "15,000 requests" in page
-
-
-@pytest.mark.parametrize(
-    ("sizes", "words"),
-    [((1, 1), "with the same 1 byte."), ((1, 2), "but with 2 instead of 1 byte.")],
-)
-def test_the_only_byte_of_a_reply_is_one(as_editor, try_, sizes, words):
-    https, http = ({**OK, "body_bytes": size} for size in sizes)
-    assert words in text_of(as_editor, try_(https=https, http=http))
 
 
 def test_without_http_only_what_can_be_asked_is_offered(as_editor, try_):
@@ -248,25 +212,6 @@ def test_a_password_is_never_shown_again(as_editor, try_, project):
     for page in pages:
         assert "s3cret" not in text_of(as_editor, page)
     assert "curl -u ann https://127.0.0.1:8444/" in text_of(as_editor, address)
-
-
-def test_the_target_page_leads_to_the_questions(as_editor, project):
-    target = make_target(project, "shop")
-    make_endpoint(target, "https", host="127.0.0.1")
-    address = reverse("target-measure", args=[target.pk])
-    assert f'href="{address}"' in text_of(as_editor, reverse("target-detail", args=[target.pk]))
-    assert "https://127.0.0.1:8444/" in text_of(as_editor, address)
-
-
-def test_a_viewer_sees_what_came_back_and_can_start_nothing(as_editor, try_, client, vera):
-    address = try_(https=REFUSED_CERTIFICATE)
-    client.force_login(vera)
-    page = text_of(client, address)
-    assert "200 OK" in page
-    assert 'name="question"' not in page
-    assert 'name="fingerprint"' not in page
-    answer = client.post(address.partition("?")[0], {"question": "works"})
-    assert answer.status_code == 403
 
 
 def test_an_endpoint_that_was_added_since_is_named_and_tried_by_one_click(as_editor, try_):

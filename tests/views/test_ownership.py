@@ -110,17 +110,6 @@ def test_what_there_is_not_to_do_is_not_found(client, as_adam, bob, target):
     )
 
 
-def test_a_refusal_is_read_on_the_target_s_page(client, bob, as_adam, target):
-    client.force_login(bob)
-    do(client, target, "ask", reason="please")
-    claim = HostClaim.objects.get()
-    client.force_login(as_adam.user)
-    client.post(f"/ownership/{claim.pk}/", {"do": "refuse", "reason": "not ours"})
-    client.force_login(bob)
-    assert "adam refused it" in target_page(client, target)
-    assert "not ours" in target_page(client, target)
-
-
 def test_in_local_mode_the_page_says_nothing_of_it(client, bob, target, settings):
     settings.PROOF_DAYS = 0
     client.force_login(bob)

@@ -41,21 +41,9 @@ def test_a_weak_cell_is_marked_and_an_empty_one_says_why():
     assert 'title="no run is done">–' in html
 
 
-def test_mean_rows_can_be_told_from_runs():
-    assert 'class="row-mean"' in draw()
-
-
-def test_a_visitor_without_an_account_gets_no_links():
-    assert "<a " not in draw()
-
-
 @pytest.mark.parametrize(("state", "shape"), [("doubtful", "warn"), ("done", "done")])
 def test_a_badge_has_a_shape_and_a_word(state, shape):
     html = Template("{% badge state %}").render(Context({"state": state}))
     assert f"glyph-{shape}" in html
     assert f"<span>{state.capitalize()}</span>" in html
     assert f'data-state="{state}"' in html
-
-
-def test_a_glyph_is_found_by_the_level_of_a_message_too():
-    assert "glyph-bad" in Template('{% glyph "error" %}').render(Context())

@@ -6,8 +6,6 @@ from django.urls import reverse
 from campaigns.domain.plan.presets import PRESETS
 from campaigns.forms.plans import initial_of
 from campaigns.models import PlanSecret, PlanVersion
-from tests.factories import make_plan
-from tests.values import plan_spec
 from tests.views.plan_form import save
 
 pytestmark = pytest.mark.django_db
@@ -52,22 +50,6 @@ def test_trying_again_is_stored_said_and_comes_back(as_editor, project):
     assert "up to 3 times" in page
 
 
-def test_the_page_says_it_in_words_and_whether_the_secret_is_there(as_editor, project):
-    save(as_editor, project, "ab", **FIELDS)
-    address = reverse("plan-detail", args=[PlanVersion.objects.get().plan_id])
-    page = as_editor.get(address).content.decode()
-    for words in (
-        "0.5 to 2 s between bursts",
-        "3 requests",
-        "kept per session",
-        "user ann and a password; secret stored",
-    ):
-        assert words in page
-    missing = make_plan(project, spec=plan_spec() | {"auth": {"kind": "bearer"}})
-    page = as_editor.get(reverse("plan-detail", args=[missing.plan_id])).content.decode()
-    assert "no secret stored yet" in page
-
-
 def test_editors_read_where_the_secret_may_be_sent(as_editor, client, project, vera):
     save(as_editor, project, "ab", **FIELDS)
     stored = PlanSecret.objects.get()
@@ -104,14 +86,6 @@ def test_fields_of_another_think_time_are_ignored(as_editor, project):
     assert PlanVersion.objects.get().spec["session"]["think_time"]["mean_s"] == 1
 
 
-def test_pipelining_is_stored_and_said(as_editor, project):
-    save(as_editor, project, "ab", pipeline_depth="4", http_version="1.1")
-    version = PlanVersion.objects.get()
-    assert version.spec["session"]["pipeline_depth"] == 4
-    page = as_editor.get(reverse("plan-detail", args=[version.plan_id])).content.decode()
-    assert "up to 4 requests on a connection wait" in page
-
-
 ARRIVING = {
     "model": "open",
     "rate_per_s": "5",
@@ -132,23 +106,3 @@ def test_sessions_that_arrive_are_stored_and_come_back_into_the_form(as_editor, 
     again = initial_of("again", version.value().to_json())
     as_editor.post(reverse("plan-edit", args=[version.plan_id]), again)
     assert PlanVersion.objects.count() == 1
-
-
-def test_the_page_counts_sessions_where_they_arrive(as_editor, project):
-    save(as_editor, project, "ab", **ARRIVING)
-    address = reverse("plan-detail", args=[PlanVersion.objects.get().plan_id])
-    page = as_editor.get(address).content.decode()
-    for words in (
-        "5 sessions/s, 40 sessions",
-        "up to 4, shared by the requests of a burst",
-        "users who send their requests and leave",
-        "10,000 sessions; the others wait",
-    ):
-        assert words in page
-
-
-def test_connections_of_a_session_need_sessions_that_arrive(as_editor, project):
-    page = save(as_editor, project, "ab", connections_per_session="4")
-    error = page.context["form"].errors["connections_per_session"]
-    assert "Only sessions that arrive" in error[0]
-    assert not PlanVersion.objects.exists()

@@ -23,18 +23,5 @@ def test_they_are_stored_and_come_back_into_the_form(as_editor, project):
     assert "token from GET /${user}" in page
 
 
-@pytest.mark.parametrize(
-    ("fields", "wrong"),
-    [
-        ({"csv": "a\n"}, "csv"),
-        ({"extract": "what?"}, "extract"),
-        ({"extract": "x = body: (?=a)(b)"}, "extract"),
-    ],
-)
-def test_a_fault_stands_at_its_field(fields, wrong, as_editor, project):
-    answer = save(as_editor, project, "ab", **fields)
-    assert set(answer.context["form"].errors) == {wrong}
-
-
 def test_lines_are_read_as_they_are_written():
     assert write_extracts([{"header": "", **each} for each in read_extracts(LINES)]) == LINES

@@ -47,10 +47,6 @@ def test_the_tick_adds_it_to_the_campaign(saved, as_editor):
     assert "1 test and a reference × 3 repeats" in page
 
 
-def test_without_the_tick_nothing_is_made(saved):
-    assert [test.is_of_reference for test in saved().tests.all()] == [False]
-
-
 def test_it_is_ticked_where_one_of_the_tests_has_a_history(saved, as_editor, project):
     campaign = ended(saved())
     again = as_editor.get(new_url(project), {"again": campaign.pk})

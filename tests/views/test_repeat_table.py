@@ -52,13 +52,3 @@ def test_a_run_that_cannot_be_used_is_grey_and_says_why(client, measured):
     ]
     assert [each.why for each in spoilt] == ["Not usable: the injector was busy"]
     assert 'title="Not usable: the injector was busy"' in text_of(page)
-
-
-def test_whether_the_targets_were_measured_alike_stands_beside_it(client, measured):
-    _, address = measured
-    page = client.get(address)
-    lines = {line.name: line.is_alike for line in page.context["matrix"]["like"]}
-    assert lines == {
-        "injector hosts": True, "reply": True, "status": True, "requests a run": True,
-    }  # fmt: skip
-    assert "Nothing differs" in text_of(page)

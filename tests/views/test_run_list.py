@@ -61,22 +61,6 @@ def test_filters_narrow_by_target_plan_campaign_state_and_time(listed, runs):
     assert listed(since="1") == {finished.pk, waiting.pk}
 
 
-def test_a_list_with_a_websocket_run_has_columns_for_it(client, vera, project, runs):
-    def heads():
-        return client.get(reverse("run-list", args=[project.pk])).content.decode()
-
-    client.force_login(vera)
-    assert "Handshake<br>" not in heads()
-    Run.objects.filter(pk=runs[1].pk).update(
-        snapshot={
-            **runs[1].snapshot,
-            "plan": {**runs[1].snapshot["plan"], "exchange": {"path": "/feed"}},
-        }
-    )
-    assert "Handshake<br>" in heads()
-    assert "Not a WebSocket run." in heads()
-
-
 def test_a_filter_that_makes_no_sense_filters_nothing(listed, runs):
     assert listed(target="x", plan="99999", state="blue", since="forever") == {r.pk for r in runs}
 
@@ -126,17 +110,6 @@ def test_a_row_names_its_run_escaped_and_when_it_ended(client, vera, project, ru
     assert f'value="{runs[0].pk}" checked' in finished
     assert f'value="{runs[1].pk}" aria-label="Compare run {runs[1].label}">' in waiting
     assert '<td class="num">–</td></tr>' in waiting
-
-
-def test_an_empty_history_says_where_runs_come_from(client, vera, project):
-    client.force_login(vera)
-    page = client.get(reverse("run-list", args=[project.pk])).content.decode()
-    assert "No runs yet." in page
-
-
-def test_a_stranger_finds_no_history(client, charlie, project):
-    client.force_login(charlie)
-    assert client.get(reverse("run-list", args=[project.pk])).status_code == 404
 
 
 def test_the_filtered_runs_are_one_file_with_a_row_each(client, vera, project, runs):

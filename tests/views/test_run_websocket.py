@@ -15,7 +15,6 @@ from campaigns.queries.measurements import points_of
 from campaigns.queries.reports import run_report
 from campaigns.queries.runs import chart_plan
 from campaigns.services.summaries import summarise_run
-from tests.api.conftest import client_of
 from tests.factories import (
     begin_run,
     make_campaign,
@@ -105,15 +104,6 @@ def test_its_facts_count_websockets_and_the_bursts_of_its_window(run):
     assert "Requests per connection" not in handshakes
 
 
-def test_its_page_and_its_tables_can_be_had(client, bob, run):
-    client.force_login(bob)
-    page = client.get(reverse("run-detail", args=[run.pk])).content.decode()
-    assert "Handshakes and messages" in page
-    assert "handshake + exchange + close" in page
-    tables = client.get(reverse("run-csv", args=[run.pk])).content.decode()
-    assert "handshake" in tables
-
-
 @pytest.fixture
 def finished(run):
     """The run with its summary, as its campaign has it when all is over."""
@@ -141,28 +131,8 @@ def test_the_page_of_its_campaign_has_handshakes_messages_and_codes(client, bob,
     assert "connections/s" in page
 
 
-def test_what_is_said_of_a_run_of_websockets_is_said_of_connections(client, bob, finished):
-    report = run_report(Run.objects.get(pk=finished.pk))
-    assert report.judged.precision.text.startswith("500 connections: ")
-    whys = [cell.why for table in report.tables for row in table.rows for cell in row.cells]
-    assert not [why for why in whys if "request" in why.lower()]
-    client.force_login(bob)
-    page = client.get(reverse("run-detail", args=[finished.pk])).content.decode()
-    assert "500 connections: " in page
-    assert "load: ok connections/s" in page
-
-
 def test_two_runs_are_compared_by_their_handshakes_and_messages(finished, vera):
     asked = {"a": f"run-{finished.pk}", "b": f"test-{finished.test_id}"}
     compared = comparison_of(columns_of(Actor(user=vera), asked))
     labels = [row.label for row in compared.detail.counts.rows]
     assert {"handshake p95, ms", "message p99, ms", "messages/s"} <= set(labels)
-
-
-def test_the_api_has_the_tables_of_its_campaign(client, bob, finished):
-    tables = client_of(bob).get(f"/api/v1/campaigns/{finished.campaign_id}/tables/").json()
-    assert [each["key"] for each in tables["exchanges"]] == ["exchanges", "connections"]
-
-
-def test_a_run_of_http_has_no_such_table(project):
-    assert not run_report(make_run(make_test(make_campaign(project)))).exchange.rows

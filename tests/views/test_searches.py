@@ -1,29 +1,25 @@
 """A search's page: its sentence, every trial, what stopped it."""
 
 from itertools import combinations, product
-from types import SimpleNamespace
 
 import pytest
 from django.urls import reverse
-from django.utils import timezone
 
 from campaigns.domain.lifecycle import Trust
 from campaigns.domain.shown.results import Gist
 from campaigns.domain.shown.sentences import plain_text
 from campaigns.domain.units import DASH, rate
-from campaigns.models import Campaign, Run, Search
+from campaigns.models import Campaign, Search
 from campaigns.queries.answers import campaign_answer
 from campaigns.queries.searches import report_of_search
 from campaigns.services import dispatch
 from campaigns.services.shares import create_share
 from campaigns.views.campaign_page import badge_of
-from campaigns.views.search_next import steps_to_come
 from tests.factories import make_endpoint
 from tests.queries.test_machines import tell
 from tests.searches import (
     end_trial,
     judged,
-    limit_after_all,
     limit_of,
     rate_of,
     search_through,
@@ -37,16 +33,6 @@ pytestmark = pytest.mark.django_db
 
 def page_of(client, campaign) -> str:
     return text_of(client.get(reverse("campaign-detail", args=[campaign.pk])))
-
-
-def test_a_finished_search_says_its_capacity_and_shows_every_trial(as_searcher, searched):
-    page = page_of(as_searcher, searched)
-    assert "six searches) keep p95 below 300 ms." in page.replace("</b>", "")
-    for number in range(1, searched.runs.count() + 1):
-        assert f"<title>Trial {number}: " in page
-    assert "Stop search" not in page
-    every = as_searcher.get(reverse("campaign-detail", args=[searched.pk]), {"trials": "all"})
-    assert f'/runs/{Run.objects.filter(campaign=searched).first().pk}/"' in text_of(every)
 
 
 def test_a_search_has_one_badge_on_its_page_and_in_lists(as_searcher, searched):
@@ -74,24 +60,6 @@ def test_a_search_that_ends_without_an_answer_says_so_in_its_badge_everywhere(
 
 def badge_of_page(client, campaign):
     return client.get(reverse("campaign-detail", args=[campaign.pk])).context["badge"]
-
-
-def test_a_search_under_way_follows_its_trials_and_can_be_stopped(client, alice, project):
-    client.force_login(alice)
-    campaign = searching(project)
-    end_trial(campaign, 20)
-    page = page_of(client, campaign)
-    assert "So far" in page
-    assert "data-stream=" in page
-    assert "Stop search" in page
-
-
-def test_a_trial_that_does_not_count_says_why(client, alice, project):
-    client.force_login(alice)
-    campaign = searching(project)
-    end_trial(campaign, 500, judged(Trust.DOUBTFUL, "inj-2 ran 14.8 ms late."))
-    page = page_of(client, campaign)
-    assert "not counted: inj-2 ran 14.8 ms late." in page
 
 
 def test_a_trial_of_few_requests_has_a_weak_percentile_as_on_its_own_page(client, alice, project):
@@ -125,15 +93,6 @@ def test_the_tiles_say_the_capacity_the_trials_and_what_limited_it(as_searcher, 
     assert "The injectors had room." in limited_by.lines[0]
     assert limited_by.lines[-1].startswith("near the limit: injector CPU ")
     assert_the_table_switches(as_searcher, searched, answer.capacity.rate_per_s)
-
-
-def test_a_bound_is_nowhere_near_a_limit(client, alice, project):
-    client.force_login(alice)
-    search = limit_after_all(searching(project, limit=2000), 1900)
-    context = client.get(reverse("campaign-detail", args=[search.pk])).context
-    capacity, *_, limited_by = context["tiles"]
-    assert capacity.value.startswith("≥ ")
-    assert limited_by.lines[-1].startswith("at the highest rate that passed: injector CPU ")
 
 
 def assert_the_table_switches(client, campaign, answer):
@@ -219,14 +178,6 @@ def test_the_page_shows_how_busy_everyone_was_on_the_axis_of_the_trials(
     assert "likely the limit, at 90 %." in text_of(page).replace("\u202f", " ")
 
 
-def test_the_way_up_shows_it_as_long_as_there_is_nothing_else(client, alice, project):
-    client.force_login(alice)
-    campaign = searching(project)
-    end_trial(campaign, 20)
-    (panel,) = client.get(reverse("campaign-detail", args=[campaign.pk])).context["drawing"].panels
-    assert [line.name for line in panel.busy.lines] == ["injector CPU"]
-
-
 def test_no_line_leads_to_a_trial_that_does_not_count(client, alice, project):
     client.force_login(alice)
     campaign = searching(project)
@@ -265,68 +216,6 @@ def test_a_search_that_has_ended_says_what_it_leaves_open(as_searcher, searched)
     assert tls.label == "Search over HTTPS"
     form = as_searcher.get(tls.address).context["form"]
     assert form.initial["arm"] == f"{https.pk}.new"
-
-
-def test_one_that_the_injectors_ended_offers_to_take_more_of_them(client, alice, project):
-    client.force_login(alice)
-    campaign = searching(project)
-    end_trial(campaign, 20)
-    for _ in range(2):
-        end_trial(campaign, 20, judged(Trust.DOUBTFUL, "The injector was busy."))
-    page = client.get(reverse("campaign-detail", args=[campaign.pk]))
-    assert "take more of them" in page.context["open_questions"][0].because
-
-
-@pytest.mark.parametrize(
-    ("p95_ms", "asked", "because"),
-    [
-        (20, ["How much more can it take?"], "no higher rate was allowed: raise “Never above”"),
-        (
-            900,
-            ["Which rate does it keep?", "Is it the target's CPU?"],
-            "already the first rate was too high: start lower",
-        ),
-    ],
-)
-def test_one_that_found_no_limit_offers_to_search_where_it_may_be(
-    client, alice, project, p95_ms, asked, because
-):
-    client.force_login(alice)
-    campaign = searching(project, start=100, limit=400)
-    search_through(campaign, lambda rate: p95_ms)
-    page = client.get(reverse("campaign-detail", args=[campaign.pk]))
-    found = page.context["open_questions"]
-    assert [each.question for each in found] == asked
-    assert (found[0].because, found[0].label) == (because, "Search again")
-
-
-def test_one_whose_target_is_archived_leads_to_nothing_there(as_searcher, searched):
-    target = searched.tests.get().endpoint.target
-    target.archived_at = timezone.now()
-    target.save()
-    page = as_searcher.get(reverse("campaign-detail", args=[searched.pk]))
-    assert page.context["open_questions"] == []
-
-
-def test_a_search_under_way_says_what_happens_next(client, alice, project):
-    client.force_login(alice)
-    campaign = searching(project)
-    end_trial(campaign, 20)
-    page = client.get(reverse("campaign-detail", args=[campaign.pk]))
-    assert page.context["open_questions"] == []
-    assert [step for step, _ in page.context["steps_to_come"]] == [
-        "The rate is doubled, then halved to the limit",
-        "6 searches around it",
-        "More searches, up to 10",
-        "Stops and says so",
-    ]
-
-
-def test_the_last_search_to_come_is_one_search():
-    five_done = SimpleNamespace(
-        answer=SimpleNamespace(searches=[None] * 5), made=[SimpleNamespace(search=5)]
-    )
-    assert "1 search around it" in dict(steps_to_come(five_done))
 
 
 def test_each_mark_says_how_a_trial_failed(client, alice, project):
@@ -434,12 +323,6 @@ def test_a_search_of_an_earlier_rule_shows_its_trials_and_claims_no_capacity(
     (panel,) = page.context["drawing"].panels
     assert len(panel.dots) == len(page.context["trials"]) == 5
     assert {each["search"] for each in page.context["trials"]} == {DASH}
-
-
-def test_a_page_of_another_project_is_not_there(client, charlie, project):
-    client.force_login(charlie)
-    campaign = searching(project)
-    assert client.get(reverse("campaign-detail", args=[campaign.pk])).status_code == 404
 
 
 def test_the_trial_under_way_says_its_rate(client, alice, project):

@@ -1,8 +1,5 @@
 """What a finished sweep leaves open, and where each answer begins."""
 
-import itertools
-import re
-
 import pytest
 from django.urls import reverse
 from django.utils import timezone
@@ -73,23 +70,3 @@ def test_a_search_tells_which_rate_keeps_an_objective(as_editor, campaign, asked
     because, address = asked()["Which rate keeps an objective?"]
     assert because == "a load that waits for replies cannot tell"
     assert as_editor.get(address).context["form"]["plan"].value() == str(version.pk)
-
-
-def test_nobody_is_asked_who_may_not_start_anything(viewer, campaign):
-    measured(sweep(campaign, [1, 2]), [1000, 1900])
-    page = viewer.get(reverse("campaign-detail", args=[campaign.pk]))
-    assert "What to do next" not in text_of(page)
-
-
-def test_no_level_of_headings_is_left_out(as_editor, campaign):
-    measured(sweep(campaign, [1, 2]), [1000, 1900])
-    page = text_of(as_editor.get(reverse("campaign-detail", args=[campaign.pk])))
-    assert "<h2>What to do next</h2>" in page
-    levels = [int(level) for level in re.findall(r"<h([1-6])", page)]
-    assert all(below - above <= 1 for above, below in itertools.pairwise(levels)), levels
-
-
-def test_a_sweep_under_way_leaves_nothing_open_yet(campaign, asked):
-    measured(sweep(campaign, [1, 2]), [1000, 1900])
-    type(campaign).objects.update(finished_at=None)
-    assert asked() == {}

@@ -3,7 +3,7 @@
 import pytest
 
 from campaigns.domain.shown.tables import Cell, Column, Row, Table
-from campaigns.templatetags.pages import column_heads, linked_rows, plain_rows, td, tds
+from campaigns.templatetags.pages import column_heads, linked_rows, plain_rows, td
 
 pytestmark = pytest.mark.pure
 
@@ -18,14 +18,6 @@ def test_what_people_typed_is_escaped():
     assert td(typed) == (
         '<td class="num" title="&quot;&gt;&lt;script&gt;">&lt;b&gt;&amp;&#x27;&quot;</td>'
     )
-
-
-def test_where_nothing_is_there_is_a_dash():
-    assert tds([None, Cell(None, "")]) == 2 * '<td class="num">–</td>'
-
-
-def test_a_cell_may_be_of_another_kind():
-    assert td(Cell(1, "1"), "times") == '<td class="num times">1</td>'
 
 
 def table(*rows: Row) -> Table:

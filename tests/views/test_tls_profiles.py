@@ -28,28 +28,6 @@ def new_url(project) -> str:
     return reverse("tls-profile-new", args=[project.pk])
 
 
-def test_the_list_has_those_that_come_with_benchsite_by_name(as_editor, project):
-    said = text_of(as_editor.get(list_url(project)))
-    for name in (
-        "As a browser does today",
-        "TLS 1.2 only",
-        "Without post-quantum",
-        "ECDSA against RSA",
-        "Off, always",
-    ):
-        assert name in said
-    assert "No profiles yet." in said
-
-
-def test_the_list_says_what_each_offers_and_which_endpoints_name_it(as_editor, project, profile):
-    endpoint = make_endpoint(make_target(project, "shop"), "https", tls={"profile": profile.name})
-    said = text_of(as_editor.get(list_url(project)))
-    assert "Groups X25519." in said
-    assert "--groups X25519" in said
-    assert str(endpoint.origin) in said
-    assert "data-confirm" not in said, "one that is in use has no button to delete it"
-
-
 def test_a_profile_is_created_from_the_form(as_editor, project):
     answer = as_editor.post(new_url(project), POSTED, follow=True)
     assert "our clients created" in text_of(answer)
@@ -99,13 +77,6 @@ def test_one_is_deleted_and_one_in_use_says_why_not(as_editor, project, profile)
     endpoint.delete()
     assert "our clients deleted" in text_of(as_editor.post(url, follow=True))
     assert not OwnTlsProfile.objects.exists()
-
-
-def test_a_viewer_reads_the_list_without_buttons(viewer, project, profile):
-    said = viewer.get(list_url(project)).content.decode()
-    assert "our clients" in said
-    assert "New profile" not in said
-    assert "Copy" not in said
 
 
 def test_the_target_s_form_offers_it_and_shows_what_was_chosen(as_editor, project, profile):

@@ -52,34 +52,16 @@ def test_a_file_is_kept_as_it_was(as_editor, run):
     assert ToolOutput.objects.get().text == text
 
 
-def test_an_output_without_its_tool_is_refused_and_the_text_stays(as_editor, run):
-    answer = send(as_editor, run, tool="", text="my own notes")
-    assert answer.status_code == 422
-    assert "my own notes</textarea>" in answer.content.decode()
-    assert not ToolOutput.objects.exists()
-
-
 def test_a_file_that_is_no_text_is_refused(as_editor, run):
     answer = send(as_editor, run, file=SimpleUploadedFile("perf.data", b"PERFILE2\xff\xfe"))
     assert "This is not UTF-8 text." in answer.content.decode()
     assert not ToolOutput.objects.exists()
 
 
-def test_only_editors_see_the_form(viewer, run):
-    assert ADD not in page_of(viewer, run)
-    assert send(viewer, run, text=TEXT).status_code == 403
-
-
 def test_nothing_is_added_without_the_pages_token(run, bob):
     client = Client(enforce_csrf_checks=True)
     client.force_login(bob)
     assert send(client, run, text=TEXT).status_code == 403
-
-
-def test_an_output_is_deleted(as_editor, run, as_bob):
-    output = add(as_bob, run)
-    as_editor.post(reverse("output-delete", args=[output.pk]))
-    assert "77123" not in page_of(as_editor, run)
 
 
 def test_a_share_link_shows_them_only_where_it_shows_machines(as_editor, run, as_bob):

@@ -7,7 +7,7 @@ import pytest
 from django.urls import reverse
 
 from campaigns.models import TriageEntry
-from tests.services.test_triage import CALM, SLOWER, SLOWER_STILL, arm_on, noted
+from tests.services.test_triage import SLOWER, SLOWER_STILL, arm_on, noted
 from tests.services.test_triage import target as target
 from tests.views.test_history import text_of
 
@@ -39,12 +39,6 @@ def test_the_overview_begins_with_what_is_open(page, project, target):
     assert shown.index("Changes open to triage") < shown.index("Against its history")
 
 
-def test_more_than_five_are_behind_a_disclosure(page, project):
-    for _ in range(7):
-        noted(project, SLOWER)
-    assert "Show 2 more" in text_of(page("history", project.pk))
-
-
 def test_an_acknowledged_change_is_quiet_until_the_test_moves_again(page, project, target, judge):
     arms = [arm_on(target)]
     noted(project, SLOWER, tests=arms)
@@ -70,20 +64,6 @@ def test_a_tests_page_has_evidence_form_and_log(page, project, target, judge):
     assert "bob expected: “Tax is looked up.” https://x.y/9" in shown
 
 
-def test_readers_see_evidence_and_log_only(client, vera, project):
-    (test,) = noted(project, SLOWER)
-    client.force_login(vera)
-    shown = text_of(client.get(reverse("history-test", args=[test.pk])))
-    assert "benchsite found it" in shown
-    assert "Save" not in shown
-
-
-def test_a_refusal_is_told_on_the_page(project, judge):
-    noted(project, SLOWER)
-    assert "Say why" in text_of(judge(state="fixed"))
-    assert "Someone changed the state" in text_of(judge(state="fixed", seen="fixed", why="x"))
-
-
 @pytest.mark.parametrize(
     ("seen", "why", "link"),
     [
@@ -106,12 +86,6 @@ def test_what_was_refused_is_in_the_form_again_with_its_state(
     assert link not in again
 
 
-def test_a_calm_test_has_no_block(page, project):
-    (test,) = noted(project, CALM)
-    assert "Comments" not in text_of(page("history-test", test.pk))
-    assert "Changes open to triage none" in text_of(page("history", project.pk))
-
-
 def test_all_entries_are_listed_by_state(page, project, judge):
     noted(project, SLOWER)
     judge(state="not_real", why="Noise.")
@@ -121,10 +95,6 @@ def test_all_entries_are_listed_by_state(page, project, judge):
     response = page("triage-list", project.pk, state="not_real")
     assert [row["state"] for row in response.context["rows"]] == ["not real"]
     assert "No change in this state." in text_of(page("triage-list", project.pk, state="fixed"))
-
-
-def test_a_project_without_changes_says_so(page, project):
-    assert "No changes found so far." in text_of(page("triage-list", project.pk))
 
 
 def test_all_entries_are_a_file_with_a_row_for_each_change(page, project, target, judge):

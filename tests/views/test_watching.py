@@ -45,13 +45,6 @@ def test_the_only_run_is_watched_on_the_campaign_s_page(as_editor, test_of_an_ho
     assert page.index("data-over-time") < page.index('data-live="tables"')
 
 
-def test_the_campaign_ends_when_its_run_ends(as_editor, test_of_an_hour):
-    run = begun(make_run(test_of_an_hour), 1342)
-    end = f"ends {planned_end(run):%H:%M:%S}"
-    assert end in page_text(as_editor, "campaign-detail", run.campaign_id)
-    assert end in page_text(as_editor, "run-detail", run.pk)
-
-
 def test_later_runs_are_expected_to_take_as_long_as_planned(test_of_an_hour):
     Campaign.objects.update(repeats=2)
     run = begun(make_run(test_of_an_hour), 1800)
@@ -137,9 +130,3 @@ def test_a_campaign_stopped_in_its_first_run_shows_what_that_run_measured(
     assert "data-blocks" not in page
     listed = page_text(as_editor, "campaign-list", run.campaign.project_id)
     assert "12.0 ms on average" in listed
-
-
-def test_a_run_that_ended_as_planned_leaves_the_answer_to_its_campaign(as_editor, test_of_an_hour):
-    run = measure(make_run(test_of_an_hour), 12_000)
-    page = page_text(as_editor, "campaign-detail", run.campaign_id)
-    assert "partial" not in page
