@@ -1,6 +1,5 @@
 import pytest
 
-from campaigns.models import Campaign
 from campaigns.services.first_requests import settle_campaign
 from campaigns.services.probes import finish_probe
 from tests.api.conftest import client_of, token_client
@@ -95,15 +94,6 @@ def test_it_starts_once_and_stops(api, body):
     assert api.post(f"{address}stop/").json()["n_done"] == 2
 
 
-def test_it_repeats_as_a_new_draft(api, body):
-    made = api.post(CAMPAIGNS, body, format="json").json()
-    answer = api.post(f"{CAMPAIGNS}{made['id']}/repeat/")
-    assert answer.status_code == 201
-    assert answer.json()["id"] != made["id"]
-    assert answer.json()["state"] == "draft"
-    assert answer.json()["name"] == made["name"]
-
-
 def test_it_waits_for_its_first_requests_and_says_what_came_back(api, body):
     pk = api.post(CAMPAIGNS, body, format="json").json()["id"]
     api.post(f"{CAMPAIGNS}{pk}/start/")
@@ -122,14 +112,6 @@ def test_it_waits_for_its_first_requests_and_says_what_came_back(api, body):
     assert anyway["opened_at"]
 
 
-def test_a_get_never_starts_stops_or_repeats(api, project):
-    campaign = make_campaign(project)
-    make_test(campaign)
-    for verb in ("start", "stop", "repeat"):
-        assert api.get(f"{CAMPAIGNS}{campaign.pk}/{verb}/").status_code == 405
-    assert Campaign.objects.get().state == "draft"
-
-
 def test_a_foreign_plan_or_endpoint_is_not_there(api, body):
     foreign = make_project()
     body["cells"] = [
@@ -142,13 +124,6 @@ def test_a_foreign_plan_or_endpoint_is_not_there(api, body):
     assert answer.status_code == 400
     assert set(answer.json()["error"]["fields"]) == {"cells.0.plan", "cells.0.endpoint"}
     assert foreign.name not in answer.content.decode()
-
-
-def test_a_plan_of_another_of_my_projects_does_not_fit(api, body, alice):
-    other = make_project(owner=alice)
-    body["cells"][0]["plan"] = make_plan(other).plan_id
-    answer = api.post(CAMPAIGNS, body, format="json")
-    assert set(answer.json()["error"]["fields"]) == {"cells.0.plan"}
 
 
 @pytest.mark.parametrize(

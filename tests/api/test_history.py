@@ -1,10 +1,6 @@
 """Histories over REST: of one test, and of all tests of a project."""
 
-import csv
-from io import StringIO
-
 import pytest
-from django.utils import timezone
 
 from tests.histories import make_history
 from tests.views.test_history import CALM, SLOWER, recent
@@ -67,19 +63,3 @@ def test_a_project_has_all_its_tests_in_short(get, project):
     assert one["test"] == slow.pk
     assert one["change"]["since"] == one["newest"]["campaign"] - 5
     assert one["change"]["sentence"].startswith("Slower by")
-
-
-@pytest.mark.parametrize(("path", "n_rows"), [("tests/{test}", 14), ("projects/{project}", 1)])
-def test_both_come_as_files(get, project, path, n_rows):
-    (test,) = make_history(project, SLOWER, begin=recent(20))
-    path = path.format(test=test.pk, project=project.pk)
-    text = get(f"{path}/history.csv").content.decode()
-    assert len(list(csv.DictReader(StringIO(text)))) == n_rows
-
-
-def test_a_project_without_campaigns_has_no_history(get, project):
-    assert get(f"projects/{project.pk}/history/", until=str(timezone.now().date())).json() == {
-        "project": project.pk,
-        "tests": [],
-        "references": [],
-    }

@@ -11,7 +11,6 @@ from campaigns.domain.plan.step import Step
 from campaigns.domain.plan.step_order import StepOrder
 from campaigns.domain.plan.threshold import Threshold
 from campaigns.domain.plan.variables import Variables
-from tests.api.conftest import client_of
 from tests.factories import make_plan
 from tests.values import plan_spec
 
@@ -58,20 +57,6 @@ def test_a_spec_of_another_shape_is_answered_and_does_not_break(api, project, sp
     answer = api.post(PLANS, {"project": project.pk, "name": "add", "spec": spec}, format="json")
     assert answer.status_code == 400
     assert answer.json()["error"]["fields"]
-
-
-def test_it_archives_a_plan(api, project):
-    plan = make_plan(project).plan
-    assert api.post(f"{PLANS}{plan.pk}/archive/").json()["archived_at"]
-    assert api.get(f"{PLANS}?archived=false").json()["count"] == 0
-
-
-def test_a_stranger_finds_neither_plan_nor_versions(charlie, project):
-    plan = make_plan(project).plan
-    client = client_of(charlie)
-    for address in ("", "versions/", "versions/1/"):
-        assert client.get(f"{PLANS}{plan.pk}/{address}").status_code == 404
-    assert client.get(PLANS).json()["count"] == 0
 
 
 @pytest.mark.parametrize(

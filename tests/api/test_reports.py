@@ -23,11 +23,3 @@ def test_every_style_is_the_text_of_the_page(alice, run, style):
     assert answer["Content-Type"] == "text/plain; charset=utf-8"
     assert answer["Content-Disposition"] == f'attachment; filename="run-{run.label}-{style}.txt"'
     assert answer.content.decode() == tool_report(run, style)
-
-
-def test_without_a_style_it_is_the_one_that_fits_best(alice, run):
-    assert client_of(alice).get(address(run)).content.decode() == tool_report(run, "ab")
-
-
-def test_a_style_that_is_none_is_not_found(alice, run):
-    assert client_of(alice).get(address(run, "siege")).status_code == 404

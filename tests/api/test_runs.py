@@ -3,7 +3,6 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from campaigns.domain.measured.snapshot import Second, Timing
-from tests.api.conftest import client_of
 from tests.factories import (
     make_campaign,
     make_plan,
@@ -98,10 +97,6 @@ def test_it_stops_a_queued_run_at_once(api, run):
     assert run.label in again.json()["error"]["message"]
 
 
-def test_a_viewer_does_not_stop(vera, run):
-    assert client_of(vera).post(f"{RUNS}{run.pk}/stop/").status_code == 403
-
-
 def test_seconds_come_as_they_are_stored_and_in_order(api, run):
     stored = [make_second(second, [1000, 2000 + second]) for second in (1, -1, 0)]
     for second in stored:
@@ -174,15 +169,6 @@ def test_a_misspelt_filter_of_seconds_is_refused_also_where_their_tag_is_known(a
     known = {"If-None-Match": api.get(address)["ETag"]}
     assert api.get(address, headers=known).status_code == 304
     assert api.get(f"{address}?bogus=1", headers=known).status_code == 400
-
-
-def test_a_stranger_finds_no_run_and_no_second(charlie, run):
-    store_second(run, make_second(0, [1000]))
-    client = client_of(charlie)
-    for address in ("", "seconds/", "tables/", "tables.csv"):
-        assert client.get(f"{RUNS}{run.pk}/{address}").status_code == 404
-    assert client.post(f"{RUNS}{run.pk}/stop/").status_code == 404
-    assert client.get(RUNS).json()["count"] == 0
 
 
 def test_a_list_of_runs_costs_the_same_few_queries(api, campaign, django_assert_max_num_queries):

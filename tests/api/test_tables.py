@@ -26,7 +26,6 @@ from tests.factories import (
     store_second,
 )
 from tests.kept_rows import forget
-from tests.queries.measured import https_campaign, run_in_blocks
 from tests.values import make_second
 
 SLOWER_US = {"http": 0, "https": 2717}
@@ -244,22 +243,6 @@ def test_a_choice_that_is_none_is_refused_by_field(api, campaign):
     answer = api.get(f"/api/v1/campaigns/{campaign.pk}/tables/?compare=1e9&with=-1")
     assert answer.status_code == 400
     assert answer.json()["error"]["fields"].keys() == {"compare", "with"}
-
-
-@pytest.mark.parametrize("address", ["tables/", "tables.csv"])
-def test_a_misspelt_parameter_is_refused_by_its_name(api, campaign, address):
-    answer = api.get(f"/api/v1/campaigns/{campaign.pk}/{address}?metrik=p95")
-    assert answer.status_code == 400
-    assert answer.json()["error"]["fields"]["metrik"].startswith("Unknown parameter.")
-
-
-def test_the_run_that_decides_is_named_with_its_block(api, project):
-    now = timezone.now()
-    campaign, tests = https_campaign(project, repeats=4, started_at=now, finished_at=now)
-    runs = run_in_blocks(tests, [[31_000, 30_000, 29_000, 29_000], [31_000, 30_000, 1e6, 29_500]])
-    (overhead,) = api.get(f"/api/v1/campaigns/{campaign.pk}/tables/").json()["overheads"]
-    named = overhead["decided_by"]
-    assert (named["run"], named["label"], named["block"]) == (runs[5].pk, runs[5].label, 3)
 
 
 def test_rows_of_runs_carry_the_runs_number(api, campaign):

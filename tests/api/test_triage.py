@@ -1,8 +1,5 @@
 """Triage over REST: entries of a project, and what people say about one."""
 
-import csv
-from io import StringIO
-
 import pytest
 
 from campaigns.models import TriageEntry
@@ -88,9 +85,3 @@ def test_a_misspelt_filter_is_refused_by_its_name(get, project, address):
     answer = get(f"projects/{project.pk}/{address}", stat="open")
     assert answer.status_code == 400
     assert answer.json()["error"]["fields"].keys() == {"stat"}
-
-
-def test_entries_are_a_file(get, project, entry):
-    text = get(f"projects/{project.pk}/triage.csv").content.decode()
-    (row,) = csv.DictReader(StringIO(text))
-    assert (row["entry"], row["state"]) == (str(entry.pk), "open")

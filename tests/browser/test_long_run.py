@@ -124,14 +124,6 @@ def test_the_axis_of_a_long_run_grows_and_can_be_switched_in_the_url(page, long_
     see_minutes(page, 0, 60)
 
 
-def test_the_switch_can_be_hit_with_a_thumb(page, long_run):
-    long_run.send_until(60)
-    page.set_viewport_size(PHONE)
-    page.goto(f"/runs/{long_run.run.pk}/")
-    for name in ("whole run so far", "last 5 minutes", "up to the end"):
-        assert page.get_by_role("button", name=name).bounding_box()["height"] >= 44
-
-
 def test_a_campaign_of_one_long_run_is_watched_like_the_run_itself(page, long_run):
     long_run.send_until(120)
     page.goto(f"/campaigns/{long_run.campaign.pk}/")

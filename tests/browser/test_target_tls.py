@@ -51,30 +51,3 @@ def test_an_origin_is_added_once_more_with_another_profile(tab, project):
     heads = tab.locator("[data-grid] thead th.group-start .second-line")
     expect(heads.filter(has_text="without post-quantum")).to_have_count(1)
     assert fits(tab)
-
-
-def test_a_profile_is_copied_named_chosen_and_kept_while_it_is_used(tab, project):
-    target = make_target(project, "shop")
-    make_endpoint(target, "https")
-    tab.goto(reverse("tls-profile-list", args=[project.pk]))
-    assert fits(tab)
-    tab.get_by_role("link", name="Copy Without post-quantum").click()
-    tab.get_by_label("Name", exact=True).fill("our clients")
-    expect(tab.get_by_label("Key exchange groups")).to_have_value("X25519:P-256:P-384")
-    assert fits(tab)
-    tab.get_by_role("button", name="Create profile").click()
-    expect(tab.get_by_text("our clients created")).to_be_visible()
-
-    tab.goto(reverse("target-edit", args=[target.pk]))
-    row = tab.locator("[data-rows=endpoint] [data-row]").first
-    row.get_by_text("TLS", exact=True).click()
-    row.locator("[name=tls_profile]").select_option(label="our clients")
-    tab.get_by_role("button", name="Save target").click()
-    expect(tab.locator(".facts").first).to_contain_text("profile “our clients”")
-    endpoint = target.endpoints.get()
-    assert endpoint.frozen().tls.groups == "X25519:P-256:P-384"
-
-    tab.goto(reverse("tls-profile-list", args=[project.pk]))
-    expect(tab.get_by_role("region", name="TLS profiles of")).to_contain_text(endpoint.origin)
-    expect(tab.get_by_role("button", name="Delete")).to_have_count(0)
-    assert fits(tab)

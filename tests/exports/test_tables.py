@@ -63,14 +63,6 @@ def test_why_there_is_no_interval_is_in_a_column_of_its_own():
     assert len(head) == len(noted) == len(other) == 6
 
 
-def test_json_has_what_is_said_of_the_whole_table():
-    assert table().to_json()["note"] == "A note."
-
-
-def test_tables_are_divided_by_a_blank_line():
-    assert read(csv_of_tables([table(), table()]))[5] == []
-
-
 @pytest.mark.parametrize(
     "text",
     ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "  =1", "\uff1d1+1", "\uff20SUM(A1)"],
@@ -97,14 +89,6 @@ def test_the_terminal_aligns_columns_and_marks_weak_figures():
         "Repeat 1: Look at this run.",
         "~ weak: fewer than ten lie beyond this percentile.",
     ]
-
-
-def test_the_terminal_says_why_a_figure_is_weak():
-    own = "About 1.50 ms of the p99 are the injector's own delay."
-    delayed = column_cells([Figure(1, own, weak=True), Figure(2, own), Figure(3)])
-    assert text_of_tables([table(averages=delayed)]).splitlines()[-1] == (
-        "~ weak: a part of this percentile is the injector's own delay; its page says how much."
-    )
 
 
 POINT = {
@@ -134,10 +118,6 @@ def test_seconds_have_a_row_each_and_a_column_for_each_kind_of_error():
     assert (first[0], first[-1]) == ("0", "1")
     assert (second[0], second[-1]) == ("1", "0")
     assert first[head.index("lateness p99 (ms)")] == ""
-
-
-def test_a_run_without_seconds_has_only_the_header():
-    assert len(read("".join(csv_of_seconds([], [])))) == 1
 
 
 def test_a_small_part_is_the_same_on_page_in_json_and_in_csv():
