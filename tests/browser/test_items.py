@@ -5,7 +5,6 @@ import re
 
 import pytest
 
-PHONE = {"width": 390, "height": 844}
 MANY = 250
 # 250 finished campaigns of a new project of the administrator's; one has a share link.
 MAKE = f"""

@@ -22,7 +22,6 @@ from tests.values import make_second, plan_spec
 
 pytestmark = pytest.mark.django_db(transaction=True)
 NAME = "One hour on the checkout"
-PHONE = {"width": 390, "height": 844}
 # Whether the chart of response times has so many seconds.
 EVERY_SECOND = """n => {
   const chart = window.Chart.getChart(document.querySelector("[data-panel=response] canvas"));

@@ -33,10 +33,6 @@ def asks_with(field: str):
     return lambda request: request.url.endswith("/plans/preview/") and field in request.post_data
 
 
-def n_corners(page) -> int:
-    return page.locator(".curve .c-line").first.get_attribute("d").count("L") + 1
-
-
 def test_a_load_shows_its_duration_requests_and_highest_percentile(open_form):
     form = open_form("over-10")
     expect(sentence(form)).to_contain_text("One request every 100 ms")

@@ -92,12 +92,6 @@ def test_the_sweep_of_a_study_is_proposed_and_makes_a_test_for_each_number(
     assert list(counts) == [1, 2, 3, 4, 5, 6, 9, 12]
 
 
-@pytest.mark.parametrize("plan", ["9999", "x", ""])
-def test_a_plan_that_is_not_there_is_proposed_nothing(as_editor, project, target, plan):
-    form = as_editor.get(new_url(project), {"plan": plan}).context["form"]
-    assert form.ticked() == set()
-
-
 @pytest.fixture
 def many_targets(project, target, monkeypatch):
     monkeypatch.setattr("campaigns.queries.campaigns.MOST_SHOWN", 9)

@@ -1,7 +1,5 @@
 """A campaign's page and its actions; and who may see what."""
 
-import html
-
 import pytest
 from django.urls import reverse
 from django.utils import timezone
@@ -15,60 +13,10 @@ from tests.factories import (
     make_test,
 )
 from tests.values import plan_spec
-from tests.views.campaign_form import cells, fields, new_url, started
+from tests.views.campaign_form import cells, fields, new_url
 from tests.views.pages import text_of
 
 pytestmark = pytest.mark.django_db
-
-
-def test_a_started_campaign_is_followed_from_what_the_page_shows(
-    as_editor, project, target, version
-):
-    campaign = started(as_editor, project, target, version)
-    page = text_of(as_editor.get(reverse("campaign-detail", args=[campaign.pk])))
-    assert f'data-stream="{reverse("campaign-stream", args=[campaign.pk])}"' in page
-    assert 'data-cursor="e' in page
-    assert "0 of 6 runs" in page
-    assert "stop-dialog" in page
-
-
-@pytest.mark.parametrize("noun", ["campaign", "plan", "target", "endpoint"])
-def test_a_draft_of_what_is_archived_says_so_and_offers_no_start(
-    as_editor, project, target, version, noun
-):
-    campaign = make_campaign(project)
-    test = make_test(campaign, version, endpoint=target.endpoints.first())
-    page = reverse("campaign-detail", args=[campaign.pk])
-    assert "Start campaign" in as_editor.get(page).content.decode()
-    rows = {"campaign": campaign, "plan": version.plan, "target": target, "endpoint": test.endpoint}
-    rows[noun].archived_at = timezone.now()
-    rows[noun].save()
-    said = text_of(as_editor.get(page))
-    assert "Start campaign" not in said
-    refused = as_editor.post(reverse("campaign-start", args=[campaign.pk]), follow=True)
-    (message,) = refused.context["messages"]
-    assert "is archived" in str(message)
-    assert html.unescape(str(message)) in html.unescape(said)
-
-
-def test_stopping_ends_what_waits(as_editor, project, target, version):
-    campaign = started(as_editor, project, target, version)
-    as_editor.post(reverse("campaign-stop", args=[campaign.pk]))
-    assert set(campaign.runs.values_list("state", "outcome")) == {("done", "stopped")}
-
-
-@pytest.mark.parametrize(
-    ("n_done", "kept"),
-    [(0, ""), (1, "1 finished run is kept."), (2, "2 finished runs are kept.")],
-)
-def test_the_question_before_a_stop_counts_what_is_kept(n_done, kept, as_editor, project):
-    test = make_test(make_campaign(project, started_at=timezone.now()))
-    done = {"state": "done", "outcome": "complete", "ended_at": timezone.now()}
-    for repeat in range(1, 4):
-        make_run(test, repeat, **(done if repeat <= n_done else {}))
-    page = text_of(as_editor.get(reverse("campaign-detail", args=[test.campaign_id])))
-    question = " ".join(page.partition("Stop this campaign?")[2].partition("</p>")[0].split())
-    assert question.endswith(f"<p> {kept} Waiting runs are cancelled.".replace("  ", " "))
 
 
 def test_run_again_opens_the_form_filled_in(as_editor, project, target, version):
@@ -92,10 +40,8 @@ def test_run_again_says_what_has_changed_and_can_repeat_exactly(
     newer = version.plan.versions.create(number=2, spec=plan_spec())
     version.plan.project.plans.filter(name="Gone").update(archived_at=timezone.now())
     response = as_editor.get(new_url(project), {"again": old.pk})
-    page = text_of(response)
-    assert "Prices v1 has become version 2." in page
-    assert "Gone v1 on" in page
-    assert reverse("campaign-repeat", args=[old.pk]) in page
+    assert reverse("campaign-repeat", args=[old.pk]) in text_of(response)
+    assert len(response.context["again"].differences) == 2
     assert response.context["form"].known()["cells"] == [
         f"{newer.pk}.{target.endpoints.get(scheme='http').pk}.new"
     ]
@@ -124,12 +70,8 @@ def test_a_draft_is_edited_in_the_form_that_made_it(as_editor, project, target, 
     ticked = cells(version, target, ("http", "new"))
     as_editor.post(new_url(project), fields(ticked, draft="1"))
     campaign = Campaign.objects.get()
-    page = as_editor.get(reverse("campaign-detail", args=[campaign.pk])).content.decode()
     edit = f"{new_url(project)}?edit={campaign.pk}"
-    assert f'href="{edit}"' in page
-    form = as_editor.get(edit)
-    assert "Edit this draft" in form.content.decode()
-    initial = form.context["form"].initial
+    initial = as_editor.get(edit).context["form"].initial
     assert (initial["name"], initial["repeats"], initial["seed"]) == ("HTTPS overhead", 3, 7)
     assert list(initial["cells"]) == ticked
     more = cells(version, target, ("http", "new"), ("https", "new"))
@@ -137,5 +79,6 @@ def test_a_draft_is_edited_in_the_form_that_made_it(as_editor, project, target, 
     campaign.refresh_from_db()
     assert (Campaign.objects.count(), campaign.name, campaign.tests.count()) == (1, "Both", 2)
     Campaign.objects.update(started_at=timezone.now())
-    late = as_editor.post(edit, fields(ticked, draft="1"))
-    assert "already been started" in late.content.decode()
+    as_editor.post(edit, fields(ticked, draft="1"))
+    campaign.refresh_from_db()
+    assert campaign.name == "Both"

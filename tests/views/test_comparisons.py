@@ -19,7 +19,6 @@ from tests.factories import (
 from tests.kept_cast import project as project
 from tests.kept_cast import vera as vera
 from tests.queries.measured import https_campaign, measure, run_in_blocks, same_again
-from tests.views.pages import words_of
 
 pytestmark = pytest.mark.django_db
 FAST, SLOW = [10_000, 10_100, 9_900], [11_200, 11_250, 11_180]
@@ -69,8 +68,6 @@ def ticked(client, *runs):
 def test_today_against_last_week_shows_only_what_changed(as_vera, weeks):
     page = page_of(as_vera, *weeks)
     assert [row["test"].word for row in page.context["rows"]] == ["slower"]
-    assert f"1 of 2 tests is slower than campaign #{weeks[0].pk}" in words_of(page)
-    assert "slower, or the environment" in words_of(page)
 
 
 @pytest.mark.parametrize(
@@ -171,41 +168,26 @@ def test_two_ticks_lead_to_the_comparison_with_the_older_run_as_baseline(as_vera
     assert response.url == f"{reverse('comparison')}?a=run-{older.pk}&b=run-{newer.pk}"
 
 
-def test_two_runs_show_figures_what_differs_and_why_there_is_no_word(as_vera, pair):
-    page = words_of(ticked(as_vera, *pair))
-    assert "A single run says nothing about its spread" in page
-    assert "What differs" in page
-    assert "https" in page
-    for word in ("slower than", "faster than"):
-        assert word not in page
-
-
-def test_one_tick_or_seven_are_answered_in_words(as_vera, project, pair):
+def test_two_to_six_ticks_are_compared(as_vera, project, pair):
     more = [
         measure(make_run(make_test(make_campaign(project))), 9_000, seconds=1) for _ in range(5)
     ]
-    assert "Tick two to 6 runs" in words_of(ticked(as_vera, pair[0]))
-    assert "Tick two to 6 runs" in words_of(ticked(as_vera, *pair, *more))
+    for runs in ([], pair[:1], [*pair, *more]):
+        assert "compared" not in ticked(as_vera, *runs).context
     assert ticked(as_vera, *pair, more[0]).context["compared"].sentences
-    assert "none are ticked" in words_of(
-        as_vera.get(reverse("comparison"), {"run": ["x"]}, follow=True)
-    )
 
 
 @pytest.mark.parametrize(
-    ("asked", "sentence"),
+    "asked",
     [
-        ({"a": "campaign-0", "b": "run-1"}, "Write campaign-12, test-34 or run-56."),
-        ({"a": "12", "b": "run-1"}, "Write campaign-12, test-34 or run-56."),
-        ({"a": "run-١"}, "Write campaign-12, test-34 or run-56."),
-        ({"a": "run-1", "b": "run-1"}, "This is a column already. Choose another one."),
-        ({"g": "run-1"}, "At most 6 columns can be compared, a to f."),
+        {"a": "campaign-0", "b": "run-1"},
+        {"a": "run-١"},
+        {"a": "run-1", "b": "run-1"},
+        {"g": "run-1"},
     ],
 )
-def test_what_names_nothing_is_answered_with_a_sentence(as_vera, asked, sentence):
-    page = as_vera.get(reverse("comparison"), asked)
-    assert page.status_code == 422
-    assert sentence in words_of(page)
+def test_what_names_nothing_is_refused(as_vera, asked):
+    assert as_vera.get(reverse("comparison"), asked).status_code == 422
 
 
 @pytest.mark.parametrize("is_foreign_first", [True, False])

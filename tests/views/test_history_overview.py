@@ -16,8 +16,6 @@ from tests.views.test_history import rows_of, text_of
 
 pytestmark = pytest.mark.django_db
 
-ODD = [*CALM, 33.0]
-
 
 @pytest.fixture
 def targets(project):
@@ -42,12 +40,9 @@ def test_what_moved_with_its_plan_has_direction_and_cause_everywhere(overview, c
     newer = PlanVersion.objects.create(plan=version.plan, number=2, spec=version.spec)
     make_history(project, SLOWER[:8], begin=nights_ago(20), tests=[(version, endpoint, "new")])
     make_history(project, SLOWER[8:], begin=nights_ago(12), tests=[(newer, endpoint, "new")])
-    page = text_of(overview())
-    assert "1 moved with plan or environment (1 slower) of 1 test" in page
-    assert "moved: +9.6 % since version 2 of the plan" in page
+    assert "moved: +9.6 % since version 2 of the plan" in text_of(overview())
     (test,) = client.get(f"/api/v1/projects/{project.pk}/history/").json()["tests"]
     assert (test["standing"], test["change"]["direction"]) == ("moved", "slower")
-    assert "Moved: slower by 9.6" in test["sentence"]
     text = client.get(reverse("history-csv", args=[project.pk])).content.decode()
     (row,) = csv.DictReader(StringIO(text))
     assert (row["direction"], row["causes"]) == ("slower", "Plan version: v1 to v2")
@@ -68,9 +63,7 @@ def test_every_target_that_moved_is_named_however_alike_they_moved(overview, pro
 
 def test_without_a_figure_there_is_no_line_of_dots(overview, project):
     make_history(project, CALM, begin=nights_ago(20), trust="not_usable")
-    response = overview()
-    assert response.context["dots"] is None
-    assert "All tests at a glance" not in text_of(response)
+    assert overview().context["dots"] is None
 
 
 def test_the_newest_value_has_its_interval_between_runs(overview, project):

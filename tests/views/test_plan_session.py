@@ -38,24 +38,19 @@ def test_all_of_it_is_stored_and_comes_back_into_the_form(as_editor, project):
     assert PlanVersion.objects.count() == 1
 
 
-def test_trying_again_is_stored_said_and_comes_back(as_editor, project):
+def test_trying_again_is_stored_and_comes_back(as_editor, project):
     base = initial_of(PRESETS["sessions"].name, PRESETS["sessions"].spec)
     data = {name: value for name, value in base.items() if value not in (None, False)}
-    data["retry_on_failure"] = "on"
-    as_editor.post(reverse("plan-new", args=[project.pk]), data)
+    as_editor.post(reverse("plan-new", args=[project.pk]), data | {"retry_on_failure": "on"})
     version = PlanVersion.objects.get()
     assert version.spec["session"]["retry_on_failure"] is True
     assert initial_of("again", version.spec)["retry_on_failure"] is True
-    page = as_editor.get(reverse("plan-detail", args=[version.plan_id])).content.decode()
-    assert "up to 3 times" in page
 
 
 def test_editors_read_where_the_secret_may_be_sent(as_editor, client, project, vera):
     save(as_editor, project, "ab", **FIELDS)
     stored = PlanSecret.objects.get()
     address = reverse("plan-detail", args=[stored.plan_id])
-    assert "Secret is sent to" in (page := as_editor.get(address).content.decode())
-    assert "nothing yet" in page
     PlanSecret.objects.update(origins=["https://shop.example:443", "https://shop.example:8443"])
     page = as_editor.get(address).content.decode()
     assert "https://shop.example:443, https://shop.example:8443" in page
@@ -66,11 +61,8 @@ def test_editors_read_where_the_secret_may_be_sent(as_editor, client, project, v
 @pytest.mark.parametrize(
     ("fields", "wrong"),
     [
-        ({"think_kind": "constant"}, "think_mean_s"),
-        ({"think_kind": "constant", "think_mean_s": "a while"}, "think_mean_s"),
         ({"think_kind": "uniform", "think_min_s": "2", "think_max_s": "1"}, "think_max_s"),
-        ({"auth_kind": "basic"}, "auth_user"),
-        ({"pipeline_depth": "99"}, "pipeline_depth"),
+        ({"connections_per_session": "4"}, "connections_per_session"),
         ({"calls_per_connection": "2", "burst_length": "3"}, "burst_length"),
         ({"auth_kind": "bearer", "secret": "two\nlines"}, "secret"),
         ({"auth_kind": "bearer", "headers": "Authorization: x"}, "auth_kind"),

@@ -68,15 +68,10 @@ def test_a_made_up_number_of_steps_breaks_nothing(n_steps, as_editor, project):
     assert PlanVersion.objects.count() <= 1
 
 
-def by_weights(client, project, first: str, second: str):
-    """Post a plan of two steps that are chosen by these weights."""
-    typed = {**SECOND, "weight": first, "step2_weight": second}
-    return save(client, project, n_steps="2", order_kind="weighted", **typed)
-
-
 def test_weights_that_choose_no_step_are_said_at_the_order(as_editor, project):
-    errors = by_weights(as_editor, project, "0", "0").context["form"].errors
-    assert errors == {"order_kind": ["Give at least one step a weight above 0."]}
+    typed = {**SECOND, "weight": "0", "step2_weight": "0"}
+    answer = save(as_editor, project, n_steps="2", order_kind="weighted", **typed)
+    assert set(answer.context["form"].errors) == {"order_kind"}
 
 
 def test_what_closed_parts_say_follows_what_is_typed(as_editor, project):
@@ -92,11 +87,8 @@ def test_what_closed_parts_say_follows_what_is_typed(as_editor, project):
         "step3_size": "not a number",
     }
     answer = as_editor.post(reverse("plan-preview", args=[project.pk]), typed)
-    page = answer.content.decode()
-    assert "2 more steps: POST /b, GET /c" in page
     assert [block.more_words for block in answer.context["step_blocks"]] == [
         "2 headers, JSON body of 120 bytes",
         "named second",
         "",
     ]
-    assert all(f'data-live="{prefix}words"' in page for prefix in ("", "step2_", "step3_"))

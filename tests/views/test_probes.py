@@ -66,18 +66,9 @@ def test_a_wrong_request_is_answered_on_the_target_s_page_with_what_was_typed(as
     answer = as_editor.post(
         reverse("probe-new", args=[endpoint.pk]), {**ASKED, "path": "nope", "headers": "Host: x"}
     )
-    page = answer.content.decode()
     assert answer.status_code == 422
-    assert "A path begins with a slash" in page
-    assert "&lt;soap/&gt;" in page
+    assert "&lt;soap/&gt;" in answer.content.decode()
     assert not Probe.objects.exists()
-
-
-def test_one_that_waits_for_its_turn_says_who_is_ahead(as_editor, endpoint):
-    assert "ahead" not in page_of(as_editor, make_probe(endpoint))
-    page = page_of(as_editor, make_probe(endpoint, age_s=11))
-    assert "1 test request of this project is ahead." in page
-    assert 'data-finished="no"' in page
 
 
 def test_an_answer_is_shown_with_its_parts_and_what_the_target_sent_is_only_text(
@@ -104,5 +95,4 @@ def test_a_refused_certificate_is_accepted_where_it_is_shown(as_editor, endpoint
     shown = "".join(issue().pem.splitlines()[1:-1])
     result = {"error": "tls_name", "certificates_der_b64": [shown]}
     page = page_of(as_editor, make_probe(endpoint, result=result))
-    assert "Accept this certificate for" in page
     assert Probe.objects.get().result["certificates"][0]["sha256"] in page

@@ -40,11 +40,9 @@ def ended(campaign: Campaign) -> Campaign:
     return campaign
 
 
-def test_the_tick_adds_it_to_the_campaign(saved, as_editor):
+def test_the_tick_adds_it_to_the_campaign(saved):
     campaign = saved(reference="on")
     assert [test.is_of_reference for test in campaign.tests.all()] == [False, True]
-    page = text_of(as_editor.get(reverse("campaign-detail", args=[campaign.pk])))
-    assert "1 test and a reference × 3 repeats" in page
 
 
 def test_it_is_ticked_where_one_of_the_tests_has_a_history(saved, as_editor, project):

@@ -41,12 +41,6 @@ def listed(client, vera, project):
     return listed
 
 
-def test_all_runs_are_listed_newest_first(client, vera, project, runs):
-    client.force_login(vera)
-    rows = client.get(reverse("run-list", args=[project.pk])).context["rows"]
-    assert [run.pk for run, _ in rows] == [runs[1].pk, runs[0].pk]
-
-
 def test_filters_narrow_by_target_plan_campaign_state_and_time(listed, runs):
     finished, waiting = runs
     assert listed(target=finished.target_id) == {finished.pk}
@@ -71,7 +65,6 @@ def test_figures_are_those_of_the_summary_and_a_dash_says_why(client, vera, proj
     n, rate, p50, *_ = rows[runs[0]]
     assert (n.text, rate.text, p50.text) == ("2,000", "200", "12.0")
     assert rows[runs[1]][0].text == "–"
-    assert "nothing was measured" in rows[runs[1]][0].why
 
 
 def test_two_hundred_runs_come_in_pages_with_few_queries(

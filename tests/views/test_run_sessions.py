@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from django.urls import reverse
 
 from campaigns.domain.measured.snapshot import Second, Timing
 from campaigns.queries.reports import run_report
@@ -71,15 +70,12 @@ def test_its_report_says_how_long_sessions_took_and_how_far_they_got(run):
     assert durations in run_report(run).tables
 
 
-def test_its_page_says_how_rules_about_sessions_stand(client, bob, run):
-    client.force_login(bob)
+def test_rules_about_sessions_are_judged(run):
     rows = {row.label: row for row in run_report(run).thresholds.rows}
     assert [cell.text for cell in rows["sessions_failed < 1 %"].cells] == [
         "10 %", "1 %", "broken", "0",
     ]  # fmt: skip
     assert [cell.text for cell in rows["session_p95 < 10 s"].cells][1:3] == ["10 s", "kept"]
-    page = client.get(reverse("run-detail", args=[run.pk])).content.decode()
-    assert "sessions_failed &lt; 1 %" in page
 
 
 def test_the_rate_asked_for_is_that_of_requests(run):

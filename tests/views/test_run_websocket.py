@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from django.urls import reverse
 
 from campaigns.domain.measured.snapshot import Second, Timing
 from campaigns.models import Campaign, Run
@@ -86,12 +85,9 @@ def test_each_close_code_has_a_row_with_its_words_and_share(run):
     assert table in run_report(run).tables
 
 
-def test_its_seconds_tell_open_connections_and_messages(client, bob, run):
-    client.force_login(bob)
+def test_its_seconds_have_open_connections_and_messages(run):
     point = points_of(run)[0]
     assert (point["open_connections"], point["messages"]) == (7, 1000)
-    page = client.get(reverse("run-detail", args=[run.pk])).content.decode()
-    assert "Open connections" in page
     assert chart_plan(run)["isExchange"]
 
 
@@ -116,8 +112,7 @@ def finished(run):
     return run
 
 
-def test_the_page_of_its_campaign_has_handshakes_messages_and_codes(client, bob, finished):
-    client.force_login(bob)
+def test_its_campaign_has_handshakes_messages_and_codes(finished):
     timings, counts = campaign_answer(finished.campaign).exchanges
     assert [row.label for row in timings.rows] == [
         f"WS new connection: {part}" for part in ("handshake", "message", "close")
@@ -126,9 +121,6 @@ def test_the_page_of_its_campaign_has_handshakes_messages_and_codes(client, bob,
     keys = [column.key for column in counts.columns]
     cells = dict(zip(keys, (cell.text for cell in row.cells), strict=True))
     assert (cells["opened"], cells["close_1000"], cells["most_open"]) == ("500", "500", "7")
-    page = client.get(reverse("campaign-detail", args=[finished.campaign_id])).content.decode()
-    assert "Connections and close codes" in page
-    assert "connections/s" in page
 
 
 def test_two_runs_are_compared_by_their_handshakes_and_messages(finished, vera):

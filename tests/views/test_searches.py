@@ -15,7 +15,6 @@ from campaigns.queries.searches import report_of_search
 from campaigns.services import dispatch
 from campaigns.services.shares import create_share
 from campaigns.views.campaign_page import badge_of
-from tests.factories import make_endpoint
 from tests.queries.test_machines import tell
 from tests.searches import (
     end_trial,
@@ -62,16 +61,6 @@ def badge_of_page(client, campaign):
     return client.get(reverse("campaign-detail", args=[campaign.pk])).context["badge"]
 
 
-def test_a_trial_of_few_requests_has_a_weak_percentile_as_on_its_own_page(client, alice, project):
-    client.force_login(alice)
-    campaign = searching(project, start=30)
-    end_trial(campaign, 20)
-    page = page_of(client, campaign)
-    why = "Weak: p99 needs 1,000 requests (ten beyond it); there are 600."
-    assert f'<td class="num weak" title="{why}">~30.0 ms</td>' in page
-    assert '<td class="num">20.0 ms</td>' in page
-
-
 def test_its_answer_in_lists_shares_and_tables_is_what_the_search_says(client, alice, project):
     """Pooled figures of trials at several rates would say nothing."""
     client.force_login(alice)
@@ -90,8 +79,6 @@ def test_the_tiles_say_the_capacity_the_trials_and_what_limited_it(as_searcher, 
     assert capacity.lines[0].startswith(f"{rate(answer.capacity.low)} to ")
     assert trials.value == str(searched.runs.count())
     assert limited_by.value == "target side"
-    assert "The injectors had room." in limited_by.lines[0]
-    assert limited_by.lines[-1].startswith("near the limit: injector CPU ")
     assert_the_table_switches(as_searcher, searched, answer.capacity.rate_per_s)
 
 
@@ -109,21 +96,17 @@ def assert_the_table_switches(client, campaign, answer):
 
 
 @pytest.mark.parametrize(
-    ("capacity", "limit", "value", "word", "where"),
-    [
-        (50, 5000, "< 100", "target side", "in the trial that failed"),
-        (5000, 900, "≥ 900", "cap", "at the highest rate that passed"),
-    ],
+    ("capacity", "limit", "value", "word"),
+    [(50, 5000, "< 100", "target side"), (5000, 900, "≥ 900", "cap")],
 )
 def test_a_search_without_an_answer_says_what_it_knows(
-    client, alice, project, capacity, limit, value, word, where
+    client, alice, project, capacity, limit, value, word
 ):
     client.force_login(alice)
     campaign = searching(project, limit=limit)
     search_through(campaign, limit_of(capacity))
     tiles = client.get(reverse("campaign-detail", args=[campaign.pk])).context["tiles"]
     assert (tiles[0].value, tiles[-1].value) == (value, word)
-    assert tiles[-1].lines[-1] == f"{where}: injector CPU 46\N{NARROW NO-BREAK SPACE}%"
 
 
 def test_the_numbers_on_the_way_up_lie_on_no_dot_and_on_no_other_number(as_searcher, searched):
@@ -175,7 +158,6 @@ def test_the_page_shows_how_busy_everyone_was_on_the_axis_of_the_trials(
     rows = page.context["trials"]
     assert {(each["target_cpu"], each["injector_cpu"]) for each in rows} == {("90", "46")}
     assert page.context["tiles"][-1].value == "target CPU"
-    assert "likely the limit, at 90 %." in text_of(page).replace("\u202f", " ")
 
 
 def test_no_line_leads_to_a_trial_that_does_not_count(client, alice, project):
@@ -207,17 +189,6 @@ def test_a_share_shows_the_target_s_machine_only_where_it_says_so(
     assert "injector CPU" in text_of(page)
 
 
-def test_a_search_that_has_ended_says_what_it_leaves_open(as_searcher, searched):
-    target = searched.tests.get().endpoint.target
-    https = make_endpoint(target, scheme="https", port=8443)
-    page = as_searcher.get(reverse("campaign-detail", args=[searched.pk]))
-    machine, tls = page.context["open_questions"]
-    assert machine.address == f"{reverse('target-detail', args=[target.pk])}#agents"
-    assert tls.label == "Search over HTTPS"
-    form = as_searcher.get(tls.address).context["form"]
-    assert form.initial["arm"] == f"{https.pk}.new"
-
-
 def test_each_mark_says_how_a_trial_failed(client, alice, project):
     client.force_login(alice)
     campaign = searching(project)
@@ -242,7 +213,6 @@ def test_a_trial_that_failed_by_errors_alone_is_marked_and_numbered(as_searcher,
     page = as_searcher.get(reverse("campaign-detail", args=[searched.pk]))
     (dot,) = [dot for dot in page.context["drawing"].panels[1].dots if dot.shape == "errors"]
     assert (dot.number, dot.misleads) == (run.repeat, True)
-    assert ("errors", "by errors alone") in page.context["shapes"]
 
 
 def test_the_searches_end_with_all_together_and_say_which_wait(client, alice, project):
@@ -281,8 +251,6 @@ def test_a_target_that_drifted_gets_no_interval_anywhere(client, alice, project)
     assert page.context["tiles"][0].lines[0] == "no steady answer"
     assert page.context["drawing"].panels[1].band is None
     assert "95 % interval" not in text_of(page)
-    assert not any(row.get("is_below") for row in page.context["trials"])
-    assert "trials=near" not in text_of(page)
 
 
 def test_the_line_of_a_first_answer_is_at_its_rate(client, alice, project):
@@ -318,20 +286,7 @@ def test_a_search_of_an_earlier_rule_shows_its_trials_and_claims_no_capacity(
     search_through(campaign, limit_of(5000))
     Search.objects.update(answer=None, ending="found")
     page = client.get(reverse("campaign-detail", args=[campaign.pk]))
-    assert "this search was made under an earlier rule" in text_of(page)
     assert page.context["tiles"][0].lines[0] == "made under an earlier rule"
     (panel,) = page.context["drawing"].panels
     assert len(panel.dots) == len(page.context["trials"]) == 5
     assert {each["search"] for each in page.context["trials"]} == {DASH}
-
-
-def test_the_trial_under_way_says_its_rate(client, alice, project):
-    client.force_login(alice)
-    campaign = searching(project)
-    end_trial(campaign, 20)
-    page = client.get(reverse("campaign-detail", args=[campaign.pk]))
-    assert "Now trying" not in [tile.title for tile in page.context["tiles"]]
-    campaign.runs.filter(state="queued").update(state="preparing")
-    page = client.get(reverse("campaign-detail", args=[campaign.pk]))
-    tile = next(tile for tile in page.context["tiles"] if tile.title == "Now trying")
-    assert (tile.value, tile.lines) == ("200", ("p95 below 300 ms",))

@@ -61,13 +61,6 @@ def test_it_reads_tables_and_projects_in_a_fixed_number_of_statements(
         page_text(adam, "storage")
 
 
-def test_an_owner_sees_the_projects_share(client, measured, project, alice):
-    client.force_login(alice)
-    page = page_text(client, "project-use", project.pk)
-    assert "<dt>Seconds of 1 run</dt>" in page
-    assert "Stored in the last 30 days" in page
-
-
 def test_what_a_project_has_stored_is_what_its_rows_take(measured, project):
     (row,) = stored_projects()
     assert (row["project"], row["n_runs"], row["n_seconds"]) == (project.pk, 1, 5)

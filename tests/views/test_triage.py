@@ -36,17 +36,14 @@ def test_the_overview_begins_with_what_is_open(page, project, target):
     shown = text_of(page("history", project.pk))
     assert "+9.6 % on checkout-api, 2 tests" in shown
     assert "26.0 → 28.5 ms" in shown
-    assert shown.index("Changes open to triage") < shown.index("Against its history")
 
 
 def test_an_acknowledged_change_is_quiet_until_the_test_moves_again(page, project, target, judge):
     arms = [arm_on(target)]
     noted(project, SLOWER, tests=arms)
     assert "1 slower" in text_of(page("history", project.pk))
-    assert "Saved: acknowledged." in text_of(judge(state="acknowledged"))
-    shown = text_of(page("history", project.pk))
-    assert "No change in 1 test." in shown
-    assert "acknowledged 1" in shown
+    judge(state="acknowledged")
+    assert "No change in 1 test." in text_of(page("history", project.pk))
     (dot,) = page("history", project.pk).context["dots"].dots
     assert (dot.kind, "+9.6" in dot.text) == ("usual", False)
     noted(project, SLOWER_STILL, tests=arms, begin=6)
@@ -59,9 +56,7 @@ def test_a_tests_page_has_evidence_form_and_log(page, project, target, judge):
     assert response.redirect_chain[0][0].startswith(reverse("history-test", args=[other.pk]))
     shown = text_of(response)
     assert "26.0 → 28.5 ms" in shown
-    assert "Changed together" in shown
-    assert "Save for 2 tests" in shown
-    assert "bob expected: “Tax is looked up.” https://x.y/9" in shown
+    assert "“Tax is looked up.” https://x.y/9" in shown
 
 
 @pytest.mark.parametrize(
@@ -94,7 +89,6 @@ def test_all_entries_are_listed_by_state(page, project, judge):
     assert [each[:2] for each in switches] == [("all", 2), ("open", 1), ("not real", 1)]
     response = page("triage-list", project.pk, state="not_real")
     assert [row["state"] for row in response.context["rows"]] == ["not real"]
-    assert "No change in this state." in text_of(page("triage-list", project.pk, state="fixed"))
 
 
 def test_all_entries_are_a_file_with_a_row_for_each_change(page, project, target, judge):
