@@ -2,7 +2,6 @@ import pytest
 
 from campaigns.services.first_requests import settle_campaign
 from campaigns.services.probes import finish_probe
-from tests.api.conftest import client_of, token_client
 from tests.factories import (
     make_campaign,
     make_endpoint,
@@ -53,14 +52,6 @@ def test_blocks_are_added_to_what_the_program_has_seen(api, body, asked):
     pk = api.post(CAMPAIGNS, body, format="json").json()["id"]
     answer = api.post(f"{CAMPAIGNS}{pk}/blocks/", asked, format="json")
     assert answer.status_code == 400
-
-
-@pytest.mark.parametrize("perf", ["", "processes", "machine"])
-def test_it_says_what_perf_counts(api, body, perf):
-    made = api.post(CAMPAIGNS, body | {"perf": perf}, format="json").json()
-    assert made["perf"] == perf
-    again = api.post(f"{CAMPAIGNS}{made['id']}/repeat/").json()
-    assert again["perf"] == perf
 
 
 def test_it_makes_a_draft_with_a_test_per_cell(api, body, plan, endpoint):
@@ -126,29 +117,6 @@ def test_a_foreign_plan_or_endpoint_is_not_there(api, body):
     assert foreign.name not in answer.content.decode()
 
 
-@pytest.mark.parametrize(
-    ("field", "value"),
-    [
-        ("repeats", 0),
-        ("repeats", 51),
-        ("injectors", 65),
-        ("pause_s", -1),
-        ("order", "alphabetical"),
-        ("practical_threshold", 7),
-        ("perf", "everything"),
-        ("seed", -1),
-        ("cells", []),
-        ("name", ""),
-        ("started_at", "2026-01-01T00:00:00Z"),
-        ("created_by", 1),
-    ],
-)
-def test_a_wrong_field_is_named(api, body, field, value):
-    answer = api.post(CAMPAIGNS, {**body, field: value}, format="json")
-    assert answer.status_code == 400
-    assert field in answer.json()["error"]["fields"]
-
-
 def test_it_lists_by_state(api, project):
     draft = make_campaign(project)
     started = make_campaign(project, started_at="2026-11-21T12:00:00Z")
@@ -174,24 +142,6 @@ def test_it_lists_by_each_of_the_three_answers(api, project):
         for campaign, has in ((of_sound, sound), (of_broken, broken)):
             address = f"{CAMPAIGNS}?{query}={has[words or query]}"
             assert [row["id"] for row in api.get(address).json()["results"]] == [campaign.pk]
-
-
-def test_it_counts_runs_for_members_of_a_team_of_several(project, bob, api):
-    campaign = make_campaign(project)
-    test = make_test(campaign)
-    make_run(test, repeat=1, state="done", outcome="complete")
-    make_run(test, repeat=2)
-    for client in (api, client_of(bob)):
-        row = client.get(f"{CAMPAIGNS}{campaign.pk}/").json()
-        assert (row["n_runs"], row["n_done"]) == (2, 1)
-
-
-@pytest.mark.parametrize(("scope", "status"), [("read", 403), ("run", 200), ("write", 200)])
-def test_the_scope_run_starts(alice, project, scope, status):
-    campaign = make_campaign(project)
-    make_test(campaign)
-    answer = token_client(alice, scope).post(f"{CAMPAIGNS}{campaign.pk}/start/")
-    assert answer.status_code == status
 
 
 def test_a_list_of_campaigns_costs_the_same_few_queries(

@@ -3,7 +3,6 @@
 import pytest
 
 from campaigns.models import Campaign
-from tests.factories import make_campaign, make_project
 from tests.kept_cast import alice as alice
 from tests.kept_cast import project as project
 from tests.queries.measured import https_campaign, run_in_blocks, same_again
@@ -55,12 +54,6 @@ def test_the_detail_is_of_the_test_that_was_asked_for(api, weeks):
     assert detail["curves"]["baseline"][0].keys() == {"q", "ms", "beyond"}
 
 
-def test_a_test_that_is_not_there_is_refused_by_field(api, weeks):
-    answer = api.get(URL, asked(weeks, test="b-gone"))
-    assert answer.status_code == 400
-    assert answer.json()["error"]["fields"].keys() == {"test"}
-
-
 def test_two_runs_have_no_word_and_what_differs(api, weeks):
     first, second = weeks[0].runs.order_by("position")[:2]
     found = api.get(URL, {"a": f"run-{first.pk}", "b": f"run-{second.pk}"}).json()
@@ -77,10 +70,3 @@ def test_what_names_no_two_columns_is_refused_by_field(api, weeks, wrong, field)
     response = api.get(URL, asked(weeks, **wrong))
     assert response.status_code == 400
     assert field in response.json()["error"]["fields"]
-
-
-def test_what_is_foreign_or_missing_is_not_found(api, weeks):
-    foreign = make_campaign(make_project("Elsewhere"))
-    for other in (foreign.pk, 987654):
-        wrong = asked(weeks) | {"b": f"campaign-{other}"}
-        assert api.get(URL, wrong).status_code == 404

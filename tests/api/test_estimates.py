@@ -43,12 +43,3 @@ def test_a_reference_has_runs_and_counts_among_no_tests(api, asked, settings):
     refused = estimate(api, asked | {"reference": True})
     assert refused.status_code == 409
     assert "BENCHSITE_REFERENCE_TARGET" in refused.json()["error"]["message"]
-
-
-def test_the_campaign_that_was_estimated_has_its_reference(api, asked, settings):
-    settings.REFERENCE_TARGET = {"scheme": "http", "host": "127.0.0.1", "port": 8081}
-    body = asked | {"name": "nightly", "reference": True}
-    made = api.post("/api/v1/campaigns/", body, format="json").json()
-    assert [test["is_reference"] for test in made["tests"]] == [False, True]
-    tables = api.get(f"/api/v1/campaigns/{made['id']}/tables/").json()
-    assert (len(tables["tests"]), len(tables["references"]), tables["reference"]) == (1, 1, "")

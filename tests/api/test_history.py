@@ -28,12 +28,6 @@ def test_a_test_has_its_points_and_changes(get, project):
     assert found["expected"]["low_us"] < found["newest"]["value_us"]
 
 
-def test_an_odd_campaign_is_marked(get, project):
-    (test,) = make_history(project, [*CALM[:4], 40.0, *CALM[4:]])
-    points = get(f"tests/{test.pk}/history/").json()["points"]
-    assert [point["is_odd"] for point in points] == [index == 4 for index in range(9)]
-
-
 def test_days_tag_and_metric_narrow_it(get, project):
     (test,) = make_history(project, CALM)
     path = f"tests/{test.pk}/history/"

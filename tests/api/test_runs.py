@@ -1,4 +1,3 @@
-import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
@@ -64,15 +63,6 @@ def test_it_filters(api, campaign, alice):
     for query, runs in expected.items():
         rows = api.get(f"{RUNS}?{query}").json()["results"]
         assert {row["id"] for row in rows} == {run.pk for run in runs}, query
-
-
-@pytest.mark.parametrize("offset", ["%2B23:59", "-23:59", "%2B16:00"])
-@pytest.mark.parametrize("day", ["0001-01-01", "9999-12-31", "2026-11-21"])
-def test_no_instant_that_can_be_written_breaks_the_filter(day, offset, api, run):
-    answer = api.get(f"{RUNS}?since={day}T12:00:00{offset}")
-    assert answer.status_code in (200, 400)
-    if answer.status_code == 400:
-        assert list(answer.json()["error"]["fields"]) == ["since"]
 
 
 def test_a_judged_run_has_three_answers(api, run):
@@ -146,13 +136,6 @@ def test_a_page_of_seconds_after_a_row_skips_no_rows_by_counting(api, run):
     assert [row["second"] for row in rows["results"]] == [2, 3]
     assert not any("OFFSET" in each["sql"] for each in seen)
     assert api.get(f"{RUNS}{run.pk}/seconds/?after_row=1").status_code == 400
-
-
-@pytest.mark.parametrize("page", ["abc", "0", "-1", ""])
-def test_a_page_of_seconds_that_is_none_is_refused(api, run, page):
-    answer = api.get(f"{RUNS}{run.pk}/seconds/?after_row=1.0.0&page={page}")
-    assert answer.status_code == 400
-    assert answer.json()["error"]["fields"] == {"page": "Write a number from 1."}
 
 
 def test_a_page_of_seconds_that_is_no_longer_there_is_not_found(api, run):

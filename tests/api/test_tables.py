@@ -184,19 +184,6 @@ def test_csv_is_the_file_that_the_page_offers(api, alice, noun_and_pk):
     assert from_page.getvalue() == api.get(f"/api/v1/{noun}/{pk}/tables.csv").getvalue()
 
 
-def test_a_campaign_s_csv_has_a_row_for_each_run(api, campaign):
-    text = api.get(f"/api/v1/campaigns/{campaign.pk}/tables.csv").getvalue().decode()
-    rows = list(csv.DictReader(StringIO(text)))
-    runs = campaign.runs.order_by("position")
-    assert [int(row["run_id"]) for row in rows] == [run.pk for run in runs]
-
-
-def test_an_unknown_format_is_refused_by_field(api, campaign):
-    answer = api.get(f"/api/v1/campaigns/{campaign.pk}/tables.csv?format=xlsx")
-    assert answer.status_code == 400
-    assert answer.json()["error"]["fields"].keys() == {"format"}
-
-
 def test_the_file_of_runs_takes_the_filters_of_the_list(api, campaign):
     test = campaign.tests.first()
     text = api.get(f"/api/v1/runs.csv?test={test.pk}").getvalue().decode()
@@ -243,12 +230,6 @@ def test_a_choice_that_is_none_is_refused_by_field(api, campaign):
     answer = api.get(f"/api/v1/campaigns/{campaign.pk}/tables/?compare=1e9&with=-1")
     assert answer.status_code == 400
     assert answer.json()["error"]["fields"].keys() == {"compare", "with"}
-
-
-def test_rows_of_runs_carry_the_runs_number(api, campaign):
-    answer = api.get(f"/api/v1/campaigns/{campaign.pk}/tables/").json()
-    runs = [row["run"] for each in answer["tests"] for row in each["table"]["rows"] if "run" in row]
-    assert set(runs) == set(campaign.runs.values_list("pk", flat=True))
 
 
 def test_the_description_has_every_field_of_the_answer(api, campaign):

@@ -108,20 +108,3 @@ def test_the_key_of_a_client_certificate_goes_in_and_never_out(api, project):
     assert (made["tls"]["min_version"], made["tls"]["alpn"]) == ("1.3", True)
     assert made["has_client_key"] is True
     assert "PRIVATE KEY" not in answer.content.decode()
-
-
-def test_a_profile_goes_in_and_out_and_two_of_them_share_an_origin(api, project):
-    endpoint = {"scheme": "https", "host": "10.0.0.5", "port": 443}
-    endpoints = [{**endpoint, "tls": {"profile": each}} for each in ("", "tls12")]
-    answer = api.post(TARGETS, body(project, endpoints=endpoints), format="json")
-    made = {each["tls"]["profile"]: each for each in answer.json()["endpoints"]}
-    assert made.keys() == {"", "tls12"}
-    assert made["tls12"]["tls"]["max_version"] is None
-    assert api.get(f"{TARGETS}{answer.json()['id']}/").json() == answer.json()
-
-
-def test_options_that_cannot_work_are_refused_under_their_path(api, project):
-    tls = {"min_version": "1.3", "max_version": "1.2"}
-    endpoint = {"scheme": "https", "host": "10.0.0.5", "port": 443, "tls": tls}
-    answer = api.post(TARGETS, body(project, endpoints=[endpoint]), format="json")
-    assert "endpoints.0.tls.max_version" in answer.json()["error"]["fields"]

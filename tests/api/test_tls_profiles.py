@@ -65,11 +65,3 @@ def test_a_fault_is_named_by_its_field(api, path, body, field):
     answer = api.post(path, body, format="json")
     assert answer.status_code == 400
     assert field in answer.json()["error"]["fields"]
-
-
-def test_a_profile_that_the_project_has_not_is_refused(api, project):
-    endpoint = ENDPOINT | {"tls": {"profile": "our clients"}}
-    body = {"project": project.pk, "name": "shop", "endpoints": [endpoint]}
-    answer = api.post("/api/v1/targets/", body, format="json")
-    assert answer.status_code == 400
-    assert "endpoints.0.tls.profile" in answer.json()["error"]["fields"]

@@ -78,10 +78,3 @@ def test_entries_are_narrowed_by_state(get, judge, project, entry):
     assert get(path, state="open").json() == []
     assert len(get(path, state=["open", "acknowledged"]).json()) == 1
     assert get(path, state="gone").status_code == 400
-
-
-@pytest.mark.parametrize("address", ["triage/", "triage.csv"])
-def test_a_misspelt_filter_is_refused_by_its_name(get, project, address):
-    answer = get(f"projects/{project.pk}/{address}", stat="open")
-    assert answer.status_code == 400
-    assert answer.json()["error"]["fields"].keys() == {"stat"}

@@ -1,6 +1,5 @@
 import csv
 from collections.abc import Sequence
-from dataclasses import replace
 from io import StringIO
 
 import pytest
@@ -49,12 +48,6 @@ def test_csv_has_the_figures_of_the_page_with_points_and_units_in_the_header():
         ["Repeat 2", "", "", "", ""],
         ["Pooled", "-2.0", "3", "'=1+1", "average (ms)"],
     ]
-
-
-def test_csv_has_no_column_for_what_no_row_has():
-    sound = column_cells([Figure(1.0), Figure(2.0), Figure(3.0)])
-    title, head, *_ = read(csv_of_tables([replace(table(averages=sound), note="")]))
-    assert (title, head) == (["HTTP and HTTPS"], ["run", "average (ms)", "n", "verdict"])
 
 
 def test_why_there_is_no_interval_is_in_a_column_of_its_own():

@@ -18,17 +18,6 @@ from tests.views.pages import text_of
 pytestmark = pytest.mark.django_db
 
 
-def test_the_grid_has_a_resumed_column_for_https_only(as_editor, project, target, version):
-    arms = as_editor.get(new_url(project)).context["grid"].arms
-    assert [(arm.endpoint.scheme, str(arm.mode)) for arm in arms] == [
-        ("http", "new"),
-        ("http", "keep-alive"),
-        ("https", "new"),
-        ("https", "resumed"),
-        ("https", "keep-alive"),
-    ]
-
-
 def test_ticks_of_one_address_in_two_targets_are_told_apart(as_editor, project):
     for name in ("old", "new"):
         make_endpoint(make_target(project, name), "https")

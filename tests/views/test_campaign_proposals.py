@@ -70,16 +70,6 @@ def proposed(as_editor, project, plan, preset=""):
     return as_editor.get(new_url(project), query).context["form"]
 
 
-def ticked_arms(form):
-    arms = [form.grid.cells[key][1] for key in form.ticked()]
-    return sorted((arm.endpoint.scheme, str(arm.mode)) for arm in arms)
-
-
-def test_what_https_costs_ticks_both_schemes_of_one_target(as_editor, project, target, version):
-    form = proposed(as_editor, project, version.plan, "over-10")
-    assert ticked_arms(form) == [("http", "new"), ("https", "new")]
-
-
 def test_the_sweep_of_a_study_is_proposed_and_makes_a_test_for_each_number(
     as_editor, project, target
 ):

@@ -72,17 +72,6 @@ def test_of_many_tests_the_address_chooses_the_table(as_editor, make):
     assert f"?relative=2&amp;repeats={tests[2]}#every-repeat" in html, "what else is chosen stays"
 
 
-@pytest.mark.parametrize("asked", ["0", "x", "١"])
-def test_a_test_that_is_none_of_the_campaign_opens_nothing(as_editor, make, asked):
-    assert tables_in(page(as_editor, address_of(make(2)), f"?repeats={asked}")) == []
-
-
-def test_the_csv_has_every_table(as_editor, make):
-    campaign = make(2)
-    csv = page(as_editor, reverse("campaign-csv", args=[campaign.pk]), "?format=blocks")
-    assert csv.count("Repeat 3") == 4
-
-
 def test_the_runs_come_in_pages_in_their_order(as_editor, make):
     campaign = make(2)
     seen, query = [], ""

@@ -7,7 +7,6 @@ from django.urls import reverse
 from django.utils import timezone
 
 from campaigns.models import Campaign
-from campaigns.views import comparison_page
 from tests.factories import (
     make_campaign,
     make_endpoint,
@@ -88,30 +87,6 @@ def same_as(campaign):
     later = same_again(list(campaign.tests.order_by("position")))
     run_in_blocks(later, [FAST, FAST])
     return later[0].campaign
-
-
-def test_a_row_opens_below_by_its_address(as_vera, weeks):
-    page = page_of(as_vera, *weeks, show="everything")
-    other = page.context["rows"][1]
-    opened = as_vera.get(f"{reverse('comparison')}?{other['query']}")
-    assert opened.context["detail"].test.key == other["test"].key
-    assert page.context["detail"].test.key == page.context["rows"][0]["test"].key
-
-
-def test_of_very_many_rows_only_the_open_one_says_why(as_vera, weeks, monkeypatch):
-    rows = page_of(as_vera, *weeks, show="everything").context["rows"]
-    assert [row["says_why"] for row in rows] == [True, True]
-    monkeypatch.setattr(comparison_page, "_MOST_EXPLAINED", 1)
-    rows = page_of(as_vera, *weeks, show="everything").context["rows"]
-    assert [row["says_why"] for row in rows] == [row["is_open"] for row in rows] == [True, False]
-
-
-def test_the_other_way_round_is_one_click(as_vera, weeks):
-    page = page_of(as_vera, *weeks)
-    swapped = as_vera.get(f"{reverse('comparison')}?{page.context['swap_query']}")
-    (listed,) = swapped.context["rows"]
-    assert listed["test"].word == "faster"
-    assert swapped.context["detail"].test.key == listed["test"].key
 
 
 def test_a_campaign_leads_to_its_earlier_ones_newest_first(as_vera, weeks):

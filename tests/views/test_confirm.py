@@ -50,28 +50,12 @@ def test_the_old_plan_version_runs_beside_the_new_one(as_editor, project, versio
     assert {test.plan_version for test in campaign.tests.all()} == set(versions)
 
 
-def test_the_old_endpoint_runs_beside_the_new_one(as_editor, project, versions, endpoint):
-    other = make_endpoint(endpoint.target, port=8082)
-    old, new = (a_test(versions[1], each) for each in (endpoint, other))
-    page = as_editor.get(new_url(project, (old, new)))
-    assert {key.split(".")[1] for key in page.context["form"].ticked()} == {
-        str(endpoint.pk),
-        str(other.pk),
-    }
-
-
 def test_where_it_is_weaker_the_reference_runs_beside_it(as_editor, project, versions, endpoint):
     old, new = (a_test(versions[1], endpoint) for _ in range(2))
     echo = make_endpoint(make_target(project, "echo", tags=["reference"]))
     make_test(new.campaign, versions[1], endpoint=echo)
     ticked = as_editor.get(new_url(project, (old, new))).context["form"].ticked()
     assert ticked == {f"{versions[1].pk}.{each.pk}.new" for each in (endpoint, echo)}
-
-
-def test_the_preview_knows_older_versions(as_editor, project, versions, endpoint):
-    keys = [f"{version.pk}.{endpoint.pk}.new" for version in versions]
-    page = as_editor.post(reverse("campaign-estimate", args=[project.pk]), fields(keys, repeats=5))
-    assert page.context["estimate"].n_runs == 10
 
 
 @pytest.mark.parametrize("asked", ["", "x", "1", "1-", "99999999-1", "1-1;drop"])

@@ -83,13 +83,6 @@ def test_a_difference_whose_parts_reach_beyond_both_bars_stays_in_the_drawing():
     assert difference["end"] == pytest.approx(right, abs=0.01)
 
 
-def test_short_parts_carry_no_label():
-    bars = split_bars([split((0.1, None, 14.0), (0.1, 10.0, 14.0))])
-    labels = {piece.part: piece.label for piece in bars["groups"][0]["rows"][1]["pieces"]}
-    assert labels["connect"] == ""
-    assert labels["wait"] == "wait 14.0"
-
-
 def test_the_bar_of_a_run_is_its_parts_end_to_end_and_leaves_the_sums_out():
     def measured(part, mean_ms: int):
         return Row(part, (count_cell(mean_ms),), part)

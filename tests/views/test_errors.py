@@ -7,7 +7,6 @@ import pytest
 import redis
 from django.conf import settings
 from django.db import OperationalError
-from django.test import Client
 from django.urls import reverse
 
 from campaigns.domain.errors import Refused
@@ -126,9 +125,3 @@ def test_pages_carry_a_policy_without_inline_code_and_obey_it(client, alice):
     assert " style=" not in page
     assert "<script>" not in page
     assert " onclick=" not in page
-
-
-def test_a_form_without_its_token_is_refused(alice):
-    browser = Client(enforce_csrf_checks=True)
-    browser.force_login(alice)
-    assert browser.post(reverse("project-new"), {"name": "Shop"}).status_code == 403

@@ -46,17 +46,6 @@ def slow_on(project, target):
     return make_plan(project, "Slow"), make_endpoint(target, "https"), "keep-alive"
 
 
-def test_a_line_opens_its_tests_by_the_address_and_closes_them_again(overview):
-    folded = overview(metric="p50")
-    media = rows_of(folded)[0]
-    assert f'href="?{media["query"].replace("&", "&amp;")}#' in folded.content.decode()
-    opened = overview(**dict(pair.split("=") for pair in media["query"].split("&")))
-    assert (names(opened)[0], names(opened)[-1]) == ("media", "search")
-    assert len(rows_of(opened)) == 14
-    assert 'aria-expanded="true"' in opened.content.decode()
-    assert rows_of(opened)[0]["query"] == "metric=p50"
-
-
 def test_a_test_with_an_open_change_is_never_folded(overview, project, targets):
     test = Test.objects.filter(plan_version__plan__name="Plan 5").latest("pk")
     entry = TriageEntry.objects.create(project=project, target=targets[1])

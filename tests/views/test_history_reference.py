@@ -13,7 +13,6 @@ from tests.views.test_history import rows_of, text_of
 
 pytestmark = pytest.mark.django_db
 
-ECHO = [each / 10 for each in CALM]
 ECHO_MOVED = [each / 10 for each in SLOWER]
 AS_WELL = "or the environment: the reference moved by +9.6 % as well"
 LONG_CALM = [*CALM, *CALM[:6]]
@@ -62,14 +61,6 @@ def test_where_only_the_reference_moved_nothing_is_open(page, api, project, nigh
     assert [row["named"].is_of_reference for row in rows_of(response)] == [False, True]
     assert len(response.context["dots"].dots) == 1
     assert api(f"projects/{project.pk}/triage/").json() == []
-
-
-def test_where_only_the_test_moved_the_target_is_meant(page, project, nights):
-    test, _ = nights(SLOWER, [*ECHO, *ECHO[:6]])
-    for name, pk in (("history", project.pk), ("history-test", test.pk)):
-        assert "or the environment" not in text_of(page(name, pk))
-    assert "1 slower of 1 test." in text_of(page("history", project.pk))
-    assert first_state(page("history-test", test.pk)) == "open"
 
 
 def first_state(response) -> str:

@@ -256,15 +256,6 @@ def test_archived_things_are_no_choices(as_owner, project, as_alice):
     assert "old project" not in filters
 
 
-def test_a_renamed_plan_is_renamed_in_the_answer(as_owner, project):
-    campaign = make_campaign(project, "done")
-    run_of(campaign)
-    url = reverse("campaign-detail", args=[campaign.pk])
-    as_owner.get(url)
-    SavedPlan.objects.update(name="A new name")
-    assert "A new name" in text_of(as_owner.get(url))
-
-
 def test_ticked_campaigns_are_compared_with_the_oldest(as_owner, project):
     first, _, third = (make_campaign(project, name) for name in "abc")
     ticked = {"pk": [third.pk, first.pk], "do": "compare"}

@@ -8,15 +8,12 @@ import pytest
 from django.urls import reverse
 
 from tests.queries.climbing import (
-    HYBRID,
-    agree,
     climb,
     ladder,
     usual_ladder,
 )
 from tests.queries.test_target_costs import tell
 from tests.services.engine import owner_of
-from tests.views.pages import text_of
 
 __all__ = ["climb", "ladder", "usual_ladder"]
 pytestmark = pytest.mark.django_db
@@ -31,20 +28,6 @@ def page_of(client):
         return client.get(reverse(name, args=[campaign.pk]), query)
 
     return page_of
-
-
-def test_the_page_has_a_row_a_rung_with_both_comparisons(page_of, ladder):
-    campaign, by_rung = ladder
-    agree(by_rung[3], group=HYBRID, bytes_sent=3_000_000, bytes_received=5_000_000)
-    page = page_of(campaign)
-    said = text_of(page)
-    assert said.count('class="ladder-rung') == 6
-    assert HYBRID in said
-    assert "4,000" in said
-    (section,) = page.context["ladder"]["sections"]
-    hybrid = section["rungs"][3]
-    assert (hybrid.before.word, hybrid.plain.word) == ("no practical difference", "slower")
-    assert hybrid.plain.interval.startswith("+")
 
 
 def blocks_of(page_of, campaign, **query) -> dict[str, list[list[str]]]:
@@ -92,29 +75,6 @@ def test_the_parts_in_csv_add_up_as_they_do_on_the_page(page_of, climb):
         assert cells == list(map(as_in_csv, [*bar["cells"], bar["total"], own]))
         *parts, total, _ = cells
         assert sum(Decimal(each or 0) for each in parts) == Decimal(total)
-
-
-def test_a_bar_leads_from_the_rung_before_to_this_one(page_of, ladder):
-    campaign, _ = ladder
-    (section,) = page_of(campaign).context["ladder"]["sections"]
-    plain, tls12, tls13, *_ = section["rungs"]
-    assert plain.bar is None
-    assert (tls12.bar.adds, tls13.bar.adds) == (True, False)
-    assert tls12.bar.x == plain.at
-    assert tls12.bar.x + tls12.bar.width == pytest.approx(tls12.at, abs=0.02)
-    assert tls13.bar.x == tls13.at
-    low, high = tls12.whisker
-    assert low <= tls12.at <= high
-    assert section["plain_at"] == plain.at
-
-
-def test_another_metric_has_the_same_rungs_and_no_parts(page_of, ladder):
-    campaign, _ = ladder
-    page = page_of(campaign, metric="p95")
-    shown = page.context["ladder"]
-    assert [metric for metric, is_shown in shown["metrics"] if is_shown] == ["p95"]
-    assert (len(shown["sections"][0]["rungs"]), shown["parts"]) == (6, [])
-    assert "format=blocks&amp;metric=p95" in text_of(page)
 
 
 def test_the_server_s_cpu_is_drawn_rung_by_rung(page_of, ladder):

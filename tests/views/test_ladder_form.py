@@ -4,11 +4,10 @@ import pytest
 from django.urls import reverse
 
 from campaigns.domain.plan.rungs import USUAL_RUNGS
-from campaigns.models import Campaign, OwnTlsProfile
+from campaigns.models import Campaign
 from tests.factories import make_endpoint, make_plan, make_target
 from tests.services.engine import host
 from tests.values import plan_spec
-from tests.views.pages import text_of
 
 pytestmark = pytest.mark.django_db
 
@@ -78,12 +77,6 @@ def test_the_estimate_of_what_is_half_filled_in_is_of_what_is_there(as_editor, p
     answer = as_editor.post(url, {"plan": "0", "repeats": "many"})
     assert answer.status_code == 200
     assert "estimate" not in answer.context
-
-
-def test_the_project_s_own_tls_profiles_can_be_ticked(as_editor, project, shop):
-    make_plan(project, "prices")
-    OwnTlsProfile.objects.create(project=project, name="ours", offers={"groups": "X25519"})
-    assert 'value="profile:ours"' in text_of(as_editor.get(form_url(project)))
 
 
 def test_the_address_may_tick_rungs(as_editor, project, shop):

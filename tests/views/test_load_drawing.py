@@ -41,10 +41,3 @@ def test_an_open_end_is_dotted_and_has_no_seconds():
     assert corners_of(drawing.line)[-1] == corners_of(drawing.dotted)[0] == (70, 32.67)
     assert corners_of(drawing.dotted)[-1] == (100, 32.67)
     assert [tick.text for tick in drawing.x_ticks] == ["0"]
-
-
-def test_a_ramp_up_is_a_line_of_its_own():
-    drawing = drawing_of(model="closed", connections=10, duration_s=30, ramp_up_s=4)
-    start, full, end = corners_of(drawing.line)
-    assert start == (0, FLOOR)
-    assert full[1] == end[1]

@@ -7,7 +7,6 @@ from django.utils import timezone
 from campaigns import queue
 from campaigns.models import Campaign, Probe, Project, Search
 from campaigns.views.search_new import search_words
-from tests.factories import make_project
 
 pytestmark = pytest.mark.django_db
 ADDRESS = "https://127.0.0.1:8444/prices"
@@ -70,14 +69,6 @@ def text_of(client, address: str) -> str:
 def test_the_only_project_opens_by_itself(as_editor, project):
     answer = as_editor.get("/")
     assert answer.url == reverse("campaign-list", args=[project.pk])
-
-
-def test_several_projects_are_a_choice(as_editor, project, bob):
-    other = make_project("Second", owner=bob)
-    page = text_of(as_editor, "/")
-    assert f'<option value="{other.pk}">Second</option>' in page
-    as_editor.post(reverse("measure"), {"what": ADDRESS, "project": other.pk})
-    assert other.targets.count() == 1
 
 
 def test_without_a_project_the_first_try_creates_one(client, charlie):

@@ -23,29 +23,10 @@ def form_at(as_editor, project):
     return lambda **query: as_editor.get(address, query)
 
 
-def disclosures_of(answer) -> dict:
-    return {each.group.key: each for each in answer.context["form"].disclosures}
-
-
 def test_every_group_of_the_registry_is_a_disclosure_with_fields():
     assert set(groups_of(Plan).values()) - {""} == set(KEYS)
     for key in KEYS:
         assert set(names_in(key)) & set(PlanForm.base_fields)
-
-
-def test_a_new_form_is_as_usual_and_closed(form_at):
-    answer = form_at()
-    assert all(each.is_usual for each in disclosures_of(answer).values())
-    assert not re.search(r'id="group-\w+" open', answer.content.decode())
-
-
-def test_a_disclosure_says_what_differs(form_at):
-    groups = disclosures_of(form_at(preset="sessions"))
-    assert not groups["visits"].is_usual
-    assert "Requests per session 5" in groups["visits"].words
-    assert not groups["limits"].is_usual
-    assert "Reply within 5 s" in groups["limits"].words
-    assert groups["values"].is_usual
 
 
 def test_a_page_knows_what_its_preset_said(form_at):

@@ -33,12 +33,6 @@ def test_a_load_says_duration_requests_and_highest_percentile(preview):
     assert (shown.duration, shown.requests, shown.percentile) == ("15 s", "1,000", "p99")
 
 
-def test_what_only_the_target_decides_is_said_to_depend_on_it(preview):
-    shown = preview(model="closed", connections="5", stop="duration", duration_s="30")[0]["preview"]
-    depends = "depends on the target"
-    assert (shown.duration, shown.requests, shown.percentile) == ("30 s", depends, depends)
-
-
 def test_stages_are_counted_and_drawn(preview):
     stages = {"rate_shape": "stages", "stages": "30: 10\n60: 10-50\n5: 0"}
     shown = preview(model="open", **stages)[0]["preview"]
@@ -64,11 +58,6 @@ def test_of_what_is_wrong_the_last_preview_stays(preview, fields):
 def test_what_a_preview_does_not_depend_on_need_not_be_right(preview):
     shown = preview(path="no slash", headers="Host: x", expected_status="ok")[0]["preview"]
     assert shown.requests == "100"
-
-
-def test_too_many_ports_are_said_before_there_is_a_campaign(preview):
-    page = preview(requests="600,000", over_s="60", connection_mode="new")[1]
-    assert "new ones may need 600,000 local ports within a minute" in page
 
 
 def test_a_preview_needs_the_form_s_token(project, bob):

@@ -1,9 +1,10 @@
-"""Sessions and credentials in the form and on the page of a plan."""
+"""Sessions, credentials, variables and connections in the form of a plan."""
 
 import pytest
 from django.urls import reverse
 
 from campaigns.domain.plan.presets import PRESETS
+from campaigns.forms.plan_variables import read_extracts, write_extracts
 from campaigns.forms.plans import initial_of
 from campaigns.models import PlanSecret, PlanVersion
 from tests.views.plan_form import save
@@ -98,3 +99,33 @@ def test_sessions_that_arrive_are_stored_and_come_back_into_the_form(as_editor, 
     again = initial_of("again", version.value().to_json())
     as_editor.post(reverse("plan-edit", args=[version.plan_id]), again)
     assert PlanVersion.objects.count() == 1
+
+
+LINES = 'token = body: value="([^"]+)"\nplace = header Location: /room/(\\d+)'
+
+
+def test_variables_are_stored_and_come_back_into_the_form(as_editor, project):
+    save(as_editor, project, "ab", csv="user\r\nann\r\n", path="/${user}", extract=LINES)
+    version = PlanVersion.objects.get()
+    assert version.spec["variables"] == {"csv": "user\nann\n", "order": "sequential"}
+    again = initial_of("again", version.value().to_json())
+    assert again["extract"] == LINES
+
+
+def test_lines_are_read_as_they_are_written():
+    assert write_extracts([{"header": "", **each} for each in read_extracts(LINES)]) == LINES
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"http_version": "1.0"},
+        {"http_version": "2", "streams": "16"},
+        {"resolve": "per_connection"},
+    ],
+    ids=str,
+)
+def test_an_option_of_connections_is_stored_and_comes_back(as_editor, project, given):
+    save(as_editor, project, **given)
+    again = initial_of("again", PlanVersion.objects.get().value().to_json())
+    assert {name: str(again[name]) for name in given} == given

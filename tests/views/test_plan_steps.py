@@ -72,23 +72,3 @@ def test_weights_that_choose_no_step_are_said_at_the_order(as_editor, project):
     typed = {**SECOND, "weight": "0", "step2_weight": "0"}
     answer = save(as_editor, project, n_steps="2", order_kind="weighted", **typed)
     assert set(answer.context["form"].errors) == {"order_kind"}
-
-
-def test_what_closed_parts_say_follows_what_is_typed(as_editor, project):
-    typed = {
-        "path": "/",
-        "headers": "Content-Type: application/json\nX-Number: 1",
-        "size": "120",
-        "n_steps": "3",
-        "step2_method": "POST",
-        "step2_path": "/b",
-        "step2_label": "second",
-        "step3_path": "/c",
-        "step3_size": "not a number",
-    }
-    answer = as_editor.post(reverse("plan-preview", args=[project.pk]), typed)
-    assert [block.more_words for block in answer.context["step_blocks"]] == [
-        "2 headers, JSON body of 120 bytes",
-        "named second",
-        "",
-    ]

@@ -5,7 +5,6 @@ import pytest
 
 from campaigns.domain.measured.snapshot import Second, Timing
 from campaigns.queries.reports import run_report
-from campaigns.queries.tool_reports import tool_report
 from tests.factories import (
     begin_run,
     make_campaign,
@@ -80,9 +79,3 @@ def test_rules_about_sessions_are_judged(run):
 
 def test_the_rate_asked_for_is_that_of_requests(run):
     assert ["Rate planned", "50.0/s"] in dict(run_report(run).facts)["Load, planned and reached"]
-
-
-def test_httperfs_style_has_its_session_group(run):
-    text = tool_report(run, "httperf")
-    assert "Session: avg 2.00 connections/session" in text
-    assert "Session length histogram: 0 5 0 0 0 45" in text

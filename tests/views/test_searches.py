@@ -20,7 +20,6 @@ from tests.searches import (
     end_trial,
     judged,
     limit_of,
-    rate_of,
     search_through,
     searching,
 )
@@ -160,19 +159,6 @@ def test_the_page_shows_how_busy_everyone_was_on_the_axis_of_the_trials(
     assert page.context["tiles"][-1].value == "target CPU"
 
 
-def test_no_line_leads_to_a_trial_that_does_not_count(client, alice, project):
-    client.force_login(alice)
-    campaign = searching(project)
-    end_trial(campaign, 20)
-    end_trial(campaign, 20, judged(Trust.DOUBTFUL, "inj-2 ran 14.8 ms late."))
-    end_trial(campaign, 20)
-    page = client.get(reverse("campaign-detail", args=[campaign.pk]))
-    ((line,),) = [panel.busy.lines for panel in page.context["drawing"].panels]
-    assert [dot.is_counted for dot in line.dots].count(False) == 1
-    assert len(line.dots) == 3
-    assert len(line.pieces) == 1
-
-
 @pytest.mark.parametrize("shows_machines", [True, False])
 def test_a_share_shows_the_target_s_machine_only_where_it_says_so(
     client, on_a_busy_machine, shows_machines
@@ -189,17 +175,6 @@ def test_a_share_shows_the_target_s_machine_only_where_it_says_so(
     assert "injector CPU" in text_of(page)
 
 
-def test_each_mark_says_how_a_trial_failed(client, alice, project):
-    client.force_login(alice)
-    campaign = searching(project)
-    end_trial(campaign, 20)
-    end_trial(campaign, 20, judged(Trust.DOUBTFUL, "inj-2 ran 14.8 ms late."))
-    end_trial(campaign, 900)
-    end_trial(campaign, 900, judged(target="Requests in flight grew."))
-    (panel,) = client.get(reverse("campaign-detail", args=[campaign.pk])).context["drawing"].panels
-    assert [dot.shape for dot in panel.dots] == ["passed", "untrusted", "broke", "grew"]
-
-
 def test_a_trial_that_failed_by_errors_alone_is_marked_and_numbered(as_searcher, searched):
     """Its height says that the response time was right."""
     run = searched.runs.order_by("repeat").last()
@@ -213,20 +188,6 @@ def test_a_trial_that_failed_by_errors_alone_is_marked_and_numbered(as_searcher,
     page = as_searcher.get(reverse("campaign-detail", args=[searched.pk]))
     (dot,) = [dot for dot in page.context["drawing"].panels[1].dots if dot.shape == "errors"]
     assert (dot.number, dot.misleads) == (run.repeat, True)
-
-
-def test_the_searches_end_with_all_together_and_say_which_wait(client, alice, project):
-    client.force_login(alice)
-    campaign = searching(project)
-    while not any(each.search for each in report_of_search(campaign.search).made):
-        end_trial(campaign, limit_of(1850)(rate_of(campaign.runs.exclude(state="done").get())))
-    address = reverse("campaign-detail", args=[campaign.pk])
-    rows = client.get(address).context["drawing"].panels[1].searches
-    assert [row.words for row in rows] == ["so far", *["waits"] * 5]
-    search_through(campaign, limit_of(1850))
-    rows = client.get(address).context["drawing"].panels[1].searches
-    assert rows[-1].name == "all 6"
-    assert rows[-1].box == client.get(address).context["drawing"].panels[1].band
 
 
 def test_the_line_of_the_answer_is_in_the_table_of_the_trials_near_it(as_searcher, searched):

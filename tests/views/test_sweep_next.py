@@ -57,13 +57,6 @@ def test_growth_that_has_not_ended_is_swept_on(as_editor, campaign, asked):
     )
 
 
-def test_where_growth_ended_its_run_is_one_click_away(campaign, asked):
-    runs = measured(sweep_of_rate(campaign, [100, 200, 400], "apache"), [1000, 2000, 2000])
-    because, address = asked()["What stops apache?"]
-    assert because.startswith("no more growth at a rate of 200 requests/s")
-    assert address == reverse("run-detail", args=[runs[1].pk])
-
-
 def test_a_search_tells_which_rate_keeps_an_objective(as_editor, campaign, asked):
     version = make_plan(campaign.project, spec=CLOSED)
     measured(sweep(campaign, [1, 2], version=version), [1000, 1900])

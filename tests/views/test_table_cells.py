@@ -1,6 +1,9 @@
-"""The cells and rows of tables, which are written without a template."""
+"""The cells and rows of tables: written without a template, and drawn with one."""
+
+from dataclasses import replace
 
 import pytest
+from django.template.loader import render_to_string
 
 from campaigns.domain.shown.tables import Cell, Column, Row, Table
 from campaigns.templatetags.pages import column_heads, linked_rows, plain_rows, td
@@ -35,13 +38,13 @@ def test_a_row_leads_to_what_it_is_about_where_links_are_wanted():
     assert plain_rows(run) == f"{start}Repeat 1{note}{tds}"
 
 
-def test_a_row_without_a_kind_has_no_class_and_what_people_typed_is_escaped():
-    row = Row('<b>"', (Cell(1, "1"), Cell(None, "")))
-    assert linked_rows(table(row)).startswith('<tr><th scope="row">&lt;b&gt;&quot;</th>')
-
-
 def test_a_head_has_its_unit_and_says_what_it_means():
     assert column_heads(table()) == (
         '<th scope="col" class="num" title="How &lt;many&gt;">n</th>'
         '<th scope="col">Why<br><span class="unit">ms</span></th>'
     )
+
+
+def test_the_title_of_a_table_is_escaped():
+    html = render_to_string("parts/table.html", {"table": replace(table(), title="<of>")})
+    assert "&lt;of&gt;" in html

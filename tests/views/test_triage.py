@@ -59,28 +59,6 @@ def test_a_tests_page_has_evidence_form_and_log(page, project, target, judge):
     assert "“Tax is looked up.” https://x.y/9" in shown
 
 
-@pytest.mark.parametrize(
-    ("seen", "why", "link"),
-    [
-        ("fixed", "the cache is warm now", "https://tickets.example/7"),
-        ("open", "a new disk", "tickets/7"),
-        ("open", "", "https://tickets.example/7"),
-    ],
-)
-def test_what_was_refused_is_in_the_form_again_with_its_state(
-    project, judge, page, seen, why, link
-):
-    (test,) = noted(project, SLOWER)
-    refused = judge(state="fixed", seen=seen, why=why, link=link).content.decode()
-    assert 'value="fixed" checked' in refused
-    assert refused.count(" checked>") == 1
-    assert f"\n{why}</textarea>" in refused
-    assert f'value="{link}">' in refused
-    again = page("history-test", test.pk).content.decode()
-    assert 'value="open" checked' in again
-    assert link not in again
-
-
 def test_all_entries_are_listed_by_state(page, project, judge):
     noted(project, SLOWER)
     judge(state="not_real", why="Noise.")
