@@ -40,6 +40,4 @@ def test_a_reference_has_runs_and_counts_among_no_tests(api, asked, settings):
     found = estimate(api, asked | {"reference": True}).json()
     assert (found["n_tests"], found["n_runs"]) == (1, 6)
     settings.REFERENCE_TARGET = None
-    refused = estimate(api, asked | {"reference": True})
-    assert refused.status_code == 409
-    assert "BENCHSITE_REFERENCE_TARGET" in refused.json()["error"]["message"]
+    assert estimate(api, asked | {"reference": True}).status_code == 409

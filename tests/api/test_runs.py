@@ -4,14 +4,13 @@ from django.test.utils import CaptureQueriesContext
 from campaigns.domain.measured.snapshot import Second, Timing
 from tests.factories import (
     make_campaign,
-    make_plan,
     make_project,
     make_run,
     make_test,
     store_second,
 )
 from tests.queries.measured import measure
-from tests.values import make_second, plan_spec
+from tests.values import make_second
 
 RUNS = "/api/v1/runs/"
 
@@ -82,9 +81,7 @@ def test_a_judged_run_has_three_answers(api, run):
 def test_it_stops_a_queued_run_at_once(api, run):
     stopped = api.post(f"{RUNS}{run.pk}/stop/").json()
     assert (stopped["state"], stopped["outcome"]) == ("done", "stopped")
-    again = api.post(f"{RUNS}{run.pk}/stop/")
-    assert again.status_code == 409
-    assert run.label in again.json()["error"]["message"]
+    assert api.post(f"{RUNS}{run.pk}/stop/").status_code == 409
 
 
 def test_seconds_come_as_they_are_stored_and_in_order(api, run):
@@ -159,13 +156,3 @@ def test_a_list_of_runs_costs_the_same_few_queries(api, campaign, django_assert_
         make_run(make_test(campaign))
     with django_assert_max_num_queries(6):
         assert api.get(RUNS).json()["count"] == 6
-
-
-def test_a_finished_run_says_how_its_thresholds_stand(api, project):
-    rules = [{"metric": "p95", "limit": 1, "unit": "ms"}]
-    version = make_plan(project, spec=plan_spec() | {"thresholds": rules})
-    run = make_run(make_test(make_campaign(project), version))
-    assert api.get(f"{RUNS}{run.pk}/").json()["thresholds"] == []
-    measure(run, 20_000)
-    (verdict,) = api.get(f"{RUNS}{run.pk}/").json()["thresholds"]
-    assert (verdict["rule"], verdict["passed"], verdict["since"]) == ("p95 < 1 ms", False, 0)

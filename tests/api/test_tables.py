@@ -2,7 +2,6 @@
 
 import csv
 import re
-from html.parser import HTMLParser
 from io import StringIO
 
 import pytest
@@ -71,37 +70,6 @@ def alice(project) -> User:
     return project.memberships.get(role="owner").user
 
 
-class PageTables(HTMLParser):
-    """Every table of a page by the name of its frame: {name: [[cell, …] of a row, …]}."""
-
-    def __init__(self, html: str):
-        super().__init__()
-        self.tables: dict[str, list[list[str]]] = {}
-        self._rows: list[list[str]] = []
-        self._is_cell = False
-        self.feed(html)
-
-    def handle_starttag(self, tag, attributes):
-        name = dict(attributes).get("aria-label")
-        if tag == "div" and name:
-            self._rows = self.tables[name] = []
-        elif tag == "tr":
-            self._rows.append([])
-        elif tag == "td":
-            self._rows[-1].append("")
-            self._is_cell = True
-
-    def handle_endtag(self, tag):
-        if tag == "td":
-            self._is_cell = False
-        elif tag == "table":
-            self._rows = []  # what follows without a name of its own is not compared
-
-    def handle_data(self, data):
-        if self._is_cell:
-            self._rows[-1][-1] += data.strip()
-
-
 def as_number(text: str) -> float | str | None:
     """A cell's text as the value that it stands for."""
     text = text.removeprefix("~")
@@ -133,36 +101,6 @@ def noun_and_pk(request, campaign):
     if request.param == "campaigns":
         return "campaigns", campaign.pk
     return "runs", campaign.runs.order_by("position").last().pk
-
-
-def test_json_has_the_figures_of_the_page(api, alice, noun_and_pk):
-    noun, pk = noun_and_pk
-    page = PageTables(client_of(alice).get(f"/{noun}/{pk}/").content.decode())
-    compared = 0
-    for table in tables_in(api.get(f"/api/v1/{noun}/{pk}/tables/").json()):
-        if table["title"] in page.tables:
-            shown = [
-                [as_number(cell) for cell in row] for row in page.tables[table["title"]] if row
-            ]
-            assert values_of(table) == shown, table["title"]
-            compared += 1
-    assert compared >= 2
-
-
-def test_json_has_the_overhead_of_the_page(api, alice, campaign):
-    page = PageTables(client_of(alice).get(f"/campaigns/{campaign.pk}/").content.decode())
-    drawn = page.tables["Overhead of HTTPS"]
-    shown = []
-    for http, https, difference, _, ratio, increase, share, word in (
-        row for row in drawn if len(row) == 8
-    ):
-        texts = [http, https, difference, *re.findall(r"[\d.]+", ratio), increase, share, word]
-        shown.append([as_number(text) for text in texts])
-    answer = api.get(f"/api/v1/campaigns/{campaign.pk}/tables/").json()
-    (table,) = [each["table"] for each in answer["overheads"]]
-    told = [[value for value in row if value is not None] for row in values_of(table)]
-    assert told
-    assert told == [[value for value in row if value is not None] for row in shown]
 
 
 def test_csv_has_the_figures_of_json(api, noun_and_pk):
@@ -198,38 +136,6 @@ def test_the_file_of_runs_has_no_pages_and_one_format(api, campaign, asked):
     answer = api.get(f"/api/v1/runs.csv?{asked}")
     assert answer.status_code == 400
     assert answer.json()["error"]["fields"].keys() == {asked.partition("=")[0]}
-
-
-def test_the_campaigns_answer_stands_above_its_tables(api, campaign):
-    answer = api.get(f"/api/v1/campaigns/{campaign.pk}/tables/").json()
-    assert answer["campaign"] == campaign.pk
-    assert (answer["n_done"], answer["n_runs"], answer["has_word"]) == (6, 6, True)
-    assert "HTTPS" in answer["sentence"]
-    assert {each["scheme"] for each in answer["tests"]} == {"http", "https"}
-    (overhead,) = answer["overheads"]
-    assert {overhead["baseline_test"], overhead["candidate_test"]} == {
-        each["test"] for each in answer["tests"]
-    }
-    assert overhead["word"] == "slower"
-
-
-def test_any_two_tests_are_compared_by_choice(api, campaign):
-    https, http = (test.pk for test in campaign.tests.order_by("-position"))
-    address = f"/api/v1/campaigns/{campaign.pk}/tables/?compare={http}&with={https}"
-    (overhead,) = api.get(address).json()["overheads"]
-    assert (overhead["candidate_test"], overhead["baseline_test"]) == (http, https)
-    assert overhead["names"] == ["HTTPS", "HTTP"]
-    assert overhead["word"] == "faster"
-    assert (overhead["decided_by"], overhead["set_aside"], overhead["advice"]) == (None, [], [])
-    written = api.get(address.replace("tables/", "tables.csv") + "&format=blocks").content.decode()
-    heads = [row[1:3] for row in csv.reader(written.splitlines()) if row and row[0] == "metric"]
-    assert heads == [["HTTPS (ms)", "HTTP (ms)"]]
-
-
-def test_a_choice_that_is_none_is_refused_by_field(api, campaign):
-    answer = api.get(f"/api/v1/campaigns/{campaign.pk}/tables/?compare=1e9&with=-1")
-    assert answer.status_code == 400
-    assert answer.json()["error"]["fields"].keys() == {"compare", "with"}
 
 
 def test_the_description_has_every_field_of_the_answer(api, campaign):

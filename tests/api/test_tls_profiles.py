@@ -45,9 +45,7 @@ def test_a_target_s_endpoint_names_it(api, path, project):
     )
     assert target.status_code == 201
     assert target.json()["endpoints"][0]["tls"]["profile"] == "our clients"
-    refused = api.delete(f"/api/v1/tls-profiles/{made['id']}/")
-    assert refused.status_code == 409
-    assert "used by 1 endpoint: shop" in refused.json()["error"]["message"]
+    assert api.delete(f"/api/v1/tls-profiles/{made['id']}/").status_code == 409
 
 
 @pytest.mark.parametrize(

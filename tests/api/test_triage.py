@@ -34,7 +34,6 @@ def entry(project):
 def test_a_projects_entries_have_their_changes(get, project, entry):
     (found,) = get(f"projects/{project.pk}/triage/").json()
     assert (found["id"], found["state"]) == (entry.pk, "open")
-    assert found["sentence"].startswith("Slower since")
     (change,) = found["changes"]
     assert change["low"] < change["ratio"] < change["high"]
     assert change["since"] == entry.changes.get().since_id
@@ -51,9 +50,7 @@ def test_a_judgement_is_answered_with_the_entry(judge, entry):
 
 def test_a_state_that_is_no_longer_so_is_refused(judge, entry):
     judge(entry, state="acknowledged", seen="open")
-    response = judge(entry, state="environment", seen="open")
-    assert response.status_code == 409
-    assert "changed the state since" in response.json()["error"]["message"]
+    assert judge(entry, state="environment", seen="open").status_code == 409
 
 
 @pytest.mark.parametrize(

@@ -145,24 +145,6 @@ def test_a_campaign_of_one_long_run_is_watched_like_the_run_itself(page, long_ru
     assert page.locator(".tiles").inner_text() == figures
 
 
-def test_after_stop_the_partial_figures_are_on_both_pages(page, long_run):
-    long_run.send_until(8 * 60)
-    page.goto(f"/campaigns/{long_run.campaign.pk}/")
-    page.get_by_role("button", name="Stop campaign").click()
-    page.get_by_role("dialog").get_by_role("button", name="Stop campaign").click()
-    page.get_by_text("Stop requested. Results so far are kept.").wait_for()
-    long_run.obey_stop()
-    page.get_by_text("partial figures: 8:00 of 1:00:00 measured").wait_for()
-    assert "%" not in page.title()
-    see_minutes(page, 0, 8)
-    said = verdict_of(page)
-    assert "no errors in 960 requests" in said
-    assert page.locator("[data-tile=rate] .tile-value").inner_text().strip() == "2.00"
-    page.goto(f"/runs/{long_run.run.pk}/")
-    assert verdict_of(page) == said
-    page.get_by_text("partial figures: 8:00 of 1:00:00 measured").wait_for()
-
-
 def test_a_stretch_of_an_ended_run_is_shown_second_by_second(page, long_run, alice):
     long_run.send_until(22 * 60)
     stop_run(by=Actor(user=alice), run=long_run.run)
@@ -196,7 +178,3 @@ def test_a_stretch_of_an_ended_run_is_shown_second_by_second(page, long_run, ali
 
 def top_of(page, what: str) -> float:
     return page.locator(what).bounding_box()["y"]
-
-
-def verdict_of(page) -> str:
-    return page.locator(".verdict").inner_text()

@@ -13,19 +13,6 @@ def project(new_project) -> str:
     return f"/projects/{new_project().project}/"
 
 
-def test_rows_of_a_target_come_and_go(signed_in, project):
-    signed_in.goto(f"{project}targets/new/")
-    hosts = signed_in.locator("[name=host]")
-    assert hosts.count() == 2
-    signed_in.get_by_role("button", name="Add an endpoint").click()
-    assert hosts.count() == 3
-    assert signed_in.evaluate("document.activeElement.name") == "scheme"
-    signed_in.locator("[name=scheme]").nth(2).select_option("https")
-    assert signed_in.locator("[name=port]").nth(2).input_value() == "443"
-    signed_in.get_by_role("button", name="Remove").first.click()
-    assert hosts.count() == 2
-
-
 def test_steps_are_added_moved_and_removed(signed_in, project):
     page = signed_in
     page.goto(f"{project}plans/new/?preset=smoke")

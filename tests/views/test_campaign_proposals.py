@@ -13,7 +13,7 @@ from tests.factories import (
     make_target,
 )
 from tests.values import plan_spec
-from tests.views.campaign_form import cells, fields, new_url
+from tests.views.campaign_form import fields, new_url
 
 pytestmark = pytest.mark.django_db
 
@@ -80,37 +80,6 @@ def test_the_sweep_of_a_study_is_proposed_and_makes_a_test_for_each_number(
     as_editor.post(new_url(project), data)
     counts = Campaign.objects.get().tests.values_list("injectors", flat=True)
     assert list(counts) == [1, 2, 3, 4, 5, 6, 9, 12]
-
-
-@pytest.fixture
-def many_targets(project, target, monkeypatch):
-    monkeypatch.setattr("campaigns.queries.campaigns.MOST_SHOWN", 9)
-    others = [make_target(project, f"service {n}") for n in range(2)]
-    for other in others:
-        make_endpoint(other, "http")
-    return others
-
-
-def shown_targets(page) -> list[str]:
-    return [each.name for each, _, _ in page.context["shown"].targets]
-
-
-def test_a_large_project_shows_one_target_at_a_time(as_editor, project, version, many_targets):
-    make_plan(project, "Another")
-    assert shown_targets(as_editor.get(new_url(project))) == ["checkout-api"]
-    other = many_targets[1]
-    page = as_editor.get(new_url(project), {"target": other.pk, "question": "own"})
-    assert shown_targets(page) == ["service 1"]
-    assert '<input type="hidden" name="question" value="own">' in page.content.decode()
-
-
-def test_a_target_with_a_tick_stays_in_sight(as_editor, project, target, version, many_targets):
-    make_plan(project, "Another")
-    ticked = cells(version, target, ("http", "new"))
-    asked = f"{new_url(project)}?target={many_targets[0].pk}"
-    page = as_editor.post(asked, fields(ticked, repeats="none"))
-    assert page.status_code == 422
-    assert shown_targets(page) == ["checkout-api", "service 0"]
 
 
 @pytest.mark.parametrize("page", ["search-new", "campaign-new"])

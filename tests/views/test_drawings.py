@@ -27,25 +27,11 @@ def test_the_axis_is_logarithmic():
     assert axis.at(2) - axis.at(1) == pytest.approx(axis.at(1) - axis.at(0.5), abs=0.02)
 
 
-def test_an_interval_that_is_far_too_wide_is_cut_at_the_edge():
-    axis = RatioAxis([[row(1.2, 0.0001, 12_000)]], threshold=0.05)
-    mark = axis.mark(row(1.2, 0.0001, 12_000))
-    assert (mark.low, mark.high) == (0, 100)
-
-
 def test_ticks_keep_their_distance_and_one_is_among_them():
     axis = RatioAxis([[row(3, 0.2, 15)]], threshold=0.05)
     places = [tick.at for tick in axis.ticks]
     assert "1" in [tick.text for tick in axis.ticks]
     assert all(right - left >= 6.9 for left, right in pairwise(places))
-
-
-def test_a_narrow_axis_has_fewer_ticks_and_says_them_as_it_is_told():
-    axis = RatioAxis([[row(3, 0.5, 4)]], threshold=0.05, gap=25, words=lambda ratio: f"{ratio}x")
-    places = [tick.at for tick in axis.ticks]
-    assert "1x" in [tick.text for tick in axis.ticks]
-    assert 1 < len(places) <= 4
-    assert all(right - left >= 25 for left, right in pairwise(places))
 
 
 def split(http, https):

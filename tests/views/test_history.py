@@ -59,18 +59,6 @@ def test_a_change_is_told_first_with_size_interval_date_and_campaigns(opened, pr
     assert size == pytest.approx(9.6, abs=0.1)
 
 
-def test_a_change_with_another_server_is_not_called_slower(opened, project):
-    version, endpoint = make_plan(project), make_endpoint(make_target(project))
-    same = {"tests": [(version, endpoint, "new")]}
-    make_history(project, SLOWER[:8], **same)
-    (test,) = make_history(
-        project, SLOWER[8:], begin=BEGIN + timedelta(days=8), server="apache", **same
-    )
-    page = text_of(opened(test))
-    assert re.search(r"Moved: slower by 9.6 % \[.*\] since Server changed from nginx to ap", page)
-    assert "Slower" not in page
-
-
 def test_another_tls_library_draws_its_line_and_explains_a_change(opened, project):
     (test,) = upgraded(project, tls_end("OpenSSL 4.0.3"), tls_end("OpenSSL 4.0.4"))
     page = opened(test)
@@ -123,12 +111,6 @@ def test_runs_that_are_not_usable_are_drawn_apart_and_never_count(opened, projec
     )
     chart = opened(test).context["chart"]
     assert (chart["value"][-1], chart["isAside"][-2:]) == (None, [False, True])
-
-
-def test_dates_and_the_metric_are_in_the_address(opened, project):
-    (test,) = make_history(project, SLOWER)
-    response = opened(test, since="2026-11-09", until="2026-11-12", metric="p50")
-    assert response.context["chart"]["value"] == [14.25, 14.3, 14.2, 14.35]
 
 
 def test_a_history_is_a_file_with_a_row_for_each_campaign(client, vera, project):
@@ -237,15 +219,6 @@ def test_a_deploy_is_a_line_in_the_chart_and_a_row_in_the_table(opened, project)
     shown = [row.get("mark") for row in response.context["rows"]]
     assert shown[:7] == [None] * 6 + [mark]
     assert 'href="https://ci.example/12"' in response.content.decode()
-
-
-def test_marks_bound_a_history(opened, project):
-    (test,) = make_history(project, SLOWER)
-    deployed(project, 7.5), deployed(project, 9.5, "version 1.4.3")
-    first, second = (mark.reference for mark in TimeMark.objects.all())
-    response = opened(test, since=first, until=second)
-    assert response.context["chart"]["value"] == [28.5, 28.6]
-    assert f'value="{first}"' in response.content.decode()
 
 
 def test_the_file_names_the_marks_before_each_campaign(client, vera, project):

@@ -5,7 +5,6 @@ import re
 import pytest
 
 from campaigns.models import Test, TriageChange, TriageEntry
-from campaigns.views import history
 from tests.factories import make_endpoint, make_plan, make_target
 from tests.histories import make_history
 from tests.kept_cast import project as project
@@ -84,19 +83,6 @@ def test_every_test_is_a_dot_at_its_ratio_on_a_logarithmic_axis(overview, projec
     assert "Slow HTTPS new, +9." in slow.text
     assert slow.x - dots.axis.one == pytest.approx(dots.axis.one - fast.x, abs=0.5)
     assert [name.text[:4] for name in dots.names] == ["Fast", "Slow"]
-
-
-def test_pages_are_named_by_rows_and_say_what_follows(overview, targets, monkeypatch):
-    assert history.ROWS == 50
-    monkeypatch.setattr(history, "ROWS", 8)
-    media = targets[0].pk
-    first = overview(open=media)
-    assert "1 to 8 of 14" in text_of(first)
-    second = overview(open=media, page=first.context["page"].next)
-    assert "9 to 14 of 14" in text_of(second)
-    assert not {row["named"].newest_test for row in rows_of(first)[1:]} & {
-        row["named"].newest_test for row in rows_of(second) if "named" in row
-    }
 
 
 def headings(response) -> list[tuple[str, int, str]]:

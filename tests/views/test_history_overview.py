@@ -48,19 +48,6 @@ def test_what_moved_with_its_plan_has_direction_and_cause_everywhere(overview, c
     assert (row["direction"], row["causes"]) == ("slower", "Plan version: v1 to v2")
 
 
-def test_every_target_that_moved_is_named_however_alike_they_moved(overview, project):
-    begin, found = nights_ago(20), [f"a server with a rather long name {n}" for n in range(6)]
-    for name in found:
-        endpoint = make_endpoint(make_target(project, name))
-        tests = [(make_plan(project), endpoint, "new") for _ in range(2)]
-        make_history(project, SLOWER, begin=begin, tests=tests)
-    named = overview().context["dots"].names
-    assert sorted(each.text.partition(" +")[0] for each in named) == [
-        f"2 tests of {name}" for name in found
-    ]
-    assert len({each.y for each in named}) == 6
-
-
 def test_without_a_figure_there_is_no_line_of_dots(overview, project):
     make_history(project, CALM, begin=nights_ago(20), trust="not_usable")
     assert overview().context["dots"] is None

@@ -206,14 +206,6 @@ def test_what_runs_is_left_out_of_a_deletion_and_the_page_says_why(as_owner, pro
     assert response.context["free"] == [draft]
 
 
-def test_what_is_left_out_of_a_deletion_loses_no_share_link(as_owner, project, as_alice):
-    running, draft = started(project), make_campaign(project, "draft")
-    create_share(by=as_alice, project=project, campaign=running, days=1)
-    ticked = {"pk": [running.pk, draft.pk], "do": "delete"}
-    page = text_of(as_owner.post(bulk_url("campaign", project), ticked))
-    assert "would stop working" not in page
-
-
 @pytest.mark.parametrize("kind", ["plan", "target"])
 def test_what_results_need_is_offered_no_deletion(as_owner, project, kind):
     test = make_test(make_campaign(project))
@@ -224,19 +216,6 @@ def test_what_results_need_is_offered_no_deletion(as_owner, project, kind):
     assert 'value="archive"' in page
     as_owner.post(bulk_url(kind, project), {**ask, "confirmed": "1"})
     assert type(item).objects.filter(pk=item.pk).exists()
-
-
-def test_a_plans_old_runs_still_show_after_it_is_archived_and_renamed(as_owner, project, as_alice):
-    campaign = make_campaign(project, "done")
-    run_of(campaign)
-    plan = campaign.tests.get().plan_version.plan
-    archive_items(by=as_alice, items=[plan])
-    for url in (
-        reverse("campaign-detail", args=[campaign.pk]),
-        reverse("run-detail", args=[campaign.runs.get().pk]),
-        reverse("plan-detail", args=[plan.pk]),
-    ):
-        assert as_owner.get(url).status_code == 200
 
 
 def test_archived_things_are_no_choices(as_owner, project, as_alice):
@@ -254,15 +233,6 @@ def test_archived_things_are_no_choices(as_owner, project, as_alice):
     assert "old shop" not in form
     assert "old shop" not in filters
     assert "old project" not in filters
-
-
-def test_ticked_campaigns_are_compared_with_the_oldest(as_owner, project):
-    first, _, third = (make_campaign(project, name) for name in "abc")
-    ticked = {"pk": [third.pk, first.pk], "do": "compare"}
-    moved = as_owner.post(bulk_url("campaign", project), ticked)
-    assert moved["Location"] == (
-        f"{reverse('comparison')}?a=campaign-{first.pk}&b=campaign-{third.pk}"
-    )
 
 
 def test_one_click_says_that_a_campaign_was_looked_at(as_owner, project):

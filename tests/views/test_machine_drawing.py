@@ -52,9 +52,3 @@ def y_of(panel, value: float) -> float:
     """By its ticks, which are even."""
     zero, one = panel.y_ticks[:2]
     return round(zero.at + (one.at - zero.at) * value / float(one.text), 1)
-
-
-def test_memory_has_always_the_whole_axis_and_an_untold_figure_no_panel():
-    panels = machine_drawing(told_of(run_of(1, [1.0])), name_of).panels
-    assert [panel.title for panel in panels] == ["CPU", "Memory"]
-    assert [tick.text for tick in panels[1].y_ticks] == ["0", "50", "100"]

@@ -6,7 +6,6 @@ from django.utils import timezone
 
 from campaigns import queue
 from campaigns.models import Campaign, Probe, Project, Search
-from campaigns.views.search_new import search_words
 
 pytestmark = pytest.mark.django_db
 ADDRESS = "https://127.0.0.1:8444/prices"
@@ -148,17 +147,6 @@ def test_how_much_it_can_take_opens_its_form_filled_in_and_one_click_starts_it(a
     test = search.campaign.tests.get()
     assert (str(test.endpoint), test.connection_mode) == ("https://127.0.0.1:8444", "keep-alive")
     assert test.plan_version.value().steps[0].path == "/prices"
-
-
-def test_the_form_of_a_search_says_what_home_said_of_its_duration(as_editor, try_):
-    address = try_()
-    offers = as_editor.get(address).context["questions"]
-    (takes,) = [offer["takes"] for offer in offers if offer["question"].is_search]
-    probe = Probe.objects.get(endpoint__scheme="https")
-    form_page = as_editor.post(
-        address.partition("?")[0], {"question": "limit", "probe": probe.pk}
-    ).url
-    assert search_words(as_editor.get(form_page).context["cost"]) == takes
 
 
 def test_a_password_is_never_shown_again(as_editor, try_, project):

@@ -71,26 +71,6 @@ def test_an_administrator_approves_what_waits(client, bob, as_adam, target):
     assert "Approved" in target_page(client, target)
 
 
-def test_an_administrator_has_addresses_looked_up_and_takes_an_approval_back(
-    client, bob, as_adam, target
-):
-    client.force_login(bob)
-    do(client, target, "ask", reason="our supplier agreed")
-    claim = HostClaim.objects.get()
-    check_done(claim, HostCheck((PLACE,), (), ("status 404",)))
-    HostClaim.objects.update(asked_at=None)
-    client.force_login(as_adam.user)
-    address = f"/ownership/{claim.pk}/"
-    client.post(address, {"do": "check"})
-    claim.refresh_from_db()
-    assert claim.asked_at is not None
-    client.post(address, {"do": "approve", "place": PLACE})
-    given = {"do": "withdraw", "permit": claim.permits.get().pk, "reason": "contract ended"}
-    client.post(address, given)
-    client.force_login(bob)
-    assert "Approved" not in target_page(client, target)
-
-
 def test_rest_checks_and_tells(client, bob, target):
     client.force_login(bob)
     path = f"/api/v1/targets/{target.pk}/ownership/"

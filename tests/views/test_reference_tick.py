@@ -65,15 +65,6 @@ def test_run_again_and_edit_keep_it_as_it_was(saved, as_editor, project):
             assert response.context["again"].differences == ()
 
 
-def test_its_plan_is_no_row_and_its_target_is_never_proposed(saved, as_editor, project):
-    saved(reference="on")
-    response = as_editor.get(new_url(project), {"question": "works"})
-    grid = response.context["grid"]
-    assert [plan.version.plan.name for plan in grid.plans] == ["Prices"]
-    (ticked,) = response.context["form"].initial["cells"]
-    assert not grid.cells[ticked][1].is_of_reference
-
-
 def test_the_estimate_has_its_runs_and_its_time(as_editor, project, target, version):
     ticked = cells(version, target, ("http", "new"))
     address = reverse("campaign-estimate", args=[project.pk])

@@ -1,9 +1,7 @@
 """The list of runs: filters in the address, two ticks to a comparison."""
 
-import csv
 from datetime import UTC, datetime
 from html import escape
-from io import StringIO
 
 import pytest
 from django.urls import reverse
@@ -103,14 +101,3 @@ def test_a_row_names_its_run_escaped_and_when_it_ended(client, vera, project, ru
     assert f'value="{runs[0].pk}" checked' in finished
     assert f'value="{runs[1].pk}" aria-label="Compare run {runs[1].label}">' in waiting
     assert '<td class="num">–</td></tr>' in waiting
-
-
-def test_the_filtered_runs_are_one_file_with_a_row_each(client, vera, project, runs):
-    client.force_login(vera)
-    address = reverse("run-list-csv", args=[project.pk])
-    rows = list(csv.DictReader(StringIO(client.get(address).getvalue().decode())))
-    assert {int(row["run_id"]) for row in rows} == {run.pk for run in runs}
-    chosen = client.get(address, {"target": runs[0].target_id}).getvalue().decode()
-    assert [int(row["run_id"]) for row in csv.DictReader(StringIO(chosen))] == [runs[0].pk]
-    page = client.get(reverse("run-list", args=[project.pk]), {"state": "complete"})
-    assert f"{address}?state=complete" in page.content.decode()

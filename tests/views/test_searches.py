@@ -1,7 +1,5 @@
 """A search's page: its sentence, every trial, what stopped it."""
 
-from itertools import combinations, product
-
 import pytest
 from django.urls import reverse
 
@@ -108,32 +106,6 @@ def test_a_search_without_an_answer_says_what_it_knows(
     assert (tiles[0].value, tiles[-1].value) == (value, word)
 
 
-def test_the_numbers_on_the_way_up_lie_on_no_dot_and_on_no_other_number(as_searcher, searched):
-    drawing = as_searcher.get(reverse("campaign-detail", args=[searched.pk])).context["drawing"]
-    way_up = drawing.panels[0]
-    said = {dot.number: dot.label.text for dot in way_up.dots if dot.label}
-    assert {1, 2, 3, 4}.issubset(said), "these are far apart"
-    assert all(text == str(number) for number, text in said.items())
-    texts = [_middle_px(dot, dot.label) for dot in way_up.dots if dot.label]
-    for one, other in combinations(texts, 2):
-        assert abs(one[0] - other[0]) >= 7 or abs(one[1] - other[1]) >= 11
-    for text, dot in product(texts, way_up.dots):
-        x, y = _in_px(dot)
-        assert abs(text[0] - x) >= 8 or abs(text[1] - y) >= 8
-
-
-def _in_px(dot) -> tuple[float, float]:
-    """In a drawing as wide as high, 280 px."""
-    return 2.8 * dot.x, 2.8 * dot.y
-
-
-def _middle_px(dot, label) -> tuple[float, float]:
-    x, y = _in_px(dot)
-    half = 3.5 * len(label.text)
-    aside = {"start": half, "middle": 0, "end": -half}[label.anchor]
-    return x + label.dx + aside, y + label.dy - 5.5
-
-
 @pytest.fixture
 def on_a_busy_machine(searched) -> Campaign:
     """A finished search whose target's agent reported two cores at 90 %."""
@@ -212,18 +184,6 @@ def test_a_target_that_drifted_gets_no_interval_anywhere(client, alice, project)
     assert page.context["tiles"][0].lines[0] == "no steady answer"
     assert page.context["drawing"].panels[1].band is None
     assert "95 % interval" not in text_of(page)
-
-
-def test_the_line_of_a_first_answer_is_at_its_rate(client, alice, project):
-    """The only trial after it is below it."""
-    client.force_login(alice)
-    campaign = searching(project, start=105, limit=153)
-    search_through(campaign, limit_of(150), most=5)
-    page = client.get(reverse("campaign-detail", args=[campaign.pk]))
-    panel = page.context["drawing"].panels[1]
-    place, words = panel.answer
-    beside = [at for at, said in panel.x_ticks if float(said) < float(words.removeprefix("about "))]
-    assert max(beside) < place < 97, "not at the end of the axis"
 
 
 def test_a_search_that_ends_with_a_bound_draws_no_answer(client, alice, project):

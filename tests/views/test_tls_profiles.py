@@ -7,7 +7,6 @@ from django.urls import reverse
 
 from campaigns.models import OwnTlsProfile
 from tests.factories import make_endpoint, make_target
-from tests.views.pages import text_of
 
 pytestmark = pytest.mark.django_db
 POSTED = {"name": "our clients", "max_version": "1.2", "groups": "x25519 P-256"}
@@ -29,12 +28,6 @@ def test_a_profile_is_created_from_the_form(as_editor, project):
     assert OwnTlsProfile.objects.get().offers == {"max_version": "1.2", "groups": "X25519:P-256"}
 
 
-def test_a_copy_starts_with_what_the_other_offers(as_editor, project):
-    form = as_editor.get(new_url(project), {"from": "classical"}).context["form"]
-    assert form["groups"].value() == "X25519:P-256:P-384"
-    assert not form["name"].value()
-
-
 @pytest.mark.parametrize("wrong", [{"name": ""}, {"groups": "rot13"}, {"min_version": "1.3"}])
 def test_of_a_refused_form_nothing_is_lost(as_editor, project, wrong):
     answer = as_editor.post(new_url(project), POSTED | wrong)
@@ -42,17 +35,6 @@ def test_of_a_refused_form_nothing_is_lost(as_editor, project, wrong):
     typed = (POSTED | wrong)["groups"]
     assert f'value="{typed}"' in answer.content.decode()
     assert not OwnTlsProfile.objects.exists()
-
-
-def test_the_form_shows_what_is_stored_and_who_uses_it(as_editor, project, profile):
-    make_endpoint(make_target(project, "shop"), "https", tls={"profile": profile.name})
-    url = reverse("tls-profile-edit", args=[profile.pk])
-    answer = as_editor.get(url)
-    assert answer.context["form"]["groups"].value() == "X25519"
-    assert "shop" in text_of(answer)
-    as_editor.post(url, {"name": "our clients", "groups": "P-256"})
-    profile.refresh_from_db()
-    assert profile.offers == {"groups": "P-256"}
 
 
 def test_one_is_deleted_unless_it_is_in_use(as_editor, project, profile):

@@ -7,11 +7,9 @@ from django.urls import reverse
 from django.utils import timezone
 
 from campaigns.models import ToolOutput
-from campaigns.queries.machines import MOST_SHOWN
 from campaigns.services.tool_outputs import add_output
 from tests.queries.measured import https_campaign, measure, run_in_blocks
 from tests.queries.test_perf_counts import tell
-from tests.views.test_runs import page_of
 from tests.views.test_shares import make_link, visit
 
 pytestmark = pytest.mark.django_db
@@ -36,13 +34,6 @@ def test_an_editor_pastes_an_output_and_reads_it_beside_the_run(as_editor, run):
     original = as_editor.get(reverse("output-text", args=[ToolOutput.objects.get().pk]))
     assert original.content.decode() == TEXT
     assert "attachment" in original["Content-Disposition"]
-
-
-def test_the_page_shows_the_beginning_of_a_long_text(as_editor, run, as_bob):
-    add(as_bob, run, text="x" * MOST_SHOWN + "77123")
-    page = page_of(as_editor, run)
-    assert "x" * MOST_SHOWN in page
-    assert "x77123" not in page
 
 
 def test_a_file_is_kept_as_it_was(as_editor, run):
