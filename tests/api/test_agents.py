@@ -102,8 +102,8 @@ def test_tables_have_what_the_pages_say_of_the_machine(api, project):
     campaign, tests = https_campaign(project, repeats=1)
     runs = run_in_blocks(tests, [[10_000], [20_000]])
     path = f"/api/v1/campaigns/{campaign.pk}/tables/"
-    found = api.get(path).json()
-    assert (found["cpu"], found["bytes"]) == ([], [])
+    answer = api.get(path).json()
+    assert (answer["cpu"], answer["bytes"]) == ([], [])
     did = {"user_s": 0.3, "system_s": 0.1, "interrupts_s": 0.0, "idle_s": 1.6, "cores": [20, 20]}
     did |= {"received_bytes": 20_000.0, "sent_bytes": 80_000.0}
     MachineSecond.objects.bulk_create(
@@ -111,8 +111,8 @@ def test_tables_have_what_the_pages_say_of_the_machine(api, project):
         for run in runs
         for second in range(10)
     )
-    found = api.get(path).json()
-    (costs, _), (moved, _) = found["cpu"], found["bytes"]
+    answer = api.get(path).json()
+    (costs, _), (moved, _) = answer["cpu"], answer["bytes"]
     assert [row["values"]["cost"] for row in costs["rows"]] == [2.0, 2.0]
     assert [row["values"]["cost"] for row in moved["rows"]] == [500.0, 500.0]
     tables = api.get(f"/api/v1/runs/{runs[0].pk}/tables/").json()["tables"]

@@ -35,7 +35,7 @@ def body(project, plan, endpoint):
     }
 
 
-def test_a_block_is_added_once_for_what_was_seen(api, body, project):
+def test_a_block_is_added_once_for_the_number_that_was_read(api, body, project):
     pk = api.post(CAMPAIGNS, body, format="json").json()["id"]
     api.post(f"{CAMPAIGNS}{pk}/start/")
     address = f"{CAMPAIGNS}{pk}/blocks/"

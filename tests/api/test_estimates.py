@@ -37,7 +37,7 @@ def test_a_sweep_of_the_rate_costs_what_its_values_add_up_to(api, asked):
 
 def test_a_reference_has_runs_and_counts_among_no_tests(api, asked, settings):
     settings.REFERENCE_TARGET = {"scheme": "http", "host": "127.0.0.1", "port": 8081}
-    found = estimate(api, asked | {"reference": True}).json()
-    assert (found["n_tests"], found["n_runs"]) == (1, 6)
+    answer = estimate(api, asked | {"reference": True}).json()
+    assert (answer["n_tests"], answer["n_runs"]) == (1, 6)
     settings.REFERENCE_TARGET = None
     assert estimate(api, asked | {"reference": True}).status_code == 409

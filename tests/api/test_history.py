@@ -49,8 +49,8 @@ def test_a_parameter_that_makes_no_sense_is_refused_by_its_name(get, project, qu
 def test_a_project_has_all_its_tests_in_short(get, project):
     make_history(project, CALM, begin=recent(20))
     (slow,) = make_history(project, SLOWER, begin=recent(20))
-    found = get(f"projects/{project.pk}/history/").json()["tests"]
-    assert {each["standing"] for each in found} == {"slower", "unchanged"}
+    tests = get(f"projects/{project.pk}/history/").json()["tests"]
+    assert {each["standing"] for each in tests} == {"slower", "unchanged"}
     (one,) = get(
         f"projects/{project.pk}/history/", plan=slow.plan_version.plan_id, arm="http new"
     ).json()["tests"]

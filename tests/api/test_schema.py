@@ -104,3 +104,13 @@ def test_anybody_may_read_the_description_and_its_page(client, db):
     assert answer.status_code == 200
     assert answer.json()["info"]["title"] == "benchsite"
     assert client.get("/api/v1/docs/").status_code == 200
+
+
+def test_the_docs_page_keeps_to_the_content_security_policy(client, db):
+    answer = client.get("/api/v1/docs/")
+    page = answer.content.decode()
+    assert "'unsafe-inline'" not in answer["Content-Security-Policy"]
+    assert "<style" not in page
+    assert " style=" not in page
+    assert re.findall(r"<script(?![^>]*\bsrc=)", page) == []
+    assert re.findall(r"(?:src|href)=\"(?:https?:)?//", page) == []

@@ -80,13 +80,13 @@ def test_the_estimate_is_the_one_beside_the_form_and_starts_nothing(api, client,
 
 def test_the_answer_has_its_interval_and_every_trial(api, project):
     search = search_through(searching(project), limit_of(1850))
-    found = api.get(f"/api/v1/campaigns/{search.pk}/search/").json()
-    assert found["ending"] == "found"
-    assert found["capacity"]["low"] < 1850 < found["capacity"]["high"]
-    assert len(found["trials"]) == search.campaign.runs.count()
-    first = found["trials"][0]
+    answer = api.get(f"/api/v1/campaigns/{search.pk}/search/").json()
+    assert answer["ending"] == "found"
+    assert answer["capacity"]["low"] < 1850 < answer["capacity"]["high"]
+    assert len(answer["trials"]) == search.campaign.runs.count()
+    first = answer["trials"][0]
     assert (first["trial"], first["search"], first["rate_per_s"]) == (1, 0, 100)
-    assert (found["rule"], found["limited_by"]["word"]) == (RULE_VERSION, "target side")
+    assert (answer["rule"], answer["limited_by"]["word"]) == (RULE_VERSION, "target side")
 
 
 def test_a_trial_that_does_not_count_says_why_in_the_csv(api, project):

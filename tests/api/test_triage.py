@@ -32,12 +32,12 @@ def entry(project):
 
 
 def test_a_projects_entries_have_their_changes(get, project, entry):
-    (found,) = get(f"projects/{project.pk}/triage/").json()
-    assert (found["id"], found["state"]) == (entry.pk, "open")
-    (change,) = found["changes"]
+    (listed,) = get(f"projects/{project.pk}/triage/").json()
+    assert (listed["id"], listed["state"]) == (entry.pk, "open")
+    (change,) = listed["changes"]
     assert change["low"] < change["ratio"] < change["high"]
     assert change["since"] == entry.changes.get().since_id
-    assert found["notes"] == []
+    assert listed["notes"] == []
 
 
 def test_a_judgement_is_answered_with_the_entry(judge, entry):

@@ -53,11 +53,11 @@ def compared(client, one, other) -> str:
 def test_two_searches_are_compared_by_their_capacities(as_searcher, old):
     new = again(old)
     search_through(new, limit_of(1500))
-    found = as_searcher.get(f"/api/v1/compare/?a=campaign-{old.pk}&b=campaign-{new.pk}").json()
-    (capacity,) = found["capacities"]
+    answer = as_searcher.get(f"/api/v1/compare/?a=campaign-{old.pk}&b=campaign-{new.pk}").json()
+    (capacity,) = answer["capacities"]
     assert capacity["word"] == "takes more"
     assert capacity["ratio"]["low"] < 1.5 < capacity["ratio"]["high"]
-    assert found["tests"] == []
+    assert answer["tests"] == []
 
 
 def test_searches_with_other_objectives_get_no_verdict(as_searcher, old):
@@ -74,9 +74,9 @@ def test_a_search_that_is_the_baseline_is_what_later_searches_are_compared_with(
     assert refusal_to_delete(old)
     new = again(old)
     search = search_through(new, limit_of(1500))
-    told = as_searcher.get(f"/api/v1/campaigns/{new.pk}/search/").json()["against"]
-    assert (told["baseline"], told["word"]) == ("1.4", "takes more")
-    assert told["low"] < 1.5 < told["high"]
+    against = as_searcher.get(f"/api/v1/campaigns/{new.pk}/search/").json()["against"]
+    assert (against["baseline"], against["word"]) == ("1.4", "takes more")
+    assert against["low"] < 1.5 < against["high"]
 
     release_baseline(by=owner, baseline=baseline)
     judge_by_baselines(new)
@@ -92,9 +92,9 @@ def assert_its_history_has_the_capacities(client, old, new):
     newest, first = page.context["capacities"]
     assert (newest.campaign, newest.against.word) == (new, "takes more")
     assert (first.campaign, first.against) == (old, None)
-    told = client.get(f"/api/v1/tests/{new.tests.get().pk}/history/").json()["capacities"]
-    assert [each["before"] for each in told] == [old.pk, None]
-    assert told[0]["ratio"]["low"] < 1.5 < told[0]["ratio"]["high"]
+    capacities = client.get(f"/api/v1/tests/{new.tests.get().pk}/history/").json()["capacities"]
+    assert [each["before"] for each in capacities] == [old.pk, None]
+    assert capacities[0]["ratio"]["low"] < 1.5 < capacities[0]["ratio"]["high"]
 
 
 def test_a_search_without_an_interval_is_no_baseline(project):

@@ -48,13 +48,13 @@ def text_of(response) -> str:
     return " ".join(text.split())
 
 
-def test_a_change_is_told_first_with_size_interval_date_and_campaigns(opened, project):
+def test_a_change_comes_first_with_its_size_interval_and_date(opened, project):
     (test,) = make_history(project, SLOWER)
     page = text_of(opened(test))
-    said = (
+    sentence = (
         r"Slower by ([0-9.]+) % \[([0-9.]+), ([0-9.]+)\] since 9 Nov 2026: 28.5 instead of 26.0 ms"
     )
-    size, low, high = map(float, re.search(said, page).groups())
+    size, low, high = map(float, re.search(sentence, page).groups())
     assert low < size < high
     assert size == pytest.approx(9.6, abs=0.1)
 

@@ -29,7 +29,7 @@ def test_every_run_of_every_campaign_is_listed_the_newest_first(opened, project)
     assert row["errors"].startswith("0.1")
 
 
-def test_runs_are_paged_by_the_last_one_seen(opened, project):
+def test_runs_are_paged_by_the_last_one_of_a_page(opened, project):
     (test,) = make_history(project, CALM * 2)
     first = opened(test)
     second = opened(test, runs=first.context["runs"].next)

@@ -241,10 +241,10 @@ def test_one_click_says_that_a_campaign_was_looked_at(as_owner, project):
         make_campaign(project, name, started_at=now, finished_at=now, stop_reason="All failed.")
         for name in ("looked", "other")
     )
-    said = as_owner.post(
+    response = as_owner.post(
         bulk_url("campaign", project) + "?view=look", {"pk": looked.pk, "do": "look"}, follow=True
     )
-    assert [item.name for item in said.context["page"]] == ["other"]
+    assert [item.name for item in response.context["page"]] == ["other"]
 
 
 def test_a_shared_comparison_that_would_lose_a_side_is_counted_too(as_owner, project, as_alice):

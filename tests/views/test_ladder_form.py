@@ -64,10 +64,10 @@ def test_the_page_says_what_the_ticked_rungs_take(as_editor, project, shop):
     filled_in = {name: form[name].value() for name in form.fields}
     ticked = {"rungs": ["new-http", "new-hybrid", "many-streams"], "repeats": 3, "pause_s": 1}
     url = reverse("ladder-estimate", args=[project.pk])
-    found = as_editor.post(url, filled_in | ticked).context["estimate"]
-    assert found.n_runs == 9
+    ticked_estimate = as_editor.post(url, filled_in | ticked).context["estimate"]
+    assert ticked_estimate.n_runs == 9
     # Two rungs of 8 s and one of 10 s; 2 s before each of 9 runs, and a pause between them.
-    assert found.duration_s == 3 * (8 + 8 + 10) + 9 * 2 + 8
+    assert ticked_estimate.duration_s == 3 * (8 + 8 + 10) + 9 * 2 + 8
     assert not Campaign.objects.exists()
 
 

@@ -80,7 +80,7 @@ def test_while_load_is_off_no_page_says_when_something_will_end(as_editor, proje
     assert not says_when()
 
 
-def test_a_dispatcher_that_is_silent_is_told_on_every_page_and_to_monitors(as_editor, project):
+def test_a_silent_dispatcher_is_named_on_every_page_and_to_monitors(as_editor, project):
     lists = reverse("campaign-list", args=[project.pk])
     stay_off_if_restored()
     note_dispatcher()

@@ -50,7 +50,7 @@ def test_version_cipher_group_certificate_and_bytes_of_handshakes_are_shown(view
 
 def test_the_profile_is_shown_as_the_run_has_frozen_it(viewer, run):
     OwnTlsProfile.objects.update(name="renamed", offers={"groups": "P-256"})
-    said = page_of(viewer, run)
-    assert "profile “our clients”" in said
-    assert "groups X25519MLKEM768" in said
-    assert "P-256" not in said
+    shown = page_of(viewer, run)
+    assert "profile “our clients”" in shown
+    assert "groups X25519MLKEM768" in shown
+    assert "P-256" not in shown

@@ -109,16 +109,16 @@ def test_each_ending_has_its_bounds_on_the_page_and_over_rest(
     campaign = ends(project)
     assert_nothing_follows(campaign)
     client.force_login(alice)
-    found = client.get(f"/api/v1/campaigns/{campaign.pk}/search/").json()
-    assert found["ending"] == ending
-    bounds = [(least, found["at_least_per_s"]), (below, found["below_per_s"])]
+    answer = client.get(f"/api/v1/campaigns/{campaign.pk}/search/").json()
+    assert answer["ending"] == ending
+    bounds = [(least, answer["at_least_per_s"]), (below, answer["below_per_s"])]
     assert all(expected in (..., value) for expected, value in bounds)
-    assert found["limited_by"]["word"] == word
+    assert answer["limited_by"]["word"] == word
     page = client.get(reverse("campaign-detail", args=[campaign.pk]))
-    assert plain_text(page.context["report"].sentence) == found["sentence"]
+    assert plain_text(page.context["report"].sentence) == answer["sentence"]
     assert page.context["tiles"][-1].value == word
     assert_its_history_has(client, campaign, capacity)
-    assert_rest_has_its_bounds(client, campaign, found)
+    assert_rest_has_its_bounds(client, campaign, answer)
 
 
 def assert_its_history_has(client, campaign: Campaign, capacity: str) -> None:

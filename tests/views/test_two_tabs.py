@@ -118,7 +118,7 @@ def _send(tab: Client, edited: Edited, page, **changed):
     return tab.post(edited.address, typed(page.content, **changed))
 
 
-def test_what_another_tab_saved_is_not_put_back_and_both_are_told(tab, edited):
+def test_what_another_tab_saved_is_not_put_back(tab, edited):
     older = tab.get(edited.address)
     assert _send(tab, edited, tab.get(edited.address), **edited.theirs).status_code == 302
     saved = edited.state()

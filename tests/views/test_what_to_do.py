@@ -27,7 +27,7 @@ def pages_of(client, run) -> list[str]:
     return [text_of(client.get(reverse(name, args=[pk]))) for name, pk in places]
 
 
-def test_it_is_told_once_with_the_page_where_it_is_done(as_editor, run):
+def test_the_remedy_stands_once_with_the_page_where_it_is_done(as_editor, run):
     target = reverse("target-edit", args=[run.target_id])
     for page in pages_of(as_editor, run):
         assert page.count(REMEDY) == 1
