@@ -5,69 +5,30 @@ import re
 from io import StringIO
 
 import pytest
-from django.contrib.auth.models import User
 from django.utils import timezone
 
 from campaigns.api.table_serializers import CampaignTablesSerializer, RowSerializer
 from campaigns.domain.shown.metrics import METRICS
-from campaigns.models import Campaign, Project
+from campaigns.models import Campaign
 from campaigns.services.summaries import summarise_run
 from tests.api.conftest import client_of
 from tests.factories import (
     make_campaign,
-    make_endpoint,
-    make_plan,
-    make_project,
     make_run,
-    make_target,
     make_test,
-    make_user,
     store_second,
 )
-from tests.kept_rows import forget
+from tests.queries.measured import https_campaign, run_in_blocks
 from tests.values import make_second
 
-SLOWER_US = {"http": 0, "https": 2717}
-
-
-def done_run(test, repeat: int):
-    now = timezone.now()
-    run = make_run(test, repeat, state="done", outcome="complete", t0=now, ended_at=now)
-    slower = SLOWER_US[test.endpoint.scheme] + 13 * repeat
-    for second in range(10):
-        store_second(run, make_second(second, [9123 + slower + 71 * n for n in range(15)]))
-    summarise_run(run)
-    return run
-
-
-@pytest.fixture(scope="module")
-def campaign_of_the_file(rows_of_the_file) -> Campaign:
-    project, now = make_project(owner=make_user("alice")), timezone.now()
-    campaign = make_campaign(project, started_at=now, finished_at=now)
-    target, version = make_target(project), make_plan(project)
-    endpoints = [make_endpoint(target, scheme) for scheme in ("http", "https")]
-    tests = [make_test(campaign, version, endpoint=endpoint) for endpoint in endpoints]
-    for repeat in (1, 2, 3):
-        for test in tests:
-            done_run(test, repeat)
-    return campaign
-
 
 @pytest.fixture
-def campaign(campaign_of_the_file, db) -> Campaign:
+def campaign(project) -> Campaign:
     """HTTP against HTTPS, three repeats of each."""
-    forget()
-    return Campaign.objects.get(pk=campaign_of_the_file.pk)
-
-
-@pytest.fixture
-def project(campaign) -> Project:
-    return campaign.project
-
-
-@pytest.fixture
-def alice(project) -> User:
-    return project.memberships.get(role="owner").user
+    now = timezone.now()
+    campaign, tests = https_campaign(project, started_at=now, finished_at=now)
+    run_in_blocks(tests, [[9_630, 9_643, 9_656], [12_347, 12_360, 12_373]])
+    return campaign
 
 
 def as_number(text: str) -> float | str | None:

@@ -5,10 +5,8 @@ import re
 import subprocess
 import sys
 import zipfile
-from datetime import timedelta
 
 import pytest
-from django.utils import timezone
 
 from campaigns.models import Agent
 from campaigns.services.agents import authenticate_agent
@@ -38,20 +36,6 @@ def test_the_line_to_copy_is_shown_once(client, bob, target):
     assert agent.target == target
     assert "BENCHSITE_AGENT_TOKEN" not in target_page(client, target)
     assert "Waiting" in target_page(client, target)
-
-
-def test_the_page_says_since_when_it_is_heard_and_how_its_clock_is_set(client, vera, target):
-    now = timezone.now()
-    heard = {"heard_at": now, "heard_since": now - timedelta(hours=2), "clock_ahead_s": -90}
-    agent = Agent.objects.create(target=target, lookup="a" * 16, host="shop-1", **heard)
-    client.force_login(vera)
-    shown = target_page(client, target)
-    assert "shop-1" in shown
-    assert "1 min 30 s behind, corrected" in shown
-    assert f"since {heard['heard_since']:%-d %b, %H:%M:%S}" in shown
-    assert "Revoke" not in shown
-    Agent.objects.filter(pk=agent.pk).update(heard_at=now - timedelta(minutes=1))
-    assert "Silent" in target_page(client, target)
 
 
 def test_a_revoked_agent_leaves_the_page(client, bob, target):

@@ -188,17 +188,6 @@ def test_all_that_match_are_changed_at_once(as_owner, project):
     assert not Campaign.objects.filter(name__contains="smoke").exclude(archived_at=None).exists()
 
 
-def test_a_campaigns_deletion_names_what_is_lost(as_owner, project, as_alice):
-    campaign = make_campaign(project, "nightly")
-    run_of(campaign)
-    create_share(by=as_alice, project=project, campaign=campaign, days=1)
-    ticked = {"pk": campaign.pk, "do": "delete"}
-    page = text_of(as_owner.post(bulk_url("campaign", project), ticked))
-    assert "1 run<" in page
-    assert "measured second" in page
-    assert "1 share link to these results would stop working." in page
-
-
 def test_what_runs_is_left_out_of_a_deletion_and_the_page_says_why(as_owner, project):
     running, draft = started(project), make_campaign(project, "draft")
     ticked = {"pk": [running.pk, draft.pk], "do": "delete"}

@@ -14,7 +14,6 @@ from tests.factories import (
     make_test,
     store_second,
 )
-from tests.services.engine import started
 from tests.values import make_second
 from tests.views.pages import page_text
 
@@ -28,15 +27,6 @@ def measured(run):
         store_second(run, make_second(number, [1000, 2000]))
     measure_use(run)
     return run
-
-
-def test_an_administrator_sees_tables_and_projects(adam, measured, project, alice):
-    started(make_project("Shop", owner=alice))
-    page = page_text(adam, "storage")
-    for words in ("Seconds", "Summaries", "Failure examples", "All other tables", "Payments"):
-        assert f'<th scope="row">{words}</th>' in page
-    assert "kB" in page
-    assert '<th scope="row">Shop</th>' not in page  # nothing has ended there
 
 
 @pytest.mark.django_db(transaction=True)

@@ -92,18 +92,6 @@ def test_no_end_is_expected_in_the_past_where_the_clock_was_set_back_since_the_s
     assert progress_of(Campaign.objects.get(), None).ends_at >= now
 
 
-def test_what_a_stopped_run_measured_is_there_and_called_partial(as_editor, test_of_an_hour):
-    run = measure(make_run(test_of_an_hour), 12_000, outcome=Outcome.STOPPED)
-    run.campaign.finished_at = timezone.now()
-    run.campaign.save()
-    page = page_text(as_editor, "campaign-detail", run.campaign_id)
-    assert "Stopped" in page
-    assert "partial figures: 0:10 of 1:00:00 measured" in page
-    assert "2,000 requests" in page
-    assert '<p class="verdict">No usable runs' not in page
-    assert '<script id="points"' in page
-
-
 def test_a_campaign_stopped_in_its_first_run_shows_what_that_run_measured(
     as_editor, test_of_an_hour
 ):
