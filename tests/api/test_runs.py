@@ -2,13 +2,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from campaigns.domain.measured.snapshot import Second, Timing
-from tests.factories import (
-    make_campaign,
-    make_project,
-    make_run,
-    make_test,
-    store_second,
-)
+from tests.factories import make_campaign, make_project, make_run, make_test, store_second
 from tests.queries.measured import measure
 from tests.values import make_second
 

@@ -12,13 +12,7 @@ from campaigns.domain.lifecycle import Trust
 from campaigns.models import Campaign, PlanVersion
 from tests.factories import make_endpoint, make_plan, make_target
 from tests.queries.test_machines import tell
-from tests.searches import (
-    end_trial,
-    judged,
-    limit_of,
-    search_through,
-    searching,
-)
+from tests.searches import end_trial, judged, limit_of, search_through, searching
 from tests.services.engine import host
 
 pytestmark = pytest.mark.django_db

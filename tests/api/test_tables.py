@@ -1,4 +1,4 @@
-"""JSON and CSV say what the pages say, to the last digit."""
+"""Tables over REST: JSON and CSV have the same figures, and the description has every field."""
 
 import csv
 import re
@@ -12,12 +12,7 @@ from campaigns.domain.shown.metrics import METRICS
 from campaigns.models import Campaign
 from campaigns.services.summaries import summarise_run
 from tests.api.conftest import client_of
-from tests.factories import (
-    make_campaign,
-    make_run,
-    make_test,
-    store_second,
-)
+from tests.factories import make_campaign, make_run, make_test, store_second
 from tests.queries.measured import https_campaign, run_in_blocks
 from tests.values import make_second
 

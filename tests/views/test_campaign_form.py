@@ -6,12 +6,7 @@ import pytest
 from django.urls import reverse
 
 from campaigns.models import Campaign
-from tests.factories import (
-    make_endpoint,
-    make_plan,
-    make_project,
-    make_target,
-)
+from tests.factories import make_endpoint, make_plan, make_project, make_target
 from tests.views.campaign_form import cells, fields, new_url, started
 from tests.views.pages import text_of
 

@@ -12,11 +12,7 @@ from campaigns.domain.units import figure
 from campaigns.models import Campaign
 from campaigns.services.kept_gists import keep_gist
 from campaigns.views.campaigns import UNDER_WAY_SHOWN
-from tests.factories import (
-    make_campaign,
-    make_run,
-    make_test,
-)
+from tests.factories import make_campaign, make_run, make_test
 from tests.queries.measured import measure
 from tests.queues import make_queue
 from tests.views.pages import text_of

@@ -7,11 +7,7 @@ from django.utils import timezone
 from campaigns.domain.plan.presets import PRESETS
 from campaigns.models import Campaign, Probe
 from campaigns.queries.campaigns import GridPlan, grid_of
-from tests.factories import (
-    make_endpoint,
-    make_plan,
-    make_target,
-)
+from tests.factories import make_endpoint, make_plan, make_target
 from tests.values import plan_spec
 from tests.views.campaign_form import fields, new_url
 

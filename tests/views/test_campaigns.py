@@ -5,13 +5,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from campaigns.models import Campaign, Run
-from tests.factories import (
-    make_campaign,
-    make_plan,
-    make_project,
-    make_run,
-    make_test,
-)
+from tests.factories import make_campaign, make_plan, make_project, make_run, make_test
 from tests.values import plan_spec
 from tests.views.campaign_form import cells, fields, new_url
 from tests.views.pages import text_of

@@ -7,11 +7,7 @@ from io import StringIO
 import pytest
 from django.urls import reverse
 
-from tests.queries.climbing import (
-    climb,
-    ladder,
-    usual_ladder,
-)
+from tests.queries.climbing import climb, ladder, usual_ladder
 from tests.queries.test_target_costs import tell
 from tests.services.engine import owner_of
 

@@ -13,15 +13,7 @@ from campaigns.models.dbtime import db_now
 from campaigns.services import dispatch
 from campaigns.services.campaigns import stop_campaign
 from campaigns.services.searches import SILENT_AFTER_S, advance_searches, ask_silent_targets
-from tests.searches import (
-    REFUSED,
-    answered,
-    end_trial,
-    judged,
-    limit_of,
-    search_through,
-    searching,
-)
+from tests.searches import REFUSED, answered, end_trial, judged, limit_of, search_through, searching
 from tests.services.engine import owner_of
 
 pytestmark = pytest.mark.django_db

@@ -14,13 +14,7 @@ from campaigns.services import dispatch
 from campaigns.services.shares import create_share
 from campaigns.views.campaign_page import badge_of
 from tests.queries.test_machines import tell
-from tests.searches import (
-    end_trial,
-    judged,
-    limit_of,
-    search_through,
-    searching,
-)
+from tests.searches import end_trial, judged, limit_of, search_through, searching
 from tests.services.engine import owner_of
 from tests.views.pages import text_of
 

@@ -7,13 +7,7 @@ from campaigns.models import RunUse
 from campaigns.queries.storage import stored_kinds, stored_projects
 from campaigns.services import use
 from campaigns.services.use import SAMPLE, measure_use
-from tests.factories import (
-    make_campaign,
-    make_project,
-    make_run,
-    make_test,
-    store_second,
-)
+from tests.factories import make_campaign, make_project, make_run, make_test, store_second
 from tests.values import make_second
 from tests.views.pages import page_text
 
