@@ -1,4 +1,4 @@
-"""How an agent is started, heard and revoked on the page of its target."""
+"""How an agent is started and revoked on the page of its target."""
 
 import io
 import re

@@ -1,4 +1,4 @@
-"""Baselines on pages: made from a campaign or from a history, told in the next campaign."""
+"""Baselines on pages: made from a campaign or from a history, and what the next campaign says."""
 
 import csv
 import re

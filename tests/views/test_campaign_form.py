@@ -1,4 +1,4 @@
-"""The form of a campaign, its estimate and its checks."""
+"""The form of a campaign and its estimate."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""The list of campaigns: the next step, filters, what moves."""
+"""The list of campaigns: filters, what moves, statements."""
 
 import pytest
 from django.contrib.auth.models import User

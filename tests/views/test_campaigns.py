@@ -1,4 +1,4 @@
-"""A campaign's page and its actions; and who may see what."""
+"""A campaign that is run again or edited, and the statements of its page."""
 
 import pytest
 from django.urls import reverse

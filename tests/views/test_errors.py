@@ -1,4 +1,4 @@
-"""What goes wrong is answered with a sentence; health is told to machines."""
+"""What goes wrong has a page and a status; health is for machines."""
 
 import threading
 

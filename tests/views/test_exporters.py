@@ -1,4 +1,4 @@
-"""How an exporter is set, checked, changed and removed on the page of its target."""
+"""The form of an exporter: its faults, and its token that is never shown."""
 
 import pytest
 

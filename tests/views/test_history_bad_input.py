@@ -1,4 +1,4 @@
-"""Histories of little, of very much, and of what is gone or cannot be used: each has a sentence."""
+"""Histories of very much, of what is gone, and of queries that make no sense."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""The page of a protocol ladder: sentence, rungs, two comparisons each, bytes and agreements."""
+"""The figures of a protocol ladder: page, CSV and REST have the same."""
 
 import csv
 from decimal import Decimal

@@ -1,4 +1,4 @@
-"""The two levels of the plan form: what is in sight, and disclosures that say what they hold."""
+"""The parts of the plan form: each group has fields, presets and copies fill them in."""
 
 import json
 import re

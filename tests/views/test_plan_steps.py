@@ -1,4 +1,4 @@
-"""The steps of a plan in its form: added, removed, moved, and their order."""
+"""The steps of a plan in its form, and their order."""
 
 import pytest
 from django.urls import reverse

@@ -1,4 +1,4 @@
-"""A WebSocket exchange in the form of a plan, on its page, and in the grid of a campaign."""
+"""A WebSocket exchange in the form of a plan, and in the grid of a campaign."""
 
 import pytest
 from django.urls import reverse

@@ -1,4 +1,4 @@
-"""Pages of plans: presets, the form with its load, versions."""
+"""The form of plans: presets, the load, bodies, versions."""
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile

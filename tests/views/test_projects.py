@@ -1,4 +1,4 @@
-"""Pages of projects and members, as their readers see them."""
+"""Pages of projects and members."""
 
 import pytest
 from django.urls import reverse

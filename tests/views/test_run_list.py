@@ -1,4 +1,4 @@
-"""The list of runs: filters in the address, two ticks to a comparison."""
+"""The list of runs: filters in the address, rows, pages."""
 
 from datetime import UTC, datetime
 from html import escape

@@ -1,4 +1,4 @@
-"""The page and the tables of a run to which whole sessions came."""
+"""The tables of a run to which whole sessions came."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The pages of a WebSocket run: handshakes, messages, and what wss costs beside ws."""
+"""The tables of a WebSocket run and of its campaign: handshakes, messages, close codes."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The page of a run: the same while it waits, while it is made, and when it is over."""
+"""The page of a run while it is made, and when it is over."""
 
 import json
 from datetime import timedelta

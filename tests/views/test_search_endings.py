@@ -1,4 +1,4 @@
-"""How a search for a capacity ends: what its page and REST say, and that nothing is sent after."""
+"""How a search for a capacity ends: its bounds on the page and over REST; nothing is sent after."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""A search's page: its sentence, every trial, what stopped it."""
+"""A search's page: its answer, its trials, what limited it."""
 
 import pytest
 from django.urls import reverse

@@ -1,4 +1,4 @@
-"""Where the bytes are: of the installation for administrators, of a project for its owners."""
+"""Where the bytes are, and that it takes few statements to say."""
 
 import pytest
 from django.db import connection

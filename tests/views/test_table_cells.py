@@ -1,4 +1,4 @@
-"""The cells and rows of tables: written without a template, and drawn with one."""
+"""The cells and rows of tables, and what is escaped in them."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Pages of targets: the list, the form with its rows, one target."""
+"""Pages of targets: the form with its rows, one target, the list's statements."""
 
 import pytest
 from django.test import Client

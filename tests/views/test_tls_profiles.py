@@ -1,4 +1,4 @@
-"""The pages of a project's TLS profiles: list, form, deletion, and the choice at an endpoint."""
+"""The pages of a project's TLS profiles: form, deletion, and the choice at an endpoint."""
 
 import re
 
