@@ -1,4 +1,4 @@
-"""The first line as a reader sees it: a broken threshold, and an injector that is not usable.
+"""A broken threshold in the first line, and the examples of an error, as a reader sees them.
 
 The measurements are made up; only the pages are real.
 """

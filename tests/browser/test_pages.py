@@ -1,4 +1,4 @@
-"""What only a browser can show: rows that come and go, a curve that follows, theme, keys."""
+"""What only a browser can show: steps that come and go, theme, keys."""
 
 import re
 
