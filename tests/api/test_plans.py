@@ -6,6 +6,7 @@ from campaigns.api import specs
 from campaigns.domain.plan.exchange import Exchange
 from campaigns.domain.plan.load import Load
 from campaigns.domain.plan.plan import Plan, Timeouts
+from campaigns.domain.plan.presets import PRESETS
 from campaigns.domain.plan.session import Auth, Session, ThinkTime
 from campaigns.domain.plan.step import Step
 from campaigns.domain.plan.step_order import StepOrder
@@ -77,3 +78,17 @@ def test_a_spec_of_another_shape_is_answered_and_does_not_break(api, project, sp
 )
 def test_the_description_names_the_fields_of_the_domain(described, value):
     assert set(described().fields) == {field.name for field in fields(value)}
+
+
+def test_every_preset_is_listed_with_its_question(api, project):
+    rows = api.get("/api/v1/presets/").json()
+    assert [row["key"] for row in rows] == list(PRESETS)
+    assert all(row["question"] and row["group"] for row in rows)
+
+
+def test_a_preset_becomes_a_plan(api, project):
+    preset = next(row for row in api.get("/api/v1/presets/").json() if row["key"] == "load")
+    plan = {"project": project.pk, "name": preset["name"], "spec": preset["spec"]}
+    answer = api.post("/api/v1/plans/", plan, format="json")
+    assert answer.status_code == 201
+    assert answer.json()["latest"]["spec"]["load"] == preset["spec"]["load"]

@@ -1,7 +1,9 @@
+import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from campaigns.domain.measured.snapshot import Second, Timing
+from campaigns.queries.tool_reports import tool_report
 from tests.factories import make_campaign, make_project, make_run, make_test, store_second
 from tests.queries.measured import measure
 from tests.values import make_second
@@ -150,3 +152,11 @@ def test_a_list_of_runs_costs_the_same_few_queries(api, campaign, django_assert_
         make_run(make_test(campaign))
     with django_assert_max_num_queries(6):
         assert api.get(RUNS).json()["count"] == 6
+
+
+@pytest.mark.parametrize("style", ["ab", "httperf", "jmeter", "plain", "wsperf"])
+def test_a_report_in_the_style_of_a_tool_is_the_text_of_the_page(api, run, style):
+    measure(run, 12_000)
+    answer = api.get(f"{RUNS}{run.pk}/report.txt?style={style}")
+    assert answer["Content-Disposition"] == f'attachment; filename="run-{run.label}-{style}.txt"'
+    assert answer.content.decode() == tool_report(run, style)

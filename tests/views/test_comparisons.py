@@ -152,19 +152,6 @@ def test_two_to_six_ticks_are_compared(as_vera, project, pair):
     assert ticked(as_vera, *pair, more[0]).context["compared"].sentences
 
 
-@pytest.mark.parametrize(
-    "asked",
-    [
-        {"a": "campaign-0", "b": "run-1"},
-        {"a": "run-١"},
-        {"a": "run-1", "b": "run-1"},
-        {"g": "run-1"},
-    ],
-)
-def test_what_names_nothing_is_refused(as_vera, asked):
-    assert as_vera.get(reverse("comparison"), asked).status_code == 422
-
-
 @pytest.mark.parametrize("is_foreign_first", [True, False])
 def test_what_is_foreign_or_deleted_is_not_found(as_vera, weeks, is_foreign_first):
     foreign = make_campaign(make_project("Elsewhere"))
@@ -178,8 +165,3 @@ def test_what_is_foreign_or_deleted_is_not_found(as_vera, weeks, is_foreign_firs
     gone.delete()
     asked = {"a": f"campaign-{weeks[0].pk}", "b": f"test-{gone_pk}"}
     assert as_vera.get(reverse("comparison"), asked).status_code == 404
-
-
-@pytest.mark.parametrize("query", [{}, {"a": "campaign-1"}, {"a": "campaign-x", "b": "1"}])
-def test_a_csv_of_nothing_that_can_be_compared_is_not_there(as_vera, query):
-    assert as_vera.get(reverse("comparison-csv"), query).status_code == 404
