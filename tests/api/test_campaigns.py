@@ -2,11 +2,13 @@ import pytest
 
 from campaigns.services.first_requests import settle_campaign
 from campaigns.services.probes import finish_probe
+from tests.api.conftest import client_of
 from tests.factories import (
     make_campaign,
     make_endpoint,
     make_plan,
     make_project,
+    make_run,
     make_target,
     make_test,
 )
@@ -161,3 +163,13 @@ def test_a_sweep_that_cannot_be_read_is_refused(api, body, sweep):
     answer = api.post(CAMPAIGNS, {**body, "sweep": sweep}, format="json")
     assert answer.status_code == 400
     assert "sweep" in answer.json()["error"]["fields"]
+
+
+def test_it_counts_runs_for_members_of_a_team_of_several(project, bob, api):
+    campaign = make_campaign(project)
+    test = make_test(campaign)
+    make_run(test, repeat=1, state="done", outcome="complete")
+    make_run(test, repeat=2)
+    for client in (api, client_of(bob)):
+        row = client.get(f"{CAMPAIGNS}{campaign.pk}/").json()
+        assert (row["n_runs"], row["n_done"]) == (2, 1)

@@ -48,3 +48,8 @@ def test_a_head_has_its_unit_and_says_what_it_means():
 def test_the_title_of_a_table_is_escaped():
     html = render_to_string("parts/table.html", {"table": replace(table(), title="<of>")})
     assert "&lt;of&gt;" in html
+
+
+def test_a_row_without_a_kind_has_no_class_and_what_people_typed_is_escaped():
+    row = Row('<b>"', (Cell(1, "1"), Cell(None, "")))
+    assert linked_rows(table(row)).startswith('<tr><th scope="row">&lt;b&gt;&quot;</th>')
