@@ -202,6 +202,33 @@ def test_an_overview_of_forty_tests_takes_as_many_statements_as_one_of_one(
     assert counts[0] == counts[1]
 
 
+def test_what_moved_with_its_plan_has_direction_and_cause_everywhere(overview, client, project):
+    version, endpoint = make_plan(project), make_endpoint(make_target(project))
+    newer = PlanVersion.objects.create(plan=version.plan, number=2, spec=version.spec)
+    make_history(project, SLOWER[:8], begin=recent(20), tests=[(version, endpoint, "new")])
+    make_history(project, SLOWER[8:], begin=recent(12), tests=[(newer, endpoint, "new")])
+    assert "moved: +9.6 % since version 2 of the plan" in text_of(overview())
+    (test,) = client.get(f"/api/v1/projects/{project.pk}/history/").json()["tests"]
+    assert (test["standing"], test["change"]["direction"]) == ("moved", "slower")
+    text = client.get(reverse("history-csv", args=[project.pk])).content.decode()
+    (row,) = csv.DictReader(StringIO(text))
+    assert (row["direction"], row["causes"]) == ("slower", "Plan version: v1 to v2")
+
+
+def test_without_a_figure_there_is_no_line_of_dots(overview, project):
+    make_history(project, CALM, begin=recent(20), trust="not_usable")
+    assert overview().context["dots"] is None
+
+
+def test_the_newest_value_has_its_interval_between_runs(overview, project):
+    make_history(project, CALM, begin=recent(20))
+    (row,) = rows_of(overview())
+    # Three runs 1 % apart: t(2, 97.5 %) · 0.257 / √3 = 4.303 · 0.148
+    assert row["half_interval"].replace("\u202f", " ") == "± 0.64"
+    make_history(project, CALM, begin=recent(20), spread=(1.0,))
+    assert "–" in [row["half_interval"] for row in rows_of(overview())]
+
+
 def deployed(project, night: float, text="version 1.4.2", **fields) -> TimeMark:
     """Some nights after the first campaign."""
     at = BEGIN + timedelta(days=night)

@@ -9,10 +9,9 @@ from tests.factories import make_endpoint, make_plan, make_target
 from tests.histories import make_history
 from tests.kept_cast import project as project
 from tests.kept_cast import vera as vera
-from tests.services.test_triage import SLOWER, nights_ago
+from tests.services.test_triage import CALM, SLOWER, nights_ago
 from tests.views.test_history import overview as overview
 from tests.views.test_history import rows_of, text_of
-from tests.views.test_history_overview import calm_tests, names
 
 pytestmark = pytest.mark.django_db
 
@@ -20,8 +19,17 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture(scope="module", autouse=True)
 def targets_of_the_file(project_of_the_file):
     targets = [make_target(project_of_the_file, name) for name in ("media", "search")]
-    calm_tests(project_of_the_file, targets)
+    ends = [make_endpoint(target) for target in targets]
+    plans = [make_plan(project_of_the_file, f"Plan {i}") for i in range(24)]
+    tests = [(plan, ends[i % 2], "new") for i, plan in enumerate(plans)]
+    make_history(project_of_the_file, CALM, begin=nights_ago(20), tests=tests)
     return targets
+
+
+def names(response) -> list[str]:
+    return [
+        row["fold"].target if "fold" in row else row["named"].plan.name for row in rows_of(response)
+    ]
 
 
 @pytest.fixture
