@@ -47,13 +47,6 @@ def test_a_block_is_added_once_for_the_number_that_was_read(api, body, project):
     assert again.status_code == 409
 
 
-@pytest.mark.parametrize("asked", [{}, {"after": "x"}, {"after": 1, "blocks": 51}, {"blocks": 1}])
-def test_blocks_are_added_to_what_the_program_has_seen(api, body, asked):
-    pk = api.post(CAMPAIGNS, body, format="json").json()["id"]
-    answer = api.post(f"{CAMPAIGNS}{pk}/blocks/", asked, format="json")
-    assert answer.status_code == 400
-
-
 def test_it_makes_a_draft_with_a_test_per_cell(api, body, plan, endpoint):
     answer = api.post(CAMPAIGNS, body, format="json")
     assert answer.status_code == 201

@@ -53,22 +53,6 @@ def test_a_state_that_is_no_longer_so_is_refused(judge, entry):
     assert judge(entry, state="environment", seen="open").status_code == 409
 
 
-@pytest.mark.parametrize(
-    ("given", "field"),
-    [
-        ({"state": "gone", "seen": "open"}, "state"),
-        ({"state": "fixed"}, "seen"),
-        ({"state": "fixed", "seen": "open"}, "why"),
-        ({"state": "environment", "seen": "open", "link": "x"}, "link"),
-        ({"state": "environment", "seen": "open", "who": "me"}, "who"),
-    ],
-)
-def test_what_makes_no_sense_is_refused_by_its_name(judge, entry, given, field):
-    response = judge(entry, **given)
-    assert response.status_code == 400
-    assert list(response.json()["error"]["fields"]) == [field]
-
-
 def test_entries_are_narrowed_by_state(get, judge, project, entry):
     judge(entry, state="acknowledged", seen="open")
     path = f"projects/{project.pk}/triage/"
