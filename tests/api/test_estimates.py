@@ -29,63 +29,15 @@ def test_it_says_how_long_and_how_many(api, asked):
     assert not Campaign.objects.exists(), "an estimate creates nothing"
 
 
-def test_a_sweep_has_a_test_for_each_number(api, asked):
-    found = estimate(api, asked | {"sweep": [1, 2, 4]}).json()
-    assert (found["n_tests"], found["n_runs"]) == (3, 9)
-
-
 def test_a_sweep_of_the_rate_costs_what_its_values_add_up_to(api, asked):
     sweep = {"field": "rate_per_s", "values": [10, 30]}
     found = estimate(api, asked | {"sweep": sweep}).json()
     assert (found["n_tests"], found["requests"]) == (2, 3 * 60 * 40)
 
 
-def test_a_value_that_the_plan_cannot_have_is_said(api, asked):
-    answer = estimate(api, asked | {"sweep": {"field": "connections", "values": [1, 2]}})
-    assert answer.status_code == 409
-    assert "with 1 connection:" in answer.json()["error"]["message"]
-
-
-def test_what_only_the_target_decides_is_left_out_and_said(api, asked, project):
-    spec = plan_spec() | {"load": {"model": "closed", "connections": 5, "requests": 100}}
-    cell = {**asked["cells"][0], "plan": make_plan(project, spec=spec).plan_id}
-    found = estimate(api, asked | {"cells": [cell]}).json()
-    assert found["runs_of_unknown_duration"] == 3
-    assert "depends on the target" in found["notes"][0]
-
-
-def test_it_says_what_would_keep_a_start_from_succeeding(api, asked):
-    checks = estimate(api, asked).json()["checks"]
-    assert {"shape": "bad", "text": checks[-1]["text"]} in checks
-    assert "No injector host is online" in str(checks)
-
-
-def test_it_says_that_nobody_would_count_what_is_asked_for(api, asked):
-    assert "perf stat" not in str(estimate(api, asked).json()["checks"])
-    checks = estimate(api, asked | {"perf": "machine"}).json()["checks"]
-    assert any(each["text"].startswith("No agent of") for each in checks)
-
-
-def test_a_wrong_cell_is_named(api, asked):
-    answer = estimate(api, asked | {"cells": [{"plan": 987654, "endpoint": 987654}]})
-    assert answer.status_code == 400
-    assert answer.json()["error"]["fields"].keys() == {"cells.0.plan", "cells.0.endpoint"}
-
-
 def test_a_reference_has_runs_and_counts_among_no_tests(api, asked, settings):
     settings.REFERENCE_TARGET = {"scheme": "http", "host": "127.0.0.1", "port": 8081}
-    found = estimate(api, asked | {"reference": True}).json()
-    assert (found["n_tests"], found["n_runs"]) == (1, 6)
+    answer = estimate(api, asked | {"reference": True}).json()
+    assert (answer["n_tests"], answer["n_runs"]) == (1, 6)
     settings.REFERENCE_TARGET = None
-    refused = estimate(api, asked | {"reference": True})
-    assert refused.status_code == 409
-    assert "BENCHSITE_REFERENCE_TARGET" in refused.json()["error"]["message"]
-
-
-def test_the_campaign_that_was_estimated_has_its_reference(api, asked, settings):
-    settings.REFERENCE_TARGET = {"scheme": "http", "host": "127.0.0.1", "port": 8081}
-    body = asked | {"name": "nightly", "reference": True}
-    made = api.post("/api/v1/campaigns/", body, format="json").json()
-    assert [test["is_reference"] for test in made["tests"]] == [False, True]
-    tables = api.get(f"/api/v1/campaigns/{made['id']}/tables/").json()
-    assert (len(tables["tests"]), len(tables["references"]), tables["reference"]) == (1, 1, "")
+    assert estimate(api, asked | {"reference": True}).status_code == 409

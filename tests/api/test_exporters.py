@@ -64,11 +64,3 @@ def test_what_is_wrong_is_said_by_field(api, path, body, field):
     assert field in answer.json()["error"]["fields"]
     assert "s3cret" not in answer.content.decode()
     assert not Exporter.objects.exists()
-
-
-def test_a_name_is_taken_once(api, path):
-    body = {"url": URL, "name": "shop-1"}
-    assert api.post(path, body, format="json").status_code == 201
-    again = api.post(path, body, format="json")
-    assert again.status_code == 400
-    assert "Choose another" in again.json()["error"]["fields"]["name"]

@@ -1,10 +1,6 @@
 """Histories over REST: of one test, and of all tests of a project."""
 
-import csv
-from io import StringIO
-
 import pytest
-from django.utils import timezone
 
 from tests.histories import make_history
 from tests.views.test_history import CALM, SLOWER, recent
@@ -32,12 +28,6 @@ def test_a_test_has_its_points_and_changes(get, project):
     assert found["expected"]["low_us"] < found["newest"]["value_us"]
 
 
-def test_an_odd_campaign_is_marked(get, project):
-    (test,) = make_history(project, [*CALM[:4], 40.0, *CALM[4:]])
-    points = get(f"tests/{test.pk}/history/").json()["points"]
-    assert [point["is_odd"] for point in points] == [index == 4 for index in range(9)]
-
-
 def test_days_tag_and_metric_narrow_it(get, project):
     (test,) = make_history(project, CALM)
     path = f"tests/{test.pk}/history/"
@@ -59,27 +49,10 @@ def test_a_parameter_that_makes_no_sense_is_refused_by_its_name(get, project, qu
 def test_a_project_has_all_its_tests_in_short(get, project):
     make_history(project, CALM, begin=recent(20))
     (slow,) = make_history(project, SLOWER, begin=recent(20))
-    found = get(f"projects/{project.pk}/history/").json()["tests"]
-    assert {each["standing"] for each in found} == {"slower", "unchanged"}
+    tests = get(f"projects/{project.pk}/history/").json()["tests"]
+    assert {each["standing"] for each in tests} == {"slower", "unchanged"}
     (one,) = get(
         f"projects/{project.pk}/history/", plan=slow.plan_version.plan_id, arm="http new"
     ).json()["tests"]
     assert one["test"] == slow.pk
     assert one["change"]["since"] == one["newest"]["campaign"] - 5
-    assert one["change"]["sentence"].startswith("Slower by")
-
-
-@pytest.mark.parametrize(("path", "n_rows"), [("tests/{test}", 14), ("projects/{project}", 1)])
-def test_both_come_as_files(get, project, path, n_rows):
-    (test,) = make_history(project, SLOWER, begin=recent(20))
-    path = path.format(test=test.pk, project=project.pk)
-    text = get(f"{path}/history.csv").content.decode()
-    assert len(list(csv.DictReader(StringIO(text)))) == n_rows
-
-
-def test_a_project_without_campaigns_has_no_history(get, project):
-    assert get(f"projects/{project.pk}/history/", until=str(timezone.now().date())).json() == {
-        "project": project.pk,
-        "tests": [],
-        "references": [],
-    }

@@ -3,7 +3,6 @@
 import pytest
 
 from campaigns.domain.plan.rungs import USUAL_RUNGS
-from campaigns.models import Campaign
 from tests.factories import make_endpoint, make_plan, make_project, make_target
 from tests.services.engine import host
 
@@ -36,24 +35,6 @@ def test_a_ladder_is_started_with_the_usual_rungs(api, body):
         "HTTPS/1.1, TLS 1.2",
         "TLS 1.3",
     ]
-
-
-@pytest.mark.parametrize(
-    ("wrong", "field"),
-    [
-        ({"rungs": ["new-http", "quic"]}, "rungs"),
-        ({"rungs": ["new-http", "profile:theirs"]}, "rungs"),
-        ({"rungs": ["new-http"]}, "rungs"),
-        ({"rungs": ["new-http", "new-http"]}, "rungs"),
-        ({"repeats": 0}, "repeats"),
-        ({"cells": []}, "cells"),
-    ],
-)
-def test_a_ladder_that_cannot_be_made_says_what_to_change(api, body, wrong, field):
-    answer = post(api, body | wrong)
-    assert answer.status_code == 400
-    assert field in answer.json()["error"]["fields"]
-    assert not Campaign.objects.exists()
 
 
 def test_another_project_s_plan_is_not_found(api, body):

@@ -57,7 +57,6 @@ def test_seconds_that_are_gone_by_age_are_410(api, told, end):
     RunUse.objects.create(run=told, project=project, thinned_at="2026-11-01T00:00:00Z")
     answer = api.get(address(told, end))
     assert answer.status_code == 410
-    assert "removed on 1 November 2026" in answer.json()["error"]["message"]
     described = json.loads(schema.described())["paths"]
     (path,) = (each for each in described if each.endswith(f"/machine-seconds{end}"))
     assert "410" in described[path]["get"]["responses"]

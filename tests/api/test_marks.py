@@ -55,7 +55,3 @@ def test_a_mark_begins_a_history_and_is_told_in_it(client, post, project):
     assert [each["text"] for each in found["marks"]] == ["1.4.2"]
     since = client.get(f"/api/v1/tests/{test.pk}/history/", {"since": f"mark-{mark}"}).json()
     assert len(since["points"]) == 6
-
-
-def test_a_target_that_nobody_sees_is_not_there(post):
-    assert post(text="1.4.2", target=987654321).status_code == 404

@@ -6,12 +6,12 @@ from campaigns.api import specs
 from campaigns.domain.plan.exchange import Exchange
 from campaigns.domain.plan.load import Load
 from campaigns.domain.plan.plan import Plan, Timeouts
+from campaigns.domain.plan.presets import PRESETS
 from campaigns.domain.plan.session import Auth, Session, ThinkTime
 from campaigns.domain.plan.step import Step
 from campaigns.domain.plan.step_order import StepOrder
 from campaigns.domain.plan.threshold import Threshold
 from campaigns.domain.plan.variables import Variables
-from tests.api.conftest import client_of
 from tests.factories import make_plan
 from tests.values import plan_spec
 
@@ -43,35 +43,11 @@ def test_an_edit_makes_a_version_and_the_first_stays_as_it_was(api, project):
     assert again.json()["name"] == "renamed"
 
 
-def test_a_wrong_spec_is_answered_field_by_field(api, project):
-    wrong = plan_spec(model="over", requests=100)
-    wrong["steps"][0]["path"] = "no-slash"
-    answer = api.post(PLANS, {"project": project.pk, "name": "add", "spec": wrong}, format="json")
-    assert answer.status_code == 400
-    error = answer.json()["error"]
-    assert error["code"] == "invalid"
-    assert set(error["fields"]) == {"spec.load.over_s", "spec.steps.0.path"}
-
-
 @pytest.mark.parametrize("spec", [None, [], "text", 5, {"steps": [[]]}, {"load": []}])
 def test_a_spec_of_another_shape_is_answered_and_does_not_break(api, project, spec):
     answer = api.post(PLANS, {"project": project.pk, "name": "add", "spec": spec}, format="json")
     assert answer.status_code == 400
     assert answer.json()["error"]["fields"]
-
-
-def test_it_archives_a_plan(api, project):
-    plan = make_plan(project).plan
-    assert api.post(f"{PLANS}{plan.pk}/archive/").json()["archived_at"]
-    assert api.get(f"{PLANS}?archived=false").json()["count"] == 0
-
-
-def test_a_stranger_finds_neither_plan_nor_versions(charlie, project):
-    plan = make_plan(project).plan
-    client = client_of(charlie)
-    for address in ("", "versions/", "versions/1/"):
-        assert client.get(f"{PLANS}{plan.pk}/{address}").status_code == 404
-    assert client.get(PLANS).json()["count"] == 0
 
 
 @pytest.mark.parametrize(
@@ -92,3 +68,17 @@ def test_a_stranger_finds_neither_plan_nor_versions(charlie, project):
 )
 def test_the_description_names_the_fields_of_the_domain(described, value):
     assert set(described().fields) == {field.name for field in fields(value)}
+
+
+def test_every_preset_is_listed_with_its_question(api, project):
+    rows = api.get("/api/v1/presets/").json()
+    assert [row["key"] for row in rows] == list(PRESETS)
+    assert all(row["question"] and row["group"] for row in rows)
+
+
+def test_a_preset_becomes_a_plan(api, project):
+    preset = next(row for row in api.get("/api/v1/presets/").json() if row["key"] == "load")
+    plan = {"project": project.pk, "name": preset["name"], "spec": preset["spec"]}
+    answer = api.post("/api/v1/plans/", plan, format="json")
+    assert answer.status_code == 201
+    assert answer.json()["latest"]["spec"]["load"] == preset["spec"]["load"]

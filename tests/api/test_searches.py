@@ -12,15 +12,7 @@ from campaigns.domain.lifecycle import Trust
 from campaigns.models import Campaign, PlanVersion
 from tests.factories import make_endpoint, make_plan, make_target
 from tests.queries.test_machines import tell
-from tests.searches import (
-    end_trial,
-    found,
-    judged,
-    limit_after_all,
-    limit_of,
-    search_through,
-    searching,
-)
+from tests.searches import end_trial, judged, limit_of, search_through, searching
 from tests.services.engine import host
 
 pytestmark = pytest.mark.django_db
@@ -46,25 +38,6 @@ def test_a_search_is_started_with_its_objective(api, body):
     assert found["objective"] == ["p95 < 300 ms", "errors < 1 %"]
     assert (found["sentence"], found["ending"]) == ("So far nothing is known.", None)
     assert Campaign.objects.get(pk=found["campaign"]).runs.count() == 1
-
-
-@pytest.mark.parametrize(
-    ("wrong", "field", "words"),
-    [
-        ({}, "objective", "Say what must be kept"),
-        ({"objective": ["quick"]}, "objective", "is not a rule"),
-        (
-            {"objective": ["p95 < 1 s"], "start_per_s": 5000},
-            "start_per_s",
-            "not above the limit",
-        ),
-        ({"start_per_s": 0}, "start_per_s", "Write a number above 0."),
-    ],
-)
-def test_a_search_that_cannot_be_made_says_what_to_change(api, body, wrong, field, words):
-    answer = post(api, body | wrong)
-    assert answer.status_code == 400
-    assert words in answer.json()["error"]["fields"][field]
 
 
 @pytest.mark.parametrize(
@@ -101,23 +74,13 @@ def test_the_estimate_is_the_one_beside_the_form_and_starts_nothing(api, client,
 
 def test_the_answer_has_its_interval_and_every_trial(api, project):
     search = search_through(searching(project), limit_of(1850))
-    found = api.get(f"/api/v1/campaigns/{search.pk}/search/").json()
-    assert found["ending"] == "found"
-    assert found["capacity"]["low"] < 1850 < found["capacity"]["high"]
-    assert "six searches) keep p95 below 300" in found["sentence"]
-    assert len(found["trials"]) == search.campaign.runs.count()
-    first = found["trials"][0]
-    assert (first["trial"], first["search"], first["rate_per_s"]) == (1, 0, 100)
-    assert (found["rule"], found["limited_by"]["word"]) == (RULE_VERSION, "target side")
-
-
-def test_a_search_of_which_only_a_bound_is_known_has_no_capacity(api, project):
-    search = limit_after_all(searching(project, limit=2000), 1900)
     answer = api.get(f"/api/v1/campaigns/{search.pk}/search/").json()
-    assert found(search).capacity, "a first answer"
-    assert (answer["ending"], answer["capacity"]) == ("limit", None)
-    assert answer["sentence"].startswith("At least ")
-    assert answer["at_least_per_s"] > 1000
+    assert answer["ending"] == "found"
+    assert answer["capacity"]["low"] < 1850 < answer["capacity"]["high"]
+    assert len(answer["trials"]) == search.campaign.runs.count()
+    first = answer["trials"][0]
+    assert (first["trial"], first["search"], first["rate_per_s"]) == (1, 0, 100)
+    assert (answer["rule"], answer["limited_by"]["word"]) == (RULE_VERSION, "target side")
 
 
 def test_a_trial_that_does_not_count_says_why_in_the_csv(api, project):

@@ -57,7 +57,7 @@ def test_a_column_that_is_none_is_refused_by_field(api, shape, address):
     for typed in ("3", "0", "nginx", ""):
         answer = api.get(f"/api/v1/campaigns/{shape.pk}/{address}relative={typed}")
         assert answer.status_code == 400, typed
-        assert "number of a column, from 1" in answer.json()["error"]["fields"]["relative"]
+        assert answer.json()["error"]["fields"].keys() == {"relative"}
 
 
 def _plain(cell: str) -> str:

@@ -1,106 +1,29 @@
-"""JSON and CSV say what the pages say, to the last digit."""
+"""Tables over REST: JSON and CSV have the same figures, and the description has every field."""
 
 import csv
 import re
-from html.parser import HTMLParser
 from io import StringIO
 
 import pytest
-from django.contrib.auth.models import User
 from django.utils import timezone
 
 from campaigns.api.table_serializers import CampaignTablesSerializer, RowSerializer
 from campaigns.domain.shown.metrics import METRICS
-from campaigns.models import Campaign, Project
+from campaigns.models import Campaign
 from campaigns.services.summaries import summarise_run
 from tests.api.conftest import client_of
-from tests.factories import (
-    make_campaign,
-    make_endpoint,
-    make_plan,
-    make_project,
-    make_run,
-    make_target,
-    make_test,
-    make_user,
-    store_second,
-)
-from tests.kept_rows import forget
+from tests.factories import make_campaign, make_run, make_test, store_second
 from tests.queries.measured import https_campaign, run_in_blocks
 from tests.values import make_second
 
-SLOWER_US = {"http": 0, "https": 2717}
-
-
-def done_run(test, repeat: int):
-    now = timezone.now()
-    run = make_run(test, repeat, state="done", outcome="complete", t0=now, ended_at=now)
-    slower = SLOWER_US[test.endpoint.scheme] + 13 * repeat
-    for second in range(10):
-        store_second(run, make_second(second, [9123 + slower + 71 * n for n in range(15)]))
-    summarise_run(run)
-    return run
-
-
-@pytest.fixture(scope="module")
-def campaign_of_the_file(rows_of_the_file) -> Campaign:
-    project, now = make_project(owner=make_user("alice")), timezone.now()
-    campaign = make_campaign(project, started_at=now, finished_at=now)
-    target, version = make_target(project), make_plan(project)
-    endpoints = [make_endpoint(target, scheme) for scheme in ("http", "https")]
-    tests = [make_test(campaign, version, endpoint=endpoint) for endpoint in endpoints]
-    for repeat in (1, 2, 3):
-        for test in tests:
-            done_run(test, repeat)
-    return campaign
-
 
 @pytest.fixture
-def campaign(campaign_of_the_file, db) -> Campaign:
+def campaign(project) -> Campaign:
     """HTTP against HTTPS, three repeats of each."""
-    forget()
-    return Campaign.objects.get(pk=campaign_of_the_file.pk)
-
-
-@pytest.fixture
-def project(campaign) -> Project:
-    return campaign.project
-
-
-@pytest.fixture
-def alice(project) -> User:
-    return project.memberships.get(role="owner").user
-
-
-class PageTables(HTMLParser):
-    """Every table of a page by the name of its frame: {name: [[cell, …] of a row, …]}."""
-
-    def __init__(self, html: str):
-        super().__init__()
-        self.tables: dict[str, list[list[str]]] = {}
-        self._rows: list[list[str]] = []
-        self._is_cell = False
-        self.feed(html)
-
-    def handle_starttag(self, tag, attributes):
-        name = dict(attributes).get("aria-label")
-        if tag == "div" and name:
-            self._rows = self.tables[name] = []
-        elif tag == "tr":
-            self._rows.append([])
-        elif tag == "td":
-            self._rows[-1].append("")
-            self._is_cell = True
-
-    def handle_endtag(self, tag):
-        if tag == "td":
-            self._is_cell = False
-        elif tag == "table":
-            self._rows = []  # what follows without a name of its own is not compared
-
-    def handle_data(self, data):
-        if self._is_cell:
-            self._rows[-1][-1] += data.strip()
+    now = timezone.now()
+    campaign, tests = https_campaign(project, started_at=now, finished_at=now)
+    run_in_blocks(tests, [[9_630, 9_643, 9_656], [12_347, 12_360, 12_373]])
+    return campaign
 
 
 def as_number(text: str) -> float | str | None:
@@ -136,36 +59,6 @@ def noun_and_pk(request, campaign):
     return "runs", campaign.runs.order_by("position").last().pk
 
 
-def test_json_has_the_figures_of_the_page(api, alice, noun_and_pk):
-    noun, pk = noun_and_pk
-    page = PageTables(client_of(alice).get(f"/{noun}/{pk}/").content.decode())
-    compared = 0
-    for table in tables_in(api.get(f"/api/v1/{noun}/{pk}/tables/").json()):
-        if table["title"] in page.tables:
-            shown = [
-                [as_number(cell) for cell in row] for row in page.tables[table["title"]] if row
-            ]
-            assert values_of(table) == shown, table["title"]
-            compared += 1
-    assert compared >= 2
-
-
-def test_json_has_the_overhead_of_the_page(api, alice, campaign):
-    page = PageTables(client_of(alice).get(f"/campaigns/{campaign.pk}/").content.decode())
-    drawn = page.tables["Overhead of HTTPS"]
-    shown = []
-    for http, https, difference, _, ratio, increase, share, word in (
-        row for row in drawn if len(row) == 8
-    ):
-        texts = [http, https, difference, *re.findall(r"[\d.]+", ratio), increase, share, word]
-        shown.append([as_number(text) for text in texts])
-    answer = api.get(f"/api/v1/campaigns/{campaign.pk}/tables/").json()
-    (table,) = [each["table"] for each in answer["overheads"]]
-    told = [[value for value in row if value is not None] for row in values_of(table)]
-    assert told
-    assert told == [[value for value in row if value is not None] for row in shown]
-
-
 def test_csv_has_the_figures_of_json(api, noun_and_pk):
     noun, pk = noun_and_pk
     tables = tables_in(api.get(f"/api/v1/{noun}/{pk}/tables/").json())
@@ -185,19 +78,6 @@ def test_csv_is_the_file_that_the_page_offers(api, alice, noun_and_pk):
     assert from_page.getvalue() == api.get(f"/api/v1/{noun}/{pk}/tables.csv").getvalue()
 
 
-def test_a_campaign_s_csv_has_a_row_for_each_run(api, campaign):
-    text = api.get(f"/api/v1/campaigns/{campaign.pk}/tables.csv").getvalue().decode()
-    rows = list(csv.DictReader(StringIO(text)))
-    runs = campaign.runs.order_by("position")
-    assert [int(row["run_id"]) for row in rows] == [run.pk for run in runs]
-
-
-def test_an_unknown_format_is_refused_by_field(api, campaign):
-    answer = api.get(f"/api/v1/campaigns/{campaign.pk}/tables.csv?format=xlsx")
-    assert answer.status_code == 400
-    assert answer.json()["error"]["fields"].keys() == {"format"}
-
-
 def test_the_file_of_runs_takes_the_filters_of_the_list(api, campaign):
     test = campaign.tests.first()
     text = api.get(f"/api/v1/runs.csv?test={test.pk}").getvalue().decode()
@@ -212,60 +92,6 @@ def test_the_file_of_runs_has_no_pages_and_one_format(api, campaign, asked):
     answer = api.get(f"/api/v1/runs.csv?{asked}")
     assert answer.status_code == 400
     assert answer.json()["error"]["fields"].keys() == {asked.partition("=")[0]}
-
-
-def test_the_campaigns_answer_stands_above_its_tables(api, campaign):
-    answer = api.get(f"/api/v1/campaigns/{campaign.pk}/tables/").json()
-    assert answer["campaign"] == campaign.pk
-    assert (answer["n_done"], answer["n_runs"], answer["has_word"]) == (6, 6, True)
-    assert "HTTPS" in answer["sentence"]
-    assert {each["scheme"] for each in answer["tests"]} == {"http", "https"}
-    (overhead,) = answer["overheads"]
-    assert {overhead["baseline_test"], overhead["candidate_test"]} == {
-        each["test"] for each in answer["tests"]
-    }
-    assert overhead["word"] == "slower"
-
-
-def test_any_two_tests_are_compared_by_choice(api, campaign):
-    https, http = (test.pk for test in campaign.tests.order_by("-position"))
-    address = f"/api/v1/campaigns/{campaign.pk}/tables/?compare={http}&with={https}"
-    (overhead,) = api.get(address).json()["overheads"]
-    assert (overhead["candidate_test"], overhead["baseline_test"]) == (http, https)
-    assert overhead["names"] == ["HTTPS", "HTTP"]
-    assert overhead["word"] == "faster"
-    assert (overhead["decided_by"], overhead["set_aside"], overhead["advice"]) == (None, [], [])
-    written = api.get(address.replace("tables/", "tables.csv") + "&format=blocks").content.decode()
-    heads = [row[1:3] for row in csv.reader(written.splitlines()) if row and row[0] == "metric"]
-    assert heads == [["HTTPS (ms)", "HTTP (ms)"]]
-
-
-def test_a_choice_that_is_none_is_refused_by_field(api, campaign):
-    answer = api.get(f"/api/v1/campaigns/{campaign.pk}/tables/?compare=1e9&with=-1")
-    assert answer.status_code == 400
-    assert answer.json()["error"]["fields"].keys() == {"compare", "with"}
-
-
-@pytest.mark.parametrize("address", ["tables/", "tables.csv"])
-def test_a_misspelt_parameter_is_refused_by_its_name(api, campaign, address):
-    answer = api.get(f"/api/v1/campaigns/{campaign.pk}/{address}?metrik=p95")
-    assert answer.status_code == 400
-    assert answer.json()["error"]["fields"]["metrik"].startswith("Unknown parameter.")
-
-
-def test_the_run_that_decides_is_named_with_its_block(api, project):
-    now = timezone.now()
-    campaign, tests = https_campaign(project, repeats=4, started_at=now, finished_at=now)
-    runs = run_in_blocks(tests, [[31_000, 30_000, 29_000, 29_000], [31_000, 30_000, 1e6, 29_500]])
-    (overhead,) = api.get(f"/api/v1/campaigns/{campaign.pk}/tables/").json()["overheads"]
-    named = overhead["decided_by"]
-    assert (named["run"], named["label"], named["block"]) == (runs[5].pk, runs[5].label, 3)
-
-
-def test_rows_of_runs_carry_the_runs_number(api, campaign):
-    answer = api.get(f"/api/v1/campaigns/{campaign.pk}/tables/").json()
-    runs = [row["run"] for each in answer["tests"] for row in each["table"]["rows"] if "run" in row]
-    assert set(runs) == set(campaign.runs.values_list("pk", flat=True))
 
 
 def test_the_description_has_every_field_of_the_answer(api, campaign):

@@ -46,15 +46,6 @@ def test_it_edits_a_target_and_keeps_the_endpoint_of_an_origin(api, project):
     assert [each["id"] for each in live] == [kept["id"]]
 
 
-def test_it_archives_a_target(api, project):
-    target = make_target(project)
-    answer = api.post(f"{TARGETS}{target.pk}/archive/")
-    assert answer.status_code == 200
-    assert answer.json()["archived_at"]
-    assert api.get(f"{TARGETS}?archived=false").json()["count"] == 0
-    assert api.get(f"{TARGETS}?archived=true").json()["count"] == 1
-
-
 def test_it_lists_by_project_and_only_what_is_visible(api, project, alice):
     mine = make_target(project)
     other = make_target(make_project(owner=alice))
@@ -107,13 +98,6 @@ def test_a_target_cannot_be_moved_to_another_project(api, project, alice):
     assert target.project == project
 
 
-def test_a_taken_name_is_refused_in_words(api, project):
-    make_target(project, "demo")
-    answer = api.post(TARGETS, body(project), format="json")
-    assert answer.status_code == 400
-    assert "already has a target with this name" in answer.json()["error"]["fields"]["name"]
-
-
 def test_the_key_of_a_client_certificate_goes_in_and_never_out(api, project):
     issued = issue(usage=CLIENT)
     tls = {"min_version": "1.3", "client_certificate_pem": issued.pem}
@@ -124,26 +108,3 @@ def test_the_key_of_a_client_certificate_goes_in_and_never_out(api, project):
     assert (made["tls"]["min_version"], made["tls"]["alpn"]) == ("1.3", True)
     assert made["has_client_key"] is True
     assert "PRIVATE KEY" not in answer.content.decode()
-
-
-def test_a_profile_goes_in_and_out_and_two_of_them_share_an_origin(api, project):
-    endpoint = {"scheme": "https", "host": "10.0.0.5", "port": 443}
-    endpoints = [{**endpoint, "tls": {"profile": each}} for each in ("", "tls12")]
-    answer = api.post(TARGETS, body(project, endpoints=endpoints), format="json")
-    made = {each["tls"]["profile"]: each for each in answer.json()["endpoints"]}
-    assert made.keys() == {"", "tls12"}
-    assert made["tls12"]["tls"]["max_version"] is None
-    assert api.get(f"{TARGETS}{answer.json()['id']}/").json() == answer.json()
-
-
-def test_an_unknown_group_is_refused_under_its_path(api, project):
-    endpoint = {"scheme": "https", "host": "10.0.0.5", "port": 443, "tls": {"groups": "rot13"}}
-    answer = api.post(TARGETS, body(project, endpoints=[endpoint]), format="json")
-    assert "X25519MLKEM768" in answer.json()["error"]["fields"]["endpoints.0.tls.groups"]
-
-
-def test_options_that_cannot_work_are_refused_under_their_path(api, project):
-    tls = {"min_version": "1.3", "max_version": "1.2"}
-    endpoint = {"scheme": "https", "host": "10.0.0.5", "port": 443, "tls": tls}
-    answer = api.post(TARGETS, body(project, endpoints=[endpoint]), format="json")
-    assert "endpoints.0.tls.max_version" in answer.json()["error"]["fields"]

@@ -1,8 +1,5 @@
 """Triage over REST: entries of a project, and what people say about one."""
 
-import csv
-from io import StringIO
-
 import pytest
 
 from campaigns.models import TriageEntry
@@ -35,13 +32,12 @@ def entry(project):
 
 
 def test_a_projects_entries_have_their_changes(get, project, entry):
-    (found,) = get(f"projects/{project.pk}/triage/").json()
-    assert (found["id"], found["state"]) == (entry.pk, "open")
-    assert found["sentence"].startswith("Slower since")
-    (change,) = found["changes"]
+    (listed,) = get(f"projects/{project.pk}/triage/").json()
+    assert (listed["id"], listed["state"]) == (entry.pk, "open")
+    (change,) = listed["changes"]
     assert change["low"] < change["ratio"] < change["high"]
     assert change["since"] == entry.changes.get().since_id
-    assert found["notes"] == []
+    assert listed["notes"] == []
 
 
 def test_a_judgement_is_answered_with_the_entry(judge, entry):
@@ -54,25 +50,7 @@ def test_a_judgement_is_answered_with_the_entry(judge, entry):
 
 def test_a_state_that_is_no_longer_so_is_refused(judge, entry):
     judge(entry, state="acknowledged", seen="open")
-    response = judge(entry, state="environment", seen="open")
-    assert response.status_code == 409
-    assert "changed the state since" in response.json()["error"]["message"]
-
-
-@pytest.mark.parametrize(
-    ("given", "field"),
-    [
-        ({"state": "gone", "seen": "open"}, "state"),
-        ({"state": "fixed"}, "seen"),
-        ({"state": "fixed", "seen": "open"}, "why"),
-        ({"state": "environment", "seen": "open", "link": "x"}, "link"),
-        ({"state": "environment", "seen": "open", "who": "me"}, "who"),
-    ],
-)
-def test_what_makes_no_sense_is_refused_by_its_name(judge, entry, given, field):
-    response = judge(entry, **given)
-    assert response.status_code == 400
-    assert list(response.json()["error"]["fields"]) == [field]
+    assert judge(entry, state="environment", seen="open").status_code == 409
 
 
 def test_entries_are_narrowed_by_state(get, judge, project, entry):
@@ -81,16 +59,3 @@ def test_entries_are_narrowed_by_state(get, judge, project, entry):
     assert get(path, state="open").json() == []
     assert len(get(path, state=["open", "acknowledged"]).json()) == 1
     assert get(path, state="gone").status_code == 400
-
-
-@pytest.mark.parametrize("address", ["triage/", "triage.csv"])
-def test_a_misspelt_filter_is_refused_by_its_name(get, project, address):
-    answer = get(f"projects/{project.pk}/{address}", stat="open")
-    assert answer.status_code == 400
-    assert answer.json()["error"]["fields"].keys() == {"stat"}
-
-
-def test_entries_are_a_file(get, project, entry):
-    text = get(f"projects/{project.pk}/triage.csv").content.decode()
-    (row,) = csv.DictReader(StringIO(text))
-    assert (row["entry"], row["state"]) == (str(entry.pk), "open")

@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.installation import enter
-from tests.factories import make_campaign, make_endpoint, make_plan, make_target
+from tests.factories import make_endpoint, make_plan, make_target
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -22,38 +22,6 @@ def test_the_estimate_is_of_the_ticks_that_came_back(served_tab, alice, project)
     expect(served_tab.locator("[data-grid] tbody input").first).to_be_checked()
     expect(served_tab.locator(".row-total")).to_have_text("1")
     expect(cost).to_contain_text("1 × 7")
-
-
-def test_a_plan_shows_the_fields_of_the_load_that_came_back(served_tab, alice, project):
-    enter(served_tab, "alice")
-    served_tab.goto(f"/projects/{project.pk}/plans/new/")
-    served_tab.locator("[name=model][value=closed]").check(force=True)
-    leave_and_come_back(served_tab)
-    expect(served_tab.locator("[name=connections]")).to_be_visible()
-    expect(served_tab.locator("[name=over_s]")).to_be_hidden()
-
-
-def test_an_endpoint_shows_the_certificate_of_the_scheme_that_came_back(served_tab, alice, project):
-    enter(served_tab, "alice")
-    served_tab.goto(f"/projects/{project.pk}/targets/new/")
-    row = served_tab.locator("[data-row]").filter(has=served_tab.locator("[name=scheme]")).first
-    certificate = row.locator("[data-tls-only]").first
-    before = certificate.is_visible()
-    row.locator("[name=scheme]").select_option("http" if before else "https")
-    leave_and_come_back(served_tab)
-    expect(certificate).to_be_visible(visible=not before)
-
-
-def test_the_filters_of_a_list_are_those_of_its_rows(served_tab, alice, project):
-    make_campaign(project, "Shown")
-    enter(served_tab, "alice")
-    served_tab.goto(f"/projects/{project.pk}/campaigns/")
-    state = served_tab.get_by_label("State", exact=True)
-    state.select_option("done")
-    served_tab.wait_for_url("**state=done")
-    served_tab.go_back()
-    expect(served_tab.get_by_role("link", name="Shown")).to_be_visible()
-    expect(state).to_have_value("")
 
 
 def leave_and_come_back(page) -> None:
@@ -104,15 +72,6 @@ def test_what_was_typed_does_not_cover_what_was_saved_meanwhile(served_tab, alic
     leave_and_come_back(served_tab)
     ((_, host, port),) = rows_of(served_tab)
     assert (host, port) == ("moved.example", "8081")
-
-
-def test_a_form_that_is_opened_anew_is_empty(served_tab, alice, project):
-    enter(served_tab, "alice")
-    served_tab.goto(f"/projects/{project.pk}/targets/new/")
-    served_tab.locator("#id_name").fill("shop")
-    served_tab.goto("/glossary/")
-    served_tab.goto(f"/projects/{project.pk}/targets/new/")
-    expect(served_tab.locator("#id_name")).to_have_value("")
 
 
 def test_what_one_typed_is_not_shown_to_who_signs_in_after(served_tab, alice, bob, project):

@@ -1,4 +1,4 @@
-"""The first line as a reader sees it: a broken threshold, and an injector that is not usable.
+"""A broken threshold in the first line, and the examples of an error, as a reader sees them.
 
 The measurements are made up; only the pages are real.
 """
@@ -65,17 +65,6 @@ def test_a_broken_threshold_is_a_line_and_comes_first_everywhere(page, project):
     assert "Complete, threshold broken" in row.inner_text()
 
 
-def test_an_injector_that_is_not_usable_leaves_no_figure_in_the_first_line(page, project):
-    run = finished(project, "Checkout", 20_000, lateness_us=15_000)
-    for address in (f"/runs/{run.pk}/", f"/campaigns/{run.campaign_id}/"):
-        page.goto(address)
-        expect(page.locator(".verdict")).to_have_text("No answer: the injector sent late.")
-        expect(page.locator(".tile")).to_have_count(0)
-        cell = page.locator("table.figures tbody td.num").first
-        grey = page.evaluate("getComputedStyle(document.querySelector('.unit')).color")
-        assert cell.evaluate("each => getComputedStyle(each).color") == grey
-
-
 def test_a_click_or_enter_on_an_error_row_opens_its_examples(page, project):
     seen = {"counters": {"failed": 20}, "errors": {"connect_refused": 20}}
     run = finished(project, "Checkout", 20_000, **seen)
@@ -101,17 +90,3 @@ def test_a_click_or_enter_on_an_error_row_opens_its_examples(page, project):
     expect(example).to_be_hidden()
     row.get_by_role("link").press("Enter")
     expect(example).to_be_visible()
-
-
-def test_on_a_phone_an_error_needs_no_scrolling_and_its_strip_is_under_it(page, project):
-    seen = {"counters": {"failed": 20}, "errors": {"connect_refused": 20}}
-    run = finished(project, "Checkout", 20_000, **seen)
-    page.set_viewport_size({"width": 390, "height": 844})
-    page.goto(f"/runs/{run.pk}/")
-    boxes = page.locator(".error-row > :visible").evaluate_all(
-        "cells => cells.map(cell => cell.getBoundingClientRect().toJSON())"
-    )
-    assert max(box["right"] for box in boxes) <= 390
-    *others, strip = boxes
-    assert max(box["bottom"] for box in others) <= strip["top"]
-    assert strip["width"] == page.locator(".errors").bounding_box()["width"]

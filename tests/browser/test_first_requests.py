@@ -48,14 +48,3 @@ def test_a_try_and_then_a_start_that_is_held(page, project):
     expect(page.locator("main canvas:visible, main table:visible")).to_have_count(1)
     page.get_by_role("button", name="Start anyway").click()
     expect(page.get_by_text("What came back before the first run")).to_be_visible()
-
-
-def test_why_nothing_was_tried_is_said_on_the_form(page, project):
-    make_endpoint(make_target(project, "shop"))
-    make_plan(project, "Prices")
-    page.goto(f"/projects/{project.pk}/campaigns/new/")
-    page.get_by_role("button", name="Try now").click()
-    expect(page.get_by_text("Tick at least one cell to try.")).to_be_visible()
-    page.route("**/campaigns/new/", lambda route: route.abort())
-    page.get_by_role("button", name="Try now").click()
-    expect(page.get_by_text("Nothing was tried")).to_be_visible()

@@ -9,7 +9,6 @@ from playwright.sync_api import expect
 
 from campaigns.models import Campaign
 from tests.browser.installation import enter
-from tests.factories import make_endpoint, make_plan, make_target
 from tests.histories import make_history
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -57,68 +56,3 @@ def test_a_range_is_dragged_and_the_figures_are_a_table(served_tab, alice, proje
     served_tab.mouse.up()
     served_tab.wait_for_url(re.compile("since=2026-11-06&until=2026-11-10"))
     expect(served_tab.get_by_label("From")).to_have_value("2026-11-06")
-
-
-def test_a_fold_opens_by_key_and_a_dot_leads_to_its_row(served_tab, alice, project):
-    endpoint = make_endpoint(make_target(project, "media"))
-    tests = [(make_plan(project, f"Plan {n}"), endpoint, "new") for n in range(22)]
-    make_history(project, SLOWER[:6], tests=tests, begin=timezone.now() - timedelta(days=20))
-    enter(served_tab, "alice")
-    served_tab.goto(f"/projects/{project.pk}/history/")
-    fold = served_tab.get_by_role("link", name="22 unchanged tests")
-    served_tab.keyboard.press("j")
-    expect(fold).to_be_focused()
-    served_tab.keyboard.press("Enter")
-    served_tab.wait_for_url(re.compile(r"open=\d+"))
-    expect(served_tab.locator("[id^=test-]")).to_have_count(22)
-    expect(fold).to_be_focused()
-    fold.click()
-    expect(served_tab.locator("[id^=test-]")).to_have_count(0)
-    served_tab.wait_for_load_state()  # the keys are read by a script
-    dots = served_tab.locator(".dots")
-    dots.focus()
-    dots.press("ArrowRight")
-    expect(served_tab.locator("[data-dots] .readout")).to_contain_text("Plan 0 HTTP new, ")
-    dots.press("Enter")
-    expect(served_tab.locator("a:target")).to_have_text("Plan 0")
-
-
-def test_on_a_phone_tests_are_two_lines_in_groups_that_the_keyboard_chooses(
-    served_tab, alice, project
-):
-    make_history(project, SLOWER, begin=timezone.now() - timedelta(days=20))
-    enter(served_tab, "alice")
-    served_tab.set_viewport_size({"width": 390, "height": 844})
-    served_tab.goto(f"/projects/{project.pk}/history/")
-    served_tab.get_by_role("link", name="target", exact=True).press("Enter")
-    served_tab.wait_for_url("**/history/?group=target")
-    expect(served_tab.locator(".history-table .group")).to_contain_text("1 slower")
-    row = served_tab.locator(".history-table tr.has-moved")
-    name, newest, standing = (
-        row.locator(part).bounding_box() for part in ("th", ".newest", ".standing")
-    )
-    assert newest["y"] < name["y"] + name["height"] <= standing["y"]
-    assert newest["x"] + newest["width"] <= 390
-    frame = served_tab.locator(".table-frame")
-    assert frame.evaluate("frame => frame.scrollWidth <= frame.clientWidth")
-
-
-def test_a_day_is_typed_to_its_end_before_it_applies(served_tab, alice, project):
-    make_history(project, SLOWER, begin=timezone.now() - timedelta(days=20))
-    enter(served_tab, "alice")
-    address = f"/projects/{project.pk}/history/"
-    served_tab.goto(address)
-    since = served_tab.get_by_label("From")
-    since.focus()
-    for digit in "11022026":
-        served_tab.keyboard.press(digit)
-    expect(since).to_have_value("2026-11-02")
-    assert served_tab.url.endswith(address)
-    served_tab.keyboard.press("Enter")
-    served_tab.wait_for_url(re.compile("since=2026-11-02"))
-    since.focus()
-    served_tab.keyboard.press("0")
-    served_tab.keyboard.press("5")
-    assert "since=2026-11-02" in served_tab.url
-    since.blur()
-    served_tab.wait_for_url(re.compile("since=2026-05-02"))

@@ -1,6 +1,6 @@
 """What does each layer cost? The ladder of the demo target, ticked, run and read in Chromium.
 
-One repeat shows what the demo target agrees on. Intervals need three: test_ladder_page.py.
+One repeat shows what the demo target agrees on.
 """
 
 import re

@@ -22,7 +22,6 @@ from tests.values import make_second, plan_spec
 
 pytestmark = pytest.mark.django_db(transaction=True)
 NAME = "One hour on the checkout"
-PHONE = {"width": 390, "height": 844}
 # Whether the chart of response times has so many seconds.
 EVERY_SECOND = """n => {
   const chart = window.Chart.getChart(document.querySelector("[data-panel=response] canvas"));
@@ -124,14 +123,6 @@ def test_the_axis_of_a_long_run_grows_and_can_be_switched_in_the_url(page, long_
     see_minutes(page, 0, 60)
 
 
-def test_the_switch_can_be_hit_with_a_thumb(page, long_run):
-    long_run.send_until(60)
-    page.set_viewport_size(PHONE)
-    page.goto(f"/runs/{long_run.run.pk}/")
-    for name in ("whole run so far", "last 5 minutes", "up to the end"):
-        assert page.get_by_role("button", name=name).bounding_box()["height"] >= 44
-
-
 def test_a_campaign_of_one_long_run_is_watched_like_the_run_itself(page, long_run):
     long_run.send_until(120)
     page.goto(f"/campaigns/{long_run.campaign.pk}/")
@@ -152,24 +143,6 @@ def test_a_campaign_of_one_long_run_is_watched_like_the_run_itself(page, long_ru
     page.goto(f"/runs/{long_run.run.pk}/")
     assert end in page.locator("[data-run-progress]").inner_text()
     assert page.locator(".tiles").inner_text() == figures
-
-
-def test_after_stop_the_partial_figures_are_on_both_pages(page, long_run):
-    long_run.send_until(8 * 60)
-    page.goto(f"/campaigns/{long_run.campaign.pk}/")
-    page.get_by_role("button", name="Stop campaign").click()
-    page.get_by_role("dialog").get_by_role("button", name="Stop campaign").click()
-    page.get_by_text("Stop requested. Results so far are kept.").wait_for()
-    long_run.obey_stop()
-    page.get_by_text("partial figures: 8:00 of 1:00:00 measured").wait_for()
-    assert "%" not in page.title()
-    see_minutes(page, 0, 8)
-    said = verdict_of(page)
-    assert "no errors in 960 requests" in said
-    assert page.locator("[data-tile=rate] .tile-value").inner_text().strip() == "2.00"
-    page.goto(f"/runs/{long_run.run.pk}/")
-    assert verdict_of(page) == said
-    page.get_by_text("partial figures: 8:00 of 1:00:00 measured").wait_for()
 
 
 def test_a_stretch_of_an_ended_run_is_shown_second_by_second(page, long_run, alice):
@@ -205,7 +178,3 @@ def test_a_stretch_of_an_ended_run_is_shown_second_by_second(page, long_run, ali
 
 def top_of(page, what: str) -> float:
     return page.locator(what).bounding_box()["y"]
-
-
-def verdict_of(page) -> str:
-    return page.locator(".verdict").inner_text()

@@ -1,4 +1,4 @@
-"""What only a browser can show: rows that come and go, a curve that follows, theme, keys."""
+"""What only a browser can show: steps that come and go, theme, keys."""
 
 import re
 
@@ -11,19 +11,6 @@ PLACES = {"t": "targets", "p": "plans", "i": "injectors"}
 def project(new_project) -> str:
     """The address of a project of its own."""
     return f"/projects/{new_project().project}/"
-
-
-def test_rows_of_a_target_come_and_go(signed_in, project):
-    signed_in.goto(f"{project}targets/new/")
-    hosts = signed_in.locator("[name=host]")
-    assert hosts.count() == 2
-    signed_in.get_by_role("button", name="Add an endpoint").click()
-    assert hosts.count() == 3
-    assert signed_in.evaluate("document.activeElement.name") == "scheme"
-    signed_in.locator("[name=scheme]").nth(2).select_option("https")
-    assert signed_in.locator("[name=port]").nth(2).input_value() == "443"
-    signed_in.get_by_role("button", name="Remove").first.click()
-    assert hosts.count() == 2
 
 
 def test_steps_are_added_moved_and_removed(signed_in, project):

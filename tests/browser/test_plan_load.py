@@ -33,10 +33,6 @@ def asks_with(field: str):
     return lambda request: request.url.endswith("/plans/preview/") and field in request.post_data
 
 
-def n_corners(page) -> int:
-    return page.locator(".curve .c-line").first.get_attribute("d").count("L") + 1
-
-
 def test_a_load_shows_its_duration_requests_and_highest_percentile(open_form):
     form = open_form("over-10")
     expect(sentence(form)).to_contain_text("One request every 100 ms")
@@ -92,56 +88,3 @@ def test_the_server_being_away_is_said_and_the_next_answer_takes_it_back(open_fo
     form.locator("#id_requests").fill("300")
     expect(estimate(form, "requests")).to_have_text("300")
     expect(form.locator("[data-preview-state]")).to_have_text("")
-
-
-def test_stages_are_drawn_while_they_are_typed_and_saved_as_typed(open_form):
-    form = open_form("httperf")
-    form.get_by_text("In stages").click()
-    assert form.locator("#id_rate_per_s").is_hidden()
-    assert form.locator("#id_requests").is_hidden()
-    form.locator("#id_stages").fill("30: 10\n60: 10-50\n5: 0")
-    expect(sentence(form)).to_have_text("2,100 connections in 3 stages, 1 min 35 s in all.")
-    expect(estimate(form, "requests")).to_have_text("2,100")
-    assert n_corners(form) == 6
-    form.locator("#id_stages").fill("30: 10\n60: soon")
-    expect(form.locator(".problem")).to_contain_text("Stages: Stage 2, '60: soon', cannot be read.")
-    form.get_by_role("button", name="Create plan", exact=True).click()
-    expect(form.locator(".form .error")).to_contain_text("Stage 2, '60: soon', cannot be read.")
-    form.locator("#id_stages").fill("30: 10\n60: 10-50")
-    form.get_by_role("button", name="Create plan", exact=True).click()
-    expect(form.locator("main")).to_contain_text("60 s: 10 to 50 connections/s")
-    expect(sentence(form)).to_contain_text("2,100 connections in 2 stages")
-
-
-def test_each_way_to_arrive_shows_its_fields(open_form):
-    form = open_form("httperf")
-    form.get_by_text("Random between two gaps").click()
-    assert form.locator("#id_uniform_min_s").is_visible()
-    assert form.locator("#id_rate_per_s").is_hidden()
-    expect(sentence(form)).to_contain_text("each 50 ms to 150 ms after the one before")
-    form.get_by_text("Opening N at a time").click()
-    assert form.locator("#id_low").is_visible()
-    assert form.locator("#id_hold_s").is_hidden()
-    form.get_by_text("Keep for a time").click()
-    assert form.locator("#id_hold_s").is_visible()
-    expect(sentence(form)).to_contain_text("fewer than 25 are being opened")
-
-
-def test_a_ramp_up_rises_in_the_drawing(open_form):
-    form = open_form("httperf")
-    form.get_by_text("On N connections").click()
-    expect(sentence(form)).to_contain_text("10 connections send")
-    assert n_corners(form) == 2
-    form.get_by_text("Warm-up and start").click()
-    form.locator("#id_ramp_up_s").fill("4")
-    expect(sentence(form)).to_contain_text("begin one by one over 4 s")
-    assert n_corners(form) == 3
-
-
-def test_a_websocket_plan_is_counted_in_websockets(open_form):
-    form = open_form("over-10")
-    form.get_by_text("WebSocket", exact=True).click()
-    expect(form.locator("label[for=id_requests]")).to_have_text("WebSockets")
-    expect(sentence(form)).to_contain_text("One WebSocket every 100 ms")
-    form.get_by_text("At a rate").click()
-    expect(form.get_by_text("WebSockets/s", exact=True).first).to_be_visible()

@@ -16,12 +16,6 @@ CUT = """() => [...document.querySelectorAll('main table')]
 INK = "Chart.defaults.color"
 IS_DRAWN = "() => window.Chart?.getChart(document.querySelector('[data-blocks] canvas'))"
 
-# A printer makes the page narrower without telling its scripts.
-NARROWED = """(chart) => {
-  chart.style.width = "200px"
-  return chart.querySelector("canvas").getBoundingClientRect().width
-}"""
-
 
 @pytest.fixture
 def page(served_tab, alice, project):
@@ -42,20 +36,6 @@ def test_every_column_is_on_the_sheet(name, page, project):
     page.emulate_media(media="print")
     assert page.locator("main table").count()
     assert page.evaluate(CUT) == []
-
-
-def test_a_section_goes_on_over_the_page_and_a_row_or_a_chart_does_not(page):
-    page.emulate_media(media="print")
-    breaks = "(element) => getComputedStyle(element).breakInside"
-    for selector, may_break in ((".section", "auto"), ("main tr", "avoid"), ("figure", "avoid")):
-        assert page.locator(selector).first.evaluate(breaks) == may_break
-
-
-def test_a_chart_is_no_wider_than_its_place_on_the_sheet(page):
-    page.wait_for_function(IS_DRAWN)
-    page.emulate_media(media="print")
-    chart = page.locator("[data-blocks]")
-    assert chart.evaluate(NARROWED) <= 200
 
 
 def test_charts_of_a_dark_page_are_drawn_for_paper_and_dark_again_after(page):

@@ -4,7 +4,6 @@ import re
 
 import pytest
 from django.utils import timezone
-from playwright.sync_api import expect
 
 from campaigns.domain.lifecycle import Outcome
 from tests.browser.installation import enter
@@ -73,16 +72,6 @@ def test_the_charts_of_a_run_say_the_texts_of_its_points_and_percentiles(signed_
     assert {"label": label, "text": ms} in [
         {"label": each["label"], "text": each["text"]} for each in curve
     ]
-
-
-def test_a_report_in_the_style_of_a_tool_comes_when_it_is_opened(signed_in, finished):
-    _, run = finished
-    signed_in.goto(f"/runs/{run}/")
-    report = signed_in.locator("[data-style=httperf]")
-    text = report.locator(".report-text")
-    assert not text.text_content()
-    report.locator("summary").click()
-    expect(text).to_contain_text("Connection length [replies/conn]")
 
 
 def test_the_blocks_of_a_campaign_say_the_means_of_its_table(signed_in, finished):

@@ -1,9 +1,6 @@
 """What the target's machine did, on the seconds of the run."""
 
-from datetime import timedelta
-
 import pytest
-from django.utils import timezone
 
 from campaigns.domain.lifecycle import Outcome
 from campaigns.models import MachineSecond
@@ -30,23 +27,6 @@ def run(project):
     for second in sorted({*range(SECONDS)} - SILENT):
         store_machine_second(run, second)
     return end(run, Outcome.COMPLETE)
-
-
-def test_a_run_under_way_shows_its_targets_machine_as_far_as_it_was_told(
-    served_tab, alice, project
-):
-    now = timezone.now()
-    spec = plan_spec(model="open", rate_per_s=RATE, duration_s=60)
-    test = make_test(make_campaign(project, started_at=now), make_plan(project, spec=spec))
-    run = make_run(test, state="running", t0=now - timedelta(seconds=SECONDS))
-    for second in range(SECONDS):
-        store_second(run, make_second(second, responses_us(10_000, RATE)))
-        store_machine_second(run, second)
-    enter(served_tab, "alice")
-    served_tab.goto(f"/runs/{run.pk}/")
-    for panel in ("cpu", "processes", "memory", "network"):
-        served_tab.locator(f"[data-panel=machine-{panel}]").wait_for(state="visible")
-    assert served_tab.locator("[data-table=machine-shop-1] tbody tr").count() > 9
 
 
 def store_machine_second(run, second: int) -> None:

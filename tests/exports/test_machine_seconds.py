@@ -57,8 +57,3 @@ def test_ndjson_is_a_second_a_line_as_it_is_stored():
         "lasted_s": 1.0,
         "did": {"perf": PERF},
     }
-
-
-def test_a_run_that_nobody_watched_has_a_head_alone():
-    assert list(csv_of_machine_seconds({})) == ["source,second,lasted_s\r\n"]
-    assert list(ndjson_of_machine_seconds({})) == []

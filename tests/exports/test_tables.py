@@ -1,6 +1,5 @@
 import csv
 from collections.abc import Sequence
-from dataclasses import replace
 from io import StringIO
 
 import pytest
@@ -51,24 +50,10 @@ def test_csv_has_the_figures_of_the_page_with_points_and_units_in_the_header():
     ]
 
 
-def test_csv_has_no_column_for_what_no_row_has():
-    sound = column_cells([Figure(1.0), Figure(2.0), Figure(3.0)])
-    title, head, *_ = read(csv_of_tables([replace(table(averages=sound), note="")]))
-    assert (title, head) == (["HTTP and HTTPS"], ["run", "average (ms)", "n", "verdict"])
-
-
 def test_why_there_is_no_interval_is_in_a_column_of_its_own():
     _, head, noted, other, _ = read(csv_of_tables([table(note="No interval: a jump.")]))
     assert (head[-1], noted[-1], other[-1]) == ("note", "No interval: a jump.", "")
     assert len(head) == len(noted) == len(other) == 6
-
-
-def test_json_has_what_is_said_of_the_whole_table():
-    assert table().to_json()["note"] == "A note."
-
-
-def test_tables_are_divided_by_a_blank_line():
-    assert read(csv_of_tables([table(), table()]))[5] == []
 
 
 @pytest.mark.parametrize(
@@ -99,14 +84,6 @@ def test_the_terminal_aligns_columns_and_marks_weak_figures():
     ]
 
 
-def test_the_terminal_says_why_a_figure_is_weak():
-    own = "About 1.50 ms of the p99 are the injector's own delay."
-    delayed = column_cells([Figure(1, own, weak=True), Figure(2, own), Figure(3)])
-    assert text_of_tables([table(averages=delayed)]).splitlines()[-1] == (
-        "~ weak: a part of this percentile is the injector's own delay; its page says how much."
-    )
-
-
 POINT = {
     "second": 0,
     "started": 3,
@@ -134,10 +111,6 @@ def test_seconds_have_a_row_each_and_a_column_for_each_kind_of_error():
     assert (first[0], first[-1]) == ("0", "1")
     assert (second[0], second[-1]) == ("1", "0")
     assert first[head.index("lateness p99 (ms)")] == ""
-
-
-def test_a_run_without_seconds_has_only_the_header():
-    assert len(read("".join(csv_of_seconds([], [])))) == 1
 
 
 def test_a_small_part_is_the_same_on_page_in_json_and_in_csv():

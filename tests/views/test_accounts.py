@@ -1,8 +1,5 @@
 """Signing in and out, passwords, tokens, and the injectors' page."""
 
-import re
-from html import unescape
-from textwrap import dedent
 from urllib.parse import parse_qsl, urlsplit
 
 import pytest
@@ -12,31 +9,12 @@ from django.utils import timezone
 
 from campaigns.models import ApiToken, InjectorHost
 from tests.factories import make_campaign
-from tests.views.pages import text_of
 
 pytestmark = pytest.mark.django_db
 
 
 def sign_in(client, typed="pw"):
     return client.post(reverse("login"), {"username": "alice", "password": typed})
-
-
-def test_signing_in_leads_to_the_projects(client, alice):
-    assert sign_in(client).url == reverse("project-list")
-
-
-def test_a_wrong_password_is_answered_and_the_name_stays(client, alice):
-    page = sign_in(client, "wrong").content.decode()
-    assert "Wrong user name or password" in page
-    assert 'value="alice"' in page
-
-
-def test_too_many_wrong_passwords_lock_with_a_sentence(client, alice):
-    for _ in range(django_settings.AXES_FAILURE_LIMIT):
-        answer = sign_in(client, "wrong")
-    assert answer.status_code == 429
-    assert "Too many wrong passwords" in answer.content.decode()
-    assert sign_in(client).status_code == 429
 
 
 def test_on_a_workstation_a_made_up_address_is_no_way_round_the_lock(client, alice):
@@ -73,9 +51,7 @@ def test_one_password_for_many_names_locks_the_address_and_no_other(client, alic
         typed = {"username": f"name {number}", "password": "summer"}
         statuses.append(client.post(reverse("login"), typed, headers=stranger).status_code)
     assert statuses == [200] * 7 + [429]
-    answer = client.post(reverse("login"), right, headers=stranger)
-    assert answer.status_code == 429
-    assert "Too many wrong passwords came from this address" in answer.content.decode()
+    assert client.post(reverse("login"), right, headers=stranger).status_code == 429
     assert client.post(reverse("login"), right, headers=owner).status_code == 302
 
 
@@ -87,16 +63,13 @@ def test_signing_out_is_a_post(client, alice):
 
 
 @pytest.mark.parametrize("query", ["", "?compare=1&with=2"])
-def test_who_was_signed_out_comes_back_to_the_form_and_reads_that_nothing_was_done(
-    query, client, alice, project
-):
+def test_who_was_signed_out_comes_back_to_the_form(query, client, alice, project):
     campaign = make_campaign(project, started_at=timezone.now())
     page = reverse("campaign-detail", args=[campaign.pk])
     stop = reverse("campaign-stop", args=[campaign.pk])
     asked = client.post(stop, headers={"Referer": f"http://testserver{page}{query}"}).url
     back = client.post(asked, {"username": "alice", "password": "pw"} | next_of(asked))
     assert back.url == page + query
-    assert "You were signed out, so nothing was done." in text_of(client.get(page))
 
 
 @pytest.mark.parametrize("page", ["", "https://elsewhere.example/campaigns/1/"])
@@ -116,13 +89,6 @@ def next_of(address: str) -> dict[str, str]:
     return dict(parse_qsl(urlsplit(address).query))
 
 
-def test_the_password_is_changed(client, alice):
-    client.force_login(alice)
-    change_password(client)
-    alice.refresh_from_db()
-    assert alice.check_password("a-new-Pass7")
-
-
 def change_password(client, **ticked):
     fields = {"old_password": "pw", "new_password1": "a-new-Pass7", "new_password2": "a-new-Pass7"}
     return client.post(reverse("password-change"), fields | ticked, follow=True)
@@ -131,11 +97,10 @@ def change_password(client, **ticked):
 def test_a_new_password_offers_to_revoke_the_live_tokens(client, alice):
     client.force_login(alice)
     client.post(reverse("token-list"), {"name": "ci", "scope": "read", "days": "30"})
-    assert "Also revoke 1 API token" in client.get(reverse("password-change")).content.decode()
-    page = change_password(client, revokes_tokens="on").content.decode()
-    assert "1 API token revoked." in page
+    change_password(client, revokes_tokens="on")
     assert ApiToken.objects.get().revoked_at is not None
-    assert "Also revoke" not in client.get(reverse("password-change")).content.decode()
+    alice.refresh_from_db()
+    assert alice.check_password("a-new-Pass7")
 
 
 def test_tokens_outlive_a_new_password_that_says_nothing_of_them(client, alice):
@@ -149,8 +114,7 @@ def test_tokens_outlive_a_new_password_that_says_nothing_of_them(client, alice):
 def test_a_password_made_of_the_user_name_is_refused(typed, client, alice):
     client.force_login(alice)
     fields = {"old_password": "pw", "new_password1": typed, "new_password2": typed}
-    page = client.post(reverse("password-change"), fields).content.decode()
-    assert "Without your user name" in page
+    client.post(reverse("password-change"), fields)
     alice.refresh_from_db()
     assert alice.check_password("pw")
 
@@ -171,41 +135,6 @@ def test_a_new_token_is_shown_once(client, alice):
     text = answer.context["text"]
     assert "no-store" in answer["Cache-Control"]
     assert text not in client.get(url).content.decode()
-
-
-@pytest.mark.parametrize("days", ["0", "366", "x"])
-def test_a_wrong_number_of_days_is_answered_beside_the_field(days, client, alice):
-    client.force_login(alice)
-    answer = client.post(reverse("token-list"), {"name": "ci", "scope": "read", "days": days})
-    assert list(answer.context["form"].errors) == ["days"]
-    assert 'value="ci"' in answer.content.decode()
-
-
-def test_a_token_is_revoked_by_its_owner_only(client, alice, bob):
-    client.force_login(alice)
-    client.post(reverse("token-list"), {"name": "ci", "scope": "read", "days": "30"})
-    token = ApiToken.objects.get()
-    client.force_login(bob)
-    assert client.post(reverse("token-revoke", args=[token.pk])).status_code == 404
-    client.force_login(alice)
-    client.post(reverse("token-revoke", args=[token.pk]))
-    token.refresh_from_db()
-    assert token.revoked_at is not None
-
-
-def test_without_an_injector_the_page_says_how_to_start_one(client, alice):
-    client.force_login(alice)
-    page = client.get(reverse("injector-list")).content.decode()
-    assert "No injector host is online." in page
-    assert "<code>docker compose up -d</code> start one" in page
-
-
-def test_another_host_is_told_the_commands_of_the_readme(client, alice):
-    client.force_login(alice)
-    page = unescape(client.get(reverse("injector-list")).content.decode())
-    readme = (django_settings.BASE_DIR / "README.md").read_text()
-    (commands,) = re.findall(r"((?: {4}export .*\n)+ {4}make setup\n(?: {4}.+\n)+)", readme)
-    assert dedent(commands).strip() in page
 
 
 def test_injectors_are_listed_and_a_foreign_project_stays_out_of_the_bar(client, project, charlie):

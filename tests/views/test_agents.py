@@ -1,14 +1,12 @@
-"""How an agent is started, heard and revoked on the page of its target."""
+"""How an agent is started and revoked on the page of its target."""
 
 import io
 import re
 import subprocess
 import sys
 import zipfile
-from datetime import timedelta
 
 import pytest
-from django.utils import timezone
 
 from campaigns.models import Agent
 from campaigns.services.agents import authenticate_agent
@@ -40,25 +38,10 @@ def test_the_line_to_copy_is_shown_once(client, bob, target):
     assert "Waiting" in target_page(client, target)
 
 
-def test_the_page_says_since_when_it_is_heard_and_how_its_clock_is_set(client, vera, target):
-    now = timezone.now()
-    heard = {"heard_at": now, "heard_since": now - timedelta(hours=2), "clock_ahead_s": -90}
-    agent = Agent.objects.create(target=target, lookup="a" * 16, host="shop-1", **heard)
-    client.force_login(vera)
-    shown = target_page(client, target)
-    assert "shop-1" in shown
-    assert "1 min 30 s behind, corrected" in shown
-    assert f"since {heard['heard_since']:%-d %b, %H:%M:%S}" in shown
-    assert "Revoke" not in shown
-    Agent.objects.filter(pk=agent.pk).update(heard_at=now - timedelta(minutes=1))
-    assert "Silent" in target_page(client, target)
-
-
 def test_a_revoked_agent_leaves_the_page(client, bob, target):
     agent = Agent.objects.create(target=target, lookup="a" * 16, host="shop-1")
     client.force_login(bob)
-    answer = client.post(f"/agents/{agent.pk}/revoke/", follow=True)
-    assert "token is revoked" in answer.content.decode()
+    client.post(f"/agents/{agent.pk}/revoke/")
     assert "shop-1" not in target_page(client, target)
 
 
@@ -70,4 +53,4 @@ def test_the_program_is_one_file_that_runs_by_itself(client, db, tmp_path):
     command = [sys.executable, "-I", str(file), "--url", "http://127.0.0.1:1"]
     done = subprocess.run(command, capture_output=True, text=True, env={}, check=False)
     assert done.returncode == 2
-    assert "There is no token. Set BENCHSITE_AGENT_TOKEN, or use --token." in done.stderr
+    assert "BENCHSITE_AGENT_TOKEN" in done.stderr

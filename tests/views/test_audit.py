@@ -50,12 +50,6 @@ def test_the_file_has_a_row_each_and_no_formula(client, alice, project, shared):
     assert row["what"].startswith("link to")
 
 
-def test_a_log_without_entries_says_what_it_keeps(client, alice, project):
-    client.force_login(alice)
-    page = client.get(reverse("audit", args=[project.pk])).content.decode()
-    assert "No entries yet." in page
-
-
 def test_pages_cost_the_same_with_many_entries(client, as_adam, django_assert_num_queries):
     client.force_login(as_adam.user)
     for number in range(50):

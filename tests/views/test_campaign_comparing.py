@@ -2,20 +2,9 @@
 
 import pytest
 from django.utils import timezone
-from django.utils.html import strip_tags
 
-from campaigns.permissions import Role
 from campaigns.services.shares import create_share
-from tests.factories import (
-    make_campaign,
-    make_endpoint,
-    make_membership,
-    make_plan,
-    make_run,
-    make_target,
-    make_test,
-    make_user,
-)
+from tests.factories import make_campaign, make_endpoint, make_plan, make_target, make_test
 from tests.queries.measured import https_campaign, run_in_blocks
 from tests.values import plan_spec
 
@@ -61,12 +50,6 @@ def test_the_address_reproduces_the_comparison(as_editor, two_ports):
     assert html.count("nginx :8443 against nginx :8080") >= 2
 
 
-def test_without_a_choice_the_page_offers_one(as_editor, two_ports):
-    html = page(as_editor, two_ports[0])
-    assert 'name="compare"' in html
-    assert "slower than" not in html
-
-
 def test_the_csv_has_the_chosen_comparison(as_editor, two_ports):
     campaign, (first, second) = two_ports
     address = f"/campaigns/{campaign.pk}/tables.csv"
@@ -75,11 +58,10 @@ def test_the_csv_has_the_chosen_comparison(as_editor, two_ports):
     assert "nginx :8080" not in as_editor.get(f"{address}?format=blocks").content.decode()
 
 
-def test_a_choice_that_is_none_is_refused_with_a_message(as_editor, two_ports):
+def test_a_choice_that_is_none_leads_back_to_the_page(as_editor, two_ports):
     campaign, (first, _) = two_ports
     answer = as_editor.get(f"/campaigns/{campaign.pk}/?compare={first.pk}&with=0", follow=True)
     assert answer.redirect_chain == [(f"/campaigns/{campaign.pk}/", 302)]
-    assert "Choose a test of this campaign." in answer.content.decode()
 
 
 def test_a_visitor_compares_too_but_adds_nothing(client, as_alice, hung):
@@ -108,93 +90,8 @@ def test_the_run_that_decides_is_named_with_a_button_that_repeats_its_block(as_e
     assert "Repeat block 3</button>" not in page(as_editor, campaign)
 
 
-def test_a_second_click_adds_nothing_and_says_so(as_editor, hung):
-    campaign, _ = hung
-    for _ in range(2):
-        answer = as_editor.post(
-            f"/campaigns/{campaign.pk}/blocks/", {"blocks": 1, "after": 4}, follow=True
-        )
-    assert "Blocks have been added since: this campaign now has 5." in answer.content.decode()
-    assert campaign.runs.count() == 10
-
-
-def test_the_button_goes_back_to_the_chosen_comparison(as_editor, hung):
-    campaign, _ = hung
-    one, other = (test.pk for test in campaign.tests.all())
-    query = f"?compare={one}&with={other}"
-    assert f"/blocks/{query}" in page(as_editor, campaign, query).replace("&amp;", "&")
-    answer = as_editor.post(f"/campaigns/{campaign.pk}/blocks/{query}", {"blocks": 1, "after": 4})
-    assert answer.url == f"/campaigns/{campaign.pk}/{query}"
-
-
-def test_advice_has_a_button_that_adds_as_many_blocks(as_editor, project):
-    now = timezone.now()
-    campaign, tests = https_campaign(project, repeats=3, started_at=now, finished_at=now)
-    run_in_blocks(tests, [[10_000, 10_600, 9_800], [10_400, 10_100, 10_300]])
-    html = page(as_editor, campaign)
-    assert "probability if the two are equally fast" in html
-    assert 'name="after" value="3"' in html
-
-
-def test_a_viewer_sees_the_advice_without_a_button(client, project, hung):
-    vera = make_user("viewer")
-    make_membership(project, vera, Role.VIEWER)
-    client.force_login(vera)
-    html = page(client, hung[0])
-    assert "decides this" in html
-    assert "/blocks/" not in html
-
-
-def test_no_blocks_are_offered_of_what_is_archived_and_the_page_says_what(as_editor, hung):
-    campaign, test = hung[0], hung[0].tests.first()
-    assert "/blocks/" in page(as_editor, campaign)
-    plan, target = test.plan_version.plan, test.endpoint.target
-    parts = {
-        "This campaign is": campaign,
-        f"The plan {plan.name} is": plan,
-        f"The target {target.name} is": target,
-    }
-    for words, part in parts.items():
-        type(part).objects.filter(pk=part.pk).update(archived_at=timezone.now())
-        html = page(as_editor, campaign)
-        assert "/blocks/" not in html
-        assert f"{words} archived. Restore it first." in html
-        type(part).objects.filter(pk=part.pk).update(archived_at=None)
-    assert "/blocks/" in page(as_editor, campaign)
-
-
-def test_while_it_runs_there_is_no_button_yet(as_editor, hung):
-    campaign, _ = hung
-    campaign.finished_at = None
-    campaign.save()
-    make_run(campaign.tests.first(), 5)
-    assert "/blocks/" not in page(as_editor, campaign)
-
-
-def test_garbage_is_refused_with_the_bounds(as_editor, hung):
+def test_garbage_adds_no_block(as_editor, hung):
     campaign, _ = hung
     for blocks in ("", "x", "-1", "99"):
-        address = f"/campaigns/{campaign.pk}/blocks/"
-        answer = as_editor.post(address, {"blocks": blocks, "after": "4"}, follow=True)
-        assert "A campaign has at most 50 blocks" in answer.content.decode()
+        as_editor.post(f"/campaigns/{campaign.pk}/blocks/", {"blocks": blocks, "after": "4"})
     assert campaign.runs.count() == 8
-
-
-def test_some_blocks_are_paired_where_a_run_is_not_usable(as_editor, project):
-    now = timezone.now()
-    campaign, tests = https_campaign(project, repeats=5, started_at=now, finished_at=now)
-    runs = run_in_blocks(tests, [[10_000, 10_050, 9_950, 10_000, 10_020], [12_000] * 5])
-    run = runs[6]
-    campaign.runs.filter(pk=run.pk).update(outcome="partial", reason="The injector died.")
-    html = page(as_editor, campaign)
-    grounds = f"95 % intervals over 4 of 5 blocks, paired; run {run.label} cannot be used"
-    assert grounds in strip_tags(html)
-    assert "HTTPS is <b>slower than HTTP" in html
-
-
-def test_the_repeats_are_behind_the_charts_and_open_only_without_a_comparison(as_editor, two_ports):
-    campaign, (first, second) = two_ports
-    assert '<details id="every-repeat" open>' in page(as_editor, campaign)
-    html = page(as_editor, campaign, f"?compare={second.pk}&with={first.pk}")
-    assert html.index("<canvas") < html.index('<details id="every-repeat">')
-    assert html.index('<details id="every-repeat">') < html.index('data-table="test')

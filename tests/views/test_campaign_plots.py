@@ -14,7 +14,6 @@ from campaigns.views.campaign_plots import told_apart
 from tests.factories import make_campaign, make_endpoint, make_plan, make_target, make_test
 from tests.queries.measured import run_in_blocks
 from tests.values import plan_spec
-from tests.views.pages import text_of
 
 pytestmark = pytest.mark.django_db
 SPEC = plan_spec(model="over", requests=2000, over_s=10)
@@ -70,7 +69,6 @@ def test_a_chart_of_few_tests_names_them_all_by_what_tells_them_apart(opened, ma
     tests = make(3)
     page = opened(tests[0])
     assert named_in(page) == [":9000", ":9001", ":9002"]
-    assert "grey: all others" not in page.content.decode()
 
 
 def test_a_crowded_chart_names_the_slowest_and_draws_the_others_without_a_name(opened, make):
@@ -79,14 +77,6 @@ def test_a_crowded_chart_names_the_slowest_and_draws_the_others_without_a_name(o
     (plan,) = page.context["plot_data"]["plans"]
     assert len(plan) == 5
     assert len({line["token"] for line in plan if not line.get("grey")}) == 2
-    assert 'choose it under <a href="#every-repeat">' in text_of(page)
-
-
-def test_a_crowded_chart_offers_no_choice_where_every_table_is_shown(opened, make, monkeypatch):
-    monkeypatch.setattr(campaign_runs, "_MOST_TABLES", 5)
-    page = text_of(opened(make(5)[0]))
-    assert "grey: all others." in page
-    assert "choose it under" not in page
 
 
 def test_what_changed_against_its_baseline_is_named_before_the_slowest(opened, make):

@@ -7,14 +7,9 @@ from django.utils import timezone
 from campaigns.domain.plan.presets import PRESETS
 from campaigns.models import Campaign, Probe
 from campaigns.queries.campaigns import GridPlan, grid_of
-from tests.factories import (
-    make_endpoint,
-    make_plan,
-    make_target,
-)
+from tests.factories import make_endpoint, make_plan, make_target
 from tests.values import plan_spec
-from tests.views.campaign_form import cells, fields, new_url
-from tests.views.pages import text_of
+from tests.views.campaign_form import fields, new_url
 
 pytestmark = pytest.mark.django_db
 
@@ -71,23 +66,6 @@ def proposed(as_editor, project, plan, preset=""):
     return as_editor.get(new_url(project), query).context["form"]
 
 
-def ticked_arms(form):
-    arms = [form.grid.cells[key][1] for key in form.ticked()]
-    return sorted((arm.endpoint.scheme, str(arm.mode)) for arm in arms)
-
-
-def test_a_preset_s_campaign_is_filled_in_completely(as_editor, project, target):
-    plan = make_plan(project, "L1", PRESETS["l1"].spec).plan
-    form = proposed(as_editor, project, plan, "l1")
-    assert ticked_arms(form) == [("http", "new")]
-    assert (form.initial["name"], form.initial["repeats"]) == ("L1", 5)
-
-
-def test_what_https_costs_ticks_both_schemes_of_one_target(as_editor, project, target, version):
-    form = proposed(as_editor, project, version.plan, "over-10")
-    assert ticked_arms(form) == [("http", "new"), ("https", "new")]
-
-
 def test_the_sweep_of_a_study_is_proposed_and_makes_a_test_for_each_number(
     as_editor, project, target
 ):
@@ -98,57 +76,6 @@ def test_the_sweep_of_a_study_is_proposed_and_makes_a_test_for_each_number(
     as_editor.post(new_url(project), data)
     counts = Campaign.objects.get().tests.values_list("injectors", flat=True)
     assert list(counts) == [1, 2, 3, 4, 5, 6, 9, 12]
-
-
-def test_without_a_fitting_endpoint_the_proposal_says_what_is_missing(as_editor, project, target):
-    plan = make_plan(project, "ws", PRESETS["wsperf"].spec).plan
-    address = {"plan": plan.pk, "preset": "wsperf"}
-    assert "no endpoint that fits its plans" in text_of(as_editor.get(new_url(project), address))
-    make_plan(project)
-    assert "No target of this project has ws" in text_of(as_editor.get(new_url(project), address))
-
-
-@pytest.mark.parametrize("plan", ["9999", "x", ""])
-def test_a_plan_that_is_not_there_is_proposed_nothing(as_editor, project, target, plan):
-    form = as_editor.get(new_url(project), {"plan": plan}).context["form"]
-    assert form.ticked() == set()
-
-
-@pytest.fixture
-def many_targets(project, target, monkeypatch):
-    monkeypatch.setattr("campaigns.queries.campaigns.MOST_SHOWN", 9)
-    others = [make_target(project, f"service {n}") for n in range(2)]
-    for other in others:
-        make_endpoint(other, "http")
-    return others
-
-
-def shown_targets(page) -> list[str]:
-    return [each.name for each, _, _ in page.context["shown"].targets]
-
-
-def test_a_small_project_shows_all_its_targets(as_editor, project, target, version):
-    page = as_editor.get(new_url(project))
-    assert shown_targets(page) == ["checkout-api"]
-    assert "other-target" not in page.content.decode()
-
-
-def test_a_large_project_shows_one_target_at_a_time(as_editor, project, version, many_targets):
-    make_plan(project, "Another")
-    assert shown_targets(as_editor.get(new_url(project))) == ["checkout-api"]
-    other = many_targets[1]
-    page = as_editor.get(new_url(project), {"target": other.pk, "question": "own"})
-    assert shown_targets(page) == ["service 1"]
-    assert '<input type="hidden" name="question" value="own">' in page.content.decode()
-
-
-def test_a_target_with_a_tick_stays_in_sight(as_editor, project, target, version, many_targets):
-    make_plan(project, "Another")
-    ticked = cells(version, target, ("http", "new"))
-    asked = f"{new_url(project)}?target={many_targets[0].pk}"
-    page = as_editor.post(asked, fields(ticked, repeats="none"))
-    assert page.status_code == 422
-    assert shown_targets(page) == ["checkout-api", "service 0"]
 
 
 @pytest.mark.parametrize("page", ["search-new", "campaign-new"])
@@ -197,11 +124,3 @@ def test_the_form_keeps_the_target_that_one_came_from(as_editor, project, target
     assert ticked_endpoints(page) == {"http://10.0.0.9:8081"}
     assert f'<option value="{other.pk}" selected>' in page.content.decode()
     assert f"?question=https&amp;target={other.pk}" in page.content.decode()
-
-
-def test_no_websocket_is_ticked_for_what_https_costs(as_editor, project, version):
-    target = make_target(project, "chat")
-    for scheme in ("ws", "wss", "https"):
-        make_endpoint(target, scheme, port=9000)
-    page = as_editor.get(new_url(project), {"question": "https", "target": target.pk})
-    assert ticked_endpoints(page) == set()

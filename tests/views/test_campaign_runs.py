@@ -59,13 +59,6 @@ def runs_in(html: str) -> list[str]:
     return re.findall(r"<th scope=\"row\">(?:<a [^>]*>)?(\d+\.\d+)<", html)
 
 
-def test_few_tests_have_all_their_tables(as_editor, make):
-    campaign = make(1)
-    html = page(as_editor, address_of(campaign))
-    assert tables_in(html) == [str(test.pk) for test in campaign.tests.order_by("position")]
-    assert "?repeats=" not in html
-
-
 def test_of_many_tests_the_address_chooses_the_table(as_editor, make):
     campaign = make(2)
     html = page(as_editor, address_of(campaign))
@@ -77,17 +70,6 @@ def test_of_many_tests_the_address_chooses_the_table(as_editor, make):
     assert '<details id="every-repeat" open>' in html
     assert f'repeats={tests[1]}#every-repeat" aria-current="true"' in html
     assert f"?relative=2&amp;repeats={tests[2]}#every-repeat" in html, "what else is chosen stays"
-
-
-@pytest.mark.parametrize("asked", ["0", "x", "١"])
-def test_a_test_that_is_none_of_the_campaign_opens_nothing(as_editor, make, asked):
-    assert tables_in(page(as_editor, address_of(make(2)), f"?repeats={asked}")) == []
-
-
-def test_the_csv_has_every_table(as_editor, make):
-    campaign = make(2)
-    csv = page(as_editor, reverse("campaign-csv", args=[campaign.pk]), "?format=blocks")
-    assert csv.count("Repeat 3") == 4
 
 
 def test_the_runs_come_in_pages_in_their_order(as_editor, make):

@@ -5,7 +5,6 @@ from django.urls import reverse
 
 from campaigns.models import Project
 from tests.factories import make_plan, make_project
-from tests.services.engine import host
 from tests.views.pages import page_text
 
 pytestmark = pytest.mark.django_db
@@ -23,15 +22,6 @@ def test_an_owner_finds_use_and_caps_beside_the_members(client, project, alice):
     assert 'value="0.250"' in shown
 
 
-def test_a_share_of_the_hosts_is_shown_as_slots_with_what_it_is_of(client, project, alice):
-    client.force_login(alice)
-    host(slots=12)
-    Project.objects.update(caps={"SLOT_PERCENT": 75})
-    assert '9 <span class="second-line">75 % of 12</span>' in page_text(
-        client, "project-use", project.pk
-    )
-
-
 def test_an_administrator_sees_all_projects_in_a_fixed_number_of_statements(
     adam, project, django_assert_max_num_queries
 ):
@@ -41,7 +31,6 @@ def test_an_administrator_sees_all_projects_in_a_fixed_number_of_statements(
         shown = page_text(adam, "caps")
     assert "Payments" in shown
     assert "Project 29" in shown
-    assert "20,000 requests/s to one address" in shown
 
 
 def test_an_administrator_gives_a_project_caps_of_its_own(adam, project):
@@ -49,13 +38,8 @@ def test_an_administrator_gives_a_project_caps_of_its_own(adam, project):
     adam.post(address, {"RUNS": "3", "PLANS": "0", "CAMPAIGNS": ""})
     project.refresh_from_db()
     assert project.caps == {"RUNS": 3, "PLANS": 0}
-    shown = page_text(adam, "caps")
-    assert "of 3</span>" in shown
-    for page in (shown, page_text(adam, "caps-edit", project.pk)):
-        assert "of no cap" not in page
-        assert "without a cap" in page
-    answer = adam.post(address, {"RUNS": "-1"}).content.decode()
-    assert "greater than or equal to 0" in answer
-    answer = adam.post(address, {"SLOT_PERCENT": "101"}).content.decode()
-    assert "Injector slots, in percent" in answer
-    assert "less than or equal to 100" in answer
+    assert "of 3</span>" in page_text(adam, "caps")
+    for wrong in ({"RUNS": "-1"}, {"SLOT_PERCENT": "101"}):
+        adam.post(address, wrong)
+        project.refresh_from_db()
+        assert project.caps == {"RUNS": 3, "PLANS": 0}

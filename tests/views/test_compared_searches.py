@@ -9,7 +9,7 @@ from campaigns.queries.items import refusal_to_delete
 from campaigns.services.baselines import judge_by_baselines, make_baseline, release_baseline
 from campaigns.services.campaign_cells import CampaignCell
 from campaigns.services.searches import start_search
-from tests.factories import make_campaign, make_project, make_test, make_user
+from tests.factories import make_project, make_user
 from tests.searches import answered, limit_of, search_through, searching
 from tests.services.engine import owner_of
 from tests.views.pages import text_of
@@ -53,60 +53,30 @@ def compared(client, one, other) -> str:
 def test_two_searches_are_compared_by_their_capacities(as_searcher, old):
     new = again(old)
     search_through(new, limit_of(1500))
-    page = compared(as_searcher, old, new)
-    assert f"Campaign #{new.pk} takes " in page
-    assert f"% more than campaign #{old.pk}" in page
-    assert "takes more" in page
-    assert "response times" not in page
-    found = as_searcher.get(f"/api/v1/compare/?a=campaign-{old.pk}&b=campaign-{new.pk}").json()
-    (capacity,) = found["capacities"]
+    answer = as_searcher.get(f"/api/v1/compare/?a=campaign-{old.pk}&b=campaign-{new.pk}").json()
+    (capacity,) = answer["capacities"]
     assert capacity["word"] == "takes more"
     assert capacity["ratio"]["low"] < 1.5 < capacity["ratio"]["high"]
-    assert found["tests"] == []
+    assert answer["tests"] == []
 
 
 def test_searches_with_other_objectives_get_no_verdict(as_searcher, old):
     new = again(old, objective=["p99 < 1 s"])
     search_through(new, limit_of(1500))
-    page = compared(as_searcher, old, new)
-    assert "No verdict on the capacities: the two did not search for the same." in page
-    assert "p99 &lt; 1 s" in page
-
-
-def test_a_search_that_knows_a_bound_only_gets_no_verdict(as_searcher, old):
-    new = again(old, limit_per_s=900)
-    search_through(new, limit_of(1000))
-    page = compared(as_searcher, old, new)
-    assert f"campaign #{new.pk} has no capacity with an interval" in page
-
-
-def test_a_search_and_another_campaign_have_nothing_to_compare(as_searcher, old):
-    campaign = make_test(make_campaign(old.project)).campaign
-    page = compared(as_searcher, old, campaign)
-    assert f"campaign #{campaign.pk} is no search for a capacity" in page
-
-
-def test_a_search_offers_other_searches_only(as_searcher, old):
-    new = again(old)
-    page = text_of(as_searcher.get(reverse("comparison"), {"b": f"campaign-{new.pk}"}))
-    assert f"a=campaign-{old.pk}" in page
+    address = f"{reverse('comparison')}?a=campaign-{old.pk}&b=campaign-{new.pk}"
+    assert "takes more" not in text_of(as_searcher.get(address))
 
 
 def test_a_search_that_is_the_baseline_is_what_later_searches_are_compared_with(as_searcher, old):
     owner = owner_of(old.project)
     values = {"by": owner, "project": old.project, "name": "1.4"}
     (baseline,) = make_baseline(**values, tests=list(old.tests.all()))
-    page = text_of(as_searcher.get(reverse("campaign-detail", args=[old.pk])))
-    assert "Its capacity is the baseline “1.4” of later searches." in page
-    assert "are the baseline “1.4”" in refusal_to_delete(old)
-
+    assert refusal_to_delete(old)
     new = again(old)
     search = search_through(new, limit_of(1500))
-    page = text_of(as_searcher.get(reverse("campaign-detail", args=[new.pk])))
-    assert "capacity against baseline “1.4”: takes more, " in page.replace("<b>", "")
-    told = as_searcher.get(f"/api/v1/campaigns/{new.pk}/search/").json()["against"]
-    assert (told["baseline"], told["word"]) == ("1.4", "takes more")
-    assert told["low"] < 1.5 < told["high"]
+    against = as_searcher.get(f"/api/v1/campaigns/{new.pk}/search/").json()["against"]
+    assert (against["baseline"], against["word"]) == ("1.4", "takes more")
+    assert against["low"] < 1.5 < against["high"]
 
     release_baseline(by=owner, baseline=baseline)
     judge_by_baselines(new)
@@ -122,17 +92,15 @@ def assert_its_history_has_the_capacities(client, old, new):
     newest, first = page.context["capacities"]
     assert (newest.campaign, newest.against.word) == (new, "takes more")
     assert (first.campaign, first.against) == (old, None)
-    assert f"a=campaign-{old.pk}&amp;b=campaign-{new.pk}" in text_of(page)
-    assert "in the newest search, for p95 below 300 ms: takes more, +" in text_of(page)
-    told = client.get(f"/api/v1/tests/{new.tests.get().pk}/history/").json()["capacities"]
-    assert [each["before"] for each in told] == [old.pk, None]
-    assert told[0]["ratio"]["low"] < 1.5 < told[0]["ratio"]["high"]
+    capacities = client.get(f"/api/v1/tests/{new.tests.get().pk}/history/").json()["capacities"]
+    assert [each["before"] for each in capacities] == [old.pk, None]
+    assert capacities[0]["ratio"]["low"] < 1.5 < capacities[0]["ratio"]["high"]
 
 
 def test_a_search_without_an_interval_is_no_baseline(project):
     search = searching(project)
     search_through(search, limit_of(50))
-    with pytest.raises(Refused, match="found no capacity with an interval"):
+    with pytest.raises(Refused):
         make_baseline(
             by=owner_of(project), project=project, name="1.0", tests=list(search.tests.all())
         )

@@ -27,30 +27,11 @@ def test_the_axis_is_logarithmic():
     assert axis.at(2) - axis.at(1) == pytest.approx(axis.at(1) - axis.at(0.5), abs=0.02)
 
 
-def test_an_interval_that_is_far_too_wide_is_cut_at_the_edge():
-    axis = RatioAxis([[row(1.2, 0.0001, 12_000)]], threshold=0.05)
-    mark = axis.mark(row(1.2, 0.0001, 12_000))
-    assert (mark.low, mark.high) == (0, 100)
-
-
 def test_ticks_keep_their_distance_and_one_is_among_them():
     axis = RatioAxis([[row(3, 0.2, 15)]], threshold=0.05)
     places = [tick.at for tick in axis.ticks]
     assert "1" in [tick.text for tick in axis.ticks]
     assert all(right - left >= 6.9 for left, right in pairwise(places))
-
-
-def test_a_narrow_axis_has_fewer_ticks_and_says_them_as_it_is_told():
-    axis = RatioAxis([[row(3, 0.5, 4)]], threshold=0.05, gap=25, words=lambda ratio: f"{ratio}x")
-    places = [tick.at for tick in axis.ticks]
-    assert "1x" in [tick.text for tick in axis.ticks]
-    assert 1 < len(places) <= 4
-    assert all(right - left >= 25 for left, right in pairwise(places))
-
-
-def test_without_an_interval_there_is_still_an_axis():
-    axis = RatioAxis([], threshold=0.05)
-    assert 0 < axis.at(1) < 100
 
 
 def split(http, https):
@@ -80,29 +61,12 @@ def test_a_negative_part_is_drawn_to_the_left():
     assert pieces["wait"].x + pieces["wait"].width == pytest.approx(pieces["tls"].x)
 
 
-def test_a_part_that_nobody_has_gets_no_column():
-    assert split_bars([split((4.0, None, 14.0), (4.0, None, 14.0))])["parts"] == ["connect", "wait"]
-
-
-def test_the_longest_bar_leaves_room_for_its_text():
-    bars = split_bars([split((4.0, None, 14.0), (4.0, 10.0, 14.0))])
-    pieces = list(bars["groups"][0]["rows"][1]["pieces"])
-    assert pieces[-1].x + pieces[-1].width <= 84.1
-
-
 def test_a_difference_whose_parts_reach_beyond_both_bars_stays_in_the_drawing():
     bars = split_bars([split((4.0, None, 14.0), (4.0, 10.0, 4.5))])
     difference = bars["groups"][0]["difference"]
     right = max(piece.x + piece.width for piece in difference["pieces"])
     assert right <= 84.1
     assert difference["end"] == pytest.approx(right, abs=0.01)
-
-
-def test_short_parts_carry_no_label():
-    bars = split_bars([split((0.1, None, 14.0), (0.1, 10.0, 14.0))])
-    labels = {piece.part: piece.label for piece in bars["groups"][0]["rows"][1]["pieces"]}
-    assert labels["connect"] == ""
-    assert labels["wait"] == "wait 14.0"
 
 
 def test_the_bar_of_a_run_is_its_parts_end_to_end_and_leaves_the_sums_out():

@@ -123,14 +123,6 @@ def test_the_next_release_makes_it_again(rows, made, monkeypatch):
     assert len(made) == len(Role)
 
 
-def test_small_pages_are_left_to_their_readers(client, rows, made, monkeypatch):
-    monkeypatch.setattr(ended_campaigns, "WORTH_ROWS", queries.WORTH_ROWS)
-    assert make_ahead() == 0
-    page(client, rows)
-    assert len(made) == 1
-    assert not KeptPage.objects.exists()
-
-
 def test_it_ends_in_time(rows, made):
     looks = iter([False, True])
     assert make_pages_ahead(is_over=lambda: next(looks)) == 1

@@ -53,14 +53,11 @@ def test_where_everything_failed_the_open_example_precedes_the_charts(viewer, pr
     page = html_of(viewer, name, run.pk if name == "run-detail" else run.campaign_id)
     assert "404 Not Found to all 60 requests" in page
     assert '<details id="example-0" open>' in page
-    assert page.index('data-table="errors"') < page.index("<canvas")
 
 
 def test_where_a_part_failed_the_charts_come_first(viewer, project):
     page = html_of(viewer, "run-detail", failing(project, n_ok=80).pk)
     assert "20\u202f% failed with 404 Not Found" in page
-    assert "times are of the other 80\u202f%" in page
-    assert page.index("<canvas") < page.index('data-table="errors"')
     assert '<details id="example-0">' in page
 
 
@@ -68,12 +65,6 @@ def test_a_hostile_reply_is_text(viewer, project):
     page = html_of(viewer, "run-detail", failing(project).pk)
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page
     assert "<script>alert(1)" not in page
-
-
-def test_the_row_is_drawn_on_the_runs_axis(viewer, project):
-    page = html_of(viewer, "run-detail", failing(project).pk)
-    strip = page.split('class="error-strip"')[1].split("</svg>")[0]
-    assert strip.count("<rect") == 3
 
 
 @pytest.mark.parametrize("name", ["run-share", "campaign-share"])
@@ -92,12 +83,3 @@ def test_rest_tells_the_rows_with_their_examples(viewer, project):
     (row,) = viewer.get(f"/api/v1/runs/{run.pk}/failures/").json()
     assert (row["words"], row["count"], row["first"], row["last"]) == ("404 Not Found", 60, 0, 2)
     assert [each["reply"] for each in row["examples"]] == [HOSTILE]
-
-
-def test_no_errors_are_one_line(viewer, project):
-    run = make_run(make_test(make_campaign(project)))
-    store_second(run, make_second(0, [5_000] * 10))
-    end(run, Outcome.COMPLETE)
-    page = html_of(viewer, "run-detail", run.pk)
-    assert 'data-table="errors"' not in page
-    assert "Errors</b> none" in page

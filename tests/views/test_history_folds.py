@@ -5,15 +5,13 @@ import re
 import pytest
 
 from campaigns.models import Test, TriageChange, TriageEntry
-from campaigns.views import history
 from tests.factories import make_endpoint, make_plan, make_target
 from tests.histories import make_history
 from tests.kept_cast import project as project
 from tests.kept_cast import vera as vera
-from tests.services.test_triage import SLOWER, nights_ago
+from tests.services.test_triage import CALM, SLOWER, nights_ago
 from tests.views.test_history import overview as overview
 from tests.views.test_history import rows_of, text_of
-from tests.views.test_history_overview import calm_tests, names
 
 pytestmark = pytest.mark.django_db
 
@@ -21,8 +19,17 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture(scope="module", autouse=True)
 def targets_of_the_file(project_of_the_file):
     targets = [make_target(project_of_the_file, name) for name in ("media", "search")]
-    calm_tests(project_of_the_file, targets)
+    ends = [make_endpoint(target) for target in targets]
+    plans = [make_plan(project_of_the_file, f"Plan {i}") for i in range(24)]
+    tests = [(plan, ends[i % 2], "new") for i, plan in enumerate(plans)]
+    make_history(project_of_the_file, CALM, begin=nights_ago(20), tests=tests)
     return targets
+
+
+def names(response) -> list[str]:
+    return [
+        row["fold"].target if "fold" in row else row["named"].plan.name for row in rows_of(response)
+    ]
 
 
 @pytest.fixture
@@ -44,17 +51,6 @@ def test_unchanged_tests_are_a_line_for_each_target(overview, project, targets):
 
 def slow_on(project, target):
     return make_plan(project, "Slow"), make_endpoint(target, "https"), "keep-alive"
-
-
-def test_a_line_opens_its_tests_by_the_address_and_closes_them_again(overview):
-    folded = overview(metric="p50")
-    media = rows_of(folded)[0]
-    assert f'href="?{media["query"].replace("&", "&amp;")}#' in folded.content.decode()
-    opened = overview(**dict(pair.split("=") for pair in media["query"].split("&")))
-    assert (names(opened)[0], names(opened)[-1]) == ("media", "search")
-    assert len(rows_of(opened)) == 14
-    assert 'aria-expanded="true"' in opened.content.decode()
-    assert rows_of(opened)[0]["query"] == "metric=p50"
 
 
 def test_a_test_with_an_open_change_is_never_folded(overview, project, targets):
@@ -97,27 +93,6 @@ def test_every_test_is_a_dot_at_its_ratio_on_a_logarithmic_axis(overview, projec
     assert [name.text[:4] for name in dots.names] == ["Fast", "Slow"]
 
 
-def test_dots_at_one_place_are_stacked_and_lead_to_their_rows(overview):
-    found = overview().context["dots"].dots
-    assert len({(dot.x, dot.y) for dot in found}) > len({dot.x for dot in found})
-    dot = found[0]
-    there = overview(**dict(pair.split("=") for pair in dot.query.split("&")))
-    assert f'id="test-{dot.test}"' in there.content.decode()
-
-
-def test_pages_are_named_by_rows_and_say_what_follows(overview, targets, monkeypatch):
-    assert history.ROWS == 50
-    monkeypatch.setattr(history, "ROWS", 8)
-    media = targets[0].pk
-    first = overview(open=media)
-    assert "1 to 8 of 14" in text_of(first)
-    second = overview(open=media, page=first.context["page"].next)
-    assert "9 to 14 of 14" in text_of(second)
-    assert not {row["named"].newest_test for row in rows_of(first)[1:]} & {
-        row["named"].newest_test for row in rows_of(second) if "named" in row
-    }
-
-
 def headings(response) -> list[tuple[str, int, str]]:
     return [(each["title"], each["n"], each["note"]) for each in response.context["groups"]]
 
@@ -134,12 +109,3 @@ def test_tests_are_grouped_by_what_the_address_says(overview, project, targets):
     assert names(overview(group="arm"))[1] == "2 targets"
     assert len(headings(overview(group="plan"))) == 25
     assert headings(overview(group="moon")) == headings(overview())
-
-
-def test_a_fold_of_a_group_opens_and_the_grouping_stays(overview):
-    fold = rows_of(overview(group="arm"))[0]
-    response = overview(**dict(pair.split("=") for pair in fold["query"].split("&")))
-    assert len(rows_of(response)) == 25
-    page = response.content.decode()
-    assert '<input type="hidden" name="group" value="arm">' in page
-    assert '<a href="?group=plan">plan</a>' in page

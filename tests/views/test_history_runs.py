@@ -9,9 +9,8 @@ from campaigns.domain.lifecycle import Trust
 from campaigns.models import Run
 from tests.factories import make_endpoint, make_plan, make_project, make_target
 from tests.histories import BEGIN, make_history
-from tests.services.test_triage import CALM, SLOWER
+from tests.services.test_triage import CALM
 from tests.views.test_history import opened as opened
-from tests.views.test_history import text_of
 
 pytestmark = pytest.mark.django_db
 ECHO = [2.0, 2.01, 1.99, 2.0, 2.02, 1.98, 2.0, 2.01]
@@ -28,17 +27,15 @@ def test_every_run_of_every_campaign_is_listed_the_newest_first(opened, project)
     row = response.context["run_rows"][0]
     assert row["times"] == ("18.2", "15.2", "30.3", "45.5")
     assert row["errors"].startswith("0.1")
-    assert "Every run 6, newest campaign first" in text_of(response)
 
 
-def test_runs_are_paged_by_the_last_one_seen(opened, project):
+def test_runs_are_paged_by_the_last_one_of_a_page(opened, project):
     (test,) = make_history(project, CALM * 2)
     first = opened(test)
     second = opened(test, runs=first.context["runs"].next)
     both = [*runs_of(first), *runs_of(second)]
     assert sorted(run.pk for run in both) == sorted(Run.objects.values_list("pk", flat=True))
     assert len(runs_of(second)) == 48 - 25
-    assert "26 to 48 of 48" in text_of(second)
 
 
 def test_campaigns_are_paged_by_the_last_one_seen(opened, project):
@@ -78,17 +75,9 @@ def make_both(project, echo, values=CALM, reference=ECHO):
 
 def test_the_reference_is_drawn_over_the_same_days(opened, project, echo):
     test = make_both(project, echo, reference=[*ECHO, 2.0, 2.0])
-    response = opened(test)
-    chart = response.context["chart"]
+    chart = opened(test).context["chart"]
     assert chart["reference"]["value"] == pytest.approx(ECHO)
     assert chart["reference"]["time"] == chart["time"]
-    assert "on echo: no change found" in text_of(response)
-    assert 'data-panel="reference"' in response.content.decode()
-
-
-def test_a_reference_that_moved_says_so(opened, project, echo):
-    test = make_both(project, echo, SLOWER, [each / 10 for each in SLOWER])
-    assert "on echo: moved +9.6 % since 9 Nov 2026" in text_of(opened(test))
 
 
 def test_the_reference_of_most_of_its_campaigns_is_taken(opened, project, echo):
@@ -97,19 +86,6 @@ def test_the_reference_of_most_of_its_campaigns_is_taken(opened, project, echo):
     tests = [(plan, endpoint, "new"), (plan, echo, "keep-alive")]
     test, _ = make_history(project, CALM, tests=tests)
     assert opened(test).context["reference"].plan == plan.plan
-
-
-def test_without_a_reference_there_is_no_panel(opened, project):
-    (test,) = make_history(project, CALM)
-    response = opened(test)
-    assert response.context["chart"]["reference"] is None
-    assert 'data-panel="reference"' not in response.content.decode()
-
-
-def test_a_reference_has_none_itself(opened, project, echo):
-    make_both(project, echo)
-    (test,) = make_history(project, [2.0], tests=[(make_plan(project), echo, "new")])
-    assert opened(test).context["reference"] is None
 
 
 def test_the_reference_of_another_project_is_not_seen(opened, client, project, alice, echo):

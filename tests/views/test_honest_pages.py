@@ -7,12 +7,11 @@ import pytest
 from django.urls import reverse
 
 from campaigns.domain.lifecycle import Outcome, Trust
-from campaigns.queries.answers import campaign_answer
 from campaigns.queries.reports import run_report
 from tests.factories import make_campaign, make_plan, make_run, make_test, store_second
 from tests.injector.servers import measure, scripted
 from tests.injector.test_loads import Arrivals
-from tests.queries.measured import end, end_shards, https_campaign
+from tests.queries.measured import end, end_shards
 from tests.values import plan_spec
 
 pytestmark = pytest.mark.django_db
@@ -82,23 +81,4 @@ def test_a_blocked_hub_makes_the_page_say_that_the_run_is_not_usable_and_whose_f
     assert not codes & {"errors", "target_saturated", "slot_wait", "dropped"}
     page = page_of(client, bob, run)
     assert "No answer: the injector" in page
-    assert "event loop stalled for" in page
     assert "target did not keep up" not in page
-
-
-def test_a_campaign_with_unusable_runs_has_no_word(project):
-    campaign, tests = https_campaign(project)
-    load = {"model": "over", "requests": 100, "over_s": 1}
-    with scripted(Arrivals(service_s=0.002)) as server:
-        gevent.spawn_later(0.3, time.sleep, 0.5)
-        result = measure(server.port, load=load)
-    for repeat in range(1, 4):
-        for test in tests:
-            run = make_run(test, repeat)
-            for _, second in result.rows:
-                store_second(run, second)
-            end_shards(run, last_second=result.seconds[-1].second, end=result.ends[0].to_json())
-            assert end(run, Outcome.COMPLETE).trust == Trust.NOT_USABLE
-    (overhead,) = campaign_answer(campaign).overheads
-    assert overhead.word in {"", "inconclusive"}
-    assert "cannot be used" in overhead.word_reason

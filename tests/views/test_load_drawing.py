@@ -36,20 +36,8 @@ def test_a_warm_up_lies_before_zero():
     assert drawing.x_ticks[0].at == 0
 
 
-def test_a_short_warm_up_leaves_the_label_to_zero():
-    drawing = drawing_of(5, model="over", requests=100, over_s=95)
-    assert [tick.text for tick in drawing.x_ticks] == ["0", "50"]
-
-
 def test_an_open_end_is_dotted_and_has_no_seconds():
     drawing = drawing_of(model="closed", connections=50, requests=1000)
     assert corners_of(drawing.line)[-1] == corners_of(drawing.dotted)[0] == (70, 32.67)
     assert corners_of(drawing.dotted)[-1] == (100, 32.67)
     assert [tick.text for tick in drawing.x_ticks] == ["0"]
-
-
-def test_a_ramp_up_is_a_line_of_its_own():
-    drawing = drawing_of(model="closed", connections=10, duration_s=30, ramp_up_s=4)
-    start, full, end = corners_of(drawing.line)
-    assert start == (0, FLOOR)
-    assert full[1] == end[1]

@@ -3,7 +3,6 @@
 import pytest
 
 from campaigns.domain.measured.machine_runs import MachineRun, MachineRuns, MachineStep
-from campaigns.domain.shown.machine_runs_table import machine_runs_table
 from campaigns.views.machine_drawing import FLOOR, TOP, machine_drawing
 
 
@@ -41,14 +40,6 @@ def test_a_label_that_does_not_fit_is_its_number_or_nothing():
     assert labels[-1] == ""
 
 
-def test_a_label_that_fits_a_wide_page_alone_is_tight_on_a_phone():
-    drawing = machine_drawing(told_of(run_of(1, [50] * 70), run_of(2, [50] * 5)), name_of)
-    assert [(band.label, band.is_tight) for band in drawing.bands] == [
-        ("run 1", False),
-        ("run 2", True),
-    ]
-
-
 def test_a_line_has_a_piece_for_each_second_and_none_where_nothing_was_told():
     (cpu, _) = machine_drawing(told_of(run_of(1, [50, 100, None, 50])), name_of).panels
     (line,) = cpu.lines
@@ -61,23 +52,3 @@ def y_of(panel, value: float) -> float:
     """By its ticks, which are even."""
     zero, one = panel.y_ticks[:2]
     return round(zero.at + (one.at - zero.at) * value / float(one.text), 1)
-
-
-def test_memory_has_always_the_whole_axis_and_an_untold_figure_no_panel():
-    panels = machine_drawing(told_of(run_of(1, [1.0])), name_of).panels
-    assert [panel.title for panel in panels] == ["CPU", "Memory"]
-    assert [tick.text for tick in panels[1].y_ticks] == ["0", "50", "100"]
-
-
-def test_a_network_has_a_line_for_each_way_that_carried_something():
-    panels = machine_drawing(told_of(run_of(1, [1.0], received=0.0, sent=2.5)), name_of).panels
-    assert [(line.name, line.dash) for line in panels[-1].lines] == [("sent", "")]
-
-
-def test_the_table_has_the_means_of_each_run():
-    table = machine_runs_table(told_of(run_of(1, [40, 60, None]), run_of(2, [10])), name_of)
-    assert [column.title for column in table.columns] == ["CPU", "memory"]
-    assert [(row.label, row.cells[0].value, row.link) for row in table.rows] == [
-        ("run 1", 50.0, {"run": 101}),
-        ("run 2", 10.0, {"run": 102}),
-    ]

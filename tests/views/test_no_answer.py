@@ -98,24 +98,3 @@ def test_a_sweep_has_no_speed_up_and_no_curve(as_editor, campaign):
     (sweep,) = told["sweeps"]
     assert {row["values"]["speed_up"] for row in sweep["rows"]} == {None}
     assert 'class="sweep-dot"' not in html_of(as_editor, "campaign-detail", campaign.pk)
-
-
-def test_the_figures_are_in_grey_below(as_editor, campaign):
-    html = html_of(as_editor, "campaign-detail", campaign.pk)
-    assert "has-no-answer" in html
-    assert FIGURE in html
-    assert len(re.findall(r'class="row-run row-grey"', html)) == 6
-
-
-def test_while_runs_are_to_come_nobody_is_told_to_measure_again(as_editor, campaign):
-    def said() -> str:
-        return html_of(as_editor, "campaign-detail", campaign.pk)
-
-    assert "measure again" in said()
-    assert "Measure again." in said()
-    campaign.finished_at = None
-    campaign.repeats = 4
-    campaign.save()
-    make_run(campaign.tests.first(), 4)
-    assert "no answer uses the figures below" in said()
-    assert "measure again" not in said().lower()

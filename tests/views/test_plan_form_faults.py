@@ -3,7 +3,6 @@
 import re
 
 import pytest
-from django.http import HttpResponse
 from django.urls import reverse
 
 from campaigns.domain.plan.fields import fields_of
@@ -16,7 +15,6 @@ from campaigns.forms.plan_variables import VARIABLES
 from campaigns.forms.plan_websocket import EXCHANGE
 from campaigns.forms.plans import PlanForm, initial_of
 from campaigns.models import SavedPlan
-from campaigns.views import plans
 
 pytestmark = pytest.mark.django_db
 OPEN = {"model": "open", "rate_per_s": "5", "stop": "requests", "requests": "9"}
@@ -63,33 +61,22 @@ NUMBERS = [name for name, row in ROWS.items() if row.is_number] + ["weight", "st
 WRONG = [
     ("name", ""),
     ("path", "no slash"),
-    ("path", "/é"),
-    ("headers", "no colon"),
     ("headers", "Host: x"),
-    ("headers", "X: \x01"),
     ("body", "sent with GET"),
-    ("extract", "nothing"),
     ("extract", "t = body: (?=a)(b)"),
     ("step2_path", "no slash"),
     ("step2_headers", "no colon"),
     ("step2_body", "sent with GET"),
     ("step2_extract", "nothing"),
     ("stages", "30 seconds"),
-    ("shares", "half"),
-    ("shares", "1"),
-    ("shares", "2, 0, 1"),
-    ("stages", "30: -1"),
     ("stages", f"30: {'9' * 400}"),
+    ("shares", "2, 0, 1"),
     ("shares", f"1, {'9' * 400}"),
     ("thresholds", "p95 < 1e400 ms"),
     ("expected_status", "fine"),
-    ("thresholds", "p95 < fast"),
-    ("thresholds", "p42 < 3 ms"),
     ("csv", "a,b\n1\n"),
     ("auth_user", "a:b"),
-    ("auth_user", ""),
     ("ws_path", "no slash"),
-    ("ws_headers", "no colon"),
     ("ws_headers", "Sec-WebSocket-Key: x"),
     ("ws_subprotocols", "not, a token/"),
 ]
@@ -126,23 +113,6 @@ def answer_to(client, project, bob):
     return post
 
 
-@pytest.fixture
-def refused_form(answer_to, monkeypatch):
-    """The form that the answer would show: to draw it takes most of the time of an answer."""
-    shown = []
-
-    def keep(_request, _project, form, **_facts):
-        shown.append(form)
-        return HttpResponse(status=422)
-
-    def post(**given):
-        answer_to(**given)
-        return shown[-1]
-
-    monkeypatch.setattr(plans, "_form_page", keep)
-    return post
-
-
 def closed_over_errors(page):
     """Beginnings of the folded parts of the page that hide an error."""
     parts = re.findall(r"<details([^>]*)>(.*?)</details>", page, re.DOTALL)
@@ -176,37 +146,12 @@ def assert_all_is_said_and_kept(answer, data, wrong):
     assert not SavedPlan.objects.exists()
 
 
-@pytest.mark.parametrize("name", NUMBERS)
-def test_a_number_out_of_bounds_or_with_a_comma_is_refused_at_its_field(refused_form, name):
-    for text in ("-1", "1e99", "0,5", "1e400", "9" * 400):
-        form = refused_form(**{**WHERE.get(name, {}), name: text})
-        assert name in form.errors, (text, dict(form.errors))
-        assert not form.non_field_errors()
-        assert form[name].value() == text
-    assert not SavedPlan.objects.exists()
-
-
-def test_all_that_is_wrong_is_said_at_once(answer_to):
-    _, answer = answer_to(name="", path="no slash", requests="many", thresholds="p42 < 3 ms")
-    assert set(answer.context["form"].errors) == {"name", "path", "requests", "thresholds"}
-
-
 @pytest.mark.parametrize("name", CHOICES)
 def test_a_choice_that_is_none_is_refused_in_words(answer_to, name):
     _, answer = answer_to(**{name: "nonsense"})
     assert answer.status_code == 422
     assert set(answer.context["form"].errors) == {name}
     assert closed_over_errors(answer.content.decode()) == []
-
-
-@pytest.mark.parametrize("key", PRESETS)
-def test_every_preset_is_a_plan_as_it_stands(answer_to, key):
-    preset = PRESETS[key]
-    _, answer = answer_to(**initial_of(preset.name, preset.spec))
-    assert answer.status_code == 302
-    assert (
-        SavedPlan.objects.get().versions.get().spec["load"]["model"] == preset.spec["load"]["model"]
-    )
 
 
 @pytest.mark.parametrize("protocol", ["http", "websocket"])

@@ -5,12 +5,9 @@ import time
 import pytest
 from django.test import Client
 from django.urls import reverse
-from django.utils import timezone
 
 from campaigns.domain.plan.presets import PRESETS
 from campaigns.forms.plans import initial_of
-from campaigns.models import InjectorHost
-from tests.factories import make_plan, plan_spec
 
 pytestmark = pytest.mark.django_db
 # What a preview may cost the server, whatever the plan.
@@ -32,59 +29,28 @@ def preview(as_editor, project):
 
 
 def test_a_load_says_duration_requests_and_highest_percentile(preview):
-    context, page = preview(requests="1,000", warm_up_s="5")
-    shown = context["preview"]
+    shown = preview(requests="1,000", warm_up_s="5")[0]["preview"]
     assert (shown.duration, shown.requests, shown.percentile) == ("15 s", "1,000", "p99")
-    assert "One request every 10 ms" in page
-    assert "hatched = warm-up" in page
-
-
-def test_the_highest_percentile_is_that_of_every_other_page(preview):
-    assert preview(requests="50")[0]["preview"].percentile == "p75"
-    assert preview(requests="2500")[0]["preview"].percentile == "p99.5"
-
-
-def test_what_only_the_target_decides_is_said_to_depend_on_it(preview):
-    shown = preview(model="closed", connections="5", stop="duration", duration_s="30")[0]["preview"]
-    depends = "depends on the target"
-    assert (shown.duration, shown.requests, shown.percentile) == ("30 s", depends, depends)
 
 
 def test_stages_are_counted_and_drawn(preview):
     stages = {"rate_shape": "stages", "stages": "30: 10\n60: 10-50\n5: 0"}
-    context, page = preview(model="open", **stages)
-    assert context["preview"].requests == "2,100"
-    assert "2,100 requests in 3 stages, 1 min 35 s in all." in page
-    assert context["preview"].picture.drawing.line.count("L") == 5
+    shown = preview(model="open", **stages)[0]["preview"]
+    assert shown.requests == "2,100"
+    assert shown.picture.drawing.line.count("L") == 5
 
 
 def test_the_calls_of_a_session_are_counted(preview):
-    context, page = preview(arrival_unit="session", calls_per_session="5")
+    context, _ = preview(arrival_unit="session", calls_per_session="5")
     assert context["preview"].requests == "500"
-    assert '<span data-live="requests-label">Sessions</span>' in page
-    assert ">sessions/s<" in page
-
-
-def test_a_websocket_plan_counts_websockets(preview):
-    context, page = preview(protocol="websocket", connection_mode="new")
-    assert context["preview"].requests == "100"
-    assert "One WebSocket every 100 ms" in page
-    assert '<span data-live="requests-label">WebSockets</span>' in page
 
 
 @pytest.mark.parametrize(
-    ("fields", "words"),
-    [
-        ({"over_s": "ten"}, "Spread over: Write a number above 0 to 43,200."),
-        ({"requests": ""}, "Requests: Enter how many requests to spread over the time."),
-        ({"model": "closed", "connections": ""}, "Connections: The load model closed needs"),
-        ({"model": "open", "rate_shape": "stages", "stages": "30: 10\n60: soon"}, "60: soon"),
-        ({"model": "none of these"}, "Load model: "),
-    ],
+    "fields", [{"over_s": "ten"}, {"requests": ""}, {"model": "none of these"}]
 )
-def test_what_is_wrong_is_one_sentence_and_the_last_preview_stays(preview, fields, words):
+def test_of_what_is_wrong_the_last_preview_stays(preview, fields):
     context, page = preview(**fields)
-    assert words in page.replace("&#x27;", "'")
+    assert context["problem"]
     assert context["preview"] is None
     assert 'data-live="one-run"' not in page
 
@@ -92,26 +58,6 @@ def test_what_is_wrong_is_one_sentence_and_the_last_preview_stays(preview, field
 def test_what_a_preview_does_not_depend_on_need_not_be_right(preview):
     shown = preview(path="no slash", headers="Host: x", expected_status="ok")[0]["preview"]
     assert shown.requests == "100"
-
-
-def test_too_many_ports_are_said_before_there_is_a_campaign(preview):
-    page = preview(requests="600,000", over_s="60", connection_mode="new")[1]
-    assert "new ones may need 600,000 local ports within a minute" in page
-
-
-def test_too_many_open_files_are_said_too(preview, live_host):
-    live_host(open_files=64)
-    page = preview(model="closed", connections="500", connection_mode="keep-alive")[1]
-    assert "One injector process may need 564 open files, but its limit is 64" in page
-
-
-@pytest.fixture
-def live_host(db):
-    def make(**facts):
-        now = timezone.now()
-        InjectorHost.objects.create(name="a", slots=1, seen_at=now, started_at=now, facts=facts)
-
-    return make
 
 
 def test_a_preview_needs_the_form_s_token(project, bob):
@@ -123,15 +69,8 @@ def test_a_preview_needs_the_form_s_token(project, bob):
 def test_the_page_shows_the_preview_before_a_script_asks_for_one(as_editor, project):
     page = as_editor.get(reverse("plan-new", args=[project.pk]) + "?preset=over-10")
     assert page.context["preview"].requests == "100"
-    assert "One request every 100 ms" in page.content.decode()
     blank = as_editor.get(reverse("plan-new", args=[project.pk]))
     assert blank.context["problem"] == ""
-
-
-def test_an_edited_plan_is_previewed_as_it_is_stored(as_editor, project):
-    version = make_plan(project, spec=plan_spec(model="sequential", requests=1234))
-    page = as_editor.get(reverse("plan-edit", args=[version.plan_id]))
-    assert page.context["preview"].requests == "1,234"
 
 
 @pytest.mark.alone

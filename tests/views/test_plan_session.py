@@ -1,13 +1,12 @@
-"""Sessions and credentials in the form and on the page of a plan."""
+"""Sessions, credentials, variables and connections in the form of a plan."""
 
 import pytest
 from django.urls import reverse
 
 from campaigns.domain.plan.presets import PRESETS
+from campaigns.forms.plan_variables import read_extracts, write_extracts
 from campaigns.forms.plans import initial_of
 from campaigns.models import PlanSecret, PlanVersion
-from tests.factories import make_plan
-from tests.values import plan_spec
 from tests.views.plan_form import save
 
 pytestmark = pytest.mark.django_db
@@ -40,40 +39,19 @@ def test_all_of_it_is_stored_and_comes_back_into_the_form(as_editor, project):
     assert PlanVersion.objects.count() == 1
 
 
-def test_trying_again_is_stored_said_and_comes_back(as_editor, project):
+def test_trying_again_is_stored_and_comes_back(as_editor, project):
     base = initial_of(PRESETS["sessions"].name, PRESETS["sessions"].spec)
     data = {name: value for name, value in base.items() if value not in (None, False)}
-    data["retry_on_failure"] = "on"
-    as_editor.post(reverse("plan-new", args=[project.pk]), data)
+    as_editor.post(reverse("plan-new", args=[project.pk]), data | {"retry_on_failure": "on"})
     version = PlanVersion.objects.get()
     assert version.spec["session"]["retry_on_failure"] is True
     assert initial_of("again", version.spec)["retry_on_failure"] is True
-    page = as_editor.get(reverse("plan-detail", args=[version.plan_id])).content.decode()
-    assert "up to 3 times" in page
-
-
-def test_the_page_says_it_in_words_and_whether_the_secret_is_there(as_editor, project):
-    save(as_editor, project, "ab", **FIELDS)
-    address = reverse("plan-detail", args=[PlanVersion.objects.get().plan_id])
-    page = as_editor.get(address).content.decode()
-    for words in (
-        "0.5 to 2 s between bursts",
-        "3 requests",
-        "kept per session",
-        "user ann and a password; secret stored",
-    ):
-        assert words in page
-    missing = make_plan(project, spec=plan_spec() | {"auth": {"kind": "bearer"}})
-    page = as_editor.get(reverse("plan-detail", args=[missing.plan_id])).content.decode()
-    assert "no secret stored yet" in page
 
 
 def test_editors_read_where_the_secret_may_be_sent(as_editor, client, project, vera):
     save(as_editor, project, "ab", **FIELDS)
     stored = PlanSecret.objects.get()
     address = reverse("plan-detail", args=[stored.plan_id])
-    assert "Secret is sent to" in (page := as_editor.get(address).content.decode())
-    assert "nothing yet" in page
     PlanSecret.objects.update(origins=["https://shop.example:443", "https://shop.example:8443"])
     page = as_editor.get(address).content.decode()
     assert "https://shop.example:443, https://shop.example:8443" in page
@@ -84,11 +62,8 @@ def test_editors_read_where_the_secret_may_be_sent(as_editor, client, project, v
 @pytest.mark.parametrize(
     ("fields", "wrong"),
     [
-        ({"think_kind": "constant"}, "think_mean_s"),
-        ({"think_kind": "constant", "think_mean_s": "a while"}, "think_mean_s"),
         ({"think_kind": "uniform", "think_min_s": "2", "think_max_s": "1"}, "think_max_s"),
-        ({"auth_kind": "basic"}, "auth_user"),
-        ({"pipeline_depth": "99"}, "pipeline_depth"),
+        ({"connections_per_session": "4"}, "connections_per_session"),
         ({"calls_per_connection": "2", "burst_length": "3"}, "burst_length"),
         ({"auth_kind": "bearer", "secret": "two\nlines"}, "secret"),
         ({"auth_kind": "bearer", "headers": "Authorization: x"}, "auth_kind"),
@@ -102,14 +77,6 @@ def test_a_fault_stands_at_its_field(fields, wrong, as_editor, project):
 def test_fields_of_another_think_time_are_ignored(as_editor, project):
     save(as_editor, project, "ab", think_kind="constant", think_mean_s="1", think_min_s="x")
     assert PlanVersion.objects.get().spec["session"]["think_time"]["mean_s"] == 1
-
-
-def test_pipelining_is_stored_and_said(as_editor, project):
-    save(as_editor, project, "ab", pipeline_depth="4", http_version="1.1")
-    version = PlanVersion.objects.get()
-    assert version.spec["session"]["pipeline_depth"] == 4
-    page = as_editor.get(reverse("plan-detail", args=[version.plan_id])).content.decode()
-    assert "up to 4 requests on a connection wait" in page
 
 
 ARRIVING = {
@@ -134,21 +101,31 @@ def test_sessions_that_arrive_are_stored_and_come_back_into_the_form(as_editor, 
     assert PlanVersion.objects.count() == 1
 
 
-def test_the_page_counts_sessions_where_they_arrive(as_editor, project):
-    save(as_editor, project, "ab", **ARRIVING)
-    address = reverse("plan-detail", args=[PlanVersion.objects.get().plan_id])
-    page = as_editor.get(address).content.decode()
-    for words in (
-        "5 sessions/s, 40 sessions",
-        "up to 4, shared by the requests of a burst",
-        "users who send their requests and leave",
-        "10,000 sessions; the others wait",
-    ):
-        assert words in page
+LINES = 'token = body: value="([^"]+)"\nplace = header Location: /room/(\\d+)'
 
 
-def test_connections_of_a_session_need_sessions_that_arrive(as_editor, project):
-    page = save(as_editor, project, "ab", connections_per_session="4")
-    error = page.context["form"].errors["connections_per_session"]
-    assert "Only sessions that arrive" in error[0]
-    assert not PlanVersion.objects.exists()
+def test_variables_are_stored_and_come_back_into_the_form(as_editor, project):
+    save(as_editor, project, "ab", csv="user\r\nann\r\n", path="/${user}", extract=LINES)
+    version = PlanVersion.objects.get()
+    assert version.spec["variables"] == {"csv": "user\nann\n", "order": "sequential"}
+    again = initial_of("again", version.value().to_json())
+    assert again["extract"] == LINES
+
+
+def test_lines_are_read_as_they_are_written():
+    assert write_extracts([{"header": "", **each} for each in read_extracts(LINES)]) == LINES
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"http_version": "1.0"},
+        {"http_version": "2", "streams": "16"},
+        {"resolve": "per_connection"},
+    ],
+    ids=str,
+)
+def test_an_option_of_connections_is_stored_and_comes_back(as_editor, project, given):
+    save(as_editor, project, **given)
+    again = initial_of("again", PlanVersion.objects.get().value().to_json())
+    assert {name: str(again[name]) for name in given} == given

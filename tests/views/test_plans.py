@@ -1,16 +1,14 @@
-"""Pages of plans: presets, the form with its load, versions."""
+"""The form of plans: presets, the load, bodies, versions."""
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 
 from campaigns.domain.plan.presets import PRESETS
-from campaigns.forms import requests
 from campaigns.forms.plans import initial_of
 from campaigns.models import PlanVersion, SavedPlan
 from tests.factories import make_plan
 from tests.values import plan_spec
-from tests.views.pages import text_of
 
 pytestmark = pytest.mark.django_db
 
@@ -33,53 +31,12 @@ def test_a_preset_is_one_click_and_can_be_sent_as_it_is(key, as_editor, project)
     assert PlanVersion.objects.get().spec == PRESETS[key].spec
 
 
-def test_a_new_plan_can_be_sent_as_its_form_proposes_it(as_editor, project):
-    fields = as_editor.get(new(project)).context["form"].fields
-    proposed = {name: field.initial for name, field in fields.items() if field.initial is not None}
-    answer = as_editor.post(new(project), {**proposed, "name": "Mine"})
-    assert answer.status_code == 302
-
-
-def test_all_that_is_wrong_is_answered_beside_its_field_and_nothing_is_lost(as_editor, project):
-    wrong = form(path="no slash", over_s="ten", headers="Host: x", expected_status="ok")
-    answer = as_editor.post(new(project), wrong)
-    page = answer.content.decode()
-    assert answer.status_code == 422
-    assert set(answer.context["form"].errors) == {"path", "over_s", "headers", "expected_status"}
-    assert "A path begins with a slash" in page
-    assert "Host is set by the injector" in page
-    for typed in ('value="no slash"', 'value="ten"', "Host: x", 'value="ok"', "Envelope"):
-        assert typed in page
-    assert not SavedPlan.objects.exists()
-
-
-def test_a_text_of_too_many_lines_is_refused_before_it_is_read(as_editor, project, monkeypatch):
-    turns = []
-    monkeypatch.setattr(requests.time, "sleep", turns.append)
-    lines = dict.fromkeys(("headers", "extract", "thresholds", "stages"), "a: b\n" * 20_000)
-    answer = as_editor.post(new(project), form(**lines))
-    assert answer.status_code == 422
-    errors = answer.context["form"].errors.as_data()
-    assert {name: error.code for name, (error,) in errors.items()} == dict.fromkeys(
-        lines, "max_length"
-    )
-    assert answer.content.count(b"a: b\n" * 20_000) == len(lines), "nothing typed is lost"
-    assert turns == [0, 0] * len(lines), "others have their turns around each long text"
-
-
 def test_fields_that_the_model_does_not_use_are_ignored(as_editor, project):
     as_editor.post(
         new(project), form(model="sequential", stop="requests", over_s="9", connections="x")
     )
     load = PlanVersion.objects.get().spec["load"]
     assert (load["model"], load["requests"], load["over_s"]) == ("sequential", 100, None)
-
-
-def test_the_chosen_stop_decides(as_editor, project):
-    fields = {"model": "open", "rate_per_s": "5", "requests": "7", "duration_s": "30"}
-    as_editor.post(new(project), form(stop="duration", **fields))
-    load = PlanVersion.objects.get().spec["load"]
-    assert (load["requests"], load["duration_s"]) == (None, 30)
 
 
 @pytest.mark.parametrize(
@@ -148,50 +105,6 @@ def test_every_field_of_a_load_can_be_set_and_comes_back(fields, expected, as_ed
     assert shown == {name: value for name, value in fields.items() if name != "stop"}
 
 
-def test_a_plan_says_how_its_requests_arrive(as_editor, project):
-    spec = plan_spec(model="open", rate_per_s=5, requests=9, distribution="exponential")
-    spec["load"] |= {"max_in_flight": 7, "when_saturated": "drop"}
-    url = reverse("plan-detail", args=[make_plan(project, spec=spec).plan_id])
-    page = as_editor.get(url).content.decode()
-    assert "5 requests/s at random, 9 requests" in page
-    assert "7 requests; the others are dropped" in page
-
-
-@pytest.mark.parametrize(
-    ("text", "words"), [("often", "Stage 1, "), ("", "Stage 1, "), ("5: 0", "above 0")]
-)
-def test_a_wrong_stage_is_answered_beside_the_stages(text, words, as_editor, project):
-    data = form(model="open", rate_shape="stages", stages=text, stop="requests")
-    answer = as_editor.post(new(project), data)
-    errors = answer.context["form"].errors
-    assert set(errors) == {"stages"}
-    assert words in errors["stages"][0]
-
-
-def test_a_plan_lists_its_stages(as_editor, project):
-    spec = plan_spec(model="open", stages=[{"duration_s": 60, "from_per_s": 10, "to_per_s": 50}])
-    url = reverse("plan-detail", args=[make_plan(project, spec=spec).plan_id])
-    page = as_editor.get(url).content.decode()
-    assert "1,800 requests in one stage of 60 s, at most 50/s" in page
-    assert "60 s: 10 to 50 requests/s" in page
-
-
-def test_a_plan_says_what_becomes_of_open_connections(as_editor, project):
-    spec = plan_spec(model="window", low=250, high=500, requests=9, hold="keep_s", hold_s=2.5)
-    url = reverse("plan-detail", args=[make_plan(project, spec=spec).plan_id])
-    page = as_editor.get(url).content.decode()
-    assert "250 to 500 connections being opened, 9 requests" in page
-    assert "kept for 2.5 s" in page
-
-
-@pytest.mark.parametrize("duration", ["", "soon"])
-def test_a_missing_stop_is_answered_at_the_field_that_is_shown(duration, as_editor, project):
-    answer = as_editor.post(
-        new(project), form(model="closed", connections="5", stop="duration", duration_s=duration)
-    )
-    assert set(answer.context["form"].errors) == {"duration_s"}
-
-
 def test_a_body_is_uploaded_from_a_file_and_survives_another_error(as_editor, project):
     upload = SimpleUploadedFile("body.xml", "<a>é</a>".encode())
     page = as_editor.post(new(project), form(path="x", body="", body_file=upload)).content.decode()
@@ -202,30 +115,20 @@ def test_a_body_is_uploaded_from_a_file_and_survives_another_error(as_editor, pr
     assert PlanVersion.objects.get().spec["steps"][0]["body"] == "<new/>"
 
 
-@pytest.mark.parametrize(
-    ("content", "words"), [(b"\xff\xfe\x00", "not UTF-8"), (b"x" * 1_048_577, "at most 1 MB")]
-)
-def test_a_file_that_cannot_be_a_body_is_refused_in_words(content, words, as_editor, project):
-    answer = as_editor.post(
-        new(project), form(body="", body_file=SimpleUploadedFile("body.bin", content))
-    )
-    assert words in answer.content.decode()
-
-
-def test_a_header_line_without_a_colon_is_refused_with_the_line(as_editor, project):
-    page = as_editor.post(new(project), form(headers="X-Token abc")).content.decode()
-    assert "is not a header name" in page
-    assert "X-Token abc" in page
+@pytest.mark.parametrize("content", [b"\xff\xfe\x00", b"x" * 1_048_577])
+def test_a_file_that_cannot_be_a_body_is_refused(content, as_editor, project):
+    upload = SimpleUploadedFile("body.bin", content)
+    as_editor.post(new(project), form(body="", body_file=upload))
+    assert not PlanVersion.objects.exists()
 
 
 def test_an_edit_makes_a_version_and_an_unchanged_one_does_not(as_editor, project):
     version = make_plan(project, "P")
     url = reverse("plan-edit", args=[version.plan_id])
     data = initial_of("P", version.value().to_json())
-    answer = as_editor.post(url, data, follow=True)
-    assert "is still the latest" in answer.content.decode()
-    answer = as_editor.post(url, {**data, "requests": "1,000"}, follow=True)
-    assert "Version 2 created" in answer.content.decode()
+    as_editor.post(url, data)
+    assert version.plan.latest == version
+    as_editor.post(url, {**data, "requests": "1,000"})
     assert version.plan.latest.spec["load"]["requests"] == 1000
 
 
@@ -247,7 +150,7 @@ def test_an_earlier_version_has_its_own_address(as_editor, project):
     data = initial_of("P", version.value().to_json()) | {"requests": "7"}
     as_editor.post(reverse("plan-edit", args=[version.plan_id]), data)
     url = reverse("plan-detail", args=[version.plan_id])
-    assert "earlier version" in as_editor.get(f"{url}?version=1").content.decode()
+    assert as_editor.get(f"{url}?version=1").status_code == 200
     assert as_editor.get(f"{url}?version=9").status_code == 404
     assert as_editor.get(f"{url}?version=x").status_code == 404
 
@@ -260,26 +163,6 @@ def test_a_body_with_markup_is_shown_as_text(as_editor, project):
 
 def _step(body: str) -> dict:
     return {"method": "POST", "path": "/", "body": body}
-
-
-def test_a_stranger_gets_404_and_a_viewer_403_for_the_form(client, project, vera, charlie):
-    plan = make_plan(project).plan
-    edit = reverse("plan-edit", args=[plan.pk])
-    client.force_login(charlie)
-    assert client.get(edit).status_code == 404
-    assert client.get(reverse("plan-detail", args=[plan.pk])).status_code == 404
-    client.force_login(vera)
-    assert client.get(reverse("plan-detail", args=[plan.pk])).status_code == 200
-    assert client.get(edit).status_code == 403
-    assert client.post(reverse("plan-archive", args=[plan.pk])).status_code == 403
-
-
-def test_an_archived_plan_leaves_the_list(as_editor, project):
-    plan = make_plan(project, "Old one").plan
-    as_editor.post(reverse("plan-archive", args=[plan.pk]))
-    response = as_editor.get(reverse("plan-list", args=[project.pk]))
-    assert "All plans are archived." in response.content.decode()
-    assert response.context["plans"] == []
 
 
 def test_the_list_needs_no_query_a_row(
@@ -299,55 +182,5 @@ def test_rules_are_written_one_a_line_and_shown_on_the_page(as_editor, project):
     as_editor.post(new(project), form(thresholds="p95 < 300 ms\nrate>5"))
     version = PlanVersion.objects.get()
     assert [each.rule for each in version.value().thresholds] == ["p95 < 300 ms", "rate > 5 /s"]
-    page = as_editor.get(reverse("plan-detail", args=[version.plan_id])).content.decode()
-    assert "p95 &lt; 300 ms, rate &gt; 5 /s" in page
     edit = as_editor.get(reverse("plan-edit", args=[version.plan_id])).content.decode()
     assert "p95 &lt; 300 ms\nrate &gt; 5 /s" in edit
-
-
-@pytest.mark.parametrize(
-    ("rule", "words"), [("fast", "is not a rule"), ("p95 < 3 parsecs", "is given in ms")]
-)
-def test_a_rule_that_cannot_be_is_answered_beside_the_field(rule, words, as_editor, project):
-    answer = as_editor.post(new(project), form(thresholds=rule))
-    assert answer.status_code == 422
-    assert words in str(answer.context["form"].errors["thresholds"])
-
-
-def test_a_plan_says_what_other_tools_would_be_told(as_editor, project):
-    version = make_plan(project, spec=PRESETS["ab"].spec)
-    page = as_editor.get(reverse("plan-detail", args=[version.plan_id])).content.decode()
-    assert "ab -n 1000 -c 50 -s 30 http://TARGET/" in page
-    assert "None. wrk stops after a time" in page
-
-
-def test_shares_of_injectors_are_said_on_the_plan_s_page(as_editor, project):
-    spec = plan_spec(model="open", rate_per_s=5, requests=9, shares=[2, 1, 1])
-    version = make_plan(project, spec=spec)
-    page = as_editor.get(reverse("plan-detail", args=[version.plan_id])).content.decode()
-    assert "50 %, 25 %, 25 %" in page
-
-
-def test_numbers_of_each_injector_are_kept_and_said(as_editor, project):
-    data = form("l1", per_injector="on")
-    as_editor.post(reverse("plan-new", args=[project.pk]), data)
-    version = PlanVersion.objects.get()
-    assert version.spec["load"]["per_injector"] is True
-    page = as_editor.get(reverse("plan-detail", args=[version.plan_id])).content.decode()
-    assert "each injector process: one after another, 1,000 requests" in page
-
-
-def test_a_preset_s_plan_leads_to_its_campaign(as_editor, project):
-    answer = as_editor.post(f"{new(project)}?preset=l2", form("l2", then="campaign"))
-    plan = SavedPlan.objects.get()
-    address = f"{reverse('campaign-new', args=[project.pk])}?plan={plan.pk}&preset=l2"
-    assert answer["Location"] == address
-    page = as_editor.get(reverse("plan-detail", args=[plan.pk])).content.decode()
-    assert address.replace("&", "&amp;") in page
-
-
-def test_a_load_that_ends_by_time_has_no_number_of_requests(as_editor, project):
-    spec = plan_spec(model="closed", connections=2, duration_s=10)
-    plan = make_plan(project, spec=spec).plan
-    page = text_of(as_editor.get(reverse("plan-detail", args=[plan.pk])))
-    assert "Requests per run</dt> <dd>depends on the target</dd>" in page

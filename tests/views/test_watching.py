@@ -41,15 +41,6 @@ def test_the_only_run_is_watched_on_the_campaign_s_page(as_editor, test_of_an_ho
     assert "22:22 of 1:00:00 measured" in page
     assert "37:38 left" in page
     assert "<title>37 % · Soak" in page
-    assert "0 of 1 run" not in page
-    assert page.index("data-over-time") < page.index('data-live="tables"')
-
-
-def test_the_campaign_ends_when_its_run_ends(as_editor, test_of_an_hour):
-    run = begun(make_run(test_of_an_hour), 1342)
-    end = f"ends {planned_end(run):%H:%M:%S}"
-    assert end in page_text(as_editor, "campaign-detail", run.campaign_id)
-    assert end in page_text(as_editor, "run-detail", run.pk)
 
 
 def test_later_runs_are_expected_to_take_as_long_as_planned(test_of_an_hour):
@@ -101,27 +92,6 @@ def test_no_end_is_expected_in_the_past_where_the_clock_was_set_back_since_the_s
     assert progress_of(Campaign.objects.get(), None).ends_at >= now
 
 
-def test_several_runs_are_counted_beside_the_one_under_way(as_editor, test_of_an_hour):
-    run = begun(make_run(test_of_an_hour), 1800)
-    make_run(test_of_an_hour, 2)
-    page = page_text(as_editor, "campaign-detail", run.campaign_id)
-    assert "0 of 2 runs" in page
-    assert "30:00 of 1:00:00 measured" in page
-    assert "<title>25 % · Soak" in page
-
-
-def test_what_a_stopped_run_measured_is_there_and_called_partial(as_editor, test_of_an_hour):
-    run = measure(make_run(test_of_an_hour), 12_000, outcome=Outcome.STOPPED)
-    run.campaign.finished_at = timezone.now()
-    run.campaign.save()
-    page = page_text(as_editor, "campaign-detail", run.campaign_id)
-    assert "Stopped" in page
-    assert "partial figures: 0:10 of 1:00:00 measured" in page
-    assert "2,000 requests" in page
-    assert '<p class="verdict">No usable runs' not in page
-    assert '<script id="points"' in page
-
-
 def test_a_campaign_stopped_in_its_first_run_shows_what_that_run_measured(
     as_editor, test_of_an_hour
 ):
@@ -131,15 +101,8 @@ def test_a_campaign_stopped_in_its_first_run_shows_what_that_run_measured(
     Campaign.objects.update(finished_at=timezone.now())
     page = page_text(as_editor, "campaign-detail", run.campaign_id)
     assert "partial figures: 0:10 of 1:00:00 measured" in page
-    assert "The partial run over time" in page
     assert '<script id="points"' in page
     assert 'data-percentiles="0"' in page
     assert "data-blocks" not in page
     listed = page_text(as_editor, "campaign-list", run.campaign.project_id)
     assert "12.0 ms on average" in listed
-
-
-def test_a_run_that_ended_as_planned_leaves_the_answer_to_its_campaign(as_editor, test_of_an_hour):
-    run = measure(make_run(test_of_an_hour), 12_000)
-    page = page_text(as_editor, "campaign-detail", run.campaign_id)
-    assert "partial" not in page

@@ -3,9 +3,7 @@
 import pytest
 from django.test import Client
 from django.urls import reverse
-from django.utils import timezone
 
-from campaigns.models import Target
 from tests.factories import make_campaign, make_run, make_test
 from tests.queries.measured import measure
 from tests.queries.test_answers import done
@@ -29,19 +27,11 @@ def pages_of(client, run) -> list[str]:
     return [text_of(client.get(reverse(name, args=[pk]))) for name, pk in places]
 
 
-def test_it_is_told_once_with_the_page_where_it_is_done(as_editor, run):
+def test_the_remedy_stands_once_with_the_page_where_it_is_done(as_editor, run):
     target = reverse("target-edit", args=[run.target_id])
     for page in pages_of(as_editor, run):
         assert page.count(REMEDY) == 1
         assert f'href="{target}">Edit the target</a>' in page
-        assert page.index("Can the measurement be believed?") < page.index("What to do</h2>")
-
-
-def test_what_is_archived_is_not_led_to_where_it_could_not_be_edited(as_editor, run):
-    Target.objects.filter(pk=run.target_id).update(archived_at=timezone.now())
-    for page in pages_of(as_editor, run):
-        assert REMEDY in page
-        assert "Edit the target" not in page
 
 
 def test_a_viewer_and_a_share_have_the_words_without_the_buttons(client, as_editor, vera, run):
@@ -50,9 +40,3 @@ def test_a_viewer_and_a_share_have_the_words_without_the_buttons(client, as_edit
     for page in (*pages_of(client, run), text_of(Client().get(shared, follow=True))):
         assert REMEDY in page
         assert "Edit the target" not in page
-
-
-def test_the_api_tells_answers_and_remedies(as_editor, run):
-    told = as_editor.get(reverse("api-run-tables", args=[run.pk])).json()
-    assert [each["word"] for each in told["answers"]] == ["Trusted", "Failing", "Up to p99"]
-    assert [each["title"] for each in told["remedies"]] == ["Connection refused."]

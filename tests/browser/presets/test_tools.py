@@ -1,4 +1,4 @@
-"""The presets of ab, httperf and wsperf, from the button to the rows of each tool's own report."""
+"""The presets of ab, httperf and wsperf, from the button to the figures of each tool's report."""
 
 import re
 
@@ -17,26 +17,9 @@ def report(page, style: str) -> dict[str, str]:
     return {name.strip(): rest.strip() for name, _, rest in lines}
 
 
-# Every row of the reports in the documents that this product was founded on.
-AB_ROWS = {
-    "Server Software", "Server Hostname", "Server Port", "SSL/TLS Protocol", "Document Path",
-    "Document Length", "Concurrency Level", "Time taken for tests", "Complete requests",
-    "Failed requests", "Write errors", "Total transferred", "HTML transferred",
-    "Requests per second", "Time per request", "Transfer rate", "Connect", "Processing", "Waiting",
-    "Total",
-}  # fmt: skip
-HTTPERF_ROWS = {
-    "Maximum connect burst length", "Total", "Connection rate", "Connection time [ms]",
-    "Connection length [replies/conn]", "Request rate", "Request size [B]",
-    "Reply rate [replies/s]", "Reply time [ms]", "Reply size [B]", "Reply status", "CPU time [s]",
-    "Net I/O", "Errors",
-}  # fmt: skip
-
-
-def test_ab_over_https_has_ab_s_rows(measure):
+def test_ab_over_https_counts_what_was_sent(measure):
     run = open_last_run(measure("ab", {"requests": "300"}))
     lines = report(run.page, "ab")
-    assert AB_ROWS - lines.keys() == set()
     transferred = int(lines["HTML transferred"].split()[0])
     assert transferred == 300 * int(lines["Document Length"].split()[0])
     assert transferred < int(lines["Total transferred"].split()[0])
@@ -51,28 +34,19 @@ def test_ab_over_https_has_ab_s_rows(measure):
         assert low <= mean <= high, row
         assert low <= median <= high, row
         assert deviation >= 0
-    percentages = run.page.locator("details[data-style=ab] pre").inner_text()
-    for share in (50, 66, 75, 80, 90, 95, 98, 99):
-        assert re.search(rf"^ +{share}% +[\d.]+$", percentages, re.MULTILINE), share
-    assert "(longest request)" in percentages
 
 
-def test_httperf_one_after_another_has_its_six_groups(measure):
+def test_httperf_one_after_another_counts_what_was_sent(measure):
     run = open_last_run(measure("httperf-1000", {"requests": "300"}))
     lines = report(run.page, "httperf")
-    assert HTTPERF_ROWS - lines.keys() == set()
     assert lines["Maximum connect burst length"] == "1", "one after another"
     head, body, footer, whole = map(float, re.findall(r"[\d.]+", lines["Reply size [B]"]))
     assert head + body + footer == pytest.approx(whole, abs=0.2)
     assert body > 0
     assert lines["Total"].startswith("connections 300 requests 300 replies 300 test-duration")
-    for group in ("Connection rate", "Request rate", "Net I/O", "Reply status"):
-        assert group in lines
     text = run.page.locator("details[data-style=httperf] pre").inner_text()
     assert "2xx=300" in text
     assert "Errors: total 0 client-timo 0" in text
-    assert re.search(r"Connection time \[ms\]: min [\d.]+ avg [\d.]+ max [\d.]+ median", text)
-    assert "Connection length [replies/conn]: 1.000" in text
 
 
 def test_wsperf_has_its_table_of_handshakes(measure):

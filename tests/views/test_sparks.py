@@ -1,15 +1,30 @@
-"""The sparklines of a campaign in its list, and of a run's tiles."""
+"""Small lines: a broken one, the trend of a campaign in its list, and those of a run's tiles."""
 
-from campaigns.views.sparks import TREND_HEIGHT, sparks_of, trend_of
+import pytest
+
+from campaigns.views.sparks import TREND_HEIGHT, broken_line, sparks_of, trend_of
 from tests.values import make_point
+
+pytestmark = pytest.mark.pure
+
+
+@pytest.mark.parametrize(
+    ("heights", "path"),
+    [
+        ((5, 6, 7), "M0 5L1 6L2 7"),
+        ((5, 6, None, 7, 8), "M0 5L1 6M3 7L4 8"),
+        ((None, 5, 6, None), "M1 5L2 6"),
+        ((5, None, 6, None, 7), "M0 5h0M2 6h0M4 7h0"),
+        ((None, None), ""),
+        ((), ""),
+    ],
+)
+def test_none_breaks_it_and_a_point_alone_is_a_dot(heights, path):
+    assert broken_line(list(enumerate(heights))) == path
 
 
 def heights(path: str) -> list[float]:
     return [float(point.split(" ")[1]) for point in path[1:].split("L")]
-
-
-def test_two_campaigns_draw_no_line():
-    assert trend_of([10.0, None, 11.0]) is None
 
 
 def test_a_change_below_a_tenth_stays_small():
