@@ -5,6 +5,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 
 from campaigns.domain.plan.presets import PRESETS
+from campaigns.forms import requests
 from campaigns.forms.plans import initial_of
 from campaigns.models import PlanVersion, SavedPlan
 from tests.factories import make_plan
@@ -29,6 +30,20 @@ def test_a_preset_is_one_click_and_can_be_sent_as_it_is(key, as_editor, project)
     }
     as_editor.post(f"{new(project)}?preset={key}", data)
     assert PlanVersion.objects.get().spec == PRESETS[key].spec
+
+
+def test_a_text_of_too_many_lines_is_refused_before_it_is_read(as_editor, project, monkeypatch):
+    turns = []
+    monkeypatch.setattr(requests.time, "sleep", turns.append)
+    lines = dict.fromkeys(("headers", "extract", "thresholds", "stages"), "a: b\n" * 20_000)
+    answer = as_editor.post(new(project), form(**lines))
+    assert answer.status_code == 422
+    errors = answer.context["form"].errors.as_data()
+    assert {name: error.code for name, (error,) in errors.items()} == dict.fromkeys(
+        lines, "max_length"
+    )
+    assert answer.content.count(b"a: b\n" * 20_000) == len(lines), "nothing typed is lost"
+    assert turns == [0, 0] * len(lines), "others have their turns around each long text"
 
 
 def test_fields_that_the_model_does_not_use_are_ignored(as_editor, project):
