@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from contextlib import redirect_stderr, redirect_stdout
 from math import inf
 from unittest import mock
@@ -21,7 +20,6 @@ from tests.injector.test_loads import Arrivals
 from tests.waiting import eventually
 from workers.injector import cli
 from workers.injector.cli_plan import make_load as make_load_of
-from workers.injector.local_run import shared_orders
 
 # All but what has no limit in time or CPU: by these a busy machine is found.
 TIMED = set(trust.LIMITS) - {"injector_exhausted", "no_seconds", "missing_seconds"}
@@ -166,27 +164,6 @@ def test_processes_with_unequal_shares_send_all_of_one_load(load):
     assert json.loads(done.stdout)["counters"]["ok"] == server.n_requests == 41
 
 
-def test_each_process_is_told_all_shares():
-    arguments = ["http://127.0.0.1:1/", "--rate", "9", "--requests", "9"]
-    options = cli.make_parser().parse_args([*arguments, "--processes", "3", "--shares", "2,1,1"])
-    shards = [each["shard"] for each in shared_orders(cli.make_order(options), options.processes)]
-    assert shards == [{"index": i, "count": 3, "weights": [2, 1, 1]} for i in range(3)]
-
-
-def test_body_and_headers_are_sent(tmp_path):
-    (tmp_path / "body.xml").write_text("<soap/>")
-    with scripted(always(OK_REPLY)) as server:
-        done = run_unstarved(
-            f"http://127.0.0.1:{server.port}/",
-            "--body", f"@{tmp_path / 'body.xml'}", "--header", "SOAPAction: x",
-            "--new-connection",
-        )  # fmt: skip
-    assert done.returncode == 0
-    assert server.requests[0].startswith(b"POST / HTTP/1.1")
-    assert b"SOAPAction: x\r\n" in server.requests[0]
-    assert server.requests[0].endswith(b"\r\n\r\n<soap/>")
-
-
 @pytest.mark.parametrize(
     ("report", "words"),
     [
@@ -200,14 +177,6 @@ def test_a_report_in_the_style_of(report, words):
         done = run(f"http://127.0.0.1:{server.port}/", "--requests", 20, "--report", report)
     assert all(each in done.stdout for each in words), done.stdout
     assert " 0 s" in done.stderr
-
-
-@pytest.mark.parametrize("report", ["plain", "httperf", "ab"])
-def test_a_report_of_nothing_but_failures(report):
-    with scripted(always(b"garbage\r\n")) as server:
-        done = run(f"http://127.0.0.1:{server.port}/", "--requests", 3, "--report", report)
-    assert "no request succeeded" in done.stdout
-    assert "nan" not in done.stdout.lower()
 
 
 @pytest.mark.parametrize(
@@ -242,16 +211,6 @@ def test_it_refuses_with_a_sentence_and_status_2(arguments, words):
     done = run(*arguments)
     assert done.returncode == 2
     assert words in done.stderr
-
-
-def test_where_no_load_is_ever_sent_it_advises_no_option_that_would_not_help():
-    said = run("http://203.0.113.5/").stderr
-    assert said.endswith("no load is ever sent there.\n")
-
-
-def test_a_refusal_of_the_program_shows_no_traceback():
-    done = run_program("http://127.0.0.1:1/", "--rate", "1")
-    assert (done.returncode, "Traceback" in done.stderr) == (2, False)
 
 
 def test_errors_of_this_machine_are_no_usable_measurement():
@@ -300,29 +259,6 @@ def test_ctrl_c_keeps_what_was_measured_also_where_a_process_has_ended_before():
     assert json.loads(output)["counters"]["ok"] == server.n_requests
 
 
-def _reply(status):
-    return always(f"HTTP/1.1 {status} X\r\nContent-Length: 0\r\n\r\n".encode())
-
-
-@pytest.mark.parametrize(
-    ("script", "cause"),
-    [
-        (_reply(503), "status 503"),
-        (_reply(404), "status 404"),
-        (always(b"garbage\r\n"), "not an HTTP reply"),
-        (lambda sock, server: time.sleep(1), "no first byte within the limit"),
-    ],
-)
-def test_a_failing_target_is_a_result_of_a_trusted_measurement(script, cause):
-    with scripted(script) as server:
-        url = f"http://127.0.0.1:{server.port}/"
-        done = run_unstarved(url, "--requests", 3, "--timeout", 0.3)
-    assert done.returncode == 0, done.stderr
-    assert "Measurement: trusted" in done.stdout
-    assert f"Target: failing\n  No request succeeded ({cause})" in done.stdout
-    assert "Note: The target runs on the injector host" in done.stdout
-
-
 def test_a_refusing_target_is_a_result_too():
     done = run_unstarved("http://127.0.0.1:9/", "--requests", 3, "--json")
     judged = json.loads(done.stdout)["judgement"]
@@ -342,11 +278,6 @@ def test_a_broken_threshold_is_exit_status_1(rule, status, words):
         done = run_unstarved(url, "--rate", 300, "--duration", 0.5, "--threshold", rule)
     assert done.returncode == status, done.stdout
     assert words in done.stdout
-
-
-def test_what_is_no_threshold_is_wrong_usage():
-    done = run("http://127.0.0.1:9/", "--threshold", "p95>300ms")
-    assert (done.returncode, "must stay below" in done.stderr) == (2, True)
 
 
 def test_numbers_of_each_process_are_multiplied():

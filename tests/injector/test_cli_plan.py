@@ -95,30 +95,10 @@ def test_nothing_else_may_say_what_the_plan_says(option, words, plan_file, capsy
     assert words in refusal(capsys, ADDRESS, "--plan", plan_file(load=CLOSED), option)
 
 
-@pytest.mark.parametrize(
-    ("option", "field", "value"),
-    [
-        (f"--fingerprint={'ab' * 32}", "fingerprint", "ab" * 32),
-        ("--tls-profile=tls12", "max_version", "1.2"),
-        ("--ciphersuites=TLS_AES_128_GCM_SHA256", "ciphersuites", "TLS_AES_128_GCM_SHA256"),
-        ("--groups=X25519", "groups", "X25519"),
-        ("--signatures=ed25519", "signatures", "ed25519"),
-    ],
-)
-def test_tls_is_no_part_of_the_plan_and_may_stand_beside_it(option, field, value, plan_file):
-    order = order_of("https://127.0.0.1:1/", "--plan", plan_file(load=CLOSED), option)
-    assert order["endpoint"]["tls"][field] == value
-
-
 def test_every_option_of_tls_may_stand_beside_a_plan():
     options = ArgumentParser(add_help=False)
     add_tls_options(options)
     assert vars(options.parse_args([])).keys() <= cli_plan._BESIDE_A_PLAN
-
-
-def test_the_paths_are_those_of_the_plan(plan_file, capsys):
-    said = refusal(capsys, f"{ADDRESS}page", "--plan", plan_file(load=CLOSED))
-    assert "the plan has the paths" in said
 
 
 def test_every_fault_of_a_plan_has_its_line(plan_file, capsys):
@@ -134,11 +114,6 @@ def test_what_is_no_plan_is_refused(text, tmp_path, capsys):
     path = tmp_path / "plan.json"
     path.write_text(text)
     assert "--plan: " in refusal(capsys, ADDRESS, "--plan", str(path))
-
-
-def test_a_plan_of_a_websocket_needs_such_an_address(plan_file, capsys):
-    plan = plan_file(steps=[], exchange={"messages": 1}, load=CLOSED)
-    assert "ws" in refusal(capsys, ADDRESS, "--plan", plan)
 
 
 SHARED = {"model": "open", "rate_per_s": 5, "requests": 40, "shares": [2, 1, 1]}

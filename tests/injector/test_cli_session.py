@@ -23,11 +23,6 @@ def test_think_times_are_written_in_three_ways(text, think):
     assert order("--think-time", text)["plan"]["session"]["think_time"] == think
 
 
-def test_a_wrong_think_time_is_refused_with_an_example(capsys):
-    assert cli.main(["http://127.0.0.1:1/", "--think-time", "soon"]) == cli.REFUSED
-    assert "write 0.5, 1-3 or ~2" in capsys.readouterr().err
-
-
 def test_a_secret_comes_from_a_file_only(tmp_path, capsys):
     secret = tmp_path / "token"
     secret.write_text("abc.def\n")
@@ -56,13 +51,6 @@ def test_rules_about_sessions_decide_the_exit_status(rule, status, words, capsys
         address = f"http://127.0.0.1:{server.port}/"
         assert cli.main([address, *SESSIONS.split(), "--threshold", rule]) == status
     assert words in capsys.readouterr().out
-
-
-def test_a_rule_about_sessions_needs_sessions(capsys):
-    options = ["--requests", "5", "--threshold", "session_p95<1s"]
-    assert cli.main(["http://127.0.0.1:1/", *options]) == cli.REFUSED
-    assert "--threshold" in (said := capsys.readouterr().err)
-    assert "this plan has none" in said
 
 
 def test_calls_cookies_and_pipelines_reach_the_plan():

@@ -182,30 +182,6 @@ def test_a_new_connections_request_arrives_once_whatever_it_takes_at_first(
 
 
 @pytest.mark.parametrize(
-    ("mode", "size_bytes", "waits"),
-    [("new", 10, True), ("new", 1000, False), ("keep-alive", 10, False)],
-)
-def test_only_a_connection_for_one_short_request_leaves_nagles_algorithm_on(
-    monkeypatch, mode, size_bytes, waits
-):
-    set_to = []
-
-    class Watched(connection.Socket):
-        __slots__ = ()
-
-        def setsockopt(self, level, option, value):
-            super().setsockopt(level, option, value)
-            if (level, option) == (socket.IPPROTO_TCP, socket.TCP_NODELAY):
-                set_to.append(value)
-
-    monkeypatch.setattr(connection, "Socket", Watched)
-    with scripted(always(OK_REPLY)) as server:
-        posted = {"method": "POST", "body": "x" * size_bytes}
-        assert measure(server.port, mode=mode, load=closed(1), **posted).total.count("ok") == 1
-    assert set_to == ([] if waits else [1])
-
-
-@pytest.mark.parametrize(
     ("code", "kind"),
     [
         (errno.ECONNREFUSED, Kind.CONNECT_REFUSED),

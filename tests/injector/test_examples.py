@@ -35,11 +35,6 @@ def test_a_failed_request_is_kept_with_its_reply():
     assert 0 <= example["at_us"] < 10_000_000
 
 
-def test_a_run_without_failures_has_no_example():
-    with scripted(always(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")) as server:
-        assert examples_of(measure(server.port, load=closed(20))) == []
-
-
 def test_a_server_that_refuses_is_named_without_a_reply():
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))

@@ -5,7 +5,7 @@ import time
 import pytest
 
 from campaigns.domain.measured.outcomes import Kind
-from tests.injector.servers import OK_REPLY, always, closed, measure, reset, scripted
+from tests.injector.servers import OK_REPLY, always, closed, measure, scripted
 from workers.injector import connection
 from workers.injector.attempt import Worker
 from workers.injector.request import Request
@@ -102,33 +102,6 @@ def test_a_byte_too_many_fails_the_attempt_and_its_connection():
     assert (total.count("ok"), server.n_connections) == (20, 10)
 
 
-def test_a_reset_in_the_middle_is_a_failure_of_that_attempt_alone():
-    def resetting(sock, server):
-        for _ in range(2):
-            server.read_request(sock)
-            sock.sendall(OK_REPLY)
-        server.read_request(sock)
-        reset(sock)
-
-    with scripted(resetting) as server:
-        total = measure(server.port, load=closed(9)).total
-    assert (total.count("ok"), total.errors) == (6, {Kind.RESET: 3})
-
-
-def test_a_server_that_falls_silent_meets_the_limit():
-    def falling_silent(sock, server):
-        for _ in range(3):
-            server.read_request(sock)
-            sock.sendall(OK_REPLY)
-        server.read_request(sock)
-        server.read_request(sock)
-
-    limits = {"connect_s": 0.2, "tls_s": 0.2, "total_s": 0.2}
-    with scripted(falling_silent) as server:
-        total = measure(server.port, load=closed(8), timeouts=limits).total
-    assert (total.count("ok"), total.errors) == (6, {Kind.FIRST_BYTE_TIMEOUT: 2})
-
-
 @pytest.mark.parametrize("at_first", [20, 0])
 def test_a_request_that_does_not_fit_into_the_socket_is_sent_whole(monkeypatch, at_first):
     class Narrow(connection.Socket):
@@ -166,16 +139,6 @@ def test_tls_is_no_exception(server_tls, attempts):
         total = measure(server.port, scheme="https", load=closed(200, 2)).total
     assert (total.count("ok"), total.errors, server.n_connections) == (200, {}, 2)
     assert len(attempts) <= 4
-
-
-def test_the_warm_up_ends_in_the_hub_too():
-    load = {"model": "closed", "connections": 2, "duration_s": 1}
-    with scripted(always(OK_REPLY)) as server:
-        result = measure(server.port, warm_up_s=1, load=load)
-    total = result.total
-    assert total.count("ok") > 0
-    assert server.n_connections == 2
-    assert not total.errors
 
 
 def test_a_reply_is_read_into_no_more_than_it_needs(monkeypatch):

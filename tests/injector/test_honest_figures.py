@@ -73,20 +73,6 @@ def test_a_page_that_becomes_another_within_a_run_is_doubted():
     assert changed.second in {1, 2}
 
 
-def test_replies_name_their_server_each_name_once():
-    names = itertools.cycle([b"nginx/1.22", b"nginx/1.24"])
-
-    def script(sock, server):
-        while server.read_request(sock) is not None:
-            sock.sendall(OK_REPLY.replace(b"\r\n", b"\r\nServer: %s\r\n" % next(names), 1))
-
-    with scripted(script) as server:
-        order = make_order(server.port, load=closed(100))
-        result = run_here(order, lambda second: None)
-    report = result.report("ab", order)
-    assert "Server Software:        nginx/1.22, nginx/1.24\n" in report
-
-
 def test_random_server_names_do_not_pile_up():
     def script(sock, server):
         while server.read_request(sock) is not None:

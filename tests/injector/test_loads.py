@@ -112,19 +112,6 @@ def test_a_reply_that_nobody_asked_for_is_credited_to_nobody():
     assert total.count("ok") <= 1
 
 
-def test_a_busy_server_makes_arrivals_wait_in_a_queue():
-    arrivals = Arrivals(service_s=0.1)
-    load = {"model": "open", "rate_per_s": 100, "requests": 40, "max_in_flight": 5}
-    with scripted(arrivals) as server:
-        result = measure(server.port, load=load)
-    assert arrivals.most_at_once <= 5
-    assert result.total.count("ok") == 40
-    assert result.total.timing("service").percentile_us(50_000) < 180_000
-    # 40 arrivals in 0.39 s, but 50 a second are all that 5 connections can serve.
-    assert result.total.timing("lateness").max_us > 200_000
-    assert is_conserved(result)
-
-
 def test_arrivals_that_were_never_sent_are_dropped_and_counted():
     load = {"model": "open", "rate_per_s": 100, "requests": 30, "max_in_flight": 2}
     limits = {"connect_s": 0.4, "tls_s": 0.4, "total_s": 0.4}
@@ -171,16 +158,6 @@ def test_a_duration_ends_a_closed_load_and_lets_the_last_replies_come():
 
     # A busy machine may hold up the end of a run; a load that goes on too long does so each time.
     eventually(ends_in_time, 20, "a run of half a second that ends in time")
-
-
-def test_the_steps_of_a_plan_take_turns():
-    steps = [{"path": "/a"}, {"path": "/b", "method": "POST", "body": "x"}]
-    with scripted(always(OK_REPLY)) as server:
-        result = measure(server.port, steps=steps, load=closed(10))
-    assert [request[:6] for request in server.requests[:4]] == [
-        b"GET /a", b"POST /", b"GET /a", b"POST /",
-    ]  # fmt: skip
-    assert [row.counters["ok"] for row in result.seconds] == [5, 5]
 
 
 def test_several_steps_and_no_vitals_but_in_the_first():

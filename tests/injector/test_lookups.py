@@ -5,16 +5,13 @@ import time
 
 import pytest
 
-from campaigns.domain.errors import InvalidPlan
 from campaigns.domain.measured.outcomes import Kind
-from campaigns.domain.plan.plan import Plan, Resolve
 from campaigns.domain.plan.target import Origin
 from tests.injector.authority import issue, server_context
 from tests.injector.servers import OK_REPLY, always, closed, measure, scripted
 from tests.injector.websocket.peers import echo
 from tests.injector.websocket.peers import measure as measure_websocket
 from workers.injector import guard, lookup
-from workers.injector.cli import make_order, make_parser
 from workers.injector.lookup import Lookups
 
 NAME = "shop.example"
@@ -172,20 +169,3 @@ def test_a_websocket_s_lookup_is_a_part_of_its_own_too(name_server):
     assert total.timing("connect").percentile_us(50_000) < 50_000
     parts = ("dns", "connect", "handshake", "close")
     assert total.timing("response").sum_us == sum(total.timing(part).sum_us for part in parts)
-
-
-def test_plans_from_before_look_up_once():
-    spec = {"steps": [{"method": "GET", "path": "/"}], "load": closed(1)}
-    plan = Plan.from_json(spec)
-    assert plan.resolve == Resolve.ONCE
-    assert Plan.from_json(plan.to_json()) == plan
-    each = Plan.from_json(spec | EACH)
-    assert each.to_json()["resolve"] == "per_connection"
-    with pytest.raises(InvalidPlan) as invalid:
-        Plan.from_json(spec | {"resolve": "never"})
-    assert "resolve" in invalid.value.errors
-
-
-def test_the_command_line_has_it():
-    arguments = ["http://shop.example/", "--resolve", "per_connection"]
-    assert make_order(make_parser().parse_args(arguments))["plan"]["resolve"] == "per_connection"

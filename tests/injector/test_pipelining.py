@@ -7,7 +7,7 @@ import gevent
 import pytest
 
 from campaigns.domain.measured.outcomes import Kind
-from tests.injector.servers import OK_REPLY, always, closed, make_order, measure, reset, scripted
+from tests.injector.servers import OK_REPLY, closed, make_order, measure, reset, scripted
 from workers.injector.engine import Engine
 from workers.injector.order import Order
 
@@ -89,14 +89,6 @@ def test_a_connection_closed_after_two_of_four_is_two_ok_and_two_failures(answer
     assert total.count("started") == 4
 
 
-def test_a_body_cut_short_is_one_failure_and_the_others_had_no_reply():
-    cut = b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n123"
-    with scripted(four_at_a_time(OK_REPLY, cut, then=socket.socket.close)) as server:
-        total = measure(server.port, load=closed(4), plan=depth(4)).total
-    assert total.count("ok") == 1
-    assert total.errors == {Kind.EOF_MID_BODY: 1, Kind.EOF_BEFORE_REPLY: 2}
-
-
 def test_a_reset_fails_every_unanswered_call():
     def slowly(sock):
         time.sleep(0.05)
@@ -143,13 +135,6 @@ def test_silence_ends_every_call_at_the_limit():
         total = measure(server.port, load=closed(4), plan=depth(4), timeouts=limits).total
     assert (total.count("ok"), total.errors) == (1, {Kind.FIRST_BYTE_TIMEOUT: 3})
     assert total.timing("failed").max_us < 1_000_000
-
-
-def test_a_refused_port_is_not_hammered_and_every_call_is_counted():
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port = listener.getsockname()[1]
-    total = measure(port, load=closed(6, 2), plan=depth(4)).total
-    assert total.errors == {Kind.CONNECT_REFUSED: 6}
 
 
 @pytest.mark.parametrize("scheme", ["http", "https"])
@@ -217,12 +202,6 @@ def test_calls_of_a_connection_are_all_answered_before_it_ends():
         total = measure(server.port, load=closed(20), plan=plan).total
     assert (total.count("ok"), total.errors) == (20, {})
     assert server.n_connections == 4
-
-
-def test_new_connections_have_no_pipeline():
-    with scripted(always(OK_REPLY)) as server:
-        total = measure(server.port, mode="new", load=closed(5), plan=depth(4)).total
-    assert (total.count("ok"), server.n_connections) == (5, 5)
 
 
 class Nowhere:

@@ -36,12 +36,6 @@ def test_a_connection_ends_after_its_calls_and_says_so_in_the_last():
     assert total.count("bytes_sent") == sum(map(len, server.requests))
 
 
-def test_one_call_on_a_connection_is_a_new_connection_for_each():
-    with scripted(always(OK_REPLY)) as server:
-        measure(server.port, load=closed(5, 2), plan=session(calls_per_connection=1))
-    assert server.n_connections == 5
-
-
 def test_calls_are_counted_anew_where_the_server_closed_meanwhile():
     def two_replies_each(sock, server):
         server.read_request(sock)
@@ -149,20 +143,6 @@ def test_a_new_session_begins_without_cookies_on_a_new_connection():
         measure(server.port, load=closed(7), plan=plan)
     assert visits_of(server) == [0, 1, 2, 0, 1, 2, 0]
     assert server.n_connections == 3
-
-
-def test_a_cookie_whose_age_is_no_number_is_kept_and_stops_no_user():
-    odd = b"HTTP/1.1 200 OK\r\nSet-Cookie: id=1; Max-Age=--5\r\nContent-Length: 2\r\n\r\nok"
-    with scripted(always(odd)) as server:
-        total = measure(server.port, load=closed(6), plan=session(cookies=True)).total
-    assert (total.count("ok"), total.errors) == (6, {})
-    assert all(b"Cookie: id=1\r\n" in request for request in server.requests[1:])
-
-
-def test_without_cookies_none_are_sent_back():
-    with scripted(counting_visits) as server:
-        measure(server.port, load=closed(5))
-    assert visits_of(server) == [0] * 5
 
 
 def test_each_session_goes_through_the_steps_in_order():

@@ -31,20 +31,6 @@ def test_our_own_request_is_not_held_back_by_nagle():
     assert total.timing("response").percentile_us(50_000) < 40_000
 
 
-def test_looking_up_a_name_is_in_no_part_of_a_request(monkeypatch):
-    def slowly(host, port):
-        time.sleep(0.3)
-        return ["127.0.0.1"]
-
-    monkeypatch.setattr("workers.injector.engine.resolve", slowly)
-    with scripted(always(OK_REPLY)) as server:
-        result = measure(server.port, host="slow.example", mode="new", load=closed(5))
-    assert result.total.timing("connect").percentile_us(50_000) < 100_000
-    assert result.total.timing("response").percentile_us(50_000) < 200_000
-    assert result.total.timing("dns").n == 0
-    assert result.ends[0].peers == {f"127.0.0.1:{server.port}": 5}
-
-
 def test_without_resumption_every_handshake_is_a_full_one():
     with scripted(always(OK_REPLY), server_context(issue())) as server:
         total = measure(server.port, scheme="https", mode="new", load=closed(20)).total
@@ -88,10 +74,3 @@ def test_tls_carries_the_same_http_and_more(mode):
     more = total.count("wire_received") - total.count("bytes_received")
     assert 10 * 22 + handshakes * 500 < more < 10 * 50 + handshakes * 5000
     assert total.count("wire_sent") > total.count("bytes_sent") + 10 * 22 + handshakes * 100
-
-
-def test_an_open_load_counts_connections_that_stay_open_to_the_end():
-    load = {"model": "open", "rate_per_s": 50, "requests": 10}
-    with scripted(always(OK_REPLY)) as server:
-        total = measure(server.port, load=load).total
-    assert total.count("wire_received") == total.count("bytes_received") == 10 * len(OK_REPLY)

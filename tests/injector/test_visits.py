@@ -11,7 +11,6 @@ import pytest
 
 from tests.injector.servers import OK_REPLY, always, make_order, scripted
 from tests.injector.test_loads import Arrivals, is_conserved, kept
-from tests.injector.test_sessions import counting_visits, visits_of
 from tests.injector.visits import (
     OPEN,
     Connections,
@@ -143,26 +142,6 @@ def test_pipelines_on_several_connections_answer_every_call():
     assert (result.total.count("ok"), result.total.errors) == (180, {})
     assert server.n_connections <= 40
     assert is_conserved(result)
-
-
-def test_a_server_that_closes_while_a_session_thinks_is_nobodys_failure():
-    def one_reply_each(sock, server):
-        server.read_request(sock)
-        sock.sendall(OK_REPLY)
-
-    with scripted(one_reply_each) as server:
-        plan = session(3, think_time=think(0.05))
-        total = measure(server.port, load=OPEN, plan=plan).total
-    assert (total.count("sessions_ok"), total.errors) == (20, {})
-    assert total.count("connections_opened") == server.n_connections == 60
-
-
-def test_each_session_has_its_own_cookies():
-    with scripted(counting_visits) as server:
-        total = measure(server.port, load=OPEN, plan=session(4, cookies=True)).total
-    seen = visits_of(server)
-    assert [seen.count(number) for number in range(4)] == [20] * 4
-    assert total.count("bytes_sent") == sum(map(len, server.requests))
 
 
 def test_what_a_reply_gives_belongs_to_its_session_alone():

@@ -1,15 +1,14 @@
 """Connections that arrive, or that a window opens, and make several calls each."""
 
 import time
-from itertools import pairwise
 
 import pytest
 
 from tests.injector.servers import OK_REPLY, always, scripted
 from tests.injector.test_loads import is_conserved
 from tests.injector.test_sessions import counting_visits, visits_of
-from tests.injector.test_window import Opening, window_of
-from tests.injector.visits import Connections, answering_pipelined, measure, think
+from tests.injector.test_window import window_of
+from tests.injector.visits import Connections, measure, think
 from tests.waiting import eventually
 
 OPEN = {"model": "open", "arrival_unit": "connection", "rate_per_s": 100, "requests": 20}
@@ -54,41 +53,6 @@ def test_steps_go_on_from_connection_to_connection():
     assert "".join(chr(request.split()[1][1]) for request in server.requests) == "abcabcabcabc"
 
 
-def test_a_connection_pauses_between_bursts():
-    connections = Connections()
-    plan = calls(4, burst_length=2, think_time=think(0.6))
-    with scripted(connections) as server:
-        result = measure(server.port, load=OPEN | {"requests": 4}, plan=plan)
-    for times in connections.times:
-        gaps = [after - before for before, after in pairwise(times)]
-        assert [gap > 0.5 for gap in gaps] == [False, True, False]
-    assert result.total.timing("response").percentile_us(50_000) < 300_000
-
-
-def test_a_connection_pipelines_its_bursts():
-    plan = calls(5, burst_length=5, pipeline_depth=4)
-    with scripted(answering_pipelined) as server:
-        result = measure(server.port, load=OPEN, plan=plan)
-    assert (result.total.count("ok"), server.n_connections) == (100, 20)
-    assert is_conserved(result)
-
-
-def test_four_pipelined_calls_of_which_two_are_answered_are_two_failures():
-    def answering_two(sock, server):
-        data = b""
-        while data.count(b"\r\n\r\n") < 4:
-            data += sock.recv(65536)
-        sock.sendall(OK_REPLY * 2)
-
-    plan = calls(4, burst_length=4, pipeline_depth=4, first_call_alone=False)
-    with scripted(answering_two) as server:
-        result = measure(server.port, load=OPEN, plan=plan)
-    assert (result.total.count("ok"), result.total.count("failed")) == (40, 40)
-    assert sum(result.total.errors.values()) == 40
-    assert set(result.total.errors) <= {"eof_before_reply", "reset"}
-    assert is_conserved(result)
-
-
 def test_where_the_server_says_that_it_ends_the_rest_of_the_calls_is_left_out():
     with scripted(closing_after(2, LAST_REPLY)) as server:
         result = measure(server.port, load=OPEN, plan=calls(5))
@@ -106,13 +70,6 @@ def test_a_connection_that_arrived_is_not_replaced_by_another():
     assert total.count("ok") == 40
     assert total.count("started") + total.count("calls_skipped") == 100
     assert set(total.errors) <= {"eof_before_reply", "reset", "write_error"}
-
-
-def test_a_single_call_on_each_connection_stays_what_it_was():
-    with scripted(always(OK_REPLY)) as server:
-        total = measure(server.port, load=OPEN, plan=calls(1)).total
-    assert (total.count("ok"), server.n_connections) == (20, 20)
-    assert total.timing("lateness").n == 20
 
 
 # --- windows -------------------------------------------------------------------------------------
@@ -133,13 +90,6 @@ def test_what_follows_the_first_reply_is_no_part_of_the_window():
     assert result.measurement.duration_s < 2.5
     assert (result.total.count("ok"), len(connections.times)) == (80, 40)
     assert is_conserved(result)
-
-
-def test_never_more_are_being_opened_than_the_high_mark():
-    opening = Opening(service_s=0.02)
-    with scripted(opening) as server:
-        measure(server.port, load=window_of(3, 6, 30), plan=calls(2))
-    assert opening.most_unanswered <= 6
 
 
 @pytest.mark.parametrize(

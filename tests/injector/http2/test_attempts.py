@@ -6,13 +6,10 @@ import pytest
 
 from tests.injector.http2.h2_server import h2_server, ok
 from tests.injector.servers import LateReader, always, closed, make_order, measure, scripted
-from workers.injector.cli import make_order as order_of
-from workers.injector.cli import make_parser
 from workers.injector.http2 import frames
 from workers.injector.http2.frames import DEFAULT_WINDOW, LARGEST_WINDOW
 from workers.injector.http2.header_block import encode
 from workers.injector.local_run import run_here
-from workers.injector.order import Order, Refusal
 
 # Never reached, also on a machine that does much else.
 SLOW = {"connect_s": 60, "tls_s": 60, "total_s": 60}
@@ -52,15 +49,6 @@ def test_what_is_counted_is_what_the_server_saw(model, mode, scheme, server_tls)
         assert server.n_connections == n_requests
     if mode == "resumed" and tls and model == "sequential":
         assert result.total.count("tls_resumed") == n_requests - 1
-
-
-def test_the_command_line_asks_for_version_and_streams():
-    with h2_server() as (server, answers):
-        words = [f"http://127.0.0.1:{server.port}/", "--http", "2", "--streams", "8"]
-        words += ["--connections", "2", "--requests", "200"]
-        result = run_here(order_of(make_parser().parse_args(words)), lambda second: None)
-    assert counted(result, "ok", "connections_opened") == (200, 2)
-    assert (answers.n_requests, answers.most_at_once) == (200, 8)
 
 
 def test_a_closed_load_keeps_all_streams_of_its_connections_busy():
@@ -254,27 +242,6 @@ def test_with_alpn_off_http_2_is_taken_for_granted(server_tls):
     with h2_server(tls=server_tls) as (server, _):
         result = run(server.port, load=closed(5, 1), scheme="https", tls={"alpn": False})
     assert counted(result, "ok", "failed") == (5, 0)
-
-
-@pytest.mark.parametrize(
-    ("plan", "words"),
-    [
-        ({"http_version": "1.1", "streams": 4}, "choose HTTP/2"),
-        ({"load": {"model": "sequential", "requests": 1}, "streams": 2}, "One after another"),
-        (
-            {"load": {"model": "window", "low": 1, "high": 2, "requests": 5}, "streams": 2},
-            "Each connection sends one request",
-        ),
-        ({"session": {"pipeline_depth": 2}}, "no pipelining"),
-        ({"session": {"calls_per_session": 2}, "streams": 2}, "users share a connection"),
-        ({"streams": 1001}, "1,000"),
-    ],
-)
-def test_what_http_2_cannot_do_is_refused_before_anything_is_sent(plan, words):
-    given = {"http_version": "2", "load": closed(5, 2), **plan}
-    order = make_order(1, load=given.pop("load"), plan=given)
-    with pytest.raises(Refusal, match=words):
-        Order.from_json(order)
 
 
 def test_what_a_server_had_not_taken_at_the_limit_is_not_sent_later():

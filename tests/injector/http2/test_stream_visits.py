@@ -3,8 +3,6 @@
 import socket
 import time
 
-import pytest
-
 from tests.injector.http2.h2_server import h2_server, ok
 from tests.injector.http2.server_frames import SETTINGS
 from tests.injector.servers import closed, scripted
@@ -83,16 +81,6 @@ def test_each_call_of_a_session_opens_its_own_connection_in_the_mode_new():
     assert answers.most_at_once == 1
 
 
-@pytest.mark.parametrize("calls", [1, 4])
-def test_each_connection_that_arrives_is_a_new_one(calls):
-    session = {"calls_per_connection": calls, "burst_length": calls}
-    with h2_server() as (server, answers):
-        result = run(server.port, CONNECTIONS, session, streams=calls)
-    assert (result.total.count("ok"), answers.n_requests) == (20 * calls, 20 * calls)
-    assert server.n_connections == result.total.count("connections_opened") == 20
-    assert is_conserved(result)
-
-
 def test_a_connection_that_arrived_is_not_replaced_where_the_server_says_goodbye():
     session = {"calls_per_connection": 8, "burst_length": 4}
     with h2_server(requests_per_connection=3) as (server, answers):
@@ -126,29 +114,6 @@ def test_nobody_listening_fails_each_arrival_at_once():
     result = run(port, SESSIONS, burst, streams=4)
     assert result.total.count("sessions_failed") == 20
     assert set(result.total.errors) == {"connect_refused"}
-    assert is_conserved(result)
-
-
-def test_a_connection_that_a_window_keeps_stays_open_until_all_are():
-    with h2_server() as (server, _):
-        result = run(server.port, WINDOW | {"hold": "keep_until_all"})
-    assert (result.total.count("ok"), server.n_connections) == (40, 40)
-    assert result.ends[0].connections_at_once == 40
-
-
-def test_a_window_that_closes_has_no_more_open_than_its_high_mark():
-    with h2_server() as (server, _):
-        result = run(server.port, WINDOW)
-    assert (result.total.count("ok"), server.n_connections) == (40, 40)
-    assert result.ends[0].connections_at_once <= 6
-
-
-def test_a_connection_of_a_window_makes_its_bursts_and_is_kept():
-    session = {"calls_per_connection": 6, "burst_length": 6}
-    with h2_server(slow) as (server, answers):
-        result = run(server.port, WINDOW | {"hold": "keep_s", "hold_s": 0.2}, session, streams=3)
-    assert (result.total.count("ok"), server.n_connections) == (240, 40)
-    assert answers.most_at_once == 3
     assert is_conserved(result)
 
 

@@ -260,17 +260,6 @@ def test_pings_are_answered_with_pongs():
     assert pongs == [b"are you there", b""]
 
 
-def test_the_codes_that_servers_close_with_are_counted():
-    def close_going_away(sock):
-        sock.recv(65536)
-        sock.sendall(encode_frame(CLOSE, close_payload(1001)))
-
-    with scripted(after_opening(close_going_away)) as server:
-        total = measure(server.port, closed(3), {}).total
-    assert_all_ok(total, 3)
-    assert total.count("close_code_1001") == 3
-
-
 def test_length_is_enough_where_the_plan_says_so():
     def shout(sock):
         sock.recv(65536)

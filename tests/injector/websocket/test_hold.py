@@ -15,7 +15,7 @@ from workers.injector import preflight
 from workers.injector.engine import Engine
 from workers.injector.local_run import run_here
 from workers.injector.order import Order
-from workers.injector.websocket.frames import CLOSE, PING, PONG, close_payload, encode_frame
+from workers.injector.websocket.frames import CLOSE, close_payload, encode_frame
 
 
 def window(requests, hold="keep_until_all", low=2, high=4, **given):
@@ -109,21 +109,6 @@ def test_messages_are_said_first_and_may_take_longer_than_the_time():
     assert total.count("messages_received") == 18
 
 
-def test_a_ping_is_answered_while_it_is_kept():
-    answers = []
-
-    def ping(sock):
-        sock.sendall(encode_frame(PING, b"there?"))
-        answers.append(sock.recv(65536))
-        sock.recv(65536)
-        sock.sendall(encode_frame(CLOSE, close_payload(1000)))
-
-    with scripted(after_opening(ping)) as peer:
-        total = measure(peer.port, window(1, "keep_s", hold_s=0.3), {}).total
-    assert_all_ok(total, 1)
-    assert answers[0][0] & 0x0F == PONG
-
-
 @pytest.mark.parametrize(
     ("leave", "code"),
     [
@@ -158,12 +143,6 @@ def test_no_more_are_open_than_the_process_may_have_however_long_they_close(monk
         total = measure(peer.port, load, {"close_timeout_s": 2}).total
     assert_all_ok(total, 30)
     assert 4 <= server.most_open <= 8
-
-
-def test_it_does_the_same_over_tls(server_tls):
-    with scripted(echo(), server_tls) as peer:
-        total = measure(peer.port, window(6), {}, scheme="wss").total
-    assert_all_ok(total, 6)
 
 
 def test_the_warm_up_keeps_nothing_open():

@@ -4,8 +4,6 @@ import base64
 
 import pytest
 
-from campaigns.domain.errors import InvalidPlan
-from campaigns.domain.plan.plan import Plan
 from tests.injector.servers import closed, make_order, scripted
 from tests.injector.websocket.peers import echo, head, measure, read_key
 from workers.injector.local_run import run_here
@@ -44,11 +42,6 @@ def test_a_value_cannot_smuggle_a_header():
     assert b"\r\nX-Evil" not in sent
 
 
-def test_without_a_table_the_text_stays_as_it_is():
-    (sent,) = openings(closed(1), {"path": "/${room}"})
-    assert sent.split()[1] == b"/${room}"
-
-
 def test_it_counts_what_was_really_sent():
     with scripted(echo()) as server:
         exchange = {"path": "/${n}"}
@@ -74,16 +67,3 @@ def test_without_the_secret_nothing_is_sent():
     order["plan"] |= {"steps": [], "exchange": {}}
     with pytest.raises(Refusal, match="no secret is stored"):
         run_here(order, lambda second: None)
-
-
-@pytest.mark.parametrize(
-    ("exchange", "plan", "field"),
-    [
-        ({"path": "/${b}"}, {"variables": {"csv": "a\n1\n"}}, "variables.csv"),
-        ({"headers": [["authorization", "x"]]}, {"auth": {"kind": "bearer"}}, "auth.kind"),
-    ],
-)
-def test_what_cannot_be_is_refused_in_words(exchange, plan, field):
-    with pytest.raises(InvalidPlan) as refusal:
-        Plan.from_json({"load": closed(1), "exchange": exchange, **plan})
-    assert set(refusal.value.errors) == {field}

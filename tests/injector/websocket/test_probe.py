@@ -52,14 +52,6 @@ def test_it_opens_says_one_message_and_closes():
     assert sum(answer["parts_us"].values()) == answer["response_us"]
 
 
-def test_it_says_what_tls_agreed_on(server_tls):
-    with scripted(echo(), server_tls) as server:
-        answer = try_one(server.port, scheme="wss")
-    assert (answer["error"], answer["tls"]["version"]) == (None, "TLSv1.3")
-    assert len(answer["certificates_der_b64"]) == 1
-    assert list(answer["parts_us"]) == ["connect", "tls", "handshake", "close"]
-
-
 def test_without_a_message_it_waits_for_none_and_still_shows_one_that_came():
     def greet(sock):
         sock.sendall(encode_frame(BINARY, b"\x00welcome"))
