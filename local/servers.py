@@ -170,7 +170,9 @@ def _as(owner: pwd.struct_passwd | None, *folders: Path) -> tuple[str, ...]:
     become = ("setpriv", f"--reuid={owner.pw_uid}", f"--regid={owner.pw_gid}", "--clear-groups")
     become += ("--pdeathsig=INT",)  # to change the account clears what `spawn` asks for
     if not all(map(others_may_reach, folders)):
+        # The bit lets access(2), by which PostgreSQL finds its programs, count the capability.
         become += ("--inh-caps=+dac_override", "--ambient-caps=+dac_override")
+        become += ("--securebits=+no_setuid_fixup",)
     return (*become, "--")
 
 

@@ -17,12 +17,15 @@ from campaigns.domain.judged.criteria import Limits
 from campaigns.domain.shown.metrics import METRICS
 from tests.injector.servers import OK_REPLY, always, scripted
 from tests.injector.test_loads import Arrivals
+from tests.injector.websocket.peers import echo
 from tests.waiting import eventually
 from workers.injector import cli
-from workers.injector.cli_plan import make_load as make_load_of
+from workers.injector.cli_plan import make_load
 
 # All but what has no limit in time or CPU: by these a busy machine is found.
 TIMED = set(trust.LIMITS) - {"injector_exhausted", "no_seconds", "missing_seconds"}
+
+SESSIONS = "--rate 20 --duration 0.5 --arrival-unit session --calls-per-session 2 --think-time 0.3"
 
 
 def run(*arguments):
@@ -56,70 +59,48 @@ def run_unstarved(*arguments):
         return run(*arguments)
 
 
-def make_load(*arguments):
-    return make_load_of(cli.make_parser().parse_args(["http://127.0.0.1/", *arguments]))
-
-
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        ([], {"model": "closed", "connections": 1, "requests": 1}),
-        (["--requests", "9"], {"model": "closed", "connections": 1, "requests": 9}),
+        ("", {"model": "closed", "connections": 1, "requests": 1}),
+        ("--connections 4 --duration 2", {"model": "closed", "connections": 4, "duration_s": 2.0}),
+        ("--ramp-up 2", {"model": "closed", "connections": 1, "requests": 1, "ramp_up_s": 2.0}),
         (
-            ["--connections", "4", "--duration", "2"],
-            {"model": "closed", "connections": 4, "duration_s": 2.0},
+            "--connections 3 --requests 9 --start-offset 1",
+            {"model": "closed", "connections": 3, "requests": 9, "start_offset_s": 1},
         ),
-        (["--rate", "5", "--duration", "2"], {"model": "open", "rate_per_s": 5.0, "duration_s": 2}),
+        ("--requests 9 --over 3", {"model": "over", "requests": 9, "over_s": 3.0}),
+        ("--rate 5 --duration 2", {"model": "open", "rate_per_s": 5.0, "duration_s": 2}),
         (
-            ["--connections", "4", "--requests", "9", "--ramp-up", "2"],
-            {"model": "closed", "connections": 4, "requests": 9, "ramp_up_s": 2.0},
-        ),
-        (
-            [
-                "--distribution",
-                "uniform",
-                "--uniform-min",
-                "1",
-                "--uniform-max",
-                "3",
-                "--requests",
-                "9",
-            ],
-            {"model": "open", "uniform_min_s": 1, "uniform_max_s": 3, "requests": 9}
-            | {"distribution": "uniform"},
-        ),
-        (
-            ["--rate", "5", "--requests", "9", "--max-in-flight", "2", "--when-saturated", "drop"],
+            "--rate 5 --requests 9 --max-in-flight 2 --when-saturated drop",
             {"model": "open", "rate_per_s": 5, "requests": 9, "max_in_flight": 2}
             | {"when_saturated": "drop"},
         ),
         (
-            ["--low", "2", "--high", "4", "--requests", "9", "--hold", "keep_s", "--hold-s", "3"],
-            {"model": "window", "low": 2, "high": 4, "requests": 9, "hold": "keep_s", "hold_s": 3},
-        ),
-        (
-            ["--stages", "30: 10, 60: 10-50"],
-            {
-                "model": "open",
-                "stages": [
-                    {"duration_s": 30, "from_per_s": 10, "to_per_s": 10},
-                    {"duration_s": 60, "from_per_s": 10, "to_per_s": 50},
-                ],
-            },
-        ),
-        (
-            ["--connections", "3", "--requests", "9", "--start-offset", "1"],
-            {"model": "closed", "connections": 3, "requests": 9, "start_offset_s": 1},
-        ),
-        (
-            ["--rate", "5", "--requests", "9", "--arrival-unit", "connection"],
+            "--rate 5 --requests 9 --arrival-unit connection",
             {"model": "open", "rate_per_s": 5, "requests": 9, "arrival_unit": "connection"},
         ),
-        (["--requests", "9", "--over", "3"], {"model": "over", "requests": 9, "over_s": 3.0}),
+        (
+            "--distribution uniform --uniform-min 1 --uniform-max 3 --requests 9",
+            {"model": "open", "uniform_min_s": 1, "uniform_max_s": 3, "requests": 9}
+            | {"distribution": "uniform"},
+        ),
+        (
+            "--stages 30:10,60:10-50",
+            {"model": "open", "stages": [
+                {"duration_s": 30, "from_per_s": 10, "to_per_s": 10},
+                {"duration_s": 60, "from_per_s": 10, "to_per_s": 50},
+            ]},
+        ),
+        (
+            "--low 2 --high 4 --requests 9 --hold keep_s --hold-s 3",
+            {"model": "window", "low": 2, "high": 4, "requests": 9, "hold": "keep_s", "hold_s": 3},
+        ),
     ],
-)
+)  # fmt: skip
 def test_the_options_name_a_load_model(arguments, expected):
-    given = {name: value for name, value in make_load(*arguments).items() if value is not None}
+    options = cli.make_parser().parse_args(["http://127.0.0.1/", *arguments.split()])
+    given = {name: value for name, value in make_load(options).items() if value is not None}
     assert given == expected
 
 
@@ -167,50 +148,52 @@ def test_processes_with_unequal_shares_send_all_of_one_load(load):
 @pytest.mark.parametrize(
     ("report", "words"),
     [
-        ("plain", ["20 requests", "20 ok", "response", "connect", "p99"]),
-        ("httperf", ["Total: connections 1 requests 20 replies 20", "Reply status: 1xx=0 2xx=20"]),
-        ("ab", ["Complete requests:      20", "Percentage of the requests", "  100%"]),
+        ("plain", "20 requests"),
+        ("httperf", "Total: connections 1 requests 20 replies 20"),
+        ("ab", "Complete requests:      20"),
     ],
 )
 def test_a_report_in_the_style_of(report, words):
     with scripted(always(OK_REPLY)) as server:
         done = run(f"http://127.0.0.1:{server.port}/", "--requests", 20, "--report", report)
-    assert all(each in done.stdout for each in words), done.stdout
-    assert " 0 s" in done.stderr
+    assert words in done.stdout
 
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["ftp://127.0.0.1/"], "not an address"),
-        (["http://u:p@127.0.0.1/"], "Leave user and password out"),
-        (["http://127.0.0.1:1/", "--header", "nonsense"], "write 'Name: value'"),
-        (["http://127.0.0.1:1/", "--rate", "1", "--connections", "2"], "--connections"),
-        (["http://127.0.0.1:1/", "--rate", "1"], "when to stop"),
-        (["http://127.0.0.1:1/", "--stages", "often"], "cannot be read"),
-        (["http://127.0.0.1:1/", "--processes", "0"], "at least 1"),
-        (
-            ["http://127.0.0.1:1/", "--processes", "100000"],
-            "--processes: 100,000 is outside: write a whole number from 1 to 64.",
-        ),
-        (["http://127.0.0.1:1/", "--shares", "2,1"], "2 numbers for 1 --processes"),
-        (["http://127.0.0.1:1/", "--shares", "2,x", "--processes", "2"], "--shares: Write a whole"),
-        (["http://127.0.0.1:1/", "--body", "@/no/such/file"], "No such file"),
-        (["http://198.18.0.1/"], "--allow"),
-        (["http://169.254.169.254/", "--allow", "0.0.0.0/0"], "no load is ever sent there"),
-        (["http://198.18.0.1/", "--processes", "2"], "--allow"),
-        (["http://127.0.0.1/", "--speed"], "unrecognized"),
-        (["http://127.0.0.1/", "--json", "--report", "ab"], "not allowed with argument --json"),
-        (["http://127.0.0.1:0/"], "the port 0 is not between 1 and 65535"),
-        (["http://127.0.0.1:99999/"], "'http://127.0.0.1:99999/' is not an address"),
-        (["http://127.0.0.1:a/"], "'http://127.0.0.1:a/' is not an address"),
-        (["http://[::1:80/"], "'http://[::1:80/' is not an address"),
+        ("ftp://127.0.0.1/", "not an address"),
+        ("http://127.0.0.1:99999/", "not an address"),
+        ("http://[::1:80/", "not an address"),
+        ("http://u:p@127.0.0.1/", "user and password"),
+        ("http://127.0.0.1:1/ --rate 1", "--requests"),
+        ("http://127.0.0.1:1/ --rate 5 --requests 9 --connections 4", "--connections"),
+        ("http://127.0.0.1:1/ --timeout 0", "--timeout"),
+        ("http://127.0.0.1:1/ --processes 100000", "--processes"),
+        ("http://127.0.0.1:1/ --shares 2,1", "2 numbers for 1"),
+        ("http://127.0.0.1:1/ --body @/no/such/file", "/no/such/file"),
+        ("http://127.0.0.1:1/ --step GET", "--step"),
+        ("http://127.0.0.1:1/ --weights a,b", "--weights"),
+        ("http://127.0.0.1:1/ --connect-timeout 9 --timeout 3", "--connect-timeout"),
+        ("http://127.0.0.1:1/ --think-time soon", "--think-time"),
+        ("http://127.0.0.1:1/ --threshold p95>300ms", "p95"),
+        ("http://127.0.0.1:1/ --messages 3", "--messages"),
+        ("http://127.0.0.1:1/ --allow everything", "--allow"),
+        ("ws://127.0.0.1:1/ --close-code 1005", "--close-code"),
+        ("ws://127.0.0.1:1/ --cookies", "--cookies"),
+        ("https://127.0.0.1:1/ --groups nonsense", "--groups"),
+        ("https://127.0.0.1:1/ --fingerprint zz", "--fingerprint"),
+        ("https://127.0.0.1:1/ --ca-file pyproject.toml", "--ca-file"),
+        ("https://127.0.0.1:1/ --tls-min 1.3 --tls-max 1.2", "--tls-max"),
+        ("http://198.18.0.1/ --processes 2", "--allow"),
+        ("http://169.254.169.254/ --allow 0.0.0.0/0", "no load is ever sent there"),
     ],
 )
-def test_it_refuses_with_a_sentence_and_status_2(arguments, words):
-    done = run(*arguments)
+def test_it_refuses_with_the_option_that_is_wrong_and_status_2(arguments, words):
+    done = run(*arguments.split())
     assert done.returncode == 2
     assert words in done.stderr
+    assert len(lines := done.stderr.splitlines()) == len(set(lines))
 
 
 def test_errors_of_this_machine_are_no_usable_measurement():
@@ -269,15 +252,19 @@ def test_a_refusing_target_is_a_result_too():
 
 
 @pytest.mark.parametrize(
-    ("rule", "status", "words"),
-    [("p95<10s", 0, "passed  p95 < 10 s"), ("rate>1000000", 1, "FAILED  rate > 1000000 /s")],
+    ("options", "status"),
+    [
+        ("--rate 300 --duration 0.5 --threshold p95<10s", 0),
+        ("--rate 300 --duration 0.5 --threshold rate>1000000", 1),
+        (f"{SESSIONS} --threshold session_p95<20s --threshold sessions_failed<1%", 0),
+        (f"{SESSIONS} --threshold session_p50<300ms", 1),
+    ],
 )
-def test_a_broken_threshold_is_exit_status_1(rule, status, words):
+def test_a_broken_threshold_is_exit_status_1(options, status):
     with scripted(always(OK_REPLY)) as server:
-        url = f"http://127.0.0.1:{server.port}/"
-        done = run_unstarved(url, "--rate", 300, "--duration", 0.5, "--threshold", rule)
+        done = run_unstarved(f"http://127.0.0.1:{server.port}/", *options.split())
     assert done.returncode == status, done.stdout
-    assert words in done.stdout
+    assert ("FAILED" in done.stdout) == bool(status)
 
 
 def test_numbers_of_each_process_are_multiplied():
@@ -285,3 +272,12 @@ def test_numbers_of_each_process_are_multiplied():
         url = f"http://127.0.0.1:{server.port}/"
         done = run(url, "--requests", 20, "--processes", 2, "--per-process", "--json")
     assert json.loads(done.stdout)["counters"]["ok"] == 40, done.stderr
+
+
+def test_the_object_of_a_websocket_s_run_has_the_messages():
+    with scripted(echo()) as server:
+        done = run(f"ws://127.0.0.1:{server.port}/", "--messages", 3, "--json", "--binary")
+    said = json.loads(done.stdout)
+    assert said["counters"]["messages_sent"] == said["counters"]["messages_received"] == 3
+    assert said["counters"]["close_code_1000"] == 1
+    assert said["timings_ms"]["message"]["n"] == 3

@@ -1,19 +1,15 @@
 """A whole plan from a file on the command line: what the site has runs at the keyboard."""
 
-import io
 import json
 from argparse import ArgumentParser
 
 import pytest
 
-from campaigns.domain.plan.plan import Plan
 from tests.injector.servers import OK_REPLY, always, scripted
 from tests.values import plan_spec
 from workers.injector import cli, cli_plan
 from workers.injector.cli_tls import add_tls_options
-from workers.injector.drivers import requests_of
 from workers.injector.local_run import shared_orders
-from workers.injector.order import Order
 
 pytestmark = pytest.mark.pure
 
@@ -51,12 +47,6 @@ def test_the_plan_is_sent_as_it_stands(plan_file):
         cli.main([address, "--plan", plan_file(steps=steps, load=CLOSED)])
     assert server.n_requests == 9
     assert {request.split()[1] for request in server.requests} == {b"/a", b"/b", b"/c"}
-
-
-def test_it_may_come_on_standard_input(monkeypatch):
-    monkeypatch.setattr("sys.stdin", io.StringIO(json.dumps(plan_spec(**CLOSED))))
-    plan = order_of(ADDRESS, "--plan", "-")["plan"]
-    assert plan == Plan.from_json(plan_spec(**CLOSED)).to_json()
 
 
 def test_connections_are_those_of_the_plan_unless_an_option_says_otherwise(plan_file):
@@ -130,11 +120,6 @@ def test_the_shares_are_the_plan_s_unless_said_otherwise(plan_file, options, wei
     order = order_of(ADDRESS, "--plan", plan_file(load=SHARED), *options)
     shards = [each["shard"] for each in shared_orders(order, len(weights))]
     assert [shard["weights"] for shard in shards] == [weights] * len(weights)
-
-
-def test_one_process_sends_all_of_a_plan_with_shares(plan_file):
-    order = order_of(ADDRESS, "--plan", plan_file(load=SHARED))
-    assert requests_of(Order.from_json(order).plan, Order.from_json(order).shard) == 40
 
 
 def test_shares_for_another_number_of_processes_are_refused(capsys, plan_file):

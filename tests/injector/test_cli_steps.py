@@ -1,4 +1,6 @@
-"""Several requests on the command line: their order, and what one takes from another's reply."""
+"""Several requests on the command line: their order, what one takes from another's reply, sessions
+and credentials.
+"""
 
 import pytest
 
@@ -43,8 +45,7 @@ def test_a_step_has_a_method_a_path_and_a_body_of_text_or_of_a_file(tmp_path):
 
 @pytest.mark.parametrize("step", ["/d", "POST /d", "  post  /d"])
 def test_spaces_within_a_body_stay(step):
-    options = cli.make_parser().parse_args(["http://127.0.0.1/", "--step", f"{step} a  b\n\tc "])
-    assert cli.make_order(options)["plan"]["steps"][1]["body"] == "a  b\n\tc "
+    assert order("--step", f"{step} a  b\n\tc ")["plan"]["steps"][1]["body"] == "a  b\n\tc "
 
 
 @pytest.mark.sockets
@@ -84,14 +85,45 @@ def test_only_what_is_expected_is_ok(capsys):
 
 
 def test_handshakes_have_limits_of_their_own():
-    options = cli.make_parser().parse_args(
-        ["http://127.0.0.1/", "--connect-timeout", "1", "--tls-timeout", "2", "--timeout", "9"]
-    )
-    limits = cli.make_order(options)["plan"]["timeouts"]
-    assert limits == {"connect_s": 1.0, "tls_s": 2.0, "total_s": 9.0}
+    limits = order("--connect-timeout", "1", "--tls-timeout", "2", "--timeout", "9")["plan"]
+    assert limits["timeouts"] == {"connect_s": 1.0, "tls_s": 2.0, "total_s": 9.0}
 
 
-@pytest.mark.parametrize("option", ["--step=/b", "--method=GET", "--cookies", "--think-time=1"])
-def test_a_websocket_has_no_steps(option, capsys):
-    assert cli.main(["ws://127.0.0.1:1/", option]) == cli.REFUSED
-    assert option.split("=")[0] in capsys.readouterr().err
+def order(*options: str):
+    return cli.make_order(cli.make_parser().parse_args(["http://127.0.0.1:1/", *options]))
+
+
+@pytest.mark.parametrize(
+    ("text", "think"),
+    [
+        ("0.5", {"kind": "constant", "mean_s": 0.5}),
+        ("1-3", {"kind": "uniform", "min_s": 1.0, "max_s": 3.0}),
+        ("~2", {"kind": "exponential", "mean_s": 2.0}),
+    ],
+)
+def test_think_times_are_written_in_three_ways(text, think):
+    assert order("--think-time", text)["plan"]["session"]["think_time"] == think
+
+
+@pytest.mark.sockets
+def test_a_secret_comes_from_a_file_only(tmp_path, capsys):
+    secret = tmp_path / "token"
+    secret.write_text("abc.def\n")
+    with scripted(always(OK_REPLY)) as server:
+        address = f"http://127.0.0.1:{server.port}/"
+        options = ["--bearer", "--secret-file", str(secret), "--requests", "2"]
+        assert cli.main([address, *options]) == cli.OK
+    assert all(b"Authorization: Bearer abc.def" in request for request in server.requests)
+    assert "abc.def" not in "".join(capsys.readouterr())
+    assert cli.main([address, "--bearer"]) == cli.REFUSED
+
+
+def test_calls_cookies_and_pipelines_reach_the_plan():
+    arriving = "--rate 5 --requests 9 --arrival-unit session --calls-per-session 2"
+    session = order(*arriving.split(), "--retry-on-failure")["plan"]["session"]
+    assert session["retry_on_failure"] is True
+    options = "--calls-per-connection 4 --calls-per-session 8 --cookies --pipeline 2 --all-at-once"
+    session = order(*options.split())["plan"]["session"]
+    assert (session["calls_per_connection"], session["calls_per_session"]) == (4, 8)
+    assert (session["cookies"], session["pipeline_depth"]) == (True, 2)
+    assert session["first_call_alone"] is False

@@ -43,54 +43,6 @@ def test_the_document_has_every_option(option):
         assert option.option_strings[0] in document.read()
 
 
-@pytest.mark.sockets
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (
-            ["--requests", 9, "--duration", 2],
-            "--duration: Stop after a number of requests or after a time",
-        ),
-        (["--rate", 10], "--requests: Enter when to stop"),
-        (["--rate", 5, "--requests", 9, "--connections", 4], "--connections: The load model open"),
-        (["--timeout", 0], "--timeout: 0 is outside"),
-        (["--warm-up", -1], "--warm-up: "),
-        (["--pipeline", 99], "--pipeline: "),
-        (["--per-process", "--rate", 5, "--requests", 4], "--per-process: The load model open"),
-        (["--stages", "30: 10", "--rate", 5], "--rate: The stages say the rate"),
-        (["--body", "@/nowhere"], "/nowhere: No such file or directory."),
-        (["--allow", "everything"], "--allow: 'everything' does not appear to be"),
-        (["--http", "3"], "--http: invalid choice: '3' (choose from '1.1', '1.0', '2')"),
-        (["--hold", "on"], "--hold: invalid choice: 'on' (choose from 'close', 'keep_until_all',"),
-    ],
-)
-def test_a_refusal_names_the_option_and_not_a_field(arguments, words):
-    done = run("http://127.0.0.1:1/", *arguments)
-    assert done.returncode == 2
-    assert words in done.stderr
-    assert "empty" not in done.stderr
-    lines = done.stderr.splitlines()
-    assert len(lines) == len(set(lines))
-
-
-@pytest.mark.sockets
-@pytest.mark.parametrize(
-    ("option", "value", "words"),
-    [
-        ("--groups", "nonsense", "There is no 'nonsense' here"),
-        ("--ciphersuites", "nonsense", "There is no 'nonsense' here"),
-        ("--signatures", "nonsense", "There is no 'nonsense' here"),
-        ("--ciphers", "nonsense", "OpenSSL does not know these ciphers"),
-        ("--fingerprint", "zz", "Write the SHA-256 of the certificate"),
-        ("--ca-file", "pyproject.toml", ""),
-    ],
-)
-def test_a_refusal_of_tls_names_the_option(option, value, words):
-    done = run("https://127.0.0.1:1/", option, value)
-    assert done.returncode == 2
-    assert f"python -m workers.injector: {option}: {words}" in done.stderr
-
-
 @pytest.mark.parametrize(
     "options",
     [

@@ -239,13 +239,3 @@ def test_sessions_that_arrive_are_told_in_documented_lines(program):
     total = check_sums(lines)
     assert (total.count("ok"), total.count("sessions_ok")) == (80, 20)
     assert lines[-1]["sessions_in_flight"] == 0
-
-
-def test_an_injector_that_has_no_http_2_refuses_it_with_a_sentence(program):
-    order = whole_order(1, load=closed(5), plan={"http_version": "2"})
-    refused, status = program(order, OTHER).rest()
-    assert (refused[0]["kind"], status) == ("bad_order", 2)
-    assert refused[0]["reason"] == "plan.http_version: this injector speaks HTTP/1.1 only."
-    order["plan"]["streams"] = 8
-    refused, _ = program(order, OTHER).rest()
-    assert refused[0]["reason"] == "plan.streams: this injector knows no such field."

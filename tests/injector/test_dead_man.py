@@ -8,8 +8,6 @@ import subprocess
 import sys
 import time
 
-import pytest
-
 from tests.injector.servers import OK_REPLY, always, make_order, scripted
 
 LIMIT_S = 1.0
@@ -100,15 +98,3 @@ def test_without_the_field_the_parent_may_be_silent():
     ):
         time.sleep(1.5 * LIMIT_S)
         assert keeps_sending(server, 0.3)
-
-
-@pytest.mark.parametrize("limit", [0, -1, "soon"])
-def test_a_limit_that_is_none_is_refused(limit):
-    order = json.dumps(make_order(80, dead_man_s=limit))
-    done = subprocess.run(
-        [sys.executable, "-m", "workers.injector"],
-        input=order + "\n",
-        capture_output=True,
-        text=True,
-    )
-    assert (done.returncode, json.loads(done.stdout)["kind"]) == (2, "bad_order")

@@ -5,7 +5,7 @@ import time
 import pytest
 
 from campaigns.domain.measured.outcomes import Kind
-from tests.injector.servers import OK_REPLY, always, closed, measure, scripted
+from tests.injector.servers import OK_REPLY, always, closed, measure, measured, scripted
 from workers.injector import connection
 from workers.injector.attempt import Worker
 from workers.injector.request import Request
@@ -40,8 +40,7 @@ def each_third(reply):
 
 
 def test_only_the_first_attempt_of_each_connection_needs_its_worker(attempts):
-    with scripted(always(OK_REPLY)) as server:
-        total = measure(server.port, load=closed(400, 4)).total
+    total, server = measured(always(OK_REPLY), load=closed(400, 4))
     assert (total.count("ok"), total.count("started"), server.n_requests) == (400, 400, 400)
     # And one more where another worker had taken what the first reply of this one taught.
     assert len(attempts) <= 8
@@ -54,8 +53,7 @@ def test_attempts_in_the_hub_have_times_that_follow_each_other():
             time.sleep(0.02)  # the server's slowness
             sock.sendall(OK_REPLY)
 
-    with scripted(slow) as server:
-        total = measure(server.port, load=closed(10)).total
+    total, _ = measured(slow, load=closed(10))
     assert total.timing("response").percentile_us(1_000) >= 20_000
     # A server may begin before its client knows that all was sent.
     assert total.timing("wait").percentile_us(1_000) >= 10_000
@@ -64,8 +62,7 @@ def test_attempts_in_the_hub_have_times_that_follow_each_other():
 
 @pytest.mark.parametrize("reply", [LONGER_REPLY, OK_REPLY[:-2] + b"no"])
 def test_a_reply_unlike_the_one_before_is_as_good(reply):
-    with scripted(each_third(reply)) as server:
-        total = measure(server.port, load=closed(90)).total
+    total, server = measured(each_third(reply), load=closed(90))
     assert (total.count("ok"), total.errors, server.n_connections) == (90, {}, 1)
     assert total.count("bytes_received") == 60 * len(OK_REPLY) + 30 * len(reply)
 
@@ -82,22 +79,19 @@ def test_a_reply_in_pieces_is_read_to_its_end():
                 sock.sendall(OK_REPLY[at : at + 16])
                 time.sleep(0.002)
 
-    with scripted(dripping) as server:
-        total = measure(server.port, load=closed(30)).total
+    total, server = measured(dripping, load=closed(30))
     assert (total.count("ok"), total.errors, server.n_connections) == (30, {}, 1)
     assert total.count("bytes_received") == 30 * len(OK_REPLY)
 
 
 def test_a_status_that_is_not_expected_fails_and_the_load_goes_on():
-    with scripted(each_third(REFUSAL)) as server:
-        total = measure(server.port, load=closed(90)).total
+    total, server = measured(each_third(REFUSAL), load=closed(90))
     assert (total.count("ok"), total.errors) == (60, {Kind.STATUS_UNEXPECTED: 30})
     assert server.n_connections == 1
 
 
 def test_a_byte_too_many_fails_the_attempt_and_its_connection():
-    with scripted(each_third(OK_REPLY + b"!")) as server:
-        total = measure(server.port, load=closed(30)).total
+    total, server = measured(each_third(OK_REPLY + b"!"), load=closed(30))
     assert total.errors == {Kind.HTTP_PARSE: 10}
     assert (total.count("ok"), server.n_connections) == (20, 10)
 
@@ -118,8 +112,7 @@ def test_a_request_that_does_not_fit_into_the_socket_is_sent_whole(monkeypatch, 
             return super().send(data[: at_first or None])
 
     monkeypatch.setattr(connection, "Socket", Narrow)
-    with scripted(always(OK_REPLY)) as server:
-        total = measure(server.port, method="POST", body="all of it", load=closed(20, 2)).total
+    total, server = measured(always(OK_REPLY), method="POST", body="all of it", load=closed(20, 2))
     assert (total.count("ok"), total.errors, server.n_connections) == (20, {}, 2)
     assert all(request.endswith(b"all of it") for request in server.requests)
     assert total.count("bytes_sent") == sum(map(len, server.requests))
@@ -135,8 +128,7 @@ def test_the_steps_of_a_plan_take_turns_in_the_hub(attempts):
 
 
 def test_tls_is_no_exception(server_tls, attempts):
-    with scripted(always(OK_REPLY), server_tls) as server:
-        total = measure(server.port, scheme="https", load=closed(200, 2)).total
+    total, server = measured(always(OK_REPLY), server_tls, scheme="https", load=closed(200, 2))
     assert (total.count("ok"), total.errors, server.n_connections) == (200, {}, 2)
     assert len(attempts) <= 4
 

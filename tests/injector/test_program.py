@@ -137,43 +137,33 @@ def test_a_parent_that_does_not_read_slows_nothing_down(program):
 
 
 @pytest.mark.parametrize(
-    ("order", "kind", "words"),
+    ("order", "kind"),
     [
-        ("this is not JSON", "bad_order", "not JSON"),
-        ("[" * 100_000, "bad_order", "not JSON"),
-        ("[]", "bad_order", "not a JSON object"),
-        ({"protocol": 2}, "bad_order", "only supports protocol 1"),
-        ({"protocol": 1}, "bad_order", "has no 'plan'"),
-        (make_order(80, load={"model": "closed"}), "bad_order", "load.connections"),
-        (make_order(80, scheme="ftp"), "bad_order", "none of http, https, ws, wss"),
-        (make_order(0), "bad_order", "not between 1 and 65535"),
-        (make_order(80, host="a b"), "bad_order", "not a host name"),
-        (make_order(80, shard={"index": 2, "count": 2}), "bad_order", "does not exist"),
-        (
-            make_order(80, shard={"index": 0, "count": 2, "weights": [2]}),
-            "bad_order",
-            "weights must be 2 whole",
-        ),
-        (
-            make_order(80, shard={"index": 0, "count": 2, "weights": [2, 0]}),
-            "bad_order",
-            "from 1 to 100",
-        ),
-        (make_order(80, shard=[1]), "bad_order", "cannot be read"),
-        (make_order(80, seed=inf), "bad_order", "cannot be read"),
-        (make_order(80, secrets=["abc"]), "bad_order", "cannot be read"),
-        (make_order(80, policy={"allow": [7]}), "bad_order", "cannot be read"),
-        (make_order(80, policy={"allow": ["nonsense"]}), "bad_order", "nonsense"),
-        (make_order(80, host="10.1.2.3"), "address_refused", "none of the networks"),
-        (make_order(80, host="no-such-name.invalid"), "dns_failed", "could not be resolved"),
+        ("this is not JSON", "bad_order"),
+        ("[" * 100_000, "bad_order"),
+        ("[]", "bad_order"),
+        ({"protocol": 2}, "bad_order"),
+        ({"protocol": 1}, "bad_order"),
+        (make_order(80, load={"model": "closed"}), "bad_order"),
+        (make_order(80, scheme="ftp"), "bad_order"),
+        (make_order(0), "bad_order"),
+        (make_order(80, host="a b"), "bad_order"),
+        (make_order(80, dead_man_s=-1), "bad_order"),
+        (make_order(80, shard={"index": 2, "count": 2}), "bad_order"),
+        (make_order(80, shard={"index": 0, "count": 2, "weights": [2]}), "bad_order"),
+        (make_order(80, shard={"index": 0, "count": 2, "weights": [2, 0]}), "bad_order"),
+        (make_order(80, shard=[1]), "bad_order"),
+        (make_order(80, seed=inf), "bad_order"),
+        (make_order(80, secrets=["abc"]), "bad_order"),
+        (make_order(80, policy={"allow": ["nonsense"]}), "bad_order"),
+        (make_order(80, host="10.1.2.3"), "address_refused"),
+        (make_order(80, host="no-such-name.invalid"), "dns_failed"),
     ],
 )
-def test_it_refuses_in_words(program, order, kind, words):
-    messages, status = program(order, FORKED).rest()
-    assert status == 2
-    assert messages[0]["type"] == "refused"
-    assert messages[0]["kind"] == kind
-    assert words in messages[0]["reason"]
+def test_it_refuses_what_it_cannot_do(program, order, kind):
+    (message,), status = program(order, FORKED).rest()
+    assert (status, message["type"], message["kind"]) == (2, "refused", kind)
+    assert message["reason"]
 
 
 def probe_order(port, **given):

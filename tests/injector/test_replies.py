@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.injector.servers import OK_REPLY, always, closed, measure, scripted
+from tests.injector.servers import OK_REPLY, always, closed, measure, measured, scripted
 
 HEAD = b"HTTP/1.1 200 OK\r\n"
 SHORT = {"connect_s": 0.3, "tls_s": 0.3}
@@ -31,8 +31,7 @@ GOOD = {
 @pytest.mark.parametrize("byte_by_byte", [False, True])
 def test_it_reads_a_reply(name, byte_by_byte):
     pieces = [bytes([byte]) for byte in GOOD[name]] if byte_by_byte else [GOOD[name]]
-    with scripted(always(*pieces)) as server:
-        total = measure(server.port, load=closed(3)).total
+    total, _ = measured(always(*pieces), load=closed(3))
     assert (total.count("ok"), total.errors) == (3, {})
     assert total.count("connections_opened") == 1
     assert total.count("bytes_received") == 3 * len(GOOD[name])
@@ -50,8 +49,7 @@ def test_it_reads_a_reply(name, byte_by_byte):
     ],
 )
 def test_head_body_and_framing_are_counted_apart(name, body, framing):
-    with scripted(always(GOOD[name])) as server:
-        total = measure(server.port, load=closed(5)).total
+    total, _ = measured(always(GOOD[name]), load=closed(5))
     head = len(GOOD[name]) - len(body) - len(framing)
     assert total.count("head_received") == 5 * head, "interim heads included"
     assert total.count("body_received") == 5 * len(body)
@@ -66,8 +64,7 @@ def test_a_reply_to_head_has_no_body():
 
 
 def test_a_body_may_end_with_its_connection():
-    with scripted(always(HEAD + b"\r\nuntil the end", then_close=True)) as server:
-        total = measure(server.port, load=closed(3)).total
+    total, server = measured(always(HEAD + b"\r\nuntil the end", then_close=True), load=closed(3))
     assert (total.count("ok"), server.n_connections) == (3, 3)
 
 
@@ -80,8 +77,7 @@ def test_a_body_may_end_with_its_connection():
     ],
 )
 def test_a_connection_is_not_used_again_where_the_server_will_close_it(head):
-    with scripted(always(head + b"Content-Length: 2\r\n\r\nok")) as server:
-        total = measure(server.port, load=closed(3)).total
+    total, server = measured(always(head + b"Content-Length: 2\r\n\r\nok"), load=closed(3))
     assert (total.count("ok"), server.n_connections) == (3, 3)
 
 
@@ -103,22 +99,48 @@ def test_an_interim_reply_is_never_taken_for_the_final_one_of_the_same_size():
         sock.sendall(interim)
         server.read_request(sock)
 
-    with scripted(script) as server:
-        total = measure(server.port, load=closed(2), timeouts={"total_s": 0.3, **SHORT}).total
+    total, _ = measured(script, load=closed(2), timeouts={"total_s": 0.3, **SHORT})
     assert (total.count("ok"), total.errors) == (1, {"body_timeout": 1})
 
 
 def test_a_large_body_comes_in_many_pieces():
     body = b"x" * 3_000_000
     reply = HEAD + b"Content-Length: %d\r\n\r\n" % len(body) + body
-    with scripted(always(reply)) as server:
-        total = measure(server.port, load=closed(2)).total
+    total, _ = measured(always(reply), load=closed(2))
     assert (total.count("ok"), total.count("bytes_received")) == (2, 2 * len(reply))
 
 
 def test_a_large_request_is_written_in_many_pieces():
-    with scripted(always(OK_REPLY)) as server:
-        total = measure(server.port, method="POST", body="x" * 1_000_000, load=closed(2)).total
+    total, server = measured(always(OK_REPLY), method="POST", body="x" * 1_000_000, load=closed(2))
     assert total.count("ok") == 2
     assert server.requests[1].endswith(b"x" * 1000)
     assert total.count("bytes_sent") == sum(map(len, server.requests))
+
+
+# --- HTTP/1.0 ------------------------------------------------------------------------------------
+HTTP_1_0 = {"http_version": "1.0"}
+LENGTH = b"Content-Length: 2\r\n\r\nok"
+
+
+@pytest.mark.parametrize(
+    ("reply", "n_connections"),
+    [
+        (b"HTTP/1.0 200 OK\r\nConnection: keep-alive\r\n" + LENGTH, 1),
+        (b"HTTP/1.1 200 OK\r\nConnection: keep-alive\r\n" + LENGTH, 1),
+        (b"HTTP/1.1 200 OK\r\n" + LENGTH, 3),
+        (b"HTTP/1.0 200 OK\r\n" + LENGTH, 3),
+        (b"HTTP/1.1 200 OK\r\nConnection: close\r\n" + LENGTH, 3),
+    ],
+)
+def test_a_connection_is_kept_only_where_both_sides_say_so(reply, n_connections):
+    total, server = measured(always(reply), load=closed(3), plan=HTTP_1_0)
+    assert (total.count("ok"), server.n_connections) == (3, n_connections)
+    assert all(b" HTTP/1.0\r\n" in request for request in server.requests)
+    assert all(b"\r\nConnection: keep-alive\r\n" in request for request in server.requests)
+
+
+def test_a_connection_used_once_needs_no_word_for_it():
+    script = always(b"HTTP/1.0 200 OK\r\n\r\nuntil the end", then_close=True)
+    total, server = measured(script, mode="new", load=closed(3), plan=HTTP_1_0)
+    assert (total.count("ok"), server.n_connections) == (3, 3)
+    assert not any(b"Connection:" in request for request in server.requests)

@@ -137,14 +137,6 @@ def test_httperf_has_lifetimes_of_connections_that_arrive_for_one_request(mode):
     assert "not measured, connections are reused" in text
 
 
-def test_ab_rows_add_up_where_they_can():
-    text = report("ab", second(0, [10_000] * 100))
-    assert line(text, "   TCP").split()[1:] == ["1.000", "1.000", "0.000", "1.000", "1.000"]
-    assert line(text, "Connect:").split()[2] == "3.000", "ab's holds the TLS handshake"
-    assert line(text, "Processing").split()[1:] == ["7.000", "7.000", "0.000", "7.000", "7.000"]
-    assert line(text, "Total:").split()[2] == "10.000"
-
-
 def test_ab_percentiles_are_nearest_rank():
     text = report("ab", second(0, [value * 1000 for value in range(1, 101)]))
     rank_50 = float(line(text, "   50%").split()[1])

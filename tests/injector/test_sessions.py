@@ -7,7 +7,16 @@ from itertools import pairwise
 
 import pytest
 
-from tests.injector.servers import OK_REPLY, always, closed, make_order, measure, scripted
+from tests.injector.servers import (
+    OK_REPLY,
+    against,
+    always,
+    closed,
+    make_order,
+    measure,
+    measured,
+    scripted,
+)
 from workers.injector.order import Order, Refusal
 
 SEQUENTIAL = {"model": "sequential", "requests": 6}
@@ -27,8 +36,7 @@ def session(**fields):
 
 
 def test_a_connection_ends_after_its_calls_and_says_so_in_the_last():
-    with scripted(always(OK_REPLY)) as server:
-        total = measure(server.port, load=closed(7), plan=session(calls_per_connection=3)).total
+    total, server = measured(always(OK_REPLY), load=closed(7), plan=session(calls_per_connection=3))
     assert (total.count("ok"), server.n_connections) == (7, 3)
     says_close = [b"Connection: close" in request for request in server.requests]
     assert says_close == [False, False, True, False, False, True, False]
@@ -45,8 +53,7 @@ def test_calls_are_counted_anew_where_the_server_closed_meanwhile():
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_CORK, 1)
         sock.sendall(OK_REPLY)
 
-    with scripted(two_replies_each) as server:
-        total = measure(server.port, load=closed(6), plan=session(calls_per_connection=3)).total
+    total, _ = measured(two_replies_each, load=closed(6), plan=session(calls_per_connection=3))
     assert (total.count("ok"), total.errors) == (6, {})
 
 
@@ -72,16 +79,6 @@ def test_think_time_lies_between_bursts_where_there_are_any():
         measure(server.port, load=SEQUENTIAL, plan=session(think_time=think, burst_length=3))
     gaps = [after - before for before, after in pairwise(arrivals)]
     assert [gap > 0.15 for gap in gaps] == [False, False, True, False, False]
-
-
-def test_exponential_think_times_differ_and_have_their_mean():
-    arrivals: list[float] = []
-    load = {"model": "sequential", "requests": 60}
-    with scripted(timed(arrivals)) as server:
-        think = {"kind": "exponential", "mean_s": 0.02}
-        measure(server.port, load=load, plan=session(think_time=think), seed=3)
-    mean = (arrivals[-1] - arrivals[0]) / 59
-    assert 0.012 < mean < 0.04
 
 
 def test_a_run_ends_on_time_though_its_users_think_longer():
@@ -129,8 +126,7 @@ def visits_of(server) -> list[int]:
 
 
 def test_each_session_has_its_own_cookies_and_bytes_are_counted_as_sent():
-    with scripted(counting_visits) as server:
-        total = measure(server.port, load=closed(20, 2), plan=session(cookies=True)).total
+    total, server = measured(counting_visits, load=closed(20, 2), plan=session(cookies=True))
     assert total.count("bytes_sent") == sum(map(len, server.requests))
     seen = visits_of(server)
     assert seen.count(0) == 2
@@ -231,7 +227,6 @@ def test_a_failure_does_not_end_the_session_of_a_closed_load_but_is_counted():
 
 
 def test_users_without_an_end_are_no_sessions():
-    with scripted(always(OK_REPLY)) as server:
-        result = measure(server.port, load=closed(6, 2), plan=session(cookies=True))
+    result, _ = against(always(OK_REPLY), load=closed(6, 2), plan=session(cookies=True))
     assert result.total.count("sessions_started") == 0
     assert "sessions" not in result.to_json()

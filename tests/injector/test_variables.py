@@ -3,15 +3,14 @@
 import pytest
 
 from campaigns.domain.plan.plan import Plan
-from tests.injector.servers import OK_REPLY, always, closed, measure, scripted
+from tests.injector.servers import OK_REPLY, always, closed, measure, measured, scripted
 from workers.injector.users import is_plain
 
 TABLE = "user,page\nann,a b\nbob,c/d?e=1\n"
 
 
 def requests(steps, load, server_script=None, **plan) -> list[bytes]:
-    with scripted(server_script or always(OK_REPLY)) as server:
-        total = measure(server.port, steps=steps, load=load, plan=plan).total
+    total, server = measured(server_script or always(OK_REPLY), steps=steps, load=load, plan=plan)
     assert total.count("bytes_sent") == sum(map(len, server.requests))
     return server.requests
 
@@ -85,8 +84,7 @@ def test_a_value_of_one_reply_is_used_in_the_next_request():
 
 def test_a_value_that_is_not_found_is_counted_and_empty():
     steps = [LOGIN | {"path": "/elsewhere"}, {"path": "/a?${token}"}]
-    with scripted(login) as server:
-        total = measure(server.port, steps=steps, load=closed(2)).total
+    total, server = measured(login, steps=steps, load=closed(2))
     assert total.count("extract_missed") == 1
     assert server.requests[1].split()[1] == b"/a?"
 

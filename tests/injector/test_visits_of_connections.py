@@ -8,7 +8,7 @@ from tests.injector.servers import OK_REPLY, always, scripted
 from tests.injector.test_loads import is_conserved
 from tests.injector.test_sessions import counting_visits, visits_of
 from tests.injector.test_window import window_of
-from tests.injector.visits import Connections, measure, think
+from tests.injector.visits import Connections, against, measure, think
 from tests.waiting import eventually
 
 OPEN = {"model": "open", "arrival_unit": "connection", "rate_per_s": 100, "requests": 20}
@@ -35,8 +35,7 @@ def closing_after(count, last_reply):
 @pytest.mark.parametrize("how", [OPEN, {**OPEN, "model": "over", "over_s": 0.2}])
 def test_each_connection_that_arrives_makes_its_calls_and_says_close_in_the_last(mode, how):
     load = {name: each for name, each in how.items() if how is OPEN or name != "rate_per_s"}
-    with scripted(always(OK_REPLY)) as server:
-        result = measure(server.port, load=load, plan=calls(4), mode=mode)
+    result, server = against(always(OK_REPLY), load=load, plan=calls(4), mode=mode)
     total = result.total
     assert (total.count("ok"), total.errors, server.n_connections) == (80, {}, 20)
     assert sum(b"Connection: close" in request for request in server.requests) == 20
@@ -54,8 +53,7 @@ def test_steps_go_on_from_connection_to_connection():
 
 
 def test_where_the_server_says_that_it_ends_the_rest_of_the_calls_is_left_out():
-    with scripted(closing_after(2, LAST_REPLY)) as server:
-        result = measure(server.port, load=OPEN, plan=calls(5))
+    result, server = against(closing_after(2, LAST_REPLY), load=OPEN, plan=calls(5))
     total = result.total
     assert (total.count("ok"), total.errors, total.count("calls_skipped")) == (40, {}, 60)
     assert server.n_connections == 20
@@ -63,8 +61,7 @@ def test_where_the_server_says_that_it_ends_the_rest_of_the_calls_is_left_out():
 
 
 def test_a_connection_that_arrived_is_not_replaced_by_another():
-    with scripted(closing_after(2, OK_REPLY)) as server:
-        result = measure(server.port, load=OPEN, plan=calls(5))
+    result, server = against(closing_after(2, OK_REPLY), load=OPEN, plan=calls(5))
     total = result.total
     assert server.n_connections == total.count("connections_opened") == 20
     assert total.count("ok") == 40
@@ -74,8 +71,7 @@ def test_a_connection_that_arrived_is_not_replaced_by_another():
 
 # --- windows -------------------------------------------------------------------------------------
 def test_a_connection_of_a_window_makes_its_calls_and_closes():
-    with scripted(always(OK_REPLY)) as server:
-        result = measure(server.port, load=window_of(3, 6, 40), plan=calls(3))
+    result, server = against(always(OK_REPLY), load=window_of(3, 6, 40), plan=calls(3))
     assert (result.total.count("ok"), server.n_connections) == (120, 40)
     assert sum(b"Connection: close" in request for request in server.requests) == 40
     assert is_conserved(result)
@@ -84,8 +80,7 @@ def test_a_connection_of_a_window_makes_its_calls_and_closes():
 def test_what_follows_the_first_reply_is_no_part_of_the_window():
     connections = Connections()
     plan = calls(2, think_time=think(0.3))
-    with scripted(connections) as server:
-        result = measure(server.port, load=window_of(2, 4, 40), plan=plan)
+    result, _ = against(connections, load=window_of(2, 4, 40), plan=plan)
     # Were the second calls a part of it, ten times four of them would take 3 s.
     assert result.measurement.duration_s < 2.5
     assert (result.total.count("ok"), len(connections.times)) == (80, 40)

@@ -8,7 +8,7 @@ import pytest
 
 from campaigns.domain.measured.outcomes import Kind
 from campaigns.domain.plan.load import Hold
-from tests.injector.servers import OK_REPLY, always, make_order, measure, scripted
+from tests.injector.servers import OK_REPLY, against, always, make_order, measure, scripted
 from tests.injector.test_loads import is_conserved, kept
 from workers.injector.connection import now
 from workers.injector.engine import Engine
@@ -138,8 +138,7 @@ def test_a_refill_is_one_burst_from_below_low_up_to_high():
 @pytest.mark.sockets
 def test_it_sends_an_exact_number_each_on_a_connection_of_its_own():
     opening = Opening()
-    with scripted(opening) as server:
-        result = measure(server.port, load=window_of(5, 10, 60))
+    result, server = against(opening, load=window_of(5, 10, 60))
     assert (server.n_connections, server.n_requests) == (60, 60)
     assert result.total.count("ok") == result.total.count("connections_opened") == 60
     assert opening.most_unanswered <= 10
@@ -161,8 +160,7 @@ def test_processes_share_the_number_and_each_has_the_whole_window(count):
 @pytest.mark.sockets
 def test_kept_connections_stay_open_until_all_are():
     opening = Opening(service_s=0.01)
-    with scripted(opening) as server:
-        result = measure(server.port, load=window_of(5, 10, 40, hold="keep_until_all"))
+    result, server = against(opening, load=window_of(5, 10, 40, hold="keep_until_all"))
     assert opening.most_open == 40
     assert opening.most_unanswered <= 10
     assert result.total.count("ok") == 40
@@ -183,8 +181,7 @@ def test_connections_are_kept_for_a_time():
 
 @pytest.mark.sockets
 def test_a_warm_up_uses_no_number_up():
-    with scripted(Opening(service_s=0.05)) as server:
-        result = measure(server.port, load=window_of(1, 2, 10), warm_up_s=1)
+    result, server = against(Opening(service_s=0.05), load=window_of(1, 2, 10), warm_up_s=1)
     assert result.total.count("ok") == 10
     assert server.n_requests > 10
     assert is_conserved(result)

@@ -1,10 +1,12 @@
 """What tests of launchers share."""
 
 import threading
+import time
 
 import pytest
 
 from tests.services.engine import preparing
+from workers import launcher
 from workers.dispatching import Dispatcher
 
 
@@ -17,6 +19,19 @@ def dispatcher():
     yield
     ended.set()
     thread.join(15)
+
+
+@pytest.fixture
+def told(monkeypatch) -> list[tuple[float, dict]]:
+    """What launchers tell their injectors, each with its instant."""
+    told, tell = [], launcher.InjectorProcess.tell
+
+    def noted(self, message):
+        told.append((time.monotonic(), message))
+        tell(self, message)
+
+    monkeypatch.setattr(launcher.InjectorProcess, "tell", noted)
+    return told
 
 
 @pytest.fixture

@@ -61,15 +61,6 @@ def test_a_closed_load_keeps_all_streams_of_its_connections_busy():
     assert result.ends[0].connections_at_once == 2
 
 
-def test_the_parts_add_up_to_the_response():
-    load = {"model": "open", "rate_per_s": 300, "requests": 60, "max_in_flight": 20}
-    with h2_server() as (server, _):
-        total = run(server.port, load=load).total
-    parts = ("lateness", "connect", "send", "wait", "receive")
-    sums = [total.timing(name).sum_us for name in parts if total.timing(name)]
-    assert sum(sums) == total.timing("response").sum_us
-
-
 def test_the_servers_limit_of_streams_is_kept():
     with h2_server(most_streams=3) as (server, answers):
         result = run(server.port, streams=16, load=closed(200, 1))
@@ -103,21 +94,6 @@ def test_arrivals_open_another_connection_where_the_server_allows_few_streams():
     assert counted(result, "ok", "failed") == (60, 0)
     assert answers.most_at_once <= 2
     assert server.n_connections > 1
-
-
-def test_arrivals_beyond_the_limit_are_dropped_or_wait():
-    def slow(headers, body):
-        time.sleep(0.02)
-        return ok(headers, body)
-
-    load = {"model": "open", "rate_per_s": 400, "requests": 80, "max_in_flight": 4}
-    for choice in ("drop", "queue"):
-        with h2_server(slow) as (server, answers):
-            result = run(server.port, load=load | {"when_saturated": choice})
-        n_ok, n_dropped, n_queued = counted(result, "ok", "dropped", "queued")
-        assert (n_ok, n_ok + n_dropped, result.total.errors) == (answers.n_requests, 80, {})
-        assert (n_dropped > 0, n_queued > 0) == (choice == "drop", choice == "queue")
-        assert answers.most_at_once <= 4
 
 
 def test_requests_that_a_goodbye_leaves_out_go_again():
@@ -171,12 +147,6 @@ def test_replies_are_counted_by_head_body_and_framing():
     assert whole == total.count("bytes_received")
 
 
-def test_heads_without_bodies():
-    with h2_server() as (server, _):
-        result = run(server.port, load=closed(5, 1), method="HEAD")
-    assert counted(result, "ok", "body_received") == (5, 0)
-
-
 def test_a_status_that_is_not_expected_is_shown_with_its_reply():
     def missing(headers, body):
         return 404, [("server", "x"), ("set-cookie", "session=1")], b"nothing here"
@@ -220,14 +190,6 @@ def test_a_value_of_a_table_is_sent_without_the_spaces_around_it():
         result = run(server.port, 1, {"variables": table}, steps=[step], load=closed(3, 1))
     assert (counted(result, "ok"), result.total.errors) == ((3,), {})
     assert [seen["x-shop"] for seen in answers.seen] == ["north", "south", "a b"]
-
-
-def test_a_connection_ends_after_its_requests():
-    plan = {"session": {"calls_per_connection": 10}}
-    with h2_server() as (server, _):
-        result = run(server.port, 4, plan, load=closed(100, 1))
-    assert counted(result, "ok", "failed", "replayed") == (100, 0, 0)
-    assert server.n_connections == 10
 
 
 def test_a_server_of_http_1_only_is_told_apart(server_tls):

@@ -3,18 +3,16 @@
 import threading
 import time
 
-import gevent
 import pytest
 from wsproto.events import CloseConnection
 
 from campaigns.domain.measured.outcomes import Kind
 from tests.injector.servers import make_order, scripted
-from tests.injector.websocket.peers import after_opening, echo, head, measure, read_key
+from tests.injector.test_loads import stopped
+from tests.injector.websocket.peers import after_opening, echo, head, measure, measured, read_key
 from tests.injector.websocket.test_exchange import assert_all_ok, assert_parts_add_up
 from workers.injector import preflight
-from workers.injector.engine import Engine
 from workers.injector.local_run import run_here
-from workers.injector.order import Order
 from workers.injector.websocket.frames import CLOSE, close_payload, encode_frame
 
 
@@ -50,8 +48,7 @@ class Counting:
 def test_all_stay_open_until_the_last_one_is_open_and_then_shake_hands_for_the_end():
     """T30: hold_open keeps the sockets."""
     server = Counting()
-    with scripted(server) as peer:
-        total = measure(peer.port, window(20), {"close_timeout_s": 2}).total
+    total, _ = measured(server, window(20), {"close_timeout_s": 2})
     assert_all_ok(total, 20)
     assert server.most_open == 20
     assert server.when_closing_began[0][1] == 20
@@ -74,8 +71,7 @@ def test_they_close_no_more_at_a_time_than_were_opened():
             closing.discard(sock)
         sock.sendall(encode_frame(CLOSE, close_payload(1000)))
 
-    with scripted(after_opening(slow_to_close)) as peer:
-        total = measure(peer.port, window(20), {"close_timeout_s": 2}).total
+    total, _ = measured(after_opening(slow_to_close), window(20), {"close_timeout_s": 2})
     assert_all_ok(total, 20)
     assert 2 <= max(most) <= 4
 
@@ -93,8 +89,7 @@ def test_each_is_kept_for_the_time_that_the_plan_says():
 
 
 def test_the_time_for_which_it_is_kept_is_in_no_figure():
-    with scripted(echo()) as peer:
-        total = measure(peer.port, window(4, "keep_s", hold_s=0.5), {"messages": 2}).total
+    total, _ = measured(echo(), window(4, "keep_s", hold_s=0.5), {"messages": 2})
     assert_all_ok(total, 4)
     assert_parts_add_up(total)
     for name in ("response", "service", "close", "exchange"):
@@ -117,22 +112,9 @@ def test_messages_are_said_first_and_may_take_longer_than_the_time():
     ],
 )
 def test_one_that_the_server_closes_meanwhile_has_failed(leave, code):
-    with scripted(after_opening(leave)) as peer:
-        total = measure(peer.port, window(2, "keep_s", hold_s=0.3), {}).total
+    total, _ = measured(after_opening(leave), window(2, "keep_s", hold_s=0.3), {})
     assert total.errors == {Kind.EOF_MID_BODY: 2}
     assert total.count(f"close_code_{code}") == 2
-
-
-def test_those_that_never_open_do_not_keep_the_others_waiting():
-    def every_other(sock, server):
-        if server.n_connections % 2:
-            return
-        echo()(sock, server)
-
-    with scripted(every_other) as peer:
-        total = measure(peer.port, window(10), {}).total
-    assert total.count("ok") + total.count("failed") == 10
-    assert total.count("ok") >= 3
 
 
 def test_no_more_are_open_than_the_process_may_have_however_long_they_close(monkeypatch):
@@ -161,13 +143,9 @@ def test_the_warm_up_keeps_nothing_open():
 
 def test_a_stop_lets_go_of_all_and_they_still_shake_hands():
     with scripted(echo()) as peer:
-        order = make_order(peer.port, load=window(5, "keep_s", hold_s=60), scheme="ws", mode="new")
-        order["plan"] |= {"steps": [], "exchange": {"close_timeout_s": 1}}
-        seconds = []
-        engine = Engine(Order.from_json(order), _Into(seconds))
-        engine.prepare()
-        gevent.spawn_later(0.6, engine.stop, "user")
-        end = engine.run(time.monotonic_ns())
+        plan = {"steps": [], "exchange": {"close_timeout_s": 1}}
+        given = {"load": window(5, "keep_s", hold_s=60), "scheme": "ws", "mode": "new"}
+        end = stopped(peer.port, 0.6, plan=plan, **given)
     assert (end.outcome, end.in_flight) == ("stopped", 0)
     assert end.totals["ok"] == end.totals["started"] == 5
 
@@ -180,8 +158,3 @@ def test_how_many_are_open_is_told_every_second():
         run_here(order, seconds.append)
     first = seconds[0]
     assert (first.vitals["open_connections"], first.in_flight) == (8, 8)
-
-
-class _Into:
-    def __init__(self, seconds):
-        self.second = seconds.append

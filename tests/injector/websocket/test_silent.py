@@ -9,7 +9,7 @@ import time
 import pytest
 
 from tests.injector.servers import closed, reset, scripted
-from tests.injector.websocket.peers import head, measure, read_key
+from tests.injector.websocket.peers import head, measure, measured, read_key
 from workers.injector import connection
 from workers.injector.websocket.frames import CLOSE, PING, close_payload, encode_frame
 
@@ -122,8 +122,7 @@ def test_bytes_are_those_that_the_server_saw_and_said():
     def answer(sock, server):
         script(sock, read_key(sock, server))
 
-    with scripted(answer) as server:
-        total = measure(server.port, closed(N), {}).total
+    total, server = measured(answer, closed(N), {})
     sent = sum(map(len, server.requests)) + sum(seen)
     assert (total.count("bytes_sent"), total.count("bytes_received")) == (sent, sum(said))
 
