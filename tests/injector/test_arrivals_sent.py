@@ -58,21 +58,6 @@ def test_requests_that_are_used_up_end_the_ramp_up():
     assert is_conserved(result)
 
 
-@pytest.mark.parametrize(
-    "how",
-    [
-        {"rate_per_s": 200, "duration_s": 1, "distribution": "exponential"},
-        {"requests": 200, "distribution": "uniform", "uniform_min_s": 0, "uniform_max_s": 0.01},
-    ],
-)
-def test_random_arrivals_are_sent_as_drawn(how):
-    load = {"model": "open"} | how
-    result, server = against(Arrivals(), load=load, seed=5)
-    assert server.n_requests == result.total.count("ok") == 200
-    assert result.total.timing("lateness").percentile_us(50_000) < 20_000
-    assert is_conserved(result)
-
-
 def saturated(when, server, duration_s):
     load = {"model": "open", "rate_per_s": 100, "duration_s": duration_s, "max_in_flight": 10}
     return measure(server.port, load=load | {"when_saturated": when}, timeouts={"total_s": 20})
@@ -117,23 +102,6 @@ def test_drops_of_the_warm_up_stay_in_the_warm_up():
     assert is_conserved(result)
 
 
-@pytest.mark.alone
-def test_stages_are_sent_when_the_rate_says():
-    arrivals = Arrivals()
-    stages = [
-        {"duration_s": 0.5, "from_per_s": 20},
-        {"duration_s": 0.3, "from_per_s": 0},
-        {"duration_s": 0.5, "from_per_s": 20, "to_per_s": 100},
-    ]
-    result, _ = against(arrivals, load={"model": "open", "stages": stages})
-    offsets = sorted(each - arrivals.times[0] for each in arrivals.times)
-    assert len(offsets) == result.total.count("ok") == 10 + 30
-    assert not [each for each in offsets if 0.55 < each < 0.75]
-    # From 20 to 100 a second within half a second: 10 in its first quarter, 20 in the second.
-    assert sum(0.75 < each < 1.04 for each in offsets) == pytest.approx(10, abs=2)
-    assert is_conserved(result)
-
-
 @pytest.mark.parametrize(
     "load",
     [
@@ -160,10 +128,3 @@ def test_a_stop_does_not_wait_for_an_injector_that_has_not_begun(model):
     end = stopped(1, 0.2, load=load, shard={"index": 1, "count": 3})
     assert time.monotonic() - began < 1.2
     assert (end.outcome, end.totals.get("started", 0)) == ("stopped", 0)
-
-
-def test_arriving_connections_are_new_each():
-    load = {"model": "open", "rate_per_s": 100, "requests": 20, "arrival_unit": "connection"}
-    result, server = against(always(OK_REPLY), load=load, mode="keep-alive")
-    assert server.n_connections == result.total.count("ok") == 20
-    assert b"Connection: close" in server.requests[0]

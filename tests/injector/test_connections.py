@@ -187,18 +187,14 @@ def test_what_the_first_write_says_of_the_connection_is_the_attempts_kind(monkey
     assert total.count("connections_opened") == 0
 
 
-def test_a_connection_that_tcp_gives_up_is_told_from_one_at_our_limit(monkeypatch):
-    monkeypatch.setattr(connection.Socket, "connect_ex", lambda *_: errno.ETIMEDOUT, raising=False)
-    total, _ = measured(always(OK_REPLY), load=closed(3))
-    assert total.errors == {Kind.CONNECT_TIMEOUT: 3}
-    assert total.count("socket_timeouts") == 3
-
-
-def test_a_reply_that_tcp_gives_up_is_one_too(monkeypatch):
+@pytest.mark.parametrize("calls", [("connect_ex",), ("recv", "recvmsg")])
+def test_what_tcp_gives_up_is_told_from_what_ends_at_our_limit(monkeypatch, calls):
     def give_up(*_):
+        if "connect_ex" in calls:
+            return errno.ETIMEDOUT
         raise TimeoutError(errno.ETIMEDOUT, "Connection timed out")
 
-    for call in ("recv", "recvmsg"):
+    for call in calls:
         monkeypatch.setattr(connection.Socket, call, give_up, raising=False)
     total, _ = measured(always(OK_REPLY), load=closed(3))
     assert total.errors == {Kind.CONNECT_TIMEOUT: 3}

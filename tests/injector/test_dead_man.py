@@ -81,16 +81,6 @@ def test_a_frozen_parent_stops_the_sending_after_the_limit():
         assert goes_silent(server, 2 * LIMIT_S)
 
 
-def test_a_silent_parent_gets_an_end_with_the_reason():
-    with (
-        scripted(always(OK_REPLY)) as server,
-        parent_of(open_order(server, dead_man_s=LIMIT_S), says_alive=False) as parent,
-    ):
-        messages = [json.loads(line) for line in parent.stdout]
-    assert (messages[-1]["outcome"], messages[-1]["reason"]) == ("stopped", "dead_man")
-    assert messages[-1]["totals"]["ok"] >= 50
-
-
 def test_without_the_field_the_parent_may_be_silent():
     with (
         scripted(always(OK_REPLY)) as server,

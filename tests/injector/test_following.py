@@ -8,7 +8,6 @@ from campaigns.domain.measured.outcomes import Kind
 from tests.injector.servers import OK_REPLY, always, closed, measure, measured, scripted
 from workers.injector import connection
 from workers.injector.attempt import Worker
-from workers.injector.request import Request
 
 LONGER_REPLY = b"HTTP/1.1 200 OK\r\nContent-Length: 3000\r\n\r\n" + bytes(3000)
 REFUSAL = b"HTTP/1.1 503 Busy\r\nContent-Length: 4\r\n\r\nbusy"
@@ -131,16 +130,3 @@ def test_tls_is_no_exception(server_tls, attempts):
     total, server = measured(always(OK_REPLY), server_tls, scheme="https", load=closed(200, 2))
     assert (total.count("ok"), total.errors, server.n_connections) == (200, {}, 2)
     assert len(attempts) <= 4
-
-
-def test_a_reply_is_read_into_no_more_than_it_needs(monkeypatch):
-    seen, recall = [], Request.recall
-
-    def noted(self, data):
-        seen.append(self.recv_bytes)
-        return recall(self, data)
-
-    monkeypatch.setattr(Request, "recall", noted)
-    with scripted(each_third(OK_REPLY[:-2] + b"no")) as server:
-        measure(server.port, load=closed(9))
-    assert seen[-1] == len(OK_REPLY) + 1

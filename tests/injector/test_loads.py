@@ -85,13 +85,6 @@ def test_an_open_load_sends_an_exact_number(rate, duration, count):
     assert result.total.timing("lateness").n == count
 
 
-def test_an_idle_connection_serves_the_next_arrival():
-    load = {"model": "open", "rate_per_s": 50, "requests": 25}
-    with scripted(always(OK_REPLY)) as server:
-        measure(server.port, load=load)
-    assert server.n_connections < 10
-
-
 def test_an_idle_connection_that_the_server_closed_is_opened_anew():
     def one_each(sock, server):
         server.read_request(sock)
@@ -186,15 +179,6 @@ def test_the_warm_up_has_negative_seconds_and_counts_for_nothing(load):
     expected = load.get("requests", 25)
     assert result.total.count("ok") == expected
     assert n_warm + expected + result.total.count("carried") == len(arrivals.times)
-    assert is_conserved(result)
-
-
-def test_what_began_in_the_warm_up_and_ended_later_is_carried():
-    load = {"model": "open", "rate_per_s": 10, "requests": 5}
-    result, _ = against(Arrivals(service_s=0.25), load=load, warm_up_s=1)
-    total = result.total
-    assert (total.count("ok"), total.count("carried")) == (5, 2)
-    assert total.timing("response").n == 5
     assert is_conserved(result)
 
 
@@ -303,14 +287,6 @@ def test_a_stop_ends_within_a_second_and_what_is_under_way_is_aborted(load):
     assert (end.outcome, end.reason) == ("stopped", "user")
     assert end.errors == {Kind.ABORTED_BY_STOP: 5}
     assert is_conserved(output)
-
-
-def test_a_stop_lets_quick_replies_come():
-    with scripted(Arrivals(service_s=0.2)) as server:
-        load = {"model": "closed", "connections": 5, "duration_s": 60}
-        end = stopped(server.port, 0.3, "overrun", load=load)
-    assert end.errors == {}
-    assert end.totals["ok"] == server.n_requests
 
 
 def test_what_began_before_the_end_and_ended_after_it_was_started_in_its_second():

@@ -86,28 +86,6 @@ def test_stop_is_obeyed_within_a_second(program):
     assert 0 < ended_ns - asked_ns < 1_000_000_000
 
 
-def test_a_stop_before_the_start_sends_nothing(program):
-    with scripted(always(OK_REPLY)) as server:
-        injector = program(make_order(server.port))
-        injector.hear()
-        injector.say({"stop": "kill"})
-        messages, status = injector.rest()
-    assert (status, server.n_connections) == (0, 0)
-    assert messages[-1]["outcome"] == "stopped"
-
-
-def test_a_stop_between_the_start_line_and_the_start_is_obeyed_at_once(program):
-    with scripted(always(OK_REPLY)) as server:
-        injector = program(make_order(server.port, warm_up_s=2))
-        injector.hear()
-        injector.say({"start_at_ns": time.monotonic_ns() + 60_000_000_000})
-        injector.say({"stop": "user"})
-        messages, status = injector.rest()
-    assert (status, server.n_connections) == (0, 0)
-    assert [message["type"] for message in messages] == ["end"]
-    assert (messages[0]["outcome"], messages[0]["duration_us"]) == ("stopped", 0)
-
-
 @pytest.mark.alone
 @pytest.mark.parametrize("started", [False, True])
 def test_the_end_of_input_means_that_the_parent_is_gone(program, started):

@@ -28,17 +28,6 @@ def test_each_request_takes_the_next_row_in_path_header_and_body():
     assert sent[1].endswith(b"Content-Length: 5\r\n\r\n<bob>")
 
 
-def test_a_random_order_draws_rows_by_the_seed():
-    step = {"path": "/${n}"}
-    table = "n\n" + "\n".join(map(str, range(50)))
-    variables = {"csv": table, "order": "random"}
-    first, again = (requests([step], closed(40), variables=variables) for _ in range(2))
-    rows = [each.split()[1] for each in first]
-    assert rows == [each.split()[1] for each in again]
-    assert len(set(rows)) > 15
-    assert rows != sorted(rows)
-
-
 def test_a_value_cannot_smuggle_a_header_or_a_request():
     step = {"path": "/${x}", "headers": [["X-One", "${x}"]]}
     sent = requests([step], closed(1), variables={"csv": 'x\n"a\r\nX-Evil: 1"\n'})

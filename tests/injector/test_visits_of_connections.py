@@ -44,14 +44,6 @@ def test_each_connection_that_arrives_makes_its_calls_and_says_close_in_the_last
     assert is_conserved(result)
 
 
-def test_steps_go_on_from_connection_to_connection():
-    steps = [{"path": f"/{name}"} for name in "abc"]
-    with scripted(always(OK_REPLY)) as server:
-        measure(server.port, steps=steps, load=OPEN | {"rate_per_s": 10, "requests": 3},
-                plan=calls(4))  # fmt: skip
-    assert "".join(chr(request.split()[1][1]) for request in server.requests) == "abcabcabcabc"
-
-
 def test_where_the_server_says_that_it_ends_the_rest_of_the_calls_is_left_out():
     result, server = against(closing_after(2, LAST_REPLY), load=OPEN, plan=calls(5))
     total = result.total
@@ -110,15 +102,6 @@ def test_a_held_connection_is_kept_after_its_last_call(hold, seconds):
     assert min(closed) >= seconds * 0.98
 
 
-def test_held_until_all_are_open_and_have_made_their_calls():
-    opening = Connections(service_s=0.01)
-    with scripted(opening) as server:
-        load = window_of(2, 4, 12, hold="keep_until_all")
-        result = measure(server.port, load=load, plan=calls(3, think_time=think(0.05)))
-    assert (result.total.count("ok"), server.n_connections) == (36, 12)
-    assert is_conserved(result)
-
-
 def test_each_connection_of_a_window_has_its_own_cookies_and_its_row():
     plan = calls(3, cookies=True) | {"variables": {"csv": "id\n" + "\n".join("abcdefghij")}}
     with scripted(counting_visits) as server:
@@ -126,11 +109,3 @@ def test_each_connection_of_a_window_has_its_own_cookies_and_its_row():
     assert [visits_of(server).count(number) for number in range(3)] == [10] * 3
     paths = sorted(request.split()[1].decode() for request in server.requests)
     assert paths == sorted(f"/{name}" for name in "abcdefghij" for _ in range(3))
-
-
-def test_a_window_of_single_calls_takes_a_row_for_each():
-    plan = {"variables": {"csv": "id\n" + "\n".join("abcdefghij")}}
-    with scripted(always(OK_REPLY)) as server:
-        measure(server.port, path="/${id}", load=window_of(2, 4, 10), plan=plan)
-    paths = sorted(request.split()[1].decode() for request in server.requests)
-    assert paths == [f"/{name}" for name in "abcdefghij"]

@@ -68,18 +68,3 @@ def test_its_numbers_stand_on_the_run_s_page(project, dispatcher, client, bob, i
         total.timing("response").mean_us / 1000, rel=0.01
     )
     assert line.endswith(",41")
-
-
-@pytest.mark.parametrize(
-    ("asked", "field"),
-    [
-        ({"model": "over", "requests": 5, "over_s": 1}, "plan.load.model"),
-        (CLOSED | {"plan": {"http_version": "2"}}, "plan.http_version"),
-        (CLOSED | {"plan": {"http_version": "2", "streams": 8}}, "plan.streams"),
-    ],
-)
-def test_what_it_refuses_is_the_run_s_reason(project, dispatcher, asked, field):
-    run = started_run(project, 1, **asked)
-    launch_each_shard(run)
-    done(run)
-    assert (run.outcome, run.reason.partition(":")[0]) == ("failed", field)

@@ -104,10 +104,6 @@ def test_a_server_begins_with_settings(name):
     assert caught.value.kind == kind
 
 
-def test_there_are_more_than_eighty_hostile_cases():
-    assert len(CONNECTION) + len(STREAM) + len(ENDED) + len(FIRST) > 100
-
-
 def test_no_flood_takes_memory_or_time():
     for data, *_ in CONNECTION.values():
         client, _ = begun()

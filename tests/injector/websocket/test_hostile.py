@@ -295,7 +295,3 @@ OVER_TLS = ["messages without end", "bytes without end after the close", "no clo
 def test_the_same_over_tls(name, server_tls):
     then, kind = CLOSING[name]
     assert_kind(after_opening(then), "closing", kind, server_tls)
-
-
-def test_there_are_more_than_forty_cases():
-    assert len(CASES) > 70
