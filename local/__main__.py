@@ -2,12 +2,10 @@
 
 import sys
 
-OLDEST = (3, 11)
-
 
 def main(arguments):
     # Older Pythons must be able to read this function, so it has no newer syntax.
-    if sys.version_info < OLDEST:
+    if sys.version_info < (3, 11):  # noqa: UP036
         print("benchsite needs Python 3.11 or newer: `make PYTHON=/path/to/python3.12 ...`")
         return 1
     from local.setup import COMMANDS, run_command

@@ -20,7 +20,7 @@ from typing import NoReturn
 
 from local.base import ROOT, LocalError, closed, say, step, var_dir
 from local.servers import output_of, prepare_postgres, running_url, start_own
-from local.site import LOOPBACK, Site, confirm_networks, demo, plain_environment, ports_for
+from local.site import Site, confirm_networks, demo, plain_environment, ports_for
 from local.supervisor import StopRequested, Supervisor
 
 
@@ -85,22 +85,15 @@ def demo_target(_arguments: Sequence[str] = ()) -> NoReturn:
     """Become the bundled target, which ends with Ctrl-C."""
     ports = ports_for("make demo-target", ("demo_http", "demo_https"))
     target = demo(plain_environment(), ports, var_dir())
-    say(f"http://{LOOPBACK}:{ports.demo_http}/ and https://{LOOPBACK}:{ports.demo_https}/")
-    say("Press Ctrl-C to stop both.")
+    say("Press Ctrl-C to stop it.")
     os.execve(target.command[0], target.command, target.env)  # noqa: S606
 
 
 DUMP, KEY = "database.dump", "secret_key"
-# What belongs to the old database: its queue, and seconds on their way into it.
-_OF_THE_DATABASE = ("redis", "spool")
 _SITES_KEY = "BENCHSITE_SECRET_KEY"
 _KEYS = (_SITES_KEY, "BENCHSITE_TOKEN_PEPPER", "BENCHSITE_VAULT_KEYS")
 _TABLES = "SELECT count(*) FROM pg_tables WHERE schemaname = 'public'"
-_EMPTY = "DROP SCHEMA IF EXISTS public CASCADE; CREATE SCHEMA public"
-_NOTHING = (
-    "so there is nothing to back up. Check BENCHSITE_VAR and DATABASE_URL: they have to be those "
-    "of the `make run` that you want a backup of."
-)
+_NOTHING = "so there is nothing to back up. Are BENCHSITE_VAR and DATABASE_URL those of `make run`?"
 
 
 def backup(_arguments: Sequence[str] = ()) -> int:
@@ -114,9 +107,7 @@ def backup(_arguments: Sequence[str] = ()) -> int:
             stack.enter_context(only_one(var))
             url = stack.enter_context(_named_or_started(var))
         # A backup of nothing would be taken for a good one.
-        if not int(
-            output_of("psql", "--no-psqlrc", "--no-align", "--tuples-only", f"-c{_TABLES}", url)
-        ):
+        if not int(output_of("psql", "--no-psqlrc", "--tuples-only", f"-c{_TABLES}", url)):
             raise LocalError(f"The database has no tables, {_NOTHING}")
         with step("Writing the backup"):
             file = _write(var, url, closed(var / "backups"))
@@ -139,8 +130,9 @@ def restore(arguments: list[str]) -> int:
             old = closed(var / "backups" / time.strftime("before-restore-%Y%m%d-%H%M%S"))
             with step("Keeping what is there"):
                 kept = _write(var, url, old)
-            # Before: whatever interrupts this, no database is offered the seconds of another one.
-            for name in _OF_THE_DATABASE:
+            # Its queue, and seconds on their way into it. Before: whatever interrupts this, no
+            # database is offered the seconds of another one.
+            for name in ("redis", "spool"):
                 if (var / name).exists():
                     (var / name).rename(old / name)
             try:
@@ -231,7 +223,8 @@ def _unpack(file: Path, folder: Path) -> None:
 
 def _replace(url: str, dump: Path) -> None:
     """The schema is emptied first: a table that only a newer release has must not stay."""
-    output_of("psql", "--quiet", "--no-psqlrc", f"--command={_EMPTY}", url)
+    empty = "DROP SCHEMA IF EXISTS public CASCADE; CREATE SCHEMA public"
+    output_of("psql", "--quiet", "--no-psqlrc", f"--command={empty}", url)
     options = ("--single-transaction", "--exit-on-error", "--no-owner", "--no-privileges")
     # By its name, so that what is in it is restored and not the schema itself, which is there.
     output_of("pg_restore", *options, "--schema=public", f"--dbname={url}", str(dump))

@@ -273,21 +273,16 @@ class Redis:
 def prepare_redis(var: Path, name: str = "redis") -> Redis:
     """A server with its append-only file in var/redis."""
     data, sockets = closed(var / name), socket_dir(var, name)
-    options = {
-        "--port": "0",
-        "--unixsocket": str(sockets / "redis"),
-        "--unixsocketperm": "700",
-        "--dir": str(data),
-        "--appendonly": "yes",
-        "--appendfsync": "everysec",
-        "--save": "",
-        "--maxmemory-policy": "noeviction",
-    }
+    options = [
+        *("--port", "0", "--unixsocket", str(sockets / "redis"), "--unixsocketperm", "700"),
+        *("--dir", str(data), "--appendonly", "yes", "--appendfsync", "everysec"),
+        *("--save", "", "--maxmemory-policy", "noeviction"),
+    ]
     return Redis(
         Program(
             name=name,
             is_server=True,
-            command=(_binary(), *(part for pair in options.items() for part in pair)),
+            command=(_binary(), *options),
             cwd=data,
             stop_signals=((signal.SIGTERM, 10.0),),
             sockets=sockets,

@@ -2,6 +2,8 @@
 second call does nothing. Then a command of `make` continues inside .venv.
 """
 
+import ast
+import contextlib
 import errno
 import hashlib
 import html
@@ -63,9 +65,7 @@ def run_logged(command: list[str], name: str, env: dict[str, str] | None = None)
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("w") as output:
         try:
-            done = subprocess.run(
-                command, cwd=ROOT, env=env, stdout=output, stderr=subprocess.STDOUT, check=False
-            )
+            done = subprocess.run(command, cwd=ROOT, env=env, stdout=output, stderr=output)
         except OSError as error:
             raise LocalError(f"Cannot start {command[0]}: {error}.") from None
     if done.returncode:
@@ -85,6 +85,18 @@ def is_stamped(stamp: Path, digest: str) -> bool:
     return stamp.exists() and stamp.read_text() == digest
 
 
+UV = "uv==0.13.9"
+_UV = VENV / "bin" / "uv"
+# pip's settings: the variable of uv for each, and what is between its values.
+_SETTINGS_OF_UV = {
+    "index-url": ("UV_DEFAULT_INDEX", " "),
+    "extra-index-url": ("UV_INDEX", " "),
+    "find-links": ("UV_FIND_LINKS", ","),
+    "cert": ("SSL_CERT_FILE", " "),
+    "default-timeout": ("UV_HTTP_TIMEOUT", " "),
+    "timeout": ("UV_HTTP_TIMEOUT", " "),
+}
+_OF_NO_EFFECT = {"disable-pip-version-check", "no-input", "progress-bar", "root-user-action"}
 # Downloaded if the machine's Python has neither pip nor ensurepip; pip's wheel can run itself.
 PIP_WHEEL = "pip-26.3-py3-none-any.whl"
 PIP_SHA256 = "f3b60b20ffaadd4415ed7957212a38ac63fa4c5fa375bd0f4a797777940fad13"
@@ -102,6 +114,8 @@ def ensure_venv() -> None:
         run_logged([sys.executable, "-m", "venv", *without, str(VENV)], "setup")
         if not (has_pip or brings_pip):
             (VENV / PIP_WHEEL).write_bytes(_download_pip())
+        with contextlib.suppress(LocalError):  # not for this machine, or not on this index
+            pip_install(UV)
         whole.touch()
 
 
@@ -120,15 +134,37 @@ def ensure_packages(requirements: str) -> None:
 
 
 def pip_install(*what: str) -> None:
-    """By .venv's pip, its wheel, or that of the Python that .venv was made with."""
+    """By uv if it is there, which takes less than half of pip's time; else by .venv's pip, its
+    wheel, or that of the Python that .venv was made with."""
     pip = [str(VENV_PYTHON), "-m", "pip"]
     if (wheel := VENV / PIP_WHEEL).exists():
         pip = [str(VENV_PYTHON), f"{wheel}/pip"]
     elif not any(VENV.glob("lib/*/site-packages/pip")):
         pip = [sys._base_executable, "-m", "pip", "--python", str(VENV_PYTHON)]
-    # Python compiles what it imports; to compile all of it first would take longer.
+    if _UV.exists() and (env := _uv_env(pip)) is not None:
+        with contextlib.suppress(LocalError):  # pip may know what to do, and says why not
+            into = ["--python", str(VENV_PYTHON), "--compile-bytecode"]
+            run_logged([str(_UV), "pip", "install", *into, *what], "setup-uv", env)
+            return
     quiet = ["--disable-pip-version-check", "--no-input", "--progress-bar", "off"]
-    run_logged([*pip, "install", "--no-compile", *quiet, *what], "setup-pip")
+    run_logged([*pip, "install", *quiet, *what], "setup-pip")
+
+
+def _uv_env(pip: list[str]) -> dict[str, str] | None:
+    """uv reads no setting of pip's, so it gets them by its own variables; None where it has none
+    for one of them: another index than somebody's own must not be asked."""
+    listed = subprocess.run([*pip, "config", "list"], capture_output=True, text=True, check=False)
+    env = dict(os.environ)
+    for line in listed.stdout.splitlines():
+        name, _, value = line.partition("=")
+        option = name.rpartition(".")[2]
+        if option in _SETTINGS_OF_UV:
+            words = str(ast.literal_eval(value)).split()
+            variable, between = _SETTINGS_OF_UV[option]
+            env.setdefault(variable, between.join(words))
+        elif option not in _OF_NO_EFFECT:
+            return None
+    return None if listed.returncode else env
 
 
 def _download_pip() -> bytes:

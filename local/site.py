@@ -158,12 +158,11 @@ def programs(env: dict[str, str], *, gives_way: bool) -> list[Program]:
     ]
 
 
-def demo(env: dict[str, str], ports: Ports, var: Path, arrivals: Path | None = None) -> Program:
-    """The bundled target, with a plain and a TLS port; optionally logs each request's arrival."""
+def demo(env: dict[str, str], ports: Ports, var: Path, *more: str) -> Program:
+    """The bundled target, with a plain and a TLS port."""
     (var / "demo").mkdir(parents=True, exist_ok=True)
     arguments = ["--http-port", str(ports.demo_http), "--https-port", str(ports.demo_https)]
-    arguments += ["--cert-dir", str(var / "demo")]
-    arguments += ["--log", str(arrivals)] if arrivals else []
+    arguments += ["--cert-dir", str(var / "demo"), *more]
     return _python("demo-target", "workers.echo", *arguments, env=env)
 
 
@@ -197,9 +196,8 @@ def secret_key_file(var: Path) -> Path:
         return path
     # Beside it first: a disk that is full must not leave an empty one, which no start could use.
     fresh = path.with_suffix(".new")
-    handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(handle, "w") as file:
-        file.write(secrets.token_urlsafe(50))
+    fresh.touch(0o600)
+    fresh.write_text(secrets.token_urlsafe(50))
     return fresh.rename(path)
 
 
@@ -259,13 +257,13 @@ class Site:
     """Start with `start()`, watch and stop through `supervisor`."""
 
     is_throw_away = False
+    target_options: tuple[str, ...] = ()
 
     def __init__(self, var: Path, ports: Ports):
         self.var = var
         self.ports = ports
         self.supervisor = Supervisor(var / "log")
         self.url = f"http://{LOOPBACK}:{ports.web}"
-        self.arrivals: Path | None = None
         self.env: dict[str, str] = {}
 
     def start(self) -> tuple[str, str]:
@@ -276,7 +274,7 @@ class Site:
         self.env = self._environment() | urls
         self.prepare()
         with step("Starting web, launcher, general worker, dispatcher and demo target"):
-            self.supervisor.start(demo(self.env, self.ports, self.var, self.arrivals))
+            self.supervisor.start(demo(self.env, self.ports, self.var, *self.target_options))
             for program in programs(self.env, gives_way=not self.is_throw_away):
                 self.supervisor.start(program)
             account = self._ensure_admin()

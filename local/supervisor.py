@@ -25,9 +25,8 @@ PR_SET_CHILD_SUBREAPER = 36
 KEPT_LOGS = 3
 LONGEST_LOG_BYTES = 10 * 1024 * 1024
 NICENESS = 10
-ENDING_TICK_S = 0.05
 ORPHANS_PATIENCE_S = 3.0
-TICK_S = 0.1
+TICK_S = 0.05
 FIRST_BACKOFF_S = 0.5
 LONGEST_BACKOFF_S = 30.0
 # More than enough for the longest; after a thousand the number would be no float any more.
@@ -117,7 +116,7 @@ def end_together(children: Sequence[tuple[Program, subprocess.Popen]]) -> None:
                 stop_signal, patience_s = next(signals, (signal.SIGKILL, 60.0))
                 process.send_signal(stop_signal)
                 due[process] = (time.monotonic() + patience_s, signals)
-        time.sleep(ENDING_TICK_S)
+        time.sleep(TICK_S)
     for _program, process in children:
         kill_session(process.pid)
 
@@ -149,7 +148,7 @@ def end_orphans() -> None:
             with suppress(ProcessLookupError, ChildProcessError):
                 os.kill(pid, stop_signal)
                 os.waitpid(pid, os.WNOHANG)
-        time.sleep(ENDING_TICK_S)
+        time.sleep(TICK_S)
 
 
 @dataclass
@@ -281,10 +280,8 @@ class Supervisor:
             kill_session(child.process.pid)
             if now - child.started_at > HEALTHY_S:
                 child.failures = 0
-            how = f"exited with status {status}"
-            if status < 0:
-                how = f"was killed by {signal.Signals(-status).name}"
-            self._put_off(child, f"{how}; restarting it")
+            by_signal = status < 0 and f"was killed by {signal.Signals(-status).name}"
+            self._put_off(child, f"{by_signal or f'exited with status {status}'}; restarting it")
 
     def _restart(self, child: Child) -> None:
         try:

@@ -23,8 +23,12 @@ from local.site import LOOPBACK, Site, free_ports, make_tables
 class StagedSite(Site):
     is_throw_away = True
 
+    @property
+    def arrivals(self) -> Path:
+        return self.var / "demo" / "arrivals.jsonl"
+
     def prepare(self) -> None:
-        self.arrivals = self.var / "demo" / "arrivals.jsonl"
+        self.target_options = ("--log", str(self.arrivals))
         with step("Making the tables and collecting static files"):
             make_tables(self.supervisor, self.env)
             # All such installations have one folder, which outlives them.
@@ -79,7 +83,7 @@ def main(settings: Sequence[str]) -> int:
         shutil.rmtree(var, ignore_errors=True)
 
 
-def _facts(site: Site) -> dict:
+def _facts(site: StagedSite) -> dict:
     return {
         "url": site.url,
         "demo_http": f"http://{LOOPBACK}:{site.ports.demo_http}",

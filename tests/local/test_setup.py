@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -47,43 +48,70 @@ def test_what_the_machine_refuses_is_no_traceback_but_a_fault_of_the_program_is(
 
 @pytest.fixture
 def own_venv(tmp_path, monkeypatch):
-    """Stands in the place of .venv; with what was run in it."""
-    ran = []
+    """Stands in the place of .venv and of pip's list of its settings; with what was run in it."""
+    ran, settings = [], []
     monkeypatch.setattr(setup, "VENV", tmp_path)
     monkeypatch.setattr(setup, "VENV_PYTHON", Path(sys.executable))
-    monkeypatch.setattr(setup, "run_logged", lambda command, *_: ran.append(command))
-    return tmp_path, ran
+    monkeypatch.setattr(setup, "_UV", tmp_path / "uv")
+    monkeypatch.setattr(setup, "run_logged", lambda command, *more: ran.append((command, *more)))
+    listed = lambda *_, **__: subprocess.CompletedProcess([], 0, "\n".join(settings))  # noqa: E731
+    monkeypatch.setattr(setup.subprocess, "run", listed)
+    return SimpleNamespace(folder=tmp_path, ran=ran, settings=settings)
 
 
 def test_packages_are_installed_once_and_those_of_the_tests_have_all_others(own_venv):
-    _folder, ran = own_venv
     for requirements in ("requirements-dev.txt", "requirements-dev.txt", "requirements.txt"):
         setup.ensure_packages(requirements)
-    assert [command[-1] for command in ran] == ["requirements-dev.txt"]
+    assert [command[-1] for command, *_ in own_venv.ran] == ["requirements-dev.txt"]
 
 
 def test_an_environment_that_was_only_half_made_is_made_anew(own_venv, monkeypatch):
     """As by Ctrl-C in the middle of it."""
-    folder, ran = own_venv
     monkeypatch.setattr(setup.shutil, "rmtree", lambda *_, **__: None)
     for _ in range(2):
         setup.ensure_venv()
-    assert [command[1:3] for command in ran] == [["-m", "venv"]]
-    (folder / ".benchsite-whole").unlink()
+    n_commands = len(own_venv.ran)
+    assert own_venv.ran[0][0][1:3] == ["-m", "venv"]
+    (own_venv.folder / ".benchsite-whole").unlink()
     setup.ensure_venv()
-    assert len(ran) == 2
+    assert len(own_venv.ran) == 2 * n_commands
 
 
 def test_pip_is_that_of_the_environment_or_its_wheel_or_the_machine_s(own_venv):
-    folder, ran = own_venv
     setup.pip_install("numpy")
-    (folder / "lib/python3.11/site-packages/pip").mkdir(parents=True)
+    (own_venv.folder / "lib/python3.11/site-packages/pip").mkdir(parents=True)
     setup.pip_install("numpy")
-    (folder / PIP_WHEEL).touch()
+    (own_venv.folder / PIP_WHEEL).touch()
     setup.pip_install("numpy")
-    assert "--python" in ran[0]
-    assert ran[1][1:4] == ["-m", "pip", "install"]
-    assert ran[2][1].endswith(f"{PIP_WHEEL}/pip")
+    machine_s, own, wheel = (command for command, *_ in own_venv.ran)
+    assert "--python" in machine_s
+    assert own[1:4] == ["-m", "pip", "install"]
+    assert wheel[1].endswith(f"{PIP_WHEEL}/pip")
+
+
+def test_uv_asks_the_index_that_pip_would_ask_or_is_not_used(own_venv):
+    (own_venv.folder / "uv").touch()
+    own_venv.settings.append("global.index-url='https://packages.example.org/simple'")
+    setup.pip_install("numpy")
+    own_venv.settings.append("install.no-index='true'")
+    setup.pip_install("numpy")
+    (by_uv, _, env), (by_pip, _) = own_venv.ran
+    assert by_uv[0] == str(own_venv.folder / "uv")
+    assert env["UV_DEFAULT_INDEX"] == "https://packages.example.org/simple"
+    assert "pip" in by_pip
+
+
+def test_pip_installs_what_uv_cannot(own_venv, monkeypatch):
+    (own_venv.folder / "uv").touch()
+
+    def refuse_uv(command, *_):
+        own_venv.ran.append(command)
+        if command[0].endswith("uv"):
+            raise LocalError("no such wheel")
+
+    monkeypatch.setattr(setup, "run_logged", refuse_uv)
+    setup.pip_install("numpy")
+    assert [command[0].endswith("uv") for command in own_venv.ran] == [True, False]
 
 
 @pytest.mark.parametrize("lists_it", [True, False])
