@@ -86,22 +86,6 @@ def test_stop_is_obeyed_within_a_second(program):
     assert 0 < ended_ns - asked_ns < 1_000_000_000
 
 
-@pytest.mark.alone
-@pytest.mark.parametrize("started", [False, True])
-def test_the_end_of_input_means_that_the_parent_is_gone(program, started):
-    with scripted(always(OK_REPLY)) as server:
-        load = {"model": "open", "rate_per_s": 200, "duration_s": 60}
-        injector = program(make_order(server.port, load=load))
-        injector.start() if started else injector.hear()
-        eventually(lambda: server.n_requests or not started, 10, "a request")
-        injector.process.stdin.close()
-        injector.process.wait(1)
-        n_seen = server.n_requests
-        time.sleep(0.3)  # sixty more would have come
-        assert server.n_requests == n_seen
-    assert (n_seen > 0) == started
-
-
 def test_a_parent_that_does_not_read_slows_nothing_down(program):
     with scripted(always(OK_REPLY)) as server:
         load = {"model": "open", "rate_per_s": 100, "duration_s": 2}

@@ -223,14 +223,6 @@ def test_nothing_or_next_to_nothing_is_a_dash_and_no_crash(style, seconds):
     assert not re.search(r"\b(nan|inf|None)\b", text)
 
 
-@pytest.mark.parametrize("style", REPORTS)
-def test_a_scheduled_load_says_its_rate(style):
-    load = {"model": "open", "rate_per_s": 100, "requests": 100}
-    assert "open, 100.0 requests/s planned, 100.0 requests/s sent" in report(
-        style, second(0, [10_000] * 100), load=load
-    )
-
-
 def test_the_most_in_flight_is_of_seconds_that_were_not_the_last():
     first, last = second(0, [10_000] * 100), second(1, [10_000] * 100)
     first.in_flight = 2
@@ -328,16 +320,6 @@ def test_httperf_has_its_session_group_where_sessions_arrived():
     assert "Session" not in report("httperf", second(0, [10_000] * 9))
 
 
-def test_the_plain_report_says_what_became_of_sessions():
-    text = report_of_sessions("plain")
-    assert "36 sessions: 24 ok, 6 failed, 6 dropped; 42 calls not made" in text
-    assert "4.0 ok sessions/s, 2.00 connections each" in text
-    assert "2 calls: 6, 5 calls: 24" in text
-    assert line(text, "session_failed").split()[1:3] == ["6", "500.000"]
-    assert "6.0 sessions/s planned" in line(text, "Load:")
-    assert "sessions" not in report("plain", second(0, [10_000] * 9))
-
-
 def test_the_object_has_the_figures_of_sessions():
     session = {"calls_per_session": 5}
     _, result = result_of(*seconds_with_sessions(), load=SESSIONS_LOAD, session=session)
@@ -346,11 +328,3 @@ def test_the_object_has_the_figures_of_sessions():
     assert result.to_json()["timings_ms"]["session"]["mean"] == 2000
     _, without = result_of(second(0, [10_000] * 9))
     assert "sessions" not in without.to_json()
-
-
-def test_the_plain_report_says_which_requests_were_sent_again():
-    seen = second(0, [10_000] * 9)
-    assert "sent again" not in report("plain", seen)
-    seen.counters["replayed"] = 2
-    assert "9 ok, 0 failed, 2 sent again on a new connection" in report("plain", seen)
-    assert "9 ok, 0 failed, 2 sent again\n" in report("plain", seen, version="2")
