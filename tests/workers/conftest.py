@@ -12,11 +12,11 @@ from workers.dispatching import Dispatcher
 
 @pytest.fixture
 def dispatcher():
-    """The real one, in a thread; it makes no doorbell that anybody hears."""
+    """The real one, in a thread, and what ends it; it makes no doorbell that anybody hears."""
     ended = threading.Event()
     thread = threading.Thread(target=Dispatcher(ended).run)
     thread.start()
-    yield
+    yield thread, ended
     ended.set()
     thread.join(15)
 
