@@ -156,9 +156,8 @@ def test_a_new_connections_request_arrives_once_whatever_it_takes_at_first(
 
     if takes_bytes is not None:
         monkeypatch.setattr(connection.Socket, "send", take_little, raising=False)
-    with scripted(always(OK_REPLY)) as server:
-        posted = {"method": "POST", "body": "x" * 1000}
-        total = measure(server.port, mode="new", load=closed(1), **posted).total
+    posted = {"method": "POST", "body": "x" * 1000}
+    total, server = measured(always(OK_REPLY), mode="new", load=closed(1), **posted)
     assert total.count("ok") == 1
     (request,) = server.requests
     assert request.startswith(b"POST / HTTP/1.1\r\n")

@@ -64,9 +64,8 @@ def is_conserved(result: LocalRun) -> bool:
 @pytest.mark.alone
 def test_n_over_t_starts_at_even_distances_and_not_at_the_end():
     arrivals = Arrivals()
-    with scripted(arrivals) as server:
-        load = {"model": "over", "requests": 50, "over_s": 1}
-        result = measure(server.port, mode="new", load=load)
+    load = {"model": "over", "requests": 50, "over_s": 1}
+    result, _ = against(arrivals, mode="new", load=load)
     assert len(arrivals.times) == 50
     # The last is due at 0.98 s. Where 0 is, most of them say: the first may have come late.
     zeros = [each - number / 50 for number, each in enumerate(arrivals.times)]
@@ -126,9 +125,8 @@ def test_arrivals_that_were_never_sent_are_dropped_and_counted():
 @pytest.mark.parametrize("n_requests", [255, 256, 512])
 def test_as_many_arrivals_as_are_handed_over_at_once_wait_no_longer_than_others(n_requests):
     load = {"model": "over", "requests": n_requests, "over_s": 0.00001, "max_in_flight": 8}
-    with scripted(Arrivals(service_s=0.2)) as server:
-        limits = {"connect_s": 0.5, "tls_s": 0.5, "total_s": 0.5}
-        result = measure(server.port, load=load, timeouts=limits)
+    limits = {"connect_s": 0.5, "tls_s": 0.5, "total_s": 0.5}
+    result, _ = against(Arrivals(service_s=0.2), load=load, timeouts=limits)
     # Eight each 0.2 s, for the 0.5 s that the last of them may wait.
     assert result.ends[0].totals["dropped"] >= n_requests - 8 * 5
     assert is_conserved(result)

@@ -6,15 +6,7 @@ import time
 import pytest
 
 from campaigns.domain.measured.outcomes import Kind
-from tests.injector.servers import (
-    OK_REPLY,
-    against,
-    closed,
-    measure,
-    measured,
-    reset,
-    scripted,
-)
+from tests.injector.servers import OK_REPLY, against, closed, measure, measured, reset, scripted
 from tests.injector.test_loads import stopped
 
 
@@ -219,8 +211,7 @@ def test_a_call_that_could_not_be_sent_whole_has_the_kind_of_what_ended_its_writ
         sock.sendall(refusal)
         reset(sock)
 
-    with scripted(answers_one_and_ends) as server:
-        steps = [{"path": "/small"}, HUGE]
-        total = measure(server.port, steps=steps, load=closed(2), plan=depth(2)).total
+    steps = [{"path": "/small"}, HUGE]
+    total, _ = measured(answers_one_and_ends, steps=steps, load=closed(2), plan=depth(2))
     assert total.errors == {Kind.RESET: 1}
     assert total.count("in_doubt") == 0

@@ -62,9 +62,8 @@ def test_calls_are_counted_anew_where_the_server_closed_meanwhile():
 )
 def test_think_time_lies_between_requests_and_in_no_measured_time(think):
     arrivals: list[float] = []
-    with scripted(timed(arrivals)) as server:
-        plan = session(think_time=think)
-        total = measure(server.port, load=SEQUENTIAL, plan=plan).total
+    plan = session(think_time=think)
+    total, server = measured(timed(arrivals), load=SEQUENTIAL, plan=plan)
     gaps = [after - before for before, after in pairwise(arrivals)]
     assert len(gaps) == 5
     assert all(gap >= 0.099 for gap in gaps)
@@ -92,9 +91,8 @@ def test_a_run_ends_on_time_though_its_users_think_longer():
 
 
 def test_a_warm_up_of_thinkers_takes_nothing_from_the_measured_requests():
-    with scripted(always(OK_REPLY)) as server:
-        plan = session(think_time={"kind": "constant", "mean_s": 0.3})
-        result = measure(server.port, load=closed(4, 2), plan=plan, warm_up_s=1)
+    plan = session(think_time={"kind": "constant", "mean_s": 0.3})
+    result, _ = against(always(OK_REPLY), load=closed(4, 2), plan=plan, warm_up_s=1)
     assert result.total.count("ok") == 4
 
 
@@ -103,9 +101,8 @@ def test_a_server_that_closes_while_the_user_thinks_is_nobodys_failure():
         server.read_request(sock)
         sock.sendall(OK_REPLY)
 
-    with scripted(one_reply_each) as server:
-        plan = session(think_time={"kind": "constant", "mean_s": 0.05})
-        total = measure(server.port, load=SEQUENTIAL, plan=plan).total
+    plan = session(think_time={"kind": "constant", "mean_s": 0.05})
+    total, server = measured(one_reply_each, load=SEQUENTIAL, plan=plan)
     assert (total.count("ok"), total.errors, server.n_connections) == (6, {}, 6)
 
 
@@ -218,9 +215,8 @@ def test_a_failure_does_not_end_the_session_of_a_closed_load_but_is_counted():
             sock.sendall(OK_REPLY.replace(b"200", b"500") if b"/b" in request else OK_REPLY)
 
     steps = [{"path": f"/{name}"} for name in "abc"]
-    with scripted(failing_second) as server:
-        plan = session(calls_per_session=3)
-        total = measure(server.port, steps=steps, load=closed(6), plan=plan).total
+    plan = session(calls_per_session=3)
+    total, _ = measured(failing_second, steps=steps, load=closed(6), plan=plan)
     assert (total.count("sessions_failed"), total.count("session_length_2")) == (2, 2)
     assert (total.count("failed"), total.count("calls_skipped")) == (2, 0)
     assert total.timing("session_failed").n == 2

@@ -200,10 +200,9 @@ def misbehaving(sock, server):
     ],
 )  # fmt: skip
 def test_whatever_the_target_does_calls_and_sessions_add_up(fields):
-    with scripted(misbehaving) as server:
-        plan = session(6, **fields)
-        load = OPEN | {"rate_per_s": 200, "requests": 60}
-        result = measure(server.port, load=load, plan=plan, timeouts={"total_s": 0.3})
+    plan = session(6, **fields)
+    load = OPEN | {"rate_per_s": 200, "requests": 60}
+    result, _ = against(misbehaving, load=load, plan=plan, timeouts={"total_s": 0.3})
     total = result.total
     assert total.count("started") + total.count("calls_skipped") == 360
     assert sum(total.errors.values()) == total.count("failed") > 0
@@ -222,9 +221,8 @@ def test_what_comes_while_a_session_thinks_fails_it_and_its_next_call_is_not_mad
             time.sleep(0.05)
             sock.sendall(OK_REPLY)
 
-    with scripted(answering_late_again) as server:
-        load = OPEN | {"rate_per_s": 20, "requests": 6}
-        result = measure(server.port, load=load, plan=session(2, think_time=think(0.3)))
+    load = OPEN | {"rate_per_s": 20, "requests": 6}
+    result, _ = against(answering_late_again, load=load, plan=session(2, think_time=think(0.3)))
     total = result.total
     # Where a second ended between reply and stray, the call had been counted as ok already.
     assert total.errors["http_parse"] == total.count("sessions_failed") >= 5

@@ -171,9 +171,8 @@ def test_kept_connections_stay_open_until_all_are():
 def test_connections_are_kept_for_a_time():
     opening = Opening(service_s=0.01)
     began = time.monotonic()
-    with scripted(opening) as server:
-        load = window_of(2, 4, 20, hold="keep_s", hold_s=0.4)
-        result = measure(server.port, load=load)
+    load = window_of(2, 4, 20, hold="keep_s", hold_s=0.4)
+    result, _ = against(opening, load=load)
     assert time.monotonic() - began > 0.4
     assert opening.most_open >= 15
     assert result.total.count("ok") == 20

@@ -133,9 +133,8 @@ class _Mute:
 
 @pytest.mark.parametrize("mode", ["echo_sync", "echo_async", "send_only"])
 def test_messages_keep_their_rate(mode):
-    with scripted(echo()) as server:
-        exchange = {"messages": 21, "rate_per_s": 50, "mode": mode}
-        total = measure(server.port, closed(2, 2), exchange).total
+    exchange = {"messages": 21, "rate_per_s": 50, "mode": mode}
+    total, _ = measured(echo(), closed(2, 2), exchange)
     assert_all_ok(total, 2)
     exchange_us = total.timing("exchange")
     assert exchange_us.min_us >= 400_000
@@ -149,9 +148,8 @@ def test_a_late_echo_makes_the_messages_that_waited_for_it_late():
     def freezing(sock, server):
         echo()(_Freezing(sock, frozen), server)
 
-    with scripted(freezing) as server:
-        exchange = {"messages": 40, "rate_per_s": 100}
-        total = measure(server.port, closed(1), exchange).total
+    exchange = {"messages": 40, "rate_per_s": 100}
+    total, _ = measured(freezing, closed(1), exchange)
     assert_all_ok(total, 1)
     message = total.timing("message")
     assert message.n == 40
@@ -173,9 +171,8 @@ class _Freezing:
 
 
 def test_a_conversation_ends_with_the_load_and_closes_properly():
-    with scripted(echo()) as server:
-        load = {"model": "closed", "connections": 3, "duration_s": 0.5}
-        result = measure(server.port, load, {"messages": 1_000_000, "rate_per_s": 100})
+    load = {"model": "closed", "connections": 3, "duration_s": 0.5}
+    result, _ = against(echo(), load, {"messages": 1_000_000, "rate_per_s": 100})
     assert_all_ok(result.total, 3)
     assert 100 <= result.total.count("messages_sent") <= 156
     assert 0.5 <= result.measurement.duration_s < 0.9
@@ -268,9 +265,8 @@ def test_a_window_counts_opening_handshakes_only():
         assert frame[:1] == b"\x88"
         sock.sendall(encode_frame(CLOSE, close_payload(1000)))
 
-    with scripted(slow_to_close) as server:
-        load = {"model": "window", "low": 3, "high": 6, "requests": 60}
-        result = measure(server.port, load, {"close_timeout_s": 2})
+    load = {"model": "window", "low": 3, "high": 6, "requests": 60}
+    result, _ = against(slow_to_close, load, {"close_timeout_s": 2})
     assert_all_ok(result.total, 60)
     # The server sees a connection closed a little after the client has opened the next.
     assert max(most) <= 6 + 2

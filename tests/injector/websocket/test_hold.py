@@ -97,9 +97,8 @@ def test_the_time_for_which_it_is_kept_is_in_no_figure():
 
 
 def test_messages_are_said_first_and_may_take_longer_than_the_time():
-    with scripted(echo()) as peer:
-        exchange = {"messages": 6, "rate_per_s": 20}
-        total = measure(peer.port, window(3, "keep_s", hold_s=0.05), exchange).total
+    exchange = {"messages": 6, "rate_per_s": 20}
+    total, _ = measured(echo(), window(3, "keep_s", hold_s=0.05), exchange)
     assert_all_ok(total, 3)
     assert total.count("messages_received") == 18
 
@@ -120,9 +119,8 @@ def test_one_that_the_server_closes_meanwhile_has_failed(leave, code):
 def test_no_more_are_open_than_the_process_may_have_however_long_they_close(monkeypatch):
     monkeypatch.setattr(preflight, "raise_descriptor_limit", lambda: 64 + 8)
     server = Counting(closing_s=0.05)
-    with scripted(server) as peer:
-        load = window(30, "close", low=4, high=6)
-        total = measure(peer.port, load, {"close_timeout_s": 2}).total
+    load = window(30, "close", low=4, high=6)
+    total, _ = measured(server, load, {"close_timeout_s": 2})
     assert_all_ok(total, 30)
     assert 4 <= server.most_open <= 8
 
