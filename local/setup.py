@@ -209,9 +209,9 @@ def ensure_node_packages() -> None:
 
 def node_dir() -> Path:
     """The folder of node and npm: the machine's own if recent enough, else from a wheel."""
-    found = shutil.which("node")
-    if found and shutil.which("npm") and _major(found) >= OLDEST_NODE:
-        return Path(found).parent
+    node = shutil.which("node")
+    if node and shutil.which("npm") and _major(node) >= OLDEST_NODE:
+        return Path(node).parent
     if not (VENV / "bin" / "npm").exists():
         with step(f"Node {OLDEST_NODE} or newer not found; installing it from PyPI (60 MB)"):
             try:

@@ -35,16 +35,16 @@ def sql(*statements):
 """
 WRITE = """
 (var / "secret_key").write_text("the key of then")
-sql("create table told (words text)", "insert into told values ('CREATE SCHEMA public;')")
+sql("create table notes (words text)", "insert into notes values ('CREATE SCHEMA public;')")
 backup()
 """
 CHANGE = """
 (var / "secret_key").write_text("another key")
 (var / "spool").mkdir()
-sql("insert into told values ('later')", "create table newer as select 1")
+sql("insert into notes values ('later')", "create table newer as select 1")
 """
 READ = """
-print(sql("select words from told"), (var / "secret_key").read_text())
+print(sql("select words from notes"), (var / "secret_key").read_text())
 print(sql("select count(*) from pg_tables where schemaname = 'public'"))
 """
 
@@ -105,7 +105,7 @@ restore([{str(backed_up)!r}])
 
 def test_a_backup_is_written_while_the_database_is_in_use(script, folder):
     script.run(f"""{SERVE}
-sql("create table told (words text)")
+sql("create table notes (words text)")
 supervisor = Supervisor(var / "log")
 start_own(supervisor, prepare_postgres(var))
 assert backup() == 0

@@ -67,9 +67,9 @@ def test_a_killed_child_is_started_again_and_the_terminal_is_told(script):
 def test_a_child_that_keeps_dying_waits_longer_each_time(script):
     process = script.start(SUPERVISE % "child('hasty', 'raise SystemExit(3)')")
     process.stdout.readline()
-    told = [process.stdout.readline() for _ in range(3)]
-    assert [line.split(" in ")[1].split()[0] for line in told] == ["0.5", "1", "2"]
-    assert all("exited with status 3" in line for line in told)
+    lines = [process.stdout.readline() for _ in range(3)]
+    assert [line.split(" in ")[1].split()[0] for line in lines] == ["0.5", "1", "2"]
+    assert all("exited with status 3" in line for line in lines)
     stop(process)
 
 

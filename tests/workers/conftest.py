@@ -22,16 +22,16 @@ def dispatcher():
 
 
 @pytest.fixture
-def told(monkeypatch) -> list[tuple[float, dict]]:
+def messages(monkeypatch) -> list[tuple[float, dict]]:
     """What launchers tell their injectors, each with its instant."""
-    told, tell = [], launcher.InjectorProcess.tell
+    messages, tell = [], launcher.InjectorProcess.tell
 
     def noted(self, message):
-        told.append((time.monotonic(), message))
+        messages.append((time.monotonic(), message))
         tell(self, message)
 
     monkeypatch.setattr(launcher.InjectorProcess, "tell", noted)
-    return told
+    return messages
 
 
 @pytest.fixture

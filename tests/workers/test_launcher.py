@@ -36,22 +36,24 @@ def test_without_an_open_shard_there_is_nothing_to_do(db):
     assert not launch()
 
 
-def starts_in(told) -> list[int]:
-    return [message["start_at_ns"] for _, message in told if "start_at_ns" in message]
+def starts_in(messages) -> list[int]:
+    return [message["start_at_ns"] for _, message in messages if "start_at_ns" in message]
 
 
 def test_the_injector_starts_at_the_common_instant_for_which_it_has_the_right_before(
-    run, dispatcher, told
+    run, dispatcher, messages
 ):
     launch("--seconds", "1")
     run.refresh_from_db()
-    (start,) = starts_in(told)
+    (start,) = starts_in(messages)
     assert abs(start - clock.start_of(run.t0)[0]) < 5_000_000
     assert run.events.get(kind="shard_running").at < run.t0
 
 
 @pytest.mark.parametrize("step_s", [60, -60])
-def test_a_start_by_a_clock_that_was_set_is_read_again(run, dispatcher, told, monkeypatch, step_s):
+def test_a_start_by_a_clock_that_was_set_is_read_again(
+    run, dispatcher, messages, monkeypatch, step_s
+):
     """As long as the dispatcher has not followed the clock, nobody begins by it."""
     instants, start_of = [], launcher.start_of
 
@@ -65,7 +67,7 @@ def test_a_start_by_a_clock_that_was_set_is_read_again(run, dispatcher, told, mo
     done(run)
     assert run.outcome == "complete"
     assert len(instants) == 4
-    assert starts_in(told) == instants[-1:]
+    assert starts_in(messages) == instants[-1:]
 
 
 def test_a_refusal_is_the_runs_reason(run, dispatcher):
@@ -318,16 +320,15 @@ def test_a_launcher_that_waits_for_postgresql_before_the_start_was_not_frozen(
 
 
 def test_it_tells_the_injector_that_it_lives_after_each_heartbeat(
-    run, dispatcher, told, settings, monkeypatch
+    run, dispatcher, messages, settings, monkeypatch
 ):
     settings.HEARTBEAT_S = 0.3
     beats, beat = [], watch.heartbeat
     monkeypatch.setattr(watch, "heartbeat", lambda **given: beats.append(1) or beat(**given))
     launch("--seconds", "7")
-    messages = [message for _, message in told]
-    assert messages[0]["dead_man_s"] == settings.DEAD_MAN_S
+    assert messages[0][1]["dead_man_s"] == settings.DEAD_MAN_S
     assert len(beats) >= 3
-    assert abs(len(beats) - messages.count({"alive": True})) <= 1
+    assert abs(len(beats) - sum(message == {"alive": True} for _, message in messages)) <= 1
 
 
 def test_four_launchers_share_a_run(project, dispatcher):
@@ -339,10 +340,10 @@ def test_four_launchers_share_a_run(project, dispatcher):
 
 
 def test_the_injector_gets_no_secret_of_ours(run, dispatcher, tmp_path):
-    told = tmp_path / "environment"
-    script = f"import os; open({str(told)!r}, 'w').write(repr(sorted(os.environ)))"
+    environment = tmp_path / "environment"
+    script = f"import os; open({str(environment)!r}, 'w').write(repr(sorted(os.environ)))"
     launcher.launch_one(worker="w", host="h", command=(sys.executable, "-c", script))
-    names = told.read_text()
+    names = environment.read_text()
     assert "PATH" in names
     for secret in ("DATABASE_URL", "REDIS_URL", "SECRET"):
         assert secret not in names

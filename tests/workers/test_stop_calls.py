@@ -48,7 +48,7 @@ def by_console(client, bob, run) -> None:
 
 @pytest.mark.parametrize("stop", [by_page, by_console])
 def test_load_ends_after_at_most_four_statements_of_who_stops_it(
-    run, dispatcher, told, client, bob, monkeypatch, stop
+    run, dispatcher, messages, client, bob, monkeypatch, stop
 ):
     client.force_login(bob)
     client.get(reverse("login"))  # a server has loaded its code
@@ -65,7 +65,7 @@ def test_load_ends_after_at_most_four_statements_of_who_stops_it(
         slow.setattr(CursorWrapper, "execute", held)
         stopping = in_thread(lambda: stop(client, bob, run))
         stops = eventually(
-            lambda: [at for at, message in told if "stop" in message], 20, "it is told to stop"
+            lambda: [at for at, message in messages if "stop" in message], 20, "it is told to stop"
         )
         run.refresh_from_db()
         assert run.stop_requested is None, "PostgreSQL does not know of it yet"
