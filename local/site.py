@@ -1,43 +1,135 @@
-"""A whole installation on this machine: ports, database, static files, all processes."""
+"""A whole installation on this machine: where it listens and where its load may go, its database,
+static files, and all processes.
+"""
 
 import contextlib
-import fcntl
 import http.client
-import json
+import ipaddress
+import itertools
 import os
+import random
 import secrets
-import select
-import shutil
 import signal
-import subprocess
+import socket
+import struct
 import sys
-import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from local import postgres
-from local.base import ROOT, LocalError, closed, fail, step, tail, var_dir
-from local.network import LOOPBACK, Ports, allowed_networks, free_ports, listens
-from local.network import NAME as NETWORKS
-from local.servers import Servers, start_servers
+from local.base import ROOT, LocalError, closed, say, step, tail, var_dir
+from local.servers import output_of, plain_env, start_servers
 from local.setup import digest_of, is_stamped
-from local.supervisor import STARTS_WITHIN_S, Program, StopRequested, Supervisor
+from local.supervisor import STARTS_WITHIN_S, Program, Supervisor
+
+LOOPBACK = "127.0.0.1"
+HIGHEST = 65535
+VARIABLES = {
+    "web": "BENCHSITE_PORT",
+    "demo_http": "BENCHSITE_DEMO_HTTP_PORT",
+    "demo_https": "BENCHSITE_DEMO_HTTPS_PORT",
+}
+NETWORKS = "BENCHSITE_ALLOWED_NETWORKS"
+# As the settings have it without this variable.
+_ITSELF = "127.0.0.0/8 ::1/128"
+_ROUTES = Path("/proc/net/route")
+# Of RFC 1918. To most of what else ipaddress calls private no load may go.
+_PRIVATE = tuple(map(ipaddress.IPv4Network, ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16")))
 
 
-def secret_key_file(var: Path) -> Path:
-    """var/secret_key, created with 50 random bytes if missing."""
-    path = var / "secret_key"
-    var.mkdir(parents=True, exist_ok=True)
-    if path.exists() and path.stat().st_size:
-        return path
-    # Beside it first: a disk that is full must not leave an empty one, which no start could use.
-    fresh = path.with_suffix(".new")
-    handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(handle, "w") as file:
-        file.write(secrets.token_urlsafe(50))
-    fresh.rename(path)
-    return path
+@dataclass(frozen=True)
+class Ports:
+    web: int = 8000
+    demo_http: int = 8081
+    demo_https: int = 8444
+
+
+def ports_for(command: str, names: Iterable[str] = VARIABLES) -> Ports:
+    """The ports of a `make` command. Raises LocalError with what to do for a value that is not a
+    port, and for one that is taken, or given twice."""
+    ports: dict[str, int] = {}
+    for name in names:
+        variable = VARIABLES[name]
+        text = os.environ.get(variable) or str(getattr(Ports, name))
+        if not (text.isdigit() and 1 <= int(text) <= HIGHEST):
+            raise LocalError(
+                f"{variable}={text!r} is not a port. Write a number from 1 to {HIGHEST}."
+            )
+        port = int(text)
+        if port in ports.values() or not is_free(port):
+            other = port + 10 if port + 10 <= HIGHEST else port - 10
+            by_whom = "another part of benchsite" if port in ports.values() else "another program"
+            raise LocalError(
+                f"Port {port} on {LOOPBACK} is used by {by_whom}. Stop that, or choose another "
+                f"port: {variable}={other} {command}"
+            )
+        ports[name] = port
+    return Ports(**ports)
+
+
+def free_ports() -> Ports:
+    """Three currently free ports for a test."""
+    candidates = random.sample(range(10_000, 30_000), 100)
+    return Ports(*itertools.islice(filter(is_free, candidates), 3))
+
+
+def is_free(port: int) -> bool:
+    try:
+        socket.create_server((LOOPBACK, port)).close()
+    except OSError:
+        return False
+    return True
+
+
+def listens(port: int) -> bool:
+    """Whether the port accepts connections."""
+    with socket.socket() as client:
+        client.settimeout(2)
+        return client.connect_ex((LOOPBACK, port)) == 0
+
+
+def status_of(port: int, path: str, timeout_s: float) -> int:
+    """Of a web server's answer here, without anybody's proxy; 0 for none."""
+    connection = http.client.HTTPConnection(LOOPBACK, port, timeout=timeout_s)
+    with contextlib.closing(connection), contextlib.suppress(OSError, http.client.HTTPException):
+        connection.request("GET", path)
+        return connection.getresponse().status
+    return 0
+
+
+def confirm_networks(
+    var: Path, ask: Callable[[str], str] | None = None, routes: Path = _ROUTES
+) -> None:
+    """At the first start on a terminal, ask whether this machine's networks may be put under load.
+
+    The answer is kept in var/networks; without a terminal nobody is asked, and nothing is kept.
+    """
+    kept = var / "networks"
+    networks = own_networks(routes)
+    if os.environ.get(NETWORKS) or kept.exists() or not networks:
+        return
+    listed = " ".join(networks)
+    if ask is None and not (sys.stdin.isatty() and sys.stdout.isatty()):
+        say(f"Load may go to this machine only. For its networks: {NETWORKS}='{_ITSELF} {listed}'")
+        return
+    said = (ask or input)(f"May load go to this machine's networks as well ({listed})? [y/N] ")
+    is_allowed = said.strip().lower() in ("y", "yes")
+    kept.write_text(f"{_ITSELF} {listed}\n" if is_allowed else f"{_ITSELF}\n")
+    say(f"Kept in {kept}; delete the file to be asked again.")
+
+
+def own_networks(routes: Path = _ROUTES) -> list[str]:
+    """The private IPv4 networks that this machine reaches without a router."""
+    nearby = set()
+    for line in routes.read_text().splitlines()[1:] if routes.exists() else ():
+        _name, destination, gateway, *_, mask = line.split()[:8]
+        if int(gateway, 16) == 0:
+            # The kernel writes both as hexadecimal numbers in the order of its bytes.
+            address, bits = (
+                socket.inet_ntoa(struct.pack("=L", int(each, 16))) for each in (destination, mask)
+            )
+            nearby.add(ipaddress.IPv4Network(f"{address}/{bits}", strict=False))
+    return sorted(str(each) for each in nearby if any(map(each.subnet_of, _PRIVATE)))
 
 
 # On SIGTERM Celery finishes its task, which may be a run of hours; on SIGQUIT it drops it.
@@ -58,32 +150,25 @@ def programs(env: dict[str, str], *, gives_way: bool) -> list[Program]:
     ]
     for number, each in enumerate(watched):
         pulse = Path(env["BENCHSITE_VAR"]) / f"{each.name}.pulse"
-        told = {**env, "BENCHSITE_PULSE": str(pulse)}
-        watched[number] = replace(each, env=told, pulse=pulse, silent_s=HANGS_AFTER_S)
+        own = {**env, "BENCHSITE_PULSE": str(pulse)}
+        watched[number] = replace(each, env=own, pulse=pulse, silent_s=HANGS_AFTER_S)
     # Injectors are children of the launcher, and would inherit it.
     return [
         replace(each, gives_way=gives_way and each.name != "launcher") for each in (web, *watched)
     ]
 
 
-def demo(env: dict[str, str], ports: Ports, var: Path, arrivals: Path | None = None) -> Program:
-    """The bundled target, with a plain and a TLS port; optionally logs each request's arrival."""
+def demo(env: dict[str, str], ports: Ports, var: Path, *more: str) -> Program:
+    """The bundled target, with a plain and a TLS port."""
     (var / "demo").mkdir(parents=True, exist_ok=True)
     arguments = ["--http-port", str(ports.demo_http), "--https-port", str(ports.demo_https)]
-    arguments += ["--cert-dir", str(var / "demo")]
-    arguments += ["--log", str(arrivals)] if arrivals else []
+    arguments += ["--cert-dir", str(var / "demo"), *more]
     return _python("demo-target", "workers.echo", *arguments, env=env)
 
 
 def manage(*arguments: str, env: dict[str, str]) -> Program:
     """A Django management command."""
     return Program(f"manage-{arguments[0]}", (sys.executable, "manage.py", *arguments), env)
-
-
-def plain_environment() -> dict[str, str]:
-    """Our environment without variables that override DATABASE_URL in PostgreSQL clients."""
-    env = {name: value for name, value in os.environ.items() if not name.startswith("PG")}
-    return {**env, "PYTHONUNBUFFERED": "1", "DJANGO_SETTINGS_MODULE": "benchsite.settings"}
 
 
 def _celery(name: str, queue: str, slots: str, env: dict[str, str]) -> Program:
@@ -98,261 +183,148 @@ def _python(name: str, module: str, *arguments: str, env: dict[str, str]) -> Pro
     return Program(name, (sys.executable, "-m", module, *arguments), env)
 
 
+def plain_environment() -> dict[str, str]:
+    """Our environment without variables that override DATABASE_URL in PostgreSQL clients."""
+    own = {"PYTHONUNBUFFERED": "1", "DJANGO_SETTINGS_MODULE": "benchsite.settings"}
+    return plain_env() | own
+
+
+def secret_key_file(var: Path) -> Path:
+    """var/secret_key, created with 50 random bytes if missing."""
+    path = var / "secret_key"
+    if path.exists() and path.stat().st_size:
+        return path
+    # Beside it first: a disk that is full must not leave an empty one, which no start could use.
+    fresh = path.with_suffix(".new")
+    fresh.touch(0o600)
+    fresh.write_text(secrets.token_urlsafe(50))
+    return fresh.rename(path)
+
+
 # Migrations make the tables, models the rows of permissions; packages have both as well.
-_MADE_BY = (
+_TABLES_ARE_MADE_BY = (
     *("requirements.txt", "benchsite/settings.py", "campaigns/apps.py"),
     *("campaigns/migrations/**/*.py", "campaigns/models/**/*.py"),
+)
+_STATIC_FILES_ARE_MADE_BY = (
+    *("requirements.txt", "package-lock.json", "benchsite/settings.py"),
+    *("benchsite/staticfiles.py", "static/**/*"),
 )
 
 
 def make_tables(supervisor: Supervisor, env: dict[str, str]) -> None:
     """Fill the database that env names. To migrate takes longer than most of what developers run
     all day, so what the migrations made is kept in var/ as SQL until what they depend on changes.
-
-    Raises LocalError with the end of the log where either fails.
     """
-
-    def run(program: str, *options: str) -> None:
-        command = (str(postgres.binaries_of(None) / program), *options, env["DATABASE_URL"])
-        run_or_fail(supervisor, Program(program, command, postgres.plain_env()))
-
     folder = closed(var_dir() / "tests")
-    files = sorted({path for pattern in _MADE_BY for path in ROOT.glob(pattern)})
-    names = [str(path.relative_to(ROOT)) for path in files]
-    kept = folder / f"{digest_of(*names, *files)}.sql"
+    kept = folder / f"{_digest(_TABLES_ARE_MADE_BY)}.sql"
     if kept.exists():
         quiet = ("--quiet", "--no-psqlrc", "--set=ON_ERROR_STOP=1", "--single-transaction")
-        run("psql", *quiet, f"--file={kept}")
+        output_of("psql", *quiet, f"--file={kept}", env["DATABASE_URL"])
         return
     run_or_fail(supervisor, manage("migrate", "--no-input", "-v", "0", env=env))
     # Several runs may be under way in a checkout: each writes its own file.
     fresh = folder / f"{os.getpid()}.new"
-    run("pg_dump", "--no-owner", f"--file={fresh}")
+    output_of("pg_dump", "--no-owner", f"--file={fresh}", env["DATABASE_URL"])
     for old in folder.glob("*.sql"):
         old.unlink(missing_ok=True)
     fresh.rename(kept)
 
 
-def run_or_fail(supervisor: Supervisor, program: Program) -> str:
-    """A program's output; raises LocalError with its end where it fails."""
-    log = supervisor.log_dir / f"{program.name}.log"
-    if supervisor.run_to_end(program, log):
-        raise LocalError(f"{program.name} failed:\n{tail(log)}")
-    return log.read_text()
+def run_or_fail(supervisor: Supervisor, *together: Program) -> str:
+    """Run programs at the same time; returns the last one's output. Raises LocalError with the last
+    line of the first that fails, and with the end of its log where that says more than a sentence,
+    such as of a wrong setting."""
+    jobs = [(program, supervisor.log(program.name)) for program in together]
+    for _program, log in jobs:
+        log.unlink(missing_ok=True)
+    for (program, log), status in zip(jobs, supervisor.run_together(jobs), strict=True):
+        if status:
+            end = tail(log)
+            *before, last = end.splitlines() or [""]
+            failed = f"{program.name} failed: {last.strip()}\n{end}"
+            raise LocalError(failed if before or not last else last.strip())
+    return jobs[-1][1].read_text()
 
 
-@dataclass(frozen=True)
-class Account:
-    """The first account; the password is "" if an earlier start created it."""
-
-    name: str
-    password: str
+def _digest(patterns: Sequence[str]) -> str:
+    """Of the names and contents of a checkout's files."""
+    files = sorted({path for each in patterns for path in ROOT.glob(each) if path.is_file()})
+    return digest_of(*(str(path.relative_to(ROOT)) for path in files), *files)
 
 
 class Site:
-    """Start with `start()`, watch through `supervisor.wait`, end with `stop()`."""
+    """Start with `start()`, watch and stop through `supervisor`."""
 
-    def __init__(self, var: Path, ports: Ports, *, is_throw_away: bool = False):
+    is_throw_away = False
+    target_options: tuple[str, ...] = ()
+
+    def __init__(self, var: Path, ports: Ports):
         self.var = var
         self.ports = ports
-        self.is_throw_away = is_throw_away
-        # For tests that read each request's arrival; would fill a long-lived installation's disk.
-        self.arrivals = var / "demo" / "arrivals.jsonl" if is_throw_away else None
         self.supervisor = Supervisor(var / "log")
-        self.servers: Servers | None = None
+        self.url = f"http://{LOOPBACK}:{ports.web}"
         self.env: dict[str, str] = {}
 
-    @property
-    def url(self) -> str:
-        return f"http://{LOOPBACK}:{self.ports.web}"
-
-    def start(self) -> Account:
-        """Start everything, wait until the web server responds; returns the first account."""
+    def start(self) -> tuple[str, str]:
+        """Start everything, wait until the web server responds; returns the first account, with ""
+        for the password if an earlier start made it."""
         with step("Starting PostgreSQL and Redis"):
-            self.servers = start_servers(
-                self.supervisor,
-                self.var,
-                is_throw_away=self.is_throw_away,
-                respect_urls=not self.is_throw_away,
-            )
-        self.env = self._environment()
-        if self.is_throw_away:
-            with step("Making the tables"):
-                make_tables(self.supervisor, self.env)
-            self._share_static()
-        else:
-            with step("Migrating the database and collecting static files"):
-                self._collect_static(["migrate", "--no-input", "-v", "0"])
+            urls = start_servers(self.supervisor, self.var, is_throw_away=self.is_throw_away)
+        self.env = self._environment() | urls
+        self.prepare()
         with step("Starting web, launcher, general worker, dispatcher and demo target"):
-            self.supervisor.start(demo(self.env, self.ports, self.var, self.arrivals))
+            self.supervisor.start(demo(self.env, self.ports, self.var, *self.target_options))
             for program in programs(self.env, gives_way=not self.is_throw_away):
                 self.supervisor.start(program)
             account = self._ensure_admin()
             ports = self.ports
             for name, is_ready in (
-                ("web", self._web_answers),
+                ("web", lambda: 0 < status_of(ports.web, "/healthz", 5) < 500),
                 ("demo-target", lambda: listens(ports.demo_http) and listens(ports.demo_https)),
             ):
-                what = f"{name} (its log: {self.supervisor.log_dir / f'{name}.log'})"
-                self.supervisor.wait_until(is_ready, STARTS_WITHIN_S, what)
+                self.supervisor.wait_until(is_ready, STARTS_WITHIN_S, name)
         return account
 
-    def stop(self) -> None:
-        self.supervisor.stop_all()
-        if self.servers:
-            self.servers.clean_up()
+    def prepare(self) -> None:
+        """Bring the database and the static files up to date."""
+        with step("Migrating the database and collecting static files"):
+            self.collect_static(manage("migrate", "--no-input", "-v", "0", env=self.env))
+
+    def collect_static(self, *beside: Program) -> None:
+        """Collect what has changed, at the same time as these programs."""
+        stamp = self.var / "static" / ".benchsite-collected"
+        digest = _digest(_STATIC_FILES_ARE_MADE_BY)
+        if not is_stamped(stamp, digest):
+            beside += (manage("collectstatic", "--no-input", "-v", "0", env=self.env),)
+        if beside:
+            run_or_fail(self.supervisor, *beside)
+        stamp.write_text(digest)
 
     def run_sample(self, *arguments: str) -> int:
         """Run `manage.py sample` with its tables on our terminal; returns its exit status."""
         ports = ("--http-port", str(self.ports.demo_http), "--https-port")
         program = manage("sample", *ports, str(self.ports.demo_https), *arguments, env=self.env)
-        return self.supervisor.run_to_end(program, log=None)
+        return self.supervisor.run_to_end(program)
 
     def _environment(self) -> dict[str, str]:
-        env = {
-            **plain_environment(),
-            "DATABASE_URL": self.servers.database_url,
-            "REDIS_URL": self.servers.redis_url,
-            "BENCHSITE_VAR": str(self.var),
-            "BENCHSITE_BIND": f"{LOOPBACK}:{self.ports.web}",
-        }
+        bind = f"{LOOPBACK}:{self.ports.web}"
+        env = plain_environment() | {"BENCHSITE_VAR": str(self.var), "BENCHSITE_BIND": bind}
         env["BENCHSITE_URL"] = env.get("BENCHSITE_URL") or self.url
         env.setdefault("BENCHSITE_REFERENCE_TARGET", f"http://{LOOPBACK}:{self.ports.demo_http}")
-        if not env.get(NETWORKS) and (confirmed := allowed_networks(self.var)):
-            env[NETWORKS] = confirmed
+        if not env.get(NETWORKS) and (self.var / "networks").exists():
+            env[NETWORKS] = (self.var / "networks").read_text().strip()
         env.pop("BENCHSITE_ADMIN_PASSWORD", None)  # only one command needs it
         if not (env.get("BENCHSITE_SECRET_KEY") or env.get("BENCHSITE_SECRET_KEY_FILE")):
             env["BENCHSITE_SECRET_KEY_FILE"] = str(secret_key_file(self.var))
         return env
 
-    def _ensure_admin(self) -> Account:
+    def _ensure_admin(self) -> tuple[str, str]:
         """Passes the password by environment, so that no log or process list shows it."""
         name = os.environ.get("BENCHSITE_ADMIN") or "admin"
         given = os.environ.get("BENCHSITE_ADMIN_PASSWORD", "")
         password = given or secrets.token_urlsafe(12)
         env = {**self.env, "BENCHSITE_ADMIN": name, "BENCHSITE_ADMIN_PASSWORD": password}
-        arguments = () if given else ("--only-if-missing",)
-        output = self._manage(["ensure_admin", *arguments], env=env)
-        return Account(name, "" if "already exists" in output else password)
-
-    def _share_static(self) -> None:
-        """Throw-away installations have one collected folder, which outlives them."""
-        shared = closed(var_dir() / "collected")
-        (self.var / "static").symlink_to(shared)
-        with (shared / ".lock").open("w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            with step("Collecting static files"):
-                self._collect_static()
-
-    def _collect_static(self, *beside: list[str]) -> None:
-        """Collect what has changed, at the same time as these Django commands."""
-        stamp = self.var / "static" / ".benchsite-collected"
-        files = sorted(path for path in (ROOT / "static").rglob("*") if path.is_file())
-        facts = [(str(path), path.stat().st_mtime_ns, path.stat().st_size) for path in files]
-        code = (ROOT / "benchsite" / "staticfiles.py", ROOT / "benchsite" / "settings.py")
-        lock = ROOT / "package-lock.json"
-        digest = digest_of(*code, lock, ROOT / "requirements.txt", facts)
-        is_fresh = is_stamped(stamp, digest)
-        self._manage(*beside, *([] if is_fresh else [["collectstatic", "--no-input", "-v", "0"]]))
-        if not is_fresh:
-            stamp.write_text(digest)
-
-    def _manage(self, *commands: list[str], env: dict[str, str] | None = None) -> str:
-        """Run Django commands at the same time; returns the last one's output. Raises LocalError
-        with the last line of the first that fails, and with the end of its log where that says
-        more than a sentence, such as of a wrong setting."""
-        jobs = []
-        for arguments in commands:
-            program = manage(*arguments, env=env or self.env)
-            jobs.append((program, self.supervisor.log_dir / f"{program.name}.log"))
-            jobs[-1][1].unlink(missing_ok=True)
-        statuses = self.supervisor.run_together(jobs)
-        for (program, log), status in zip(jobs, statuses, strict=True):
-            if status:
-                told = tail(log)
-                *before, last = told.splitlines() or [""]
-                failed = f"`manage.py {program.command[2]}` failed: {last.strip()}\n{told}"
-                raise LocalError(failed if before or not last else last.strip())
-        return jobs[-1][1].read_text() if jobs else ""
-
-    def _web_answers(self) -> bool:
-        connection = http.client.HTTPConnection(LOOPBACK, self.ports.web, timeout=5)
-        try:
-            connection.request("GET", "/healthz")
-            return connection.getresponse().status < 500
-        except (OSError, http.client.HTTPException):
-            return False
-        finally:
-            connection.close()
-
-
-def stage(settings: Sequence[str] = ()) -> int:
-    """`python -m local site [NAME=VALUE …]`: a throw-away installation on free ports, for tests,
-    with these settings. The first line of its output is JSON with its URL and account. It ends at
-    the end of its input or on SIGTERM, and removes everything."""
-    # Not those of the caller's installation.
-    for name in list(os.environ):
-        if name.startswith("BENCHSITE_") or name in {"DATABASE_URL", "REDIS_URL"}:
-            del os.environ[name]
-    os.environ.update(each.split("=", 1) for each in settings)
-    var = Path(tempfile.mkdtemp(prefix="benchsite-site-"))
-    var.chmod(0o711)  # root's PostgreSQL runs as nobody, which needs to traverse it
-    site = Site(var, free_ports(), is_throw_away=True)
-    site.supervisor.stop_on_signals()
-    try:
-        with contextlib.redirect_stdout(sys.stderr):
-            account = site.start()
-        print(json.dumps(_facts(site, account)), flush=True)
-        while not _input_has_ended():
-            site.supervisor.wait(0.2)
-        return 0
-    except StopRequested:
-        return 0
-    except LocalError as error:
-        return fail(str(error))
-    finally:
-        site.stop()
-        shutil.rmtree(var, ignore_errors=True)
-
-
-@contextlib.contextmanager
-def staged(**settings: str) -> Iterator[dict]:
-    """Run such an installation in its own process; yields its first line."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", "local", "site", *(f"{k}={v}" for k, v in settings.items())],
-        cwd=ROOT,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    try:
-        first_line = process.stdout.readline()
-        if not first_line:
-            raise LocalError("The temporary installation did not start; see the messages above.")
-        yield json.loads(first_line)
-    finally:
-        process.stdin.close()
-        process.wait(60)
-
-
-def _facts(site: Site, account: Account) -> dict:
-    return {
-        "url": site.url,
-        "demo_http": f"http://{LOOPBACK}:{site.ports.demo_http}",
-        "demo_https": f"https://{LOOPBACK}:{site.ports.demo_https}",
-        "username": account.name,
-        "password": account.password,
-        "pids": site.supervisor.pids(),
-        "log_dir": str(site.supervisor.log_dir),
-        "arrivals": str(site.arrivals),
-        "env": {
-            name: value
-            for name, value in site.env.items()
-            if name in {"DATABASE_URL", "REDIS_URL"} or name.startswith("BENCHSITE_")
-        },
-    }
-
-
-def _input_has_ended() -> bool:
-    readable, _, _ = select.select([sys.stdin], [], [], 0)
-    return bool(readable) and not sys.stdin.buffer.read1(1)
+        command = manage("ensure_admin", *(() if given else ("--only-if-missing",)), env=env)
+        output = run_or_fail(self.supervisor, command)
+        return name, "" if "already exists" in output else password

@@ -1,21 +1,23 @@
 """`make test`: Python on real servers, the browser modules in node, the pages in Chromium.
-
-`make test-fast`: tests that need no server.
+`make test-fast`: tests that need no server. `make check`: style, imports, templates, settings and
+so on. `make check-api`: the API does what its schema says.
 """
 
 import os
-import resource
+import shutil
+import subprocess
 import sys
 import time
+import tomllib
 from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
 
-from local.base import ROOT, LocalError, fail, say, var_dir
-from local.browsers import ensure_chromium, ensure_web_servers, version_of
-from local.postgres import DATABASE
-from local.servers import environment_without_installation, throw_away_servers
-from local.setup import node_dir
-from local.site import make_tables
-from local.supervisor import Program, StopRequested, Supervisor
+from local.base import ROOT, LocalError, say, step, var_dir
+from local.servers import DATABASE, environment_without_installation, throw_away_servers
+from local.setup import node_dir, run_logged
+from local.site import LOOPBACK, free_ports, make_tables, programs, run_or_fail, status_of
+from local.supervisor import Program, Supervisor
 
 SETTINGS = "--ds=tests.settings"
 N_CORES = os.cpu_count() or 1
@@ -42,63 +44,35 @@ TESTS_FAILED = 1  # pytest's exit status
 
 def test(arguments: list[str]) -> int:
     """0 if every test that could run passed. With arguments, runs only pytest with them."""
-    before_s = _used_s()
-    try:
-        with throw_away_servers(*WORKERS) as (supervisor, env):
-            make_tables(supervisor, env)
-            env |= {"TESTS_TEMPLATE": DATABASE}
-            results = (
-                {
-                    "chosen tests": supervisor.run_to_end(
-                        _pytest_program(env, SETTINGS, *arguments), log=None
-                    )
-                }
-                if arguments
-                else _all_tests(supervisor, env)
-            )
-    except LocalError as error:
-        return fail(str(error))
-    except StopRequested:
-        return 130
-    return _report(results, before_s)
+    with throw_away_servers(*WORKERS) as (supervisor, env):
+        make_tables(supervisor, env)
+        env |= {"TESTS_TEMPLATE": DATABASE}
+        if arguments:
+            chosen = _pytest(env, SETTINGS, *arguments)
+            return _report({"chosen tests": supervisor.run_to_end(chosen)})
+        parts = {"Python tests": PYTHON_TESTS}
+        if ensure_programs():
+            parts["browser tests"] = BROWSER_TESTS
+        results = _run_twice(supervisor, env, parts)
+        # To import all other files would take as long as their tests.
+        files = sorted((ROOT / "tests").rglob("test_*.py"))
+        timed = [str(path.relative_to(ROOT)) for path in files if "mark.alone" in path.read_text()]
+        results |= _run_twice(supervisor, env, {"tests of time": ("-m", "alone", *timed)})
+        results["JavaScript tests"] = supervisor.run_to_end(_node_tests(env))
+    return _report(results)
 
 
 def test_fast(arguments: Sequence[str]) -> int:
     """Run the tests marked pure, and the browser modules' in node; 0 if all passed."""
-    before_s = _used_s()
     supervisor = Supervisor(var_dir() / "log")
     supervisor.stop_on_signals()
     env = environment_without_installation()
-    pure = (*IN_PARALLEL, "-m", "pure and not sockets", *PURE, *arguments)
-    try:
-        results = {
-            "pure Python tests": supervisor.run_to_end(_pytest_program(env, *pure), log=None),
-            "JavaScript tests": _node_tests(supervisor, env),
-        }
-    except StopRequested:
-        return 130
-    return _report(results, before_s)
+    pure = _pytest(env, *IN_PARALLEL, "-m", "pure and not sockets", *PURE, *arguments)
+    results = {"pure Python tests": supervisor.run_to_end(pure)}
+    return _report(results | {"JavaScript tests": supervisor.run_to_end(_node_tests(env))})
 
 
-def _all_tests(supervisor: Supervisor, env: dict[str, str]) -> dict[str, int]:
-    ensure_web_servers()
-    parts = {"Python tests": PYTHON_TESTS}
-    if chromium := ensure_chromium():
-        say(f"Browser tests in {version_of(chromium)}, beside the Python tests")
-        parts["browser tests"] = BROWSER_TESTS
-    results = _pytest_twice(supervisor, env, parts)
-    alone = {"tests of time": ("-m", "alone", *_files_with("mark.alone"))}
-    results |= _pytest_twice(supervisor, env, alone)
-    return results | {"JavaScript tests": _node_tests(supervisor, env)}
-
-
-def _files_with(words: str) -> list[str]:
-    """The test files with these words. To import all others would take as long as their tests."""
-    files = sorted((ROOT / "tests").rglob("test_*.py"))
-    return [str(path.relative_to(ROOT)) for path in files if words in path.read_text()]
-
-
-def _pytest_twice(
+def _run_twice(
     supervisor: Supervisor, env: dict[str, str], parts: dict[str, tuple[str, ...]]
 ) -> dict[str, int]:
     """Run these parts at the same time; the exit status of each.
@@ -106,20 +80,20 @@ def _pytest_twice(
     Failed tests are named and rerun alone: timing tests may fail on a busy machine. Tests that fail
     again have failed.
     """
-    results = _at_once(supervisor, env, parts)
+    results = _run_at_once(supervisor, env, parts)
     for name in [name for name, status in results.items() if status == TESTS_FAILED]:
         say(f"\nUNSTEADY OR BROKEN: the {name} that failed above are tried once more, alone.")
         again = (*parts[name], *ALONE, "--last-failed", "-rpfE")
-        results |= _at_once(supervisor, env, {name: again})
+        results |= _run_at_once(supervisor, env, {name: again})
     return results
 
 
-def _at_once(
+def _run_at_once(
     supervisor: Supervisor, env: dict[str, str], parts: dict[str, tuple[str, ...]]
 ) -> dict[str, int]:
     """The first part writes on the terminal; what the others wrote follows at their end."""
-    logs = [None, *(supervisor.log_dir / f"{name}.log" for name in list(parts)[1:])]
-    programs = [_pytest_program(env, SETTINGS, *arguments) for arguments in parts.values()]
+    logs = [None, *(supervisor.log(name) for name in list(parts)[1:])]
+    programs = [_pytest(env, SETTINGS, *arguments) for arguments in parts.values()]
     begin = time.monotonic()
     statuses = supervisor.run_together(list(zip(programs, logs, strict=True)))
     say(f"{' and '.join(parts)}: {time.monotonic() - begin:.0f} s")
@@ -128,34 +102,153 @@ def _at_once(
     return dict(zip(parts, statuses, strict=True))
 
 
-def _pytest_program(env: dict[str, str], *arguments: str) -> Program:
+def _pytest(env: dict[str, str], *arguments: str) -> Program:
     return Program("pytest", (sys.executable, "-m", "pytest", "-q", *arguments), env)
 
 
-def _node_tests(supervisor: Supervisor, env: dict[str, str]) -> int:
+def _node_tests(env: dict[str, str]) -> Program:
     """Passes files by name: node's handling of folders differs between versions."""
-    files = sorted(
-        str(path.relative_to(ROOT))
-        for path in (ROOT / "tests" / "js").rglob("*")
-        if path.name.endswith((".test.js", ".test.mjs"))
-    )
-    if not files:
-        say("There are no JavaScript tests.")
-        return 1
+    files = sorted(str(path) for path in (ROOT / "tests" / "js").rglob("*.test.*js"))
     command = (str(node_dir() / "node"), "--test", "--test-reporter=dot", *files)
-    return supervisor.run_to_end(Program("node", command, env), log=None)
+    return Program("node", command, env)
 
 
-def _used_s() -> float:
-    """Processor time of all that was started, and has ended."""
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
-
-
-def _report(results: dict[str, int], before_s: float) -> int:
+def _report(results: dict[str, int]) -> int:
     say()
     for what, status in results.items():
         say(f"  {what}: {'passed' if status == 0 else f'FAILED (status {status})'}")
-    used_s = _used_s() - before_s
-    say(f"  processor time of all of it, servers and browsers included: {used_s:.0f} s")
     return 1 if any(results.values()) else 0
+
+
+# What tests hold the product against: the machine's own or, if we are root, Debian's packages.
+# The Chromium without windows draws the same pages for a quarter to two fifths less processor time,
+# see docs/performance.md.
+WITHOUT_WINDOWS = "chromium-headless-shell"
+CHROMIUMS = (WITHOUT_WINDOWS, "chromium", "chromium-browser", "google-chrome-stable")
+SERVERS = {"nginx": "nginx", "apache2": "apache2-bin"}
+# What Debian's packages ask before they start a service.
+_POLICY = Path("/usr/sbin/policy-rc.d")
+
+
+def find_chromium() -> str | None:
+    return next((path for name in CHROMIUMS if (path := shutil.which(name))), None)
+
+
+def missing_packages() -> list[str]:
+    """Of Chromium, nginx and Apache."""
+    path = f"{os.environ.get('PATH', os.defpath)}{os.pathsep}/usr/sbin"
+    missing = [SERVERS[name] for name in SERVERS if shutil.which(name, path=path) is None]
+    return missing if find_chromium() else [WITHOUT_WINDOWS, *missing]
+
+
+def ensure_programs() -> bool:
+    """Install what is missing if we are root, or print what is skipped without it; whether there is
+    a Chromium."""
+    if (packages := missing_packages()) and os.geteuid() == 0 and shutil.which("apt-get"):
+        # A test machine's port 80 is not ours to take. A policy that is there stays.
+        if starts_services := not _POLICY.exists():
+            _POLICY.write_text("#!/bin/sh\nexit 101\n")
+            _POLICY.chmod(0o755)
+        with step(f"Installing {', '.join(packages)} with apt-get"):
+            _apt_get("update")
+            for package in packages:
+                _apt_get("install", "-y", "--no-install-recommends", package)
+            if not find_chromium():
+                _apt_get("install", "-y", "--no-install-recommends", "chromium")
+        if starts_services:
+            _POLICY.unlink()
+    for package in missing_packages():
+        say(
+            f"TESTS WITH {package.upper()} SKIPPED: it is not installed, and cannot be installed "
+            f"here (not root, or no apt-get). Install {package} to run them."
+        )
+    return find_chromium() is not None
+
+
+def _apt_get(*arguments: str) -> None:
+    # Some wrappers of Debian's packages prompt on the terminal; apt must not prompt either.
+    env = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+    with suppress(LocalError):  # what is missing then is said
+        run_logged(["apt-get", *arguments], "setup-apt", env)
+
+
+MANAGE = "python -W error manage.py"
+# A server's settings as in docker-compose.yml; nothing connects with them.
+SERVER = "BENCHSITE_MODE=server BENCHSITE_HOSTS=bench.test BENCHSITE_URL=https://bench.test"
+CHECKS = {
+    "ruff check": "ruff check --output-format=concise .",
+    "ruff format": "ruff format --check --quiet .",
+    "imports": "lint-imports --no-logo --no-cache",
+    "templates": "djlint templates --lint --quiet",
+    "manage.py check": f"{MANAGE} check --fail-level WARNING",
+    "manage.py check --deploy": f"{SERVER} {MANAGE} check --deploy --fail-level WARNING",
+    "the API's schema": f"{MANAGE} spectacular --validate --fail-on-warn --file /dev/null",
+    "no missing migration": f"{MANAGE} makemigrations --check --dry-run",
+    # node takes one file at a time.
+    "JavaScript": 'find static/js tests/js -name "*.*js" | xargs -n 1 node --check',
+    "compose": "check-jsonschema --builtin-schema vendor.compose-spec docker-compose.yml",
+}
+
+
+def check(_arguments: Sequence[str] = ()) -> int:
+    """0 if every check passes without a warning; prints the whole output of those that fail."""
+    holds = True
+    with throw_away_servers() as (_supervisor, env):
+        for name, command in CHECKS.items():
+            shell = ("sh", "-c", command)
+            done = subprocess.run(shell, cwd=ROOT, env=env, capture_output=True, text=True)
+            passes = done.returncode == 0 and not done.stderr
+            said = "" if passes else f"\n{done.stdout}{done.stderr}"
+            say(f"  {name}: {'ok' if passes else 'FAILED'}{said}")
+            holds &= passes
+    return 0 if is_within_budget(ROOT) and holds else 1
+
+
+def is_within_budget(checkout: Path) -> bool:
+    """Print lines and files of each part beside the most that pyproject.toml allows."""
+    holds = True
+    settings = tomllib.loads((checkout / "pyproject.toml").read_text())["tool"]["benchsite"]
+    for part, most in settings["budget"].items():
+        listing = ("git", "ls-files", "-z", "--deduplicate", *most["paths"])
+        names = subprocess.run(listing, cwd=checkout, capture_output=True, text=True, check=True)
+        paths = [checkout / name for name in names.stdout.split("\0")[:-1]]
+        files = [path.read_bytes() for path in paths if path.exists()]
+        lines = sum(content.count(b"\n") for content in files)
+        fits = lines <= most["lines"] and len(files) <= most["files"]
+        holds &= fits
+        say(
+            f"  {part}: {lines:,} of {most['lines']:,} lines, {len(files)} of {most['files']} files"
+            f"{'' if fits else ': FAILED'}"
+        )
+    return holds
+
+
+PYTHON = (sys.executable, "-m")
+READY_S = 180.0
+# The first description of the API takes a crowded machine more than Schemathesis's own 10 s.
+ANSWER_S = 60.0
+SCHEMA = "/api/v1/schema/"
+# Plans have rules between their fields that no schema can say. tests/test_access_of_rest.py asks at
+# each address without a live token: more than a few wrong ones a minute are throttled.
+NOT_CHECKED = "positive_data_acceptance,ignored_auth"
+# Random cases for each operation, beside those of the edges of its schema.
+OPTIONS = ("--max-examples", "8", "--exclude-checks", NOT_CHECKED, "--seed", "1", "--no-color")
+OPTIONS += ("--request-timeout", str(ANSWER_S), "--generation-database", "none")
+
+
+def check_api(arguments: Sequence[str] = ()) -> int:
+    """Schemathesis holds the API to its schema, at a site with a web process and no worker, so that
+    nothing is ever sent to a target. `arguments` are Schemathesis's own."""
+    with throw_away_servers() as (supervisor, env):
+        port = free_ports().web
+        env |= {"BENCHSITE_BIND": f"{LOOPBACK}:{port}", "BENCHSITE_LOG_LEVEL": "ERROR"}
+        env |= {"BENCHSITE_WEB_WORKERS": "1"}  # each describes the API for itself
+        config = Path(env["BENCHSITE_VAR"]) / "schemathesis.toml"
+        with step("Migrating, filling and serving a temporary database"):
+            make_tables(supervisor, env)
+            run_or_fail(supervisor, Program("fill", (*PYTHON, "tests.api_world", str(config)), env))
+            supervisor.start(programs(env, gives_way=False)[0])  # web
+            supervisor.wait_until(lambda: status_of(port, SCHEMA, ANSWER_S) == 200, READY_S, "web")
+        command = (*PYTHON, "schemathesis.cli", "--config-file", str(config))
+        command += ("run", f"http://{LOOPBACK}:{port}{SCHEMA}", *OPTIONS, *arguments)
+        return supervisor.run_to_end(Program("schemathesis", command, env))

@@ -1,12 +1,27 @@
-"""`python -m tests.api_world`: fill an empty database for `make check-api`.
-
-The last line says as JSON whose token opens it, and which rows each operation can be tried on.
+"""`python -m tests.api_world FILE`: fill an empty database for `make check-api`, and write the
+configuration of Schemathesis: whose token opens it, and which rows each operation is tried on.
 """
 
 import json
 import re
+import sys
+from pathlib import Path
 
 import django
+
+REFUSALS = ("400", "401", "403", "404", "405", "406", "409", "412", "413", "414", "415", "429")
+CONFIGURATION = """\
+headers = {{ Authorization = "Bearer {token}" }}
+[phases.stateful]
+enabled = false
+[checks.negative_data_rejection]
+expected-statuses = {refusals}
+"""
+OPERATION = """\
+[[operations]]
+include-name = {name}
+parameters = {{ {values} }}
+"""
 
 
 def main() -> None:
@@ -19,7 +34,9 @@ def main() -> None:
 
     with transaction.atomic():
         world = make_world()
-    operations = []
+    token = world.tokens["alice's write token"]
+    # TOML reads JSON's strings and numbers.
+    written = CONFIGURATION.format(token=token, refusals=json.dumps(REFUSALS))
     for name, methods in API.items():
         path = "/" + re.sub(r"<\w+:(\w+)>", r"{\1}", ROUTES[name]).replace("{pk}", "{id}")
         for method, rule in methods.items():
@@ -27,9 +44,9 @@ def main() -> None:
             values = {"id" if key == "pk" else key: int(value) for key, value in named.items()}
             # What is deleted could not be tried any more.
             if values and method != "DELETE":
-                operations.append({"name": f"{method} {path}", "values": values})
-    token = world.tokens["alice's write token"]
-    print(json.dumps({"token": token, "operations": operations}))
+                rows = ", ".join(f'"path.{key}" = {value}' for key, value in values.items())
+                written += OPERATION.format(name=json.dumps(f"{method} {path}"), values=rows)
+    Path(sys.argv[1]).write_text(written)
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from django.db import OperationalError, connection
 
 from benchsite.postgresql import bounded as bounds
 from benchsite.postgresql.bounded import BoundedConnection, PooledConnection
-from local import postgres
+from local.servers import prepare_postgres
 from local.supervisor import end_together, spawn
 from tests.frozen_backends import frozen_backends
 from tests.process_tree import descendants
@@ -116,14 +116,13 @@ def own_server():
     """A PostgreSQL of these tests alone: (where it is, its process)."""
     folder = Path(tempfile.mkdtemp(prefix="benchsite-test-"))
     folder.chmod(0o711)
-    server = postgres.prepare(folder, is_throw_away=True)
+    server = prepare_postgres(folder, is_throw_away=True)
     process = spawn(server.program, folder / "log")
     try:
         eventually(server.accepts_connections, 60, "PostgreSQL takes connections")
         yield server.url_of("postgres"), process.pid
     finally:
         end_together([(server.program, process)])
-        server.clean_up()
         shutil.rmtree(folder, ignore_errors=True)
 
 

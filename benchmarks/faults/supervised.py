@@ -15,7 +15,6 @@ from local.site import programs
 from local.supervisor import Program, StopRequested, Supervisor
 
 SLOTS = "3"
-FOREVER_S = 3600.0
 
 
 def main() -> int:
@@ -24,8 +23,7 @@ def main() -> int:
     try:
         for program in installed({**os.environ, "BENCHSITE_INJECTOR_SLOTS": SLOTS}):
             supervisor.start(program)
-        while True:
-            supervisor.wait(FOREVER_S)
+        supervisor.wait()
     except StopRequested:
         return 0
     finally:

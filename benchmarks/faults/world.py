@@ -16,9 +16,8 @@ import django
 import psycopg
 
 from benchmarks.faults import disks, network
-from local import postgres
 from local.base import LocalError, closed, tail
-from local.servers import prepare_redis
+from local.servers import prepare_postgres, prepare_redis
 from local.site import manage, plain_environment
 from local.supervisor import Program, reap_orphans, spawn
 from tests.process_tree import children, command_of, descendants
@@ -139,7 +138,7 @@ class World:
 
     # --- the start -------------------------------------------------------------------------------
     def _prepare_servers(self) -> None:
-        database, broker = postgres.prepare(self._folder), prepare_redis(self._folder)
+        database, broker = prepare_postgres(self._folder), prepare_redis(self._folder)
         with (database.program.cwd / "pg_hba.conf").open("a") as rules:
             rules.write(f"host all all {network.CONTROL_NETWORK} trust\n")
         self._programs["postgres"] = _with_options(
@@ -150,7 +149,6 @@ class World:
         self._servers = {"postgres": database, "redis": broker}
         for name in self._servers:
             self.start_again(name)
-        database.make_database()
         self._database = database
         with self.connect() as connection:
             connection.execute(CLOCK)

@@ -77,24 +77,21 @@ def test_it_counts_what_the_site_orders(site, tmp_path):
     ("refusal", "why"),
     [
         ((429, b'{"error": {"message": "Request was throttled."}}'), "Request was throttled."),
-        ((429, b"<html>slow down</html>"), "it answered 429"),
-        ((503, b""), "it answered 503"),
+        ((429, b"<html>slow down</html>"), "429"),
+        ((503, b""), "503"),
     ],
 )
 def test_a_site_that_answers_and_takes_nothing_gets_it_later(site, capsys, refusal, why):
-    clock = SiteClock()
     post = SiteClient(f"http://127.0.0.1:{site.server_port}", "x").post
-    outbox = Outbox(post, clock, {"host": "shop-1", "watched": []})
+    outbox = Outbox(post, SiteClock(), {"host": "shop-1", "watched": []})
     assert outbox.says_hello()
     site.refusal = refusal
     outbox.add(Interval(boot_ns(), 1.0, {"user_s": 0.5}))
     outbox.send_all()
-    said = capsys.readouterr().err
-    assert said == f"The site takes nothing now ({why}). Up to an hour is kept and sent later.\n"
+    assert why in capsys.readouterr().err
     site.refusal = None
     outbox.send_all()
     assert [each["did"] for each in site.seconds] == [{"user_s": 0.5}]
-    assert capsys.readouterr().err == "The site takes reports again.\n"
 
 
 def test_what_the_site_would_refuse_is_said_once_and_left_out(capsys):
@@ -104,7 +101,6 @@ def test_what_the_site_would_refuse_is_said_once_and_left_out(capsys):
     did = {"processes": {name: {"cpu_s": 0.1} for name in watched}}
     report = {"host": "shop-1", "watched": watched, "seconds": [{"at_s": 1, "did": did}]}
     assert len(AgentReport.from_json(report).seconds[0].did["processes"]) == MOST_WATCHED
-    said = capsys.readouterr().err
-    assert f"Not watched: {long}; server-20; server-21. The site takes 20 --watch" in said
+    assert f"{long}; server-20; server-21" in capsys.readouterr().err
     assert that_fit(["nginx,php-fpm", ":8080"]) == ["nginx,php-fpm", ":8080"]
     assert capsys.readouterr().err == ""

@@ -20,15 +20,20 @@ from django.contrib.staticfiles.handlers import StaticFilesHandler
 from django.core.servers.basehttp import ServerHandler
 from xdist.scheduler import LoadFileScheduling
 
-from local.browsers import find_chromium, launch
-from local.site import staged
+from local.testing import find_chromium
 from tests.browser.console import console
 from tests.browser.installation import SiteFacts, sign_in
 from tests.browser.rest import Rest
+from tests.staged_site import staged
 from tests.waiting import eventually
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 INSTALLATIONS = max(1, (os.cpu_count() or 1) // 2)
+# No outside connections, and nothing that a headless machine lacks.
+FLAGS = [
+    *("--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"),
+    *("--disable-component-update", "--disable-sync"),
+]
 # Only what fails waits so long: on a busy machine a page may well take ten seconds.
 ACTION_TIMEOUT_MS = 30_000
 # Two Chromiums and the target share two cores with the injector. Its runs are doubted for that, but
@@ -122,7 +127,7 @@ def chromium() -> str:
 def site(chromium):
     """The installation: migrated database, web, launcher, dispatcher, demo target."""
     with (
-        staged(BENCHSITE_JUDGEMENT_LIMITS=json.dumps(NEVER_UNUSABLE)) as facts,
+        staged(f"BENCHSITE_JUDGEMENT_LIMITS={json.dumps(NEVER_UNUSABLE)}") as (_, facts),
         console(facts["env"]) as run,
     ):
         yield SiteFacts(**facts, run=run)
@@ -130,13 +135,17 @@ def site(chromium):
 
 @pytest.fixture(scope="session")
 def browser(chromium):
-    from playwright.sync_api import expect
+    from playwright.sync_api import expect, sync_playwright
 
     expect.set_options(timeout=ACTION_TIMEOUT_MS)
     # Playwright's loop runs in this thread, where Django would refuse to touch the database.
     os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
-    with launch(chromium) as browser:
+    # Chromium's sandbox does not work as root.
+    flags = [*FLAGS, *(["--no-sandbox"] if os.geteuid() == 0 else [])]
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=flags)
         yield browser
+        browser.close()
 
 
 @pytest.fixture(scope="session")

@@ -13,6 +13,7 @@ from typing import Any
 from campaigns.domain.judged.judgement import LIMITS, JudgementReason
 from campaigns.domain.judged.observations import observe
 from campaigns.domain.judged.target_state import reasons_of_target
+from campaigns.domain.measured.snapshot import Total
 from workers.injector.local_run import run_here
 from workers.injector.summary import LocalRun
 
@@ -186,6 +187,18 @@ def make_order(port: int, **given: Any) -> dict[str, Any]:
 def measure(port: int, **given: Any) -> LocalRun:
     """Run such an order in this process."""
     return run_here(make_order(port, **given), lambda second: None)
+
+
+def against(script: Script, tls: Any = None, **given: Any) -> tuple[LocalRun, Scripted]:
+    """What a load on such a server came to, and the server's own account."""
+    with scripted(script, tls) as server:
+        return measure(server.port, **given), server
+
+
+def measured(script: Script, tls: Any = None, **given: Any) -> tuple[Total, Scripted]:
+    """The same of the run's total alone."""
+    result, server = against(script, tls, **given)
+    return result.total, server
 
 
 def target_reasons(result: LocalRun) -> dict[str, JudgementReason]:

@@ -4,12 +4,9 @@ import time
 
 import pytest
 
-from tests.injector.servers import OK_REPLY, always, make_order, measure, scripted
-from tests.injector.test_loads import Arrivals, is_conserved, kept
+from tests.injector.servers import OK_REPLY, against, always, measure, scripted
+from tests.injector.test_loads import Arrivals, is_conserved, stopped
 from tests.waiting import eventually
-from workers.injector.connection import now
-from workers.injector.engine import Engine
-from workers.injector.order import Order
 
 
 class Openings:
@@ -55,26 +52,9 @@ def test_a_ramp_up_begins_with_the_warm_up():
 def test_requests_that_are_used_up_end_the_ramp_up():
     load = {"model": "closed", "connections": 50, "requests": 5, "ramp_up_s": 3000}
     began = time.monotonic()
-    with scripted(always(OK_REPLY)) as server:
-        result = measure(server.port, load=load)
+    result, server = against(always(OK_REPLY), load=load)
     assert time.monotonic() - began < 5
     assert (server.n_requests, server.n_connections) == (5, 1)
-    assert is_conserved(result)
-
-
-@pytest.mark.parametrize(
-    "how",
-    [
-        {"rate_per_s": 200, "duration_s": 1, "distribution": "exponential"},
-        {"requests": 200, "distribution": "uniform", "uniform_min_s": 0, "uniform_max_s": 0.01},
-    ],
-)
-def test_random_arrivals_are_sent_as_drawn(how):
-    load = {"model": "open"} | how
-    with scripted(Arrivals()) as server:
-        result = measure(server.port, load=load, seed=5)
-    assert server.n_requests == result.total.count("ok") == 200
-    assert result.total.timing("lateness").percentile_us(50_000) < 20_000
     assert is_conserved(result)
 
 
@@ -122,24 +102,6 @@ def test_drops_of_the_warm_up_stay_in_the_warm_up():
     assert is_conserved(result)
 
 
-@pytest.mark.alone
-def test_stages_are_sent_when_the_rate_says():
-    arrivals = Arrivals()
-    stages = [
-        {"duration_s": 0.5, "from_per_s": 20},
-        {"duration_s": 0.3, "from_per_s": 0},
-        {"duration_s": 0.5, "from_per_s": 20, "to_per_s": 100},
-    ]
-    with scripted(arrivals) as server:
-        result = measure(server.port, load={"model": "open", "stages": stages})
-    offsets = sorted(each - arrivals.times[0] for each in arrivals.times)
-    assert len(offsets) == result.total.count("ok") == 10 + 30
-    assert not [each for each in offsets if 0.55 < each < 0.75]
-    # From 20 to 100 a second within half a second: 10 in its first quarter, 20 in the second.
-    assert sum(0.75 < each < 1.04 for each in offsets) == pytest.approx(10, abs=2)
-    assert is_conserved(result)
-
-
 @pytest.mark.parametrize(
     "load",
     [
@@ -162,20 +124,7 @@ def test_the_third_injector_begins_two_offsets_later(load):
 def test_a_stop_does_not_wait_for_an_injector_that_has_not_begun(model):
     marks = {"low": 1, "high": 1} if model == "window" else {"connections": 3}
     load = {"model": model, "requests": 9, "start_offset_s": 60} | marks
-    order = make_order(1, load=load, shard={"index": 1, "count": 3})
-    engine = Engine(Order.from_json(order), kept())
-    engine.prepare()
-    timer = engine._loop.timer(0.2)
-    timer.start(engine.stop, "user")
     began = time.monotonic()
-    end = engine.run(now())
+    end = stopped(1, 0.2, load=load, shard={"index": 1, "count": 3})
     assert time.monotonic() - began < 1.2
     assert (end.outcome, end.totals.get("started", 0)) == ("stopped", 0)
-
-
-def test_arriving_connections_are_new_each():
-    load = {"model": "open", "rate_per_s": 100, "requests": 20, "arrival_unit": "connection"}
-    with scripted(always(OK_REPLY)) as server:
-        result = measure(server.port, load=load, mode="keep-alive")
-    assert server.n_connections == result.total.count("ok") == 20
-    assert b"Connection: close" in server.requests[0]

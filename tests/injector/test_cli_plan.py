@@ -1,19 +1,15 @@
 """A whole plan from a file on the command line: what the site has runs at the keyboard."""
 
-import io
 import json
 from argparse import ArgumentParser
 
 import pytest
 
-from campaigns.domain.plan.plan import Plan
 from tests.injector.servers import OK_REPLY, always, scripted
 from tests.values import plan_spec
 from workers.injector import cli, cli_plan
 from workers.injector.cli_tls import add_tls_options
-from workers.injector.drivers import requests_of
 from workers.injector.local_run import shared_orders
-from workers.injector.order import Order
 
 pytestmark = pytest.mark.pure
 
@@ -53,12 +49,6 @@ def test_the_plan_is_sent_as_it_stands(plan_file):
     assert {request.split()[1] for request in server.requests} == {b"/a", b"/b", b"/c"}
 
 
-def test_it_may_come_on_standard_input(monkeypatch):
-    monkeypatch.setattr("sys.stdin", io.StringIO(json.dumps(plan_spec(**CLOSED))))
-    plan = order_of(ADDRESS, "--plan", "-")["plan"]
-    assert plan == Plan.from_json(plan_spec(**CLOSED)).to_json()
-
-
 def test_connections_are_those_of_the_plan_unless_an_option_says_otherwise(plan_file):
     plan = plan_file(load=CLOSED, connection_mode="new")
     assert order_of(ADDRESS, "--plan", plan)["connection_mode"] == "new"
@@ -95,30 +85,10 @@ def test_nothing_else_may_say_what_the_plan_says(option, words, plan_file, capsy
     assert words in refusal(capsys, ADDRESS, "--plan", plan_file(load=CLOSED), option)
 
 
-@pytest.mark.parametrize(
-    ("option", "field", "value"),
-    [
-        (f"--fingerprint={'ab' * 32}", "fingerprint", "ab" * 32),
-        ("--tls-profile=tls12", "max_version", "1.2"),
-        ("--ciphersuites=TLS_AES_128_GCM_SHA256", "ciphersuites", "TLS_AES_128_GCM_SHA256"),
-        ("--groups=X25519", "groups", "X25519"),
-        ("--signatures=ed25519", "signatures", "ed25519"),
-    ],
-)
-def test_tls_is_no_part_of_the_plan_and_may_stand_beside_it(option, field, value, plan_file):
-    order = order_of("https://127.0.0.1:1/", "--plan", plan_file(load=CLOSED), option)
-    assert order["endpoint"]["tls"][field] == value
-
-
 def test_every_option_of_tls_may_stand_beside_a_plan():
     options = ArgumentParser(add_help=False)
     add_tls_options(options)
     assert vars(options.parse_args([])).keys() <= cli_plan._BESIDE_A_PLAN
-
-
-def test_the_paths_are_those_of_the_plan(plan_file, capsys):
-    said = refusal(capsys, f"{ADDRESS}page", "--plan", plan_file(load=CLOSED))
-    assert "the plan has the paths" in said
 
 
 def test_every_fault_of_a_plan_has_its_line(plan_file, capsys):
@@ -136,11 +106,6 @@ def test_what_is_no_plan_is_refused(text, tmp_path, capsys):
     assert "--plan: " in refusal(capsys, ADDRESS, "--plan", str(path))
 
 
-def test_a_plan_of_a_websocket_needs_such_an_address(plan_file, capsys):
-    plan = plan_file(steps=[], exchange={"messages": 1}, load=CLOSED)
-    assert "ws" in refusal(capsys, ADDRESS, "--plan", plan)
-
-
 SHARED = {"model": "open", "rate_per_s": 5, "requests": 40, "shares": [2, 1, 1]}
 
 
@@ -155,11 +120,6 @@ def test_the_shares_are_the_plan_s_unless_said_otherwise(plan_file, options, wei
     order = order_of(ADDRESS, "--plan", plan_file(load=SHARED), *options)
     shards = [each["shard"] for each in shared_orders(order, len(weights))]
     assert [shard["weights"] for shard in shards] == [weights] * len(weights)
-
-
-def test_one_process_sends_all_of_a_plan_with_shares(plan_file):
-    order = order_of(ADDRESS, "--plan", plan_file(load=SHARED))
-    assert requests_of(Order.from_json(order).plan, Order.from_json(order).shard) == 40
 
 
 def test_shares_for_another_number_of_processes_are_refused(capsys, plan_file):

@@ -1,6 +1,6 @@
-"""Several requests on the command line: their order, and what one takes from another's reply."""
-
-from collections import Counter
+"""Several requests on the command line: their order, what one takes from another's reply, sessions
+and credentials.
+"""
 
 import pytest
 
@@ -19,11 +19,6 @@ def paths_sent(*options, first="/a", replies=(OK_REPLY,)):
     return [line.removesuffix(" HTTP/1.1") for line in lines]
 
 
-def refusal(capsys, *options, address="http://127.0.0.1:1/"):
-    assert cli.main([address, *options]) == cli.REFUSED
-    return capsys.readouterr().err
-
-
 TWO_MORE = ("--step", "/b", "--step", "post /c x=1 y=2")
 
 
@@ -31,34 +26,6 @@ TWO_MORE = ("--step", "/b", "--step", "post /c x=1 y=2")
 def test_steps_are_sent_in_turns():
     sent = paths_sent(*TWO_MORE, "--requests", "6")
     assert sent == ["GET /a", "GET /b", "POST /c"] * 2
-
-
-@pytest.mark.sockets
-def test_steps_are_sent_in_blocks():
-    sent = paths_sent(*TWO_MORE, "--requests", "6", "--order", "blocks", "--block-repeat", "2")
-    assert sent == ["GET /a"] * 2 + ["GET /b"] * 2 + ["POST /c"] * 2
-
-
-@pytest.mark.sockets
-@pytest.mark.parametrize(
-    ("options", "expected"),
-    [
-        (["--order", "random"], {"GET /a": 200, "GET /b": 200, "POST /c": 200}),
-        (
-            ["--order", "weighted", "--weights", "4,2,0"],
-            {"GET /a": 400, "GET /b": 200},
-        ),
-    ],
-)
-def test_steps_are_drawn_the_same_with_the_same_seed(options, expected):
-    once, again, other = (
-        paths_sent(*TWO_MORE, "--requests", "600", "--seed", seed, *options)
-        for seed in ("1", "1", "2")
-    )
-    assert once == again != other
-    counts = Counter(once)
-    assert counts.keys() == expected.keys()
-    assert all(counts[path] == pytest.approx(n, abs=80) for path, n in expected.items())
 
 
 @pytest.mark.sockets
@@ -78,8 +45,7 @@ def test_a_step_has_a_method_a_path_and_a_body_of_text_or_of_a_file(tmp_path):
 
 @pytest.mark.parametrize("step", ["/d", "POST /d", "  post  /d"])
 def test_spaces_within_a_body_stay(step):
-    options = cli.make_parser().parse_args(["http://127.0.0.1/", "--step", f"{step} a  b\n\tc "])
-    assert cli.make_order(options)["plan"]["steps"][1]["body"] == "a  b\n\tc "
+    assert order("--step", f"{step} a  b\n\tc ")["plan"]["steps"][1]["body"] == "a  b\n\tc "
 
 
 @pytest.mark.sockets
@@ -108,18 +74,6 @@ def test_a_value_is_taken_out_of_a_reply_and_used(source, reply):
 
 
 @pytest.mark.sockets
-def test_rows_of_a_table_come_in_turns_or_are_drawn(tmp_path):
-    table = tmp_path / "users.csv"
-    table.write_text("user\n" + "\n".join(f"u{n}" for n in range(50)))
-    options = ["--csv", str(table), "--requests", "50"]
-    in_turns = [f"GET /u{n}" for n in range(50)]
-    assert paths_sent(*options, first="/${user}") == in_turns
-    drawn = paths_sent(*options, "--csv-order", "random", first="/${user}")
-    assert drawn != in_turns
-    assert set(drawn) <= set(in_turns)
-
-
-@pytest.mark.sockets
 def test_only_what_is_expected_is_ok(capsys):
     missing = b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"
     with scripted(always(missing)) as server:
@@ -131,43 +85,45 @@ def test_only_what_is_expected_is_ok(capsys):
 
 
 def test_handshakes_have_limits_of_their_own():
-    options = cli.make_parser().parse_args(
-        ["http://127.0.0.1/", "--connect-timeout", "1", "--tls-timeout", "2", "--timeout", "9"]
-    )
-    limits = cli.make_order(options)["plan"]["timeouts"]
-    assert limits == {"connect_s": 1.0, "tls_s": 2.0, "total_s": 9.0}
+    limits = order("--connect-timeout", "1", "--tls-timeout", "2", "--timeout", "9")["plan"]
+    assert limits["timeouts"] == {"connect_s": 1.0, "tls_s": 2.0, "total_s": 9.0}
+
+
+def order(*options: str):
+    return cli.make_order(cli.make_parser().parse_args(["http://127.0.0.1:1/", *options]))
 
 
 @pytest.mark.parametrize(
-    ("options", "words"),
+    ("text", "think"),
     [
-        (["--step", "b"], "--step 'b': write it as in '/login'"),
-        (["--step", ""], "--step '': write it as in '/login'"),
-        (["--step", "GET /b x"], "--step: GET requests have no body"),
-        (["--order", "weighted", *TWO_MORE], "--weights: Enter a weight for each of the 3 steps"),
-        (["--weights", "a,b"], "--weights: Write a number from 0"),
-        (["--block-repeat", "2"], "--block-repeat: The order round_robin has no blocks"),
-        (["--extract", "1 token body"], "--extract '1 token body': write it as in"),
-        (["--extract", "1 token cookie (.*)"], "write it as in"),
-        (["--extract", "2 token body (.*)"], "the requests are counted from 1 to 1"),
-        (["--extract", "1 token body ("], "--extract: "),
-        (["--extract", "1 token header (.*)"], "--extract: Enter the header to read"),
-        (["--expect", "okay"], "--expect: "),
-        (["--connect-timeout", "9", "--timeout", "3"], "--connect-timeout: Cannot be longer"),
-        (["--csv-order", "random"], "there is no --csv"),
+        ("0.5", {"kind": "constant", "mean_s": 0.5}),
+        ("1-3", {"kind": "uniform", "min_s": 1.0, "max_s": 3.0}),
+        ("~2", {"kind": "exponential", "mean_s": 2.0}),
     ],
 )
-def test_what_is_wrong_is_said_with_the_option_s_name(options, words, capsys):
-    assert words in refusal(capsys, *options)
+def test_think_times_are_written_in_three_ways(text, think):
+    assert order("--think-time", text)["plan"]["session"]["think_time"] == think
 
 
-@pytest.mark.parametrize(
-    "option",
-    [
-        *("--step=/b", "--order=random", "--expect=2xx", "--method=GET"),
-        *("--cookies", "--calls-per-session=3", "--think-time=1"),
-    ],
-)
-def test_a_websocket_has_no_steps(option, capsys):
-    said = refusal(capsys, option, address="ws://127.0.0.1:1/")
-    assert f"{option.split('=')[0]} is for http and https" in said
+@pytest.mark.sockets
+def test_a_secret_comes_from_a_file_only(tmp_path, capsys):
+    secret = tmp_path / "token"
+    secret.write_text("abc.def\n")
+    with scripted(always(OK_REPLY)) as server:
+        address = f"http://127.0.0.1:{server.port}/"
+        options = ["--bearer", "--secret-file", str(secret), "--requests", "2"]
+        assert cli.main([address, *options]) == cli.OK
+    assert all(b"Authorization: Bearer abc.def" in request for request in server.requests)
+    assert "abc.def" not in "".join(capsys.readouterr())
+    assert cli.main([address, "--bearer"]) == cli.REFUSED
+
+
+def test_calls_cookies_and_pipelines_reach_the_plan():
+    arriving = "--rate 5 --requests 9 --arrival-unit session --calls-per-session 2"
+    session = order(*arriving.split(), "--retry-on-failure")["plan"]["session"]
+    assert session["retry_on_failure"] is True
+    options = "--calls-per-connection 4 --calls-per-session 8 --cookies --pipeline 2 --all-at-once"
+    session = order(*options.split())["plan"]["session"]
+    assert (session["calls_per_connection"], session["calls_per_session"]) == (4, 8)
+    assert (session["cookies"], session["pipeline_depth"]) == (True, 2)
+    assert session["first_call_alone"] is False

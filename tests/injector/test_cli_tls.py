@@ -88,15 +88,6 @@ def test_every_option_of_tls_but_insecure_needs_it():
     assert named == vars(options.parse_args([])).keys() - {"insecure"} | {"resume"}
 
 
-def test_insecure_changes_nothing_without_tls_and_may_stand_there():
-    assert order("http://127.0.0.1/", "--insecure")["endpoint"]["scheme"] == "http"
-
-
-def test_a_websocket_cannot_be_kept_alive(capsys):
-    assert main(["ws://127.0.0.1:1/", "--keep-alive"]) == REFUSED
-    assert "--keep-alive is for http and https" in capsys.readouterr().err
-
-
 def test_every_field_that_a_profile_sets_has_an_option():
     offers = {
         "min_version": "1.2", "max_version": "1.3", "groups": "P-256",

@@ -11,14 +11,11 @@ import time
 
 import pytest
 
-from campaigns.domain.errors import InvalidPlan
 from campaigns.domain.measured.snapshot import Second, Timing
-from tests.injector.authority import authority, issue, server_context
 from tests.injector.servers import OK_REPLY, always, scripted
 from tests.injector.test_cli import run
 from tests.injector.test_loads import Arrivals
 from workers.injector import cli
-from workers.injector.cli_refusals import lines_of
 
 pytestmark = pytest.mark.pure
 
@@ -27,7 +24,6 @@ OPTIONS = [
     for action in cli.make_parser()._actions
     if action.option_strings and action.dest not in {"help", "mode"}
 ]
-UNITS = {"S": r"\bs\b|seconds", "T": "seconds", "B": "bytes", "R": "second"}
 COMMAND = [sys.executable, "-m", "workers.injector"]
 
 
@@ -41,80 +37,10 @@ def test_help_says_the_default_of_every_option(option):
         assert said[1].startswith(expected)
 
 
-@pytest.mark.parametrize(
-    "option",
-    [each for each in OPTIONS if each.metavar in UNITS],
-    ids=lambda option: option.option_strings[0],
-)
-def test_help_says_the_unit_of_every_quantity(option):
-    assert re.search(UNITS[option.metavar], option.help)
-
-
 @pytest.mark.parametrize("option", OPTIONS, ids=lambda option: option.option_strings[0])
 def test_the_document_has_every_option(option):
     with open("docs/command-line.md") as document:
         assert option.option_strings[0] in document.read()
-
-
-@pytest.mark.sockets
-def test_a_typing_error_is_answered_in_three_lines():
-    done = run("http://127.0.0.1/", "--requsts", 3)
-    assert done.returncode == 2
-    assert done.stderr.splitlines()[-1].endswith("unrecognized arguments: --requsts 3")
-    assert len(done.stderr.splitlines()) <= 3
-
-
-@pytest.mark.sockets
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (
-            ["--requests", 9, "--duration", 2],
-            "--duration: Stop after a number of requests or after a time",
-        ),
-        (["--rate", 10], "--requests: Enter when to stop"),
-        (["--rate", 5, "--requests", 9, "--connections", 4], "--connections: The load model open"),
-        (["--timeout", 0], "--timeout: 0 is outside"),
-        (["--warm-up", -1], "--warm-up: "),
-        (["--pipeline", 99], "--pipeline: "),
-        (["--per-process", "--rate", 5, "--requests", 4], "--per-process: The load model open"),
-        (["--stages", "30: 10", "--rate", 5], "--rate: The stages say the rate"),
-        (["--body", "@/nowhere"], "/nowhere: No such file or directory."),
-        (["--allow", "everything"], "--allow: 'everything' does not appear to be"),
-        (["--http", "3"], "--http: invalid choice: '3' (choose from '1.1', '1.0', '2')"),
-        (["--hold", "on"], "--hold: invalid choice: 'on' (choose from 'close', 'keep_until_all',"),
-    ],
-)
-def test_a_refusal_names_the_option_and_not_a_field(arguments, words):
-    done = run("http://127.0.0.1:1/", *arguments)
-    assert done.returncode == 2
-    assert words in done.stderr
-    assert "empty" not in done.stderr
-    lines = done.stderr.splitlines()
-    assert len(lines) == len(set(lines))
-
-
-@pytest.mark.sockets
-@pytest.mark.parametrize(
-    ("option", "value", "words"),
-    [
-        ("--groups", "nonsense", "There is no 'nonsense' here"),
-        ("--ciphersuites", "nonsense", "There is no 'nonsense' here"),
-        ("--signatures", "nonsense", "There is no 'nonsense' here"),
-        ("--ciphers", "nonsense", "OpenSSL does not know these ciphers"),
-        ("--fingerprint", "zz", "Write the SHA-256 of the certificate"),
-        ("--ca-file", "pyproject.toml", ""),
-    ],
-)
-def test_a_refusal_of_tls_names_the_option(option, value, words):
-    done = run("https://127.0.0.1:1/", option, value)
-    assert done.returncode == 2
-    assert f"python -m workers.injector: {option}: {words}" in done.stderr
-
-
-def test_versions_in_the_wrong_order_are_said_of_the_newest():
-    done = run("https://127.0.0.1:1/", "--tls-min", "1.3", "--tls-max", "1.2")
-    assert "injector: --tls-max: The newest version cannot be older" in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -132,10 +58,6 @@ def test_a_file_that_is_no_utf8_is_refused_by_its_name(options, tmp_path):
         2,
         f"python -m workers.injector: {file}: this is no text in UTF-8 (byte 4 cannot be read).\n",
     )
-
-
-def test_a_path_that_cannot_be_sent_is_said_of_the_address():
-    assert lines_of(InvalidPlan({"steps.0.path": "No spaces."})) == ["URL: No spaces."]
 
 
 @pytest.mark.sockets
@@ -223,24 +145,6 @@ def test_a_log_for_which_there_is_no_room_costs_no_report():
     assert done.returncode == cli.REFUSED
     assert "1 request in" in done.stdout
     assert done.stderr.endswith("injector: /dev/full: No space left on device.\n")
-
-
-@pytest.mark.sockets
-def test_a_certificate_that_is_refused_leads_to_the_options_for_it(server_tls):
-    with scripted(always(OK_REPLY), server_tls) as server:
-        done = run(f"https://127.0.0.1:{server.port}/")
-    assert "--insecure takes any certificate" in done.stderr
-
-
-@pytest.mark.sockets
-def test_a_certificate_for_another_name_is_said_with_both_names(tmp_path):
-    ca_file = tmp_path / "ca.pem"
-    ca_file.write_text(authority().pem)
-    shop = server_context(issue(authority(), names=("shop.test",)))
-    with scripted(always(OK_REPLY), shop) as server:
-        done = run(f"https://127.0.0.1:{server.port}/", "--ca-file", ca_file)
-    assert "The certificate is for shop.test, not for 127.0.0.1." in done.stderr
-    assert "--sni" in done.stderr
 
 
 @pytest.mark.parametrize(("count", "words"), [(20, "max    2.00 ms"), (2000, "p99    1.00 ms")])

@@ -11,17 +11,16 @@ from campaigns.domain.measured.outcomes import Kind
 from tests.injector.servers import (
     OK_REPLY,
     LateReader,
+    against,
     always,
     closed,
-    make_order,
     measure,
+    measured,
     reset,
     scripted,
 )
 from tests.waiting import eventually
 from workers.injector import connection
-from workers.injector.guard import resolve
-from workers.injector.local_run import run_here
 from workers.injector.order import Refusal
 from workers.injector.preflight import raise_descriptor_limit
 
@@ -29,26 +28,16 @@ SHORT = {"connect_s": 0.5, "tls_s": 0.5, "total_s": 0.5}
 
 
 def test_a_kept_connection_is_connected_once_and_its_later_requests_have_no_connect_part():
-    with scripted(always(OK_REPLY)) as server:
-        total = measure(server.port, load=closed(100)).total
+    total, server = measured(always(OK_REPLY), load=closed(100))
     assert total.timing("connect").n == 1
     assert total.timing("tls").n == 0
     assert total.timing("send").n == 100
     assert server.n_connections == 1
 
 
-def test_a_new_connection_for_every_request():
-    with scripted(always(OK_REPLY)) as server:
-        total = measure(server.port, mode="new", load=closed(20, 4)).total
-    assert server.n_connections == 20
-    assert total.timing("connect").n == 20
-    assert all(b"Connection: close" in request for request in server.requests)
-
-
 @pytest.mark.parametrize("connections", [1, 8])
 def test_the_longest_burst_is_of_connections_that_were_begun_together(connections):
-    with scripted(always(OK_REPLY)) as server:
-        result = measure(server.port, load=closed(40, connections))
+    result, _ = against(always(OK_REPLY), load=closed(40, connections))
     assert result.ends[0].connect_burst == connections
 
 
@@ -90,8 +79,7 @@ def one_reply_then_close(sock, server):
 
 @pytest.mark.parametrize("load", [closed(5), {"model": "sequential", "requests": 5}])
 def test_a_request_that_met_a_closed_connection_is_replayed_and_counted(load):
-    with scripted(one_reply_each) as server:
-        total = measure(server.port, load=load).total
+    total, server = measured(one_reply_each, load=load)
     assert (total.count("ok"), total.errors, total.count("replayed")) == (5, {}, 4)
     assert (total.count("started"), server.n_requests, server.n_connections) == (5, 5, 5)
 
@@ -101,16 +89,14 @@ def test_a_request_that_met_a_closed_connection_is_replayed_and_counted(load):
     [(one_reply_then_reset, Kind.RESET), (one_reply_then_close, Kind.EOF_BEFORE_REPLY)],
 )
 def test_a_request_that_reached_the_server_and_got_no_reply_has_failed(script, kind):
-    with scripted(script) as server:
-        total = measure(server.port, load=closed(6)).total
+    total, server = measured(script, load=closed(6))
     assert (total.count("ok"), total.errors, total.count("replayed")) == (3, {kind: 3}, 0)
     assert server.n_requests == 6
 
 
 @pytest.mark.parametrize("script", [one_reply_then_reset, one_reply_each])
 def test_a_post_is_never_sent_twice(script):
-    with scripted(script) as server:
-        total = measure(server.port, method="POST", body="once", load=closed(4)).total
+    total, server = measured(script, method="POST", body="once", load=closed(4))
     assert (total.count("ok"), total.count("failed"), total.count("replayed")) == (2, 2, 0)
     assert server.n_connections == 2
 
@@ -122,8 +108,7 @@ def test_a_replayed_request_that_fails_has_failed():
         else:
             server.read_request(sock)
 
-    with scripted(close_all_but_the_first) as server:
-        total = measure(server.port, load=closed(2)).total
+    total, server = measured(close_all_but_the_first, load=closed(2))
     assert (total.count("ok"), total.errors) == (1, {Kind.EOF_BEFORE_REPLY: 1})
     assert (total.count("replayed"), server.n_connections) == (1, 2)
 
@@ -171,38 +156,13 @@ def test_a_new_connections_request_arrives_once_whatever_it_takes_at_first(
 
     if takes_bytes is not None:
         monkeypatch.setattr(connection.Socket, "send", take_little, raising=False)
-    with scripted(always(OK_REPLY)) as server:
-        posted = {"method": "POST", "body": "x" * 1000}
-        total = measure(server.port, mode="new", load=closed(1), **posted).total
+    posted = {"method": "POST", "body": "x" * 1000}
+    total, server = measured(always(OK_REPLY), mode="new", load=closed(1), **posted)
     assert total.count("ok") == 1
     (request,) = server.requests
     assert request.startswith(b"POST / HTTP/1.1\r\n")
     assert request.endswith(b"\r\n\r\n" + b"x" * 1000)
     assert first == ([] if takes_bytes is None else [len(request)])
-
-
-@pytest.mark.parametrize(
-    ("mode", "size_bytes", "waits"),
-    [("new", 10, True), ("new", 1000, False), ("keep-alive", 10, False)],
-)
-def test_only_a_connection_for_one_short_request_leaves_nagles_algorithm_on(
-    monkeypatch, mode, size_bytes, waits
-):
-    set_to = []
-
-    class Watched(connection.Socket):
-        __slots__ = ()
-
-        def setsockopt(self, level, option, value):
-            super().setsockopt(level, option, value)
-            if (level, option) == (socket.IPPROTO_TCP, socket.TCP_NODELAY):
-                set_to.append(value)
-
-    monkeypatch.setattr(connection, "Socket", Watched)
-    with scripted(always(OK_REPLY)) as server:
-        posted = {"method": "POST", "body": "x" * size_bytes}
-        assert measure(server.port, mode=mode, load=closed(1), **posted).total.count("ok") == 1
-    assert set_to == ([] if waits else [1])
 
 
 @pytest.mark.parametrize(
@@ -221,40 +181,23 @@ def test_what_the_first_write_says_of_the_connection_is_the_attempts_kind(monkey
         raise OSError(code, "said at the first write")
 
     monkeypatch.setattr(connection.Socket, "send", refuse, raising=False)
-    with scripted(always(OK_REPLY)) as server:
-        total = measure(server.port, mode="new", load=closed(1)).total
+    total, _ = measured(always(OK_REPLY), mode="new", load=closed(1))
     assert total.errors == {kind: 1}
     assert total.count("connections_opened") == 0
 
 
-def test_a_connection_that_tcp_gives_up_is_told_from_one_at_our_limit(monkeypatch):
-    monkeypatch.setattr(connection.Socket, "connect_ex", lambda *_: errno.ETIMEDOUT, raising=False)
-    with scripted(always(OK_REPLY)) as server:
-        total = measure(server.port, load=closed(3)).total
-    assert total.errors == {Kind.CONNECT_TIMEOUT: 3}
-    assert total.count("socket_timeouts") == 3
-
-
-def test_a_reply_that_tcp_gives_up_is_one_too(monkeypatch):
+@pytest.mark.parametrize("calls", [("connect_ex",), ("recv", "recvmsg")])
+def test_what_tcp_gives_up_is_told_from_what_ends_at_our_limit(monkeypatch, calls):
     def give_up(*_):
+        if "connect_ex" in calls:
+            return errno.ETIMEDOUT
         raise TimeoutError(errno.ETIMEDOUT, "Connection timed out")
 
-    for call in ("recv", "recvmsg"):
+    for call in calls:
         monkeypatch.setattr(connection.Socket, call, give_up, raising=False)
-    with scripted(always(OK_REPLY)) as server:
-        total = measure(server.port, load=closed(3)).total
+    total, _ = measured(always(OK_REPLY), load=closed(3))
     assert total.errors == {Kind.CONNECT_TIMEOUT: 3}
     assert total.count("socket_timeouts") == 3
-
-
-@pytest.mark.parametrize("scheme", ["http", "https"])
-def test_a_server_that_resets_every_connection_starves_nobody(scheme):
-    load = {"model": "closed", "connections": 4, "duration_s": 0.5}
-    with scripted(lambda sock, server: reset(sock)) as server:
-        result = measure(server.port, scheme=scheme, load=load)
-    assert result.total.count("failed") == sum(result.total.errors.values()) > 4
-    assert set(result.total.errors) <= {Kind.RESET, Kind.WRITE_ERROR, Kind.EOF_BEFORE_REPLY}
-    assert result.measurement.duration_s < 1
 
 
 def hang(sock, server):
@@ -291,8 +234,7 @@ def read_nothing(sock, server):
     ],
 )
 def test_every_attempt_ends_at_its_limit(script, given, kind):
-    with scripted(script) as server:
-        total = measure(server.port, timeouts=SHORT, load=closed(2, 2), **given).total
+    total, _ = measured(script, timeouts=SHORT, load=closed(2, 2), **given)
     if given.get("method") == "POST":
         # How much a socket takes before it is full is the kernel's affair.
         assert sum(total.errors.values()) == 2
@@ -351,27 +293,13 @@ def test_some_addresses_are_refused_even_where_everything_is_allowed(host):
         measure(80, host=host, allow=["0.0.0.0/0", "::/0"])
 
 
-def test_a_name_that_does_not_resolve_is_refused_before_the_run():
-    with pytest.raises(Refusal) as refusal:
-        resolve("does-not-exist.invalid", 80)
-    assert refusal.value.kind == Kind.DNS_FAILED
-
-
 def test_a_name_of_two_addresses_uses_the_one_that_answers(monkeypatch):
     monkeypatch.setattr(
         "workers.injector.engine.resolve", lambda host, port: ["127.0.0.2", "127.0.0.1"]
     )
-    with scripted(always(OK_REPLY)) as server:
-        result = measure(server.port, host="two.example", mode="new", load=closed(10))
+    result, server = against(always(OK_REPLY), host="two.example", mode="new", load=closed(10))
     assert result.total.count("ok") == 10
     assert result.ends[0].peers == {f"127.0.0.1:{server.port}": 10}
-
-
-def test_more_connections_than_open_files_are_refused_in_words(monkeypatch):
-    monkeypatch.setattr("workers.injector.preflight.raise_descriptor_limit", lambda: 100)
-    with pytest.raises(Refusal, match=r"37 connections need 101 .*ulimit -n") as refusal:
-        measure(9, load=closed(100, 37))
-    assert refusal.value.kind == Kind.CLIENT_FD_EXHAUSTED
 
 
 def test_an_open_load_makes_do_with_the_connections_that_it_can_have(monkeypatch):
@@ -385,13 +313,3 @@ def test_an_open_load_makes_do_with_the_connections_that_it_can_have(monkeypatch
 def test_the_limit_of_open_files_is_raised_as_far_as_it_goes():
     limit = raise_descriptor_limit()
     assert resource.getrlimit(resource.RLIMIT_NOFILE)[0] in {limit, resource.RLIM_INFINITY}
-
-
-def test_running_out_of_descriptors_is_the_injectors_own_error(monkeypatch):
-    def no_socket(*_):
-        raise OSError(24, "Too many open files")
-
-    monkeypatch.setattr("workers.injector.connection.Socket", no_socket)
-    result = run_here(make_order(9, load=closed(2)), lambda second: None)
-    assert result.total.errors == {Kind.CLIENT_FD_EXHAUSTED: 2}
-    assert "injector_exhausted" in {reason.code for reason in result.judgement.reasons}

@@ -15,9 +15,8 @@ from campaigns.domain.plan.load import Load
 from campaigns.domain.plan.ordered_plan import ordered_plan
 from campaigns.domain.plan.plan import Plan
 from tests.injector.program import FORKED, OTHER
-from tests.injector.servers import OK_REPLY, always, closed, make_order, reset, scripted
+from tests.injector.servers import OK_REPLY, always, closed, make_order, scripted
 from tests.injector.websocket.peers import echo
-from tests.waiting import eventually
 
 DOCS = Path(__file__).parents[2] / "docs"
 SCHEMA = json.loads((DOCS / "injector.schema.json").read_text())
@@ -99,72 +98,6 @@ def test_another_injector_tells_the_same_of_a_closed_load(program, command, mode
     assert total.timing("response").sum_us == sum(total.timing(name).sum_us for name in parts)
 
 
-@BOTH
-def test_failures_have_documented_kinds(program, command):
-    with scripted(lambda sock, server: server.read_request(sock) and reset(sock)) as server:
-        total = check_sums(lines_of(program(whole_order(server.port, load=closed(4)), command)))
-    assert total.errors == {"reset": 4}
-    assert total.timing("failed").n == 4
-
-
-@BOTH
-def test_two_shards_share_the_requests(program, command):
-    with scripted(always(OK_REPLY)) as server:
-        counts = []
-        for index in range(2):
-            given = {"load": closed(7, 3), "shard": {"index": index, "count": 2}}
-            lines = lines_of(program(whole_order(server.port, **given), command))
-            counts.append(lines[-1]["totals"]["ok"])
-    assert counts == [4, 3]
-
-
-@BOTH
-def test_the_warm_up_has_negative_seconds(program, command):
-    load = {"model": "closed", "connections": 2, "duration_s": 1}
-    with scripted(always(OK_REPLY)) as server:
-        lines = lines_of(program(whole_order(server.port, load=load, warm_up_s=1), command))
-    check_sums(lines)
-    assert lines[1]["second"] == -1
-    assert lines[1]["counters"]["ok"] > 0
-
-
-@BOTH
-def test_a_stop_ends_it_within_a_second_with_what_was_measured(program, command):
-    def slowly(sock, server):
-        while server.read_request(sock) is not None and server.n_requests < 3:
-            sock.sendall(OK_REPLY)
-        sock.recv(1)
-
-    with scripted(slowly) as server:
-        injector = program(whole_order(server.port, load=closed(9), timeouts=_LONG), command)
-        ready = injector.start()
-        eventually(lambda: server.n_requests == 3, 10, "the third request")
-        injector.say({"stop": "user"})
-        messages, status = injector.rest()
-    lines = [ready, *messages]
-    assert [fault(line, "out") for line in lines] == [None] * len(lines)
-    assert (status, lines[-1]["outcome"], lines[-1]["reason"]) == (0, "stopped", "user")
-    assert check_sums(lines).errors == {"aborted_by_stop": 1}
-
-
-_LONG = {"connect_s": 1, "tls_s": 1, "total_s": 20}
-
-
-@BOTH
-def test_what_cannot_be_done_is_refused_with_the_field(program, command):
-    order = whole_order(1, load=LOADS["open"])
-    order["plan"]["load"]["model"] = "backwards"
-    (line,), status = program(order, command).rest()
-    assert (status, line["kind"], fault(line, "refused")) == (2, "bad_order", None)
-    assert "load.model" in line["reason"]
-
-
-@BOTH
-def test_an_address_outside_the_policy_is_refused(program, command):
-    (line,), status = program(whole_order(1, allow=["10.0.0.0/8"]), command).rest()
-    assert (status, line["kind"], fault(line, "refused")) == (2, "address_refused", None)
-
-
 def test_a_websocket_run_is_told_in_documented_lines(program):
     with scripted(echo()) as server:
         plan = {"steps": [], "exchange": {"messages": 3}, "connection_mode": "new"}
@@ -239,13 +172,3 @@ def test_sessions_that_arrive_are_told_in_documented_lines(program):
     total = check_sums(lines)
     assert (total.count("ok"), total.count("sessions_ok")) == (80, 20)
     assert lines[-1]["sessions_in_flight"] == 0
-
-
-def test_an_injector_that_has_no_http_2_refuses_it_with_a_sentence(program):
-    order = whole_order(1, load=closed(5), plan={"http_version": "2"})
-    refused, status = program(order, OTHER).rest()
-    assert (refused[0]["kind"], status) == ("bad_order", 2)
-    assert refused[0]["reason"] == "plan.http_version: this injector speaks HTTP/1.1 only."
-    order["plan"]["streams"] = 8
-    refused, _ = program(order, OTHER).rest()
-    assert refused[0]["reason"] == "plan.streams: this injector knows no such field."

@@ -8,8 +8,6 @@ import subprocess
 import sys
 import time
 
-import pytest
-
 from tests.injector.servers import OK_REPLY, always, make_order, scripted
 
 LIMIT_S = 1.0
@@ -83,16 +81,6 @@ def test_a_frozen_parent_stops_the_sending_after_the_limit():
         assert goes_silent(server, 2 * LIMIT_S)
 
 
-def test_a_silent_parent_gets_an_end_with_the_reason():
-    with (
-        scripted(always(OK_REPLY)) as server,
-        parent_of(open_order(server, dead_man_s=LIMIT_S), says_alive=False) as parent,
-    ):
-        messages = [json.loads(line) for line in parent.stdout]
-    assert (messages[-1]["outcome"], messages[-1]["reason"]) == ("stopped", "dead_man")
-    assert messages[-1]["totals"]["ok"] >= 50
-
-
 def test_without_the_field_the_parent_may_be_silent():
     with (
         scripted(always(OK_REPLY)) as server,
@@ -100,15 +88,3 @@ def test_without_the_field_the_parent_may_be_silent():
     ):
         time.sleep(1.5 * LIMIT_S)
         assert keeps_sending(server, 0.3)
-
-
-@pytest.mark.parametrize("limit", [0, -1, "soon"])
-def test_a_limit_that_is_none_is_refused(limit):
-    order = json.dumps(make_order(80, dead_man_s=limit))
-    done = subprocess.run(
-        [sys.executable, "-m", "workers.injector"],
-        input=order + "\n",
-        capture_output=True,
-        text=True,
-    )
-    assert (done.returncode, json.loads(done.stdout)["kind"]) == (2, "bad_order")

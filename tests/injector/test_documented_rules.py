@@ -9,10 +9,9 @@ from campaigns.domain.measured.snapshot import Timing
 from campaigns.domain.plan.addresses import _NEVER, parse_networks, vet
 from campaigns.domain.plan.arrivals import MEASURED, WARM_UP, _generator, schedule
 from campaigns.domain.plan.exchange import Exchange
-from campaigns.domain.plan.plan import ConnectionMode, Plan
+from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.step_order import OrderKind, StepOrder, draw
 from tests.injector.test_contract import DOCS
-from workers.injector.http1 import authority, request_bytes
 from workers.injector.users import _STREAM, _THINK_STREAM
 from workers.injector.websocket.exchange_context import ExchangeContext
 from workers.injector.websocket.recorder import ExchangeRecorder
@@ -69,21 +68,6 @@ def test_what_is_drawn_is_what_the_document_shows():
         ),
         "stages_1_s_of_2_per_s_1_s_of_0_1_s_of_2_ns": dues_ns(stages=steps),
     }
-
-
-def test_the_request_is_shown_to_the_byte():
-    step = {
-        "method": "POST",
-        "path": "/cart?id=7",
-        "headers": [["Content-Type", "text/plain"]],
-        "body": "é",
-    }
-    load = {"model": "sequential", "requests": 1}
-    plan = Plan.from_json({"steps": [step], "load": load})
-    host = authority("https", "shop.test", 8443)
-    shown = TEXT[TEXT.index("    POST /cart?id=7") :].partition("\n\n")[0]
-    written = "".join(line.strip() for line in shown.splitlines()).replace("\\r\\n", "\r\n")
-    assert request_bytes(plan.steps[0], host, ConnectionMode.NEW) == written.encode()
 
 
 def test_every_network_that_is_always_refused_is_listed():

@@ -5,7 +5,7 @@ import socket
 
 import pytest
 
-from tests.injector.servers import always, closed, measure, scripted
+from tests.injector.servers import against, always, closed, measure, scripted
 
 NOT_FOUND = (
     b"HTTP/1.1 404 Not Found\r\nServer: shop\r\nSet-Cookie: session=s3cr3t-cookie; Path=/\r\n"
@@ -22,8 +22,7 @@ def examples_of(result) -> list[dict]:
 
 
 def test_a_failed_request_is_kept_with_its_reply():
-    with scripted(always(not_found(b'{"see": "/v3/"}'))) as server:
-        result = measure(server.port, load=closed(50))
+    result, _ = against(always(not_found(b'{"see": "/v3/"}')), load=closed(50))
     (example,) = examples_of(result)
     assert (example["kind"], example["status"]) == ("status_unexpected", 404)
     assert example["request"].startswith("GET / HTTP/1.1\nHost: 127.0.0.1:")
@@ -33,11 +32,6 @@ def test_a_failed_request_is_kept_with_its_reply():
     )
     assert example["body_bytes"] == 15
     assert 0 <= example["at_us"] < 10_000_000
-
-
-def test_a_run_without_failures_has_no_example():
-    with scripted(always(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")) as server:
-        assert examples_of(measure(server.port, load=closed(20))) == []
 
 
 def test_a_server_that_refuses_is_named_without_a_reply():
@@ -103,8 +97,7 @@ def test_of_a_large_body_only_the_beginning_is_kept():
 
 def test_a_body_without_end_leaves_an_example_of_its_beginning():
     head = b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 1073741824\r\n\r\n"
-    with scripted(always(head + b"no worker")) as server:
-        result = measure(server.port, load=closed(1))
+    result, _ = against(always(head + b"no worker"), load=closed(1))
     (example,) = examples_of(result)
     assert example["kind"] == "body_cap"
     assert "1073741824" in example["detail"]

@@ -5,10 +5,9 @@ import time
 import pytest
 
 from campaigns.domain.measured.outcomes import Kind
-from tests.injector.servers import OK_REPLY, always, closed, measure, reset, scripted
+from tests.injector.servers import OK_REPLY, always, closed, measure, measured, scripted
 from workers.injector import connection
 from workers.injector.attempt import Worker
-from workers.injector.request import Request
 
 LONGER_REPLY = b"HTTP/1.1 200 OK\r\nContent-Length: 3000\r\n\r\n" + bytes(3000)
 REFUSAL = b"HTTP/1.1 503 Busy\r\nContent-Length: 4\r\n\r\nbusy"
@@ -40,8 +39,7 @@ def each_third(reply):
 
 
 def test_only_the_first_attempt_of_each_connection_needs_its_worker(attempts):
-    with scripted(always(OK_REPLY)) as server:
-        total = measure(server.port, load=closed(400, 4)).total
+    total, server = measured(always(OK_REPLY), load=closed(400, 4))
     assert (total.count("ok"), total.count("started"), server.n_requests) == (400, 400, 400)
     # And one more where another worker had taken what the first reply of this one taught.
     assert len(attempts) <= 8
@@ -54,8 +52,7 @@ def test_attempts_in_the_hub_have_times_that_follow_each_other():
             time.sleep(0.02)  # the server's slowness
             sock.sendall(OK_REPLY)
 
-    with scripted(slow) as server:
-        total = measure(server.port, load=closed(10)).total
+    total, _ = measured(slow, load=closed(10))
     assert total.timing("response").percentile_us(1_000) >= 20_000
     # A server may begin before its client knows that all was sent.
     assert total.timing("wait").percentile_us(1_000) >= 10_000
@@ -64,8 +61,7 @@ def test_attempts_in_the_hub_have_times_that_follow_each_other():
 
 @pytest.mark.parametrize("reply", [LONGER_REPLY, OK_REPLY[:-2] + b"no"])
 def test_a_reply_unlike_the_one_before_is_as_good(reply):
-    with scripted(each_third(reply)) as server:
-        total = measure(server.port, load=closed(90)).total
+    total, server = measured(each_third(reply), load=closed(90))
     assert (total.count("ok"), total.errors, server.n_connections) == (90, {}, 1)
     assert total.count("bytes_received") == 60 * len(OK_REPLY) + 30 * len(reply)
 
@@ -82,51 +78,21 @@ def test_a_reply_in_pieces_is_read_to_its_end():
                 sock.sendall(OK_REPLY[at : at + 16])
                 time.sleep(0.002)
 
-    with scripted(dripping) as server:
-        total = measure(server.port, load=closed(30)).total
+    total, server = measured(dripping, load=closed(30))
     assert (total.count("ok"), total.errors, server.n_connections) == (30, {}, 1)
     assert total.count("bytes_received") == 30 * len(OK_REPLY)
 
 
 def test_a_status_that_is_not_expected_fails_and_the_load_goes_on():
-    with scripted(each_third(REFUSAL)) as server:
-        total = measure(server.port, load=closed(90)).total
+    total, server = measured(each_third(REFUSAL), load=closed(90))
     assert (total.count("ok"), total.errors) == (60, {Kind.STATUS_UNEXPECTED: 30})
     assert server.n_connections == 1
 
 
 def test_a_byte_too_many_fails_the_attempt_and_its_connection():
-    with scripted(each_third(OK_REPLY + b"!")) as server:
-        total = measure(server.port, load=closed(30)).total
+    total, server = measured(each_third(OK_REPLY + b"!"), load=closed(30))
     assert total.errors == {Kind.HTTP_PARSE: 10}
     assert (total.count("ok"), server.n_connections) == (20, 10)
-
-
-def test_a_reset_in_the_middle_is_a_failure_of_that_attempt_alone():
-    def resetting(sock, server):
-        for _ in range(2):
-            server.read_request(sock)
-            sock.sendall(OK_REPLY)
-        server.read_request(sock)
-        reset(sock)
-
-    with scripted(resetting) as server:
-        total = measure(server.port, load=closed(9)).total
-    assert (total.count("ok"), total.errors) == (6, {Kind.RESET: 3})
-
-
-def test_a_server_that_falls_silent_meets_the_limit():
-    def falling_silent(sock, server):
-        for _ in range(3):
-            server.read_request(sock)
-            sock.sendall(OK_REPLY)
-        server.read_request(sock)
-        server.read_request(sock)
-
-    limits = {"connect_s": 0.2, "tls_s": 0.2, "total_s": 0.2}
-    with scripted(falling_silent) as server:
-        total = measure(server.port, load=closed(8), timeouts=limits).total
-    assert (total.count("ok"), total.errors) == (6, {Kind.FIRST_BYTE_TIMEOUT: 2})
 
 
 @pytest.mark.parametrize("at_first", [20, 0])
@@ -145,8 +111,7 @@ def test_a_request_that_does_not_fit_into_the_socket_is_sent_whole(monkeypatch, 
             return super().send(data[: at_first or None])
 
     monkeypatch.setattr(connection, "Socket", Narrow)
-    with scripted(always(OK_REPLY)) as server:
-        total = measure(server.port, method="POST", body="all of it", load=closed(20, 2)).total
+    total, server = measured(always(OK_REPLY), method="POST", body="all of it", load=closed(20, 2))
     assert (total.count("ok"), total.errors, server.n_connections) == (20, {}, 2)
     assert all(request.endswith(b"all of it") for request in server.requests)
     assert total.count("bytes_sent") == sum(map(len, server.requests))
@@ -162,30 +127,6 @@ def test_the_steps_of_a_plan_take_turns_in_the_hub(attempts):
 
 
 def test_tls_is_no_exception(server_tls, attempts):
-    with scripted(always(OK_REPLY), server_tls) as server:
-        total = measure(server.port, scheme="https", load=closed(200, 2)).total
+    total, server = measured(always(OK_REPLY), server_tls, scheme="https", load=closed(200, 2))
     assert (total.count("ok"), total.errors, server.n_connections) == (200, {}, 2)
     assert len(attempts) <= 4
-
-
-def test_the_warm_up_ends_in_the_hub_too():
-    load = {"model": "closed", "connections": 2, "duration_s": 1}
-    with scripted(always(OK_REPLY)) as server:
-        result = measure(server.port, warm_up_s=1, load=load)
-    total = result.total
-    assert total.count("ok") > 0
-    assert server.n_connections == 2
-    assert not total.errors
-
-
-def test_a_reply_is_read_into_no_more_than_it_needs(monkeypatch):
-    seen, recall = [], Request.recall
-
-    def noted(self, data):
-        seen.append(self.recv_bytes)
-        return recall(self, data)
-
-    monkeypatch.setattr(Request, "recall", noted)
-    with scripted(each_third(OK_REPLY[:-2] + b"no")) as server:
-        measure(server.port, load=closed(9))
-    assert seen[-1] == len(OK_REPLY) + 1

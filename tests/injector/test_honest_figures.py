@@ -9,10 +9,11 @@ from campaigns.domain.errors import InvalidPlan
 from campaigns.domain.plan.plan import Plan
 from tests.injector.servers import (
     OK_REPLY,
+    against,
     always,
     closed,
     make_order,
-    measure,
+    measured,
     scripted,
     target_reasons,
 )
@@ -35,16 +36,14 @@ def test_replies_of_different_lengths_are_no_failures():
         while server.read_request(sock) is not None:
             sock.sendall(next(replies))
 
-    with scripted(script) as server:
-        total = measure(server.port, load=closed(100)).total
+    total, _ = measured(script, load=closed(100))
     assert (total.count("ok"), total.errors) == (100, {})
     heads = len(reply_of(4075)) - 4075
     assert total.count("bytes_received") == 50 * (4075 + 4076) + 100 * heads
 
 
 def test_a_login_page_is_no_success_where_a_page_is_expected():
-    with scripted(always(REDIRECT)) as server:
-        total = measure(server.port, plan={"expected_status": ["2xx"]}, load=closed(10)).total
+    total, _ = measured(always(REDIRECT), plan={"expected_status": ["2xx"]}, load=closed(10))
     assert (total.count("ok"), total.errors) == (0, {"status_unexpected": 10})
     assert total.statuses == {"302": 10}
 
@@ -73,28 +72,13 @@ def test_a_page_that_becomes_another_within_a_run_is_doubted():
     assert changed.second in {1, 2}
 
 
-def test_replies_name_their_server_each_name_once():
-    names = itertools.cycle([b"nginx/1.22", b"nginx/1.24"])
-
-    def script(sock, server):
-        while server.read_request(sock) is not None:
-            sock.sendall(OK_REPLY.replace(b"\r\n", b"\r\nServer: %s\r\n" % next(names), 1))
-
-    with scripted(script) as server:
-        order = make_order(server.port, load=closed(100))
-        result = run_here(order, lambda second: None)
-    report = result.report("ab", order)
-    assert "Server Software:        nginx/1.22, nginx/1.24\n" in report
-
-
 def test_random_server_names_do_not_pile_up():
     def script(sock, server):
         while server.read_request(sock) is not None:
             name = b"\r\nServer: %d\r\n" % server.n_requests
             sock.sendall(OK_REPLY.replace(b"\r\n", name, 1))
 
-    with scripted(script) as server:
-        result = measure(server.port, load=closed(100))
+    result, _ = against(script, load=closed(100))
     assert len(result.ends[0].servers) == 20
 
 
@@ -169,27 +153,23 @@ def cold():
 
 
 def test_a_cold_server_s_first_request_is_in_the_maximum():
-    with scripted(cold()) as server:
-        total = measure(server.port, load=closed(20)).total
+    total, _ = measured(cold(), load=closed(20))
     assert total.timing("response").max_us >= 500_000
 
 
 def test_with_a_warm_up_it_is_listed_apart():
     load = {"model": "open", "rate_per_s": 20, "duration_s": 1}
-    with scripted(cold()) as server:
-        result = measure(server.port, warm_up_s=1, load=load)
+    result, _ = against(cold(), warm_up_s=1, load=load)
     assert result.measurement.warm_up.timing("response").max_us >= 500_000
     assert result.total.timing("response").max_us < 500_000
 
 
 def test_many_requests_on_one_connection_have_connected_once():
-    with scripted(always(OK_REPLY)) as server:
-        total = measure(server.port, load=closed(100)).total
+    total, _ = measured(always(OK_REPLY), load=closed(100))
     assert (total.timing("response").n, total.timing("connect").n) == (100, 1)
 
 
 def test_figures_of_a_server_that_waits_are_of_the_wall_and_not_of_our_cpu():
-    with scripted(Arrivals(service_s=0.5)) as server:
-        result = measure(server.port, load=closed(2))
+    result, _ = against(Arrivals(service_s=0.5), load=closed(2))
     assert result.total.timing("response").min_us >= 500_000
     assert result.ends[0].cpu_us < 500_000

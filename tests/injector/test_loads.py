@@ -10,7 +10,17 @@ import pytest
 
 from campaigns.domain.measured.outcomes import Kind
 from campaigns.domain.plan.plan import Plan
-from tests.injector.servers import OK_REPLY, always, closed, make_order, measure, reset, scripted
+from tests.injector.servers import (
+    OK_REPLY,
+    against,
+    always,
+    closed,
+    make_order,
+    measure,
+    measured,
+    reset,
+    scripted,
+)
 from tests.waiting import eventually
 from workers.injector.connection import now
 from workers.injector.engine import Engine
@@ -54,9 +64,8 @@ def is_conserved(result: LocalRun) -> bool:
 @pytest.mark.alone
 def test_n_over_t_starts_at_even_distances_and_not_at_the_end():
     arrivals = Arrivals()
-    with scripted(arrivals) as server:
-        load = {"model": "over", "requests": 50, "over_s": 1}
-        result = measure(server.port, mode="new", load=load)
+    load = {"model": "over", "requests": 50, "over_s": 1}
+    result, _ = against(arrivals, mode="new", load=load)
     assert len(arrivals.times) == 50
     # The last is due at 0.98 s. Where 0 is, most of them say: the first may have come late.
     zeros = [each - number / 50 for number, each in enumerate(arrivals.times)]
@@ -69,18 +78,10 @@ def test_n_over_t_starts_at_even_distances_and_not_at_the_end():
 @pytest.mark.parametrize(("rate", "duration", "count"), [(75, 1, 75), (37.5, 0.4, 15), (3, 1, 3)])
 def test_an_open_load_sends_an_exact_number(rate, duration, count):
     load = {"model": "open", "rate_per_s": rate, "duration_s": duration}
-    with scripted(always(OK_REPLY)) as server:
-        result = measure(server.port, load=load)
+    result, server = against(always(OK_REPLY), load=load)
     assert server.n_requests == count
     assert result.total.count("ok") == count
     assert result.total.timing("lateness").n == count
-
-
-def test_an_idle_connection_serves_the_next_arrival():
-    load = {"model": "open", "rate_per_s": 50, "requests": 25}
-    with scripted(always(OK_REPLY)) as server:
-        measure(server.port, load=load)
-    assert server.n_connections < 10
 
 
 def test_an_idle_connection_that_the_server_closed_is_opened_anew():
@@ -89,8 +90,7 @@ def test_an_idle_connection_that_the_server_closed_is_opened_anew():
         sock.sendall(OK_REPLY)
 
     load = {"model": "open", "rate_per_s": 20, "requests": 8}
-    with scripted(one_each) as server:
-        total = measure(server.port, load=load).total
+    total, server = measured(one_each, load=load)
     assert (total.count("ok"), total.errors) == (8, {})
     assert server.n_connections == 8
 
@@ -104,32 +104,17 @@ def test_a_reply_that_nobody_asked_for_is_credited_to_nobody():
 
     # So far apart that a stray comes before the next request, also from a server without a core.
     load = {"model": "open", "rate_per_s": 8, "requests": 6}
-    with scripted(answer_twice) as server:
-        total = measure(server.port, load=load, method="POST").total
+    total, server = measured(answer_twice, load=load, method="POST")
     assert server.n_requests == server.n_connections == 6
     # Where a second ended right between reply and stray, the attempt had been counted already.
     assert total.count("ok") + total.errors["http_parse"] == 6
     assert total.count("ok") <= 1
 
 
-def test_a_busy_server_makes_arrivals_wait_in_a_queue():
-    arrivals = Arrivals(service_s=0.1)
-    load = {"model": "open", "rate_per_s": 100, "requests": 40, "max_in_flight": 5}
-    with scripted(arrivals) as server:
-        result = measure(server.port, load=load)
-    assert arrivals.most_at_once <= 5
-    assert result.total.count("ok") == 40
-    assert result.total.timing("service").percentile_us(50_000) < 180_000
-    # 40 arrivals in 0.39 s, but 50 a second are all that 5 connections can serve.
-    assert result.total.timing("lateness").max_us > 200_000
-    assert is_conserved(result)
-
-
 def test_arrivals_that_were_never_sent_are_dropped_and_counted():
     load = {"model": "open", "rate_per_s": 100, "requests": 30, "max_in_flight": 2}
     limits = {"connect_s": 0.4, "tls_s": 0.4, "total_s": 0.4}
-    with scripted(Arrivals(service_s=5)) as server:
-        result = measure(server.port, load=load, timeouts=limits)
+    result, _ = against(Arrivals(service_s=5), load=load, timeouts=limits)
     total = result.total
     assert total.count("dropped") > 0
     assert total.count("started") == 30
@@ -140,9 +125,8 @@ def test_arrivals_that_were_never_sent_are_dropped_and_counted():
 @pytest.mark.parametrize("n_requests", [255, 256, 512])
 def test_as_many_arrivals_as_are_handed_over_at_once_wait_no_longer_than_others(n_requests):
     load = {"model": "over", "requests": n_requests, "over_s": 0.00001, "max_in_flight": 8}
-    with scripted(Arrivals(service_s=0.2)) as server:
-        limits = {"connect_s": 0.5, "tls_s": 0.5, "total_s": 0.5}
-        result = measure(server.port, load=load, timeouts=limits)
+    limits = {"connect_s": 0.5, "tls_s": 0.5, "total_s": 0.5}
+    result, _ = against(Arrivals(service_s=0.2), load=load, timeouts=limits)
     # Eight each 0.2 s, for the 0.5 s that the last of them may wait.
     assert result.ends[0].totals["dropped"] >= n_requests - 8 * 5
     assert is_conserved(result)
@@ -150,8 +134,7 @@ def test_as_many_arrivals_as_are_handed_over_at_once_wait_no_longer_than_others(
 
 def test_a_closed_load_keeps_its_connections_busy_and_sends_an_exact_number():
     arrivals = Arrivals(service_s=0.02)
-    with scripted(arrivals) as server:
-        result = measure(server.port, load=closed(100, 10))
+    result, _ = against(arrivals, load=closed(100, 10))
     assert len(arrivals.times) == 100
     assert 9 <= arrivals.most_at_once <= 10
     assert result.total.timing("lateness").n == 0
@@ -173,19 +156,8 @@ def test_a_duration_ends_a_closed_load_and_lets_the_last_replies_come():
     eventually(ends_in_time, 20, "a run of half a second that ends in time")
 
 
-def test_the_steps_of_a_plan_take_turns():
-    steps = [{"path": "/a"}, {"path": "/b", "method": "POST", "body": "x"}]
-    with scripted(always(OK_REPLY)) as server:
-        result = measure(server.port, steps=steps, load=closed(10))
-    assert [request[:6] for request in server.requests[:4]] == [
-        b"GET /a", b"POST /", b"GET /a", b"POST /",
-    ]  # fmt: skip
-    assert [row.counters["ok"] for row in result.seconds] == [5, 5]
-
-
 def test_several_steps_and_no_vitals_but_in_the_first():
-    with scripted(always(OK_REPLY)) as server:
-        result = measure(server.port, steps=[{"path": "/a"}, {"path": "/b"}], load=closed(4))
+    result, _ = against(always(OK_REPLY), steps=[{"path": "/a"}, {"path": "/b"}], load=closed(4))
     assert [row.vitals is not None for row in result.seconds] == [True, False]
 
 
@@ -198,24 +170,13 @@ def test_several_steps_and_no_vitals_but_in_the_first():
 )
 def test_the_warm_up_has_negative_seconds_and_counts_for_nothing(load):
     arrivals = Arrivals(service_s=0.02)
-    with scripted(arrivals) as server:
-        result = measure(server.port, load=load, warm_up_s=1)
+    result, _ = against(arrivals, load=load, warm_up_s=1)
     warm = [row for row in result.seconds if row.second < 0]
     assert {row.second for row in warm} == {-1}
     n_warm = sum(row.counters["ok"] for row in warm)
     expected = load.get("requests", 25)
     assert result.total.count("ok") == expected
     assert n_warm + expected + result.total.count("carried") == len(arrivals.times)
-    assert is_conserved(result)
-
-
-def test_what_began_in_the_warm_up_and_ended_later_is_carried():
-    load = {"model": "open", "rate_per_s": 10, "requests": 5}
-    with scripted(Arrivals(service_s=0.25)) as server:
-        result = measure(server.port, load=load, warm_up_s=1)
-    total = result.total
-    assert (total.count("ok"), total.count("carried")) == (5, 2)
-    assert total.timing("response").n == 5
     assert is_conserved(result)
 
 
@@ -230,8 +191,7 @@ def test_a_frozen_server_shows_in_response_time_but_not_in_the_median_of_service
 
     # So few in flight that those which the standstill itself caught are fewer than a hundredth.
     load = {"model": "open", "rate_per_s": 100, "duration_s": 3, "max_in_flight": 2}
-    with scripted(Arrivals(service_s)) as server:
-        total = measure(server.port, load=load, timeouts={"total_s": 5}).total
+    total, _ = measured(Arrivals(service_s), load=load, timeouts={"total_s": 5})
     assert total.count("ok") == 300
     assert total.timing("response").percentile_us(99_000) >= 900_000
     assert total.timing("service").percentile_us(50_000) < 20_000
@@ -245,6 +205,15 @@ def test_response_is_lateness_plus_parts_to_the_microsecond(server_tls):
     assert total.timing("response").sum_us == sum(total.timing(name).sum_us for name in parts)
     service = total.timing("response").sum_us - total.timing("lateness").sum_us
     assert total.timing("service").sum_us == service
+
+
+def stopped(port, after_s, why="user", **given):
+    """The end of a run that is stopped so long after its start."""
+    engine = Engine(Order.from_json(make_order(port, **given)), kept())
+    engine.prepare()
+    timer = engine._loop.timer(after_s)
+    timer.start(engine.stop, why)
+    return engine.run(now() + NS // 100)
 
 
 def misbehave(sock, server):
@@ -271,8 +240,7 @@ def misbehave(sock, server):
 
 @pytest.mark.parametrize("load", [closed(300, 8), {"model": "over", "requests": 300, "over_s": 1}])
 def test_every_attempt_is_in_exactly_one_count(load):
-    with scripted(misbehave) as server:
-        result = measure(server.port, load=load, method="POST")
+    result, _ = against(misbehave, load=load, method="POST")
     total = result.total
     assert total.count("started") == 300
     assert total.count("ok") + total.count("failed") == 300
@@ -319,25 +287,11 @@ def test_a_stop_ends_within_a_second_and_what_is_under_way_is_aborted(load):
     assert is_conserved(output)
 
 
-def test_a_stop_lets_quick_replies_come():
-    output = kept()
-    with scripted(Arrivals(service_s=0.2)) as server:
-        load = {"model": "closed", "connections": 5, "duration_s": 60}
-        engine = Engine(Order.from_json(make_order(server.port, load=load)), output)
-        engine.prepare()
-        timer = engine._loop.timer(0.3)
-        timer.start(engine.stop, "overrun")
-        end = engine.run(now() + NS // 100)
-    assert end.errors == {}
-    assert end.totals["ok"] == server.n_requests
-
-
 def test_what_began_before_the_end_and_ended_after_it_was_started_in_its_second():
     # Each of the connections has a request under way when the second is over, and is then watched
     # for strays while the second is handed out.
     load = {"model": "closed", "connections": 4, "duration_s": 1}
-    with scripted(Arrivals(service_s=0.03)) as server:
-        result = measure(server.port, load=load)
+    result, server = against(Arrivals(service_s=0.03), load=load)
     assert is_conserved(result)
     first = result.seconds[0]
     assert first.counters["started"] == server.n_requests == first.counters["ok"] + 4

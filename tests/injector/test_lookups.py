@@ -5,16 +5,13 @@ import time
 
 import pytest
 
-from campaigns.domain.errors import InvalidPlan
 from campaigns.domain.measured.outcomes import Kind
-from campaigns.domain.plan.plan import Plan, Resolve
 from campaigns.domain.plan.target import Origin
 from tests.injector.authority import issue, server_context
-from tests.injector.servers import OK_REPLY, always, closed, measure, scripted
+from tests.injector.servers import OK_REPLY, always, closed, measure, measured, scripted
 from tests.injector.websocket.peers import echo
 from tests.injector.websocket.peers import measure as measure_websocket
 from workers.injector import guard, lookup
-from workers.injector.cli import make_order, make_parser
 from workers.injector.lookup import Lookups
 
 NAME = "shop.example"
@@ -74,13 +71,6 @@ def test_a_lookup_takes_no_longer_than_the_whole_opening_of_a_websocket_may(name
         total = measure_websocket(server.port, closed(1), {}, **given).total
     assert total.errors == {"dns_failed": 1}
     assert total.timing("failed").max_us < 1_400_000
-
-
-def test_the_next_address_is_tried_where_one_refuses(name_server):
-    name_server(["127.0.0.9", "127.0.0.1"])
-    with scripted(always(OK_REPLY)) as server:
-        result = named(server.port, load=closed(5))
-    assert result.ends[0].peers == {f"127.0.0.1:{server.port}": 5}
 
 
 @pytest.mark.parametrize("scheme", ["http", "https"])
@@ -149,8 +139,7 @@ def test_a_resolver_that_hangs_ends_with_the_limit(name_server, monkeypatch):
 
 def test_an_address_needs_no_lookup(monkeypatch):
     monkeypatch.setattr(lookup, "look_up", None)
-    with scripted(always(OK_REPLY)) as server:
-        total = measure(server.port, mode="new", plan=EACH, load=closed(3)).total
+    total, _ = measured(always(OK_REPLY), mode="new", plan=EACH, load=closed(3))
     assert (total.count("ok"), total.timing("dns").n) == (3, 0)
 
 
@@ -162,30 +151,3 @@ def test_answers_that_are_never_the_same_do_not_fill_the_memory(monkeypatch):
     for last in (1, 2, 1, 2, 3, 1):
         met.refusal(f"10.0.0.{last}")
     assert judged == ["10.0.0.1", "10.0.0.2", "10.0.0.3", "10.0.0.1"]
-
-
-def test_a_websocket_s_lookup_is_a_part_of_its_own_too(name_server):
-    name_server(["127.0.0.1"], takes_s=0.1)
-    with scripted(echo()) as server:
-        total = measure_websocket(server.port, closed(3), {}, host=NAME, plan=EACH).total
-    assert (total.count("ok"), total.timing("dns").n) == (3, 3)
-    assert total.timing("connect").percentile_us(50_000) < 50_000
-    parts = ("dns", "connect", "handshake", "close")
-    assert total.timing("response").sum_us == sum(total.timing(part).sum_us for part in parts)
-
-
-def test_plans_from_before_look_up_once():
-    spec = {"steps": [{"method": "GET", "path": "/"}], "load": closed(1)}
-    plan = Plan.from_json(spec)
-    assert plan.resolve == Resolve.ONCE
-    assert Plan.from_json(plan.to_json()) == plan
-    each = Plan.from_json(spec | EACH)
-    assert each.to_json()["resolve"] == "per_connection"
-    with pytest.raises(InvalidPlan) as invalid:
-        Plan.from_json(spec | {"resolve": "never"})
-    assert "resolve" in invalid.value.errors
-
-
-def test_the_command_line_has_it():
-    arguments = ["http://shop.example/", "--resolve", "per_connection"]
-    assert make_order(make_parser().parse_args(arguments))["plan"]["resolve"] == "per_connection"

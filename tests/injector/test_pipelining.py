@@ -3,13 +3,11 @@
 import socket
 import time
 
-import gevent
 import pytest
 
 from campaigns.domain.measured.outcomes import Kind
-from tests.injector.servers import OK_REPLY, always, closed, make_order, measure, reset, scripted
-from workers.injector.engine import Engine
-from workers.injector.order import Order
+from tests.injector.servers import OK_REPLY, against, closed, measure, measured, reset, scripted
+from tests.injector.test_loads import stopped
 
 
 def depth(count: int, **fields):
@@ -50,8 +48,7 @@ def four_at_a_time(*answers: bytes, then=None):
 def test_four_leave_before_the_first_reply_and_each_gets_its_own():
     steps = [{"path": f"/{size}"} for size in (1, 20, 300, 4000)]
     answers = [reply(b"x" * size) for size in (1, 20, 300, 4000)]
-    with scripted(four_at_a_time(*answers)) as server:
-        result = measure(server.port, steps=steps, load=closed(4), plan=depth(4))
+    result, server = against(four_at_a_time(*answers), steps=steps, load=closed(4), plan=depth(4))
     assert (result.total.count("ok"), result.total.errors) == (4, {})
     received = {
         second.step: second.counters["bytes_received"]
@@ -65,8 +62,7 @@ def test_four_leave_before_the_first_reply_and_each_gets_its_own():
 def test_replies_cut_anywhere_are_matched_in_order():
     stream = b"".join(reply(b"x" * size) for size in (5, 0, 700, 3))
     pieces = [stream[start : start + 37] for start in range(0, len(stream), 37)]
-    with scripted(four_at_a_time(*pieces)) as server:
-        total = measure(server.port, load=closed(4), plan=depth(4)).total
+    total, _ = measured(four_at_a_time(*pieces), load=closed(4), plan=depth(4))
     assert (total.count("ok"), total.errors) == (4, {})
     assert total.count("bytes_received") == len(stream)
 
@@ -82,19 +78,10 @@ def test_replies_cut_anywhere_are_matched_in_order():
     ],
 )
 def test_a_connection_closed_after_two_of_four_is_two_ok_and_two_failures(answers, then):
-    with scripted(four_at_a_time(*answers, then=then)) as server:
-        total = measure(server.port, load=closed(4), plan=depth(4)).total
+    total, _ = measured(four_at_a_time(*answers, then=then), load=closed(4), plan=depth(4))
     assert total.count("ok") == 2
     assert total.errors == {Kind.EOF_BEFORE_REPLY: 2}
     assert total.count("started") == 4
-
-
-def test_a_body_cut_short_is_one_failure_and_the_others_had_no_reply():
-    cut = b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n123"
-    with scripted(four_at_a_time(OK_REPLY, cut, then=socket.socket.close)) as server:
-        total = measure(server.port, load=closed(4), plan=depth(4)).total
-    assert total.count("ok") == 1
-    assert total.errors == {Kind.EOF_MID_BODY: 1, Kind.EOF_BEFORE_REPLY: 2}
 
 
 def test_a_reset_fails_every_unanswered_call():
@@ -102,8 +89,7 @@ def test_a_reset_fails_every_unanswered_call():
         time.sleep(0.05)
         reset(sock)
 
-    with scripted(four_at_a_time(OK_REPLY, then=slowly)) as server:
-        total = measure(server.port, load=closed(4), plan=depth(4)).total
+    total, _ = measured(four_at_a_time(OK_REPLY, then=slowly), load=closed(4), plan=depth(4))
     assert (total.count("ok"), total.errors) == (1, {Kind.RESET: 3})
 
 
@@ -119,8 +105,7 @@ def time_out(sock):
 
 
 def test_a_reply_too_many_is_an_error_of_the_last_one():
-    with scripted(four_at_a_time(OK_REPLY * 5)) as server:
-        total = measure(server.port, load=closed(4), plan=depth(4)).total
+    total, _ = measured(four_at_a_time(OK_REPLY * 5), load=closed(4), plan=depth(4))
     assert (total.count("ok"), total.errors) == (3, {Kind.HTTP_PARSE: 1})
 
 
@@ -130,8 +115,7 @@ def test_a_reply_that_was_there_before_its_request_belongs_to_nobody():
         sock.sendall(OK_REPLY * 3)
         time.sleep(0.3)
 
-    with scripted(one_too_many) as server:
-        total = measure(server.port, load=closed(3), plan=depth(2)).total
+    total, _ = measured(one_too_many, load=closed(3), plan=depth(2))
     assert total.count("ok") <= 2
     assert set(total.errors) <= {Kind.HTTP_PARSE, Kind.EOF_BEFORE_REPLY}
     assert total.count("ok") + total.count("failed") == 3
@@ -145,18 +129,10 @@ def test_silence_ends_every_call_at_the_limit():
     assert total.timing("failed").max_us < 1_000_000
 
 
-def test_a_refused_port_is_not_hammered_and_every_call_is_counted():
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port = listener.getsockname()[1]
-    total = measure(port, load=closed(6, 2), plan=depth(4)).total
-    assert total.errors == {Kind.CONNECT_REFUSED: 6}
-
-
 @pytest.mark.parametrize("scheme", ["http", "https"])
 def test_many_calls_on_few_connections_all_come_back(scheme, server_tls):
     tls = server_tls if scheme == "https" else None
-    with scripted(answer_all, tls=tls) as server:
-        result = measure(server.port, scheme=scheme, load=closed(2000, 3), plan=depth(8))
+    result, _ = against(answer_all, tls=tls, scheme=scheme, load=closed(2000, 3), plan=depth(8))
     total = result.total
     assert (total.count("ok"), total.errors) == (2000, {})
     assert total.count("started") == 2000
@@ -176,8 +152,7 @@ def answer_all(sock, server):
 
 def test_seconds_add_up_while_calls_are_on_their_way():
     load = {"model": "closed", "connections": 2, "duration_s": 1.2}
-    with scripted(answer_slowly) as server:
-        total = measure(server.port, load=load, plan=depth(6), warm_up_s=1).total
+    total, _ = measured(answer_slowly, load=load, plan=depth(6), warm_up_s=1)
     parts = ("ok", "failed", "dropped", "carried")
     assert total.count("started") >= total.count("ok") > 20
     assert total.errors == {}
@@ -211,33 +186,11 @@ def test_the_first_call_of_a_burst_goes_alone():
     assert max(seen) > 1
 
 
-def test_calls_of_a_connection_are_all_answered_before_it_ends():
-    with scripted(answer_all) as server:
-        plan = depth(4, calls_per_connection=6)
-        total = measure(server.port, load=closed(20), plan=plan).total
-    assert (total.count("ok"), total.errors) == (20, {})
-    assert server.n_connections == 4
-
-
-def test_new_connections_have_no_pipeline():
-    with scripted(always(OK_REPLY)) as server:
-        total = measure(server.port, mode="new", load=closed(5), plan=depth(4)).total
-    assert (total.count("ok"), server.n_connections) == (5, 5)
-
-
-class Nowhere:
-    def second(self, second):
-        """The end's totals are enough."""
-
-
 def test_a_stop_aborts_what_is_unanswered_and_everything_adds_up():
     with scripted(four_at_a_time(OK_REPLY, then=time_out)) as server:
-        order = make_order(server.port, load=closed(100), plan=depth(4))
-        order["plan"]["timeouts"] = {"connect_s": 5, "tls_s": 5, "total_s": 10}
-        engine = Engine(Order.from_json(order), Nowhere())
-        engine.prepare()
-        gevent.spawn_later(0.5, engine.stop, "user")
-        end = engine.run(time.monotonic_ns() + 10_000_000)
+        limits = {"connect_s": 5, "tls_s": 5, "total_s": 10}
+        given = {"load": closed(100), "plan": depth(4), "timeouts": limits}
+        end = stopped(server.port, 0.5, **given)
     totals = end.totals
     assert totals["ok"] == 1
     assert end.errors == {Kind.ABORTED_BY_STOP: totals["failed"]}
@@ -246,21 +199,6 @@ def test_a_stop_aborts_what_is_unanswered_and_everything_adds_up():
 
 # More than a socket takes at once, of headers alone.
 HUGE = {"path": "/huge", "headers": [[f"X-{nth}", "x" * 7900] for nth in range(700)]}
-
-
-def test_a_reply_is_read_although_the_next_call_could_not_be_sent_whole():
-    def answers_one_and_resets(sock, server):
-        sock.recv(200)
-        time.sleep(0.1)
-        sock.sendall(OK_REPLY)
-        time.sleep(0.1)
-        reset(sock)
-
-    with scripted(answers_one_and_resets) as server:
-        steps = [{"path": "/small"}, HUGE]
-        result = measure(server.port, steps=steps, load=closed(2), plan=depth(2))
-    assert result.total.count("ok") == 1
-    assert result.total.count("failed") == 1
 
 
 @pytest.mark.parametrize("refusal", [b"", reply(b"too large")])
@@ -273,8 +211,7 @@ def test_a_call_that_could_not_be_sent_whole_has_the_kind_of_what_ended_its_writ
         sock.sendall(refusal)
         reset(sock)
 
-    with scripted(answers_one_and_ends) as server:
-        steps = [{"path": "/small"}, HUGE]
-        total = measure(server.port, steps=steps, load=closed(2), plan=depth(2)).total
+    steps = [{"path": "/small"}, HUGE]
+    total, _ = measured(answers_one_and_ends, steps=steps, load=closed(2), plan=depth(2))
     assert total.errors == {Kind.RESET: 1}
     assert total.count("in_doubt") == 0

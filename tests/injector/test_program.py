@@ -86,44 +86,6 @@ def test_stop_is_obeyed_within_a_second(program):
     assert 0 < ended_ns - asked_ns < 1_000_000_000
 
 
-def test_a_stop_before_the_start_sends_nothing(program):
-    with scripted(always(OK_REPLY)) as server:
-        injector = program(make_order(server.port))
-        injector.hear()
-        injector.say({"stop": "kill"})
-        messages, status = injector.rest()
-    assert (status, server.n_connections) == (0, 0)
-    assert messages[-1]["outcome"] == "stopped"
-
-
-def test_a_stop_between_the_start_line_and_the_start_is_obeyed_at_once(program):
-    with scripted(always(OK_REPLY)) as server:
-        injector = program(make_order(server.port, warm_up_s=2))
-        injector.hear()
-        injector.say({"start_at_ns": time.monotonic_ns() + 60_000_000_000})
-        injector.say({"stop": "user"})
-        messages, status = injector.rest()
-    assert (status, server.n_connections) == (0, 0)
-    assert [message["type"] for message in messages] == ["end"]
-    assert (messages[0]["outcome"], messages[0]["duration_us"]) == ("stopped", 0)
-
-
-@pytest.mark.alone
-@pytest.mark.parametrize("started", [False, True])
-def test_the_end_of_input_means_that_the_parent_is_gone(program, started):
-    with scripted(always(OK_REPLY)) as server:
-        load = {"model": "open", "rate_per_s": 200, "duration_s": 60}
-        injector = program(make_order(server.port, load=load))
-        injector.start() if started else injector.hear()
-        eventually(lambda: server.n_requests or not started, 10, "a request")
-        injector.process.stdin.close()
-        injector.process.wait(1)
-        n_seen = server.n_requests
-        time.sleep(0.3)  # sixty more would have come
-        assert server.n_requests == n_seen
-    assert (n_seen > 0) == started
-
-
 def test_a_parent_that_does_not_read_slows_nothing_down(program):
     with scripted(always(OK_REPLY)) as server:
         load = {"model": "open", "rate_per_s": 100, "duration_s": 2}
@@ -137,43 +99,33 @@ def test_a_parent_that_does_not_read_slows_nothing_down(program):
 
 
 @pytest.mark.parametrize(
-    ("order", "kind", "words"),
+    ("order", "kind"),
     [
-        ("this is not JSON", "bad_order", "not JSON"),
-        ("[" * 100_000, "bad_order", "not JSON"),
-        ("[]", "bad_order", "not a JSON object"),
-        ({"protocol": 2}, "bad_order", "only supports protocol 1"),
-        ({"protocol": 1}, "bad_order", "has no 'plan'"),
-        (make_order(80, load={"model": "closed"}), "bad_order", "load.connections"),
-        (make_order(80, scheme="ftp"), "bad_order", "none of http, https, ws, wss"),
-        (make_order(0), "bad_order", "not between 1 and 65535"),
-        (make_order(80, host="a b"), "bad_order", "not a host name"),
-        (make_order(80, shard={"index": 2, "count": 2}), "bad_order", "does not exist"),
-        (
-            make_order(80, shard={"index": 0, "count": 2, "weights": [2]}),
-            "bad_order",
-            "weights must be 2 whole",
-        ),
-        (
-            make_order(80, shard={"index": 0, "count": 2, "weights": [2, 0]}),
-            "bad_order",
-            "from 1 to 100",
-        ),
-        (make_order(80, shard=[1]), "bad_order", "cannot be read"),
-        (make_order(80, seed=inf), "bad_order", "cannot be read"),
-        (make_order(80, secrets=["abc"]), "bad_order", "cannot be read"),
-        (make_order(80, policy={"allow": [7]}), "bad_order", "cannot be read"),
-        (make_order(80, policy={"allow": ["nonsense"]}), "bad_order", "nonsense"),
-        (make_order(80, host="10.1.2.3"), "address_refused", "none of the networks"),
-        (make_order(80, host="no-such-name.invalid"), "dns_failed", "could not be resolved"),
+        ("this is not JSON", "bad_order"),
+        ("[" * 100_000, "bad_order"),
+        ("[]", "bad_order"),
+        ({"protocol": 2}, "bad_order"),
+        ({"protocol": 1}, "bad_order"),
+        (make_order(80, load={"model": "closed"}), "bad_order"),
+        (make_order(80, scheme="ftp"), "bad_order"),
+        (make_order(0), "bad_order"),
+        (make_order(80, host="a b"), "bad_order"),
+        (make_order(80, dead_man_s=-1), "bad_order"),
+        (make_order(80, shard={"index": 2, "count": 2}), "bad_order"),
+        (make_order(80, shard={"index": 0, "count": 2, "weights": [2]}), "bad_order"),
+        (make_order(80, shard={"index": 0, "count": 2, "weights": [2, 0]}), "bad_order"),
+        (make_order(80, shard=[1]), "bad_order"),
+        (make_order(80, seed=inf), "bad_order"),
+        (make_order(80, secrets=["abc"]), "bad_order"),
+        (make_order(80, policy={"allow": ["nonsense"]}), "bad_order"),
+        (make_order(80, host="10.1.2.3"), "address_refused"),
+        (make_order(80, host="no-such-name.invalid"), "dns_failed"),
     ],
 )
-def test_it_refuses_in_words(program, order, kind, words):
-    messages, status = program(order, FORKED).rest()
-    assert status == 2
-    assert messages[0]["type"] == "refused"
-    assert messages[0]["kind"] == kind
-    assert words in messages[0]["reason"]
+def test_it_refuses_what_it_cannot_do(program, order, kind):
+    (message,), status = program(order, FORKED).rest()
+    assert (status, message["type"], message["kind"]) == (2, "refused", kind)
+    assert message["reason"]
 
 
 def probe_order(port, **given):

@@ -114,15 +114,6 @@ def test_a_second_is_handed_out_though_the_load_is_never_calm(run):
     assert one.responses() == [(0, 0, 1)]
 
 
-def test_what_was_put_off_is_done_at_the_end(run):
-    one = run()
-    one.recorders[0].record(attempt(ZERO + 500 * MS))
-    one.is_calm = False
-    one.seconds.sweep(ZERO + S)
-    one.end()
-    assert one.responses() == [(0, 0, 1)]
-
-
 def test_what_ended_after_the_second_is_left_to_the_next(run):
     one = run()
     one.recorders[0].record(attempt(ZERO + 990 * MS, took_us=3000))

@@ -3,7 +3,6 @@
 import os
 import socket
 import ssl
-import time
 
 import pytest
 
@@ -101,21 +100,6 @@ def test_a_certificate_that_does_not_verify_is_counted_and_the_run_goes_on(https
     assert server.n_requests == 0
 
 
-def test_a_server_that_speaks_no_tls_fails_the_handshake():
-    with scripted(lambda sock, server: sock.sendall(b"HTTP/1.1 400 Bad\r\n\r\n")) as server:
-        total = measure(server.port, scheme="https", load=closed(2)).total
-    assert total.errors == {Kind.TLS_HANDSHAKE: 2}
-
-
-def test_no_common_version_fails_the_handshake(https, server_tls):
-    server_tls.maximum_version = ssl.TLSVersion.TLSv1_2
-    with https(always(OK_REPLY)) as server:
-        total = measure(
-            server.port, scheme="https", tls={"min_version": "1.3"}, load=closed(2)
-        ).total
-    assert total.errors == {Kind.TLS_HANDSHAKE: 2}
-
-
 @pytest.mark.parametrize("mode", ["new", "keep-alive"])
 def test_a_ragged_close_after_a_complete_body_is_only_counted(https, mode):
     # With time between requests a kept connection is idle when its end is seen.
@@ -154,21 +138,3 @@ def test_a_name_is_announced_but_never_an_address(https, server_tls, host, name)
     with https(always(OK_REPLY)) as server:
         measure(server.port, scheme="https", host=host, allow=["127.0.0.0/8", "::1/128"])
     assert seen == [name]
-
-
-def test_a_large_body_over_tls(https):
-    reply = HEAD + b"Content-Length: 500000\r\n\r\n" + b"x" * 500_000
-    with https(always(reply)) as server:
-        total = measure(server.port, scheme="https", load=closed(3)).total
-    assert (total.count("ok"), total.count("bytes_received")) == (3, 3 * len(reply))
-
-
-def test_a_late_stop_of_the_handshake_is_bounded(https):
-    def never(sock, server):
-        time.sleep(2)
-
-    with scripted(never) as server:
-        limits = {"connect_s": 1, "tls_s": 0.2, "total_s": 5}
-        total = measure(server.port, scheme="https", timeouts=limits).total
-    assert total.errors == {Kind.TLS_TIMEOUT: 1}
-    assert total.timing("failed").max_us < 700_000

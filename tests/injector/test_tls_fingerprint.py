@@ -5,8 +5,6 @@ from hashlib import sha256
 
 import pytest
 
-from campaigns.domain.plan.target import Origin
-from campaigns.domain.plan.tls_options import TlsOptions
 from tests.injector.authority import authority, issue, server_context
 from tests.injector.servers import OK_REPLY, always, closed, measure, scripted
 from workers.injector import probe
@@ -84,16 +82,3 @@ def test_a_probe_sends_credentials_with_its_secret():
         }
         assert probe.run(Order.from_json(order))["status"] == 200
         assert f"Basic {base64.b64encode(b'ann:s3cret').decode()}" in str(server.requests)
-
-
-def test_an_endpoint_without_a_fingerprint_is_stored_as_before():
-    assert "fingerprint" not in str(Origin("https", "a", 443, tls=TlsOptions()).to_json())
-
-
-def test_a_certificate_for_another_name_says_both_names():
-    shop = issue(authority(), names=("shop.test", "www.shop.test"))
-    with scripted(always(OK_REPLY), server_context(shop)) as server:
-        answer = answer_of(server, tls={"ca_pem": authority().pem})
-    assert answer["error"] == "tls_name"
-    assert "127.0.0.1" in answer["detail"]
-    assert "shop.test, www.shop.test" in answer["detail"]

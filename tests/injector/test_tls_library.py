@@ -7,15 +7,12 @@ import threading
 import pytest
 from OpenSSL import SSL
 
-from campaigns.domain.plan.tls_options import with_key_shares
-from campaigns.domain.plan.tls_profiles import USUAL_GROUPS
 from tests.injector.authority import authority, issue, server_context
-from workers.injector.tls_errors import CertificateRefused, RaggedEnd, WantRead, WantWrite
+from workers.injector.tls_errors import RaggedEnd, WantRead, WantWrite
 from workers.injector.tls_library import (
     ReadBuffer,
     Tls,
     expect_name,
-    offer_groups,
     write_as_much_as_fits,
 )
 
@@ -51,12 +48,6 @@ def secured(ends) -> tuple[Tls, object]:
     thread.join()
     ends[0].setblocking(False)
     return client, server[0]
-
-
-def test_a_handshake_waits_for_the_server(ends):
-    ends[0].setblocking(False)
-    with pytest.raises(WantRead):
-        client_of(ends[0]).shake_hands()
 
 
 def test_reading_waits_for_bytes_and_sees_a_proper_end(ends):
@@ -121,47 +112,3 @@ def test_a_closed_connection_neither_reads_nor_writes_what_is_anothers_by_now(en
     with pytest.raises(OSError, match="shutdown"):
         client.write(b"x")
     assert ends[0].recv(100, socket.MSG_PEEK)
-
-
-def test_a_refused_certificate_says_why(ends):
-    with pytest.raises(CertificateRefused, match=r"verify failed: unable to get local issuer"):
-        shake_hands_expecting(ends, name="127.0.0.1", address=bytes((127, 0, 0, 1)))
-
-
-def shake_hands_expecting(ends, **expected):
-    def serve():
-        with contextlib.suppress(OSError):
-            server_context(issue(authority())).wrap_socket(ends[1], server_side=True)
-
-    thread = threading.Thread(target=serve)
-    thread.start()
-    try:
-        client_of(ends[0], **expected).shake_hands()
-    finally:
-        thread.join()
-
-
-def test_a_server_of_today_gets_a_hybrid_key_exchange(ends):
-    context = SSL.Context(SSL.TLS_CLIENT_METHOD)
-    offer_groups(context, with_key_shares(USUAL_GROUPS))
-    client = Tls(context, ends[0], None, ReadBuffer())
-
-    def serve():
-        shown = issue()
-        ours = SSL.Context(SSL.TLS_SERVER_METHOD)
-        ours.use_certificate(shown.certificate)
-        ours.use_privatekey(shown.key)
-        server = SSL.Connection(ours, ends[1])
-        server.set_accept_state()
-        server.do_handshake()
-
-    thread = threading.Thread(target=serve)
-    thread.start()
-    client.shake_hands()
-    thread.join()
-    assert client.in_words() == ("TLSv1.3", "TLS_AES_256_GCM_SHA384", 256, "X25519MLKEM768")
-
-
-def test_groups_that_do_not_exist_are_refused():
-    with pytest.raises(ValueError, match="does not know these groups: rot13"):
-        offer_groups(SSL.Context(SSL.TLS_CLIENT_METHOD), "rot13")

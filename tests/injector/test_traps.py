@@ -6,7 +6,7 @@ import time
 import pytest
 
 from tests.injector.authority import authority, issue, server_context
-from tests.injector.servers import OK_REPLY, always, closed, measure, scripted
+from tests.injector.servers import OK_REPLY, always, closed, measure, measured, scripted
 
 HEAD = b"HTTP/1.1 200 OK\r\n"
 
@@ -18,31 +18,15 @@ def test_the_wait_for_a_late_end_of_the_chunks_is_receive_and_not_wait():
             time.sleep(0.04)
             sock.sendall(b"0\r\n\r\n")
 
-    with scripted(nagle) as server:
-        total = measure(server.port, load=closed(10)).total
+    total, _ = measured(nagle, load=closed(10))
     assert total.timing("receive").percentile_us(50_000) >= 39_000
     assert total.timing("wait").percentile_us(50_000) < 39_000
 
 
 def test_our_own_request_is_not_held_back_by_nagle():
     body = "x" * 100_000
-    with scripted(always(OK_REPLY)) as server:
-        total = measure(server.port, method="POST", body=body, load=closed(20)).total
+    total, _ = measured(always(OK_REPLY), method="POST", body=body, load=closed(20))
     assert total.timing("response").percentile_us(50_000) < 40_000
-
-
-def test_looking_up_a_name_is_in_no_part_of_a_request(monkeypatch):
-    def slowly(host, port):
-        time.sleep(0.3)
-        return ["127.0.0.1"]
-
-    monkeypatch.setattr("workers.injector.engine.resolve", slowly)
-    with scripted(always(OK_REPLY)) as server:
-        result = measure(server.port, host="slow.example", mode="new", load=closed(5))
-    assert result.total.timing("connect").percentile_us(50_000) < 100_000
-    assert result.total.timing("response").percentile_us(50_000) < 200_000
-    assert result.total.timing("dns").n == 0
-    assert result.ends[0].peers == {f"127.0.0.1:{server.port}": 5}
 
 
 def test_without_resumption_every_handshake_is_a_full_one():
@@ -61,16 +45,14 @@ def test_a_server_that_forgets_its_sessions_is_greeted_in_full_again(version):
             server.read_request(tls)
             tls.sendall(OK_REPLY)
 
-    with scripted(script) as server:
-        total = measure(server.port, scheme="https", mode="resumed", load=closed(20)).total
+    total, _ = measured(script, scheme="https", mode="resumed", load=closed(20))
     assert (total.count("ok"), total.errors) == (20, {})
     assert total.count("tls_full") == 2
 
 
 @pytest.mark.parametrize("mode", ["new", "keep-alive"])
 def test_plain_http_carries_what_http_says(mode):
-    with scripted(always(OK_REPLY)) as server:
-        total = measure(server.port, mode=mode, load=closed(10)).total
+    total, server = measured(always(OK_REPLY), mode=mode, load=closed(10))
     assert total.count("wire_sent") == total.count("bytes_sent") == sum(map(len, server.requests))
     assert total.count("wire_received") == total.count("bytes_received") == 10 * len(OK_REPLY)
     assert total.count("segments_sent") >= 10
@@ -88,10 +70,3 @@ def test_tls_carries_the_same_http_and_more(mode):
     more = total.count("wire_received") - total.count("bytes_received")
     assert 10 * 22 + handshakes * 500 < more < 10 * 50 + handshakes * 5000
     assert total.count("wire_sent") > total.count("bytes_sent") + 10 * 22 + handshakes * 100
-
-
-def test_an_open_load_counts_connections_that_stay_open_to_the_end():
-    load = {"model": "open", "rate_per_s": 50, "requests": 10}
-    with scripted(always(OK_REPLY)) as server:
-        total = measure(server.port, load=load).total
-    assert total.count("wire_received") == total.count("bytes_received") == 10 * len(OK_REPLY)

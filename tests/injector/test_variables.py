@@ -1,17 +1,19 @@
-"""Values from a table and from earlier replies, as a server sees them."""
+"""Values from a table and from earlier replies, and the order of steps, as a server sees them."""
+
+from collections import Counter
 
 import pytest
 
 from campaigns.domain.plan.plan import Plan
-from tests.injector.servers import OK_REPLY, always, closed, measure, scripted
+from campaigns.domain.plan.step_order import OrderKind, StepOrder
+from tests.injector.servers import OK_REPLY, always, closed, measure, measured, scripted
 from workers.injector.users import is_plain
 
 TABLE = "user,page\nann,a b\nbob,c/d?e=1\n"
 
 
 def requests(steps, load, server_script=None, **plan) -> list[bytes]:
-    with scripted(server_script or always(OK_REPLY)) as server:
-        total = measure(server.port, steps=steps, load=load, plan=plan).total
+    total, server = measured(server_script or always(OK_REPLY), steps=steps, load=load, plan=plan)
     assert total.count("bytes_sent") == sum(map(len, server.requests))
     return server.requests
 
@@ -27,17 +29,6 @@ def test_each_request_takes_the_next_row_in_path_header_and_body():
     assert [each.split()[1] for each in sent] == [b"/a%20b", b"/c/d?e=1", b"/a%20b"]
     assert [b"X-User: u-ann\r\n" in each for each in sent] == [True, False, True]
     assert sent[1].endswith(b"Content-Length: 5\r\n\r\n<bob>")
-
-
-def test_a_random_order_draws_rows_by_the_seed():
-    step = {"path": "/${n}"}
-    table = "n\n" + "\n".join(map(str, range(50)))
-    variables = {"csv": table, "order": "random"}
-    first, again = (requests([step], closed(40), variables=variables) for _ in range(2))
-    rows = [each.split()[1] for each in first]
-    assert rows == [each.split()[1] for each in again]
-    assert len(set(rows)) > 15
-    assert rows != sorted(rows)
 
 
 def test_a_value_cannot_smuggle_a_header_or_a_request():
@@ -85,8 +76,7 @@ def test_a_value_of_one_reply_is_used_in_the_next_request():
 
 def test_a_value_that_is_not_found_is_counted_and_empty():
     steps = [LOGIN | {"path": "/elsewhere"}, {"path": "/a?${token}"}]
-    with scripted(login) as server:
-        total = measure(server.port, steps=steps, load=closed(2)).total
+    total, server = measured(login, steps=steps, load=closed(2))
     assert total.count("extract_missed") == 1
     assert server.requests[1].split()[1] == b"/a?"
 
@@ -109,3 +99,36 @@ def test_two_injectors_share_the_rows(index):
             shard={"index": index, "count": 2},
         )
     assert {each.split()[1] for each in server.requests} == {[b"/ann", b"/bob"][index]}
+
+
+# --- the order of steps --------------------------------------------------------------------------
+STEPS = [{"path": f"/{name}"} for name in "abc"]
+
+
+def paths(load, order, **given) -> list[str]:
+    plan = {"order": order, "session": given.pop("session", {})}
+    _, server = measured(always(OK_REPLY), steps=STEPS, load=load, plan=plan, **given)
+    return [request.split()[1].decode() for request in server.requests]
+
+
+def test_file_sets_are_sent_in_blocks():
+    sent = paths(closed(9), {"kind": "blocks", "block_repeat": 3})
+    assert sent == [*["/a"] * 3, *["/b"] * 3, *["/c"] * 3]
+
+
+def test_two_injectors_send_together_what_one_would_have_sent():
+    order = {"kind": "random"}
+    alone = Counter(paths(closed(60), order, seed=5))
+    load = closed(60, 2)
+    halves = [
+        Counter(paths(load, order, seed=5, shard={"index": index, "count": 2})) for index in (0, 1)
+    ]
+    assert halves[0] + halves[1] == alone
+
+
+def test_the_connection_that_begins_first_plays_the_first_user():
+    load = {**closed(6, 2), "ramp_up_s": 2}
+    sent = paths(load, {"kind": "random"}, session={"calls_per_session": 6}, seed=7)
+    order = StepOrder(OrderKind.RANDOM)
+    assert sent == [STEPS[order.step_at(k, 3, 7)]["path"] for k in range(6)]
+    assert sent != [STEPS[order.step_at(k, 3, 8)]["path"] for k in range(6)]

@@ -1,7 +1,5 @@
 """Sessions that arrive: calls, bursts, connections and pauses on the wire, and their counts."""
 
-import contextlib
-import socket
 import threading
 import time
 from collections import defaultdict
@@ -10,25 +8,24 @@ from itertools import pairwise
 import pytest
 
 from tests.injector.servers import OK_REPLY, always, make_order, scripted
-from tests.injector.test_loads import Arrivals, is_conserved, kept
-from tests.injector.test_sessions import counting_visits, visits_of
+from tests.injector.test_loads import Arrivals, is_conserved, kept, stopped
 from tests.injector.visits import (
     OPEN,
     Connections,
+    against,
     answering_pipelined,
     measure,
+    measured,
     session,
     sessions_are_conserved,
     think,
 )
-from workers.injector.connection import now
 from workers.injector.engine import Engine
 from workers.injector.order import Order
 
 
 def test_each_arrival_makes_the_calls_of_a_session_on_one_connection():
-    with scripted(always(OK_REPLY)) as server:
-        result = measure(server.port, load=OPEN, plan=session(5))
+    result, server = against(always(OK_REPLY), load=OPEN, plan=session(5))
     total = result.total
     assert (total.count("ok"), total.errors, server.n_connections) == (100, {}, 20)
     assert (total.count("sessions_started"), total.count("sessions_ok")) == (20, 20)
@@ -39,39 +36,17 @@ def test_each_arrival_makes_the_calls_of_a_session_on_one_connection():
 
 
 def test_only_first_calls_are_due_at_an_instant_and_can_be_late():
-    with scripted(always(OK_REPLY)) as server:
-        total = measure(server.port, load=OPEN, plan=session(5)).total
+    total, _ = measured(always(OK_REPLY), load=OPEN, plan=session(5))
     assert (total.timing("lateness").n, total.timing("response").n) == (20, 100)
     late, parts = total.timing("lateness").sum_us, ("connect", "send", "wait", "receive")
     whole = late + sum(total.timing(part).sum_us for part in parts)
     assert total.timing("response").sum_us == whole
 
 
-@pytest.mark.parametrize(
-    "how",
-    [
-        {"model": "over", "requests": 12, "over_s": 0.5},
-        {"model": "open", "rate_per_s": 24, "duration_s": 0.5},
-        {"model": "open", "rate_per_s": 24, "duration_s": 0.5, "distribution": "exponential"},
-        {"model": "open", "stages": [{"duration_s": 0.5, "from_per_s": 8, "to_per_s": 40}]},
-        {
-            "model": "open", "requests": 12, "distribution": "uniform",
-            "uniform_min_s": 0, "uniform_max_s": 0.05,
-        },
-    ],
-)  # fmt: skip
-def test_sessions_arrive_in_every_way_in_which_requests_do(how):
-    with scripted(always(OK_REPLY)) as server:
-        result = measure(server.port, load=how | {"arrival_unit": "session"}, plan=session(3))
-    assert (result.total.count("sessions_ok"), result.total.count("ok")) == (12, 36)
-    assert server.n_requests == 36
-
-
 def test_pauses_lie_between_bursts_and_in_no_response_time():
     connections = Connections()
     plan = session(4, burst_length=2, think_time=think(0.6))
-    with scripted(connections) as server:
-        total = measure(server.port, load=OPEN | {"requests": 5}, plan=plan).total
+    total, _ = measured(connections, load=OPEN | {"requests": 5}, plan=plan)
     for times in connections.times:
         gaps = [after - before for before, after in pairwise(times)]
         assert [gap > 0.5 for gap in gaps] == [False, True, False]
@@ -82,8 +57,7 @@ def test_pauses_lie_between_bursts_and_in_no_response_time():
 def test_after_its_first_call_a_burst_shares_several_connections():
     connections = Connections(service_s=0.3)
     plan = session(5, burst_length=5, connections_per_session=3)
-    with scripted(connections) as server:
-        result = measure(server.port, load=OPEN | {"requests": 1}, plan=plan)
+    result, _ = against(connections, load=OPEN | {"requests": 1}, plan=plan)
     calls = sorted(map(len, connections.times))
     assert (sum(calls), len(calls)) == (5, 3)
     first = min(each[0] for each in connections.times)
@@ -94,75 +68,12 @@ def test_after_its_first_call_a_burst_shares_several_connections():
     assert is_conserved(result)
 
 
-def test_all_at_once_the_first_call_waits_for_none_either():
-    connections = Connections(service_s=0.5)
-    plan = session(4, burst_length=4, connections_per_session=4, first_call_alone=False)
-    with scripted(connections) as server:
-        measure(server.port, load=OPEN | {"requests": 1}, plan=plan)
-    assert (connections.most_at_once, len(connections.times)) == (4, 4)
-
-
-def test_with_new_connections_each_call_of_a_session_has_its_own():
-    plan = session(5, burst_length=5, connections_per_session=3)
-    with scripted(always(OK_REPLY)) as server:
-        result = measure(server.port, load=OPEN, plan=plan, mode="new")
-    assert server.n_connections == result.total.count("ok") == 100
-    assert result.to_json()["sessions"]["connections_each"] == 5
-
-
-def test_a_connection_of_a_session_ends_after_its_calls():
-    with scripted(always(OK_REPLY)) as server:
-        measure(server.port, load=OPEN, plan=session(4, calls_per_connection=2))
-    assert server.n_connections == 40
-    assert sum(b"Connection: close" in request for request in server.requests) == 40
-
-
-def test_a_burst_is_pipelined_up_to_the_depth():
-    most = []
-
-    def counting(sock, server):
-        while data := sock.recv(65536):
-            # What else is sent without a reply has come by then.
-            time.sleep(0.1)
-            with contextlib.suppress(BlockingIOError):
-                data += sock.recv(65536, socket.MSG_DONTWAIT)
-            most.append(data.count(b"\r\n\r\n"))
-            sock.sendall(OK_REPLY * most[-1])
-
-    plan = session(5, burst_length=5, pipeline_depth=4)
-    with scripted(counting) as server:
-        total = measure(server.port, load=OPEN | {"requests": 4}, plan=plan).total
-    assert (total.count("ok"), total.errors, server.n_connections) == (20, {}, 4)
-    assert (most[0], max(most)) == (1, 4)
-
-
 def test_pipelines_on_several_connections_answer_every_call():
     plan = session(9, burst_length=5, pipeline_depth=2, connections_per_session=2)
-    with scripted(answering_pipelined) as server:
-        result = measure(server.port, load=OPEN, plan=plan)
+    result, server = against(answering_pipelined, load=OPEN, plan=plan)
     assert (result.total.count("ok"), result.total.errors) == (180, {})
     assert server.n_connections <= 40
     assert is_conserved(result)
-
-
-def test_a_server_that_closes_while_a_session_thinks_is_nobodys_failure():
-    def one_reply_each(sock, server):
-        server.read_request(sock)
-        sock.sendall(OK_REPLY)
-
-    with scripted(one_reply_each) as server:
-        plan = session(3, think_time=think(0.05))
-        total = measure(server.port, load=OPEN, plan=plan).total
-    assert (total.count("sessions_ok"), total.errors) == (20, {})
-    assert total.count("connections_opened") == server.n_connections == 60
-
-
-def test_each_session_has_its_own_cookies():
-    with scripted(counting_visits) as server:
-        total = measure(server.port, load=OPEN, plan=session(4, cookies=True)).total
-    seen = visits_of(server)
-    assert [seen.count(number) for number in range(4)] == [20] * 4
-    assert total.count("bytes_sent") == sum(map(len, server.requests))
 
 
 def test_what_a_reply_gives_belongs_to_its_session_alone():
@@ -226,8 +137,7 @@ def saturated(when, **fields):
     load = OPEN | {"max_in_flight": 3, "when_saturated": when}
     connections = Connections(service_s=0.1)
     plan = session(4, burst_length=3, connections_per_session=2, **fields)
-    with scripted(connections) as server:
-        result = measure(server.port, load=load, plan=plan, timeouts={"total_s": 20})
+    result, _ = against(connections, load=load, plan=plan, timeouts={"total_s": 20})
     return result, connections
 
 
@@ -255,8 +165,7 @@ def test_dropped_sessions_are_counted_with_the_calls_that_they_would_have_made()
 def test_sessions_of_the_warm_up_that_go_on_are_carried():
     load = OPEN | {"rate_per_s": 20, "requests": 10}
     plan = session(3, think_time=think(0.2))
-    with scripted(always(OK_REPLY)) as server:
-        result = measure(server.port, load=load, plan=plan, warm_up_s=1)
+    result, _ = against(always(OK_REPLY), load=load, plan=plan, warm_up_s=1)
     carried = result.ends[0].totals["sessions_carried"]
     assert 5 <= carried <= 20
     assert result.total.count("sessions_ok") == result.total.timing("session").n == 10
@@ -267,13 +176,8 @@ def test_sessions_of_the_warm_up_that_go_on_are_carried():
 def test_a_stop_leaves_sessions_that_think_in_flight():
     load = OPEN | {"rate_per_s": 50, "requests": None, "duration_s": 30}
     with scripted(always(OK_REPLY)) as server:
-        plan = session(3, think_time=think(60))
-        engine = Engine(Order.from_json(make_order(server.port, load=load, plan=plan)), kept())
-        engine.prepare()
-        timer = engine._loop.timer(0.4)
-        timer.start(engine.stop, "user")
         began = time.monotonic()
-        end = engine.run(now())
+        end = stopped(server.port, 0.4, load=load, plan=session(3, think_time=think(60)))
     assert time.monotonic() - began < 1.6
     totals = end.totals
     assert end.sessions_in_flight == totals["sessions_started"] == totals["ok"] > 5

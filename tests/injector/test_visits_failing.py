@@ -10,8 +10,16 @@ import pytest
 
 from tests.injector import servers
 from tests.injector.servers import OK_REPLY, make_order, scripted
-from tests.injector.test_loads import Arrivals, is_conserved, kept
-from tests.injector.visits import ERROR_REPLY, OPEN, measure, session, sessions_are_conserved, think
+from tests.injector.test_loads import Arrivals, is_conserved, kept, stopped
+from tests.injector.visits import (
+    ERROR_REPLY,
+    OPEN,
+    against,
+    measure,
+    session,
+    sessions_are_conserved,
+    think,
+)
 from workers.injector.connection import now
 from workers.injector.engine import Engine
 from workers.injector.order import Order
@@ -25,8 +33,7 @@ def test_a_failure_ends_the_session_and_the_calls_it_had_left_are_counted(fields
             sock.sendall(ERROR_REPLY if b"/b" in server.requests[-1] else OK_REPLY)
 
     steps = [{"path": f"/{name}"} for name in "abcd"]
-    with scripted(failing_second) as server:
-        result = measure(server.port, steps=steps, load=OPEN, plan=session(4, **fields))
+    result, _ = against(failing_second, steps=steps, load=OPEN, plan=session(4, **fields))
     total = result.total
     assert (total.count("sessions_failed"), total.count("sessions_ok")) == (20, 0)
     assert total.count("failed") == total.errors["status_unexpected"] == 20
@@ -109,8 +116,7 @@ def test_after_three_more_tries_the_session_has_failed():
 def test_a_timeout_is_never_tried_again():
     load = OPEN | {"requests": 3}
     plan = session(2, retry_on_failure=True)
-    with scripted(Arrivals(service_s=20)) as server:
-        result = measure(server.port, load=load, plan=plan, timeouts={"total_s": 0.3})
+    result, _ = against(Arrivals(service_s=20), load=load, plan=plan, timeouts={"total_s": 0.3})
     assert result.total.errors == {"first_byte_timeout": 3}
     assert result.total.count("calls_retried") == 0
 
@@ -152,12 +158,7 @@ def test_calls_under_way_at_a_stop_fail_their_sessions():
     load = OPEN | {"rate_per_s": 50, "requests": None, "duration_s": 30}
     with scripted(lambda sock, server: time.sleep(3)) as server:
         plan = session(3, burst_length=3, connections_per_session=2, first_call_alone=False)
-        order = make_order(server.port, load=load, plan=plan, timeouts={"total_s": 20})
-        engine = Engine(Order.from_json(order), kept())
-        engine.prepare()
-        timer = engine._loop.timer(0.3)
-        timer.start(engine.stop, "user")
-        end = engine.run(now())
+        end = stopped(server.port, 0.3, load=load, plan=plan, timeouts={"total_s": 20})
     totals = end.totals
     assert totals["sessions_failed"] == totals["sessions_started"] > 3
     assert end.errors == {"aborted_by_stop": totals["failed"]}
@@ -199,10 +200,9 @@ def misbehaving(sock, server):
     ],
 )  # fmt: skip
 def test_whatever_the_target_does_calls_and_sessions_add_up(fields):
-    with scripted(misbehaving) as server:
-        plan = session(6, **fields)
-        load = OPEN | {"rate_per_s": 200, "requests": 60}
-        result = measure(server.port, load=load, plan=plan, timeouts={"total_s": 0.3})
+    plan = session(6, **fields)
+    load = OPEN | {"rate_per_s": 200, "requests": 60}
+    result, _ = against(misbehaving, load=load, plan=plan, timeouts={"total_s": 0.3})
     total = result.total
     assert total.count("started") + total.count("calls_skipped") == 360
     assert sum(total.errors.values()) == total.count("failed") > 0
@@ -214,24 +214,6 @@ def test_whatever_the_target_does_calls_and_sessions_add_up(fields):
     assert sessions_are_conserved(result)
 
 
-def test_what_comes_unasked_after_the_last_reply_fails_the_session():
-    def answering_twice(sock, server):
-        while server.read_request(sock) is not None:
-            sock.sendall(OK_REPLY)
-            if len(server.requests) % 2 == 0:
-                sock.sendall(OK_REPLY)
-
-    with scripted(answering_twice) as server:
-        load = OPEN | {"rate_per_s": 20, "requests": 6}
-        plan = session(2, think_time=think(0.05))
-        result = measure(server.port, load=load, plan=plan)
-    total = result.total
-    # Sent in one piece or in two: in the second case the session may be over before it comes.
-    assert total.errors.get("http_parse", 0) == total.count("sessions_failed")
-    assert is_conserved(result)
-    assert sessions_are_conserved(result)
-
-
 def test_what_comes_while_a_session_thinks_fails_it_and_its_next_call_is_not_made():
     def answering_late_again(sock, server):
         while server.read_request(sock) is not None:
@@ -239,9 +221,8 @@ def test_what_comes_while_a_session_thinks_fails_it_and_its_next_call_is_not_mad
             time.sleep(0.05)
             sock.sendall(OK_REPLY)
 
-    with scripted(answering_late_again) as server:
-        load = OPEN | {"rate_per_s": 20, "requests": 6}
-        result = measure(server.port, load=load, plan=session(2, think_time=think(0.3)))
+    load = OPEN | {"rate_per_s": 20, "requests": 6}
+    result, _ = against(answering_late_again, load=load, plan=session(2, think_time=think(0.3)))
     total = result.total
     # Where a second ended between reply and stray, the call had been counted as ok already.
     assert total.errors["http_parse"] == total.count("sessions_failed") >= 5

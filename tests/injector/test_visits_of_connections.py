@@ -1,15 +1,14 @@
 """Connections that arrive, or that a window opens, and make several calls each."""
 
 import time
-from itertools import pairwise
 
 import pytest
 
 from tests.injector.servers import OK_REPLY, always, scripted
 from tests.injector.test_loads import is_conserved
 from tests.injector.test_sessions import counting_visits, visits_of
-from tests.injector.test_window import Opening, window_of
-from tests.injector.visits import Connections, answering_pipelined, measure, think
+from tests.injector.test_window import window_of
+from tests.injector.visits import Connections, against, measure, think
 from tests.waiting import eventually
 
 OPEN = {"model": "open", "arrival_unit": "connection", "rate_per_s": 100, "requests": 20}
@@ -36,8 +35,7 @@ def closing_after(count, last_reply):
 @pytest.mark.parametrize("how", [OPEN, {**OPEN, "model": "over", "over_s": 0.2}])
 def test_each_connection_that_arrives_makes_its_calls_and_says_close_in_the_last(mode, how):
     load = {name: each for name, each in how.items() if how is OPEN or name != "rate_per_s"}
-    with scripted(always(OK_REPLY)) as server:
-        result = measure(server.port, load=load, plan=calls(4), mode=mode)
+    result, server = against(always(OK_REPLY), load=load, plan=calls(4), mode=mode)
     total = result.total
     assert (total.count("ok"), total.errors, server.n_connections) == (80, {}, 20)
     assert sum(b"Connection: close" in request for request in server.requests) == 20
@@ -46,52 +44,8 @@ def test_each_connection_that_arrives_makes_its_calls_and_says_close_in_the_last
     assert is_conserved(result)
 
 
-def test_steps_go_on_from_connection_to_connection():
-    steps = [{"path": f"/{name}"} for name in "abc"]
-    with scripted(always(OK_REPLY)) as server:
-        measure(server.port, steps=steps, load=OPEN | {"rate_per_s": 10, "requests": 3},
-                plan=calls(4))  # fmt: skip
-    assert "".join(chr(request.split()[1][1]) for request in server.requests) == "abcabcabcabc"
-
-
-def test_a_connection_pauses_between_bursts():
-    connections = Connections()
-    plan = calls(4, burst_length=2, think_time=think(0.6))
-    with scripted(connections) as server:
-        result = measure(server.port, load=OPEN | {"requests": 4}, plan=plan)
-    for times in connections.times:
-        gaps = [after - before for before, after in pairwise(times)]
-        assert [gap > 0.5 for gap in gaps] == [False, True, False]
-    assert result.total.timing("response").percentile_us(50_000) < 300_000
-
-
-def test_a_connection_pipelines_its_bursts():
-    plan = calls(5, burst_length=5, pipeline_depth=4)
-    with scripted(answering_pipelined) as server:
-        result = measure(server.port, load=OPEN, plan=plan)
-    assert (result.total.count("ok"), server.n_connections) == (100, 20)
-    assert is_conserved(result)
-
-
-def test_four_pipelined_calls_of_which_two_are_answered_are_two_failures():
-    def answering_two(sock, server):
-        data = b""
-        while data.count(b"\r\n\r\n") < 4:
-            data += sock.recv(65536)
-        sock.sendall(OK_REPLY * 2)
-
-    plan = calls(4, burst_length=4, pipeline_depth=4, first_call_alone=False)
-    with scripted(answering_two) as server:
-        result = measure(server.port, load=OPEN, plan=plan)
-    assert (result.total.count("ok"), result.total.count("failed")) == (40, 40)
-    assert sum(result.total.errors.values()) == 40
-    assert set(result.total.errors) <= {"eof_before_reply", "reset"}
-    assert is_conserved(result)
-
-
 def test_where_the_server_says_that_it_ends_the_rest_of_the_calls_is_left_out():
-    with scripted(closing_after(2, LAST_REPLY)) as server:
-        result = measure(server.port, load=OPEN, plan=calls(5))
+    result, server = against(closing_after(2, LAST_REPLY), load=OPEN, plan=calls(5))
     total = result.total
     assert (total.count("ok"), total.errors, total.count("calls_skipped")) == (40, {}, 60)
     assert server.n_connections == 20
@@ -99,8 +53,7 @@ def test_where_the_server_says_that_it_ends_the_rest_of_the_calls_is_left_out():
 
 
 def test_a_connection_that_arrived_is_not_replaced_by_another():
-    with scripted(closing_after(2, OK_REPLY)) as server:
-        result = measure(server.port, load=OPEN, plan=calls(5))
+    result, server = against(closing_after(2, OK_REPLY), load=OPEN, plan=calls(5))
     total = result.total
     assert server.n_connections == total.count("connections_opened") == 20
     assert total.count("ok") == 40
@@ -108,17 +61,9 @@ def test_a_connection_that_arrived_is_not_replaced_by_another():
     assert set(total.errors) <= {"eof_before_reply", "reset", "write_error"}
 
 
-def test_a_single_call_on_each_connection_stays_what_it_was():
-    with scripted(always(OK_REPLY)) as server:
-        total = measure(server.port, load=OPEN, plan=calls(1)).total
-    assert (total.count("ok"), server.n_connections) == (20, 20)
-    assert total.timing("lateness").n == 20
-
-
 # --- windows -------------------------------------------------------------------------------------
 def test_a_connection_of_a_window_makes_its_calls_and_closes():
-    with scripted(always(OK_REPLY)) as server:
-        result = measure(server.port, load=window_of(3, 6, 40), plan=calls(3))
+    result, server = against(always(OK_REPLY), load=window_of(3, 6, 40), plan=calls(3))
     assert (result.total.count("ok"), server.n_connections) == (120, 40)
     assert sum(b"Connection: close" in request for request in server.requests) == 40
     assert is_conserved(result)
@@ -127,19 +72,11 @@ def test_a_connection_of_a_window_makes_its_calls_and_closes():
 def test_what_follows_the_first_reply_is_no_part_of_the_window():
     connections = Connections()
     plan = calls(2, think_time=think(0.3))
-    with scripted(connections) as server:
-        result = measure(server.port, load=window_of(2, 4, 40), plan=plan)
+    result, _ = against(connections, load=window_of(2, 4, 40), plan=plan)
     # Were the second calls a part of it, ten times four of them would take 3 s.
     assert result.measurement.duration_s < 2.5
     assert (result.total.count("ok"), len(connections.times)) == (80, 40)
     assert is_conserved(result)
-
-
-def test_never_more_are_being_opened_than_the_high_mark():
-    opening = Opening(service_s=0.02)
-    with scripted(opening) as server:
-        measure(server.port, load=window_of(3, 6, 30), plan=calls(2))
-    assert opening.most_unanswered <= 6
 
 
 @pytest.mark.parametrize(
@@ -165,15 +102,6 @@ def test_a_held_connection_is_kept_after_its_last_call(hold, seconds):
     assert min(closed) >= seconds * 0.98
 
 
-def test_held_until_all_are_open_and_have_made_their_calls():
-    opening = Connections(service_s=0.01)
-    with scripted(opening) as server:
-        load = window_of(2, 4, 12, hold="keep_until_all")
-        result = measure(server.port, load=load, plan=calls(3, think_time=think(0.05)))
-    assert (result.total.count("ok"), server.n_connections) == (36, 12)
-    assert is_conserved(result)
-
-
 def test_each_connection_of_a_window_has_its_own_cookies_and_its_row():
     plan = calls(3, cookies=True) | {"variables": {"csv": "id\n" + "\n".join("abcdefghij")}}
     with scripted(counting_visits) as server:
@@ -181,11 +109,3 @@ def test_each_connection_of_a_window_has_its_own_cookies_and_its_row():
     assert [visits_of(server).count(number) for number in range(3)] == [10] * 3
     paths = sorted(request.split()[1].decode() for request in server.requests)
     assert paths == sorted(f"/{name}" for name in "abcdefghij" for _ in range(3))
-
-
-def test_a_window_of_single_calls_takes_a_row_for_each():
-    plan = {"variables": {"csv": "id\n" + "\n".join("abcdefghij")}}
-    with scripted(always(OK_REPLY)) as server:
-        measure(server.port, path="/${id}", load=window_of(2, 4, 10), plan=plan)
-    paths = sorted(request.split()[1].decode() for request in server.requests)
-    assert paths == [f"/{name}" for name in "abcdefghij"]

@@ -8,9 +8,8 @@ import pytest
 
 from campaigns.domain.measured.outcomes import Kind
 from campaigns.domain.plan.load import Hold
-from tests.injector.servers import OK_REPLY, always, make_order, measure, reset, scripted
+from tests.injector.servers import OK_REPLY, against, always, make_order, measure, scripted
 from tests.injector.test_loads import is_conserved, kept
-from tests.waiting import eventually
 from workers.injector.connection import now
 from workers.injector.engine import Engine
 from workers.injector.order import Order, Refusal
@@ -139,8 +138,7 @@ def test_a_refill_is_one_burst_from_below_low_up_to_high():
 @pytest.mark.sockets
 def test_it_sends_an_exact_number_each_on_a_connection_of_its_own():
     opening = Opening()
-    with scripted(opening) as server:
-        result = measure(server.port, load=window_of(5, 10, 60))
+    result, server = against(opening, load=window_of(5, 10, 60))
     assert (server.n_connections, server.n_requests) == (60, 60)
     assert result.total.count("ok") == result.total.count("connections_opened") == 60
     assert opening.most_unanswered <= 10
@@ -162,8 +160,7 @@ def test_processes_share_the_number_and_each_has_the_whole_window(count):
 @pytest.mark.sockets
 def test_kept_connections_stay_open_until_all_are():
     opening = Opening(service_s=0.01)
-    with scripted(opening) as server:
-        result = measure(server.port, load=window_of(5, 10, 40, hold="keep_until_all"))
+    result, server = against(opening, load=window_of(5, 10, 40, hold="keep_until_all"))
     assert opening.most_open == 40
     assert opening.most_unanswered <= 10
     assert result.total.count("ok") == 40
@@ -174,50 +171,19 @@ def test_kept_connections_stay_open_until_all_are():
 def test_connections_are_kept_for_a_time():
     opening = Opening(service_s=0.01)
     began = time.monotonic()
-    with scripted(opening) as server:
-        load = window_of(2, 4, 20, hold="keep_s", hold_s=0.4)
-        result = measure(server.port, load=load)
+    load = window_of(2, 4, 20, hold="keep_s", hold_s=0.4)
+    result, _ = against(opening, load=load)
     assert time.monotonic() - began > 0.4
     assert opening.most_open >= 15
     assert result.total.count("ok") == 20
 
 
 @pytest.mark.sockets
-def test_a_duration_ends_it():
-    def ends_in_time():
-        with scripted(Opening(service_s=0.05)) as server:
-            result = measure(server.port, load=window_of(2, 4, None, duration_s=0.6))
-        assert result.total.count("ok") == server.n_requests
-        assert is_conserved(result)
-        assert result.measurement.duration_s > 0.5
-        return result.measurement.duration_s < 0.8
-
-    eventually(ends_in_time, 20, "a run of 0.6 s that ends in time")
-
-
-@pytest.mark.sockets
 def test_a_warm_up_uses_no_number_up():
-    with scripted(Opening(service_s=0.05)) as server:
-        result = measure(server.port, load=window_of(1, 2, 10), warm_up_s=1)
+    result, server = against(Opening(service_s=0.05), load=window_of(1, 2, 10), warm_up_s=1)
     assert result.total.count("ok") == 10
     assert server.n_requests > 10
     assert is_conserved(result)
-
-
-@pytest.mark.sockets
-def test_refused_connections_count_as_failures_and_it_ends():
-    with scripted(lambda sock, server: reset(sock)) as server:
-        result = measure(server.port, load=window_of(5, 10, 30))
-    assert result.total.count("failed") == 30
-    assert is_conserved(result)
-
-
-@pytest.mark.sockets
-def test_connections_over_tls_can_be_held(server_tls):
-    with scripted(Opening(), server_tls) as server:
-        load = window_of(2, 4, 8, hold="keep_until_all")
-        result = measure(server.port, scheme="https", load=load)
-    assert result.total.count("ok") == result.total.count("tls_full") == 8
 
 
 def test_more_than_the_process_may_have_open_is_refused(monkeypatch):

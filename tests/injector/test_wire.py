@@ -6,7 +6,7 @@ from contextlib import suppress
 
 import pytest
 
-from tests.injector.servers import OK_REPLY, always, closed, measure, scripted
+from tests.injector.servers import OK_REPLY, always, closed, measured
 from tests.waiting import eventually
 from workers.injector.wire import carried_bytes, has_undelivered, sent_with_data
 
@@ -91,8 +91,7 @@ def test_the_kernel_tells_how_many_segments_and_bytes_were_sent(ends):
 def test_what_connections_carried_is_counted_whenever_the_load_ends(load, mode):
     """Connections that are kept are open until the end, after the last second with a request."""
     mode = "new" if load["model"] == "window" else mode
-    with scripted(always(OK_REPLY)) as server:
-        total = measure(server.port, load=load, mode=mode).total
+    total, server = measured(always(OK_REPLY), load=load, mode=mode)
     assert total.count("ok") == len(server.requests)
     assert total.count("wire_sent") == sum(map(len, server.requests))
     assert total.count("wire_received") == server.n_requests * len(OK_REPLY)

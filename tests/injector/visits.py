@@ -16,6 +16,14 @@ def measure(port, **given):
     return servers.measure(port, **{"timeouts": {"total_s": 20}, **given})
 
 
+def against(script, **given):
+    return servers.against(script, **{"timeouts": {"total_s": 20}, **given})
+
+
+def measured(script, **given):
+    return servers.measured(script, **{"timeouts": {"total_s": 20}, **given})
+
+
 def session(calls, **fields):
     return {"session": {"calls_per_session": calls, **fields}}
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from local.network import NAME, allowed_networks, confirm_networks, own_networks
+from local.site import NETWORKS, confirm_networks, own_networks
 
 HEAD = "Iface Destination Gateway Flags RefCnt Use Metric Mask MTU Window IRTT\n"
 ROUTES = HEAD + (
@@ -18,7 +18,7 @@ ROUTES = HEAD + (
 
 @pytest.fixture
 def routes(tmp_path, monkeypatch):
-    monkeypatch.delenv(NAME, raising=False)
+    monkeypatch.delenv(NETWORKS, raising=False)
     path = tmp_path / "route"
     path.write_text(ROUTES)
     return path
@@ -26,6 +26,11 @@ def routes(tmp_path, monkeypatch):
 
 def never(question: str) -> str:
     raise AssertionError(question)
+
+
+def allowed_networks(var) -> str:
+    kept = var / "networks"
+    return kept.read_text().strip() if kept.exists() else ""
 
 
 def test_its_own_networks_are_the_private_ones_that_need_no_router(routes, tmp_path):
@@ -52,10 +57,10 @@ def test_somebody_at_a_terminal_is_asked_once(routes, tmp_path, answer, allowed)
 def test_without_a_terminal_nobody_is_asked_and_told_how(routes, tmp_path, capsys):
     confirm_networks(tmp_path, routes=routes)
     assert allowed_networks(tmp_path) == ""
-    assert f"{NAME}=" in capsys.readouterr().out
+    assert f"{NETWORKS}=" in capsys.readouterr().out
 
 
 def test_who_has_set_the_networks_is_not_asked(routes, tmp_path, monkeypatch):
-    monkeypatch.setenv(NAME, "10.0.0.0/8")
+    monkeypatch.setenv(NETWORKS, "10.0.0.0/8")
     confirm_networks(tmp_path, never, routes)
     assert allowed_networks(tmp_path) == ""

@@ -9,6 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.process_tree import is_alive
+from tests.waiting import eventually
+
+CAP_DAC_OVERRIDE = 1
 SERVE = """
 import os, sys
 from pathlib import Path
@@ -20,27 +24,26 @@ from local.supervisor import Supervisor
 var = Path(sys.argv[1]) / os.environ.get("SUBFOLDER", "")
 var.mkdir(parents=True, exist_ok=True)
 supervisor = Supervisor(var / "log")
-servers = start_servers(supervisor, var)
+urls = start_servers(supervisor, var)
 try:
-    with psycopg.connect(servers.database_url) as postgres:
+    with psycopg.connect(urls["DATABASE_URL"]) as postgres:
         %s
 finally:
     supervisor.stop_all()
-    servers.clean_up()
 """
 WRITE = (
     "postgres.execute('create table kept as select 42 as answer'); "
-    "client.Redis.from_url(servers.redis_url).set('kept', 'redis too')"
+    "client.Redis.from_url(urls['REDIS_URL']).set('kept', 'redis too')"
 )
 READ = (
     "print(postgres.execute('select answer from kept').fetchone()[0], "
-    "client.Redis.from_url(servers.redis_url).get('kept').decode())"
+    "client.Redis.from_url(urls['REDIS_URL']).get('kept').decode())"
 )
 KILLED_IN_INITDB = """
 import os, pathlib, subprocess
 run = subprocess.run
 def killed(command, **options):
-    if str(command[0]).endswith("/initdb"):
+    if any(str(part).endswith("/initdb") for part in command):
         pathlib.Path(command[command.index("-D") + 1], "PG_VERSION").write_text("18\\n")
         os.kill(os.getpid(), 9)
     return run(command, **options)
@@ -111,38 +114,48 @@ def test_it_works_for_a_plain_user(script, folder):
 
 
 @is_root
-def test_root_s_postgresql_gets_a_folder_that_it_can_reach(script, folder):
-    """As in a checkout under /root, which nobody may enter."""
+def test_root_s_postgresql_reaches_a_folder_that_nobody_else_may_enter(script, folder):
+    """As in a checkout under /root; elsewhere it has no right beyond those of `nobody`."""
+    rights = (
+        "pid = supervisor.pids()['postgres']; "
+        "print(*(line.split()[1] for line in open(f'/proc/{pid}/status') "
+        "if line.startswith(('Uid:', 'CapEff:'))))"
+    )
     (folder / "closed").mkdir(mode=0o700)
-    var = folder / "closed" / "var"
-    home = None
-    try:
-        script.run(SERVE % WRITE, env={"SUBFOLDER": "closed/var"})
-        home = (var / "pg18").resolve()
-        assert home.parent.parent == Path("/var/lib")
-        output = script.run(SERVE % READ, env={"SUBFOLDER": "closed/var"})
-        assert output.strip() == "42 redis too"
-    finally:
-        if home:
-            import shutil
-
-            shutil.rmtree(home.parent)
+    closed = {"SUBFOLDER": "closed/var"}
+    script.run(SERVE % WRITE, env=closed)
+    data, may = script.run(SERVE % f"{READ}; {rights}", env=closed).splitlines()
+    assert data == "42 redis too"
+    assert may.split() == [str(OWNER), f"{1 << CAP_DAC_OVERRIDE:016x}"]
+    if can_read_interpreter():
+        assert script.run(SERVE % rights).split() == [str(OWNER), f"{0:016x}"]
 
 
-def test_data_of_another_major_version_are_refused_in_words(script, folder):
+@is_root
+def test_root_s_postgresql_dies_with_its_supervisor(script):
+    """To become another account clears what the kernel was asked for."""
+    killed = script.start(
+        SERVE % "print(supervisor.pids()['postgres'], flush=True); os.kill(os.getpid(), 9)"
+    )
+    output, _ = killed.communicate(timeout=60)
+    eventually(lambda: not is_alive(int(output)), 20, "PostgreSQL is gone")
+
+
+def test_data_of_another_major_version_are_refused(script, folder):
     """Not left aside for a new database, in which every result would be missing."""
     data = folder / "pg15"
     data.mkdir()
     process = script.start(SERVE % VERSION)
     output, _ = process.communicate(timeout=30)
-    assert "was created by PostgreSQL 15, but this is version 18. Move the folder away" in output
+    assert process.returncode != 0
+    assert "by PostgreSQL 15" in output
     assert not (folder / "pg18").exists()
     data.rename(folder / "older-pg15")
     assert script.run(SERVE % VERSION).strip().startswith("18")
 
 
 def can_read_interpreter() -> bool:
-    from local.base import others_may_reach
+    from local.servers import others_may_reach
 
     return others_may_reach(Path(sys.prefix)) and others_may_reach(
         Path(sys.executable).resolve().parent

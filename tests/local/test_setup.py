@@ -5,10 +5,11 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from local import commands, setup
+from local import setup, testing
 from local.base import LocalError
 from local.setup import PIP_WHEEL, digest_of, is_stamped, run_logged
 
@@ -25,146 +26,192 @@ def test_a_stamp_holds_until_a_file_changes(tmp_path):
     assert not is_stamped(stamp, digest_of(lock))
 
 
-def test_the_stamp_of_the_tests_packages_covers_the_file_that_they_include():
-    names = [path.name for path in setup._files_of("requirements-dev.txt")]
-    assert names == ["requirements-dev.txt", "requirements.txt"]
-
-
 def test_a_step_that_fails_shows_the_end_of_its_output(tmp_path, monkeypatch):
     monkeypatch.setenv("BENCHSITE_VAR", str(tmp_path))
     with pytest.raises(LocalError, match="no such package"):
         run_logged([sys.executable, "-c", "raise SystemExit('no such package')"], "setup")
 
 
-@pytest.mark.parametrize(
-    ("number", "words"),
-    [
-        (errno.ENOSPC, "No space left on device. Make room"),
-        (errno.EACCES, "Permission denied. Run make as the user"),
-        (errno.EROFS, "Read-only file system. Run make as the user"),
-        (errno.EEXIST, "File exists. This has to be a folder"),
-        (errno.ENOTDIR, "Not a directory. This has to be a folder"),
-    ],
-)
-def test_what_the_machine_refuses_is_said_in_words(number, words, monkeypatch, capsys, tmp_path):
-    def refused(*_):
-        raise OSError(number, os.strerror(number), str(tmp_path / "run.lock"))
+def test_what_the_machine_refuses_is_no_traceback_but_a_fault_of_the_program_is(monkeypatch):
+    def refused(number):
+        def fails(*_):
+            raise OSError(number, os.strerror(number), "run.lock")
 
-    monkeypatch.setattr(commands, "set_up", refused)
-    assert commands.run_command("run", []) == 1
-    assert f"{tmp_path / 'run.lock'}: {words}" in capsys.readouterr().err
+        monkeypatch.setattr(setup, "ensure_venv", fails)
+        return setup.run_command("run", [])
 
-
-def test_a_fault_of_the_program_keeps_its_traceback(monkeypatch):
-    def broken(*_):
-        raise FileNotFoundError(errno.ENOENT, "No such file", "lost")
-
-    monkeypatch.setattr(commands, "set_up", broken)
+    for number in (errno.ENOSPC, errno.EACCES, errno.EROFS, errno.EEXIST, errno.ENOTDIR):
+        assert refused(number) == 1
     with pytest.raises(FileNotFoundError):
-        commands.run_command("run", [])
+        refused(errno.ENOENT)
 
 
 @pytest.fixture
-def machines_pip(tmp_path, monkeypatch):
-    """Stands in the place of pip's list of its settings."""
-
-    def configured(listed: str) -> dict[str, str] | None:
-        (tmp_path / "listed").write_text(listed)
-        monkeypatch.setattr(setup, "_PIP", ["sh", "-c", f"cat {tmp_path}/listed"])
-        return setup._uv_env()
-
-    return configured
-
-
-def test_uv_asks_the_index_that_pip_would_ask(machines_pip):
-    env = machines_pip("global.index-url='https://packages.example.org/simple'\n")
-    assert env["UV_DEFAULT_INDEX"] == "https://packages.example.org/simple"
-
-
-def test_uv_is_not_used_where_it_would_not_obey_a_setting_of_pip(machines_pip):
-    assert machines_pip("install.no-index='true'\n") is None
-
-
-def test_pip_installs_what_uv_cannot(tmp_path, monkeypatch):
-    (tmp_path / "uv").touch()
-    commands_run = []
-
-    def refuse_uv(command, *_):
-        commands_run.append(command)
-        if command[0] == str(tmp_path / "uv"):
-            raise LocalError("no such wheel")
-
-    monkeypatch.setattr(setup, "_UV", tmp_path / "uv")
-    monkeypatch.setattr(setup, "run_logged", refuse_uv)
-    monkeypatch.setattr(setup, "_install_pip", lambda: None)
-    monkeypatch.setattr(setup, "_uv_env", dict)
-    setup.pip_install("numpy")
-    assert commands_run[-1][1:4] == ["-m", "pip", "install"]
-    assert commands_run[-1][-1] == "numpy"
-
-
-def test_an_environment_that_was_only_half_made_is_made_anew(tmp_path, monkeypatch):
-    """As by Ctrl-C while pip was written into it."""
-    packages = tmp_path / "lib" / "python3.11" / "site-packages"
-    for folder in ("pip", "pip-26.3.dist-info"):
-        (packages / folder).mkdir(parents=True)
+def own_venv(tmp_path, monkeypatch):
+    """Stands in the place of .venv and of pip's list of its settings; with what was run in it."""
+    ran, settings = [], []
     monkeypatch.setattr(setup, "VENV", tmp_path)
     monkeypatch.setattr(setup, "VENV_PYTHON", Path(sys.executable))
-    (packages / "pip-26.3.dist-info" / "RECORD").touch()  # as the wheel has it
-    assert not setup._venv_works()
-    (packages / "pip-26.3.dist-info" / "INSTALLER").touch()
-    assert setup._venv_works()
+    monkeypatch.setattr(setup, "_UV", tmp_path / "uv")
+    monkeypatch.setattr(setup, "run_logged", lambda command, *more: ran.append((command, *more)))
+    listed = lambda *_, **__: subprocess.CompletedProcess([], 0, "\n".join(settings))  # noqa: E731
+    monkeypatch.setattr(setup.subprocess, "run", listed)
+    return SimpleNamespace(folder=tmp_path, ran=ran, settings=settings)
 
 
-def test_the_wheel_of_pip_is_found_on_an_index_page():
-    page = f'<a href="../../packages/ab/{PIP_WHEEL}#sha256=00">{PIP_WHEEL}</a>'
-    assert setup._wheel_link(page) == f"../../packages/ab/{PIP_WHEEL}"
+def test_packages_are_installed_once_and_those_of_the_tests_have_all_others(own_venv):
+    for requirements in ("requirements-dev.txt", "requirements-dev.txt", "requirements.txt"):
+        setup.ensure_packages(requirements)
+    assert [command[-1] for command, *_ in own_venv.ran] == ["requirements-dev.txt"]
 
 
-def test_an_index_without_that_wheel_is_said():
-    with pytest.raises(LocalError, match=r"does not list pip-"):
-        setup._wheel_link("<html></html>")
+def test_an_environment_that_was_only_half_made_is_made_anew(own_venv, monkeypatch):
+    """As by Ctrl-C in the middle of it."""
+    monkeypatch.setattr(setup.shutil, "rmtree", lambda *_, **__: None)
+    for _ in range(2):
+        setup.ensure_venv()
+    n_commands = len(own_venv.ran)
+    assert own_venv.ran[0][0][1:3] == ["-m", "venv"]
+    (own_venv.folder / ".benchsite-whole").unlink()
+    setup.ensure_venv()
+    assert len(own_venv.ran) == 2 * n_commands
+
+
+def test_pip_is_that_of_the_environment_or_its_wheel_or_the_machine_s(own_venv):
+    setup.pip_install("numpy")
+    (own_venv.folder / "lib/python3.11/site-packages/pip").mkdir(parents=True)
+    setup.pip_install("numpy")
+    (own_venv.folder / PIP_WHEEL).touch()
+    setup.pip_install("numpy")
+    machine_s, own, wheel = (command for command, *_ in own_venv.ran)
+    assert "--python" in machine_s
+    assert own[1:4] == ["-m", "pip", "install"]
+    assert wheel[1].endswith(f"{PIP_WHEEL}/pip")
+
+
+def test_uv_asks_the_index_that_pip_would_ask_or_is_not_used(own_venv):
+    (own_venv.folder / "uv").touch()
+    own_venv.settings.append("global.index-url='https://packages.example.org/simple'")
+    setup.pip_install("numpy")
+    own_venv.settings.append("install.no-index='true'")
+    setup.pip_install("numpy")
+    (by_uv, _, env), (by_pip, _) = own_venv.ran
+    assert by_uv[0] == str(own_venv.folder / "uv")
+    assert env["UV_DEFAULT_INDEX"] == "https://packages.example.org/simple"
+    assert "pip" in by_pip
+
+
+def test_pip_installs_what_uv_cannot(own_venv, monkeypatch):
+    (own_venv.folder / "uv").touch()
+
+    def refuse_uv(command, *_):
+        own_venv.ran.append(command)
+        if command[0].endswith("uv"):
+            raise LocalError("no such wheel")
+
+    monkeypatch.setattr(setup, "run_logged", refuse_uv)
+    setup.pip_install("numpy")
+    assert [command[0].endswith("uv") for command in own_venv.ran] == [True, False]
+
+
+@pytest.mark.parametrize("lists_it", [True, False])
+def test_a_wheel_of_pip_that_is_not_the_pinned_one_is_refused(tmp_path, monkeypatch, lists_it):
+    (tmp_path / PIP_WHEEL).write_bytes(b"another")
+    listed = f'<a href="{tmp_path.as_uri()}/{PIP_WHEEL}#sha256=00">{PIP_WHEEL}</a>'
+    (tmp_path / "pip").mkdir()
+    (tmp_path / "pip" / "index").write_text(listed if lists_it else "<html></html>")
+    real = setup.urllib.request.urlopen
+    monkeypatch.setattr(
+        setup.urllib.request,
+        "urlopen",
+        lambda url, **_: real(f"{url}index" if url.endswith("/") else url),
+    )
+    monkeypatch.setenv("PIP_INDEX_URL", tmp_path.as_uri())
+    with pytest.raises(LocalError, match="not the pinned" if lists_it else "cannot be downloaded"):
+        setup._download_pip()
 
 
 def test_an_old_node_is_not_taken(tmp_path, monkeypatch):
-    old = tmp_path / "node"
-    old.write_text("#!/bin/sh\necho v18.20.1\n")
-    old.chmod(0o755)
-    assert setup._major(str(old)) == 18
-
-
-def test_without_node_and_its_wheel_the_way_out_is_named(tmp_path, monkeypatch):
     def refused(*_):
-        raise LocalError("`python -m pip install …` failed.")
+        raise LocalError("no such wheel")
 
-    monkeypatch.setattr(setup, "VENV", tmp_path)
+    for name in ("node", "npm"):
+        (tmp_path / name).write_text("#!/bin/sh\necho v18.20.1\n")
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setattr(setup, "VENV", tmp_path / "venv")
     monkeypatch.setattr(setup, "pip_install", refused)
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(LocalError, match=r"pip install …. failed.*\n.*install Node.js 20 or newer"):
+    with pytest.raises(LocalError, match=r"no such wheel\n.*install Node"):
         setup.node_dir()
 
 
 def test_the_set_up_needs_nothing_but_the_standard_library():
     """-I and -S leave out site-packages: what a bare machine has."""
-    code = "import sys; sys.path.insert(0, '.'); import local.__main__, local.commands, local.setup"
+    code = "import sys; sys.path.insert(0, '.'); import local.__main__, local.setup"
     subprocess.run([sys.executable, "-I", "-S", "-c", code], cwd=ROOT, check=True)
 
 
-def test_a_wrong_command_is_answered_with_the_right_ones():
-    done = subprocess.run(
-        [sys.executable, "-m", "local", "fly"], cwd=ROOT, capture_output=True, text=True
+def test_each_command_of_make_is_one():
+    makefile = (ROOT / "Makefile").read_text()
+    for command, module in setup.COMMANDS.items():
+        assert f"-m local {command}" in makefile
+        assert not module or command.replace("-", "_") in (ROOT / f"local/{module}.py").read_text()
+    wrong = subprocess.run([sys.executable, "-m", "local", "fly"], cwd=ROOT, capture_output=True)
+    assert wrong.returncode == 2
+
+
+@pytest.mark.parametrize(("lines", "files", "holds"), [(3, 2, True), (2, 2, False), (3, 1, False)])
+def test_more_lines_or_files_than_the_budget_fail(tmp_path, lines, files, holds):
+    (tmp_path / "pyproject.toml").write_text(
+        "[tool.benchsite.budget]\n"
+        f'product = {{ paths = ["site/*.py", ":!site/old"], lines = {lines}, files = {files} }}\n'
     )
-    assert done.returncode == 2
-    assert "setup|run|test|test-fast|check" in done.stderr
+    for name, text in (("a.py", "1\n2\n"), ("deep/b.py", "3\n"), ("old/c.py", "4\n")):
+        path = tmp_path / "site" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    for command in (("init", "--quiet"), ("add", "site")):
+        subprocess.run(["git", *command], cwd=tmp_path, check=True)
+    assert testing.is_within_budget(tmp_path) is holds
 
 
-def test_make_without_a_target_says_what_there_is():
-    done = subprocess.run(["make"], cwd=ROOT, capture_output=True, text=True, check=True)
-    for target in ("run", "test", "check", "demo-target", "benchmark"):
-        assert f"make {target} " in done.stdout
+@pytest.fixture
+def bare(tmp_path, monkeypatch):
+    """A machine with apt-get alone, and what that was asked for."""
+    asked = []
+
+    def which(name, path=None):
+        return str(tmp_path / name) if (tmp_path / name).exists() else None
+
+    def run(command, *_):
+        asked.append((command[-1], (tmp_path / "policy-rc.d").exists()))
+        names = {package: name for name, package in testing.SERVERS.items()}
+        (tmp_path / names.get(command[-1], command[-1])).touch()
+
+    monkeypatch.setattr(testing.shutil, "which", which)
+    monkeypatch.setattr(testing, "run_logged", run)
+    monkeypatch.setattr(testing, "_POLICY", tmp_path / "policy-rc.d")
+    (tmp_path / "apt-get").touch()
+    return tmp_path, asked
 
 
-def test_without_pip_and_without_an_index_the_ways_out_are_named(monkeypatch):
-    monkeypatch.delenv("PIP_INDEX_URL", raising=False)
-    with pytest.raises(LocalError, match="apt-get install python3-venv"):
-        setup._download_pip()
+def test_root_installs_what_tests_need_once_and_no_service_starts(bare, monkeypatch):
+    folder, asked = bare
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    (folder / "nginx").touch()
+    for _ in range(2):
+        assert testing.ensure_programs()
+    assert asked == [("update", True), ("chromium-headless-shell", True), ("apache2-bin", True)]
+    assert not (folder / "policy-rc.d").exists()
+    (folder / "policy-rc.d").touch()  # the machine's own stays
+    (folder / "nginx").unlink()
+    testing.ensure_programs()
+    assert (folder / "policy-rc.d").exists()
+
+
+def test_who_cannot_install_is_told_what_is_skipped(bare, monkeypatch, capsys):
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    assert not testing.ensure_programs()
+    said = capsys.readouterr().out
+    for package in ("chromium-headless-shell", "nginx", "apache2-bin"):
+        assert f"Install {package} " in said

@@ -1,39 +1,26 @@
 """A whole installation: it answers, it mends what is killed, and it leaves nothing behind."""
 
-import json
 import os
 import signal
-import subprocess
-import sys
 import urllib.request
 from pathlib import Path
 
 import pytest
 
 from tests.process_tree import children, command_of, descendants
+from tests.staged_site import staged
 from tests.waiting import eventually
-
-ROOT = Path(__file__).resolve().parent.parent.parent
 
 
 @pytest.fixture(scope="module")
 def installation():
     """One for all tests of this file; at its end nothing of it may be left."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", "local", "site", "BENCHSITE_INJECTOR_SLOTS=2"],
-        cwd=ROOT,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    line = process.stdout.readline()
-    assert line, "the installation did not start"
-    facts = json.loads(line)
-    yield process, facts
-    started = descendants(process.pid)
-    assert len(started) >= len(facts["pids"])
-    process.send_signal(signal.SIGTERM)
-    assert process.wait(60) == 0
+    with staged("BENCHSITE_INJECTOR_SLOTS=2") as (process, facts):
+        yield process, facts
+        started = descendants(process.pid)
+        assert len(started) >= len(facts["pids"])
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(60) == 0
     assert [command_of(pid) for pid in started if command_of(pid)] == []
     assert not Path(facts["env"]["BENCHSITE_VAR"]).exists()
 
@@ -44,11 +31,6 @@ def answers(url: str) -> bool:
             return answer.status == 200
     except OSError:
         return False
-
-
-def test_it_answers(installation):
-    _process, facts = installation
-    assert answers(facts["url"])
 
 
 OURS = {
@@ -62,6 +44,7 @@ OURS = {
 
 def test_whatever_is_killed_is_mended(installation):
     process, facts = installation
+    assert answers(facts["url"])
     killed = {facts["pids"][name] for name in OURS}
     for pid in killed:
         os.kill(pid, signal.SIGKILL)

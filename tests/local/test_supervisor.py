@@ -6,8 +6,7 @@ import signal
 import time
 from pathlib import Path
 
-import pytest
-
+from local import supervisor
 from tests.process_tree import children, is_alive
 from tests.waiting import eventually
 
@@ -15,9 +14,8 @@ from tests.waiting import eventually
 SUPERVISE = """
 import signal, sys
 from pathlib import Path
-from local.supervisor import Program
-from local.supervisor import StopRequested, Supervisor
-supervisor = Supervisor(Path(sys.argv[1]) / "log", tell=lambda text: print(text, flush=True))
+from local.supervisor import Program, StopRequested, Supervisor
+supervisor = Supervisor(Path(sys.argv[1]) / "log")
 signal.signal(signal.SIGTERM, supervisor.request_stop)
 def child(name, code, **options):
     supervisor.start(Program(name, (sys.executable, "-c", code), **options))
@@ -69,9 +67,9 @@ def test_a_killed_child_is_started_again_and_the_terminal_is_told(script):
 def test_a_child_that_keeps_dying_waits_longer_each_time(script):
     process = script.start(SUPERVISE % "child('hasty', 'raise SystemExit(3)')")
     process.stdout.readline()
-    told = [process.stdout.readline() for _ in range(3)]
-    assert [line.split(" in ")[1].split()[0] for line in told] == ["0.5", "1", "2"]
-    assert all("exited with status 3" in line for line in told)
+    lines = [process.stdout.readline() for _ in range(3)]
+    assert [line.split(" in ")[1].split()[0] for line in lines] == ["0.5", "1", "2"]
+    assert all("exited with status 3" in line for line in lines)
     stop(process)
 
 
@@ -154,19 +152,12 @@ def test_a_child_gives_way_to_what_is_measured_also_across_sessions(script):
     stop(process)
 
 
-def test_stop_leaves_no_child(script):
-    process = script.start(SUPERVISE % SLEEP)
-    (pid,) = pids_of(process)
-    assert "stopped" in stop(process)
-    assert not is_alive(pid)
-
-
-def test_a_child_that_will_not_end_is_ended(script, folder):
-    process = script.start(SUPERVISE % STUBBORN)
-    (pid,) = pids_of(process)
+def test_stop_leaves_no_child_not_even_one_that_will_not_end(script, folder):
+    process = script.start(SUPERVISE % f"{SLEEP}\n{STUBBORN}")
+    pids = pids_of(process)
     eventually(lambda: text_in(folder / "log" / "stubborn.log") == "deaf", 10, "it is deaf")
-    stop(process)
-    assert not is_alive(pid)
+    assert "stopped" in stop(process)
+    assert not any(map(is_alive, pids))
 
 
 def test_stop_finds_grandchildren_in_sessions_of_their_own(script, folder):
@@ -183,79 +174,55 @@ def test_children_do_not_outlive_a_supervisor_that_is_killed(script):
     eventually(lambda: not is_alive(pid), 10, "the child is gone")
 
 
-def test_a_child_does_not_hear_the_ctrl_c_of_the_terminal(script):
+def test_a_child_does_not_hear_the_ctrl_c_of_the_terminal_and_its_log_is_its_owner_s(script):
     process = script.start(SUPERVISE % SLEEP)
     (pid,) = pids_of(process)
     assert os.getsid(pid) == pid
-    stop(process)
-
-
-def test_other_accounts_cannot_read_the_logs(script):
-    process = script.start(SUPERVISE % SLEEP)
-    pids_of(process)
     assert (script.folder / "log").stat().st_mode & 0o777 == 0o700
     stop(process)
 
 
-def test_logs_of_earlier_starts_are_kept(folder):
-    from local.supervisor import rotate
-
-    log = folder / "web.log"
-    for number in range(5):
-        log.write_text(f"start {number}")
-        rotate(log)
-    kept = sorted(path.name for path in folder.iterdir())
-    assert kept == ["web.log.1", "web.log.2", "web.log.3"]
-    assert (folder / "web.log.1").read_text() == "start 4"
-
-
-def test_a_log_that_grows_long_is_set_aside_while_its_program_goes_on(folder, monkeypatch):
-    from local import supervisor
-
-    monkeypatch.setattr(supervisor, "LONGEST_LOG_BYTES", 100)
+def test_logs_are_set_aside_while_their_program_goes_on(folder):
     path = folder / "web.log"
     with path.open("ab", buffering=0) as log:
         for number in range(5):
-            log.write(b"%d" % number * 100)
-            supervisor.shorten(path)
+            log.write(b"%d" % number)
+            supervisor.set_aside(path)
         log.write(b"goes on")
-        supervisor.shorten(path)
-    assert path.read_text() == "goes on"
-    kept = [(folder / f"web.log.{number}").read_text()[0] for number in (1, 2, 3)]
-    assert kept == ["4", "3", "2"]
+    kept = [(folder / f"web.log{suffix}").read_text() for suffix in ("", ".1", ".2", ".3")]
+    assert kept == ["goes on", "4", "3", "2"]
+    assert len(list(folder.iterdir())) == 4
 
 
 def test_a_log_that_a_full_disk_cannot_keep_is_emptied_and_nothing_ends(folder, monkeypatch):
-    from local import supervisor
-
     def full(*_):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(supervisor, "LONGEST_LOG_BYTES", 100)
     monkeypatch.setattr(supervisor.shutil, "copyfile", full)
     path = folder / "web.log"
     path.write_bytes(b"0" * 100)
-    supervisor.shorten(path)
+    supervisor.set_aside(path)
     assert path.read_bytes() == b""
     assert not (folder / "web.log.1").exists()
 
 
+def test_a_log_that_grows_long_is_set_aside(script):
+    grow = "watching.LONGEST_LOG_BYTES = 10\n"
+    chatty = "child('chatty', 'import time; print(\"0\" * 100, flush=True); time.sleep(60)')"
+    process = script.start(SUPERVISE % f"import local.supervisor as watching\n{grow}{chatty}")
+    pids_of(process)
+    eventually((script.folder / "log" / "chatty.log.1").exists, 10, "it is set aside")
+    stop(process)
+
+
 def test_a_log_that_cannot_be_set_aside_ends_nothing(script):
     refuse = "import local.supervisor as watching\ndef refuse(log): raise OSError(30, 'Read-only')"
-    process = script.start(SUPERVISE % f"{SLEEP}\n{refuse}\nwatching.shorten = refuse")
+    always = "watching.set_aside, watching.LONGEST_LOG_BYTES = refuse, 0"
+    process = script.start(SUPERVISE % f"{SLEEP}\n{refuse}\n{always}")
     (pid,) = pids_of(process)
     time.sleep(0.5)
     assert is_alive(pid)
     assert stop(process).strip() == "stopped"
-
-
-@pytest.mark.parametrize(
-    ("status", "words"), [(-9, "was killed by SIGKILL"), (2, "exited with status 2")]
-)
-def test_how_a_child_ended_is_said_in_words(status, words):
-    from local.supervisor import how_it_ended
-
-    assert how_it_ended(status) == words
 
 
 def test_a_launcher_that_drains_on_sigterm_is_killed_with_its_supervisor(script):

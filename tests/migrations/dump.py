@@ -11,8 +11,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from local import postgres
-from local.servers import throw_away_servers
+from local.servers import binaries, plain_env, throw_away_servers
 
 HERE = Path(__file__).parent
 FILL = "from tests.access_world import make_world; make_world()"
@@ -24,8 +23,8 @@ def main(version: str) -> None:
         subprocess.run([*manage, "migrate", "-v", "0"], env=env, check=True)
         subprocess.run([*manage, "shell", "-v", "0", "-c", FILL], env=env, check=True)
         made = subprocess.run(
-            [postgres.binaries_of(None) / "pg_dump", "--no-owner", env["DATABASE_URL"]],
-            env=postgres.plain_env(),
+            [binaries() / "pg_dump", "--no-owner", env["DATABASE_URL"]],
+            env=plain_env(),
             check=True,
             capture_output=True,
         )

@@ -13,7 +13,7 @@ import pytest
 from django.conf import settings
 from django.db import connection
 
-from local import postgres
+from local.servers import binaries
 
 RELEASES = sorted(Path(__file__).parent.glob("release_*.sql.gz"))
 # As the pages' own tests, but in a process of its own: its settings name the upgraded database.
@@ -56,7 +56,7 @@ def database(db):
 
 @pytest.mark.parametrize("dump", RELEASES, ids=lambda path: path.name)
 def test_a_release_s_database_becomes_todays_and_is_read(database, dump):
-    psql = postgres.binaries_of(None) / "psql"
+    psql = binaries() / "psql"
     command = [psql, "-q", "-X", "-v", "ON_ERROR_STOP=1", database]
     sql = gzip.decompress(dump.read_bytes())
     subprocess.run(command, input=sql, check=True, timeout=60, stdout=subprocess.DEVNULL)

@@ -23,7 +23,7 @@ from campaigns.services.load_control import (
 )
 from campaigns.services.runs import stop_any_run
 from campaigns.services.shards import LOST_IN_COPY, claim_shard
-from local import postgres
+from local.servers import binaries
 from tests.services.engine import host, running, settled, started, states
 
 
@@ -139,7 +139,7 @@ def test_a_dump_that_was_really_restored_keeps_load_off():
 def program(name: str, *options: str, given: str = "") -> str:
     """The output of one of PostgreSQL's programs on the test's database."""
     url = urlsplit(settings.DATABASE_URL)._replace(path=f"/{connection.settings_dict['NAME']}")
-    command = [postgres.binaries_of(None) / name, *options, url.geturl()]
+    command = [binaries() / name, *options, url.geturl()]
     done = subprocess.run(command, input=given, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout

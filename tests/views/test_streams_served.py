@@ -18,7 +18,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from local.network import listens
+from local.site import listens
 from tests.factories import begin_run, make_campaign, make_run, make_test, store_second
 from tests.queries.measured import measure
 from tests.values import make_second

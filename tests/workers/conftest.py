@@ -1,22 +1,37 @@
 """What tests of launchers share."""
 
 import threading
+import time
 
 import pytest
 
 from tests.services.engine import preparing
+from workers import launcher
 from workers.dispatching import Dispatcher
 
 
 @pytest.fixture
 def dispatcher():
-    """The real one, in a thread; it makes no doorbell that anybody hears."""
+    """The real one, in a thread, and what ends it; it makes no doorbell that anybody hears."""
     ended = threading.Event()
     thread = threading.Thread(target=Dispatcher(ended).run)
     thread.start()
-    yield
+    yield thread, ended
     ended.set()
     thread.join(15)
+
+
+@pytest.fixture
+def messages(monkeypatch) -> list[tuple[float, dict]]:
+    """What launchers tell their injectors, each with its instant."""
+    messages, tell = [], launcher.InjectorProcess.tell
+
+    def noted(self, message):
+        messages.append((time.monotonic(), message))
+        tell(self, message)
+
+    monkeypatch.setattr(launcher.InjectorProcess, "tell", noted)
+    return messages
 
 
 @pytest.fixture

@@ -1,3 +1,9 @@
+"""The database's clock on this host, and a frozen process told from one that waits."""
+
+import os
+import signal
+import subprocess
+import sys
 import time
 from datetime import timedelta
 
@@ -36,3 +42,29 @@ def test_instants_keep_their_microseconds(monkeypatch):
     monkeypatch.setattr(clock, "_round_trip", lambda: (10, 1_000))
     instant = clock.EPOCH + timedelta(days=20_000, microseconds=1)
     assert clock.start_of(instant)[0] == 20_000 * 86_400 * 10**9 + 1_000 - 1_000
+
+
+PROGRAM = """
+import sys, time
+from workers.launcher import FreezeDetector
+seen = FreezeDetector()
+print("begun", flush=True)
+sys.stdin.readline()
+print(seen.longest_s(2) > 0.9, flush=True)
+time.sleep(1)
+print(seen.longest_s(0.5) > 0.9, flush=True)
+"""
+
+
+def test_only_what_stops_the_whole_process_is_a_standstill():
+    command = [sys.executable, "-c", PROGRAM]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, **pipes) as process:
+        assert process.stdout.readline() == "begun\n"
+        os.kill(process.pid, signal.SIGSTOP)
+        time.sleep(1)  # a freeze takes its time
+        os.kill(process.pid, signal.SIGCONT)
+        process.stdin.write("go on\n")
+        process.stdin.flush()
+        assert process.stdout.readline() == "True\n"
+        assert process.stdout.readline() == "False\n"

@@ -17,7 +17,10 @@ import pytest
 
 from tests.injector.servers import measure
 from tests.waiting import eventually
+from workers.echo.arrival import enable_receive_timestamps, receive
 from workers.echo.replies import EchoRequest
+
+only_linux = pytest.mark.skipif(sys.platform != "linux", reason="only Linux stamps what arrives")
 
 
 class Echo:
@@ -79,13 +82,6 @@ def test_the_query_string_dials_the_reply(echo, query, check):
     assert check(headers, body)
 
 
-def test_it_answers_with_any_status(echo):
-    with pytest.raises(urllib.error.HTTPError) as error:
-        get(f"{echo.http}?status=503")
-    assert error.value.code == 503
-    error.value.close()
-
-
 def took_us(total):
     """From the beginning of the send: the target counts from the request's arrival, which may be
     some tenths of a millisecond before the send returns and the wait begins."""
@@ -138,27 +134,6 @@ def test_it_misbehaves_on_request(echo, fault, kind):
     limits = {"connect_s": 0.5, "tls_s": 0.5, "total_s": 0.5 if "body" not in fault else 5}
     total = measure(echo.port(), path=f"/fault/{fault}", timeouts=limits).total
     assert total.errors == {kind: 1}
-
-
-def test_a_run_that_meets_every_fault_ends_complete_with_all_counted_by_step(echo):
-    kinds = {
-        "/fault/reset": "reset",
-        "/fault/hang": "first_byte_timeout",
-        "/fault/garbage": "http_parse",
-        "/fault/half-body": "eof_mid_body",
-        "/fault/two-lengths": "http_parse",
-        "/?status=503": "status_unexpected",
-    }
-    result = measure(
-        echo.port(),
-        mode="new",
-        load={"model": "over", "requests": 10 * len(kinds), "over_s": 1},
-        plan={"steps": [{"method": "GET", "path": path} for path in kinds]},
-        timeouts={"connect_s": 1, "tls_s": 1, "total_s": 1},
-    )
-    by_step = [step.errors for step in result.measurement.steps]
-    assert by_step == [{kind: 10} for kind in kinds.values()]
-    assert result.ends[0].outcome == "complete"
 
 
 def test_nonsense_is_answered_and_the_connection_closed(echo):
@@ -227,7 +202,7 @@ def test_the_log_of_a_drawn_wait_says_how_long_the_request_took(echo):
     assert 5_000 <= line["service_us"] < 500_000
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux stamps what arrives")
+@only_linux
 def test_the_log_counts_from_the_arrival_although_the_target_looks_late(echo):
     with socket.create_connection(("127.0.0.1", echo.port()), 5) as client:
         client.sendall(b"GET /late?delay_ms=1&timed=1 HTTP/1.1\r\nHost: x\r\n\r\n")
@@ -251,3 +226,46 @@ def test_a_wait_ends_when_it_is_over_and_not_at_the_next_millisecond(echo):
         return logged(echo, "/exact", next(numbers))[-1]["service_us"]
 
     assert_takes(2_300, 2_550, take_us)
+
+
+@pytest.fixture
+def ends():
+    """The target's end of a connection, and its client's."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        enable_receive_timestamps(listener)
+        with socket.create_connection(listener.getsockname()) as client:
+            accepted, _ = listener.accept()
+            with accepted:
+                yield accepted, client
+
+
+@only_linux
+def test_bytes_that_wait_to_be_read_have_arrived_before(ends):
+    target, client = ends
+    before_ns = time.monotonic_ns()
+    client.sendall(b"x")
+    sent_ns = time.monotonic_ns()
+    time.sleep(0.1)
+    data, arrived_ns = receive(target)
+    assert data == b"x"
+    # The two clocks are read one after the other.
+    assert before_ns - 20_000_000 <= arrived_ns <= sent_ns + 20_000_000
+
+
+@only_linux
+def test_a_clock_set_forward_puts_no_arrival_before_the_one_before(ends, monkeypatch):
+    target, client = ends
+    client.sendall(b"x")
+    since_ns = time.monotonic_ns()
+    ahead_ns = time.time_ns() + 300 * 10**9
+    monkeypatch.setattr("workers.echo.arrival.time.time_ns", lambda: ahead_ns)
+    assert receive(target, since_ns) == (b"x", since_ns)
+
+
+@only_linux
+def test_a_clock_set_back_puts_no_arrival_after_the_look(ends, monkeypatch):
+    target, client = ends
+    client.sendall(b"x")
+    back_ns = time.time_ns() - 300 * 10**9
+    monkeypatch.setattr("workers.echo.arrival.time.time_ns", lambda: back_ns)
+    assert receive(target)[1] <= time.monotonic_ns()

@@ -36,48 +36,38 @@ def test_without_an_open_shard_there_is_nothing_to_do(db):
     assert not launch()
 
 
-def test_the_injector_starts_at_the_common_instant(run, dispatcher, monkeypatch):
-    told = []
-    tell = launcher.InjectorProcess.tell
-    monkeypatch.setattr(
-        launcher.InjectorProcess,
-        "tell",
-        lambda self, message: (told.append(message), tell(self, message)),
-    )
+def starts_in(messages) -> list[int]:
+    return [message["start_at_ns"] for _, message in messages if "start_at_ns" in message]
+
+
+def test_the_injector_starts_at_the_common_instant_for_which_it_has_the_right_before(
+    run, dispatcher, messages
+):
     launch("--seconds", "1")
     run.refresh_from_db()
-    (start,) = [message["start_at_ns"] for message in told if "start_at_ns" in message]
+    (start,) = starts_in(messages)
     assert abs(start - clock.start_of(run.t0)[0]) < 5_000_000
+    assert run.events.get(kind="shard_running").at < run.t0
 
 
 @pytest.mark.parametrize("step_s", [60, -60])
-def test_a_start_by_a_clock_that_was_set_is_read_again(run, dispatcher, monkeypatch, step_s):
+def test_a_start_by_a_clock_that_was_set_is_read_again(
+    run, dispatcher, messages, monkeypatch, step_s
+):
     """As long as the dispatcher has not followed the clock, nobody begins by it."""
-    told, instants = [], []
-    start_of, tell = launcher.start_of, launcher.InjectorProcess.tell
+    instants, start_of = [], launcher.start_of
 
     def of_a_clock_that_was_set(t0):
         at_ns, error_ns = start_of(t0)
         instants.append(at_ns)
         return at_ns - (step_s * launcher.NS if len(instants) < 4 else 0), error_ns
 
-    def note(self, message):
-        told.append(message.get("start_at_ns"))
-        tell(self, message)
-
     monkeypatch.setattr(launcher, "start_of", of_a_clock_that_was_set)
-    monkeypatch.setattr(launcher.InjectorProcess, "tell", note)
     launch("--seconds", "1")
     done(run)
     assert run.outcome == "complete"
     assert len(instants) == 4
-    assert [start for start in told if start] == instants[-1:]
-
-
-def test_the_right_to_send_is_taken_before_the_start(run, dispatcher):
-    launch("--seconds", "1")
-    run.refresh_from_db()
-    assert run.events.get(kind="shard_running").at < run.t0
+    assert starts_in(messages) == instants[-1:]
 
 
 def test_a_refusal_is_the_runs_reason(run, dispatcher):
@@ -196,6 +186,15 @@ def test_a_lost_lease_stops_the_injector_at_once(run, dispatcher, settings):
     assert run.reason == "The injector host stopped answering while it was sending."
 
 
+def away(**_):
+    raise OperationalError("no route to host")
+
+
+def lose_postgresql(monkeypatch, how=away) -> None:
+    for name in ("heartbeat", "look"):
+        monkeypatch.setattr(watch, name, how)
+
+
 def test_an_injector_that_hears_nothing_does_not_keep_its_run_from_saying_what_happened(
     run, dispatcher, settings, monkeypatch
 ):
@@ -205,12 +204,7 @@ def test_an_injector_that_hears_nothing_does_not_keep_its_run_from_saying_what_h
     when(run, lambda: run.seconds.exists())
     settings.DEAD_MAN_S = 1.0
     with monkeypatch.context() as outage:
-
-        def away(**_):
-            raise OperationalError("no route to host")
-
-        outage.setattr(watch, "heartbeat", away)
-        outage.setattr(watch, "look", away)
+        lose_postgresql(outage)
         time.sleep(1.5)  # it is asked to end after 1 s, and killed 5 s later
         with transaction.atomic():
             run.shards.update(lease_until=db_now(-1))
@@ -226,12 +220,7 @@ def test_without_postgresql_it_stops_sending_by_itself(run, dispatcher, settings
     when(run, lambda: run.seconds.exists())
     # Not before: on a busy machine a start may well take more than a second.
     settings.DEAD_MAN_S = 1.0
-
-    def away(**_):
-        raise OperationalError("no route to host")
-
-    monkeypatch.setattr(watch, "heartbeat", away)
-    monkeypatch.setattr(watch, "look", away)
+    lose_postgresql(monkeypatch)
     thread.join(5)
     assert not thread.is_alive()
     done(run)
@@ -246,12 +235,7 @@ def test_a_launcher_that_was_frozen_does_not_blame_postgresql(
     thread = in_background("--seconds", "300")
     when(run, lambda: run.seconds.exists())
     settings.DEAD_MAN_S = 1.5
-
-    def timed_out(**_):
-        raise OperationalError("the connection timed out")
-
-    for name in ("heartbeat", "look"):
-        monkeypatch.setattr(watch, name, timed_out)
+    lose_postgresql(monkeypatch)
     monkeypatch.setattr(launcher.FreezeDetector, "longest_s", lambda *_: 2.0)
     thread.join(5)
     done(run)
@@ -269,8 +253,7 @@ def test_one_that_can_open_no_connection_blames_its_limit_of_open_files(
     thread = in_background("--seconds", "300")
     when(run, lambda: run.seconds.exists())
     settings.DEAD_MAN_S = 1.0
-    for name in ("heartbeat", "look"):
-        monkeypatch.setattr(watch, name, at_the_limit)
+    lose_postgresql(monkeypatch, at_the_limit)
     monkeypatch.setattr(watch, "file_limit", lambda: "this process has all 36 files open")
     thread.join(5)
     done(run)
@@ -309,10 +292,9 @@ def test_the_longest_silence_is_known_when_it_is_over(run, dispatcher, settings,
     monkeypatch.setattr(watch.Watch, "close", ended)
     thread = in_background("--seconds", "20")
     when(run, lambda: run.seconds.exists())
-    with monkeypatch.context() as away:
-        for name in ("heartbeat", "look"):
-            away.setattr(watch, name, at_the_limit)
-        away.setattr(watch, "file_limit", lambda: "all 36 files open")
+    with monkeypatch.context() as outage:
+        lose_postgresql(outage, at_the_limit)
+        outage.setattr(watch, "file_limit", lambda: "all 36 files open")
         time.sleep(1.5)
     thread.join(15)
     ((silent_s, files),) = silences
@@ -330,11 +312,7 @@ def test_a_launcher_that_waits_for_postgresql_before_the_start_was_not_frozen(
         time.sleep(2)  # longer than the time after which it stops
         return look(**given)
 
-    def away(**_):
-        raise OperationalError("no route to host")
-
-    for name in ("heartbeat", "look"):
-        monkeypatch.setattr(watch, name, away)
+    lose_postgresql(monkeypatch)
     monkeypatch.setattr(launcher.shards, "look", slow)
     launch("--seconds", "300")
     done(run)
@@ -342,21 +320,15 @@ def test_a_launcher_that_waits_for_postgresql_before_the_start_was_not_frozen(
 
 
 def test_it_tells_the_injector_that_it_lives_after_each_heartbeat(
-    run, dispatcher, settings, monkeypatch
+    run, dispatcher, messages, settings, monkeypatch
 ):
     settings.HEARTBEAT_S = 0.3
-    beats, told = [], []
-    beat, tell = watch.heartbeat, launcher.InjectorProcess.tell
+    beats, beat = [], watch.heartbeat
     monkeypatch.setattr(watch, "heartbeat", lambda **given: beats.append(1) or beat(**given))
-    monkeypatch.setattr(
-        launcher.InjectorProcess,
-        "tell",
-        lambda self, message: (told.append(message), tell(self, message)),
-    )
     launch("--seconds", "7")
-    assert told[0]["dead_man_s"] == settings.DEAD_MAN_S
+    assert messages[0][1]["dead_man_s"] == settings.DEAD_MAN_S
     assert len(beats) >= 3
-    assert abs(len(beats) - told.count({"alive": True})) <= 1
+    assert abs(len(beats) - sum(message == {"alive": True} for _, message in messages)) <= 1
 
 
 def test_four_launchers_share_a_run(project, dispatcher):
@@ -368,10 +340,10 @@ def test_four_launchers_share_a_run(project, dispatcher):
 
 
 def test_the_injector_gets_no_secret_of_ours(run, dispatcher, tmp_path):
-    told = tmp_path / "environment"
-    script = f"import os; open({str(told)!r}, 'w').write(repr(sorted(os.environ)))"
+    environment = tmp_path / "environment"
+    script = f"import os; open({str(environment)!r}, 'w').write(repr(sorted(os.environ)))"
     launcher.launch_one(worker="w", host="h", command=(sys.executable, "-c", script))
-    names = told.read_text()
+    names = environment.read_text()
     assert "PATH" in names
     for secret in ("DATABASE_URL", "REDIS_URL", "SECRET"):
         assert secret not in names

@@ -13,6 +13,7 @@ from django.db import OperationalError, connection, transaction
 from campaigns.models import Run, Shard
 from campaigns.models.dbtime import db_now
 from campaigns.services import shards
+from tests.frozen_backends import frozen_backends
 from tests.services.engine import at_once, running, second
 from tests.waiting import eventually
 from tests.workers.launching import done, in_background, in_thread, launch, when
@@ -22,6 +23,10 @@ from workers.database import use_own_connection
 from workers.dispatching import TIDY_EVERY_S
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("spool_folder")]
+
+
+def away(**_):
+    raise OperationalError("gone for good")
 
 
 def test_seconds_wait_in_order_while_postgresql_is_away(run, dispatcher, monkeypatch):
@@ -87,9 +92,6 @@ def _n_waiting() -> int:
 
 
 def test_what_could_not_be_stored_waits_for_the_next_start(run, dispatcher, monkeypatch, tmp_path):
-    def away(**_):
-        raise OperationalError("gone for good")
-
     monkeypatch.setattr(launcher, "STORE_FOR_S", 0.5)
     with monkeypatch.context() as patch:
         patch.setattr(delivery, "record_seconds", away)
@@ -108,9 +110,6 @@ def test_what_could_not_be_stored_waits_for_the_next_start(run, dispatcher, monk
 def test_who_stores_what_a_launcher_could_not_says_what_that_launcher_would_have_said(
     run, dispatcher, monkeypatch
 ):
-    def away(**_):
-        raise OperationalError("gone for good")
-
     monkeypatch.setattr(launcher, "STORE_FOR_S", 0.5)
     with monkeypatch.context() as patch:
         patch.setattr(delivery, "record_seconds", away)
@@ -157,9 +156,6 @@ def test_a_spool_that_lacks_a_second_does_not_say_that_its_run_is_whole(
         if message.get("second") == 1:
             read_only()
         append(self, message)
-
-    def away(**_):
-        raise OperationalError("gone for good")
 
     monkeypatch.setattr(launcher, "ONLY_IN_MEMORY_FOR_S", 0.5)
     monkeypatch.setattr(spool.Spool, "append", but_the_second)
@@ -286,3 +282,21 @@ def test_seconds_wait_while_no_file_can_be_opened_for_a_connection(run, dispatch
     launch("--seconds", "2")
     done(run)
     assert (run.outcome, run.seconds.count()) == ("complete", 2)
+
+
+@pytest.mark.usefixtures("impatient", "dispatcher")
+def test_a_run_is_complete_although_it_stood_still_while_it_was_measured(run, caplog):
+    launching = in_background("--seconds", "20")
+    when(run, lambda: run.seconds.exists())
+    with frozen_backends():
+        for part in (
+            "Heartbeat failed",
+            "PostgreSQL does not answer; seconds wait in the spool",
+            "PostgreSQL does not answer",  # the dispatcher
+        ):
+            said = f"{part}: no answer from PostgreSQL within 0.3 s"
+            eventually(lambda said=said: said in caplog.text, 10, part)
+    launching.join(30)
+    done(run, within_s=30)
+    assert (run.outcome, run.reason) == ("complete", "")
+    assert run.seconds.count() == 20

@@ -1,4 +1,4 @@
-"""The dispatcher's look-up of host names."""
+"""The dispatcher's look-up of host names, and the addresses of its own machine."""
 
 import socket
 import threading
@@ -11,7 +11,7 @@ from tests.services.engine import host, started
 from tests.waiting import eventually
 from tests.workers.test_dispatcher import Running
 from workers import side_threads
-from workers.dialling import addresses_of
+from workers.dialling import addresses_of, own_addresses
 from workers.side_threads import NamesThread
 
 
@@ -74,3 +74,31 @@ def test_a_name_has_all_of_its_addresses(monkeypatch):
     found = [(2, 1, 6, "", ("10.0.0.5", 80)), (10, 1, 6, "", ("fd00::5", 80, 0, 0))]
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_args, **_kwargs: found)
     assert addresses_of("shop.example", 80) == ["10.0.0.5", "fd00::5"]
+
+
+TRIE = """Local:
+  +-- 0.0.0.0/0 3 0 5
+     |-- 10.0.0.0
+        /24 link UNICAST
+     |-- 10.0.0.7
+        /32 host LOCAL
+     |-- 10.0.0.255
+        /32 link BROADCAST
+     |-- 127.0.0.1
+        /32 host LOCAL
+"""
+
+
+def test_it_reads_the_addresses_that_the_kernel_calls_local(tmp_path):
+    ipv4, ipv6 = tmp_path / "fib_trie", tmp_path / "if_inet6"
+    ipv4.write_text(TRIE)
+    ipv6.write_text("fd000000000000000000000000000007 02 40 00 80 eth0\n")
+    assert own_addresses(ipv4, ipv6) == ["10.0.0.7", "127.0.0.1", "fd00::7"]
+
+
+def test_a_machine_that_tells_nothing_has_no_known_address(tmp_path):
+    assert own_addresses(tmp_path / "none", tmp_path / "none") == []
+
+
+def test_this_machine_has_a_loopback_address():
+    assert "127.0.0.1" in own_addresses()

@@ -1,22 +1,19 @@
 """A campaign by an injector that is not ours: the contract is all that it shares with the site."""
 
 import sys
-import threading
 from pathlib import Path
 
 import pytest
-from django.db import connection
 from django.urls import reverse
 
 from campaigns.domain.measured.snapshot import Total
 from campaigns.services.campaigns import CampaignCell, create_campaign, start_campaign
 from tests.factories import make_endpoint, make_plan, make_target
 from tests.injector.servers import OK_REPLY, always, scripted
-from tests.services.engine import host, owner_of
+from tests.services.engine import at_once, host, owner_of
 from tests.values import plan_spec
 from tests.workers.test_launcher import done, when
 from workers import launcher
-from workers.single_requests import InjectorCall
 
 OTHER = (sys.executable, str(Path(__file__).parent / "other_injector"))
 CLOSED = {"model": "closed", "connections": 4, "requests": 41}
@@ -48,18 +45,7 @@ def started_run(project, port, injectors=1, plan=None, **load):
 
 def launch_each_shard(run):
     """With the command of the settings, as the hosts of an installation do."""
-
-    def work():
-        try:
-            launcher.launch_one(worker="w", host="host 1")
-        finally:
-            connection.close()
-
-    threads = [threading.Thread(target=work) for _ in range(run.n_shards)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(60)
+    at_once(*[lambda: launcher.launch_one(worker="w", host="host 1")] * run.n_shards)
 
 
 @pytest.mark.parametrize("injectors", [1, 2])
@@ -82,32 +68,3 @@ def test_its_numbers_stand_on_the_run_s_page(project, dispatcher, client, bob, i
         total.timing("response").mean_us / 1000, rel=0.01
     )
     assert line.endswith(",41")
-
-
-OVER = {"model": "over", "requests": 5, "over_s": 1}
-
-
-@pytest.mark.parametrize(
-    ("asked", "reason"),
-    [
-        (OVER, "plan.load.model: this injector knows closed and sequential."),
-        (
-            CLOSED | {"plan": {"http_version": "2"}},
-            "plan.http_version: this injector speaks HTTP/1.1 only.",
-        ),
-        (
-            CLOSED | {"plan": {"http_version": "2", "streams": 8}},
-            "plan.streams: this injector knows no such field.",
-        ),
-    ],
-)
-def test_what_it_refuses_is_the_run_s_reason(project, dispatcher, asked, reason):
-    run = started_run(project, 1, **asked)
-    launch_each_shard(run)
-    done(run)
-    assert (run.outcome, run.reason) == ("failed", reason)
-
-
-def test_single_requests_are_asked_of_it_too():
-    result = InjectorCall({"protocol": 1, "probe": True}).answer()
-    assert result["detail"] == "probe: this injector does no single requests."

@@ -7,9 +7,14 @@ import time
 import pytest
 
 from campaigns.domain.plan.target import Origin
+from campaigns.queries.ownership import networks_for
+from campaigns.services.ownership import check_host as ask_check
+from campaigns.services.ownership import claim_host
+from tests.factories import make_endpoint, make_target
 from tests.injector.servers import scripted
 from workers import proofs
 from workers.proofs import MOST_BYTES, check_host
+from workers.tasks.checks import check_ownership
 
 TOKEN = "t" * 43
 HOST = "shop.example"
@@ -158,3 +163,29 @@ def test_a_name_without_an_address_and_one_with_too_many_are_faults():
     assert "has no address for" in check_host(HOST, [], [], TOKEN).faults[0]
     many = [f"8.8.4.{number}" for number in range(9)]
     assert "9 addresses" in check(443, *many).faults[0]
+
+
+@pytest.mark.django_db
+def test_a_file_that_is_found_permits_load_and_a_second_message_changes_nothing(
+    project, as_bob, settings
+):
+    settings.PROOF_DAYS = 90
+    tokens = []
+
+    def script(sock, server):
+        server.read_request(sock)
+        sock.sendall(f"HTTP/1.1 200 OK\r\n\r\n{tokens[0]}\n".encode())
+
+    with scripted(script) as server:
+        endpoint = make_endpoint(make_target(project), port=server.port)
+        claim = claim_host(by=as_bob, target=endpoint.target, host=endpoint.host)
+        tokens.append(claim.token)
+        check_ownership(claim.pk)
+        assert server.n_requests == 0, "nobody has asked"
+        ask_check(by=as_bob, claim=claim)
+        check_ownership(claim.pk)
+        check_ownership(claim.pk)
+        assert server.n_requests == 1
+        place = f"127.0.0.1/32:{server.port}"
+    assert networks_for(project.pk, endpoint.host) == [place]
+    assert claim.permits.get().given_by == "bob"

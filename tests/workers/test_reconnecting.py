@@ -6,7 +6,6 @@ from types import SimpleNamespace
 import pytest
 from celery import current_app
 from celery.bootsteps import CLOSE
-from celery.exceptions import WorkerTerminate
 from celery.utils.imports import symbol_by_name
 from celery.worker.consumer import Consumer
 from kombu.exceptions import OperationalError
@@ -69,19 +68,6 @@ def test_it_tries_again_until_a_file_can_be_opened_and_redis_takes_something(err
     start(PatientConsumer, step)
     assert step.n_starts == 4
     assert waited_s == [celery_worker.RETRY_S] * 3
-
-
-@pytest.mark.parametrize(
-    ("error", "raised"),
-    [
-        (no_file(), WorkerTerminate),
-        (of_the_broker_s_library(), OperationalError),
-        (full_disk(), ResponseError),
-    ],
-)
-def test_celerys_own_would_end_the_worker_and_its_launchers(error, raised):
-    with pytest.raises(raised):
-        start(Consumer, Step(error, times=1))
 
 
 def test_another_error_of_the_broker_s_library_is_no_reason_to_wait(waited_s):

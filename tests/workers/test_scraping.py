@@ -1,11 +1,9 @@
 """Scraping a target's exporters beside a run, with a small program in the injector's place."""
 
 import socket
-import sys
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -14,27 +12,14 @@ from django.db import OperationalError
 from campaigns.models import Exporter, Run
 from campaigns.models.machines import EXPORTER_PROBLEM
 from tests.injector.servers import scripted
-from tests.services.engine import preparing
-from tests.waiting import eventually
+from tests.workers.launching import done, launch
 from tests.workers.node_exporter import BUSY, node_exporter, recorded_after, reply
 from workers import launcher, scraping
 from workers.scraping import RunClock
 
-# Its seconds are short: what counts here is how long the run takes.
-FAKE = (sys.executable, str(Path(__file__).with_name("fake_injector.py")), "--second-s", "0.2")
 SENDS_S = 2.6
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("spool_folder")]
 S = 1_000_000_000
-
-
-@pytest.fixture(autouse=True)
-def _spool(settings, tmp_path):
-    settings.SPOOL_DIR = tmp_path
-
-
-@pytest.fixture
-def run(project) -> Run:
-    return preparing(project)
 
 
 @pytest.fixture
@@ -48,12 +33,10 @@ def exporter(run: Run, port: int, **fields) -> Exporter:
     return Exporter.objects.create(target=run.target, name="shop-1", url=url, **fields)
 
 
-def launch(run: Run, sends_s: float = SENDS_S) -> Run:
-    """To the run's end."""
-    seconds = round(sends_s / 0.2)
-    assert launcher.launch_one(worker="w", host="h", command=(*FAKE, "--seconds", str(seconds)))
-    eventually(lambda: run.refresh_from_db() or run.state == "done", 10, "the run's end")
-    return run
+def to_the_end(run: Run, sends_s: float = SENDS_S) -> Run:
+    # Its seconds are short: what counts here is how long the run takes.
+    assert launch("--seconds", str(round(sends_s / 0.2)))
+    return done(run)
 
 
 def problems(run: Run) -> list[str]:
@@ -63,7 +46,7 @@ def problems(run: Run) -> list[str]:
 
 def test_a_run_has_its_exporters_seconds_from_the_start_to_the_end(run, dispatcher, server):
     exporter(run, server.port)
-    launch(run)
+    to_the_end(run)
     rows = list(run.machine_seconds.order_by("second"))
     assert {row.source for row in rows} == {"shop-1"}
     assert rows[0].second == 0
@@ -93,7 +76,7 @@ def test_it_is_asked_on_the_whole_seconds_of_the_sites_clock(run, dispatcher):
 
     with scripted(node_exporter(answer)) as server:
         exporter(run, server.port)
-        launch(run)
+        to_the_end(run)
     # Not the first and the last, which are as soon as the start is known and the load has ended.
     assert len(asked_at[1:-1]) >= 2
     assert all(part < 0.2 or part > 0.95 for part in asked_at[1:-1])
@@ -103,7 +86,7 @@ def test_an_exporter_that_is_not_there_is_said_and_harms_no_run(run, dispatcher)
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))
         exporter(run, closed.getsockname()[1])
-        launch(run)
+        to_the_end(run)
     assert run.outcome == "complete"
     (problem,) = problems(run)
     assert "refuses connections. Start the exporter there" in problem
@@ -118,18 +101,11 @@ def test_an_exporter_that_hangs_delays_no_run(run, dispatcher):
 
     with scripted(hang) as server:
         exporter(run, server.port)
-        launch(run, 1.6)
+        to_the_end(run, 1.6)
     assert run.outcome == "complete"
     last = run.events.get(kind="shard_done").at
     assert last - run.t0 < timedelta(seconds=1.6 + 1.5)
     assert "does not answer within" in problems(run)[0]
-
-
-def test_what_answers_no_metrics_is_said_with_its_line(run, dispatcher):
-    with scripted(node_exporter(lambda age_s: reply("<!DOCTYPE html>\n<h1>Hello</h1>\n"))) as page:
-        exporter(run, page.port)
-        launch(run, 1.6)
-    assert problems(run) == ["Line 1 is not in Prometheus' text format: <!DOCTYPE html>"]
 
 
 def test_an_exporter_that_is_away_for_a_while_makes_a_gap(run, dispatcher):
@@ -143,7 +119,7 @@ def test_an_exporter_that_is_away_for_a_while_makes_a_gap(run, dispatcher):
 
     with scripted(node_exporter(away)) as server:
         exporter(run, server.port)
-        launch(run, 5)
+        to_the_end(run, 5)
     rows = list(run.machine_seconds.order_by("second"))
     seconds = [row.second for row in rows]
     assert 2 <= seconds[-1] - len(seconds) + 1 <= 3, "a gap of three seconds"
@@ -164,7 +140,7 @@ def test_what_the_database_does_not_take_is_stored_later(run, dispatcher, server
 
     monkeypatch.setattr(scraping, "take_scraped", fail_once)
     exporter(run, server.port)
-    launch(run)
+    to_the_end(run)
     assert n_failed
     assert run.machine_seconds.filter(second=0).exists()
 

@@ -18,7 +18,6 @@ from tests.injector.servers import OK_REPLY, always, scripted
 from tests.services.engine import draft, host, owner_of
 from tests.waiting import eventually
 from workers import single_requests
-from workers.dispatching import Dispatcher
 from workers.single_requests import InjectorCall, SingleRequestsThread
 
 ANSWER = {"type": "probe", "status": 200, "error": None}
@@ -204,22 +203,11 @@ def test_stop_ends_a_first_request_that_is_under_way(requests, project, silent):
     requests.work_until(lambda: answered(campaign.first_requests.get()), within_s=5)
 
 
-@pytest.fixture
-def dispatcher_thread():
-    """Of the real dispatcher, and what ends it."""
-    ended = threading.Event()
-    thread = threading.Thread(target=Dispatcher(ended).run)
-    thread.start()
-    yield thread, ended
-    ended.set()
-    thread.join(15)
-
-
 @pytest.mark.django_db(transaction=True)
 def test_what_is_under_way_when_the_dispatcher_ends_is_answered_with_that(
-    dispatcher_thread, project, silent
+    dispatcher, project, silent
 ):
-    thread, ended = dispatcher_thread
+    thread, ended = dispatcher
     probe = tried(project, silent.port)
     eventually(lambda: silent.n_requests, 20, "it is sent")
     ended.set()
@@ -230,9 +218,7 @@ def test_what_is_under_way_when_the_dispatcher_ends_is_answered_with_that(
 
 @pytest.mark.alone
 @pytest.mark.django_db(transaction=True)
-def test_a_project_s_silent_server_delays_no_campaign_of_another(
-    dispatcher_thread, project, silent
-):
+def test_a_project_s_silent_server_delays_no_campaign_of_another(dispatcher, project, silent):
     """30 test requests of one project wait when another project's campaign starts."""
     for _ in range(30):
         tried(project, silent.port)

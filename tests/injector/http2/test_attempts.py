@@ -6,13 +6,10 @@ import pytest
 
 from tests.injector.http2.h2_server import h2_server, ok
 from tests.injector.servers import LateReader, always, closed, make_order, measure, scripted
-from workers.injector.cli import make_order as order_of
-from workers.injector.cli import make_parser
 from workers.injector.http2 import frames
 from workers.injector.http2.frames import DEFAULT_WINDOW, LARGEST_WINDOW
 from workers.injector.http2.header_block import encode
 from workers.injector.local_run import run_here
-from workers.injector.order import Order, Refusal
 
 # Never reached, also on a machine that does much else.
 SLOW = {"connect_s": 60, "tls_s": 60, "total_s": 60}
@@ -54,15 +51,6 @@ def test_what_is_counted_is_what_the_server_saw(model, mode, scheme, server_tls)
         assert result.total.count("tls_resumed") == n_requests - 1
 
 
-def test_the_command_line_asks_for_version_and_streams():
-    with h2_server() as (server, answers):
-        words = [f"http://127.0.0.1:{server.port}/", "--http", "2", "--streams", "8"]
-        words += ["--connections", "2", "--requests", "200"]
-        result = run_here(order_of(make_parser().parse_args(words)), lambda second: None)
-    assert counted(result, "ok", "connections_opened") == (200, 2)
-    assert (answers.n_requests, answers.most_at_once) == (200, 8)
-
-
 def test_a_closed_load_keeps_all_streams_of_its_connections_busy():
     with h2_server() as (server, answers):
         result = run(server.port, streams=8, load=closed(400, 2))
@@ -71,15 +59,6 @@ def test_a_closed_load_keeps_all_streams_of_its_connections_busy():
     assert total.timing("connect").n == 2
     assert total.timing("wait").n == 400
     assert result.ends[0].connections_at_once == 2
-
-
-def test_the_parts_add_up_to_the_response():
-    load = {"model": "open", "rate_per_s": 300, "requests": 60, "max_in_flight": 20}
-    with h2_server() as (server, _):
-        total = run(server.port, load=load).total
-    parts = ("lateness", "connect", "send", "wait", "receive")
-    sums = [total.timing(name).sum_us for name in parts if total.timing(name)]
-    assert sum(sums) == total.timing("response").sum_us
 
 
 def test_the_servers_limit_of_streams_is_kept():
@@ -115,21 +94,6 @@ def test_arrivals_open_another_connection_where_the_server_allows_few_streams():
     assert counted(result, "ok", "failed") == (60, 0)
     assert answers.most_at_once <= 2
     assert server.n_connections > 1
-
-
-def test_arrivals_beyond_the_limit_are_dropped_or_wait():
-    def slow(headers, body):
-        time.sleep(0.02)
-        return ok(headers, body)
-
-    load = {"model": "open", "rate_per_s": 400, "requests": 80, "max_in_flight": 4}
-    for choice in ("drop", "queue"):
-        with h2_server(slow) as (server, answers):
-            result = run(server.port, load=load | {"when_saturated": choice})
-        n_ok, n_dropped, n_queued = counted(result, "ok", "dropped", "queued")
-        assert (n_ok, n_ok + n_dropped, result.total.errors) == (answers.n_requests, 80, {})
-        assert (n_dropped > 0, n_queued > 0) == (choice == "drop", choice == "queue")
-        assert answers.most_at_once <= 4
 
 
 def test_requests_that_a_goodbye_leaves_out_go_again():
@@ -183,12 +147,6 @@ def test_replies_are_counted_by_head_body_and_framing():
     assert whole == total.count("bytes_received")
 
 
-def test_heads_without_bodies():
-    with h2_server() as (server, _):
-        result = run(server.port, load=closed(5, 1), method="HEAD")
-    assert counted(result, "ok", "body_received") == (5, 0)
-
-
 def test_a_status_that_is_not_expected_is_shown_with_its_reply():
     def missing(headers, body):
         return 404, [("server", "x"), ("set-cookie", "session=1")], b"nothing here"
@@ -234,14 +192,6 @@ def test_a_value_of_a_table_is_sent_without_the_spaces_around_it():
     assert [seen["x-shop"] for seen in answers.seen] == ["north", "south", "a b"]
 
 
-def test_a_connection_ends_after_its_requests():
-    plan = {"session": {"calls_per_connection": 10}}
-    with h2_server() as (server, _):
-        result = run(server.port, 4, plan, load=closed(100, 1))
-    assert counted(result, "ok", "failed", "replayed") == (100, 0, 0)
-    assert server.n_connections == 10
-
-
 def test_a_server_of_http_1_only_is_told_apart(server_tls):
     with scripted(always(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")) as server:
         assert run(server.port, load=closed(3, 1)).total.errors == {"h2_not_spoken": 3}
@@ -254,27 +204,6 @@ def test_with_alpn_off_http_2_is_taken_for_granted(server_tls):
     with h2_server(tls=server_tls) as (server, _):
         result = run(server.port, load=closed(5, 1), scheme="https", tls={"alpn": False})
     assert counted(result, "ok", "failed") == (5, 0)
-
-
-@pytest.mark.parametrize(
-    ("plan", "words"),
-    [
-        ({"http_version": "1.1", "streams": 4}, "choose HTTP/2"),
-        ({"load": {"model": "sequential", "requests": 1}, "streams": 2}, "One after another"),
-        (
-            {"load": {"model": "window", "low": 1, "high": 2, "requests": 5}, "streams": 2},
-            "Each connection sends one request",
-        ),
-        ({"session": {"pipeline_depth": 2}}, "no pipelining"),
-        ({"session": {"calls_per_session": 2}, "streams": 2}, "users share a connection"),
-        ({"streams": 1001}, "1,000"),
-    ],
-)
-def test_what_http_2_cannot_do_is_refused_before_anything_is_sent(plan, words):
-    given = {"http_version": "2", "load": closed(5, 2), **plan}
-    order = make_order(1, load=given.pop("load"), plan=given)
-    with pytest.raises(Refusal, match=words):
-        Order.from_json(order)
 
 
 def test_what_a_server_had_not_taken_at_the_limit_is_not_sent_later():

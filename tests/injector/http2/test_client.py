@@ -103,10 +103,6 @@ def test_a_server_begins_with_settings(name):
     assert caught.value.kind == kind
 
 
-def test_there_are_more_than_eighty_hostile_cases():
-    assert len(CONNECTION) + len(STREAM) + len(ENDED) + len(FIRST) > 100
-
-
 def test_no_flood_takes_memory_or_time():
     for data, *_ in CONNECTION.values():
         client, _ = begun()
@@ -173,12 +169,6 @@ def test_behind_a_head_like_an_earlier_one_everything_else_may_come(rest, is_com
     assert first.is_complete
     assert second in client.ended
     assert (second.is_complete, second.failure is None) == (is_complete, is_complete)
-
-
-def test_what_is_kept_of_a_body_is_kept_of_each():
-    client, streams = begun(2, keep_bytes=100)
-    client.feed(SETTINGS + b"".join(reply(b"ok", each.id, *SIZED) for each in streams), NOW)
-    assert [each.kept for each in streams] == [b"ok", b"ok"]
 
 
 def test_all_bodies_count_for_the_connections_window():

@@ -41,13 +41,6 @@ def test_the_reply_is_shown_with_the_protocol_that_was_agreed_on(server_tls):
     assert answers.seen[0]["accept"] == "text/html"
 
 
-def test_a_large_body_is_sent_whole():
-    step = {"method": "POST", "path": "/", "body": "x" * 300_000}
-    with h2_server() as (server, answers):
-        assert answer_of(server.port, step=step)["status"] == 200
-    assert answers.bodies == [b"x" * 300_000]
-
-
 def test_a_server_of_http_1_is_named():
     with scripted(always(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")) as server:
         answer = answer_of(server.port)

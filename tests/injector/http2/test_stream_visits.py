@@ -1,9 +1,6 @@
 """Sessions and connections that arrive, windows, and sessions of closed loads, over HTTP/2."""
 
-import socket
 import time
-
-import pytest
 
 from tests.injector.http2.h2_server import h2_server, ok
 from tests.injector.http2.server_frames import SETTINGS
@@ -68,43 +65,6 @@ def test_a_session_goes_on_where_its_connection_ends():
     assert server.n_connections == result.total.count("connections_opened") >= 60
 
 
-def test_a_session_changes_its_connection_after_so_many_calls():
-    calls = {"calls_per_session": 6, "calls_per_connection": 2, "burst_length": 3}
-    with h2_server() as (server, _):
-        result = run(server.port, SESSIONS, calls, streams=2)
-    assert (result.total.count("ok"), server.n_connections) == (120, 60)
-
-
-def test_each_call_of_a_session_opens_its_own_connection_in_the_mode_new():
-    calls = {"calls_per_session": 6, "burst_length": 3, "connections_per_session": 2}
-    with h2_server() as (server, answers):
-        result = run(server.port, SESSIONS, calls, streams=4, mode="new")
-    assert (result.total.count("ok"), server.n_connections) == (120, 120)
-    assert answers.most_at_once == 1
-
-
-@pytest.mark.parametrize("calls", [1, 4])
-def test_each_connection_that_arrives_is_a_new_one(calls):
-    session = {"calls_per_connection": calls, "burst_length": calls}
-    with h2_server() as (server, answers):
-        result = run(server.port, CONNECTIONS, session, streams=calls)
-    assert (result.total.count("ok"), answers.n_requests) == (20 * calls, 20 * calls)
-    assert server.n_connections == result.total.count("connections_opened") == 20
-    assert is_conserved(result)
-
-
-def test_a_connection_that_arrived_is_not_replaced_where_the_server_says_goodbye():
-    session = {"calls_per_connection": 8, "burst_length": 4}
-    with h2_server(requests_per_connection=3) as (server, answers):
-        result = run(server.port, CONNECTIONS, session, streams=4)
-    total = result.total
-    assert server.n_connections == total.count("connections_opened") == 20
-    assert total.count("ok") == answers.n_requests == 60
-    assert set(total.errors) <= {"h2_goaway", "eof_before_reply"}
-    assert total.count("started") + total.count("calls_skipped") == 160
-    assert is_conserved(result)
-
-
 def test_calls_that_wait_for_a_connection_that_fails_fail_with_it():
     def leaves(sock, server):
         sock.recv(65536)
@@ -116,39 +76,6 @@ def test_calls_that_wait_for_a_connection_that_fails_fail_with_it():
     assert server.n_connections == 20
     assert set(total.errors) <= {"eof_before_reply", "reset"}
     assert total.count("failed") + total.count("calls_skipped") == 80
-    assert is_conserved(result)
-
-
-def test_nobody_listening_fails_each_arrival_at_once():
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port = listener.getsockname()[1]
-    burst = {"calls_per_session": 4, "burst_length": 4, "first_call_alone": False}
-    result = run(port, SESSIONS, burst, streams=4)
-    assert result.total.count("sessions_failed") == 20
-    assert set(result.total.errors) == {"connect_refused"}
-    assert is_conserved(result)
-
-
-def test_a_connection_that_a_window_keeps_stays_open_until_all_are():
-    with h2_server() as (server, _):
-        result = run(server.port, WINDOW | {"hold": "keep_until_all"})
-    assert (result.total.count("ok"), server.n_connections) == (40, 40)
-    assert result.ends[0].connections_at_once == 40
-
-
-def test_a_window_that_closes_has_no_more_open_than_its_high_mark():
-    with h2_server() as (server, _):
-        result = run(server.port, WINDOW)
-    assert (result.total.count("ok"), server.n_connections) == (40, 40)
-    assert result.ends[0].connections_at_once <= 6
-
-
-def test_a_connection_of_a_window_makes_its_bursts_and_is_kept():
-    session = {"calls_per_connection": 6, "burst_length": 6}
-    with h2_server(slow) as (server, answers):
-        result = run(server.port, WINDOW | {"hold": "keep_s", "hold_s": 0.2}, session, streams=3)
-    assert (result.total.count("ok"), server.n_connections) == (240, 40)
-    assert answers.most_at_once == 3
     assert is_conserved(result)
 
 
@@ -174,10 +101,3 @@ def test_a_session_of_a_closed_load_ends_with_its_connection_and_cookies():
     assert result.total.count("sessions_ok") == 10
     cookies = ["cookie" in asked for asked in answers.seen]
     assert cookies == [False, True, True, True, True] * 10
-
-
-def test_resumed_connections_of_a_window_resume(server_tls):
-    with h2_server(tls=server_tls) as (server, _):
-        total = run(server.port, WINDOW, mode="resumed", scheme="https").total
-    assert (total.count("ok"), server.n_connections) == (40, 40)
-    assert total.count("tls_resumed") >= 40 - 6

@@ -8,7 +8,7 @@ from typing import Any
 from wsproto import ConnectionType, WSConnection
 from wsproto.events import AcceptConnection, CloseConnection, Message, Request  # fmt: skip
 
-from tests.injector.servers import Script, Scripted, make_order
+from tests.injector.servers import Script, Scripted, make_order, scripted
 from workers.injector.local_run import run_here
 from workers.injector.summary import LocalRun
 from workers.injector.websocket.upgrade import accept_of
@@ -22,6 +22,20 @@ def measure(port: int, load: dict[str, Any], exchange: dict[str, Any], **given: 
     del order["plan"]["steps"]
     order["plan"]["exchange"] = {"close_timeout_s": 0.3, **exchange}
     return run_here(order, lambda second: None)
+
+
+def against(
+    script: Script, load: dict[str, Any], exchange: dict[str, Any], tls_context: Any = None, **given
+) -> tuple[LocalRun, Scripted]:
+    """What an exchange with such a server came to, and the server's own account."""
+    with scripted(script, tls_context) as server:
+        return measure(server.port, load, exchange, **given), server
+
+
+def measured(script: Script, load: dict[str, Any], exchange: dict[str, Any], **given: Any):
+    """The same of the run's total alone."""
+    result, server = against(script, load, exchange, **given)
+    return result.total, server
 
 
 def head(key: bytes) -> bytes:

@@ -2,9 +2,9 @@
 
 import pytest
 
-from tests.injector.servers import closed, scripted
+from tests.injector.servers import closed
 from tests.injector.test_examples import examples_of
-from tests.injector.websocket.peers import after_opening, measure, read_key
+from tests.injector.websocket.peers import after_opening, against, read_key
 from workers.injector.websocket.frames import CLOSE, close_payload, encode_frame
 
 REFUSAL = (
@@ -26,8 +26,7 @@ def closes(code: int, reason: str):
 
 
 def example_of(script, exchange=None, **plan) -> dict:
-    with scripted(script) as server:
-        result = measure(server.port, closed(2), exchange or {"messages": 1}, plan=plan)
+    result, _ = against(script, closed(2), exchange or {"messages": 1}, plan=plan)
     (example,) = examples_of(result)
     return example
 

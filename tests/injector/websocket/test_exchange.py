@@ -2,19 +2,26 @@
 
 import time
 
-import gevent
 import pytest
 from wsproto.events import CloseConnection, Message, Request
 
-from tests.injector.servers import closed, make_order, scripted
-from tests.injector.websocket.peers import after_opening, echo, head, measure, read_key
-from workers.injector.engine import Engine
-from workers.injector.order import Order
-from workers.injector.summary import LocalRun
+from tests.injector.servers import closed, reset, scripted
+from tests.injector.test_loads import stopped
+from tests.injector.websocket.peers import (
+    after_opening,
+    against,
+    echo,
+    hang,
+    head,
+    measure,
+    measured,
+    read_key,
+)
 from workers.injector.websocket.frames import (
     CLOSE,
     PING,
     PONG,
+    TEXT,
     FrameReader,
     close_payload,
     encode_frame,
@@ -33,8 +40,7 @@ def assert_parts_add_up(total):
 
 
 def test_it_opens_and_closes_and_times_both():
-    with scripted(echo()) as server:
-        total = measure(server.port, closed(20, 4), {}).total
+    total, _ = measured(echo(), closed(20, 4), {})
     assert_all_ok(total, 20)
     assert total.statuses == {"101": 20}
     assert total.count("close_code_1000") == 20
@@ -57,14 +63,12 @@ def interim_replies(count):
 
 @pytest.mark.parametrize(("count", "errors"), [(20, {}), (21, {"http_parse": 1})])
 def test_as_many_interim_replies_as_in_http_may_come_before_it_opens(count, errors):
-    with scripted(interim_replies(count)) as server:
-        total = measure(server.port, closed(1), {}).total
+    total, _ = measured(interim_replies(count), closed(1), {})
     assert total.errors == errors
 
 
 def test_it_does_the_same_over_tls(server_tls):
-    with scripted(echo(), server_tls) as server:
-        total = measure(server.port, closed(5, 2), {"messages": 3}, scheme="wss").total
+    total, _ = measured(echo(), closed(5, 2), {"messages": 3}, scheme="wss", tls_context=server_tls)
     assert_all_ok(total, 5)
     assert (total.count("tls_full"), total.timing("tls").n) == (5, 5)
     assert total.count("messages_received") == 15
@@ -76,8 +80,7 @@ def test_it_does_the_same_over_tls(server_tls):
 @pytest.mark.parametrize("size", [0, 1, 8, 125, 126, 70_000])
 def test_every_message_comes_back(mode, binary, size):
     exchange = {"messages": 30, "mode": mode, "binary": binary, "size_bytes": size}
-    with scripted(echo()) as server:
-        total = measure(server.port, closed(2, 2), exchange).total
+    total, _ = measured(echo(), closed(2, 2), exchange)
     assert_all_ok(total, 2)
     assert total.count("messages_sent") == total.count("messages_received") == 60
     assert total.timing("message").n == 60
@@ -109,8 +112,7 @@ def test_send_only_waits_for_no_echo():
     def listen(sock, server):
         echo(heard)(_Mute(sock), server)
 
-    with scripted(listen) as server:
-        total = measure(server.port, closed(1), {"messages": 500, "mode": "send_only"}).total
+    total, _ = measured(listen, closed(1), {"messages": 500, "mode": "send_only"})
     assert_all_ok(total, 1)
     assert (total.count("messages_sent"), total.count("messages_received")) == (500, 0)
     assert sum(isinstance(each, Message) for each in heard) == 500
@@ -131,9 +133,8 @@ class _Mute:
 
 @pytest.mark.parametrize("mode", ["echo_sync", "echo_async", "send_only"])
 def test_messages_keep_their_rate(mode):
-    with scripted(echo()) as server:
-        exchange = {"messages": 21, "rate_per_s": 50, "mode": mode}
-        total = measure(server.port, closed(2, 2), exchange).total
+    exchange = {"messages": 21, "rate_per_s": 50, "mode": mode}
+    total, _ = measured(echo(), closed(2, 2), exchange)
     assert_all_ok(total, 2)
     exchange_us = total.timing("exchange")
     assert exchange_us.min_us >= 400_000
@@ -147,9 +148,8 @@ def test_a_late_echo_makes_the_messages_that_waited_for_it_late():
     def freezing(sock, server):
         echo()(_Freezing(sock, frozen), server)
 
-    with scripted(freezing) as server:
-        exchange = {"messages": 40, "rate_per_s": 100}
-        total = measure(server.port, closed(1), exchange).total
+    exchange = {"messages": 40, "rate_per_s": 100}
+    total, _ = measured(freezing, closed(1), exchange)
     assert_all_ok(total, 1)
     message = total.timing("message")
     assert message.n == 40
@@ -171,9 +171,8 @@ class _Freezing:
 
 
 def test_a_conversation_ends_with_the_load_and_closes_properly():
-    with scripted(echo()) as server:
-        load = {"model": "closed", "connections": 3, "duration_s": 0.5}
-        result = measure(server.port, load, {"messages": 1_000_000, "rate_per_s": 100})
+    load = {"model": "closed", "connections": 3, "duration_s": 0.5}
+    result, _ = against(echo(), load, {"messages": 1_000_000, "rate_per_s": 100})
     assert_all_ok(result.total, 3)
     assert 100 <= result.total.count("messages_sent") <= 156
     assert 0.5 <= result.measurement.duration_s < 0.9
@@ -188,8 +187,7 @@ def test_a_conversation_ends_with_the_load_and_closes_properly():
 )
 def test_a_connection_that_arrived_says_all_whenever_that_ends(load, connections):
     """Of ten that arrive, six wait until after the end of arrivals."""
-    with scripted(echo()) as server:
-        total = measure(server.port, load, {"messages": 4, "rate_per_s": 10}).total
+    total, _ = measured(echo(), load, {"messages": 4, "rate_per_s": 10})
     n = connections or total.count("ok")
     assert_all_ok(total, n)
     assert total.count("messages_sent") == total.count("messages_received") == 4 * n
@@ -197,8 +195,7 @@ def test_a_connection_that_arrived_says_all_whenever_that_ends(load, connections
 
 def test_what_is_under_way_when_measuring_begins_goes_on():
     load = {"model": "open", "rate_per_s": 10, "duration_s": 1}
-    with scripted(echo()) as server:
-        result = measure(server.port, load, {"messages": 6, "rate_per_s": 10}, warm_up_s=1)
+    result, _ = against(echo(), load, {"messages": 6, "rate_per_s": 10}, warm_up_s=1)
     carried, ok = result.total.count("carried"), result.total.count("ok")
     assert (carried > 0, ok, result.total.errors) == (True, 10, {})
     sent = result.total.count("messages_sent") + result.measurement.warm_up.count("messages_sent")
@@ -216,30 +213,10 @@ def test_what_is_under_way_when_measuring_begins_goes_on():
 )
 def test_after_a_stop_a_conversation_sends_nothing_more_and_closes_properly(exchange):
     with scripted(echo()) as server:
-        order = make_order(server.port, load=closed(2, 2), scheme="ws", mode="new")
-        order["plan"] |= {"steps": [], "exchange": {"messages": 1_000_000} | exchange}
-        order = Order.from_json(order)
-        engine = Engine(order, LocalRun(order.plan))
-        engine.prepare()
-        gevent.sleep(0)
-        gevent.spawn_later(0.5, engine.stop, "user")
-        end = engine.run(time.monotonic_ns())
+        plan = {"steps": [], "exchange": {"messages": 1_000_000} | exchange}
+        given = {"load": closed(2, 2), "scheme": "ws", "mode": "new"}
+        end = stopped(server.port, 0.5, plan=plan, **given)
     assert (end.totals["ok"], end.totals["started"], end.errors) == (2, 2, {})
-
-
-@pytest.mark.parametrize(
-    "load",
-    [
-        {"model": "open", "rate_per_s": 100, "duration_s": 0.3},
-        {"model": "over", "requests": 30, "over_s": 0.3},
-    ],
-)
-def test_scheduled_loads_open_connections_at_their_instants(load):
-    with scripted(echo()) as server:
-        total = measure(server.port, load, {"messages": 2}).total
-    assert_all_ok(total, 30)
-    assert total.timing("lateness").n == 30
-    assert_parts_add_up(total)
 
 
 def test_pings_are_answered_with_pongs():
@@ -258,17 +235,6 @@ def test_pings_are_answered_with_pongs():
         load = {"model": "closed", "connections": 1, "duration_s": 0.3}
         measure(server.port, load, exchange)
     assert pongs == [b"are you there", b""]
-
-
-def test_the_codes_that_servers_close_with_are_counted():
-    def close_going_away(sock):
-        sock.recv(65536)
-        sock.sendall(encode_frame(CLOSE, close_payload(1001)))
-
-    with scripted(after_opening(close_going_away)) as server:
-        total = measure(server.port, closed(3), {}).total
-    assert_all_ok(total, 3)
-    assert total.count("close_code_1001") == 3
 
 
 def test_length_is_enough_where_the_plan_says_so():
@@ -299,9 +265,8 @@ def test_a_window_counts_opening_handshakes_only():
         assert frame[:1] == b"\x88"
         sock.sendall(encode_frame(CLOSE, close_payload(1000)))
 
-    with scripted(slow_to_close) as server:
-        load = {"model": "window", "low": 3, "high": 6, "requests": 60}
-        result = measure(server.port, load, {"close_timeout_s": 2})
+    load = {"model": "window", "low": 3, "high": 6, "requests": 60}
+    result, _ = against(slow_to_close, load, {"close_timeout_s": 2})
     assert_all_ok(result.total, 60)
     # The server sees a connection closed a little after the client has opened the next.
     assert max(most) <= 6 + 2
@@ -309,3 +274,40 @@ def test_a_window_counts_opening_handshakes_only():
     assert result.total.count("window_resumed") >= 2
     # One after another the closing handshakes alone would take 6 s / 6.
     assert result.measurement.duration_s < 0.9
+
+
+# --- each opened connection has exactly one close code, whatever becomes of it ------------------
+GOING_AWAY = encode_frame(CLOSE, close_payload(1001))
+
+
+def say(*frames):
+    def script(sock):
+        sock.sendall(b"".join(frames))
+        hang(sock)
+
+    return script
+
+
+@pytest.mark.parametrize(
+    ("script", "exchange", "code"),
+    [
+        (say(GOING_AWAY), {"messages": 3, "rate_per_s": 5}, 1001),
+        (say(encode_frame(CLOSE, b"")), {}, 1005),
+        (say(encode_frame(TEXT, b"x", b"abcd")), {}, 1006),
+        (say(encode_frame(TEXT, b"unasked")), {"messages": 3, "rate_per_s": 5}, 1006),
+        (lambda sock: None, {}, 1006),
+        (reset, {}, 1006),
+        (hang, {}, 1006),
+    ],
+    ids=["going away", "no code", "masked", "unasked", "leaves", "resets", "never closes"],
+)
+def test_it_is_counted_once(script, exchange, code):
+    total, _ = measured(after_opening(script), closed(2), exchange)
+    codes = {name: n for name, n in total.counters.items() if name.startswith("close_code")}
+    assert codes == {f"close_code_{code}": 2}
+
+
+def test_what_was_never_opened_has_none():
+    with scripted(lambda sock, server: sock.sendall(b"HTTP/1.1 403 No\r\n\r\n")) as server:
+        total = measure(server.port, closed(2), {}).total
+    assert not any(name.startswith("close_code") for name in total.counters)

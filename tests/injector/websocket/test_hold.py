@@ -3,19 +3,17 @@
 import threading
 import time
 
-import gevent
 import pytest
 from wsproto.events import CloseConnection
 
 from campaigns.domain.measured.outcomes import Kind
 from tests.injector.servers import make_order, scripted
-from tests.injector.websocket.peers import after_opening, echo, head, measure, read_key
+from tests.injector.test_loads import stopped
+from tests.injector.websocket.peers import after_opening, echo, head, measure, measured, read_key
 from tests.injector.websocket.test_exchange import assert_all_ok, assert_parts_add_up
 from workers.injector import preflight
-from workers.injector.engine import Engine
 from workers.injector.local_run import run_here
-from workers.injector.order import Order
-from workers.injector.websocket.frames import CLOSE, PING, PONG, close_payload, encode_frame
+from workers.injector.websocket.frames import CLOSE, close_payload, encode_frame
 
 
 def window(requests, hold="keep_until_all", low=2, high=4, **given):
@@ -50,8 +48,7 @@ class Counting:
 def test_all_stay_open_until_the_last_one_is_open_and_then_shake_hands_for_the_end():
     """T30: hold_open keeps the sockets."""
     server = Counting()
-    with scripted(server) as peer:
-        total = measure(peer.port, window(20), {"close_timeout_s": 2}).total
+    total, _ = measured(server, window(20), {"close_timeout_s": 2})
     assert_all_ok(total, 20)
     assert server.most_open == 20
     assert server.when_closing_began[0][1] == 20
@@ -74,8 +71,7 @@ def test_they_close_no_more_at_a_time_than_were_opened():
             closing.discard(sock)
         sock.sendall(encode_frame(CLOSE, close_payload(1000)))
 
-    with scripted(after_opening(slow_to_close)) as peer:
-        total = measure(peer.port, window(20), {"close_timeout_s": 2}).total
+    total, _ = measured(after_opening(slow_to_close), window(20), {"close_timeout_s": 2})
     assert_all_ok(total, 20)
     assert 2 <= max(most) <= 4
 
@@ -93,8 +89,7 @@ def test_each_is_kept_for_the_time_that_the_plan_says():
 
 
 def test_the_time_for_which_it_is_kept_is_in_no_figure():
-    with scripted(echo()) as peer:
-        total = measure(peer.port, window(4, "keep_s", hold_s=0.5), {"messages": 2}).total
+    total, _ = measured(echo(), window(4, "keep_s", hold_s=0.5), {"messages": 2})
     assert_all_ok(total, 4)
     assert_parts_add_up(total)
     for name in ("response", "service", "close", "exchange"):
@@ -102,26 +97,10 @@ def test_the_time_for_which_it_is_kept_is_in_no_figure():
 
 
 def test_messages_are_said_first_and_may_take_longer_than_the_time():
-    with scripted(echo()) as peer:
-        exchange = {"messages": 6, "rate_per_s": 20}
-        total = measure(peer.port, window(3, "keep_s", hold_s=0.05), exchange).total
+    exchange = {"messages": 6, "rate_per_s": 20}
+    total, _ = measured(echo(), window(3, "keep_s", hold_s=0.05), exchange)
     assert_all_ok(total, 3)
     assert total.count("messages_received") == 18
-
-
-def test_a_ping_is_answered_while_it_is_kept():
-    answers = []
-
-    def ping(sock):
-        sock.sendall(encode_frame(PING, b"there?"))
-        answers.append(sock.recv(65536))
-        sock.recv(65536)
-        sock.sendall(encode_frame(CLOSE, close_payload(1000)))
-
-    with scripted(after_opening(ping)) as peer:
-        total = measure(peer.port, window(1, "keep_s", hold_s=0.3), {}).total
-    assert_all_ok(total, 1)
-    assert answers[0][0] & 0x0F == PONG
 
 
 @pytest.mark.parametrize(
@@ -132,38 +111,18 @@ def test_a_ping_is_answered_while_it_is_kept():
     ],
 )
 def test_one_that_the_server_closes_meanwhile_has_failed(leave, code):
-    with scripted(after_opening(leave)) as peer:
-        total = measure(peer.port, window(2, "keep_s", hold_s=0.3), {}).total
+    total, _ = measured(after_opening(leave), window(2, "keep_s", hold_s=0.3), {})
     assert total.errors == {Kind.EOF_MID_BODY: 2}
     assert total.count(f"close_code_{code}") == 2
-
-
-def test_those_that_never_open_do_not_keep_the_others_waiting():
-    def every_other(sock, server):
-        if server.n_connections % 2:
-            return
-        echo()(sock, server)
-
-    with scripted(every_other) as peer:
-        total = measure(peer.port, window(10), {}).total
-    assert total.count("ok") + total.count("failed") == 10
-    assert total.count("ok") >= 3
 
 
 def test_no_more_are_open_than_the_process_may_have_however_long_they_close(monkeypatch):
     monkeypatch.setattr(preflight, "raise_descriptor_limit", lambda: 64 + 8)
     server = Counting(closing_s=0.05)
-    with scripted(server) as peer:
-        load = window(30, "close", low=4, high=6)
-        total = measure(peer.port, load, {"close_timeout_s": 2}).total
+    load = window(30, "close", low=4, high=6)
+    total, _ = measured(server, load, {"close_timeout_s": 2})
     assert_all_ok(total, 30)
     assert 4 <= server.most_open <= 8
-
-
-def test_it_does_the_same_over_tls(server_tls):
-    with scripted(echo(), server_tls) as peer:
-        total = measure(peer.port, window(6), {}, scheme="wss").total
-    assert_all_ok(total, 6)
 
 
 def test_the_warm_up_keeps_nothing_open():
@@ -182,13 +141,9 @@ def test_the_warm_up_keeps_nothing_open():
 
 def test_a_stop_lets_go_of_all_and_they_still_shake_hands():
     with scripted(echo()) as peer:
-        order = make_order(peer.port, load=window(5, "keep_s", hold_s=60), scheme="ws", mode="new")
-        order["plan"] |= {"steps": [], "exchange": {"close_timeout_s": 1}}
-        seconds = []
-        engine = Engine(Order.from_json(order), _Into(seconds))
-        engine.prepare()
-        gevent.spawn_later(0.6, engine.stop, "user")
-        end = engine.run(time.monotonic_ns())
+        plan = {"steps": [], "exchange": {"close_timeout_s": 1}}
+        given = {"load": window(5, "keep_s", hold_s=60), "scheme": "ws", "mode": "new"}
+        end = stopped(peer.port, 0.6, plan=plan, **given)
     assert (end.outcome, end.in_flight) == ("stopped", 0)
     assert end.totals["ok"] == end.totals["started"] == 5
 
@@ -201,8 +156,3 @@ def test_how_many_are_open_is_told_every_second():
         run_here(order, seconds.append)
     first = seconds[0]
     assert (first.vitals["open_connections"], first.in_flight) == (8, 8)
-
-
-class _Into:
-    def __init__(self, seconds):
-        self.second = seconds.append

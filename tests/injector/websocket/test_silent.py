@@ -9,8 +9,7 @@ import time
 import pytest
 
 from tests.injector.servers import closed, reset, scripted
-from tests.injector.websocket.peers import head, measure, read_key
-from workers.injector import connection
+from tests.injector.websocket.peers import head, measure, measured, read_key
 from workers.injector.websocket.frames import CLOSE, PING, close_payload, encode_frame
 
 GOODBYE = encode_frame(CLOSE, close_payload(1000))
@@ -122,30 +121,9 @@ def test_bytes_are_those_that_the_server_saw_and_said():
     def answer(sock, server):
         script(sock, read_key(sock, server))
 
-    with scripted(answer) as server:
-        total = measure(server.port, closed(N), {}).total
+    total, server = measured(answer, closed(N), {})
     sent = sum(map(len, server.requests)) + sum(seen)
     assert (total.count("bytes_sent"), total.count("bytes_received")) == (sent, sum(said))
-
-
-@pytest.mark.parametrize(
-    ("script", "is_usual"),
-    [(ends_with_its_close, True), (pings_with_its_head, False), (ends_later, False)],
-)
-def test_nagles_algorithm_holds_nothing_back_of_what_is_more_than_usual(
-    monkeypatch, script, is_usual
-):
-    set_to = []
-
-    def hold_nothing_back(self):
-        set_to.append(self.sock.fileno())
-        usually(self)
-
-    usually = connection.Connection.hold_nothing_back
-    monkeypatch.setattr(connection.Connection, "hold_nothing_back", hold_nothing_back)
-    served(script, 2)
-    # The first server's head is not known yet.
-    assert len(set_to) == (1 if is_usual else 2)
 
 
 @pytest.mark.parametrize(
