@@ -152,9 +152,7 @@ class ComparisonSerializer(serializers.Serializer):
 
 class ComparisonView(APIView):
     @extend_schema(
-        parameters=[*_COLUMNS, _TEST],
-        responses=ComparisonSerializer,
-        operation_id="comparison",
+        parameters=[*_COLUMNS, _TEST], responses=ComparisonSerializer, operation_id="comparison"
     )
     def get(self, request):
         """Each test of the candidates against its partner in the baseline: same plan, same arm."""

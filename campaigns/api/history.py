@@ -347,9 +347,7 @@ def _searched(
 
 class HistoryOfTest(APIView):
     @extend_schema(
-        parameters=[TestHistoryQuery],
-        responses=TestHistorySerializer,
-        operation_id="tests_history",
+        parameters=[TestHistoryQuery], responses=TestHistorySerializer, operation_id="tests_history"
     )
     def get(self, request, pk):
         """The test over all campaigns that have ended, oldest first, with its changes of level."""

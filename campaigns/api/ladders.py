@@ -55,11 +55,7 @@ class LadderList(APIView):
         (cell,) = cells_of(actor, project, [named])
         tags = data.pop("tags", None)
         campaign = start_ladder(
-            by=actor,
-            project=project,
-            version=cell.plan_version,
-            endpoint=cell.endpoint,
-            **data,
+            by=actor, project=project, version=cell.plan_version, endpoint=cell.endpoint, **data
         )
         if tags:
             describe_item(by=actor, item=campaign, tags=tags)

@@ -86,9 +86,7 @@ class ProbeRequest(StrictSerializer):
     method = serializers.ChoiceField(choices=METHODS, required=False)
     path = serializers.CharField(default="/")
     headers = serializers.ListField(
-        child=PairField(),
-        required=False,
-        help_text="[name, value] pairs.",
+        child=PairField(), required=False, help_text="[name, value] pairs."
     )
     body = serializers.CharField(required=False, allow_blank=True, trim_whitespace=False)
     subprotocols = serializers.ListField(child=serializers.CharField(), required=False)
@@ -128,7 +126,12 @@ class ProbeViewSet(VisibleViewSet):
                 by=self.actor, endpoint=endpoint, request=_as_sent(endpoint, asked["request"])
             )
         except InvalidPlan as invalid:
-            raise InvalidFields(_as_named(invalid.errors)) from None
+            # The plan reader's paths as those of the request: steps.0.path is request.path.
+            short = {
+                path.removeprefix("steps.0.").removeprefix("exchange."): invalid.errors[path]
+                for path in invalid.errors
+            }
+            raise InvalidFields({f"request.{path}": text for path, text in short.items()}) from None
         return self.answer(probe.pk, status.HTTP_201_CREATED)
 
 
@@ -144,11 +147,3 @@ def _refuse_others(asked: dict[str, Any], names: tuple[str, ...], endpoint: str)
     faults = {f"request.{name}": f"This is {endpoint}." for name in names if name in asked}
     if faults:
         raise InvalidFields(faults)
-
-
-def _as_named(errors: dict[str, str]) -> dict[str, str]:
-    """The plan reader's paths as those of the request: steps.0.path is request.path."""
-    short = {
-        path.removeprefix("steps.0.").removeprefix("exchange."): errors[path] for path in errors
-    }
-    return {f"request.{path}": text for path, text in short.items()}

@@ -47,10 +47,7 @@ from campaigns.queries.runs import with_verdicts
 from campaigns.services.runs import stop_run
 
 _STYLE = OpenApiParameter(
-    "style",
-    str,
-    enum=list(REPORTS),
-    description="Default: wsperf for WebSockets, otherwise ab.",
+    "style", str, enum=list(REPORTS), description="Default: wsperf for WebSockets, otherwise ab."
 )
 _TEXT = {(200, "text/plain"): OpenApiResponse(OpenApiTypes.STR, "The report.")}
 

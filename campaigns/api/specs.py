@@ -84,9 +84,7 @@ class StepSerializer(InputSerializer):
     method = serializers.ChoiceField(choices=METHODS, default="GET")
     path = serializers.CharField(default="/", help_text="Begins with a slash; may have a query.")
     headers = serializers.ListField(
-        child=PairField(),
-        required=False,
-        help_text="[name, value] pairs.",
+        child=PairField(), required=False, help_text="[name, value] pairs."
     )
     body = serializers.CharField(required=False, allow_blank=True)
     extract = ExtractSerializer(many=True, required=False)

@@ -29,12 +29,7 @@ from campaigns.api.probes import ProbeViewSet
 from campaigns.api.projects import ProjectViewSet
 from campaigns.api.runs import MetricList, RunReportText, RunsCsv, RunViewSet, SecondViewSet
 from campaigns.api.schema import DocsView, NothingHere, SchemaView
-from campaigns.api.searches import (
-    SearchEstimate,
-    SearchList,
-    SearchOfCampaign,
-    SearchOfCampaignCsv,
-)
+from campaigns.api.searches import SearchEstimate, SearchList, SearchOfCampaign, SearchOfCampaignCsv
 from campaigns.api.tables import CampaignTables, CampaignTablesCsv, RunTables, RunTablesCsv
 from campaigns.api.targets import TargetViewSet
 from campaigns.api.tls_profiles import TlsProfileViewSet
@@ -77,11 +72,7 @@ urlpatterns = [
         MarkViewSet.as_view(LIST_AND_CREATE),
         name="api-project-marks",
     ),
-    path(
-        "marks/<int:pk>/",
-        MarkViewSet.as_view(READ_AND_DELETE),
-        name="api-mark",
-    ),
+    path("marks/<int:pk>/", MarkViewSet.as_view(READ_AND_DELETE), name="api-mark"),
     path("tests/<int:pk>/history/", HistoryOfTest.as_view(), name="api-test-history"),
     path("tests/<int:pk>/history.csv", HistoryOfTestCsv.as_view(), name="api-test-history-csv"),
     path("projects/<int:pk>/triage/", TriageOfProject.as_view(), name="api-project-triage"),
@@ -174,9 +165,7 @@ urlpatterns = [
     path("runs/<int:pk>/tables.csv", RunTablesCsv.as_view(), name="api-run-csv"),
     path("runs/<int:pk>/report.txt", RunReportText.as_view(), name="api-run-report-text"),
     path(
-        "runs/<int:pk>/outputs/",
-        ToolOutputViewSet.as_view(LIST_AND_CREATE),
-        name="api-run-outputs",
+        "runs/<int:pk>/outputs/", ToolOutputViewSet.as_view(LIST_AND_CREATE), name="api-run-outputs"
     ),
     path("outputs/<int:pk>/", ToolOutputViewSet.as_view(READ_AND_DELETE), name="api-output"),
     path("compare/", ComparisonView.as_view(), name="api-comparison"),

@@ -8,7 +8,7 @@ from campaigns.domain.measured.snapshot import LATENESS, PARTS, SESSIONS, Timing
 from campaigns.domain.percentiles import P50, P90, P95, P99, Shown, name, shown
 from campaigns.domain.shown.threshold_words import broken_words
 from campaigns.exports.tables import csv_of_lines, safe
-from campaigns.models import Campaign, Run
+from campaigns.models import Campaign
 from campaigns.queries.measured import MeasuredRun, whole_runs
 
 _WHOLE = {"mean", "min", *map(name, (P50, P90, P95, P99)), "max"}
@@ -76,41 +76,39 @@ def csv_of_runs(runs: Iterable[MeasuredRun]) -> Iterator[str]:
     """
     yield csv_of_lines([COLUMNS])
     for each in runs:
-        row = {**_setting(each.run), **_answers(each), **_figures(each)}
+        # What ran where, as it was frozen at the start: names that were changed later stay the old.
+        frozen, test = each.run.frozen, each.run.test
+        row = {
+            "run": each.run.label,
+            "run_id": each.run.pk,
+            "campaign_id": each.run.campaign_id,
+            "campaign": each.run.campaign.name,
+            "test_id": each.run.test_id,
+            "block": each.run.repeat,
+            "position": each.run.position,
+            "plan_id": test.plan_version.plan_id,
+            "plan": frozen.plan_name,
+            "plan_version": frozen.plan_number,
+            "target_id": each.run.target_id,
+            "target": frozen.target,
+            "endpoint": str(frozen.endpoint),
+            "connection_mode": str(frozen.connection_mode),
+            "injectors": each.run.n_shards,
+            "swept": test.swept,
+            "swept_value": test.swept_value if test.swept else None,
+            "state": each.run.state,
+            "outcome": each.run.outcome,
+            "reason": each.run.reason,
+            "started_at": each.run.t0 and each.run.t0.isoformat(),
+            "ended_at": each.run.ended_at and each.run.ended_at.isoformat(),
+            **_answers(each),
+            **_figures(each),
+        }
         yield csv_of_lines([[_plain(row.get(key, "")) for key in COLUMNS]])
 
 
 def _plain(value: Any) -> Any:
     return safe(value) if isinstance(value, str) else value
-
-
-def _setting(run: Run) -> dict[str, Any]:
-    """What ran where, as it was frozen at the start: names that were changed later stay the old."""
-    frozen, test = run.frozen, run.test
-    return {
-        "run": run.label,
-        "run_id": run.pk,
-        "campaign_id": run.campaign_id,
-        "campaign": run.campaign.name,
-        "test_id": run.test_id,
-        "block": run.repeat,
-        "position": run.position,
-        "plan_id": test.plan_version.plan_id,
-        "plan": frozen.plan_name,
-        "plan_version": frozen.plan_number,
-        "target_id": run.target_id,
-        "target": frozen.target,
-        "endpoint": str(frozen.endpoint),
-        "connection_mode": str(frozen.connection_mode),
-        "injectors": run.n_shards,
-        "swept": test.swept,
-        "swept_value": test.swept_value if test.swept else None,
-        "state": run.state,
-        "outcome": run.outcome,
-        "reason": run.reason,
-        "started_at": run.t0 and run.t0.isoformat(),
-        "ended_at": run.ended_at and run.ended_at.isoformat(),
-    }
 
 
 def _answers(each: MeasuredRun) -> dict[str, Any]:

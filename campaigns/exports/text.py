@@ -29,20 +29,24 @@ def _text(table: Table) -> str:
         for line in zip(*columns, strict=True)
     ]
     rule = "-" * max(map(len, lines))
-    return "\n".join([table.title, *lines[:2], rule, *lines[2:], *_notes(table)])
-
-
-def _shown(cell: Cell) -> str:
-    return f"~{cell.text}" if cell.weak else cell.text
-
-
-def _notes(table: Table) -> list[str]:
-    """The table's note, the distinct row notes, and what ~ means."""
+    # The table's note, the distinct row notes, and what ~ means.
     notes = [
         table.note,
         *dict.fromkeys(f"{row.label}: {row.note}" for row in table.rows if row.note),
     ]
-    return [note for note in (*notes, *_meanings(table)) if note]
+    return "\n".join(
+        [
+            table.title,
+            *lines[:2],
+            rule,
+            *lines[2:],
+            *[note for note in (*notes, *_meanings(table)) if note],
+        ]
+    )
+
+
+def _shown(cell: Cell) -> str:
+    return f"~{cell.text}" if cell.weak else cell.text
 
 
 def _meanings(table: Table) -> list[str]:

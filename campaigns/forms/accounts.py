@@ -19,7 +19,11 @@ class NotTheUserName:
 
     def validate(self, password: str, user=None) -> None:
         name = user.get_username() if user else ""
-        if name and len(_NO_LETTER.sub("", _without(name, password))) < _LEAST:
+        if (
+            name
+            and len(_NO_LETTER.sub("", re.sub(re.escape(name), "", password, flags=re.IGNORECASE)))
+            < _LEAST
+        ):
             raise ValidationError(
                 f"Without your user name this password has fewer than {_LEAST} letters and digits.",
                 code="password_is_the_name",
@@ -27,10 +31,6 @@ class NotTheUserName:
 
     def get_help_text(self) -> str:
         return f"Without your user name it has at least {_LEAST} letters and digits."
-
-
-def _without(name: str, password: str) -> str:
-    return re.sub(re.escape(name), "", password, flags=re.IGNORECASE)
 
 
 SCOPES = [

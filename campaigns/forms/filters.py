@@ -12,13 +12,7 @@ from campaigns.domain.plan.plan import ConnectionMode
 from campaigns.domain.plan.target import SCHEMES
 from campaigns.forms.items import ItemFilterForm
 from campaigns.models import Project
-from campaigns.queries.campaign_list import (
-    SINCE_DAYS,
-    STATE_IS,
-    VIEWS,
-    CampaignFilter,
-    makers_of,
-)
+from campaigns.queries.campaign_list import SINCE_DAYS, STATE_IS, VIEWS, CampaignFilter, makers_of
 from campaigns.queries.history import METRICS, HistoryFilter
 from campaigns.queries.marks import begin_of, end_of, is_mark
 from campaigns.queries.run_list import (

@@ -38,12 +38,11 @@ class LadderForm(CheckedForm):
         error_messages=ENDPOINT_GONE,
     )
     rungs = forms.MultipleChoiceField(
-        initial=list(USUAL_RUNGS),
-        error_messages={"required": "Tick at least two rungs."},
+        initial=list(USUAL_RUNGS), error_messages={"required": "Tick at least two rungs."}
     )
     repeats = number_field(
         forms.IntegerField, 1, MAX_REPEATS, initial=5, label="Repeats",
-        help_text="A verdict needs three; intervals are between repeats.",
+        help_text="A verdict needs three; intervals are between repeats."
     )  # fmt: skip
     pause_s = number_field(forms.FloatField, 0, MAX_PAUSE_S, initial=1, label="Pause between runs")
 

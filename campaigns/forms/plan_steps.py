@@ -59,7 +59,10 @@ class StepBlock:
     @property
     def more_words(self) -> str:
         """What is set under the request line: "2 headers, XML body of 412 bytes"; "" if nothing."""
-        headers, extracts = (_n_lines(self.texts[name]) for name in ("headers", "extract"))
+        headers, extracts = (
+            sum(bool(line.strip()) for line in self.texts[name].splitlines())
+            for name in ("headers", "extract")
+        )
         said = (
             f"named {self.texts['label']}" if self.texts["label"] else "",
             counted(headers, "headers") if headers else "",
@@ -73,10 +76,6 @@ class StepBlock:
         """POST /orders; "" for a further step that is left out because it has no path."""
         path = self.texts["path"]
         return f"{self.texts['method'] or METHODS[0]} {path}" if path else ""
-
-
-def _n_lines(text: str) -> int:
-    return sum(bool(line.strip()) for line in text.splitlines())
 
 
 def body_words(n_bytes: int, headers: str) -> str:

@@ -27,10 +27,7 @@ class SearchForm(CheckedForm):
         help_text="What is sent. The search replaces the plan's load by a rate of its own.",
         error_messages=PLAN_GONE,
     )
-    arm = forms.ChoiceField(
-        label="Endpoint",
-        error_messages=ENDPOINT_GONE,
-    )
+    arm = forms.ChoiceField(label="Endpoint", error_messages=ENDPOINT_GONE)
     objective = forms.CharField(
         label="Objective",
         required=False,

@@ -4,7 +4,7 @@ from itertools import zip_longest
 from typing import Any
 
 from campaigns.domain.plan.tls_options import TlsOptions
-from campaigns.models import Endpoint, Target
+from campaigns.models import Target
 
 FACT_EXAMPLES = {
     "CPU": "2 × Xeon E5-2640, 2.5 GHz",
@@ -50,7 +50,13 @@ class TargetForm:
     @classmethod
     def of(cls, target: Target):
         rows = [
-            (each.scheme, each.host, str(each.port), each.verify_tls, _tls_of(each))
+            (
+                each.scheme,
+                each.host,
+                str(each.port),
+                each.verify_tls,
+                {**each.tls, "has_key": each.has_client_key},
+            )
             for each in target.endpoints.filter(archived_at=None)
         ]
         return cls(target.name, rows, target.environment)
@@ -144,10 +150,6 @@ def _posted_tls(data) -> list[dict[str, Any]]:
         row["alpn"] = row["alpn"] != "no"
         rows.append(row)
     return rows
-
-
-def _tls_of(endpoint: Endpoint) -> dict[str, Any]:
-    return {**endpoint.tls, "has_key": endpoint.has_client_key}
 
 
 def _has_tls(row: tuple) -> bool:

@@ -61,11 +61,7 @@ def _endpoints(by: Actor, project: Project, ports: dict[str, int]) -> list[Endpo
         )
     elif {(each.scheme, each.port) for each in _live(target)} != set(ports.items()):
         edit_target(
-            by=by,
-            target=target,
-            name=target.name,
-            environment=target.environment,
-            endpoints=wanted,
+            by=by, target=target, name=target.name, environment=target.environment, endpoints=wanted
         )
     return sorted(_live(target), key=lambda endpoint: endpoint.scheme)
 

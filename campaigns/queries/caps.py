@@ -141,7 +141,27 @@ class _Source:
 
     @cached_property
     def load(self) -> "dict[int, _Load]":
-        return _load(self.projects)
+        now, since = db_now(), db_now(-DAY_S)
+        is_lately = Q(campaign__finished_at=None) | Q(campaign__finished_at__gt=since)
+        was_lately = Q(t0__isnull=False) & (Q(ended_at=None) | Q(ended_at__gt=since))
+        is_going = ~Q(state=RunState.DONE)
+        rows = (
+            Run.objects.filter(is_lately, campaign__project__in=self.projects)
+            .filter(campaign__started_at__isnull=False)
+            .order_by()
+            .values_list("campaign__project", "campaign")
+            .annotate(
+                used=Sum(Coalesce("ended_at", now) - Greatest("t0", since), filter=was_lately),
+                waiting_s=Sum("use__planned_s", filter=is_going & Q(t0=None)),
+                sending_s=Sum("use__planned_s", filter=is_going & Q(t0__isnull=False)),
+                sent=Sum(now - F("t0"), filter=is_going & Q(t0__isnull=False)),
+                planned_bytes=Sum("use__planned_bytes", filter=is_going),
+            )
+        )
+        by_project: dict[int, _Load] = defaultdict(_Load)
+        for project, _, *sums in rows:
+            by_project[project].add(*sums)
+        return by_project
 
     def ceiling(self, cap: Cap, project: Project) -> Ceiling:
         if cap in (RUNS, SLOTS):
@@ -188,27 +208,3 @@ class _Load:
         # One campaign makes its runs one after the other: at most a day of load a day.
         self.planned_s += min((waiting_s or 0.0) + left_s, DAY_S)
         self.planned_bytes += planned_bytes or 0
-
-
-def _load(projects: Sequence[int]) -> dict[int, _Load]:
-    now, since = db_now(), db_now(-DAY_S)
-    is_lately = Q(campaign__finished_at=None) | Q(campaign__finished_at__gt=since)
-    was_lately = Q(t0__isnull=False) & (Q(ended_at=None) | Q(ended_at__gt=since))
-    is_going = ~Q(state=RunState.DONE)
-    rows = (
-        Run.objects.filter(is_lately, campaign__project__in=projects)
-        .filter(campaign__started_at__isnull=False)
-        .order_by()
-        .values_list("campaign__project", "campaign")
-        .annotate(
-            used=Sum(Coalesce("ended_at", now) - Greatest("t0", since), filter=was_lately),
-            waiting_s=Sum("use__planned_s", filter=is_going & Q(t0=None)),
-            sending_s=Sum("use__planned_s", filter=is_going & Q(t0__isnull=False)),
-            sent=Sum(now - F("t0"), filter=is_going & Q(t0__isnull=False)),
-            planned_bytes=Sum("use__planned_bytes", filter=is_going),
-        )
-    )
-    by_project: dict[int, _Load] = defaultdict(_Load)
-    for project, _, *sums in rows:
-        by_project[project].add(*sums)
-    return by_project

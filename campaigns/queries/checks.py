@@ -30,7 +30,8 @@ def checks_before_start(
     project: Project, endpoints: Sequence[Endpoint], injectors: int
 ) -> list[Check]:
     """The checks, in the order in which a start would fail."""
-    slots = _slots_of_project(project, injectors) or _slots(injectors)
+    why = why_never(project, injectors)
+    slots = (Check("bad", why) if why else None) or _slots(injectors)
     return [*_addresses(endpoints), slots, *_busy_targets(endpoints)]
 
 
@@ -70,11 +71,6 @@ def _refusal(endpoint: Endpoint, networks: Iterable[Allowed]) -> str | None:
     if settings.PROOF_DAYS:
         return why_not_permitted(endpoint)
     return vet(endpoint.host, endpoint.port, networks) if is_address(endpoint.host) else None
-
-
-def _slots_of_project(project: Project, wanted: int) -> Check | None:
-    why = why_never(project, wanted)
-    return Check("bad", why) if why else None
 
 
 def _slots(wanted: int) -> Check:

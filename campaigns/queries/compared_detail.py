@@ -28,9 +28,15 @@ def detail_of(test: ComparedTest, overhead: Overhead) -> ComparedDetail:
     """The figures behind one row of a comparison."""
     arms, names = tuple(overhead.pair), overhead.pair.names
     pooled = [arm.pooled for arm in arms]
+    # All figures of the response time; the word as the comparison has it.
+    table = overhead_table(
+        "times", "Response times", overhead.rows, None, test.why, overhead.pair.names
+    )
+    mean, *others = table.rows
+    said = replace(mean, cells=(*mean.cells[:-1], text_cell(test.said, test.why)))
     return ComparedDetail(
         test=test,
-        times=_times_table(test, overhead),
+        times=replace(table, rows=(said, *others)),
         counts=_counts_table(names, pooled, arms[1].noun),
         repeats=tuple(
             _repeats(letter, name, arm, figures)
@@ -62,16 +68,6 @@ def _shift(overhead: Overhead) -> list[ShiftPoint]:
     repeats = [[each.run.repeat for each in arm.counted] for arm in arms]
     timings = [[each.total.timing("response") for each in arm.counted] for arm in arms]
     return shift_of(*timings, paired=overhead.is_paired and repeats[0] == repeats[1])
-
-
-def _times_table(test: ComparedTest, overhead: Overhead) -> Table:
-    """All figures of the response time; the word as the comparison has it."""
-    table = overhead_table(
-        "times", "Response times", overhead.rows, None, test.why, overhead.pair.names
-    )
-    mean, *others = table.rows
-    said = replace(mean, cells=(*mean.cells[:-1], text_cell(test.said, test.why)))
-    return replace(table, rows=(said, *others))
 
 
 def _repeats(letter: str, name: str, arm: MeasuredTest, figures: Figures | None) -> Table:
@@ -137,13 +133,12 @@ def _cells(key: str, baseline: Figure, candidate: Figure) -> tuple[Cell, ...]:
         difference = figure_cell(change, decimals, signed=True)
         ratio = _ratio_cell(baseline.value, candidate.value)
     shown = (
-        _count(each) if is_count else figure_cell(each, decimals) for each in (baseline, candidate)
+        count_cell(None if each.value is None else int(each.value), each.why)
+        if is_count
+        else figure_cell(each, decimals)
+        for each in (baseline, candidate)
     )
     return (*shown, difference, ratio)
-
-
-def _count(each: Figure) -> Cell:
-    return count_cell(None if each.value is None else int(each.value), each.why)
 
 
 def _ratio_cell(baseline: float, candidate: float) -> Cell:

@@ -45,14 +45,10 @@ class ComparedPair:
 
 def changes_of(pair: ComparedPair) -> dict[str, tuple[str, str]]:
     """The settings that differ, by path; {} while one of the two has no run."""
-    runs = [_first_run(each) for each in pair.arms]
+    runs = [next(iter([*each.counted, *each.runs]), None) for each in pair.arms]
     if None in runs:
         return {}
     return changed_fields(*(_facts_of(each) for each in runs))
-
-
-def _first_run(test: MeasuredTest) -> MeasuredRun | None:
-    return next(iter([*test.counted, *test.runs]), None)
 
 
 def _facts_of(each: MeasuredRun) -> dict:
@@ -159,6 +155,18 @@ def _rate(test: MeasuredTest) -> str:
 def settings_of(run: Run) -> dict[str, Any]:
     """All that may differ between two runs beside their results, secrets as digests."""
     frozen = run.frozen
+    # The plan; bodies, headers and tables, which may be secret or long, as size and digest.
+    steps = [
+        {**step, "headers": _told_apart(step["headers"]), "body": _told_apart(step["body"])}
+        for step in frozen.plan_json["steps"]
+    ]
+    exchange = frozen.plan_json.get("exchange")
+    if exchange:
+        exchange = {**exchange, "headers": _told_apart(exchange["headers"])}
+    variables = frozen.plan_json.get("variables")
+    if variables:
+        variables = {**variables, "csv": _told_apart(variables["csv"])}
+    apart = {"steps": steps, "exchange": exchange, "variables": variables}
     return {
         "target": frozen.target,
         "plan name": frozen.plan_label,
@@ -166,24 +174,8 @@ def settings_of(run: Run) -> dict[str, Any]:
         "injector processes": run.n_shards,
         "endpoint": frozen.endpoint.to_json(),
         "environment": dict(frozen.environment),
-        "plan": _settled(frozen.plan_json),
+        "plan": {**frozen.plan_json, **apart, "connection_mode": None},
     }
-
-
-def _settled(plan: dict[str, Any]) -> dict[str, Any]:
-    """The plan; bodies, headers and tables, which may be secret or long, as size and digest."""
-    steps = [
-        {**step, "headers": _told_apart(step["headers"]), "body": _told_apart(step["body"])}
-        for step in plan["steps"]
-    ]
-    exchange = plan.get("exchange")
-    if exchange:
-        exchange = {**exchange, "headers": _told_apart(exchange["headers"])}
-    variables = plan.get("variables")
-    if variables:
-        variables = {**variables, "csv": _told_apart(variables["csv"])}
-    apart = {"steps": steps, "exchange": exchange, "variables": variables}
-    return {**plan, **apart, "connection_mode": None}
 
 
 def _told_apart(value: Any) -> str:

@@ -88,7 +88,10 @@ def comparison_of(
     pairs, of_references = _without_references(every)
     apart = [_judge(pair) for pair in of_references]
     references = [each.test for each in apart]
-    states = {side.column.letter: _reference_of(side, references) for side in candidates}
+    states = {
+        side.column.letter: reference_of(_of_column(references, side.column.letter))
+        for side in candidates
+    }
     judged = [_judge(pair, states[pair.letter]) for pair in pairs]
     tests, overheads = [each.test for each in judged], [each.overhead for each in judged]
     ordered = worst_first(tests)
@@ -116,10 +119,7 @@ def comparison_of(
 
 
 def _sides(
-    columns: Sequence[ComparisonSide],
-    searches: Mapping[str, SearchColumn],
-    *,
-    shows_machines: bool,
+    columns: Sequence[ComparisonSide], searches: Mapping[str, SearchColumn], *, shows_machines: bool
 ) -> list[Side]:
     """The columns with their tests; a search has none to compare."""
     others = [each for each in columns if each.letter not in searches]
@@ -156,10 +156,6 @@ def _without_references(
 
 def _of_column(tests: Sequence[ComparedTest], letter: str) -> list[ComparedTest]:
     return [each for each in tests if each.column == letter]
-
-
-def _reference_of(side: Side, references: Sequence[ComparedTest]) -> ReferenceState | None:
-    return reference_of(_of_column(references, side.column.letter))
 
 
 def _judge(pair: ComparedPair, reference: ReferenceState | None = None) -> _Judged:
@@ -216,21 +212,17 @@ def _compared(
 def _why(pair: ComparedPair, overhead: Overhead) -> str:
     found = overhead.verdict
     if found.decided_by is not None:
-        return _odd_run(pair, overhead)
+        odd = found.decided_by
+        arm = tuple(pair.arms)[odd.arm]
+        label = next(each.run.label for each in arm.runs if each.run.repeat == odd.repeat)
+        return (
+            f"Run {label} alone decides: it took {odd.times:.2g} times as long as the others of "
+            "its test. Repeat its block."
+        )
     if pair.columns[1].noun == "run" and found.reason is Reason.TOO_FEW_REPEATS:
         return "A single run says nothing about its spread: compare the tests of these runs."
     do = _NO_WORD.get(found.reason, "")
     return f"{found.text} {do}".strip()
-
-
-def _odd_run(pair: ComparedPair, overhead: Overhead) -> str:
-    odd = overhead.verdict.decided_by
-    arm = tuple(pair.arms)[odd.arm]
-    label = next(each.run.label for each in arm.runs if each.run.repeat == odd.repeat)
-    return (
-        f"Run {label} alone decides: it took {odd.times:.2g} times as long as the others of its "
-        "test. Repeat its block."
-    )
 
 
 def _ran_in_turn(pair: ArmPair) -> bool:

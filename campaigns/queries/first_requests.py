@@ -9,12 +9,7 @@ from typing import Any
 
 from django.utils import timezone
 
-from campaigns.domain.measured.outcomes import (
-    CERTIFICATE_KINDS,
-    CLIENT_KINDS,
-    TIMEOUT_KINDS,
-    Kind,
-)
+from campaigns.domain.measured.outcomes import CERTIFICATE_KINDS, CLIENT_KINDS, TIMEOUT_KINDS, Kind
 from campaigns.domain.plan.plan import status_fits
 from campaigns.domain.plan.step import default_label
 from campaigns.domain.units import counted

@@ -110,7 +110,9 @@ def matching(kind: type[Item], text: str) -> Q:
     """Items whose name, tags or parts contain the text; "#12" is an item's number."""
     text = composed(text)
     tags = Func(F("tags"), Value(", "), function="array_to_string", output_field=TextField())
-    found = Q(name__icontains=text) | Q(pk__in=_tagged(kind, tags, text))
+    found = Q(name__icontains=text) | Q(
+        pk__in=kind.objects.annotate(tag_text=tags).filter(tag_text__icontains=text).values("pk")
+    )
     number = text.removeprefix("#")
     if number.isdecimal() and len(number) < 10:
         found |= Q(pk=int(number))
@@ -123,10 +125,6 @@ def matching(kind: type[Item], text: str) -> Q:
         endpoints = Endpoint.objects.filter(host__icontains=text, archived_at=None)
         found |= Exists(endpoints.filter(target=OuterRef("pk")))
     return found
-
-
-def _tagged(kind: type[Item], tags: Func, text: str) -> QuerySet:
-    return kind.objects.annotate(tag_text=tags).filter(tag_text__icontains=text).values("pk")
 
 
 def count_of(rows: QuerySet) -> Coalesce:

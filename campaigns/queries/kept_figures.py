@@ -45,7 +45,11 @@ def figures_of(tests: QuerySet[Test]) -> list[dict[str, Any]]:
         rows.setdefault(row[0], []).append(_RunRow(*row))
     measured = tests.filter(pk__in=rows, campaign__started_at__isnull=False)
     return [
-        {"test_id": test["pk"], **_column_names(test), **_kept(rows[test["pk"]])}
+        {
+            "test_id": test["pk"],
+            **{column: test[path] for path, column in _OF_TEST.items()},
+            **_kept(rows[test["pk"]]),
+        }
         | {"facts": facts.get(test["pk"], {})}
         for test in measured.order_by("pk").values("pk", *_OF_TEST)
     ]
@@ -62,10 +66,6 @@ _OF_TEST = {
     "connection_mode": "connection_mode",
     "injectors": "injectors",
 }
-
-
-def _column_names(test: Mapping[str, Any]) -> dict[str, Any]:
-    return {column: test[path] for path, column in _OF_TEST.items()}
 
 
 def _kept(rows: Sequence[_RunRow]) -> dict[str, Any]:

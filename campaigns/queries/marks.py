@@ -16,10 +16,7 @@ HOW = "Write a day, such as 2026-11-01, or a mark, such as mark-12."
 
 
 def marks_of(
-    actor: Actor,
-    target: Target,
-    since: datetime | None = None,
-    until: datetime | None = None,
+    actor: Actor, target: Target, since: datetime | None = None, until: datetime | None = None
 ) -> Sequence[TimeMark]:
     """The newest marks of this target and of all targets, in order of time. `until` is not
     included."""

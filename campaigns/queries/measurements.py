@@ -16,11 +16,7 @@ from campaigns.domain.lifecycle import LIVE_SHARD_STATES, Outcome, ShardState
 from campaigns.domain.measured.machine_use import MachinePoint, n_whole_seconds
 from campaigns.domain.measured.measurement import Measurement
 from campaigns.domain.measured.series import Point
-from campaigns.domain.measured.series_chunks import (
-    Columns,
-    columns_of_chunks,
-    points_of_columns,
-)
+from campaigns.domain.measured.series_chunks import Columns, columns_of_chunks, points_of_columns
 from campaigns.domain.measured.snapshot import Total
 from campaigns.models import MeasuredSoFar, Run, RunSummary, Shard, ShardSecond
 from campaigns.queries.release import release

@@ -22,11 +22,7 @@ from campaigns.domain.measured.achieved import unlike
 from campaigns.domain.measured.figures import Figures
 from campaigns.domain.measured.histogram import BUCKET_SHARE
 from campaigns.domain.percentiles import P50
-from campaigns.domain.shown.overhead_table import (
-    forest,
-    overhead_table,
-    split_answer,
-)
+from campaigns.domain.shown.overhead_table import forest, overhead_table, split_answer
 from campaigns.domain.shown.results import FlaggedRun, OverheadAnswer
 from campaigns.domain.units import counted, percent
 from campaigns.models import Campaign
@@ -125,7 +121,9 @@ def _have_whole_blocks(pair: ArmPair) -> bool:
 def _verdict(
     campaign: Campaign, pair: ArmPair, mean: OverheadRow, blockers: Sequence[Blocker]
 ) -> ComparisonVerdict:
-    spoilt = [each for arm in pair for each in arm.runs if _is_spoilt(each)]
+    spoilt = [
+        each for arm in pair for each in arm.runs if (each.run.is_done and not each.is_usable)
+    ]
     if spoilt and pair.n_usable < MIN_REPEATS:
         return ComparisonVerdict(Word.INCONCLUSIVE, Reason.INVALID_RUNS, _spoilt_words(spoilt))
     return verdict(
@@ -135,10 +133,6 @@ def _verdict(
         blockers=blockers,
         names=pair.names,
     )
-
-
-def _is_spoilt(each: MeasuredRun) -> bool:
-    return each.run.is_done and not each.is_usable
 
 
 def _spoilt_words(spoilt: Sequence[MeasuredRun]) -> str:

@@ -46,7 +46,11 @@ def why_not_permitted(endpoint: Endpoint) -> str:
     if is_address(host):
         return _refused(project, host, [place_of(host, endpoint.port)])
     claim = HostClaim.objects.filter(project=project, host=host_key(host)).first()
-    of_port = [each for each in claim.places if _port(each) == endpoint.port] if claim else []
+    of_port = (
+        [each for each in claim.places if Allowed.parse(each).ports[0] == endpoint.port]
+        if claim
+        else []
+    )
     return _refused(project, host, of_port)
 
 
@@ -180,7 +184,3 @@ def waiting_claims() -> QuerySet[HostClaim]:
 def permits_of_all() -> QuerySet[HostPermit]:
     """Current ones of all projects, for administrators."""
     return current_permits().select_related("claim__project").order_by("-pk")
-
-
-def _port(place: str) -> int:
-    return Allowed.parse(place).ports[0]

@@ -62,7 +62,13 @@ def page_of(rows: QuerySet, size: int, name: str = "", count: int | None = None)
     if edge := _edge_of(rows, name):
         found = _around(rows, edge, size)
     if not found:
-        return _first_page(rows, size, count)
+        # Rows are counted only where there are more than it shows.
+        found = list(rows[: size + 1])
+        if len(found) <= size:
+            return Page(found, len(found))
+        found.pop()
+        last = _Edge.at(found[-1], is_after=True)
+        return Page(found, rows.count() if count is None else count, next=str(last))
     count = rows.count() if count is None else count
     first, last = _Edge.at(found[0], is_after=False), _Edge.at(found[-1], is_after=True)
     n_before = _beyond(rows, first).count()
@@ -73,16 +79,6 @@ def page_of(rows: QuerySet, size: int, name: str = "", count: int | None = None)
         previous=str(first) if n_before else "",
         next=str(last) if n_before + len(found) < count else "",
     )
-
-
-def _first_page(rows: QuerySet, size: int, count: int | None) -> Page:
-    """Rows are counted only where there are more than it shows."""
-    found = list(rows[: size + 1])
-    if len(found) <= size:
-        return Page(found, len(found))
-    found.pop()
-    last = _Edge.at(found[-1], is_after=True)
-    return Page(found, rows.count() if count is None else count, next=str(last))
 
 
 def page_of_list(rows: Sequence[Any], size: int, name: str, key: Callable[[Any], object]) -> Page:

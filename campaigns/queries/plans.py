@@ -42,10 +42,8 @@ def versions_of(plan: SavedPlan) -> list[PlanVersion]:
     if not versions:
         raise PlanVersion.DoesNotExist
     for before, after in zip([None, *versions], versions, strict=False):
-        after.changes = _changes(before, after) if before else []
+        # Compared in their full form, so that an omitted default is no change.
+        after.changes = (
+            changes_between(before.value().to_json(), after.value().to_json()) if before else []
+        )
     return versions[::-1]
-
-
-def _changes(before: PlanVersion, after: PlanVersion) -> list[tuple[str, str, str]]:
-    """Compared in their full form, so that an omitted default is no change."""
-    return changes_between(before.value().to_json(), after.value().to_json())

@@ -13,15 +13,7 @@ from campaigns.domain.plan.reference import REFERENCE_PLAN
 from campaigns.domain.shown.compared import ReferenceState, reference_of
 from campaigns.domain.tags import REFERENCE_TAG
 from campaigns.domain.units import ms
-from campaigns.models import (
-    Campaign,
-    Endpoint,
-    PlanVersion,
-    Project,
-    SavedPlan,
-    Test,
-    TestFigures,
-)
+from campaigns.models import Campaign, Endpoint, PlanVersion, Project, SavedPlan, Test, TestFigures
 from campaigns.queries.columns import ComparisonSide, key_of, sides_of
 from campaigns.queries.compared_tests import compared_pair
 

@@ -130,7 +130,17 @@ def _words_of(kind: str, data: dict[str, Any]) -> str:
         return f"the exporter {data['exporter']} tells nothing. {data['problem']}"
     noun, _, state = kind.partition("_")
     if noun == "shard":
-        return _shard_words(state, data)
+        name = f"injector process {data.get('shard', 0) + 1}"
+        host = f" on {data['host']}" if data.get("host") else ""
+        words = {
+            "claimed": f"{name} starts{host}",
+            "ready": f"{name} is ready: address resolved and allowed",
+            "storing": f"{name}{host} has ended; "
+            "PostgreSQL takes its time to store what it measured",
+            "lost": f"{name}{host} was lost",
+            "cancelled": f"{name} was not used",
+        }.get(state, "")
+        return f"{words}. {data['reason']}" if words and data.get("reason") else words
     words = {
         "preparing": "injector slots requested",
         "armed": "all injector processes are ready",
@@ -143,19 +153,6 @@ def _words_of(kind: str, data: dict[str, Any]) -> str:
     return f"{words}. {data['reason']}" if words and data.get("reason") else words
 
 
-def _shard_words(state: str, data: dict[str, Any]) -> str:
-    name = f"injector process {data.get('shard', 0) + 1}"
-    host = f" on {data['host']}" if data.get("host") else ""
-    words = {
-        "claimed": f"{name} starts{host}",
-        "ready": f"{name} is ready: address resolved and allowed",
-        "storing": f"{name}{host} has ended; PostgreSQL takes its time to store what it measured",
-        "lost": f"{name}{host} was lost",
-        "cancelled": f"{name} was not used",
-    }.get(state, "")
-    return f"{words}. {data['reason']}" if words and data.get("reason") else words
-
-
 def _first_errors(points: list[Point], zero: datetime | None) -> list[Happening]:
     seen: dict[str, int] = {}
     for point in points:
@@ -164,11 +161,12 @@ def _first_errors(points: list[Point], zero: datetime | None) -> list[Happening]
     if zero is None:
         return []
     return [
-        Happening(zero + timedelta(seconds=second, milliseconds=999), second, _first(kind), "bad")
+        Happening(
+            zero + timedelta(seconds=second, milliseconds=999),
+            second,
+            f"first error of its kind: {ERROR_WORDS.get(kind, kind)}",
+            "bad",
+        )
         for kind, second in seen.items()
         if kind != Kind.ABORTED_BY_STOP
     ]
-
-
-def _first(kind: str) -> str:
-    return f"first error of its kind: {ERROR_WORDS.get(kind, kind)}"

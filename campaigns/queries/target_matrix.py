@@ -90,7 +90,14 @@ def target_matrix(
     `relative`: the column that differences are of, from 1; an unknown one is the first.
     """
     rows, key = _laid_out(arms)
-    columns = _columns(arms, key)
+    # Names by key: only the target's where all have one scheme and connection mode.
+    is_alike = len({arm_words(arm.test) for arm in arms}) == 1
+    labels = {
+        key(arm): arm.label.removeprefix(f"{arm_words(arm.test)}, ") if is_alike else arm.label
+        for arm in arms
+    }
+    targets = {key(arm): arm.test.endpoint.target.name for arm in arms}
+    columns = targets if is_alike and len(set(targets.values())) == len(targets) else labels
     shared = {row: found for row, found in rows.items() if len(found) > 1}
     if len({arm.test.endpoint.target_id for arm in arms}) < 2 or not shared:
         return None
@@ -147,19 +154,6 @@ def _target(arm: MeasuredTest) -> tuple:
 
 def _endpoint(arm: MeasuredTest) -> tuple:
     return arm.test.endpoint_id, arm.test.connection_mode, arm.test.injectors
-
-
-def _columns(
-    arms: Sequence[MeasuredTest], key: Callable[[MeasuredTest], tuple]
-) -> dict[tuple, str]:
-    """Names by key: only the target's where all have one scheme and connection mode."""
-    is_alike = len({arm_words(arm.test) for arm in arms}) == 1
-    labels = {
-        key(arm): arm.label.removeprefix(f"{arm_words(arm.test)}, ") if is_alike else arm.label
-        for arm in arms
-    }
-    targets = {key(arm): arm.test.endpoint.target.name for arm in arms}
-    return targets if is_alike and len(set(targets.values())) == len(targets) else labels
 
 
 def _row(

@@ -35,10 +35,7 @@ def list_profiles(actor: Actor, project: Project) -> list[UsedProfile]:
 def endpoints_by_profile(project: Project) -> Mapping[str, tuple[Endpoint, ...]]:
     """Those in use, by the name of their profile; without those of the standard one."""
     endpoints = Endpoint.objects.filter(
-        target__project=project,
-        target__archived_at=None,
-        archived_at=None,
-        tls__has_key="profile",
+        target__project=project, target__archived_at=None, archived_at=None, tls__has_key="profile"
     )
     found: dict[str, tuple[Endpoint, ...]] = {}
     for each in endpoints.select_related("target").order_by("target__name", "pk"):

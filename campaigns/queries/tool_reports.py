@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 
-from campaigns.domain.measured.measurement import Measurement
 from campaigns.domain.measured.snapshot import Second, Timing, Total, total_of
 from campaigns.domain.other_tools.reports import REPORTS, ReportHead, styles_for
 from campaigns.models import Run
@@ -12,7 +11,10 @@ from campaigns.queries.retention import kept_of
 
 def tool_report(run: Run, style: str = "") -> str | None:
     """The text; without `style`, in the best fitting one; None for an unknown style."""
-    measurement = _whole_measurement_of(run)
+    # With the warm-up, which a summary lacks.
+    measurement = measurement_of(run)
+    if run.is_done:
+        measurement.warm_up = warm_up_of(run)
     report = REPORTS.get(style or styles_for(measurement.plan)[0])
     return report and f"{report(measurement, _head(run))}\n"
 
@@ -25,14 +27,6 @@ def _head(run: Run) -> ReportHead:
         connection_mode=frozen.connection_mode,
         judged=run.judged,
     )
-
-
-def _whole_measurement_of(run: Run) -> Measurement:
-    """With the warm-up, which a summary lacks."""
-    measurement = measurement_of(run)
-    if run.is_done:
-        measurement.warm_up = warm_up_of(run)
-    return measurement
 
 
 def warm_up_of(run: Run) -> Total:

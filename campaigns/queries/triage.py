@@ -93,8 +93,7 @@ def count_by_state(actor: Actor, project: Project) -> dict[str, int]:
 def open_tests(actor: Actor, project: Project) -> set[HistoryKey]:
     """The tests with a change that nobody has judged yet."""
     rows = TriageChange.objects.filter(
-        entry__in=triaged().visible_to(actor).filter(project=project),
-        entry__state=TriageState.OPEN,
+        entry__in=triaged().visible_to(actor).filter(project=project), entry__state=TriageState.OPEN
     ).values_list("plan", "endpoint", "connection_mode", "injectors")
     return {HistoryKey(*key) for key in rows}
 

@@ -133,7 +133,11 @@ class Tried:
         """[(words, whether they are bold)]."""
         right = sorted(self.right, key=lambda each: each.endpoint.scheme, reverse=True)
         if not right:
-            return self._failure()
+            refused = [each for each in self.endpoints if each.is_refused_certificate]
+            if refused:
+                return [("It speaks HTTPS.", False), *_beside(refused[0])]
+            worst = self.wrong[-1] if self.wrong else None
+            return [(f"{_over(worst)}.", True)] if worst else []
         first = right[0]
         said = [("It answers: ", False), (_over(first), True)]
         if len(right) > 1:
@@ -143,13 +147,6 @@ class Tried:
             said.append((f"{counted(first.body_bytes, 'bytes')}.", False))
             said += [words for each in self.wrong for words in _beside(each)]
         return [*said, *self._certificate_words()]
-
-    def _failure(self) -> list[tuple[str, bool]]:
-        refused = [each for each in self.endpoints if each.is_refused_certificate]
-        if refused:
-            return [("It speaks HTTPS.", False), *_beside(refused[0])]
-        worst = self.wrong[-1] if self.wrong else None
-        return [(f"{_over(worst)}.", True)] if worst else []
 
     def _sizes(self, first: TriedEndpoint, second: TriedEndpoint) -> tuple[str, bool]:
         if first.body_bytes == second.body_bytes:

@@ -172,23 +172,23 @@ def judge_by_baselines(campaign: Campaign) -> None:
     times; whatever goes wrong, the campaign has ended."""
     try:
         if hasattr(campaign, "search"):
-            _judge_search(campaign.search)
+            # Once: a search's answer never changes, nor does what was said of it.
+            test = campaign.search.campaign.tests.select_related("plan_version").get()
+            current = Baseline.objects.filter(
+                replaced_at=None, of_search=True, **of_key(key_of(test))
+            )
+            current = current.exclude(test__campaign=campaign.search.pk).filter(test__isnull=False)
+            if baseline := current.select_related("test").first():
+                against = against_search(baseline, campaign.search).to_json()
+                Search.objects.filter(pk=campaign.search.pk, against__isnull=True).update(
+                    against=against
+                )
         else:
             _judge(_with_baselines(campaign))
     except (OperationalError, InterfaceError):
         raise
     except Exception:
         logger.exception("Campaign %s has no verdict against its baseline", campaign.pk)
-
-
-def _judge_search(search: Search) -> None:
-    """Once: a search's answer never changes, nor does what was said of it."""
-    test = search.campaign.tests.select_related("plan_version").get()
-    current = Baseline.objects.filter(replaced_at=None, of_search=True, **of_key(key_of(test)))
-    current = current.exclude(test__campaign=search.pk).filter(test__isnull=False)
-    if baseline := current.select_related("test").first():
-        against = against_search(baseline, search).to_json()
-        Search.objects.filter(pk=search.pk, against__isnull=True).update(against=against)
 
 
 def _with_baselines(campaign: Campaign) -> list[tuple[Baseline, Test]]:

@@ -97,7 +97,10 @@ def check_cells(project: Project, cells: list[CampaignCell], repeats: int) -> No
         if cell.connection_mode == ConnectionMode.RESUMED and endpoint.scheme not in TLS_SCHEMES:
             raise Refused(f"{endpoint} has no TLS session to resume. Choose new or keep-alive.")
         _check_protocol(cell)
-        _check_share(cell)
+        # Every injector must get a share of the connections and requests.
+        fault = share_fault(cell.plan().load, cell.injectors)
+        if fault:
+            raise Refused(f"{cell.plan_version} {fault}.")
 
 
 def _check_protocol(cell: CampaignCell) -> None:
@@ -108,13 +111,6 @@ def _check_protocol(cell: CampaignCell) -> None:
         raise Refused(f"{cell.plan_version} needs {wanted} endpoint; {cell.endpoint} is not one.")
     if is_exchange and cell.connection_mode == ConnectionMode.KEEP_ALIVE:
         raise Refused("WebSockets cannot be kept alive between attempts. Choose new or resumed.")
-
-
-def _check_share(cell: CampaignCell) -> None:
-    """Every injector must get a share of the connections and requests."""
-    fault = share_fault(cell.plan().load, cell.injectors)
-    if fault:
-        raise Refused(f"{cell.plan_version} {fault}.")
 
 
 def check_slots(project: Project, cells: list[CampaignCell]) -> None:

@@ -30,11 +30,7 @@ from campaigns.services import audit
 from campaigns.services.blocks import MAX_REPEATS, queue_blocks
 from campaigns.services.campaign_cells import CampaignCell, cell_of, cells_of_sweep, check_cells
 from campaigns.services.caps import require_room_for_campaign
-from campaigns.services.first_requests import (
-    forget_unsent,
-    send_first_requests,
-    start_anyway,
-)
+from campaigns.services.first_requests import forget_unsent, send_first_requests, start_anyway
 from campaigns.services.items import hold
 from campaigns.services.plans import create_plan
 from campaigns.services.runs import STOPPED_BEFORE, end_queued, lock_runs, request_stop

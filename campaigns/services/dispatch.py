@@ -12,11 +12,7 @@ from operator import itemgetter
 from typing import Any
 
 from django.conf import settings
-from django.db import (
-    IntegrityError,
-    connection,
-    transaction,
-)
+from django.db import IntegrityError, connection, transaction
 from django.db.models import Exists, F
 from django.db.models.functions import Now
 
@@ -34,16 +30,7 @@ from campaigns.domain.plan.addresses import common_networks
 from campaigns.domain.plan.machines import machines_of
 from campaigns.domain.stop_reasons import StopReason
 from campaigns.live.notify import notify_viewers
-from campaigns.models import (
-    Campaign,
-    Exporter,
-    HostClaim,
-    Probe,
-    Project,
-    Run,
-    Search,
-    Shard,
-)
+from campaigns.models import Campaign, Exporter, HostClaim, Probe, Project, Run, Search, Shard
 from campaigns.models.campaigns import UNDER_WAY
 from campaigns.models.dbtime import ClockTimestamp, db_now
 from campaigns.queries import engine
@@ -81,15 +68,11 @@ def admit_runs() -> int:
     left of it, blocks those of its project. The number of statements does not depend on how many
     wait.
     """
-    if not _has_room() or not _due_heads().exists():
+    if not (live_hosts_now().slots > taken_slots()) or not _due_heads().exists():
         return 0
     with transaction.atomic():
         lock_admission()
         return 0 if why_load_is_off() else _admit_in_turn()
-
-
-def _has_room() -> bool:
-    return live_hosts_now().slots > taken_slots()
 
 
 def _admit_in_turn() -> int:
@@ -339,19 +322,15 @@ def _reap(run: Run) -> bool:
     waiting = expired.filter(state__in=(Part.CLAIMED, Part.READY))
     n_reaped = 0
     if run.state == State.PREPARING:
-        n_reaped += _release_once(waiting)
+        pks = list(waiting.filter(attempts=0).values_list("pk", flat=True))
+        again = Shard.objects.filter(pk__in=pks)
+        n_released = _release(again.filter(state__in=(Part.CLAIMED, Part.READY)))
+        again.update(attempts=1)
+        n_reaped += n_released
     n_reaped += waiting.update(state=Part.LOST, reason=LOST_BEFORE)
     n_reaped += expired.filter(state=Part.RUNNING).update(state=Part.LOST, reason=LOST_SENDING)
     n_reaped += expired.filter(state=Part.STORING).update(state=Part.LOST, reason=LOST_STORING)
     return bool(n_reaped)
-
-
-def _release_once(shards) -> int:
-    pks = list(shards.filter(attempts=0).values_list("pk", flat=True))
-    again = Shard.objects.filter(pk__in=pks)
-    n_released = _release(again.filter(state__in=(Part.CLAIMED, Part.READY)))
-    again.update(attempts=1)
-    return n_released
 
 
 def cut_off_runs() -> int:

@@ -165,7 +165,9 @@ def _outcome(run: Run) -> tuple[Outcome, str]:
         return Outcome.FAILED, reason or "The injector recorded no measurements."
     if run.stop_requested is None and any(map(_was_called_to_stop, shards)):
         return Outcome.STOPPED, reason or StopReason.USER.sentence
-    is_whole = all(_is_complete(shard) for shard in shards)
+    is_whole = all(
+        (shard.state == Part.DONE and shard.injector_end.is_complete) for shard in shards
+    )
     if is_whole and run.stop_requested is None:
         return Outcome.COMPLETE, ""
     return Outcome.PARTIAL, reason or "An injector ended before it had finished its share."
@@ -175,10 +177,6 @@ def _was_called_to_stop(shard: Shard) -> bool:
     """By a call that was heard before the request for a stop was stored."""
     end = shard.injector_end
     return shard.state == Part.DONE and end.outcome == "stopped" and end.reason not in BY_ITSELF
-
-
-def _is_complete(shard: Shard) -> bool:
-    return shard.state == Part.DONE and shard.injector_end.is_complete
 
 
 def _reason(run: Run, shards: list[Shard]) -> str:

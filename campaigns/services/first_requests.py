@@ -105,7 +105,13 @@ def try_again(*, by: Actor, campaign: Campaign) -> None:
     require(by, Action.RUN, campaign.project)
     if not send_again(by=by, campaign=campaign):
         raise Refused("This campaign is not on hold; there is nothing to try again.")
-    _take_endpoints_anew(campaign)
+    # Nothing has run yet, so an accepted certificate, say, is part of the runs to come.
+    runs = list(campaign.runs.filter(state=RunState.QUEUED).select_related("test__endpoint"))
+    endpoints = {run.test.endpoint_id: run.test.endpoint for run in runs}
+    frozen = {pk: endpoint.frozen().to_json() for pk, endpoint in endpoints.items()}
+    for run in runs:
+        run.snapshot |= {"endpoint": frozen[run.test.endpoint_id]}
+    Run.objects.bulk_update(runs, ["snapshot"], batch_size=200)
     notify_viewers(campaign_id=campaign.pk)
 
 
@@ -128,16 +134,6 @@ def send_again(*, by: Actor, campaign: Campaign) -> bool:
             together=len(wrong),
         )
     return True
-
-
-def _take_endpoints_anew(campaign: Campaign) -> None:
-    """Nothing has run yet, so an accepted certificate, say, is part of the runs to come."""
-    runs = list(campaign.runs.filter(state=RunState.QUEUED).select_related("test__endpoint"))
-    endpoints = {run.test.endpoint_id: run.test.endpoint for run in runs}
-    frozen = {pk: endpoint.frozen().to_json() for pk, endpoint in endpoints.items()}
-    for run in runs:
-        run.snapshot |= {"endpoint": frozen[run.test.endpoint_id]}
-    Run.objects.bulk_update(runs, ["snapshot"], batch_size=200)
 
 
 def forget_unsent(campaign: Campaign) -> None:

@@ -128,18 +128,24 @@ def _endpoint_for(endpoint: Endpoint, rung: Rung) -> Endpoint:
     at = same.filter(host=endpoint.host, port=endpoint.port)
     for known in at.order_by("archived_at", "-pk"):
         if known.tls.get("profile", "") == rung.profile:
-            return _restored(known)
-    return _with_profile(endpoint, rung.profile)
-
-
-def _restored(endpoint: Endpoint) -> Endpoint:
-    """What an archived one offered by itself would hide its profile, which may be another one of
-    that name by now."""
-    if endpoint.archived_at:
-        endpoint.archived_at = None
-        endpoint.tls = _tls_of(endpoint, endpoint.tls.get("profile", ""))
-        endpoint.save(update_fields=["archived_at", "tls"])
-    return endpoint
+            # What an archived one offered by itself would hide its profile, which may be another
+            # one of that name by now.
+            if known.archived_at:
+                known.archived_at = None
+                known.tls = _tls_of(known, known.tls.get("profile", ""))
+                known.save(update_fields=["archived_at", "tls"])
+            return known
+    # A copy that offers what the profile says: who is trusted and which certificate is shown stays
+    # as it is; what an endpoint offers by itself does not, for it would hide the profile.
+    return Endpoint.objects.create(
+        target=endpoint.target,
+        scheme=endpoint.scheme,
+        host=endpoint.host,
+        port=endpoint.port,
+        verify_tls=endpoint.verify_tls,
+        tls=_tls_of(endpoint, rung.profile),
+        client_key=endpoint.client_key,
+    )
 
 
 def _tls_of(endpoint: Endpoint, profile: str) -> dict[str, Any]:
@@ -147,17 +153,3 @@ def _tls_of(endpoint: Endpoint, profile: str) -> dict[str, Any]:
     kept = ("ca_pem", "sni", "client_certificate_pem", "fingerprint")
     tls = {name: endpoint.tls[name] for name in kept if name in endpoint.tls}
     return {**tls, **({"profile": profile} if profile else {})}
-
-
-def _with_profile(endpoint: Endpoint, profile: str) -> Endpoint:
-    """A copy that offers what the profile says: who is trusted and which certificate is shown stays
-    as it is; what an endpoint offers by itself does not, for it would hide the profile."""
-    return Endpoint.objects.create(
-        target=endpoint.target,
-        scheme=endpoint.scheme,
-        host=endpoint.host,
-        port=endpoint.port,
-        verify_tls=endpoint.verify_tls,
-        tls=_tls_of(endpoint, profile),
-        client_key=endpoint.client_key,
-    )

@@ -16,12 +16,7 @@ from campaigns.models import Campaign, LoadControl, Run
 from campaigns.models.campaigns import UNDER_WAY
 from campaigns.models.hosts import THE_ROW
 from campaigns.permissions import Actor, require_administrator
-from campaigns.queries.load_control import (
-    LOAD_IS_OFF,
-    active_runs,
-    identity,
-    why_load_is_off,
-)
+from campaigns.queries.load_control import LOAD_IS_OFF, active_runs, identity, why_load_is_off
 from campaigns.services import audit
 from campaigns.services.dispatch import cut_off_runs, lock_admission
 from campaigns.services.runs import STOPPED_BEFORE, end_queued, lock_runs, request_stop

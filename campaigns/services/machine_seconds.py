@@ -87,7 +87,7 @@ def _allowed(rows: Iterable[MachineSecond]) -> set[tuple[int, str]]:
     """Those of the rows' machines that their runs may have: one that always has another name must
     not fill the disk."""
     wanted = _sources(rows)
-    allowed = {(run, source) for run, source in wanted if _is_told(run, source)}
+    allowed = {(run, source) for run, source in wanted if _told(run).filter(source=source).exists()}
     for run in sorted({run for run, _ in wanted - allowed}):
         # Held, so that two who bring a machine at once do not both bring the last one.
         Run.objects.select_for_update(no_key=True).filter(pk=run).first()
@@ -99,10 +99,6 @@ def _allowed(rows: Iterable[MachineSecond]) -> set[tuple[int, str]]:
 
 def _told(run: int) -> QuerySet[MachineSecond]:
     return MachineSecond.objects.filter(run=run)
-
-
-def _is_told(run: int, source: str) -> bool:
-    return _told(run).filter(source=source).exists()
 
 
 def _note_late(runs: set[int], told_by: str) -> None:

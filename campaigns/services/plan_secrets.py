@@ -24,7 +24,11 @@ def keep_secret(*, by: Actor, plan: SavedPlan, secret: str | None) -> None:
         if PlanSecret.objects.filter(plan=plan).delete()[0]:
             audit.note(by, AuditEvent.SECRET_DELETED, _label(plan), project=plan.project)
         return
-    _check(secret)
+    # The message must not contain the secret: it is shown and logged.
+    if len(secret) > MAX_SECRET_LENGTH:
+        raise InvalidFields({"secret": f"Use at most {MAX_SECRET_LENGTH:,} characters."})
+    if any(ch < " " or ch == "\x7f" for ch in secret):
+        raise InvalidFields({"secret": "Remove line breaks and other control characters."})
     values = {"ciphertext": encrypt(secret), "changed_by": by.user}
     stored = PlanSecret.objects.select_for_update().filter(plan=plan).first()
     if stored is not None and not _are_still_its_origins(stored, by, secret):
@@ -45,14 +49,6 @@ def _are_still_its_origins(stored: PlanSecret, by: Actor, secret: str) -> bool:
 
 def _label(plan: SavedPlan) -> str:
     return f"plan {plan.pk}: {plan.name}"
-
-
-def _check(secret: str) -> None:
-    # The message must not contain the secret: it is shown and logged.
-    if len(secret) > MAX_SECRET_LENGTH:
-        raise InvalidFields({"secret": f"Use at most {MAX_SECRET_LENGTH:,} characters."})
-    if any(ch < " " or ch == "\x7f" for ch in secret):
-        raise InvalidFields({"secret": "Remove line breaks and other control characters."})
 
 
 def order_secrets(*, run_id: int) -> dict[str, dict[str, str]]:

@@ -49,7 +49,17 @@ def claim_in_turn(*, busy: Collection[Probe], most: int = SLOTS) -> list[Probe]:
         lock_admission()
         if why_load_is_off():
             return []
-        chosen = _in_turn(waiting, Counter(map(lane_of, busy)), most)
+        taken = Counter(map(lane_of, busy))
+        chosen: list[int] = []
+        free = SLOTS - taken.total()
+        while len(chosen) < most:
+            able = [lane for lane, pks in waiting.items() if pks and _may(taken[lane], free)]
+            if not able:
+                break
+            lane = min(able, key=lambda each: (not each.is_first, taken[each], waiting[each][0]))
+            chosen.append(waiting[lane].popleft())
+            taken[lane] += 1
+            free -= 1
         return [claimed for pk in chosen if (claimed := claim_probe(probe_id=pk))]
 
 
@@ -65,20 +75,6 @@ def _waiting() -> dict[Lane, deque[int]]:
     for pk, project_id, campaign in heads.values_list("pk", project, "campaign"):
         lanes[Lane(project_id, campaign is not None)].append(pk)
     return lanes
-
-
-def _in_turn(waiting: dict[Lane, deque[int]], taken: Counter[Lane], most: int) -> list[int]:
-    chosen: list[int] = []
-    free = SLOTS - taken.total()
-    while len(chosen) < most:
-        able = [lane for lane, pks in waiting.items() if pks and _may(taken[lane], free)]
-        if not able:
-            break
-        lane = min(able, key=lambda each: (not each.is_first, taken[each], waiting[each][0]))
-        chosen.append(waiting[lane].popleft())
-        taken[lane] += 1
-        free -= 1
-    return chosen
 
 
 def _may(n_taken: int, free: int) -> bool:

@@ -168,7 +168,16 @@ def claim_probe(*, probe_id: int) -> Probe | None:
 def finish_probe(*, probe_id: int, result: dict[str, Any]) -> bool:
     """Store the injector's result. A second result for the same probe changes nothing."""
     n_kept = Probe.objects.filter(pk=probe_id, finished_at=None).update(
-        finished_at=timezone.now(), result=_kept(result)
+        # The result, limited in size, with the certificates parsed.
+        finished_at=timezone.now(),
+        result=_without_nul(
+            {
+                **result,
+                "snippet": str(result.get("snippet") or "")[:MAX_SNIPPET],
+                "headers": list(result.get("headers") or [])[:MAX_HEADERS],
+                "certificates": chain_facts(list(result.get("certificates_der_b64") or [])),
+            }
+        ),
     )
     if not n_kept:
         return False
@@ -224,18 +233,6 @@ def _clean_opening(request: dict[str, Any]) -> dict[str, Any]:
     spec = {"exchange": asked, "load": {"model": "sequential", "requests": 1}}
     cleaned = Plan.from_json(spec).to_json()["exchange"]
     return {"method": "GET", **{name: cleaned[name] for name in asked}, "message": message or None}
-
-
-def _kept(result: dict[str, Any]) -> dict[str, Any]:
-    """The result, limited in size, with the certificates parsed."""
-    return _without_nul(
-        {
-            **result,
-            "snippet": str(result.get("snippet") or "")[:MAX_SNIPPET],
-            "headers": list(result.get("headers") or [])[:MAX_HEADERS],
-            "certificates": chain_facts(list(result.get("certificates_der_b64") or [])),
-        }
-    )
 
 
 def _without_nul(value: Any) -> Any:

@@ -17,11 +17,7 @@ from campaigns.services.targets import keep_target
 
 @transaction.atomic
 def start_question(
-    *,
-    by: Actor,
-    question: Question,
-    step: dict[str, Any],
-    probes: list[Probe],
+    *, by: Actor, question: Question, step: dict[str, Any], probes: list[Probe]
 ) -> Campaign:
     """Measure what the question asks on the endpoints that these probes found answering.
 

@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import astuple
 from datetime import datetime, timedelta
-from typing import Any
 
 from django.conf import settings
 from django.db import connection, transaction
@@ -48,7 +47,12 @@ def remove_old_seconds(
             removed = _remove_batch(use.run)
             n_removed += removed
             if not removed:
-                _note_thinned(use)
+                # What is kept of the seconds counts as part of the summary from now on.
+                kept = use.run.minutes.aggregate(size=Sum(Length("packed")))["size"] or 0
+                with _briefly():
+                    RunUse.objects.filter(pk=use.pk).update(
+                        n_seconds=0, seconds_bytes=0, summary_bytes=F("summary_bytes") + kept
+                    )
                 break
             pause()
         if is_over():
@@ -88,15 +92,6 @@ def _keep_what_is_read(run: Run, now: datetime) -> bool:
     return True
 
 
-def _note_thinned(use: RunUse) -> None:
-    """What is kept of the seconds counts as part of the summary from now on."""
-    kept = use.run.minutes.aggregate(size=Sum(Length("packed")))["size"] or 0
-    with _briefly():
-        RunUse.objects.filter(pk=use.pk).update(
-            n_seconds=0, seconds_bytes=0, summary_bytes=F("summary_bytes") + kept
-        )
-
-
 def _remove_batch(run: Run) -> int:
     """The oldest rows, whole seconds within a minute; 0 when none is left."""
     first = run.seconds.order_by("second").values_list("second", flat=True).first()
@@ -118,13 +113,14 @@ def _kept_minute(run: Run, minute: int) -> QuerySet[ShardSecond]:
     for row in rows.iterator(chunk_size=BATCH):
         totals.setdefault(row.step, Total()).add(row.value())
     made = [
-        KeptMinute(run=run, minute=minute, step=step, packed=pack(_of_no_instant(total)))
+        KeptMinute(
+            run=run,
+            minute=minute,
+            step=step,
+            packed=pack(total.to_json() | {"in_flight": 0, "vitals": None}),
+        )
         for step, total in totals.items()
     ]
     with _briefly():
         KeptMinute.objects.bulk_create(made, ignore_conflicts=True)
     return rows
-
-
-def _of_no_instant(total: Total) -> dict[str, Any]:
-    return total.to_json() | {"in_flight": 0, "vitals": None}

@@ -114,7 +114,11 @@ def take_scraped(*, run_id: int, scraped: Sequence[Scraped]) -> None:
         Exporter.objects.filter(pk=order.exporter, url=order.url).update(**state)
     store_machine_seconds(rows=with_sources(_rows(run_id, scraped)), told_by="exporter")
     RunEvent.objects.bulk_create(
-        RunEvent(run_id=run_id, kind=EXPORTER_PROBLEM, data=_said(each))
+        RunEvent(
+            run_id=run_id,
+            kind=EXPORTER_PROBLEM,
+            data={"exporter": each.order.name, "problem": each.problem[:_MOST_PROBLEM]},
+        )
         for each in scraped
         if each.problem
     )
@@ -140,10 +144,6 @@ def _agents(run_id: int, machines: Collection[str]) -> dict[str, Agent]:
     telling = Case(When(heard_at__gt=db_now(-TELLING_S), then=True), default=False)
     agents = Agent.objects.filter(target__runs=run_id, revoked_at=None, machine__in=machines)
     return {each.machine: each for each in agents.annotate(is_telling=telling).order_by("heard_at")}
-
-
-def _said(scraped: Scraped) -> dict[str, str]:
-    return {"exporter": scraped.order.name, "problem": scraped.problem[:_MOST_PROBLEM]}
 
 
 def _told(offers: Iterable[str]) -> dict[str, Any]:

@@ -244,7 +244,11 @@ def _go_on(search: Search, trial: NextTrial) -> None:
             _queue(search, trial, campaign.runs.get(repeat=1).frozen.plan)
             Campaign.objects.filter(pk=campaign.pk).update(repeats=trial.number)
             if trial.after_drain:
-                _wait_until_it_answers(campaign)
+                # The next trial begins when the first request is answered again as the plan
+                # expects.
+                Campaign.objects.filter(pk=campaign.pk).update(opened_at=None, held_at=None)
+                campaign.first_requests.update(campaign=None)
+                send_first_requests(by=Actor(user=campaign.created_by), campaign=campaign)
     except BenchsiteError as refusal:
         stop_by_itself(campaign, str(refusal))
         _end(search, Ending.STOPPED)
@@ -286,13 +290,6 @@ def _end_late(search: Search) -> bool:
     if has_ended:
         _end(search, Ending.DEADLINE)
     return has_ended
-
-
-def _wait_until_it_answers(campaign: Campaign) -> None:
-    """The next trial begins when the first request is answered again as the plan expects."""
-    Campaign.objects.filter(pk=campaign.pk).update(opened_at=None, held_at=None)
-    campaign.first_requests.update(campaign=None)
-    send_first_requests(by=Actor(user=campaign.created_by), campaign=campaign)
 
 
 def ask_silent_targets() -> int:

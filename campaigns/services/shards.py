@@ -102,6 +102,10 @@ def claim_shard(*, worker: str, host: str) -> Lease | None:
     if run is None:
         return None
     _notify(run)
+    frozen = run.frozen
+    weights = list(frozen.plan.load.shares)
+    # As this host has it: its own list may be narrower than the site's, and it may take no proofs.
+    allowed = networks_for(run.project_id, frozen.endpoint.host)
     return Lease(
         shard_id=run.shard_id,
         run_id=run.pk,
@@ -109,30 +113,22 @@ def claim_shard(*, worker: str, host: str) -> Lease | None:
         epoch=run.shard_epoch,
         worker=worker,
         host=host,
-        order=_order(run, run.project_id, run.shard_number),
+        order={
+            "protocol": PROTOCOL,
+            "run": run.label,
+            "plan": ordered_plan(frozen.plan_json),
+            "endpoint": frozen.endpoint.to_order(),
+            "connection_mode": str(frozen.connection_mode),
+            "policy": policy(common_networks(frozen.allowed_networks, allowed)),
+            "seed": frozen.seed,
+            "shard": {
+                "index": run.shard_number,
+                "count": run.n_shards,
+                **({"weights": weights} if weights else {}),
+            },
+        },
         campaign_id=run.campaign_id,
     )
-
-
-def _order(run: Run, project: int, number: int) -> dict[str, Any]:
-    frozen = run.frozen
-    weights = list(frozen.plan.load.shares)
-    # As this host has it: its own list may be narrower than the site's, and it may take no proofs.
-    allowed = networks_for(project, frozen.endpoint.host)
-    return {
-        "protocol": PROTOCOL,
-        "run": run.label,
-        "plan": ordered_plan(frozen.plan_json),
-        "endpoint": frozen.endpoint.to_order(),
-        "connection_mode": str(frozen.connection_mode),
-        "policy": policy(common_networks(frozen.allowed_networks, allowed)),
-        "seed": frozen.seed,
-        "shard": {
-            "index": number,
-            "count": run.n_shards,
-            **({"weights": weights} if weights else {}),
-        },
-    }
 
 
 def heartbeat(*, lease: Lease, has_ended: bool = False, is_fresh: bool = False) -> Pulse | None:
@@ -241,9 +237,17 @@ def record_seconds(*, lease: Lease, seconds: list[dict[str, Any]]) -> int:
     if not seconds:
         return 0
     with transaction.atomic():
-        _wait_for_table()
+        # While an index is made, nobody can store a second. That is waited for before the shard's
+        # row is held, which the next heartbeat needs.
+        with connection.cursor() as cursor:
+            cursor.execute(f"LOCK TABLE {ShardSecond._meta.db_table} IN ROW EXCLUSIVE MODE")
         shard = _lock_for_seconds(lease)
-        new = _not_yet_stored(lease, seconds)
+        # Needs the lock on the shard's row, so that none of these is stored meanwhile.
+        by_key = {(second["second"], second["step"]): second for second in seconds}
+        stored = ShardSecond.objects.filter(
+            run=lease.run_id, shard=lease.number, second__in={second for second, _ in by_key}
+        ).values_list("second", "step")
+        new = [by_key[key] for key in by_key.keys() - set(stored)]
         ShardSecond.objects.bulk_create(
             (_row(lease, second) for second in new), ignore_conflicts=True, batch_size=500
         )
@@ -256,22 +260,6 @@ def record_seconds(*, lease: Lease, seconds: list[dict[str, Any]]) -> int:
             _note_late(lease, len(new))
         notify_viewers(run_id=lease.run_id)
     return len(new)
-
-
-def _wait_for_table() -> None:
-    """While an index is made, nobody can store a second. That is waited for before the shard's row
-    is held, which the next heartbeat needs."""
-    with connection.cursor() as cursor:
-        cursor.execute(f"LOCK TABLE {ShardSecond._meta.db_table} IN ROW EXCLUSIVE MODE")
-
-
-def _not_yet_stored(lease: Lease, seconds: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Needs the lock on the shard's row, so that none of these is stored meanwhile."""
-    by_key = {(second["second"], second["step"]): second for second in seconds}
-    stored = ShardSecond.objects.filter(
-        run=lease.run_id, shard=lease.number, second__in={second for second, _ in by_key}
-    ).values_list("second", "step")
-    return [by_key[key] for key in by_key.keys() - set(stored)]
 
 
 def _lock_for_seconds(lease: Lease) -> Shard:

@@ -21,7 +21,6 @@ from campaigns.models import (
     Run,
     RunSummary,
     Search,
-    ShardSecond,
     Test,
     TestFigures,
 )
@@ -153,7 +152,8 @@ def _add_rows(run: Run, measurement: Measurement, after: int | None = None) -> t
     """Adds the rows after a second, or all. How many are not after it, and the SHA-256 of all."""
     n_before, digest = 0, hashlib.sha256()
     for row in rows_of(run).iterator(chunk_size=500):
-        digest.update(_fingerprint(row))
+        # The row's content as bytes: equal content gives equal bytes.
+        digest.update(repr((row.shard, row.second, row.step)).encode() + row.packed)
         if after is None or row.second > after:
             measurement.add(row.value(), row.shard)
         else:
@@ -169,11 +169,6 @@ def judge_run(run: Run, measurement: Measurement) -> Judgement:
     response = measurement.total.timing("response")
     judged = judge(observed, response, limits_with(settings.JUDGEMENT_LIMITS))
     return judged.said_of(measurement.plan.nouns)
-
-
-def _fingerprint(row: ShardSecond) -> bytes:
-    """The row's content as bytes: equal content gives equal bytes."""
-    return repr((row.shard, row.second, row.step)).encode() + row.packed
 
 
 def is_co_located(run: Run) -> bool:

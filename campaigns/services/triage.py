@@ -62,7 +62,13 @@ def note_changes(*, campaign_id: int) -> int:
     for key, history in found.items():
         places = [point.at for point in history.points]
         before = [_known_place(each, places) for each in known[key]]
-        same = same_changes([_place(each) for each in history.course.changes], before)
+        same = same_changes(
+            [
+                Sighting(each.index, each.earliest, each.latest, each.ratio > 1)
+                for each in history.course.changes
+            ],
+            before,
+        )
         for index, change in enumerate(history.course.changes):
             seen = _Seen(key, history, change)
             if index not in same:
@@ -116,22 +122,9 @@ def _known(found: Mapping[HistoryKey, TestHistory]) -> dict[HistoryKey, list[Tri
     return known
 
 
-def _test(key: HistoryKey) -> dict[str, int | str]:
-    return {
-        "plan_id": key.plan,
-        "endpoint_id": key.endpoint,
-        "connection_mode": key.connection_mode,
-        "injectors": key.injectors,
-    }
-
-
 def _key(change: TriageChange) -> HistoryKey:
     arm = (change.endpoint_id, change.connection_mode, change.injectors)
     return HistoryKey(change.plan_id, *arm)
-
-
-def _place(change: Change) -> Sighting:
-    return Sighting(change.index, change.earliest, change.latest, change.ratio > 1)
 
 
 def _known_place(change: TriageChange, places: Sequence) -> Sighting:
@@ -172,7 +165,14 @@ def _write(project_id: int, new: Sequence[_Seen]) -> None:
     entries = _open_entries(project_id, set(targets.values()))
     begun, rows = [], []
     for seen, causes in zip(new, _causes(new), strict=True):
-        row = TriageChange(**_test(seen.key), **seen.values, causes=causes)
+        row = TriageChange(
+            plan_id=seen.key.plan,
+            endpoint_id=seen.key.endpoint,
+            connection_mode=seen.key.connection_mode,
+            injectors=seen.key.injectors,
+            **seen.values,
+            causes=causes,
+        )
         of_target = entries[targets[seen.key.endpoint]]
         joined = next((each for each in reversed(of_target) if each.takes(row)), None)
         if joined is None:

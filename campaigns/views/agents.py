@@ -31,7 +31,20 @@ def agent_new(request: HttpRequest, target: int) -> HttpResponse:
     """The token is only in this answer: never stored, never in a URL."""
     found = find(Target.objects.select_related("project"), actor_of(request), pk=target)
     _, text = services.create_agent(by=actor_of(request), target=found)
-    return detail_page(request, found, ProbeForm(), start_agent=_line(request, found, text))
+    # What to type on the machine: it watches whatever listens at the target's ports.
+    site = request.build_absolute_uri("/").rstrip("/")
+    ports = sorted(set(found.endpoints.filter(archived_at=None).values_list("port", flat=True)))
+    watch = f" --watch {','.join(f':{port}' for port in ports)}" if ports else ""
+    program = reverse("agent-file")
+    return detail_page(
+        request,
+        found,
+        ProbeForm(),
+        start_agent=(
+            f"curl -fsSO {site}{program} && BENCHSITE_AGENT_TOKEN={text} "
+            f"python3 {program.lstrip('/')} --url {site}{watch}"
+        ),
+    )
 
 
 @login_required
@@ -60,15 +73,3 @@ def _packed() -> bytes:
         for name, text in sorted(files.items()):
             archive.writestr(zipfile.ZipInfo(name), text, zipfile.ZIP_DEFLATED)
     return packed.getvalue()
-
-
-def _line(request: HttpRequest, target: Target, token: str) -> str:
-    """What to type on the machine: it watches whatever listens at the target's ports."""
-    site = request.build_absolute_uri("/").rstrip("/")
-    ports = sorted(set(target.endpoints.filter(archived_at=None).values_list("port", flat=True)))
-    watch = f" --watch {','.join(f':{port}' for port in ports)}" if ports else ""
-    program = reverse("agent-file")
-    return (
-        f"curl -fsSO {site}{program} && BENCHSITE_AGENT_TOKEN={token} "
-        f"python3 {program.lstrip('/')} --url {site}{watch}"
-    )

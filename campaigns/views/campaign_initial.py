@@ -57,7 +57,14 @@ def _initial_of(
     confirm: Confirmation | None,
 ) -> dict[str, Any]:
     if confirm:
-        return _initial_confirm(confirm)
+        return {
+            **_settings_of(confirm.campaign),
+            "name": confirm.name,
+            "cells": confirm.ticks,
+            "repeats": confirm.repeats,
+            "order": Campaign.Order.BLOCKS,
+            "injectors": ", ".join(map(str, confirm.injectors)),
+        }
     if again:
         if "edit" in request.GET:
             campaign = again.campaign
@@ -84,17 +91,6 @@ def asked_confirmation(request: HttpRequest, actor: Actor, project: Project) -> 
     if found is None:
         raise Http404
     return found
-
-
-def _initial_confirm(confirm: Confirmation) -> dict[str, Any]:
-    return {
-        **_settings_of(confirm.campaign),
-        "name": confirm.name,
-        "cells": confirm.ticks,
-        "repeats": confirm.repeats,
-        "order": Campaign.Order.BLOCKS,
-        "injectors": ", ".join(map(str, confirm.injectors)),
-    }
 
 
 def _initial_again(again: Again) -> dict[str, Any]:

@@ -18,12 +18,7 @@ from campaigns.domain.shown.cost_words import cost_facts, cost_notes
 from campaigns.domain.shown.next_steps import nothing_to_tick, question_hint
 from campaigns.forms.campaigns import CampaignForm
 from campaigns.models import Campaign, Endpoint, PlanVersion, Project
-from campaigns.queries.campaigns import (
-    Again,
-    grid_of,
-    order_preview,
-    shown_of,
-)
+from campaigns.queries.campaigns import Again, grid_of, order_preview, shown_of
 from campaigns.queries.checks import checks_before_start, first_requests_check
 from campaigns.queries.confirming import Confirmation, sides_in
 from campaigns.queries.first_requests import tried_lately

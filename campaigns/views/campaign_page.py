@@ -107,11 +107,16 @@ def _drawn(
 ) -> dict[str, Any]:
     """What an answer of several arms has instead of pairs: matrix, repeats, ladder, sweeps."""
     trusted_only = asked.get("points") == "trusted"
+    # Each sweep as it is drawn, with its `questions`: what it leaves open.
+    by_number = {test.pk: test for test in tests}
     return {
         "matrix": drawn_matrix(answer.matrix, campaign.practical_threshold),
         "repeat_table": repeat_table(answer, asked),
         "ladder": drawn_ladder(answer.ladder, campaign.practical_threshold),
-        "sweeps": _sweeps(campaign, answer, tests, trusted_only),
+        "sweeps": [
+            sweep | {"questions": sweep_questions(campaign, sweep["sweeps"], by_number)}
+            for sweep in drawn_sweeps(answer.sweeps, trusted_only=trusted_only)
+        ],
         "trusted_only": trusted_only,
     }
 
@@ -181,17 +186,6 @@ def _of_machines(campaign: Campaign, answer: Answer) -> dict[str, Any]:
         "counters": perf_counters(campaign, answer),
         "machine_runs": machine_runs_section(campaign, answer),
     }
-
-
-def _sweeps(
-    campaign: Campaign, answer: Answer, tests: Sequence[Test], trusted_only: bool
-) -> list[dict[str, Any]]:
-    """Each sweep as it is drawn, with its `questions`: what it leaves open."""
-    by_number = {test.pk: test for test in tests}
-    return [
-        sweep | {"questions": sweep_questions(campaign, sweep["sweeps"], by_number)}
-        for sweep in drawn_sweeps(answer.sweeps, trusted_only=trusted_only)
-    ]
 
 
 def _named_first(campaign: Campaign, answer: Answer, repeats: dict[str, Any]) -> list[int]:
@@ -269,12 +263,10 @@ def choice_of(answer: Answer) -> dict[str, Any] | None:
         "candidate": shown.candidate_test_id if shown else answer.tests[1].test_id,
         "baseline": shown.baseline_test_id if shown else answer.tests[0].test_id,
         "is_chosen": bool(shown and shown.is_chosen),
-        "query": _query_of(shown) if shown and shown.is_chosen else "",
+        "query": f"?compare={shown.candidate_test_id}&with={shown.baseline_test_id}"
+        if shown and shown.is_chosen
+        else "",
     }
-
-
-def _query_of(shown: OverheadAnswer) -> str:
-    return f"?compare={shown.candidate_test_id}&with={shown.baseline_test_id}"
 
 
 def _next_steps(campaign: Campaign, answer: Answer) -> list[tuple[NextStep, float | None]]:

@@ -1,6 +1,6 @@
 """Campaigns: the list, and the page of one, live and finished."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -57,19 +57,8 @@ def campaign_list(request: HttpRequest, project: int) -> HttpResponse:
     context = list_context(request, "campaign", found)
     if not context["n_all"]:
         return field_page(request, found)
-    _tell(context["page"].rows)
-    n_running = {view: n for view, _, n in context["views"]}["running"]
-    running = _under_way(actor, found) if n_running else []
-    context |= {
-        "running": running,
-        "n_more_running": max(0, n_running - len(running)),
-        "may": rights_in(found, actor),
-    }
-    return render(request, "campaigns/list.html", context)
-
-
-def _tell(campaigns: Sequence[Campaign]) -> None:
-    """Each gets what its row says."""
+    # Each gets what its row says.
+    campaigns = context["page"].rows
     keys, trends = campaign_keys(campaigns), trends_of(campaigns)
     gists = gists_of([campaign for campaign in campaigns if campaign.n_done], keys)
     for campaign in campaigns:
@@ -82,6 +71,14 @@ def _tell(campaigns: Sequence[Campaign]) -> None:
         campaign.p95, campaign.trend = figure(own_ms), trend_of(p95s_ms)
         campaign.against = against_cell(trend.against if trend else None)
         campaign.total = campaign.n_runs or campaign.repeats * campaign.n_tests
+    n_running = {view: n for view, _, n in context["views"]}["running"]
+    running = _under_way(actor, found) if n_running else []
+    context |= {
+        "running": running,
+        "n_more_running": max(0, n_running - len(running)),
+        "may": rights_in(found, actor),
+    }
+    return render(request, "campaigns/list.html", context)
 
 
 def _under_way(actor: Actor, project: Project) -> list[Campaign]:

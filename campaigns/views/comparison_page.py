@@ -19,7 +19,6 @@ from campaigns.domain.shown.compared import (
     which_listed,
 )
 from campaigns.domain.shown.intervals import change_ends
-from campaigns.domain.shown.tables import Row
 from campaigns.domain.units import and_joined, number, percent
 from campaigns.queries.columns import LETTERS, ComparisonSide
 from campaigns.views.drawings import Mark, RatioAxis, split_bars
@@ -134,9 +133,10 @@ def comparison_context(
     names = {column.letter: column for column in columns}
     rows = _rows(compared, shown, axis, threshold)
     detail = compared.detail
+    candidates = and_joined([column.name for column in columns[1:]])
     return {
         "project": columns[-1].campaign.project,
-        "heading": _heading(columns),
+        "heading": f"{candidates[:1].upper()}{candidates[1:]} against {columns[0].name}",
         "columns": columns,
         "baseline": columns[0],
         "candidates": columns[1:],
@@ -169,13 +169,22 @@ def _rows(
     cells = dict(zip((test.key for test in known), compared.table.rows, strict=True))
     opened = compared.detail.test.key if compared.detail else None
     for test in shown:
+        keys = (column.key for column in compared.table.columns)
+        baseline, candidate = (
+            [(axis.at(ratio), label) for ratio, label in side] for side in _ratios(test)
+        )
+        found = test.interval
+        mark = None
+        if found:
+            ends = {"ratio": found.ratio, "low": found.low, "high": found.high, "primary": True}
+            mark = axis.mark(ends)
         yield {
             "test": test,
-            "cells": _cells(compared, cells[test.key]),
+            "cells": dict(zip(keys, cells[test.key].cells, strict=True)),
             "reference": reference_of([test]) if test in compared.references else "",
             "change": _interval_words(test),
             "power_class": "" if _is_weak(test, threshold) else "ink-3",
-            "plot": _plot(test, axis),
+            "plot": Plot(baseline, candidate, mark),
             "is_open": test.key == opened,
             "says_why": test.key == opened or len(shown) <= _MOST_EXPLAINED,
         }
@@ -185,13 +194,15 @@ def _queries(
     columns: Sequence[ComparisonSide], compared: Comparison, which: str, asked: Mapping[str, str]
 ) -> dict[str, Any]:
     """Where the page's own links lead."""
+    # Of the page on which one more column is chosen; "" if there can be no more.
+    free = [letter for letter in LETTERS if letter not in {each.letter for each in columns}]
     return {
         "switches": [
             (each, n, query_of(asked, show=each), each == which)
             for each, n in compared.n_shown().items()
         ],
         "baseline_query": query_of(asked, choose=LETTERS[0], test=""),
-        "column_query": _column_query(asked, columns),
+        "column_query": query_of(asked, choose=free[0], test="") if free else "",
         "swap_query": query_of(asked, a=columns[1].reference, b=columns[0].reference, test=""),
         "columns_query": query_of(asked, show="", test=""),
     }
@@ -207,17 +218,6 @@ def _opened(detail: ComparedDetail, threshold: float) -> dict[str, Any]:
         "shift_table": shift_table(detail.shift) if detail.shift else None,
         "curves": {"lines": [each for each in detail.lines if each["curve"]]},
     }
-
-
-def _column_query(asked: Mapping[str, str], columns: Sequence[ComparisonSide]) -> str:
-    """Of the page on which one more column is chosen; "" if there can be no more."""
-    free = [letter for letter in LETTERS if letter not in {each.letter for each in columns}]
-    return query_of(asked, choose=free[0], test="") if free else ""
-
-
-def _heading(columns: Sequence[ComparisonSide]) -> str:
-    candidates = and_joined([column.name for column in columns[1:]])
-    return f"{candidates[:1].upper()}{candidates[1:]} against {columns[0].name}"
 
 
 def _interval_words(test: ComparedTest) -> str:
@@ -245,11 +245,6 @@ def _plotted_to(detail: ComparedDetail) -> float:
     return max((point["x"] for line in detail.lines for point in line["curve"]), default=0.0)
 
 
-def _cells(compared: Comparison, row: Row) -> dict[str, Any]:
-    keys = (column.key for column in compared.table.columns)
-    return dict(zip(keys, row.cells, strict=True))
-
-
 def _ends(test: ComparedTest) -> dict[str, float]:
     """The outermost of interval and runs, as ratios to the baseline's mean; {} for none."""
     ratios = [ratio for side in _ratios(test) for ratio, _ in side]
@@ -264,15 +259,3 @@ def _ratios(test: ComparedTest) -> list[list[tuple[float, str]]]:
     if not one:
         return [[], []]
     return [[(dot.mean_us / one, dot.label) for dot in side] for side in test.runs]
-
-
-def _plot(test: ComparedTest, axis: RatioAxis) -> Plot:
-    baseline, candidate = (
-        [(axis.at(ratio), label) for ratio, label in side] for side in _ratios(test)
-    )
-    found = test.interval
-    mark = None
-    if found:
-        ends = {"ratio": found.ratio, "low": found.low, "high": found.high, "primary": True}
-        mark = axis.mark(ends)
-    return Plot(baseline, candidate, mark)

@@ -28,7 +28,18 @@ from campaigns.views.comparison_page import comparison_context, query_of
 def comparison(request: HttpRequest) -> HttpResponse:
     """The comparison; with one column the choice of another; ticked runs become columns."""
     if "run" in request.GET:
-        return _of_ticked_runs(request)
+        # Two to six ticked runs as columns, the oldest of which is the baseline.
+        ticked = list(dict.fromkeys(pk for pk in request.GET.getlist("run") if pk.isdecimal()))
+        runs = [find(Run, actor_of(request), pk=pk) for pk in ticked[: len(LETTERS) + 1]]
+        if 2 <= len(runs) <= len(LETTERS):
+            ordered = sorted(run.pk for run in runs)
+            columns = {letter: f"run-{pk}" for letter, pk in zip(LETTERS, ordered, strict=False)}
+            return redirect(f"{reverse('comparison')}?{urlencode(columns)}")
+        told = f"Tick two to {len(LETTERS)} runs to compare them; {len(runs) or 'none'} are ticked."
+        messages.error(request, told)
+        if runs:
+            return redirect("run-list", project=runs[0].campaign.project_id)
+        return redirect("project-list")
     try:
         columns = _columns(request)
     except InvalidFields as fault:
@@ -97,18 +108,3 @@ def _choice(request: HttpRequest, columns: list[ComparisonSide]) -> dict[str, An
         ],
         "faults": [],
     }
-
-
-def _of_ticked_runs(request: HttpRequest) -> HttpResponse:
-    """Two to six ticked runs as columns, the oldest of which is the baseline."""
-    ticked = list(dict.fromkeys(pk for pk in request.GET.getlist("run") if pk.isdecimal()))
-    runs = [find(Run, actor_of(request), pk=pk) for pk in ticked[: len(LETTERS) + 1]]
-    if 2 <= len(runs) <= len(LETTERS):
-        ordered = sorted(run.pk for run in runs)
-        columns = {letter: f"run-{pk}" for letter, pk in zip(LETTERS, ordered, strict=False)}
-        return redirect(f"{reverse('comparison')}?{urlencode(columns)}")
-    told = f"Tick two to {len(LETTERS)} runs to compare them; {len(runs) or 'none'} are ticked."
-    messages.error(request, told)
-    if runs:
-        return redirect("run-list", project=runs[0].campaign.project_id)
-    return redirect("project-list")

@@ -30,7 +30,9 @@ def site(request) -> dict:
     return {
         "my_projects": SimpleLazyObject(lambda: _projects_of(request)),
         "place": place_of(request),
-        "may_create_projects": SimpleLazyObject(lambda: _may_create_projects(request)),
+        "may_create_projects": SimpleLazyObject(
+            lambda: may_create_projects(Actor(user=getattr(request, "user", None)))
+        ),
         "site_version": settings.VERSION,
         "nothing_begins": SimpleLazyObject(lambda: _nothing_begins(request)),
     }
@@ -39,10 +41,6 @@ def site(request) -> dict:
 def place_of(request) -> str:
     name = getattr(request.resolver_match, "url_name", None) or ""
     return "history" if name == "run-list" else PLACES.get(name.partition("-")[0], "")
-
-
-def _may_create_projects(request) -> bool:
-    return may_create_projects(Actor(user=getattr(request, "user", None)))
 
 
 def _nothing_begins(request) -> str:

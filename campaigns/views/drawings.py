@@ -71,9 +71,13 @@ class RatioAxis:
         self.one = self.at(1)
         self.band_from = self.at(1 / widest)
         self.band_width = round(self.at(widest) - self.band_from, 2)
-        self.ticks = _thinned(
-            [Tick(self.at(t), words(t)) for t in _TICKS if low < t < high], self.one, gap
-        )
+        # Ticks that leave room between their labels; 1 always stays.
+        ticks = [Tick(self.at(t), words(t)) for t in _TICKS if low < t < high]
+        kept: list[Tick] = [tick for tick in ticks if tick.at == self.one]
+        for tick in sorted(ticks, key=lambda each: abs(each.at - self.one)):
+            if all(abs(tick.at - other.at) >= gap for other in kept):
+                kept.append(tick)
+        self.ticks = sorted(kept[:_MOST_TICKS], key=lambda tick: tick.at)
 
     def at(self, ratio: float) -> float:
         if ratio <= 0:
@@ -83,15 +87,6 @@ class RatioAxis:
     def mark(self, row: dict[str, Any]) -> Mark:
         low, high = self.at(row["low"]), self.at(row["high"])
         return Mark(self.at(row["ratio"]), low, high, round(high - low, 2), row["primary"])
-
-
-def _thinned(ticks: list[Tick], one: float, gap: float) -> list[Tick]:
-    """Ticks that leave room between their labels; 1 always stays."""
-    kept: list[Tick] = [tick for tick in ticks if tick.at == one]
-    for tick in sorted(ticks, key=lambda each: abs(each.at - one)):
-        if all(abs(tick.at - other.at) >= gap for other in kept):
-            kept.append(tick)
-    return sorted(kept[:_MOST_TICKS], key=lambda tick: tick.at)
 
 
 def forest_groups(overheads: Sequence[OverheadAnswer], threshold: float) -> dict[str, Any]:
@@ -199,15 +194,15 @@ def _pieces(values: dict[str, float | None], parts: list[str], start: float, sca
         x = left if value < 0 else right
         if value > 0:
             right += value
+        text = f"{part} {figure(value)}"
+        needed_px = len(text) * _LETTER_PX + _AROUND_PX
         yield Piece(
-            part, round(max(0.0, x) * scale, 3), width, _label(part, value, width), value < 0
+            part,
+            round(max(0.0, x) * scale, 3),
+            width,
+            text if width * _BAR_PX / 100 >= needed_px else "",
+            value < 0,
         )
-
-
-def _label(part: str, value: float, width: float) -> str:
-    text = f"{part} {figure(value)}"
-    needed_px = len(text) * _LETTER_PX + _AROUND_PX
-    return text if width * _BAR_PX / 100 >= needed_px else ""
 
 
 def _end_of_difference(split: SplitAnswer) -> float:

@@ -46,21 +46,17 @@ class ShownExample:
 def _shown(example: FailureExample) -> ShownExample:
     request_line, _, headers = example.request.partition("\n")
     status_line, _, reply = example.reply.partition("\n")
+    shown = len(example.reply.partition("\n\n")[2].encode())
+    whole = example.body_bytes or 0
+    cut = f"Of {whole:,} bytes of the body the first are shown." if whole > shown + 200 else ""
     return ShownExample(
         when=f"{example.at_us / 1e6:,.1f} s",
         request_line=request_line,
         request_headers=headers,
         status_line=status_line,
         reply=reply,
-        note=_note(example),
+        note=" ".join(filter(None, (example.detail, cut))),
     )
-
-
-def _note(example: FailureExample) -> str:
-    shown = len(example.reply.partition("\n\n")[2].encode())
-    whole = example.body_bytes or 0
-    cut = f"Of {whole:,} bytes of the body the first are shown." if whole > shown + 200 else ""
-    return " ".join(filter(None, (example.detail, cut)))
 
 
 def errors_section(
@@ -74,17 +70,18 @@ def errors_section(
             ErrorRow(
                 row,
                 strip_of(failures, errors.length_s),
-                [_shown(each) for each in known.get(_key(row, failures), ())],
+                [
+                    _shown(each)
+                    for each in known.get(
+                        (str(row.cells[1].value or ""), failures.kind, failures.status), ()
+                    )
+                ],
             )
             for row, failures in zip(errors.table.rows, errors.rows, strict=True)
         ],
         "axis": f"0 to {errors.length_s:.0f}" if errors.length_s >= 1 else "0 to 1",
         "is_everything": errors.is_everything,
     }
-
-
-def _key(row: Row, failures: FailureRow) -> Key:
-    return str(row.cells[1].value or ""), failures.kind, failures.status
 
 
 def strip_of(row: FailureRow, length_s: float) -> list[StripBar]:

@@ -33,13 +33,9 @@ def readyz(request):
     is_ready = all(answer == "ok" for answer in checks.values())
     # Results can be read without a dispatcher, so its silence takes no web server out of service.
     if is_ready:
-        checks["dispatcher"] = _dispatcher()
+        silent_s = dispatcher_silent_for_s()
+        checks["dispatcher"] = f"not heard of for {silent_s:.0f} s" if silent_s else "ok"
     return JsonResponse({"ready": is_ready, **checks}, status=200 if is_ready else 503)
-
-
-def _dispatcher() -> str:
-    silent_s = dispatcher_silent_for_s()
-    return f"not heard of for {silent_s:.0f} s" if silent_s else "ok"
 
 
 def _ask(question) -> str:

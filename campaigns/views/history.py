@@ -241,9 +241,7 @@ def history(request: HttpRequest, project: int) -> HttpResponse:
         "until": asked.chosen.until and asked.chosen.until - timedelta(microseconds=1),
         "n_tests": len(tests),
         "sentence": overview_sentence(
-            counts,
-            moved=directions_of(tests),
-            has_references=len(tests) < len(asked.pairs),
+            counts, moved=directions_of(tests), has_references=len(tests) < len(asked.pairs)
         ),
         "page": page,
         "groups": list(groups_of(page.rows, by, asked.pairs, request.GET)),

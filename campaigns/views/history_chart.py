@@ -13,12 +13,7 @@ from urllib.parse import urlencode
 from django.urls import reverse
 
 from campaigns.domain.judged.changes import Change
-from campaigns.domain.judged.histories import (
-    PLAN_VERSION,
-    CampaignPoint,
-    TestHistory,
-    mean_of,
-)
+from campaigns.domain.judged.histories import PLAN_VERSION, CampaignPoint, TestHistory, mean_of
 from campaigns.domain.lifecycle import TargetState
 from campaigns.domain.shown.history_words import change_words, day, word_of
 from campaigns.domain.shown.sentences import plain_text

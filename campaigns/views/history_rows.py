@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from campaigns.domain.judged.changes import MIN_CAMPAIGNS
-from campaigns.domain.judged.histories import CampaignPoint, TestHistory
+from campaigns.domain.judged.histories import TestHistory
 from campaigns.domain.judged.words import Word
 from campaigns.domain.shown.history_words import (
     HistoryStatus,
@@ -170,6 +170,8 @@ def row_of(standing: HistoryStatus, named: HistorySeries) -> dict[str, Any]:
     newest, expected = history.newest, history.course.expected
     has_moved = standing in MOVED
     reference = history.moved_beside(change) if has_moved else None
+    # ± 0.46, in ms: half of the newest value's 95 % interval between runs.
+    ends = newest.interval_us
     return {
         "named": named,
         "standing": standing,
@@ -179,7 +181,9 @@ def row_of(standing: HistoryStatus, named: HistorySeries) -> dict[str, Any]:
         "moved": cause_words(history.causes(change)) if standing is HistoryStatus.MOVED else "",
         "environment": change_size(reference.ratio) if reference else "",
         "newest": figure(newest.value_us / 1000) if newest.is_counted else DASH,
-        "half_interval": _half_interval(newest),
+        "half_interval": f"±{THIN}{figure((ends[1] - newest.value_us) / 1000, 2)}"
+        if ends
+        else DASH,
         "expected": expected_words(expected) if expected else DASH,
         "against_level": percent(against_level(named), decimals=1, signed=True),
         **against_cell(newest.against),
@@ -189,12 +193,6 @@ def row_of(standing: HistoryStatus, named: HistorySeries) -> dict[str, Any]:
         "at": newest.at,
         "spark": spark_of(history),
     }
-
-
-def _half_interval(point: CampaignPoint) -> str:
-    """± 0.46, in ms: half of the newest value's 95 % interval between runs."""
-    ends = point.interval_us
-    return f"±{THIN}{figure((ends[1] - point.value_us) / 1000, 2)}" if ends else DASH
 
 
 def row_of_fold(tests: Sequence[HistorySeries]) -> dict[str, Any]:

@@ -197,7 +197,13 @@ def item_bulk(request: HttpRequest, noun: str, project: int | None = None) -> Ht
         raise Refused(f"Tick at least one {kind.noun} first.")
     what = request.POST.get("do", "")
     if what == "compare" and kind.model is Campaign:
-        return _compare(items)
+        # The comparison of these campaigns, the oldest of which is the baseline.
+        if not 2 <= len(items) <= len(LETTERS):
+            ticked = "1 is" if len(items) == 1 else f"{len(items)} are"
+            raise Refused(f"Tick two to {len(LETTERS)} campaigns to compare them; {ticked} ticked.")
+        pks = sorted(campaign.pk for campaign in items)
+        columns = {letter: f"campaign-{pk}" for letter, pk in zip(LETTERS, pks, strict=False)}
+        return redirect(f"{reverse('comparison')}?{urlencode(columns)}")
     if what == "delete" and "confirmed" not in request.POST:
         return _ask_before_deleting(request, kind, found, items)
     if what not in _ACTIONS or (what == "look" and kind.model is not Campaign):
@@ -220,16 +226,6 @@ def _chosen(
     if len(items) < len(ticked):
         raise Http404
     return items
-
-
-def _compare(campaigns: Sequence[Item]) -> HttpResponse:
-    """The comparison of these campaigns, the oldest of which is the baseline."""
-    if not 2 <= len(campaigns) <= len(LETTERS):
-        ticked = "1 is" if len(campaigns) == 1 else f"{len(campaigns)} are"
-        raise Refused(f"Tick two to {len(LETTERS)} campaigns to compare them; {ticked} ticked.")
-    pks = sorted(campaign.pk for campaign in campaigns)
-    columns = {letter: f"campaign-{pk}" for letter, pk in zip(LETTERS, pks, strict=False)}
-    return redirect(f"{reverse('comparison')}?{urlencode(columns)}")
 
 
 def _ask_before_deleting(

@@ -18,19 +18,16 @@ def drawn_cpu(ladder: Ladder | None, costs: Costs) -> dict[str, Any] | None:
     have one scale, from 0 to `to`."""
     if ladder is None or not costs.by_test:
         return None
-    known = [(key, _known(rungs, costs)) for key, rungs in ladder.sections]
-    longest = round_up(max(_most(each) for each in costs.by_test.values())) or 1.0
+    known = [
+        (key, [rung for rung in rungs if rung.test_id in costs.by_test])
+        for key, rungs in ladder.sections
+    ]
+    longest = (
+        round_up(max(max(each.mean, each.high or 0.0) for each in costs.by_test.values())) or 1.0
+    )
     decimals = column_decimals([each.mean for each in costs.by_test.values()])
     sections = [_section(key, rungs, costs, longest, decimals) for key, rungs in known if rungs]
     return {"note": costs.note, "sections": sections} if sections else None
-
-
-def _known(rungs: Sequence[LadderRung], costs: Costs) -> list[LadderRung]:
-    return [rung for rung in rungs if rung.test_id in costs.by_test]
-
-
-def _most(cost: MeanInterval) -> float:
-    return max(cost.mean, cost.high or 0.0)
 
 
 def _section(

@@ -12,7 +12,6 @@ from django.views.decorators.http import require_POST
 from campaigns.domain.plan.rungs import estimate_ladder
 from campaigns.domain.shown.cost_words import cost_facts, cost_notes
 from campaigns.domain.shown.next_steps import nothing_to_tick
-from campaigns.domain.shown.results import Sentence
 from campaigns.forms.ladders import LadderForm
 from campaigns.models import Project
 from campaigns.queries.campaigns import Grid, grid_of
@@ -36,11 +35,15 @@ def ladder_new(request: HttpRequest, project: int) -> HttpResponse:
     form.initial = _initial_of(request, form)
     if begun := saved_by(form, lambda given: start_ladder(by=actor, project=found, **given)):
         return redirect("campaign-detail", campaign=begun.pk)
+    # Why no ladder at all can be made; [] where only what it needs is missing.
+    has_arms, has_plans = bool(grid.arms), bool(grid.plans)
     context = {
         **_form_context(form, found),
         "target": whole(request.GET.get("target", "")),
         "grid": grid,
-        "nothing_to_tick": _nothing_to_tick(grid),
+        "nothing_to_tick": []
+        if has_arms and has_plans
+        else nothing_to_tick(has_arms=has_arms, has_plans=has_plans),
     }
     return render(request, "campaigns/ladder_new.html", context, status=422 if form.errors else 200)
 
@@ -75,12 +78,6 @@ def _form_context(form: LadderForm, project: Project) -> dict[str, Any]:
         "cost_notes": cost_notes(estimate),
         "checks": [*checks_before_start(project, [endpoint], 1), *room_checks(estimate, room)],
     }
-
-
-def _nothing_to_tick(grid: Grid) -> Sentence:
-    """Why no ladder at all can be made; [] where only what it needs is missing."""
-    has_arms, has_plans = bool(grid.arms), bool(grid.plans)
-    return [] if has_arms and has_plans else nothing_to_tick(has_arms=has_arms, has_plans=has_plans)
 
 
 def _initial_of(request: HttpRequest, form: LadderForm) -> dict[str, Any]:

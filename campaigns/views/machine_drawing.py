@@ -69,28 +69,23 @@ _DASHES = ("", "5 3", "1 3")
 
 
 def machine_drawing(told: MachineRuns, name_of: Callable[[MachineRun], str]) -> MachineDrawing:
-    bands = _bands(told.runs, name_of)
+    # Each run as wide as it has steps.
+    n_gaps = len(told.runs) - 1
+    gap = min(_GAP, _MOST_GAPS / n_gaps) if n_gaps else 0.0
+    per_step = (100 - gap * n_gaps) / sum(run.n_steps for run in told.runs)
+    bands, x = [], 0.0
+    for run in told.runs:
+        name, width = name_of(run), per_step * run.n_steps
+        label = next((each for each in (name, str(run.position)) if _fits(each, width)), "")
+        is_tight = not _fits(label, width, _LETTER_ON_PHONE)
+        bands.append(Band(round(x, 3), round(width, 3), name, label, is_tight))
+        x += width + gap
     panels = [
         _panel(title, unit, names, told, bands, whole_above)
         for title, unit, names, whole_above in _PANELS
         if any(map(told.tells, names))
     ]
     return MachineDrawing(bands, panels)
-
-
-def _bands(runs: Sequence[MachineRun], name_of: Callable[[MachineRun], str]) -> list[Band]:
-    """Each run as wide as it has steps."""
-    n_gaps = len(runs) - 1
-    gap = min(_GAP, _MOST_GAPS / n_gaps) if n_gaps else 0.0
-    per_step = (100 - gap * n_gaps) / sum(run.n_steps for run in runs)
-    bands, x = [], 0.0
-    for run in runs:
-        name, width = name_of(run), per_step * run.n_steps
-        label = next((each for each in (name, str(run.position)) if _fits(each, width)), "")
-        is_tight = not _fits(label, width, _LETTER_ON_PHONE)
-        bands.append(Band(round(x, 3), round(width, 3), name, label, is_tight))
-        x += width + gap
-    return bands
 
 
 def _fits(label: str, width: float, letter: float = _LETTER) -> bool:

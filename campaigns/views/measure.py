@@ -118,7 +118,21 @@ def target_measure(request: HttpRequest, target: int) -> HttpResponse:
     tried = tried_of(found, int(number) if number.isdecimal() else 0, timezone.now())
     if request.method == "POST":
         require(actor, Action.EDIT, found.project)
-        return _start(request, tried)
+        question = QUESTIONS.get(request.POST.get("question", ""))
+        if question is None or tried is None:
+            raise Refused("Choose one of the questions, after one request was tried.")
+        asked = {
+            "by": actor_of(request),
+            "question": question,
+            "step": tried.step,
+            "probes": [each.probe for each in tried.right],
+        }
+        if question.has_form:
+            (cell,) = questions.cells_of_question(**asked)
+            form = address_of_ladder if question.is_ladder else address_of_search
+            return redirect(form(cell))
+        campaign = questions.start_question(**asked)
+        return redirect("campaign-detail", campaign=campaign.pk)
     context = {
         **_page(request, found.project),
         "target": found,
@@ -148,24 +162,6 @@ def _address_to_try(target: Target) -> str:
     web = target.endpoints.filter(archived_at=None, scheme__in=("http", "https"))
     endpoint = web.order_by("-scheme").first()
     return f"{endpoint.origin}/" if endpoint else ""
-
-
-def _start(request: HttpRequest, tried: Tried | None) -> HttpResponse:
-    question = QUESTIONS.get(request.POST.get("question", ""))
-    if question is None or tried is None:
-        raise Refused("Choose one of the questions, after one request was tried.")
-    asked = {
-        "by": actor_of(request),
-        "question": question,
-        "step": tried.step,
-        "probes": [each.probe for each in tried.right],
-    }
-    if question.has_form:
-        (cell,) = questions.cells_of_question(**asked)
-        form = address_of_ladder if question.is_ladder else address_of_search
-        return redirect(form(cell))
-    campaign = questions.start_question(**asked)
-    return redirect("campaign-detail", campaign=campaign.pk)
 
 
 def _offers(tried: Tried) -> list[dict[str, Any]]:

@@ -136,10 +136,13 @@ def preview_of(form: _PreviewForm) -> dict[str, Any]:
     """{"preview": Preview, or None on an error, "problem": the error, "arrivals": noun, and what
     the closed parts of the form say}."""
     plan = _plan_of(form)
+    data = form.cleaned_data
     return {
         "preview": plan and _preview(plan),
         "problem": "" if plan else _first_problem(form),
-        "arrivals": _arrivals(form),
+        "arrivals": arrival_noun(
+            data.get("model"), data.get("arrival_unit"), is_exchange=form.is_exchange
+        ),
         "disclosures": form.disclosures,
         "step_blocks": form.step_blocks,
         "differing_words": form.differing_words,
@@ -195,8 +198,3 @@ def _first_problem(form: _PreviewForm) -> str:
         if name in form.errors:
             return f"{field.label or name.capitalize()}: {form.errors[name][0]}"
     return next(iter(form.non_field_errors()), "")
-
-
-def _arrivals(form: _PreviewForm) -> str:
-    data = form.cleaned_data
-    return arrival_noun(data.get("model"), data.get("arrival_unit"), is_exchange=form.is_exchange)

@@ -58,7 +58,10 @@ def plan_new(request, project: int):
     actor = actor_of(request)
     found = project_to_edit(actor, project)
     preset = PRESETS.get(request.GET.get("preset", ""))
-    copied = _copied(request.GET.get("copy", ""), found)
+    # The plan of the project that a new one begins with.
+    number = request.GET.get("copy", "")
+    plans = found.plans.filter(archived_at=None)
+    copied = plans.filter(pk=number).first() if number.isdecimal() and len(number) < 10 else None
     form = PlanForm()
     if preset:
         form = PlanForm.of(preset.name, preset.spec)
@@ -75,12 +78,6 @@ def plan_new(request, project: int):
             messages.success(request, f"{version.plan.name} created. Next, use it in a campaign.")
             return redirect("plan-detail", plan=version.plan_id)
     return _form_page(request, found, form, preset=preset)
-
-
-def _copied(number: str, project: Project) -> SavedPlan | None:
-    """The plan of the project that a new one begins with."""
-    plans = project.plans.filter(archived_at=None)
-    return plans.filter(pk=number).first() if number.isdecimal() and len(number) < 10 else None
 
 
 def campaign_address(plan: SavedPlan, preset: Preset | None) -> str:

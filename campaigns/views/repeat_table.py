@@ -54,7 +54,9 @@ def repeat_table(answer: Answer, asked: Mapping[str, str]) -> RepeatTable | None
     """Of the plan of ?plan=, counted from 1, or of the first; None without a matrix."""
     if answer.matrix is None:
         return None
-    rows, shown = answer.matrix.rows, _number(asked.get("plan", ""), len(answer.matrix.rows))
+    typed = asked.get("plan", "")
+    number = int(typed) if re.fullmatch("[1-9][0-9]{0,2}", typed) else 1
+    rows, shown = answer.matrix.rows, (number if number <= len(answer.matrix.rows) else 1)
     row, tests = rows[shown - 1], {test.test_id: test for test in answer.tests}
     of_targets = [tests[cell.test_id].table if cell else None for cell in row.cells]
     return RepeatTable(
@@ -65,18 +67,19 @@ def repeat_table(answer: Answer, asked: Mapping[str, str]) -> RepeatTable | None
     )
 
 
-def _number(typed: str, most: int) -> int:
-    number = int(typed) if re.fullmatch("[1-9][0-9]{0,2}", typed) else 1
-    return number if number <= most else 1
-
-
 def _name(row: MatrixRow) -> str:
     return f"{row.plan}, {row.place}" if row.place else row.plan
 
 
 def _rows(tables: list[Table | None]) -> list[RepeatRow]:
     """The means first, then every repeat that a target has."""
-    by_label = [{_label(row): row for row in table.rows} if table else {} for table in tables]
+    # Empty for what is not shown here. Means are of fewer runs where some do not count.
+    by_label = [
+        {{"mean": _MEAN, "run": row.label}.get(row.kind, ""): row for row in table.rows}
+        if table
+        else {}
+        for table in tables
+    ]
     labels = dict.fromkeys(label for rows in by_label for label in rows if label)
     ordered = sorted(labels, key=lambda label: label != _MEAN)
     return [
@@ -87,11 +90,6 @@ def _rows(tables: list[Table | None]) -> list[RepeatRow]:
         )
         for label in ordered
     ]
-
-
-def _label(row: Row) -> str:
-    """Empty for what is not shown here. Means are of fewer runs where some do not count."""
-    return {"mean": _MEAN, "run": row.label}.get(row.kind, "")
 
 
 def _cells(table: Table | None, row: Row | None) -> RepeatCells:

@@ -113,21 +113,17 @@ def page_with_faults(request: HttpRequest, run: Run, output_form: OutputForm) ->
 
 def _context(run: Run, actor: Actor, output_form: OutputForm) -> dict[str, Any]:
     project = run.campaign.project
+    # (style, label), best first; none before the run has ended. Their texts are made when one is
+    # opened.
+    styles = styles_for(run.frozen.plan) if run.is_done else ()
     return {
         **run_context(run, actor),
         "stream_url": reverse("run-stream", args=[run.pk]),
-        "tool_reports": _tool_reports(run),
+        "tool_reports": [(style, STYLE_WORDS[style]) for style in styles],
         "output_form": output_form,
         "project": project,
         "may": rights_in(project, actor),
     }
-
-
-def _tool_reports(run: Run) -> list[tuple[str, str]]:
-    """(style, label), best first; none before the run has ended. Their texts are made when one is
-    opened."""
-    styles = styles_for(run.frozen.plan) if run.is_done else ()
-    return [(style, STYLE_WORDS[style]) for style in styles]
 
 
 def find_run(actor: Actor, pk: int) -> Run:

@@ -83,7 +83,9 @@ def _line(
     at_x: Callable[[float], float],
 ) -> BusyLine:
     dots = [
-        BusyDot(at_x(each.trial.rate_per_s), _at_y(share), _is_counted(each))
+        BusyDot(
+            at_x(each.trial.rate_per_s), _at_y(share), each.trial.result != TrialResult.UNTRUSTED
+        )
         for each in made
         if (share := getattr(busy[each.run.pk], name)) is not None
     ]
@@ -101,10 +103,6 @@ def _trial(made: MadeTrial, busy: Busy, at_x: Callable[[float], float]) -> BusyT
 
 def _whole_percent(share: float) -> str:
     return percent(share, decimals=0)
-
-
-def _is_counted(made: MadeTrial) -> bool:
-    return made.trial.result != TrialResult.UNTRUSTED
 
 
 def _at_y(share: float) -> float:

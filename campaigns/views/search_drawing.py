@@ -126,18 +126,14 @@ def search_drawing(
     if not near:
         panel = _panel("On the way up", way_up, limit_ms, _AROUND, now_per_s, busy=busy)
         return SearchDrawing(metric, [panel])
-    low, high = _ends(near)
+    rates = [each.rate_per_s for each in near]
+    low, high = (min(rates), max(rates))
     shown = [each for each in timed if low <= each.rate_per_s <= high]
     left = _panel("On the way up", way_up, limit_ms, _AROUND, wash=(low, high))
     right = _panel(
         "Around the limit", shown, limit_ms, _NARROW_AROUND, now_per_s, report=report, busy=busy
     )
     return SearchDrawing(metric, [left, right])
-
-
-def _ends(timed: Sequence[_Timed]) -> tuple[float, float]:
-    rates = [each.rate_per_s for each in timed]
-    return min(rates), max(rates)
 
 
 def _panel(

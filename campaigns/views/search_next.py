@@ -6,12 +6,7 @@ from dataclasses import dataclass
 from django.urls import reverse
 from django.utils.http import urlencode
 
-from campaigns.domain.judged.capacity import (
-    FEWEST_SEARCHES,
-    MOST_SEARCHES,
-    NARROW,
-    Ending,
-)
+from campaigns.domain.judged.capacity import FEWEST_SEARCHES, MOST_SEARCHES, NARROW, Ending
 from campaigns.domain.plan.plan import ConnectionMode
 from campaigns.domain.plan.target import TLS_SCHEMES, TLS_TWINS
 from campaigns.domain.shown.capacity_limiter import Limiter

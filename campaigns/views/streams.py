@@ -122,7 +122,11 @@ def _talk(
         if told.is_over:
             return
         if now - beaten > BEAT_EVERY_S:
-            known, pace = pace, _pace(feed)
+            # When the page may ask for itself again, by how many viewers there are.
+            known, pace = (
+                pace,
+                News(spread_ms=round(1000 * feed.spread_s), refresh_s=feed.refresh_s),
+            )
             # A second that was told shows as well that the stream lives.
             if pace != known or now - said > BEAT_EVERY_S:
                 beaten = said = now
@@ -133,8 +137,3 @@ def _talk(
         subject.wait(heard, told, 1.0)
     # Nothing was missed, so the page only opens the next stream and fetches nothing.
     yield Message("again", News(after=str(cursor), state=seen_state)).encode()
-
-
-def _pace(feed: Feed) -> News:
-    """When the page may ask for itself again, by how many viewers there are."""
-    return News(spread_ms=round(1000 * feed.spread_s), refresh_s=feed.refresh_s)

@@ -178,7 +178,11 @@ class SideBySide:
 
 def side_by_side(sweeps: Sequence[SweepAnswer], *, trusted_only: bool = False) -> SideBySide:
     """`trusted_only`: without what is not trusted, and without values that have nothing else."""
-    keys = [key for key in _KEYS if any(_has_column(sweep, key) for sweep in sweeps)]
+    keys = [
+        key
+        for key in _KEYS
+        if any((key in [column.key for column in sweep.table.columns]) for sweep in sweeps)
+    ]
     values = sorted({point.value for sweep in sweeps for point in sweep.points})
     by_value = [_rows_by_value(sweep) for sweep in sweeps]
     labels = {value: row.label for rows in by_value for value, row in rows.items()}
@@ -224,10 +228,6 @@ def _against(sweep: SweepAnswer, row: Row | None) -> ArmAgainst:
 def _cells(sweep: SweepAnswer, row: Row) -> Mapping[str, Cell]:
     names = [column.key for column in sweep.table.columns]
     return dict(zip(names, row.cells, strict=True))
-
-
-def _has_column(sweep: SweepAnswer, key: str) -> bool:
-    return key in [column.key for column in sweep.table.columns]
 
 
 def _rows_by_value(sweep: SweepAnswer) -> Mapping[float, Row]:

@@ -59,6 +59,7 @@ def drawn_matrix(matrix: TargetMatrix | None, threshold: float) -> dict[str, Any
         MatrixColumn(n, name, line_style(n - 1), n == matrix.relative)
         for n, name in enumerate(matrix.columns, 1)
     ]
+    decimals = network_decimals(matrix.network)
     return {
         "axis": axis,
         "columns": columns,
@@ -72,18 +73,13 @@ def drawn_matrix(matrix: TargetMatrix | None, threshold: float) -> dict[str, Any
         ],
         "overall": matrix.overall,
         "has_places": len({row.place for row in matrix.rows}) > 1,
-        "network": _network(matrix),
+        "network": [
+            (row.label, [each and difference_texts(each, decimals) for each in row.columns])
+            for row in matrix.network
+        ],
         "like": matrix.like,
         "n_unlike": sum(not line.is_alike for line in matrix.like),
     }
-
-
-def _network(matrix: TargetMatrix) -> list[tuple[str, list[tuple[str, str] | None]]]:
-    decimals = network_decimals(matrix.network)
-    return [
-        (row.label, [each and difference_texts(each, decimals) for each in row.columns])
-        for row in matrix.network
-    ]
 
 
 def _percent_tick(ratio: float) -> str:

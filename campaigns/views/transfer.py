@@ -65,15 +65,14 @@ class CompressionMiddleware(GZipMiddleware):
     def process_response(self, request: HttpRequest, response: HttpResponseBase):
         if request.method != "GET" or _media_type(response) not in _TEXTS:
             return response
-        return super().process_response(request, response) if _asks_itself(request) else response
-
-
-def _asks_itself(request: HttpRequest) -> bool:
-    """Whether no other site can be behind the request; without cookies it has no rights to lend.
-
-    Browsers say where a request comes from wherever they speak TLS, and at loopback addresses.
-    """
-    return not request.COOKIES or request.headers.get("Sec-Fetch-Site") in _OWN
+        # Whether no other site can be behind the request; without cookies it has no rights to lend.
+        # Browsers say where a request comes from wherever they speak TLS, and at loopback
+        # addresses.
+        return (
+            super().process_response(request, response)
+            if (not request.COOKIES or request.headers.get("Sec-Fetch-Site") in _OWN)
+            else response
+        )
 
 
 class ValidatorMiddleware(ConditionalGetMiddleware):

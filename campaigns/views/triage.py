@@ -1,7 +1,7 @@
 """Triage of changes: the block of a project's overview and of a test's page, all entries, and what
 people say about one."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from django.contrib import messages
@@ -56,11 +56,19 @@ def triage_list(request: HttpRequest, project: int) -> HttpResponse:
     states = _states_asked(request.GET)
     may_judge = may(actor, Action.EDIT, found)
     page = Paginator(entries_of(actor, found, states), _PAGE_SIZE).get_page(request.GET.get("page"))
+    # (word, how many, query, whether it is on) of every state that occurs, and of all.
+    counts = count_by_state(actor, found)
+    every = [("all", sum(counts.values()), "", not states)]
     context = {
         "project": found,
         "page": page,
         "rows": [_row(entry, may_judge) for entry in page],
-        "switches": _switches(count_by_state(actor, found), states),
+        "switches": every
+        + [
+            (state_words(state), counts[state], f"state={state}", states == [state])
+            for state in TriageState
+            if state in counts
+        ],
         "query": request.GET.urlencode(),
     }
     return render(request, "triage/list.html", context)
@@ -215,13 +223,3 @@ def _confirm_url(entry: TriageEntry) -> str:
 
 def _states_asked(asked) -> list[str]:
     return [state for state in asked.getlist("state") if state in list(TriageState)]
-
-
-def _switches(counts: Mapping[str, int], states: Sequence[str]) -> list[tuple[str, int, str, bool]]:
-    """(word, how many, query, whether it is on) of every state that occurs, and of all."""
-    every = [("all", sum(counts.values()), "", not states)]
-    return every + [
-        (state_words(state), counts[state], f"state={state}", states == [state])
-        for state in TriageState
-        if state in counts
-    ]

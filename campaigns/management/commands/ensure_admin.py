@@ -19,9 +19,7 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser):
         parser.add_argument(
-            "--only-if-missing",
-            action="store_true",
-            help="do not change an existing account",
+            "--only-if-missing", action="store_true", help="do not change an existing account"
         )
 
     def handle(self, *args, only_if_missing: bool, **options):
