@@ -121,9 +121,7 @@ def _have_whole_blocks(pair: ArmPair) -> bool:
 def _verdict(
     campaign: Campaign, pair: ArmPair, mean: OverheadRow, blockers: Sequence[Blocker]
 ) -> ComparisonVerdict:
-    spoilt = [
-        each for arm in pair for each in arm.runs if (each.run.is_done and not each.is_usable)
-    ]
+    spoilt = [each for arm in pair for each in arm.runs if each.run.is_done and not each.is_usable]
     if spoilt and pair.n_usable < MIN_REPEATS:
         return ComparisonVerdict(Word.INCONCLUSIVE, Reason.INVALID_RUNS, _spoilt_words(spoilt))
     return verdict(

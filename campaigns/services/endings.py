@@ -165,9 +165,7 @@ def _outcome(run: Run) -> tuple[Outcome, str]:
         return Outcome.FAILED, reason or "The injector recorded no measurements."
     if run.stop_requested is None and any(map(_was_called_to_stop, shards)):
         return Outcome.STOPPED, reason or StopReason.USER.sentence
-    is_whole = all(
-        (shard.state == Part.DONE and shard.injector_end.is_complete) for shard in shards
-    )
+    is_whole = all(shard.state == Part.DONE and shard.injector_end.is_complete for shard in shards)
     if is_whole and run.stop_requested is None:
         return Outcome.COMPLETE, ""
     return Outcome.PARTIAL, reason or "An injector ended before it had finished its share."

@@ -181,7 +181,7 @@ def side_by_side(sweeps: Sequence[SweepAnswer], *, trusted_only: bool = False) -
     keys = [
         key
         for key in _KEYS
-        if any((key in [column.key for column in sweep.table.columns]) for sweep in sweeps)
+        if any(key in [column.key for column in sweep.table.columns] for sweep in sweeps)
     ]
     values = sorted({point.value for sweep in sweeps for point in sweep.points})
     by_value = [_rows_by_value(sweep) for sweep in sweeps]

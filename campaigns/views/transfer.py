@@ -70,7 +70,7 @@ class CompressionMiddleware(GZipMiddleware):
         # addresses.
         return (
             super().process_response(request, response)
-            if (not request.COOKIES or request.headers.get("Sec-Fetch-Site") in _OWN)
+            if not request.COOKIES or request.headers.get("Sec-Fetch-Site") in _OWN
             else response
         )
 
