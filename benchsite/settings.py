@@ -81,7 +81,7 @@ MIDDLEWARE = [
     "campaigns.views.transfer.BodyMiddleware",
     "campaigns.views.live_pages.TurnsMiddleware",
     "campaigns.views.errors.OutageMiddleware",
-    "campaigns.views.bearer.BearerMiddleware",
+    "campaigns.views.access.BearerMiddleware",
     "csp.middleware.CSPMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",

@@ -45,11 +45,12 @@ from campaigns.queries.history import (
     METRICS,
     HistoryFilter,
     HistorySeries,
+    begin_of,
+    end_of,
     histories,
     history_of,
     recent,
 )
-from campaigns.queries.marks import begin_of, end_of
 from campaigns.services.marks import delete_mark, set_mark
 
 

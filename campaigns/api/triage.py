@@ -11,7 +11,7 @@ from campaigns.api.parsers import CSV, AnyAccept
 from campaigns.domain.shown.sentences import plain_text
 from campaigns.domain.shown.triage_words import entry_sentence
 from campaigns.exports.files import text_file
-from campaigns.exports.triage import csv_of_triage
+from campaigns.exports.history import csv_of_triage
 from campaigns.models import Project, TriageChange, TriageEntry, TriageNote
 from campaigns.permissions import Action, require
 from campaigns.queries.triage import entries_of, triaged

@@ -2,13 +2,11 @@
 
 from django.urls import path, re_path
 
-from campaigns.api.agents import AgentSeconds
 from campaigns.api.baselines import BaselineViewSet
-from campaigns.api.campaigns import CampaignViewSet
+from campaigns.api.campaigns import CampaignViewSet, LadderList
 from campaigns.api.comparisons import ComparisonCsv, ComparisonView
 from campaigns.api.estimates import CampaignEstimate
 from campaigns.api.exporters import ExporterViewSet
-from campaigns.api.failures import RunFailures
 from campaigns.api.history import (
     HistoryOfProject,
     HistoryOfProjectCsv,
@@ -16,26 +14,30 @@ from campaigns.api.history import (
     HistoryOfTestCsv,
     MarkViewSet,
 )
-from campaigns.api.ladders import LadderList
 from campaigns.api.machine_seconds import (
+    AgentSeconds,
     MachineSecondsCsv,
     MachineSecondsNdjson,
     MachineSecondViewSet,
     MinuteViewSet,
 )
-from campaigns.api.ownership import OwnershipOfTarget
 from campaigns.api.plans import PlanVersionViewSet, PlanViewSet, PresetList
-from campaigns.api.probes import ProbeViewSet
-from campaigns.api.projects import ProjectViewSet
-from campaigns.api.runs import MetricList, RunReportText, RunsCsv, RunViewSet, SecondViewSet
+from campaigns.api.projects import InjectorHostList, ProjectViewSet, UseOfProject
+from campaigns.api.runs import (
+    MetricList,
+    RunFailures,
+    RunReportText,
+    RunsCsv,
+    RunViewSet,
+    SecondViewSet,
+    ToolOutputViewSet,
+)
 from campaigns.api.schema import DocsView, NothingHere, SchemaView
 from campaigns.api.searches import SearchEstimate, SearchList, SearchOfCampaign, SearchOfCampaignCsv
 from campaigns.api.tables import CampaignTables, CampaignTablesCsv, RunTables, RunTablesCsv
-from campaigns.api.targets import TargetViewSet
+from campaigns.api.targets import OwnershipOfTarget, ProbeViewSet, TargetViewSet
 from campaigns.api.tls_profiles import TlsProfileViewSet
-from campaigns.api.tool_outputs import ToolOutputViewSet
 from campaigns.api.triage import TriageOfProject, TriageOfProjectCsv, TriageOne
-from campaigns.api.use import InjectorHostList, UseOfProject
 
 LIST = {"get": "list"}
 LIST_AND_CREATE = {"get": "list", "post": "create"}

@@ -13,9 +13,8 @@ from campaigns.domain.plan.target import SCHEMES
 from campaigns.forms.items import ItemFilterForm
 from campaigns.models import Project
 from campaigns.queries.campaign_list import SINCE_DAYS, STATE_IS, VIEWS, CampaignFilter, makers_of
-from campaigns.queries.history import METRICS, HistoryFilter
-from campaigns.queries.marks import begin_of, end_of, is_mark
-from campaigns.queries.run_list import (
+from campaigns.queries.history import METRICS, HistoryFilter, begin_of, end_of, is_mark
+from campaigns.queries.runs import (
     MEASUREMENTS,
     PRECISIONS,
     RUN_STATES,

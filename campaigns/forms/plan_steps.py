@@ -1,8 +1,7 @@
-"""The steps in the plan form: the first has plain field names, the k-th the prefix stepK_.
-
-Pages add, remove and move steps by moving values between these fields. Further steps with an empty
-path are left out, so that steps can be removed without a script too.
-"""
+"""The steps in the plan form: the first has plain field names, the k-th the prefix stepK_. Pages
+add, remove and move steps by moving values between these fields. Further steps with an empty path
+are left out, so that steps can be removed without a script too. Variables in the plan form: a
+table, and extracts from replies as lines of text."""
 
 import re
 from dataclasses import dataclass
@@ -10,12 +9,12 @@ from typing import Any
 
 from django import forms
 
-from campaigns.domain.plan.step import BODYLESS_METHODS, MAX_STEPS, METHODS, default_label
+from campaigns.domain.plan.step import BODYLESS_METHODS, MAX_STEPS, METHODS, Source, default_label
 from campaigns.domain.plan.step_order import OrderKind, StepOrder
+from campaigns.domain.plan.variables import Variables
 from campaigns.domain.units import counted
 from campaigns.forms.numbers import number
 from campaigns.forms.plan_fields import FormPart
-from campaigns.forms.plan_variables import read_extracts, write_extracts
 from campaigns.forms.requests import (
     MOST_CHARACTERS,
     RequestFields,
@@ -24,6 +23,41 @@ from campaigns.forms.requests import (
     text_widget,
     write_headers,
 )
+
+VARIABLES = FormPart(Variables, "variables", names={"order": "row_order"})
+_LINE = re.compile(r"\s*([^=\s]*)\s*=\s*(body|header\s+([^:\s]+))\s*:\s?(.*)")
+
+
+class VariableFields(VARIABLES.form()):
+    csv = VARIABLES.field("csv", area(5, placeholder="user,page\nann,/a\nbob,/b"), strip=False)
+
+    def variables(self) -> dict[str, Any]:
+        values = VARIABLES.values(self.cleaned_data)
+        return {**values, "csv": values["csv"].replace("\r\n", "\n")}
+
+
+def read_extracts(text: str) -> list[dict[str, str]]:
+    """One per line; an unparsable line becomes a name that the domain rejects."""
+    return [_read_line(line) for line in text.splitlines() if line.strip()]
+
+
+def _read_line(line: str) -> dict[str, str]:
+    match = _LINE.fullmatch(line)
+    if match is None:
+        return {"name": line[:64], "from": Source.BODY, "pattern": ""}
+    name, _, header, pattern = match.groups()
+    if header:
+        return {"name": name, "from": Source.HEADER, "header": header, "pattern": pattern}
+    return {"name": name, "from": Source.BODY, "pattern": pattern}
+
+
+def write_extracts(extracts: list[dict[str, str]]) -> str:
+    return "\n".join(
+        f"{each['name']} = {'header ' + each['header'] if each['header'] else 'body'}: "
+        f"{each['pattern']}"
+        for each in extracts
+    )
+
 
 ORDER = FormPart(StepOrder, "order", names={"kind": "order_kind"})
 ORDER_WORDS = {

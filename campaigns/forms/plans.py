@@ -7,11 +7,16 @@ from django import forms
 from campaigns.domain.plan.step import MAX_BODY_BYTES
 from campaigns.domain.plan.threshold import Threshold, parse_rule
 from campaigns.forms.plan_fields import PLAN, TIMEOUTS
-from campaigns.forms.plan_groups import DisclosedFields, plain
+from campaigns.forms.plan_groups import (
+    AUTH,
+    THINK_TIME,
+    DisclosedFields,
+    SessionFields,
+    initial_session,
+    plain,
+)
 from campaigns.forms.plan_load import LoadFields, initial_load
-from campaigns.forms.plan_session import AUTH, THINK_TIME, SessionFields, initial_session
-from campaigns.forms.plan_steps import ORDER, StepsFields, initial_steps
-from campaigns.forms.plan_variables import VARIABLES, VariableFields
+from campaigns.forms.plan_steps import ORDER, VARIABLES, StepsFields, VariableFields, initial_steps
 from campaigns.forms.plan_websocket import EXCHANGE, ExchangeFields, initial_exchange, with_a_step
 from campaigns.forms.requests import area, text_widget
 

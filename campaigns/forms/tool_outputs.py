@@ -4,7 +4,7 @@ from django import forms
 
 from campaigns.domain.units import size
 from campaigns.models import ToolOutput
-from campaigns.services.tool_outputs import MOST_BYTES
+from campaigns.services.runs import MOST_BYTES
 
 
 class OutputForm(forms.Form):

@@ -41,8 +41,7 @@ from campaigns.domain.units import (
     typed_percent,
 )
 from campaigns.models import Campaign
-from campaigns.queries.arm_pairs import MeasuredTest
-from campaigns.queries.arms import stop_reason_of
+from campaigns.queries.arm_pairs import MeasuredTest, stop_reason_of
 from campaigns.queries.failures import CampaignFailures
 from campaigns.queries.measured import MeasuredRun, counted_runs, why_each
 from campaigns.queries.overheads import Overhead, set_aside_of

@@ -21,10 +21,9 @@ from campaigns.domain.shown.what_to_do import Place, what_to_do
 from campaigns.domain.units import DASH
 from campaigns.models import Campaign, PooledPercentiles, Run, Test, without_references
 from campaigns.queries.answer_sentences import figures_words, first_words, grounds_of, judged_rules
-from campaigns.queries.arm_pairs import MeasuredTest, pairs_of
-from campaigns.queries.arms import hide_hosts, measured_tests
-from campaigns.queries.briefs import kept_pooled
+from campaigns.queries.arm_pairs import MeasuredTest, hide_hosts, measured_tests, pairs_of
 from campaigns.queries.failures import CampaignFailures, failures_of
+from campaigns.queries.kept_figures import kept_pooled
 from campaigns.queries.measured import (
     MeasuredRun,
     counted_runs,

@@ -24,9 +24,9 @@ from campaigns.models import (
 from campaigns.permissions import Actor
 from campaigns.queries.answers import measured_tests
 from campaigns.queries.arm_pairs import ArmPair, MeasuredTest
-from campaigns.queries.briefs import kept_pooled
 from campaigns.queries.compared_facts import ComparedPair, blockers_of, changes_of
 from campaigns.queries.history import HistoryKey
+from campaigns.queries.kept_figures import kept_pooled
 from campaigns.queries.measured import MeasuredRun, measured_runs
 from campaigns.queries.overheads import Overhead, compare
 

@@ -18,9 +18,8 @@ from campaigns.domain.plan.sweep import number_of
 from campaigns.domain.shown.when_words import when_words
 from campaigns.models import Campaign, PooledPercentiles, Run, Test
 from campaigns.permissions import Actor
-from campaigns.queries.arm_pairs import MeasuredTest
-from campaigns.queries.arms import hide_hosts, measured_tests
-from campaigns.queries.briefs import kept_pooled
+from campaigns.queries.arm_pairs import MeasuredTest, hide_hosts, measured_tests
+from campaigns.queries.kept_figures import kept_pooled
 from campaigns.queries.measured import MeasuredRun, measured_runs
 
 LETTERS = "abcdef"  # of the columns; a is the baseline

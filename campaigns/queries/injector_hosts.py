@@ -1,15 +1,18 @@
-"""Reads of injector hosts: which are online, and how many slots are busy."""
+"""Reads of injector hosts: which are online, and how many slots are busy. What the injector hosts
+offer now, and what active runs take of it. Checks no permissions."""
 
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db.models import Count
+from django.db.models import Count, Sum
 from django.db.models.functions import Now
 
-from campaigns.domain.lifecycle import LIVE_SHARD_STATES
+from campaigns.domain.lifecycle import ACTIVE_STATES, LIVE_SHARD_STATES
+from campaigns.domain.lifecycle import ShardState as Part
 from campaigns.domain.units import figure
 from campaigns.models import InjectorHost, Shard
-from campaigns.queries.slots import ALIVE_S
+from campaigns.models.dbtime import db_now
 
 
 def hosts() -> list[InjectorHost]:
@@ -58,3 +61,65 @@ def limit_words(facts: dict[str, Any]) -> list[str]:
     if facts.get("addresses"):
         words.append(str(facts["addresses"]))
     return words
+
+
+# A host that announced itself within this time is alive; it does so every 5 s.
+ALIVE_S = 15
+NO_HOST = "No injector host is online. make run and docker compose up -d start one."
+
+
+def live_hosts():
+    """The injector hosts that announced themselves recently."""
+    return InjectorHost.objects.filter(seen_at__gt=db_now(-ALIVE_S))
+
+
+def total_slots() -> int:
+    """How many injectors the live hosts can run at once."""
+    return live_hosts().aggregate(n=Sum("slots"))["n"] or 0
+
+
+def taken_slots() -> int:
+    """Slots in use by, or reserved for, active runs."""
+    return Shard.objects.filter(
+        state__in=[Part.OPEN, *LIVE_SHARD_STATES], run__state__in=ACTIVE_STATES
+    ).count()
+
+
+def free_slots() -> int:
+    return max(0, total_slots() - taken_slots())
+
+
+@dataclass(frozen=True, slots=True)
+class LiveHosts:
+    """What the live hosts offer together. `most_runs`: how many runs may be active at once, which
+    is their number of cores. `addresses`: theirs, as far as they reported them."""
+
+    slots: int
+    most_runs: int
+    addresses: frozenset[str]
+
+    def have_room_for(self, n_injectors: int, n_active: int) -> bool:
+        """Whether so many more injectors find a slot each, and beside active ones a core each. A
+        run that is alone may have more of them than cores (its judgement shows the effect)."""
+        return n_active + n_injectors <= (self.most_runs if n_active else self.slots)
+
+
+def live_hosts_now() -> LiveHosts:
+    """In one statement.
+
+    Two runs on one core would disturb each other. A host that does not report its cores counts
+    with its slots.
+    """
+    hosts = list(live_hosts().order_by().values_list("slots", "facts"))
+    return LiveHosts(
+        slots=sum(slots for slots, _ in hosts),
+        most_runs=sum(min(slots, facts.get("usable_cores") or slots) for slots, facts in hosts),
+        addresses=frozenset(
+            address for _, facts in hosts for address in str(facts.get("addresses") or "").split()
+        ),
+    )
+
+
+def own_addresses() -> frozenset[str]:
+    """The addresses of the live injector hosts."""
+    return live_hosts_now().addresses

@@ -1,9 +1,10 @@
-"""What the target's machine did over all runs of a campaign, as its agent told it.
-
-Checks no permissions: callers pass campaigns found with visible_to.
-"""
+"""What the target's machine did over all runs of a campaign, as its agent told it. Checks no
+permissions: callers pass campaigns found with visible_to. What a campaign's page has of the
+target's machines, as tables for programs. Checks no permissions: callers pass campaigns found with
+visible_to."""
 
 from collections import defaultdict
+from dataclasses import dataclass
 from functools import reduce
 from itertools import groupby
 from operator import add, or_
@@ -17,8 +18,17 @@ from campaigns.domain.lifecycle import RunState
 from campaigns.domain.measured.machine import CPU
 from campaigns.domain.measured.machine_runs import MachineRun, MachineRuns, MachineStep
 from campaigns.domain.measured.machine_use import n_whole_seconds
+from campaigns.domain.shown.machine_runs_table import (
+    machine_means_table,
+    machine_runs_table,
+    namer_of_runs,
+)
+from campaigns.domain.shown.results import Answer
+from campaigns.domain.shown.tables import Table
 from campaigns.models import Campaign, MachineSecond, Run
 from campaigns.queries.measurements import of_latest_summaries
+from campaigns.queries.perf_counts import perf_counters
+from campaigns.queries.target_costs import target_costs
 
 MOST_STEPS = 600  # that are drawn, of all runs together
 _NETWORK = {"received": "received_bytes", "sent": "sent_bytes", "loopback": "loopback_bytes"}
@@ -96,4 +106,34 @@ def _step(row: dict[str, Any]) -> MachineStep:
         watched=share("watched"),
         memory=None if row["memory"] is None else 100 * row["memory"],
         **{name: mb_per_s(name) for name in _NETWORK},
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class TargetSide:
+    """`cpu`: CPU time per request; `network`: bytes per request; `machine_means` and
+    `machine_runs`: the means of each test and of every run, None with fewer than two runs;
+    `counters`: of perf. In the order of the page."""
+
+    cpu: list[Table]
+    network: list[Table]
+    machine_means: Table | None
+    machine_runs: Table | None
+    counters: list[Table]
+
+    @property
+    def tables(self) -> list[Table]:
+        machine = [each for each in (self.machine_means, self.machine_runs) if each]
+        return [*self.cpu, *self.network, *machine, *self.counters]
+
+
+def target_side(campaign: Campaign, answer: Answer) -> TargetSide:
+    costs, counters = target_costs(campaign, answer), perf_counters(campaign, answer)
+    told = runs_beside_each_other(campaign)
+    return TargetSide(
+        costs.cpu.tables if costs.cpu else [],
+        costs.network.tables if costs.network else [],
+        machine_means_table(told, answer.tests) if told else None,
+        machine_runs_table(told, namer_of_runs(answer.tests)) if told else None,
+        counters.tables if counters else [],
     )

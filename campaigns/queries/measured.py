@@ -18,7 +18,7 @@ from campaigns.domain.percentiles import NO_TIMES
 from campaigns.domain.shown.latency_table import Line
 from campaigns.domain.shown.report_words import ending_text
 from campaigns.models import PooledPercentiles, Run, RunSummary
-from campaigns.queries.briefs import POOLED, BriefTotals, in_brief, with_known
+from campaigns.queries.kept_figures import POOLED, BriefTotals, in_brief, with_known
 from campaigns.queries.measurements import stored_measurement
 
 _BATCH = 100  # summaries in memory at once

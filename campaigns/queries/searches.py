@@ -30,8 +30,12 @@ from campaigns.domain.shown.capacity_words import objective_words, search_senten
 from campaigns.domain.shown.results import Sentence
 from campaigns.models import Endpoint, PlanVersion, Probe, Project, Run, Search
 from campaigns.queries.caps import use_of
-from campaigns.queries.checks import Check, checks_before_start, first_requests_check
-from campaigns.queries.machine_rules import unreported_rule
+from campaigns.queries.checks import (
+    Check,
+    checks_before_start,
+    first_requests_check,
+    unreported_rule,
+)
 from campaigns.queries.runs import with_verdicts
 
 # Somebody or something ended these from outside, and the search with them.

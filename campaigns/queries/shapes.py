@@ -21,8 +21,7 @@ from campaigns.domain.shown.sweep_points import (
 from campaigns.domain.shown.sweep_table import sweep_table
 from campaigns.domain.shown.target_matrix import TargetMatrix
 from campaigns.models import Campaign, Test
-from campaigns.queries.arm_pairs import ArmPair, MeasuredTest
-from campaigns.queries.arms import arm_words
+from campaigns.queries.arm_pairs import ArmPair, MeasuredTest, arm_words
 from campaigns.queries.ladders import ladder_of
 from campaigns.queries.measured import (
     MeasuredRun,

@@ -23,7 +23,7 @@ from campaigns.models import Agent, MachineSecond, Run, Target
 from campaigns.models.dbtime import db_now
 from campaigns.permissions import Action, Actor, require
 from campaigns.services import audit
-from campaigns.services.machine_seconds import (
+from campaigns.services.scrapes import (
     join_exporter,
     machine_second,
     require_sources,

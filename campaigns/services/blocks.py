@@ -17,14 +17,13 @@ from campaigns.domain.units import counted
 from campaigns.live.notify import notify_viewers
 from campaigns.models import Campaign, Run, Shard, Test
 from campaigns.permissions import Action, Actor, require
-from campaigns.queries.archived import why_archived
+from campaigns.queries.campaigns import why_archived
 from campaigns.queries.ownership import networks_for
 from campaigns.services import audit
 from campaigns.services.campaign_cells import cell_of, check_cells, check_slots
-from campaigns.services.caps import require_room_for_runs
+from campaigns.services.caps import estimate_of, plan_use, require_room_for_runs
 from campaigns.services.ownership import require_permitted
 from campaigns.services.plan_secrets import require_secret
-from campaigns.services.use import estimate_of, plan_use
 
 MAX_REPEATS = 50
 

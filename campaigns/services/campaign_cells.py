@@ -9,9 +9,9 @@ from campaigns.domain.plan.plan import ConnectionMode, Plan
 from campaigns.domain.plan.sweep import INJECTORS, MAX_POINTS, Sweep, swept_plan
 from campaigns.domain.plan.target import TLS_SCHEMES, WEBSOCKET_SCHEMES
 from campaigns.models import Endpoint, PlanVersion, Project, Test
-from campaigns.queries.archived import archived_part
+from campaigns.queries.campaigns import archived_part
 from campaigns.queries.caps import why_never
-from campaigns.queries.slots import total_slots
+from campaigns.queries.injector_hosts import total_slots
 
 # More would occupy the injector hosts for days and no longer fit on one page.
 MAX_RUNS = 2000

@@ -36,9 +36,9 @@ from campaigns.models.dbtime import ClockTimestamp, db_now
 from campaigns.queries import engine
 from campaigns.queries.caps import quota_of
 from campaigns.queries.engine import has_shard
+from campaigns.queries.injector_hosts import live_hosts_now, taken_slots
 from campaigns.queries.load_control import has_been_on_for, why_load_is_off
 from campaigns.queries.ownership import networks_for, why_not_admitted
-from campaigns.queries.slots import live_hosts_now, taken_slots
 from campaigns.services.baselines import judge_by_baselines
 from campaigns.services.kept_pages import keep_gist
 from campaigns.services.rules import Rule, apply, move

@@ -5,7 +5,7 @@ from django.db.models.functions import Now
 
 from campaigns.models import InjectorHost
 from campaigns.models.dbtime import db_now
-from campaigns.queries.slots import ALIVE_S
+from campaigns.queries.injector_hosts import ALIVE_S
 
 
 def announce_host(*, name: str, slots: int, facts: dict) -> None:

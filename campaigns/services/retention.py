@@ -16,9 +16,8 @@ from campaigns.domain.measured.snapshot import Total
 from campaigns.models import KeptMinute, Run, RunUse, ShardSecond
 from campaigns.queries.machines import uses_of
 from campaigns.queries.measurements import latest_summary, machines_of_run, of_latest_summary
-from campaigns.queries.phases import parts_to_keep
+from campaigns.queries.reports import parts_to_keep, warm_up_of
 from campaigns.queries.retention import uses_to_thin
-from campaigns.queries.tool_reports import warm_up_of
 
 MINUTE_S = 60
 # Rows of one statement, which is one transaction: it holds no lock for longer than it takes. A

@@ -27,8 +27,8 @@ from campaigns.models import Campaign, Project, Run, Search, Shard, Target
 from campaigns.models.dbtime import db_now
 from campaigns.permissions import Action, Actor, require
 from campaigns.queries.caps import most_requests_per_s
-from campaigns.queries.machine_rules import unreported_rule
-from campaigns.queries.search_limiter import limiter_of_search
+from campaigns.queries.checks import unreported_rule
+from campaigns.queries.search_busy import limiter_of_search
 from campaigns.queries.searches import (
     action_of,
     replayed_report,
@@ -40,13 +40,12 @@ from campaigns.services import audit
 from campaigns.services.blocks import queued_run, snapshot_of
 from campaigns.services.campaign_cells import CampaignCell, check_slots
 from campaigns.services.campaigns import create_campaign
-from campaigns.services.caps import require_room_for_load
+from campaigns.services.caps import plan_use, require_room_for_load
+from campaigns.services.endings import stop_by_itself
 from campaigns.services.first_requests import send_again, send_first_requests
 from campaigns.services.ownership import require_permitted
 from campaigns.services.plan_secrets import require_secret
 from campaigns.services.runs import end_queued, lock_runs
-from campaigns.services.stopping import stop_by_itself
-from campaigns.services.use import plan_use
 
 SHORTEST_TRIAL_S, LONGEST_TRIAL_S = 5.0, 600.0
 LONGEST_SEARCH_S = 12 * 3600

@@ -1,8 +1,7 @@
-"""A launcher's operations on a shard: claim it, renew its lease, advance it, write its seconds.
-
-The right to send load is a lease on the shard's row. Its number (`epoch`) is a fencing token: a
-holder of an older one changes and writes nothing, however late its statement arrives.
-"""
+"""A launcher's operations on a shard: claim it, renew its lease, advance it, write its seconds. The
+right to send load is a lease on the shard's row. Its number (`epoch`) is a fencing token: a holder
+of an older one changes and writes nothing, however late its statement arrives. Stores the examples
+of failures that came with a run's seconds."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -17,14 +16,14 @@ from campaigns.domain.errors import Refused
 from campaigns.domain.lifecycle import LIVE_SHARD_STATES, UNFINISHED_SHARD_STATES, RunState
 from campaigns.domain.lifecycle import ShardState as Part
 from campaigns.domain.measured.injector_end import InjectorEnd
+from campaigns.domain.measured.redaction import printable, redacted, redacted_head
 from campaigns.domain.plan.addresses import common_networks
 from campaigns.domain.plan.ordered_plan import ordered_plan
 from campaigns.domain.stop_reasons import own_sentence
 from campaigns.live.notify import notify_viewers
-from campaigns.models import Run, RunEvent, Shard, ShardSecond
+from campaigns.models import FailureExample, Run, RunEvent, Shard, ShardSecond
 from campaigns.models.dbtime import ClockTimestamp, db_now
 from campaigns.queries.ownership import networks_for
-from campaigns.services.failure_examples import keep_examples
 from campaigns.services.own_services import policy
 
 PROTOCOL = 1
@@ -304,3 +303,43 @@ def _valid(lease: Lease, is_fresh: bool) -> QuerySet[Shard]:
 
 def _notify(run: Run) -> None:
     notify_viewers(run_id=run.pk, campaign_id=run.campaign_id)
+
+
+# More than an injector keeps by docs/injector.md: a limit for those that do not keep to it.
+_MOST_CHARACTERS = 8000
+_MOST_OF_A_SECOND = 50
+
+
+def keep_examples(run_id: int, shard: int, seconds: list[dict[str, Any]]) -> None:
+    """Redacts once more: not every injector may do what it should. The same again changes nothing.
+
+    The caller checks that the seconds may be stored.
+    """
+    FailureExample.objects.bulk_create(
+        (
+            _example_row(
+                example, run_id=run_id, shard=shard, second=second["second"], step=second["step"]
+            )
+            for second in seconds
+            for example in second.get("examples", ())[:_MOST_OF_A_SECOND]
+        ),
+        ignore_conflicts=True,
+    )
+
+
+def _example_row(example: dict[str, Any], **place: int) -> FailureExample:
+    head, blank, body = _cut(example["reply"]).partition("\n\n")
+    return FailureExample(
+        kind=example["kind"],
+        status=example["status"],
+        at_us=example["at_us"],
+        request=redacted_head(_cut(example["request"])),
+        reply=redacted_head(head) + blank + redacted(body),
+        body_bytes=example.get("body_bytes"),
+        detail=redacted(_cut(example["detail"])),
+        **place,
+    )
+
+
+def _cut(text: str) -> str:
+    return printable(text[:_MOST_CHARACTERS])

@@ -1,5 +1,5 @@
-"""Shared by all page views: the actor, visible rows, and answers to refusals and to the
-signed out."""
+"""Shared by all page views: the actor, visible rows, and answers to refusals and to the signed out.
+Pages take no API token: a program that sends one is told so, and gets no sign-in page."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -9,10 +9,12 @@ from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.views import redirect_to_login
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, resolve_url
+from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_http_methods
+from rest_framework.authentication import get_authorization_header
 
 from campaigns.domain.client_address import client_address
 from campaigns.domain.errors import Refused
@@ -121,3 +123,32 @@ def answers_refusals(redirect_to: str | Callable[..., str]):
         return answering
 
     return decorate
+
+
+class BearerMiddleware:
+    """401 where a request with `Authorization: Bearer …` would get the sign-in page.
+
+    Addresses that need no account answer as always.
+    """
+
+    def __init__(self, get_response):
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        response = self.get_response(request)
+        is_bearer = get_authorization_header(request).lower().startswith(b"bearer")
+        return _refusal() if is_bearer and _is_sign_in(request, response) else response
+
+
+def _is_sign_in(request: HttpRequest, response: HttpResponse) -> bool:
+    """Whether it is a sign-in page or the way to one: ours, or that of the staff's site."""
+    shown = request.resolver_match and request.resolver_match.url_name == "login"
+    return bool(shown) or urlsplit(response.get("Location", "")).path.endswith("/login/")
+
+
+def _refusal() -> JsonResponse:
+    message = f"Pages take no API token. The REST API has the same data: {reverse('api-docs')}"
+    error = {"code": "unauthenticated", "message": message, "fields": {}}
+    return JsonResponse(
+        {"error": error}, status=401, headers={"WWW-Authenticate": 'Bearer realm="benchsite"'}
+    )

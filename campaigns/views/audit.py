@@ -5,8 +5,8 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
-from campaigns.exports.audit import csv_of_audit
 from campaigns.exports.files import text_file
+from campaigns.exports.tables import csv_of_audit
 from campaigns.models import Project
 from campaigns.permissions import Action, may
 from campaigns.queries.audit import audit_entries

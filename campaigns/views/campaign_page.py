@@ -1,22 +1,26 @@
-"""The context of the campaign page, for members and share link visitors."""
+"""The context of the campaign page, for members and share link visitors. The tiles of a campaign's
+page: a figure of each comparison or test, and what belongs to it."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from statistics import fmean
+from typing import Any, TypeVar
 
 from campaigns.domain.lifecycle import Outcome
 from campaigns.domain.plan.target import WEBSOCKET_SCHEMES, counted_in
 from campaigns.domain.shown.badges import Answers, Badge, campaign_badge, on_hold_badge
+from campaigns.domain.shown.intervals import change_ends
 from campaigns.domain.shown.next_steps import NextStep, next_steps
 from campaigns.domain.shown.progress import whole_percent
 from campaigns.domain.shown.results import Answer, Gist, OverheadAnswer, TestAnswer
+from campaigns.domain.shown.tables import Cell
+from campaigns.domain.units import DASH, counted, number
 from campaigns.live.events import Cursor
 from campaigns.live.feed import FEED
 from campaigns.live.memory import answer_of
 from campaigns.models import Campaign, Run, Test, without_references
 from campaigns.permissions import Actor
-from campaigns.queries.archived import why_archived
 from campaigns.queries.baselines import campaign_against, changed_tests, may_be_baseline
-from campaigns.queries.campaigns import current_run_of
+from campaigns.queries.campaigns import current_run_of, why_archived
 from campaigns.queries.engine import waiting_reason
 from campaigns.queries.failures import examples_of
 from campaigns.queries.first_requests import first_requests_of
@@ -29,16 +33,17 @@ from campaigns.queries.target_costs import target_costs
 from campaigns.services.blocks import MAX_REPEATS
 from campaigns.views.campaign_plots import are_crowded, drawn_plots, plot_data
 from campaigns.views.campaign_progress import CampaignProgress, planned_s, progress_of
-from campaigns.views.campaign_runs import headline_run, repeats_of, run_rows, runs_page
-from campaigns.views.campaign_tiles import tiles_of
+from campaigns.views.campaign_runs import (
+    headline_run,
+    repeat_table,
+    repeats_of,
+    run_rows,
+    runs_page,
+)
 from campaigns.views.drawings import forest_groups, split_bars
-from campaigns.views.error_rows import errors_section
-from campaigns.views.ladder_cpu import drawn_cpu
-from campaigns.views.ladder_drawing import drawn_ladder
+from campaigns.views.ladder_drawing import drawn_cpu, drawn_ladder
 from campaigns.views.machine_drawing import machine_runs_section
-from campaigns.views.remedies import remedies_context, worst_test
-from campaigns.views.repeat_table import repeat_table
-from campaigns.views.run_page import run_context
+from campaigns.views.run_page import errors_section, remedies_context, run_context, worst_test
 from campaigns.views.sweep_curve import drawn_sweeps
 from campaigns.views.sweep_table import sweep_questions
 from campaigns.views.target_matrix import drawn_matrix
@@ -298,3 +303,94 @@ def like_rows(overheads: list[OverheadAnswer]) -> list[tuple[str, list[list[str]
 
 def _of_pair(overhead: OverheadAnswer, overheads: list[OverheadAnswer]) -> str:
     return f", {overhead.connection_mode}" if len(overheads) > 1 else ""
+
+
+_T = TypeVar("_T")
+_MOST_TILES = 5
+
+
+def tiles_of(answer: Answer) -> list[dict[str, Any]]:
+    """A tile per overhead, else per test: a figure and what it is compared with. None where there
+    is no answer, or nothing but failures."""
+    if answer.has_no_answer or answer.errors.is_everything:
+        return []
+    if answer.overheads:
+        return _at_most(_overhead_tile, answer.overheads, "comparisons")
+    if len(answer.tests) > _MOST_TILES:
+        slowest = sorted(answer.tests, key=_slowest_first)
+        return _at_most(_test_tile, slowest, "tests", "none slower on average, ")
+    return [_test_tile(each) for each in answer.tests]
+
+
+def _at_most(
+    tile: Callable[[_T], dict[str, Any]], told: Sequence[_T], nouns: str, order: str = ""
+) -> list[dict[str, Any]]:
+    """Of the first ones; the last place says how many more there are, and what comes first."""
+    if len(told) <= _MOST_TILES:
+        return list(map(tile, told))
+    shown = list(map(tile, told[: _MOST_TILES - 1]))
+    more = len(told) - len(shown)
+    rest = {"title": "And", "word": "", "note": "", "value": number(more), "unit": f"more {nouns}"}
+    return [*shown, {**rest, "lines": [f"{order}in the tables below"]}]
+
+
+def _slowest_first(test: TestAnswer) -> float:
+    means_ms = [each for each in test.means_ms if each is not None]
+    return -fmean(means_ms) if means_ms else 0.0
+
+
+def _overhead_tile(overhead: OverheadAnswer) -> dict[str, Any]:
+    row = overhead.table.rows[0]
+    cells = dict(zip([c.key for c in overhead.table.columns], row.cells, strict=True))
+    interval = next((each for each in overhead.forest if each["primary"]), None)
+    plain, tls = overhead.names
+    lines = []
+    if interval:
+        low, high = change_ends(interval["ratio"], interval["low"], interval["high"])
+        lines.append(f"{low} to {high}\u202f%, 95\u202f% interval")
+    if _has_value(cells, "difference"):
+        lines.append(_difference_line(cells, tls))
+    increase = cells["increase"].value
+    return {
+        "title": overhead.title,
+        "note": overhead.plan_label,
+        "word": overhead.word,
+        "value": DASH if increase is None else number(increase, 1, signed=True),
+        "unit": "" if increase is None else f"% vs {plain}",
+        "lines": lines or [overhead.word_reason],
+    }
+
+
+def _difference_line(cells: dict[str, Cell], tls: str) -> str:
+    """The difference and the part of the TLS time that it is; what takes no longer has no part."""
+    difference, share = cells["difference"], cells["share"]
+    line = f"{difference.text}\u202fms"
+    if difference.value > 0 and _has_value(cells, "share") and share.value > 0:
+        line += f", {share.text}\u202f% of {tls} time"
+    return line
+
+
+def _test_tile(test: TestAnswer) -> dict[str, Any]:
+    keys = [column.key for column in test.table.columns]
+    pooled = next((row for row in test.table.rows if row.kind == "pooled"), None)
+    cells = dict(zip(keys, pooled.cells, strict=True)) if pooled else {}
+    shown = next((key for key in ("p95", "p50", "mean") if _has_value(cells, key)), "mean")
+    noun = counted_in([test.scheme])
+    lines = [f"{cells['rate'].text} ok {noun}/s"] if _has_value(cells, "rate") else []
+    lines += [
+        counted(cells[key].value, nouns)
+        for key, nouns in (("n", noun), ("errors", "errors"))
+        if _has_value(cells, key)
+    ]
+    return {
+        "title": test.label,
+        "note": test.plan_label,
+        "word": "",
+        "value": cells[shown].text if _has_value(cells, shown) else DASH,
+        "unit": f"ms, {shown}" if _has_value(cells, shown) else "",
+        "lines": lines or ["no usable run"],
+    }
+
+
+def _has_value(cells: dict[str, Cell], key: str) -> bool:
+    return key in cells and cells[key].value is not None

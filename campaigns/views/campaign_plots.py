@@ -9,7 +9,7 @@ from typing import Any
 
 from campaigns.domain.measured.percentile_curve import MOST_SMOOTH, usual_points
 from campaigns.domain.shown.results import Answer, TestAnswer
-from campaigns.views.line_styles import LineStyle, line_style
+from campaigns.views.drawings import LineStyle, line_style
 
 _MOST_GROUPS = 12  # plans with charts of their own
 _MOST_LINES = 8  # of a chart that names each: more names would not fit beside it

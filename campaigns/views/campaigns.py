@@ -22,27 +22,25 @@ from campaigns.live.waiting import without_connection
 from campaigns.models import Campaign, Project, Search
 from campaigns.permissions import Actor
 from campaigns.queries.arm_pairs import chosen_tests
-from campaigns.queries.campaign_keys import campaign_key, campaign_keys
+from campaigns.queries.campaign_keys import campaign_key, campaign_keys, rows_of_campaign
 from campaigns.queries.campaign_list import going_on, trends_of
 from campaigns.queries.campaigns import current_runs_of
 from campaigns.queries.ladders import ladder_metric
-from campaigns.queries.row_versions import rows_of_campaign
 from campaigns.queries.target_matrix import relative_column
 from campaigns.services import campaigns as services
 from campaigns.services.blocks import add_blocks
 from campaigns.services.first_requests import try_again
 from campaigns.views.access import actor_of, answers_refusals, find, rights_in
-from campaigns.views.campaign_initial import whole
+from campaigns.views.campaign_new import whole
 from campaigns.views.campaign_page import badge_of
 from campaigns.views.campaign_progress import progress_by_campaign
-from campaigns.views.ended_campaigns import TEMPLATE, detail_context, ended_campaign
-from campaigns.views.history_tables import against_cell
+from campaigns.views.drawings import trend_of
+from campaigns.views.history_rows import against_cell
 from campaigns.views.items import list_context
-from campaigns.views.kept_pages import kept_page
+from campaigns.views.kept_pages import TEMPLATE, detail_context, ended_campaign, kept_page
 from campaigns.views.live_pages import is_asked_again, live_page
 from campaigns.views.measure import field_page
 from campaigns.views.search_page import search_context
-from campaigns.views.sparks import trend_of
 
 _COMPARED = ("compare", "with")
 # Before the list itself: as many as run at once where nobody has changed the cap.

@@ -1,17 +1,23 @@
-"""The history of tests over campaigns: a project's overview, one test's page, and its
-capacities."""
+"""The history of tests over campaigns: a project's overview, one test's page, and its capacities. A
+project's marks: deploys and other events that histories show as lines. Make runs a baseline, from a
+campaign or from a test's history, and stop comparing with one."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
+from django.contrib import messages
 from django.contrib.auth.decorators import login_required
+from django.core.paginator import Paginator
 from django.db.models import Count
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_GET
+from django.utils import timezone
+from django.views.decorators.http import require_GET, require_POST
 
+from campaigns.domain.errors import InvalidFields, Refused
 from campaigns.domain.judged.capacity import Ending
 from campaigns.domain.shown.capacity_words import bound_words, objective_words
 from campaigns.domain.shown.compared_capacity import ComparedCapacity, capacity_words
@@ -22,8 +28,8 @@ from campaigns.exports.files import text_file
 from campaigns.exports.history import csv_of_histories, csv_of_history
 from campaigns.forms.filters import HistoryFilterForm, TestHistoryFilterForm
 from campaigns.forms.marks import MarkForm
-from campaigns.models import Campaign, Project, Test
-from campaigns.permissions import Actor
+from campaigns.models import Baseline, Campaign, Project, Test, TimeMark
+from campaigns.permissions import Action, Actor, require
 from campaigns.queries.baselines import baselines_of, newest_baseline
 from campaigns.queries.compared_searches import SearchColumn, over_time, searches_of
 from campaigns.queries.history import (
@@ -34,14 +40,16 @@ from campaigns.queries.history import (
     arms_of,
     histories,
     history_of,
+    key_of,
     recent,
     runs_of_history,
 )
 from campaigns.queries.pages import page_of, page_of_list
 from campaigns.queries.triage import open_tests, quiet_changes
-from campaigns.views.access import actor_of, find, rights_in
-from campaigns.views.history_chart import chart_of, folded
-from campaigns.views.history_dots import dots_of
+from campaigns.services import marks as services
+from campaigns.services.baselines import make_baseline, release_baseline
+from campaigns.views.access import actor_of, answers_refusals, find, rights_in, takes_a_form
+from campaigns.views.history_chart import chart_of, dots_of, folded
 from campaigns.views.history_groups import (
     Fold,
     Grouping,
@@ -50,8 +58,11 @@ from campaigns.views.history_groups import (
     key_of_line,
     lines_of,
 )
-from campaigns.views.history_rows import Pair, counts_of, directions_of, in_order
-from campaigns.views.history_tables import (
+from campaigns.views.history_rows import (
+    Pair,
+    counts_of,
+    directions_of,
+    in_order,
     moved_words,
     others_than,
     rows_of_changes,
@@ -260,3 +271,119 @@ def history_csv(request: HttpRequest, project: int) -> HttpResponse:
     asked = _project_asked(request, project)
     text = csv_of_histories(named for _, named in asked.pairs)
     return text_file(f"history-of-project-{asked.project.pk}.csv", text)
+
+
+MARKS_ON_A_PAGE = 50
+
+
+@takes_a_form
+@login_required
+def mark_list(request: HttpRequest, project: int) -> HttpResponse:
+    """The marks, newest first, with a form for a new one."""
+    actor = actor_of(request)
+    found = find(Project, actor, pk=project)
+    if request.method == "POST":
+        require(actor, Action.EDIT, found)
+    form = MarkForm(request.POST or None, project=found)
+    said = _set(form, actor, found) if request.method == "POST" and form.is_valid() else ""
+    if said:
+        messages.success(request, said)
+        return redirect("mark-list", project=found.pk)
+    marks = TimeMark.objects.visible_to(actor).filter(project=found).select_related("target")
+    newest = marks.select_related("created_by").order_by("-at", "-pk")
+    page = Paginator(newest, MARKS_ON_A_PAGE).get_page(request.GET.get("page"))
+    context = {
+        "project": found,
+        "form": form,
+        "page": page,
+        "may": rights_in(found, actor),
+        "query": "",
+    }
+    return render(request, "marks/list.html", context, status=422 if form.errors else 200)
+
+
+def _set(form: MarkForm, actor: Actor, project: Project) -> str:
+    """What to say of it; "" if it has errors, which the form then shows."""
+    try:
+        _, is_new = services.set_mark(
+            by=actor, project=project, key=_key_of(form), **form.cleaned_data
+        )
+    except InvalidFields as invalid:
+        for name, sentence in invalid.errors.items():
+            form.add_error(name if name in form.fields else None, sentence)
+        return ""
+    if not is_new:
+        return "This mark was there already, and stays as it is."
+    return "Marked. Histories show it as a line."
+
+
+def _key_of(form: MarkForm) -> str:
+    """A program that sends the same words again means the same mark; somebody who types them on
+    another day another one. A button that is pressed twice still leaves one."""
+    if form.cleaned_data["at"]:
+        return ""
+    return f"{form.cleaned_data['text'][:100]} {timezone.now():%Y-%m-%dT%H:%M}"
+
+
+@login_required
+@require_POST
+def mark_delete(request: HttpRequest, mark: int) -> HttpResponse:
+    actor = actor_of(request)
+    found = find(TimeMark.objects.select_related("project"), actor, pk=mark)
+    services.delete_mark(by=actor, mark=found)
+    messages.success(request, "The mark is deleted.")
+    return redirect("mark-list", project=found.project_id)
+
+
+@login_required
+@require_POST
+@answers_refusals("campaign-detail")
+def campaign_baseline(request: HttpRequest, campaign: int) -> HttpResponse:
+    """All tests of the campaign."""
+    found = find(Campaign.objects.select_related("project"), actor_of(request), pk=campaign)
+    _make(request, found.project, list(found.tests.all()))
+    return redirect("campaign-detail", campaign=campaign)
+
+
+@login_required
+@require_POST
+@answers_refusals("history-test")
+def history_baseline(request: HttpRequest, test: int) -> HttpResponse:
+    """The campaigns of this test that are ticked; `in` are their tests."""
+    actor = actor_of(request)
+    found = find(Test.objects.select_related("campaign__project", "plan_version"), actor, pk=test)
+    ticked = [int(pk) for pk in request.POST.getlist("in") if pk.isdecimal() and len(pk) < 19]
+    tests = Test.objects.visible_to(actor).filter(pk__in=ticked).select_related("plan_version")
+    same = [each for each in tests if key_of(each) == key_of(found)]
+    if not same:
+        raise Refused("Tick the campaigns whose runs are to be the baseline.")
+    _make(request, found.campaign.project, same)
+    return redirect("history-test", test=test)
+
+
+def _make(request: HttpRequest, project: Project, tests: Sequence[Test]) -> None:
+    seen = request.POST.get("seen", "")
+    try:
+        made = make_baseline(
+            by=actor_of(request),
+            project=project,
+            name=request.POST.get("name", ""),
+            tests=tests,
+            seen=int(seen) if seen.isdecimal() and len(seen) < 19 else 0,
+        )
+    except InvalidFields as invalid:
+        raise Refused(next(iter(invalid.errors.values()))) from None
+    messages.success(
+        request, f"“{made[0].name}” is the baseline. New campaigns are compared with it."
+    )
+
+
+@login_required
+@require_POST
+def baseline_release(request: HttpRequest, baseline: int) -> HttpResponse:
+    found = find(Baseline.objects.select_related("project"), actor_of(request), pk=baseline)
+    release_baseline(by=actor_of(request), baseline=found)
+    messages.success(request, f"Nothing is compared with “{found.name}” any more.")
+    if found.test_id is None:
+        return redirect("history", project=found.project_id)
+    return redirect("history-test", test=found.test_id)

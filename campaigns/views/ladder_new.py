@@ -15,13 +15,12 @@ from campaigns.domain.shown.next_steps import nothing_to_tick
 from campaigns.forms.ladders import LadderForm
 from campaigns.models import Project
 from campaigns.queries.campaigns import Grid, grid_of
-from campaigns.queries.checks import checks_before_start
+from campaigns.queries.checks import checks_before_start, room_checks, room_of
 from campaigns.queries.injector_hosts import hosts
-from campaigns.queries.resource_limits import room_checks, room_of
 from campaigns.services.campaign_cells import CampaignCell
 from campaigns.services.ladders import start_ladder
 from campaigns.views.access import actor_of, project_to_edit, takes_a_form
-from campaigns.views.campaign_initial import whole
+from campaigns.views.campaign_new import whole
 from campaigns.views.saving import saved_by
 
 

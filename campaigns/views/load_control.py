@@ -10,9 +10,9 @@ from django.views.decorators.http import require_GET, require_POST, require_safe
 from campaigns.domain.shown.plan_words import plan_load_words
 from campaigns.domain.units import counted
 from campaigns.models import Project, Run
+from campaigns.queries.caps import GROWTH_DAYS, growth, stored_kinds, stored_projects
 from campaigns.queries.injector_hosts import hosts
 from campaigns.queries.load_control import active_runs, load_control, waiting_campaigns
-from campaigns.queries.storage import GROWTH_DAYS, growth, stored_kinds, stored_projects
 from campaigns.services import load_control as services
 from campaigns.services.campaigns import stop_all_of_project
 from campaigns.services.runs import stop_any_run

@@ -24,9 +24,9 @@ from campaigns.forms.targets import DEMO
 from campaigns.live.memory import gist_of
 from campaigns.models import Probe, Project, Target
 from campaigns.permissions import Action, require
-from campaigns.queries.home import installation, sample_of
+from campaigns.queries.projects import installation, sample_of
 from campaigns.queries.tried import Tried, tried_of
-from campaigns.services import questions, typed_targets
+from campaigns.services import typed_targets
 from campaigns.services.first_requests import try_again
 from campaigns.views.access import actor_of, answers_refusals, find, rights_in, takes_a_form
 from campaigns.views.ladder_new import address_of_ladder
@@ -128,10 +128,10 @@ def target_measure(request: HttpRequest, target: int) -> HttpResponse:
             "probes": [each.probe for each in tried.right],
         }
         if question.has_form:
-            (cell,) = questions.cells_of_question(**asked)
+            (cell,) = typed_targets.cells_of_question(**asked)
             form = address_of_ladder if question.is_ladder else address_of_search
             return redirect(form(cell))
-        campaign = questions.start_question(**asked)
+        campaign = typed_targets.start_question(**asked)
         return redirect("campaign-detail", campaign=campaign.pk)
     context = {
         **_page(request, found.project),

@@ -1,26 +1,32 @@
-"""The context of the run page, for members and share link visitors."""
+"""The context of the run page, for members and share link visitors. The errors section of a run's
+or a campaign's page: rows with strips on the run's axis. Where each remedy of what to do is done.
+"""
 
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from django.urls import reverse
 
 from campaigns.domain.lifecycle import RunState
+from campaigns.domain.measured.failures import FailureRow
+from campaigns.domain.shown.errors_table import Errors
 from campaigns.domain.shown.plan_words import plan_load_words
+from campaigns.domain.shown.results import Answer, Remedy
+from campaigns.domain.shown.tables import Row
 from campaigns.domain.shown.threshold_lines import threshold_lines
+from campaigns.domain.shown.what_to_do import Place
 from campaigns.domain.units import counted
 from campaigns.live.events import Cursor
 from campaigns.live.feed import FEED
 from campaigns.live.memory import noted_points_of, point_columns_of, report_of
-from campaigns.models import Run
+from campaigns.models import FailureExample, Run, Test
 from campaigns.permissions import Actor
 from campaigns.queries.engine import waiting_reason
-from campaigns.queries.failures import examples_of
+from campaigns.queries.failures import Key, examples_of
 from campaigns.queries.machines import MOST_SHOWN, machine_report, outputs_of_run
 from campaigns.queries.runs import chart_plan, happenings, planned_end, planned_of
-from campaigns.views.drawings import parts_bar
-from campaigns.views.error_rows import errors_section
-from campaigns.views.remedies import remedies_context
-from campaigns.views.sparks import sparks_of
+from campaigns.views.drawings import parts_bar, sparks_of
 
 
 def run_context(run: Run, actor: Actor) -> dict[str, Any]:
@@ -88,3 +94,145 @@ def _under_way(run: Run) -> str:
     elif planned.requests:
         parts.append(f"ends after {counted(planned.requests, run.frozen.plan.nouns)}")
     return " · ".join(parts)
+
+
+@dataclass(frozen=True, slots=True)
+class StripBar:
+    """A part of a strip, all in percent of its box: a bin's share of the fullest bin."""
+
+    x: float
+    width: float
+    height: float
+
+    @property
+    def y(self) -> float:
+        return round(100 - self.height, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorRow:
+    row: Row
+    strip: list[StripBar]
+    examples: list["ShownExample"]
+
+
+@dataclass(frozen=True, slots=True)
+class ShownExample:
+    """`reply` is cut in its first line, which names the status, and the rest."""
+
+    when: str
+    request_line: str
+    request_headers: str
+    status_line: str
+    reply: str
+    note: str
+
+
+def _shown(example: FailureExample) -> ShownExample:
+    request_line, _, headers = example.request.partition("\n")
+    status_line, _, reply = example.reply.partition("\n")
+    shown = len(example.reply.partition("\n\n")[2].encode())
+    whole = example.body_bytes or 0
+    cut = f"Of {whole:,} bytes of the body the first are shown." if whole > shown + 200 else ""
+    return ShownExample(
+        when=f"{example.at_us / 1e6:,.1f} s",
+        request_line=request_line,
+        request_headers=headers,
+        status_line=status_line,
+        reply=reply,
+        note=" ".join(filter(None, (example.detail, cut))),
+    )
+
+
+def errors_section(
+    errors: Errors, examples: Mapping[Key, list[FailureExample]] | None = None
+) -> dict[str, Any]:
+    """What parts/errors.html draws; examples only for those who may see them."""
+    known = examples or {}
+    return {
+        "table": errors.table,
+        "rows": [
+            ErrorRow(
+                row,
+                strip_of(failures, errors.length_s),
+                [
+                    _shown(each)
+                    for each in known.get(
+                        (str(row.cells[1].value or ""), failures.kind, failures.status), ()
+                    )
+                ],
+            )
+            for row, failures in zip(errors.table.rows, errors.rows, strict=True)
+        ],
+        "axis": f"0 to {errors.length_s:.0f}" if errors.length_s >= 1 else "0 to 1",
+        "is_everything": errors.is_everything,
+    }
+
+
+def strip_of(row: FailureRow, length_s: float) -> list[StripBar]:
+    """Bars from second 0 to the run's end; [] where the seconds are not known."""
+    top = max(row.bins, default=0)
+    whole_s = max(length_s, len(row.bins) * row.bin_s, 1)
+    return [
+        StripBar(
+            x=round(100 * number * row.bin_s / whole_s, 2),
+            width=round(100 * row.bin_s / whole_s, 2),
+            height=round(max(100 * count / top, 8), 1),
+        )
+        for number, count in enumerate(row.bins)
+        if count
+    ]
+
+
+_LABELS: dict[str, str] = {
+    Place.PLAN: "Edit the plan",
+    Place.TARGET: "Edit the target",
+    Place.TRY: "Try one request",
+    Place.LIMIT: "How much can it take?",
+    Place.AGAIN: "Run again",
+    Place.HOSTS: "Injector hosts",
+}
+
+
+def remedies_context(remedies: Iterable[Remedy], test: Test | None) -> dict[str, Any]:
+    """What parts/what_to_do.html shows, and what the rows of the errors need not tell again.
+
+    `test` is the one that it is about.
+    """
+    shown = list(remedies)
+    return {
+        "remedies": [(each, _address(each.place, test), _LABELS[each.place]) for each in shown],
+        "told": [each.text for each in shown],
+    }
+
+
+def worst_test(tests: Iterable[Test], answer: Answer) -> Test | None:
+    """The first test that did as badly as the campaign."""
+    worst = {each.test_id for each in answer.tests if each.target_state == answer.target_state}
+    return next((test for test in tests if test.pk in worst), None)
+
+
+def _address(place: str, test: Test | None) -> str:
+    if place == Place.HOSTS:
+        return reverse("injector-list")
+    if test is None or _is_archived(place, test):
+        return ""
+    target = test.endpoint.target_id
+    match place:
+        case Place.PLAN:
+            return reverse("plan-edit", args=[test.plan_version.plan_id])
+        case Place.TARGET:
+            return reverse("target-edit", args=[target])
+        case Place.TRY:
+            return f"{reverse('target-detail', args=[target])}#try"
+        case Place.LIMIT:
+            return reverse("target-measure", args=[target])
+    again = reverse("campaign-new", args=[test.campaign.project_id])
+    return f"{again}?again={test.campaign_id}"
+
+
+def _is_archived(place: str, test: Test) -> bool:
+    """What is archived is neither edited nor sent anything; a campaign is repeated without it."""
+    if place == Place.PLAN:
+        return test.plan_version.plan.archived_at is not None
+    return place != Place.AGAIN and test.endpoint.target.archived_at is not None

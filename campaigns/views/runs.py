@@ -1,4 +1,5 @@
-"""The list of runs, and one run: the same page while it is active and afterwards."""
+"""The list of runs, and one run: the same page while it is active and afterwards. What tools
+printed on the target's machine: add it to a run, download it, delete it."""
 
 import re
 from functools import partial
@@ -12,10 +13,17 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
+from campaigns.domain.errors import InvalidFields
 from campaigns.domain.measured.series_chunks import columns_of
 from campaigns.domain.other_tools.reports import STYLE_WORDS, styles_for
 from campaigns.domain.shown.run_points import thinned_columns
-from campaigns.exports.files import run_tables_file, text_stream, tool_report_file, unless_known
+from campaigns.exports.files import (
+    run_tables_file,
+    text_file,
+    text_stream,
+    tool_report_file,
+    unless_known,
+)
 from campaigns.exports.runs import csv_of_runs
 from campaigns.exports.seconds import csv_of_machine_seconds, csv_of_seconds
 from campaigns.forms.filters import RunFilterForm
@@ -23,8 +31,9 @@ from campaigns.forms.tool_outputs import OutputForm
 from campaigns.live.feed import FEED
 from campaigns.live.memory import final_key, report_of, run_key
 from campaigns.live.waiting import without_connection
-from campaigns.models import Project, Run
-from campaigns.permissions import Actor
+from campaigns.models import Project, Run, ToolOutput
+from campaigns.permissions import Action, Actor, require
+from campaigns.queries.campaign_keys import rows_of_run
 from campaigns.queries.columns import LETTERS
 from campaigns.queries.machines import machine_columns_between
 from campaigns.queries.measured import whole_runs
@@ -35,13 +44,13 @@ from campaigns.queries.measurements import (
     points_between,
 )
 from campaigns.queries.pages import page_of
-from campaigns.queries.row_versions import rows_of_run
-from campaigns.queries.run_list import filtered_runs, run_rows
-from campaigns.services.runs import stop_run
+from campaigns.queries.runs import filtered_runs, run_rows
+from campaigns.services.runs import MOST_BYTES, add_output, delete_output, stop_run
 from campaigns.views.access import actor_of, answers_refusals, find, rights_in
 from campaigns.views.kept_pages import CacheablePage, kept_page
 from campaigns.views.live_pages import is_asked_again, live_page
 from campaigns.views.run_page import run_context
+from campaigns.views.transfer import takes_bytes
 
 PAGE_SIZE = 50
 
@@ -205,3 +214,43 @@ def run_machine_seconds_csv(request: HttpRequest, run: int) -> HttpResponse:
 def run_report_text(request: HttpRequest, run: int) -> HttpResponse:
     found = find_run(actor_of(request), run)
     return tool_report_file(found, request.GET.get("style", ""))
+
+
+@takes_bytes(2 * MOST_BYTES + 10_000)  # line ends become two bytes each
+@login_required
+@require_POST
+@answers_refusals("run-detail")
+def output_new(request: HttpRequest, run: int) -> HttpResponse:
+    """The run's page with the text and what is wrong with it, until it can be kept."""
+    actor = actor_of(request)
+    found = find_run(actor, run)
+    require(actor, Action.EDIT, found.campaign.project)
+    form = OutputForm(request.POST, request.FILES)
+    if form.is_valid():
+        try:
+            data = form.cleaned_data
+            output = add_output(by=actor, run=found, tool=data["tool"], text=data["text"])
+        except InvalidFields as invalid:
+            for field, fault in invalid.errors.items():
+                form.add_error(field, fault)
+        else:
+            messages.success(request, f"The output of {output.tool} is added.")
+            return redirect("run-detail", run=run)
+    return page_with_faults(request, found, form)
+
+
+@login_required
+@require_GET
+def output_text(request: HttpRequest, output: int) -> HttpResponse:
+    found = find(ToolOutput.objects.select_related("run"), actor_of(request), pk=output)
+    return text_file(f"run-{found.run.label}-output-{found.pk}.txt", found.text)
+
+
+@login_required
+@require_POST
+def output_delete(request: HttpRequest, output: int) -> HttpResponse:
+    rows = ToolOutput.objects.select_related("run__campaign__project")
+    found = find(rows, actor_of(request), pk=output)
+    delete_output(by=actor_of(request), output=found)
+    messages.success(request, f"The output of {found.tool} is deleted.")
+    return redirect("run-detail", run=found.run_id)

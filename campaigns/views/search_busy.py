@@ -12,7 +12,7 @@ from campaigns.domain.judged.capacity import TrialResult
 from campaigns.domain.units import percent
 from campaigns.queries.search_busy import BusyByRun
 from campaigns.queries.searches import MadeTrial
-from campaigns.views.line_styles import LineStyle, line_style
+from campaigns.views.drawings import LineStyle, line_style
 
 _TOP, _BOTTOM = 8.0, 84.0
 _TICKS = (0.0, 0.5, 1.0)

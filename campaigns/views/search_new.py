@@ -33,7 +33,7 @@ from campaigns.queries.searches import (
 from campaigns.services.campaign_cells import CampaignCell
 from campaigns.services.searches import start_search
 from campaigns.views.access import actor_of, find, project_to_edit, takes_a_form
-from campaigns.views.campaign_initial import whole
+from campaigns.views.campaign_new import whole
 from campaigns.views.saving import saved_by
 
 _TRIAL_S, _LONGEST_S = 20.0, 3600.0

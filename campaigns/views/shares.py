@@ -27,7 +27,7 @@ from campaigns.queries.shares import live_links, shared_columns
 from campaigns.services import shares as services
 from campaigns.views.access import actor_of, find, rights_in
 from campaigns.views.campaign_page import campaign_context
-from campaigns.views.comparison_page import comparison_context
+from campaigns.views.comparisons import comparison_context
 from campaigns.views.live_pages import live_page
 from campaigns.views.run_page import run_context
 from campaigns.views.runs import find_run

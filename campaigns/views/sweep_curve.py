@@ -19,8 +19,7 @@ from campaigns.domain.shown.sweep_doubts import doubts_table, unfigured
 from campaigns.domain.shown.sweep_points import SweepPoint
 from campaigns.domain.shown.tables import Table
 from campaigns.domain.units import figure
-from campaigns.views.drawings import TICK_STEPS, round_up
-from campaigns.views.line_styles import LineStyle, line_style
+from campaigns.views.drawings import TICK_STEPS, LineStyle, line_style, round_up
 from campaigns.views.search_drawing import LogAxis
 from campaigns.views.sweep_table import side_by_side
 

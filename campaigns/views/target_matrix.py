@@ -14,8 +14,7 @@ from campaigns.domain.shown.target_matrix import (
     mean_words,
 )
 from campaigns.domain.units import number
-from campaigns.views.drawings import Mark, RatioAxis
-from campaigns.views.line_styles import LineStyle, line_style
+from campaigns.views.drawings import LineStyle, Mark, RatioAxis, line_style
 
 _GAP = 22.0  # percent between two labels: a plot is as wide as a column
 

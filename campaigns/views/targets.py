@@ -1,26 +1,49 @@
-"""Targets: the list, one target with its endpoints and facts, and the form."""
+"""Targets: the list, one target with its endpoints and facts, and the form. Try one request:
+requested on the target's page, shown on its own page. Agents on a target's machine: how to start
+one, what is heard of it, and its program. Prometheus exporters of a target: set, check and remove
+them."""
 
-from functools import partial
+import io
+import zipfile
+from functools import cache, partial
 
+from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.http import require_safe
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET, require_POST, require_safe
 
-from campaigns.domain.errors import InvalidTarget, Refused
+from campaigns.domain.errors import InvalidPlan, InvalidTarget, Refused
+from campaigns.domain.measured.outcomes import CERTIFICATE_KINDS
 from campaigns.domain.plan.target import WEBSOCKET_SCHEMES
 from campaigns.domain.plan.tls_options import VERSIONS
 from campaigns.domain.plan.tls_profiles import PROFILES
-from campaigns.forms.requests import ProbeForm
-from campaigns.forms.targets import FACT_LABELS, TargetForm
-from campaigns.models import Project, Target
+from campaigns.forms.requests import ProbeForm, write_headers
+from campaigns.forms.targets import FACT_LABELS, ExporterForm, TargetForm
+from campaigns.models import Agent, Endpoint, Exporter, Probe, Project, Target
 from campaigns.permissions import Action, require
 from campaigns.queries import targets as queries
 from campaigns.queries.ownership import hosts_of
+from campaigns.queries.probes import reason_to_wait, report_of
+from campaigns.services import exporters as exporter_services
 from campaigns.services import targets as services
-from campaigns.views.access import actor_of, find, project_to_edit, rights_in, takes_a_form
+from campaigns.services.agents import create_agent, revoke_agent
+from campaigns.services.probes import request_probe
+from campaigns.views.access import (
+    actor_of,
+    answers_refusals,
+    find,
+    project_to_edit,
+    rights_in,
+    takes_a_form,
+)
 from campaigns.views.items import list_context
-from campaigns.views.saving import Edit
+from campaigns.views.saving import Edit, labels_of, saved_by
+from campaigns.views.waterfall import draw_waterfall
 
 _LABELS = {"name": "Name", "endpoints": "Endpoints", "environment": "Environment"}
 
@@ -125,3 +148,179 @@ def _form_page(
     }
     status = edit.status(form.errors) if edit else 422 if form.errors else 200
     return render(request, "targets/form.html", context, status=status)
+
+
+@login_required
+@require_POST
+def probe_new(request, endpoint: int):
+    actor = actor_of(request)
+    found = find(Endpoint, actor, pk=endpoint)
+    require(actor, Action.RUN, found.target.project)
+    form = ProbeForm(request.POST)
+    try:
+        if form.is_valid():
+            asked = form.opening() if found.scheme in WEBSOCKET_SCHEMES else form.step()
+            probe = request_probe(by=actor, endpoint=found, request=asked)
+            return redirect("probe-detail", probe=probe.pk)
+    except InvalidPlan as invalid:
+        form.take_errors(invalid.errors)
+    except Refused as refusal:
+        messages.error(request, str(refusal))
+        return redirect("target-detail", target=found.target_id)
+    return detail_page(request, found.target, form, status=422)
+
+
+@require_safe
+@login_required
+def probe_detail(request, probe: int):
+    actor = actor_of(request)
+    rows = Probe.objects.select_related("endpoint__target__project", "requested_by")
+    found = find(rows, actor, pk=probe)
+    project = found.endpoint.target.project
+    now = timezone.now()
+    report = report_of(found, now) if found.finished_at else None
+    context = {
+        "project": project,
+        "probe": found,
+        "target": found.endpoint.target,
+        "report": report,
+        "refuses_certificate": (found.result or {}).get("error") in CERTIFICATE_KINDS,
+        "waterfall": report and draw_waterfall(report.parts),
+        "reason_to_wait": reason_to_wait(found, now),
+        "headers_text": write_headers(found.request.get("headers", [])),
+        "may": rights_in(project, actor),
+    }
+    return render(request, "probes/detail.html", context)
+
+
+_PROGRAM = settings.BASE_DIR / "workers" / "agent"
+_START = "import sys\nfrom workers.agent.__main__ import main\nsys.exit(main())\n"
+
+
+@login_required
+@require_POST
+@never_cache
+@answers_refusals("target-detail")
+def agent_new(request: HttpRequest, target: int) -> HttpResponse:
+    """The token is only in this answer: never stored, never in a URL."""
+    found = find(Target.objects.select_related("project"), actor_of(request), pk=target)
+    _, text = create_agent(by=actor_of(request), target=found)
+    # What to type on the machine: it watches whatever listens at the target's ports.
+    site = request.build_absolute_uri("/").rstrip("/")
+    ports = sorted(set(found.endpoints.filter(archived_at=None).values_list("port", flat=True)))
+    watch = f" --watch {','.join(f':{port}' for port in ports)}" if ports else ""
+    program = reverse("agent-file")
+    return detail_page(
+        request,
+        found,
+        ProbeForm(),
+        start_agent=(
+            f"curl -fsSO {site}{program} && BENCHSITE_AGENT_TOKEN={text} "
+            f"python3 {program.lstrip('/')} --url {site}{watch}"
+        ),
+    )
+
+
+@login_required
+@require_POST
+def agent_revoke(request: HttpRequest, agent: int) -> HttpResponse:
+    rows = Agent.objects.select_related("target__project")
+    found = find(rows, actor_of(request), pk=agent)
+    revoke_agent(by=actor_of(request), agent=found)
+    messages.success(request, "The agent's token is revoked. What it reported is kept.")
+    return redirect("target-detail", target=found.target_id)
+
+
+@require_GET
+def agent_file(request: HttpRequest) -> HttpResponse:
+    """The program as one file. It holds nothing of this installation."""
+    return HttpResponse(_packed(), content_type="application/zip")
+
+
+@cache
+def _packed() -> bytes:
+    """As `python -m zipapp` packs a folder."""
+    files = {"__main__.py": _START, "workers/__init__.py": ""}
+    files |= {f"workers/agent/{each.name}": each.read_text() for each in _PROGRAM.glob("*.py")}
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        for name, text in sorted(files.items()):
+            archive.writestr(zipfile.ZipInfo(name), text, zipfile.ZIP_DEFLATED)
+    return packed.getvalue()
+
+
+_ROWS = Exporter.objects.select_related("target__project")
+
+
+def _of_target(target: int) -> str:
+    return reverse("target-detail", args=[target]) + "#agents"
+
+
+def _of_exporter(request: HttpRequest, exporter: int) -> str:
+    return _of_target(find(_ROWS, actor_of(request), pk=exporter).target_id)
+
+
+@takes_a_form
+@login_required
+def exporter_new(request: HttpRequest, target: int) -> HttpResponse:
+    actor = actor_of(request)
+    found = find(Target.objects.select_related("project"), actor, pk=target)
+    require(actor, Action.EDIT, found.project)
+    form = ExporterForm(request.POST) if request.method == "POST" else ExporterForm()
+    saved = saved_by(
+        form, lambda fields: exporter_services.add_exporter(by=actor, target=found, **fields)
+    )
+    return _answer(request, found, form, saved)
+
+
+@takes_a_form
+@login_required
+def exporter_edit(request: HttpRequest, exporter: int) -> HttpResponse:
+    actor = actor_of(request)
+    found = find(_ROWS, actor, pk=exporter)
+    require(actor, Action.EDIT, found.target.project)
+    edit = Edit(request, lambda: exporter_services.content_of(found), labels_of(ExporterForm))
+    form = ExporterForm.of(found)
+    if request.method == "POST":
+        form = ExporterForm(request.POST, has_token=found.has_token)
+    saved = saved_by(
+        form,
+        lambda given: edit.save(
+            exporter_services.change_exporter, by=actor, exporter=found, **given
+        ),
+    )
+    return _answer(request, found.target, form, saved, edit)
+
+
+@login_required
+@require_POST
+@answers_refusals(_of_exporter)
+def exporter_check(request: HttpRequest, exporter: int) -> HttpResponse:
+    found = find(_ROWS, actor_of(request), pk=exporter)
+    exporter_services.ask_check(by=actor_of(request), exporter=found)
+    messages.success(request, f"A worker asks {found.name} now. Reload this page in a few seconds.")
+    return redirect(_of_target(found.target_id))
+
+
+@login_required
+@require_POST
+def exporter_remove(request: HttpRequest, exporter: int) -> HttpResponse:
+    found = find(_ROWS, actor_of(request), pk=exporter)
+    exporter_services.remove_exporter(by=actor_of(request), exporter=found)
+    messages.success(request, f"{found.name} is no longer scraped. What it reported is kept.")
+    return redirect(_of_target(found.target_id))
+
+
+def _answer(
+    request: HttpRequest,
+    target: Target,
+    form: ExporterForm,
+    saved: Exporter | None,
+    edit: Edit | None = None,
+) -> HttpResponse:
+    if saved:
+        messages.success(request, f"{saved.name} is saved. A worker asks it now what it offers.")
+        return redirect(_of_target(target.pk))
+    context = {"project": target.project, "target": target, "form": form, "edit": edit}
+    status = edit.status(form.errors) if edit else 422 if form.errors else 200
+    return render(request, "targets/exporter.html", context, status=status)

@@ -25,7 +25,7 @@ from campaigns.domain.shown.triage_words import (
 )
 from campaigns.domain.units import change_size, counted
 from campaigns.exports.files import text_file
-from campaigns.exports.triage import csv_of_triage
+from campaigns.exports.history import csv_of_triage
 from campaigns.models import Project, TriageChange, TriageEntry
 from campaigns.permissions import Action, Actor, may
 from campaigns.queries.confirming import confirm_query

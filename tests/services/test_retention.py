@@ -22,14 +22,13 @@ from campaigns.models import (
 )
 from campaigns.queries.answers import campaign_answer
 from campaigns.queries.perf_counts import perf_counters
-from campaigns.queries.reports import run_report
+from campaigns.queries.reports import run_report, tool_report
 from campaigns.queries.retention import why_no_seconds
 from campaigns.queries.target_costs import target_costs
-from campaigns.queries.tool_reports import tool_report
 from campaigns.services import retention
+from campaigns.services.caps import measure_use
 from campaigns.services.retention import remove_old_seconds
 from campaigns.services.summaries import summarise_run
-from campaigns.services.use import measure_use
 from tests.factories import make_campaign, make_plan, make_run, make_test, store_second
 from tests.queries.measured import end, https_campaign, measure, run_in_blocks, same_again
 from tests.values import make_second, plan_spec
