@@ -7,7 +7,7 @@ from rest_framework import serializers, status
 from rest_framework.response import Response
 
 from campaigns.api.access import VisibleViewSet, find
-from campaigns.api.fields import IdField, IdFilter, StrictSerializer, validated
+from campaigns.api.fields import IdField, IdFilter, StrictSerializer, user_field, validated
 from campaigns.domain.errors import InvalidFields
 from campaigns.models import Baseline, Campaign, Project, Test
 from campaigns.permissions import Action, require
@@ -15,12 +15,8 @@ from campaigns.services.baselines import make_baseline, release_baseline
 
 
 class BaselineSerializer(serializers.ModelSerializer):
-    created_by = serializers.CharField(
-        source="created_by.username", allow_null=True, default=None, help_text="Who made it."
-    )
-    replaced_by = serializers.CharField(
-        source="replaced_by.username", allow_null=True, default=None, help_text="Who replaced it."
-    )
+    created_by = user_field("created_by", "Who made it.")
+    replaced_by = user_field("replaced_by", "Who replaced it.")
     runs = serializers.PrimaryKeyRelatedField(many=True, read_only=True)
 
     class Meta:
@@ -52,10 +48,6 @@ class BaselineFilterSet(django_filters.FilterSet):
     plan = IdFilter()
     endpoint = IdFilter()
     current = django_filters.BooleanFilter("replaced_at", "isnull")
-
-    class Meta:
-        model = Baseline
-        fields = ()
 
 
 class BaselineViewSet(VisibleViewSet):

@@ -19,6 +19,7 @@ from campaigns.api.fields import (
     TRUSTS,
     IdField,
     StrictSerializer,
+    user_field,
     validated,
 )
 from campaigns.api.items import ITEM_FIELDS, ItemViewSet, OfProject, Tagged, ordering_of
@@ -66,33 +67,16 @@ class TestSerializer(serializers.ModelSerializer):
     class Meta:
         model = Test
         fields = (
-            "id",
-            "position",
-            "plan",
-            "plan_name",
-            "plan_number",
-            "endpoint",
-            "origin",
-            "connection_mode",
-            "injectors",
-            "is_reference",
-            "swept",
-            "swept_value",
+            *("id", "position", "plan", "plan_name", "plan_number", "endpoint", "origin"),
+            *("connection_mode", "injectors", "is_reference", "swept", "swept_value"),
         )
         read_only_fields = fields
 
 
 class CampaignSerializer(serializers.ModelSerializer):
     state = serializers.ChoiceField(choices=CAMPAIGN_STATES)
-    created_by = serializers.CharField(
-        source="created_by.username", allow_null=True, default=None, help_text="Who created it."
-    )
-    looked_by = serializers.CharField(
-        source="looked_by.username",
-        allow_null=True,
-        default=None,
-        help_text="Who has looked at it.",
-    )
+    created_by = user_field("created_by", "Who created it.")
+    looked_by = user_field("looked_by", "Who has looked at it.")
     perf = serializers.ChoiceField(
         choices=PERF_OF,
         allow_blank=True,
@@ -105,31 +89,10 @@ class CampaignSerializer(serializers.ModelSerializer):
     class Meta:
         model = Campaign
         fields = (
-            "id",
-            "project",
-            "name",
-            "state",
-            "order",
-            "repeats",
-            "pause_s",
-            "injectors",
-            "seed",
-            "practical_threshold",
-            "keeps_going",
-            "perf",
-            "stop_reason",
-            "created_by",
-            "created_at",
-            "started_at",
-            "opened_at",
-            "held_at",
-            "stop_requested_at",
-            "finished_at",
-            "looked_at",
-            "looked_by",
-            "n_runs",
-            "n_done",
-            "tests",
+            *("id", "project", "name", "state", "order", "repeats", "pause_s", "injectors"),
+            *("seed", "practical_threshold", "keeps_going", "perf", "stop_reason", "created_by"),
+            *("created_at", "started_at", "opened_at", "held_at", "stop_requested_at"),
+            *("finished_at", "looked_at", "looked_by", "n_runs", "n_done", "tests"),
             *ITEM_FIELDS,
         )
         read_only_fields = fields
@@ -200,10 +163,6 @@ class CampaignFilterSet(OfProject):
     )
     by = django_filters.CharFilter("created_by__username", help_text="Who created it, a username.")
     ordering = ordering_of(Campaign)
-
-    class Meta:
-        model = Campaign
-        fields = ()
 
     def in_state(self, queryset, name, value):
         return queryset.filter(STATE_IS[value])

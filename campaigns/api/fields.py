@@ -155,6 +155,12 @@ class IdField(serializers.IntegerField):
         super().__init__(min_value=1, max_value=LARGEST_ID, **options)
 
 
+def user_field(name: str, help_text: str = "") -> serializers.CharField:
+    """The name of an account that may be deleted by now."""
+    words = {"help_text": help_text} if help_text else {}
+    return serializers.CharField(source=f"{name}.username", allow_null=True, default=None, **words)
+
+
 class WholeFilter(django_filters.NumberFilter):
     """A whole number with its bounds, in the query string."""
 

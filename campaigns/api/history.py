@@ -20,6 +20,7 @@ from campaigns.api.fields import (
     InstantFilter,
     QuerySerializer,
     StrictSerializer,
+    user_field,
     validated,
 )
 from campaigns.api.parsers import CSV, AnyAccept
@@ -55,9 +56,7 @@ from campaigns.services.marks import delete_mark, set_mark
 
 
 class MarkSerializer(serializers.ModelSerializer):
-    created_by = serializers.CharField(
-        source="created_by.username", allow_null=True, default=None, help_text="Who sent it."
-    )
+    created_by = user_field("created_by", "Who sent it.")
 
     class Meta:
         model = TimeMark
@@ -81,10 +80,6 @@ class MarkFilterSet(django_filters.FilterSet):
     target = IdFilter()
     since = InstantFilter("at", "gte")
     until = InstantFilter("at", "lt")
-
-    class Meta:
-        model = TimeMark
-        fields = ()
 
 
 class MarkViewSet(VisibleViewSet):

@@ -50,10 +50,6 @@ class MinuteFilterSet(django_filters.FilterSet):
     step = WholeFilter(min_value=0, max_value=1000)
     after = WholeFilter("minute", lookup_expr="gt", min_value=-100_000, max_value=10_000_000)
 
-    class Meta:
-        model = KeptMinute
-        fields = ()
-
 
 class MinuteViewSet(VisibleViewSet):
     """The kept minutes in order; none while the run still has its seconds."""
@@ -91,10 +87,6 @@ class MachineSecondSerializer(serializers.ModelSerializer):
 class MachineSecondFilterSet(django_filters.FilterSet):
     source = django_filters.CharFilter(help_text="The name of a machine.")
     after = WholeFilter("second", lookup_expr="gt", min_value=-100_000, max_value=10_000_000)
-
-    class Meta:
-        model = MachineSecond
-        fields = ()
 
 
 class MachineSecondViewSet(VisibleViewSet):

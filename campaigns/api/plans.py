@@ -9,7 +9,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from campaigns.api.access import VisibleViewSet, find, refuse_unknown
-from campaigns.api.fields import IdField, StrictSerializer, validated
+from campaigns.api.fields import IdField, StrictSerializer, user_field, validated
 from campaigns.api.items import ITEM_FIELDS, ItemViewSet, OfProject, Tagged, ordering_of
 from campaigns.api.specs import SpecSerializer
 from campaigns.domain.plan.presets import PRESETS
@@ -27,9 +27,7 @@ class SpecField(serializers.JSONField):
 
 class PlanVersionSerializer(serializers.ModelSerializer):
     spec = SpecField()
-    created_by = serializers.CharField(
-        source="created_by.username", allow_null=True, default=None, help_text="Who created it."
-    )
+    created_by = user_field("created_by", "Who created it.")
 
     class Meta:
         model = PlanVersion
@@ -88,10 +86,6 @@ class NewPlan(PlanInput, Tagged):
 
 class PlanFilterSet(OfProject):
     ordering = ordering_of(SavedPlan)
-
-    class Meta:
-        model = SavedPlan
-        fields = ()
 
 
 class PlanViewSet(ItemViewSet):

@@ -28,10 +28,6 @@ class ProjectSerializer(serializers.ModelSerializer):
 class ProjectFilterSet(ItemFilterSet):
     ordering = ordering_of(Project)
 
-    class Meta:
-        model = Project
-        fields = ()
-
 
 class ProjectViewSet(ItemViewSet):
     model = Project

@@ -33,6 +33,7 @@ from campaigns.api.fields import (
     InstantFilter,
     StrictSerializer,
     WholeFilter,
+    user_field,
     validated,
 )
 from campaigns.api.pagination import SecondPages
@@ -112,29 +113,10 @@ class RunSerializer(JudgedRunSerializer):
     class Meta:
         model = Run
         fields = (
-            "id",
-            "label",
-            "project",
-            "campaign",
-            "test",
-            "target",
-            "plan",
-            "plan_name",
-            "plan_number",
-            "origin",
-            "connection_mode",
-            "position",
-            "repeat",
-            "state",
-            "state_at",
-            "outcome",
-            "judgement",
-            "threshold_state",
-            "n_shards",
-            "t0",
-            "ended_at",
-            "stop_requested",
-            "reason",
+            *("id", "label", "project", "campaign", "test", "target", "plan", "plan_name"),
+            *("plan_number", "origin", "connection_mode", "position", "repeat", "state"),
+            *("state_at", "outcome", "judgement", "threshold_state", "n_shards", "t0"),
+            *("ended_at", "stop_requested", "reason"),
         )
         read_only_fields = fields
 
@@ -181,10 +163,6 @@ class RunFilterSet(django_filters.FilterSet):
     precision = django_filters.MultipleChoiceFilter(choices=PRECISIONS)
     since = InstantFilter("t0", lookup_expr="gte")
     until = InstantFilter("t0", lookup_expr="lt")
-
-    class Meta:
-        model = Run
-        fields = ()
 
 
 class RunViewSet(VisibleViewSet):
@@ -247,15 +225,8 @@ class SecondSerializer(serializers.ModelSerializer):
     class Meta:
         model = ShardSecond
         fields = (
-            "second",
-            "step",
-            "shard",
-            "counters",
-            "errors",
-            "statuses",
-            "in_flight",
-            "timings",
-            "vitals",
+            *("second", "step", "shard", "counters", "errors", "statuses", "in_flight"),
+            *("timings", "vitals"),
         )
         read_only_fields = fields
 
@@ -267,10 +238,6 @@ class SecondFilterSet(django_filters.FilterSet):
     step = WholeFilter(min_value=0, max_value=1000)
     shard = WholeFilter(min_value=0, max_value=1000)
     after = WholeFilter("second", lookup_expr="gt", min_value=-100_000, max_value=10_000_000)
-
-    class Meta:
-        model = ShardSecond
-        fields = ()
 
 
 class SecondViewSet(VisibleViewSet):
@@ -380,7 +347,7 @@ class RunFailures(APIView):
 
 
 class ToolOutputSerializer(serializers.ModelSerializer):
-    added_by = serializers.CharField(source="added_by.username", allow_null=True, default=None)
+    added_by = user_field("added_by")
 
     class Meta:
         model = ToolOutput

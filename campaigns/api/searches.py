@@ -239,13 +239,7 @@ def _as_json(report: SearchReport) -> dict[str, Any]:
         "limit_per_s": search.limit_per_s,
         "trial_s": search.trial_s,
         "deadline": search.deadline,
-        "capacity": found
-        and {
-            "rate_per_s": found.rate_per_s,
-            "low": found.low,
-            "high": found.high,
-            "n_searches": found.n_searches,
-        },
+        "capacity": found and CapacitySerializer(found).data,
         "at_least_per_s": answer.at_least,
         "below_per_s": answer.below,
         "drift": answer.drift,

@@ -14,7 +14,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from campaigns.api.access import VisibleViewSet, actor_of, find
-from campaigns.api.fields import IdField, IdFilter, StrictSerializer, validated
+from campaigns.api.fields import IdField, IdFilter, StrictSerializer, user_field, validated
 from campaigns.api.items import ITEM_FIELDS, ItemViewSet, OfProject, Tagged, ordering_of
 from campaigns.api.specs import PairField
 from campaigns.api.tls_profiles import TlsSerializer
@@ -41,15 +41,8 @@ class EndpointSerializer(serializers.ModelSerializer):
     class Meta:
         model = Endpoint
         fields = (
-            "id",
-            "scheme",
-            "host",
-            "port",
-            "verify_tls",
-            "tls",
-            "has_client_key",
-            "origin",
-            "archived_at",
+            *("id", "scheme", "host", "port", "verify_tls", "tls", "has_client_key", "origin"),
+            *("archived_at",),
         )
         read_only_fields = fields
 
@@ -103,10 +96,6 @@ class NewTarget(TargetInput, Tagged):
 class TargetFilterSet(OfProject):
     ordering = ordering_of(Target)
 
-    class Meta:
-        model = Target
-        fields = ()
-
 
 class TargetViewSet(ItemViewSet):
     model = Target
@@ -150,15 +139,8 @@ class PermitSerializer(serializers.ModelSerializer):
     class Meta:
         model = HostPermit
         fields = (
-            "id",
-            "kind",
-            "places",
-            "given_at",
-            "given_by",
-            "reason",
-            "withdrawn_at",
-            "withdrawn_by",
-            "withdrawal",
+            *("id", "kind", "places", "given_at", "given_by", "reason", "withdrawn_at"),
+            *("withdrawn_by", "withdrawal"),
         )
         read_only_fields = fields
 
@@ -249,9 +231,7 @@ class ProbeAnswerSerializer(serializers.Serializer):
 
 
 class ProbeSerializer(serializers.ModelSerializer):
-    requested_by = serializers.CharField(
-        source="requested_by.username", allow_null=True, default=None
-    )
+    requested_by = user_field("requested_by")
     answer = serializers.SerializerMethodField(help_text="null until it has finished.")
 
     class Meta:
@@ -302,10 +282,6 @@ class ProbeFilterSet(django_filters.FilterSet):
     endpoint = IdFilter()
     target = IdFilter("endpoint__target")
     campaign = IdFilter()
-
-    class Meta:
-        model = Probe
-        fields = ()
 
 
 class ProbeViewSet(VisibleViewSet):

@@ -19,6 +19,11 @@ from campaigns.permissions import Action, require
 from campaigns.services.tls_profiles import change_profile, create_profile, delete_profile
 
 
+def _text(most: int, help_text: str = "") -> serializers.CharField:
+    words = {"help_text": help_text} if help_text else {}
+    return serializers.CharField(allow_blank=True, default="", max_length=most, **words)
+
+
 class TlsSerializer(StrictSerializer):
     """TLS 1.2 is the oldest version; groups are those of a current browser, every other default is
     OpenSSL's. Lists of names are in the order of preference, with colons in between.
@@ -33,45 +38,14 @@ class TlsSerializer(StrictSerializer):
     )
     min_version = serializers.ChoiceField(choices=TLS_VERSIONS, allow_null=True, default=None)
     max_version = serializers.ChoiceField(choices=TLS_VERSIONS, allow_null=True, default=None)
-    ciphers = serializers.CharField(
-        allow_blank=True, default="", max_length=1000, help_text="OpenSSL's list for TLS 1.2."
-    )
-    ca_pem = serializers.CharField(
-        allow_blank=True,
-        default="",
-        max_length=MAX_PEM_BYTES,
-        help_text="Trusted instead of the system's authorities.",
-    )
-    sni = serializers.CharField(
-        allow_blank=True,
-        default="",
-        max_length=253,
-        help_text="Server name to send (SNI) and verify. Default: the host.",
-    )
-    client_certificate_pem = serializers.CharField(
-        allow_blank=True, default="", max_length=MAX_PEM_BYTES
-    )
-    fingerprint = serializers.CharField(
-        allow_blank=True,
-        default="",
-        max_length=200,
-        help_text="SHA-256 of the one certificate to accept, instead of verifying it.",
-    )
-    groups = serializers.CharField(
-        allow_blank=True,
-        default="",
-        max_length=1000,
-        help_text="Key exchange groups, such as X25519MLKEM768:X25519.",
-    )
-    ciphersuites = serializers.CharField(
-        allow_blank=True, default="", max_length=1000, help_text="Ciphers of TLS 1.3."
-    )
-    signatures = serializers.CharField(
-        allow_blank=True,
-        default="",
-        max_length=1000,
-        help_text="Signature algorithms, such as ecdsa_secp256r1_sha256.",
-    )
+    ciphers = _text(1000, "OpenSSL's list for TLS 1.2.")
+    ca_pem = _text(MAX_PEM_BYTES, "Trusted instead of the system's authorities.")
+    sni = _text(253, "Server name to send (SNI) and verify. Default: the host.")
+    client_certificate_pem = _text(MAX_PEM_BYTES)
+    fingerprint = _text(200, "SHA-256 of the one certificate to accept, instead of verifying it.")
+    groups = _text(1000, "Key exchange groups, such as X25519MLKEM768:X25519.")
+    ciphersuites = _text(1000, "Ciphers of TLS 1.3.")
+    signatures = _text(1000, "Signature algorithms, such as ecdsa_secp256r1_sha256.")
     alpn = serializers.BooleanField(
         default=True, help_text="Whether ALPN offers http/1.1, with HTTP/2 h2."
     )
@@ -83,27 +57,10 @@ class TlsOffer(StrictSerializer):
 
     min_version = serializers.ChoiceField(choices=TLS_VERSIONS, allow_null=True, default=None)
     max_version = serializers.ChoiceField(choices=TLS_VERSIONS, allow_null=True, default=None)
-    groups = serializers.CharField(
-        allow_blank=True,
-        default="",
-        max_length=LONGEST_OFFER,
-        help_text="Key exchange groups, such as X25519MLKEM768:X25519.",
-    )
-    ciphersuites = serializers.CharField(
-        allow_blank=True, default="", max_length=LONGEST_OFFER, help_text="Ciphers of TLS 1.3."
-    )
-    ciphers = serializers.CharField(
-        allow_blank=True,
-        default="",
-        max_length=LONGEST_OFFER,
-        help_text="OpenSSL's list for TLS 1.2.",
-    )
-    signatures = serializers.CharField(
-        allow_blank=True,
-        default="",
-        max_length=LONGEST_OFFER,
-        help_text="Signature algorithms, such as ecdsa_secp256r1_sha256.",
-    )
+    groups = _text(LONGEST_OFFER, "Key exchange groups, such as X25519MLKEM768:X25519.")
+    ciphersuites = _text(LONGEST_OFFER, "Ciphers of TLS 1.3.")
+    ciphers = _text(LONGEST_OFFER, "OpenSSL's list for TLS 1.2.")
+    signatures = _text(LONGEST_OFFER, "Signature algorithms, such as ecdsa_secp256r1_sha256.")
 
 
 class TlsProfileInput(TlsOffer):

@@ -6,7 +6,13 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from campaigns.api.access import actor_of, find
-from campaigns.api.fields import TRIAGE_STATES, QuerySerializer, StrictSerializer, validated
+from campaigns.api.fields import (
+    TRIAGE_STATES,
+    QuerySerializer,
+    StrictSerializer,
+    user_field,
+    validated,
+)
 from campaigns.api.parsers import CSV, AnyAccept
 from campaigns.domain.shown.sentences import plain_text
 from campaigns.domain.shown.triage_words import entry_sentence
@@ -53,7 +59,7 @@ class TriageChangeSerializer(serializers.ModelSerializer):
 
 
 class TriageNoteSerializer(serializers.ModelSerializer):
-    by = serializers.CharField(source="by.username", allow_null=True, default=None)
+    by = user_field("by")
 
     class Meta:
         model = TriageNote
