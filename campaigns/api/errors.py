@@ -1,9 +1,6 @@
-"""All API errors have one shape: {"error": {"code", "message", "fields": {path: text}}}.
-
-Codes: invalid, parse_error, unauthenticated, forbidden, not_found, method_not_allowed,
-not_acceptable, refused, removed, changed, too_large, unsupported_media_type, throttled,
-unavailable, internal.
-"""
+"""All API errors have one shape: {"error": {"code", "message", "fields": {path: text}}}. Codes:
+invalid, parse_error, unauthenticated, forbidden, not_found, method_not_allowed, not_acceptable,
+refused, removed, changed, too_large, unsupported_media_type, throttled, unavailable, internal."""
 
 import logging
 from itertools import islice

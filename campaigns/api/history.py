@@ -1,5 +1,4 @@
-"""The history of tests over campaigns: of one test, and of all tests of a project; its
-marks."""
+"""The history of tests over campaigns: of one test, and of all tests of a project; its marks."""
 
 from typing import Any
 

@@ -1,7 +1,5 @@
-"""A plan's JSON as the API's schema shows it. domain.plan.Plan.from_json validates it.
-
-Scalar fields come from the registry (domain.plan.fields); lists and objects are added here.
-"""
+"""A plan's JSON as the API's schema shows it. domain.plan.Plan.from_json validates it. Scalar
+fields come from the registry (domain.plan.fields); lists and objects are added here."""
 
 from typing import Any
 

@@ -1,6 +1,5 @@
 """How the tables of a campaign and of a run are described in the API's schema, and what around them
-is answered as it is described.
-"""
+is answered as it is described."""
 
 from typing import Any
 

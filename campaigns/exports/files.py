@@ -22,10 +22,8 @@ def unless_known(
     request: HttpRequest, seen: Hashable | None, make: Callable[[], HttpResponseBase]
 ) -> HttpResponseBase:
     """What `make` answers, with an ETag; 304, and nothing made, if the request names that ETag.
-
     `seen`: all that decides what is at this address, in values whose `repr` is the same in every
-    process; None while it may still change. Call it after the reader's rights have been checked.
-    """
+    process; None while it may still change. Call it after the reader's rights have been checked."""
     if seen is None:
         return make()
     tag = quote_etag(blake2b(repr((release(), seen)).encode(), digest_size=16).hexdigest())
@@ -57,10 +55,8 @@ def _download(name: str) -> dict[str, str]:
 
 
 def wants_blocks(asked: Mapping[str, str]) -> bool:
-    """Whether `?format=blocks` asks for the tables of the page instead of a row per run.
-
-    Raises InvalidFields for any other format than runs, the default, and blocks.
-    """
+    """Whether `?format=blocks` asks for the tables of the page instead of a row per run. Raises
+    InvalidFields for any other format than runs, the default, and blocks."""
     if asked.get("format", "runs") not in {"runs", "blocks"}:
         raise InvalidFields({"format": "Use runs (a row per run) or blocks (the page's tables)."})
     return asked.get("format") == "blocks"

@@ -72,12 +72,9 @@ def csv_of_campaign(campaign: Campaign) -> Iterator[str]:
 
 def csv_of_runs(runs: Iterable[MeasuredRun]) -> Iterator[str]:
     """The head, then a row for each run, with the same columns in every file; empty cells: no such
-    value.
-
-    `weak` names the percentiles that fewer than ten requests are beyond, or of which a part is the
-    injector's own delay; those with fewer than five beyond are empty. Text is escaped so that a
-    spreadsheet evaluates none.
-    """
+    value. `weak` names the percentiles that fewer than ten requests are beyond, or of which a part
+    is the injector's own delay; those with fewer than five beyond are empty. Text is escaped so
+    that a spreadsheet evaluates none."""
     yield csv_of_lines([COLUMNS])
     for each in runs:
         # What ran where, as it was frozen at the start: names that were changed later stay the old.

@@ -81,10 +81,8 @@ def csv_of_seconds(parts: Iterable[Columns], kinds: Sequence[str]) -> Iterator[s
     """The head, then a text for each part: one row per second (warm-up negative), one column for
     each of these kinds of errors. Columns stay columns until their rows are written: a row that is
     made value by value takes several times as long. Numbers may be text already, which needs no
-    escaping.
-
-    Empty cells: no value. Percentiles cover that second alone, however few requests it had.
-    """
+    escaping. Empty cells: no value. Percentiles cover that second alone, however few requests it
+    had."""
     yield csv_of_lines([[*(title for _, title in _COLUMNS), *(f"error {kind}" for kind in kinds)]])
     for columns in parts:
         errors = ([each.get(kind, 0) for each in columns["errors"]] for kind in kinds)

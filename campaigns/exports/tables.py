@@ -20,12 +20,9 @@ def safe(text: str) -> str:
 
 
 def csv_of_tables(tables: Iterable[Table]) -> str:
-    """Each table's title, header and rows, separated by blank lines. Empty cells stay empty.
-
-    What is said of a whole table stands beside its title, so that below the header are only rows.
-    Where rows have weak cells, or notes, such as why there is no interval, they are in last
-    columns.
-    """
+    """Each table's title, header and rows, separated by blank lines. Empty cells stay empty. What
+    is said of a whole table stands beside its title, so that below the header are only rows. Where
+    rows have weak cells, or notes, such as why there is no interval, they are in last columns."""
     out = StringIO()
     writer = csv.writer(out, lineterminator="\r\n")
     for index, table in enumerate(tables):

@@ -14,13 +14,7 @@ from campaigns.forms.items import ItemFilterForm
 from campaigns.models import Project
 from campaigns.queries.campaign_list import SINCE_DAYS, STATE_IS, VIEWS, CampaignFilter, makers_of
 from campaigns.queries.history import METRICS, HistoryFilter, begin_of, end_of, is_mark
-from campaigns.queries.runs import (
-    MEASUREMENTS,
-    PRECISIONS,
-    RUN_STATES,
-    TARGET_STATES,
-    RunFilter,
-)
+from campaigns.queries.runs import MEASUREMENTS, PRECISIONS, RUN_STATES, TARGET_STATES, RunFilter
 
 ARMS = [f"{scheme} {mode}" for scheme in SCHEMES for mode in ConnectionMode]
 

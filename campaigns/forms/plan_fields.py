@@ -14,8 +14,7 @@ from campaigns.forms.requests import MOST_CHARACTERS, text_widget
 
 def form_field(row: PlanField, widget: forms.Widget | None = None, **more: Any) -> forms.Field:
     """Input stays text: the domain validates it. The page reads `unit`, `is_choice`, and in
-    `shown_if` the choices that show the field (lib/shown_if.js).
-    """
+    `shown_if` the choices that show the field (lib/shown_if.js)."""
     initial = row.default if row.example is None else row.example
     given = {"label": row.label, "help_text": row.help, "required": False, "initial": initial}
     if row.is_choice:

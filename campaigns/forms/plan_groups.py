@@ -76,8 +76,7 @@ _MORE = {"auth": ("secret", "forget_secret")}
 @dataclass(frozen=True, slots=True)
 class Group:
     """`usual`: what is said while nothing in it differs; without, its values are. `protocol`: the
-    only one that has it.
-    """
+    only one that has it."""
 
     key: str
     title: str

@@ -76,8 +76,7 @@ _STEP_FIELDS = ("label", "method", "path", "headers", "body", "extract", "weight
 @dataclass(frozen=True, slots=True)
 class StepBlock:
     """A step for the templates: how its `texts` begin as they are typed, and the bound fields, both
-    by name: label, method, path … `n_body_bytes` may be all that is known of a body.
-    """
+    by name: label, method, path … `n_body_bytes` may be all that is known of a body."""
 
     number: int
     prefix: str

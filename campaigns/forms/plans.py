@@ -114,10 +114,8 @@ class PlanForm(
         self.data["body"] = text
 
     def spec(self, base: dict[str, Any] | None = None) -> dict[str, Any]:
-        """The plan's JSON without fields that the chosen model does not use.
-
-        `base` is the version being edited: parts that the form does not show are kept.
-        """
+        """The plan's JSON without fields that the chosen model does not use. `base` is the version
+        being edited: parts that the form does not show are kept."""
         data = self.cleaned_data
         spec = {
             **(base or {}),

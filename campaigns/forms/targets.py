@@ -35,9 +35,7 @@ _TLS_TEXTS = (
 
 class TargetForm:
     """Rows are added and removed, so fields repeat under the same name instead of being numbered.
-
-    `errors` maps the domain's paths ("endpoints.0.host") to sentences; rows carry their own.
-    """
+    `errors` maps the domain's paths ("endpoints.0.host") to sentences; rows carry their own."""
 
     def __init__(self, name: str, endpoints: list[tuple], environment: list[list[str]]):
         self.name = name

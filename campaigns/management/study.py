@@ -1,8 +1,6 @@
-"""The sample: HTTP against HTTPS with a SOAP request, on the bundled demo target.
-
-It is created through the services, as a user would; existing rows are reused, so that a second
-sample is in the same project as the first.
-"""
+"""The sample: HTTP against HTTPS with a SOAP request, on the bundled demo target. It is created
+through the services, as a user would; existing rows are reused, so that a second sample is in the
+same project as the first."""
 
 from campaigns.domain.plan.presets import PRESETS
 from campaigns.models import Campaign, Endpoint, PlanVersion, Project, SavedPlan, Target

@@ -1,7 +1,5 @@
-"""A campaign's answer in words: what failed, what was found, what is awaited.
-
-Checks no permissions: callers pass what was read for rows found with visible_to.
-"""
+"""A campaign's answer in words: what failed, what was found, what is awaited. Checks no
+permissions: callers pass what was read for rows found with visible_to."""
 
 from collections.abc import Sequence
 
@@ -152,10 +150,8 @@ def _left_out_ground(runs: Sequence[MeasuredRun]) -> list[str]:
 
 
 def _notes(runs: Sequence[MeasuredRun]) -> list[str]:
-    """Of each kind of note the one with the highest value, and how many runs have one.
-
-    A weak tail is told where it is read, at its percentile: a quarter of sound runs have one.
-    """
+    """Of each kind of note the one with the highest value, and how many runs have one. A weak tail
+    is told where it is read, at its percentile: a quarter of sound runs have one."""
     every = (note for each in runs if each.judged for note in each.judged.notes)
     notes = [note for note in every if note.code != OWN_TAIL]
     found = []

@@ -1,7 +1,5 @@
-"""A campaign's answer, read from the summaries of its finished runs.
-
-Checks no permissions: callers pass rows found with visible_to.
-"""
+"""A campaign's answer, read from the summaries of its finished runs. Checks no permissions: callers
+pass rows found with visible_to."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -50,12 +48,10 @@ def campaign_answer(
     shows_machines: bool = True,
 ) -> Answer:
     """The verdict in words, a table per test and an overhead per pair of HTTP and HTTPS tests.
-
     `chosen`: the ids of two tests, candidate and baseline, that are compared instead. `relative`:
     the column that a matrix or sweeps of several arms are relative to, from 1. `metric`: what the
     rungs of a ladder are compared by; its sentence is of means. `shows_machines`: whether the
-    reader may know what the targets' machines did.
-    """
+    reader may know what the targets' machines did."""
     answers = campaign_answers([campaign], chosen, relative, metric, shows_machines=shows_machines)
     return answers[campaign.pk]
 

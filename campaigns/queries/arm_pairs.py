@@ -98,10 +98,8 @@ class MeasuredTest:
 @dataclass(frozen=True)
 class ArmPair:
     """Two tests to compare. `is_chosen`: by a user, so that what tells them apart may differ.
-
     `called`: names of the two where those of their arms would be the same. `place`: what tells the
-    pair from others, such as the target, or the value of a sweep.
-    """
+    pair from others, such as the target, or the value of a sweep."""
 
     baseline: MeasuredTest
     candidate: MeasuredTest
@@ -152,10 +150,8 @@ def pairs_of(arms: Sequence[MeasuredTest], chosen: tuple[int, int] | None) -> li
 
 
 def chosen_tests(campaign: Campaign, asked: Mapping[str, str]) -> tuple[int, int] | None:
-    """The tests of `?compare=CANDIDATE&with=BASELINE`; None where neither is given.
-
-    Raises InvalidFields for anything but two different tests of this campaign.
-    """
+    """The tests of `?compare=CANDIDATE&with=BASELINE`; None where neither is given. Raises
+    InvalidFields for anything but two different tests of this campaign."""
     given = {name: asked.get(name, "") for name in ("compare", "with")}
     if not any(given.values()):
         return None
@@ -169,12 +165,10 @@ def chosen_tests(campaign: Campaign, asked: Mapping[str, str]) -> tuple[int, int
 
 
 def twins_of(arms: Sequence[MeasuredTest]) -> list[ArmPair]:
-    """Each HTTPS (or wss) test with the HTTP (or ws) test of the same plan and mode.
-
-    A test of the same target is preferred; one of another target is used only if it is the only
-    candidate, and the comparison then says so. A resumed session has no HTTP counterpart: it is
-    compared with HTTP on a new connection.
-    """
+    """Each HTTPS (or wss) test with the HTTP (or ws) test of the same plan and mode. A test of the
+    same target is preferred; one of another target is used only if it is the only candidate, and
+    the comparison then says so. A resumed session has no HTTP counterpart: it is compared with HTTP
+    on a new connection."""
     pairs = []
     for candidate in arms:
         if plain := TLS_TWINS.get(candidate.scheme):

@@ -68,10 +68,7 @@ def may_be_baseline(campaign: Campaign) -> bool:
 
 def campaign_against(campaign: Campaign) -> Sentence:
     """What was stored of the campaign's tests, or of the search that it is, against their
-    baselines; [] without any.
-
-    Checks no permissions: callers pass rows found with visible_to.
-    """
+    baselines; [] without any. Checks no permissions: callers pass rows found with visible_to."""
     rows = TestFigures.objects.filter(campaign=campaign, against__isnull=False)
     rows = rows.select_related("plan", "endpoint", "test__endpoint__target")
     by_test = {row.test: row for row in rows.order_by("test__position")}

@@ -119,8 +119,7 @@ class Cells(Mapping[str, tuple[GridPlan, Arm]]):
 @dataclass(frozen=True)
 class Grid:
     """Plans × arms of a project; each ticked cell is one test. `answering` and `silent`: the
-    endpoints whose latest single request was answered, and those where it failed.
-    """
+    endpoints whose latest single request was answered, and those where it failed."""
 
     plans: tuple[GridPlan, ...]
     targets: tuple[tuple[Target, tuple[tuple[Endpoint, int], ...], int], ...]
@@ -152,9 +151,7 @@ class Grid:
 
 def grid_of(project: Project, versions: Collection[int] = ()) -> Grid:
     """The latest version of each plan × each endpoint in each applicable connection mode. The plan
-    of the project's reference has a tick of its own.
-
-    `versions` are older ones that are wanted too.
+    of the project's reference has a tick of its own. `versions` are older ones that are wanted too.
     """
     live = Endpoint.objects.filter(archived_at=None)
     targets = [

@@ -1,6 +1,5 @@
 """Campaigns, tests or runs against a baseline: which tests belong together, what is not alike, and
-the verdict for each.
-"""
+the verdict for each."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -73,10 +72,8 @@ def comparison_of(
     shows_machines: bool = True,
 ) -> Comparison:
     """The columns against the first of them, in a fixed number of queries. Needs two or more.
-
-    `asked` is the key of the test whose detail is wanted: by default the first one of the list
-    that `show` asks for. `shows_machines` as in `sides_of`.
-    """
+    `asked` is the key of the test whose detail is wanted: by default the first one of the list that
+    `show` asks for. `shows_machines` as in `sides_of`."""
     searches = searches_among(columns)
     baseline, *candidates = _sides(columns, searches, shows_machines=shows_machines)
     capacities = {

@@ -1,6 +1,5 @@
 """To confirm a difference: a new campaign in which both sides run in turn, as far as they can still
-be run.
-"""
+be run."""
 
 import re
 from collections.abc import Sequence

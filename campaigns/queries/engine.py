@@ -117,11 +117,9 @@ def names_to_look_up() -> list[tuple[int, str, int]]:
 
 
 def head_runs():
-    """The next run of each campaign without an active one, with `due_at`: when it may begin.
-
-    That is the previous run's end plus the pause, or the campaign's opening: not before what came
-    back of its first requests is known.
-    """
+    """The next run of each campaign without an active one, with `due_at`: when it may begin. That
+    is the previous run's end plus the pause, or the campaign's opening: not before what came back
+    of its first requests is known."""
     first = (
         Run.objects.filter(campaign=OuterRef("pk"), state=RunState.QUEUED)
         .order_by("position")

@@ -61,10 +61,8 @@ Key = tuple[str, str, int]  # (the step's label, kind, status)
 
 
 def examples_of(actor: Actor, **runs) -> dict[Key, list[FailureExample]]:
-    """Up to three of each kind, status and step: the first, one between, and the last.
-
-    `runs` selects them, such as run=…, or run__campaign=….
-    """
+    """Up to three of each kind, status and step: the first, one between, and the last. `runs`
+    selects them, such as run=…, or run__campaign=…."""
     found: dict[Key, list[FailureExample]] = {}
     seen = FailureExample.objects.visible_to(actor).filter(**runs).select_related("run")
     for each in seen.order_by("run__position", "at_us", "pk")[:_MOST_READ]:

@@ -1,6 +1,5 @@
-"""What came back of plans' first requests: those before a campaign's first run, and those that
-were tried on its form.
-"""
+"""What came back of plans' first requests: those before a campaign's first run, and those that were
+tried on its form."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -16,9 +16,8 @@ from campaigns.models.dbtime import db_now
 
 
 def hosts() -> list[InjectorHost]:
-    """All hosts by name; each has `busy` (slots with a live shard), `is_alive`, and its facts
-    in words: `machine` and `limits`.
-    """
+    """All hosts by name; each has `busy` (slots with a live shard), `is_alive`, and its facts in
+    words: `machine` and `limits`."""
     busy = dict(
         Shard.objects.filter(state__in=sorted(LIVE_SHARD_STATES))
         .values_list("host")
@@ -105,11 +104,8 @@ class LiveHosts:
 
 
 def live_hosts_now() -> LiveHosts:
-    """In one statement.
-
-    Two runs on one core would disturb each other. A host that does not report its cores counts
-    with its slots.
-    """
+    """In one statement. Two runs on one core would disturb each other. A host that does not report
+    its cores counts with its slots."""
     hosts = list(live_hosts().order_by().values_list("slots", "facts"))
     return LiveHosts(
         slots=sum(slots for slots, _ in hosts),

@@ -1,7 +1,5 @@
 """A campaign's protocol ladder: its arms as rungs, each against the one before and plain HTTP.
-
-Checks no permissions: callers pass what was read for rows found with visible_to.
-"""
+Checks no permissions: callers pass what was read for rows found with visible_to."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
-"""What the target's machines did in a run, as their agents told it.
-
-Checks no permissions: callers pass runs found with visible_to.
-"""
+"""What the target's machines did in a run, as their agents told it. Checks no permissions: callers
+pass runs found with visible_to."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -177,11 +177,9 @@ def _measured(run: Run, summary: RunSummary, totals: BriefTotals) -> MeasuredRun
 
 
 def counted_runs(runs: Iterable[MeasuredRun]) -> list[MeasuredRun]:
-    """The runs of a test that enter its mean and pooled rows: the usable ones.
-
-    Without any, the whole ones of an overloaded target: no verdict uses them. Partial, failed and
-    not usable runs never count.
-    """
+    """The runs of a test that enter its mean and pooled rows: the usable ones. Without any, the
+    whole ones of an overloaded target: no verdict uses them. Partial, failed and not usable runs
+    never count."""
     runs = list(runs)
     whole = [each for each in runs if each.is_whole and not each.has_no_answer]
     return [each for each in runs if each.is_usable] or whole

@@ -89,11 +89,9 @@ def error_kinds_of(run: Run) -> list[str]:
 
 
 def whole_seconds(run: Run) -> int | None:
-    """How many seconds a finished run covers to at least nine tenths, at least 1.
-
-    The last one often has only the stragglers of the one before: its counts are no rate per second.
-    None while the run is active or if it has no summary.
-    """
+    """How many seconds a finished run covers to at least nine tenths, at least 1. The last one
+    often has only the stragglers of the one before: its counts are no rate per second. None while
+    the run is active or if it has no summary."""
     duration_s = of_latest_summary(run, "duration_s") if run.is_done else None
     return None if duration_s is None else n_whole_seconds(duration_s)
 
@@ -172,11 +170,9 @@ def measurement_so_far(
     until: int | None = None,
 ) -> Measurement:
     """`known`, or what a worker has kept, with the seconds completed since, up to `until`; or a new
-    measurement of all of them.
-
-    A second is complete when every live shard has delivered it, or three seconds after its end.
-    Later data are missing here, as the point shows, but are in the run's summary.
-    """
+    measurement of all of them. A second is complete when every live shard has delivered it, or
+    three seconds after its end. Later data are missing here, as the point shows, but are in the
+    run's summary."""
     measurement = known or _kept_so_far(run) or _empty(run)
     _tell_machines(measurement, run)
     shards = list(run.shards.all())

@@ -63,10 +63,8 @@ def compare(
     campaign: Campaign, pair: ArmPair, blockers: Sequence[Blocker] = (), metric: str = "mean"
 ) -> Overhead:
     """The pair's rows, and the verdict on the one of this metric, "mean" or a percentile, by the
-    threshold of the campaign, which is the candidate's.
-
-    `blockers`: what else speaks against a verdict. Tests of two campaigns share no blocks.
-    """
+    threshold of the campaign, which is the candidate's. `blockers`: what else speaks against a
+    verdict. Tests of two campaigns share no blocks."""
     mean = judged = mean_against(campaign, pair)
     is_paired = _is_paired(campaign, pair)
     if metric != "mean":
@@ -152,10 +150,8 @@ def _cause(spoilt: MeasuredRun) -> str:
 
 def _floor_us(pair: ArmPair, row: OverheadRow) -> float:
     """The smallest difference, µs, that this measurement can resolve: the largest of a fixed floor,
-    a histogram's bucket and the arms' median lateness.
-
-    A median is at most twice the mean. Where that decides nothing, no histogram is read.
-    """
+    a histogram's bucket and the arms' median lateness. A median is at most twice the mean. Where
+    that decides nothing, no histogram is read."""
     known = max(FLOOR_US, BUCKET_SHARE * (row.candidate_us or 0.0))
     late = [arm.pooled[0].timing("lateness") for arm in pair]
     at_most = 2 * max(each.mean_us or 0.0 for each in late)

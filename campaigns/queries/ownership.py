@@ -1,8 +1,6 @@
-"""Where load of a project may go: listed networks, and hosts that are shown to be its own.
-
-Proofs and approvals count only where `PROOF_DAYS` is set: on a server. Checks no permissions:
-callers pass rows found with visible_to.
-"""
+"""Where load of a project may go: listed networks, and hosts that are shown to be its own. Proofs
+and approvals count only where `PROOF_DAYS` is set: on a server. Checks no permissions: callers pass
+rows found with visible_to."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass

@@ -54,10 +54,8 @@ def _may_be_null(rows: QuerySet, key: Any) -> bool:
 
 def page_of(rows: QuerySet, size: int, name: str = "", count: int | None = None) -> Page:
     """A page by its name, the first one without a name that can be read. `rows` are `sorted_by`;
-    `count` is how many there are, where that is known.
-
-    Rows may have gone meanwhile: then the last page follows any, and a full one is the first.
-    """
+    `count` is how many there are, where that is known. Rows may have gone meanwhile: then the last
+    page follows any, and a full one is the first."""
     found: list[Model] = []
     if edge := _edge_of(rows, name):
         found = _around(rows, edge, size)

@@ -1,7 +1,5 @@
-"""What agents are to count by perf stat, and what they counted in the runs of a campaign.
-
-Checks no permissions: callers pass campaigns found with visible_to, or an agent's own target.
-"""
+"""What agents are to count by perf stat, and what they counted in the runs of a campaign. Checks no
+permissions: callers pass campaigns found with visible_to, or an agent's own target."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence

@@ -1,7 +1,5 @@
-"""Tests of a reference: measured in each block to tell the targets from the environment.
-
-Checks no permissions: callers pass rows found with visible_to.
-"""
+"""Tests of a reference: measured in each block to tell the targets from the environment. Checks no
+permissions: callers pass rows found with visible_to."""
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 

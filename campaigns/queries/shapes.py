@@ -45,10 +45,8 @@ def sweep_answers(
     campaign: Campaign, arms: Sequence[MeasuredTest], relative: int = 1
 ) -> list[SweepAnswer]:
     """One per plan and arm with several values of one number, arms of one sweep together.
-
     `relative`: the arm of each sweep that the others are compared with, from 1; an unknown one is
-    the first.
-    """
+    the first."""
     groups: dict[tuple, list[MeasuredTest]] = {}
     for arm in arms:
         groups.setdefault(_key(arm.test), []).append(arm)
@@ -219,11 +217,8 @@ def _why_not(ended: Sequence[MeasuredRun]) -> str:
 
 @dataclass(frozen=True)
 class Shapes:
-    """Sweeps, several targets side by side, or a ladder.
-
-    `rungs` is the ladder by its means, which the sentence tells, and `climbed` its comparisons;
-    `ladder` is the one that is asked for.
-    """
+    """Sweeps, several targets side by side, or a ladder. `rungs` is the ladder by its means, which
+    the sentence tells, and `climbed` its comparisons; `ladder` is the one that is asked for."""
 
     sweeps: Sequence[SweepAnswer]
     matrix: TargetMatrix | None

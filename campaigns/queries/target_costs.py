@@ -1,8 +1,5 @@
 """What the tests of a campaign cost their target in CPU time and network bytes, as its agents and
-exporters told it.
-
-Checks no permissions: callers pass campaigns found with visible_to.
-"""
+exporters told it. Checks no permissions: callers pass campaigns found with visible_to."""
 
 from collections import defaultdict
 from collections.abc import Mapping

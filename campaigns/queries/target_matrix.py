@@ -85,9 +85,7 @@ def target_matrix(
     campaign: Campaign, arms: Sequence[MeasuredTest], relative: int = 1
 ) -> TargetMatrix | None:
     """None for a campaign of one target, or without a plan that two of them have in common.
-
-    `relative`: the column that differences are of, from 1; an unknown one is the first.
-    """
+    `relative`: the column that differences are of, from 1; an unknown one is the first."""
     rows, key = _laid_out(arms)
     # Names by key: only the target's where all have one scheme and connection mode.
     is_alike = len({arm_words(arm.test) for arm in arms}) == 1
@@ -120,10 +118,8 @@ def relative_column(asked: Mapping[str, str]) -> int:
 
 def _laid_out(arms: Sequence[MeasuredTest]) -> tuple[_Rows, Callable[[MeasuredTest], tuple]]:
     """The rows, and what tells columns apart: the target, unless a plan has two endpoints of one.
-
     Where several targets were measured both on the injectors' own host and elsewhere, a plan has a
-    row for each of the two places.
-    """
+    row for each of the two places."""
     for key, place in ((_target, _place), (_target, _anywhere), (_endpoint, _anywhere)):
         rows: _Rows = {}
         for arm in sorted(arms, key=lambda arm: _PLACES.index(place(arm))):

@@ -1,8 +1,6 @@
-"""Reads of triage: a project's entries, those of a test, and which changes stay quiet.
-
-What a reference did is written down like any change, but it is nothing for people to judge: it says
-of the changes of others that the environment changed as well.
-"""
+"""Reads of triage: a project's entries, those of a test, and which changes stay quiet. What a
+reference did is written down like any change, but it is nothing for people to judge: it says of the
+changes of others that the environment changed as well."""
 
 from collections.abc import Callable, Iterable
 from datetime import datetime

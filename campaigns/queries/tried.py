@@ -69,8 +69,7 @@ class TriedEndpoint:
 @dataclass(frozen=True)
 class Tried:
     """`typed` is the probe that somebody asked for; `endpoints` has it and its siblings, HTTP
-    first. `untried`: further ones that were added since; another try has them too.
-    """
+    first. `untried`: further ones that were added since; another try has them too."""
 
     typed: Probe
     endpoints: tuple[TriedEndpoint, ...]

@@ -1,8 +1,6 @@
-"""Agents on targets' machines: create and revoke their tokens, and take what they report.
-
-A token has the form `bs_agent_<lookup>_<secret>`, as those of services.tokens. It opens one address
-and reads nothing.
-"""
+"""Agents on targets' machines: create and revoke their tokens, and take what they report. A token
+has the form `bs_agent_<lookup>_<secret>`, as those of services.tokens. It opens one address and
+reads nothing."""
 
 import hmac
 import re

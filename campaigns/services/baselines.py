@@ -31,12 +31,10 @@ def make_baseline(
     *, by: Actor, project: Project, name: str, tests: Sequence[Test], seen: int | None = None
 ) -> list[Baseline]:
     """Compare what these tests measure from now on with their runs that count; of a search, what
-    later searches find with its capacity.
-
-    Tests that are the same one in several campaigns become one baseline. `seen` is the newest
-    baseline of the project that the user has seen: what somebody else chose meanwhile is not
-    replaced. Replaced baselines are kept. Raises InvalidFields, or Refused with what to do.
-    """
+    later searches find with its capacity. Tests that are the same one in several campaigns become
+    one baseline. `seen` is the newest baseline of the project that the user has seen: what somebody
+    else chose meanwhile is not replaced. Replaced baselines are kept. Raises InvalidFields, or
+    Refused with what to do."""
     require(by, Action.EDIT, project)
     name = _checked(name)
     campaigns = {test.campaign_id for test in tests}

@@ -30,9 +30,7 @@ MAX_REPEATS = 50
 
 def queue_blocks(*, by: Actor, campaign: Campaign, after: int = 0) -> None:
     """Queue the runs of all blocks after this one, each with its frozen copy of plan and endpoint.
-
-    The order goes on as drawn from the campaign's seed. Raises Refused if it cannot be measured.
-    """
+    The order goes on as drawn from the campaign's seed. Raises Refused if it cannot be measured."""
     tests = _tests_held(campaign)
     if refusal := why_archived(campaign, tests):
         raise Refused(refusal)
@@ -68,11 +66,9 @@ def _tests_held(campaign: Campaign) -> list[Test]:
 
 @transaction.atomic
 def add_blocks(*, by: Actor, campaign: Campaign, after: int, blocks: int = 1) -> None:
-    """Add whole blocks, each with a run of every test; a campaign that was done runs again.
-
-    They count beside the blocks that are there and replace none. `after` is the number of blocks
-    that the user has seen, so that a second click adds nothing. Raises Forbidden or Refused.
-    """
+    """Add whole blocks, each with a run of every test; a campaign that was done runs again. They
+    count beside the blocks that are there and replace none. `after` is the number of blocks that
+    the user has seen, so that a second click adds nothing. Raises Forbidden or Refused."""
     require(by, Action.RUN, campaign.project)
     if not 1 <= blocks <= MAX_REPEATS - after:
         raise Refused(

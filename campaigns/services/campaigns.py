@@ -121,13 +121,11 @@ def create_campaign(
     reference: bool = False,
     is_more: bool = True,
 ) -> Campaign:
-    """A draft with its tests. Raises Forbidden, or Refused with what to change.
-
-    With a `sweep`, every cell becomes one test for each of its values. `keeps_going`: make all runs
-    even if everything fails in one. `perf`: a PerfOf, what the targets' agents count. `reference`:
-    measure the installation's own target in each block as well. Not `is_more`: it takes another
-    campaign's place.
-    """
+    """A draft with its tests. Raises Forbidden, or Refused with what to change. With a `sweep`,
+    every cell becomes one test for each of its values. `keeps_going`: make all runs even if
+    everything fails in one. `perf`: a PerfOf, what the targets' agents count. `reference`: measure
+    the installation's own target in each block as well. Not `is_more`: it takes another campaign's
+    place."""
     require(by, Action.EDIT, project)
     if is_more:
         require_room_for_campaign(project)

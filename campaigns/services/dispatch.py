@@ -1,8 +1,6 @@
-"""The dispatcher's rules, one function each; any process may call them at any time.
-
-Every change is compare-and-set under the run's lock, so a second dispatcher, or one that resumes
-after an hour, does no harm. All times are the database's.
-"""
+"""The dispatcher's rules, one function each; any process may call them at any time. Every change is
+compare-and-set under the run's lock, so a second dispatcher, or one that resumes after an hour,
+does no harm. All times are the database's."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -59,15 +57,12 @@ _OF_HEADS += ("campaign", "target", "machines", "n_shards")
 # --- admission -----------------------------------------------------------------------------------
 def admit_runs() -> int:
     """Admit runs that have slots for every shard, a free target on free machines, their pause
-    behind them, and whose project may have one more with so many slots.
-
-    Projects take turns: the one with the fewest active runs comes first, of several the one whose
-    latest run was admitted longest ago. So do campaigns of a project: the one whose last run ended
-    longest ago comes first. A run that fits the live hosts, but not what is free of them, blocks
-    those behind it; otherwise it would starve. One that fits its project's share, but not what is
-    left of it, blocks those of its project. The number of statements does not depend on how many
-    wait.
-    """
+    behind them, and whose project may have one more with so many slots. Projects take turns: the
+    one with the fewest active runs comes first, of several the one whose latest run was admitted
+    longest ago. So do campaigns of a project: the one whose last run ended longest ago comes first.
+    A run that fits the live hosts, but not what is free of them, blocks those behind it; otherwise
+    it would starve. One that fits its project's share, but not what is left of it, blocks those of
+    its project. The number of statements does not depend on how many wait."""
     if not (live_hosts_now().slots > taken_slots()) or not _due_heads().exists():
         return 0
     with transaction.atomic():
@@ -166,9 +161,7 @@ def note_machines(*, run_id: int, addresses: list[str]) -> bool:
 
 def expire_runs() -> int:
     """End runs that were next for an hour and could not begin; the reason says what was missing.
-
-    Time in which all load was off does not count.
-    """
+    Time in which all load was off does not count."""
     if not has_been_on_for(MAX_AGE_S[State.QUEUED]):
         return 0
     late = engine.head_runs().filter(due_at__lt=db_now(-MAX_AGE_S[State.QUEUED]))
@@ -292,10 +285,8 @@ def _miss_start(run: Run) -> bool:
 
 
 def _fail_unresponsive_shards(run: Run) -> bool:
-    """End the lease of a launcher that renews it but does not stop.
-
-    The epoch stays, as what was measured under it is still welcome.
-    """
+    """End the lease of a launcher that renews it but does not stop. The epoch stays, as what was
+    measured under it is still welcome."""
     n_lost = run.shards.filter(state=Part.RUNNING).update(
         state=Part.LOST, reason="It did not stop when it was told to."
     )
@@ -304,10 +295,8 @@ def _fail_unresponsive_shards(run: Run) -> bool:
 
 # --- leases --------------------------------------------------------------------------------------
 def reap_shards() -> int:
-    """Reclaim shards whose lease expired. One that may have sent load is never restarted.
-
-    Nobody holds a lease for longer than it lasts: its end moves where a clock was set back.
-    """
+    """Reclaim shards whose lease expired. One that may have sent load is never restarted. Nobody
+    holds a lease for longer than it lasts: its end moves where a clock was set back."""
     too_long = Shard.objects.filter(lease_until__gt=db_now(settings.LEASE_S))
     too_long.filter(state__in=LIVE_SHARD_STATES).update(lease_until=db_now(settings.LEASE_S))
     expired = Shard.objects.filter(
@@ -350,10 +339,8 @@ def _cut_off(run: Run) -> bool:
 
 @transaction.atomic
 def end_for_clock_step(step_s: float) -> int:
-    """The database's clock was set by so much: end the runs under way; how many there were.
-
-    No age counts across it. What waits begins to wait anew.
-    """
+    """The database's clock was set by so much: end the runs under way; how many there were. No age
+    counts across it. What waits begins to wait anew."""
     lock_admission()  # as whoever stops all load, which locks the same rows
     lock_runs(Run.objects.all())
     n_ended = request_stop(Run.objects.all(), StopReason.CLOCK_SET)

@@ -95,10 +95,8 @@ def summarise_late_runs() -> int:
 
 
 def _summarise_again(run: Run) -> bool:
-    """A run that failed because it had no seconds becomes partial once it has some.
-
-    Why it ended may be known better by now.
-    """
+    """A run that failed because it had no seconds becomes partial once it has some. Why it ended
+    may be known better by now."""
     up_to = _last_late_note(run)
     outcome, run.reason = _outcome(run)
     if run.outcome == Outcome.FAILED:
@@ -130,11 +128,9 @@ def _unanswered(last_notes: dict[int, int]) -> list[int]:
 
 
 def _summarise(run: Run, up_to: int) -> str | None:
-    """Compute the run's summary; returns what went wrong, or None.
-
-    `up_to`: the last note of late seconds that it covers. The note is read before seconds and
-    reasons, so that what arrives in between is not taken as covered.
-    """
+    """Compute the run's summary; returns what went wrong, or None. `up_to`: the last note of late
+    seconds that it covers. The note is read before seconds and reasons, so that what arrives in
+    between is not taken as covered."""
     try:
         summarise_run(run)
     except (OperationalError, InterfaceError):

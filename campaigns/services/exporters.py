@@ -1,8 +1,5 @@
-"""Prometheus exporters of targets: set, check and remove them.
-
-A token is sent only to the origin that it was entered for: who enters another address enters it
-again.
-"""
+"""Prometheus exporters of targets: set, check and remove them. A token is sent only to the origin
+that it was entered for: who enters another address enters it again."""
 
 from typing import Any
 

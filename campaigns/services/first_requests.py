@@ -1,10 +1,8 @@
-"""Before a campaign's first run: one request for each of its plans and endpoints.
-
-Runs may begin once the campaign is open (`opened_at`): when all of these were answered as their
-plans expect, or if it keeps going whatever fails. Otherwise it is on hold (`held_at`), until
-somebody starts it anyway, tries again or stops it, or until an hour is over. They wait for their
-turn as long as it takes (`probe_queue`), so also for as long as load is off.
-"""
+"""Before a campaign's first run: one request for each of its plans and endpoints. Runs may begin
+once the campaign is open (`opened_at`): when all of these were answered as their plans expect, or
+if it keeps going whatever fails. Otherwise it is on hold (`held_at`), until somebody starts it
+anyway, tries again or stops it, or until an hour is over. They wait for their turn as long as it
+takes (`probe_queue`), so also for as long as load is off."""
 
 from collections.abc import Sequence
 
@@ -99,9 +97,7 @@ def start_anyway(*, by: Actor, campaign: Campaign) -> None:
 @transaction.atomic
 def try_again(*, by: Actor, campaign: Campaign) -> None:
     """Send what failed once more, with the endpoints as they are now, which the runs then use too.
-
-    Raises Forbidden or Refused.
-    """
+    Raises Forbidden or Refused."""
     require(by, Action.RUN, campaign.project)
     if not send_again(by=by, campaign=campaign):
         raise Refused("This campaign is not on hold; there is nothing to try again.")

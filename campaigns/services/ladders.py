@@ -34,13 +34,10 @@ def start_ladder(
     pause_s: float = 1.0,
 ) -> Campaign:
     """Measure these rungs (keys of RUNGS, or of rung_of_profile for the project's own profiles) of
-    the target of `endpoint`, an HTTPS one, in blocks.
-
-    What the plan sends is sent on every rung: HTTP/2 and 32 requests at a time by plans that are
-    made from it, other TLS profiles by endpoints of the same origin. All rungs are measured, even
-    if everything fails on one. Raises Forbidden, Refused, or
-    InvalidFields by the names of these arguments.
-    """
+    the target of `endpoint`, an HTTPS one, in blocks. What the plan sends is sent on every rung:
+    HTTP/2 and 32 requests at a time by plans that are made from it, other TLS profiles by endpoints
+    of the same origin. All rungs are measured, even if everything fails on one. Raises Forbidden,
+    Refused, or InvalidFields by the names of these arguments."""
     require(by, Action.EDIT, project)
     chosen = _chosen(rungs, _rungs_for(project, rungs))
     plan = version.value()

@@ -1,8 +1,6 @@
-"""Switches all load of the installation off and on.
-
-Off means: what is sending stops, no run is admitted, and nothing else is sent to a target either.
-Only an administrator switches it on again, also after a backup was restored.
-"""
+"""Switches all load of the installation off and on. Off means: what is sending stops, no run is
+admitted, and nothing else is sent to a target either. Only an administrator switches it on again,
+also after a backup was restored."""
 
 from django.db import transaction
 from django.db.models.functions import Now
@@ -99,10 +97,8 @@ def require_load_on() -> None:
 
 def stay_off_if_restored() -> bool:
     """Switch load off if the table is not the one that the last dispatcher saw; whether it was so.
-
     A restored dump makes new tables, in this cluster or another. The first dispatcher of an
-    installation only notes what it sees.
-    """
+    installation only notes what it sees."""
     seen = identity()
     with transaction.atomic():
         row = LoadControl.objects.select_for_update().filter(pk=THE_ROW).first()

@@ -25,12 +25,9 @@ def set_mark(
     target: Target | None = None,
     key: str = "",
 ) -> tuple[TimeMark, bool]:
-    """The mark, and whether it is new. `at` is now by default.
-
-    A mark of the same target with the same key is the same mark, and stays as it is. By default the
-    key is the text, with the time if one is given: so a job that runs twice leaves one mark.
-    Raises InvalidFields.
-    """
+    """The mark, and whether it is new. `at` is now by default. A mark of the same target with the
+    same key is the same mark, and stays as it is. By default the key is the text, with the time if
+    one is given: so a job that runs twice leaves one mark. Raises InvalidFields."""
     require(by, Action.EDIT, project)
     text, link = text.strip(), link.strip()
     key = key.strip() or (f"{text} {at.isoformat()}" if at else text)

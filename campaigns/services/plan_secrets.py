@@ -1,8 +1,6 @@
-"""The secrets of plans' credentials: written by editors, read only by launchers.
-
-A secret is sent only to its origins. Who entered it adds one by being the first to use it there;
-others would read it by measuring a server of their own, so they have to enter it again.
-"""
+"""The secrets of plans' credentials: written by editors, read only by launchers. A secret is sent
+only to its origins. Who entered it adds one by being the first to use it there; others would read
+it by measuring a server of their own, so they have to enter it again."""
 
 from campaigns.domain.audit_events import AuditEvent
 from campaigns.domain.errors import InvalidFields, Refused
@@ -52,10 +50,8 @@ def _label(plan: SavedPlan) -> str:
 
 
 def order_secrets(*, run_id: int) -> dict[str, dict[str, str]]:
-    """The secrets that a launcher adds to a shard's order; {} if there are none.
-
-    Raises Refused if no key decrypts a stored secret.
-    """
+    """The secrets that a launcher adds to a shard's order; {} if there are none. Raises Refused if
+    no key decrypts a stored secret."""
     run = Run.objects.select_related("test__endpoint").get(pk=run_id)
     secrets = {**_credentials(run), **secret_of(run.test.endpoint)}
     return {"secrets": secrets} if secrets else {}
@@ -69,10 +65,8 @@ def _credentials(run: Run) -> dict[str, str]:
 
 
 def secret_of_plan(plan: int | None, endpoint: Endpoint) -> dict[str, str]:
-    """A plan's secret in the form of an order's `secrets`; {} if it has none.
-
-    Raises Refused if it may not be sent to this endpoint, or no key decrypts it.
-    """
+    """A plan's secret in the form of an order's `secrets`; {} if it has none. Raises Refused if it
+    may not be sent to this endpoint, or no key decrypts it."""
     return _for_origin(PlanSecret.objects.filter(plan=plan), endpoint.origin) if plan else {}
 
 
@@ -116,10 +110,8 @@ def require_secret(*, by: Actor, version: PlanVersion, endpoint: Endpoint) -> No
 
 
 def name_origin(*, by: Actor, version: PlanVersion, endpoint: Endpoint) -> None:
-    """Let the plan's secret, if it has one, be sent to this endpoint's origin.
-
-    Raises Refused unless it may be already, or `by` is who entered it.
-    """
+    """Let the plan's secret, if it has one, be sent to this endpoint's origin. Raises Refused
+    unless it may be already, or `by` is who entered it."""
     secrets = PlanSecret.objects.select_for_update(of=("self",)).select_related("plan__project")
     stored = secrets.filter(plan=version.plan_id).first()
     if stored is None or endpoint.origin in stored.origins:

@@ -60,11 +60,9 @@ def edit_plan(
     secret: str | None = None,
     opened: str | None = None,
 ) -> PlanVersion:
-    """The latest version afterwards; a new one only if the spec changed.
-
-    `secret` None keeps the stored one, "" removes it; secrets are not versioned. `opened`: what the
-    form was opened with. Raises ChangedMeanwhile.
-    """
+    """The latest version afterwards; a new one only if the spec changed. `secret` None keeps the
+    stored one, "" removes it; secrets are not versioned. `opened`: what the form was opened with.
+    Raises ChangedMeanwhile."""
     require(by, Action.EDIT, plan.project)
     with transaction.atomic():
         hold(plan)

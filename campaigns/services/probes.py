@@ -56,12 +56,10 @@ def request_probe(
     credentials_of: PlanVersion | None = None,
     is_guess: bool = False,
 ) -> Probe:
-    """Enqueue one attempt. Raises InvalidPlan if the request is invalid.
-
-    `request` is a plan step; on a WebSocket endpoint, an exchange's path, headers and subprotocols,
-    and a message or None. `credentials_of`: send those of this plan of the project. `is_guess`:
-    nobody named this endpoint; it is removed again if nothing answers there.
-    """
+    """Enqueue one attempt. Raises InvalidPlan if the request is invalid. `request` is a plan step;
+    on a WebSocket endpoint, an exchange's path, headers and subprotocols, and a message or None.
+    `credentials_of`: send those of this plan of the project. `is_guess`: nobody named this
+    endpoint; it is removed again if nothing answers there."""
     _require_endpoint(by, endpoint)
     _require_room(by, endpoint.target.project)
     is_websocket = endpoint.scheme in WEBSOCKET_SCHEMES
@@ -82,11 +80,9 @@ def request_first(
     campaign: Campaign | None = None,
     together: int = 1,
 ) -> Probe:
-    """Enqueue the plan's first request to this endpoint, as a run would send it.
-
-    With a campaign it is one of those that the campaign's first run waits for. `together`: how many
-    are enqueued at the same time; many have less time each.
-    """
+    """Enqueue the plan's first request to this endpoint, as a run would send it. With a campaign it
+    is one of those that the campaign's first run waits for. `together`: how many are enqueued at
+    the same time; many have less time each."""
     _require_endpoint(by, endpoint)
     if campaign is None:
         _require_room(by, endpoint.target.project)

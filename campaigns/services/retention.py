@@ -30,11 +30,8 @@ def remove_old_seconds(
     *, now: datetime, is_over: Callable[[], bool], pause: Callable[[], None]
 ) -> int:
     """Merge what is older than the setting allows into minutes, until `is_over`; the number of rows
-    that were removed.
-
-    May be interrupted anywhere and done twice: the next call goes on. `pause` is called between two
-    batches.
-    """
+    that were removed. May be interrupted anywhere and done twice: the next call goes on. `pause` is
+    called between two batches."""
     if settings.KEEP_SECONDS_DAYS <= 0:
         return 0
     before = now - timedelta(days=settings.KEEP_SECONDS_DAYS)
@@ -72,10 +69,8 @@ def _briefly() -> Iterator[None]:
 
 def _keep_what_is_read(run: Run, now: datetime) -> bool:
     """From here on pages read what is kept, and nobody the seconds. False if there is another
-    summary meanwhile: the next call tries again.
-
-    It is read before the run is locked, which of a long run takes a while.
-    """
+    summary meanwhile: the next call tries again. It is read before the run is locked, which of a
+    long run takes a while."""
     summary = latest_summary(run)
     kept = {
         "warm_up": warm_up_of(run).to_json(),

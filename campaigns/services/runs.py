@@ -23,10 +23,8 @@ STOPPED_BEFORE = "Stopped before it started."
 
 
 def stop_run(*, by: Actor, run: Run) -> None:
-    """Stop one run: a queued one ends at once, an active one stops sending within a second.
-
-    A run that is already being stopped stays as it is. Raises Refused for one that is done.
-    """
+    """Stop one run: a queued one ends at once, an active one stops sending within a second. A run
+    that is already being stopped stays as it is. Raises Refused for one that is done."""
     require(by, Action.STOP, run.campaign.project)
     _stop(run, StopReason.USER, by)
 
@@ -55,10 +53,8 @@ def _store_stop(run: Run, why: StopReason, by: Actor) -> None:
 
 def lock_runs(runs) -> None:
     """Keep the dispatcher from advancing these runs until the transaction ends. Otherwise a run
-    could go from queued to active between the two queries and be missed by both.
-
-    Not those that have stopped sending: there is nothing to stop, and a summary locks its run.
-    """
+    could go from queued to active between the two queries and be missed by both. Not those that
+    have stopped sending: there is nothing to stop, and a summary locks its run."""
     locked = runs.exclude(state__in=OVER).select_for_update(no_key=True, of=("self",))
     list(locked.order_by("pk").values_list("pk"))
 

@@ -250,10 +250,8 @@ def _stored_seconds(run: int) -> QuerySet[MachineSecond]:
 
 
 def _note_late(runs: set[int], told_by: str) -> None:
-    """Those that have ended are judged again, by what their target's machine did as well.
-
-    The run's lock orders the note before or after the summary's own read of notes.
-    """
+    """Those that have ended are judged again, by what their target's machine did as well. The run's
+    lock orders the note before or after the summary's own read of notes."""
     ended = Run.objects.filter(pk__in=runs, state__in=(RunState.FINALIZING, RunState.DONE))
     for run in ended.order_by("pk").select_for_update(no_key=True):
         RunEvent.objects.create(run=run, kind=LATE_SECONDS, data={"from": told_by})

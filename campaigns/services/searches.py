@@ -1,9 +1,7 @@
-"""Search for a capacity: start one, and let each trial follow from those before it.
-
-The trials decide: `advance_searches` reads them, asks the rule, and queues the next run, or stores
-how it ended with its answer. All in one transaction under the campaign's lock, with the number of
-trials as the key (one run for each test and repeat), so that it may be interrupted or done twice.
-"""
+"""Search for a capacity: start one, and let each trial follow from those before it. The trials
+decide: `advance_searches` reads them, asks the rule, and queues the next run, or stores how it
+ended with its answer. All in one transaction under the campaign's lock, with the number of trials
+as the key (one run for each test and repeat), so that it may be interrupted or done twice."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -77,12 +75,10 @@ def start_search(
     longest_s: float = 3600.0,
     seed: int | None = None,
 ) -> Campaign:
-    """Search for the highest rate at which the objective is kept. Raises Forbidden,
-    Refused, or InvalidFields by the names of these arguments.
-
-    `limit_per_s` is never exceeded. `objective`: rules such as p95 < 300 ms; the plan's by default.
-    `trial_s`: the measured part of a trial. After `longest_s` no other trial begins.
-    """
+    """Search for the highest rate at which the objective is kept. Raises Forbidden, Refused, or
+    InvalidFields by the names of these arguments. `limit_per_s` is never exceeded. `objective`:
+    rules such as p95 < 300 ms; the plan's by default. `trial_s`: the measured part of a trial.
+    After `longest_s` no other trial begins."""
     require(by, Action.EDIT, project)  # who may edit may also start
     plan = plan_of_search(
         cell.plan_version.value(), start_per_s, limit_per_s, objective, trial_s, longest_s

@@ -131,13 +131,11 @@ def claim_shard(*, worker: str, host: str) -> Lease | None:
 
 
 def heartbeat(*, lease: Lease, has_ended: bool = False, is_fresh: bool = False) -> Pulse | None:
-    """Renew the lease. None: it is lost, so stop sending at once.
-
-    An expired lease stays expired, even before the dispatcher has noticed, unless the holder knows
-    by its own clock that it was renewed just now (`is_fresh`): then the database's clock was set.
-    With `has_ended` the injector has ended and its last seconds are being stored: a running shard
-    is storing from then on, and no rule takes it for one that still sends.
-    """
+    """Renew the lease. None: it is lost, so stop sending at once. An expired lease stays expired,
+    even before the dispatcher has noticed, unless the holder knows by its own clock that it was
+    renewed just now (`is_fresh`): then the database's clock was set. With `has_ended` the injector
+    has ended and its last seconds are being stored: a running shard is storing from then on, and no
+    rule takes it for one that still sends."""
     renewed = _valid(lease, is_fresh).filter(state__in=LIVE_SHARD_STATES)
     state = {"state": _STORING} if has_ended else {}
     if not renewed.update(lease_until=db_now(settings.LEASE_S), **state):
@@ -175,11 +173,9 @@ def mark_running(*, lease: Lease, is_fresh: bool = False) -> bool:
 
 
 def mark_done(*, lease: Lease, end: InjectorEnd) -> bool:
-    """The injector has said its end and all its seconds are stored.
-
-    A lease that expired meanwhile does not matter here: nothing is sent any more. Only where the
-    shard was given up, because nothing was heard of it, does it stay lost, and says how it ended.
-    """
+    """The injector has said its end and all its seconds are stored. A lease that expired meanwhile
+    does not matter here: nothing is sent any more. Only where the shard was given up, because
+    nothing was heard of it, does it stay lost, and says how it ended."""
     is_done = any(
         _move(_held(lease).filter(state=state), lease, Part.DONE, end=end.to_json())
         for state in sorted(UNFINISHED_SHARD_STATES)
@@ -229,10 +225,8 @@ def _move(shard: QuerySet[Shard], lease: Lease, target: Part, run_states=None, *
 
 
 def record_seconds(*, lease: Lease, seconds: list[dict[str, Any]]) -> int:
-    """Store seconds; returns how many rows are new. Writing the same again changes nothing.
-
-    Raises Refused if the shard has been claimed anew, or the run is long over.
-    """
+    """Store seconds; returns how many rows are new. Writing the same again changes nothing. Raises
+    Refused if the shard has been claimed anew, or the run is long over."""
     if not seconds:
         return 0
     with transaction.atomic():
@@ -281,10 +275,8 @@ def _row(lease: Lease, second: dict[str, Any]) -> ShardSecond:
 
 
 def _note_late(lease: Lease, n_stored: int) -> None:
-    """Leave a note for the dispatcher to recompute the summary, and why the run ended.
-
-    The run's lock orders the note before or after the summary's own read of notes.
-    """
+    """Leave a note for the dispatcher to recompute the summary, and why the run ended. The run's
+    lock orders the note before or after the summary's own read of notes."""
     Run.objects.select_for_update(no_key=True).get(pk=lease.run_id)
     RunEvent.objects.create(
         run_id=lease.run_id, kind=LATE_SECONDS, data={"shard": lease.number, "stored": n_stored}
@@ -312,9 +304,7 @@ _MOST_OF_A_SECOND = 50
 
 def keep_examples(run_id: int, shard: int, seconds: list[dict[str, Any]]) -> None:
     """Redacts once more: not every injector may do what it should. The same again changes nothing.
-
-    The caller checks that the seconds may be stored.
-    """
+    The caller checks that the seconds may be stored."""
     FailureExample.objects.bulk_create(
         (
             _example_row(

@@ -1,8 +1,6 @@
 """Share links: a token that gives read access to a campaign, run or comparison without an account.
-
-Only a keyed hash of the token is stored. A link is dead once expired or revoked, and for as long
-as its creator may not share in the project; that of a comparison also once a side was deleted.
-"""
+Only a keyed hash of the token is stored. A link is dead once expired or revoked, and for as long as
+its creator may not share in the project; that of a comparison also once a side was deleted."""
 
 import secrets
 from datetime import timedelta
@@ -68,10 +66,8 @@ def revoke_share(*, by: Actor, share: ShareLink) -> None:
 
 
 def open_share(*, token: str, counts_view: bool = True) -> ShareLink | None:
-    """The live link with this token, or None.
-
-    A stream that only checks whether the link is still valid passes counts_view=False.
-    """
+    """The live link with this token, or None. A stream that only checks whether the link is still
+    valid passes counts_view=False."""
     share = (
         ShareLink.objects.select_related("project", "campaign", "run__campaign", "created_by")
         .filter(token_hash=keyed_hash(token, _PURPOSE), revoked_at=None)

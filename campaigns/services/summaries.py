@@ -103,11 +103,9 @@ def _pooled(test: int, runs: Iterable[MeasuredRun]) -> PooledPercentiles:
 
 @transaction.atomic
 def summarise_run(run: Run) -> RunSummary:
-    """Merge the run's seconds into a summary and judge the run by it.
-
-    Idempotent: the same seconds keep the summary, others create a new revision. A run whose seconds
-    were removed keeps the summary that it has.
-    """
+    """Merge the run's seconds into a summary and judge the run by it. Idempotent: the same seconds
+    keep the summary, others create a new revision. A run whose seconds were removed keeps the
+    summary that it has."""
     # no_key: inserts of late seconds, which reference the run, must not wait for this lock.
     Run.objects.select_for_update(no_key=True).get(pk=run.pk)
     if kept_of(run) is not None:

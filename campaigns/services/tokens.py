@@ -1,8 +1,6 @@
-"""Personal tokens for the REST API: create, revoke, authenticate.
-
-A token has the form `bs_pat_<lookup>_<secret>`. The lookup finds the row; only a keyed hash of
-the whole is stored. The secret has 256 random bits, so a fast hash is enough.
-"""
+"""Personal tokens for the REST API: create, revoke, authenticate. A token has the form
+`bs_pat_<lookup>_<secret>`. The lookup finds the row; only a keyed hash of the whole is stored. The
+secret has 256 random bits, so a fast hash is enough."""
 
 import hmac
 import re

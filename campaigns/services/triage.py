@@ -1,11 +1,9 @@
-"""Triage of changes: written down when a campaign has ended, then judged by people.
-
-A change is known by its test (plan, endpoint, connection mode, injectors) and the campaign with
-which the new level begins, so it can be written down any number of times. If more campaigns move
-it, it is followed (`domain.judged.triage.same_changes`). A new change joins the newest entry of its
-target whose range overlaps its own, if nobody has closed that and it has no change of the same test
-yet; otherwise it is an entry of its own. What is no longer found stays, for people to judge.
-"""
+"""Triage of changes: written down when a campaign has ended, then judged by people. A change is
+known by its test (plan, endpoint, connection mode, injectors) and the campaign with which the new
+level begins, so it can be written down any number of times. If more campaigns move it, it is
+followed (`domain.judged.triage.same_changes`). A new change joins the newest entry of its target
+whose range overlaps its own, if nobody has closed that and it has no change of the same test yet;
+otherwise it is an entry of its own. What is no longer found stays, for people to judge."""
 
 import logging
 from bisect import bisect_left

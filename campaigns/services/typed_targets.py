@@ -28,11 +28,9 @@ FIRST_PROJECT = "Measurements"
 
 @transaction.atomic
 def try_typed(*, by: Actor, project: Project | None, request: TypedRequest) -> Probe:
-    """The probe of the endpoint that was typed; its twin is tried beside it.
-
-    Without a project a first one is created. A target that has the endpoint is used again. Raises
-    Forbidden, and NotUnderstood with what to change.
-    """
+    """The probe of the endpoint that was typed; its twin is tried beside it. Without a project a
+    first one is created. A target that has the endpoint is used again. Raises Forbidden, and
+    NotUnderstood with what to change."""
     project = project or create_project(by=by, name=FIRST_PROJECT)
     require(by, Action.EDIT, project)
     try:
@@ -141,10 +139,8 @@ def accept_certificate(*, by: Actor, probe: Probe, fingerprint: str) -> None:
 def start_question(
     *, by: Actor, question: Question, step: dict[str, Any], probes: list[Probe]
 ) -> Campaign:
-    """Measure what the question asks on the endpoints that these probes found answering.
-
-    Raises Refused if too few answer.
-    """
+    """Measure what the question asks on the endpoints that these probes found answering. Raises
+    Refused if too few answer."""
     cells = cells_of_question(by=by, question=question, step=step, probes=probes)
     target = cells[0].endpoint.target
     campaign = create_campaign(
@@ -193,10 +189,8 @@ def plan_for(
     auth: dict[str, str],
     host: str,
 ) -> PlanVersion:
-    """The project's plan that asks this with this request; a new one if there is none yet.
-
-    A plan with credentials is of one host, because each host has its own secret.
-    """
+    """The project's plan that asks this with this request; a new one if there is none yet. A plan
+    with credentials is of one host, because each host has its own secret."""
     spec = question.spec(step, auth)
     name = f"{question.plan_name}: {step['method']} {step['path']}"[:90]
     if spec["auth"]["kind"] != AuthKind.NONE:

@@ -57,9 +57,7 @@ def keyed_hash(secret: str, purpose: str) -> str:
 
 def keep_key(endpoint: Endpoint, origin: Origin) -> str | None:
     """Store the given key, or keep the endpoint's own; returns what is wrong with it, or None.
-
-    Without a certificate the key is dropped.
-    """
+    Without a certificate the key is dropped."""
     certificate = origin.tls.client_certificate_pem
     if not certificate:
         endpoint.client_key = ""

@@ -13,7 +13,12 @@ from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, resolve_url
 from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
-from django.views.decorators.http import require_http_methods
+from django.views.decorators.http import (
+    require_GET,
+    require_http_methods,
+    require_POST,
+    require_safe,
+)
 from rest_framework.authentication import get_authorization_header
 
 from campaigns.domain.client_address import client_address
@@ -61,6 +66,22 @@ def _page_of(request) -> str:
 takes_a_form = require_http_methods(["GET", "HEAD", "POST"])
 
 
+def signed_in_get(view):
+    return login_required(require_GET(view))
+
+
+def signed_in_post(view):
+    return login_required(require_POST(view))
+
+
+def signed_in_safe(view):
+    return require_safe(login_required(view))
+
+
+def signed_in_form(view):
+    return takes_a_form(login_required(view))
+
+
 def actor_of(request) -> Actor:
     """The signed-in user as an actor; an anonymous actor otherwise."""
     return Actor(user=request.user if request.user.is_authenticated else None)
@@ -104,10 +125,8 @@ def for_administrators(view):
 
 
 def answers_refusals(redirect_to: str | Callable[..., str]):
-    """For POST views: turns a Refused into a message and a redirect to `redirect_to`.
-
-    A name is reversed with the view's keyword arguments; a function gets request and arguments.
-    """
+    """For POST views: turns a Refused into a message and a redirect to `redirect_to`. A name is
+    reversed with the view's keyword arguments; a function gets request and arguments."""
 
     def decorate(view):
         @wraps(view)
@@ -126,10 +145,8 @@ def answers_refusals(redirect_to: str | Callable[..., str]):
 
 
 class BearerMiddleware:
-    """401 where a request with `Authorization: Bearer …` would get the sign-in page.
-
-    Addresses that need no account answer as always.
-    """
+    """401 where a request with `Authorization: Bearer …` would get the sign-in page. Addresses that
+    need no account answer as always."""
 
     def __init__(self, get_response):
         self.get_response = get_response

@@ -1,6 +1,5 @@
 """The audit log: of a project for its owners, of the installation for its administrators."""
 
-from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_GET
@@ -11,20 +10,18 @@ from campaigns.models import Project
 from campaigns.permissions import Action, may
 from campaigns.queries.audit import audit_entries
 from campaigns.queries.pages import page_of
-from campaigns.views.access import actor_of, find, for_administrators
+from campaigns.views.access import actor_of, find, for_administrators, signed_in_get
 
 PAGE_SIZE = 100
 MOST_EXPORTED = 100_000
 
 
-@login_required
-@require_GET
+@signed_in_get
 def audit(request: HttpRequest, project: int) -> HttpResponse:
     return _page(request, _owned(request, project))
 
 
-@login_required
-@require_GET
+@signed_in_get
 def audit_csv(request: HttpRequest, project: int) -> HttpResponse:
     return _file(request, _owned(request, project))
 

@@ -5,12 +5,10 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_POST
 
 from campaigns.domain.errors import Refused
 from campaigns.domain.plan.estimates import estimate_campaign, reference_s
@@ -48,7 +46,13 @@ from campaigns.queries.references import have_history, why_no_reference
 from campaigns.services import campaigns as services
 from campaigns.services.campaigns import create_file_set_study, create_machine_study
 from campaigns.services.first_requests import try_cells
-from campaigns.views.access import actor_of, find, project_to_edit, takes_a_form
+from campaigns.views.access import (
+    actor_of,
+    find,
+    project_to_edit,
+    signed_in_form,
+    signed_in_post,
+)
 from campaigns.views.saving import Edit, labels_of
 
 _QUESTION_DEFAULTS = {
@@ -200,8 +204,7 @@ def _asked_question(request: HttpRequest, project: Project, grid: Grid) -> dict[
 _ASKED = ("question", "plan", "preset", "again", "edit", "confirm")
 
 
-@takes_a_form
-@login_required
+@signed_in_form
 def campaign_new(request: HttpRequest, project: int) -> HttpResponse:
     actor = actor_of(request)
     found = project_to_edit(actor, project)
@@ -324,8 +327,7 @@ def _create(
     return campaign
 
 
-@login_required
-@require_POST
+@signed_in_post
 def campaign_estimate(request: HttpRequest, project: int) -> HttpResponse:
     """The form page's fragments for the current input."""
     found = project_to_edit(actor_of(request), project)

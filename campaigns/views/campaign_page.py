@@ -56,12 +56,10 @@ def campaign_context(
     relative: int = 1,
     asked: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
-    """The page's context without the project's navigation and the user's rights.
-
-    `chosen`: the tests that are compared, candidate and baseline; by default HTTPS against HTTP.
-    `relative`: the column that a matrix or sweeps of several arms are relative to, from 1. `asked`:
-    its address, which also says which runs and which points of sweeps it shows.
-    """
+    """The page's context without the project's navigation and the user's rights. `chosen`: the
+    tests that are compared, candidate and baseline; by default HTTPS against HTTP. `relative`: the
+    column that a matrix or sweeps of several arms are relative to, from 1. `asked`: its address,
+    which also says which runs and which points of sweeps it shows."""
     has_machines = actor.sees_machines
     asked = asked or {}
     answer = answer_of(

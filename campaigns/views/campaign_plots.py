@@ -124,8 +124,7 @@ def plot_data(
 ) -> dict[str, Any]:
     """`drawn`: the curve so far of a test's run, which is shown until the test has its own.
     `first`: the tests that are named first where not all can be. `shares_scale`: the charts of
-    repeats have one logarithmic scale, as those of several targets.
-    """
+    repeats have one logarithmic scale, as those of several targets."""
     return {
         "repeats": repeats,
         "shares_scale": answer.matrix is not None,

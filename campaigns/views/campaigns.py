@@ -5,13 +5,11 @@ from functools import partial
 from typing import Any
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.http import urlencode
-from django.views.decorators.http import require_GET, require_POST
 
 from campaigns.domain.errors import InvalidFields, Refused
 from campaigns.domain.units import counted, figure
@@ -30,7 +28,14 @@ from campaigns.queries.target_matrix import relative_column
 from campaigns.services import campaigns as services
 from campaigns.services.blocks import add_blocks
 from campaigns.services.first_requests import try_again
-from campaigns.views.access import actor_of, answers_refusals, find, rights_in
+from campaigns.views.access import (
+    actor_of,
+    answers_refusals,
+    find,
+    rights_in,
+    signed_in_get,
+    signed_in_post,
+)
 from campaigns.views.campaign_new import whole
 from campaigns.views.campaign_page import badge_of
 from campaigns.views.campaign_progress import progress_by_campaign
@@ -47,8 +52,7 @@ _COMPARED = ("compare", "with")
 UNDER_WAY_SHOWN = 8
 
 
-@login_required
-@require_GET
+@signed_in_get
 def campaign_list(request: HttpRequest, project: int) -> HttpResponse:
     actor = actor_of(request)
     found = find(Project, actor, pk=project)
@@ -91,8 +95,7 @@ def _under_way(actor: Actor, project: Project) -> list[Campaign]:
     return campaigns
 
 
-@login_required
-@require_GET
+@signed_in_get
 @answers_refusals("campaign-detail")
 def campaign_detail(request: HttpRequest, campaign: int) -> HttpResponse:
     actor, is_again = actor_of(request), is_asked_again(request)
@@ -139,8 +142,7 @@ def _checked(read: Callable[..., Any], *given: Any) -> Any:
         raise Refused(next(iter(fault.errors.values()))) from None
 
 
-@login_required
-@require_POST
+@signed_in_post
 @answers_refusals("campaign-detail")
 def campaign_start(request: HttpRequest, campaign: int) -> HttpResponse:
     actor = actor_of(request)
@@ -149,8 +151,7 @@ def campaign_start(request: HttpRequest, campaign: int) -> HttpResponse:
     return redirect("campaign-detail", campaign=campaign)
 
 
-@login_required
-@require_POST
+@signed_in_post
 @answers_refusals("campaign-detail")
 def campaign_try_again(request: HttpRequest, campaign: int) -> HttpResponse:
     actor = actor_of(request)
@@ -158,8 +159,7 @@ def campaign_try_again(request: HttpRequest, campaign: int) -> HttpResponse:
     return redirect("campaign-detail", campaign=campaign)
 
 
-@login_required
-@require_POST
+@signed_in_post
 @answers_refusals("campaign-detail")
 def campaign_stop(request: HttpRequest, campaign: int) -> HttpResponse:
     actor = actor_of(request)
@@ -169,8 +169,7 @@ def campaign_stop(request: HttpRequest, campaign: int) -> HttpResponse:
     return redirect("campaign-detail", campaign=campaign)
 
 
-@login_required
-@require_POST
+@signed_in_post
 @answers_refusals("campaign-detail")
 def campaign_repeat(request: HttpRequest, campaign: int) -> HttpResponse:
     actor = actor_of(request)
@@ -182,8 +181,7 @@ def campaign_repeat(request: HttpRequest, campaign: int) -> HttpResponse:
     return redirect("campaign-detail", campaign=repeated.pk)
 
 
-@login_required
-@require_POST
+@signed_in_post
 @answers_refusals("campaign-detail")
 def campaign_blocks(request: HttpRequest, campaign: int) -> HttpResponse:
     """Add blocks to those that the page showed, and go back to the comparison that it showed."""
@@ -195,8 +193,7 @@ def campaign_blocks(request: HttpRequest, campaign: int) -> HttpResponse:
     return redirect(f"{reverse('campaign-detail', args=[campaign])}?{query}".rstrip("?"))
 
 
-@login_required
-@require_GET
+@signed_in_get
 @answers_refusals("campaign-detail")
 def campaign_csv(request: HttpRequest, campaign: int) -> HttpResponseBase:
     """A row per run; with ?format=blocks the tables of the page, one after another."""

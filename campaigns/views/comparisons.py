@@ -7,12 +7,10 @@ from math import ceil, floor, log
 from typing import Any
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.http import urlencode
-from django.views.decorators.http import require_GET
 
 from campaigns.domain.errors import InvalidFields
 from campaigns.domain.judged.shift import ShiftPoint
@@ -35,12 +33,11 @@ from campaigns.permissions import Action, Actor, may
 from campaigns.queries.columns import LETTERS, ComparisonSide, columns_of, in_common_with
 from campaigns.queries.compared_tests import comparison_of
 from campaigns.queries.confirming import confirm_query
-from campaigns.views.access import actor_of, find
+from campaigns.views.access import actor_of, find, signed_in_get
 from campaigns.views.drawings import Mark, RatioAxis, split_bars
 
 
-@login_required
-@require_GET
+@signed_in_get
 def comparison(request: HttpRequest) -> HttpResponse:
     """The comparison; with one column the choice of another; ticked runs become columns."""
     if "run" in request.GET:
@@ -72,8 +69,7 @@ def comparison(request: HttpRequest) -> HttpResponse:
     return render(request, "comparisons/detail.html", context)
 
 
-@login_required
-@require_GET
+@signed_in_get
 def comparison_csv(request: HttpRequest) -> HttpResponse:
     """The comparison's tests, a row each."""
     try:

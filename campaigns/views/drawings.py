@@ -50,9 +50,7 @@ class Tick:
 
 class RatioAxis:
     """A logarithmic axis for all rows that includes 1, the threshold's band and every interval.
-
-    `gap`: the percent between two labels of ticks, `words` what they say of a ratio.
-    """
+    `gap`: the percent between two labels of ticks, `words` what they say of a ratio."""
 
     def __init__(
         self,

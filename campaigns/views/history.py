@@ -8,14 +8,12 @@ from datetime import timedelta
 from typing import Any
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
 from django.db.models import Count
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
-from django.views.decorators.http import require_GET, require_POST
 
 from campaigns.domain.errors import InvalidFields, Refused
 from campaigns.domain.judged.capacity import Ending
@@ -48,7 +46,15 @@ from campaigns.queries.pages import page_of, page_of_list
 from campaigns.queries.triage import open_tests, quiet_changes
 from campaigns.services import marks as services
 from campaigns.services.baselines import make_baseline, release_baseline
-from campaigns.views.access import actor_of, answers_refusals, find, rights_in, takes_a_form
+from campaigns.views.access import (
+    actor_of,
+    answers_refusals,
+    find,
+    rights_in,
+    signed_in_form,
+    signed_in_get,
+    signed_in_post,
+)
 from campaigns.views.history_chart import chart_of, dots_of, folded
 from campaigns.views.history_groups import (
     Fold,
@@ -180,8 +186,7 @@ def _filter_context(request: HttpRequest, form: HistoryFilterForm, metric: str) 
     }
 
 
-@login_required
-@require_GET
+@signed_in_get
 def history_test(request: HttpRequest, test: int) -> HttpResponse:
     asked = _test_asked(request, test)
     actor, named, metric = asked.actor, asked.named, asked.chosen.metric
@@ -229,15 +234,13 @@ def history_test(request: HttpRequest, test: int) -> HttpResponse:
     return render(request, "history/test.html", context)
 
 
-@login_required
-@require_GET
+@signed_in_get
 def history_test_csv(request: HttpRequest, test: int) -> HttpResponse:
     asked = _test_asked(request, test)
     return text_file(f"history-of-test-{asked.test.pk}.csv", csv_of_history(asked.named))
 
 
-@login_required
-@require_GET
+@signed_in_get
 def history(request: HttpRequest, project: int) -> HttpResponse:
     asked = _project_asked(request, project)
     metric, counts = asked.chosen.metric, counts_of(asked.pairs)
@@ -265,8 +268,7 @@ def history(request: HttpRequest, project: int) -> HttpResponse:
     return render(request, "history/overview.html", context)
 
 
-@login_required
-@require_GET
+@signed_in_get
 def history_csv(request: HttpRequest, project: int) -> HttpResponse:
     asked = _project_asked(request, project)
     text = csv_of_histories(named for _, named in asked.pairs)
@@ -276,8 +278,7 @@ def history_csv(request: HttpRequest, project: int) -> HttpResponse:
 MARKS_ON_A_PAGE = 50
 
 
-@takes_a_form
-@login_required
+@signed_in_form
 def mark_list(request: HttpRequest, project: int) -> HttpResponse:
     """The marks, newest first, with a form for a new one."""
     actor = actor_of(request)
@@ -325,8 +326,7 @@ def _key_of(form: MarkForm) -> str:
     return f"{form.cleaned_data['text'][:100]} {timezone.now():%Y-%m-%dT%H:%M}"
 
 
-@login_required
-@require_POST
+@signed_in_post
 def mark_delete(request: HttpRequest, mark: int) -> HttpResponse:
     actor = actor_of(request)
     found = find(TimeMark.objects.select_related("project"), actor, pk=mark)
@@ -335,8 +335,7 @@ def mark_delete(request: HttpRequest, mark: int) -> HttpResponse:
     return redirect("mark-list", project=found.project_id)
 
 
-@login_required
-@require_POST
+@signed_in_post
 @answers_refusals("campaign-detail")
 def campaign_baseline(request: HttpRequest, campaign: int) -> HttpResponse:
     """All tests of the campaign."""
@@ -345,8 +344,7 @@ def campaign_baseline(request: HttpRequest, campaign: int) -> HttpResponse:
     return redirect("campaign-detail", campaign=campaign)
 
 
-@login_required
-@require_POST
+@signed_in_post
 @answers_refusals("history-test")
 def history_baseline(request: HttpRequest, test: int) -> HttpResponse:
     """The campaigns of this test that are ticked; `in` are their tests."""
@@ -378,8 +376,7 @@ def _make(request: HttpRequest, project: Project, tests: Sequence[Test]) -> None
     )
 
 
-@login_required
-@require_POST
+@signed_in_post
 def baseline_release(request: HttpRequest, baseline: int) -> HttpResponse:
     found = find(Baseline.objects.select_related("project"), actor_of(request), pk=baseline)
     release_baseline(by=actor_of(request), baseline=found)

@@ -1,7 +1,5 @@
 """The lines of the overview of histories: tests in groups, the unchanged ones of a group folded.
-
-What is chosen is in the address: `group` says by what, `open` which folds show their tests.
-"""
+What is chosen is in the address: `group` says by what, `open` which folds show their tests."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence

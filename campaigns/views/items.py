@@ -5,13 +5,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.db.models import Q, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.http import urlencode
-from django.views.decorators.http import require_POST
 
 from campaigns.domain.errors import InvalidFields, Refused
 from campaigns.domain.tags import tags_in
@@ -38,7 +36,13 @@ from campaigns.queries.projects import list_projects
 from campaigns.queries.targets import list_targets
 from campaigns.services import items as services
 from campaigns.services.campaigns import look_at_campaigns
-from campaigns.views.access import actor_of, answers_refusals, find, takes_a_form
+from campaigns.views.access import (
+    actor_of,
+    answers_refusals,
+    find,
+    signed_in_form,
+    signed_in_post,
+)
 from campaigns.views.saving import Edit, labels_of, saved_by
 
 PAGE_SIZES = ("25", "50", "100")
@@ -144,8 +148,7 @@ def _size_of(request: HttpRequest) -> str:
     return asked if asked in PAGE_SIZES else PAGE_SIZES[0]
 
 
-@takes_a_form
-@login_required
+@signed_in_form
 def item_rename(request: HttpRequest, noun: str, **ids: int) -> HttpResponse:
     """The form of an item's name and tags."""
     kind, actor = KINDS[noun], actor_of(request)
@@ -181,8 +184,7 @@ def _list_with_filters(request: HttpRequest, noun: str, project: int | None = No
     return KINDS[noun].list_url(found) + (f"?{query}" if query else "")
 
 
-@login_required
-@require_POST
+@signed_in_post
 @answers_refusals(_list_with_filters)
 def item_bulk(request: HttpRequest, noun: str, project: int | None = None) -> HttpResponse:
     """Do one thing to all ticked items. Deleting first shows what would be lost."""
@@ -304,8 +306,7 @@ _ACTIONS = {
 }
 
 
-@login_required
-@require_POST
+@signed_in_post
 def item_archive(request: HttpRequest, noun: str, **ids: int) -> HttpResponse:
     kind, actor = KINDS[noun], actor_of(request)
     item = find(kind.model, actor, pk=ids[noun])

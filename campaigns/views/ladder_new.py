@@ -2,12 +2,10 @@
 
 from typing import Any
 
-from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.http import urlencode
-from django.views.decorators.http import require_POST
 
 from campaigns.domain.plan.rungs import estimate_ladder
 from campaigns.domain.shown.cost_words import cost_facts, cost_notes
@@ -19,13 +17,17 @@ from campaigns.queries.checks import checks_before_start, room_checks, room_of
 from campaigns.queries.injector_hosts import hosts
 from campaigns.services.campaign_cells import CampaignCell
 from campaigns.services.ladders import start_ladder
-from campaigns.views.access import actor_of, project_to_edit, takes_a_form
+from campaigns.views.access import (
+    actor_of,
+    project_to_edit,
+    signed_in_form,
+    signed_in_post,
+)
 from campaigns.views.campaign_new import whole
 from campaigns.views.saving import saved_by
 
 
-@takes_a_form
-@login_required
+@signed_in_form
 def ladder_new(request: HttpRequest, project: int) -> HttpResponse:
     actor = actor_of(request)
     found = project_to_edit(actor, project)
@@ -47,8 +49,7 @@ def ladder_new(request: HttpRequest, project: int) -> HttpResponse:
     return render(request, "campaigns/ladder_new.html", context, status=422 if form.errors else 200)
 
 
-@login_required
-@require_POST
+@signed_in_post
 def ladder_estimate(request: HttpRequest, project: int) -> HttpResponse:
     """The form page's fragments for the current input."""
     found = project_to_edit(actor_of(request), project)

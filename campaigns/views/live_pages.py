@@ -12,7 +12,6 @@ from collections.abc import Callable, Hashable, Iterator
 from functools import partial
 from typing import Any
 
-from django.contrib.auth.decorators import login_required
 from django.core.exceptions import ObjectDoesNotExist
 from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
 from django.middleware.csrf import get_token
@@ -29,7 +28,7 @@ from campaigns.live.waiting import release_connection, turn
 from campaigns.models import Campaign, Run
 from campaigns.queries.shares import Viewer, who_still_see
 from campaigns.services.shares import open_share
-from campaigns.views.access import actor_of, find
+from campaigns.views.access import actor_of, find, signed_in_get
 
 _LAYOUT = "live.html"
 # Where a shared rendering has a form token, until a reader gets their own. Nobody can guess it and
@@ -54,9 +53,7 @@ def live_page(
     request: HttpRequest, template: str, context: Callable[[], dict[str, Any]], seen: Hashable
 ) -> HttpResponse:
     """`seen`: all that decides what this viewer sees at this address, rights and revision included.
-
-    A context with a reason for `waiting` is not shared: it may name other projects' campaigns.
-    """
+    A context with a reason for `waiting` is not shared: it may name other projects' campaigns."""
     if not is_asked_again(request):
         return render(request, template, context())
     personal: list[dict[str, Any]] = []
@@ -98,15 +95,13 @@ BEAT_EVERY_S = 2.0
 KEEPALIVE_EVERY_S = 10.0
 
 
-@login_required
-@require_GET
+@signed_in_get
 def campaign_stream(request: HttpRequest, campaign: int) -> StreamingHttpResponse:
     find(Campaign, actor_of(request), pk=campaign)
     return _stream(request, FEED.campaign(campaign), *_joining(request, Campaign, campaign))
 
 
-@login_required
-@require_GET
+@signed_in_get
 def run_stream(request: HttpRequest, run: int) -> StreamingHttpResponse:
     find(Run, actor_of(request), pk=run)
     return _stream(request, FEED.run(run), *_joining(request, Run, run))

@@ -2,10 +2,9 @@
 injector hosts and storage. Of a project, for its owners: stop it."""
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.views.decorators.http import require_GET, require_POST, require_safe
+from django.views.decorators.http import require_GET, require_POST
 
 from campaigns.domain.shown.plan_words import plan_load_words
 from campaigns.domain.units import counted
@@ -16,11 +15,17 @@ from campaigns.queries.load_control import active_runs, load_control, waiting_ca
 from campaigns.services import load_control as services
 from campaigns.services.campaigns import stop_all_of_project
 from campaigns.services.runs import stop_any_run
-from campaigns.views.access import actor_of, answers_refusals, find, for_administrators
+from campaigns.views.access import (
+    actor_of,
+    answers_refusals,
+    find,
+    for_administrators,
+    signed_in_post,
+    signed_in_safe,
+)
 
 
-@require_safe
-@login_required
+@signed_in_safe
 def injector_host_list(request):
     """`?project=` only keeps the top bar's sections; hosts belong to the installation."""
     found = hosts()
@@ -94,8 +99,7 @@ def load_run_stop(request: HttpRequest, run: int) -> HttpResponse:
     return redirect("load")
 
 
-@login_required
-@require_POST
+@signed_in_post
 def project_stop(request: HttpRequest, project: int) -> HttpResponse:
     actor = actor_of(request)
     found = find(Project, actor, pk=project)

@@ -3,12 +3,10 @@
 from typing import Any
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
-from django.views.decorators.http import require_POST
 
 from campaigns.domain.errors import Refused
 from campaigns.domain.measured.snapshot import PARTS
@@ -28,7 +26,14 @@ from campaigns.queries.projects import installation, sample_of
 from campaigns.queries.tried import Tried, tried_of
 from campaigns.services import typed_targets
 from campaigns.services.first_requests import try_again
-from campaigns.views.access import actor_of, answers_refusals, find, rights_in, takes_a_form
+from campaigns.views.access import (
+    actor_of,
+    answers_refusals,
+    find,
+    rights_in,
+    signed_in_form,
+    signed_in_post,
+)
 from campaigns.views.ladder_new import address_of_ladder
 from campaigns.views.search_new import address_of_search, search_words, usual_cost
 from campaigns.views.waterfall import draw_stacked
@@ -37,8 +42,7 @@ _HTTPS_DEMO = next(each for each in DEMO["endpoints"] if each[0] == "https")
 DEMO_ADDRESS = "{}://{}:{}/".format(*_HTTPS_DEMO)
 
 
-@takes_a_form
-@login_required
+@signed_in_form
 def measure(request: HttpRequest) -> HttpResponse:
     """What is typed where there is no project yet, or several: `project` is posted with it."""
     if request.method != "POST":
@@ -48,8 +52,7 @@ def measure(request: HttpRequest) -> HttpResponse:
     return _try_typed(request, project)
 
 
-@takes_a_form
-@login_required
+@signed_in_form
 def project_measure(request: HttpRequest, project: int) -> HttpResponse:
     actor = actor_of(request)
     found = find(Project, actor, pk=project)
@@ -106,8 +109,7 @@ def _page(request: HttpRequest, project: Project | None) -> dict[str, Any]:
     }
 
 
-@takes_a_form
-@login_required
+@signed_in_form
 @answers_refusals("target-measure")
 def target_measure(request: HttpRequest, target: int) -> HttpResponse:
     """What came back and the three questions; a POST starts the one that it names, or opens its
@@ -190,8 +192,7 @@ def _takes(question: Question, tried: Tried) -> tuple[str, str]:
     return lasts, counted(estimate.requests, "requests")
 
 
-@login_required
-@require_POST
+@signed_in_post
 def certificate_accept(request: HttpRequest, probe: int) -> HttpResponse:
     actor = actor_of(request)
     rows = Probe.objects.select_related("endpoint__target__project", "campaign")

@@ -1,7 +1,6 @@
 """Hosts that need a proof or an approval: on the page of their target, and for administrators."""
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -10,15 +9,20 @@ from django.views.decorators.http import require_GET, require_POST
 from campaigns.models import HostClaim, HostPermit, Target
 from campaigns.queries.ownership import permits_of_all, waiting_claims
 from campaigns.services import ownership as services
-from campaigns.views.access import actor_of, answers_refusals, find, for_administrators
+from campaigns.views.access import (
+    actor_of,
+    answers_refusals,
+    find,
+    for_administrators,
+    signed_in_post,
+)
 
 
 def _of_target(request: HttpRequest, target: int) -> str:
     return reverse("target-detail", args=[target]) + "#ownership"
 
 
-@login_required
-@require_POST
+@signed_in_post
 @answers_refusals(_of_target)
 def target_ownership(request: HttpRequest, target: int) -> HttpResponse:
     """`do` is token, check, ask or withdraw."""

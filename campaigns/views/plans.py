@@ -14,7 +14,6 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.http import urlencode
-from django.views.decorators.http import require_POST, require_safe
 
 from campaigns.domain.errors import InvalidFields, InvalidPlan, Refused
 from campaigns.domain.other_tools.equivalents import equivalents
@@ -39,7 +38,15 @@ from campaigns.queries import plans as queries
 from campaigns.queries.checks import Check, room_checks, room_of
 from campaigns.queries.injector_hosts import hosts
 from campaigns.services import plans as services
-from campaigns.views.access import actor_of, find, project_to_edit, rights_in, takes_a_form
+from campaigns.views.access import (
+    actor_of,
+    find,
+    project_to_edit,
+    rights_in,
+    signed_in_post,
+    signed_in_safe,
+    takes_a_form,
+)
 from campaigns.views.drawings import TICK_STEPS, Tick, round_up
 from campaigns.views.items import list_context
 from campaigns.views.saving import Edit
@@ -48,8 +55,7 @@ from campaigns.views.transfer import takes_bytes
 _LABELS = {"name": "Name"} | {path: row.label for path, row in all_fields(Plan).items()}
 
 
-@require_safe
-@login_required
+@signed_in_safe
 def plan_list(request, project: int):
     actor = actor_of(request)
     found = find(Project, actor, pk=project)
@@ -122,8 +128,7 @@ def plan_edit(request, plan: int):
     return _form_page(request, found.project, form, plan=find(SavedPlan, actor, pk=plan), edit=edit)
 
 
-@require_safe
-@login_required
+@signed_in_safe
 def plan_detail(request, plan: int):
     actor = actor_of(request)
     found = find(SavedPlan.objects.select_related("project"), actor, pk=plan)
@@ -213,8 +218,7 @@ _SOLID_SHARE = 0.7
 @dataclass(frozen=True, slots=True)
 class LoadDrawing:
     """`zero` is the start of the measurement, after the warm-up. `line`, `dotted` and `arrivals`
-    are SVG paths, "" if there is none.
-    """
+    are SVG paths, "" if there is none."""
 
     zero: float
     line: str
@@ -295,8 +299,7 @@ class Preview:
     picture: LoadPicture
 
 
-@login_required
-@require_POST
+@signed_in_post
 def plan_preview(request: HttpRequest, project: int) -> HttpResponse:
     """The plan form's fragments for the current input."""
     actor = actor_of(request)

@@ -2,11 +2,10 @@
 administrators."""
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_GET, require_POST, require_safe
+from django.views.decorators.http import require_GET
 
 from campaigns.domain.caps import PROJECT_CAPS, RATE
 from campaigns.domain.errors import Refused
@@ -31,6 +30,10 @@ from campaigns.views.access import (
     find,
     for_administrators,
     rights_in,
+    signed_in_form,
+    signed_in_get,
+    signed_in_post,
+    signed_in_safe,
     takes_a_form,
 )
 from campaigns.views.items import list_context
@@ -38,8 +41,7 @@ from campaigns.views.measure import field_page
 from campaigns.views.saving import Edit
 
 
-@require_safe
-@login_required
+@signed_in_safe
 def project_list(request):
     """Home: the only project opens by itself; without one the first use creates it."""
     context = list_context(request, "project")
@@ -52,8 +54,7 @@ def project_list(request):
     return render(request, "projects/list.html", context)
 
 
-@takes_a_form
-@login_required
+@signed_in_form
 def project_new(request):
     form = ProjectForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
@@ -63,16 +64,14 @@ def project_new(request):
     return render(request, "projects/new.html", {"form": form})
 
 
-@require_safe
-@login_required
+@signed_in_safe
 def project_detail(request, project: int):
     """What an address shortened to its project leads to."""
     found = find(Project, actor_of(request), pk=project)
     return redirect("campaign-list", project=found.pk)
 
 
-@takes_a_form
-@login_required
+@signed_in_form
 def project_members(request, project: int):
     actor = actor_of(request)
     found = find(Project, actor, pk=project)
@@ -106,8 +105,7 @@ def _to_members(request, membership: int) -> str:
     return reverse("project-members", args=[found.project_id])
 
 
-@login_required
-@require_POST
+@signed_in_post
 @answers_refusals(_to_members)
 def membership_role(request, membership: int):
     actor = actor_of(request)
@@ -121,8 +119,7 @@ def membership_role(request, membership: int):
     return redirect("project-members", project=found.project_id)
 
 
-@login_required
-@require_POST
+@signed_in_post
 @answers_refusals(_to_members)
 def membership_remove(request, membership: int):
     actor = actor_of(request)
@@ -132,8 +129,7 @@ def membership_remove(request, membership: int):
     return redirect("project-members", project=found.project_id)
 
 
-@login_required
-@require_GET
+@signed_in_get
 def project_use(request: HttpRequest, project: int) -> HttpResponse:
     actor = actor_of(request)
     found = find(Project, actor, pk=project)

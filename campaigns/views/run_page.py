@@ -195,10 +195,8 @@ _LABELS: dict[str, str] = {
 
 
 def remedies_context(remedies: Iterable[Remedy], test: Test | None) -> dict[str, Any]:
-    """What parts/what_to_do.html shows, and what the rows of the errors need not tell again.
-
-    `test` is the one that it is about.
-    """
+    """What parts/what_to_do.html shows, and what the rows of the errors need not tell again. `test`
+    is the one that it is about."""
     shown = list(remedies)
     return {
         "remedies": [(each, _address(each.place, test), _LABELS[each.place]) for each in shown],

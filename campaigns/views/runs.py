@@ -6,12 +6,10 @@ from functools import partial
 from typing import Any
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_GET, require_POST
 
 from campaigns.domain.errors import InvalidFields
 from campaigns.domain.measured.series_chunks import columns_of
@@ -46,7 +44,14 @@ from campaigns.queries.measurements import (
 from campaigns.queries.pages import page_of
 from campaigns.queries.runs import filtered_runs, run_rows
 from campaigns.services.runs import MOST_BYTES, add_output, delete_output, stop_run
-from campaigns.views.access import actor_of, answers_refusals, find, rights_in
+from campaigns.views.access import (
+    actor_of,
+    answers_refusals,
+    find,
+    rights_in,
+    signed_in_get,
+    signed_in_post,
+)
 from campaigns.views.kept_pages import CacheablePage, kept_page
 from campaigns.views.live_pages import is_asked_again, live_page
 from campaigns.views.run_page import run_context
@@ -55,8 +60,7 @@ from campaigns.views.transfer import takes_bytes
 PAGE_SIZE = 50
 
 
-@login_required
-@require_GET
+@signed_in_get
 def run_list(request: HttpRequest, project: int) -> HttpResponse:
     actor = actor_of(request)
     found = find(Project, actor, pk=project)
@@ -80,8 +84,7 @@ def run_list(request: HttpRequest, project: int) -> HttpResponse:
     return render(request, "runs/list.html", context)
 
 
-@login_required
-@require_GET
+@signed_in_get
 def run_list_csv(request: HttpRequest, project: int) -> HttpResponse:
     """The filtered runs, a row each, all pages together."""
     actor = actor_of(request)
@@ -96,8 +99,7 @@ _TEMPLATE = "runs/detail.html"
 _ALL_S = 10**9  # no run is longer
 
 
-@login_required
-@require_GET
+@signed_in_get
 def run_detail(request: HttpRequest, run: int) -> HttpResponse:
     actor, is_again = actor_of(request), is_asked_again(request)
     rows = "" if is_again else rows_of_run(run)  # dear, and read before what it is of
@@ -139,8 +141,7 @@ def find_run(actor: Actor, pk: int) -> Run:
     return find(Run.objects.select_related("campaign__project", "test__endpoint"), actor, pk=pk)
 
 
-@login_required
-@require_POST
+@signed_in_post
 @answers_refusals("run-detail")
 def run_stop(request: HttpRequest, run: int) -> HttpResponse:
     actor = actor_of(request)
@@ -149,15 +150,13 @@ def run_stop(request: HttpRequest, run: int) -> HttpResponse:
     return redirect("run-detail", run=run)
 
 
-@login_required
-@require_GET
+@signed_in_get
 def run_csv(request: HttpRequest, run: int) -> HttpResponse:
     found = find_run(actor_of(request), run)
     return run_tables_file(found, report_of(found))
 
 
-@login_required
-@require_GET
+@signed_in_get
 def run_seconds_csv(request: HttpRequest, run: int) -> HttpResponseBase:
     found = find_run(actor_of(request), run)
     return unless_known(request, final_key(found), lambda: _seconds_file(found))
@@ -174,8 +173,7 @@ def _seconds_file(run: Run) -> HttpResponseBase:
     return text_stream(f"run-{run.label}-seconds.csv", text)
 
 
-@login_required
-@require_GET
+@signed_in_get
 def run_points(request: HttpRequest, run: int) -> HttpResponseBase:
     """{"points", "machine"}: the columns of a stretch, by the seconds `?from=` and `?until=`. Of a
     long run the page has only some of them."""
@@ -201,24 +199,21 @@ def _points_of(run: Run, first: int, until: int) -> dict[str, Any]:
     return {"points": thinned_columns(points), "machine": machine}
 
 
-@login_required
-@require_GET
+@signed_in_get
 def run_machine_seconds_csv(request: HttpRequest, run: int) -> HttpResponse:
     found = find_run(actor_of(request), run)
     text = csv_of_machine_seconds(machines_of_run(found))
     return text_stream(f"run-{found.label}-machines.csv", text)
 
 
-@login_required
-@require_GET
+@signed_in_get
 def run_report_text(request: HttpRequest, run: int) -> HttpResponse:
     found = find_run(actor_of(request), run)
     return tool_report_file(found, request.GET.get("style", ""))
 
 
 @takes_bytes(2 * MOST_BYTES + 10_000)  # line ends become two bytes each
-@login_required
-@require_POST
+@signed_in_post
 @answers_refusals("run-detail")
 def output_new(request: HttpRequest, run: int) -> HttpResponse:
     """The run's page with the text and what is wrong with it, until it can be kept."""
@@ -239,15 +234,13 @@ def output_new(request: HttpRequest, run: int) -> HttpResponse:
     return page_with_faults(request, found, form)
 
 
-@login_required
-@require_GET
+@signed_in_get
 def output_text(request: HttpRequest, output: int) -> HttpResponse:
     found = find(ToolOutput.objects.select_related("run"), actor_of(request), pk=output)
     return text_file(f"run-{found.run.label}-output-{found.pk}.txt", found.text)
 
 
-@login_required
-@require_POST
+@signed_in_post
 def output_delete(request: HttpRequest, output: int) -> HttpResponse:
     rows = ToolOutput.objects.select_related("run__campaign__project")
     found = find(rows, actor_of(request), pk=output)

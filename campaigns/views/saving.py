@@ -31,11 +31,9 @@ def saved_by(form: CheckedForm, save: Callable[[dict[str, Any]], _T]) -> _T | No
 
 class Edit:
     """The edit of something stored, from the opening of its form to its saving.
-
     `parts/changed.html` carries what the form was `opened` with. If saving it would put back what
     others changed since, it is shown once more as it was typed, with what they `changed`, and
-    carries what is stored by now: so who saves that replaces what they have seen, and no more.
-    """
+    carries what is stored by now: so who saves that replaces what they have seen, and no more."""
 
     def __init__(
         self, request: HttpRequest, stored: Callable[[], Content], labels: Mapping[str, str]

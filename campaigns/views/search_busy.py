@@ -1,7 +1,5 @@
-"""How busy everyone was in each trial, under the trials and on their axis of rates.
-
-Positions in percent of the drawing; see drawings.
-"""
+"""How busy everyone was in each trial, under the trials and on their axis of rates. Positions in
+percent of the drawing; see drawings."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

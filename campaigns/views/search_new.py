@@ -2,12 +2,10 @@
 
 from typing import Any
 
-from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.http import urlencode
-from django.views.decorators.http import require_POST
 
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.search_start import (
@@ -32,15 +30,20 @@ from campaigns.queries.searches import (
 )
 from campaigns.services.campaign_cells import CampaignCell
 from campaigns.services.searches import start_search
-from campaigns.views.access import actor_of, find, project_to_edit, takes_a_form
+from campaigns.views.access import (
+    actor_of,
+    find,
+    project_to_edit,
+    signed_in_form,
+    signed_in_post,
+)
 from campaigns.views.campaign_new import whole
 from campaigns.views.saving import saved_by
 
 _TRIAL_S, _LONGEST_S = 20.0, 3600.0
 
 
-@takes_a_form
-@login_required
+@signed_in_form
 def search_new(request: HttpRequest, project: int) -> HttpResponse:
     actor = actor_of(request)
     found = project_to_edit(actor, project)
@@ -60,8 +63,7 @@ def search_new(request: HttpRequest, project: int) -> HttpResponse:
     return render(request, "campaigns/search_new.html", context, status=422 if form.errors else 200)
 
 
-@login_required
-@require_POST
+@signed_in_post
 def search_estimate(request: HttpRequest, project: int) -> HttpResponse:
     """The form page's fragments for the current input."""
     found = project_to_edit(actor_of(request), project)

@@ -202,13 +202,11 @@ class _Series:
 def drawn_sweeps(
     sweeps: Sequence[SweepAnswer], *, trusted_only: bool = False
 ) -> list[dict[str, Any]]:
-    """The sweeps of one plan and parameter together, their arms on the same axes:
-    [{"sweeps", "tables", "parameter", "keys": [(name, style)], "side": their table together, None
-    of one arm, "panels", "has_apart": whether a point is not trusted, "doubts": the table of why,
-    None without one, "unfigured": [(where, why)] beside it}].
-
-    `trusted_only`: without the points that are not trusted; the axes stay.
-    """
+    """The sweeps of one plan and parameter together, their arms on the same axes: [{"sweeps",
+    "tables", "parameter", "keys": [(name, style)], "side": their table together, None of one arm,
+    "panels", "has_apart": whether a point is not trusted, "doubts": the table of why, None without
+    one, "unfigured": [(where, why)] beside it}]. `trusted_only`: without the points that are not
+    trusted; the axes stay."""
     groups: dict[tuple[str, str], list[SweepAnswer]] = {}
     for sweep in sweeps:
         groups.setdefault((sweep.plan_label, sweep.field), []).append(sweep)

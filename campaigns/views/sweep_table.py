@@ -1,8 +1,5 @@
-"""Sweeps of several arms side by side: a row for each value, the same few figures of each arm;
-and what to sweep next.
-
-The cells are those of each sweep's own table, which has all figures.
-"""
+"""Sweeps of several arms side by side: a row for each value, the same few figures of each arm; and
+what to sweep next. The cells are those of each sweep's own table, which has all figures."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

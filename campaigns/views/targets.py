@@ -9,13 +9,12 @@ from functools import cache, partial
 
 from django.conf import settings
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_GET, require_POST, require_safe
+from django.views.decorators.http import require_GET
 
 from campaigns.domain.errors import InvalidPlan, InvalidTarget, Refused
 from campaigns.domain.measured.outcomes import CERTIFICATE_KINDS
@@ -39,7 +38,9 @@ from campaigns.views.access import (
     find,
     project_to_edit,
     rights_in,
-    takes_a_form,
+    signed_in_form,
+    signed_in_post,
+    signed_in_safe,
 )
 from campaigns.views.items import list_context
 from campaigns.views.saving import Edit, labels_of, saved_by
@@ -48,8 +49,7 @@ from campaigns.views.waterfall import draw_waterfall
 _LABELS = {"name": "Name", "endpoints": "Endpoints", "environment": "Environment"}
 
 
-@require_safe
-@login_required
+@signed_in_safe
 def target_list(request, project: int):
     actor = actor_of(request)
     found = find(Project, actor, pk=project)
@@ -57,8 +57,7 @@ def target_list(request, project: int):
     return render(request, "targets/list.html", context)
 
 
-@takes_a_form
-@login_required
+@signed_in_form
 def target_new(request, project: int):
     actor = actor_of(request)
     found = project_to_edit(actor, project)
@@ -72,8 +71,7 @@ def target_new(request, project: int):
     return _form_page(request, found, form)
 
 
-@takes_a_form
-@login_required
+@signed_in_form
 def target_edit(request, target: int):
     actor = actor_of(request)
     found = find(Target, actor, pk=target)
@@ -88,8 +86,7 @@ def target_edit(request, target: int):
     return _form_page(request, found.project, form, Target.objects.get(pk=found.pk), edit)
 
 
-@require_safe
-@login_required
+@signed_in_safe
 def target_detail(request, target: int):
     return detail_page(request, find(Target, actor_of(request), pk=target), ProbeForm())
 
@@ -150,8 +147,7 @@ def _form_page(
     return render(request, "targets/form.html", context, status=status)
 
 
-@login_required
-@require_POST
+@signed_in_post
 def probe_new(request, endpoint: int):
     actor = actor_of(request)
     found = find(Endpoint, actor, pk=endpoint)
@@ -170,8 +166,7 @@ def probe_new(request, endpoint: int):
     return detail_page(request, found.target, form, status=422)
 
 
-@require_safe
-@login_required
+@signed_in_safe
 def probe_detail(request, probe: int):
     actor = actor_of(request)
     rows = Probe.objects.select_related("endpoint__target__project", "requested_by")
@@ -197,8 +192,7 @@ _PROGRAM = settings.BASE_DIR / "workers" / "agent"
 _START = "import sys\nfrom workers.agent.__main__ import main\nsys.exit(main())\n"
 
 
-@login_required
-@require_POST
+@signed_in_post
 @never_cache
 @answers_refusals("target-detail")
 def agent_new(request: HttpRequest, target: int) -> HttpResponse:
@@ -221,8 +215,7 @@ def agent_new(request: HttpRequest, target: int) -> HttpResponse:
     )
 
 
-@login_required
-@require_POST
+@signed_in_post
 def agent_revoke(request: HttpRequest, agent: int) -> HttpResponse:
     rows = Agent.objects.select_related("target__project")
     found = find(rows, actor_of(request), pk=agent)
@@ -260,8 +253,7 @@ def _of_exporter(request: HttpRequest, exporter: int) -> str:
     return _of_target(find(_ROWS, actor_of(request), pk=exporter).target_id)
 
 
-@takes_a_form
-@login_required
+@signed_in_form
 def exporter_new(request: HttpRequest, target: int) -> HttpResponse:
     actor = actor_of(request)
     found = find(Target.objects.select_related("project"), actor, pk=target)
@@ -273,8 +265,7 @@ def exporter_new(request: HttpRequest, target: int) -> HttpResponse:
     return _answer(request, found, form, saved)
 
 
-@takes_a_form
-@login_required
+@signed_in_form
 def exporter_edit(request: HttpRequest, exporter: int) -> HttpResponse:
     actor = actor_of(request)
     found = find(_ROWS, actor, pk=exporter)
@@ -292,8 +283,7 @@ def exporter_edit(request: HttpRequest, exporter: int) -> HttpResponse:
     return _answer(request, found.target, form, saved, edit)
 
 
-@login_required
-@require_POST
+@signed_in_post
 @answers_refusals(_of_exporter)
 def exporter_check(request: HttpRequest, exporter: int) -> HttpResponse:
     found = find(_ROWS, actor_of(request), pk=exporter)
@@ -302,8 +292,7 @@ def exporter_check(request: HttpRequest, exporter: int) -> HttpResponse:
     return redirect(_of_target(found.target_id))
 
 
-@login_required
-@require_POST
+@signed_in_post
 def exporter_remove(request: HttpRequest, exporter: int) -> HttpResponse:
     found = find(_ROWS, actor_of(request), pk=exporter)
     exporter_services.remove_exporter(by=actor_of(request), exporter=found)

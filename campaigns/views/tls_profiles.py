@@ -1,11 +1,9 @@
 """A project's TLS profiles: those that come with benchsite, and its own."""
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_POST, require_safe
 
 from campaigns.domain.plan.tls_profiles import PROFILES
 from campaigns.forms.tls_profiles import TlsProfileForm
@@ -19,7 +17,9 @@ from campaigns.views.access import (
     find,
     project_to_edit,
     rights_in,
-    takes_a_form,
+    signed_in_form,
+    signed_in_post,
+    signed_in_safe,
 )
 from campaigns.views.saving import Edit, labels_of, saved_by
 
@@ -31,8 +31,7 @@ def _list_of(request: HttpRequest, profile: int) -> str:
     return reverse("tls-profile-list", args=[found.project_id])
 
 
-@require_safe
-@login_required
+@signed_in_safe
 def tls_profile_list(request: HttpRequest, project: int) -> HttpResponse:
     actor = actor_of(request)
     found = find(Project, actor, pk=project)
@@ -45,8 +44,7 @@ def tls_profile_list(request: HttpRequest, project: int) -> HttpResponse:
     return render(request, "tls_profiles/list.html", context)
 
 
-@takes_a_form
-@login_required
+@signed_in_form
 def tls_profile_new(request: HttpRequest, project: int) -> HttpResponse:
     """`?from=KEY`: filled in with what a profile that comes with benchsite offers."""
     actor = actor_of(request)
@@ -62,8 +60,7 @@ def tls_profile_new(request: HttpRequest, project: int) -> HttpResponse:
     return _form_page(request, found, form)
 
 
-@takes_a_form
-@login_required
+@signed_in_form
 def tls_profile_edit(request: HttpRequest, profile: int) -> HttpResponse:
     actor = actor_of(request)
     found = find(_ROWS, actor, pk=profile)
@@ -81,8 +78,7 @@ def tls_profile_edit(request: HttpRequest, profile: int) -> HttpResponse:
     return _form_page(request, found.project, form, found, edit)
 
 
-@login_required
-@require_POST
+@signed_in_post
 @answers_refusals(_list_of)
 def tls_profile_delete(request: HttpRequest, profile: int) -> HttpResponse:
     found = find(_ROWS, actor_of(request), pk=profile)

@@ -5,12 +5,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_GET, require_POST
 
 from campaigns.domain.errors import InvalidFields, Refused
 from campaigns.domain.judged.triage import ENVIRONMENT_FIRST, NEEDS_WHY, TAKES_MORE, TriageState
@@ -32,7 +30,7 @@ from campaigns.queries.confirming import confirm_query
 from campaigns.queries.history import HistoryKey, arm_label_of
 from campaigns.queries.triage import count_by_state, entries_of, entries_of_test, triaged
 from campaigns.services.triage import judge_changes
-from campaigns.views.access import actor_of, find
+from campaigns.views.access import actor_of, find, signed_in_get, signed_in_post
 
 _AT_ONCE = 5  # open entries of an overview; the others are behind a disclosure
 _TYPED = "triage_typed"  # in the session: what was refused, for the page that comes next
@@ -48,8 +46,7 @@ _GLYPHS = {
 }
 
 
-@login_required
-@require_GET
+@signed_in_get
 def triage_list(request: HttpRequest, project: int) -> HttpResponse:
     actor = actor_of(request)
     found = find(Project, actor, pk=project)
@@ -74,8 +71,7 @@ def triage_list(request: HttpRequest, project: int) -> HttpResponse:
     return render(request, "triage/list.html", context)
 
 
-@login_required
-@require_GET
+@signed_in_get
 def triage_csv(request: HttpRequest, project: int) -> HttpResponse:
     actor = actor_of(request)
     found = find(Project, actor, pk=project)
@@ -83,8 +79,7 @@ def triage_csv(request: HttpRequest, project: int) -> HttpResponse:
     return text_file(f"changes-of-project-{found.pk}.csv", csv_of_triage(entries))
 
 
-@login_required
-@require_POST
+@signed_in_post
 def triage_judge(request: HttpRequest, entry: int) -> HttpResponse:
     """Give the entry a state, and go back to the test whose page it was done on."""
     actor = actor_of(request)

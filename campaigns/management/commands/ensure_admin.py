@@ -1,7 +1,5 @@
-"""`manage.py ensure_admin`: create the first account.
-
-BENCHSITE_ADMIN names it, BENCHSITE_ADMIN_PASSWORD is its password.
-"""
+"""`manage.py ensure_admin`: create the first account. BENCHSITE_ADMIN names it,
+BENCHSITE_ADMIN_PASSWORD is its password."""
 
 import os
 

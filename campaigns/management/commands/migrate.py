@@ -1,7 +1,5 @@
-"""`manage.py migrate` without the limits of pages: a statement may take as long as it needs.
-
-It waits for locks only a minute, so that a forgotten transaction does not stop the site for ever.
-"""
+"""`manage.py migrate` without the limits of pages: a statement may take as long as it needs. It
+waits for locks only a minute, so that a forgotten transaction does not stop the site for ever."""
 
 from django.core.management.base import CommandError
 from django.core.management.commands.migrate import Command as Migrate
