@@ -12,7 +12,7 @@ from campaigns.forms.numbers import number
 from campaigns.forms.requests import MOST_CHARACTERS, text_widget
 
 
-def form_field(row: PlanField, widget: forms.Widget | None = None, **more: Any) -> forms.Field:
+def _form_field(row: PlanField, widget: forms.Widget | None = None, **more: Any) -> forms.Field:
     """Input stays text: the domain validates it. The page reads `unit`, `is_choice`, and in
     `shown_if` the choices that show the field (lib/shown_if.js)."""
     initial = row.default if row.example is None else row.example
@@ -72,7 +72,7 @@ class FormPart:
     def field(self, name: str, widget: forms.Widget | None = None, **more: Any) -> forms.Field:
         """One field; for non-scalar rows, or rows with a custom widget."""
         rows = fields_of(self.owner)
-        made = form_field(rows[name], widget, **more)
+        made = _form_field(rows[name], widget, **more)
         if "kind" in rows and rows[name].used_by:
             made.shown_if = f"{self.form_name('kind')}={','.join(sorted(rows[name].used_by))}"
         return made

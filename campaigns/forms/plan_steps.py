@@ -99,7 +99,7 @@ class StepBlock:
         said = (
             f"named {self.texts['label']}" if self.texts["label"] else "",
             counted(headers, "headers") if headers else "",
-            body_words(self.n_body_bytes, self.texts["headers"]),
+            _body_words(self.n_body_bytes, self.texts["headers"]),
             f"{counted(extracts, 'values')} taken from the reply" if extracts else "",
         )
         return ", ".join(filter(None, said))
@@ -111,7 +111,7 @@ class StepBlock:
         return f"{self.texts['method'] or METHODS[0]} {path}" if path else ""
 
 
-def body_words(n_bytes: int, headers: str) -> str:
+def _body_words(n_bytes: int, headers: str) -> str:
     """JSON body of 120 bytes; its kind is what Content-Type says. "" without a body."""
     if not n_bytes:
         return ""
@@ -313,8 +313,11 @@ def initial_steps(spec: dict[str, Any]) -> dict[str, Any]:
 
 
 def _initial_step(step: dict[str, Any], weight: float) -> dict[str, Any]:
+    # A label set by the user; a generated one (method and path) is regenerated.
+    label = step.get("label", "")
+    method, path = step.get("method", ""), step.get("path", "")
     return {
-        "label": own_label(step),
+        "label": "" if label in (default_label(method, path), f"{method} {path}"[:100]) else label,
         "method": step["method"],
         "path": step["path"],
         "headers": write_headers(step["headers"]),
@@ -322,10 +325,3 @@ def _initial_step(step: dict[str, Any], weight: float) -> dict[str, Any]:
         "extract": write_extracts(step["extract"]),
         "weight": f"{weight:g}",
     }
-
-
-def own_label(step: dict[str, Any]) -> str:
-    """A label set by the user; a generated one (method and path) is regenerated."""
-    label = step.get("label", "")
-    method, path = step.get("method", ""), step.get("path", "")
-    return "" if label in (default_label(method, path), f"{method} {path}"[:100]) else label

@@ -36,11 +36,6 @@ class ThresholdFields(forms.Form):
         super().take_errors({_own(path): sentence for path, sentence in errors.items()})
 
 
-def write_thresholds(spec: dict[str, Any]) -> str:
-    """A stored plan's rules as text; older plans have none."""
-    return "\n".join(Threshold(**each).rule for each in spec.get("thresholds", []))
-
-
 def _own(path: str) -> str:
     return "thresholds" if path.startswith("thresholds.") else path
 
@@ -156,5 +151,6 @@ def initial_of(name: str, spec: dict[str, Any]) -> dict[str, Any]:
         **PLAN.initial(spec),
         **TIMEOUTS.initial(spec["timeouts"]),
         "expected_status": " ".join(spec["expected_status"]),
-        "thresholds": write_thresholds(spec),
+        # A stored plan's rules as text; older plans have none.
+        "thresholds": "\n".join(Threshold(**each).rule for each in spec.get("thresholds", [])),
     }

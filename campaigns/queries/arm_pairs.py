@@ -143,7 +143,16 @@ class ArmPair:
 def pairs_of(arms: Sequence[MeasuredTest], chosen: tuple[int, int] | None) -> list[ArmPair]:
     """The pair that was chosen (candidate, baseline: ids of tests), else all pairs of TLS twins."""
     if chosen is None:
-        return twins_of(arms)
+        # Each HTTPS (or wss) test with the HTTP (or ws) test of the same plan and mode. A test of
+        # the same target is preferred; one of another target is used only if it is the only
+        # candidate, and the comparison then says so. A resumed session has no HTTP counterpart: it
+        # is compared with HTTP on a new connection.
+        pairs = []
+        for candidate in arms:
+            if plain := TLS_TWINS.get(candidate.scheme):
+                baseline = _partner(candidate, [arm for arm in arms if arm.scheme == plain])
+                pairs += [ArmPair(baseline, candidate, place=candidate.place)] if baseline else []
+        return pairs
     by_test = {arm.test.pk: arm for arm in arms}
     candidate, baseline = (by_test[pk] for pk in chosen)
     return [ArmPair(baseline, candidate, is_chosen=True)]
@@ -162,19 +171,6 @@ def chosen_tests(campaign: Campaign, asked: Mapping[str, str]) -> tuple[int, int
     if faults:
         raise InvalidFields(faults)
     return int(given["compare"]), int(given["with"])
-
-
-def twins_of(arms: Sequence[MeasuredTest]) -> list[ArmPair]:
-    """Each HTTPS (or wss) test with the HTTP (or ws) test of the same plan and mode. A test of the
-    same target is preferred; one of another target is used only if it is the only candidate, and
-    the comparison then says so. A resumed session has no HTTP counterpart: it is compared with HTTP
-    on a new connection."""
-    pairs = []
-    for candidate in arms:
-        if plain := TLS_TWINS.get(candidate.scheme):
-            baseline = _partner(candidate, [arm for arm in arms if arm.scheme == plain])
-            pairs += [ArmPair(baseline, candidate, place=candidate.place)] if baseline else []
-    return pairs
 
 
 def _partner(candidate: MeasuredTest, candidates: Sequence[MeasuredTest]) -> MeasuredTest | None:

@@ -12,7 +12,6 @@ from campaigns.domain.measured.measurement import Measurement
 from campaigns.domain.shown.compared import Difference
 from campaigns.domain.shown.plan_changes import changed_fields, field_name
 from campaigns.domain.units import rate
-from campaigns.models import Run
 from campaigns.queries.arm_pairs import ArmPair, MeasuredTest
 from campaigns.queries.columns import ComparisonSide
 from campaigns.queries.measured import MeasuredRun
@@ -54,8 +53,28 @@ def changes_of(pair: ComparedPair) -> dict[str, tuple[str, str]]:
 def _facts_of(each: MeasuredRun) -> dict:
     """The run's settings and what its injectors said of the setting that they found."""
     ends = each.measurement.ends if each.measurement else []
+    # All that may differ between two runs beside their results, secrets as digests.
+    frozen = each.run.frozen
+    # The plan; bodies, headers and tables, which may be secret or long, as size and digest.
+    steps = [
+        {**step, "headers": _told_apart(step["headers"]), "body": _told_apart(step["body"])}
+        for step in frozen.plan_json["steps"]
+    ]
+    exchange = frozen.plan_json.get("exchange")
+    if exchange:
+        exchange = {**exchange, "headers": _told_apart(exchange["headers"])}
+    variables = frozen.plan_json.get("variables")
+    if variables:
+        variables = {**variables, "csv": _told_apart(variables["csv"])}
+    apart = {"steps": steps, "exchange": exchange, "variables": variables}
     return {
-        **settings_of(each.run),
+        "target": frozen.target,
+        "plan name": frozen.plan_label,
+        "connection mode": str(frozen.connection_mode),
+        "injector processes": each.run.n_shards,
+        "endpoint": frozen.endpoint.to_json(),
+        "environment": dict(frozen.environment),
+        "plan": {**frozen.plan_json, **apart, "connection_mode": None},
         "TLS agreed": sorted({tls.agreed for end in ends for tls in end.tls}),
         "Certificate": sorted({tls.certificate for end in ends for tls in end.tls} - {None}),
         "TLS library": tls_libraries_of(ends),
@@ -150,32 +169,6 @@ def _rate(test: MeasuredTest) -> str:
     measurements: list[Measurement] = [each.measurement for each in test.counted]
     known = [each.sent_per_s for each in measurements if each.sent_per_s is not None]
     return rate(sum(known) / len(known)) if known else ""
-
-
-def settings_of(run: Run) -> dict[str, Any]:
-    """All that may differ between two runs beside their results, secrets as digests."""
-    frozen = run.frozen
-    # The plan; bodies, headers and tables, which may be secret or long, as size and digest.
-    steps = [
-        {**step, "headers": _told_apart(step["headers"]), "body": _told_apart(step["body"])}
-        for step in frozen.plan_json["steps"]
-    ]
-    exchange = frozen.plan_json.get("exchange")
-    if exchange:
-        exchange = {**exchange, "headers": _told_apart(exchange["headers"])}
-    variables = frozen.plan_json.get("variables")
-    if variables:
-        variables = {**variables, "csv": _told_apart(variables["csv"])}
-    apart = {"steps": steps, "exchange": exchange, "variables": variables}
-    return {
-        "target": frozen.target,
-        "plan name": frozen.plan_label,
-        "connection mode": str(frozen.connection_mode),
-        "injector processes": run.n_shards,
-        "endpoint": frozen.endpoint.to_json(),
-        "environment": dict(frozen.environment),
-        "plan": {**frozen.plan_json, **apart, "connection_mode": None},
-    }
 
 
 def _told_apart(value: Any) -> str:

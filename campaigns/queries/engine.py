@@ -65,12 +65,6 @@ def unheard_shards(host: str, waited_s: float) -> int:
     return max(0, min(n_waiting, slots - n_taken))
 
 
-def rivals_of(run: Run):
-    """The active runs that use the same target, or a machine that this run needs."""
-    same = Q(target=run.target_id) | Q(machines__overlap=run.machines or [])
-    return Run.objects.filter(same, state__in=ACTIVE_STATES)
-
-
 @dataclass(slots=True)
 class HeldPlaces:
     """The active runs: how many, of which projects with how many slots, and the targets and
@@ -272,7 +266,14 @@ def reason_to_wait(head: Run, actor: Actor = NOBODY) -> str:
 
 def _rival_words(head: Run, actor: Actor) -> str:
     head.machines = machines_of(head.machines, own_addresses())
-    rival = rivals_of(head).select_related("campaign").order_by("pk").first()
+    # The active runs that use the same target, or a machine that this run needs.
+    same = Q(target=head.target_id) | Q(machines__overlap=head.machines or [])
+    rival = (
+        Run.objects.filter(same, state__in=ACTIVE_STATES)
+        .select_related("campaign")
+        .order_by("pk")
+        .first()
+    )
     if rival is None:
         return ""
     shared = sorted(set(head.machines) & set(rival.machines or ()))

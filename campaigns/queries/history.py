@@ -23,7 +23,6 @@ from campaigns.models import (
     Project,
     Run,
     SavedPlan,
-    Target,
     Test,
     TestFigures,
     TimeMark,
@@ -183,7 +182,13 @@ def _marks(
     """Those between the first campaign and the end of the time that is asked for."""
     if not points:
         return ()
-    return marks_of(actor, test.endpoint.target, points[0].at, by.until)
+    # The newest marks of this target and of all targets, in order of time. `until` is not included.
+    target = test.endpoint.target
+    marks = TimeMark.objects.visible_to(actor).filter(project=target.project_id)
+    marks = marks.filter(Q(target=None) | Q(target=target), at__gte=points[0].at)
+    if by.until:
+        marks = marks.filter(at__lt=by.until)
+    return list(marks.order_by("-at", "-pk")[:MOST_MARKS])[::-1]
 
 
 def key_of(test: Test) -> HistoryKey:
@@ -392,20 +397,6 @@ def among(column: str, numbers: Collection[int]) -> Func:
 MOST_MARKS = 200  # of one history; its dates lead to older ones
 _REFERENCE = re.compile(r"mark-([1-9][0-9]{0,17})", re.ASCII)
 HOW = "Write a day, such as 2026-11-01, or a mark, such as mark-12."
-
-
-def marks_of(
-    actor: Actor, target: Target, since: datetime | None = None, until: datetime | None = None
-) -> Sequence[TimeMark]:
-    """The newest marks of this target and of all targets, in order of time. `until` is not
-    included."""
-    marks = TimeMark.objects.visible_to(actor).filter(project=target.project_id)
-    marks = marks.filter(Q(target=None) | Q(target=target))
-    if since:
-        marks = marks.filter(at__gte=since)
-    if until:
-        marks = marks.filter(at__lt=until)
-    return list(marks.order_by("-at", "-pk")[:MOST_MARKS])[::-1]
 
 
 def begin_of(project: Project, text: str) -> datetime:

@@ -28,7 +28,16 @@ def hosts() -> list[InjectorHost]:
         host.busy = busy.get(host.name, 0)
         host.is_alive = answers(host.seen_at, host.now)
         host.machine = machine_words(host.facts)
-        host.limits = limit_words(host.facts)
+        # The limits on its load (open files, local ports), and its addresses.
+        words = []
+        if isinstance(host.facts.get("open_files"), int):
+            words.append(f"{host.facts['open_files']:,} open files")
+        first, _, last = str(host.facts.get("local_ports") or "").partition(" ")
+        if first.isdecimal() and last.isdecimal():
+            words.append(f"{int(last) - int(first) + 1:,} local ports")
+        if host.facts.get("addresses"):
+            words.append(str(host.facts["addresses"]))
+        host.limits = words
     return found
 
 
@@ -47,19 +56,6 @@ def machine_words(facts: dict[str, Any]) -> list[str]:
         facts.get("os"),
     ]
     return [str(each) for each in words if each]
-
-
-def limit_words(facts: dict[str, Any]) -> list[str]:
-    """The limits on its load (open files, local ports), and its addresses."""
-    words = []
-    if isinstance(facts.get("open_files"), int):
-        words.append(f"{facts['open_files']:,} open files")
-    first, _, last = str(facts.get("local_ports") or "").partition(" ")
-    if first.isdecimal() and last.isdecimal():
-        words.append(f"{int(last) - int(first) + 1:,} local ports")
-    if facts.get("addresses"):
-        words.append(str(facts["addresses"]))
-    return words
 
 
 # A host that announced itself within this time is alive; it does so every 5 s.

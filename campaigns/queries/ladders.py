@@ -64,7 +64,7 @@ def ladder_of(
     climb = _Climb(campaign, _plain(placed), is_final, metric)
     rungs = tuple(climb.rung(*each) for each in placed)
     target = arms[0].test.endpoint.target.name
-    return Ladder(target, rungs, metric, likeness_of(rungs, climb.compared)), climb.compared
+    return Ladder(target, rungs, metric, _likeness_of(rungs, climb.compared)), climb.compared
 
 
 def _could_be_one(arms: Sequence[MeasuredTest]) -> bool:
@@ -326,7 +326,7 @@ def _own_cpu_us(arm: MeasuredTest) -> float | None:
 _CHOSEN = {"target", "plan"}
 
 
-def likeness_of(rungs: Sequence[LadderRung], compared: Sequence[Overhead]) -> LadderLikeness:
+def _likeness_of(rungs: Sequence[LadderRung], compared: Sequence[Overhead]) -> LadderLikeness:
     """Of the comparisons that were made: what is written alike in all of them, and what is not. An
     arm that is close to another one in bytes or requests counts as like it."""
     if not compared:

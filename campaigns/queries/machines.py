@@ -51,12 +51,6 @@ def _measured(points: list[MachinePoint], end: int | None) -> list[MachinePoint]
     return [each for each in points if each.second >= 0 and (end is None or each.second < end)]
 
 
-def ok_rate(run: Run) -> float | None:
-    """Ok requests/s of a run that has ended."""
-    duration_s = of_latest_summary(run, "duration_s") if run.is_done else None
-    return run.n / duration_s if duration_s and run.n else None
-
-
 def outputs_of_run(run: Run) -> list[ToolOutput]:
     """What people added, in that order, with the `beginning` of each text: ten may be 10 MB."""
     rows = run.tool_outputs.defer("text")
@@ -97,16 +91,19 @@ def _tables(
     run: Run, points: dict[str, list[MachinePoint]]
 ) -> tuple[Table | None, list[Table], list[Table]]:
     """Who was the limit, the tables of the machines, and those of their perf stat."""
-    uses, rate, seconds = uses_of(run, points), ok_rate(run), whole_seconds(run)
+    # Ok requests/s of a run that has ended.
+    duration_s = of_latest_summary(run, "duration_s") if run.is_done else None
+    rate = run.n / duration_s if duration_s and run.n else None
+    uses, seconds = uses_of(run, points), whole_seconds(run)
     nouns = run.frozen.plan.nouns
     machines = [machine_table(use, rate, seconds, nouns) for use in uses]
     perfs = [perf_table(use, rate, seconds) for use in uses if use.perf]
     if run.is_done and not perfs and (asked := PerfOf(run.campaign.perf)):
         perfs = [no_perf_table(asked)]
-    return limit_of_run(run, uses, rate), machines, [each.said_of(nouns) for each in perfs]
+    return _limit_of_run(run, uses, rate), machines, [each.said_of(nouns) for each in perfs]
 
 
-def limit_of_run(run: Run, uses: Sequence[MachineUse], ok_per_s: float | None) -> Table | None:
+def _limit_of_run(run: Run, uses: Sequence[MachineUse], ok_per_s: float | None) -> Table | None:
     """None until the run is judged. `uses`: what the agents of its target told."""
     if not run.is_done or run.judged is None:
         return None

@@ -93,7 +93,7 @@ def report_of(probe: Probe, now: datetime) -> ProbeReport:
         total_ms=_total_ms(result),
         certificates=certificates,
         certificate_days_left=days_left(certificates[0], now) if certificates else None,
-        websocket=websocket_facts(result.get("websocket") or {}),
+        websocket=_websocket_facts(result.get("websocket") or {}),
     )
 
 
@@ -104,7 +104,7 @@ def _silence_hint(probe: Probe) -> str:
     return "No message came back. This is not an error: not every service answers each message."
 
 
-def websocket_facts(seen: dict[str, Any]) -> list[tuple[str, str]]:
+def _websocket_facts(seen: dict[str, Any]) -> list[tuple[str, str]]:
     """What the upgrade negotiated and how the connection ended: [(name, words)]; [] for HTTP."""
     if not seen.get("accept"):
         return []

@@ -66,10 +66,12 @@ def run_report(run: Run, measurement: Measurement | None = None) -> RunReport:
         progress=progress_of(seen),
         has_no_answer=state.has_no_answer,
         verdicts=state.verdicts,
-        trend=_trend(state, seen),
+        trend=""
+        if state.has_no_answer
+        else trend_words(*steadiness_of(seen), is_over=state.is_done),
         sessions=session_tables(total, duration_s),
         parts=tables.parts_table(total),
-        errors=run_errors(seen),
+        errors=_run_errors(seen),
         vitals=tables.vitals_table(seen.vitals, shows_hosts=run.shows_machine),
         facts=run_facts(run, seen),
         curve=curve(total.timing("response")),
@@ -81,13 +83,7 @@ def run_report(run: Run, measurement: Measurement | None = None) -> RunReport:
     )
 
 
-def _trend(state: RunStatus, seen: Measurement) -> str:
-    if state.has_no_answer:
-        return ""
-    return trend_words(*steadiness_of(seen), is_over=state.is_done)
-
-
-def run_errors(seen: Measurement) -> Errors:
+def _run_errors(seen: Measurement) -> Errors:
     """Its errors by kind, status and step."""
     attempts = seen.figures.attempts
     return errors_of(seen.failures, seen.plan.labels, seen.steps, attempts, seen.duration_s)

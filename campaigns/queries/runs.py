@@ -269,7 +269,14 @@ def run_rows(runs: Sequence[Run]) -> RunRows:
         for run in runs
     ]
     lines = [
-        Line(run.label, figures_of(*each) if each else None, why=_why_nothing(run))
+        # Figures that nobody may believe are on the run's page alone.
+        Line(
+            run.label,
+            figures_of(*each) if each else None,
+            why=f"{no_answer_words([run.judged], 1)}."
+            if run.trust == Trust.NOT_USABLE
+            else _NOTHING,
+        )
         for run, each in zip(runs, seen, strict=True)
     ]
     rows = line_cells(lines, _SHOWN)
@@ -282,13 +289,6 @@ def run_rows(runs: Sequence[Run]) -> RunRows:
         has_exchanges,
         counted_in(run.frozen.endpoint.scheme for run in runs),
     )
-
-
-def _why_nothing(run: Run) -> str:
-    """Figures that nobody may believe are on the run's page alone."""
-    if run.trust == Trust.NOT_USABLE:
-        return f"{no_answer_words([run.judged], 1)}."
-    return _NOTHING
 
 
 def _measured(summary: RunSummary | None, totals: BriefTotals) -> tuple[Total, float] | None:

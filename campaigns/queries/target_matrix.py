@@ -30,7 +30,7 @@ from campaigns.queries.overheads import compare, mean_against
 LOCAL, REMOTE = "local", "remote"
 
 
-def network_rows(
+def _network_rows(
     campaign: Campaign,
     rows: Mapping[tuple[str, str], Mapping[tuple, MeasuredTest]],
     columns: Sequence[tuple],
@@ -105,7 +105,7 @@ def target_matrix(
         rows=tuple(_row(campaign, row, found, columns, reference) for row, found in shared.items()),
         relative=relative,
         overall=tuple(_overall(campaign, shared, columns, reference)),
-        network=tuple(network_rows(campaign, shared, list(columns))),
+        network=tuple(_network_rows(campaign, shared, list(columns))),
         like=tuple(like_lines(list(_likeness(shared, columns)))),
     )
 

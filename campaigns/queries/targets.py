@@ -53,7 +53,9 @@ ASKED_S = 30
 def list_targets(actor: Actor, project: Project, by: ItemFilter) -> QuerySet[Target]:
     """The project's targets that the filters leave, with their endpoints in use."""
     found = with_counts(Target.objects.visible_to(actor).filter(project=project, is_kept=True))
-    used = Prefetch("endpoints", endpoints_in_use(), to_attr="used_endpoints")
+    used = Prefetch(
+        "endpoints", Endpoint.objects.filter(archived_at=None), to_attr="used_endpoints"
+    )
     return narrowed(found.prefetch_related(used), by)
 
 
@@ -62,10 +64,6 @@ def with_counts(targets: QuerySet[Target]) -> QuerySet[Target]:
     return targets.annotate(
         n_runs=count_of(Run.objects.filter(target=OuterRef("pk"), state="done"))
     )
-
-
-def endpoints_in_use():
-    return Endpoint.objects.filter(archived_at=None)
 
 
 def recent_probes(target: Target):

@@ -268,7 +268,7 @@ class Lane(NamedTuple):
     is_first: bool
 
 
-def lane_of(probe: Probe) -> Lane:
+def _lane_of(probe: Probe) -> Lane:
     return Lane(probe.endpoint.target.project_id, probe.campaign_id is not None)
 
 
@@ -282,7 +282,7 @@ def claim_in_turn(*, busy: Collection[Probe], most: int = SLOTS) -> list[Probe]:
         lock_admission()
         if why_load_is_off():
             return []
-        taken = Counter(map(lane_of, busy))
+        taken = Counter(map(_lane_of, busy))
         chosen: list[int] = []
         free = SLOTS - taken.total()
         while len(chosen) < most:

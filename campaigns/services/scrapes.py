@@ -118,7 +118,12 @@ def take_scraped(*, run_id: int, scraped: Sequence[Scraped]) -> None:
         if last.row:
             state["machine"] = machine_of(last.row.did)
         Exporter.objects.filter(pk=order.exporter, url=order.url).update(**state)
-    store_machine_seconds(rows=with_sources(_rows(run_id, scraped)), told_by="exporter")
+    # Without those of a machine more than a run may have. Call it in a transaction.
+    rows = list(_rows(run_id, scraped))
+    known = _allowed(rows)
+    store_machine_seconds(
+        rows=[row for row in rows if (row.run_id, row.source) in known], told_by="exporter"
+    )
     RunEvent.objects.bulk_create(
         RunEvent(
             run_id=run_id,
@@ -184,13 +189,6 @@ def require_sources(rows: Collection[MachineSecond]) -> None:
     transaction."""
     if _sources(rows) - _allowed(rows):
         raise Refused(f"This run has seconds of {MOST_SOURCES} machines; no more are taken.")
-
-
-def with_sources(rows: Iterable[MachineSecond]) -> list[MachineSecond]:
-    """Without those of a machine more than a run may have. Call it in a transaction."""
-    rows = list(rows)
-    known = _allowed(rows)
-    return [row for row in rows if (row.run_id, row.source) in known]
 
 
 def store_machine_seconds(*, rows: Collection[MachineSecond], told_by: str) -> None:

@@ -244,7 +244,7 @@ def record_seconds(*, lease: Lease, seconds: list[dict[str, Any]]) -> int:
         ShardSecond.objects.bulk_create(
             (_row(lease, second) for second in new), ignore_conflicts=True, batch_size=500
         )
-        keep_examples(lease.run_id, lease.number, new)
+        _keep_examples(lease.run_id, lease.number, new)
         last = max(second["second"] for second in seconds)
         Shard.objects.filter(pk=shard.pk).update(
             last_second=Greatest(Coalesce("last_second", last), last)
@@ -302,7 +302,7 @@ _MOST_CHARACTERS = 8000
 _MOST_OF_A_SECOND = 50
 
 
-def keep_examples(run_id: int, shard: int, seconds: list[dict[str, Any]]) -> None:
+def _keep_examples(run_id: int, shard: int, seconds: list[dict[str, Any]]) -> None:
     """Redacts once more: not every injector may do what it should. The same again changes nothing.
     The caller checks that the seconds may be stored."""
     FailureExample.objects.bulk_create(

@@ -127,7 +127,7 @@ def summarise_run(run: Run) -> RunSummary:
             brief=brief_total(measurement.total),
             **measurement.to_json(),
         )
-    judgement = judge_run(run, measurement)
+    judgement = _judge_run(run, measurement)
     Run.objects.filter(pk=run.pk).update(
         trust=judgement.measurement.state,
         target_state=judgement.target.state,
@@ -165,7 +165,7 @@ def _add_rows(run: Run, measurement: Measurement, after: int | None = None) -> t
     return n_before, digest
 
 
-def judge_run(run: Run, measurement: Measurement) -> Judgement:
+def _judge_run(run: Run, measurement: Measurement) -> Judgement:
     n_lost = run.shards.filter(state=ShardState.LOST).count()
     observed = observe(measurement, is_co_located=is_co_located(run), n_lost=n_lost)
     machines = measured_machines(run, measurement.duration_s)

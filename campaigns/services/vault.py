@@ -63,13 +63,13 @@ def keep_key(endpoint: Endpoint, origin: Origin) -> str | None:
         endpoint.client_key = ""
         return None
     key = origin.client_key_pem or (decrypt(endpoint.client_key) if endpoint.client_key else "")
-    fault = key_fault(certificate, key)
+    fault = _key_fault(certificate, key)
     if fault is None and origin.client_key_pem:
         endpoint.client_key = encrypt(key)
     return fault
 
 
-def key_fault(certificate_pem: str, key_pem: str) -> str | None:
+def _key_fault(certificate_pem: str, key_pem: str) -> str | None:
     """Why this key does not work with this certificate, or None."""
     if not key_pem:
         return "The client certificate needs its private key. Paste it as PEM."

@@ -115,7 +115,7 @@ def _initial_of(
     return _asked_question(request, project, of_target(grid, target))
 
 
-def asked_again(request: HttpRequest, project: Project, grid: Grid) -> Again | None:
+def _asked_again(request: HttpRequest, project: Project, grid: Grid) -> Again | None:
     """The campaign of this project that the URL asks to run again, or the draft to edit."""
     number = request.GET.get("edit") or request.GET.get("again")
     if number is None:
@@ -124,7 +124,9 @@ def asked_again(request: HttpRequest, project: Project, grid: Grid) -> Again | N
     return again_of(find(campaigns, actor_of(request), pk=whole(number)), grid)
 
 
-def asked_confirmation(request: HttpRequest, actor: Actor, project: Project) -> Confirmation | None:
+def _asked_confirmation(
+    request: HttpRequest, actor: Actor, project: Project
+) -> Confirmation | None:
     """The two sides that the URL asks to run in turn."""
     if "confirm" not in request.GET:
         return None
@@ -214,10 +216,10 @@ def campaign_new(request: HttpRequest, project: int) -> HttpResponse:
         pk=whole(request.GET.get("again", "")), search__isnull=False
     ).exists():
         return redirect(f"{reverse('search-new', args=[project])}?{request.GET.urlencode()}")
-    confirm = asked_confirmation(request, actor, found)
+    confirm = _asked_confirmation(request, actor, found)
     grid = grid_of(found, confirm.versions if confirm else ())
     target = whole(request.GET.get("target", ""))
-    again = asked_again(request, found, grid)
+    again = _asked_again(request, found, grid)
     edit = _edit_of(request, again)
     initial = initial_of(request, found, grid, again, confirm)
     form = CampaignForm(request.POST or None, grid=grid, initial=initial)

@@ -98,8 +98,8 @@ def _of_tests(campaign: Campaign, answer: Answer) -> dict[str, Any]:
     """What is told of all tests, and how they are told apart and chosen."""
     return {
         "many_plans": len({test.plan_label for test in answer.tests}) > 1,
-        "twins": twin_names(answer.tests),
-        "choice": choice_of(answer),
+        "twins": _twin_names(answer.tests),
+        "choice": _choice_of(answer),
         "noun": counted_in(test.scheme for test in answer.tests),
         "injector_words": _injector_words(campaign),
     }
@@ -169,12 +169,17 @@ def _under_way(campaign: Campaign, actor: Actor, current: Run | None) -> dict[st
 def _compared(campaign: Campaign, answer: Answer) -> dict[str, Any]:
     """The two sides of each comparison, with what would settle it."""
     overheads = answer.overheads
+    # The compared arms, for titles: HTTP and HTTPS, WS and WSS, or those that were chosen.
+    names = {each.names for each in overheads} or {("HTTP", "HTTPS")}
+    baseline, candidate = names.pop() if len(names) == 1 else ("plain", "TLS")
+    is_chosen = any(each.is_chosen for each in overheads)
+    title = f"{candidate} against {baseline}" if is_chosen else f"Overhead of {candidate}"
     return {
         "forest": forest_groups(overheads, campaign.practical_threshold),
         "has_forest": any(cell.value is not None for cell in _first_cells(overheads)),
         "bars": split_bars([each.split for each in overheads if each.split]),
-        "compared": compared_names(overheads),
-        "like": like_rows(overheads),
+        "compared": {"baseline": baseline, "candidate": candidate, "title": title},
+        "like": _like_rows(overheads),
         "has_differences": any(each.like_for_like.get("different") for each in overheads),
         "next_steps": _next_steps(campaign, answer),
     }
@@ -235,16 +240,7 @@ def badge_of(campaign: Campaign, found: Answer | Gist | SearchReport | None) -> 
     return campaign_badge(campaign.state, known, is_stopped=is_stopped)
 
 
-def compared_names(overheads: list[OverheadAnswer]) -> dict[str, str]:
-    """The compared arms, for titles: HTTP and HTTPS, WS and WSS, or those that were chosen."""
-    names = {each.names for each in overheads} or {("HTTP", "HTTPS")}
-    baseline, candidate = names.pop() if len(names) == 1 else ("plain", "TLS")
-    is_chosen = any(each.is_chosen for each in overheads)
-    title = f"{candidate} against {baseline}" if is_chosen else f"Overhead of {candidate}"
-    return {"baseline": baseline, "candidate": candidate, "title": title}
-
-
-def twin_names(tests: list[TestAnswer]) -> dict[str, str]:
+def _twin_names(tests: list[TestAnswer]) -> dict[str, str]:
     """The schemes of the tests without and with TLS: HTTP and HTTPS, WS and WSS, or both."""
     kinds = {each.scheme in WEBSOCKET_SCHEMES for each in tests} or {False}
     if len(kinds) > 1:
@@ -252,7 +248,7 @@ def twin_names(tests: list[TestAnswer]) -> dict[str, str]:
     return {"plain": "WS", "tls": "WSS"} if kinds.pop() else {"plain": "HTTP", "tls": "HTTPS"}
 
 
-def choice_of(answer: Answer) -> dict[str, Any] | None:
+def _choice_of(answer: Answer) -> dict[str, Any] | None:
     """The tests to choose from, and the two that are compared; None where there is no choice."""
     if len(answer.tests) < 2:
         return None
@@ -285,7 +281,7 @@ def _first_cells(overheads: list[OverheadAnswer]):
     return (cell for each in overheads for cell in each.table.rows[0].cells[:-1])
 
 
-def like_rows(overheads: list[OverheadAnswer]) -> list[tuple[str, list[list[str]]]]:
+def _like_rows(overheads: list[OverheadAnswer]) -> list[tuple[str, list[list[str]]]]:
     """What is the same and what is equal in each pair; what all pairs share is listed once."""
     rows = [
         (f"{kind}{_of_pair(each, overheads)}", each.like_for_like[key])

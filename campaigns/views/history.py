@@ -33,7 +33,6 @@ from campaigns.queries.compared_searches import SearchColumn, over_time, searche
 from campaigns.queries.history import (
     METRICS,
     HistoryFilter,
-    HistoryKey,
     HistorySeries,
     arms_of,
     histories,
@@ -92,11 +91,7 @@ class CapacityRow:
     compare: str
 
 
-def capacity_rows(actor: Actor, key: HistoryKey) -> list[CapacityRow]:
-    return [_row(*each) for each in over_time(searches_of(actor, key))]
-
-
-def capacity_history_sentence(rows: list[CapacityRow]) -> Sentence:
+def _capacity_history_sentence(rows: list[CapacityRow]) -> Sentence:
     """Of a test that has been in searches only."""
     newest = rows[0]
     if newest.capacity == DASH:
@@ -137,44 +132,16 @@ ROWS = 50
 _TESTS = Test.objects.select_related("campaign__project", "endpoint__target", "plan_version__plan")
 
 
-@dataclass(frozen=True)
-class _TestAsked:
-    """What a request about one test's history asks for, and the history."""
-
-    actor: Actor
-    test: Test
-    form: TestHistoryFilterForm
-    chosen: HistoryFilter
-    named: HistorySeries
-
-
-@dataclass(frozen=True)
-class _ProjectAsked:
-    """What a request about a project's histories asks for, and the histories, what moved first."""
-
-    actor: Actor
-    project: Project
-    form: HistoryFilterForm
-    chosen: HistoryFilter
-    pairs: list[Pair]
-
-
-def _test_asked(request: HttpRequest, pk: int) -> _TestAsked:
-    actor = actor_of(request)
-    test = find(_TESTS, actor, pk=pk)
+def _test_asked(request: HttpRequest, pk: int) -> tuple[Test, TestHistoryFilterForm, HistorySeries]:
+    test = find(_TESTS, actor_of(request), pk=pk)
     form = TestHistoryFilterForm(request.GET, project=test.campaign.project)
-    chosen = form.chosen()
-    return _TestAsked(actor, test, form, chosen, history_of(actor, test, chosen))
+    return test, form, history_of(actor_of(request), test, form.chosen())
 
 
-def _project_asked(request: HttpRequest, pk: int) -> _ProjectAsked:
-    """Of the last 90 days where no time is given."""
+def _pairs_asked(request: HttpRequest, project: Project, by: HistoryFilter) -> list[Pair]:
+    """The project's histories, what moved first."""
     actor = actor_of(request)
-    project = find(Project, actor, pk=pk)
-    form = HistoryFilterForm(request.GET, project=project)
-    chosen = recent(form.chosen())
-    pairs = in_order(histories(actor, project, chosen), quiet_changes(actor, project))
-    return _ProjectAsked(actor, project, form, chosen, pairs)
+    return in_order(histories(actor, project, by), quiet_changes(actor, project))
 
 
 def _filter_context(request: HttpRequest, form: HistoryFilterForm, metric: str) -> dict[str, Any]:
@@ -188,23 +155,23 @@ def _filter_context(request: HttpRequest, form: HistoryFilterForm, metric: str) 
 
 @signed_in_get
 def history_test(request: HttpRequest, test: int) -> HttpResponse:
-    asked = _test_asked(request, test)
-    actor, named, metric = asked.actor, asked.named, asked.chosen.metric
-    project, points = asked.test.campaign.project, named.history.points
+    shown, form, named = _test_asked(request, test)
+    actor, metric = actor_of(request), form.chosen().metric
+    project, points = shown.campaign.project, named.history.points
     newest_first = points[::-1]
     page = page_of_list(
         newest_first, PAGE_SIZE, request.GET.get("page", ""), lambda point: point.campaign
     )
     reference = named.reference
-    capacities = capacity_rows(actor, named.key)
+    capacities = [_row(*each) for each in over_time(searches_of(actor, named.key))]
     runs = page_of(runs_of_history(actor, named.history), PAGE_SIZE, request.GET.get("runs", ""))
     context = {
-        **_filter_context(request, asked.form, metric),
+        **_filter_context(request, form, metric),
         "project": project,
-        "test": asked.test,
+        "test": shown,
         "named": named,
         "capacities": capacities,
-        "sentence": capacity_history_sentence(capacities)
+        "sentence": _capacity_history_sentence(capacities)
         if capacities and not points
         else history_sentence(named.history, METRICS[metric]),
         "changes": rows_of_changes(named),
@@ -222,11 +189,11 @@ def history_test(request: HttpRequest, test: int) -> HttpResponse:
         "reference": reference,
         "reference_words": moved_words(reference.history) if reference else "",
         "is_folded": len(folded(points)) < len(points),
-        "mark_form": MarkForm(project=project, initial={"target": asked.test.endpoint.target}),
+        "mark_form": MarkForm(project=project, initial={"target": shown.endpoint.target}),
         "may": rights_in(project, actor),
         "baselines": baselines_of(actor, named.key).annotate(n_runs=Count("runs")),
         "seen_baseline": newest_baseline(actor, project.pk),
-        "arms": arms_of(actor, asked.test),
+        "arms": arms_of(actor, shown),
         "triage": block_of_test(
             actor, project, named.key, request.GET.get("change", ""), take_typed(request)
         ),
@@ -236,43 +203,47 @@ def history_test(request: HttpRequest, test: int) -> HttpResponse:
 
 @signed_in_get
 def history_test_csv(request: HttpRequest, test: int) -> HttpResponse:
-    asked = _test_asked(request, test)
-    return text_file(f"history-of-test-{asked.test.pk}.csv", csv_of_history(asked.named))
+    _, _, named = _test_asked(request, test)
+    return text_file(f"history-of-test-{test}.csv", csv_of_history(named))
 
 
 @signed_in_get
 def history(request: HttpRequest, project: int) -> HttpResponse:
-    asked = _project_asked(request, project)
-    metric, counts = asked.chosen.metric, counts_of(asked.pairs)
-    tests = [pair for pair in asked.pairs if not pair[1].is_of_reference]
+    actor = actor_of(request)
+    found = find(Project, actor, pk=project)
+    form = HistoryFilterForm(request.GET, project=found)
+    chosen = recent(form.chosen())  # the last 90 days where no time is given
+    pairs, metric = _pairs_asked(request, found, chosen), chosen.metric
+    tests = [pair for pair in pairs if not pair[1].is_of_reference]
     by, opened = Grouping.asked(request.GET), set(request.GET.getlist("open"))
-    lines = lines_of(asked.pairs, by, opened, open_tests(asked.actor, asked.project))
+    lines = lines_of(pairs, by, opened, open_tests(actor, found))
     page = page_of_list(lines, ROWS, request.GET.get("page", ""), key_of_line)
     context = {
-        **_filter_context(request, asked.form, metric),
-        "project": asked.project,
-        "since": asked.chosen.since,
-        "until": asked.chosen.until and asked.chosen.until - timedelta(microseconds=1),
+        **_filter_context(request, form, metric),
+        "project": found,
+        "since": chosen.since,
+        "until": chosen.until and chosen.until - timedelta(microseconds=1),
         "n_tests": len(tests),
         "sentence": overview_sentence(
-            counts, moved=directions_of(tests), has_references=len(tests) < len(asked.pairs)
+            counts_of(pairs), moved=directions_of(tests), has_references=len(tests) < len(pairs)
         ),
         "page": page,
-        "groups": list(groups_of(page.rows, by, asked.pairs, request.GET)),
+        "groups": list(groups_of(page.rows, by, pairs, request.GET)),
         "groupings": groupings(request.GET),
         "grouping": "" if by is Grouping.STATE else by,
         "opened": [line.name for line in lines if isinstance(line, Fold) and line.is_open],
         "dots": dots_of(tests, lines, metric, request.GET),
-        "triage": overview_block(asked.actor, asked.project),
+        "triage": overview_block(actor, found),
     }
     return render(request, "history/overview.html", context)
 
 
 @signed_in_get
 def history_csv(request: HttpRequest, project: int) -> HttpResponse:
-    asked = _project_asked(request, project)
-    text = csv_of_histories(named for _, named in asked.pairs)
-    return text_file(f"history-of-project-{asked.project.pk}.csv", text)
+    found = find(Project, actor_of(request), pk=project)
+    chosen = recent(HistoryFilterForm(request.GET, project=found).chosen())
+    text = csv_of_histories(named for _, named in _pairs_asked(request, found, chosen))
+    return text_file(f"history-of-project-{found.pk}.csv", text)
 
 
 MARKS_ON_A_PAGE = 50
@@ -307,7 +278,14 @@ def _set(form: MarkForm, actor: Actor, project: Project) -> str:
     """What to say of it; "" if it has errors, which the form then shows."""
     try:
         _, is_new = services.set_mark(
-            by=actor, project=project, key=_key_of(form), **form.cleaned_data
+            # A program that sends the same words again means the same mark; somebody who types them
+            # on another day another one. A button that is pressed twice still leaves one.
+            by=actor,
+            project=project,
+            key=""
+            if form.cleaned_data["at"]
+            else f"{form.cleaned_data['text'][:100]} {timezone.now():%Y-%m-%dT%H:%M}",
+            **form.cleaned_data,
         )
     except InvalidFields as invalid:
         for name, sentence in invalid.errors.items():
@@ -316,14 +294,6 @@ def _set(form: MarkForm, actor: Actor, project: Project) -> str:
     if not is_new:
         return "This mark was there already, and stays as it is."
     return "Marked. Histories show it as a line."
-
-
-def _key_of(form: MarkForm) -> str:
-    """A program that sends the same words again means the same mark; somebody who types them on
-    another day another one. A button that is pressed twice still leaves one."""
-    if form.cleaned_data["at"]:
-        return ""
-    return f"{form.cleaned_data['text'][:100]} {timezone.now():%Y-%m-%dT%H:%M}"
 
 
 @signed_in_post

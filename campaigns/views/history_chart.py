@@ -43,13 +43,21 @@ def chart_of(
         for a, b in groups
     ]
     columns = {key: [mark[key] for mark in marks] for key in marks[0]} if marks else {}
+    # The lanes above the chart that are not empty: name, dash of its lines, and its events.
+    found = [
+        ("deploys", [], [{"time": _seconds(mark.at), "text": mark.text} for mark in named.marks]),
+        ("plan", [5, 3], list(_changed(named.history, is_plan=True))),
+        ("environment", [1, 3], list(_changed(named.history, is_plan=False))),
+    ]
     return {
         "scheme": named.endpoint.scheme,
         **columns,
         "isOdd": [at for at, (a, b) in enumerate(groups) if b - a == 1 and a in history.course.odd],
         "changes": [_change(history, change, groups) for change in history.course.changes],
         "levels": _levels(history),
-        "lanes": lanes_of(named),
+        "lanes": [
+            {"name": name, "dash": dash, "events": events} for name, dash, events in found if events
+        ],
         "reference": _reference(reference) if reference else None,
     }
 
@@ -86,7 +94,9 @@ def _campaign(point: CampaignPoint, row: dict[str, Any]) -> dict[str, Any]:
         "isSound": point.target_state in _SOUND,
         **{name: _ms(getattr(point, f"{name}_us")) for name in PERCENTILES},
         "errors": None if share is None else round(share * 100, 4),
-        "valueText": _value_text(row),
+        "valueText": f"{DASH}  does not count: {row['why']}"
+        if row["why"]
+        else f"{row['value']} {row['interval']}".strip(),
         **{f"{name}Text": row[name] for name in PERCENTILES},
         "errorsText": f"{row['errors']}{_state_text(point)}",
     }
@@ -153,12 +163,6 @@ def _text(value_ms: float | None) -> str:
     return DASH if value_ms is None else f"{value_ms:.3g}"
 
 
-def _value_text(row: dict[str, Any]) -> str:
-    if row["why"]:
-        return f"{DASH}  does not count: {row['why']}"
-    return f"{row['value']} {row['interval']}".strip()
-
-
 def _state_text(point: CampaignPoint) -> str:
     return "" if point.target_state in _SOUND else f"  target {point.target_state}"
 
@@ -197,18 +201,6 @@ def _levels(history: TestHistory) -> list[dict[str, float]]:
     return [
         {"from": first, "to": end, "value": round(height / 1000, 4)}
         for first, end, height in zip(edges, edges[1:], heights, strict=False)
-    ]
-
-
-def lanes_of(named: HistorySeries) -> list[dict[str, Any]]:
-    """The lanes above the chart that are not empty: name, dash of its lines, and its events."""
-    found = [
-        ("deploys", [], [{"time": _seconds(mark.at), "text": mark.text} for mark in named.marks]),
-        ("plan", [5, 3], list(_changed(named.history, is_plan=True))),
-        ("environment", [1, 3], list(_changed(named.history, is_plan=False))),
-    ]
-    return [
-        {"name": name, "dash": dash, "events": events} for name, dash, events in found if events
     ]
 
 

@@ -79,7 +79,7 @@ def sparks_of(histories: Sequence[TestHistory]) -> HistorySpark | None:
     return HistorySpark(broken_line(band) + "Z", (), (), None)
 
 
-def spark_of(history: TestHistory) -> HistorySpark | None:
+def _spark_of(history: TestHistory) -> HistorySpark | None:
     """None without a campaign that counts."""
     values = history.values_us[-_CAMPAIGNS:]
     if values.count(None) == len(values):
@@ -208,7 +208,7 @@ def row_of(standing: HistoryStatus, named: HistorySeries) -> dict[str, Any]:
         "is_outside": bool(expected and newest.is_counted and history.is_odd),
         "why": why_not_counted(newest),
         "at": newest.at,
-        "spark": spark_of(history),
+        "spark": _spark_of(history),
     }
 
 
@@ -328,7 +328,7 @@ def rows_of_changes(named: HistorySeries) -> list[dict[str, Any]]:
         {
             "sentence": change_words(history, change),
             "evidence": evidence(change),
-            "marks": marks_in(named, change),
+            "marks": _marks_in(named, change),
             "campaign": history.points[change.index].campaign,
             "compare": _both_sides(history, change),
         }
@@ -363,7 +363,7 @@ def moved_words(history: TestHistory) -> str:
     return f"moved {', '.join(moves)}" if moves else "no change found"
 
 
-def marks_in(named: HistorySeries, change: Change) -> list[TimeMark]:
+def _marks_in(named: HistorySeries, change: Change) -> list[TimeMark]:
     """The marks between the campaigns between which the change began."""
     history = named.history
     first, last = history.points[history.before(change)].at, history.points[change.latest].at

@@ -208,9 +208,10 @@ def item_bulk(request: HttpRequest, noun: str, project: int | None = None) -> Ht
         return redirect(f"{reverse('comparison')}?{urlencode(columns)}")
     if what == "delete" and "confirmed" not in request.POST:
         return _ask_before_deleting(request, kind, found, items)
-    if what not in _ACTIONS or (what == "look" and kind.model is not Campaign):
+    known = what in _ACTIONS or what in _TAGGING
+    if not known or (what == "look" and kind.model is not Campaign):
         raise Refused("Choose what to do with the ticked rows.")
-    said = _ACTIONS[what](request, actor, items)
+    said = _done(request, what, items)
     messages.success(request, f"{counted(len(items), kind.nouns)} {said}.")
     return redirect(_list_with_filters(request, noun, project))
 
@@ -254,56 +255,34 @@ def _ask_before_deleting(
     return render(request, "items/delete.html", context)
 
 
-def _archive(request: HttpRequest, actor: Actor, items: Sequence[Item]) -> str:
-    services.archive_items(by=actor, items=items)
-    return "archived"
+def _look(by: Actor, items: Sequence[Item]) -> None:
+    look_at_campaigns(by=by, campaigns=items)
 
 
-def _restore(request: HttpRequest, actor: Actor, items: Sequence[Item]) -> str:
-    services.restore_items(by=actor, items=items)
-    return "restored"
+_ACTIONS = {
+    "archive": (services.archive_items, "archived"),
+    "restore": (services.restore_items, "restored"),
+    "delete": (services.delete_items, "deleted"),
+    "look": (_look, "looked at"),
+}
+_TAGGING = {"tag": ("add", "tagged"), "untag": ("remove", "no longer tagged")}
 
 
-def _delete(request: HttpRequest, actor: Actor, items: Sequence[Item]) -> str:
-    services.delete_items(by=actor, items=items)
-    return "deleted"
-
-
-def _tag(request: HttpRequest, actor: Actor, items: Sequence[Item]) -> str:
-    tags = _tags_of(request)
-    services.tag_items(by=actor, items=items, add=tags)
-    return f"tagged {', '.join(tags)}"
-
-
-def _untag(request: HttpRequest, actor: Actor, items: Sequence[Item]) -> str:
-    tags = _tags_of(request)
-    services.tag_items(by=actor, items=items, remove=tags)
-    return f"no longer tagged {', '.join(tags)}"
-
-
-def _look(request: HttpRequest, actor: Actor, items: Sequence[Item]) -> str:
-    look_at_campaigns(by=actor, campaigns=items)
-    return "looked at"
-
-
-def _tags_of(request: HttpRequest) -> list[str]:
+def _done(request: HttpRequest, what: str, items: Sequence[Item]) -> str:
+    """Do it; what to say of the items then."""
+    if what in _ACTIONS:
+        act, words = _ACTIONS[what]
+        act(by=actor_of(request), items=items)
+        return words
     try:
         tags = tags_in(request.POST.get("tag", ""))
     except InvalidFields as invalid:
         raise Refused(" ".join(invalid.errors.values())) from None
     if not tags:
         raise Refused("Enter the tag first.")
-    return tags
-
-
-_ACTIONS = {
-    "archive": _archive,
-    "restore": _restore,
-    "delete": _delete,
-    "tag": _tag,
-    "untag": _untag,
-    "look": _look,
-}
+    change, words = _TAGGING[what]
+    services.tag_items(by=actor_of(request), items=items, **{change: tags})
+    return f"{words} {', '.join(tags)}"
 
 
 @signed_in_post

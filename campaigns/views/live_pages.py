@@ -186,10 +186,8 @@ def _talk(
             return
         if now - beaten > BEAT_EVERY_S:
             # When the page may ask for itself again, by how many viewers there are.
-            known, pace = (
-                pace,
-                News(spread_ms=round(1000 * feed.spread_s), refresh_s=feed.refresh_s),
-            )
+            known = pace
+            pace = News(spread_ms=round(1000 * feed.spread_s), refresh_s=feed.refresh_s)
             # A second that was told shows as well that the stream lives.
             if pace != known or now - said > BEAT_EVERY_S:
                 beaten = said = now

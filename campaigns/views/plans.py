@@ -201,7 +201,8 @@ def _form_page(request, project: Project, form: PlanForm, plan=None, preset=None
         "model_words": MODEL_WORDS,
         "order_words": ORDER_WORDS,
         "has_secret": plan is not None and hasattr(plan, "secret"),
-        **preview_of_form(form),
+        # `preview_of` a form as its page shows it, even if fields outside the load are invalid.
+        **preview_of(_completed(form.data if form.is_bound else form.initial)),
     }
     errors = form.is_bound and form.errors
     status = edit.status(errors) if edit else 422 if errors else 200
@@ -305,11 +306,6 @@ def plan_preview(request: HttpRequest, project: int) -> HttpResponse:
     actor = actor_of(request)
     require(actor, Action.EDIT, find(Project, actor, pk=project))
     return render(request, "plans/_preview.html", preview_of(_completed(request.POST)))
-
-
-def preview_of_form(form: PlanForm) -> dict[str, Any]:
-    """`preview_of` a form as its page shows it, even if fields outside the load are invalid."""
-    return preview_of(_completed(form.data if form.is_bound else form.initial))
 
 
 def preview_of(form: _PreviewForm) -> dict[str, Any]:

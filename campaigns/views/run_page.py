@@ -42,7 +42,12 @@ def run_context(run: Run, actor: Actor) -> dict[str, Any]:
     if run.is_done and actor.share is None:
         drawing["details"] = reverse("run-points", args=[run.pk])
     sparks = sparks_of(points, drawing["wholeSeconds"])
-    waiting = _waiting(run, actor)
+    # What a queued run waits for; names only what this actor may see.
+    waiting = (
+        ""
+        if run.state != RunState.QUEUED
+        else waiting_reason(run.campaign, actor) or "Waiting for earlier runs."
+    )
     return {
         "run": run,
         "report": report,
@@ -69,13 +74,6 @@ def run_context(run: Run, actor: Actor) -> dict[str, Any]:
         "cursor": Cursor(event),
         **remedies_context(report.remedies, run.test),
     }
-
-
-def _waiting(run: Run, actor: Actor) -> str:
-    """What a queued run waits for; names only what this actor may see."""
-    if run.state != RunState.QUEUED:
-        return ""
-    return waiting_reason(run.campaign, actor) or "Waiting for earlier runs."
 
 
 def _under_way(run: Run) -> str:
@@ -154,7 +152,7 @@ def errors_section(
         "rows": [
             ErrorRow(
                 row,
-                strip_of(failures, errors.length_s),
+                _strip_of(failures, errors.length_s),
                 [
                     _shown(each)
                     for each in known.get(
@@ -169,7 +167,7 @@ def errors_section(
     }
 
 
-def strip_of(row: FailureRow, length_s: float) -> list[StripBar]:
+def _strip_of(row: FailureRow, length_s: float) -> list[StripBar]:
     """Bars from second 0 to the run's end; [] where the seconds are not known."""
     top = max(row.bins, default=0)
     whole_s = max(length_s, len(row.bins) * row.bin_s, 1)

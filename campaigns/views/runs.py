@@ -117,11 +117,6 @@ def run_detail(request: HttpRequest, run: int) -> HttpResponse:
     return kept_page(request, project, page)
 
 
-def page_with_faults(request: HttpRequest, run: Run, output_form: OutputForm) -> HttpResponse:
-    """The run's page with what is wrong with an output that was to be added."""
-    return render(request, _TEMPLATE, _context(run, actor_of(request), output_form), status=422)
-
-
 def _context(run: Run, actor: Actor, output_form: OutputForm) -> dict[str, Any]:
     project = run.campaign.project
     # (style, label), best first; none before the run has ended. Their texts are made when one is
@@ -231,7 +226,8 @@ def output_new(request: HttpRequest, run: int) -> HttpResponse:
         else:
             messages.success(request, f"The output of {output.tool} is added.")
             return redirect("run-detail", run=run)
-    return page_with_faults(request, found, form)
+    # The run's page with what is wrong with an output that was to be added.
+    return render(request, _TEMPLATE, _context(found, actor_of(request), form), status=422)
 
 
 @signed_in_get

@@ -78,13 +78,13 @@ def trial_dot(made: MadeTrial, x: float, y: float, value_ms: float | None = None
         number,
         x,
         y,
-        shape_of(made),
+        _shape_of(made),
         words=f"Trial {number}: {rate(trial.rate_per_s)} requests/s{time}, {result}{reason}",
         said=f"trial {number}: {rate(trial.rate_per_s)}/s{time}, {result}",
     )
 
 
-def shape_of(made: MadeTrial) -> Shape:
+def _shape_of(made: MadeTrial) -> Shape:
     if made.trial.result != TrialResult.FAILED:
         is_passed = made.trial.result == TrialResult.PASSED
         return Shape.PASSED if is_passed else Shape.UNTRUSTED

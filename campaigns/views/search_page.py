@@ -19,7 +19,7 @@ from campaigns.domain.shown.tables import Cell
 from campaigns.domain.units import DASH, duration, ms, number, percent, rate
 from campaigns.live.events import Cursor
 from campaigns.live.feed import FEED
-from campaigns.models import Run, Search, Test
+from campaigns.models import Run, Search
 from campaigns.permissions import Actor
 from campaigns.queries.arm_pairs import stop_reason_of
 from campaigns.queries.baselines import newest_baseline, own_baselines, search_against
@@ -30,7 +30,7 @@ from campaigns.queries.search_busy import BusyByRun, busy_by_run, busy_near, lim
 from campaigns.queries.searches import MadeTrial, SearchReport, report_of_search
 from campaigns.views.campaign_page import badge_of
 from campaigns.views.search_drawing import SHAPE_WORDS, broken_by, search_drawing
-from campaigns.views.search_next import OpenQuestion, open_questions, steps_to_come
+from campaigns.views.search_next import open_questions, steps_to_come
 
 _GLYPHS = {"passed": "good", "failed": "bad", "untrusted": "warn"}
 _NEAR = 1.05  # the answer, as a factor
@@ -63,7 +63,7 @@ def switches(chosen: TrialsShown, report: SearchReport) -> list[tuple[str, str, 
     ]
 
 
-def trial_rows(report: SearchReport, chosen: TrialsShown, busy: BusyByRun) -> list[dict[str, Any]]:
+def _trial_rows(report: SearchReport, chosen: TrialsShown, busy: BusyByRun) -> list[dict[str, Any]]:
     """Newest first; those near the answer by their rate."""
     made = report.made[::-1]
     if chosen is TrialsShown.FAILED:
@@ -141,14 +141,16 @@ def search_context(search: Search, actor: Actor, trials: str = "") -> dict[str, 
         "cursor": Cursor(event=FEED.campaign(campaign.pk).look().event),
         "drawing": drawing,
         "shapes": [(shape, SHAPE_WORDS[shape]) for shape in drawing.shapes] if drawing else [],
-        "rules": search_rules(report, tests[0].plan_version.value().warm_up_s),
-        "tiles": search_tiles(report, limiter, near, now_per_s),
-        "overlap": overlap_of(report),
+        "rules": _search_rules(report, tests[0].plan_version.value().warm_up_s),
+        "tiles": _search_tiles(report, limiter, near, now_per_s),
+        "overlap": _overlap_of(report),
         "limiter": limiter,
-        "open_questions": _open_questions(report, tests[0], limiter, busy),
+        "open_questions": []
+        if report.ending is None
+        else list(open_questions(report, tests[0], limiter, knows_machine=_knows_machine(busy))),
         "steps_to_come": steps_to_come(report) if is_live else [],
         "usual_trials": max(USUAL_TRIALS, len(report.made) + 1),
-        "trials": trial_rows(report, shown, busy),
+        "trials": _trial_rows(report, shown, busy),
         "tells_target_cpu": _knows_machine(busy),
         "trials_by_rate": shown is TrialsShown.NEAR,
         "switches": switches(shown, report),
@@ -161,19 +163,11 @@ def search_context(search: Search, actor: Actor, trials: str = "") -> dict[str, 
     }
 
 
-def _open_questions(
-    report: SearchReport, test: Test, limiter: Limiter, busy: BusyByRun
-) -> list[OpenQuestion]:
-    if report.ending is None:
-        return []
-    return open_questions(report, test, limiter, knows_machine=_knows_machine(busy))
-
-
 def _knows_machine(busy: BusyByRun) -> bool:
     return any(each.target_cpu is not None for each in busy.values())
 
 
-def search_rules(report: SearchReport, warm_up_s: float) -> list[tuple[str, str]]:
+def _search_rules(report: SearchReport, warm_up_s: float) -> list[tuple[str, str]]:
     """[(what, words)]"""
     search = report.search
     measured = f"{duration(search.trial_s)} measured"
@@ -216,7 +210,7 @@ class SearchTile:
     lines: tuple[str, ...]
 
 
-def search_tiles(
+def _search_tiles(
     report: SearchReport, limiter: Limiter, near: Busy, now_per_s: float | None
 ) -> list[SearchTile]:
     """`near`: how busy everyone was near the answer."""
@@ -282,7 +276,7 @@ def _time(report: SearchReport) -> SearchTile:
     return SearchTile("Time", duration(round(took)), "", lines)
 
 
-def overlap_of(report: SearchReport) -> tuple[str, str] | None:
+def _overlap_of(report: SearchReport) -> tuple[str, str] | None:
     """The rates between which trials passed and failed side by side; None if there are none."""
     lowest = min(map(_rate, _trials_with(report, TrialResult.FAILED)), default=None)
     highest = max(map(_rate, _trials_with(report, TrialResult.PASSED)), default=None)

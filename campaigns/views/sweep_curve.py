@@ -219,7 +219,7 @@ def _drawn(group: Sequence[SweepAnswer], trusted_only: bool) -> dict[str, Any]:
     return {
         "plan": group[0].plan_label,
         "sweeps": group,
-        "parameter": parameter_words(field),
+        "parameter": _parameter_words(field),
         "keys": [(each.name, line_style(n)) for n, each in enumerate(group)],
         "tables": [_shown(each.table, trusted_only) for each in group],
         "side": side_by_side(group, trusted_only=trusted_only) if len(group) > 1 else None,
@@ -235,7 +235,7 @@ def _shown(table: Table, trusted_only: bool) -> Table:
     return replace(table, rows=rows) if trusted_only else table
 
 
-def parameter_words(field: str) -> str:
+def _parameter_words(field: str) -> str:
     if field == INJECTORS:
         return "number of injector processes"
     words = [parameter_label(field).lower(), parameter_unit(field)]
