@@ -9,7 +9,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from campaigns.api.access import actor_of, find
-from campaigns.api.cells import CellInput, cells_of
+from campaigns.api.cells import CellInput, SweepInput, cells_of
 from campaigns.api.fields import (
     CAMPAIGN_STATES,
     LARGEST_ID,
@@ -23,7 +23,6 @@ from campaigns.api.fields import (
     validated,
 )
 from campaigns.api.items import ITEM_FIELDS, ItemViewSet, OfProject, Tagged, ordering_of
-from campaigns.api.sweeps import SweepInput
 from campaigns.domain.measured.perf_counts import PerfOf
 from campaigns.domain.plan.rungs import RUNGS, USUAL_RUNGS
 from campaigns.models import Campaign, Project, Test

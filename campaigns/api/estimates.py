@@ -22,9 +22,9 @@ from campaigns.queries.checks import (
     room_of,
 )
 from campaigns.queries.injector_hosts import hosts
-from campaigns.queries.perf_counts import perf_checks
 from campaigns.queries.references import why_no_reference
-from campaigns.services.campaign_cells import cells_of_sweep
+from campaigns.queries.target_costs import perf_checks
+from campaigns.services.blocks import cells_of_sweep
 
 
 class AskedCampaign(NewCampaign):

@@ -35,8 +35,7 @@ from campaigns.live.waiting import without_connection
 from campaigns.models import Campaign, Run
 from campaigns.queries.arm_pairs import chosen_tests
 from campaigns.queries.baselines import campaign_against
-from campaigns.queries.machine_runs import target_side
-from campaigns.queries.machines import machine_tables
+from campaigns.queries.machine_runs import machine_tables, target_side
 from campaigns.queries.references import reference_sentence
 from campaigns.queries.target_matrix import relative_column
 

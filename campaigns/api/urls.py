@@ -6,7 +6,6 @@ from campaigns.api.baselines import BaselineViewSet
 from campaigns.api.campaigns import CampaignViewSet, LadderList
 from campaigns.api.comparisons import ComparisonCsv, ComparisonView
 from campaigns.api.estimates import CampaignEstimate
-from campaigns.api.exporters import ExporterViewSet
 from campaigns.api.history import (
     HistoryOfProject,
     HistoryOfProjectCsv,
@@ -16,6 +15,7 @@ from campaigns.api.history import (
 )
 from campaigns.api.machine_seconds import (
     AgentSeconds,
+    ExporterViewSet,
     MachineSecondsCsv,
     MachineSecondsNdjson,
     MachineSecondViewSet,
@@ -35,8 +35,7 @@ from campaigns.api.runs import (
 from campaigns.api.schema import DocsView, NothingHere, SchemaView
 from campaigns.api.searches import SearchEstimate, SearchList, SearchOfCampaign, SearchOfCampaignCsv
 from campaigns.api.tables import CampaignTables, CampaignTablesCsv, RunTables, RunTablesCsv
-from campaigns.api.targets import OwnershipOfTarget, ProbeViewSet, TargetViewSet
-from campaigns.api.tls_profiles import TlsProfileViewSet
+from campaigns.api.targets import OwnershipOfTarget, ProbeViewSet, TargetViewSet, TlsProfileViewSet
 from campaigns.api.triage import TriageOfProject, TriageOfProjectCsv, TriageOne
 
 LIST = {"get": "list"}

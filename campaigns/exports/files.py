@@ -12,9 +12,8 @@ from campaigns.domain.errors import InvalidFields
 from campaigns.domain.shown.results import Answer, RunReport
 from campaigns.exports.tables import csv_of_tables
 from campaigns.models import Campaign, Run
-from campaigns.queries.machine_runs import target_side
-from campaigns.queries.machines import machine_tables
-from campaigns.queries.release import release
+from campaigns.queries.campaign_keys import release
+from campaigns.queries.machine_runs import machine_tables, target_side
 from campaigns.queries.reports import tool_report
 
 

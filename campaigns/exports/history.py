@@ -1,5 +1,5 @@
 """Histories as CSV: a row for each campaign of a test, or for each test. Times in µs. Triage as
-CSV: a row for each change of a test, with the state of its entry. Times in µs."""
+CSV: a row for each change of a test, with the state of its entry."""
 
 from bisect import bisect_left
 from collections.abc import Iterable

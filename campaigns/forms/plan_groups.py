@@ -11,10 +11,8 @@ from campaigns.domain.plan.fields import groups_of
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.session import Auth, AuthKind, Session, ThinkKind, ThinkTime
 from campaigns.domain.units import counted
-from campaigns.forms.plan_fields import PLAN, TIMEOUTS, FormPart
-from campaigns.forms.plan_load import LOAD
-from campaigns.forms.plan_steps import ORDER, VARIABLES, StepsFields
-from campaigns.forms.plan_websocket import EXCHANGE, HTTP, WEBSOCKET
+from campaigns.forms.plan_fields import LOAD, PLAN, TIMEOUTS, FormPart
+from campaigns.forms.plan_steps import EXCHANGE, HTTP, ORDER, VARIABLES, WEBSOCKET, StepsFields
 from campaigns.forms.requests import text_widget
 
 SESSION = FormPart(Session, "session")

@@ -6,7 +6,7 @@ from django import forms
 
 from campaigns.domain.plan.step import MAX_BODY_BYTES
 from campaigns.domain.plan.threshold import Threshold, parse_rule
-from campaigns.forms.plan_fields import PLAN, TIMEOUTS
+from campaigns.forms.plan_fields import PLAN, TIMEOUTS, LoadFields, initial_load
 from campaigns.forms.plan_groups import (
     AUTH,
     THINK_TIME,
@@ -15,9 +15,17 @@ from campaigns.forms.plan_groups import (
     initial_session,
     plain,
 )
-from campaigns.forms.plan_load import LoadFields, initial_load
-from campaigns.forms.plan_steps import ORDER, VARIABLES, StepsFields, VariableFields, initial_steps
-from campaigns.forms.plan_websocket import EXCHANGE, ExchangeFields, initial_exchange, with_a_step
+from campaigns.forms.plan_steps import (
+    EXCHANGE,
+    ORDER,
+    VARIABLES,
+    ExchangeFields,
+    StepsFields,
+    VariableFields,
+    initial_exchange,
+    initial_steps,
+    with_a_step,
+)
 from campaigns.forms.requests import area, text_widget
 
 

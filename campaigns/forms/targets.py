@@ -8,8 +8,7 @@ from django import forms
 
 from campaigns.domain.plan.exporters import MOST_NAME, MOST_TOKEN, MOST_URL
 from campaigns.domain.plan.tls_options import TlsOptions
-from campaigns.forms.numbers import CheckedForm
-from campaigns.forms.requests import text_widget
+from campaigns.forms.requests import CheckedForm, text_widget
 from campaigns.models import Exporter, Target
 
 FACT_EXAMPLES = {

@@ -1,8 +1,7 @@
 """What projects use of their caps, in as many statements for one project as for all. Checks no
 permissions: callers pass projects that they found, or are administrators. Where the database's
 bytes are, and how they grow. Reads no result: the sizes of tables are PostgreSQL's own, those of
-projects are summed over one narrow row for each run (`RunUse`), written when the run ended. Checks
-no permissions."""
+projects are summed over one narrow row for each run (`RunUse`), written when the run ended."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence

@@ -19,7 +19,7 @@ from campaigns.domain.measured.series import Point
 from campaigns.domain.measured.series_chunks import Columns, columns_of_chunks, points_of_columns
 from campaigns.domain.measured.snapshot import Total
 from campaigns.models import MeasuredSoFar, Run, RunSummary, Shard, ShardSecond
-from campaigns.queries.release import release
+from campaigns.queries.campaign_keys import release
 
 WAIT_FOR_SHARDS_S = 3.0  # a second this old is shown even if a shard has not delivered it
 CHUNKS_AT_ONCE = 16  # of an export, about 1.5 MB: for each part PostgreSQL reads all of a run's

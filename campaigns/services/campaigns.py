@@ -31,8 +31,14 @@ from campaigns.models.campaigns import UNDER_WAY
 from campaigns.permissions import Action, Actor, require
 from campaigns.queries.references import reference_endpoint, reference_version, why_no_reference
 from campaigns.services import audit
-from campaigns.services.blocks import MAX_REPEATS, queue_blocks
-from campaigns.services.campaign_cells import CampaignCell, cell_of, cells_of_sweep, check_cells
+from campaigns.services.blocks import (
+    MAX_REPEATS,
+    CampaignCell,
+    cell_of,
+    cells_of_sweep,
+    check_cells,
+    queue_blocks,
+)
 from campaigns.services.caps import require_room_for_campaign
 from campaigns.services.first_requests import forget_unsent, send_first_requests, start_anyway
 from campaigns.services.items import hold

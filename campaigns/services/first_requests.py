@@ -18,8 +18,8 @@ from campaigns.models.dbtime import db_now
 from campaigns.permissions import Action, Actor, require
 from campaigns.queries.first_requests import first_requests_of
 from campaigns.services.endings import stop_by_itself
-from campaigns.services.plan_secrets import require_secret
 from campaigns.services.probes import request_first
+from campaigns.services.vault import require_secret
 
 HELD_FOR_S = 3600
 MAX_TRIED = 50

@@ -14,9 +14,9 @@ from campaigns.domain.typed_text import clean_name
 from campaigns.models import Campaign, Endpoint, PlanVersion, Project
 from campaigns.permissions import Action, Actor, require
 from campaigns.services.campaigns import CampaignCell, create_campaign, start_campaign
-from campaigns.services.plan_secrets import share_secret
 from campaigns.services.plans import plan_of_spec
 from campaigns.services.tls_profiles import held_profiles
+from campaigns.services.vault import share_secret
 
 LEAST_RUNGS = 2
 

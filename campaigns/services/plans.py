@@ -15,7 +15,7 @@ from campaigns.models import PlanVersion, Project, SavedPlan
 from campaigns.permissions import Action, Actor, require
 from campaigns.services.caps import require_room_for_plan
 from campaigns.services.items import hold
-from campaigns.services.plan_secrets import keep_secret
+from campaigns.services.vault import keep_secret
 
 
 def create_plan(

@@ -31,8 +31,7 @@ from campaigns.services.dispatch import lock_admission
 from campaigns.services.items import hold
 from campaigns.services.load_control import require_load_on
 from campaigns.services.own_services import policy
-from campaigns.services.plan_secrets import name_origin, secret_of_plan
-from campaigns.services.vault import secret_of
+from campaigns.services.vault import name_origin, secret_of, secret_of_plan
 
 PROTOCOL = 1
 # Shorter than a plan's: a person is waiting for the page.

@@ -14,7 +14,7 @@ from django.db.models.functions import Length
 from campaigns.domain.measured.packed_second import pack
 from campaigns.domain.measured.snapshot import Total
 from campaigns.models import KeptMinute, Run, RunUse, ShardSecond
-from campaigns.queries.machines import uses_of
+from campaigns.queries.machine_runs import uses_of
 from campaigns.queries.measurements import latest_summary, machines_of_run, of_latest_summary
 from campaigns.queries.reports import parts_to_keep, warm_up_of
 from campaigns.queries.retention import uses_to_thin

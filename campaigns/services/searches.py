@@ -35,15 +35,14 @@ from campaigns.queries.searches import (
     was_ended_from_outside,
 )
 from campaigns.services import audit
-from campaigns.services.blocks import queued_run, snapshot_of
-from campaigns.services.campaign_cells import CampaignCell, check_slots
+from campaigns.services.blocks import CampaignCell, check_slots, queued_run, snapshot_of
 from campaigns.services.campaigns import create_campaign
 from campaigns.services.caps import plan_use, require_room_for_load
 from campaigns.services.endings import stop_by_itself
 from campaigns.services.first_requests import send_again, send_first_requests
 from campaigns.services.ownership import require_permitted
-from campaigns.services.plan_secrets import require_secret
 from campaigns.services.runs import end_queued, lock_runs
+from campaigns.services.vault import require_secret
 
 SHORTEST_TRIAL_S, LONGEST_TRIAL_S = 5.0, 600.0
 LONGEST_SEARCH_S = 12 * 3600

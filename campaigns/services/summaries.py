@@ -29,8 +29,9 @@ from campaigns.models import (
     Test,
     TestFigures,
 )
+from campaigns.queries.campaign_keys import release
 from campaigns.queries.kept_figures import brief_total, figures_of, known_of
-from campaigns.queries.machines import measured_machines
+from campaigns.queries.machine_runs import measured_machines
 from campaigns.queries.measured import (
     MeasuredRun,
     counted_runs,
@@ -45,7 +46,6 @@ from campaigns.queries.measurements import (
     new_measurement,
     rows_of,
 )
-from campaigns.queries.release import release
 from campaigns.queries.retention import kept_of
 
 

@@ -14,14 +14,14 @@ from campaigns.domain.plan.session import AuthKind
 from campaigns.domain.plan.typed_request import NotUnderstood, TypedRequest, twin_of
 from campaigns.models import Campaign, Endpoint, PlanSecret, PlanVersion, Probe, Project, Target
 from campaigns.permissions import Action, Actor, require
-from campaigns.queries.tried import step_of
+from campaigns.queries.first_requests import step_of
 from campaigns.services.campaigns import CampaignCell, create_campaign, start_campaign
 from campaigns.services.items import hold
-from campaigns.services.plan_secrets import keep_secret, share_secret
 from campaigns.services.plans import plan_of_spec
 from campaigns.services.probes import is_only_guessed, request_probe
 from campaigns.services.projects import create_project
 from campaigns.services.targets import create_target, keep_target
+from campaigns.services.vault import keep_secret, share_secret
 
 FIRST_PROJECT = "Measurements"
 

@@ -38,11 +38,16 @@ from campaigns.queries.checks import (
     room_checks,
     room_of,
 )
-from campaigns.queries.confirming import Confirmation, confirmation_of, sides_in
 from campaigns.queries.first_requests import tried_lately
 from campaigns.queries.injector_hosts import hosts
-from campaigns.queries.perf_counts import perf_checks
-from campaigns.queries.references import have_history, why_no_reference
+from campaigns.queries.references import (
+    Confirmation,
+    confirmation_of,
+    have_history,
+    sides_in,
+    why_no_reference,
+)
+from campaigns.queries.target_costs import perf_checks
 from campaigns.services import campaigns as services
 from campaigns.services.campaigns import create_file_set_study, create_machine_study
 from campaigns.services.first_requests import try_cells

@@ -26,15 +26,16 @@ from campaigns.queries.failures import examples_of
 from campaigns.queries.first_requests import first_requests_of
 from campaigns.queries.ladders import ladder_metric
 from campaigns.queries.pages import Page
-from campaigns.queries.perf_counts import perf_counters
 from campaigns.queries.references import reference_sentence
 from campaigns.queries.searches import SearchReport
-from campaigns.queries.target_costs import target_costs
+from campaigns.queries.target_costs import perf_counters, target_costs
 from campaigns.services.blocks import MAX_REPEATS
-from campaigns.views.campaign_plots import are_crowded, drawn_plots, plot_data
 from campaigns.views.campaign_progress import CampaignProgress, planned_s, progress_of
 from campaigns.views.campaign_runs import (
+    are_crowded,
+    drawn_plots,
     headline_run,
+    plot_data,
     repeat_table,
     repeats_of,
     run_rows,

@@ -32,7 +32,7 @@ from campaigns.models import Run
 from campaigns.permissions import Action, Actor, may
 from campaigns.queries.columns import LETTERS, ComparisonSide, columns_of, in_common_with
 from campaigns.queries.compared_tests import comparison_of
-from campaigns.queries.confirming import confirm_query
+from campaigns.queries.references import confirm_query
 from campaigns.views.access import actor_of, find, signed_in_get
 from campaigns.views.drawings import Mark, RatioAxis, split_bars
 

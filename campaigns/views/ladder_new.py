@@ -10,12 +10,12 @@ from django.utils.http import urlencode
 from campaigns.domain.plan.rungs import estimate_ladder
 from campaigns.domain.shown.cost_words import cost_facts, cost_notes
 from campaigns.domain.shown.next_steps import nothing_to_tick
-from campaigns.forms.ladders import LadderForm
+from campaigns.forms.campaigns import LadderForm
 from campaigns.models import Project
 from campaigns.queries.campaigns import Grid, grid_of
 from campaigns.queries.checks import checks_before_start, room_checks, room_of
 from campaigns.queries.injector_hosts import hosts
-from campaigns.services.campaign_cells import CampaignCell
+from campaigns.services.blocks import CampaignCell
 from campaigns.services.ladders import start_ladder
 from campaigns.views.access import (
     actor_of,

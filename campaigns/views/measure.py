@@ -22,8 +22,8 @@ from campaigns.forms.targets import DEMO
 from campaigns.live.memory import gist_of
 from campaigns.models import Probe, Project, Target
 from campaigns.permissions import Action, require
+from campaigns.queries.first_requests import Tried, tried_of
 from campaigns.queries.projects import installation, sample_of
-from campaigns.queries.tried import Tried, tried_of
 from campaigns.services import typed_targets
 from campaigns.services.first_requests import try_again
 from campaigns.views.access import (
@@ -34,9 +34,9 @@ from campaigns.views.access import (
     signed_in_form,
     signed_in_post,
 )
+from campaigns.views.drawings import draw_stacked
 from campaigns.views.ladder_new import address_of_ladder
 from campaigns.views.search_new import address_of_search, search_words, usual_cost
-from campaigns.views.waterfall import draw_stacked
 
 _HTTPS_DEMO = next(each for each in DEMO["endpoints"] if each[0] == "https")
 DEMO_ADDRESS = "{}://{}:{}/".format(*_HTTPS_DEMO)

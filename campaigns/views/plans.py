@@ -29,7 +29,7 @@ from campaigns.domain.shown.cost_words import DEPENDS
 from campaigns.domain.shown.load_sentence import arrival_noun, curve_unit, load_sentence
 from campaigns.domain.shown.plan_words import session_facts
 from campaigns.domain.units import DASH, duration
-from campaigns.forms.plan_load import MODEL_WORDS, MODELS
+from campaigns.forms.plan_fields import MODEL_WORDS, MODELS
 from campaigns.forms.plan_steps import ORDER_WORDS
 from campaigns.forms.plans import PlanForm
 from campaigns.models import PlanVersion, Project, SavedPlan

@@ -24,7 +24,7 @@ from campaigns.models import FailureExample, Run, Test
 from campaigns.permissions import Actor
 from campaigns.queries.engine import waiting_reason
 from campaigns.queries.failures import Key, examples_of
-from campaigns.queries.machines import MOST_SHOWN, machine_report, outputs_of_run
+from campaigns.queries.machine_runs import MOST_SHOWN, machine_report, outputs_of_run
 from campaigns.queries.runs import chart_plan, happenings, planned_end, planned_of
 from campaigns.views.drawings import parts_bar, sparks_of
 

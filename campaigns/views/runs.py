@@ -22,8 +22,7 @@ from campaigns.exports.files import (
     tool_report_file,
     unless_known,
 )
-from campaigns.exports.runs import csv_of_runs
-from campaigns.exports.seconds import csv_of_machine_seconds, csv_of_seconds
+from campaigns.exports.runs import csv_of_machine_seconds, csv_of_runs, csv_of_seconds
 from campaigns.forms.filters import RunFilterForm
 from campaigns.forms.tool_outputs import OutputForm
 from campaigns.live.feed import FEED
@@ -33,7 +32,7 @@ from campaigns.models import Project, Run, ToolOutput
 from campaigns.permissions import Action, Actor, require
 from campaigns.queries.campaign_keys import rows_of_run
 from campaigns.queries.columns import LETTERS
-from campaigns.queries.machines import machine_columns_between
+from campaigns.queries.machine_runs import machine_columns_between
 from campaigns.queries.measured import whole_runs
 from campaigns.queries.measurements import (
     columns_in_parts,

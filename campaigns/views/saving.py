@@ -10,7 +10,7 @@ from django.http import HttpRequest
 from campaigns.domain.edit_conflicts import Content, version_token
 from campaigns.domain.errors import ChangedMeanwhile, InvalidFields, Refused
 from campaigns.domain.units import and_joined
-from campaigns.forms.numbers import CheckedForm
+from campaigns.forms.requests import CheckedForm
 
 _T = TypeVar("_T")
 

@@ -28,7 +28,7 @@ from campaigns.queries.searches import (
     first_response_us,
     objective_of,
 )
-from campaigns.services.campaign_cells import CampaignCell
+from campaigns.services.blocks import CampaignCell
 from campaigns.services.searches import start_search
 from campaigns.views.access import (
     actor_of,

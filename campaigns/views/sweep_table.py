@@ -16,7 +16,7 @@ from campaigns.domain.shown.sweep_points import end_of_growth
 from campaigns.domain.shown.tables import Cell, Row
 from campaigns.domain.units import DASH
 from campaigns.models import Campaign, Test
-from campaigns.services.campaign_cells import cell_of
+from campaigns.services.blocks import cell_of
 from campaigns.views.drawings import LineStyle, line_style
 from campaigns.views.search_new import address_of_search
 from campaigns.views.search_next import OpenQuestion

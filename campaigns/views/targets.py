@@ -42,9 +42,9 @@ from campaigns.views.access import (
     signed_in_post,
     signed_in_safe,
 )
+from campaigns.views.drawings import draw_waterfall
 from campaigns.views.items import list_context
 from campaigns.views.saving import Edit, labels_of, saved_by
-from campaigns.views.waterfall import draw_waterfall
 
 _LABELS = {"name": "Name", "endpoints": "Endpoints", "environment": "Environment"}
 

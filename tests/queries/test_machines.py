@@ -3,7 +3,7 @@ from django.utils import timezone
 
 from campaigns.models import MachineSecond, Run
 from campaigns.permissions import Actor
-from campaigns.queries.machines import machine_report, machine_tables
+from campaigns.queries.machine_runs import machine_report, machine_tables
 from campaigns.services.shares import create_share
 from campaigns.services.summaries import summarise_run
 from campaigns.views.run_page import run_context

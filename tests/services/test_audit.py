@@ -15,11 +15,11 @@ from campaigns.services import (
     campaigns,
     items,
     load_control,
-    plan_secrets,
     projects,
     runs,
     shares,
     tokens,
+    vault,
 )
 from tests.factories import (
     make_campaign,
@@ -101,7 +101,7 @@ def test_the_log_tells_of_members_what_was_done_and_not_what_an_older_tab_believ
 def test_a_stored_secret_leaves_the_plan_and_not_itself(as_alice, project):
     plan = make_plan(project, "checkout").plan
     for secret in ("correct horse", None, ""):
-        plan_secrets.keep_secret(by=as_alice, plan=plan, secret=secret)
+        vault.keep_secret(by=as_alice, plan=plan, secret=secret)
     what = f"plan {plan.pk}: checkout"
     assert told() == [("secret_stored", "alice", what), ("secret_deleted", "alice", what)]
     assert not [entry for entry in AuditEntry.objects.values() if "horse" in str(entry)]

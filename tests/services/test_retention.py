@@ -21,10 +21,9 @@ from campaigns.models import (
     ShareLink,
 )
 from campaigns.queries.answers import campaign_answer
-from campaigns.queries.perf_counts import perf_counters
 from campaigns.queries.reports import run_report, tool_report
 from campaigns.queries.retention import why_no_seconds
-from campaigns.queries.target_costs import target_costs
+from campaigns.queries.target_costs import perf_counters, target_costs
 from campaigns.services import retention
 from campaigns.services.caps import measure_use
 from campaigns.services.retention import remove_old_seconds

@@ -7,11 +7,9 @@ from django.urls import reverse
 
 from campaigns.domain.plan.fields import fields_of
 from campaigns.domain.plan.presets import PRESETS
-from campaigns.forms.plan_fields import PLAN, TIMEOUTS
+from campaigns.forms.plan_fields import LOAD, PLAN, TIMEOUTS
 from campaigns.forms.plan_groups import AUTH, SESSION, THINK_TIME
-from campaigns.forms.plan_load import LOAD
-from campaigns.forms.plan_steps import ORDER, VARIABLES
-from campaigns.forms.plan_websocket import EXCHANGE
+from campaigns.forms.plan_steps import EXCHANGE, ORDER, VARIABLES
 from campaigns.forms.plans import PlanForm, initial_of
 from campaigns.models import SavedPlan
 

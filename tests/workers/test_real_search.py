@@ -19,7 +19,7 @@ from campaigns.queries.searches import report_of_search
 from campaigns.queries.targets import is_watched
 from campaigns.services import searches
 from campaigns.services.agents import create_agent
-from campaigns.services.campaign_cells import CampaignCell
+from campaigns.services.blocks import CampaignCell
 from campaigns.services.campaigns import stop_campaign
 from campaigns.services.searches import start_search
 from tests.factories import make_endpoint, make_plan, make_target
