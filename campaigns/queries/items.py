@@ -1,7 +1,7 @@
 """What lists of campaigns, plans, targets and projects have in common: search, filters, sorting,
 tags, and what is lost with an item that is deleted."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from django.db.models import (
@@ -163,10 +163,10 @@ def deletion_of(items: Sequence[Item]) -> Deletion:
     """What would be lost with these items, all of one kind."""
     kind = type(items[0])
     pks = [item.pk for item in items]
-    counts = _COUNTS[kind](pks)
+    counts = {words: rows.count() for words, rows in _LOST[kind](pks).items()}
     shared = _live_links(kind, pks)
     return Deletion(
-        lost=[counted(n, words) for words, n in counts if n],
+        lost=[counted(n, words) for words, n in counts.items() if n],
         warnings=[f"{counted(shared, 'share links')} to these results would stop working."]
         if shared
         else [],
@@ -228,46 +228,28 @@ def _campaigns_with(item: Item) -> QuerySet[Campaign]:
     return Campaign.objects.filter(Exists(tests.filter(plan_version__plan=item.pk)))
 
 
-_Counts = list[tuple[str, int]]
+def _of_results(runs: QuerySet[Run]) -> dict[str, QuerySet]:
+    return {
+        "runs": runs,
+        "measured seconds": ShardSecond.objects.filter(run__in=runs.values("pk")),
+    }
 
 
-def _of_campaigns(pks: Sequence[int]) -> _Counts:
-    return _of_results(Run.objects.filter(campaign__in=pks))
-
-
-def _of_results(runs: QuerySet[Run]) -> _Counts:
-    return [
-        ("runs", runs.count()),
-        ("measured seconds", ShardSecond.objects.filter(run__in=runs.values("pk")).count()),
-    ]
-
-
-def _of_plans(pks: Sequence[int]) -> _Counts:
-    return [("versions", PlanVersion.objects.filter(plan__in=pks).count())]
-
-
-def _of_targets(pks: Sequence[int]) -> _Counts:
-    return [
-        ("endpoints", Endpoint.objects.filter(target__in=pks).count()),
-        ("single requests", Probe.objects.filter(endpoint__target__in=pks).count()),
-    ]
-
-
-def _of_projects(pks: Sequence[int]) -> _Counts:
-    return [
-        ("campaigns", Campaign.objects.filter(project__in=pks).count()),
-        *_of_results(Run.objects.filter(campaign__project__in=pks)),
-        ("targets", Target.objects.filter(project__in=pks).count()),
-        ("plans", SavedPlan.objects.filter(project__in=pks).count()),
-        ("memberships", Membership.objects.filter(project__in=pks).count()),
-    ]
-
-
-_COUNTS = {
-    Campaign: _of_campaigns,
-    SavedPlan: _of_plans,
-    Target: _of_targets,
-    Project: _of_projects,
+# What is lost with items of a kind, in the words that count it.
+_LOST: dict[type[Item], Callable[[Sequence[int]], dict[str, QuerySet]]] = {
+    Campaign: lambda pks: _of_results(Run.objects.filter(campaign__in=pks)),
+    SavedPlan: lambda pks: {"versions": PlanVersion.objects.filter(plan__in=pks)},
+    Target: lambda pks: {
+        "endpoints": Endpoint.objects.filter(target__in=pks),
+        "single requests": Probe.objects.filter(endpoint__target__in=pks),
+    },
+    Project: lambda pks: {
+        "campaigns": Campaign.objects.filter(project__in=pks),
+        **_of_results(Run.objects.filter(campaign__project__in=pks)),
+        "targets": Target.objects.filter(project__in=pks),
+        "plans": SavedPlan.objects.filter(project__in=pks),
+        "memberships": Membership.objects.filter(project__in=pks),
+    },
 }
 
 

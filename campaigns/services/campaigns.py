@@ -32,6 +32,7 @@ from campaigns.permissions import Action, Actor, require
 from campaigns.queries.references import reference_endpoint, reference_version, why_no_reference
 from campaigns.services import audit
 from campaigns.services.blocks import (
+    CELL_FIELDS,
     MAX_REPEATS,
     CampaignCell,
     cell_of,
@@ -95,17 +96,8 @@ def _names() -> Iterator[str]:
 
 MAX_PAUSE_S = 3600
 # What the form of a draft says, beside its tests.
-_EDITED = [
-    "name",
-    "order",
-    "repeats",
-    "pause_s",
-    "injectors",
-    "practical_threshold",
-    "keeps_going",
-    "perf",
-    "seed",
-]
+_EDITED = ["name", "order", "repeats", "pause_s", "injectors"]
+_EDITED += ["practical_threshold", "keeps_going", "perf", "seed"]
 
 
 @transaction.atomic
@@ -168,8 +160,7 @@ def edit_draft(
 
 def content_of(draft: Campaign) -> Content:
     """What `edit_draft` replaces."""
-    facts = ("plan_version", "endpoint", "connection_mode", "injectors", "swept", "swept_value")
-    tests = sorted([*row] for row in draft.tests.values_list(*facts))
+    tests = sorted([*row] for row in draft.tests.values_list(*CELL_FIELDS))
     return {**{name: getattr(draft, name) for name in _EDITED}, "tests": tests}
 
 
@@ -212,12 +203,7 @@ def _create(
         Test(
             campaign=campaign,
             position=position,
-            plan_version=cell.plan_version,
-            endpoint=cell.endpoint,
-            connection_mode=cell.connection_mode,
-            injectors=cell.injectors,
-            swept=cell.swept,
-            swept_value=cell.swept_value,
+            **{each: getattr(cell, each) for each in CELL_FIELDS},
         )
         for position, cell in enumerate(cells)
     )
@@ -329,13 +315,7 @@ def repeat_campaign(*, by: Actor, campaign: Campaign) -> Campaign:
         by,
         campaign.project,
         [cell_of(test) for test in tests],
-        name=campaign.name,
-        repeats=campaign.repeats,
-        order=campaign.order,
-        pause_s=campaign.pause_s,
-        practical_threshold=campaign.practical_threshold,
-        keeps_going=campaign.keeps_going,
-        perf=campaign.perf,
+        **{name: getattr(campaign, name) for name in _EDITED if name not in {"injectors", "seed"}},
     )
 
 
@@ -395,8 +375,7 @@ def _cells(
         raise Refused(f"{target.name} has no HTTP endpoint. Add one, or untick it.")
     near = [each for each in endpoints if is_local(each.host)]
     far = [each for each in endpoints if not is_local(each.host)]
-    found: list[tuple[bool, Endpoint]] = [*((True, each) for each in near[:1])]
-    found += [(False, each) for each in far[:1]]
+    found = [*((True, each) for each in near[:1]), *((False, each) for each in far[:1])]
     return [
         CampaignCell(plan_of_spec(by, project, name, spec), endpoint, ConnectionMode.NEW)
         for local, endpoint in found
