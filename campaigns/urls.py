@@ -8,22 +8,18 @@ from campaigns.views import (
     campaign_new,
     campaigns,
     comparisons,
-    glossary,
+    context,
     health,
     history,
     items,
-    ladder_new,
     live_pages,
-    load_control,
     measure,
-    ownership,
     plans,
     projects,
     runs,
     search_new,
     shares,
     targets,
-    tls_profiles,
     triage,
 )
 
@@ -67,7 +63,7 @@ project_urls = [
     *_item_urls("project", "projects/"),
     path("projects/<int:project>/members/", projects.project_members, name="project-members"),
     path("projects/<int:project>/use/", projects.project_use, name="project-use"),
-    path("projects/<int:project>/stop/", load_control.project_stop, name="project-stop"),
+    path("projects/<int:project>/stop/", health.project_stop, name="project-stop"),
     path(
         "memberships/<int:membership>/role/",
         projects.membership_role,
@@ -94,7 +90,7 @@ target_urls = [
     path("targets/<int:target>/edit/", targets.target_edit, name="target-edit"),
     *_item_urls("target", "projects/<int:project>/targets/"),
     path("targets/<int:target>/archive/", items.item_archive, TARGET, name="target-archive"),
-    path("targets/<int:target>/ownership/", ownership.target_ownership, name="target-ownership"),
+    path("targets/<int:target>/ownership/", projects.target_ownership, name="target-ownership"),
     path("targets/<int:target>/agents/", targets.agent_new, name="agent-new"),
     path("agents/<int:agent>/revoke/", targets.agent_revoke, name="agent-revoke"),
     path("agent.pyz", targets.agent_file, name="agent-file"),
@@ -104,18 +100,18 @@ target_urls = [
     path("exporters/<int:exporter>/remove/", targets.exporter_remove, name="exporter-remove"),
     path(
         "projects/<int:project>/tls-profiles/",
-        tls_profiles.tls_profile_list,
+        projects.tls_profile_list,
         name="tls-profile-list",
     ),
     path(
         "projects/<int:project>/tls-profiles/new/",
-        tls_profiles.tls_profile_new,
+        projects.tls_profile_new,
         name="tls-profile-new",
     ),
-    path("tls-profiles/<int:profile>/", tls_profiles.tls_profile_edit, name="tls-profile-edit"),
+    path("tls-profiles/<int:profile>/", projects.tls_profile_edit, name="tls-profile-edit"),
     path(
         "tls-profiles/<int:profile>/delete/",
-        tls_profiles.tls_profile_delete,
+        projects.tls_profile_delete,
         name="tls-profile-delete",
     ),
     path("endpoints/<int:endpoint>/probe/", targets.probe_new, name="probe-new"),
@@ -133,26 +129,26 @@ plan_urls = [
 ]
 
 glossary_urls = [
-    path("glossary/", glossary.glossary, name="glossary"),
+    path("glossary/", context.glossary, name="glossary"),
 ]
 
 injector_urls = [
-    path("injectors/", load_control.injector_host_list, name="injector-list"),
+    path("injectors/", health.injector_host_list, name="injector-list"),
 ]
 
 load_urls = [
-    path("load/", load_control.load_page, name="load"),
-    path("load/stop/", load_control.load_stop, name="load-stop"),
-    path("load/allow/", load_control.load_allow, name="load-allow"),
-    path("load/runs/<int:run>/stop/", load_control.load_run_stop, name="load-run-stop"),
+    path("load/", health.load_page, name="load"),
+    path("load/stop/", health.load_stop, name="load-stop"),
+    path("load/allow/", health.load_allow, name="load-allow"),
+    path("load/runs/<int:run>/stop/", health.load_run_stop, name="load-run-stop"),
 ]
 
 caps_urls = [
     path("caps/", projects.caps, name="caps"),
     path("caps/<int:project>/", projects.caps_edit, name="caps-edit"),
-    path("storage/", load_control.storage, name="storage"),
-    path("ownership/", ownership.ownership, name="ownership"),
-    path("ownership/<int:claim>/", ownership.ownership_decide, name="ownership-decide"),
+    path("storage/", health.storage, name="storage"),
+    path("ownership/", projects.ownership, name="ownership"),
+    path("ownership/<int:claim>/", projects.ownership_decide, name="ownership-decide"),
 ]
 
 campaign_urls = [
@@ -163,10 +159,10 @@ campaign_urls = [
         campaign_new.campaign_estimate,
         name="campaign-estimate",
     ),
-    path("projects/<int:project>/ladders/new/", ladder_new.ladder_new, name="ladder-new"),
+    path("projects/<int:project>/ladders/new/", search_new.ladder_new, name="ladder-new"),
     path(
         "projects/<int:project>/ladders/estimate/",
-        ladder_new.ladder_estimate,
+        search_new.ladder_estimate,
         name="ladder-estimate",
     ),
     path("projects/<int:project>/searches/new/", search_new.search_new, name="search-new"),

@@ -48,7 +48,7 @@ from campaigns.services.campaigns import (
 )
 from campaigns.services.first_requests import try_again
 from campaigns.services.items import describe_item
-from campaigns.services.ladders import start_ladder
+from campaigns.services.searches import start_ladder
 from campaigns.services.tls_profiles import MOST_PROFILES
 
 

@@ -36,9 +36,8 @@ from campaigns.api.fields import (
     user_field,
     validated,
 )
-from campaigns.api.pagination import SecondPages
-from campaigns.api.parsers import CSV, AnyAccept
-from campaigns.api.table_serializers import JudgedRunSerializer
+from campaigns.api.parsers import CSV, AnyAccept, SecondPages
+from campaigns.api.tables import JudgedRunSerializer
 from campaigns.domain.errors import Removed
 from campaigns.domain.judged.failures import cause_words
 from campaigns.domain.other_tools.reports import REPORTS
@@ -50,12 +49,10 @@ from campaigns.live.memory import final_key
 from campaigns.live.waiting import without_connection
 from campaigns.models import FailureExample, Run, ShardSecond, ToolOutput
 from campaigns.permissions import Action, require
-from campaigns.queries.failures import examples_of
-from campaigns.queries.measured import whole_runs
-from campaigns.queries.measurements import measurement_of
+from campaigns.queries.measurements import measurement_of, whole_runs
 from campaigns.queries.retention import why_no_seconds
-from campaigns.queries.runs import with_verdicts
-from campaigns.services.runs import MOST_BYTES, add_output, delete_output, stop_run
+from campaigns.queries.runs import examples_of, with_verdicts
+from campaigns.services.endings import MOST_BYTES, add_output, delete_output, stop_run
 
 _STYLE = OpenApiParameter(
     "style", str, enum=list(REPORTS), description="Default: wsperf for WebSockets, otherwise ab."

@@ -2,7 +2,7 @@
 
 from django.urls import path, re_path
 
-from campaigns.api.baselines import BaselineViewSet
+from campaigns.api.baselines import BaselineViewSet, TriageOfProject, TriageOfProjectCsv, TriageOne
 from campaigns.api.campaigns import CampaignViewSet, LadderList
 from campaigns.api.comparisons import ComparisonCsv, ComparisonView
 from campaigns.api.estimates import CampaignEstimate
@@ -21,8 +21,14 @@ from campaigns.api.machine_seconds import (
     MachineSecondViewSet,
     MinuteViewSet,
 )
-from campaigns.api.plans import PlanVersionViewSet, PlanViewSet, PresetList
-from campaigns.api.projects import InjectorHostList, ProjectViewSet, UseOfProject
+from campaigns.api.projects import (
+    InjectorHostList,
+    PlanVersionViewSet,
+    PlanViewSet,
+    PresetList,
+    ProjectViewSet,
+    UseOfProject,
+)
 from campaigns.api.runs import (
     MetricList,
     RunFailures,
@@ -36,7 +42,6 @@ from campaigns.api.schema import DocsView, NothingHere, SchemaView
 from campaigns.api.searches import SearchEstimate, SearchList, SearchOfCampaign, SearchOfCampaignCsv
 from campaigns.api.tables import CampaignTables, CampaignTablesCsv, RunTables, RunTablesCsv
 from campaigns.api.targets import OwnershipOfTarget, ProbeViewSet, TargetViewSet, TlsProfileViewSet
-from campaigns.api.triage import TriageOfProject, TriageOfProjectCsv, TriageOne
 
 LIST = {"get": "list"}
 LIST_AND_CREATE = {"get": "list", "post": "create"}

@@ -17,7 +17,7 @@ from campaigns.domain.percentiles import P50, P90, P95, P99, Shown, name, shown
 from campaigns.domain.shown.threshold_words import broken_words
 from campaigns.exports.tables import csv_of_lines, csv_of_rows, safe
 from campaigns.models import Campaign
-from campaigns.queries.measured import MeasuredRun, whole_runs
+from campaigns.queries.measurements import MeasuredRun, whole_runs
 from campaigns.queries.search_busy import BusyByRun
 from campaigns.queries.searches import MadeTrial, SearchReport
 
@@ -249,8 +249,8 @@ def _flat(point: MachinePoint) -> dict[str, Any]:
     flat = {name: did[name] for name in (*COUNTED, *GAUGES) if name in did}
     if did.get("cores"):
         flat["busiest_core_percent"] = max(did["cores"])
-    for name, figures in did.get("processes", {}).items():
-        flat |= {f"{name} {key}": figures[key] for key in OF_PROCESSES if key in figures}
+    for process, figures in did.get("processes", {}).items():
+        flat |= {f"{process} {key}": figures[key] for key in OF_PROCESSES if key in figures}
     return flat | _flat_perf(did.get("perf", {}))
 
 

@@ -343,7 +343,7 @@ class LadderForm(CheckedForm):
         }
 
     def fields_of_service(self) -> dict[str, Any]:
-        """The arguments of services.ladders.start_ladder."""
+        """The arguments of services.searches.start_ladder."""
         values = dict(self.cleaned_data)
         version, endpoint = values.pop("plan"), values.pop("endpoint")
         return {

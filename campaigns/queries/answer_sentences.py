@@ -40,9 +40,9 @@ from campaigns.domain.units import (
 )
 from campaigns.models import Campaign
 from campaigns.queries.arm_pairs import MeasuredTest, stop_reason_of
-from campaigns.queries.failures import CampaignFailures
-from campaigns.queries.measured import MeasuredRun, counted_runs, why_each
+from campaigns.queries.measurements import MeasuredRun, counted_runs, why_each
 from campaigns.queries.overheads import Overhead, set_aside_of
+from campaigns.queries.runs import CampaignFailures
 from campaigns.queries.shapes import Shapes
 
 _COUNTED = ("errors", "attempts")

@@ -20,9 +20,8 @@ from campaigns.domain.units import DASH
 from campaigns.models import Campaign, PooledPercentiles, Run, Test, without_references
 from campaigns.queries.answer_sentences import figures_words, first_words, grounds_of, judged_rules
 from campaigns.queries.arm_pairs import MeasuredTest, hide_hosts, measured_tests, pairs_of
-from campaigns.queries.failures import CampaignFailures, failures_of
 from campaigns.queries.kept_figures import kept_pooled
-from campaigns.queries.measured import (
+from campaigns.queries.measurements import (
     MeasuredRun,
     counted_runs,
     measured_runs,
@@ -32,6 +31,7 @@ from campaigns.queries.measured import (
 )
 from campaigns.queries.overheads import Overhead, compare, overhead_answer
 from campaigns.queries.reports import run_status
+from campaigns.queries.runs import CampaignFailures, failures_of
 from campaigns.queries.searches import SearchReport, report_of_search
 from campaigns.queries.shapes import Shapes, shapes_of
 

@@ -14,7 +14,7 @@ from campaigns.domain.shown.arm_names import ArmFacts, arm_names, shared_mode
 from campaigns.domain.shown.sentences import MODES
 from campaigns.domain.shown.sweep_table import injector_words
 from campaigns.models import Campaign, Endpoint, PooledPercentiles, Test
-from campaigns.queries.measured import MeasuredRun, counted_runs, pooled_of
+from campaigns.queries.measurements import MeasuredRun, counted_runs, pooled_of
 
 _NO_TEST = "Choose a test of this campaign."
 

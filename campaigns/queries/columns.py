@@ -20,7 +20,7 @@ from campaigns.models import Campaign, PooledPercentiles, Run, Test
 from campaigns.permissions import Actor
 from campaigns.queries.arm_pairs import MeasuredTest, hide_hosts, measured_tests
 from campaigns.queries.kept_figures import kept_pooled
-from campaigns.queries.measured import MeasuredRun, measured_runs
+from campaigns.queries.measurements import MeasuredRun, measured_runs
 
 LETTERS = "abcdef"  # of the columns; a is the baseline
 _ROWS = {"campaign": Campaign, "test": Test, "run": Run}

@@ -28,11 +28,11 @@ from campaigns.domain.shown.results import Sentence
 from campaigns.domain.units import percent, typed_percent, with_unit
 from campaigns.queries.arm_pairs import ArmPair
 from campaigns.queries.columns import ComparisonSide, Side, sides_of
-from campaigns.queries.compared_detail import detail_of
 from campaigns.queries.compared_facts import (
     ComparedPair,
     blockers_of,
     changes_of,
+    detail_of,
     differences_of,
     same_of,
 )

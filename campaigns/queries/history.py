@@ -28,7 +28,7 @@ from campaigns.models import (
     TimeMark,
 )
 from campaigns.permissions import Actor
-from campaigns.queries.pages import sorted_by
+from campaigns.queries.items import sorted_by
 
 METRICS = {"p95": "p95", "p50": "p50", "p99": "p99", "mean": "average"}
 RECENT_DAYS = 90

@@ -33,9 +33,9 @@ from campaigns.domain.shown.tls_facts import certificates_of
 from campaigns.domain.units import counted
 from campaigns.models import Campaign
 from campaigns.queries.arm_pairs import ArmPair, MeasuredTest
-from campaigns.queries.failures import failures_of
-from campaigns.queries.measured import MeasuredRun
+from campaigns.queries.measurements import MeasuredRun
 from campaigns.queries.overheads import Overhead, compare, unlike_by_accident
+from campaigns.queries.runs import failures_of
 
 _TOLD_BY_PLANS = ("http_version", "streams")
 _SHOWN = (P50, P95, P99)

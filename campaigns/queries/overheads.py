@@ -27,7 +27,7 @@ from campaigns.domain.shown.results import FlaggedRun, OverheadAnswer
 from campaigns.domain.units import counted, percent
 from campaigns.models import Campaign
 from campaigns.queries.arm_pairs import ArmPair, MeasuredTest
-from campaigns.queries.measured import MeasuredRun, why_each
+from campaigns.queries.measurements import MeasuredRun, why_each
 
 _MAX_ERROR_SHARE = 0.01
 _MAX_ERROR_DIFFERENCE = 0.005

@@ -10,7 +10,7 @@ from campaigns.domain.shown.exchange_tables import close_words
 from campaigns.domain.shown.remedies import remedy, words_of
 from campaigns.domain.units import counted, decimals_for_parts, number
 from campaigns.models import Probe
-from campaigns.queries.load_control import why_nothing_begins
+from campaigns.queries.injector_hosts import why_nothing_begins
 
 USUAL_WAIT = timedelta(seconds=2)
 _ACCEPT_WORDS = {

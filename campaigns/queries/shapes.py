@@ -23,7 +23,7 @@ from campaigns.domain.shown.target_matrix import TargetMatrix
 from campaigns.models import Campaign, Test
 from campaigns.queries.arm_pairs import ArmPair, MeasuredTest, arm_words
 from campaigns.queries.ladders import ladder_of
-from campaigns.queries.measured import (
+from campaigns.queries.measurements import (
     MeasuredRun,
     judged_in_short,
     pooled_total,

@@ -24,7 +24,7 @@ from campaigns.domain.shown.target_matrix import (
 from campaigns.domain.units import counted
 from campaigns.models import Campaign
 from campaigns.queries.arm_pairs import ArmPair, MeasuredTest, arm_words
-from campaigns.queries.measured import MeasuredRun, in_short
+from campaigns.queries.measurements import MeasuredRun, in_short
 from campaigns.queries.overheads import compare, mean_against
 
 LOCAL, REMOTE = "local", "remote"

@@ -34,15 +34,18 @@ from campaigns.models.dbtime import ClockTimestamp, db_now
 from campaigns.queries import engine
 from campaigns.queries.caps import quota_of
 from campaigns.queries.engine import has_shard
-from campaigns.queries.injector_hosts import live_hosts_now, taken_slots
-from campaigns.queries.load_control import has_been_on_for, why_load_is_off
+from campaigns.queries.injector_hosts import (
+    has_been_on_for,
+    live_hosts_now,
+    taken_slots,
+    why_load_is_off,
+)
 from campaigns.queries.ownership import networks_for, why_not_admitted
-from campaigns.services.baselines import judge_by_baselines
+from campaigns.services.baselines import judge_by_baselines, note_changes_safely
+from campaigns.services.endings import OVER, end_queued, lock_runs, request_stop
 from campaigns.services.kept_pages import keep_gist
 from campaigns.services.rules import Rule, apply, move
-from campaigns.services.runs import OVER, end_queued, lock_runs, request_stop
 from campaigns.services.shards import LOST_BEFORE, LOST_IN_COPY, LOST_SENDING, LOST_STORING
-from campaigns.services.triage import note_changes_safely
 
 # Advisory lock id, arbitrary but the same in every dispatcher: serialises admissions.
 ADMISSION_LOCK = 0x62656E63

@@ -24,7 +24,7 @@ from campaigns.live.notify import notify_viewers
 from campaigns.models import Campaign, Endpoint, PlanVersion, Probe, Project, Target
 from campaigns.models.dbtime import db_now
 from campaigns.permissions import Action, Actor, require
-from campaigns.queries.load_control import LOAD_IS_OFF, why_load_is_off
+from campaigns.queries.injector_hosts import LOAD_IS_OFF, why_load_is_off
 from campaigns.queries.ownership import networks_for
 from campaigns.queries.probes import GIVEN_UP_AFTER, words_of_queue
 from campaigns.services.dispatch import lock_admission

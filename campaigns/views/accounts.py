@@ -11,7 +11,7 @@ from django.views.decorators.cache import never_cache
 from campaigns.domain.audit_events import AuditEvent
 from campaigns.domain.errors import Refused
 from campaigns.domain.units import counted
-from campaigns.forms.accounts import NewPasswordForm, SignInForm, TokenForm
+from campaigns.forms.projects import NewPasswordForm, SignInForm, TokenForm
 from campaigns.services import audit
 from campaigns.services import tokens as services
 from campaigns.services.tokens import revoke_all_tokens

@@ -9,7 +9,7 @@ from campaigns.exports.files import text_file
 from campaigns.exports.tables import csv_of_audit
 from campaigns.models import AuditEntry, Project
 from campaigns.permissions import Action, may
-from campaigns.queries.pages import page_of, sorted_by
+from campaigns.queries.items import page_of, sorted_by
 from campaigns.views.access import actor_of, find, for_administrators, signed_in_get
 
 PAGE_SIZE = 100

@@ -52,13 +52,14 @@ from campaigns.services import campaigns as services
 from campaigns.services.campaigns import create_file_set_study, create_machine_study
 from campaigns.services.first_requests import try_cells
 from campaigns.views.access import (
+    Edit,
     actor_of,
     find,
+    labels_of,
     project_to_edit,
     signed_in_form,
     signed_in_post,
 )
-from campaigns.views.saving import Edit, labels_of
 
 _QUESTION_DEFAULTS = {
     "https": {"name": "HTTPS overhead", "repeats": 5},

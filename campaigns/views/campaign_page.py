@@ -22,11 +22,11 @@ from campaigns.permissions import Actor
 from campaigns.queries.baselines import campaign_against, changed_tests, may_be_baseline
 from campaigns.queries.campaigns import current_run_of, why_archived
 from campaigns.queries.engine import waiting_reason
-from campaigns.queries.failures import examples_of
 from campaigns.queries.first_requests import first_requests_of
+from campaigns.queries.items import Page
 from campaigns.queries.ladders import ladder_metric
-from campaigns.queries.pages import Page
 from campaigns.queries.references import reference_sentence
+from campaigns.queries.runs import examples_of
 from campaigns.queries.searches import SearchReport
 from campaigns.queries.target_costs import perf_counters, target_costs
 from campaigns.services.blocks import MAX_REPEATS
@@ -43,11 +43,16 @@ from campaigns.views.campaign_runs import (
 )
 from campaigns.views.drawings import forest_groups, split_bars
 from campaigns.views.ladder_drawing import drawn_cpu, drawn_ladder
-from campaigns.views.machine_drawing import machine_runs_section
-from campaigns.views.run_page import errors_section, remedies_context, run_context, worst_test
+from campaigns.views.run_page import (
+    errors_section,
+    machine_runs_section,
+    remedies_context,
+    run_context,
+    worst_test,
+)
 from campaigns.views.sweep_curve import drawn_sweeps
 from campaigns.views.sweep_table import sweep_questions
-from campaigns.views.target_matrix import drawn_matrix
+from campaigns.views.targets import drawn_matrix
 
 
 def campaign_context(

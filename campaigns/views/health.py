@@ -1,5 +1,7 @@
 """Liveness and readiness for supervisors and load balancers. `/metrics`: the installation in
-Prometheus's text format, for allowed addresses only."""
+Prometheus's text format, for allowed addresses only. All load of the installation, for its
+administrators: see it, stop it, allow it again; its injector hosts and storage. Of a project, for
+its owners: stop it."""
 
 import logging
 import queue
@@ -8,9 +10,11 @@ from collections.abc import Iterator
 
 import redis
 from django.conf import settings
+from django.contrib import messages
 from django.db import Error, connection
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
-from django.views.decorators.http import require_safe
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_GET, require_POST, require_safe
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
@@ -18,9 +22,30 @@ from prometheus_client.registry import Collector
 from psycopg_pool import PoolTimeout
 
 from campaigns.domain.client_address import is_in
+from campaigns.domain.shown.plan_words import plan_load_words
+from campaigns.domain.units import counted
+from campaigns.models import Project, Run
+from campaigns.queries.caps import GROWTH_DAYS, growth, stored_kinds, stored_projects
+from campaigns.queries.injector_hosts import (
+    active_runs,
+    dispatcher_silent_for_s,
+    hosts,
+    load_control,
+    waiting_campaigns,
+)
 from campaigns.queries.installation import gauges
-from campaigns.queries.load_control import dispatcher_silent_for_s
-from campaigns.views.access import client_address_of
+from campaigns.services import load_control as services
+from campaigns.services.campaigns import stop_all_of_project
+from campaigns.services.endings import stop_any_run
+from campaigns.views.access import (
+    actor_of,
+    answers_refusals,
+    client_address_of,
+    find,
+    for_administrators,
+    signed_in_post,
+    signed_in_safe,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -113,3 +138,86 @@ def metrics(request: HttpRequest) -> HttpResponse:
     registry = CollectorRegistry()
     registry.register(_Installation())
     return HttpResponse(generate_latest(registry), content_type=CONTENT_TYPE_PLAIN_0_0_4)
+
+
+@signed_in_safe
+def injector_host_list(request):
+    """`?project=` only keeps the top bar's sections; hosts belong to the installation."""
+    found = hosts()
+    context = {
+        "hosts": found,
+        "n_alive": sum(host.is_alive for host in found),
+        "n_slots": sum(host.slots for host in found if host.is_alive),
+        "n_busy": sum(host.busy for host in found if host.is_alive),
+        "project": _project_of(request),
+    }
+    return render(request, "injector_hosts/list.html", context)
+
+
+def _project_of(request) -> Project | None:
+    number = request.GET.get("project", "")
+    if not number.isdecimal():
+        return None
+    return Project.objects.visible_to(actor_of(request)).filter(pk=int(number)).first()
+
+
+@for_administrators
+@require_GET
+def storage(request: HttpRequest) -> HttpResponse:
+    kinds = stored_kinds()
+    context = {
+        "kinds": kinds,
+        "total_bytes": sum(kind.total_bytes for kind in kinds),
+        "projects": stored_projects(),
+        "growth": growth(),
+        "growth_days": GROWTH_DAYS,
+    }
+    return render(request, "storage/page.html", context)
+
+
+@for_administrators
+@require_GET
+def load_page(request: HttpRequest) -> HttpResponse:
+    waiting = list(waiting_campaigns())
+    context = {
+        "control": load_control(),
+        "runs": [(run, plan_load_words(run.frozen.plan)) for run in active_runs()],
+        "waiting": waiting,
+        "n_queued": sum(each.n_queued for each in waiting),
+    }
+    return render(request, "load_control/page.html", context)
+
+
+@for_administrators
+@require_POST
+def load_stop(request: HttpRequest) -> HttpResponse:
+    n_stopped = services.stop_all_load(by=actor_of(request))
+    messages.success(request, f"Load is off. {counted(n_stopped, 'active runs')} told to stop.")
+    return redirect("load")
+
+
+@for_administrators
+@require_POST
+def load_allow(request: HttpRequest) -> HttpResponse:
+    services.allow_load(by=actor_of(request))
+    messages.success(request, "Load is on. Queued runs begin now.")
+    return redirect("load")
+
+
+@for_administrators
+@require_POST
+@answers_refusals(lambda request, **kwargs: "load")
+def load_run_stop(request: HttpRequest, run: int) -> HttpResponse:
+    found = get_object_or_404(Run.objects.select_related("campaign"), pk=run)
+    stop_any_run(by=actor_of(request), run=found)
+    messages.success(request, f"Run {found.label} of {found.campaign.name} is told to stop.")
+    return redirect("load")
+
+
+@signed_in_post
+def project_stop(request: HttpRequest, project: int) -> HttpResponse:
+    actor = actor_of(request)
+    found = find(Project, actor, pk=project)
+    n_stopped = stop_all_of_project(by=actor, project=found)
+    messages.success(request, f"{counted(n_stopped, 'campaigns')} of {found.name} told to stop.")
+    return redirect("project-use", project=found.pk)

@@ -24,11 +24,10 @@ from campaigns.domain.shown.results import Sentence
 from campaigns.domain.units import DASH
 from campaigns.exports.files import text_file
 from campaigns.exports.history import csv_of_histories, csv_of_history
-from campaigns.forms.filters import HistoryFilterForm, TestHistoryFilterForm
-from campaigns.forms.marks import MarkForm
+from campaigns.forms.filters import HistoryFilterForm, MarkForm, TestHistoryFilterForm
 from campaigns.models import Baseline, Campaign, Project, Test, TimeMark
 from campaigns.permissions import Action, Actor, require
-from campaigns.queries.baselines import baselines_of, newest_baseline
+from campaigns.queries.baselines import baselines_of, newest_baseline, open_tests, quiet_changes
 from campaigns.queries.compared_searches import SearchColumn, over_time, searches_of
 from campaigns.queries.history import (
     METRICS,
@@ -41,8 +40,7 @@ from campaigns.queries.history import (
     recent,
     runs_of_history,
 )
-from campaigns.queries.pages import page_of, page_of_list
-from campaigns.queries.triage import open_tests, quiet_changes
+from campaigns.queries.items import page_of, page_of_list
 from campaigns.services import marks as services
 from campaigns.services.baselines import make_baseline, release_baseline
 from campaigns.views.access import (

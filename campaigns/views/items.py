@@ -25,25 +25,26 @@ from campaigns.queries.items import (
     ARCHIVED,
     USUAL_SORT,
     deletion_of,
+    page_of,
     refusal_to_archive,
     refusal_to_delete,
     tag_counts,
     view_counts,
 )
-from campaigns.queries.pages import page_of
-from campaigns.queries.plans import list_plans
-from campaigns.queries.projects import list_projects
+from campaigns.queries.projects import list_plans, list_projects
 from campaigns.queries.targets import list_targets
 from campaigns.services import items as services
 from campaigns.services.campaigns import look_at_campaigns
 from campaigns.views.access import (
+    Edit,
     actor_of,
     answers_refusals,
     find,
+    labels_of,
+    saved_by,
     signed_in_form,
     signed_in_post,
 )
-from campaigns.views.saving import Edit, labels_of, saved_by
 
 PAGE_SIZES = ("25", "50", "100")
 VIEW_WORDS = {"": "All", **VIEWS, ARCHIVED: "Archived"}

@@ -27,7 +27,7 @@ from campaigns.live.subject import Subject
 from campaigns.live.waiting import release_connection, turn
 from campaigns.models import Campaign, Run
 from campaigns.queries.shares import Viewer, who_still_see
-from campaigns.services.shares import open_share
+from campaigns.services.tokens import open_share
 from campaigns.views.access import actor_of, find, signed_in_get
 
 _LAYOUT = "live.html"

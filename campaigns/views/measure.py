@@ -35,8 +35,12 @@ from campaigns.views.access import (
     signed_in_post,
 )
 from campaigns.views.drawings import draw_stacked
-from campaigns.views.ladder_new import address_of_ladder
-from campaigns.views.search_new import address_of_search, search_words, usual_cost
+from campaigns.views.search_new import (
+    address_of_ladder,
+    address_of_search,
+    search_words,
+    usual_cost,
+)
 
 _HTTPS_DEMO = next(each for each in DEMO["endpoints"] if each[0] == "https")
 DEMO_ADDRESS = "{}://{}:{}/".format(*_HTTPS_DEMO)

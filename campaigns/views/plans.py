@@ -34,11 +34,12 @@ from campaigns.forms.plan_steps import ORDER_WORDS
 from campaigns.forms.plans import PlanForm
 from campaigns.models import PlanVersion, Project, SavedPlan
 from campaigns.permissions import Action, require
-from campaigns.queries import plans as queries
+from campaigns.queries import projects as queries
 from campaigns.queries.checks import Check, room_checks, room_of
 from campaigns.queries.injector_hosts import hosts
 from campaigns.services import plans as services
 from campaigns.views.access import (
+    Edit,
     actor_of,
     find,
     project_to_edit,
@@ -49,7 +50,6 @@ from campaigns.views.access import (
 )
 from campaigns.views.drawings import TICK_STEPS, Tick, round_up
 from campaigns.views.items import list_context
-from campaigns.views.saving import Edit
 from campaigns.views.transfer import takes_bytes
 
 _LABELS = {"name": "Name"} | {path: row.label for path, row in all_fields(Plan).items()}

@@ -23,8 +23,7 @@ from campaigns.exports.files import (
     unless_known,
 )
 from campaigns.exports.runs import csv_of_machine_seconds, csv_of_runs, csv_of_seconds
-from campaigns.forms.filters import RunFilterForm
-from campaigns.forms.tool_outputs import OutputForm
+from campaigns.forms.filters import OutputForm, RunFilterForm
 from campaigns.live.feed import FEED
 from campaigns.live.memory import final_key, report_of, run_key
 from campaigns.live.waiting import without_connection
@@ -32,17 +31,17 @@ from campaigns.models import Project, Run, ToolOutput
 from campaigns.permissions import Action, Actor, require
 from campaigns.queries.campaign_keys import rows_of_run
 from campaigns.queries.columns import LETTERS
+from campaigns.queries.items import page_of
 from campaigns.queries.machine_runs import machine_columns_between
-from campaigns.queries.measured import whole_runs
 from campaigns.queries.measurements import (
     columns_in_parts,
     error_kinds_of,
     machines_of_run,
     points_between,
+    whole_runs,
 )
-from campaigns.queries.pages import page_of
 from campaigns.queries.runs import filtered_runs, run_rows
-from campaigns.services.runs import MOST_BYTES, add_output, delete_output, stop_run
+from campaigns.services.endings import MOST_BYTES, add_output, delete_output, stop_run
 from campaigns.views.access import (
     actor_of,
     answers_refusals,

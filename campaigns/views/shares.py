@@ -23,7 +23,7 @@ from campaigns.queries.columns import columns_of
 from campaigns.queries.compared_tests import comparison_of
 from campaigns.queries.facts import MACHINES
 from campaigns.queries.shares import live_links, shared_columns
-from campaigns.services import shares as services
+from campaigns.services import tokens as services
 from campaigns.views.access import actor_of, find, rights_in, signed_in_get, signed_in_post
 from campaigns.views.campaign_page import campaign_context
 from campaigns.views.comparisons import comparison_context

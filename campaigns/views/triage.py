@@ -26,10 +26,10 @@ from campaigns.exports.files import text_file
 from campaigns.exports.history import csv_of_triage
 from campaigns.models import Project, TriageChange, TriageEntry
 from campaigns.permissions import Action, Actor, may
+from campaigns.queries.baselines import count_by_state, entries_of, entries_of_test, triaged
 from campaigns.queries.history import HistoryKey, arm_label_of
 from campaigns.queries.references import confirm_query
-from campaigns.queries.triage import count_by_state, entries_of, entries_of_test, triaged
-from campaigns.services.triage import judge_changes
+from campaigns.services.baselines import judge_changes
 from campaigns.views.access import actor_of, find, signed_in_get, signed_in_post
 
 _AT_ONCE = 5  # open entries of an overview; the others are behind a disclosure

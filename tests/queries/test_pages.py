@@ -10,8 +10,7 @@ from django.utils import timezone
 from campaigns.models import Campaign, Run
 from campaigns.queries.campaign_list import CampaignFilter, list_campaigns
 from campaigns.queries.history import among
-from campaigns.queries.items import SORTS
-from campaigns.queries.pages import _beyond, _edge_of, page_of, page_of_list
+from campaigns.queries.items import SORTS, _beyond, _edge_of, page_of, page_of_list
 from campaigns.queries.runs import RunFilter, filtered_runs
 from tests.factories import make_campaign, make_run, make_test
 

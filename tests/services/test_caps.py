@@ -15,7 +15,7 @@ from campaigns.services import dispatch
 from campaigns.services.blocks import add_blocks, cell_of
 from campaigns.services.campaigns import edit_draft, repeat_campaign, start_campaign
 from campaigns.services.caps import measure_use, set_caps
-from campaigns.services.hosts import announce_host
+from campaigns.services.load_control import announce_host
 from campaigns.services.plans import create_plan
 from campaigns.services.shards import mark_done, record_seconds
 from tests.factories import (

@@ -16,7 +16,7 @@ from campaigns.permissions import Actor
 from campaigns.services import shards
 from campaigns.services.campaigns import CampaignCell, start_campaign
 from campaigns.services.plans import create_plan
-from campaigns.services.shares import create_share
+from campaigns.services.tokens import create_share
 from campaigns.services.vault import order_secrets
 from tests.api.conftest import client_of
 from tests.factories import make_endpoint, make_target

@@ -8,9 +8,8 @@ from django.urls import reverse
 from campaigns.domain.plan.fields import fields_of
 from campaigns.domain.plan.presets import PRESETS
 from campaigns.forms.plan_fields import LOAD, PLAN, TIMEOUTS
-from campaigns.forms.plan_groups import AUTH, SESSION, THINK_TIME
 from campaigns.forms.plan_steps import EXCHANGE, ORDER, VARIABLES
-from campaigns.forms.plans import PlanForm, initial_of
+from campaigns.forms.plans import AUTH, SESSION, THINK_TIME, PlanForm, initial_of
 from campaigns.models import SavedPlan
 
 pytestmark = pytest.mark.django_db

@@ -11,7 +11,7 @@ from campaigns.live.events import Cursor, Look, News, RunLook, told
 from campaigns.live.feed import FEED, Feed
 from campaigns.models import ShareLink
 from campaigns.queries.shares import Viewer
-from campaigns.services.shares import create_share
+from campaigns.services.tokens import create_share
 from campaigns.views import live_pages
 from campaigns.views.live_pages import LIFETIME_S, talk
 from tests.factories import begin_run, make_campaign, make_run, make_test, store_second

@@ -18,8 +18,7 @@ from campaigns.models.dbtime import db_now
 from campaigns.queue import GISTS, HOUSEKEEPING, PAGES, RETENTION, SO_FAR
 from campaigns.services.agents import database_time
 from campaigns.services.kept_pages import keep_missing_gists
-from campaigns.services.retention import remove_old_seconds
-from campaigns.services.summaries import keep_so_far
+from campaigns.services.summaries import keep_so_far, remove_old_seconds
 
 logger = logging.getLogger(__name__)
 
