@@ -66,16 +66,6 @@ class SessionFields(SESSION.form(), THINK_TIME.form(), AUTH.form()):
         return data["secret"] or None
 
 
-def initial_session(spec: dict[str, Any]) -> dict[str, Any]:
-    """The form's values for a stored plan, without the secret."""
-    session = spec["session"]
-    return {
-        **SESSION.initial(session),
-        **THINK_TIME.initial(session["think_time"]),
-        **AUTH.initial(spec["auth"]),
-    }
-
-
 _LONGEST_WORDS = 120
 # What a group holds beside its rows.
 _APART = {"steps": "further_steps_words", "values": "table_words"}
@@ -312,13 +302,16 @@ class PlanForm(
 
 
 def initial_of(name: str, spec: dict[str, Any]) -> dict[str, Any]:
-    """The form's values for a stored plan."""
+    """The form's values for a stored plan, without the secret."""
+    session = spec["session"]
     return {
         "name": name,
         **initial_exchange(spec),
         **initial_steps(with_a_step(spec)),
         **initial_load(spec["load"]),
-        **initial_session(spec),
+        **SESSION.initial(session),
+        **THINK_TIME.initial(session["think_time"]),
+        **AUTH.initial(spec["auth"]),
         **VARIABLES.initial(spec["variables"]),
         **PLAN.initial(spec),
         **TIMEOUTS.initial(spec["timeouts"]),

@@ -144,9 +144,7 @@ def trust_is(word: str) -> Q:
         return Q(not_usable)
     judged = Run.objects.filter(campaign=OuterRef("pk"), trust__isnull=False)
     in_doubt = Exists(judged.exclude(trust=Trust.TRUSTED))
-    if word == Trust.DOUBTFUL:
-        return in_doubt & ~not_usable
-    return Exists(judged) & ~in_doubt
+    return in_doubt & ~not_usable if word == Trust.DOUBTFUL else Exists(judged) & ~in_doubt
 
 
 # --- views ---------------------------------------------------------------------------------------

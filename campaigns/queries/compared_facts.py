@@ -57,9 +57,7 @@ class ComparedPair:
 def changes_of(pair: ComparedPair) -> dict[str, tuple[str, str]]:
     """The settings that differ, by path; {} while one of the two has no run."""
     runs = [next(iter([*each.counted, *each.runs]), None) for each in pair.arms]
-    if None in runs:
-        return {}
-    return changed_fields(*(_facts_of(each) for each in runs))
+    return {} if None in runs else changed_fields(*(_facts_of(each) for each in runs))
 
 
 def _facts_of(each: MeasuredRun) -> dict:

@@ -437,9 +437,7 @@ def pooled_total(runs: Sequence[MeasuredRun], names: Iterable[str]) -> Total:
 def trust_of(runs: Iterable[MeasuredRun]) -> str:
     """Of several runs: doubtful if only some are not usable; "" if none was judged."""
     found = {each.run.trust for each in runs if each.run.trust}
-    if len(found) > 1:
-        return Trust.DOUBTFUL
-    return next(iter(found), "")
+    return Trust.DOUBTFUL if len(found) > 1 else next(iter(found), "")
 
 
 def threshold_state_of(runs: Iterable[MeasuredRun]) -> str:

@@ -130,9 +130,7 @@ def _sentence(result: dict[str, Any], error: str) -> str:
     if error and not result.get("status"):
         return f"No reply: {words_of(error)}."
     status = f"{result.get('status')} {_reason(result)}".strip()
-    if error:
-        return f"{status}, but {words_of(error)}."
-    return f"{status}."
+    return f"{status}, but {words_of(error)}." if error else f"{status}."
 
 
 def _reason(result: dict[str, Any]) -> str:

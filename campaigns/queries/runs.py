@@ -247,9 +247,7 @@ PRECISIONS = {"none": "No figures", "coarse": "Too few requests for a p99", "fin
 
 
 def _state_is(word: str):
-    if word == "going":
-        return ~Q(state=RunState.DONE)
-    return Q(outcome=word)
+    return ~Q(state=RunState.DONE) if word == "going" else Q(outcome=word)
 
 
 _SHOWN = ("n", "rate", "p50", "p95", "p99", "errors")

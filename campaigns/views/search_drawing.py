@@ -63,7 +63,7 @@ class BusyPanel:
     y_ticks: list[tuple[float, str]]
 
 
-def busy_panel(
+def _busy_panel(
     made: Sequence[MadeTrial], busy: BusyByRun, at_x: Callable[[float], float]
 ) -> BusyPanel | None:
     """`at_x`: where a rate lies. None where nobody told anything."""
@@ -387,7 +387,7 @@ def _panel(
         (x.at(found.rate_per_s), _answer_words(found)) if found else None,
         x.at(now_per_s) if now_per_s else None,
         tuple(_rows(report, x)) if report else (),
-        busy_panel([each.made for each in timed], busy, x.at) if busy else None,
+        _busy_panel([each.made for each in timed], busy, x.at) if busy else None,
     )
 
 
