@@ -81,7 +81,7 @@ MIDDLEWARE = [
     "campaigns.views.transfer.BodyMiddleware",
     "campaigns.views.live_pages.TurnsMiddleware",
     "campaigns.views.errors.OutageMiddleware",
-    "campaigns.views.bearer.BearerMiddleware",
+    "campaigns.views.access.BearerMiddleware",
     "csp.middleware.CSPMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -255,7 +255,7 @@ AUTH_PASSWORD_VALIDATORS = [
         f"{_DJANGOS}.MinimumLengthValidator",
         f"{_DJANGOS}.CommonPasswordValidator",
         f"{_DJANGOS}.NumericPasswordValidator",
-        "campaigns.forms.accounts.NotTheUserName",
+        "campaigns.forms.projects.NotTheUserName",
     )
 ]
 LOGIN_URL = "login"
@@ -347,7 +347,7 @@ REST_FRAMEWORK = {
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["campaigns.api.parsers.StorableJSONParser"],
     "DEFAULT_METADATA_CLASS": None,
-    "DEFAULT_PAGINATION_CLASS": "campaigns.api.pagination.Pages",
+    "DEFAULT_PAGINATION_CLASS": "campaigns.api.parsers.Pages",
     "DEFAULT_SCHEMA_CLASS": "campaigns.api.fields.BoundedSchema",
     "EXCEPTION_HANDLER": "campaigns.api.errors.one_error_shape",
     "PAGE_SIZE": 50,

@@ -4,35 +4,22 @@ from django.urls import path
 
 from campaigns.views import (
     accounts,
-    agents,
     audit,
-    baselines,
     campaign_new,
     campaigns,
-    caps,
     comparisons,
-    exporters,
-    glossary,
+    context,
     health,
     history,
     items,
-    ladder_new,
-    load_control,
-    marks,
+    live_pages,
     measure,
-    metrics,
-    ownership,
-    plan_preview,
     plans,
-    probes,
     projects,
     runs,
     search_new,
     shares,
-    streams,
     targets,
-    tls_profiles,
-    tool_outputs,
     triage,
 )
 
@@ -51,7 +38,7 @@ def _item_urls(noun: str, list_path: str) -> list:
 health_urls = [
     path("healthz", health.healthz, name="healthz"),
     path("readyz", health.readyz, name="readyz"),
-    path("metrics", metrics.metrics, name="metrics"),
+    path("metrics", health.metrics, name="metrics"),
 ]
 
 audit_urls = [
@@ -75,8 +62,8 @@ project_urls = [
     path("projects/<int:project>/", projects.project_detail, name="project-detail"),
     *_item_urls("project", "projects/"),
     path("projects/<int:project>/members/", projects.project_members, name="project-members"),
-    path("projects/<int:project>/use/", caps.project_use, name="project-use"),
-    path("projects/<int:project>/stop/", load_control.project_stop, name="project-stop"),
+    path("projects/<int:project>/use/", projects.project_use, name="project-use"),
+    path("projects/<int:project>/stop/", health.project_stop, name="project-stop"),
     path(
         "memberships/<int:membership>/role/",
         projects.membership_role,
@@ -103,38 +90,38 @@ target_urls = [
     path("targets/<int:target>/edit/", targets.target_edit, name="target-edit"),
     *_item_urls("target", "projects/<int:project>/targets/"),
     path("targets/<int:target>/archive/", items.item_archive, TARGET, name="target-archive"),
-    path("targets/<int:target>/ownership/", ownership.target_ownership, name="target-ownership"),
-    path("targets/<int:target>/agents/", agents.agent_new, name="agent-new"),
-    path("agents/<int:agent>/revoke/", agents.agent_revoke, name="agent-revoke"),
-    path("agent.pyz", agents.agent_file, name="agent-file"),
-    path("targets/<int:target>/exporters/", exporters.exporter_new, name="exporter-new"),
-    path("exporters/<int:exporter>/", exporters.exporter_edit, name="exporter-edit"),
-    path("exporters/<int:exporter>/check/", exporters.exporter_check, name="exporter-check"),
-    path("exporters/<int:exporter>/remove/", exporters.exporter_remove, name="exporter-remove"),
+    path("targets/<int:target>/ownership/", projects.target_ownership, name="target-ownership"),
+    path("targets/<int:target>/agents/", targets.agent_new, name="agent-new"),
+    path("agents/<int:agent>/revoke/", targets.agent_revoke, name="agent-revoke"),
+    path("agent.pyz", targets.agent_file, name="agent-file"),
+    path("targets/<int:target>/exporters/", targets.exporter_new, name="exporter-new"),
+    path("exporters/<int:exporter>/", targets.exporter_edit, name="exporter-edit"),
+    path("exporters/<int:exporter>/check/", targets.exporter_check, name="exporter-check"),
+    path("exporters/<int:exporter>/remove/", targets.exporter_remove, name="exporter-remove"),
     path(
         "projects/<int:project>/tls-profiles/",
-        tls_profiles.tls_profile_list,
+        projects.tls_profile_list,
         name="tls-profile-list",
     ),
     path(
         "projects/<int:project>/tls-profiles/new/",
-        tls_profiles.tls_profile_new,
+        projects.tls_profile_new,
         name="tls-profile-new",
     ),
-    path("tls-profiles/<int:profile>/", tls_profiles.tls_profile_edit, name="tls-profile-edit"),
+    path("tls-profiles/<int:profile>/", projects.tls_profile_edit, name="tls-profile-edit"),
     path(
         "tls-profiles/<int:profile>/delete/",
-        tls_profiles.tls_profile_delete,
+        projects.tls_profile_delete,
         name="tls-profile-delete",
     ),
-    path("endpoints/<int:endpoint>/probe/", probes.probe_new, name="probe-new"),
-    path("probes/<int:probe>/", probes.probe_detail, name="probe-detail"),
+    path("endpoints/<int:endpoint>/probe/", targets.probe_new, name="probe-new"),
+    path("probes/<int:probe>/", targets.probe_detail, name="probe-detail"),
 ]
 
 plan_urls = [
     path("projects/<int:project>/plans/", plans.plan_list, name="plan-list"),
     path("projects/<int:project>/plans/new/", plans.plan_new, name="plan-new"),
-    path("projects/<int:project>/plans/preview/", plan_preview.plan_preview, name="plan-preview"),
+    path("projects/<int:project>/plans/preview/", plans.plan_preview, name="plan-preview"),
     path("plans/<int:plan>/", plans.plan_detail, name="plan-detail"),
     path("plans/<int:plan>/edit/", plans.plan_edit, name="plan-edit"),
     *_item_urls("plan", "projects/<int:project>/plans/"),
@@ -142,26 +129,26 @@ plan_urls = [
 ]
 
 glossary_urls = [
-    path("glossary/", glossary.glossary, name="glossary"),
+    path("glossary/", context.glossary, name="glossary"),
 ]
 
 injector_urls = [
-    path("injectors/", load_control.injector_host_list, name="injector-list"),
+    path("injectors/", health.injector_host_list, name="injector-list"),
 ]
 
 load_urls = [
-    path("load/", load_control.load_page, name="load"),
-    path("load/stop/", load_control.load_stop, name="load-stop"),
-    path("load/allow/", load_control.load_allow, name="load-allow"),
-    path("load/runs/<int:run>/stop/", load_control.load_run_stop, name="load-run-stop"),
+    path("load/", health.load_page, name="load"),
+    path("load/stop/", health.load_stop, name="load-stop"),
+    path("load/allow/", health.load_allow, name="load-allow"),
+    path("load/runs/<int:run>/stop/", health.load_run_stop, name="load-run-stop"),
 ]
 
 caps_urls = [
-    path("caps/", caps.caps, name="caps"),
-    path("caps/<int:project>/", caps.caps_edit, name="caps-edit"),
-    path("storage/", load_control.storage, name="storage"),
-    path("ownership/", ownership.ownership, name="ownership"),
-    path("ownership/<int:claim>/", ownership.ownership_decide, name="ownership-decide"),
+    path("caps/", projects.caps, name="caps"),
+    path("caps/<int:project>/", projects.caps_edit, name="caps-edit"),
+    path("storage/", health.storage, name="storage"),
+    path("ownership/", projects.ownership, name="ownership"),
+    path("ownership/<int:claim>/", projects.ownership_decide, name="ownership-decide"),
 ]
 
 campaign_urls = [
@@ -172,10 +159,10 @@ campaign_urls = [
         campaign_new.campaign_estimate,
         name="campaign-estimate",
     ),
-    path("projects/<int:project>/ladders/new/", ladder_new.ladder_new, name="ladder-new"),
+    path("projects/<int:project>/ladders/new/", search_new.ladder_new, name="ladder-new"),
     path(
         "projects/<int:project>/ladders/estimate/",
-        ladder_new.ladder_estimate,
+        search_new.ladder_estimate,
         name="ladder-estimate",
     ),
     path("projects/<int:project>/searches/new/", search_new.search_new, name="search-new"),
@@ -195,7 +182,7 @@ campaign_urls = [
     path("campaigns/<int:campaign>/stop/", campaigns.campaign_stop, name="campaign-stop"),
     path("campaigns/<int:campaign>/repeat/", campaigns.campaign_repeat, name="campaign-repeat"),
     path("campaigns/<int:campaign>/blocks/", campaigns.campaign_blocks, name="campaign-blocks"),
-    path("campaigns/<int:campaign>/stream/", streams.campaign_stream, name="campaign-stream"),
+    path("campaigns/<int:campaign>/stream/", live_pages.campaign_stream, name="campaign-stream"),
     path("campaigns/<int:campaign>/tables.csv", campaigns.campaign_csv, name="campaign-csv"),
 ]
 
@@ -204,7 +191,7 @@ run_urls = [
     path("projects/<int:project>/runs.csv", runs.run_list_csv, name="run-list-csv"),
     path("runs/<int:run>/", runs.run_detail, name="run-detail"),
     path("runs/<int:run>/stop/", runs.run_stop, name="run-stop"),
-    path("runs/<int:run>/stream/", streams.run_stream, name="run-stream"),
+    path("runs/<int:run>/stream/", live_pages.run_stream, name="run-stream"),
     path("runs/<int:run>/tables.csv", runs.run_csv, name="run-csv"),
     path("runs/<int:run>/points.json", runs.run_points, name="run-points"),
     path("runs/<int:run>/seconds.csv", runs.run_seconds_csv, name="run-seconds-csv"),
@@ -214,9 +201,9 @@ run_urls = [
         name="run-machine-seconds-csv",
     ),
     path("runs/<int:run>/report.txt", runs.run_report_text, name="run-report-text"),
-    path("runs/<int:run>/outputs/", tool_outputs.output_new, name="output-new"),
-    path("outputs/<int:output>/", tool_outputs.output_text, name="output-text"),
-    path("outputs/<int:output>/delete/", tool_outputs.output_delete, name="output-delete"),
+    path("runs/<int:run>/outputs/", runs.output_new, name="output-new"),
+    path("outputs/<int:output>/", runs.output_text, name="output-text"),
+    path("outputs/<int:output>/delete/", runs.output_delete, name="output-delete"),
     path("compare/", comparisons.comparison, name="comparison"),
     path("compare/tables.csv", comparisons.comparison_csv, name="comparison-csv"),
 ]
@@ -229,13 +216,11 @@ history_urls = [
     path("projects/<int:project>/triage/", triage.triage_list, name="triage-list"),
     path("projects/<int:project>/triage.csv", triage.triage_csv, name="triage-csv"),
     path("triage/<int:entry>/", triage.triage_judge, name="triage-judge"),
-    path(
-        "campaigns/<int:campaign>/baseline/", baselines.campaign_baseline, name="campaign-baseline"
-    ),
-    path("tests/<int:test>/baseline/", baselines.history_baseline, name="history-baseline"),
-    path("baselines/<int:baseline>/release/", baselines.baseline_release, name="baseline-release"),
-    path("projects/<int:project>/marks/", marks.mark_list, name="mark-list"),
-    path("marks/<int:mark>/delete/", marks.mark_delete, name="mark-delete"),
+    path("campaigns/<int:campaign>/baseline/", history.campaign_baseline, name="campaign-baseline"),
+    path("tests/<int:test>/baseline/", history.history_baseline, name="history-baseline"),
+    path("baselines/<int:baseline>/release/", history.baseline_release, name="baseline-release"),
+    path("projects/<int:project>/marks/", history.mark_list, name="mark-list"),
+    path("marks/<int:mark>/delete/", history.mark_delete, name="mark-delete"),
 ]
 
 share_urls = [
@@ -245,7 +230,7 @@ share_urls = [
     path("shares/<int:share>/revoke/", shares.share_revoke, name="share-revoke"),
     path("compare/share/", shares.comparison_share, name="comparison-share"),
     path("s/<str:token>/", shares.share_view, name="share-view"),
-    path("s/<str:token>/stream/", streams.share_stream, name="share-stream"),
+    path("s/<str:token>/stream/", live_pages.share_stream, name="share-stream"),
 ]
 
 urlpatterns = [

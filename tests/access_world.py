@@ -41,9 +41,8 @@ from campaigns.models import (
 from campaigns.models.machines import EXPORTER_PROBLEM
 from campaigns.permissions import Actor, Role, Scope
 from campaigns.services.baselines import make_baseline
-from campaigns.services.shares import create_share
 from campaigns.services.summaries import keep_figures, summarise_run
-from campaigns.services.tokens import create_token
+from campaigns.services.tokens import create_share, create_token
 from tests.factories import (
     make_campaign,
     make_endpoint,

@@ -9,8 +9,8 @@ from contextlib import suppress
 from django.db import connection, transaction
 
 from campaigns.domain.lifecycle import RunState as State
-from campaigns.queries.under_way import Waiting, under_way
-from campaigns.services import dispatch, first_requests, load_control, probe_queue, searches
+from campaigns.queries.engine import Waiting, under_way
+from campaigns.services import dispatch, first_requests, load_control, probes, searches
 from workers.celery_worker import touch_pulse
 from workers.clock import ClockWatch
 from workers.database import UNREACHABLE, drop_connection, first_line_of, use_own_connection
@@ -136,7 +136,7 @@ class Dispatcher:
         if {Waiting.SEARCH, State.QUEUED} <= known:
             yield searches.end_late_searches
         if Waiting.REQUEST in known:
-            yield probe_queue.expire_probes
+            yield probes.expire_probes
         if Waiting.FIRST_REQUESTS in known:
             yield first_requests.settle_campaigns
             yield searches.ask_silent_targets

@@ -22,9 +22,9 @@ from campaigns.domain.errors import Refused
 from campaigns.domain.measured.injector_end import InjectorEnd
 from campaigns.domain.stop_reasons import StopReason, as_told_to_injectors
 from campaigns.services import shards
-from campaigns.services.plan_secrets import order_secrets
 from campaigns.services.scrapes import ScrapeOrder, exporters_to_scrape
 from campaigns.services.shards import Lease
+from campaigns.services.vault import order_secrets
 from workers.clock import LEAST_STEP_NS, start_of
 from workers.database import UNREACHABLE, drop_connection, first_line_of, retry
 from workers.delivery import Delivery

@@ -24,8 +24,7 @@ from campaigns.domain.measured.exporter_seconds import (
 )
 from campaigns.domain.measured.exposition import NotExposition
 from campaigns.models import MachineSecond
-from campaigns.services.machine_seconds import machine_second
-from campaigns.services.scrapes import Scraped, ScrapeOrder, take_scraped
+from campaigns.services.scrapes import Scraped, ScrapeOrder, machine_second, take_scraped
 from campaigns.services.shards import Lease
 from workers.clock import EPOCH
 from workers.database import UNREACHABLE, drop_connection, first_line_of, retry, use_own_connection

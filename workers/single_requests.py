@@ -20,8 +20,15 @@ from django.conf import settings
 from campaigns.domain.errors import Refused
 from campaigns.models import Probe
 from campaigns.services.first_requests import settle_campaigns
-from campaigns.services.probe_queue import SLOTS, claim_in_turn, died, unwanted
-from campaigns.services.probes import ANSWER_WITHIN_S, finish_probe, order_of
+from campaigns.services.probes import (
+    ANSWER_WITHIN_S,
+    SLOTS,
+    claim_in_turn,
+    died,
+    finish_probe,
+    order_of,
+    unwanted,
+)
 from workers.database import UNREACHABLE, drop_connection
 from workers.injector_process import bind_child
 from workers.side_threads import SideThread

@@ -22,7 +22,7 @@ from campaigns.services.campaigns import (
     create_campaign,
     start_campaign,
 )
-from campaigns.services.runs import stop_run
+from campaigns.services.endings import stop_run
 from tests.factories import make_endpoint, make_plan, make_project, make_target, make_user
 from workers.database import UNREACHABLE, drop_connection
 

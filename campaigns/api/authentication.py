@@ -1,8 +1,6 @@
-"""Authenticates API requests by personal token or browser session, and those of agents.
-
-The token is read only from the Authorization header: browsers send cookies with any request.
-Writes in a session need Django's CSRF token.
-"""
+"""Authenticates API requests by personal token or browser session, and those of agents. The token
+is read only from the Authorization header: browsers send cookies with any request. Writes in a
+session need Django's CSRF token."""
 
 from django.conf import settings
 from django.contrib.auth.models import AnonymousUser

@@ -1,12 +1,15 @@
-"""Campaigns: read, create as draft, start, stop, repeat."""
+"""Campaigns: read, create as draft, start, stop, repeat. Protocol ladders: started over REST. What
+they measured is in the campaign's tables."""
 
 import django_filters
 from django.db import transaction
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers, status
+from rest_framework.response import Response
+from rest_framework.views import APIView
 
 from campaigns.api.access import actor_of, find
-from campaigns.api.cells import CellInput, cells_of
+from campaigns.api.cells import CellInput, SweepInput, cells_of
 from campaigns.api.fields import (
     CAMPAIGN_STATES,
     LARGEST_ID,
@@ -16,11 +19,12 @@ from campaigns.api.fields import (
     TRUSTS,
     IdField,
     StrictSerializer,
+    user_field,
     validated,
 )
 from campaigns.api.items import ITEM_FIELDS, ItemViewSet, OfProject, Tagged, ordering_of
-from campaigns.api.sweeps import SweepInput
 from campaigns.domain.measured.perf_counts import PerfOf
+from campaigns.domain.plan.rungs import RUNGS, USUAL_RUNGS
 from campaigns.models import Campaign, Project, Test
 from campaigns.permissions import Action, require
 from campaigns.queries.campaign_list import (
@@ -44,6 +48,8 @@ from campaigns.services.campaigns import (
 )
 from campaigns.services.first_requests import try_again
 from campaigns.services.items import describe_item
+from campaigns.services.searches import start_ladder
+from campaigns.services.tls_profiles import MOST_PROFILES
 
 
 class TestSerializer(serializers.ModelSerializer):
@@ -60,33 +66,16 @@ class TestSerializer(serializers.ModelSerializer):
     class Meta:
         model = Test
         fields = (
-            "id",
-            "position",
-            "plan",
-            "plan_name",
-            "plan_number",
-            "endpoint",
-            "origin",
-            "connection_mode",
-            "injectors",
-            "is_reference",
-            "swept",
-            "swept_value",
+            *("id", "position", "plan", "plan_name", "plan_number", "endpoint", "origin"),
+            *("connection_mode", "injectors", "is_reference", "swept", "swept_value"),
         )
         read_only_fields = fields
 
 
 class CampaignSerializer(serializers.ModelSerializer):
     state = serializers.ChoiceField(choices=CAMPAIGN_STATES)
-    created_by = serializers.CharField(
-        source="created_by.username", allow_null=True, default=None, help_text="Who created it."
-    )
-    looked_by = serializers.CharField(
-        source="looked_by.username",
-        allow_null=True,
-        default=None,
-        help_text="Who has looked at it.",
-    )
+    created_by = user_field("created_by", "Who created it.")
+    looked_by = user_field("looked_by", "Who has looked at it.")
     perf = serializers.ChoiceField(
         choices=PERF_OF,
         allow_blank=True,
@@ -99,31 +88,10 @@ class CampaignSerializer(serializers.ModelSerializer):
     class Meta:
         model = Campaign
         fields = (
-            "id",
-            "project",
-            "name",
-            "state",
-            "order",
-            "repeats",
-            "pause_s",
-            "injectors",
-            "seed",
-            "practical_threshold",
-            "keeps_going",
-            "perf",
-            "stop_reason",
-            "created_by",
-            "created_at",
-            "started_at",
-            "opened_at",
-            "held_at",
-            "stop_requested_at",
-            "finished_at",
-            "looked_at",
-            "looked_by",
-            "n_runs",
-            "n_done",
-            "tests",
+            *("id", "project", "name", "state", "order", "repeats", "pause_s", "injectors"),
+            *("seed", "practical_threshold", "keeps_going", "perf", "stop_reason", "created_by"),
+            *("created_at", "started_at", "opened_at", "held_at", "stop_requested_at"),
+            *("finished_at", "looked_at", "looked_by", "n_runs", "n_done", "tests"),
             *ITEM_FIELDS,
         )
         read_only_fields = fields
@@ -194,10 +162,6 @@ class CampaignFilterSet(OfProject):
     )
     by = django_filters.CharFilter("created_by__username", help_text="Who created it, a username.")
     ordering = ordering_of(Campaign)
-
-    class Meta:
-        model = Campaign
-        fields = ()
 
     def in_state(self, queryset, name, value):
         return queryset.filter(STATE_IS[value])
@@ -285,3 +249,45 @@ class CampaignViewSet(ItemViewSet):
         """Creates a draft with the same cells."""
         again = repeat_campaign(by=self.actor, campaign=self.get_object())
         return self.answer(again.pk, status.HTTP_201_CREATED)
+
+
+class NewLadder(Tagged):
+    project = IdField()
+    name = serializers.CharField(max_length=150)
+    plan = IdField(help_text="What is sent on every rung: a plan of HTTP/1.1.")
+    version = serializers.IntegerField(
+        required=False, min_value=1, max_value=2**31 - 1, help_text="Default: the latest version."
+    )
+    endpoint = IdField(help_text="An HTTPS endpoint; its target's HTTP endpoint is plain HTTP.")
+    rungs = serializers.ListField(
+        child=serializers.CharField(max_length=60),
+        default=list(USUAL_RUNGS),
+        min_length=2,
+        max_length=len(RUNGS) + MOST_PROFILES,
+        help_text=f"Among {', '.join(RUNGS)}, and profile:NAME for a TLS profile of the project. "
+        "Default: those of new and kept connections.",
+    )
+    repeats = serializers.IntegerField(default=5, min_value=1, max_value=MAX_REPEATS)
+    pause_s = serializers.FloatField(default=1.0, min_value=0, max_value=MAX_PAUSE_S)
+
+
+class LadderList(APIView):
+    @extend_schema(
+        request=NewLadder, responses={201: CampaignSerializer}, operation_id="ladders_create"
+    )
+    @transaction.atomic
+    def post(self, request):
+        """Creates a campaign of these rungs and starts it. Plans and endpoints that it needs are
+        made once and used again. Its rungs are under `ladder` of `campaigns/{id}/tables/`."""
+        data, actor = validated(NewLadder, request.data), actor_of(request)
+        project = find(Project, request, pk=data.pop("project"))
+        named = {name: data.pop(name) for name in ("plan", "version", "endpoint") if name in data}
+        (cell,) = cells_of(actor, project, [named])
+        tags = data.pop("tags", None)
+        campaign = start_ladder(
+            by=actor, project=project, version=cell.plan_version, endpoint=cell.endpoint, **data
+        )
+        if tags:
+            describe_item(by=actor, item=campaign, tags=tags)
+        found = with_tests(with_counts(Campaign.objects.filter(pk=campaign.pk))).get()
+        return Response(CampaignSerializer(found).data, status.HTTP_201_CREATED)

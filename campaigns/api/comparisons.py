@@ -11,7 +11,7 @@ from rest_framework.views import APIView
 from campaigns.api.access import actor_of
 from campaigns.api.fields import CAPACITY_WORDS
 from campaigns.api.parsers import CSV, AnyAccept
-from campaigns.api.table_serializers import TableSerializer
+from campaigns.api.tables import TableSerializer
 from campaigns.domain.errors import InvalidFields
 from campaigns.domain.judged.words import Word
 from campaigns.domain.shown.compared import ComparedDetail, Comparison
@@ -152,9 +152,7 @@ class ComparisonSerializer(serializers.Serializer):
 
 class ComparisonView(APIView):
     @extend_schema(
-        parameters=[*_COLUMNS, _TEST],
-        responses=ComparisonSerializer,
-        operation_id="comparison",
+        parameters=[*_COLUMNS, _TEST], responses=ComparisonSerializer, operation_id="comparison"
     )
     def get(self, request):
         """Each test of the candidates against its partner in the baseline: same plan, same arm."""

@@ -1,9 +1,6 @@
-"""All API errors have one shape: {"error": {"code", "message", "fields": {path: text}}}.
-
-Codes: invalid, parse_error, unauthenticated, forbidden, not_found, method_not_allowed,
-not_acceptable, refused, removed, changed, too_large, unsupported_media_type, throttled,
-unavailable, internal.
-"""
+"""All API errors have one shape: {"error": {"code", "message", "fields": {path: text}}}. Codes:
+invalid, parse_error, unauthenticated, forbidden, not_found, method_not_allowed, not_acceptable,
+refused, removed, changed, too_large, unsupported_media_type, throttled, unavailable, internal."""
 
 import logging
 from itertools import islice
@@ -60,8 +57,13 @@ def one_error_shape(error: Exception, context: dict[str, Any]) -> Response:
         if isinstance(error, exceptions.ValidationError):
             body = error_body("invalid", _INVALID, flat(error.detail))
         else:
-            body = error_body(_code(error), str(error.detail))
-        return Response(body, error.status_code, headers=_headers(error))
+            body = error_body(_CODES.get(type(error), error.default_code), str(error.detail))
+        headers = {}
+        if getattr(error, "auth_header", None):
+            headers["WWW-Authenticate"] = error.auth_header
+        if getattr(error, "wait", None):
+            headers["Retry-After"] = str(int(error.wait))
+        return Response(body, error.status_code, headers=headers)
     http_status, code, message = _judge(Http404() if is_of_what_is_gone(error) else error)
     if http_status == status.HTTP_500_INTERNAL_SERVER_ERROR:
         logger.error("API: %s", context.get("request"), exc_info=error)
@@ -85,19 +87,6 @@ def _judge(error: Exception) -> tuple[int, str, str]:
         case OperationalError() | InterfaceError() | PoolTimeout():
             return 503, "unavailable", "The database is not responding. Try again in a moment."
     return 500, "internal", "Something went wrong on the server. Its log has the details."
-
-
-def _code(error: exceptions.APIException) -> str:
-    return _CODES.get(type(error), error.default_code)
-
-
-def _headers(error: exceptions.APIException) -> dict[str, str]:
-    headers = {}
-    if getattr(error, "auth_header", None):
-        headers["WWW-Authenticate"] = error.auth_header
-    if getattr(error, "wait", None):
-        headers["Retry-After"] = str(int(error.wait))
-    return headers
 
 
 def flat(detail: Any, path: str = "") -> dict[str, str]:

@@ -14,13 +14,17 @@ from campaigns.domain.plan.estimates import estimate_campaign
 from campaigns.domain.shown.cost_words import cost_notes
 from campaigns.models import Project
 from campaigns.permissions import Action, require
-from campaigns.queries.checks import checks_before_start, first_requests_check
+from campaigns.queries.checks import (
+    checks_before_start,
+    first_requests_check,
+    machine_rule_checks,
+    room_checks,
+    room_of,
+)
 from campaigns.queries.injector_hosts import hosts
-from campaigns.queries.machine_rules import machine_rule_checks
-from campaigns.queries.perf_counts import perf_checks
 from campaigns.queries.references import why_no_reference
-from campaigns.queries.resource_limits import room_checks, room_of
-from campaigns.services.campaign_cells import cells_of_sweep
+from campaigns.queries.target_costs import perf_checks
+from campaigns.services.blocks import cells_of_sweep
 
 
 class AskedCampaign(NewCampaign):

@@ -91,7 +91,7 @@ class StrictSerializer(InputSerializer):
         if isinstance(data, Mapping):
             unknown = self._unknown([name for name in data if name not in self.fields])
             mistyped = {
-                name: [_message_of(field)]
+                name: [_innermost(field).error_messages["invalid"]]
                 for name, field in self.fields.items()
                 if self.is_json and _is_mistyped(field, data.get(name))
             }
@@ -128,10 +128,6 @@ def _is_mistyped(field: serializers.Field, value: Any) -> bool:
     return type(field) is serializers.CharField and isinstance(value, int | float)
 
 
-def _message_of(field: serializers.Field) -> str:
-    return _innermost(field).error_messages["invalid"]
-
-
 def _innermost(field: serializers.Field) -> serializers.Field:
     while isinstance(field, serializers.ListField):
         field = field.child
@@ -157,6 +153,12 @@ class IdField(serializers.IntegerField):
 
     def __init__(self, **options: Any):
         super().__init__(min_value=1, max_value=LARGEST_ID, **options)
+
+
+def user_field(name: str, help_text: str = "") -> serializers.CharField:
+    """The name of an account that may be deleted by now."""
+    words = {"help_text": help_text} if help_text else {}
+    return serializers.CharField(source=f"{name}.username", allow_null=True, default=None, **words)
 
 
 class WholeFilter(django_filters.NumberFilter):
@@ -205,7 +207,10 @@ class BoundedSchema(AutoSchema):
 
     def _get_serializer_field_meta(self, field: Any, direction: str) -> dict[str, Any]:
         meta = super()._get_serializer_field_meta(field, direction)
-        return meta | (_sizes_of(field) if _comes_in(field) else {})
+        owner = getattr(field, "parent", None)
+        while owner is not None and not isinstance(owner, serializers.Serializer):
+            owner = owner.parent
+        return meta | (_sizes_of(field) if isinstance(owner, InputSerializer) else {})
 
     def _insert_min_max(self, field: Any, content: dict[str, Any]) -> None:
         super()._insert_min_max(field, content)
@@ -218,13 +223,6 @@ class BoundedSchema(AutoSchema):
             if each["schema"].get("type") == "integer":
                 each["schema"] |= ID
         return parameters
-
-
-def _comes_in(field: Any) -> bool:
-    owner = getattr(field, "parent", None)
-    while owner is not None and not isinstance(owner, serializers.Serializer):
-        owner = owner.parent
-    return isinstance(owner, InputSerializer)
 
 
 def _sizes_of(field: Any) -> dict[str, int]:

@@ -1,5 +1,4 @@
-"""The history of tests over campaigns: of one test, and of all tests of a project; its
-marks."""
+"""The history of tests over campaigns: of one test, and of all tests of a project; its marks."""
 
 from typing import Any
 
@@ -20,6 +19,7 @@ from campaigns.api.fields import (
     InstantFilter,
     QuerySerializer,
     StrictSerializer,
+    user_field,
     validated,
 )
 from campaigns.api.parsers import CSV, AnyAccept
@@ -45,18 +45,17 @@ from campaigns.queries.history import (
     METRICS,
     HistoryFilter,
     HistorySeries,
+    begin_of,
+    end_of,
     histories,
     history_of,
     recent,
 )
-from campaigns.queries.marks import begin_of, end_of
 from campaigns.services.marks import delete_mark, set_mark
 
 
 class MarkSerializer(serializers.ModelSerializer):
-    created_by = serializers.CharField(
-        source="created_by.username", allow_null=True, default=None, help_text="Who sent it."
-    )
+    created_by = user_field("created_by", "Who sent it.")
 
     class Meta:
         model = TimeMark
@@ -80,10 +79,6 @@ class MarkFilterSet(django_filters.FilterSet):
     target = IdFilter()
     since = InstantFilter("at", "gte")
     until = InstantFilter("at", "lt")
-
-    class Meta:
-        model = TimeMark
-        fields = ()
 
 
 class MarkViewSet(VisibleViewSet):
@@ -347,9 +342,7 @@ def _searched(
 
 class HistoryOfTest(APIView):
     @extend_schema(
-        parameters=[TestHistoryQuery],
-        responses=TestHistorySerializer,
-        operation_id="tests_history",
+        parameters=[TestHistoryQuery], responses=TestHistorySerializer, operation_id="tests_history"
     )
     def get(self, request, pk):
         """The test over all campaigns that have ended, oldest first, with its changes of level."""

@@ -1,23 +1,41 @@
-"""The seconds of a run's target machines, and the minutes that are left of an old run."""
+"""The seconds of a run's target machines, and the minutes that are left of an old run. What agents
+report of their targets' machines. Prometheus exporters of a target: list, set, change, remove."""
 
 from typing import Any
 
 import django_filters
+from django.conf import settings
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiResponse, extend_schema
-from rest_framework import serializers
+from rest_framework import serializers, status
+from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from campaigns.api.access import VisibleViewSet, find, refuse_unknown
-from campaigns.api.fields import WholeFilter
+from campaigns.api.authentication import AgentAuthentication, IsAgent
+from campaigns.api.fields import (
+    PERF_OF,
+    AboveField,
+    InputSerializer,
+    StrictSerializer,
+    WholeFilter,
+    validated,
+)
 from campaigns.api.parsers import CSV, AnyAccept
 from campaigns.api.runs import TimingSerializer
 from campaigns.domain.errors import Removed
+from campaigns.domain.measured.machine import MOST_SECONDS, AgentReport
+from campaigns.domain.measured.perf_counts import LONGEST_S
+from campaigns.domain.plan.exporters import MOST_NAME, MOST_TOKEN, MOST_URL
 from campaigns.exports.files import text_stream
-from campaigns.exports.seconds import csv_of_machine_seconds, ndjson_of_machine_seconds
-from campaigns.models import KeptMinute, MachineSecond, Run
+from campaigns.exports.runs import csv_of_machine_seconds, ndjson_of_machine_seconds
+from campaigns.models import Exporter, KeptMinute, MachineSecond, Run, Target
+from campaigns.permissions import Action, require
 from campaigns.queries.measurements import machines_of_run
 from campaigns.queries.retention import why_no_seconds
+from campaigns.queries.target_costs import perf_wanted
+from campaigns.services.agents import database_time, take_report
+from campaigns.services.exporters import add_exporter, change_exporter, remove_exporter
 
 
 class MinuteSerializer(serializers.ModelSerializer):
@@ -41,10 +59,6 @@ class MinuteSerializer(serializers.ModelSerializer):
 class MinuteFilterSet(django_filters.FilterSet):
     step = WholeFilter(min_value=0, max_value=1000)
     after = WholeFilter("minute", lookup_expr="gt", min_value=-100_000, max_value=10_000_000)
-
-    class Meta:
-        model = KeptMinute
-        fields = ()
 
 
 class MinuteViewSet(VisibleViewSet):
@@ -83,10 +97,6 @@ class MachineSecondSerializer(serializers.ModelSerializer):
 class MachineSecondFilterSet(django_filters.FilterSet):
     source = django_filters.CharFilter(help_text="The name of a machine.")
     after = WholeFilter("second", lookup_expr="gt", min_value=-100_000, max_value=10_000_000)
-
-    class Meta:
-        model = MachineSecond
-        fields = ()
 
 
 class MachineSecondViewSet(VisibleViewSet):
@@ -136,3 +146,142 @@ def _run_with_seconds(request, pk: int) -> Run:
     if why := why_no_seconds(run):
         raise Removed(why)
     return run
+
+
+class AgentSecondSerializer(InputSerializer):
+    at_s = serializers.FloatField(
+        min_value=0, help_text="Its middle by the site's clock, since 1970."
+    )
+    lasted_s = AboveField(default=1.0, max_value=LONGEST_S)
+    did = serializers.DictField(help_text="Figures by name; those that are not known are ignored.")
+
+
+class AgentReportSerializer(InputSerializer):
+    host = serializers.CharField(max_length=100)
+    watched = serializers.ListField(child=serializers.CharField(), required=False)
+    clock_ahead_s = serializers.FloatField(default=0.0)
+    clock_error_s = serializers.FloatField(default=0.0, min_value=0)
+    seconds = AgentSecondSerializer(many=True, help_text=f"At most {MOST_SECONDS}.")
+
+
+class AgentAnswerSerializer(serializers.Serializer):
+    now = serializers.FloatField(help_text="The site's clock, in seconds since 1970.")
+    stored = serializers.IntegerField(help_text="Seconds that fall into runs of the target.")
+    perf = serializers.ChoiceField(
+        choices=PERF_OF,
+        allow_blank=True,
+        help_text="What to count by perf stat for the next seconds; empty: nothing.",
+    )
+
+
+class AgentSeconds(APIView):
+    authentication_classes = (AgentAuthentication,)
+    permission_classes = (IsAgent,)
+    most_body_bytes = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
+    most_values = 100_000  # a minute of the largest machine
+
+    @extend_schema(
+        request=AgentReportSerializer,
+        responses=AgentAnswerSerializer,
+        operation_id="agents_seconds",
+    )
+    def post(self, request):
+        """Report seconds of a target's machine, with an agent's token. Those outside of runs are
+        not kept; the same ones may be sent twice. Without seconds: the site's clock, and what to
+        count."""
+        now = database_time()
+        report = AgentReport.from_json(request.data)
+        stored = take_report(agent=request.auth, report=report)
+        perf = perf_wanted(request.auth.target_id)
+        return Response({"now": now, "stored": stored, "perf": perf})
+
+
+class ExporterSerializer(serializers.ModelSerializer):
+    has_token = serializers.BooleanField()
+    offers = serializers.ListField(
+        child=serializers.CharField(), help_text="What it told last, in words."
+    )
+
+    class Meta:
+        model = Exporter
+        fields = (
+            "id", "target", "name", "url", "verify_tls", "is_server", "has_token", "created_at",
+            "asked_at", "told_at", "offers", "problem", "problem_at",
+        )  # fmt: skip
+        read_only_fields = fields
+        extra_kwargs = {
+            "asked_at": {"help_text": "A worker asks it now; null once it is answered."},
+            "told_at": {"help_text": "When it last told something."},
+            "problem": {"help_text": "Why it told nothing since, and what to do."},
+        }
+
+
+class ExporterInput(StrictSerializer):
+    url = serializers.CharField(
+        max_length=MOST_URL, help_text="Without a scheme it is http, without a path /metrics."
+    )
+    name = serializers.CharField(
+        max_length=MOST_NAME,
+        default="",
+        allow_blank=True,
+        help_text="Of the machine, in runs. Default: host and port.",
+    )
+    verify_tls = serializers.BooleanField(default=True)
+    is_server = serializers.BooleanField(
+        default=False,
+        help_text="The process that answers is the server that is measured: its own CPU and "
+        "memory count.",
+    )
+    token = serializers.CharField(
+        max_length=MOST_TOKEN,
+        required=False,
+        allow_blank=True,
+        write_only=True,
+        help_text="Sent as a bearer token. Write-only; omit it to keep the stored one.",
+    )
+
+
+class ExporterViewSet(VisibleViewSet):
+    model = Exporter
+    serializer_class = ExporterSerializer
+
+    def get_queryset(self):
+        return super().get_queryset().select_related("target__project")
+
+    def filter_queryset(self, queryset):
+        found = super().filter_queryset(queryset)
+        return found.filter(target=self.kwargs["target"]) if self.action == "list" else found
+
+    @extend_schema(operation_id="targets_exporters_list")
+    def list(self, request, target):
+        """Those that runs of the target scrape once a second."""
+        find(Target, request, pk=target)
+        return super().list(request)
+
+    @extend_schema(
+        request=ExporterInput,
+        responses={201: ExporterSerializer},
+        operation_id="targets_exporters_create",
+    )
+    def create(self, request, target):
+        """Sets one more, and has a worker ask it what it offers."""
+        found = find(Target.objects.select_related("project"), request, pk=target)
+        require(self.actor, Action.EDIT, found.project)
+        data = validated(ExporterInput, request.data)
+        exporter = add_exporter(by=self.actor, target=found, **data)
+        return self.answer(exporter.pk, status.HTTP_201_CREATED)
+
+    @extend_schema(request=ExporterInput)
+    def update(self, request, pk):
+        """Replaces all fields but the token, and has a worker ask it again."""
+        found = self.get_object()
+        require(self.actor, Action.EDIT, found.target.project)
+        data = validated(ExporterInput, request.data)
+        exporter = change_exporter(by=self.actor, exporter=found, **data)
+        return self.answer(exporter.pk)
+
+    @extend_schema(responses={204: None})
+    def destroy(self, request, pk):
+        """Removes it. What it told of runs is kept."""
+        remove_exporter(by=self.actor, exporter=self.get_object())
+        return Response(status=status.HTTP_204_NO_CONTENT)

@@ -1,16 +1,21 @@
 """Accepted JSON: limited in its number of values, and storable in the database. Files ignore the
-header Accept."""
+header Accept. Lists come in pages with a count and links to the next and previous one."""
 
 import json
+import re
 import sys
 from typing import Any
 
+from django.core.paginator import InvalidPage, Page
+from django.db.models import Q, QuerySet
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiResponse
-from rest_framework.exceptions import ParseError
+from rest_framework.exceptions import NotFound, ParseError, ValidationError
 from rest_framework.negotiation import BaseContentNegotiation
+from rest_framework.pagination import PageNumberPagination
 from rest_framework.parsers import BaseParser
 from rest_framework.renderers import JSONRenderer
+from rest_framework.utils.urls import remove_query_param, replace_query_param
 
 CSV = {(200, "text/csv"): OpenApiResponse(OpenApiTypes.STR, "A CSV file.")}
 
@@ -88,3 +93,89 @@ def _is_unicode(text: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
+
+
+_A_NUMBER = "Write a number from 1."
+
+
+class Pages(PageNumberPagination):
+    page_size = 50
+    page_size_query_param = "page_size"
+    max_page_size = 500
+
+    def get_schema_operation_parameters(self, view) -> list[dict[str, Any]]:
+        """Both are numbers from 1."""
+        parameters = super().get_schema_operation_parameters(view)
+        return [each | {"schema": each["schema"] | {"minimum": 1}} for each in parameters]
+
+    def get_page_size(self, request) -> int:
+        """What is no number is refused; a larger one than the largest means that."""
+        _check_number(request, self.page_size_query_param)
+        return super().get_page_size(request)
+
+    def get_page_number(self, request, paginator) -> str:
+        _check_number(request, self.page_query_param)
+        return super().get_page_number(request, paginator)
+
+
+def _check_number(request, name: str) -> None:
+    asked = request.query_params.get(name, "1")
+    if not (asked.isdecimal() and int(asked[:10])):
+        raise ValidationError({name: [_A_NUMBER]})
+
+
+class SecondPages(Pages):
+    """Pages of a run's seconds. `next` also names the last row of its page, so that the last page
+    costs no more than the first, however long the run."""
+
+    after_param = "after_row"
+
+    def paginate_queryset(self, queryset, request, view=None):
+        edge = self._edge_of(request)
+        rows = (
+            self._after(queryset, request, edge)
+            if edge
+            else super().paginate_queryset(queryset, request, view)
+        )
+        self._last = rows[-1] if rows else None
+        return rows
+
+    def _after(self, queryset: QuerySet, request, edge: tuple[int, int, int]) -> list:
+        size = self.get_page_size(request)
+        paginator = self.django_paginator_class(queryset, size)
+        try:
+            number = paginator.validate_number(self.get_page_number(request, paginator))
+        except InvalidPage:
+            raise NotFound(self.invalid_page_message) from None
+        rows = list(_beyond(queryset, *edge)[:size])
+        self.request, self.page = request, Page(rows, number, paginator)
+        return rows
+
+    def _edge_of(self, request) -> tuple[int, int, int] | None:
+        asked = request.query_params.get(self.after_param)
+        if asked is None:
+            return None
+        found = re.fullmatch(r"(-?\d{1,9})\.(\d{1,9})\.(\d{1,9})", asked)
+        if found is None:
+            raise ValidationError({self.after_param: ["Take it from the answer's next."]})
+        second, step, shard = map(int, found.groups())
+        return second, step, shard
+
+    def get_next_link(self) -> str | None:
+        link, last = super().get_next_link(), self._last
+        if link is None or last is None:
+            return None
+        return replace_query_param(
+            link, self.after_param, f"{last.second}.{last.step}.{last.shard}"
+        )
+
+    def get_previous_link(self) -> str | None:
+        link = super().get_previous_link()
+        return link and remove_query_param(link, self.after_param)
+
+
+def _beyond(rows: QuerySet, second: int, step: int, shard: int) -> QuerySet:
+    """The rows after this one by second, step and shard."""
+    in_step = Q(second=second, step=step, shard__gt=shard)
+    later = Q(second__gt=second) | Q(second=second, step__gt=step) | in_step
+    return rows.filter(later, second__gte=second)

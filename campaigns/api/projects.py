@@ -1,11 +1,33 @@
-"""The actor's projects, and the actor's role in each."""
+"""The actor's projects, and the actor's role in each. What a project uses of its caps and stores,
+for its owners; and the injector hosts. Plans and their versions: read, create, edit (which creates
+a version), archive; and the presets."""
 
-from rest_framework import serializers
+from django.conf import settings
+from django.db import transaction
+from drf_spectacular.utils import extend_schema, extend_schema_field
+from rest_framework import serializers, status
+from rest_framework.response import Response
+from rest_framework.views import APIView
 
-from campaigns.api.fields import ROLES
-from campaigns.api.items import ITEM_FIELDS, ItemFilterSet, ItemViewSet, ordering_of
-from campaigns.models import Project
-from campaigns.queries.projects import with_counts
+from campaigns.api.access import VisibleViewSet, actor_of, find, refuse_unknown
+from campaigns.api.fields import ROLES, IdField, StrictSerializer, user_field, validated
+from campaigns.api.items import (
+    ITEM_FIELDS,
+    ItemFilterSet,
+    ItemViewSet,
+    OfProject,
+    Tagged,
+    ordering_of,
+)
+from campaigns.api.specs import SpecSerializer
+from campaigns.domain.plan.presets import PRESETS
+from campaigns.models import InjectorHost, PlanVersion, Project, SavedPlan
+from campaigns.permissions import Action, require
+from campaigns.queries.caps import growth, most_requests_per_s, stored_of, use_of
+from campaigns.queries.injector_hosts import hosts
+from campaigns.queries.projects import with_counts, with_latest
+from campaigns.services.items import archive_items, describe_item
+from campaigns.services.plans import create_plan, edit_plan
 
 
 class ProjectSerializer(serializers.ModelSerializer):
@@ -20,10 +42,6 @@ class ProjectSerializer(serializers.ModelSerializer):
 class ProjectFilterSet(ItemFilterSet):
     ordering = ordering_of(Project)
 
-    class Meta:
-        model = Project
-        fields = ()
-
 
 class ProjectViewSet(ItemViewSet):
     model = Project
@@ -32,3 +50,221 @@ class ProjectViewSet(ItemViewSet):
 
     def get_queryset(self):
         return with_counts(super().get_queryset(), self.actor)
+
+
+class InjectorHostSerializer(serializers.ModelSerializer):
+    online = serializers.BooleanField(source="is_alive", help_text="Heard of lately.")
+    busy = serializers.IntegerField(help_text="Slots with an injector process.")
+
+    class Meta:
+        model = InjectorHost
+        fields = ("name", "online", "slots", "busy", "seen_at", "started_at", "facts")
+        read_only_fields = fields
+
+
+class InjectorHostList(APIView):
+    @extend_schema(responses=InjectorHostSerializer(many=True), operation_id="injectors_list")
+    def get(self, request):
+        """The machines that send the load, by name, shared by all projects."""
+        refuse_unknown(request, "format")
+        return Response(InjectorHostSerializer(hosts(), many=True).data)
+
+
+class CapSerializer(serializers.Serializer):
+    cap = serializers.CharField(source="cap.name")
+    title = serializers.CharField(source="cap.title")
+    unit = serializers.CharField(source="cap.unit", help_text="s, bytes, or empty for a number.")
+    used = serializers.FloatField()
+    planned = serializers.FloatField(help_text="What queued and active runs will add.")
+    most = serializers.FloatField(allow_null=True, help_text="Null without a cap.")
+    of = serializers.CharField(
+        source="ceiling.of", help_text="What a share is of, such as 75 % of 12; else empty."
+    )
+
+
+class StoredSerializer(serializers.Serializer):
+    """Bytes of the project's runs, by kind."""
+
+    n_runs = serializers.IntegerField(default=0)
+    n_seconds = serializers.IntegerField(default=0)
+    seconds_bytes = serializers.IntegerField(source="seconds", default=0)
+    summary_bytes = serializers.IntegerField(source="summaries", default=0)
+    example_bytes = serializers.IntegerField(source="examples", default=0)
+    output_bytes = serializers.IntegerField(source="outputs", default=0)
+
+
+class DaySerializer(serializers.Serializer):
+    day = serializers.DateField()
+    n_runs = serializers.IntegerField()
+    stored_bytes = serializers.IntegerField()
+
+
+class UseSerializer(serializers.Serializer):
+    caps = CapSerializer(many=True)
+    most_requests_per_s = serializers.FloatField(
+        allow_null=True, help_text="To one address, of any project. Null without a cap."
+    )
+    stored = StoredSerializer()
+    growth = DaySerializer(many=True, help_text="The last 30 days with runs, newest first.")
+
+
+class UseOfProject(APIView):
+    @extend_schema(responses=UseSerializer, operation_id="projects_use")
+    def get(self, request, pk):
+        """What the project uses of its caps, and the bytes of its results. For owners."""
+        project = find(Project, request, pk=pk)
+        require(actor_of(request), Action.ADMINISTER, project)
+        use = {
+            "caps": use_of(project),
+            "most_requests_per_s": most_requests_per_s(),
+            "stored": stored_of(project),
+            "growth": [
+                {"day": day, "n_runs": n_runs, "stored_bytes": n_bytes}
+                for day, n_runs, n_bytes in growth(project)
+            ],
+        }
+        return Response(UseSerializer(use).data)
+
+
+@extend_schema_field(SpecSerializer)
+class SpecField(serializers.JSONField):
+    """A plan's JSON. The domain's own reader checks it, so that pages and API agree."""
+
+
+class PlanVersionSerializer(serializers.ModelSerializer):
+    spec = SpecField()
+    created_by = user_field("created_by", "Who created it.")
+
+    class Meta:
+        model = PlanVersion
+        fields = ("id", "plan", "number", "spec", "created_by", "created_at")
+        read_only_fields = fields
+
+
+class PlanSerializer(serializers.ModelSerializer):
+    latest = serializers.SerializerMethodField()
+    versions = serializers.SerializerMethodField(help_text="The numbers of all versions.")
+    has_secret = serializers.SerializerMethodField(
+        help_text="Whether a secret for the plan's credentials is stored; it is never shown."
+    )
+    secret_origins = serializers.SerializerMethodField(help_text="Where that secret may be sent.")
+
+    class Meta:
+        model = SavedPlan
+        fields = (
+            *("id", "project", "name", "latest", "versions"),
+            *("has_secret", "secret_origins", "created_at", *ITEM_FIELDS),
+        )
+        read_only_fields = fields
+
+    @extend_schema_field(PlanVersionSerializer)
+    def get_latest(self, plan: SavedPlan):
+        versions = list(plan.versions.all())
+        if not versions:  # the plan was deleted while it was read
+            raise PlanVersion.DoesNotExist
+        return PlanVersionSerializer(versions[-1]).data
+
+    def get_versions(self, plan: SavedPlan) -> list[int]:
+        return [version.number for version in plan.versions.all()]
+
+    def get_has_secret(self, plan: SavedPlan) -> bool:
+        return hasattr(plan, "secret")
+
+    def get_secret_origins(self, plan: SavedPlan) -> list[str]:
+        return plan.secret.origins if hasattr(plan, "secret") else []
+
+
+class PlanInput(StrictSerializer):
+    name = serializers.CharField(max_length=100)
+    spec = SpecField()
+    secret = serializers.CharField(
+        required=False,
+        allow_blank=True,
+        write_only=True,
+        trim_whitespace=False,
+        help_text="The secret of the plan's credentials. Omitted: unchanged. Empty: deleted.",
+    )
+
+
+class NewPlan(PlanInput, Tagged):
+    project = IdField()
+
+
+class PlanFilterSet(OfProject):
+    ordering = ordering_of(SavedPlan)
+
+
+class PlanViewSet(ItemViewSet):
+    model = SavedPlan
+    serializer_class = PlanSerializer
+    filterset_class = PlanFilterSet
+    most_body_bytes = settings.DATA_UPLOAD_MAX_MEMORY_SIZE  # a table, and a body in each step
+
+    def get_queryset(self):
+        plans = with_latest(super().get_queryset()).select_related("secret")
+        return plans.prefetch_related("versions__created_by")
+
+    def page_of(self, rows):
+        """Without plans that were deleted while they were read."""
+        page = [plan for plan in self.paginate_queryset(rows) if plan.versions.all()]
+        return self.get_paginated_response(self.get_serializer(page, many=True).data)
+
+    @extend_schema(request=NewPlan, responses={201: PlanSerializer})
+    @transaction.atomic
+    def create(self, request):
+        data = validated(NewPlan, request.data)
+        project = find(Project, request, pk=data.pop("project"))
+        tags = data.pop("tags", None)
+        version = create_plan(by=self.actor, project=project, **data)
+        if tags:
+            describe_item(by=self.actor, item=version.plan, tags=tags)
+        return self.answer(version.plan_id, status.HTTP_201_CREATED)
+
+    @extend_schema(request=PlanInput)
+    def update(self, request, pk):
+        """Creates a new version if the spec differs from the latest one."""
+        plan = self.get_object()
+        require(self.actor, Action.EDIT, plan.project)
+        edit_plan(by=self.actor, plan=plan, **validated(PlanInput, request.data))
+        return self.answer(plan.pk)
+
+    @extend_schema(request=None, operation_id="plans_archive")
+    def archive(self, request, pk):
+        """Removes the plan from lists and forms. Its results are kept."""
+        plan = self.get_object()
+        archive_items(by=self.actor, items=[plan])
+        return self.answer(plan.pk)
+
+
+class PlanVersionViewSet(VisibleViewSet):
+    model = PlanVersion
+    serializer_class = PlanVersionSerializer
+    lookup_field = "number"
+
+    def get_queryset(self):
+        versions = super().get_queryset().select_related("created_by")
+        return versions.filter(plan=self.kwargs.get("plan"))
+
+    def list(self, request, plan):
+        find(SavedPlan, request, pk=plan)
+        return super().list(request)
+
+    def retrieve(self, request, plan, number):
+        return super().retrieve(request, number)
+
+
+class PresetSerializer(serializers.Serializer):
+    key = serializers.CharField()
+    question = serializers.CharField(help_text="What it answers.")
+    summary = serializers.CharField()
+    name = serializers.CharField(help_text="The name that the page proposes for the plan.")
+    group = serializers.CharField()
+    spec = SpecField()
+
+
+class PresetList(APIView):
+    @extend_schema(responses=PresetSerializer(many=True))
+    def get(self, request):
+        """All presets. Send a `spec` to `/plans/` to make a plan of it."""
+        refuse_unknown(request, "format")
+        return Response(PresetSerializer(PRESETS.values(), many=True).data)

@@ -1,5 +1,7 @@
-"""Runs: list with filters, read with the frozen plan, stop; their seconds and
-reports; and the metrics that they have."""
+"""Runs: list with filters, read with the frozen plan, stop; their seconds and reports; and the
+metrics that they have. A run's failures by kind, status and step, with examples for those who may
+read the plan. What tools printed on the target's machine during a run: add it, read it, delete it.
+"""
 
 from functools import partial
 from typing import Any
@@ -8,16 +10,17 @@ import django_filters
 from django.http import HttpResponse
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import (
+    OpenApiExample,
     OpenApiParameter,
     OpenApiResponse,
     extend_schema,
     extend_schema_field,
 )
-from rest_framework import serializers
+from rest_framework import serializers, status
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from campaigns.api.access import VisibleViewSet, find, refuse_unknown
+from campaigns.api.access import VisibleViewSet, actor_of, find, refuse_unknown
 from campaigns.api.fields import (
     OUTCOMES,
     PRECISIONS,
@@ -28,29 +31,31 @@ from campaigns.api.fields import (
     TRUSTS,
     IdFilter,
     InstantFilter,
+    StrictSerializer,
     WholeFilter,
+    user_field,
+    validated,
 )
-from campaigns.api.pagination import SecondPages
-from campaigns.api.parsers import CSV, AnyAccept
-from campaigns.api.table_serializers import JudgedRunSerializer
+from campaigns.api.parsers import CSV, AnyAccept, SecondPages
+from campaigns.api.tables import JudgedRunSerializer
 from campaigns.domain.errors import Removed
+from campaigns.domain.judged.failures import cause_words
 from campaigns.domain.other_tools.reports import REPORTS
 from campaigns.domain.shown.metrics import METRICS
+from campaigns.domain.shown.remedies import remedy
 from campaigns.exports.files import text_stream, tool_report_file, unless_known
 from campaigns.exports.runs import csv_of_runs
 from campaigns.live.memory import final_key
 from campaigns.live.waiting import without_connection
-from campaigns.models import Run, ShardSecond
-from campaigns.queries.measured import whole_runs
+from campaigns.models import FailureExample, Run, ShardSecond, ToolOutput
+from campaigns.permissions import Action, require
+from campaigns.queries.measurements import measurement_of, whole_runs
 from campaigns.queries.retention import why_no_seconds
-from campaigns.queries.runs import with_verdicts
-from campaigns.services.runs import stop_run
+from campaigns.queries.runs import examples_of, with_verdicts
+from campaigns.services.endings import MOST_BYTES, add_output, delete_output, stop_run
 
 _STYLE = OpenApiParameter(
-    "style",
-    str,
-    enum=list(REPORTS),
-    description="Default: wsperf for WebSockets, otherwise ab.",
+    "style", str, enum=list(REPORTS), description="Default: wsperf for WebSockets, otherwise ab."
 )
 _TEXT = {(200, "text/plain"): OpenApiResponse(OpenApiTypes.STR, "The report.")}
 
@@ -105,29 +110,10 @@ class RunSerializer(JudgedRunSerializer):
     class Meta:
         model = Run
         fields = (
-            "id",
-            "label",
-            "project",
-            "campaign",
-            "test",
-            "target",
-            "plan",
-            "plan_name",
-            "plan_number",
-            "origin",
-            "connection_mode",
-            "position",
-            "repeat",
-            "state",
-            "state_at",
-            "outcome",
-            "judgement",
-            "threshold_state",
-            "n_shards",
-            "t0",
-            "ended_at",
-            "stop_requested",
-            "reason",
+            *("id", "label", "project", "campaign", "test", "target", "plan", "plan_name"),
+            *("plan_number", "origin", "connection_mode", "position", "repeat", "state"),
+            *("state_at", "outcome", "judgement", "threshold_state", "n_shards", "t0"),
+            *("ended_at", "stop_requested", "reason"),
         )
         read_only_fields = fields
 
@@ -174,10 +160,6 @@ class RunFilterSet(django_filters.FilterSet):
     precision = django_filters.MultipleChoiceFilter(choices=PRECISIONS)
     since = InstantFilter("t0", lookup_expr="gte")
     until = InstantFilter("t0", lookup_expr="lt")
-
-    class Meta:
-        model = Run
-        fields = ()
 
 
 class RunViewSet(VisibleViewSet):
@@ -240,15 +222,8 @@ class SecondSerializer(serializers.ModelSerializer):
     class Meta:
         model = ShardSecond
         fields = (
-            "second",
-            "step",
-            "shard",
-            "counters",
-            "errors",
-            "statuses",
-            "in_flight",
-            "timings",
-            "vitals",
+            *("second", "step", "shard", "counters", "errors", "statuses", "in_flight"),
+            *("timings", "vitals"),
         )
         read_only_fields = fields
 
@@ -260,10 +235,6 @@ class SecondFilterSet(django_filters.FilterSet):
     step = WholeFilter(min_value=0, max_value=1000)
     shard = WholeFilter(min_value=0, max_value=1000)
     after = WholeFilter("second", lookup_expr="gt", min_value=-100_000, max_value=10_000_000)
-
-    class Meta:
-        model = ShardSecond
-        fields = ()
 
 
 class SecondViewSet(VisibleViewSet):
@@ -287,3 +258,149 @@ class SecondViewSet(VisibleViewSet):
         self._refuse_unknown_filters()  # before a tag, which is of the run and not of the filters
         page = partial(super().list, request)
         return unless_known(request, final_key(run), page)
+
+
+class FailureExampleSerializer(serializers.ModelSerializer):
+    """A failed request and its reply. What is secret is hidden before it is stored."""
+
+    class Meta:
+        model = FailureExample
+        fields = ("shard", "second", "at_us", "request", "reply", "body_bytes", "detail")
+        read_only_fields = fields
+
+
+class FailureSerializer(serializers.Serializer):
+    step = serializers.IntegerField(help_text="From 0.")
+    label = serializers.CharField(help_text="The step's name.")
+    kind = serializers.CharField()
+    status = serializers.IntegerField(help_text="0 without a whole reply.")
+    words = serializers.CharField()
+    count = serializers.IntegerField()
+    first = serializers.IntegerField(allow_null=True, help_text="Second of first sight.")
+    last = serializers.IntegerField(allow_null=True, help_text="Second of last sight.")
+    remedy = serializers.CharField(help_text="What to do about it.")
+    examples = FailureExampleSerializer(many=True, help_text="Up to three.")
+
+
+_EXAMPLE = OpenApiExample(
+    "A path that does not exist",
+    value=[
+        {
+            "step": 0,
+            "label": "GET /v2/prices",
+            "kind": "status_unexpected",
+            "status": 404,
+            "words": "404 Not Found",
+            "count": 1200,
+            "first": 0,
+            "last": 59,
+            "remedy": "Nothing was found at this path. Check it, and the host name that the server "
+            "expects.",
+            "examples": [
+                {
+                    "shard": 0,
+                    "second": 0,
+                    "at_us": 1204,
+                    "request": "GET /v2/prices HTTP/1.1\nHost: shop.test\nAuthorization: [hidden]",
+                    "reply": '404 Not Found\nServer: nginx\n\n{"see": "/v3/"}',
+                    "body_bytes": 15,
+                    "detail": "",
+                }
+            ],
+        }
+    ],
+    response_only=True,
+)
+
+
+class RunFailures(APIView):
+    @extend_schema(
+        responses=FailureSerializer(many=True), operation_id="runs_failures", examples=[_EXAMPLE]
+    )
+    def get(self, request, pk) -> Response:
+        """What failed, the most frequent first, and up to three examples of each."""
+        run = find(Run, request, pk=pk)
+        refuse_unknown(request, "format")
+        examples = examples_of(actor_of(request), run=run)
+        seen = measurement_of(run)
+        labels = seen.plan.labels
+        rows = [
+            {
+                "step": row.step,
+                "label": label,
+                "kind": row.kind,
+                "status": row.status,
+                "words": cause_words(row.kind, row.status),
+                "count": row.count,
+                "first": row.first,
+                "last": row.last,
+                "remedy": remedy(row.kind, row.status),
+                "examples": examples.get((label, row.kind, row.status), []),
+            }
+            for row in seen.failures
+            for label in [labels[row.step] if row.step < len(labels) else ""]
+        ]
+        return Response(FailureSerializer(rows, many=True).data)
+
+
+class ToolOutputSerializer(serializers.ModelSerializer):
+    added_by = user_field("added_by")
+
+    class Meta:
+        model = ToolOutput
+        fields = ("id", "run", "tool", "added_by", "added_at")
+        read_only_fields = fields
+
+
+class WholeOutputSerializer(ToolOutputSerializer):
+    class Meta(ToolOutputSerializer.Meta):
+        fields = (*ToolOutputSerializer.Meta.fields, "text")
+        read_only_fields = fields
+
+
+class NewToolOutput(StrictSerializer):
+    tool = serializers.CharField(max_length=ToolOutput.MOST_TOOL, help_text="Such as vmstat.")
+    text = serializers.CharField(
+        trim_whitespace=False, help_text=f"All that the tool printed, at most {MOST_BYTES:,} bytes."
+    )
+
+
+class ToolOutputViewSet(VisibleViewSet):
+    model = ToolOutput
+    most_body_bytes = 2 * MOST_BYTES + 1000  # its line ends and quotes are escaped
+
+    def get_queryset(self):
+        rows = super().get_queryset().select_related("added_by", "run__campaign__project")
+        return rows.defer("text") if self.action == "list" else rows
+
+    def get_serializer_class(self):
+        return ToolOutputSerializer if self.action == "list" else WholeOutputSerializer
+
+    def filter_queryset(self, queryset):
+        found = super().filter_queryset(queryset)
+        return found.filter(run=self.kwargs["pk"]) if self.action == "list" else found
+
+    @extend_schema(operation_id="runs_outputs_list")
+    def list(self, request, pk):
+        """What tools printed on the target's machine during the run, without the texts."""
+        find(Run, request, pk=pk)
+        return super().list(request)
+
+    @extend_schema(
+        request=NewToolOutput,
+        responses={201: WholeOutputSerializer},
+        operation_id="runs_outputs_create",
+    )
+    def create(self, request, pk):
+        """Adds what a tool printed; the text is kept as it is."""
+        run = find(Run.objects.select_related("campaign__project"), request, pk=pk)
+        require(self.actor, Action.EDIT, run.campaign.project)
+        data = validated(NewToolOutput, request.data)
+        output = add_output(by=self.actor, run=run, **data)
+        return self.answer(output.pk, status.HTTP_201_CREATED)
+
+    @extend_schema(responses={204: None})
+    def destroy(self, request, pk):
+        """Deletes it."""
+        delete_output(by=self.actor, output=self.get_object())
+        return Response(status=status.HTTP_204_NO_CONTENT)

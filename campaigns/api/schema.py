@@ -80,25 +80,16 @@ _ALSO = {
 class TokenScheme(OpenApiAuthenticationExtension):
     target_class = "campaigns.api.authentication.TokenAuthentication"
     name = "token"
+    words = "A personal token, bs_pat_…, created under Account, Tokens."
 
     def get_security_definition(self, auto_schema) -> dict[str, str]:
-        return {
-            "type": "http",
-            "scheme": "bearer",
-            "description": "A personal token, bs_pat_…, created under Account, Tokens.",
-        }
+        return {"type": "http", "scheme": "bearer", "description": self.words}
 
 
-class AgentScheme(OpenApiAuthenticationExtension):
+class AgentScheme(TokenScheme):
     target_class = "campaigns.api.authentication.AgentAuthentication"
     name = "agent"
-
-    def get_security_definition(self, auto_schema) -> dict[str, str]:
-        return {
-            "type": "http",
-            "scheme": "bearer",
-            "description": "An agent's token, bs_agent_…, created on the page of its target.",
-        }
+    words = "An agent's token, bs_agent_…, created on the page of its target."
 
 
 def describe_errors(result: dict[str, Any], **_: Any) -> dict[str, Any]:

@@ -28,11 +28,10 @@ from campaigns.domain.plan.load import MAX_RATE_PER_S
 from campaigns.domain.plan.search_start import USUAL_TRIALS
 from campaigns.domain.shown.sentences import plain_text
 from campaigns.exports.files import text_file
-from campaigns.exports.searches import csv_of_search, trial_row
+from campaigns.exports.runs import csv_of_search, trial_row
 from campaigns.models import Project, Search
 from campaigns.permissions import Action, require
-from campaigns.queries.search_busy import busy_by_run
-from campaigns.queries.search_limiter import busy_near, limiter_beside
+from campaigns.queries.search_busy import busy_by_run, busy_near, limiter_beside
 from campaigns.queries.searches import (
     SearchReport,
     checks_of_search,
@@ -240,13 +239,7 @@ def _as_json(report: SearchReport) -> dict[str, Any]:
         "limit_per_s": search.limit_per_s,
         "trial_s": search.trial_s,
         "deadline": search.deadline,
-        "capacity": found
-        and {
-            "rate_per_s": found.rate_per_s,
-            "low": found.low,
-            "high": found.high,
-            "n_searches": found.n_searches,
-        },
+        "capacity": found and CapacitySerializer(found).data,
         "at_least_per_s": answer.at_least,
         "below_per_s": answer.below,
         "drift": answer.drift,

@@ -1,7 +1,5 @@
-"""A plan's JSON as the API's schema shows it. domain.plan.Plan.from_json validates it.
-
-Scalar fields come from the registry (domain.plan.fields); lists and objects are added here.
-"""
+"""A plan's JSON as the API's schema shows it. domain.plan.Plan.from_json validates it. Scalar
+fields come from the registry (domain.plan.fields); lists and objects are added here."""
 
 from typing import Any
 
@@ -84,9 +82,7 @@ class StepSerializer(InputSerializer):
     method = serializers.ChoiceField(choices=METHODS, default="GET")
     path = serializers.CharField(default="/", help_text="Begins with a slash; may have a query.")
     headers = serializers.ListField(
-        child=PairField(),
-        required=False,
-        help_text="[name, value] pairs.",
+        child=PairField(), required=False, help_text="[name, value] pairs."
     )
     body = serializers.CharField(required=False, allow_blank=True)
     extract = ExtractSerializer(many=True, required=False)

@@ -2,13 +2,10 @@
 
 from django.urls import path, re_path
 
-from campaigns.api.agents import AgentSeconds
-from campaigns.api.baselines import BaselineViewSet
-from campaigns.api.campaigns import CampaignViewSet
+from campaigns.api.baselines import BaselineViewSet, TriageOfProject, TriageOfProjectCsv, TriageOne
+from campaigns.api.campaigns import CampaignViewSet, LadderList
 from campaigns.api.comparisons import ComparisonCsv, ComparisonView
 from campaigns.api.estimates import CampaignEstimate
-from campaigns.api.exporters import ExporterViewSet
-from campaigns.api.failures import RunFailures
 from campaigns.api.history import (
     HistoryOfProject,
     HistoryOfProjectCsv,
@@ -16,31 +13,35 @@ from campaigns.api.history import (
     HistoryOfTestCsv,
     MarkViewSet,
 )
-from campaigns.api.ladders import LadderList
 from campaigns.api.machine_seconds import (
+    AgentSeconds,
+    ExporterViewSet,
     MachineSecondsCsv,
     MachineSecondsNdjson,
     MachineSecondViewSet,
     MinuteViewSet,
 )
-from campaigns.api.ownership import OwnershipOfTarget
-from campaigns.api.plans import PlanVersionViewSet, PlanViewSet, PresetList
-from campaigns.api.probes import ProbeViewSet
-from campaigns.api.projects import ProjectViewSet
-from campaigns.api.runs import MetricList, RunReportText, RunsCsv, RunViewSet, SecondViewSet
-from campaigns.api.schema import DocsView, NothingHere, SchemaView
-from campaigns.api.searches import (
-    SearchEstimate,
-    SearchList,
-    SearchOfCampaign,
-    SearchOfCampaignCsv,
+from campaigns.api.projects import (
+    InjectorHostList,
+    PlanVersionViewSet,
+    PlanViewSet,
+    PresetList,
+    ProjectViewSet,
+    UseOfProject,
 )
+from campaigns.api.runs import (
+    MetricList,
+    RunFailures,
+    RunReportText,
+    RunsCsv,
+    RunViewSet,
+    SecondViewSet,
+    ToolOutputViewSet,
+)
+from campaigns.api.schema import DocsView, NothingHere, SchemaView
+from campaigns.api.searches import SearchEstimate, SearchList, SearchOfCampaign, SearchOfCampaignCsv
 from campaigns.api.tables import CampaignTables, CampaignTablesCsv, RunTables, RunTablesCsv
-from campaigns.api.targets import TargetViewSet
-from campaigns.api.tls_profiles import TlsProfileViewSet
-from campaigns.api.tool_outputs import ToolOutputViewSet
-from campaigns.api.triage import TriageOfProject, TriageOfProjectCsv, TriageOne
-from campaigns.api.use import InjectorHostList, UseOfProject
+from campaigns.api.targets import OwnershipOfTarget, ProbeViewSet, TargetViewSet, TlsProfileViewSet
 
 LIST = {"get": "list"}
 LIST_AND_CREATE = {"get": "list", "post": "create"}
@@ -52,142 +53,93 @@ ITEM = {"get": "retrieve", "patch": "partial_update", "delete": "destroy"}
 ITEM_AND_EDIT = {**ITEM, "put": "update"}
 
 
-def _post(view, action: str):
-    return view.as_view({"post": action})
+def _url(route: str, name: str, view: type, actions: dict[str, str] | None = None):
+    """`name` without its beginning, "api-". `actions` of a view set, by method."""
+    return path(route, view.as_view(actions) if actions else view.as_view(), name=f"api-{name}")
 
 
 urlpatterns = [
-    path("projects/", ProjectViewSet.as_view(LIST), name="api-project-list"),
-    path("projects/<int:pk>/", ProjectViewSet.as_view(ITEM), name="api-project"),
-    path("projects/<int:pk>/use/", UseOfProject.as_view(), name="api-project-use"),
-    path("projects/<int:pk>/history/", HistoryOfProject.as_view(), name="api-project-history"),
-    path(
-        "projects/<int:pk>/history.csv",
-        HistoryOfProjectCsv.as_view(),
-        name="api-project-history-csv",
+    _url("projects/", "project-list", ProjectViewSet, LIST),
+    _url("projects/<int:pk>/", "project", ProjectViewSet, ITEM),
+    _url("projects/<int:pk>/use/", "project-use", UseOfProject),
+    _url("projects/<int:pk>/history/", "project-history", HistoryOfProject),
+    _url("projects/<int:pk>/history.csv", "project-history-csv", HistoryOfProjectCsv),
+    _url(
+        "projects/<int:project>/baselines/", "project-baselines", BaselineViewSet, LIST_AND_CREATE
     ),
-    path(
-        "projects/<int:project>/baselines/",
-        BaselineViewSet.as_view(LIST_AND_CREATE),
-        name="api-project-baselines",
-    ),
-    path("baselines/<int:pk>/", BaselineViewSet.as_view(READ_AND_DELETE), name="api-baseline"),
-    path(
-        "projects/<int:project>/marks/",
-        MarkViewSet.as_view(LIST_AND_CREATE),
-        name="api-project-marks",
-    ),
-    path(
-        "marks/<int:pk>/",
-        MarkViewSet.as_view(READ_AND_DELETE),
-        name="api-mark",
-    ),
-    path("tests/<int:pk>/history/", HistoryOfTest.as_view(), name="api-test-history"),
-    path("tests/<int:pk>/history.csv", HistoryOfTestCsv.as_view(), name="api-test-history-csv"),
-    path("projects/<int:pk>/triage/", TriageOfProject.as_view(), name="api-project-triage"),
-    path(
-        "projects/<int:pk>/triage.csv", TriageOfProjectCsv.as_view(), name="api-project-triage-csv"
-    ),
-    path("triage/<int:pk>/", TriageOne.as_view(), name="api-triage"),
-    path("targets/", TargetViewSet.as_view(LIST_AND_CREATE), name="api-target-list"),
-    path("targets/<int:pk>/", TargetViewSet.as_view(ITEM_AND_EDIT), name="api-target"),
-    path("targets/<int:pk>/ownership/", OwnershipOfTarget.as_view(), name="api-target-ownership"),
-    path(
-        "targets/<int:target>/exporters/",
-        ExporterViewSet.as_view(LIST_AND_CREATE),
-        name="api-target-exporters",
-    ),
-    path(
+    _url("baselines/<int:pk>/", "baseline", BaselineViewSet, READ_AND_DELETE),
+    _url("projects/<int:project>/marks/", "project-marks", MarkViewSet, LIST_AND_CREATE),
+    _url("marks/<int:pk>/", "mark", MarkViewSet, READ_AND_DELETE),
+    _url("tests/<int:pk>/history/", "test-history", HistoryOfTest),
+    _url("tests/<int:pk>/history.csv", "test-history-csv", HistoryOfTestCsv),
+    _url("projects/<int:pk>/triage/", "project-triage", TriageOfProject),
+    _url("projects/<int:pk>/triage.csv", "project-triage-csv", TriageOfProjectCsv),
+    _url("triage/<int:pk>/", "triage", TriageOne),
+    _url("targets/", "target-list", TargetViewSet, LIST_AND_CREATE),
+    _url("targets/<int:pk>/", "target", TargetViewSet, ITEM_AND_EDIT),
+    _url("targets/<int:pk>/ownership/", "target-ownership", OwnershipOfTarget),
+    _url("targets/<int:target>/exporters/", "target-exporters", ExporterViewSet, LIST_AND_CREATE),
+    _url(
         "projects/<int:project>/tls-profiles/",
-        TlsProfileViewSet.as_view(LIST_AND_CREATE),
-        name="api-project-tls-profiles",
+        "project-tls-profiles",
+        TlsProfileViewSet,
+        LIST_AND_CREATE,
     ),
-    path(
-        "tls-profiles/<int:pk>/",
-        TlsProfileViewSet.as_view(READ_EDIT_DELETE),
-        name="api-tls-profile",
-    ),
-    path("exporters/<int:pk>/", ExporterViewSet.as_view(READ_EDIT_DELETE), name="api-exporter"),
-    path("targets/<int:pk>/archive/", _post(TargetViewSet, "archive"), name="api-target-archive"),
-    path("plans/", PlanViewSet.as_view(LIST_AND_CREATE), name="api-plan-list"),
-    path("plans/<int:pk>/", PlanViewSet.as_view(ITEM_AND_EDIT), name="api-plan"),
-    path("plans/<int:pk>/archive/", _post(PlanViewSet, "archive"), name="api-plan-archive"),
-    path("plans/<int:plan>/versions/", PlanVersionViewSet.as_view(LIST), name="api-version-list"),
-    path(
-        "plans/<int:plan>/versions/<int:number>/",
-        PlanVersionViewSet.as_view(READ),
-        name="api-version",
-    ),
-    path("campaigns/", CampaignViewSet.as_view(LIST_AND_CREATE), name="api-campaign-list"),
-    path("campaigns/estimate/", CampaignEstimate.as_view(), name="api-campaign-estimate"),
-    path("campaigns/<int:pk>/", CampaignViewSet.as_view(ITEM), name="api-campaign"),
-    path("campaigns/<int:pk>/start/", _post(CampaignViewSet, "start"), name="api-campaign-start"),
-    path(
+    _url("tls-profiles/<int:pk>/", "tls-profile", TlsProfileViewSet, READ_EDIT_DELETE),
+    _url("exporters/<int:pk>/", "exporter", ExporterViewSet, READ_EDIT_DELETE),
+    _url("targets/<int:pk>/archive/", "target-archive", TargetViewSet, {"post": "archive"}),
+    _url("plans/", "plan-list", PlanViewSet, LIST_AND_CREATE),
+    _url("plans/<int:pk>/", "plan", PlanViewSet, ITEM_AND_EDIT),
+    _url("plans/<int:pk>/archive/", "plan-archive", PlanViewSet, {"post": "archive"}),
+    _url("plans/<int:plan>/versions/", "version-list", PlanVersionViewSet, LIST),
+    _url("plans/<int:plan>/versions/<int:number>/", "version", PlanVersionViewSet, READ),
+    _url("campaigns/", "campaign-list", CampaignViewSet, LIST_AND_CREATE),
+    _url("campaigns/estimate/", "campaign-estimate", CampaignEstimate),
+    _url("campaigns/<int:pk>/", "campaign", CampaignViewSet, ITEM),
+    _url("campaigns/<int:pk>/start/", "campaign-start", CampaignViewSet, {"post": "start"}),
+    _url(
         "campaigns/<int:pk>/try-again/",
-        _post(CampaignViewSet, "try_again"),
-        name="api-campaign-try-again",
+        "campaign-try-again",
+        CampaignViewSet,
+        {"post": "try_again"},
     ),
-    path("campaigns/<int:pk>/stop/", _post(CampaignViewSet, "stop"), name="api-campaign-stop"),
-    path(
-        "campaigns/<int:pk>/looked/", _post(CampaignViewSet, "looked"), name="api-campaign-looked"
+    _url("campaigns/<int:pk>/stop/", "campaign-stop", CampaignViewSet, {"post": "stop"}),
+    _url("campaigns/<int:pk>/looked/", "campaign-looked", CampaignViewSet, {"post": "looked"}),
+    _url("campaigns/<int:pk>/blocks/", "campaign-blocks", CampaignViewSet, {"post": "blocks"}),
+    _url("campaigns/<int:pk>/repeat/", "campaign-repeat", CampaignViewSet, {"post": "repeat"}),
+    _url("campaigns/<int:pk>/tables/", "campaign-tables", CampaignTables),
+    _url("campaigns/<int:pk>/tables.csv", "campaign-csv", CampaignTablesCsv),
+    _url("ladders/", "ladder-list", LadderList),
+    _url("searches/", "search-list", SearchList),
+    _url("searches/estimate/", "search-estimate", SearchEstimate),
+    _url("campaigns/<int:pk>/search/", "campaign-search", SearchOfCampaign),
+    _url("campaigns/<int:pk>/search.csv", "campaign-search-csv", SearchOfCampaignCsv),
+    _url("runs/", "run-list", RunViewSet, LIST),
+    _url("runs.csv", "run-list-csv", RunsCsv, {"get": "file"}),
+    _url("runs/<int:pk>/", "run", RunViewSet, READ),
+    _url("runs/<int:pk>/stop/", "run-stop", RunViewSet, {"post": "stop"}),
+    _url("runs/<int:pk>/seconds/", "run-seconds", SecondViewSet, LIST),
+    _url("runs/<int:pk>/minutes/", "run-minutes", MinuteViewSet, LIST),
+    _url("runs/<int:pk>/machine-seconds/", "run-machine-seconds", MachineSecondViewSet, LIST),
+    _url("runs/<int:pk>/machine-seconds.csv", "run-machine-seconds-csv", MachineSecondsCsv),
+    _url(
+        "runs/<int:pk>/machine-seconds.ndjson", "run-machine-seconds-ndjson", MachineSecondsNdjson
     ),
-    path(
-        "campaigns/<int:pk>/blocks/", _post(CampaignViewSet, "blocks"), name="api-campaign-blocks"
-    ),
-    path(
-        "campaigns/<int:pk>/repeat/", _post(CampaignViewSet, "repeat"), name="api-campaign-repeat"
-    ),
-    path("campaigns/<int:pk>/tables/", CampaignTables.as_view(), name="api-campaign-tables"),
-    path("campaigns/<int:pk>/tables.csv", CampaignTablesCsv.as_view(), name="api-campaign-csv"),
-    path("ladders/", LadderList.as_view(), name="api-ladder-list"),
-    path("searches/", SearchList.as_view(), name="api-search-list"),
-    path("searches/estimate/", SearchEstimate.as_view(), name="api-search-estimate"),
-    path("campaigns/<int:pk>/search/", SearchOfCampaign.as_view(), name="api-campaign-search"),
-    path(
-        "campaigns/<int:pk>/search.csv",
-        SearchOfCampaignCsv.as_view(),
-        name="api-campaign-search-csv",
-    ),
-    path("runs/", RunViewSet.as_view(LIST), name="api-run-list"),
-    path("runs.csv", RunsCsv.as_view({"get": "file"}), name="api-run-list-csv"),
-    path("runs/<int:pk>/", RunViewSet.as_view(READ), name="api-run"),
-    path("runs/<int:pk>/stop/", _post(RunViewSet, "stop"), name="api-run-stop"),
-    path("runs/<int:pk>/seconds/", SecondViewSet.as_view(LIST), name="api-run-seconds"),
-    path("runs/<int:pk>/minutes/", MinuteViewSet.as_view(LIST), name="api-run-minutes"),
-    path(
-        "runs/<int:pk>/machine-seconds/",
-        MachineSecondViewSet.as_view(LIST),
-        name="api-run-machine-seconds",
-    ),
-    path(
-        "runs/<int:pk>/machine-seconds.csv",
-        MachineSecondsCsv.as_view(),
-        name="api-run-machine-seconds-csv",
-    ),
-    path(
-        "runs/<int:pk>/machine-seconds.ndjson",
-        MachineSecondsNdjson.as_view(),
-        name="api-run-machine-seconds-ndjson",
-    ),
-    path("runs/<int:pk>/failures/", RunFailures.as_view(), name="api-run-failures"),
-    path("runs/<int:pk>/tables/", RunTables.as_view(), name="api-run-tables"),
-    path("runs/<int:pk>/tables.csv", RunTablesCsv.as_view(), name="api-run-csv"),
-    path("runs/<int:pk>/report.txt", RunReportText.as_view(), name="api-run-report-text"),
-    path(
-        "runs/<int:pk>/outputs/",
-        ToolOutputViewSet.as_view(LIST_AND_CREATE),
-        name="api-run-outputs",
-    ),
-    path("outputs/<int:pk>/", ToolOutputViewSet.as_view(READ_AND_DELETE), name="api-output"),
-    path("compare/", ComparisonView.as_view(), name="api-comparison"),
-    path("compare/tables.csv", ComparisonCsv.as_view(), name="api-comparison-csv"),
-    path("probes/", ProbeViewSet.as_view(LIST_AND_CREATE), name="api-probe-list"),
-    path("probes/<int:pk>/", ProbeViewSet.as_view(READ), name="api-probe"),
-    path("agents/seconds/", AgentSeconds.as_view(), name="api-agent-seconds"),
-    path("injectors/", InjectorHostList.as_view(), name="api-injector-list"),
-    path("presets/", PresetList.as_view(), name="api-preset-list"),
-    path("metrics/", MetricList.as_view(), name="api-metric-list"),
-    path("schema/", SchemaView.as_view(), name="api-schema"),
-    path("docs/", DocsView.as_view(), name="api-docs"),
+    _url("runs/<int:pk>/failures/", "run-failures", RunFailures),
+    _url("runs/<int:pk>/tables/", "run-tables", RunTables),
+    _url("runs/<int:pk>/tables.csv", "run-csv", RunTablesCsv),
+    _url("runs/<int:pk>/report.txt", "run-report-text", RunReportText),
+    _url("runs/<int:pk>/outputs/", "run-outputs", ToolOutputViewSet, LIST_AND_CREATE),
+    _url("outputs/<int:pk>/", "output", ToolOutputViewSet, READ_AND_DELETE),
+    _url("compare/", "comparison", ComparisonView),
+    _url("compare/tables.csv", "comparison-csv", ComparisonCsv),
+    _url("probes/", "probe-list", ProbeViewSet, LIST_AND_CREATE),
+    _url("probes/<int:pk>/", "probe", ProbeViewSet, READ),
+    _url("agents/seconds/", "agent-seconds", AgentSeconds),
+    _url("injectors/", "injector-list", InjectorHostList),
+    _url("presets/", "preset-list", PresetList),
+    _url("metrics/", "metric-list", MetricList),
+    _url("schema/", "schema", SchemaView),
+    _url("docs/", "docs", DocsView),
     re_path(r"", NothingHere.as_view(), name="api-nothing-here"),
 ]

@@ -12,20 +12,17 @@ from campaigns.domain.errors import InvalidFields
 from campaigns.domain.shown.results import Answer, RunReport
 from campaigns.exports.tables import csv_of_tables
 from campaigns.models import Campaign, Run
-from campaigns.queries.machines import machine_tables
-from campaigns.queries.release import release
-from campaigns.queries.target_side import target_side
-from campaigns.queries.tool_reports import tool_report
+from campaigns.queries.campaign_keys import release
+from campaigns.queries.machine_runs import machine_tables, target_side
+from campaigns.queries.reports import tool_report
 
 
 def unless_known(
     request: HttpRequest, seen: Hashable | None, make: Callable[[], HttpResponseBase]
 ) -> HttpResponseBase:
     """What `make` answers, with an ETag; 304, and nothing made, if the request names that ETag.
-
     `seen`: all that decides what is at this address, in values whose `repr` is the same in every
-    process; None while it may still change. Call it after the reader's rights have been checked.
-    """
+    process; None while it may still change. Call it after the reader's rights have been checked."""
     if seen is None:
         return make()
     tag = quote_etag(blake2b(repr((release(), seen)).encode(), digest_size=16).hexdigest())
@@ -57,10 +54,8 @@ def _download(name: str) -> dict[str, str]:
 
 
 def wants_blocks(asked: Mapping[str, str]) -> bool:
-    """Whether `?format=blocks` asks for the tables of the page instead of a row per run.
-
-    Raises InvalidFields for any other format than runs, the default, and blocks.
-    """
+    """Whether `?format=blocks` asks for the tables of the page instead of a row per run. Raises
+    InvalidFields for any other format than runs, the default, and blocks."""
     if asked.get("format", "runs") not in {"runs", "blocks"}:
         raise InvalidFields({"format": "Use runs (a row per run) or blocks (the page's tables)."})
     return asked.get("format") == "blocks"

@@ -1,15 +1,25 @@
-"""Runs as one tidy table for other programs: a row per run, a column per value, times in µs."""
+"""Runs as one tidy table for other programs: a row per run, a column per value, times in µs. A
+search as CSV: a row for each trial, in their order. Times in µs, shares of 1. The seconds of a run
+and of its target machines, one row each, as CSV and NDJSON."""
 
-from collections.abc import Iterable, Iterator
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import repeat
 from typing import Any
 
+from campaigns.domain.judged.busy import Busy
 from campaigns.domain.judged.observations import judged_percentile
+from campaigns.domain.measured.machine import COUNTED, GAUGES, OF_PROCESSES
+from campaigns.domain.measured.machine_use import MachinePoint
+from campaigns.domain.measured.series_chunks import Columns
 from campaigns.domain.measured.snapshot import LATENESS, PARTS, SESSIONS, Timing, Total
 from campaigns.domain.percentiles import P50, P90, P95, P99, Shown, name, shown
 from campaigns.domain.shown.threshold_words import broken_words
-from campaigns.exports.tables import csv_of_lines, safe
-from campaigns.models import Campaign, Run
-from campaigns.queries.measured import MeasuredRun, whole_runs
+from campaigns.exports.tables import csv_of_lines, csv_of_rows, safe
+from campaigns.models import Campaign
+from campaigns.queries.measurements import MeasuredRun, whole_runs
+from campaigns.queries.search_busy import BusyByRun
+from campaigns.queries.searches import MadeTrial, SearchReport
 
 _WHOLE = {"mean", "min", *map(name, (P50, P90, P95, P99)), "max"}
 _PART = {"mean", *map(name, (P50, P95)), "max"}
@@ -68,49 +78,44 @@ def csv_of_campaign(campaign: Campaign) -> Iterator[str]:
 
 def csv_of_runs(runs: Iterable[MeasuredRun]) -> Iterator[str]:
     """The head, then a row for each run, with the same columns in every file; empty cells: no such
-    value.
-
-    `weak` names the percentiles that fewer than ten requests are beyond, or of which a part is the
-    injector's own delay; those with fewer than five beyond are empty. Text is escaped so that a
-    spreadsheet evaluates none.
-    """
+    value. `weak` names the percentiles that fewer than ten requests are beyond, or of which a part
+    is the injector's own delay; those with fewer than five beyond are empty. Text is escaped so
+    that a spreadsheet evaluates none."""
     yield csv_of_lines([COLUMNS])
     for each in runs:
-        row = {**_setting(each.run), **_answers(each), **_figures(each)}
+        # What ran where, as it was frozen at the start: names that were changed later stay the old.
+        frozen, test = each.run.frozen, each.run.test
+        row = {
+            "run": each.run.label,
+            "run_id": each.run.pk,
+            "campaign_id": each.run.campaign_id,
+            "campaign": each.run.campaign.name,
+            "test_id": each.run.test_id,
+            "block": each.run.repeat,
+            "position": each.run.position,
+            "plan_id": test.plan_version.plan_id,
+            "plan": frozen.plan_name,
+            "plan_version": frozen.plan_number,
+            "target_id": each.run.target_id,
+            "target": frozen.target,
+            "endpoint": str(frozen.endpoint),
+            "connection_mode": str(frozen.connection_mode),
+            "injectors": each.run.n_shards,
+            "swept": test.swept,
+            "swept_value": test.swept_value if test.swept else None,
+            "state": each.run.state,
+            "outcome": each.run.outcome,
+            "reason": each.run.reason,
+            "started_at": each.run.t0 and each.run.t0.isoformat(),
+            "ended_at": each.run.ended_at and each.run.ended_at.isoformat(),
+            **_answers(each),
+            **_figures(each),
+        }
         yield csv_of_lines([[_plain(row.get(key, "")) for key in COLUMNS]])
 
 
 def _plain(value: Any) -> Any:
     return safe(value) if isinstance(value, str) else value
-
-
-def _setting(run: Run) -> dict[str, Any]:
-    """What ran where, as it was frozen at the start: names that were changed later stay the old."""
-    frozen, test = run.frozen, run.test
-    return {
-        "run": run.label,
-        "run_id": run.pk,
-        "campaign_id": run.campaign_id,
-        "campaign": run.campaign.name,
-        "test_id": run.test_id,
-        "block": run.repeat,
-        "position": run.position,
-        "plan_id": test.plan_version.plan_id,
-        "plan": frozen.plan_name,
-        "plan_version": frozen.plan_number,
-        "target_id": run.target_id,
-        "target": frozen.target,
-        "endpoint": str(frozen.endpoint),
-        "connection_mode": str(frozen.connection_mode),
-        "injectors": run.n_shards,
-        "swept": test.swept,
-        "swept_value": test.swept_value if test.swept else None,
-        "state": run.state,
-        "outcome": run.outcome,
-        "reason": run.reason,
-        "started_at": run.t0 and run.t0.isoformat(),
-        "ended_at": run.ended_at and run.ended_at.isoformat(),
-    }
 
 
 def _answers(each: MeasuredRun) -> dict[str, Any]:
@@ -175,3 +180,122 @@ def _weak(total: Total, *, has_weak_tail: bool) -> str:
         for title, q in _RANKS.items()
         if title in wanted and is_weak(timing, q)
     )
+
+
+_COLUMNS = (
+    *("trial", "search", "run", "rate_per_s", "result", "reason", "ended_at", "requests", "errors"),
+    *("mean_us", "p50_us", "p95_us", "p99_us", "weak", "target_cpu", "injector_cpu", "network"),
+)
+
+
+def csv_of_search(report: SearchReport, busy: BusyByRun) -> str:
+    rows = [trial_row(each, busy[each.run.pk]) for each in report.made]
+    return csv_of_rows(_COLUMNS, [row | {"weak": " ".join(row["weak"])} for row in rows])
+
+
+def trial_row(made: MadeTrial, busy: Busy) -> dict[str, Any]:
+    """Also the trial of the JSON."""
+    run = made.run
+    return {
+        "trial": run.repeat,
+        "search": made.search,
+        "run": run.pk,
+        "rate_per_s": made.trial.rate_per_s,
+        "result": str(made.trial.result),
+        "reason": made.trial.reason,
+        "ended_at": run.ended_at and run.ended_at.isoformat(),
+        "requests": run.n,
+        "errors": run.errors,
+        "mean_us": run.mean_us,
+        "p50_us": run.p50_us,
+        "p95_us": run.p95_us,
+        "p99_us": run.p99_us,
+        "weak": [f"{name(q)}_us" for q in (P50, P95, P99) if shown(run.n or 0, q) is Shown.WEAK],
+        "target_cpu": busy.target_cpu,
+        "injector_cpu": busy.injector_cpu,
+        "network": busy.network,
+    }
+
+
+BySource = Mapping[str, Sequence[MachinePoint]]
+
+
+def csv_of_machine_seconds(machines: BySource) -> Iterator[str]:
+    """The head, then a text for each machine: a row per second (warm-up negative), and a column for
+    each figure that one of them told. Empty cells: not told. Counts are of the whole second, which
+    took `lasted_s`; perf's of `perf lasted_s`."""
+    rows = {source: [_flat(point) for point in points] for source, points in machines.items()}
+    told = {name for of_source in rows.values() for row in of_source for name in row}
+    columns = [name for name in (*COUNTED, *GAUGES, "busiest_core_percent") if name in told]
+    columns += sorted(told - set(columns))
+    yield csv_of_lines([["source", "second", "lasted_s", *map(safe, columns)]])
+    for source, points in machines.items():
+        yield csv_of_lines(
+            [safe(source), point.second, point.lasted_s, *(row.get(name) for name in columns)]
+            for point, row in zip(points, rows[source], strict=True)
+        )
+
+
+def ndjson_of_machine_seconds(machines: BySource) -> Iterator[str]:
+    """A second a line, as it is stored."""
+    for source, points in machines.items():
+        for point in points:
+            second = {"source": source, "second": point.second, "lasted_s": point.lasted_s}
+            yield json.dumps({**second, "did": point.did}) + "\n"
+
+
+def _flat(point: MachinePoint) -> dict[str, Any]:
+    did = point.did
+    flat = {name: did[name] for name in (*COUNTED, *GAUGES) if name in did}
+    if did.get("cores"):
+        flat["busiest_core_percent"] = max(did["cores"])
+    for process, figures in did.get("processes", {}).items():
+        flat |= {f"{process} {key}": figures[key] for key in OF_PROCESSES if key in figures}
+    return flat | _flat_perf(did.get("perf", {}))
+
+
+def _flat_perf(perf: Mapping[str, Any]) -> dict[str, Any]:
+    if "counts" not in perf:
+        return {}
+    flat = {"perf lasted_s": perf["lasted_s"]}
+    for event, (count, share_percent) in perf["counts"].items():
+        flat |= {f"perf {event}": count, f"perf {event} counted_percent": share_percent}
+    return flat
+
+
+_SECOND_COLUMNS = (
+    ("second", "second (s)"),
+    ("started", "started"),
+    ("ok", "ok"),
+    ("failed", "failed"),
+    ("dropped", "dropped"),
+    ("in_flight", "in flight at the end"),
+    ("mean_ms", "average (ms)"),
+    ("p50_ms", "p50 (ms)"),
+    ("p95_ms", "p95 (ms)"),
+    ("p99_ms", "p99 (ms)"),
+    ("max_ms", "max (ms)"),
+    ("lateness_p99_ms", "lateness p99 (ms)"),
+    ("cpu_share", "CPU of the busiest injector process (share of a core)"),
+    ("shards", "shards"),
+    ("missing", "shards missing"),
+    ("open_connections", "open connections at the end"),
+    ("messages", "messages"),
+)
+
+
+def csv_of_seconds(parts: Iterable[Columns], kinds: Sequence[str]) -> Iterator[str]:
+    """The head, then a text for each part: one row per second (warm-up negative), one column for
+    each of these kinds of errors. Columns stay columns until their rows are written: a row that is
+    made value by value takes several times as long. Numbers may be text already, which needs no
+    escaping. Empty cells: no value. Percentiles cover that second alone, however few requests it
+    had."""
+    yield csv_of_lines(
+        [[*(title for _, title in _SECOND_COLUMNS), *(f"error {kind}" for kind in kinds)]]
+    )
+    for columns in parts:
+        errors = ([each.get(kind, 0) for each in columns["errors"]] for kind in kinds)
+        shown = (columns.get(key, repeat("")) for key, _ in _SECOND_COLUMNS)
+        rows = zip(*shown, *errors, strict=False)
+        lines = [",".join(["" if each is None else str(each) for each in row]) for row in rows]
+        yield "".join(f"{line}\r\n" for line in lines)

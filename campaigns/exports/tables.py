@@ -1,4 +1,5 @@
-"""Tables as CSV: the same figures as on the page, units in the header."""
+"""Tables as CSV: the same figures as on the page, units in the header. Tables as text for the
+terminal. The audit log as CSV, a row for each entry."""
 
 import csv
 from collections.abc import Iterable, Mapping, Sequence
@@ -6,6 +7,7 @@ from io import StringIO
 from typing import Any
 
 from campaigns.domain.shown.tables import Cell, Column, Row, Table
+from campaigns.models import AuditEntry
 
 # A spreadsheet evaluates text that begins like this as a formula; some take the wide forms of the
 # signs, too. Numbers are not affected.
@@ -18,12 +20,9 @@ def safe(text: str) -> str:
 
 
 def csv_of_tables(tables: Iterable[Table]) -> str:
-    """Each table's title, header and rows, separated by blank lines. Empty cells stay empty.
-
-    What is said of a whole table stands beside its title, so that below the header are only rows.
-    Where rows have weak cells, or notes, such as why there is no interval, they are in last
-    columns.
-    """
+    """Each table's title, header and rows, separated by blank lines. Empty cells stay empty. What
+    is said of a whole table stands beside its title, so that below the header are only rows. Where
+    rows have weak cells, or notes, such as why there is no interval, they are in last columns."""
     out = StringIO()
     writer = csv.writer(out, lineterminator="\r\n")
     for index, table in enumerate(tables):
@@ -76,3 +75,76 @@ def _plain(cell: Cell) -> str:
     if isinstance(cell.value, str):
         return safe(cell.value)
     return cell.text.replace(",", "").replace("\u2212", "-").lstrip("+")
+
+
+_GAP = "  "
+_FEW_BEYOND = "fewer than ten lie beyond this percentile"
+_OWN_DELAY = "a part of this percentile is the injector's own delay; its page says how much"
+
+
+def text_of_tables(tables: Iterable[Table]) -> str:
+    """Each table's title, two header lines, aligned rows and notes."""
+    return "\n\n".join(_text(table) for table in tables) + "\n"
+
+
+def _text(table: Table) -> str:
+    columns = [[table.label_title, "", *(row.label for row in table.rows)]]
+    for index, column in enumerate(table.columns):
+        cells = (_shown(row.cells[index]) for row in table.rows)
+        columns.append([column.title, column.unit, *cells])
+    is_text = [True, *(column.is_text for column in table.columns)]
+    widths = [max(map(len, column)) for column in columns]
+    lines = [
+        _GAP.join(
+            text.ljust(width) if left else text.rjust(width)
+            for text, width, left in zip(line, widths, is_text, strict=True)
+        ).rstrip()
+        for line in zip(*columns, strict=True)
+    ]
+    rule = "-" * max(map(len, lines))
+    # The table's note, the distinct row notes, and what ~ means.
+    notes = [
+        table.note,
+        *dict.fromkeys(f"{row.label}: {row.note}" for row in table.rows if row.note),
+    ]
+    return "\n".join(
+        [
+            table.title,
+            *lines[:2],
+            rule,
+            *lines[2:],
+            *[note for note in (*notes, *_meanings(table)) if note],
+        ]
+    )
+
+
+def _shown(cell: Cell) -> str:
+    return f"~{cell.text}" if cell.weak else cell.text
+
+
+def _meanings(table: Table) -> list[str]:
+    """What ~ means in this table, by why its cells are weak."""
+    whys = [cell.why for row in table.rows for cell in row.cells if cell.weak]
+    meanings = (_OWN_DELAY if "own delay" in why else _FEW_BEYOND for why in whys)
+    return [f"~ weak: {meaning}." for meaning in dict.fromkeys(meanings)]
+
+
+_COLUMNS = ("id", "at", "project_id", "project", "who", "token", "address", "deed", "what")
+
+
+def csv_of_audit(entries: Iterable[AuditEntry]) -> str:
+    rows = (
+        {
+            "id": entry.pk,
+            "at": entry.at.isoformat(),
+            "project_id": entry.project,
+            "project": entry.project_name,
+            "who": entry.who,
+            "token": entry.token,
+            "address": entry.address,
+            "deed": entry.deed,
+            "what": entry.what,
+        }
+        for entry in entries
+    )
+    return csv_of_rows(_COLUMNS, rows)

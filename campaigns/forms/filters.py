@@ -1,4 +1,5 @@
-"""The filters of lists: campaigns, and runs. An invalid value is ignored."""
+"""The filters of lists: campaigns, and runs. An invalid value is ignored. A mark on the time axis
+of histories, as people type it. The output of a tool, pasted or as a file."""
 
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
@@ -10,24 +11,13 @@ from django.utils.html import format_html, format_html_join
 
 from campaigns.domain.plan.plan import ConnectionMode
 from campaigns.domain.plan.target import SCHEMES
+from campaigns.domain.units import size
 from campaigns.forms.items import ItemFilterForm
-from campaigns.models import Project
-from campaigns.queries.campaign_list import (
-    SINCE_DAYS,
-    STATE_IS,
-    VIEWS,
-    CampaignFilter,
-    makers_of,
-)
-from campaigns.queries.history import METRICS, HistoryFilter
-from campaigns.queries.marks import begin_of, end_of, is_mark
-from campaigns.queries.run_list import (
-    MEASUREMENTS,
-    PRECISIONS,
-    RUN_STATES,
-    TARGET_STATES,
-    RunFilter,
-)
+from campaigns.models import Project, ToolOutput
+from campaigns.queries.campaign_list import SINCE_DAYS, STATE_IS, VIEWS, CampaignFilter, makers_of
+from campaigns.queries.history import METRICS, HistoryFilter, begin_of, end_of, is_mark
+from campaigns.queries.runs import MEASUREMENTS, PRECISIONS, RUN_STATES, TARGET_STATES, RunFilter
+from campaigns.services.endings import MOST_BYTES
 
 ARMS = [f"{scheme} {mode}" for scheme in SCHEMES for mode in ConnectionMode]
 
@@ -167,3 +157,71 @@ class RunFilterForm(FilterForm):
     measurement = _one_of("Measurement", MEASUREMENTS)
     target_state = _one_of("Target state", TARGET_STATES)
     precision = _one_of("Precision", PRECISIONS)
+
+
+class MarkForm(forms.Form):
+    """The service says what is wrong with the words and the link."""
+
+    text = forms.CharField(
+        label="What happened",
+        required=False,
+        widget=forms.TextInput(
+            attrs={"placeholder": "version 1.4.2 deployed", "maxlength": 100, "autocomplete": "off"}
+        ),
+    )
+    at = forms.DateTimeField(
+        label="When, in UTC",
+        required=False,
+        help_text="Now if left empty.",
+        widget=forms.DateTimeInput(attrs={"type": "datetime-local"}),
+    )
+    link = forms.CharField(
+        label="Link",
+        required=False,
+        widget=forms.URLInput(attrs={"placeholder": "https://", "maxlength": 500}),
+    )
+    target = forms.ModelChoiceField(
+        label="Target", queryset=None, required=False, empty_label="All targets"
+    )
+
+    def __init__(self, *args, project: Project, **kwargs):
+        super().__init__(*args, **kwargs)
+        self.fields["target"].queryset = project.targets.filter(archived_at=None, is_kept=True)
+
+
+class OutputForm(forms.Form):
+    tool = forms.CharField(
+        label="Tool",
+        required=False,
+        max_length=ToolOutput.MOST_TOOL,
+        widget=forms.TextInput(attrs={"placeholder": "vmstat", "autocomplete": "off"}),
+    )
+    text = forms.CharField(
+        label="Output",
+        required=False,
+        strip=False,
+        widget=forms.Textarea(attrs={"rows": 8, "spellcheck": "false", "class": "mono"}),
+        help_text=f"At most {size(MOST_BYTES)}; kept as it is.",
+    )
+    file = forms.FileField(label="or a file", required=False)
+
+    def clean(self) -> dict:
+        data = super().clean()
+        upload = data.get("file")
+        if upload:
+            data["text"] = self._read(upload)
+        else:
+            # Browsers send the lines of a text field with both characters.
+            data["text"] = data.get("text", "").replace("\r\n", "\n")
+        return data
+
+    def _read(self, upload) -> str:
+        if upload.size > MOST_BYTES:
+            limit, found = size(MOST_BYTES), size(upload.size, MOST_BYTES)
+            self.add_error("file", f"This file has {found}. Choose one of at most {limit}.")
+            return ""
+        try:
+            return upload.read().decode("utf-8-sig")
+        except UnicodeDecodeError:
+            self.add_error("file", "This is not UTF-8 text. Upload what the tool printed.")
+            return ""

@@ -5,7 +5,7 @@ from typing import Any
 
 from django import forms
 
-from campaigns.forms.numbers import CheckedForm
+from campaigns.forms.requests import CheckedForm
 from campaigns.models.items import Item
 from campaigns.queries.items import ARCHIVED, ItemFilter
 

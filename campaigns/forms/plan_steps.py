@@ -1,29 +1,74 @@
-"""The steps in the plan form: the first has plain field names, the k-th the prefix stepK_.
-
-Pages add, remove and move steps by moving values between these fields. Further steps with an empty
-path are left out, so that steps can be removed without a script too.
-"""
+"""The steps in the plan form: the first has plain field names, the k-th the prefix stepK_. Pages
+add, remove and move steps by moving values between these fields. Further steps with an empty path
+are left out, so that steps can be removed without a script too. Variables in the plan form: a
+table, and extracts from replies as lines of text. The WebSocket exchange in the plan form, which
+replaces HTTP steps."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from django import forms
 
-from campaigns.domain.plan.step import BODYLESS_METHODS, MAX_STEPS, METHODS, default_label
+from campaigns.domain.plan.exchange import Exchange
+from campaigns.domain.plan.fields import fields_of
+from campaigns.domain.plan.plan import ConnectionMode, Plan
+from campaigns.domain.plan.step import (
+    BODYLESS_METHODS,
+    MAX_STEPS,
+    METHODS,
+    Source,
+    Step,
+    default_label,
+)
 from campaigns.domain.plan.step_order import OrderKind, StepOrder
+from campaigns.domain.plan.variables import Variables
 from campaigns.domain.units import counted
-from campaigns.forms.numbers import number
-from campaigns.forms.plan_fields import FormPart
-from campaigns.forms.plan_variables import read_extracts, write_extracts
+from campaigns.forms.plan_fields import FormPart, form_choice
 from campaigns.forms.requests import (
     MOST_CHARACTERS,
     RequestFields,
     area,
+    number,
     read_headers,
     text_widget,
     write_headers,
 )
+
+VARIABLES = FormPart(Variables, "variables", names={"order": "row_order"})
+_LINE = re.compile(r"\s*([^=\s]*)\s*=\s*(body|header\s+([^:\s]+))\s*:\s?(.*)")
+
+
+class VariableFields(VARIABLES.form()):
+    csv = VARIABLES.field("csv", area(5, placeholder="user,page\nann,/a\nbob,/b"), strip=False)
+
+    def variables(self) -> dict[str, Any]:
+        values = VARIABLES.values(self.cleaned_data)
+        return {**values, "csv": values["csv"].replace("\r\n", "\n")}
+
+
+def read_extracts(text: str) -> list[dict[str, str]]:
+    """One per line; an unparsable line becomes a name that the domain rejects."""
+    return [_read_line(line) for line in text.splitlines() if line.strip()]
+
+
+def _read_line(line: str) -> dict[str, str]:
+    match = _LINE.fullmatch(line)
+    if match is None:
+        return {"name": line[:64], "from": Source.BODY, "pattern": ""}
+    name, _, header, pattern = match.groups()
+    if header:
+        return {"name": name, "from": Source.HEADER, "header": header, "pattern": pattern}
+    return {"name": name, "from": Source.BODY, "pattern": pattern}
+
+
+def write_extracts(extracts: list[dict[str, str]]) -> str:
+    return "\n".join(
+        f"{each['name']} = {'header ' + each['header'] if each['header'] else 'body'}: "
+        f"{each['pattern']}"
+        for each in extracts
+    )
+
 
 ORDER = FormPart(StepOrder, "order", names={"kind": "order_kind"})
 ORDER_WORDS = {
@@ -42,8 +87,7 @@ _STEP_FIELDS = ("label", "method", "path", "headers", "body", "extract", "weight
 @dataclass(frozen=True, slots=True)
 class StepBlock:
     """A step for the templates: how its `texts` begin as they are typed, and the bound fields, both
-    by name: label, method, path … `n_body_bytes` may be all that is known of a body.
-    """
+    by name: label, method, path … `n_body_bytes` may be all that is known of a body."""
 
     number: int
     prefix: str
@@ -59,11 +103,14 @@ class StepBlock:
     @property
     def more_words(self) -> str:
         """What is set under the request line: "2 headers, XML body of 412 bytes"; "" if nothing."""
-        headers, extracts = (_n_lines(self.texts[name]) for name in ("headers", "extract"))
+        headers, extracts = (
+            sum(bool(line.strip()) for line in self.texts[name].splitlines())
+            for name in ("headers", "extract")
+        )
         said = (
             f"named {self.texts['label']}" if self.texts["label"] else "",
             counted(headers, "headers") if headers else "",
-            body_words(self.n_body_bytes, self.texts["headers"]),
+            _body_words(self.n_body_bytes, self.texts["headers"]),
             f"{counted(extracts, 'values')} taken from the reply" if extracts else "",
         )
         return ", ".join(filter(None, said))
@@ -75,11 +122,7 @@ class StepBlock:
         return f"{self.texts['method'] or METHODS[0]} {path}" if path else ""
 
 
-def _n_lines(text: str) -> int:
-    return sum(bool(line.strip()) for line in text.splitlines())
-
-
-def body_words(n_bytes: int, headers: str) -> str:
+def _body_words(n_bytes: int, headers: str) -> str:
     """JSON body of 120 bytes; its kind is what Content-Type says. "" without a body."""
     if not n_bytes:
         return ""
@@ -281,8 +324,11 @@ def initial_steps(spec: dict[str, Any]) -> dict[str, Any]:
 
 
 def _initial_step(step: dict[str, Any], weight: float) -> dict[str, Any]:
+    # A label set by the user; a generated one (method and path) is regenerated.
+    label = step.get("label", "")
+    method, path = step.get("method", ""), step.get("path", "")
     return {
-        "label": own_label(step),
+        "label": "" if label in (default_label(method, path), f"{method} {path}"[:100]) else label,
         "method": step["method"],
         "path": step["path"],
         "headers": write_headers(step["headers"]),
@@ -292,8 +338,72 @@ def _initial_step(step: dict[str, Any], weight: float) -> dict[str, Any]:
     }
 
 
-def own_label(step: dict[str, Any]) -> str:
-    """A label set by the user; a generated one (method and path) is regenerated."""
-    label = step.get("label", "")
-    method, path = step.get("method", ""), step.get("path", "")
-    return "" if label in (default_label(method, path), f"{method} {path}"[:100]) else label
+EXCHANGE = FormPart(Exchange, "exchange", "ws_", names={"binary": "ws_kind"})
+HTTP, WEBSOCKET = "http", "websocket"
+PROTOCOLS = [(HTTP, "HTTP requests"), (WEBSOCKET, "WebSocket")]
+KINDS = [("text", "Text"), ("binary", "Binary")]
+# What only HTTP plans have.
+_OF_HTTP = {"order"} | {name for name, row in fields_of(Plan).items() if row.http_only}
+_BLANK_STEP = asdict(Step("", "GET", "/"))
+
+
+class ExchangeFields(EXCHANGE.form()):
+    """Its fields are named ws_…; used only if `protocol` is WebSocket."""
+
+    protocol = form_choice(
+        "Protocol",
+        PROTOCOLS,
+        "WebSocket plans run on ws and wss endpoints, HTTP plans on http and https.",
+    )
+    ws_kind = form_choice("Message type", KINDS)
+    ws_path = EXCHANGE.field("path", text_widget("input-wide"))
+    ws_headers = EXCHANGE.field("headers", area(3, placeholder="Origin: https://shop.example"))
+    ws_subprotocols = EXCHANGE.field("subprotocols", text_widget("input-medium"))
+
+    @property
+    def exchange_rows(self) -> list[forms.BoundField]:
+        """What is always in sight; the registry's groups are further down the page."""
+        rows = fields_of(Exchange)
+        names = [name for name in rows if not rows[name].group]
+        return [self[EXCHANGE.form_name(name)] for name in names]
+
+    @property
+    def is_exchange(self) -> bool:
+        return self.cleaned_data.get("protocol") == WEBSOCKET
+
+    def exchange(self) -> dict[str, Any]:
+        data = self.cleaned_data
+        return {
+            **EXCHANGE.values(data),
+            "path": data["ws_path"] or "/",
+            "headers": read_headers(data["ws_headers"]),
+            "subprotocols": data["ws_subprotocols"].replace(",", " ").split(),
+            "binary": data["ws_kind"] == "binary",
+        }
+
+    def as_exchange(self, spec: dict[str, Any]) -> dict[str, Any]:
+        """The plan's JSON with the exchange instead of the HTTP parts."""
+        kept = {name: value for name, value in spec.items() if name not in _OF_HTTP}
+        mode = spec["connection_mode"]
+        if mode == ConnectionMode.KEEP_ALIVE:
+            mode = ConnectionMode.NEW
+        return {**kept, "steps": [], "connection_mode": mode, "exchange": self.exchange()}
+
+
+def initial_exchange(spec: dict[str, Any]) -> dict[str, Any]:
+    """The form's values for a stored plan of either kind."""
+    exchange = spec.get("exchange")
+    if not exchange:
+        return {"protocol": HTTP}
+    return {
+        **EXCHANGE.initial(exchange),
+        "protocol": WEBSOCKET,
+        "ws_headers": write_headers(exchange["headers"]),
+        "ws_subprotocols": " ".join(exchange["subprotocols"]),
+        "ws_kind": "binary" if exchange["binary"] else "text",
+    }
+
+
+def with_a_step(spec: dict[str, Any]) -> dict[str, Any]:
+    """The plan, with a blank step for the HTTP fields if it has none."""
+    return spec if spec["steps"] else {**spec, "steps": [_BLANK_STEP]}

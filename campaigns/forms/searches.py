@@ -8,9 +8,9 @@ from campaigns.domain.plan.load import MAX_RATE_PER_S
 from campaigns.domain.plan.search_start import rules_of_text
 from campaigns.domain.plan.threshold import EXAMPLES
 from campaigns.forms.items import CHOOSE_ENDPOINT, ENDPOINT_GONE, PLAN_GONE, name_field
-from campaigns.forms.numbers import CheckedForm, number_field
+from campaigns.forms.requests import CheckedForm, number_field
 from campaigns.queries.campaigns import Arm, Grid, GridPlan
-from campaigns.services.campaign_cells import CampaignCell
+from campaigns.services.blocks import CampaignCell
 from campaigns.services.campaigns import MAX_INJECTORS
 from campaigns.services.searches import LONGEST_SEARCH_S, LONGEST_TRIAL_S, SHORTEST_TRIAL_S
 
@@ -27,10 +27,7 @@ class SearchForm(CheckedForm):
         help_text="What is sent. The search replaces the plan's load by a rate of its own.",
         error_messages=PLAN_GONE,
     )
-    arm = forms.ChoiceField(
-        label="Endpoint",
-        error_messages=ENDPOINT_GONE,
-    )
+    arm = forms.ChoiceField(label="Endpoint", error_messages=ENDPOINT_GONE)
     objective = forms.CharField(
         label="Objective",
         required=False,

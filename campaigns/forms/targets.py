@@ -1,10 +1,15 @@
-"""The target form: a name and two lists of rows. The domain validates."""
+"""The target form: a name and two lists of rows. The domain validates. The form of a Prometheus
+exporter. The service says what is wrong with what was entered."""
 
 from itertools import zip_longest
 from typing import Any
 
+from django import forms
+
+from campaigns.domain.plan.exporters import MOST_NAME, MOST_TOKEN, MOST_URL
 from campaigns.domain.plan.tls_options import TlsOptions
-from campaigns.models import Endpoint, Target
+from campaigns.forms.requests import CheckedForm, text_widget
+from campaigns.models import Exporter, Target
 
 FACT_EXAMPLES = {
     "CPU": "2 × Xeon E5-2640, 2.5 GHz",
@@ -29,9 +34,7 @@ _TLS_TEXTS = (
 
 class TargetForm:
     """Rows are added and removed, so fields repeat under the same name instead of being numbered.
-
-    `errors` maps the domain's paths ("endpoints.0.host") to sentences; rows carry their own.
-    """
+    `errors` maps the domain's paths ("endpoints.0.host") to sentences; rows carry their own."""
 
     def __init__(self, name: str, endpoints: list[tuple], environment: list[list[str]]):
         self.name = name
@@ -50,7 +53,13 @@ class TargetForm:
     @classmethod
     def of(cls, target: Target):
         rows = [
-            (each.scheme, each.host, str(each.port), each.verify_tls, _tls_of(each))
+            (
+                each.scheme,
+                each.host,
+                str(each.port),
+                each.verify_tls,
+                {**each.tls, "has_key": each.has_client_key},
+            )
             for each in target.endpoints.filter(archived_at=None)
         ]
         return cls(target.name, rows, target.environment)
@@ -146,11 +155,68 @@ def _posted_tls(data) -> list[dict[str, Any]]:
     return rows
 
 
-def _tls_of(endpoint: Endpoint) -> dict[str, Any]:
-    return {**endpoint.tls, "has_key": endpoint.has_client_key}
-
-
 def _has_tls(row: tuple) -> bool:
     """Whether any TLS option differs from its default, so that the section must be open."""
     given = _endpoint(row)["tls"]
     return any(given.get(name, value) != value for name, value in TlsOptions().to_json().items())
+
+
+class ExporterForm(CheckedForm):
+    """A token is never shown again; an empty field keeps the stored one."""
+
+    url = forms.CharField(
+        label="Address",
+        required=False,
+        widget=text_widget(
+            "input-wide", placeholder="http://10.0.0.5:9100/metrics", maxlength=MOST_URL
+        ),
+        help_text="Scraped by the injector hosts, so its network must be one that load may go to.",
+    )
+    name = forms.CharField(
+        label="Name",
+        required=False,
+        widget=text_widget("input-medium", placeholder="shop-1", maxlength=MOST_NAME),
+        help_text="Of the machine, on the pages of runs. Empty: host and port.",
+    )
+    is_server = forms.BooleanField(
+        label="This is the server itself",
+        required=False,
+        help_text="Tick it if the server that you measure answers here with metrics of its own "
+        "process, which then count as its CPU and memory. Not for node_exporter.",
+    )
+    verify_tls = forms.BooleanField(
+        label="Verify the certificate",
+        required=False,
+        initial=True,
+        help_text="Of https. Switch it off for a self-signed one.",
+    )
+    token = forms.CharField(
+        label="Bearer token",
+        required=False,
+        strip=True,
+        widget=forms.PasswordInput(
+            attrs={"class": "input-wide", "autocomplete": "off", "maxlength": MOST_TOKEN}
+        ),
+        help_text="Only over https with a verified certificate. Stored encrypted, never shown.",
+    )
+    removes_token = forms.BooleanField(label="Remove the stored token", required=False)
+
+    def __init__(self, *args: Any, has_token: bool = False, **kwargs: Any):
+        super().__init__(*args, **kwargs)
+        if has_token:
+            self.fields["token"].widget.attrs["placeholder"] = "stored; enter another to replace it"
+        else:
+            del self.fields["removes_token"]
+
+    @classmethod
+    def of(cls, exporter: Exporter) -> "ExporterForm":
+        names = ("url", "name", "is_server", "verify_tls")
+        initial = {name: getattr(exporter, name) for name in names}
+        return cls(initial=initial, has_token=exporter.has_token)
+
+    def fields_of_service(self) -> dict[str, Any]:
+        """What the service takes; without a token the stored one stays."""
+        data = dict(self.cleaned_data)
+        token = data.pop("token") or None
+        removes = data.pop("removes_token", False)
+        return {**data, "token": token or ("" if removes else None)}

@@ -14,8 +14,7 @@ from campaigns.domain.plan.tls_options import (
     VERSIONS,
 )
 from campaigns.domain.plan.tls_profiles import TlsProfile
-from campaigns.forms.numbers import CheckedForm
-from campaigns.forms.requests import text_widget
+from campaigns.forms.requests import CheckedForm, text_widget
 
 _VERSIONS = [("", "default"), *((each, f"TLS {each}") for each in VERSIONS)]
 

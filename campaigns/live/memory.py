@@ -21,8 +21,7 @@ from campaigns.live.feed import FEED
 from campaigns.live.waiting import held
 from campaigns.models import Campaign, Run, RunEvent, RunSummary
 from campaigns.queries.answers import campaign_answer, campaign_answers
-from campaigns.queries.campaign_keys import CampaignKey, campaign_key, campaign_keys
-from campaigns.queries.kept_pages import kept_gist
+from campaigns.queries.campaign_keys import CampaignKey, campaign_key, campaign_keys, kept_gist
 from campaigns.queries.measurements import measurement_of
 from campaigns.queries.reports import run_report
 

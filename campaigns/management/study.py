@@ -1,16 +1,14 @@
-"""The sample: HTTP against HTTPS with a SOAP request, on the bundled demo target.
-
-It is created through the services, as a user would; existing rows are reused, so that a second
-sample is in the same project as the first.
-"""
+"""The sample: HTTP against HTTPS with a SOAP request, on the bundled demo target. It is created
+through the services, as a user would; existing rows are reused, so that a second sample is in the
+same project as the first."""
 
 from campaigns.domain.plan.presets import PRESETS
 from campaigns.models import Campaign, Endpoint, PlanVersion, Project, SavedPlan, Target
 from campaigns.permissions import Actor
-from campaigns.queries.home import SAMPLE_CAMPAIGN, SAMPLE_PROJECT, samples
+from campaigns.queries.projects import SAMPLE_CAMPAIGN, SAMPLE_PROJECT, samples
 from campaigns.services.campaigns import CampaignCell, create_campaign
+from campaigns.services.caps import create_project
 from campaigns.services.plans import create_plan, edit_plan
-from campaigns.services.projects import create_project
 from campaigns.services.targets import create_target, edit_target
 
 TARGET_NAME = "demo"
@@ -61,11 +59,7 @@ def _endpoints(by: Actor, project: Project, ports: dict[str, int]) -> list[Endpo
         )
     elif {(each.scheme, each.port) for each in _live(target)} != set(ports.items()):
         edit_target(
-            by=by,
-            target=target,
-            name=target.name,
-            environment=target.environment,
-            endpoints=wanted,
+            by=by, target=target, name=target.name, environment=target.environment, endpoints=wanted
         )
     return sorted(_live(target), key=lambda endpoint: endpoint.scheme)
 

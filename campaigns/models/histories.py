@@ -19,7 +19,7 @@ _STATES = [(str(state), str(state)) for state in TriageState]
 
 
 class TriageEntry(models.Model):
-    """Changes of one target that may have begun at the same time. See services/triage.py."""
+    """Changes of one target that may have begun at the same time. See services/baselines.py."""
 
     project_path = "project"
 

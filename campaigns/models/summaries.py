@@ -104,8 +104,8 @@ class RunSummary(models.Model):
 
 
 class PooledPercentiles(models.Model):
-    """Percentiles of all requests of a test's runs that count (queries/briefs.py). Where others
-    count by now, pages merge the runs' histograms themselves."""
+    """Percentiles of all requests of a test's runs that count (queries/kept_figures.py). Where
+    others count by now, pages merge the runs' histograms themselves."""
 
     test = models.OneToOneField(Test, models.CASCADE, primary_key=True, related_name="pooled")
     of = ArrayField(models.BigIntegerField())  # the numbers of the runs' summaries, ascending

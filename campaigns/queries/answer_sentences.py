@@ -1,7 +1,5 @@
-"""A campaign's answer in words: what failed, what was found, what is awaited.
-
-Checks no permissions: callers pass what was read for rows found with visible_to.
-"""
+"""A campaign's answer in words: what failed, what was found, what is awaited. Checks no
+permissions: callers pass what was read for rows found with visible_to."""
 
 from collections.abc import Sequence
 
@@ -41,15 +39,10 @@ from campaigns.domain.units import (
     typed_percent,
 )
 from campaigns.models import Campaign
-from campaigns.queries.arm_pairs import MeasuredTest
-from campaigns.queries.arms import stop_reason_of
-from campaigns.queries.failures import CampaignFailures
-from campaigns.queries.measured import (
-    MeasuredRun,
-    counted_runs,
-    why_each,
-)
+from campaigns.queries.arm_pairs import MeasuredTest, stop_reason_of
+from campaigns.queries.measurements import MeasuredRun, counted_runs, why_each
 from campaigns.queries.overheads import Overhead, set_aside_of
+from campaigns.queries.runs import CampaignFailures
 from campaigns.queries.shapes import Shapes
 
 _COUNTED = ("errors", "attempts")
@@ -100,25 +93,23 @@ def _compared_grounds(
 
 def _interval_ground(overhead: Overhead) -> str:
     if overhead.is_paired:
-        return _blocks_ground(overhead)
+        # Such as "95 % intervals over 4 of 5 blocks, paired; run 12.7 cannot be used".
+        paired = set.intersection(
+            *({run.run.repeat for run in arm.counted} for arm in overhead.pair)
+        )
+        done = {run.run.repeat for arm in overhead.pair for run in arm.runs if run.run.is_done}
+        if len(done) < 2 or len(paired) < 2:
+            return "no interval with fewer than two repeats"
+        if paired == done:
+            return f"{_INTERVALS} over {len(paired)} paired blocks"
+        runs = (run for arm in overhead.pair for run in arm.runs)
+        missing = [run.run.label for run in runs if run.run.is_done and not run.is_usable]
+        named = f"; {_named(missing)} cannot be used" if missing else ""
+        return f"{_INTERVALS} over {len(paired)} of {len(done)} blocks, paired{named}"
     k = min(len(arm.counted) for arm in overhead.pair)
     if k < 2:
         return "no interval with fewer than two repeats"
     return f"{_INTERVALS} over {k} repeats of each"
-
-
-def _blocks_ground(overhead: Overhead) -> str:
-    """Such as "95 % intervals over 4 of 5 blocks, paired; run 12.7 cannot be used"."""
-    paired = set.intersection(*({run.run.repeat for run in arm.counted} for arm in overhead.pair))
-    done = {run.run.repeat for arm in overhead.pair for run in arm.runs if run.run.is_done}
-    if len(done) < 2 or len(paired) < 2:
-        return "no interval with fewer than two repeats"
-    if paired == done:
-        return f"{_INTERVALS} over {len(paired)} paired blocks"
-    runs = (run for arm in overhead.pair for run in arm.runs)
-    missing = [run.run.label for run in runs if run.run.is_done and not run.is_usable]
-    named = f"; {_named(missing)} cannot be used" if missing else ""
-    return f"{_INTERVALS} over {len(paired)} of {len(done)} blocks, paired{named}"
 
 
 def _named(labels: Sequence[str]) -> str:
@@ -159,10 +150,8 @@ def _left_out_ground(runs: Sequence[MeasuredRun]) -> list[str]:
 
 
 def _notes(runs: Sequence[MeasuredRun]) -> list[str]:
-    """Of each kind of note the one with the highest value, and how many runs have one.
-
-    A weak tail is told where it is read, at its percentile: a quarter of sound runs have one.
-    """
+    """Of each kind of note the one with the highest value, and how many runs have one. A weak tail
+    is told where it is read, at its percentile: a quarter of sound runs have one."""
     every = (note for each in runs if each.judged for note in each.judged.notes)
     notes = [note for note in every if note.code != OWN_TAIL]
     found = []
@@ -215,7 +204,18 @@ def figures_words(
         n_runs = len(arms) * campaign.repeats
         return [(f"Not started yet: {tests}, {repeats}, {counted(n_runs, 'runs')}.", False)]
     if not any(arm.counted for arm in arms):
-        return _nothing_yet(runs, is_final)
+        # No run has figures that count: why not, or what is awaited.
+        ended = [each for each in runs if each.run.is_done]
+        spoilt = [each.judged for each in ended if each.has_no_answer]
+        if spoilt:
+            # Runs that a stop kept from beginning have ended, too.
+            n_measured = sum(bool(each.run.judgement) for each in ended)
+            said = no_answer_words(spoilt, n_measured, so_far=not is_final)
+            return [(f"{said}.", True)]
+        if is_final:
+            why = _why_none(ended)
+            return [(f"No answer: no run has figures. {why}".strip(), False)]
+        return [(_awaited(len(ended), runs), False)]
     kept = kept_words(judged_rules(runs))
     return [
         *_overload_words(runs),
@@ -271,21 +271,6 @@ def _why_not(overhead: Overhead) -> str:
         if spoilt and not arm.counted:
             return cause_words(spoilt, len(arm.runs), f"{name} runs")
     return ""
-
-
-def _nothing_yet(runs: Sequence[MeasuredRun], is_final: bool) -> Sentence:
-    """No run has figures that count: why not, or what is awaited."""
-    ended = [each for each in runs if each.run.is_done]
-    spoilt = [each.judged for each in ended if each.has_no_answer]
-    if spoilt:
-        # Runs that a stop kept from beginning have ended, too.
-        n_measured = sum(bool(each.run.judgement) for each in ended)
-        said = no_answer_words(spoilt, n_measured, so_far=not is_final)
-        return [(f"{said}.", True)]
-    if is_final:
-        why = _why_none(ended)
-        return [(f"No answer: no run has figures. {why}".strip(), False)]
-    return [(_awaited(len(ended), runs), False)]
 
 
 def _why_none(ended: Sequence[MeasuredRun]) -> str:

@@ -1,26 +1,17 @@
-"""A campaign's answer, read from the summaries of its finished runs.
-
-Checks no permissions: callers pass rows found with visible_to.
-"""
+"""A campaign's answer, read from the summaries of its finished runs. Checks no permissions: callers
+pass rows found with visible_to."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from campaigns.domain.lifecycle import Outcome
-from campaigns.domain.measured.figures import Figures
 from campaigns.domain.measured.percentile_curve import MOST_SMOOTH, curve
 from campaigns.domain.plan.target import WEBSOCKET_SCHEMES, counted_in
 from campaigns.domain.shown.exchange_tables import Exchanged, campaign_exchange_tables
 from campaigns.domain.shown.ladder import MEAN
-from campaigns.domain.shown.latency_table import Line, latency_table, mean_texts
+from campaigns.domain.shown.latency_table import latency_table, mean_texts
 from campaigns.domain.shown.report_words import run_sentence
-from campaigns.domain.shown.results import (
-    Answer,
-    Lazy,
-    Sentence,
-    TestAnswer,
-    trimmed,
-)
+from campaigns.domain.shown.results import Answer, Lazy, Sentence, TestAnswer, trimmed
 from campaigns.domain.shown.tables import Table
 from campaigns.domain.shown.three_answers import three_answers
 from campaigns.domain.shown.threshold_tables import campaign_thresholds_table
@@ -28,11 +19,9 @@ from campaigns.domain.shown.what_to_do import Place, what_to_do
 from campaigns.domain.units import DASH
 from campaigns.models import Campaign, PooledPercentiles, Run, Test, without_references
 from campaigns.queries.answer_sentences import figures_words, first_words, grounds_of, judged_rules
-from campaigns.queries.arm_pairs import MeasuredTest, pairs_of
-from campaigns.queries.arms import hide_hosts, measured_tests
-from campaigns.queries.briefs import kept_pooled
-from campaigns.queries.failures import CampaignFailures, failures_of
-from campaigns.queries.measured import (
+from campaigns.queries.arm_pairs import MeasuredTest, hide_hosts, measured_tests, pairs_of
+from campaigns.queries.kept_figures import kept_pooled
+from campaigns.queries.measurements import (
     MeasuredRun,
     counted_runs,
     measured_runs,
@@ -42,6 +31,7 @@ from campaigns.queries.measured import (
 )
 from campaigns.queries.overheads import Overhead, compare, overhead_answer
 from campaigns.queries.reports import run_status
+from campaigns.queries.runs import CampaignFailures, failures_of
 from campaigns.queries.searches import SearchReport, report_of_search
 from campaigns.queries.shapes import Shapes, shapes_of
 
@@ -58,12 +48,10 @@ def campaign_answer(
     shows_machines: bool = True,
 ) -> Answer:
     """The verdict in words, a table per test and an overhead per pair of HTTP and HTTPS tests.
-
     `chosen`: the ids of two tests, candidate and baseline, that are compared instead. `relative`:
     the column that a matrix or sweeps of several arms are relative to, from 1. `metric`: what the
     rungs of a ladder are compared by; its sentence is of means. `shows_machines`: whether the
-    reader may know what the targets' machines did.
-    """
+    reader may know what the targets' machines did."""
     answers = campaign_answers([campaign], chosen, relative, metric, shows_machines=shows_machines)
     return answers[campaign.pk]
 
@@ -189,9 +177,7 @@ def _judged(
 
 
 def _test_answers(
-    campaign: Campaign,
-    arms: Sequence[MeasuredTest],
-    shapes: Shapes,
+    campaign: Campaign, arms: Sequence[MeasuredTest], shapes: Shapes
 ) -> list[TestAnswer]:
     """Those that a matrix or a sweep draws have no curve of their own."""
     swept = {sweep.plan_label for sweep in shapes.sweeps}
@@ -253,16 +239,26 @@ def _test_answer(
 ) -> TestAnswer:
     total, pooled = arm.pooled
     lines = [each.line(is_counted=each in arm.counted) for each in arm.runs]
+    # `texts`: of its runs, as the test's table shows them.
+    by_repeat = {
+        each.run.repeat: text
+        for each, text in zip(arm.runs, mean_texts(lines, pooled), strict=True)
+    }
+    # An answer is kept in memory with what its tables are made of: not the runs, but these.
+    key, title = f"test-{arm.test.pk}", f"{arm.plan_label}: {arm.label}"
+    is_sound, noun = arm.is_sound, arm.noun
     return TestAnswer(
         test_id=arm.test.pk,
         label=arm.label,
         scheme=arm.scheme,
         connection_mode=arm.test.connection_mode,
         plan_label=arm.plan_label,
-        made_table=_table(arm, lines, pooled),
+        made_table=Lazy(
+            lambda: latency_table(key, title, lines, pooled, is_sound=is_sound, noun=noun)
+        ),
         means_ms=_means_ms(campaign, arm.counted),
         apart_ms=_means_ms(campaign, [each for each in arm.runs if each not in arm.counted]),
-        means_text=_means_text(campaign, arm, mean_texts(lines, pooled)),
+        means_text=[by_repeat.get(repeat, DASH) for repeat in range(1, campaign.repeats + 1)],
         trust=trust_of(arm.runs),
         target_state=target_state_of(arm.runs),
         threshold_state=threshold_state_of(arm.runs),
@@ -272,23 +268,10 @@ def _test_answer(
     )
 
 
-def _table(arm: MeasuredTest, lines: Sequence[Line], pooled: Figures | None) -> Lazy[Table]:
-    """An answer is kept in memory with what its tables are made of: not the runs, but these."""
-    key, title = f"test-{arm.test.pk}", f"{arm.plan_label}: {arm.label}"
-    is_sound, noun = arm.is_sound, arm.noun
-    return Lazy(lambda: latency_table(key, title, lines, pooled, is_sound=is_sound, noun=noun))
-
-
 def _means_ms(campaign: Campaign, runs: Sequence[MeasuredRun]) -> list[float | None]:
-    by_repeat = {each.run.repeat: each.figures.mean_us / 1000 for each in runs if _has_mean(each)}
+    by_repeat = {
+        each.run.repeat: each.figures.mean_us / 1000
+        for each in runs
+        if bool(each.figures and each.figures.mean_us)
+    }
     return [by_repeat.get(repeat) for repeat in range(1, campaign.repeats + 1)]
-
-
-def _has_mean(each: MeasuredRun) -> bool:
-    return bool(each.figures and each.figures.mean_us)
-
-
-def _means_text(campaign: Campaign, arm: MeasuredTest, texts: Sequence[str]) -> list[str]:
-    """`texts`: of its runs, as the test's table shows them."""
-    by_repeat = {each.run.repeat: text for each, text in zip(arm.runs, texts, strict=True)}
-    return [by_repeat.get(repeat, DASH) for repeat in range(1, campaign.repeats + 1)]

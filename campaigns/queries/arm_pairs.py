@@ -1,4 +1,5 @@
-"""The tests of a campaign with their runs, and which two of them are compared."""
+"""The tests of a campaign with their runs, and which two of them are compared. A campaign's tests
+with their runs, and the labels that tell them apart."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -6,12 +7,14 @@ from functools import cached_property
 
 from campaigns.domain.errors import InvalidFields
 from campaigns.domain.measured.figures import Figures
+from campaigns.domain.measured.redaction import without_addresses
 from campaigns.domain.measured.snapshot import Total
 from campaigns.domain.plan.target import TLS_TWINS, Origin, counted_in
 from campaigns.domain.shown.arm_names import ArmFacts, arm_names, shared_mode
 from campaigns.domain.shown.sentences import MODES
-from campaigns.models import Campaign, PooledPercentiles, Test
-from campaigns.queries.measured import MeasuredRun, counted_runs, pooled_of
+from campaigns.domain.shown.sweep_table import injector_words
+from campaigns.models import Campaign, Endpoint, PooledPercentiles, Test
+from campaigns.queries.measurements import MeasuredRun, counted_runs, pooled_of
 
 _NO_TEST = "Choose a test of this campaign."
 
@@ -95,10 +98,8 @@ class MeasuredTest:
 @dataclass(frozen=True)
 class ArmPair:
     """Two tests to compare. `is_chosen`: by a user, so that what tells them apart may differ.
-
     `called`: names of the two where those of their arms would be the same. `place`: what tells the
-    pair from others, such as the target, or the value of a sweep.
-    """
+    pair from others, such as the target, or the value of a sweep."""
 
     baseline: MeasuredTest
     candidate: MeasuredTest
@@ -142,17 +143,24 @@ class ArmPair:
 def pairs_of(arms: Sequence[MeasuredTest], chosen: tuple[int, int] | None) -> list[ArmPair]:
     """The pair that was chosen (candidate, baseline: ids of tests), else all pairs of TLS twins."""
     if chosen is None:
-        return twins_of(arms)
+        # Each HTTPS (or wss) test with the HTTP (or ws) test of the same plan and mode. A test of
+        # the same target is preferred; one of another target is used only if it is the only
+        # candidate, and the comparison then says so. A resumed session has no HTTP counterpart: it
+        # is compared with HTTP on a new connection.
+        pairs = []
+        for candidate in arms:
+            if plain := TLS_TWINS.get(candidate.scheme):
+                baseline = _partner(candidate, [arm for arm in arms if arm.scheme == plain])
+                pairs += [ArmPair(baseline, candidate, place=candidate.place)] if baseline else []
+        return pairs
     by_test = {arm.test.pk: arm for arm in arms}
     candidate, baseline = (by_test[pk] for pk in chosen)
     return [ArmPair(baseline, candidate, is_chosen=True)]
 
 
 def chosen_tests(campaign: Campaign, asked: Mapping[str, str]) -> tuple[int, int] | None:
-    """The tests of `?compare=CANDIDATE&with=BASELINE`; None where neither is given.
-
-    Raises InvalidFields for anything but two different tests of this campaign.
-    """
+    """The tests of `?compare=CANDIDATE&with=BASELINE`; None where neither is given. Raises
+    InvalidFields for anything but two different tests of this campaign."""
     given = {name: asked.get(name, "") for name in ("compare", "with")}
     if not any(given.values()):
         return None
@@ -163,21 +171,6 @@ def chosen_tests(campaign: Campaign, asked: Mapping[str, str]) -> tuple[int, int
     if faults:
         raise InvalidFields(faults)
     return int(given["compare"]), int(given["with"])
-
-
-def twins_of(arms: Sequence[MeasuredTest]) -> list[ArmPair]:
-    """Each HTTPS (or wss) test with the HTTP (or ws) test of the same plan and mode.
-
-    A test of the same target is preferred; one of another target is used only if it is the only
-    candidate, and the comparison then says so. A resumed session has no HTTP counterpart: it is
-    compared with HTTP on a new connection.
-    """
-    pairs = []
-    for candidate in arms:
-        if plain := TLS_TWINS.get(candidate.scheme):
-            baseline = _partner(candidate, [arm for arm in arms if arm.scheme == plain])
-            pairs += [ArmPair(baseline, candidate, place=candidate.place)] if baseline else []
-    return pairs
 
 
 def _partner(candidate: MeasuredTest, candidates: Sequence[MeasuredTest]) -> MeasuredTest | None:
@@ -199,3 +192,77 @@ def _partner(candidate: MeasuredTest, candidates: Sequence[MeasuredTest]) -> Mea
         if twins or len(fitting) == 1:
             return (twins or fitting)[0]
     return None
+
+
+def measured_tests(
+    tests: Sequence[Test],
+    runs: Sequence[MeasuredRun],
+    kept: Mapping[int, PooledPercentiles] | None = None,
+) -> list[MeasuredTest]:
+    """Each test with its own of the runs, what is `kept` of them together, and the labels that tell
+    it apart from the others."""
+    by_test: dict[int, list[MeasuredRun]] = {test.pk: [] for test in tests}
+    for each in runs:
+        if each.run.test_id in by_test:
+            by_test[each.run.test_id].append(each)
+    numbers = {test.plan_version.plan_id: set() for test in tests}
+    for test in tests:
+        numbers[test.plan_version.plan_id].add(test.plan_version.number)
+    targets = {test.endpoint.target_id for test in tests}
+    counts = {test.injectors for test in tests}
+    places = {(test.endpoint.target_id, test.endpoint.scheme) for test in tests}
+    addresses = _addresses({test.endpoint for test in tests}, n_told_apart=len(places))
+    found = []
+    for test in tests:
+        place = [
+            test.endpoint.target.name if len(targets) > 1 else "",
+            addresses.get(test.endpoint_id, ""),
+        ]
+        value = [injector_words(test.injectors) if len(counts) > 1 else "", test.swept_words]
+        found.append(
+            MeasuredTest(
+                test,
+                _joined(arm_words(test), *place, test.endpoint.tls_profile, *value),
+                _plan_label(test, names_version=len(numbers[test.plan_version.plan_id]) > 1),
+                tuple(sorted(by_test[test.pk], key=lambda each: each.run.repeat)),
+                kept=(kept or {}).get(test.pk),
+                place=_joined(*place, *value),
+            )
+        )
+    return found
+
+
+def _joined(*parts: str) -> str:
+    return ", ".join(filter(None, parts))
+
+
+def hide_hosts(tests: Sequence[Test]) -> None:
+    """From a reader who may not see machines: numbers tell these tests' hosts apart as well."""
+    hosts = list(dict.fromkeys(test.endpoint.host for test in tests))
+    for test in tests:
+        test.endpoint.hidden_host = f"host {hosts.index(test.endpoint.host) + 1}"
+
+
+def stop_reason_of(campaign: Campaign, *, shows_machines: bool) -> str:
+    """Why it stopped by itself, as the reader may know it: a first request that failed is told with
+    its address."""
+    if shows_machines or not campaign.stop_reason:
+        return campaign.stop_reason
+    hosts = campaign.tests.order_by().values_list("endpoint__host", flat=True).distinct()
+    return without_addresses(campaign.stop_reason, *hosts)
+
+
+def _addresses(endpoints: set[Endpoint], *, n_told_apart: int) -> dict[int, str]:
+    """What tells endpoints apart that target and scheme do not: ":8443", "10.0.0.2:8443"."""
+    if len({(each.target_id, each.origin) for each in endpoints}) == n_told_apart:
+        return {}
+    one_host = len({each.host for each in endpoints}) == 1
+    return {each.pk: f"{'' if one_host else each.told_host}:{each.port}" for each in endpoints}
+
+
+def _plan_label(test, *, names_version: bool) -> str:
+    return str(test.plan_version) if names_version else test.plan_version.plan.name
+
+
+def arm_words(test: Test) -> str:
+    return f"{test.endpoint.scheme.upper()} {MODES[test.connection_mode]}"

@@ -134,7 +134,7 @@ def _last_is(column: str, word: str, states: Sequence[str]) -> Q:
 
 
 def trust_is(word: str) -> Q:
-    """As `queries.measured.trust_of` for each test: a test is not usable if none of its runs is,
+    """As `queries.measurements.trust_of` for each test: a test is not usable if none of its runs is,
     and a campaign has the trust of its worst test."""
     runs = Run.objects.filter(test=OuterRef("pk"))
     some_usable = Exists(runs.filter(trust__in=[Trust.TRUSTED, Trust.DOUBTFUL]))
@@ -144,9 +144,7 @@ def trust_is(word: str) -> Q:
         return Q(not_usable)
     judged = Run.objects.filter(campaign=OuterRef("pk"), trust__isnull=False)
     in_doubt = Exists(judged.exclude(trust=Trust.TRUSTED))
-    if word == Trust.DOUBTFUL:
-        return in_doubt & ~not_usable
-    return Exists(judged) & ~in_doubt
+    return in_doubt & ~not_usable if word == Trust.DOUBTFUL else Exists(judged) & ~in_doubt
 
 
 # --- views ---------------------------------------------------------------------------------------

@@ -1,7 +1,8 @@
-"""Reads for the campaign pages: the grid of a new campaign, a campaign's runs."""
+"""Reads for the campaign pages: the grid of a new campaign, a campaign's runs. What is archived of
+what a campaign would need to run, in a sentence."""
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
@@ -118,8 +119,7 @@ class Cells(Mapping[str, tuple[GridPlan, Arm]]):
 @dataclass(frozen=True)
 class Grid:
     """Plans × arms of a project; each ticked cell is one test. `answering` and `silent`: the
-    endpoints whose latest single request was answered, and those where it failed.
-    """
+    endpoints whose latest single request was answered, and those where it failed."""
 
     plans: tuple[GridPlan, ...]
     targets: tuple[tuple[Target, tuple[tuple[Endpoint, int], ...], int], ...]
@@ -151,9 +151,7 @@ class Grid:
 
 def grid_of(project: Project, versions: Collection[int] = ()) -> Grid:
     """The latest version of each plan × each endpoint in each applicable connection mode. The plan
-    of the project's reference has a tick of its own.
-
-    `versions` are older ones that are wanted too.
+    of the project's reference has a tick of its own. `versions` are older ones that are wanted too.
     """
     live = Endpoint.objects.filter(archived_at=None)
     targets = [
@@ -394,3 +392,23 @@ def order_preview(
     for turn in turns:
         blocks.setdefault(turn.repeat, []).append(shown[turn.test])
     return list(blocks.values())
+
+
+def why_archived(campaign: Campaign, tests: Iterable[Test]) -> str:
+    """The first that is archived of what its runs would need, in a sentence; "" if all is there."""
+    if campaign.archived_at:
+        return "This campaign is archived. Restore it first."
+    missing = (archived_part(test.plan_version.plan, test.endpoint) for test in tests)
+    return next(filter(None, missing), "")
+
+
+def archived_part(plan: SavedPlan, endpoint: Endpoint) -> str:
+    """As of `why_archived`."""
+    target = endpoint.target
+    if plan.archived_at:
+        return f"The plan {plan.name} is archived. Restore it first."
+    if target.archived_at:
+        return f"The target {target.name} is archived. Restore it first."
+    if endpoint.archived_at:
+        return f"The endpoint {endpoint} is archived. Add it to {target.name} again first."
+    return ""

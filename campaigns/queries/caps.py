@@ -1,16 +1,19 @@
-"""What projects use of their caps, in as many statements for one project as for all.
-
-Checks no permissions: callers pass projects that they found, or are administrators.
-"""
+"""What projects use of their caps, in as many statements for one project as for all. Checks no
+permissions: callers pass projects that they found, or are administrators. Where the database's
+bytes are, and how they grow. Reads no result: the sizes of tables are PostgreSQL's own, those of
+projects are summed over one narrow row for each run (`RunUse`), written when the run ended."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import date
 from functools import cached_property
 from typing import NamedTuple
 
 from django.conf import settings
-from django.db.models import Count, F, Model, Q, Sum
-from django.db.models.functions import Coalesce, Greatest
+from django.db import connection
+from django.db.models import Count, F, Model, Q, QuerySet, Sum
+from django.db.models.functions import Coalesce, Greatest, TruncDate
 
 from campaigns.domain.caps import (
     CAMPAIGNS,
@@ -30,10 +33,21 @@ from campaigns.domain.caps import (
     tighter,
 )
 from campaigns.domain.lifecycle import ACTIVE_STATES, RunState
-from campaigns.models import Campaign, Project, Run, RunUse, SavedPlan
+from campaigns.models import (
+    Campaign,
+    FailureExample,
+    KeptMinute,
+    MachineSecond,
+    Project,
+    Run,
+    RunSummary,
+    RunUse,
+    SavedPlan,
+    ShardSecond,
+    ToolOutput,
+)
 from campaigns.models.dbtime import db_now
-from campaigns.queries.slots import LiveHosts, live_hosts_now
-from campaigns.queries.storage import STORED_BYTES
+from campaigns.queries.injector_hosts import LiveHosts, live_hosts_now
 
 
 class Active(NamedTuple):
@@ -141,7 +155,27 @@ class _Source:
 
     @cached_property
     def load(self) -> "dict[int, _Load]":
-        return _load(self.projects)
+        now, since = db_now(), db_now(-DAY_S)
+        is_lately = Q(campaign__finished_at=None) | Q(campaign__finished_at__gt=since)
+        was_lately = Q(t0__isnull=False) & (Q(ended_at=None) | Q(ended_at__gt=since))
+        is_going = ~Q(state=RunState.DONE)
+        rows = (
+            Run.objects.filter(is_lately, campaign__project__in=self.projects)
+            .filter(campaign__started_at__isnull=False)
+            .order_by()
+            .values_list("campaign__project", "campaign")
+            .annotate(
+                used=Sum(Coalesce("ended_at", now) - Greatest("t0", since), filter=was_lately),
+                waiting_s=Sum("use__planned_s", filter=is_going & Q(t0=None)),
+                sending_s=Sum("use__planned_s", filter=is_going & Q(t0__isnull=False)),
+                sent=Sum(now - F("t0"), filter=is_going & Q(t0__isnull=False)),
+                planned_bytes=Sum("use__planned_bytes", filter=is_going),
+            )
+        )
+        by_project: dict[int, _Load] = defaultdict(_Load)
+        for project, _, *sums in rows:
+            by_project[project].add(*sums)
+        return by_project
 
     def ceiling(self, cap: Cap, project: Project) -> Ceiling:
         if cap in (RUNS, SLOTS):
@@ -190,25 +224,82 @@ class _Load:
         self.planned_bytes += planned_bytes or 0
 
 
-def _load(projects: Sequence[int]) -> dict[int, _Load]:
-    now, since = db_now(), db_now(-DAY_S)
-    is_lately = Q(campaign__finished_at=None) | Q(campaign__finished_at__gt=since)
-    was_lately = Q(t0__isnull=False) & (Q(ended_at=None) | Q(ended_at__gt=since))
-    is_going = ~Q(state=RunState.DONE)
-    rows = (
-        Run.objects.filter(is_lately, campaign__project__in=projects)
-        .filter(campaign__started_at__isnull=False)
-        .order_by()
-        .values_list("campaign__project", "campaign")
-        .annotate(
-            used=Sum(Coalesce("ended_at", now) - Greatest("t0", since), filter=was_lately),
-            waiting_s=Sum("use__planned_s", filter=is_going & Q(t0=None)),
-            sending_s=Sum("use__planned_s", filter=is_going & Q(t0__isnull=False)),
-            sent=Sum(now - F("t0"), filter=is_going & Q(t0__isnull=False)),
-            planned_bytes=Sum("use__planned_bytes", filter=is_going),
-        )
+GROWTH_DAYS = 30
+_KINDS = {
+    ShardSecond._meta.db_table: "Seconds",
+    MachineSecond._meta.db_table: "Seconds",
+    RunSummary._meta.db_table: "Summaries",
+    KeptMinute._meta.db_table: "Minutes of older runs",
+    FailureExample._meta.db_table: "Failure examples",
+    ToolOutput._meta.db_table: "Output of tools",
+}
+_OTHER = "All other tables"
+STORED_BYTES = Sum(F("seconds_bytes") + F("summary_bytes") + F("example_bytes") + F("output_bytes"))
+# reltuples is -1 until the first vacuum or analyze, which a small table may wait for for ever.
+_SIZES = """
+    SELECT relname, pg_table_size(oid), pg_indexes_size(oid),
+        CASE WHEN reltuples < 0 THEN pg_stat_get_live_tuples(oid) ELSE reltuples END
+    FROM pg_class
+    WHERE relkind = 'r' AND relnamespace = current_schema()::regnamespace
+"""
+
+
+@dataclass(slots=True)
+class StoredKind:
+    """What the tables of one kind take on disk; `n_rows` is PostgreSQL's estimate."""
+
+    name: str
+    table_bytes: int = 0
+    index_bytes: int = 0
+    n_rows: int = 0
+
+    @property
+    def total_bytes(self) -> int:
+        return self.table_bytes + self.index_bytes
+
+
+def stored_kinds() -> list[StoredKind]:
+    """The installation's, by kind; the one of all other tables comes last."""
+    kinds = {name: StoredKind(name) for name in (*_KINDS.values(), _OTHER)}
+    with connection.cursor() as cursor:
+        cursor.execute(_SIZES)
+        for table, table_bytes, index_bytes, n_rows in cursor.fetchall():
+            kind = kinds[_KINDS.get(table, _OTHER)]
+            kind.table_bytes += table_bytes
+            kind.index_bytes += index_bytes
+            kind.n_rows += round(n_rows)
+    return list(kinds.values())
+
+
+def stored_projects() -> QuerySet[RunUse, dict]:
+    """What the runs of each project that has any have stored, the largest first."""
+    rows = RunUse.objects.filter(measured_at__isnull=False).order_by()
+    named = rows.values("project", name=F("project__name"))
+    return _summed(named).order_by("-total", "project")
+
+
+def stored_of(project: Project) -> dict[str, int]:
+    """As a row of `stored_projects`, of one project."""
+    rows = RunUse.objects.filter(project=project, measured_at__isnull=False).order_by()
+    return _summed(rows.values("project")).order_by("project").first() or {}
+
+
+def growth(project: Project | None = None) -> list[tuple[date, int, int]]:
+    """(day, runs, bytes that are left of them) of the last 30 days with runs, newest first."""
+    rows = RunUse.objects.filter(measured_at__gt=db_now(-GROWTH_DAYS * 24 * 3600)).order_by()
+    if project is not None:
+        rows = rows.filter(project=project)
+    days = rows.annotate(day=TruncDate("measured_at")).values_list("day")
+    return list(days.annotate(n=Count("pk"), size=STORED_BYTES).order_by("-day"))
+
+
+def _summed(rows):
+    return rows.annotate(
+        n_runs=Count("pk"),
+        n_seconds=Sum("n_seconds"),
+        seconds=Sum("seconds_bytes"),
+        summaries=Sum("summary_bytes"),
+        examples=Sum("example_bytes"),
+        outputs=Sum("output_bytes"),
+        total=STORED_BYTES,
     )
-    by_project: dict[int, _Load] = defaultdict(_Load)
-    for project, _, *sums in rows:
-        by_project[project].add(*sums)
-    return by_project

@@ -1,21 +1,26 @@
-"""Checks before a campaign starts: allowed addresses, injector slots, busy targets."""
+"""Checks before a campaign starts: allowed addresses, injector slots, busy targets. Resources that
+a campaign may exhaust: the injectors' local ports and open files, storage. Rules about a target's
+machine whose figures nobody would tell. Checks no permissions."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from math import ceil
 
 from django.conf import settings
 
 from campaigns.domain.lifecycle import ACTIVE_STATES
 from campaigns.domain.plan.addresses import Allowed, is_address, parse_networks, vet
+from campaigns.domain.plan.estimates import LOCAL_PORTS, Estimate
 from campaigns.domain.plan.first_request import changes_something
 from campaigns.domain.plan.machines import machines_of, written_addresses
 from campaigns.domain.plan.plan import Plan
+from campaigns.domain.plan.threshold import Threshold
 from campaigns.domain.units import counted
-from campaigns.models import Endpoint, Project, Run
+from campaigns.models import Endpoint, InjectorHost, Project, Run, Target
 from campaigns.queries.caps import why_never
-from campaigns.queries.injector_hosts import hosts
+from campaigns.queries.injector_hosts import NO_HOST, hosts, own_addresses
 from campaigns.queries.ownership import why_not_permitted
-from campaigns.queries.slots import NO_HOST, own_addresses
+from campaigns.queries.targets import is_watched
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +35,8 @@ def checks_before_start(
     project: Project, endpoints: Sequence[Endpoint], injectors: int
 ) -> list[Check]:
     """The checks, in the order in which a start would fail."""
-    slots = _slots_of_project(project, injectors) or _slots(injectors)
+    why = why_never(project, injectors)
+    slots = (Check("bad", why) if why else None) or _slots(injectors)
     return [*_addresses(endpoints), slots, *_busy_targets(endpoints)]
 
 
@@ -72,11 +78,6 @@ def _refusal(endpoint: Endpoint, networks: Iterable[Allowed]) -> str | None:
     return vet(endpoint.host, endpoint.port, networks) if is_address(endpoint.host) else None
 
 
-def _slots_of_project(project: Project, wanted: int) -> Check | None:
-    why = why_never(project, wanted)
-    return Check("bad", why) if why else None
-
-
 def _slots(wanted: int) -> Check:
     alive = [host for host in hosts() if host.is_alive]
     slots = sum(host.slots for host in alive)
@@ -110,3 +111,89 @@ def _busy_targets(endpoints: Sequence[Endpoint]) -> Iterable[Check]:
     busy = {machine for run in held.only("machines") for machine in run.machines}
     for machine in sorted(busy & set(machines)):
         yield Check("info", f"{machine} is being measured; the first run waits for it")
+
+
+# Beyond this, pages become slow.
+ROW_BUDGET = 1_000_000
+# Of one second of one injector at one step, with its index: our injector's own in the first format
+# (docs/performance.md). A machine without a free core makes 2.5 times as many.
+ROW_BYTES = 1700
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """The minimum over the injector hosts. `reuses_ports`: all of them reuse closed ports without
+    a minute's wait. `open_files` is None if no host reported it."""
+
+    ports: int
+    open_files: int | None
+    reuses_ports: bool
+
+
+def room_of(hosts: Sequence[InjectorHost]) -> Room:
+    """The room of the live hosts; Linux's default ports without any."""
+    alive = [host.facts for host in hosts if host.is_alive]
+    ports = [n for facts in alive if (n := _ports(facts.get("local_ports")))]
+    files = [facts["open_files"] for facts in alive if isinstance(facts.get("open_files"), int)]
+    return Room(
+        ports=min(ports, default=LOCAL_PORTS),
+        open_files=min((n for n in files if n > 0), default=None),
+        reuses_ports=bool(alive) and all(each.get("time_wait_reuse") == "1" for each in alive),
+    )
+
+
+def _ports(text: str | None) -> int:
+    """The number of ports in a range such as "32768 60999"; 0 if it cannot be parsed."""
+    first, _, last = " ".join(str(text or "").split()).partition(" ")
+    return int(last) - int(first) + 1 if first.isdecimal() and last.isdecimal() else 0
+
+
+def room_checks(estimate: Estimate, room: Room) -> Iterator[Check]:
+    ports, files, rows = estimate.ports, estimate.descriptors, estimate.rows
+    if ports is not None and ports > room.ports and not room.reuses_ports:
+        yield Check(
+            "warn",
+            f"If the injector closes connections first, new ones may need {ports:,} local ports "
+            f"within a minute; one injector host has {room.ports:,}. Lower the rate, or spread "
+            f"it over {ceil(ports / room.ports)} times as many injector hosts.",
+        )
+    if files is not None and room.open_files is not None and files > room.open_files:
+        yield Check(
+            "warn",
+            f"One injector process may need {files:,} open files, but its limit is "
+            f"{room.open_files:,}: a closed load is refused, requests of an open load wait. Raise "
+            "the limit (ulimit -n), or spread the load over more injector processes.",
+        )
+    if rows > ROW_BUDGET:
+        yield Check(
+            "warn",
+            f"This stores up to {rows:,} rows, about {rows * ROW_BYTES / 1e9:,.0f} GB: one per "
+            "second, step and injector process of every run. Make the runs shorter, or measure "
+            "fewer steps at a time.",
+        )
+
+
+_UNTOLD = (
+    "{rule} needs an agent or an exporter on the machine of {target}, and none tells anything now. "
+    "Start one as the target's page says, or leave the rule out."
+)
+
+
+def unreported_rule(target: Target, rules: Sequence[Threshold]) -> str:
+    """What to do about the first rule that nobody would tell in the target's next run; "" if all
+    are told."""
+    rule = next((each for each in rules if each.is_of_machine), None)
+    if rule is None or is_watched(target):
+        return ""
+    return _UNTOLD.format(rule=rule.rule, target=target.name)
+
+
+def machine_rule_checks(cells: Iterable[tuple[Plan, Endpoint]]) -> Iterator[Check]:
+    """Before a start; of each target and rule once."""
+    said = (
+        unreported_rule(endpoint.target, plan.thresholds)
+        for plan, endpoint in cells
+        if endpoint.target_id
+    )
+    for text in dict.fromkeys(filter(None, said)):
+        yield Check("warn", text)

@@ -18,10 +18,9 @@ from campaigns.domain.plan.sweep import number_of
 from campaigns.domain.shown.when_words import when_words
 from campaigns.models import Campaign, PooledPercentiles, Run, Test
 from campaigns.permissions import Actor
-from campaigns.queries.arm_pairs import MeasuredTest
-from campaigns.queries.arms import hide_hosts, measured_tests
-from campaigns.queries.briefs import kept_pooled
-from campaigns.queries.measured import MeasuredRun, measured_runs
+from campaigns.queries.arm_pairs import MeasuredTest, hide_hosts, measured_tests
+from campaigns.queries.kept_figures import kept_pooled
+from campaigns.queries.measurements import MeasuredRun, measured_runs
 
 LETTERS = "abcdef"  # of the columns; a is the baseline
 _ROWS = {"campaign": Campaign, "test": Test, "run": Run}
@@ -48,10 +47,8 @@ class Reference(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ComparisonSide:
-    """One side of a comparison. `noun` is campaign, test or run, `row` that row.
-
-    With `days`, first and last, it is a test over campaigns: `row` is the newest of `tests`.
-    """
+    """One side of a comparison. `noun` is campaign, test or run, `row` that row. With `days`, first
+    and last, it is a test over campaigns: `row` is the newest of `tests`."""
 
     letter: str
     noun: str
@@ -142,10 +139,8 @@ def _numbers_of(test: Test) -> Callable[[str], float | None]:
 
 def columns_of(actor: Actor, asked: Mapping[str, str]) -> list[ComparisonSide] | None:
     """The columns of an address such as a=campaign-7&b=campaign-12; None if the actor cannot see
-    one of them, or it was deleted.
-
-    Raises InvalidFields for what names no row, the same twice, or a seventh column.
-    """
+    one of them, or it was deleted. Raises InvalidFields for what names no row, the same twice, or a
+    seventh column."""
     references = references_of(asked)
     rows = {
         noun: _ROWS[noun]
@@ -321,10 +316,7 @@ _MOST_CHOICES = 50
 
 def in_common_with(actor: Actor, campaign: Campaign) -> list[Choice]:
     """The project's other campaigns with some of the same tests that have begun, newest first; of a
-    search, other searches.
-
-    Looks at the newest that share a plan, by itself or by its name.
-    """
+    search, other searches. Looks at the newest that share a plan, by itself or by its name."""
     own = [key_of(test) for test in _related(campaign.tests.all())]
     plans = {key.plan for key in own}
     names = {key.plan_name for key in own}

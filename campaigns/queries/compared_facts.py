@@ -1,21 +1,32 @@
-"""Two sides of a comparison as they were set up: what differs, what that forbids, what is alike."""
+"""Two sides of a comparison as they were set up: what differs, what that forbids, what is alike.
+One compared test in detail: its figures on both sides, every run, the percentile plot."""
 
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from campaigns.domain.judged.comparison import Reason
+from campaigns.domain.judged.overhead import part_means_us
+from campaigns.domain.judged.shift import ShiftPoint, shift_of
+from campaigns.domain.measured.figures import Figures
 from campaigns.domain.measured.injector_end import tls_libraries_of
 from campaigns.domain.measured.measurement import Measurement
-from campaigns.domain.shown.compared import Difference
+from campaigns.domain.measured.percentile_curve import curve
+from campaigns.domain.measured.snapshot import Total
+from campaigns.domain.shown.cells import Figure, count_cell, figure_cell, text_cell
+from campaigns.domain.shown.compared import ComparedDetail, ComparedTest, Difference
+from campaigns.domain.shown.exchange_tables import exchange_figures
+from campaigns.domain.shown.latency_table import figures_by_key, latency_table
+from campaigns.domain.shown.metrics import METRICS
+from campaigns.domain.shown.overhead_table import overhead_table, split_answer
 from campaigns.domain.shown.plan_changes import changed_fields, field_name
-from campaigns.domain.units import rate
-from campaigns.models import Run
+from campaigns.domain.shown.tables import Cell, Row, Table
+from campaigns.domain.units import DASH, decimals_for, rate, said_of
 from campaigns.queries.arm_pairs import ArmPair, MeasuredTest
 from campaigns.queries.columns import ComparisonSide
-from campaigns.queries.measured import MeasuredRun
+from campaigns.queries.measurements import MeasuredRun
 from campaigns.queries.overheads import Blocker, Overhead, unlike_by_accident
 
 # Parts of a plan that change neither what is sent nor how hard.
@@ -45,21 +56,35 @@ class ComparedPair:
 
 def changes_of(pair: ComparedPair) -> dict[str, tuple[str, str]]:
     """The settings that differ, by path; {} while one of the two has no run."""
-    runs = [_first_run(each) for each in pair.arms]
-    if None in runs:
-        return {}
-    return changed_fields(*(_facts_of(each) for each in runs))
-
-
-def _first_run(test: MeasuredTest) -> MeasuredRun | None:
-    return next(iter([*test.counted, *test.runs]), None)
+    runs = [next(iter([*each.counted, *each.runs]), None) for each in pair.arms]
+    return {} if None in runs else changed_fields(*(_facts_of(each) for each in runs))
 
 
 def _facts_of(each: MeasuredRun) -> dict:
     """The run's settings and what its injectors said of the setting that they found."""
     ends = each.measurement.ends if each.measurement else []
+    # All that may differ between two runs beside their results, secrets as digests.
+    frozen = each.run.frozen
+    # The plan; bodies, headers and tables, which may be secret or long, as size and digest.
+    steps = [
+        {**step, "headers": _told_apart(step["headers"]), "body": _told_apart(step["body"])}
+        for step in frozen.plan_json["steps"]
+    ]
+    exchange = frozen.plan_json.get("exchange")
+    if exchange:
+        exchange = {**exchange, "headers": _told_apart(exchange["headers"])}
+    variables = frozen.plan_json.get("variables")
+    if variables:
+        variables = {**variables, "csv": _told_apart(variables["csv"])}
+    apart = {"steps": steps, "exchange": exchange, "variables": variables}
     return {
-        **settings_of(each.run),
+        "target": frozen.target,
+        "plan name": frozen.plan_label,
+        "connection mode": str(frozen.connection_mode),
+        "injector processes": each.run.n_shards,
+        "endpoint": frozen.endpoint.to_json(),
+        "environment": dict(frozen.environment),
+        "plan": {**frozen.plan_json, **apart, "connection_mode": None},
         "TLS agreed": sorted({tls.agreed for end in ends for tls in end.tls}),
         "Certificate": sorted({tls.certificate for end in ends for tls in end.tls} - {None}),
         "TLS library": tls_libraries_of(ends),
@@ -156,38 +181,136 @@ def _rate(test: MeasuredTest) -> str:
     return rate(sum(known) / len(known)) if known else ""
 
 
-def settings_of(run: Run) -> dict[str, Any]:
-    """All that may differ between two runs beside their results, secrets as digests."""
-    frozen = run.frozen
-    return {
-        "target": frozen.target,
-        "plan name": frozen.plan_label,
-        "connection mode": str(frozen.connection_mode),
-        "injector processes": run.n_shards,
-        "endpoint": frozen.endpoint.to_json(),
-        "environment": dict(frozen.environment),
-        "plan": _settled(frozen.plan_json),
-    }
-
-
-def _settled(plan: dict[str, Any]) -> dict[str, Any]:
-    """The plan; bodies, headers and tables, which may be secret or long, as size and digest."""
-    steps = [
-        {**step, "headers": _told_apart(step["headers"]), "body": _told_apart(step["body"])}
-        for step in plan["steps"]
-    ]
-    exchange = plan.get("exchange")
-    if exchange:
-        exchange = {**exchange, "headers": _told_apart(exchange["headers"])}
-    variables = plan.get("variables")
-    if variables:
-        variables = {**variables, "csv": _told_apart(variables["csv"])}
-    apart = {"steps": steps, "exchange": exchange, "variables": variables}
-    return {**plan, **apart, "connection_mode": None}
-
-
 def _told_apart(value: Any) -> str:
     if not value:
         return ""
     text = json.dumps(value)
     return f"{len(text):,} characters, #{hashlib.sha256(text.encode()).hexdigest()[:8]}"
+
+
+_COUNTS = ("rate", "errors", "n")
+_RATIO_DECIMALS = 3
+_DOTTED = [1, 3]  # the baseline's line
+
+
+def detail_of(test: ComparedTest, overhead: Overhead) -> ComparedDetail:
+    """The figures behind one row of a comparison."""
+    arms, names = tuple(overhead.pair), overhead.pair.names
+    pooled = [arm.pooled for arm in arms]
+    # All figures of the response time; the word as the comparison has it.
+    table = overhead_table(
+        "times", "Response times", overhead.rows, None, test.why, overhead.pair.names
+    )
+    mean, *others = table.rows
+    said = replace(mean, cells=(*mean.cells[:-1], text_cell(test.said, test.why)))
+    return ComparedDetail(
+        test=test,
+        times=replace(table, rows=(said, *others)),
+        counts=_counts_table(names, pooled, arms[1].noun),
+        repeats=tuple(
+            _repeats(letter, name, arm, figures)
+            for letter, name, arm, (_, figures) in zip("ab", names, arms, pooled, strict=True)
+        ),
+        split=split_answer(
+            [
+                (name, arm.scheme, part_means_us([each.total for each in arm.counted]))
+                for name, arm in zip(names, arms, strict=True)
+            ]
+        ),
+        noun=arms[1].noun,
+        lines=[
+            {
+                "label": name,
+                "scheme": arm.scheme,
+                "mode": arm.test.connection_mode,
+                "dash": dash,
+                "curve": curve(total.timing("response")),
+            }
+            for name, arm, dash, (total, _) in zip(names, arms, (_DOTTED, []), pooled, strict=True)
+        ],
+        shift=_shift(overhead) if test.is_sound else [],
+    )
+
+
+def _shift(overhead: Overhead) -> list[ShiftPoint]:
+    arms = tuple(overhead.pair)
+    repeats = [[each.run.repeat for each in arm.counted] for arm in arms]
+    timings = [[each.total.timing("response") for each in arm.counted] for arm in arms]
+    return shift_of(*timings, paired=overhead.is_paired and repeats[0] == repeats[1])
+
+
+def _repeats(letter: str, name: str, arm: MeasuredTest, figures: Figures | None) -> Table:
+    return latency_table(
+        f"runs-{letter}",
+        f"Every run, {name}",
+        [each.line(is_counted=each in arm.counted) for each in arm.runs],
+        figures,
+        is_sound=arm.is_sound,
+        noun=arm.noun,
+    )
+
+
+def _counts_table(
+    names: tuple[str, str], pooled: Sequence[tuple[Total, Figures | None]], noun: str
+) -> Table:
+    """Rate, errors and number of requests; of WebSocket tests also handshakes and messages."""
+    known = [_figures(*each) for each in pooled]
+    labels = dict.fromkeys(label for figures in known for label in figures)
+    rows = [
+        _row(label, *(figures.get(label, Figure(None, _ABSENT)) for figures in known), noun)
+        for label in labels
+    ]
+    return Table(
+        "counts",
+        "Rate and counts",
+        (
+            METRICS["baseline"].column(title=names[0]),
+            METRICS["candidate"].column(title=names[1]),
+            METRICS["difference"].column(unit=""),
+            METRICS["ratio"].column(),
+        ),
+        tuple(rows),
+        label_title="metric",
+        note="over all runs that count",
+    )
+
+
+_ABSENT = "This side has no such figure."
+
+
+def _figures(total: Total, figures: Figures | None) -> dict[str, Figure]:
+    if figures is None:
+        return dict.fromkeys(_COUNTS, Figure(None, "No run of this side counts."))
+    of_requests = figures_by_key(figures)
+    return {key: of_requests[key] for key in _COUNTS} | exchange_figures(total, figures.duration_s)
+
+
+def _row(key: str, baseline: Figure, candidate: Figure, noun: str) -> Row:
+    metric = METRICS.get(key)
+    words = (metric.title, metric.unit) if metric else (key,)
+    label = said_of(noun, ", ".join(filter(None, words)))
+    return Row(label, _cells(key, baseline, candidate), key)
+
+
+def _cells(key: str, baseline: Figure, candidate: Figure) -> tuple[Cell, ...]:
+    is_count = key in {"errors", "n"}
+    decimals = 0 if is_count else decimals_for([baseline.value, candidate.value])
+    if baseline.value is None or candidate.value is None:
+        difference = ratio = Cell(None, DASH, why=baseline.why or candidate.why)
+    else:
+        change = Figure(candidate.value - baseline.value)
+        difference = figure_cell(change, decimals, signed=True)
+        ratio = _ratio_cell(baseline.value, candidate.value)
+    shown = (
+        count_cell(None if each.value is None else int(each.value), each.why)
+        if is_count
+        else figure_cell(each, decimals)
+        for each in (baseline, candidate)
+    )
+    return (*shown, difference, ratio)
+
+
+def _ratio_cell(baseline: float, candidate: float) -> Cell:
+    if baseline <= 0:
+        return Cell(None, DASH, why="The baseline is 0, so there is no ratio.")
+    return figure_cell(Figure(candidate / baseline), _RATIO_DECIMALS)

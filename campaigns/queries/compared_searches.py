@@ -1,7 +1,7 @@
 """Searches for a capacity against each other, in comparisons, baselines and histories: by their
 capacities, never by the response times of their trials, each of which has a rate of its own."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 
 from campaigns.domain.judged.capacity import CapacityAnswer, capacity_ratio
@@ -174,40 +174,12 @@ def _differences(baseline: SearchColumn, candidate: SearchColumn) -> Iterator[Di
             yield Difference(name, candidate.column.letter, one, other, forbids=forbids)
 
 
-def _objective(side: SearchColumn) -> str:
-    return ", ".join(rule.rule for rule in side.report.rules)
-
-
-def _plan(side: SearchColumn) -> str:
-    return side.test.plan_version.plan.name
-
-
-def _version(side: SearchColumn) -> str:
-    return f"v{side.test.plan_version.number}"
-
-
-def _endpoint(side: SearchColumn) -> str:
-    return str(side.test.endpoint)
-
-
-def _mode(side: SearchColumn) -> str:
-    return side.test.connection_mode
-
-
-def _injectors(side: SearchColumn) -> str:
-    return str(side.test.injectors)
-
-
-def _trial(side: SearchColumn) -> str:
-    return f"{side.report.search.trial_s:g} s"
-
-
-_FACTS = (
-    ("objective", _objective, True),
-    ("plan", _plan, True),
-    ("version of the plan", _version, False),
-    ("endpoint", _endpoint, False),
-    ("connections", _mode, False),
-    ("injector processes", _injectors, False),
-    ("one trial", _trial, False),
+_FACTS: tuple[tuple[str, Callable[[SearchColumn], str], bool], ...] = (
+    ("objective", lambda side: ", ".join(rule.rule for rule in side.report.rules), True),
+    ("plan", lambda side: side.test.plan_version.plan.name, True),
+    ("version of the plan", lambda side: f"v{side.test.plan_version.number}", False),
+    ("endpoint", lambda side: str(side.test.endpoint), False),
+    ("connections", lambda side: side.test.connection_mode, False),
+    ("injector processes", lambda side: str(side.test.injectors), False),
+    ("one trial", lambda side: f"{side.report.search.trial_s:g} s", False),
 )

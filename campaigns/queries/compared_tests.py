@@ -1,6 +1,5 @@
 """Campaigns, tests or runs against a baseline: which tests belong together, what is not alike, and
-the verdict for each.
-"""
+the verdict for each."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -29,11 +28,11 @@ from campaigns.domain.shown.results import Sentence
 from campaigns.domain.units import percent, typed_percent, with_unit
 from campaigns.queries.arm_pairs import ArmPair
 from campaigns.queries.columns import ComparisonSide, Side, sides_of
-from campaigns.queries.compared_detail import detail_of
 from campaigns.queries.compared_facts import (
     ComparedPair,
     blockers_of,
     changes_of,
+    detail_of,
     differences_of,
     same_of,
 )
@@ -73,10 +72,8 @@ def comparison_of(
     shows_machines: bool = True,
 ) -> Comparison:
     """The columns against the first of them, in a fixed number of queries. Needs two or more.
-
-    `asked` is the key of the test whose detail is wanted: by default the first one of the list
-    that `show` asks for. `shows_machines` as in `sides_of`.
-    """
+    `asked` is the key of the test whose detail is wanted: by default the first one of the list that
+    `show` asks for. `shows_machines` as in `sides_of`."""
     searches = searches_among(columns)
     baseline, *candidates = _sides(columns, searches, shows_machines=shows_machines)
     capacities = {
@@ -88,7 +85,10 @@ def comparison_of(
     pairs, of_references = _without_references(every)
     apart = [_judge(pair) for pair in of_references]
     references = [each.test for each in apart]
-    states = {side.column.letter: _reference_of(side, references) for side in candidates}
+    states = {
+        side.column.letter: reference_of(_of_column(references, side.column.letter))
+        for side in candidates
+    }
     judged = [_judge(pair, states[pair.letter]) for pair in pairs]
     tests, overheads = [each.test for each in judged], [each.overhead for each in judged]
     ordered = worst_first(tests)
@@ -116,10 +116,7 @@ def comparison_of(
 
 
 def _sides(
-    columns: Sequence[ComparisonSide],
-    searches: Mapping[str, SearchColumn],
-    *,
-    shows_machines: bool,
+    columns: Sequence[ComparisonSide], searches: Mapping[str, SearchColumn], *, shows_machines: bool
 ) -> list[Side]:
     """The columns with their tests; a search has none to compare."""
     others = [each for each in columns if each.letter not in searches]
@@ -156,10 +153,6 @@ def _without_references(
 
 def _of_column(tests: Sequence[ComparedTest], letter: str) -> list[ComparedTest]:
     return [each for each in tests if each.column == letter]
-
-
-def _reference_of(side: Side, references: Sequence[ComparedTest]) -> ReferenceState | None:
-    return reference_of(_of_column(references, side.column.letter))
 
 
 def _judge(pair: ComparedPair, reference: ReferenceState | None = None) -> _Judged:
@@ -216,21 +209,17 @@ def _compared(
 def _why(pair: ComparedPair, overhead: Overhead) -> str:
     found = overhead.verdict
     if found.decided_by is not None:
-        return _odd_run(pair, overhead)
+        odd = found.decided_by
+        arm = tuple(pair.arms)[odd.arm]
+        label = next(each.run.label for each in arm.runs if each.run.repeat == odd.repeat)
+        return (
+            f"Run {label} alone decides: it took {odd.times:.2g} times as long as the others of "
+            "its test. Repeat its block."
+        )
     if pair.columns[1].noun == "run" and found.reason is Reason.TOO_FEW_REPEATS:
         return "A single run says nothing about its spread: compare the tests of these runs."
     do = _NO_WORD.get(found.reason, "")
     return f"{found.text} {do}".strip()
-
-
-def _odd_run(pair: ComparedPair, overhead: Overhead) -> str:
-    odd = overhead.verdict.decided_by
-    arm = tuple(pair.arms)[odd.arm]
-    label = next(each.run.label for each in arm.runs if each.run.repeat == odd.repeat)
-    return (
-        f"Run {label} alone decides: it took {odd.times:.2g} times as long as the others of its "
-        "test. Repeat its block."
-    )
 
 
 def _ran_in_turn(pair: ArmPair) -> bool:

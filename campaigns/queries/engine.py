@@ -1,14 +1,17 @@
-"""Reads for the engine and its pages: free slots, live hosts, waiting and stuck runs.
-
-Checks no permissions, except where a sentence names another campaign: the callers are the
-dispatcher, operations, and pages that found their campaigns with `visible_to`.
-"""
+"""Reads for the engine and its pages: free slots, live hosts, waiting and stuck runs. Checks no
+permissions, except where a sentence names another campaign: the callers are the dispatcher,
+operations, and pages that found their campaigns with `visible_to`. What the dispatcher may have to
+act on, in one statement that counts nothing: it is asked five times a second, however much is
+queued, and whatever has ended."""
 
 from collections import Counter
 from dataclasses import dataclass, field
 from datetime import timedelta
+from enum import StrEnum
+from functools import cache
 
 from django.db.models import (
+    CharField,
     DateTimeField,
     DurationField,
     Exists,
@@ -16,6 +19,7 @@ from django.db.models import (
     F,
     OuterRef,
     Q,
+    QuerySet,
     Subquery,
     Value,
 )
@@ -29,18 +33,21 @@ from campaigns.domain.plan.machines import machines_of, written_addresses
 from campaigns.domain.plan.plan import Timeouts
 from campaigns.domain.plan.session import stored_session
 from campaigns.domain.plan.time_limit import longest_run_s
-from campaigns.models import Campaign, InjectorHost, Run, Shard
+from campaigns.models import Campaign, InjectorHost, Probe, Run, Search, Shard
+from campaigns.models.campaigns import UNDER_WAY
 from campaigns.models.dbtime import ClockTimestamp, db_now
 from campaigns.permissions import NOBODY, Actor
 from campaigns.queries.caps import Active, why_no_room
-from campaigns.queries.load_control import has_been_on_for, why_nothing_begins
-from campaigns.queries.slots import (
+from campaigns.queries.injector_hosts import (
     NO_HOST,
+    Compiled,
     free_slots,
+    has_been_on_for,
     live_hosts_now,
     own_addresses,
     taken_slots,
     total_slots,
+    why_nothing_begins,
 )
 
 # Extra time for the dispatcher, which acts once per tick, before a row counts as stuck.
@@ -58,12 +65,6 @@ def unheard_shards(host: str, waited_s: float) -> int:
     slots = InjectorHost.objects.filter(name=host).values_list("slots", flat=True).first() or 0
     n_taken = Shard.objects.filter(host=host, state__in=LIVE_SHARD_STATES).count()
     return max(0, min(n_waiting, slots - n_taken))
-
-
-def rivals_of(run: Run):
-    """The active runs that use the same target, or a machine that this run needs."""
-    same = Q(target=run.target_id) | Q(machines__overlap=run.machines or [])
-    return Run.objects.filter(same, state__in=ACTIVE_STATES)
 
 
 @dataclass(slots=True)
@@ -112,11 +113,9 @@ def names_to_look_up() -> list[tuple[int, str, int]]:
 
 
 def head_runs():
-    """The next run of each campaign without an active one, with `due_at`: when it may begin.
-
-    That is the previous run's end plus the pause, or the campaign's opening: not before what came
-    back of its first requests is known.
-    """
+    """The next run of each campaign without an active one, with `due_at`: when it may begin. That
+    is the previous run's end plus the pause, or the campaign's opening: not before what came back
+    of its first requests is known."""
     first = (
         Run.objects.filter(campaign=OuterRef("pk"), state=RunState.QUEUED)
         .order_by("position")
@@ -269,7 +268,14 @@ def reason_to_wait(head: Run, actor: Actor = NOBODY) -> str:
 
 def _rival_words(head: Run, actor: Actor) -> str:
     head.machines = machines_of(head.machines, own_addresses())
-    rival = rivals_of(head).select_related("campaign").order_by("pk").first()
+    # The active runs that use the same target, or a machine that this run needs.
+    same = Q(target=head.target_id) | Q(machines__overlap=head.machines or [])
+    rival = (
+        Run.objects.filter(same, state__in=ACTIVE_STATES)
+        .select_related("campaign")
+        .order_by("pk")
+        .first()
+    )
     if rival is None:
         return ""
     shared = sorted(set(head.machines) & set(rival.machines or ()))
@@ -277,3 +283,38 @@ def _rival_words(head: Run, actor: Actor) -> str:
     if not Run.objects.visible_to(actor).filter(pk=rival.pk).exists():
         return f"Waits for another campaign's run on {place}."
     return f"Waits for run {rival.position} of \u201c{rival.campaign.name}\u201d on {place}."
+
+
+class Waiting(StrEnum):
+    """Beside the states of runs."""
+
+    CAMPAIGN = "a started campaign that is not finished"
+    FIRST_REQUESTS = "a started campaign whose runs may not begin yet"
+    REQUEST = "a single request without its result"
+    SEARCH = "a search that has not ended"
+
+
+def under_way() -> frozenset[str]:
+    """The states but done that any run is in, and what else is `Waiting`."""
+    return frozenset(word for (word,) in _statement().rows())
+
+
+@cache
+def _statement() -> Compiled:
+    going_on = Campaign.objects.filter(UNDER_WAY)
+    first, *others = (
+        *(
+            _exists(Run.objects.filter(state=each), each)
+            for each in RunState
+            if each != RunState.DONE
+        ),
+        _exists(going_on, Waiting.CAMPAIGN),
+        _exists(going_on.filter(opened_at=None, stop_requested_at=None), Waiting.FIRST_REQUESTS),
+        _exists(Probe.objects.filter(finished_at=None), Waiting.REQUEST),
+        _exists(Search.objects.filter(ending=None), Waiting.SEARCH),
+    )
+    return Compiled(first.union(*others, all=True))
+
+
+def _exists(rows: QuerySet, word: str) -> QuerySet:
+    return rows.order_by().values_list(Value(str(word), output_field=CharField()))[:1]

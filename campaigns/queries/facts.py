@@ -50,9 +50,7 @@ def _load(seen: Measurement) -> list[list[str]]:
 
 def _rate_asked(arrivals_per_s: float | None, calls: int) -> list[list[str]]:
     """The planned rate in requests/s, like the rate sent."""
-    if not arrivals_per_s:
-        return []
-    return [["Rate planned", f"{rate(arrivals_per_s * calls)}/s"]]
+    return [["Rate planned", f"{rate(arrivals_per_s * calls)}/s"]] if arrivals_per_s else []
 
 
 def _spoken(run: Run) -> list[list[str]]:

@@ -1,13 +1,15 @@
-"""Tests over campaigns: a point for each campaign that has ended, from the figures kept of it."""
+"""Tests over campaigns: a point for each campaign that has ended, from the figures kept of it.
+Marks on the time axis of histories, such as deploys, and the days and marks that bound it."""
 
 import json
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from datetime import datetime, timedelta
+from datetime import date, datetime, time, timedelta
 from functools import cache
 from typing import Any
 
-from django.db.models import BooleanField, Count, F, Func, QuerySet, TextField, Value
+from django.db.models import BooleanField, Count, F, Func, Q, QuerySet, TextField, Value
 from django.db.models.functions import Cast
 from django.utils import timezone
 
@@ -26,8 +28,7 @@ from campaigns.models import (
     TimeMark,
 )
 from campaigns.permissions import Actor
-from campaigns.queries.marks import marks_of
-from campaigns.queries.pages import sorted_by
+from campaigns.queries.items import sorted_by
 
 METRICS = {"p95": "p95", "p50": "p50", "p99": "p99", "mean": "average"}
 RECENT_DAYS = 90
@@ -181,7 +182,13 @@ def _marks(
     """Those between the first campaign and the end of the time that is asked for."""
     if not points:
         return ()
-    return marks_of(actor, test.endpoint.target, points[0].at, by.until)
+    # The newest marks of this target and of all targets, in order of time. `until` is not included.
+    target = test.endpoint.target
+    marks = TimeMark.objects.visible_to(actor).filter(project=target.project_id)
+    marks = marks.filter(Q(target=None) | Q(target=target), at__gte=points[0].at)
+    if by.until:
+        marks = marks.filter(at__lt=by.until)
+    return list(marks.order_by("-at", "-pk")[:MOST_MARKS])[::-1]
 
 
 def key_of(test: Test) -> HistoryKey:
@@ -385,3 +392,40 @@ def among(column: str, numbers: Collection[int]) -> Func:
         arg_joiner=" = ANY(",
         output_field=BooleanField(),
     )
+
+
+MOST_MARKS = 200  # of one history; its dates lead to older ones
+_REFERENCE = re.compile(r"mark-([1-9][0-9]{0,17})", re.ASCII)
+HOW = "Write a day, such as 2026-11-01, or a mark, such as mark-12."
+
+
+def begin_of(project: Project, text: str) -> datetime:
+    """The instant of "mark-12", or the begin of a day. Raises ValueError."""
+    return _mark_at(project, text) or _midnight(text)
+
+
+def end_of(project: Project, text: str) -> datetime:
+    """The instant of "mark-12", or the end of a day. Raises ValueError."""
+    return _mark_at(project, text) or _midnight(text, days=1)
+
+
+def is_mark(text: str) -> bool:
+    return bool(_REFERENCE.fullmatch(text))
+
+
+def _mark_at(project: Project, text: str) -> datetime | None:
+    if not is_mark(text):
+        return None
+    found = project.marks.filter(pk=text.removeprefix("mark-"))
+    at = found.values_list("at", flat=True).first()
+    if at is None:
+        raise ValueError(f"This project has no {text}.")
+    return at
+
+
+def _midnight(text: str, days: int = 0) -> datetime:
+    try:
+        day = date.fromisoformat(text) + timedelta(days=days)
+        return timezone.make_aware(datetime.combine(day, time()))
+    except (OverflowError, ValueError):
+        raise ValueError(HOW) from None

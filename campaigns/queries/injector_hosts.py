@@ -1,21 +1,27 @@
-"""Reads of injector hosts: which are online, and how many slots are busy."""
+"""Reads of injector hosts: which are online, and how many slots are busy. What the injector hosts
+offer now, and what active runs take of it. Checks no permissions. What an administrator sees of the
+load of all projects; and whether load is on."""
 
+from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import cache
 from typing import Any
 
-from django.db.models import Count
+from django.db import connection
+from django.db.models import Count, F, Q, QuerySet, Sum
 from django.db.models.functions import Now
 
-from campaigns.domain.lifecycle import LIVE_SHARD_STATES
+from campaigns.domain.lifecycle import ACTIVE_STATES, LIVE_SHARD_STATES, RunState
+from campaigns.domain.lifecycle import ShardState as Part
 from campaigns.domain.units import figure
-from campaigns.models import InjectorHost, Shard
-from campaigns.queries.slots import ALIVE_S
+from campaigns.models import Campaign, InjectorHost, LoadControl, Run, Shard
+from campaigns.models.dbtime import ClockTimestamp, db_now
+from campaigns.models.hosts import THE_ROW
 
 
 def hosts() -> list[InjectorHost]:
-    """All hosts by name; each has `busy` (slots with a live shard), `is_alive`, and its facts
-    in words: `machine` and `limits`.
-    """
+    """All hosts by name; each has `busy` (slots with a live shard), `is_alive`, and its facts in
+    words: `machine` and `limits`."""
     busy = dict(
         Shard.objects.filter(state__in=sorted(LIVE_SHARD_STATES))
         .values_list("host")
@@ -26,7 +32,16 @@ def hosts() -> list[InjectorHost]:
         host.busy = busy.get(host.name, 0)
         host.is_alive = answers(host.seen_at, host.now)
         host.machine = machine_words(host.facts)
-        host.limits = limit_words(host.facts)
+        # The limits on its load (open files, local ports), and its addresses.
+        words = []
+        if isinstance(host.facts.get("open_files"), int):
+            words.append(f"{host.facts['open_files']:,} open files")
+        first, _, last = str(host.facts.get("local_ports") or "").partition(" ")
+        if first.isdecimal() and last.isdecimal():
+            words.append(f"{int(last) - int(first) + 1:,} local ports")
+        if host.facts.get("addresses"):
+            words.append(str(host.facts["addresses"]))
+        host.limits = words
     return found
 
 
@@ -47,14 +62,160 @@ def machine_words(facts: dict[str, Any]) -> list[str]:
     return [str(each) for each in words if each]
 
 
-def limit_words(facts: dict[str, Any]) -> list[str]:
-    """The limits on its load (open files, local ports), and its addresses."""
-    words = []
-    if isinstance(facts.get("open_files"), int):
-        words.append(f"{facts['open_files']:,} open files")
-    first, _, last = str(facts.get("local_ports") or "").partition(" ")
-    if first.isdecimal() and last.isdecimal():
-        words.append(f"{int(last) - int(first) + 1:,} local ports")
-    if facts.get("addresses"):
-        words.append(str(facts["addresses"]))
-    return words
+# A host that announced itself within this time is alive; it does so every 5 s.
+ALIVE_S = 15
+NO_HOST = "No injector host is online. make run and docker compose up -d start one."
+
+
+def live_hosts():
+    """The injector hosts that announced themselves recently."""
+    return InjectorHost.objects.filter(seen_at__gt=db_now(-ALIVE_S))
+
+
+def total_slots() -> int:
+    """How many injectors the live hosts can run at once."""
+    return live_hosts().aggregate(n=Sum("slots"))["n"] or 0
+
+
+def taken_slots() -> int:
+    """Slots in use by, or reserved for, active runs."""
+    return Shard.objects.filter(
+        state__in=[Part.OPEN, *LIVE_SHARD_STATES], run__state__in=ACTIVE_STATES
+    ).count()
+
+
+def free_slots() -> int:
+    return max(0, total_slots() - taken_slots())
+
+
+@dataclass(frozen=True, slots=True)
+class LiveHosts:
+    """What the live hosts offer together. `most_runs`: how many runs may be active at once, which
+    is their number of cores. `addresses`: theirs, as far as they reported them."""
+
+    slots: int
+    most_runs: int
+    addresses: frozenset[str]
+
+    def have_room_for(self, n_injectors: int, n_active: int) -> bool:
+        """Whether so many more injectors find a slot each, and beside active ones a core each. A
+        run that is alone may have more of them than cores (its judgement shows the effect)."""
+        return n_active + n_injectors <= (self.most_runs if n_active else self.slots)
+
+
+def live_hosts_now() -> LiveHosts:
+    """In one statement. Two runs on one core would disturb each other. A host that does not report
+    its cores counts with its slots."""
+    hosts = list(live_hosts().order_by().values_list("slots", "facts"))
+    return LiveHosts(
+        slots=sum(slots for slots, _ in hosts),
+        most_runs=sum(min(slots, facts.get("usable_cores") or slots) for slots, facts in hosts),
+        addresses=frozenset(
+            address for _, facts in hosts for address in str(facts.get("addresses") or "").split()
+        ),
+    )
+
+
+def own_addresses() -> frozenset[str]:
+    """The addresses of the live injector hosts."""
+    return live_hosts_now().addresses
+
+
+class Compiled:
+    """A query that is compiled once. What it compares with the present must be a function of the
+    database, such as `ClockTimestamp`."""
+
+    def __init__(self, query: QuerySet):
+        self._sql = query.query.sql_with_params()
+
+    def rows(self) -> list[tuple[Any, ...]]:
+        with connection.cursor() as cursor:
+            cursor.execute(*self._sql)
+            return cursor.fetchall()
+
+
+# It speaks every 2 s; a busy machine may hold it up for longer.
+SILENT_AFTER_S = 15.0
+LOAD_IS_OFF = "Load is off. An administrator must allow it first."
+
+
+def load_control() -> LoadControl:
+    """The row; one that is not stored where nobody has touched it yet."""
+    return LoadControl.objects.filter(pk=THE_ROW).first() or LoadControl(pk=THE_ROW)
+
+
+def why_load_is_off() -> str:
+    """A sentence; "" while load is on."""
+    off = LoadControl.objects.filter(pk=THE_ROW, is_on=False)
+    return off.values_list("reason", flat=True).first() or ""
+
+
+def has_been_on_for(seconds: float) -> bool:
+    """Whether nothing kept queued runs from beginning in that time."""
+    off = Q(is_on=False) | Q(changed_at__gt=db_now(-seconds))
+    return not LoadControl.objects.filter(off, pk=THE_ROW).exists()
+
+
+def dispatcher_silent_for_s() -> float:
+    """Since when the dispatcher is silent; 0 while it works, and before its first word."""
+    return _silent_s(_with_silence().values_list("silence", flat=True).first())
+
+
+def why_nothing_begins() -> str:
+    """Why no run of any project begins, in sentences; "" while runs begin as usual. One statement:
+    every page asks."""
+    for is_on, reason, silence in _state().rows():
+        if not is_on:
+            return f"Load is off, so no run begins. {reason}"
+        if silent_s := _silent_s(silence):
+            return (
+                f"The dispatcher has not been heard of for {silent_s:.0f} s, so no run begins or "
+                "ends. Restart it."
+            )
+    return ""
+
+
+@cache
+def _state() -> Compiled:
+    return Compiled(_with_silence().values_list("is_on", "reason", "silence"))
+
+
+def _with_silence() -> QuerySet[LoadControl]:
+    rows = LoadControl.objects.filter(pk=THE_ROW)
+    return rows.annotate(silence=ClockTimestamp() - F("dispatcher_seen_at"))
+
+
+def _silent_s(silence: timedelta | None) -> float:
+    silent_s = silence.total_seconds() if silence else 0.0
+    return silent_s if silent_s > SILENT_AFTER_S else 0.0
+
+
+def active_runs() -> QuerySet[Run]:
+    """The active runs of all projects, oldest first."""
+    return (
+        Run.objects.filter(state__in=ACTIVE_STATES)
+        .select_related("campaign__project", "campaign__created_by", "target")
+        .order_by("pk")
+    )
+
+
+def waiting_campaigns() -> QuerySet[Campaign]:
+    """The campaigns of all projects that go on by themselves while load is on, the longest waiting
+    first; `n_queued` of their runs are still to come."""
+    return (
+        Campaign.objects.filter(runs__state=RunState.QUEUED)
+        .annotate(n_queued=Count("runs"))
+        .select_related("project", "created_by")
+        .order_by("started_at", "pk")
+    )
+
+
+def identity() -> str:
+    """Of this cluster, database and table: some of them change when a dump is restored."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT system_identifier, pg_database.oid, %s::regclass::oid "
+            "FROM pg_control_system(), pg_database WHERE datname = current_database()",
+            [LoadControl._meta.db_table],
+        )
+        return "{}/{}/{}".format(*cursor.fetchone())

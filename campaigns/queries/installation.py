@@ -10,7 +10,7 @@ from campaigns.models import InjectorHost, LoadControl, Run, Shard
 from campaigns.models.dbtime import ClockTimestamp
 from campaigns.models.hosts import THE_ROW
 from campaigns.queries.engine import head_runs
-from campaigns.queries.load_control import waiting_campaigns, why_load_is_off
+from campaigns.queries.injector_hosts import waiting_campaigns, why_load_is_off
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +26,9 @@ class Gauge:
 
 def gauges() -> list[Gauge]:
     """A bounded number of statements, whatever the installation holds."""
+    # 0 while none waits, or only for the pause between two runs.
+    waits = head_runs().values_list(ClockTimestamp() - F("due_at"), flat=True)
+    longest = waits.order_by("due_at").first()
     return [
         _single("load_on", "1 while runs may begin, 0 while load is off.", not why_load_is_off()),
         *_dispatcher(),
@@ -38,7 +41,7 @@ def gauges() -> list[Gauge]:
         _single(
             "queue_age_seconds",
             "How long the run has waited that could begin and has waited longest.",
-            _queue_age_s(),
+            max(0.0, longest.total_seconds()) if longest else 0.0,
         ),
         *_hosts(),
         _single("database_bytes", "Size of the database.", _database_bytes()),
@@ -66,13 +69,6 @@ def _runs() -> Gauge:
     counts = dict.fromkeys(states, 0) | dict(found.order_by())
     values = {(str(state),): float(counts[state]) for state in states}
     return Gauge("runs", "Runs that are not done, by state.", ("state",), values)
-
-
-def _queue_age_s() -> float:
-    """0 while none waits, or only for the pause between two runs."""
-    waits = head_runs().values_list(ClockTimestamp() - F("due_at"), flat=True)
-    longest = waits.order_by("due_at").first()
-    return max(0.0, longest.total_seconds()) if longest else 0.0
 
 
 def _hosts() -> list[Gauge]:

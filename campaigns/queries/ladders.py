@@ -1,7 +1,5 @@
 """A campaign's protocol ladder: its arms as rungs, each against the one before and plain HTTP.
-
-Checks no permissions: callers pass what was read for rows found with visible_to.
-"""
+Checks no permissions: callers pass what was read for rows found with visible_to."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -11,7 +9,6 @@ from statistics import fmean
 from campaigns.domain.judged.failures import everything_failed, failure_words
 from campaigns.domain.judged.overhead import part_means_us
 from campaigns.domain.judged.repeats import MeanInterval, mean_interval
-from campaigns.domain.measured.figures import Figures
 from campaigns.domain.measured.injector_end import TlsHandshakes, sum_of, tls_libraries_of
 from campaigns.domain.percentiles import P50, P95, P99, Shown, name, shown, why_not_shown
 from campaigns.domain.plan.http_version import HttpVersion
@@ -36,9 +33,9 @@ from campaigns.domain.shown.tls_facts import certificates_of
 from campaigns.domain.units import counted
 from campaigns.models import Campaign
 from campaigns.queries.arm_pairs import ArmPair, MeasuredTest
-from campaigns.queries.failures import failures_of
-from campaigns.queries.measured import MeasuredRun
+from campaigns.queries.measurements import MeasuredRun
 from campaigns.queries.overheads import Overhead, compare, unlike_by_accident
+from campaigns.queries.runs import failures_of
 
 _TOLD_BY_PLANS = ("http_version", "streams")
 _SHOWN = (P50, P95, P99)
@@ -67,7 +64,7 @@ def ladder_of(
     climb = _Climb(campaign, _plain(placed), is_final, metric)
     rungs = tuple(climb.rung(*each) for each in placed)
     target = arms[0].test.endpoint.target.name
-    return Ladder(target, rungs, metric, likeness_of(rungs, climb.compared)), climb.compared
+    return Ladder(target, rungs, metric, _likeness_of(rungs, climb.compared)), climb.compared
 
 
 def _could_be_one(arms: Sequence[MeasuredTest]) -> bool:
@@ -140,13 +137,16 @@ class _Climb:
         return compare(self.campaign, pair, metric=self.metric)
 
     def _step(self, section: Section, found: Overhead) -> RungStep:
+        first, second = (
+            {each.run.repeat: each.run.pk for each in arm.counted} for arm in found.pair
+        )
         return RungStep(
             row=found.judged,
             word=str(found.verdict.word) if found.has_word or self.is_final else "",
             why=found.verdict.text,
             names=found.pair.names,
             title=f"{SECTION_TITLES[section]}: {found.pair.title}",
-            counted=_counted(found),
+            counted=(first, second),
             is_paired=found.is_paired,
             blocker=found.blocker,
         )
@@ -172,11 +172,6 @@ def _plain(placed: Sequence[_Placed]) -> Mapping[Section, MeasuredTest]:
     return plain
 
 
-def _counted(found: Overhead) -> tuple[dict[int, int], dict[int, int]]:
-    first, second = ({each.run.repeat: each.run.pk for each in arm.counted} for arm in found.pair)
-    return first, second
-
-
 def _rung(
     section: Section,
     spoken: Spoken,
@@ -191,6 +186,7 @@ def _rung(
     runs = _sound_runs(arm)
     figures = arm.pooled[1] if runs else None
     agreed, why = _agreed(arm), _why_nothing_counts(arm)
+    by_key = figures_by_key(figures) if figures else {}
     return LadderRung(
         section=section,
         title=title,
@@ -205,18 +201,13 @@ def _rung(
         wire=_wire(arm),
         own_cpu_us=_own_cpu_us(arm),
         agreed=agreed,
-        percentiles=_percentiles(figures, why),
+        percentiles={name(q): by_key.get(name(q), Figure(None, why)) for q in _SHOWN},
         rate_per_s=figures and figures.rate_per_s,
         connections=spoken.connections,
         streams=spoken.streams,
         why=why,
         not_taken=_not_taken(spoken, agreed),
     )
-
-
-def _percentiles(figures: Figures | None, why: str) -> Mapping[str, Figure]:
-    by_key = figures_by_key(figures) if figures else {}
-    return {name(q): by_key.get(name(q), Figure(None, why)) for q in _SHOWN}
 
 
 def _sound_runs(arm: MeasuredTest) -> list[MeasuredRun]:
@@ -335,34 +326,26 @@ def _own_cpu_us(arm: MeasuredTest) -> float | None:
 _CHOSEN = {"target", "plan"}
 
 
-def likeness_of(rungs: Sequence[LadderRung], compared: Sequence[Overhead]) -> LadderLikeness:
+def _likeness_of(rungs: Sequence[LadderRung], compared: Sequence[Overhead]) -> LadderLikeness:
     """Of the comparisons that were made: what is written alike in all of them, and what is not. An
     arm that is close to another one in bytes or requests counts as like it."""
     if not compared:
         return LadderLikeness()
     told = [dict((*each.likeness["same"], *each.likeness["equal"])) for each in compared]
     same = [
-        (what, _values(what, told))
+        # Each value once, "2,148 B and 2,150 B" as it stands.
+        (what, "; ".join(dict.fromkeys(each[what] for each in told if each[what])))
         for what in told[0]
         if what not in _CHOSEN and all(what in each for each in told)
     ]
-    libraries = _libraries(compared)
+    # The injectors' TLS libraries, each once.
+    ends = (end for each in compared for run in each.pair.counted for end in run.measurement.ends)
+    libraries = tls_libraries_of(list(ends))
     library = [("TLS library", libraries[0])] if len(libraries) == 1 else []
     differs = [("TLS library", ", ".join(libraries))] if len(libraries) > 1 else []
     return LadderLikeness(
         (*same, *_certificates(rungs), *library), (*_differences(compared), *differs)
     )
-
-
-def _values(what: str, told: Sequence[Mapping[str, str]]) -> str:
-    """Each value once, "2,148 B and 2,150 B" as it stands."""
-    return "; ".join(dict.fromkeys(each[what] for each in told if each[what]))
-
-
-def _libraries(compared: Sequence[Overhead]) -> list[str]:
-    """The injectors' TLS libraries, each once."""
-    ends = (end for each in compared for run in each.pair.counted for end in run.measurement.ends)
-    return tls_libraries_of(list(ends))
 
 
 def _certificates(rungs: Sequence[LadderRung]) -> list[tuple[str, str]]:

@@ -22,16 +22,12 @@ from campaigns.domain.measured.achieved import unlike
 from campaigns.domain.measured.figures import Figures
 from campaigns.domain.measured.histogram import BUCKET_SHARE
 from campaigns.domain.percentiles import P50
-from campaigns.domain.shown.overhead_table import (
-    forest,
-    overhead_table,
-    split_answer,
-)
+from campaigns.domain.shown.overhead_table import forest, overhead_table, split_answer
 from campaigns.domain.shown.results import FlaggedRun, OverheadAnswer
 from campaigns.domain.units import counted, percent
 from campaigns.models import Campaign
 from campaigns.queries.arm_pairs import ArmPair, MeasuredTest
-from campaigns.queries.measured import MeasuredRun, why_each
+from campaigns.queries.measurements import MeasuredRun, why_each
 
 _MAX_ERROR_SHARE = 0.01
 _MAX_ERROR_DIFFERENCE = 0.005
@@ -67,10 +63,8 @@ def compare(
     campaign: Campaign, pair: ArmPair, blockers: Sequence[Blocker] = (), metric: str = "mean"
 ) -> Overhead:
     """The pair's rows, and the verdict on the one of this metric, "mean" or a percentile, by the
-    threshold of the campaign, which is the candidate's.
-
-    `blockers`: what else speaks against a verdict. Tests of two campaigns share no blocks.
-    """
+    threshold of the campaign, which is the candidate's. `blockers`: what else speaks against a
+    verdict. Tests of two campaigns share no blocks."""
     mean = judged = mean_against(campaign, pair)
     is_paired = _is_paired(campaign, pair)
     if metric != "mean":
@@ -125,7 +119,7 @@ def _have_whole_blocks(pair: ArmPair) -> bool:
 def _verdict(
     campaign: Campaign, pair: ArmPair, mean: OverheadRow, blockers: Sequence[Blocker]
 ) -> ComparisonVerdict:
-    spoilt = [each for arm in pair for each in arm.runs if _is_spoilt(each)]
+    spoilt = [each for arm in pair for each in arm.runs if each.run.is_done and not each.is_usable]
     if spoilt and pair.n_usable < MIN_REPEATS:
         return ComparisonVerdict(Word.INCONCLUSIVE, Reason.INVALID_RUNS, _spoilt_words(spoilt))
     return verdict(
@@ -135,10 +129,6 @@ def _verdict(
         blockers=blockers,
         names=pair.names,
     )
-
-
-def _is_spoilt(each: MeasuredRun) -> bool:
-    return each.run.is_done and not each.is_usable
 
 
 def _spoilt_words(spoilt: Sequence[MeasuredRun]) -> str:
@@ -160,10 +150,8 @@ def _cause(spoilt: MeasuredRun) -> str:
 
 def _floor_us(pair: ArmPair, row: OverheadRow) -> float:
     """The smallest difference, µs, that this measurement can resolve: the largest of a fixed floor,
-    a histogram's bucket and the arms' median lateness.
-
-    A median is at most twice the mean. Where that decides nothing, no histogram is read.
-    """
+    a histogram's bucket and the arms' median lateness. A median is at most twice the mean. Where
+    that decides nothing, no histogram is read."""
     known = max(FLOOR_US, BUCKET_SHARE * (row.candidate_us or 0.0))
     late = [arm.pooled[0].timing("lateness") for arm in pair]
     at_most = 2 * max(each.mean_us or 0.0 for each in late)

@@ -1,8 +1,6 @@
-"""Where load of a project may go: listed networks, and hosts that are shown to be its own.
-
-Proofs and approvals count only where `PROOF_DAYS` is set: on a server. Checks no permissions:
-callers pass rows found with visible_to.
-"""
+"""Where load of a project may go: listed networks, and hosts that are shown to be its own. Proofs
+and approvals count only where `PROOF_DAYS` is set: on a server. Checks no permissions: callers pass
+rows found with visible_to."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -46,7 +44,11 @@ def why_not_permitted(endpoint: Endpoint) -> str:
     if is_address(host):
         return _refused(project, host, [place_of(host, endpoint.port)])
     claim = HostClaim.objects.filter(project=project, host=host_key(host)).first()
-    of_port = [each for each in claim.places if _port(each) == endpoint.port] if claim else []
+    of_port = (
+        [each for each in claim.places if Allowed.parse(each).ports[0] == endpoint.port]
+        if claim
+        else []
+    )
     return _refused(project, host, of_port)
 
 
@@ -180,7 +182,3 @@ def waiting_claims() -> QuerySet[HostClaim]:
 def permits_of_all() -> QuerySet[HostPermit]:
     """Current ones of all projects, for administrators."""
     return current_permits().select_related("claim__project").order_by("-pk")
-
-
-def _port(place: str) -> int:
-    return Allowed.parse(place).ports[0]

@@ -10,7 +10,7 @@ from campaigns.domain.shown.exchange_tables import close_words
 from campaigns.domain.shown.remedies import remedy, words_of
 from campaigns.domain.units import counted, decimals_for_parts, number
 from campaigns.models import Probe
-from campaigns.queries.load_control import why_nothing_begins
+from campaigns.queries.injector_hosts import why_nothing_begins
 
 USUAL_WAIT = timedelta(seconds=2)
 _ACCEPT_WORDS = {
@@ -93,7 +93,7 @@ def report_of(probe: Probe, now: datetime) -> ProbeReport:
         total_ms=_total_ms(result),
         certificates=certificates,
         certificate_days_left=days_left(certificates[0], now) if certificates else None,
-        websocket=websocket_facts(result.get("websocket") or {}),
+        websocket=_websocket_facts(result.get("websocket") or {}),
     )
 
 
@@ -104,7 +104,7 @@ def _silence_hint(probe: Probe) -> str:
     return "No message came back. This is not an error: not every service answers each message."
 
 
-def websocket_facts(seen: dict[str, Any]) -> list[tuple[str, str]]:
+def _websocket_facts(seen: dict[str, Any]) -> list[tuple[str, str]]:
     """What the upgrade negotiated and how the connection ended: [(name, words)]; [] for HTTP."""
     if not seen.get("accept"):
         return []
@@ -130,9 +130,7 @@ def _sentence(result: dict[str, Any], error: str) -> str:
     if error and not result.get("status"):
         return f"No reply: {words_of(error)}."
     status = f"{result.get('status')} {_reason(result)}".strip()
-    if error:
-        return f"{status}, but {words_of(error)}."
-    return f"{status}."
+    return f"{status}, but {words_of(error)}." if error else f"{status}."
 
 
 def _reason(result: dict[str, Any]) -> str:

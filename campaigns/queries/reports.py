@@ -1,13 +1,22 @@
-"""One run's report, from its measurement."""
+"""One run's report, from its measurement. The phases of a finished run: which injectors were active
+when, and their replies. One run as text in the style of ab, httperf, JMeter or wsperf, as the
+command line prints it."""
+
+from collections.abc import Iterator
 
 from campaigns.domain.judged.observations import steadiness_of
 from campaigns.domain.measured.measurement import Measurement
 from campaigns.domain.measured.percentile_curve import curve
+from campaigns.domain.measured.phases import Part, Span, find_phases
+from campaigns.domain.measured.snapshot import Second, Timing, Total, total_of
+from campaigns.domain.other_tools.reports import REPORTS, ReportHead, styles_for
 from campaigns.domain.percentiles import P50
+from campaigns.domain.plan.plan import Plan
 from campaigns.domain.shown import report_tables as tables
 from campaigns.domain.shown.errors_table import Errors, errors_of
 from campaigns.domain.shown.exchange_tables import closes_table, exchange_table
 from campaigns.domain.shown.history_words import trend_words
+from campaigns.domain.shown.phases_table import phases_table
 from campaigns.domain.shown.progress import progress_of
 from campaigns.domain.shown.report_words import (
     RunStatus,
@@ -18,13 +27,14 @@ from campaigns.domain.shown.report_words import (
 )
 from campaigns.domain.shown.results import RunReport
 from campaigns.domain.shown.session_tables import session_tables
+from campaigns.domain.shown.tables import Table
 from campaigns.domain.shown.three_answers import three_answers
 from campaigns.domain.shown.threshold_tables import run_thresholds_table
 from campaigns.domain.shown.what_to_do import what_to_do
 from campaigns.models import Run
 from campaigns.queries.facts import run_facts
 from campaigns.queries.measurements import measurement_of
-from campaigns.queries.phases import phases_of
+from campaigns.queries.retention import kept_of
 
 
 def run_report(run: Run, measurement: Measurement | None = None) -> RunReport:
@@ -56,10 +66,12 @@ def run_report(run: Run, measurement: Measurement | None = None) -> RunReport:
         progress=progress_of(seen),
         has_no_answer=state.has_no_answer,
         verdicts=state.verdicts,
-        trend=_trend(state, seen),
+        trend=""
+        if state.has_no_answer
+        else trend_words(*steadiness_of(seen), is_over=state.is_done),
         sessions=session_tables(total, duration_s),
         parts=tables.parts_table(total),
-        errors=run_errors(seen),
+        errors=_run_errors(seen),
         vitals=tables.vitals_table(seen.vitals, shows_hosts=run.shows_machine),
         facts=run_facts(run, seen),
         curve=curve(total.timing("response")),
@@ -71,13 +83,7 @@ def run_report(run: Run, measurement: Measurement | None = None) -> RunReport:
     )
 
 
-def _trend(state: RunStatus, seen: Measurement) -> str:
-    if state.has_no_answer:
-        return ""
-    return trend_words(*steadiness_of(seen), is_over=state.is_done)
-
-
-def run_errors(seen: Measurement) -> Errors:
+def _run_errors(seen: Measurement) -> Errors:
     """Its errors by kind, status and step."""
     attempts = seen.figures.attempts
     return errors_of(seen.failures, seen.plan.labels, seen.steps, attempts, seen.duration_s)
@@ -97,3 +103,86 @@ def run_status(run: Run, seen: Measurement) -> RunStatus:
         measured=progress_of(seen).words,
         failed_reply_us=seen.total.timing("failed_reply").percentile_us(P50),
     )
+
+
+# Injectors that begin together also end together, apart from chance.
+_LEAST_SKEW_S = 1.0
+
+
+def phases_of(run: Run, plan: Plan) -> Table:
+    """No rows if all injectors began together and none ended much earlier than the others."""
+    spans = _spans(run, plan) if run.is_done and run.n_shards > 1 else []
+    if not _differ(spans, plan):
+        return phases_table([])
+    return phases_table(find_phases(spans, _parts(run)))
+
+
+def parts_to_keep(run: Run) -> list[Part]:
+    """What a finished run's phases are made from; [] if it has none."""
+    has_phases = run.n_shards > 1 and _differ(_spans(run, run.frozen.plan), run.frozen.plan)
+    return list(_parts(run)) if has_phases else []
+
+
+def _spans(run: Run, plan: Plan) -> list[Span]:
+    """[] if an injector did not report when it ended."""
+    ends = [(shard.number, shard.injector_end.duration_us) for shard in run.shards.all()]
+    if any(end is None for _, end in ends):
+        return []
+    return [
+        Span(number, max(0.0, number * plan.load.start_offset_s - plan.warm_up_s), end / 1e6)
+        for number, end in ends
+    ]
+
+
+def _differ(spans: list[Span], plan: Plan) -> bool:
+    if not spans:
+        return False
+    ends = [span.end_s for span in spans]
+    return plan.load.start_offset_s > 0 or max(ends) - min(ends) >= _LEAST_SKEW_S
+
+
+def _parts(run: Run) -> Iterator[Part]:
+    """The parts of all steps; no histogram is decoded."""
+    if kept := kept_of(run):
+        yield from (Part(*values) for values in kept["parts"])
+        return
+    rows = run.seconds.filter(second__gte=0).order_by("second", "shard")
+    for row in rows.iterator(chunk_size=500):
+        response = row.value().timings.get("response")
+        if response and response.n:
+            moments = (response.n, response.sum_us, response.min_us, response.max_us)
+            yield Part(row.shard, row.second, *moments)
+
+
+def tool_report(run: Run, style: str = "") -> str | None:
+    """The text; without `style`, in the best fitting one; None for an unknown style."""
+    # With the warm-up, which a summary lacks.
+    measurement = measurement_of(run)
+    if run.is_done:
+        measurement.warm_up = warm_up_of(run)
+    report = REPORTS.get(style or styles_for(measurement.plan)[0])
+    return report and f"{report(measurement, _head(run))}\n"
+
+
+def _head(run: Run) -> ReportHead:
+    frozen = run.frozen
+    return ReportHead(
+        host=frozen.endpoint.host,
+        port=frozen.endpoint.port,
+        connection_mode=frozen.connection_mode,
+        judged=run.judged,
+    )
+
+
+def warm_up_of(run: Run) -> Total:
+    """Of a finished run, with response times only."""
+    kept = kept_of(run)
+    return Total.from_json(kept["warm_up"]) if kept else total_of(_warm_up(run))
+
+
+def _warm_up(run: Run) -> Iterator[Second]:
+    """The warm-up's seconds with response times only; reports need no more."""
+    for row in run.seconds.filter(second__lt=0):
+        seen = row.value()
+        response = seen.timings.get("response", Timing())
+        yield Second(seen.second, seen.step, seen.counters, timings={"response": response})

@@ -1,21 +1,41 @@
-"""Reads for the run pages: events, plan and progress."""
+"""Reads for the run pages: events, plan and progress. A project's runs, filtered, with their
+figures. A campaign's failures: those of its measured runs together."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db.models import QuerySet
+from django.db.models import F, Q, QuerySet
 from django.utils import timezone
 
+from campaigns.domain.lifecycle import RunState, TargetState, Trust
+from campaigns.domain.measured.failures import FailureRow, most_frequent_first
+from campaigns.domain.measured.figures import figures_of
 from campaigns.domain.measured.outcomes import WORDS, Kind
 from campaigns.domain.measured.redaction import without_addresses
 from campaigns.domain.measured.series import Point
+from campaigns.domain.measured.snapshot import Total
 from campaigns.domain.plan.load import mean_rate_per_s, planned_duration_s
+from campaigns.domain.plan.target import counted_in
+from campaigns.domain.shown.errors_table import Errors, errors_of
+from campaigns.domain.shown.exchange_tables import exchange_columns
+from campaigns.domain.shown.latency_table import Line, line_cells
+from campaigns.domain.shown.no_answer import no_answer_words
+from campaigns.domain.shown.tables import Cell
 from campaigns.domain.stop_reasons import StopReason
 from campaigns.domain.units import rate
-from campaigns.models import Run, RunEvent
+from campaigns.models import FailureExample, Project, Run, RunEvent, RunSummary
 from campaigns.models.machines import EXPORTER_PROBLEM
-from campaigns.queries.measurements import of_latest_summaries, whole_seconds
+from campaigns.permissions import Actor
+from campaigns.queries.items import sorted_by
+from campaigns.queries.kept_figures import BriefTotals, in_brief
+from campaigns.queries.measurements import (
+    MeasuredRun,
+    of_latest_summaries,
+    pooled_total,
+    whole_seconds,
+)
 
 _BAD = {"shard_lost", EXPORTER_PROBLEM}
 ERROR_WORDS = {str(kind): words for kind, words in WORDS.items()}
@@ -130,7 +150,17 @@ def _words_of(kind: str, data: dict[str, Any]) -> str:
         return f"the exporter {data['exporter']} tells nothing. {data['problem']}"
     noun, _, state = kind.partition("_")
     if noun == "shard":
-        return _shard_words(state, data)
+        name = f"injector process {data.get('shard', 0) + 1}"
+        host = f" on {data['host']}" if data.get("host") else ""
+        words = {
+            "claimed": f"{name} starts{host}",
+            "ready": f"{name} is ready: address resolved and allowed",
+            "storing": f"{name}{host} has ended; "
+            "PostgreSQL takes its time to store what it measured",
+            "lost": f"{name}{host} was lost",
+            "cancelled": f"{name} was not used",
+        }.get(state, "")
+        return f"{words}. {data['reason']}" if words and data.get("reason") else words
     words = {
         "preparing": "injector slots requested",
         "armed": "all injector processes are ready",
@@ -143,19 +173,6 @@ def _words_of(kind: str, data: dict[str, Any]) -> str:
     return f"{words}. {data['reason']}" if words and data.get("reason") else words
 
 
-def _shard_words(state: str, data: dict[str, Any]) -> str:
-    name = f"injector process {data.get('shard', 0) + 1}"
-    host = f" on {data['host']}" if data.get("host") else ""
-    words = {
-        "claimed": f"{name} starts{host}",
-        "ready": f"{name} is ready: address resolved and allowed",
-        "storing": f"{name}{host} has ended; PostgreSQL takes its time to store what it measured",
-        "lost": f"{name}{host} was lost",
-        "cancelled": f"{name} was not used",
-    }.get(state, "")
-    return f"{words}. {data['reason']}" if words and data.get("reason") else words
-
-
 def _first_errors(points: list[Point], zero: datetime | None) -> list[Happening]:
     seen: dict[str, int] = {}
     for point in points:
@@ -164,11 +181,188 @@ def _first_errors(points: list[Point], zero: datetime | None) -> list[Happening]
     if zero is None:
         return []
     return [
-        Happening(zero + timedelta(seconds=second, milliseconds=999), second, _first(kind), "bad")
+        Happening(
+            zero + timedelta(seconds=second, milliseconds=999),
+            second,
+            f"first error of its kind: {ERROR_WORDS.get(kind, kind)}",
+            "bad",
+        )
         for kind, second in seen.items()
         if kind != Kind.ABORTED_BY_STOP
     ]
 
 
-def _first(kind: str) -> str:
-    return f"first error of its kind: {ERROR_WORDS.get(kind, kind)}"
+@dataclass(frozen=True, slots=True)
+class RunFilter:
+    """The filters of the list of runs; empty means any."""
+
+    target: int | None = None
+    plan: int | None = None
+    campaign: int | None = None
+    state: str = ""
+    measurement: str = ""
+    target_state: str = ""
+    precision: str = ""
+    since: datetime | None = None
+
+
+def filtered_runs(actor: Actor, project: Project, by: RunFilter) -> QuerySet[Run]:
+    """The project's runs, newest first; each with `summary_id` of its newest summary."""
+    found = Run.objects.visible_to(actor).filter(campaign__project=project)
+    if by.target:
+        found = found.filter(target=by.target)
+    if by.plan:
+        found = found.filter(test__plan_version__plan=by.plan)
+    if by.campaign:
+        found = found.filter(campaign=by.campaign)
+    if by.state:
+        found = found.filter(_state_is(by.state))
+    answers = {
+        "trust": by.measurement,
+        "target_state": by.target_state,
+        "precision": by.precision,
+    }
+    found = found.filter(**{column: word for column, word in answers.items() if word})
+    if by.since:
+        found = found.filter(state_at__gte=by.since)
+    found = (
+        with_verdicts(found)
+        .annotate(summary_id=of_latest_summaries("pk"))
+        .select_related("campaign")
+    )
+    return sorted_by(found, F("campaign_id"), falls=True)
+
+
+# What the list can be filtered by: how far a run is, and the answers of its judgement.
+RUN_STATES = {
+    "going": "Not finished",
+    "complete": "Complete",
+    "partial": "Partial",
+    "stopped": "Stopped",
+    "failed": "Failed",
+}
+MEASUREMENTS = {each: each.words.capitalize() for each in Trust}
+TARGET_STATES = {each: each.capitalize() for each in TargetState}
+PRECISIONS = {"none": "No figures", "coarse": "Too few requests for a p99", "fine": "Up to p99"}
+
+
+def _state_is(word: str):
+    return ~Q(state=RunState.DONE) if word == "going" else Q(outcome=word)
+
+
+_SHOWN = ("n", "rate", "p50", "p95", "p99", "errors")
+_NOTHING = "No figures: nothing was measured."
+
+
+@dataclass(frozen=True, slots=True)
+class RunRows:
+    """Runs with their cells: n, rate, p50, p95, p99 and errors; with `has_exchanges` (at least one
+    WebSocket run) also handshake p50 and p99 and messages/s."""
+
+    rows: tuple[tuple[Run, tuple[Cell, ...]], ...]
+    has_exchanges: bool
+    nouns: str
+
+
+def run_rows(runs: Sequence[Run]) -> RunRows:
+    """The runs with their figures; each column has the same decimals on the whole page."""
+    totals = BriefTotals()
+    found = in_brief(RunSummary.objects.defer("vitals", "failures", "thresholds"))
+    found = found.in_bulk([run.summary_id for run in runs if run.summary_id])
+    seen = [
+        None if run.trust == Trust.NOT_USABLE else _measured(found.get(run.summary_id), totals)
+        for run in runs
+    ]
+    lines = [
+        # Figures that nobody may believe are on the run's page alone.
+        Line(
+            run.label,
+            figures_of(*each) if each else None,
+            why=f"{no_answer_words([run.judged], 1)}."
+            if run.trust == Trust.NOT_USABLE
+            else _NOTHING,
+        )
+        for run, each in zip(runs, seen, strict=True)
+    ]
+    rows = line_cells(lines, _SHOWN)
+    has_exchanges = any(run.frozen.is_exchange for run in runs)
+    exchanges = zip(*exchange_columns(seen), strict=True) if has_exchanges else ((),) * len(runs)
+    return RunRows(
+        tuple(
+            (run, (*cells, *more)) for run, cells, more in zip(runs, rows, exchanges, strict=True)
+        ),
+        has_exchanges,
+        counted_in(run.frozen.endpoint.scheme for run in runs),
+    )
+
+
+def _measured(summary: RunSummary | None, totals: BriefTotals) -> tuple[Total, float] | None:
+    return summary and (totals.of(summary), summary.duration_s)
+
+
+_MOST_FAILURES = ("failed_reply",)
+
+
+@dataclass(frozen=True, slots=True)
+class CampaignFailures:
+    """`rows` have numbers of `labels`, the campaign's different steps, as their steps."""
+
+    rows: list[FailureRow]
+    labels: list[str]
+    steps: list[Total]
+    attempts: int
+    length_s: float
+
+    @property
+    def errors(self) -> Errors:
+        return errors_of(self.rows, self.labels, self.steps, self.attempts, self.length_s)
+
+
+def failures_of(runs: Sequence[MeasuredRun]) -> CampaignFailures:
+    """The failures of all measured runs, usable or not."""
+    measured = [each for each in runs if each.measurement]
+    numbers: dict[str, int] = {}
+    of_step: dict[int, list[MeasuredRun]] = {}
+    rows: dict[tuple[int, str, int], FailureRow] = {}
+    for each in measured:
+        seen = each.measurement
+        places = [numbers.setdefault(label, len(numbers)) for label in seen.plan.labels]
+        if len(places) == 1:
+            of_step.setdefault(places[0], []).append(each)
+        for row in seen.failures:
+            place = places[row.step] if row.step < len(places) else -1
+            key = (place, row.kind, row.status)
+            if key in rows:
+                rows[key].merge(row)
+            else:
+                rows[key] = replace(row, step=place, bins=list(row.bins))
+    return CampaignFailures(
+        rows=most_frequent_first(rows.values()),
+        labels=list(numbers),
+        steps=[pooled_total(of_step.get(n, ()), _MOST_FAILURES) for n in range(len(numbers))],
+        attempts=sum(each.figures.attempts for each in measured),
+        length_s=max((each.figures.duration_s for each in measured), default=0.0),
+    )
+
+
+MOST_SHOWN = 3
+_MOST_READ = 600
+Key = tuple[str, str, int]  # (the step's label, kind, status)
+
+
+def examples_of(actor: Actor, **runs) -> dict[Key, list[FailureExample]]:
+    """Up to three of each kind, status and step: the first, one between, and the last. `runs`
+    selects them, such as run=…, or run__campaign=…."""
+    found: dict[Key, list[FailureExample]] = {}
+    seen = FailureExample.objects.visible_to(actor).filter(**runs).select_related("run")
+    for each in seen.order_by("run__position", "at_us", "pk")[:_MOST_READ]:
+        labels = each.run.frozen.plan.labels
+        label = labels[each.step] if each.step < len(labels) else ""
+        found.setdefault((label, each.kind, each.status), []).append(each)
+    return {key: _spread(each) for key, each in found.items()}
+
+
+def _spread(examples: list[FailureExample]) -> list[FailureExample]:
+    if len(examples) <= MOST_SHOWN:
+        return examples
+    return [examples[0], examples[len(examples) // 2], examples[-1]]

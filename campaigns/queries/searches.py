@@ -30,8 +30,12 @@ from campaigns.domain.shown.capacity_words import objective_words, search_senten
 from campaigns.domain.shown.results import Sentence
 from campaigns.models import Endpoint, PlanVersion, Probe, Project, Run, Search
 from campaigns.queries.caps import use_of
-from campaigns.queries.checks import Check, checks_before_start, first_requests_check
-from campaigns.queries.machine_rules import unreported_rule
+from campaigns.queries.checks import (
+    Check,
+    checks_before_start,
+    first_requests_check,
+    unreported_rule,
+)
 from campaigns.queries.runs import with_verdicts
 
 # Somebody or something ended these from outside, and the search with them.
@@ -93,7 +97,14 @@ def report_of_search(search: Search) -> SearchReport:
     """The stored answer; by the rule of today only what is under way. A search that ended before
     answers were stored says what its trials say by themselves."""
     if search.answer is not None:
-        return _stored_report(search)
+        stored = {each["trial"]: each for each in search.answer["trials"]}
+        made = [
+            MadeTrial(run, _stored_trial(run, stored[run.repeat]), stored[run.repeat]["search"])
+            for run in trial_runs(search)
+            if run.repeat in stored
+        ]
+        answer = CapacityAnswer.from_json(search.answer)
+        return SearchReport(search, made, answer, objective_of(search), answer.ending)
     if search.ending is None:
         return replayed_report(search, None)
     found = replayed_report(search, Ending(search.ending))
@@ -127,17 +138,6 @@ def to_store(report: SearchReport, limiter: Limiter) -> dict[str, Any]:
         for each in report.made
     ]
     return {**report.answer.to_json(), "trials": trials, "limiter": asdict(limiter)}
-
-
-def _stored_report(search: Search) -> SearchReport:
-    stored = {each["trial"]: each for each in search.answer["trials"]}
-    made = [
-        MadeTrial(run, _stored_trial(run, stored[run.repeat]), stored[run.repeat]["search"])
-        for run in trial_runs(search)
-        if run.repeat in stored
-    ]
-    answer = CapacityAnswer.from_json(search.answer)
-    return SearchReport(search, made, answer, objective_of(search), answer.ending)
 
 
 def _stored_trial(run: Run, stored: dict[str, Any]) -> Trial:
@@ -210,7 +210,12 @@ def checks_of_search(
 ) -> list[Check]:
     """In the order in which a start would fail, then what the project's cap has left. `objective`:
     the rules that are searched by, as far as they can be read; else the plan's."""
-    rules = _known_rules(objective) or plan.thresholds
+    # What is still being typed is left out; the form says what is wrong with it.
+    found = []
+    for text in objective:
+        with suppress(ValueError):
+            found.append(Threshold(**parse_rule(text)))
+    rules = found or plan.thresholds
     untold = unreported_rule(endpoint.target, rules)
     refusals = [use.refusal(project.name, cost.load_s) for use in use_of(project, {LOAD_HOURS})]
     return [
@@ -219,12 +224,3 @@ def checks_of_search(
         *checks_before_start(project, [endpoint], injectors),
         *(Check("warn", refusal) for refusal in refusals if refusal),
     ]
-
-
-def _known_rules(objective: Sequence[str]) -> list[Threshold]:
-    """What is still being typed is left out; the form says what is wrong with it."""
-    found = []
-    for text in objective:
-        with suppress(ValueError):
-            found.append(Threshold(**parse_rule(text)))
-    return found

@@ -21,10 +21,9 @@ from campaigns.domain.shown.sweep_points import (
 from campaigns.domain.shown.sweep_table import sweep_table
 from campaigns.domain.shown.target_matrix import TargetMatrix
 from campaigns.models import Campaign, Test
-from campaigns.queries.arm_pairs import ArmPair, MeasuredTest
-from campaigns.queries.arms import arm_words
+from campaigns.queries.arm_pairs import ArmPair, MeasuredTest, arm_words
 from campaigns.queries.ladders import ladder_of
-from campaigns.queries.measured import (
+from campaigns.queries.measurements import (
     MeasuredRun,
     judged_in_short,
     pooled_total,
@@ -40,29 +39,6 @@ _DISTURBED = "not all its runs are trusted"
 
 
 _Families = dict[tuple[str, str], list[list[MeasuredTest]]]  # by plan and parameter
-
-
-def sweep_answers(
-    campaign: Campaign, arms: Sequence[MeasuredTest], relative: int = 1
-) -> list[SweepAnswer]:
-    """One per plan and arm with several values of one number, arms of one sweep together.
-
-    `relative`: the arm of each sweep that the others are compared with, from 1; an unknown one is
-    the first.
-    """
-    groups: dict[tuple, list[MeasuredTest]] = {}
-    for arm in arms:
-        groups.setdefault(_key(arm.test), []).append(arm)
-    families: _Families = {}
-    for group in groups.values():
-        if len(group) > 1:
-            families.setdefault((group[0].plan_label, _field(group[0])), []).append(group)
-    namer = _Namer(arms)
-    return [
-        answer
-        for family in families.values()
-        for answer in _answers(campaign, family, relative, namer)
-    ]
 
 
 def _answers(
@@ -220,11 +196,8 @@ def _why_not(ended: Sequence[MeasuredRun]) -> str:
 
 @dataclass(frozen=True)
 class Shapes:
-    """Sweeps, several targets side by side, or a ladder.
-
-    `rungs` is the ladder by its means, which the sentence tells, and `climbed` its comparisons;
-    `ladder` is the one that is asked for.
-    """
+    """Sweeps, several targets side by side, or a ladder. `rungs` is the ladder by its means, which
+    the sentence tells, and `climbed` its comparisons; `ladder` is the one that is asked for."""
 
     sweeps: Sequence[SweepAnswer]
     matrix: TargetMatrix | None
@@ -241,7 +214,22 @@ def shapes_of(
     campaign: Campaign, arms: list[MeasuredTest], relative: int, metric: str, *, is_final: bool
 ) -> Shapes:
     """`relative`, `metric`: as in `campaign_answer`."""
-    sweeps = sweep_answers(campaign, arms, relative)
+    # One per plan and arm with several values of one number, arms of one sweep together.
+    # `relative`: the arm of each sweep that the others are compared with, from 1; an unknown one is
+    # the first.
+    groups: dict[tuple, list[MeasuredTest]] = {}
+    for arm in arms:
+        groups.setdefault(_key(arm.test), []).append(arm)
+    families: _Families = {}
+    for group in groups.values():
+        if len(group) > 1:
+            families.setdefault((group[0].plan_label, _field(group[0])), []).append(group)
+    namer = _Namer(arms)
+    sweeps = [
+        answer
+        for family in families.values()
+        for answer in _answers(campaign, family, relative, namer)
+    ]
     # A sweep's tables and curves tell its targets apart at each value.
     matrix = None if sweeps else target_matrix(campaign, arms, relative)
     rungs, climbed = ladder_of(campaign, arms, is_final=is_final)

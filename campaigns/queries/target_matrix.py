@@ -23,15 +23,14 @@ from campaigns.domain.shown.target_matrix import (
 )
 from campaigns.domain.units import counted
 from campaigns.models import Campaign
-from campaigns.queries.arm_pairs import ArmPair, MeasuredTest
-from campaigns.queries.arms import arm_words
-from campaigns.queries.measured import MeasuredRun, in_short
+from campaigns.queries.arm_pairs import ArmPair, MeasuredTest, arm_words
+from campaigns.queries.measurements import MeasuredRun, in_short
 from campaigns.queries.overheads import compare, mean_against
 
 LOCAL, REMOTE = "local", "remote"
 
 
-def network_rows(
+def _network_rows(
     campaign: Campaign,
     rows: Mapping[tuple[str, str], Mapping[tuple, MeasuredTest]],
     columns: Sequence[tuple],
@@ -86,11 +85,16 @@ def target_matrix(
     campaign: Campaign, arms: Sequence[MeasuredTest], relative: int = 1
 ) -> TargetMatrix | None:
     """None for a campaign of one target, or without a plan that two of them have in common.
-
-    `relative`: the column that differences are of, from 1; an unknown one is the first.
-    """
+    `relative`: the column that differences are of, from 1; an unknown one is the first."""
     rows, key = _laid_out(arms)
-    columns = _columns(arms, key)
+    # Names by key: only the target's where all have one scheme and connection mode.
+    is_alike = len({arm_words(arm.test) for arm in arms}) == 1
+    labels = {
+        key(arm): arm.label.removeprefix(f"{arm_words(arm.test)}, ") if is_alike else arm.label
+        for arm in arms
+    }
+    targets = {key(arm): arm.test.endpoint.target.name for arm in arms}
+    columns = targets if is_alike and len(set(targets.values())) == len(targets) else labels
     shared = {row: found for row, found in rows.items() if len(found) > 1}
     if len({arm.test.endpoint.target_id for arm in arms}) < 2 or not shared:
         return None
@@ -101,7 +105,7 @@ def target_matrix(
         rows=tuple(_row(campaign, row, found, columns, reference) for row, found in shared.items()),
         relative=relative,
         overall=tuple(_overall(campaign, shared, columns, reference)),
-        network=tuple(network_rows(campaign, shared, list(columns))),
+        network=tuple(_network_rows(campaign, shared, list(columns))),
         like=tuple(like_lines(list(_likeness(shared, columns)))),
     )
 
@@ -114,10 +118,8 @@ def relative_column(asked: Mapping[str, str]) -> int:
 
 def _laid_out(arms: Sequence[MeasuredTest]) -> tuple[_Rows, Callable[[MeasuredTest], tuple]]:
     """The rows, and what tells columns apart: the target, unless a plan has two endpoints of one.
-
     Where several targets were measured both on the injectors' own host and elsewhere, a plan has a
-    row for each of the two places.
-    """
+    row for each of the two places."""
     for key, place in ((_target, _place), (_target, _anywhere), (_endpoint, _anywhere)):
         rows: _Rows = {}
         for arm in sorted(arms, key=lambda arm: _PLACES.index(place(arm))):
@@ -147,19 +149,6 @@ def _target(arm: MeasuredTest) -> tuple:
 
 def _endpoint(arm: MeasuredTest) -> tuple:
     return arm.test.endpoint_id, arm.test.connection_mode, arm.test.injectors
-
-
-def _columns(
-    arms: Sequence[MeasuredTest], key: Callable[[MeasuredTest], tuple]
-) -> dict[tuple, str]:
-    """Names by key: only the target's where all have one scheme and connection mode."""
-    is_alike = len({arm_words(arm.test) for arm in arms}) == 1
-    labels = {
-        key(arm): arm.label.removeprefix(f"{arm_words(arm.test)}, ") if is_alike else arm.label
-        for arm in arms
-    }
-    targets = {key(arm): arm.test.endpoint.target.name for arm in arms}
-    return targets if is_alike and len(set(targets.values())) == len(targets) else labels
 
 
 def _row(

@@ -35,10 +35,7 @@ def list_profiles(actor: Actor, project: Project) -> list[UsedProfile]:
 def endpoints_by_profile(project: Project) -> Mapping[str, tuple[Endpoint, ...]]:
     """Those in use, by the name of their profile; without those of the standard one."""
     endpoints = Endpoint.objects.filter(
-        target__project=project,
-        target__archived_at=None,
-        archived_at=None,
-        tls__has_key="profile",
+        target__project=project, target__archived_at=None, archived_at=None, tls__has_key="profile"
     )
     found: dict[str, tuple[Endpoint, ...]] = {}
     for each in endpoints.select_related("target").order_by("target__name", "pk"):
@@ -56,7 +53,9 @@ ASKED_S = 30
 def list_targets(actor: Actor, project: Project, by: ItemFilter) -> QuerySet[Target]:
     """The project's targets that the filters leave, with their endpoints in use."""
     found = with_counts(Target.objects.visible_to(actor).filter(project=project, is_kept=True))
-    used = Prefetch("endpoints", endpoints_in_use(), to_attr="used_endpoints")
+    used = Prefetch(
+        "endpoints", Endpoint.objects.filter(archived_at=None), to_attr="used_endpoints"
+    )
     return narrowed(found.prefetch_related(used), by)
 
 
@@ -65,10 +64,6 @@ def with_counts(targets: QuerySet[Target]) -> QuerySet[Target]:
     return targets.annotate(
         n_runs=count_of(Run.objects.filter(target=OuterRef("pk"), state="done"))
     )
-
-
-def endpoints_in_use():
-    return Endpoint.objects.filter(archived_at=None)
 
 
 def recent_probes(target: Target):

@@ -1,8 +1,6 @@
-"""Agents on targets' machines: create and revoke their tokens, and take what they report.
-
-A token has the form `bs_agent_<lookup>_<secret>`, as those of services.tokens. It opens one address
-and reads nothing.
-"""
+"""Agents on targets' machines: create and revoke their tokens, and take what they report. A token
+has the form `bs_agent_<lookup>_<secret>`, as those of services.tokens. It opens one address and
+reads nothing."""
 
 import hmac
 import re
@@ -18,12 +16,12 @@ from django.utils import timezone
 
 from campaigns.domain.audit_events import AuditEvent
 from campaigns.domain.errors import Refused
-from campaigns.domain.measured.machine import AgentReport, AgentSecond, machine_of
+from campaigns.domain.measured.machine import AgentReport, machine_of
 from campaigns.models import Agent, MachineSecond, Run, Target
 from campaigns.models.dbtime import db_now
 from campaigns.permissions import Action, Actor, require
 from campaigns.services import audit
-from campaigns.services.machine_seconds import (
+from campaigns.services.scrapes import (
     join_exporter,
     machine_second,
     require_sources,
@@ -122,7 +120,7 @@ class _Span:
 def _rows(agent: Agent, report: AgentReport) -> Iterator[MachineSecond]:
     now = datetime.fromtimestamp(database_time(), UTC)
     oldest, newest = now - timedelta(seconds=OLDEST_S), now + timedelta(seconds=NEWEST_S)
-    dated = ((_instant(each), each) for each in report.seconds)
+    dated = ((datetime.fromtimestamp(each.at_s, UTC), each) for each in report.seconds)
     seconds = [(at, each) for at, each in dated if oldest < at < newest]
     spans = _spans(agent, [at for at, _ in seconds])
     for at, each in seconds:
@@ -130,20 +128,13 @@ def _rows(agent: Agent, report: AgentReport) -> Iterator[MachineSecond]:
             yield machine_second(
                 run=span.run,
                 source=report.host,
-                second=_second_of(at, span.zero),
+                # A sample goes from one whole second of the clock to the next, with its middle now
+                # and then a little late: as it is, two that follow each other could fall into one
+                # second of the run.
+                second=(at.replace(microsecond=500_000) - span.zero) // timedelta(seconds=1),
                 lasted_s=each.lasted_s,
                 did=each.did,
             )
-
-
-def _second_of(at: datetime, zero: datetime) -> int:
-    """A sample goes from one whole second of the clock to the next, with its middle now and then a
-    little late: as it is, two that follow each other could fall into one second of the run."""
-    return (at.replace(microsecond=500_000) - zero) // timedelta(seconds=1)
-
-
-def _instant(second: AgentSecond) -> datetime:
-    return datetime.fromtimestamp(second.at_s, UTC)
 
 
 def _spans(agent: Agent, instants: list[datetime]) -> list[_Span]:

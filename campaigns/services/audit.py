@@ -25,16 +25,14 @@ class SignInHandler(AxesDatabaseHandler):
         """Those of the name, which lock it at the failure limit; as many where the address has
         reached its own."""
         of_name = super().get_failures(request, credentials)
-        if _wrong_passwords_from(request) < settings.WRONG_PASSWORDS_OF_AN_ADDRESS:
+        lately = AccessAttempt.objects.filter(
+            ip_address=request.axes_ip_address, attempt_time__gte=get_cool_off_threshold(request)
+        )
+        if (
+            lately.aggregate(n=Sum("failures_since_start"))["n"] or 0
+        ) < settings.WRONG_PASSWORDS_OF_AN_ADDRESS:
             return of_name
         return max(of_name, get_failure_limit(request, credentials))
-
-
-def _wrong_passwords_from(request: HttpRequest) -> int:
-    lately = AccessAttempt.objects.filter(
-        ip_address=request.axes_ip_address, attempt_time__gte=get_cool_off_threshold(request)
-    )
-    return lately.aggregate(n=Sum("failures_since_start"))["n"] or 0
 
 
 _LONGEST = AuditEntry._meta.get_field("what").max_length

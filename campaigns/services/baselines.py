@@ -1,19 +1,50 @@
-"""Make runs the baseline of their tests, stop comparing with it, and judge campaigns by it."""
+"""Make runs the baseline of their tests, stop comparing with it, and judge campaigns by it. Triage
+of changes: written down when a campaign has ended, then judged by people. A change is known by its
+test (plan, endpoint, connection mode, injectors) and the campaign with which the new level begins,
+so it can be written down any number of times. If more campaigns move it, it is followed
+(`domain.judged.triage.same_changes`). A new change joins the newest entry of its target whose range
+overlaps its own, if nobody has closed that and it has no change of the same test yet; otherwise it
+is an entry of its own. What is no longer found stays, for people to judge."""
 
 import logging
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from bisect import bisect_left
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+from urllib.parse import urlsplit
 
 from django.db import IntegrityError, InterfaceError, OperationalError, transaction
+from django.db.models import F
 from django.db.models.functions import Now
 
 from campaigns.domain.errors import InvalidFields, Refused
-from campaigns.domain.typed_text import clean_name
-from campaigns.models import Baseline, Campaign, Project, Run, Search, Test, TestFigures
+from campaigns.domain.judged.changes import Change
+from campaigns.domain.judged.histories import TestHistory
+from campaigns.domain.judged.triage import (
+    NEEDS_WHY,
+    TAKES_MORE,
+    Sighting,
+    TriageState,
+    same_changes,
+)
+from campaigns.domain.typed_text import clean_name, storable
+from campaigns.models import (
+    Baseline,
+    Campaign,
+    Endpoint,
+    Project,
+    Run,
+    Search,
+    Test,
+    TestFigures,
+    TriageChange,
+    TriageEntry,
+    TriageNote,
+)
 from campaigns.permissions import Action, Actor, require
 from campaigns.queries.baselines import against_baselines, counted_of, of_key
 from campaigns.queries.compared_searches import against_search, search_columns
-from campaigns.queries.history import HistoryKey, key_of
+from campaigns.queries.history import HistoryKey, histories_of, key_of, with_facts_around
 from campaigns.queries.references import references_between
 from campaigns.queries.searches import trial_runs
 
@@ -31,12 +62,10 @@ def make_baseline(
     *, by: Actor, project: Project, name: str, tests: Sequence[Test], seen: int | None = None
 ) -> list[Baseline]:
     """Compare what these tests measure from now on with their runs that count; of a search, what
-    later searches find with its capacity.
-
-    Tests that are the same one in several campaigns become one baseline. `seen` is the newest
-    baseline of the project that the user has seen: what somebody else chose meanwhile is not
-    replaced. Replaced baselines are kept. Raises InvalidFields, or Refused with what to do.
-    """
+    later searches find with its capacity. Tests that are the same one in several campaigns become
+    one baseline. `seen` is the newest baseline of the project that the user has seen: what somebody
+    else chose meanwhile is not replaced. Replaced baselines are kept. Raises InvalidFields, or
+    Refused with what to do."""
     require(by, Action.EDIT, project)
     name = _checked(name)
     campaigns = {test.campaign_id for test in tests}
@@ -172,23 +201,23 @@ def judge_by_baselines(campaign: Campaign) -> None:
     times; whatever goes wrong, the campaign has ended."""
     try:
         if hasattr(campaign, "search"):
-            _judge_search(campaign.search)
+            # Once: a search's answer never changes, nor does what was said of it.
+            test = campaign.search.campaign.tests.select_related("plan_version").get()
+            current = Baseline.objects.filter(
+                replaced_at=None, of_search=True, **of_key(key_of(test))
+            )
+            current = current.exclude(test__campaign=campaign.search.pk).filter(test__isnull=False)
+            if baseline := current.select_related("test").first():
+                against = against_search(baseline, campaign.search).to_json()
+                Search.objects.filter(pk=campaign.search.pk, against__isnull=True).update(
+                    against=against
+                )
         else:
             _judge(_with_baselines(campaign))
     except (OperationalError, InterfaceError):
         raise
     except Exception:
         logger.exception("Campaign %s has no verdict against its baseline", campaign.pk)
-
-
-def _judge_search(search: Search) -> None:
-    """Once: a search's answer never changes, nor does what was said of it."""
-    test = search.campaign.tests.select_related("plan_version").get()
-    current = Baseline.objects.filter(replaced_at=None, of_search=True, **of_key(key_of(test)))
-    current = current.exclude(test__campaign=search.pk).filter(test__isnull=False)
-    if baseline := current.select_related("test").first():
-        against = against_search(baseline, search).to_json()
-        Search.objects.filter(pk=search.pk, against__isnull=True).update(against=against)
 
 
 def _with_baselines(campaign: Campaign) -> list[tuple[Baseline, Test]]:
@@ -224,3 +253,205 @@ def _judge(pairs: Sequence[tuple[Baseline, Test]]) -> None:
         for (baseline, test), campaigns, against in found
     ]
     TestFigures.objects.bulk_update(rows, ["baseline", "against"])
+
+
+_FOLLOWED = ("since", "since_at", "after_at", "until_at", "before_us", "after_us", "ratio", "low")
+_FOLLOWED += ("high", "p_value", "causes")
+_LONGEST_WHY, _LONGEST_LINK = 2000, 500
+
+
+def note_changes_safely(*, campaign_id: int) -> None:
+    """The same, where a failure must not keep anything else from ending: the next campaign of
+    these tests finds what is missed here."""
+    try:
+        note_changes(campaign_id=campaign_id)
+    except (OperationalError, InterfaceError):
+        raise
+    except Exception:
+        logger.exception("The changes after campaign %s were not noted", campaign_id)
+
+
+@transaction.atomic
+def note_changes(*, campaign_id: int) -> int:
+    """Write down the changes in the histories of an ended campaign's tests; how many are new."""
+    campaign = Campaign.objects.get(pk=campaign_id)
+    # One at a time for each project, so that changes which belong together find each other.
+    Project.objects.select_for_update(no_key=True).get(pk=campaign.project_id)
+    found = {key: each for key, each in histories_of(campaign).items() if each.course.changes}
+    known = _known(found)
+    moved, new = [], []
+    for key, history in found.items():
+        places = [point.at for point in history.points]
+        before = [_known_place(each, places) for each in known[key]]
+        same = same_changes(
+            [
+                Sighting(each.index, each.earliest, each.latest, each.ratio > 1)
+                for each in history.course.changes
+            ],
+            before,
+        )
+        for index, change in enumerate(history.course.changes):
+            seen = _Seen(key, history, change)
+            if index not in same:
+                new.append(seen)
+            elif seen.has_moved(known[key][same[index]]):
+                moved.append((known[key][same[index]], seen))
+    _follow(moved)
+    _write(campaign.project_id, new)
+    return len(new)
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """A change of a test, in the history in which it was found."""
+
+    key: HistoryKey
+    history: TestHistory
+    change: Change
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """The columns that follow it, without its causes."""
+        points, change = self.history.points, self.change
+        return {
+            "since_id": points[change.index].campaign,
+            "since_at": points[change.index].at,
+            "after_at": points[self.history.before(change)].at,
+            "until_at": points[change.latest].at,
+            "before_us": change.before,
+            "after_us": change.after,
+            "ratio": change.ratio,
+            "low": change.low,
+            "high": change.high,
+            "p_value": change.p_value,
+        }
+
+    def has_moved(self, known: TriageChange) -> bool:
+        return any(getattr(known, name) != value for name, value in self.values.items())
+
+
+def _known(found: Mapping[HistoryKey, TestHistory]) -> dict[HistoryKey, list[TriageChange]]:
+    """What is written down of each test, from the first of its campaigns on; one query for all."""
+    known: dict[HistoryKey, list[TriageChange]] = {key: [] for key in found}
+    rows = TriageChange.objects.filter(
+        plan__in={key.plan for key in found}, endpoint__in={key.endpoint for key in found}
+    )
+    for row in rows.order_by(F("since").asc(nulls_last=True)):
+        key = _key(row)
+        if key in found and row.since_at >= found[key].points[0].at:
+            known[key].append(row)
+    return known
+
+
+def _key(change: TriageChange) -> HistoryKey:
+    arm = (change.endpoint_id, change.connection_mode, change.injectors)
+    return HistoryKey(change.plan_id, *arm)
+
+
+def _known_place(change: TriageChange, places: Sequence) -> Sighting:
+    index = bisect_left(places, change.since_at)
+    return Sighting(index, index, index, change.ratio > 1)
+
+
+def _follow(moved: Sequence[tuple[TriageChange, _Seen]]) -> None:
+    """More campaigns have moved them. Other causes are looked for where one begins elsewhere."""
+    elsewhere = [pair for pair in moved if pair[0].since_id != pair[1].values["since_id"]]
+    causes = _causes([seen for _, seen in elsewhere])
+    for (known, _), found in zip(elsewhere, causes, strict=True):
+        known.causes = found
+    for known, seen in moved:
+        for name, value in seen.values.items():
+            setattr(known, name, value)
+    TriageChange.objects.bulk_update([known for known, _ in moved], _FOLLOWED)
+
+
+@dataclass(frozen=True, slots=True)
+class _Open:
+    """An entry that takes more changes, with those that it has."""
+
+    entry: TriageEntry
+    changes: list[TriageChange]
+
+    def takes(self, new: TriageChange) -> bool:
+        """If one of its changes may have begun at the same time, and none is of the same test."""
+        return not any(_key(each) == _key(new) for each in self.changes) and any(
+            each.after_at < new.until_at and each.until_at > new.after_at for each in self.changes
+        )
+
+
+def _write(project_id: int, new: Sequence[_Seen]) -> None:
+    """Each joins the newest entry that takes it, or begins one, which later ones may join."""
+    endpoints = Endpoint.objects.filter(pk__in={seen.key.endpoint for seen in new})
+    targets = dict(endpoints.values_list("pk", "target_id"))
+    entries = _open_entries(project_id, set(targets.values()))
+    begun, rows = [], []
+    for seen, causes in zip(new, _causes(new), strict=True):
+        row = TriageChange(
+            plan_id=seen.key.plan,
+            endpoint_id=seen.key.endpoint,
+            connection_mode=seen.key.connection_mode,
+            injectors=seen.key.injectors,
+            **seen.values,
+            causes=causes,
+        )
+        of_target = entries[targets[seen.key.endpoint]]
+        joined = next((each for each in reversed(of_target) if each.takes(row)), None)
+        if joined is None:
+            target_id = targets[seen.key.endpoint]
+            joined = _Open(TriageEntry(project_id=project_id, target_id=target_id), [])
+            of_target.append(joined)
+            begun.append(joined.entry)
+        joined.changes.append(row)
+        row.entry = joined.entry
+        rows.append(row)
+    TriageEntry.objects.bulk_create(begun)
+    TriageChange.objects.bulk_create(rows)
+
+
+def _open_entries(project_id: int, targets: Collection[int]) -> dict[int, list[_Open]]:
+    """By target, the newest last."""
+    found = TriageEntry.objects.filter(project=project_id, target__in=targets, state__in=TAKES_MORE)
+    by_target: dict[int, list[_Open]] = {target: [] for target in targets}
+    for entry in found.order_by("pk").prefetch_related("changes"):
+        by_target[entry.target_id].append(_Open(entry, list(entry.changes.all())))
+    return by_target
+
+
+def _causes(seen: Sequence[_Seen]) -> list[list[list[str]]]:
+    """What was changed where each of them may have begun; one query for all."""
+    whole = with_facts_around([(each.history, each.change) for each in seen])
+    return [
+        [list(cause) for cause in history.causes(each.change)]
+        for history, each in zip(whole, seen, strict=True)
+    ]
+
+
+@transaction.atomic
+def judge_changes(
+    *, by: Actor, entry: TriageEntry, state: str, seen: str, why: str = "", link: str = ""
+) -> None:
+    """Give the entry a state, or say more about the one that it has. `seen` is the state on which
+    this was decided: Refused if somebody has changed it since. Raises Forbidden, InvalidFields."""
+    require(by, Action.EDIT, entry.project)
+    why, link, seen = storable(why), storable(link), storable(seen)
+    if state not in list(TriageState):
+        raise InvalidFields({"state": f"Choose one of {', '.join(TriageState)}."})
+    if state in NEEDS_WHY and state != seen and not why:
+        raise InvalidFields({"why": "Say why, so that others need not find out again."})
+    if state == seen and not (why or link):
+        raise InvalidFields({"state": "Choose another state, or say more about this one."})
+    if len(why) > _LONGEST_WHY:
+        raise InvalidFields({"why": f"Use at most {_LONGEST_WHY} characters."})
+    if link and not _is_address(link):
+        raise InvalidFields({"link": "Give an address that begins with https:// or http://."})
+    if not TriageEntry.objects.filter(pk=entry.pk, state=seen).update(state=state):
+        raise Refused("Someone changed the state since you opened this. Read it and try again.")
+    TriageNote.objects.create(entry=entry, state=state, by=by.user, why=why, link=link)
+
+
+def _is_address(link: str) -> bool:
+    try:
+        parts = urlsplit(link)
+    except ValueError:
+        return False
+    return len(link) <= _LONGEST_LINK and parts.scheme in {"http", "https"} and bool(parts.netloc)

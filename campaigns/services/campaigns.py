@@ -1,7 +1,9 @@
-"""Create, start, stop and repeat campaigns, with the reference that a campaign may send along."""
+"""Create, start, stop and repeat campaigns, with the reference that a campaign may send along. A
+whole study as a draft: the file sets of the Uniserve study on several targets, or on one with what
+its machine does meanwhile."""
 
 import secrets
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from itertools import count
 from typing import Any
@@ -15,6 +17,8 @@ from campaigns.domain.edit_conflicts import Content, check_unchanged
 from campaigns.domain.errors import Refused
 from campaigns.domain.lifecycle import Outcome
 from campaigns.domain.measured.perf_counts import PerfOf
+from campaigns.domain.plan.file_sets import REPEATS, file_sets, is_local, lasting_file_sets
+from campaigns.domain.plan.plan import ConnectionMode
 from campaigns.domain.plan.reference import REFERENCE_MODE, REFERENCE_NAME, REFERENCE_PLAN
 from campaigns.domain.plan.shards import MAX_INJECTORS
 from campaigns.domain.plan.sweep import Sweep
@@ -27,17 +31,20 @@ from campaigns.models.campaigns import UNDER_WAY
 from campaigns.permissions import Action, Actor, require
 from campaigns.queries.references import reference_endpoint, reference_version, why_no_reference
 from campaigns.services import audit
-from campaigns.services.blocks import MAX_REPEATS, queue_blocks
-from campaigns.services.campaign_cells import CampaignCell, cell_of, cells_of_sweep, check_cells
-from campaigns.services.caps import require_room_for_campaign
-from campaigns.services.first_requests import (
-    forget_unsent,
-    send_first_requests,
-    start_anyway,
+from campaigns.services.blocks import (
+    CELL_FIELDS,
+    MAX_REPEATS,
+    CampaignCell,
+    cell_of,
+    cells_of_sweep,
+    check_cells,
+    queue_blocks,
 )
+from campaigns.services.caps import require_room_for_campaign
+from campaigns.services.endings import STOPPED_BEFORE, end_queued, lock_runs, request_stop
+from campaigns.services.first_requests import forget_unsent, send_first_requests, start_anyway
 from campaigns.services.items import hold
-from campaigns.services.plans import create_plan
-from campaigns.services.runs import STOPPED_BEFORE, end_queued, lock_runs, request_stop
+from campaigns.services.plans import create_plan, plan_of_spec
 from campaigns.services.targets import create_target, keep_target
 from campaigns.stop_calls import StopCall, call
 
@@ -89,17 +96,8 @@ def _names() -> Iterator[str]:
 
 MAX_PAUSE_S = 3600
 # What the form of a draft says, beside its tests.
-_EDITED = [
-    "name",
-    "order",
-    "repeats",
-    "pause_s",
-    "injectors",
-    "practical_threshold",
-    "keeps_going",
-    "perf",
-    "seed",
-]
+_EDITED = ["name", "order", "repeats", "pause_s", "injectors"]
+_EDITED += ["practical_threshold", "keeps_going", "perf", "seed"]
 
 
 @transaction.atomic
@@ -121,13 +119,11 @@ def create_campaign(
     reference: bool = False,
     is_more: bool = True,
 ) -> Campaign:
-    """A draft with its tests. Raises Forbidden, or Refused with what to change.
-
-    With a `sweep`, every cell becomes one test for each of its values. `keeps_going`: make all runs
-    even if everything fails in one. `perf`: a PerfOf, what the targets' agents count. `reference`:
-    measure the installation's own target in each block as well. Not `is_more`: it takes another
-    campaign's place.
-    """
+    """A draft with its tests. Raises Forbidden, or Refused with what to change. With a `sweep`,
+    every cell becomes one test for each of its values. `keeps_going`: make all runs even if
+    everything fails in one. `perf`: a PerfOf, what the targets' agents count. `reference`: measure
+    the installation's own target in each block as well. Not `is_more`: it takes another campaign's
+    place."""
     require(by, Action.EDIT, project)
     if is_more:
         require_room_for_campaign(project)
@@ -164,8 +160,7 @@ def edit_draft(
 
 def content_of(draft: Campaign) -> Content:
     """What `edit_draft` replaces."""
-    facts = ("plan_version", "endpoint", "connection_mode", "injectors", "swept", "swept_value")
-    tests = sorted([*row] for row in draft.tests.values_list(*facts))
+    tests = sorted([*row] for row in draft.tests.values_list(*CELL_FIELDS))
     return {**{name: getattr(draft, name) for name in _EDITED}, "tests": tests}
 
 
@@ -208,12 +203,7 @@ def _create(
         Test(
             campaign=campaign,
             position=position,
-            plan_version=cell.plan_version,
-            endpoint=cell.endpoint,
-            connection_mode=cell.connection_mode,
-            injectors=cell.injectors,
-            swept=cell.swept,
-            swept_value=cell.swept_value,
+            **{each: getattr(cell, each) for each in CELL_FIELDS},
         )
         for position, cell in enumerate(cells)
     )
@@ -325,13 +315,7 @@ def repeat_campaign(*, by: Actor, campaign: Campaign) -> Campaign:
         by,
         campaign.project,
         [cell_of(test) for test in tests],
-        name=campaign.name,
-        repeats=campaign.repeats,
-        order=campaign.order,
-        pause_s=campaign.pause_s,
-        practical_threshold=campaign.practical_threshold,
-        keeps_going=campaign.keeps_going,
-        perf=campaign.perf,
+        **{name: getattr(campaign, name) for name in _EDITED if name not in {"injectors", "seed"}},
     )
 
 
@@ -345,3 +329,55 @@ def look_at_campaigns(*, by: Actor, campaigns: Sequence[Campaign]) -> None:
     finished.filter(pk__in=[campaign.pk for campaign in campaigns]).update(
         looked_at=Now(), looked_by=by.user
     )
+
+
+MOST_TARGETS = 8
+
+
+@transaction.atomic
+def create_file_set_study(*, by: Actor, project: Project, targets: Sequence[Target]) -> Campaign:
+    """A draft of these targets: L1 to L3 on their HTTP endpoints on the injectors' own host, R1 to
+    R3 on those elsewhere, each on new connections. Raises Forbidden or Refused."""
+    require(by, Action.EDIT, project)
+    if not 2 <= len(targets) <= MOST_TARGETS:
+        raise Refused(f"Tick 2 to {MOST_TARGETS} targets to compare.")
+    cells = [cell for target in targets for cell in _cells(by, project, target, file_sets)]
+    names = ", ".join(target.name for target in targets)
+    return _draft(by, project, f"File sets: {names}", cells)
+
+
+@transaction.atomic
+def create_machine_study(*, by: Actor, project: Project, target: Target) -> Campaign:
+    """A draft of L1 to L3, or R1 to R3, on one target, for as long as they took in the study: an
+    agent samples once a second. Raises Forbidden or Refused."""
+    require(by, Action.EDIT, project)
+    cells = _cells(by, project, target, lasting_file_sets)
+    return _draft(by, project, f"File sets and machine: {target.name}", cells)
+
+
+def _draft(by: Actor, project: Project, name: str, cells: Sequence[CampaignCell]) -> Campaign:
+    return create_campaign(
+        by=by,
+        project=project,
+        name=name[:150],
+        cells=sorted(cells, key=lambda cell: cell.plan_version.plan.name),
+        repeats=REPEATS,
+        order=Campaign.Order.BLOCKS,
+        pause_s=2,
+    )
+
+
+def _cells(
+    by: Actor, project: Project, target: Target, sets: Callable[..., dict[str, dict[str, Any]]]
+) -> list[CampaignCell]:
+    endpoints = list(target.endpoints.filter(archived_at=None, scheme="http").order_by("pk"))
+    if not endpoints:
+        raise Refused(f"{target.name} has no HTTP endpoint. Add one, or untick it.")
+    near = [each for each in endpoints if is_local(each.host)]
+    far = [each for each in endpoints if not is_local(each.host)]
+    found = [*((True, each) for each in near[:1]), *((False, each) for each in far[:1])]
+    return [
+        CampaignCell(plan_of_spec(by, project, name, spec), endpoint, ConnectionMode.NEW)
+        for local, endpoint in found
+        for name, spec in sets(local=local).items()
+    ]

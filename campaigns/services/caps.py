@@ -1,8 +1,12 @@
-"""Refuses what exceeds a cap of its project, and lets administrators set these caps."""
+"""Refuses what exceeds a cap of its project, and lets administrators set these caps. Notes what
+runs use of their project's caps: planned when queued, measured when they ended, and with each
+output of a tool that is added or deleted. Create projects and manage their members and roles."""
 
 from collections.abc import Mapping, Sequence
 
-from django.db import connection, transaction
+from django.contrib.auth import get_user_model
+from django.db import IntegrityError, connection, transaction
+from django.db.models.functions import Now
 
 from campaigns.domain.audit_events import AuditEvent
 from campaigns.domain.caps import (
@@ -16,13 +20,24 @@ from campaigns.domain.caps import (
     Cap,
 )
 from campaigns.domain.edit_conflicts import Content, check_unchanged
-from campaigns.domain.errors import Refused
-from campaigns.domain.plan.estimates import TestEstimate
+from campaigns.domain.errors import Forbidden, Refused
+from campaigns.domain.plan.estimates import TestEstimate, estimate_test
+from campaigns.domain.plan.injectors import plan_for
 from campaigns.domain.plan.load import peak_rate_per_s
-from campaigns.models import Project, Test
-from campaigns.permissions import Actor, require_administrator
+from campaigns.domain.plan.plan import ConnectionMode
+from campaigns.domain.typed_text import clean_name
+from campaigns.models import Membership, Project, Run, RunUse, Test
+from campaigns.permissions import (
+    Action,
+    Actor,
+    Role,
+    Scope,
+    may_create_projects,
+    require,
+    require_administrator,
+)
 from campaigns.queries.caps import most_requests_per_s, use_of
-from campaigns.queries.resource_limits import ROW_BYTES
+from campaigns.queries.checks import ROW_BYTES
 from campaigns.services import audit
 from campaigns.services.items import hold
 
@@ -100,3 +115,141 @@ def content_of(project: Project) -> Content:
 
 def _content(caps: Mapping[str, int | None]) -> Content:
     return {cap.name: caps.get(cap.name) for cap in PROJECT_CAPS}
+
+
+# Rows whose size is measured; the others of the run count with their average.
+SAMPLE = 1000
+_SIZES = """
+    SELECT
+        (SELECT count(*) FROM campaigns_shardsecond WHERE run_id = %(run)s),
+        (SELECT avg(pg_column_size(each.*)) FROM
+            (SELECT * FROM campaigns_shardsecond WHERE run_id = %(run)s LIMIT %(sample)s) each),
+        (SELECT count(*) FROM campaigns_machinesecond WHERE run_id = %(run)s),
+        (SELECT avg(pg_column_size(each.*)) FROM
+            (SELECT * FROM campaigns_machinesecond WHERE run_id = %(run)s LIMIT %(sample)s) each),
+        (SELECT sum(pg_column_size(each.*)) FROM campaigns_runsummary each
+            WHERE run_id = %(run)s),
+        (SELECT sum(pg_column_size(each.*)) FROM campaigns_failureexample each
+            WHERE run_id = %(run)s)
+"""
+_OUTPUTS = """
+    SELECT coalesce(sum(pg_column_size(each.*)), 0) FROM campaigns_tooloutput each
+    WHERE run_id = %(run)s
+"""
+
+
+def estimate_of(test: Test, pause_s: float) -> TestEstimate:
+    """What one run of the test will take."""
+    plan = plan_for(test.plan(), test.injectors)
+    return estimate_test(plan, ConnectionMode(test.connection_mode), pause_s, test.injectors)
+
+
+def plan_use(project: Project, runs: Sequence[Run], estimates: Mapping[int, TestEstimate]) -> None:
+    """Note what queued runs are going to use; `estimates` by test."""
+    RunUse.objects.bulk_create(
+        RunUse(
+            run=run,
+            project=project,
+            planned_s=estimates[run.test_id].duration_s or 0.0,
+            planned_bytes=estimates[run.test_id].rows * ROW_BYTES,
+        )
+        for run in runs
+    )
+
+
+def measure_use(run: Run) -> None:
+    """Note how many bytes the run has stored. Its cost does not grow with the run's size."""
+    with connection.cursor() as cursor:
+        cursor.execute(_SIZES, {"run": run.pk, "sample": SAMPLE})
+        n_seconds, size, n_of_machines, size_of_machines, summary, examples = cursor.fetchone()
+    values = {
+        "project_id": run.campaign.project_id,
+        "n_seconds": n_seconds,
+        "seconds_bytes": round(n_seconds * (size or 0) + n_of_machines * (size_of_machines or 0)),
+        "summary_bytes": summary or 0,
+        "example_bytes": examples or 0,
+        "measured_at": Now(),
+    }
+    RunUse.objects.update_or_create(run=run, defaults=values)
+
+
+def measure_outputs(run: Run) -> None:
+    """Note how many bytes the outputs of tools have that were added to the run."""
+    with connection.cursor() as cursor:
+        cursor.execute(_OUTPUTS, {"run": run.pk})
+        (n_bytes,) = cursor.fetchone()
+    values = {"project_id": run.campaign.project_id, "output_bytes": n_bytes}
+    RunUse.objects.update_or_create(run=run, defaults=values)
+
+
+@transaction.atomic
+def create_project(*, by: Actor, name: str) -> Project:
+    """A new project, owned by its creator."""
+    if not by.is_member or (by.token is not None and by.token.scope != Scope.WRITE):
+        raise Forbidden("Sign in to create a project, or use a token with the scope write.")
+    if not may_create_projects(by):
+        raise Forbidden(
+            "Only administrators create projects in this installation. Ask one of them, and to be "
+            "made the project's owner."
+        )
+    project = Project.objects.create(name=clean_name(name))
+    Membership.objects.create(project=project, user=by.user, role=Role.OWNER)
+    return project
+
+
+def add_member(*, by: Actor, project: Project, username: str, role: str) -> Membership:
+    require(by, Action.MANAGE, project)
+    user = get_user_model().objects.filter(username=username, is_active=True).first()
+    if user is None:
+        raise Refused(
+            f"There is no account named {username}. Check the spelling, including capital letters, "
+            "or ask an administrator to create the account."
+        )
+    try:
+        with transaction.atomic():
+            audit.note(by, AuditEvent.MEMBER_ADDED, f"{username} as {role}", project=project)
+            return Membership.objects.create(project=project, user=user, role=Role(role))
+    except IntegrityError:
+        raise Refused(f"{username} is already a member. Change the role in the list.") from None
+
+
+@transaction.atomic
+def change_role(*, by: Actor, membership: Membership, role: str) -> None:
+    require(by, Action.MANAGE, membership.project)
+    if Role(role) != Role.OWNER:
+        _keep_an_owner(membership)
+    before = _held(membership).role
+    if before == role:
+        return
+    Membership.objects.filter(pk=membership.pk).update(role=Role(role))
+    told = f"{membership.user.get_username()}: {before} to {role}"
+    audit.note(by, AuditEvent.ROLE_CHANGED, told, project=membership.project)
+
+
+@transaction.atomic
+def remove_member(*, by: Actor, membership: Membership) -> None:
+    require(by, Action.MANAGE, membership.project)
+    _keep_an_owner(membership)
+    _held(membership)
+    who = membership.user.get_username()
+    audit.note(by, AuditEvent.MEMBER_REMOVED, who, project=membership.project)
+    membership.delete()
+
+
+def _held(membership: Membership) -> Membership:
+    """As it is now, and until the transaction ends: the log must tell what was done. After the lock
+    of the owners, so that two owners who change each other's roles wait in one order."""
+    held = Membership.objects.select_for_update(of=("self",)).filter(pk=membership.pk).first()
+    if held is None:
+        raise Refused(f"{membership.user} is no longer a member.")
+    return held
+
+
+def _keep_an_owner(membership: Membership) -> None:
+    """Refuse to remove the last owner; the lock serialises owners who leave at the same time."""
+    owners = membership.project.memberships.select_for_update().filter(role=Role.OWNER)
+    if {owner.pk for owner in owners} == {membership.pk}:
+        raise Refused(
+            f"{membership.user} is the only owner. Make someone else an owner first; "
+            "a project needs at least one."
+        )

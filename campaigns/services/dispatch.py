@@ -1,8 +1,6 @@
-"""The dispatcher's rules, one function each; any process may call them at any time.
-
-Every change is compare-and-set under the run's lock, so a second dispatcher, or one that resumes
-after an hour, does no harm. All times are the database's.
-"""
+"""The dispatcher's rules, one function each; any process may call them at any time. Every change is
+compare-and-set under the run's lock, so a second dispatcher, or one that resumes after an hour,
+does no harm. All times are the database's."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -12,11 +10,7 @@ from operator import itemgetter
 from typing import Any
 
 from django.conf import settings
-from django.db import (
-    IntegrityError,
-    connection,
-    transaction,
-)
+from django.db import IntegrityError, connection, transaction
 from django.db.models import Exists, F
 from django.db.models.functions import Now
 
@@ -34,30 +28,24 @@ from campaigns.domain.plan.addresses import common_networks
 from campaigns.domain.plan.machines import machines_of
 from campaigns.domain.stop_reasons import StopReason
 from campaigns.live.notify import notify_viewers
-from campaigns.models import (
-    Campaign,
-    Exporter,
-    HostClaim,
-    Probe,
-    Project,
-    Run,
-    Search,
-    Shard,
-)
+from campaigns.models import Campaign, Exporter, HostClaim, Probe, Project, Run, Search, Shard
 from campaigns.models.campaigns import UNDER_WAY
 from campaigns.models.dbtime import ClockTimestamp, db_now
 from campaigns.queries import engine
 from campaigns.queries.caps import quota_of
 from campaigns.queries.engine import has_shard
-from campaigns.queries.load_control import has_been_on_for, why_load_is_off
+from campaigns.queries.injector_hosts import (
+    has_been_on_for,
+    live_hosts_now,
+    taken_slots,
+    why_load_is_off,
+)
 from campaigns.queries.ownership import networks_for, why_not_admitted
-from campaigns.queries.slots import live_hosts_now, taken_slots
-from campaigns.services.baselines import judge_by_baselines
+from campaigns.services.baselines import judge_by_baselines, note_changes_safely
+from campaigns.services.endings import OVER, end_queued, lock_runs, request_stop
 from campaigns.services.kept_pages import keep_gist
 from campaigns.services.rules import Rule, apply, move
-from campaigns.services.runs import OVER, end_queued, lock_runs, request_stop
 from campaigns.services.shards import LOST_BEFORE, LOST_IN_COPY, LOST_SENDING, LOST_STORING
-from campaigns.services.triage import note_changes_safely
 
 # Advisory lock id, arbitrary but the same in every dispatcher: serialises admissions.
 ADMISSION_LOCK = 0x62656E63
@@ -72,24 +60,17 @@ _OF_HEADS += ("campaign", "target", "machines", "n_shards")
 # --- admission -----------------------------------------------------------------------------------
 def admit_runs() -> int:
     """Admit runs that have slots for every shard, a free target on free machines, their pause
-    behind them, and whose project may have one more with so many slots.
-
-    Projects take turns: the one with the fewest active runs comes first, of several the one whose
-    latest run was admitted longest ago. So do campaigns of a project: the one whose last run ended
-    longest ago comes first. A run that fits the live hosts, but not what is free of them, blocks
-    those behind it; otherwise it would starve. One that fits its project's share, but not what is
-    left of it, blocks those of its project. The number of statements does not depend on how many
-    wait.
-    """
-    if not _has_room() or not _due_heads().exists():
+    behind them, and whose project may have one more with so many slots. Projects take turns: the
+    one with the fewest active runs comes first, of several the one whose latest run was admitted
+    longest ago. So do campaigns of a project: the one whose last run ended longest ago comes first.
+    A run that fits the live hosts, but not what is free of them, blocks those behind it; otherwise
+    it would starve. One that fits its project's share, but not what is left of it, blocks those of
+    its project. The number of statements does not depend on how many wait."""
+    if not (live_hosts_now().slots > taken_slots()) or not _due_heads().exists():
         return 0
     with transaction.atomic():
         lock_admission()
         return 0 if why_load_is_off() else _admit_in_turn()
-
-
-def _has_room() -> bool:
-    return live_hosts_now().slots > taken_slots()
 
 
 def _admit_in_turn() -> int:
@@ -183,9 +164,7 @@ def note_machines(*, run_id: int, addresses: list[str]) -> bool:
 
 def expire_runs() -> int:
     """End runs that were next for an hour and could not begin; the reason says what was missing.
-
-    Time in which all load was off does not count.
-    """
+    Time in which all load was off does not count."""
     if not has_been_on_for(MAX_AGE_S[State.QUEUED]):
         return 0
     late = engine.head_runs().filter(due_at__lt=db_now(-MAX_AGE_S[State.QUEUED]))
@@ -309,10 +288,8 @@ def _miss_start(run: Run) -> bool:
 
 
 def _fail_unresponsive_shards(run: Run) -> bool:
-    """End the lease of a launcher that renews it but does not stop.
-
-    The epoch stays, as what was measured under it is still welcome.
-    """
+    """End the lease of a launcher that renews it but does not stop. The epoch stays, as what was
+    measured under it is still welcome."""
     n_lost = run.shards.filter(state=Part.RUNNING).update(
         state=Part.LOST, reason="It did not stop when it was told to."
     )
@@ -321,10 +298,8 @@ def _fail_unresponsive_shards(run: Run) -> bool:
 
 # --- leases --------------------------------------------------------------------------------------
 def reap_shards() -> int:
-    """Reclaim shards whose lease expired. One that may have sent load is never restarted.
-
-    Nobody holds a lease for longer than it lasts: its end moves where a clock was set back.
-    """
+    """Reclaim shards whose lease expired. One that may have sent load is never restarted. Nobody
+    holds a lease for longer than it lasts: its end moves where a clock was set back."""
     too_long = Shard.objects.filter(lease_until__gt=db_now(settings.LEASE_S))
     too_long.filter(state__in=LIVE_SHARD_STATES).update(lease_until=db_now(settings.LEASE_S))
     expired = Shard.objects.filter(
@@ -339,19 +314,15 @@ def _reap(run: Run) -> bool:
     waiting = expired.filter(state__in=(Part.CLAIMED, Part.READY))
     n_reaped = 0
     if run.state == State.PREPARING:
-        n_reaped += _release_once(waiting)
+        pks = list(waiting.filter(attempts=0).values_list("pk", flat=True))
+        again = Shard.objects.filter(pk__in=pks)
+        n_released = _release(again.filter(state__in=(Part.CLAIMED, Part.READY)))
+        again.update(attempts=1)
+        n_reaped += n_released
     n_reaped += waiting.update(state=Part.LOST, reason=LOST_BEFORE)
     n_reaped += expired.filter(state=Part.RUNNING).update(state=Part.LOST, reason=LOST_SENDING)
     n_reaped += expired.filter(state=Part.STORING).update(state=Part.LOST, reason=LOST_STORING)
     return bool(n_reaped)
-
-
-def _release_once(shards) -> int:
-    pks = list(shards.filter(attempts=0).values_list("pk", flat=True))
-    again = Shard.objects.filter(pk__in=pks)
-    n_released = _release(again.filter(state__in=(Part.CLAIMED, Part.READY)))
-    again.update(attempts=1)
-    return n_released
 
 
 def cut_off_runs() -> int:
@@ -371,10 +342,8 @@ def _cut_off(run: Run) -> bool:
 
 @transaction.atomic
 def end_for_clock_step(step_s: float) -> int:
-    """The database's clock was set by so much: end the runs under way; how many there were.
-
-    No age counts across it. What waits begins to wait anew.
-    """
+    """The database's clock was set by so much: end the runs under way; how many there were. No age
+    counts across it. What waits begins to wait anew."""
     lock_admission()  # as whoever stops all load, which locks the same rows
     lock_runs(Run.objects.all())
     n_ended = request_stop(Run.objects.all(), StopReason.CLOCK_SET)

@@ -1,4 +1,7 @@
-"""Ends runs: outcome, reason and summary; and handles late seconds."""
+"""Ends runs: outcome, reason and summary; and handles late seconds. Stops a campaign by itself:
+after a run in which everything failed, more would say the same. Stop runs: the request is stored
+beside the state, and the dispatcher acts on it. What tools printed on the target's machine: add it
+to a run, delete it."""
 
 import logging
 
@@ -7,20 +10,149 @@ from django.db.models import Max, Q
 from django.db.models.functions import Now
 
 from campaigns import queue
-from campaigns.domain.lifecycle import MAX_AGE_S, Outcome, RunState
+from campaigns.domain.audit_events import AuditEvent
+from campaigns.domain.errors import InvalidFields, Refused
+from campaigns.domain.judged.failures import everything_failed, failure_words
+from campaigns.domain.lifecycle import ACTIVE_STATES, MAX_AGE_S, Outcome, RunState, ShardState
 from campaigns.domain.lifecycle import ShardState as Part
 from campaigns.domain.plan.time_limit import longest_run_s
 from campaigns.domain.stop_reasons import BY_ITSELF, StopReason, own_sentence
+from campaigns.domain.typed_text import clean_name
+from campaigns.domain.units import size
 from campaigns.live.notify import notify_viewers
-from campaigns.models import Run, RunEvent, Shard
+from campaigns.models import Campaign, Run, RunEvent, Shard, ToolOutput
 from campaigns.models.dbtime import db_now
-from campaigns.services.baselines import judge_by_baselines
+from campaigns.permissions import Action, Actor, require, require_administrator
+from campaigns.queries.measurements import latest_summary, stored_measurement
+from campaigns.services import audit
+from campaigns.services.baselines import judge_by_baselines, note_changes_safely
+from campaigns.services.caps import measure_outputs, measure_use, require_room_for_bytes
 from campaigns.services.kept_pages import keep_gist
 from campaigns.services.shards import LATE_SECONDS, LATE_SECONDS_FOR_S
-from campaigns.services.stopping import stop_if_everything_failed
 from campaigns.services.summaries import keep_figures, summarise_run
-from campaigns.services.triage import note_changes_safely
-from campaigns.services.use import measure_use
+from campaigns.stop_calls import StopCall, call
+
+# Nothing is sent any more: a stop request would only change the outcome.
+OVER = frozenset({RunState.FINALIZING, RunState.DONE})
+STOPPED_BEFORE = "Stopped before it started."
+
+
+def stop_run(*, by: Actor, run: Run) -> None:
+    """Stop one run: a queued one ends at once, an active one stops sending within a second. A run
+    that is already being stopped stays as it is. Raises Refused for one that is done."""
+    require(by, Action.STOP, run.campaign.project)
+    _stop(run, StopReason.USER, by)
+
+
+def stop_any_run(*, by: Actor, run: Run) -> None:
+    """As `stop_run`, for an administrator of the installation, whatever project the run is of."""
+    require_administrator(by)
+    _stop(run, StopReason.ADMINISTRATOR, by)
+
+
+def _stop(run: Run, why: StopReason, by: Actor) -> None:
+    call(StopCall(why, run=run.pk))
+    with transaction.atomic():
+        _store_stop(run, why, by)
+        audit.note(by, AuditEvent.RUN_STOPPED, f"run {run.label}", project=run.campaign.project)
+
+
+def _store_stop(run: Run, why: StopReason, by: Actor) -> None:
+    lock_runs(Run.objects.filter(pk=run.pk))
+    if end_queued(Run.objects.filter(pk=run.pk), Outcome.STOPPED, STOPPED_BEFORE):
+        return
+    request_stop(Run.objects.filter(pk=run.pk), why, by=by.user)
+    if Run.objects.filter(pk=run.pk, state__in=OVER).exists():
+        raise Refused(f"Run {run.label} has already ended; there is nothing to stop.")
+
+
+def lock_runs(runs) -> None:
+    """Keep the dispatcher from advancing these runs until the transaction ends. Otherwise a run
+    could go from queued to active between the two queries and be missed by both. Not those that
+    have stopped sending: there is nothing to stop, and a summary locks its run."""
+    locked = runs.exclude(state__in=OVER).select_for_update(no_key=True, of=("self",))
+    list(locked.order_by("pk").values_list("pk"))
+
+
+def request_stop(runs, why: StopReason, by=None) -> int:
+    """Store the stop request in the active ones among `runs`; the first request wins."""
+    asked = runs.filter(state__in=ACTIVE_STATES - OVER, stop_requested=None)
+    touched = list(asked.values_list("pk", "campaign_id"))
+    n_asked = asked.update(stop_requested=why, stop_requested_by=by)
+    for run_id, campaign_id in touched:
+        notify_viewers(run_id=run_id, campaign_id=campaign_id)
+    return n_asked
+
+
+def end_queued(runs, outcome: Outcome, reason: str) -> int:
+    """End the queued ones among `runs` without running them; returns their number."""
+    waiting = list(runs.filter(state=RunState.QUEUED).values_list("pk", "campaign_id"))
+    pks = [pk for pk, _ in waiting]
+    n_ended = Run.objects.filter(pk__in=pks, state=RunState.QUEUED).update(
+        state=RunState.DONE, outcome=outcome, reason=reason, ended_at=Now()
+    )
+    Shard.objects.filter(run__in=pks, run__state=RunState.DONE, state=ShardState.OPEN).update(
+        state=ShardState.CANCELLED
+    )
+    for run_id, campaign_id in waiting:
+        notify_viewers(run_id=run_id, campaign_id=campaign_id)
+    return n_ended
+
+
+MOST_OUTPUTS = 10  # of a run
+MOST_BYTES = 1_000_000
+
+
+@transaction.atomic
+def add_output(*, by: Actor, run: Run, tool: str, text: str) -> ToolOutput:
+    """Keep the text as it is. Raises InvalidFields, and Refused where a run or its project has no
+    room for it."""
+    project = run.campaign.project
+    require(by, Action.EDIT, project)
+    tool = clean_name(tool)
+    if errors := _faults(tool, text):
+        raise InvalidFields(errors)
+    require_room_for_bytes(project, len(text.encode()))
+    # Counted after the room, whose lock lets two at once not exceed the limit together.
+    if run.tool_outputs.count() >= MOST_OUTPUTS:
+        raise Refused(f"Run {run.label} has {MOST_OUTPUTS} outputs. Delete one of them first.")
+    output = ToolOutput.objects.create(run=run, tool=tool, text=text, added_by=by.user)
+    measure_outputs(run)
+    audit.note(by, AuditEvent.OUTPUT_ADDED, _label(output), project=project)
+    return output
+
+
+def _faults(tool: str, text: str) -> dict[str, str]:
+    errors = {}
+    if not 0 < len(tool) <= ToolOutput.MOST_TOOL:
+        errors["tool"] = (
+            f"Name the tool, such as vmstat, in at most {ToolOutput.MOST_TOOL} characters."
+        )
+    n_bytes = len(text.encode(errors="replace"))
+    if n_bytes > MOST_BYTES:
+        most = size(MOST_BYTES)
+        errors["text"] = f"This is {size(n_bytes, MOST_BYTES)}. Add at most {most}."
+    elif not text.strip():
+        errors["text"] = "This is empty. Paste what the tool printed."
+    elif "\x00" in text or any("\ud800" <= each <= "\udfff" for each in text):
+        # PostgreSQL stores neither.
+        errors["text"] = "This has NUL or half a surrogate pair. Paste text."
+    return errors
+
+
+@transaction.atomic
+def delete_output(*, by: Actor, output: ToolOutput) -> None:
+    """No other result depends on it."""
+    project = output.run.campaign.project
+    require(by, Action.EDIT, project)
+    audit.note(by, AuditEvent.DELETED, _label(output), project=project)
+    output.delete()
+    measure_outputs(output.run)
+
+
+def _label(output: ToolOutput) -> str:
+    return f"output {output.pk}: {output.tool} of run {output.run.label}"
+
 
 logger = logging.getLogger(__name__)
 
@@ -92,10 +224,8 @@ def summarise_late_runs() -> int:
 
 
 def _summarise_again(run: Run) -> bool:
-    """A run that failed because it had no seconds becomes partial once it has some.
-
-    Why it ended may be known better by now.
-    """
+    """A run that failed because it had no seconds becomes partial once it has some. Why it ended
+    may be known better by now."""
     up_to = _last_late_note(run)
     outcome, run.reason = _outcome(run)
     if run.outcome == Outcome.FAILED:
@@ -127,11 +257,9 @@ def _unanswered(last_notes: dict[int, int]) -> list[int]:
 
 
 def _summarise(run: Run, up_to: int) -> str | None:
-    """Compute the run's summary; returns what went wrong, or None.
-
-    `up_to`: the last note of late seconds that it covers. The note is read before seconds and
-    reasons, so that what arrives in between is not taken as covered.
-    """
+    """Compute the run's summary; returns what went wrong, or None. `up_to`: the last note of late
+    seconds that it covers. The note is read before seconds and reasons, so that what arrives in
+    between is not taken as covered."""
     try:
         summarise_run(run)
     except (OperationalError, InterfaceError):
@@ -165,7 +293,7 @@ def _outcome(run: Run) -> tuple[Outcome, str]:
         return Outcome.FAILED, reason or "The injector recorded no measurements."
     if run.stop_requested is None and any(map(_was_called_to_stop, shards)):
         return Outcome.STOPPED, reason or StopReason.USER.sentence
-    is_whole = all(_is_complete(shard) for shard in shards)
+    is_whole = all(shard.state == Part.DONE and shard.injector_end.is_complete for shard in shards)
     if is_whole and run.stop_requested is None:
         return Outcome.COMPLETE, ""
     return Outcome.PARTIAL, reason or "An injector ended before it had finished its share."
@@ -175,10 +303,6 @@ def _was_called_to_stop(shard: Shard) -> bool:
     """By a call that was heard before the request for a stop was stored."""
     end = shard.injector_end
     return shard.state == Part.DONE and end.outcome == "stopped" and end.reason not in BY_ITSELF
-
-
-def _is_complete(shard: Shard) -> bool:
-    return shard.state == Part.DONE and shard.injector_end.is_complete
 
 
 def _reason(run: Run, shards: list[Shard]) -> str:
@@ -208,3 +332,38 @@ def _longest_s(run: Run) -> float:
     return longest_run_s(
         plan.load, plan.timeouts, plan.warm_up_s, run.n_shards, exchange, plan.session
     )
+
+
+def stop_if_everything_failed(run: Run) -> bool:
+    """Cancel the campaign's queued runs, with a sentence that says why; whether it did."""
+    campaign = Campaign.objects.get(pk=run.campaign_id)
+    waiting = campaign.runs.filter(state=RunState.QUEUED)
+    if campaign.keeps_going or not waiting.exists():
+        return False
+    words = _words(run)
+    return bool(words) and stop_by_itself(campaign, f"Stopped after run {run.position}: {words}.")
+
+
+def _words(run: Run) -> str:
+    """What failed; "" if anything was ok."""
+    summary = latest_summary(run)
+    if summary is None:
+        return ""
+    seen = stored_measurement(run, summary)
+    attempts = seen.figures.attempts
+    if not everything_failed(seen.failures, attempts):
+        return ""
+    return failure_words(seen.failures, attempts, seen.plan.nouns)
+
+
+@transaction.atomic
+def stop_by_itself(campaign: Campaign, reason: str) -> bool:
+    """Cancel what is queued; `reason` is a sentence. False if somebody has stopped it before."""
+    going_on = Campaign.objects.filter(pk=campaign.pk, stop_requested_at=None, finished_at=None)
+    if not going_on.update(stop_requested_at=Now(), stop_reason=reason):
+        return False
+    # The campaign before its runs, like whoever stops it: else the two could wait for each other.
+    lock_runs(campaign.runs.all())
+    end_queued(campaign.runs.all(), Outcome.STOPPED, reason)
+    notify_viewers(campaign_id=campaign.pk)
+    return True

@@ -1,8 +1,5 @@
-"""Prometheus exporters of targets: set, check and remove them.
-
-A token is sent only to the origin that it was entered for: who enters another address enters it
-again.
-"""
+"""Prometheus exporters of targets: set, check and remove them. A token is sent only to the origin
+that it was entered for: who enters another address enters it again."""
 
 from typing import Any
 
@@ -47,12 +44,17 @@ def change_exporter(
     form was opened with. Raises ChangedMeanwhile."""
     require(by, Action.EDIT, exporter.target.project)
     checked = check_exporter(**fields)
-    _hold(exporter)
+    # Read it anew: one that was removed since would come back with its token.
+    try:
+        exporter.refresh_from_db(from_queryset=Exporter.objects.select_for_update())
+    except Exporter.DoesNotExist:
+        raise Refused(f"{exporter.name} was removed meanwhile. Add it anew.") from None
     check_unchanged(opened, stored=content_of(exporter), wanted=content_of(checked))
     if exporter.token and checked.token is None:
         is_same = checked.address.origin == exporter.address.origin
         if not (is_same and checked.verify_tls):
-            raise InvalidFields({"token": _enter_again(exporter)})
+            known = f"{exporter.address.origin} with its certificate verified"
+            raise InvalidFields({"token": f"The stored token is for {known}. Enter it again."})
     return _save(by, exporter, checked)
 
 
@@ -60,19 +62,6 @@ def content_of(exporter: Exporter | ExporterFields) -> Content:
     """What `change_exporter` replaces, but for the token, which no form shows."""
     names = ("url", "name", "is_server", "verify_tls")
     return {name: getattr(exporter, name) for name in names}
-
-
-def _hold(exporter: Exporter) -> None:
-    """Read it anew: one that was removed since would come back with its token."""
-    try:
-        exporter.refresh_from_db(from_queryset=Exporter.objects.select_for_update())
-    except Exporter.DoesNotExist:
-        raise Refused(f"{exporter.name} was removed meanwhile. Add it anew.") from None
-
-
-def _enter_again(exporter: Exporter) -> str:
-    origin = exporter.address.origin
-    return f"The stored token is for {origin} with its certificate verified. Enter it again."
 
 
 def _save(by: Actor, exporter: Exporter, given: ExporterFields) -> Exporter:

@@ -1,10 +1,8 @@
-"""Before a campaign's first run: one request for each of its plans and endpoints.
-
-Runs may begin once the campaign is open (`opened_at`): when all of these were answered as their
-plans expect, or if it keeps going whatever fails. Otherwise it is on hold (`held_at`), until
-somebody starts it anyway, tries again or stops it, or until an hour is over. They wait for their
-turn as long as it takes (`probe_queue`), so also for as long as load is off.
-"""
+"""Before a campaign's first run: one request for each of its plans and endpoints. Runs may begin
+once the campaign is open (`opened_at`): when all of these were answered as their plans expect, or
+if it keeps going whatever fails. Otherwise it is on hold (`held_at`), until somebody starts it
+anyway, tries again or stops it, or until an hour is over. They wait for their turn as long as it
+takes (`probe_queue`), so also for as long as load is off."""
 
 from collections.abc import Sequence
 
@@ -19,9 +17,9 @@ from campaigns.models import Campaign, Endpoint, PlanVersion, Probe, Run
 from campaigns.models.dbtime import db_now
 from campaigns.permissions import Action, Actor, require
 from campaigns.queries.first_requests import first_requests_of
-from campaigns.services.plan_secrets import require_secret
+from campaigns.services.endings import stop_by_itself
 from campaigns.services.probes import request_first
-from campaigns.services.stopping import stop_by_itself
+from campaigns.services.vault import require_secret
 
 HELD_FOR_S = 3600
 MAX_TRIED = 50
@@ -99,13 +97,17 @@ def start_anyway(*, by: Actor, campaign: Campaign) -> None:
 @transaction.atomic
 def try_again(*, by: Actor, campaign: Campaign) -> None:
     """Send what failed once more, with the endpoints as they are now, which the runs then use too.
-
-    Raises Forbidden or Refused.
-    """
+    Raises Forbidden or Refused."""
     require(by, Action.RUN, campaign.project)
     if not send_again(by=by, campaign=campaign):
         raise Refused("This campaign is not on hold; there is nothing to try again.")
-    _take_endpoints_anew(campaign)
+    # Nothing has run yet, so an accepted certificate, say, is part of the runs to come.
+    runs = list(campaign.runs.filter(state=RunState.QUEUED).select_related("test__endpoint"))
+    endpoints = {run.test.endpoint_id: run.test.endpoint for run in runs}
+    frozen = {pk: endpoint.frozen().to_json() for pk, endpoint in endpoints.items()}
+    for run in runs:
+        run.snapshot |= {"endpoint": frozen[run.test.endpoint_id]}
+    Run.objects.bulk_update(runs, ["snapshot"], batch_size=200)
     notify_viewers(campaign_id=campaign.pk)
 
 
@@ -128,16 +130,6 @@ def send_again(*, by: Actor, campaign: Campaign) -> bool:
             together=len(wrong),
         )
     return True
-
-
-def _take_endpoints_anew(campaign: Campaign) -> None:
-    """Nothing has run yet, so an accepted certificate, say, is part of the runs to come."""
-    runs = list(campaign.runs.filter(state=RunState.QUEUED).select_related("test__endpoint"))
-    endpoints = {run.test.endpoint_id: run.test.endpoint for run in runs}
-    frozen = {pk: endpoint.frozen().to_json() for pk, endpoint in endpoints.items()}
-    for run in runs:
-        run.snapshot |= {"endpoint": frozen[run.test.endpoint_id]}
-    Run.objects.bulk_update(runs, ["snapshot"], batch_size=200)
 
 
 def forget_unsent(campaign: Campaign) -> None:

@@ -118,7 +118,27 @@ def delete_items(*, by: Actor, items: Sequence[Item]) -> None:
     none, if one of them is in use."""
     _require(by, items)
     with _refused_while_parts_change(items):
-        _delete(by, items)
+        found = _locked(items)
+        for item in found:
+            if refusal := refusal_to_delete(item):
+                raise Refused(refusal)
+            audit.note(
+                by, AuditEvent.DELETED, f"{noun_of(item)} {item.pk}: {item.name}", project=item.home
+            )
+        if isinstance(items[0], Project):
+            # Who starts a campaign holds that, and needs its project at the end; here it is the
+            # other way round. Less than the second after which PostgreSQL would end one of the two.
+            with connection.cursor() as cursor:
+                cursor.execute("SET LOCAL lock_timeout = '500ms'")
+            projects = [item.pk for item in found]
+            _delete_campaigns(Campaign.objects.filter(project__in=projects))
+            Target.objects.filter(project__in=projects).delete()
+            SavedPlan.objects.filter(project__in=projects).delete()
+        if isinstance(items[0], Campaign):
+            _delete_campaigns(_as_list(items))
+        else:
+            _as_list(items).delete()
+        connection.check_constraints()  # here, where it can be refused, and not when it is stored
 
 
 @contextmanager
@@ -132,34 +152,6 @@ def _refused_while_parts_change(items: Sequence[Item]) -> Iterator[None]:
         raise
     except IntegrityError:
         raise Refused(f"{names}: something was made with it meanwhile. Try again.") from None
-
-
-def _delete(by: Actor, items: Sequence[Item]) -> None:
-    found = _locked(items)
-    for item in found:
-        if refusal := refusal_to_delete(item):
-            raise Refused(refusal)
-        audit.note(
-            by, AuditEvent.DELETED, f"{noun_of(item)} {item.pk}: {item.name}", project=item.home
-        )
-    if isinstance(items[0], Project):
-        _wait_for_parts_shortly()
-        projects = [item.pk for item in found]
-        _delete_campaigns(Campaign.objects.filter(project__in=projects))
-        Target.objects.filter(project__in=projects).delete()
-        SavedPlan.objects.filter(project__in=projects).delete()
-    if isinstance(items[0], Campaign):
-        _delete_campaigns(_as_list(items))
-    else:
-        _as_list(items).delete()
-    connection.check_constraints()  # here, where it can be refused, and not when it is stored
-
-
-def _wait_for_parts_shortly() -> None:
-    """Who starts a campaign holds that, and needs its project at the end; here it is the other way
-    round. Less than the second after which PostgreSQL would end one of the two."""
-    with connection.cursor() as cursor:
-        cursor.execute("SET LOCAL lock_timeout = '500ms'")
 
 
 def _delete_campaigns(campaigns) -> None:

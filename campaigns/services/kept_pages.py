@@ -7,8 +7,7 @@ from django.db import DatabaseError, InterfaceError, OperationalError, transacti
 
 from campaigns.models import Campaign, KeptPage
 from campaigns.queries.answers import campaign_answer
-from campaigns.queries.campaign_keys import campaign_key
-from campaigns.queries.kept_pages import to_keep, without_gist
+from campaigns.queries.campaign_keys import campaign_key, to_keep, without_gist
 
 
 def keep_gist(campaign_id: int) -> None:

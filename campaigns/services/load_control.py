@@ -1,10 +1,10 @@
-"""Switches all load of the installation off and on.
-
-Off means: what is sending stops, no run is admitted, and nothing else is sent to a target either.
-Only an administrator switches it on again, also after a backup was restored.
-"""
+"""Switches all load of the installation off and on. Off means: what is sending stops, no run is
+admitted, and nothing else is sent to a target either. Only an administrator switches it on again,
+also after a backup was restored. Injector hosts announce themselves; their announcements provide
+the slots."""
 
 from django.db import transaction
+from django.db.models import Case, F, When
 from django.db.models.functions import Now
 
 from campaigns.domain.audit_events import AuditEvent
@@ -12,11 +12,13 @@ from campaigns.domain.errors import Refused
 from campaigns.domain.lifecycle import Outcome
 from campaigns.domain.stop_reasons import StopReason
 from campaigns.live.notify import notify_viewers
-from campaigns.models import Campaign, LoadControl, Run
+from campaigns.models import Campaign, InjectorHost, LoadControl, Run
 from campaigns.models.campaigns import UNDER_WAY
+from campaigns.models.dbtime import db_now
 from campaigns.models.hosts import THE_ROW
 from campaigns.permissions import Actor, require_administrator
-from campaigns.queries.load_control import (
+from campaigns.queries.injector_hosts import (
+    ALIVE_S,
     LOAD_IS_OFF,
     active_runs,
     identity,
@@ -24,7 +26,7 @@ from campaigns.queries.load_control import (
 )
 from campaigns.services import audit
 from campaigns.services.dispatch import cut_off_runs, lock_admission
-from campaigns.services.runs import STOPPED_BEFORE, end_queued, lock_runs, request_stop
+from campaigns.services.endings import STOPPED_BEFORE, end_queued, lock_runs, request_stop
 from campaigns.stop_calls import StopCall, call
 
 BY_A_PERSON = "{name} stopped all load of this installation."
@@ -104,10 +106,8 @@ def require_load_on() -> None:
 
 def stay_off_if_restored() -> bool:
     """Switch load off if the table is not the one that the last dispatcher saw; whether it was so.
-
     A restored dump makes new tables, in this cluster or another. The first dispatcher of an
-    installation only notes what it sees.
-    """
+    installation only notes what it sees."""
     seen = identity()
     with transaction.atomic():
         row = LoadControl.objects.select_for_update().filter(pk=THE_ROW).first()
@@ -131,3 +131,14 @@ def note_dispatcher() -> None:
 def _switch(is_on: bool, reason: str, user) -> None:
     values = {"is_on": is_on, "reason": reason, "changed_by": user, "changed_at": Now()}
     LoadControl.objects.update_or_create(pk=THE_ROW, defaults=values)
+
+
+def announce_host(*, name: str, slots: int, facts: dict) -> None:
+    """Record that host `name` is alive and can run up to `slots` injectors at once. `started_at`
+    stays while announcements continue and is reset after a gap."""
+    fields = {"slots": slots, "facts": facts, "seen_at": Now()}
+    since = Case(When(seen_at__lt=db_now(-ALIVE_S), then=Now()), default=F("started_at"))
+    if not InjectorHost.objects.filter(name=name).update(**fields, started_at=since):
+        InjectorHost.objects.bulk_create(
+            [InjectorHost(name=name, started_at=Now(), **fields)], ignore_conflicts=True
+        )

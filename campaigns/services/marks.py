@@ -25,17 +25,27 @@ def set_mark(
     target: Target | None = None,
     key: str = "",
 ) -> tuple[TimeMark, bool]:
-    """The mark, and whether it is new. `at` is now by default.
-
-    A mark of the same target with the same key is the same mark, and stays as it is. By default the
-    key is the text, with the time if one is given: so a job that runs twice leaves one mark.
-    Raises InvalidFields.
-    """
+    """The mark, and whether it is new. `at` is now by default. A mark of the same target with the
+    same key is the same mark, and stays as it is. By default the key is the text, with the time if
+    one is given: so a job that runs twice leaves one mark. Raises InvalidFields."""
     require(by, Action.EDIT, project)
     text, link = text.strip(), link.strip()
     key = key.strip() or (f"{text} {at.isoformat()}" if at else text)
     text = clean_name(text)
-    _check(project, target, {"text": text, "link": link, "key": key})
+    values = {"text": text, "link": link, "key": key}
+    errors = {
+        name: f"At most {most} characters are allowed; this has {len(values[name])}."
+        for name, most in _MOST.items()
+        if len(values[name]) > most
+    }
+    if not values["text"]:
+        errors["text"] = "Say what happened, such as “version 1.4.2 deployed”."
+    if values["link"] and not values["link"].startswith(("https://", "http://")):
+        errors["link"] = "A link begins with https:// or http://."
+    if target and target.project_id != project.pk:
+        errors["target"] = "Choose a target of this project."
+    if errors:
+        raise InvalidFields(errors)
     return TimeMark.objects.get_or_create(
         project=project,
         target=target,
@@ -52,19 +62,3 @@ def delete_mark(*, by: Actor, mark: TimeMark) -> None:
     n_deleted, _ = TimeMark.objects.filter(pk=mark.pk).delete()
     if n_deleted:
         audit.note(by, AuditEvent.DELETED, label, project=mark.project)
-
-
-def _check(project: Project, target: Target | None, values: dict[str, str]) -> None:
-    errors = {
-        name: f"At most {most} characters are allowed; this has {len(values[name])}."
-        for name, most in _MOST.items()
-        if len(values[name]) > most
-    }
-    if not values["text"]:
-        errors["text"] = "Say what happened, such as “version 1.4.2 deployed”."
-    if values["link"] and not values["link"].startswith(("https://", "http://")):
-        errors["link"] = "A link begins with https:// or http://."
-    if target and target.project_id != project.pk:
-        errors["target"] = "Choose a target of this project."
-    if errors:
-        raise InvalidFields(errors)

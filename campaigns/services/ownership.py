@@ -55,9 +55,7 @@ def claim_host(*, by: Actor, target: Target, host: str) -> HostClaim:
     if claims.count() >= MOST_CLAIMS and not claims.filter(host=host_key(host)).exists():
         raise Refused(f"This project has tokens for {MOST_CLAIMS} hosts, and cannot have more.")
     claim, _ = HostClaim.objects.get_or_create(
-        project=target.project,
-        host=host_key(host),
-        defaults={"token": secrets.token_urlsafe(32)},
+        project=target.project, host=host_key(host), defaults={"token": secrets.token_urlsafe(32)}
     )
     return claim
 

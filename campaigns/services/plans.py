@@ -15,7 +15,7 @@ from campaigns.models import PlanVersion, Project, SavedPlan
 from campaigns.permissions import Action, Actor, require
 from campaigns.services.caps import require_room_for_plan
 from campaigns.services.items import hold
-from campaigns.services.plan_secrets import keep_secret
+from campaigns.services.vault import keep_secret
 
 
 def create_plan(
@@ -60,11 +60,9 @@ def edit_plan(
     secret: str | None = None,
     opened: str | None = None,
 ) -> PlanVersion:
-    """The latest version afterwards; a new one only if the spec changed.
-
-    `secret` None keeps the stored one, "" removes it; secrets are not versioned. `opened`: what the
-    form was opened with. Raises ChangedMeanwhile.
-    """
+    """The latest version afterwards; a new one only if the spec changed. `secret` None keeps the
+    stored one, "" removes it; secrets are not versioned. `opened`: what the form was opened with.
+    Raises ChangedMeanwhile."""
     require(by, Action.EDIT, plan.project)
     with transaction.atomic():
         hold(plan)

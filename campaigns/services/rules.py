@@ -10,7 +10,7 @@ from django.db import DatabaseError, InterfaceError, OperationalError, transacti
 from django.db.models import QuerySet, Value
 
 from campaigns.models import Run
-from campaigns.queries.load_control import Compiled
+from campaigns.queries.injector_hosts import Compiled
 
 logger = logging.getLogger(__name__)
 

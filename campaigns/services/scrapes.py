@@ -1,24 +1,30 @@
-"""What injector hosts need to scrape the exporters of targets, and what they tell of it."""
+"""What injector hosts need to scrape the exporters of targets, and what they tell of it. Stores
+what was told of targets' machines, whoever told it: agents, or exporters. A machine has one source
+in a run, whatever watches it: what several added up would count twice. The source is the name by
+which an agent of the target calls it; an exporter of the same machine tells under that name, and
+only what the agent does not tell."""
 
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Case, When
+from django.db.models import Case, QuerySet, When
 from django.db.models.functions import Now
 
 from campaigns.domain.errors import Refused
-from campaigns.domain.measured.machine import machine_of
+from campaigns.domain.lifecycle import RunState
+from campaigns.domain.measured.machine import busy_s, machine_of, watched_s
 from campaigns.domain.plan.exporters import ExporterAddress
-from campaigns.models import Agent, Exporter, MachineSecond, RunEvent
+from campaigns.models import Agent, Exporter, MachineSecond, Run, RunEvent
 from campaigns.models.dbtime import db_now
 from campaigns.models.machines import EXPORTER_PROBLEM
-from campaigns.queries.load_control import LOAD_IS_OFF, why_load_is_off
+from campaigns.queries.injector_hosts import LOAD_IS_OFF, why_load_is_off
 from campaigns.queries.ownership import networks_for
-from campaigns.services.machine_seconds import store_machine_seconds, with_sources
 from campaigns.services.own_services import policy
+from campaigns.services.shards import LATE_SECONDS
 from campaigns.services.vault import decrypt
 
 _MOST_PROBLEM = 500
@@ -112,9 +118,18 @@ def take_scraped(*, run_id: int, scraped: Sequence[Scraped]) -> None:
         if last.row:
             state["machine"] = machine_of(last.row.did)
         Exporter.objects.filter(pk=order.exporter, url=order.url).update(**state)
-    store_machine_seconds(rows=with_sources(_rows(run_id, scraped)), told_by="exporter")
+    # Without those of a machine more than a run may have. Call it in a transaction.
+    rows = list(_rows(run_id, scraped))
+    known = _allowed(rows)
+    store_machine_seconds(
+        rows=[row for row in rows if (row.run_id, row.source) in known], told_by="exporter"
+    )
     RunEvent.objects.bulk_create(
-        RunEvent(run_id=run_id, kind=EXPORTER_PROBLEM, data=_said(each))
+        RunEvent(
+            run_id=run_id,
+            kind=EXPORTER_PROBLEM,
+            data={"exporter": each.order.name, "problem": each.problem[:_MOST_PROBLEM]},
+        )
         for each in scraped
         if each.problem
     )
@@ -142,13 +157,99 @@ def _agents(run_id: int, machines: Collection[str]) -> dict[str, Agent]:
     return {each.machine: each for each in agents.annotate(is_telling=telling).order_by("heard_at")}
 
 
-def _said(scraped: Scraped) -> dict[str, str]:
-    return {"exporter": scraped.order.name, "problem": scraped.problem[:_MOST_PROBLEM]}
-
-
 def _told(offers: Iterable[str]) -> dict[str, Any]:
     return {"told_at": Now(), "offers": list(offers), "problem": "", "problem_at": None}
 
 
 def _problem(text: str) -> dict[str, Any]:
     return {"problem": text[:_MOST_PROBLEM], "problem_at": Now()}
+
+
+MOST_SOURCES = 20  # of a run
+
+
+def machine_second(
+    *, run: int, source: str, second: int, lasted_s: float, did, is_scraped: bool = False
+) -> MachineSecond:
+    """A row to store; `did` as in AgentSecond."""
+    return MachineSecond(
+        run_id=run,
+        source=source,
+        second=second,
+        lasted_s=lasted_s,
+        busy_s=busy_s(did),
+        watched_s=watched_s(did),
+        did=did,
+        is_scraped=is_scraped,
+    )
+
+
+def require_sources(rows: Collection[MachineSecond]) -> None:
+    """Raise Refused if one of them is of a machine more than its run may have. Call it in a
+    transaction."""
+    if _sources(rows) - _allowed(rows):
+        raise Refused(f"This run has seconds of {MOST_SOURCES} machines; no more are taken.")
+
+
+def store_machine_seconds(*, rows: Collection[MachineSecond], told_by: str) -> None:
+    """Store them; those that are stored already stay as they are. `told_by`: agent or exporter.
+    Call it in a transaction."""
+    seconds = defaultdict(list)
+    for row in rows:
+        if not row.is_scraped:
+            seconds[row.run_id, row.source].append(row.second)
+    for run, source in _sources(rows):
+        scraped = MachineSecond.objects.filter(run=run, source=source, is_scraped=True)
+        scraped.filter(second__in=seconds[run, source]).delete()
+    MachineSecond.objects.bulk_create(rows, ignore_conflicts=True)
+    _note_late({row.run_id for row in rows}, told_by)
+
+
+def join_exporter(*, runs: Collection[int], machine: str, host: str) -> None:
+    """An agent tells for the first time that it is on this machine: what an exporter told of it in
+    these runs has its name from now on. Call it in a transaction."""
+    told = MachineSecond.objects.filter(run__in=runs)
+    taken = set(told.filter(source=host).values_list("run", "second"))
+    others = told.filter(is_scraped=True).exclude(source=host).order_by("source", "second")
+    same = {
+        pk: second
+        for pk, did, *second in others.values_list("pk", "did", "run", "second")
+        if machine_of(did) == machine
+    }
+    twice = {pk for pk, (run, second) in same.items() if (run, second) in taken}
+    told.filter(pk__in=twice).delete()
+    told.filter(pk__in=same.keys() - twice).update(source=host)
+
+
+def _sources(rows: Iterable[MachineSecond]) -> set[tuple[int, str]]:
+    return {(row.run_id, row.source) for row in rows}
+
+
+def _allowed(rows: Iterable[MachineSecond]) -> set[tuple[int, str]]:
+    """Those of the rows' machines that their runs may have: one that always has another name must
+    not fill the disk."""
+    wanted = _sources(rows)
+    allowed = {
+        (run, source)
+        for run, source in wanted
+        if _stored_seconds(run).filter(source=source).exists()
+    }
+    for run in sorted({run for run, _ in wanted - allowed}):
+        # Held, so that two who bring a machine at once do not both bring the last one.
+        Run.objects.select_for_update(no_key=True).filter(pk=run).first()
+        told = set(_stored_seconds(run).order_by().values_list("source", flat=True).distinct())
+        new = sorted({source for each, source in wanted if each == run} - told)
+        allowed |= {(run, source) for source in [*told, *new][:MOST_SOURCES]}
+    return allowed
+
+
+def _stored_seconds(run: int) -> QuerySet[MachineSecond]:
+    return MachineSecond.objects.filter(run=run)
+
+
+def _note_late(runs: set[int], told_by: str) -> None:
+    """Those that have ended are judged again, by what their target's machine did as well. The run's
+    lock orders the note before or after the summary's own read of notes."""
+    ended = Run.objects.filter(pk__in=runs, state__in=(RunState.FINALIZING, RunState.DONE))
+    for run in ended.order_by("pk").select_for_update(no_key=True):
+        RunEvent.objects.create(run=run, kind=LATE_SECONDS, data={"from": told_by})

@@ -1,8 +1,7 @@
-"""A launcher's operations on a shard: claim it, renew its lease, advance it, write its seconds.
-
-The right to send load is a lease on the shard's row. Its number (`epoch`) is a fencing token: a
-holder of an older one changes and writes nothing, however late its statement arrives.
-"""
+"""A launcher's operations on a shard: claim it, renew its lease, advance it, write its seconds. The
+right to send load is a lease on the shard's row. Its number (`epoch`) is a fencing token: a holder
+of an older one changes and writes nothing, however late its statement arrives. Stores the examples
+of failures that came with a run's seconds."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -17,14 +16,14 @@ from campaigns.domain.errors import Refused
 from campaigns.domain.lifecycle import LIVE_SHARD_STATES, UNFINISHED_SHARD_STATES, RunState
 from campaigns.domain.lifecycle import ShardState as Part
 from campaigns.domain.measured.injector_end import InjectorEnd
+from campaigns.domain.measured.redaction import printable, redacted, redacted_head
 from campaigns.domain.plan.addresses import common_networks
 from campaigns.domain.plan.ordered_plan import ordered_plan
 from campaigns.domain.stop_reasons import own_sentence
 from campaigns.live.notify import notify_viewers
-from campaigns.models import Run, RunEvent, Shard, ShardSecond
+from campaigns.models import FailureExample, Run, RunEvent, Shard, ShardSecond
 from campaigns.models.dbtime import ClockTimestamp, db_now
 from campaigns.queries.ownership import networks_for
-from campaigns.services.failure_examples import keep_examples
 from campaigns.services.own_services import policy
 
 PROTOCOL = 1
@@ -102,6 +101,10 @@ def claim_shard(*, worker: str, host: str) -> Lease | None:
     if run is None:
         return None
     _notify(run)
+    frozen = run.frozen
+    weights = list(frozen.plan.load.shares)
+    # As this host has it: its own list may be narrower than the site's, and it may take no proofs.
+    allowed = networks_for(run.project_id, frozen.endpoint.host)
     return Lease(
         shard_id=run.shard_id,
         run_id=run.pk,
@@ -109,40 +112,30 @@ def claim_shard(*, worker: str, host: str) -> Lease | None:
         epoch=run.shard_epoch,
         worker=worker,
         host=host,
-        order=_order(run, run.project_id, run.shard_number),
+        order={
+            "protocol": PROTOCOL,
+            "run": run.label,
+            "plan": ordered_plan(frozen.plan_json),
+            "endpoint": frozen.endpoint.to_order(),
+            "connection_mode": str(frozen.connection_mode),
+            "policy": policy(common_networks(frozen.allowed_networks, allowed)),
+            "seed": frozen.seed,
+            "shard": {
+                "index": run.shard_number,
+                "count": run.n_shards,
+                **({"weights": weights} if weights else {}),
+            },
+        },
         campaign_id=run.campaign_id,
     )
 
 
-def _order(run: Run, project: int, number: int) -> dict[str, Any]:
-    frozen = run.frozen
-    weights = list(frozen.plan.load.shares)
-    # As this host has it: its own list may be narrower than the site's, and it may take no proofs.
-    allowed = networks_for(project, frozen.endpoint.host)
-    return {
-        "protocol": PROTOCOL,
-        "run": run.label,
-        "plan": ordered_plan(frozen.plan_json),
-        "endpoint": frozen.endpoint.to_order(),
-        "connection_mode": str(frozen.connection_mode),
-        "policy": policy(common_networks(frozen.allowed_networks, allowed)),
-        "seed": frozen.seed,
-        "shard": {
-            "index": number,
-            "count": run.n_shards,
-            **({"weights": weights} if weights else {}),
-        },
-    }
-
-
 def heartbeat(*, lease: Lease, has_ended: bool = False, is_fresh: bool = False) -> Pulse | None:
-    """Renew the lease. None: it is lost, so stop sending at once.
-
-    An expired lease stays expired, even before the dispatcher has noticed, unless the holder knows
-    by its own clock that it was renewed just now (`is_fresh`): then the database's clock was set.
-    With `has_ended` the injector has ended and its last seconds are being stored: a running shard
-    is storing from then on, and no rule takes it for one that still sends.
-    """
+    """Renew the lease. None: it is lost, so stop sending at once. An expired lease stays expired,
+    even before the dispatcher has noticed, unless the holder knows by its own clock that it was
+    renewed just now (`is_fresh`): then the database's clock was set. With `has_ended` the injector
+    has ended and its last seconds are being stored: a running shard is storing from then on, and no
+    rule takes it for one that still sends."""
     renewed = _valid(lease, is_fresh).filter(state__in=LIVE_SHARD_STATES)
     state = {"state": _STORING} if has_ended else {}
     if not renewed.update(lease_until=db_now(settings.LEASE_S), **state):
@@ -180,11 +173,9 @@ def mark_running(*, lease: Lease, is_fresh: bool = False) -> bool:
 
 
 def mark_done(*, lease: Lease, end: InjectorEnd) -> bool:
-    """The injector has said its end and all its seconds are stored.
-
-    A lease that expired meanwhile does not matter here: nothing is sent any more. Only where the
-    shard was given up, because nothing was heard of it, does it stay lost, and says how it ended.
-    """
+    """The injector has said its end and all its seconds are stored. A lease that expired meanwhile
+    does not matter here: nothing is sent any more. Only where the shard was given up, because
+    nothing was heard of it, does it stay lost, and says how it ended."""
     is_done = any(
         _move(_held(lease).filter(state=state), lease, Part.DONE, end=end.to_json())
         for state in sorted(UNFINISHED_SHARD_STATES)
@@ -234,20 +225,26 @@ def _move(shard: QuerySet[Shard], lease: Lease, target: Part, run_states=None, *
 
 
 def record_seconds(*, lease: Lease, seconds: list[dict[str, Any]]) -> int:
-    """Store seconds; returns how many rows are new. Writing the same again changes nothing.
-
-    Raises Refused if the shard has been claimed anew, or the run is long over.
-    """
+    """Store seconds; returns how many rows are new. Writing the same again changes nothing. Raises
+    Refused if the shard has been claimed anew, or the run is long over."""
     if not seconds:
         return 0
     with transaction.atomic():
-        _wait_for_table()
+        # While an index is made, nobody can store a second. That is waited for before the shard's
+        # row is held, which the next heartbeat needs.
+        with connection.cursor() as cursor:
+            cursor.execute(f"LOCK TABLE {ShardSecond._meta.db_table} IN ROW EXCLUSIVE MODE")
         shard = _lock_for_seconds(lease)
-        new = _not_yet_stored(lease, seconds)
+        # Needs the lock on the shard's row, so that none of these is stored meanwhile.
+        by_key = {(second["second"], second["step"]): second for second in seconds}
+        stored = ShardSecond.objects.filter(
+            run=lease.run_id, shard=lease.number, second__in={second for second, _ in by_key}
+        ).values_list("second", "step")
+        new = [by_key[key] for key in by_key.keys() - set(stored)]
         ShardSecond.objects.bulk_create(
             (_row(lease, second) for second in new), ignore_conflicts=True, batch_size=500
         )
-        keep_examples(lease.run_id, lease.number, new)
+        _keep_examples(lease.run_id, lease.number, new)
         last = max(second["second"] for second in seconds)
         Shard.objects.filter(pk=shard.pk).update(
             last_second=Greatest(Coalesce("last_second", last), last)
@@ -256,22 +253,6 @@ def record_seconds(*, lease: Lease, seconds: list[dict[str, Any]]) -> int:
             _note_late(lease, len(new))
         notify_viewers(run_id=lease.run_id)
     return len(new)
-
-
-def _wait_for_table() -> None:
-    """While an index is made, nobody can store a second. That is waited for before the shard's row
-    is held, which the next heartbeat needs."""
-    with connection.cursor() as cursor:
-        cursor.execute(f"LOCK TABLE {ShardSecond._meta.db_table} IN ROW EXCLUSIVE MODE")
-
-
-def _not_yet_stored(lease: Lease, seconds: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Needs the lock on the shard's row, so that none of these is stored meanwhile."""
-    by_key = {(second["second"], second["step"]): second for second in seconds}
-    stored = ShardSecond.objects.filter(
-        run=lease.run_id, shard=lease.number, second__in={second for second, _ in by_key}
-    ).values_list("second", "step")
-    return [by_key[key] for key in by_key.keys() - set(stored)]
 
 
 def _lock_for_seconds(lease: Lease) -> Shard:
@@ -294,10 +275,8 @@ def _row(lease: Lease, second: dict[str, Any]) -> ShardSecond:
 
 
 def _note_late(lease: Lease, n_stored: int) -> None:
-    """Leave a note for the dispatcher to recompute the summary, and why the run ended.
-
-    The run's lock orders the note before or after the summary's own read of notes.
-    """
+    """Leave a note for the dispatcher to recompute the summary, and why the run ended. The run's
+    lock orders the note before or after the summary's own read of notes."""
     Run.objects.select_for_update(no_key=True).get(pk=lease.run_id)
     RunEvent.objects.create(
         run_id=lease.run_id, kind=LATE_SECONDS, data={"shard": lease.number, "stored": n_stored}
@@ -316,3 +295,41 @@ def _valid(lease: Lease, is_fresh: bool) -> QuerySet[Shard]:
 
 def _notify(run: Run) -> None:
     notify_viewers(run_id=run.pk, campaign_id=run.campaign_id)
+
+
+# More than an injector keeps by docs/injector.md: a limit for those that do not keep to it.
+_MOST_CHARACTERS = 8000
+_MOST_OF_A_SECOND = 50
+
+
+def _keep_examples(run_id: int, shard: int, seconds: list[dict[str, Any]]) -> None:
+    """Redacts once more: not every injector may do what it should. The same again changes nothing.
+    The caller checks that the seconds may be stored."""
+    FailureExample.objects.bulk_create(
+        (
+            _example_row(
+                example, run_id=run_id, shard=shard, second=second["second"], step=second["step"]
+            )
+            for second in seconds
+            for example in second.get("examples", ())[:_MOST_OF_A_SECOND]
+        ),
+        ignore_conflicts=True,
+    )
+
+
+def _example_row(example: dict[str, Any], **place: int) -> FailureExample:
+    head, blank, body = _cut(example["reply"]).partition("\n\n")
+    return FailureExample(
+        kind=example["kind"],
+        status=example["status"],
+        at_us=example["at_us"],
+        request=redacted_head(_cut(example["request"])),
+        reply=redacted_head(head) + blank + redacted(body),
+        body_bytes=example.get("body_bytes"),
+        detail=redacted(_cut(example["detail"])),
+        **place,
+    )
+
+
+def _cut(text: str) -> str:
+    return printable(text[:_MOST_CHARACTERS])

@@ -1,47 +1,63 @@
-"""A run's summary: derived from its seconds, recomputed when late ones arrive; and what
-histories and lists read of it."""
+"""A run's summary: derived from its seconds, recomputed when late ones arrive; and what histories
+and lists read of it. Keeps what runs under way have measured, added up, for the process that shows
+one next. Thins the seconds of old runs to minutes; their summaries, with all histograms and series,
+stay."""
 
 import hashlib
-from collections.abc import Collection, Iterable
+import logging
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import astuple
+from datetime import datetime, timedelta
+from math import ceil
 from typing import Any
 
 from django.conf import settings
-from django.db import transaction
+from django.db import DatabaseError, InterfaceError, OperationalError, connection, transaction
+from django.db.models import F, Max, QuerySet, Sum
+from django.db.models.functions import Length
 
 from campaigns.domain.judged.judgement import Judgement, judge, limits_with
 from campaigns.domain.judged.observations import hosts_of, is_loopback, observe
 from campaigns.domain.judged.target_machine import observed_machines
-from campaigns.domain.lifecycle import ShardState
+from campaigns.domain.lifecycle import RunState, ShardState
 from campaigns.domain.measured.injector_end import peers_of
 from campaigns.domain.measured.measurement import Measurement
+from campaigns.domain.measured.packed_second import pack
+from campaigns.domain.measured.snapshot import Total
 from campaigns.domain.plan.threshold import TARGET_METRICS
 from campaigns.models import (
     InjectorHost,
+    KeptMinute,
+    MeasuredSoFar,
     PooledPercentiles,
     Run,
     RunSummary,
+    RunUse,
     Search,
     ShardSecond,
     Test,
     TestFigures,
 )
-from campaigns.queries.briefs import brief_total, known_of
-from campaigns.queries.kept_figures import figures_of
-from campaigns.queries.machines import measured_machines
-from campaigns.queries.measured import (
+from campaigns.queries.campaign_keys import release
+from campaigns.queries.kept_figures import brief_total, figures_of, known_of
+from campaigns.queries.machine_runs import measured_machines, uses_of
+from campaigns.queries.measurements import (
     MeasuredRun,
     counted_runs,
-    measured_runs,
-    pooled_of,
-    summaries_of,
-)
-from campaigns.queries.measurements import (
     latest_summary,
+    machines_of_run,
+    measured_runs,
+    measurement_so_far,
     measurement_to_end,
     new_measurement,
+    of_latest_summary,
+    pooled_of,
     rows_of,
+    summaries_of,
 )
-from campaigns.queries.retention import kept_of
+from campaigns.queries.reports import parts_to_keep, warm_up_of
+from campaigns.queries.retention import kept_of, uses_to_thin
 
 
 @transaction.atomic
@@ -98,11 +114,9 @@ def _pooled(test: int, runs: Iterable[MeasuredRun]) -> PooledPercentiles:
 
 @transaction.atomic
 def summarise_run(run: Run) -> RunSummary:
-    """Merge the run's seconds into a summary and judge the run by it.
-
-    Idempotent: the same seconds keep the summary, others create a new revision. A run whose seconds
-    were removed keeps the summary that it has.
-    """
+    """Merge the run's seconds into a summary and judge the run by it. Idempotent: the same seconds
+    keep the summary, others create a new revision. A run whose seconds were removed keeps the
+    summary that it has."""
     # no_key: inserts of late seconds, which reference the run, must not wait for this lock.
     Run.objects.select_for_update(no_key=True).get(pk=run.pk)
     if kept_of(run) is not None:
@@ -124,7 +138,7 @@ def summarise_run(run: Run) -> RunSummary:
             brief=brief_total(measurement.total),
             **measurement.to_json(),
         )
-    judgement = judge_run(run, measurement)
+    judgement = _judge_run(run, measurement)
     Run.objects.filter(pk=run.pk).update(
         trust=judgement.measurement.state,
         target_state=judgement.target.state,
@@ -153,7 +167,8 @@ def _add_rows(run: Run, measurement: Measurement, after: int | None = None) -> t
     """Adds the rows after a second, or all. How many are not after it, and the SHA-256 of all."""
     n_before, digest = 0, hashlib.sha256()
     for row in rows_of(run).iterator(chunk_size=500):
-        digest.update(_fingerprint(row))
+        # The row's content as bytes: equal content gives equal bytes.
+        digest.update(repr((row.shard, row.second, row.step)).encode() + row.packed)
         if after is None or row.second > after:
             measurement.add(row.value(), row.shard)
         else:
@@ -161,7 +176,7 @@ def _add_rows(run: Run, measurement: Measurement, after: int | None = None) -> t
     return n_before, digest
 
 
-def judge_run(run: Run, measurement: Measurement) -> Judgement:
+def _judge_run(run: Run, measurement: Measurement) -> Judgement:
     n_lost = run.shards.filter(state=ShardState.LOST).count()
     observed = observe(measurement, is_co_located=is_co_located(run), n_lost=n_lost)
     machines = measured_machines(run, measurement.duration_s)
@@ -169,11 +184,6 @@ def judge_run(run: Run, measurement: Measurement) -> Judgement:
     response = measurement.total.timing("response")
     judged = judge(observed, response, limits_with(settings.JUDGEMENT_LIMITS))
     return judged.said_of(measurement.plan.nouns)
-
-
-def _fingerprint(row: ShardSecond) -> bytes:
-    """The row's content as bytes: equal content gives equal bytes."""
-    return repr((row.shard, row.second, row.step)).encode() + row.packed
 
 
 def is_co_located(run: Run) -> bool:
@@ -184,3 +194,159 @@ def is_co_located(run: Run) -> bool:
     names = {shard.host for shard in run.shards.all()}
     own = InjectorHost.objects.filter(name__in=names).values_list("facts", flat=True)
     return any(peer in facts.get("addresses", "").split() for facts in own for peer in peers)
+
+
+logger = logging.getLogger(__name__)
+
+# A process adds up fewer seconds than this soon enough by itself.
+WORTH_S = 30
+PORTION_S = 60  # added up before somebody asks whether the time is over
+
+
+def keep_so_far(*, is_over: Callable[[], bool]) -> int:
+    """Until `is_over`, those first of which most is missing; how many runs were kept. What is not
+    done goes on at the next call, and may be done any number of times."""
+    MeasuredSoFar.objects.filter(run__state=RunState.DONE).delete()
+    n_kept = 0
+    for run in _behind():
+        if is_over():
+            break
+        try:
+            n_kept += _keep(run, is_over)
+        except (OperationalError, InterfaceError):
+            raise
+        except DatabaseError:  # such as a run that was deleted meanwhile
+            logger.warning("What run %s measured so far was not kept", run.pk, exc_info=True)
+    return n_kept
+
+
+def _behind() -> list[Run]:
+    """Runs that send, the furthest behind first, with `reached`, the last second that any injector
+    has delivered, and `kept`, the last one that is kept."""
+    known = dict(
+        MeasuredSoFar.objects.filter(release=release()).values_list("run_id", "last_second")
+    )
+    sending = Run.objects.filter(state=RunState.RUNNING, t0__isnull=False)
+    found = list(sending.annotate(reached=Max("shards__last_second")).filter(reached__gte=0))
+    for run in found:
+        run.kept = known.get(run.pk, -ceil(run.frozen.plan.warm_up_s) - 1)
+    behind = [run for run in found if run.reached - run.kept >= WORTH_S]
+    return sorted(behind, key=lambda run: run.kept - run.reached)
+
+
+def _keep(run: Run, is_over: Callable[[], bool]) -> bool:
+    measured, until = None, run.kept
+    while measured is None or (until < run.reached and not is_over()):
+        until += PORTION_S
+        measured = measurement_so_far(run, measured, until=until)
+    if not measured.series:
+        return False
+    columns = MeasuredSoFar.columns_of(measured.state(), measured.series)
+    MeasuredSoFar.objects.bulk_create(
+        [MeasuredSoFar(run=run, release=release(), **columns)],
+        update_conflicts=True,
+        unique_fields=["run"],
+        update_fields=["release", *columns],
+    )
+    return True
+
+
+MINUTE_S = 60
+# Rows of one statement, which is one transaction: it holds no lock for longer than it takes. A
+# second is never left in part, so there may be as many more as one second has.
+BATCH = 500
+_RUNS_AT_ONCE = 100
+
+
+def remove_old_seconds(
+    *, now: datetime, is_over: Callable[[], bool], pause: Callable[[], None]
+) -> int:
+    """Merge what is older than the setting allows into minutes, until `is_over`; the number of rows
+    that were removed. May be interrupted anywhere and done twice: the next call goes on. `pause` is
+    called between two batches."""
+    if settings.KEEP_SECONDS_DAYS <= 0:
+        return 0
+    before = now - timedelta(days=settings.KEEP_SECONDS_DAYS)
+    n_removed = 0
+    for use in uses_to_thin(now, before).select_related("run")[:_RUNS_AT_ONCE]:
+        if use.thinned_at is None and not _keep_what_is_read(use.run, now):
+            continue
+        while not is_over():
+            removed = _remove_batch(use.run)
+            n_removed += removed
+            if not removed:
+                # What is kept of the seconds counts as part of the summary from now on.
+                kept = use.run.minutes.aggregate(size=Sum(Length("packed")))["size"] or 0
+                with _briefly():
+                    RunUse.objects.filter(pk=use.pk).update(
+                        n_seconds=0, seconds_bytes=0, summary_bytes=F("summary_bytes") + kept
+                    )
+                break
+            pause()
+        if is_over():
+            break
+    return n_removed
+
+
+@contextmanager
+def _briefly() -> Iterator[None]:
+    """A transaction that does not hold its locks until the disk has synced. What a crash of the
+    server undoes is done again: its log keeps the order, so nothing goes before what stays of it.
+    """
+    with transaction.atomic():
+        with connection.cursor() as cursor:
+            cursor.execute("SET LOCAL synchronous_commit TO off")
+        yield
+
+
+def _keep_what_is_read(run: Run, now: datetime) -> bool:
+    """From here on pages read what is kept, and nobody the seconds. False if there is another
+    summary meanwhile: the next call tries again. It is read before the run is locked, which of a
+    long run takes a while."""
+    summary = latest_summary(run)
+    kept = {
+        "warm_up": warm_up_of(run).to_json(),
+        "parts": [astuple(part) for part in parts_to_keep(run)],
+        "machines": [use.to_json() for use in uses_of(run, machines_of_run(run))],
+    }
+    with _briefly():
+        Run.objects.select_for_update(no_key=True).only("pk").get(pk=run.pk)
+        newest = of_latest_summary(run, "pk")
+        if newest != summary.pk:
+            return False
+        RunUse.objects.filter(run=run).update(thinned_at=now, kept=kept)
+    return True
+
+
+def _remove_batch(run: Run) -> int:
+    """The oldest rows, whole seconds within a minute; 0 when none is left."""
+    first = run.seconds.order_by("second").values_list("second", flat=True).first()
+    rows = run.machine_seconds if first is None else _kept_minute(run, first // MINUTE_S)
+    seconds = list(rows.order_by("second").values_list("second", flat=True)[:BATCH])
+    if not seconds:
+        return 0
+    with _briefly():
+        return rows.filter(second__lte=seconds[-1]).delete()[0]
+
+
+def _kept_minute(run: Run, minute: int) -> QuerySet[ShardSecond]:
+    """The seconds up to the end of this minute, once what stays of it is stored. Where that is
+    stored already, only some of them are left."""
+    rows = run.seconds.filter(second__lt=(minute + 1) * MINUTE_S)
+    if run.minutes.filter(minute=minute).exists():
+        return rows
+    totals: dict[int, Total] = {}
+    for row in rows.iterator(chunk_size=BATCH):
+        totals.setdefault(row.step, Total()).add(row.value())
+    made = [
+        KeptMinute(
+            run=run,
+            minute=minute,
+            step=step,
+            packed=pack(total.to_json() | {"in_flight": 0, "vitals": None}),
+        )
+        for step, total in totals.items()
+    ]
+    with _briefly():
+        KeptMinute.objects.bulk_create(made, ignore_conflicts=True)
+    return rows

@@ -93,7 +93,9 @@ def _save(
     endpoints: Sequence[dict[str, Any]],
     opened: str | None = None,
 ) -> Target:
-    profiles = held_profiles(target.project, _profiles_named(endpoints))
+    # As given, so whatever is no name is left to the check.
+    named = ((row.get("tls") or {}).get("profile") for row in endpoints)
+    profiles = held_profiles(target.project, {name for name in named if isinstance(name, str)})
     description = check_target(name, environment, endpoints, profiles)
     if opened is not None:
         wanted = _content(description.name, description.environment, description.origins)
@@ -107,12 +109,6 @@ def _save(
     except IntegrityError:
         raise InvalidTarget(_NAME_TAKEN) from None
     return target
-
-
-def _profiles_named(endpoints: Sequence[dict[str, Any]]) -> set[str]:
-    """As given, so whatever is no name is left to the check."""
-    named = ((row.get("tls") or {}).get("profile") for row in endpoints)
-    return {name for name in named if isinstance(name, str)}
 
 
 def _keep_only(by: Actor, target: Target, origins: Sequence[Origin]) -> None:

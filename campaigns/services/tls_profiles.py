@@ -1,8 +1,6 @@
-"""TLS profiles that a project names: create, change and delete one.
-
-Endpoints name a profile, so what it offers is written once. A run has frozen what it offered, so no
-change and no deletion changes what was measured.
-"""
+"""TLS profiles that a project names: create, change and delete one. Endpoints name a profile, so
+what it offers is written once. A run has frozen what it offered, so no change and no deletion
+changes what was measured."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any

@@ -1,8 +1,9 @@
-"""Personal tokens for the REST API: create, revoke, authenticate.
-
-A token has the form `bs_pat_<lookup>_<secret>`. The lookup finds the row; only a keyed hash of
-the whole is stored. The secret has 256 random bits, so a fast hash is enough.
-"""
+"""Personal tokens for the REST API: create, revoke, authenticate. A token has the form
+`bs_pat_<lookup>_<secret>`. The lookup finds the row; only a keyed hash of the whole is stored. The
+secret has 256 random bits, so a fast hash is enough. Share links: a token that gives read access to
+a campaign, run or comparison without an account. Only a keyed hash of the token is stored. A link
+is dead once expired or revoked, and for as long as its creator may not share in the project; that
+of a comparison also once a side was deleted."""
 
 import hmac
 import re
@@ -10,19 +11,20 @@ import secrets
 from datetime import timedelta
 
 from django.db import transaction
-from django.db.models import Q
+from django.db.models import F, Q
 from django.utils import timezone
 
 from campaigns.domain.audit_events import AuditEvent
 from campaigns.domain.errors import Forbidden, Refused
 from campaigns.domain.typed_text import clean_name
 from campaigns.domain.units import counted
-from campaigns.models import ApiToken
-from campaigns.permissions import Actor, Scope
+from campaigns.models import ApiToken, Campaign, Project, Run, ShareLink
+from campaigns.permissions import Action, Actor, Scope, may, require
+from campaigns.queries.shares import shared_columns
 from campaigns.services import audit
 from campaigns.services.vault import keyed_hash
 
-MAX_DAYS = 365
+MAX_DAYS = 365  # of a token, and of a share link
 _PURPOSE = "api-token"
 _FORM = re.compile(r"bs_pat_([0-9a-f]{16})_[A-Za-z0-9_-]{43}")
 # One write per minute is enough to see whether a token is in use.
@@ -103,3 +105,91 @@ def _require_person(by: Actor) -> None:
     """A stolen token must not be able to create another token."""
     if not by.is_member or by.token is not None:
         raise Forbidden("Sign in to create or revoke tokens; a token cannot do that.")
+
+
+_SHARE_PURPOSE = "share-link"
+
+
+@transaction.atomic
+def create_share(
+    *,
+    by: Actor,
+    project: Project,
+    campaign: Campaign | None = None,
+    run: Run | None = None,
+    comparison: str = "",
+    days: int,
+    note: str = "",
+    shows_machines: bool = False,
+) -> tuple[ShareLink, str]:
+    """The link's row and its token, which is never shown again. `comparison`: its columns as in
+    the address, a=campaign-7&b=campaign-12, all of which the actor may share."""
+    require(by, Action.SHARE, project)
+    _check_share(project, campaign, run, comparison, days, note)
+    if comparison and shared_columns(by, comparison) is None:
+        raise Refused("You may not share all sides of this comparison, or one was deleted.")
+    token = secrets.token_urlsafe(32)
+    share = ShareLink.objects.create(
+        project=project,
+        campaign=campaign,
+        run=run,
+        comparison=comparison,
+        token_hash=keyed_hash(token, _SHARE_PURPOSE),
+        note=note.strip(),
+        shows_machines=shows_machines,
+        created_by=by.user,
+        expires_at=timezone.now() + timedelta(days=days),
+    )
+    audit.note(by, AuditEvent.SHARED, f"{share}, {counted(days, 'days')}", project=project)
+    return share, token
+
+
+@transaction.atomic
+def revoke_share(*, by: Actor, share: ShareLink) -> None:
+    """Takes effect at the next request. Once revoked, a link stays revoked."""
+    require(by, Action.SHARE, share.project)
+    live = ShareLink.objects.filter(pk=share.pk, revoked_at=None)
+    if live.update(revoked_at=timezone.now()):
+        audit.note(by, AuditEvent.SHARE_REVOKED, str(share), project=share.project)
+
+
+def open_share(*, token: str, counts_view: bool = True) -> ShareLink | None:
+    """The live link with this token, or None. A stream that only checks whether the link is still
+    valid passes counts_view=False."""
+    share = (
+        ShareLink.objects.select_related("project", "campaign", "run__campaign", "created_by")
+        .filter(token_hash=keyed_hash(token, _SHARE_PURPOSE), revoked_at=None)
+        .filter(expires_at__gt=timezone.now())
+        .first()
+    )
+    if share is None:
+        return None
+    creator = Actor(user=share.created_by)
+    if not may(creator, Action.SHARE, share.project):
+        return None
+    if share.comparison and shared_columns(creator, share.comparison) is None:
+        return None
+    if counts_view:
+        ShareLink.objects.filter(pk=share.pk).update(
+            n_views=F("n_views") + 1, last_used_at=timezone.now()
+        )
+    return share
+
+
+def _check_share(
+    project: Project,
+    campaign: Campaign | None,
+    run: Run | None,
+    comparison: str,
+    days: int,
+    note: str,
+) -> None:
+    if [campaign is not None, run is not None, bool(comparison)].count(True) != 1:
+        raise Refused("A link shows either a campaign, a run or a comparison.")
+    shown = campaign or (run and run.campaign)
+    if shown and shown.project_id != project.pk:
+        raise Refused("This belongs to another project. Share it from there.")
+    if not 1 <= days <= MAX_DAYS:
+        raise Refused(f"A link can be valid for 1 to {MAX_DAYS} days.")
+    if len(note) > 100:
+        raise Refused("A note can have at most 100 characters.")

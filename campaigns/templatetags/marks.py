@@ -1,9 +1,6 @@
 """What every template may write without loading it (the settings do): glyphs, badges, terms,
-counts.
-
-{% glyph "warn" %}, {% badge run %}, {% term "block" "blocks" %}, {{ ground|with_terms }},
-{{ 1|counted:"requests" }}, {{ 2610|sized }}
-"""
+counts. {% glyph "warn" %}, {% badge run %}, {% term "block" "blocks" %}, {{ ground|with_terms }},
+{{ 1|counted:"requests" }}, {{ 2610|sized }}"""
 
 from functools import cache, lru_cache
 from typing import Any

@@ -1,7 +1,6 @@
 """{% module "js/pages/list.js" %}: a module, and links by which a browser asks at once for all that
 it imports. Without them it learns of an import when the importing file has come, so that each level
-of imports takes another round trip. Every template has the tag without loading it.
-"""
+of imports takes another round trip. Every template has the tag without loading it."""
 
 import re
 from collections.abc import Iterator

@@ -1,21 +1,35 @@
-"""Shared by all page views: the actor, visible rows, and answers to refusals and to the
-signed out."""
+"""Shared by all page views: the actor, visible rows, and answers to refusals and to the signed out.
+Pages take no API token: a program that sends one is told so, and gets no sign-in page. A posted
+form on its way to the service that saves it: what the service finds wrong with it, and what others
+changed since it was opened."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import wraps
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
+from django import forms
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.views import redirect_to_login
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, resolve_url
+from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
-from django.views.decorators.http import require_http_methods
+from django.views.decorators.http import (
+    require_GET,
+    require_http_methods,
+    require_POST,
+    require_safe,
+)
+from rest_framework.authentication import get_authorization_header
 
 from campaigns.domain.client_address import client_address
-from campaigns.domain.errors import Refused
+from campaigns.domain.edit_conflicts import Content, version_token
+from campaigns.domain.errors import ChangedMeanwhile, InvalidFields, Refused
+from campaigns.domain.units import and_joined
+from campaigns.forms.requests import CheckedForm
 from campaigns.models import Project
 from campaigns.permissions import Action, Actor, require, rights
 
@@ -57,6 +71,22 @@ def _page_of(request) -> str:
 
 # For pages that show a form and take it; those that only show use `require_safe`.
 takes_a_form = require_http_methods(["GET", "HEAD", "POST"])
+
+
+def signed_in_get(view):
+    return login_required(require_GET(view))
+
+
+def signed_in_post(view):
+    return login_required(require_POST(view))
+
+
+def signed_in_safe(view):
+    return require_safe(login_required(view))
+
+
+def signed_in_form(view):
+    return takes_a_form(login_required(view))
 
 
 def actor_of(request) -> Actor:
@@ -102,10 +132,8 @@ def for_administrators(view):
 
 
 def answers_refusals(redirect_to: str | Callable[..., str]):
-    """For POST views: turns a Refused into a message and a redirect to `redirect_to`.
-
-    A name is reversed with the view's keyword arguments; a function gets request and arguments.
-    """
+    """For POST views: turns a Refused into a message and a redirect to `redirect_to`. A name is
+    reversed with the view's keyword arguments; a function gets request and arguments."""
 
     def decorate(view):
         @wraps(view)
@@ -121,3 +149,84 @@ def answers_refusals(redirect_to: str | Callable[..., str]):
         return answering
 
     return decorate
+
+
+class BearerMiddleware:
+    """401 where a request with `Authorization: Bearer …` would get the sign-in page. Addresses that
+    need no account answer as always."""
+
+    def __init__(self, get_response):
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        response = self.get_response(request)
+        is_bearer = get_authorization_header(request).lower().startswith(b"bearer")
+        return _refusal() if is_bearer and _is_sign_in(request, response) else response
+
+
+def _is_sign_in(request: HttpRequest, response: HttpResponse) -> bool:
+    """Whether it is a sign-in page or the way to one: ours, or that of the staff's site."""
+    shown = request.resolver_match and request.resolver_match.url_name == "login"
+    return bool(shown) or urlsplit(response.get("Location", "")).path.endswith("/login/")
+
+
+def _refusal() -> JsonResponse:
+    message = f"Pages take no API token. The REST API has the same data: {reverse('api-docs')}"
+    error = {"code": "unauthenticated", "message": message, "fields": {}}
+    return JsonResponse(
+        {"error": error}, status=401, headers={"WWW-Authenticate": 'Bearer realm="benchsite"'}
+    )
+
+
+_T = TypeVar("_T")
+
+
+def saved_by(form: CheckedForm, save: Callable[[dict[str, Any]], _T]) -> _T | None:
+    """None without a form that was posted, and with one that has errors or is refused, which it
+    then shows."""
+    if not form.is_valid():
+        return None
+    try:
+        return save(form.fields_of_service())
+    except InvalidFields as invalid:
+        form.take_errors(invalid.errors)
+    except Refused as refusal:
+        form.take_refusal(str(refusal))
+    return None
+
+
+class Edit:
+    """The edit of something stored, from the opening of its form to its saving.
+    `parts/changed.html` carries what the form was `opened` with. If saving it would put back what
+    others changed since, it is shown once more as it was typed, with what they `changed`, and
+    carries what is stored by now: so who saves that replaces what they have seen, and no more."""
+
+    def __init__(
+        self, request: HttpRequest, stored: Callable[[], Content], labels: Mapping[str, str]
+    ):
+        """`labels`: what the page calls each part. Make it before the form is filled in: then the
+        form may be newer than it says, and never older."""
+        is_new = request.method != "POST"
+        self.opened = version_token(stored()) if is_new else request.POST.get("opened")
+        self.changed = ""
+        self._labels = labels
+
+    def save(self, service: Callable[..., _T], **given: Any) -> _T | None:
+        """What the service gives; None if others changed meanwhile what it would replace."""
+        try:
+            return service(**given, opened=self.opened)
+        except ChangedMeanwhile as changed:
+            self.opened = changed.now
+            known = [self._labels[path] for path in changed.paths if self._labels.get(path)]
+            self.changed = and_joined(list(dict.fromkeys(known))) or "what it says"
+            return None
+
+    def status(self, errors: object) -> int:
+        """Of the answer that shows the form."""
+        return 409 if self.changed else 422 if errors else 200
+
+
+def labels_of(form: type[forms.Form] | forms.Form) -> dict[str, str]:
+    """What a form calls its fields."""
+    fields = getattr(form, "base_fields", {}) | getattr(form, "fields", {})
+    return {name: str(each.label or name.capitalize()) for name, each in fields.items()}

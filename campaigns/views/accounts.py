@@ -1,28 +1,24 @@
-"""Sign-in, sign-out and password change: Django's views with our templates. API
-tokens."""
+"""Sign-in, sign-out and password change: Django's views with our templates. API tokens."""
 
 from django.contrib import messages
 from django.contrib.auth import views as auth_views
-from django.contrib.auth.decorators import login_required
 from django.http import Http404
 from django.shortcuts import redirect, render
 from django.urls import reverse_lazy
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_POST
 
 from campaigns.domain.audit_events import AuditEvent
 from campaigns.domain.errors import Refused
 from campaigns.domain.units import counted
-from campaigns.forms.accounts import NewPasswordForm, SignInForm, TokenForm
+from campaigns.forms.projects import NewPasswordForm, SignInForm, TokenForm
 from campaigns.services import audit
 from campaigns.services import tokens as services
 from campaigns.services.tokens import revoke_all_tokens
-from campaigns.views.access import actor_of, takes_a_form
+from campaigns.views.access import actor_of, signed_in_form, signed_in_post, takes_a_form
 
 
-@takes_a_form
-@login_required
+@signed_in_form
 @never_cache
 def token_list(request):
     """A new token's text is only in the response to the POST: never stored, never in a URL."""
@@ -37,8 +33,7 @@ def token_list(request):
     return render(request, "tokens/list.html", context, status=422 if form.errors else 200)
 
 
-@login_required
-@require_POST
+@signed_in_post
 def token_revoke(request, token: int):
     found = request.user.api_tokens.filter(pk=token).first()
     if found is None:

@@ -1,30 +1,27 @@
 """The audit log: of a project for its owners, of the installation for its administrators."""
 
-from django.contrib.auth.decorators import login_required
+from django.db.models import F, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
-from campaigns.exports.audit import csv_of_audit
 from campaigns.exports.files import text_file
-from campaigns.models import Project
+from campaigns.exports.tables import csv_of_audit
+from campaigns.models import AuditEntry, Project
 from campaigns.permissions import Action, may
-from campaigns.queries.audit import audit_entries
-from campaigns.queries.pages import page_of
-from campaigns.views.access import actor_of, find, for_administrators
+from campaigns.queries.items import page_of, sorted_by
+from campaigns.views.access import actor_of, find, for_administrators, signed_in_get
 
 PAGE_SIZE = 100
 MOST_EXPORTED = 100_000
 
 
-@login_required
-@require_GET
+@signed_in_get
 def audit(request: HttpRequest, project: int) -> HttpResponse:
     return _page(request, _owned(request, project))
 
 
-@login_required
-@require_GET
+@signed_in_get
 def audit_csv(request: HttpRequest, project: int) -> HttpResponse:
     return _file(request, _owned(request, project))
 
@@ -50,13 +47,18 @@ def _owned(request: HttpRequest, project: int) -> Project:
     return found
 
 
+def _entries(request: HttpRequest, project: Project | None) -> QuerySet[AuditEntry]:
+    """Of one project, or of everything that the actor may see, newest first."""
+    found = AuditEntry.objects.visible_to(actor_of(request))
+    return sorted_by(found.filter(project=project.pk) if project else found, F("pk"), falls=True)
+
+
 def _page(request: HttpRequest, project: Project | None) -> HttpResponse:
-    entries = audit_entries(actor_of(request), project)
-    page = page_of(entries, PAGE_SIZE, request.GET.get("page", ""))
+    page = page_of(_entries(request, project), PAGE_SIZE, request.GET.get("page", ""))
     return render(request, "audit/list.html", {"project": project, "page": page, "sort": "-id"})
 
 
 def _file(request: HttpRequest, project: Project | None) -> HttpResponse:
-    entries = audit_entries(actor_of(request), project)[:MOST_EXPORTED]
+    entries = _entries(request, project)[:MOST_EXPORTED]
     name = f"audit-of-project-{project.pk}.csv" if project else "audit.csv"
     return text_file(name, csv_of_audit(entries))

@@ -1,55 +1,218 @@
-"""The page *New campaign*: cells to tick, what they would cost, and the draft."""
+"""The page *New campaign*: cells to tick, what they would cost, and the draft. What the form of a
+new campaign starts with: a question, a plan, or campaigns that have run."""
 
 from typing import Any
 
 from django.conf import settings
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.db import transaction
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_POST
 
 from campaigns.domain.errors import Refused
 from campaigns.domain.plan.estimates import estimate_campaign, reference_s
+from campaigns.domain.plan.proposals import Proposal, proposal_for
 from campaigns.domain.plan.reference import REFERENCE_PLAN
+from campaigns.domain.plan.sweep import Sweep, text_of_values
 from campaigns.domain.shown.cost_words import cost_facts, cost_notes
 from campaigns.domain.shown.next_steps import nothing_to_tick, question_hint
-from campaigns.forms.campaigns import CampaignForm
+from campaigns.forms.campaigns import CampaignForm, new_seed
 from campaigns.models import Campaign, Endpoint, PlanVersion, Project
+from campaigns.permissions import Actor
 from campaigns.queries.campaigns import (
     Again,
+    Grid,
+    again_of,
     grid_of,
+    of_target,
     order_preview,
     shown_of,
+    ticks_for,
+    ticks_for_plan,
 )
-from campaigns.queries.checks import checks_before_start, first_requests_check
-from campaigns.queries.confirming import Confirmation, sides_in
+from campaigns.queries.checks import (
+    checks_before_start,
+    first_requests_check,
+    machine_rule_checks,
+    room_checks,
+    room_of,
+)
 from campaigns.queries.first_requests import tried_lately
 from campaigns.queries.injector_hosts import hosts
-from campaigns.queries.machine_rules import machine_rule_checks
-from campaigns.queries.perf_counts import perf_checks
-from campaigns.queries.resource_limits import room_checks, room_of
-from campaigns.services import campaigns as services
-from campaigns.services.first_requests import try_cells
-from campaigns.services.studies import create_file_set_study, create_machine_study
-from campaigns.views.access import actor_of, project_to_edit, takes_a_form
-from campaigns.views.campaign_initial import (
-    asked_again,
-    asked_confirmation,
-    asked_proposal,
-    initial_of,
-    whole,
+from campaigns.queries.references import (
+    Confirmation,
+    confirmation_of,
+    have_history,
+    sides_in,
+    why_no_reference,
 )
-from campaigns.views.saving import Edit, labels_of
+from campaigns.queries.target_costs import perf_checks
+from campaigns.services import campaigns as services
+from campaigns.services.campaigns import create_file_set_study, create_machine_study
+from campaigns.services.first_requests import try_cells
+from campaigns.views.access import (
+    Edit,
+    actor_of,
+    find,
+    labels_of,
+    project_to_edit,
+    signed_in_form,
+    signed_in_post,
+)
+
+_QUESTION_DEFAULTS = {
+    "https": {"name": "HTTPS overhead", "repeats": 5},
+    "works": {"name": "Does it work", "repeats": 1},
+}
+
+
+def initial_of(
+    request: HttpRequest,
+    project: Project,
+    grid: Grid,
+    again: Again | None,
+    confirm: Confirmation | None,
+) -> dict[str, Any]:
+    """The form's first values. If a target is requested, the ticks are on it."""
+    found = _initial_of(request, project, grid, again, confirm)
+    return {**found, "reference": _has_reference(request, found, grid, again, confirm)}
+
+
+def _has_reference(
+    request: HttpRequest,
+    found: dict[str, Any],
+    grid: Grid,
+    again: Again | None,
+    confirm: Confirmation | None,
+) -> bool:
+    """Whether the installation's own target is proposed: where there is something to compare with.
+    To confirm, both sides run in turn, or the stored ones have theirs."""
+    if confirm or why_no_reference():
+        return False
+    if again and (again.reference or "edit" in request.GET):
+        return again.reference
+    ticked = (grid.cells[key] for key in found.get("cells", ()) if key in grid.cells)
+    return have_history((plan.version, arm.endpoint, arm.mode) for plan, arm in ticked)
+
+
+def _initial_of(
+    request: HttpRequest,
+    project: Project,
+    grid: Grid,
+    again: Again | None,
+    confirm: Confirmation | None,
+) -> dict[str, Any]:
+    if confirm:
+        return {
+            **_settings_of(confirm.campaign),
+            "name": confirm.name,
+            "cells": confirm.ticks,
+            "repeats": confirm.repeats,
+            "order": Campaign.Order.BLOCKS,
+            "injectors": ", ".join(map(str, confirm.injectors)),
+        }
+    if again:
+        if "edit" in request.GET:
+            campaign = again.campaign
+            return {**_initial_again(again), "name": campaign.name, "seed": campaign.seed}
+        return _initial_again(again) | _asked_values(request.GET.get("values", ""), again)
+    target = whole(request.GET.get("target", ""))
+    return _asked_question(request, project, of_target(grid, target))
+
+
+def _asked_again(request: HttpRequest, project: Project, grid: Grid) -> Again | None:
+    """The campaign of this project that the URL asks to run again, or the draft to edit."""
+    number = request.GET.get("edit") or request.GET.get("again")
+    if number is None:
+        return None
+    campaigns = Campaign.objects.filter(project=project)
+    return again_of(find(campaigns, actor_of(request), pk=whole(number)), grid)
+
+
+def _asked_confirmation(
+    request: HttpRequest, actor: Actor, project: Project
+) -> Confirmation | None:
+    """The two sides that the URL asks to run in turn."""
+    if "confirm" not in request.GET:
+        return None
+    found = confirmation_of(actor, project, request.GET["confirm"])
+    if found is None:
+        raise Http404
+    return found
+
+
+def _initial_again(again: Again) -> dict[str, Any]:
+    return {
+        **_settings_of(again.campaign),
+        "name": again.name,
+        "cells": again.ticks,
+        "injectors": ", ".join(map(str, again.injectors)),
+        **_initial_sweep(again.sweep),
+    }
+
+
+def _initial_sweep(sweep: Sweep | None) -> dict[str, str]:
+    if sweep is None:
+        return {}
+    return {"sweep_field": sweep.field, "sweep_values": text_of_values(sweep.values)}
+
+
+def _asked_values(values: str, again: Again) -> dict[str, str]:
+    """Other values for the sweep that runs again, as somebody would type them."""
+    if not values:
+        return {}
+    return {"sweep_values": values} if again.sweep else {"injectors": values}
+
+
+def _settings_of(campaign: Campaign) -> dict[str, Any]:
+    return {
+        "seed": new_seed(),
+        "repeats": campaign.repeats,
+        "order": campaign.order,
+        "pause_s": campaign.pause_s,
+        "practical_threshold": round(campaign.practical_threshold * 100, 6),
+        "keeps_going": campaign.keeps_going,
+        "perf": campaign.perf,
+    }
+
+
+def asked_proposal(request: HttpRequest) -> Proposal | None:
+    """The proposal of the preset that the URL's plan was created from."""
+    return proposal_for(request.GET.get("preset", "")) if "plan" in request.GET else None
+
+
+def whole(text: str) -> int:
+    return int(text) if text.isdecimal() and len(text) < 10 else 0
+
+
+def _asked_question(request: HttpRequest, project: Project, grid: Grid) -> dict[str, Any]:
+    proposal = asked_proposal(request)
+    if proposal:
+        plans = project.plans.filter(archived_at=None)
+        plan = plans.filter(pk=whole(request.GET["plan"])).first()
+        if plan is None:
+            return {"seed": new_seed()}
+        return {
+            "seed": new_seed(),
+            "name": plan.name,
+            "cells": ticks_for_plan(grid, plan.pk, proposal.schemes),
+            "repeats": proposal.repeats,
+            "injectors": ", ".join(map(str, proposal.injectors)),
+        }
+    question = request.GET.get("question", "")
+    return {
+        "seed": new_seed(),
+        "cells": ticks_for(question, grid),
+        **_QUESTION_DEFAULTS.get(question, {}),
+    }
+
 
 # Query parameters of a new campaign besides the shown target.
 _ASKED = ("question", "plan", "preset", "again", "edit", "confirm")
 
 
-@takes_a_form
-@login_required
+@signed_in_form
 def campaign_new(request: HttpRequest, project: int) -> HttpResponse:
     actor = actor_of(request)
     found = project_to_edit(actor, project)
@@ -59,10 +222,10 @@ def campaign_new(request: HttpRequest, project: int) -> HttpResponse:
         pk=whole(request.GET.get("again", "")), search__isnull=False
     ).exists():
         return redirect(f"{reverse('search-new', args=[project])}?{request.GET.urlencode()}")
-    confirm = asked_confirmation(request, actor, found)
+    confirm = _asked_confirmation(request, actor, found)
     grid = grid_of(found, confirm.versions if confirm else ())
     target = whole(request.GET.get("target", ""))
-    again = asked_again(request, found, grid)
+    again = _asked_again(request, found, grid)
     edit = _edit_of(request, again)
     initial = initial_of(request, found, grid, again, confirm)
     form = CampaignForm(request.POST or None, grid=grid, initial=initial)
@@ -172,8 +335,7 @@ def _create(
     return campaign
 
 
-@login_required
-@require_POST
+@signed_in_post
 def campaign_estimate(request: HttpRequest, project: int) -> HttpResponse:
     """The form page's fragments for the current input."""
     found = project_to_edit(actor_of(request), project)

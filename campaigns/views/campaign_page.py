@@ -1,47 +1,58 @@
-"""The context of the campaign page, for members and share link visitors."""
+"""The context of the campaign page, for members and share link visitors. The tiles of a campaign's
+page: a figure of each comparison or test, and what belongs to it."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from statistics import fmean
+from typing import Any, TypeVar
 
 from campaigns.domain.lifecycle import Outcome
 from campaigns.domain.plan.target import WEBSOCKET_SCHEMES, counted_in
 from campaigns.domain.shown.badges import Answers, Badge, campaign_badge, on_hold_badge
+from campaigns.domain.shown.intervals import change_ends
 from campaigns.domain.shown.next_steps import NextStep, next_steps
 from campaigns.domain.shown.progress import whole_percent
 from campaigns.domain.shown.results import Answer, Gist, OverheadAnswer, TestAnswer
+from campaigns.domain.shown.tables import Cell
+from campaigns.domain.units import DASH, counted, number
 from campaigns.live.events import Cursor
 from campaigns.live.feed import FEED
 from campaigns.live.memory import answer_of
 from campaigns.models import Campaign, Run, Test, without_references
 from campaigns.permissions import Actor
-from campaigns.queries.archived import why_archived
 from campaigns.queries.baselines import campaign_against, changed_tests, may_be_baseline
-from campaigns.queries.campaigns import current_run_of
+from campaigns.queries.campaigns import current_run_of, why_archived
 from campaigns.queries.engine import waiting_reason
-from campaigns.queries.failures import examples_of
 from campaigns.queries.first_requests import first_requests_of
+from campaigns.queries.items import Page
 from campaigns.queries.ladders import ladder_metric
-from campaigns.queries.pages import Page
-from campaigns.queries.perf_counts import perf_counters
 from campaigns.queries.references import reference_sentence
+from campaigns.queries.runs import examples_of
 from campaigns.queries.searches import SearchReport
-from campaigns.queries.target_costs import target_costs
+from campaigns.queries.target_costs import perf_counters, target_costs
 from campaigns.services.blocks import MAX_REPEATS
-from campaigns.views.campaign_plots import are_crowded, drawn_plots, plot_data
 from campaigns.views.campaign_progress import CampaignProgress, planned_s, progress_of
-from campaigns.views.campaign_runs import headline_run, repeats_of, run_rows, runs_page
-from campaigns.views.campaign_tiles import tiles_of
+from campaigns.views.campaign_runs import (
+    are_crowded,
+    drawn_plots,
+    headline_run,
+    plot_data,
+    repeat_table,
+    repeats_of,
+    run_rows,
+    runs_page,
+)
 from campaigns.views.drawings import forest_groups, split_bars
-from campaigns.views.error_rows import errors_section
-from campaigns.views.ladder_cpu import drawn_cpu
-from campaigns.views.ladder_drawing import drawn_ladder
-from campaigns.views.machine_drawing import machine_runs_section
-from campaigns.views.remedies import remedies_context, worst_test
-from campaigns.views.repeat_table import repeat_table
-from campaigns.views.run_page import run_context
+from campaigns.views.ladder_drawing import drawn_cpu, drawn_ladder
+from campaigns.views.run_page import (
+    errors_section,
+    machine_runs_section,
+    remedies_context,
+    run_context,
+    worst_test,
+)
 from campaigns.views.sweep_curve import drawn_sweeps
 from campaigns.views.sweep_table import sweep_questions
-from campaigns.views.target_matrix import drawn_matrix
+from campaigns.views.targets import drawn_matrix
 
 
 def campaign_context(
@@ -51,12 +62,10 @@ def campaign_context(
     relative: int = 1,
     asked: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
-    """The page's context without the project's navigation and the user's rights.
-
-    `chosen`: the tests that are compared, candidate and baseline; by default HTTPS against HTTP.
-    `relative`: the column that a matrix or sweeps of several arms are relative to, from 1. `asked`:
-    its address, which also says which runs and which points of sweeps it shows.
-    """
+    """The page's context without the project's navigation and the user's rights. `chosen`: the
+    tests that are compared, candidate and baseline; by default HTTPS against HTTP. `relative`: the
+    column that a matrix or sweeps of several arms are relative to, from 1. `asked`: its address,
+    which also says which runs and which points of sweeps it shows."""
     has_machines = actor.sees_machines
     asked = asked or {}
     answer = answer_of(
@@ -95,8 +104,8 @@ def _of_tests(campaign: Campaign, answer: Answer) -> dict[str, Any]:
     """What is told of all tests, and how they are told apart and chosen."""
     return {
         "many_plans": len({test.plan_label for test in answer.tests}) > 1,
-        "twins": twin_names(answer.tests),
-        "choice": choice_of(answer),
+        "twins": _twin_names(answer.tests),
+        "choice": _choice_of(answer),
         "noun": counted_in(test.scheme for test in answer.tests),
         "injector_words": _injector_words(campaign),
     }
@@ -107,11 +116,16 @@ def _drawn(
 ) -> dict[str, Any]:
     """What an answer of several arms has instead of pairs: matrix, repeats, ladder, sweeps."""
     trusted_only = asked.get("points") == "trusted"
+    # Each sweep as it is drawn, with its `questions`: what it leaves open.
+    by_number = {test.pk: test for test in tests}
     return {
         "matrix": drawn_matrix(answer.matrix, campaign.practical_threshold),
         "repeat_table": repeat_table(answer, asked),
         "ladder": drawn_ladder(answer.ladder, campaign.practical_threshold),
-        "sweeps": _sweeps(campaign, answer, tests, trusted_only),
+        "sweeps": [
+            sweep | {"questions": sweep_questions(campaign, sweep["sweeps"], by_number)}
+            for sweep in drawn_sweeps(answer.sweeps, trusted_only=trusted_only)
+        ],
         "trusted_only": trusted_only,
     }
 
@@ -161,12 +175,17 @@ def _under_way(campaign: Campaign, actor: Actor, current: Run | None) -> dict[st
 def _compared(campaign: Campaign, answer: Answer) -> dict[str, Any]:
     """The two sides of each comparison, with what would settle it."""
     overheads = answer.overheads
+    # The compared arms, for titles: HTTP and HTTPS, WS and WSS, or those that were chosen.
+    names = {each.names for each in overheads} or {("HTTP", "HTTPS")}
+    baseline, candidate = names.pop() if len(names) == 1 else ("plain", "TLS")
+    is_chosen = any(each.is_chosen for each in overheads)
+    title = f"{candidate} against {baseline}" if is_chosen else f"Overhead of {candidate}"
     return {
         "forest": forest_groups(overheads, campaign.practical_threshold),
         "has_forest": any(cell.value is not None for cell in _first_cells(overheads)),
         "bars": split_bars([each.split for each in overheads if each.split]),
-        "compared": compared_names(overheads),
-        "like": like_rows(overheads),
+        "compared": {"baseline": baseline, "candidate": candidate, "title": title},
+        "like": _like_rows(overheads),
         "has_differences": any(each.like_for_like.get("different") for each in overheads),
         "next_steps": _next_steps(campaign, answer),
     }
@@ -181,17 +200,6 @@ def _of_machines(campaign: Campaign, answer: Answer) -> dict[str, Any]:
         "counters": perf_counters(campaign, answer),
         "machine_runs": machine_runs_section(campaign, answer),
     }
-
-
-def _sweeps(
-    campaign: Campaign, answer: Answer, tests: Sequence[Test], trusted_only: bool
-) -> list[dict[str, Any]]:
-    """Each sweep as it is drawn, with its `questions`: what it leaves open."""
-    by_number = {test.pk: test for test in tests}
-    return [
-        sweep | {"questions": sweep_questions(campaign, sweep["sweeps"], by_number)}
-        for sweep in drawn_sweeps(answer.sweeps, trusted_only=trusted_only)
-    ]
 
 
 def _named_first(campaign: Campaign, answer: Answer, repeats: dict[str, Any]) -> list[int]:
@@ -238,16 +246,7 @@ def badge_of(campaign: Campaign, found: Answer | Gist | SearchReport | None) -> 
     return campaign_badge(campaign.state, known, is_stopped=is_stopped)
 
 
-def compared_names(overheads: list[OverheadAnswer]) -> dict[str, str]:
-    """The compared arms, for titles: HTTP and HTTPS, WS and WSS, or those that were chosen."""
-    names = {each.names for each in overheads} or {("HTTP", "HTTPS")}
-    baseline, candidate = names.pop() if len(names) == 1 else ("plain", "TLS")
-    is_chosen = any(each.is_chosen for each in overheads)
-    title = f"{candidate} against {baseline}" if is_chosen else f"Overhead of {candidate}"
-    return {"baseline": baseline, "candidate": candidate, "title": title}
-
-
-def twin_names(tests: list[TestAnswer]) -> dict[str, str]:
+def _twin_names(tests: list[TestAnswer]) -> dict[str, str]:
     """The schemes of the tests without and with TLS: HTTP and HTTPS, WS and WSS, or both."""
     kinds = {each.scheme in WEBSOCKET_SCHEMES for each in tests} or {False}
     if len(kinds) > 1:
@@ -255,7 +254,7 @@ def twin_names(tests: list[TestAnswer]) -> dict[str, str]:
     return {"plain": "WS", "tls": "WSS"} if kinds.pop() else {"plain": "HTTP", "tls": "HTTPS"}
 
 
-def choice_of(answer: Answer) -> dict[str, Any] | None:
+def _choice_of(answer: Answer) -> dict[str, Any] | None:
     """The tests to choose from, and the two that are compared; None where there is no choice."""
     if len(answer.tests) < 2:
         return None
@@ -269,12 +268,10 @@ def choice_of(answer: Answer) -> dict[str, Any] | None:
         "candidate": shown.candidate_test_id if shown else answer.tests[1].test_id,
         "baseline": shown.baseline_test_id if shown else answer.tests[0].test_id,
         "is_chosen": bool(shown and shown.is_chosen),
-        "query": _query_of(shown) if shown and shown.is_chosen else "",
+        "query": f"?compare={shown.candidate_test_id}&with={shown.baseline_test_id}"
+        if shown and shown.is_chosen
+        else "",
     }
-
-
-def _query_of(shown: OverheadAnswer) -> str:
-    return f"?compare={shown.candidate_test_id}&with={shown.baseline_test_id}"
 
 
 def _next_steps(campaign: Campaign, answer: Answer) -> list[tuple[NextStep, float | None]]:
@@ -290,7 +287,7 @@ def _first_cells(overheads: list[OverheadAnswer]):
     return (cell for each in overheads for cell in each.table.rows[0].cells[:-1])
 
 
-def like_rows(overheads: list[OverheadAnswer]) -> list[tuple[str, list[list[str]]]]:
+def _like_rows(overheads: list[OverheadAnswer]) -> list[tuple[str, list[list[str]]]]:
     """What is the same and what is equal in each pair; what all pairs share is listed once."""
     rows = [
         (f"{kind}{_of_pair(each, overheads)}", each.like_for_like[key])
@@ -306,3 +303,94 @@ def like_rows(overheads: list[OverheadAnswer]) -> list[tuple[str, list[list[str]
 
 def _of_pair(overhead: OverheadAnswer, overheads: list[OverheadAnswer]) -> str:
     return f", {overhead.connection_mode}" if len(overheads) > 1 else ""
+
+
+_T = TypeVar("_T")
+_MOST_TILES = 5
+
+
+def tiles_of(answer: Answer) -> list[dict[str, Any]]:
+    """A tile per overhead, else per test: a figure and what it is compared with. None where there
+    is no answer, or nothing but failures."""
+    if answer.has_no_answer or answer.errors.is_everything:
+        return []
+    if answer.overheads:
+        return _at_most(_overhead_tile, answer.overheads, "comparisons")
+    if len(answer.tests) > _MOST_TILES:
+        slowest = sorted(answer.tests, key=_slowest_first)
+        return _at_most(_test_tile, slowest, "tests", "none slower on average, ")
+    return [_test_tile(each) for each in answer.tests]
+
+
+def _at_most(
+    tile: Callable[[_T], dict[str, Any]], told: Sequence[_T], nouns: str, order: str = ""
+) -> list[dict[str, Any]]:
+    """Of the first ones; the last place says how many more there are, and what comes first."""
+    if len(told) <= _MOST_TILES:
+        return list(map(tile, told))
+    shown = list(map(tile, told[: _MOST_TILES - 1]))
+    more = len(told) - len(shown)
+    rest = {"title": "And", "word": "", "note": "", "value": number(more), "unit": f"more {nouns}"}
+    return [*shown, {**rest, "lines": [f"{order}in the tables below"]}]
+
+
+def _slowest_first(test: TestAnswer) -> float:
+    means_ms = [each for each in test.means_ms if each is not None]
+    return -fmean(means_ms) if means_ms else 0.0
+
+
+def _overhead_tile(overhead: OverheadAnswer) -> dict[str, Any]:
+    row = overhead.table.rows[0]
+    cells = dict(zip([c.key for c in overhead.table.columns], row.cells, strict=True))
+    interval = next((each for each in overhead.forest if each["primary"]), None)
+    plain, tls = overhead.names
+    lines = []
+    if interval:
+        low, high = change_ends(interval["ratio"], interval["low"], interval["high"])
+        lines.append(f"{low} to {high}\u202f%, 95\u202f% interval")
+    if _has_value(cells, "difference"):
+        lines.append(_difference_line(cells, tls))
+    increase = cells["increase"].value
+    return {
+        "title": overhead.title,
+        "note": overhead.plan_label,
+        "word": overhead.word,
+        "value": DASH if increase is None else number(increase, 1, signed=True),
+        "unit": "" if increase is None else f"% vs {plain}",
+        "lines": lines or [overhead.word_reason],
+    }
+
+
+def _difference_line(cells: dict[str, Cell], tls: str) -> str:
+    """The difference and the part of the TLS time that it is; what takes no longer has no part."""
+    difference, share = cells["difference"], cells["share"]
+    line = f"{difference.text}\u202fms"
+    if difference.value > 0 and _has_value(cells, "share") and share.value > 0:
+        line += f", {share.text}\u202f% of {tls} time"
+    return line
+
+
+def _test_tile(test: TestAnswer) -> dict[str, Any]:
+    keys = [column.key for column in test.table.columns]
+    pooled = next((row for row in test.table.rows if row.kind == "pooled"), None)
+    cells = dict(zip(keys, pooled.cells, strict=True)) if pooled else {}
+    shown = next((key for key in ("p95", "p50", "mean") if _has_value(cells, key)), "mean")
+    noun = counted_in([test.scheme])
+    lines = [f"{cells['rate'].text} ok {noun}/s"] if _has_value(cells, "rate") else []
+    lines += [
+        counted(cells[key].value, nouns)
+        for key, nouns in (("n", noun), ("errors", "errors"))
+        if _has_value(cells, key)
+    ]
+    return {
+        "title": test.label,
+        "note": test.plan_label,
+        "word": "",
+        "value": cells[shown].text if _has_value(cells, shown) else DASH,
+        "unit": f"ms, {shown}" if _has_value(cells, shown) else "",
+        "lines": lines or ["no usable run"],
+    }
+
+
+def _has_value(cells: dict[str, Cell], key: str) -> bool:
+    return key in cells and cells[key].value is not None

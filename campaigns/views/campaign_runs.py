@@ -1,18 +1,197 @@
 """The runs on a campaign's page: a page of their list, and the tables of every repeat. Of many
-tests it has the one table that its address asks for.
-"""
+tests it has the one table that its address asks for. The repeats of one plan, all targets of a
+matrix side by side: the few figures that tables of studies have. The cells are those of each test's
+own table, which has all figures. What the charts of a campaign's page draw."""
 
-from collections.abc import Mapping
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+from statistics import fmean
 from typing import Any
 
 from django.db.models import F
 
 from campaigns.domain.lifecycle import RunState
-from campaigns.domain.shown.results import Answer
+from campaigns.domain.measured.percentile_curve import MOST_SMOOTH, usual_points
+from campaigns.domain.shown.results import Answer, TestAnswer
+from campaigns.domain.shown.tables import Cell, Row, Table
+from campaigns.domain.shown.target_matrix import MatrixRow
 from campaigns.models import Campaign, Run
 from campaigns.queries.campaigns import runs_of
-from campaigns.queries.pages import Page, page_of, sorted_by
-from campaigns.views.campaign_plots import arm_labels, groups_of
+from campaigns.queries.items import Page, page_of, sorted_by
+from campaigns.views.drawings import LineStyle, line_style
+
+_MOST_GROUPS = 12  # plans with charts of their own
+_MOST_LINES = 8  # of a chart that names each: more names would not fit beside it
+_NAMED = 6  # of those with more lines
+
+
+@dataclass(frozen=True, slots=True)
+class TestGroup:
+    """Tests that are shown together, with the labels that tell them apart there."""
+
+    __test__ = False  # pytest: not a test case
+
+    name: str
+    tests: Sequence[TestAnswer]
+    labels: Mapping[int, str]
+
+    @property
+    def is_crowded(self) -> bool:
+        return len(self.tests) > _MOST_LINES
+
+
+def groups_of(answer: Answer, tests: Sequence[TestAnswer]) -> list[TestGroup]:
+    """A group for each plan; one for all where the plans are very many."""
+    arms = arm_labels(answer)
+    plans = dict.fromkeys(test.plan_label for test in tests)
+    if answer.matrix is None and len(plans) > _MOST_GROUPS:
+        labels = {each.test_id: f"{each.plan_label}, {arms[each.test_id]}" for each in tests}
+        return [TestGroup(f"All {len(plans)} plans", tests, told_apart(labels))]
+    groups = []
+    for plan in plans:
+        mine = [test for test in tests if test.plan_label == plan]
+        labels = {test.test_id: arms[test.test_id] for test in mine}
+        groups.append(TestGroup(plan, mine, labels if answer.matrix else told_apart(labels)))
+    return groups
+
+
+def told_apart(labels: Mapping[int, str]) -> dict[int, str]:
+    """Without the parts at their beginnings and ends that all of them share: ":9000" of "HTTP new
+    connection, :9000"."""
+    if len(set(labels.values())) < 2:
+        return dict(labels)
+    parts = [label.split(", ") for label in labels.values()]
+    start = _n_shared(parts)
+    end = _n_shared([each[start:][::-1] for each in parts])
+    return {
+        test: ", ".join(each[start : len(each) - end]) or label
+        for (test, label), each in zip(labels.items(), parts, strict=True)
+    }
+
+
+def _n_shared(parts: Sequence[Sequence[str]]) -> int:
+    """How many parts all have in common at their beginnings."""
+    columns = list(zip_longest(*parts))
+    return next((n for n, column in enumerate(columns) if len(set(column)) > 1), len(columns))
+
+
+def drawn_tests(answer: Answer) -> list[TestGroup]:
+    """The groups that have charts. Sweeps have their own curves: their many arms would be
+    indistinguishable here."""
+    swept = {sweep.plan_label for sweep in answer.sweeps}
+    return groups_of(answer, [test for test in answer.tests if test.plan_label not in swept])
+
+
+def drawn_plots(
+    answer: Answer, drawn: dict[int, list], *, is_live: bool, is_only: bool
+) -> list[dict[str, Any]]:
+    """The plots that have, or will have, something to draw. Of several targets each plan has the
+    chart of its repeats alone, so that one page can show the plans side by side. `names_few`: only
+    some of its lines have a name."""
+    plots = []
+    for index, group in enumerate(drawn_tests(answer)):
+        has_means = any(value is not None for test in group.tests for value in test.means_ms)
+        has_curve = not answer.matrix and any(
+            test.curve or drawn.get(test.test_id) for test in group.tests
+        )
+        if is_live or has_curve or has_means:
+            plots.append(
+                {
+                    "plan": group.name,
+                    "index": index,
+                    "has_blocks": has_means or (is_live and not is_only),
+                    "names_few": _names_few(answer, group),
+                }
+            )
+    return plots
+
+
+def _names_few(answer: Answer, group: TestGroup) -> bool:
+    return group.is_crowded and answer.matrix is None
+
+
+def are_crowded(answer: Answer) -> bool:
+    """Whether some of the page's charts name only some of their lines."""
+    return any(_names_few(answer, group) for group in drawn_tests(answer))
+
+
+def arm_labels(answer: Answer) -> dict[int, str]:
+    """A short label for each test; the long one where two of a plan would look the same."""
+    if answer.matrix:
+        columns = answer.matrix.columns
+        named = {pk: columns[number] for pk, number in answer.matrix.column_of.items()}
+        return {test.test_id: named.get(test.test_id, test.label) for test in answer.tests}
+    short = {test.test_id: f"{test.scheme.upper()} {test.connection_mode}" for test in answer.tests}
+    n_alike = Counter((test.plan_label, short[test.test_id]) for test in answer.tests)
+    if max(n_alike.values(), default=0) < 2:
+        return short
+    return {test.test_id: test.label for test in answer.tests}
+
+
+def plot_data(
+    answer: Answer, repeats: int, drawn: dict[int, list], first: Sequence[int] = ()
+) -> dict[str, Any]:
+    """`drawn`: the curve so far of a test's run, which is shown until the test has its own.
+    `first`: the tests that are named first where not all can be. `shares_scale`: the charts of
+    repeats have one logarithmic scale, as those of several targets."""
+    return {
+        "repeats": repeats,
+        "shares_scale": answer.matrix is not None,
+        "plans": [_lines(answer, group, drawn, first) for group in drawn_tests(answer)],
+    }
+
+
+def _lines(
+    answer: Answer, group: TestGroup, drawn: dict[int, list], first: Sequence[int]
+) -> list[dict[str, Any]]:
+    lines = [_line(answer, test, group.labels[test.test_id], drawn) for test in group.tests]
+    if not _names_few(answer, group):
+        return lines
+    ranks = {test: rank for rank, test in enumerate(_named(group, first))}
+    return [
+        line | (_look(line_style(ranks[test.test_id])) if test.test_id in ranks else {"grey": True})
+        for test, line in zip(group.tests, lines, strict=True)
+    ]
+
+
+def _named(group: TestGroup, first: Sequence[int]) -> list[int]:
+    """The tests `first`, then the slowest."""
+    means_ms = {
+        test.test_id: fmean(values)
+        for test in group.tests
+        if (values := [each for each in test.means_ms if each is not None])
+    }
+    slowest = sorted(means_ms, key=means_ms.__getitem__, reverse=True)
+    return list(dict.fromkeys([*(each for each in first if each in means_ms), *slowest]))[:_NAMED]
+
+
+def _line(answer: Answer, test: TestAnswer, label: str, drawn: dict[int, list]) -> dict[str, Any]:
+    line = {
+        "label": label,
+        "scheme": test.scheme,
+        "mode": test.connection_mode,
+        "means": test.means_ms,
+        "texts": test.means_text,
+    }
+    if answer.matrix is None:
+        curve = test.curve or drawn.get(test.test_id, [])
+        is_smooth = len(answer.tests) <= MOST_SMOOTH
+        return {**line, "curve": curve if is_smooth else usual_points(curve)}
+    style = line_style(answer.matrix.column_of.get(test.test_id, len(answer.matrix.columns)))
+    return {**line, **_look(style), "apart": test.apart_ms, "curve": []}
+
+
+def _look(style: LineStyle) -> dict[str, Any]:
+    return {
+        "token": style.token,
+        "dash": style.dash,
+        "shape": style.shape,
+        "hollow": style.is_hollow,
+    }
+
 
 RUNS = 100  # of a page of the list
 _MOST_TABLES = 24
@@ -62,3 +241,94 @@ def repeats_of(answer: Answer, asked: Mapping[str, str]) -> dict[str, Any]:
     shown = [test for test in answer.tests if str(test.test_id) == asked.get("repeats")]
     plans = {group.name: list(group.labels.items()) for group in groups_of(answer, answer.tests)}
     return {"tests": shown, "plans": plans, "asked": shown[0].test_id if shown else None}
+
+
+_HEADS = (
+    ("duration", "total", "s"),
+    ("mean", "mean", "ms"),
+    ("min", "min", "ms"),
+    ("max", "max", "ms"),
+)
+_MEAN = "Mean"
+
+
+@dataclass(frozen=True, slots=True)
+class RepeatCells:
+    """A target's figures in one repeat; [] where it has none. `why`: what is wrong with the run."""
+
+    cells: list[Cell]
+    why: str = ""
+    is_apart: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RepeatRow:
+    label: str
+    targets: list[RepeatCells]
+    is_mean: bool
+
+
+@dataclass(frozen=True, slots=True)
+class RepeatTable:
+    """`plans`: [(number, name, is it shown)]; `targets`: [(name, style)]."""
+
+    plan: str
+    plans: list[tuple[int, str, bool]]
+    targets: list[tuple[str, LineStyle]]
+    rows: list[RepeatRow]
+
+    @property
+    def heads(self) -> list[tuple[str, str]]:
+        """(title, unit) of each target's figures."""
+        return [(title, unit) for _, title, unit in _HEADS]
+
+
+def repeat_table(answer: Answer, asked: Mapping[str, str]) -> RepeatTable | None:
+    """Of the plan of ?plan=, counted from 1, or of the first; None without a matrix."""
+    if answer.matrix is None:
+        return None
+    typed = asked.get("plan", "")
+    number = int(typed) if re.fullmatch("[1-9][0-9]{0,2}", typed) else 1
+    rows, shown = answer.matrix.rows, (number if number <= len(answer.matrix.rows) else 1)
+    row, tests = rows[shown - 1], {test.test_id: test for test in answer.tests}
+    of_targets = [tests[cell.test_id].table if cell else None for cell in row.cells]
+    return RepeatTable(
+        _name(row),
+        [(n, _name(each), n == shown) for n, each in enumerate(rows, 1)],
+        [(name, line_style(n)) for n, name in enumerate(answer.matrix.columns)],
+        _rows(of_targets),
+    )
+
+
+def _name(row: MatrixRow) -> str:
+    return f"{row.plan}, {row.place}" if row.place else row.plan
+
+
+def _rows(tables: list[Table | None]) -> list[RepeatRow]:
+    """The means first, then every repeat that a target has."""
+    # Empty for what is not shown here. Means are of fewer runs where some do not count.
+    by_label = [
+        {{"mean": _MEAN, "run": row.label}.get(row.kind, ""): row for row in table.rows}
+        if table
+        else {}
+        for table in tables
+    ]
+    labels = dict.fromkeys(label for rows in by_label for label in rows if label)
+    ordered = sorted(labels, key=lambda label: label != _MEAN)
+    return [
+        RepeatRow(
+            label,
+            [_cells(table, rows.get(label)) for table, rows in zip(tables, by_label, strict=True)],
+            label == _MEAN,
+        )
+        for label in ordered
+    ]
+
+
+def _cells(table: Table | None, row: Row | None) -> RepeatCells:
+    if table is None or row is None:
+        return RepeatCells([])
+    keys = [column.key for column in table.columns]
+    is_apart = row.link.get("trust") == "not_usable"
+    cells = [row.cells[keys.index(key)] for key, *_ in _HEADS]
+    return RepeatCells(cells, row.note, is_apart)

@@ -1,17 +1,15 @@
 """Campaigns: the list, and the page of one, live and finished."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.http import urlencode
-from django.views.decorators.http import require_GET, require_POST
 
 from campaigns.domain.errors import InvalidFields, Refused
 from campaigns.domain.units import counted, figure
@@ -22,54 +20,47 @@ from campaigns.live.waiting import without_connection
 from campaigns.models import Campaign, Project, Search
 from campaigns.permissions import Actor
 from campaigns.queries.arm_pairs import chosen_tests
-from campaigns.queries.campaign_keys import campaign_key, campaign_keys
+from campaigns.queries.campaign_keys import campaign_key, campaign_keys, rows_of_campaign
 from campaigns.queries.campaign_list import going_on, trends_of
 from campaigns.queries.campaigns import current_runs_of
 from campaigns.queries.ladders import ladder_metric
-from campaigns.queries.row_versions import rows_of_campaign
 from campaigns.queries.target_matrix import relative_column
 from campaigns.services import campaigns as services
 from campaigns.services.blocks import add_blocks
 from campaigns.services.first_requests import try_again
-from campaigns.views.access import actor_of, answers_refusals, find, rights_in
-from campaigns.views.campaign_initial import whole
+from campaigns.views.access import (
+    actor_of,
+    answers_refusals,
+    find,
+    rights_in,
+    signed_in_get,
+    signed_in_post,
+)
+from campaigns.views.campaign_new import whole
 from campaigns.views.campaign_page import badge_of
 from campaigns.views.campaign_progress import progress_by_campaign
-from campaigns.views.ended_campaigns import TEMPLATE, detail_context, ended_campaign
-from campaigns.views.history_tables import against_cell
+from campaigns.views.drawings import trend_of
+from campaigns.views.history_rows import against_cell
 from campaigns.views.items import list_context
-from campaigns.views.kept_pages import kept_page
+from campaigns.views.kept_pages import TEMPLATE, detail_context, ended_campaign, kept_page
 from campaigns.views.live_pages import is_asked_again, live_page
 from campaigns.views.measure import field_page
 from campaigns.views.search_page import search_context
-from campaigns.views.sparks import trend_of
 
 _COMPARED = ("compare", "with")
 # Before the list itself: as many as run at once where nobody has changed the cap.
 UNDER_WAY_SHOWN = 8
 
 
-@login_required
-@require_GET
+@signed_in_get
 def campaign_list(request: HttpRequest, project: int) -> HttpResponse:
     actor = actor_of(request)
     found = find(Project, actor, pk=project)
     context = list_context(request, "campaign", found)
     if not context["n_all"]:
         return field_page(request, found)
-    _tell(context["page"].rows)
-    n_running = {view: n for view, _, n in context["views"]}["running"]
-    running = _under_way(actor, found) if n_running else []
-    context |= {
-        "running": running,
-        "n_more_running": max(0, n_running - len(running)),
-        "may": rights_in(found, actor),
-    }
-    return render(request, "campaigns/list.html", context)
-
-
-def _tell(campaigns: Sequence[Campaign]) -> None:
-    """Each gets what its row says."""
+    # Each gets what its row says.
+    campaigns = context["page"].rows
     keys, trends = campaign_keys(campaigns), trends_of(campaigns)
     gists = gists_of([campaign for campaign in campaigns if campaign.n_done], keys)
     for campaign in campaigns:
@@ -82,6 +73,14 @@ def _tell(campaigns: Sequence[Campaign]) -> None:
         campaign.p95, campaign.trend = figure(own_ms), trend_of(p95s_ms)
         campaign.against = against_cell(trend.against if trend else None)
         campaign.total = campaign.n_runs or campaign.repeats * campaign.n_tests
+    n_running = {view: n for view, _, n in context["views"]}["running"]
+    running = _under_way(actor, found) if n_running else []
+    context |= {
+        "running": running,
+        "n_more_running": max(0, n_running - len(running)),
+        "may": rights_in(found, actor),
+    }
+    return render(request, "campaigns/list.html", context)
 
 
 def _under_way(actor: Actor, project: Project) -> list[Campaign]:
@@ -96,8 +95,7 @@ def _under_way(actor: Actor, project: Project) -> list[Campaign]:
     return campaigns
 
 
-@login_required
-@require_GET
+@signed_in_get
 @answers_refusals("campaign-detail")
 def campaign_detail(request: HttpRequest, campaign: int) -> HttpResponse:
     actor, is_again = actor_of(request), is_asked_again(request)
@@ -144,8 +142,7 @@ def _checked(read: Callable[..., Any], *given: Any) -> Any:
         raise Refused(next(iter(fault.errors.values()))) from None
 
 
-@login_required
-@require_POST
+@signed_in_post
 @answers_refusals("campaign-detail")
 def campaign_start(request: HttpRequest, campaign: int) -> HttpResponse:
     actor = actor_of(request)
@@ -154,8 +151,7 @@ def campaign_start(request: HttpRequest, campaign: int) -> HttpResponse:
     return redirect("campaign-detail", campaign=campaign)
 
 
-@login_required
-@require_POST
+@signed_in_post
 @answers_refusals("campaign-detail")
 def campaign_try_again(request: HttpRequest, campaign: int) -> HttpResponse:
     actor = actor_of(request)
@@ -163,8 +159,7 @@ def campaign_try_again(request: HttpRequest, campaign: int) -> HttpResponse:
     return redirect("campaign-detail", campaign=campaign)
 
 
-@login_required
-@require_POST
+@signed_in_post
 @answers_refusals("campaign-detail")
 def campaign_stop(request: HttpRequest, campaign: int) -> HttpResponse:
     actor = actor_of(request)
@@ -174,8 +169,7 @@ def campaign_stop(request: HttpRequest, campaign: int) -> HttpResponse:
     return redirect("campaign-detail", campaign=campaign)
 
 
-@login_required
-@require_POST
+@signed_in_post
 @answers_refusals("campaign-detail")
 def campaign_repeat(request: HttpRequest, campaign: int) -> HttpResponse:
     actor = actor_of(request)
@@ -187,8 +181,7 @@ def campaign_repeat(request: HttpRequest, campaign: int) -> HttpResponse:
     return redirect("campaign-detail", campaign=repeated.pk)
 
 
-@login_required
-@require_POST
+@signed_in_post
 @answers_refusals("campaign-detail")
 def campaign_blocks(request: HttpRequest, campaign: int) -> HttpResponse:
     """Add blocks to those that the page showed, and go back to the comparison that it showed."""
@@ -200,8 +193,7 @@ def campaign_blocks(request: HttpRequest, campaign: int) -> HttpResponse:
     return redirect(f"{reverse('campaign-detail', args=[campaign])}?{query}".rstrip("?"))
 
 
-@login_required
-@require_GET
+@signed_in_get
 @answers_refusals("campaign-detail")
 def campaign_csv(request: HttpRequest, campaign: int) -> HttpResponseBase:
     """A row per run; with ?format=blocks the tables of the page, one after another."""

@@ -1,34 +1,58 @@
-"""Campaigns, tests or runs against a baseline: `?a=campaign-7&b=campaign-12`, up to six columns."""
+"""Campaigns, tests or runs against a baseline: `?a=campaign-7&b=campaign-12`, up to six columns.
+The context of a comparison's page, and where its marks are drawn."""
 
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import ceil, floor, log
 from typing import Any
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.http import urlencode
-from django.views.decorators.http import require_GET
 
 from campaigns.domain.errors import InvalidFields
-from campaigns.domain.shown.compared import Comparison
+from campaigns.domain.judged.shift import ShiftPoint
+from campaigns.domain.percentiles import P50, P90, P95, P99, P999, WHOLE, name
+from campaigns.domain.shown.compared import (
+    ComparedDetail,
+    ComparedTest,
+    Comparison,
+    reference_of,
+    shift_table,
+    shift_words,
+    which_listed,
+)
+from campaigns.domain.shown.intervals import change_ends
+from campaigns.domain.units import and_joined, number, percent
 from campaigns.exports.files import text_file
 from campaigns.exports.tables import csv_of_tables
 from campaigns.models import Run
 from campaigns.permissions import Action, Actor, may
 from campaigns.queries.columns import LETTERS, ComparisonSide, columns_of, in_common_with
 from campaigns.queries.compared_tests import comparison_of
-from campaigns.queries.confirming import confirm_query
-from campaigns.views.access import actor_of, find
-from campaigns.views.comparison_page import comparison_context, query_of
+from campaigns.queries.references import confirm_query
+from campaigns.views.access import actor_of, find, signed_in_get
+from campaigns.views.drawings import Mark, RatioAxis, split_bars
 
 
-@login_required
-@require_GET
+@signed_in_get
 def comparison(request: HttpRequest) -> HttpResponse:
     """The comparison; with one column the choice of another; ticked runs become columns."""
     if "run" in request.GET:
-        return _of_ticked_runs(request)
+        # Two to six ticked runs as columns, the oldest of which is the baseline.
+        ticked = list(dict.fromkeys(pk for pk in request.GET.getlist("run") if pk.isdecimal()))
+        runs = [find(Run, actor_of(request), pk=pk) for pk in ticked[: len(LETTERS) + 1]]
+        if 2 <= len(runs) <= len(LETTERS):
+            ordered = sorted(run.pk for run in runs)
+            columns = {letter: f"run-{pk}" for letter, pk in zip(LETTERS, ordered, strict=False)}
+            return redirect(f"{reverse('comparison')}?{urlencode(columns)}")
+        told = f"Tick two to {len(LETTERS)} runs to compare them; {len(runs) or 'none'} are ticked."
+        messages.error(request, told)
+        if runs:
+            return redirect("run-list", project=runs[0].campaign.project_id)
+        return redirect("project-list")
     try:
         columns = _columns(request)
     except InvalidFields as fault:
@@ -45,8 +69,7 @@ def comparison(request: HttpRequest) -> HttpResponse:
     return render(request, "comparisons/detail.html", context)
 
 
-@login_required
-@require_GET
+@signed_in_get
 def comparison_csv(request: HttpRequest) -> HttpResponse:
     """The comparison's tests, a row each."""
     try:
@@ -99,16 +122,239 @@ def _choice(request: HttpRequest, columns: list[ComparisonSide]) -> dict[str, An
     }
 
 
-def _of_ticked_runs(request: HttpRequest) -> HttpResponse:
-    """Two to six ticked runs as columns, the oldest of which is the baseline."""
-    ticked = list(dict.fromkeys(pk for pk in request.GET.getlist("run") if pk.isdecimal()))
-    runs = [find(Run, actor_of(request), pk=pk) for pk in ticked[: len(LETTERS) + 1]]
-    if 2 <= len(runs) <= len(LETTERS):
-        ordered = sorted(run.pk for run in runs)
-        columns = {letter: f"run-{pk}" for letter, pk in zip(LETTERS, ordered, strict=False)}
-        return redirect(f"{reverse('comparison')}?{urlencode(columns)}")
-    told = f"Tick two to {len(LETTERS)} runs to compare them; {len(runs) or 'none'} are ticked."
-    messages.error(request, told)
-    if runs:
-        return redirect("run-list", project=runs[0].campaign.project_id)
-    return redirect("project-list")
+_LABELLED = (P50, P90, P95, P99, P999)
+_FIRST, _LEAST_LAST, _BEYOND = 1 / 0.9, 20, 1.08  # as in static/js/charts/percentiles.js
+_WIDER = 1.25
+_LEAST_GAP = 0.15  # of the height between two tick labels
+_STEPS = tuple(n * 10.0**k for k in range(-2, 9) for n in (1, 2, 5))
+
+
+@dataclass(frozen=True, slots=True)
+class ShiftMark:
+    """A percentile with a label: its place, its change, and the place of the text above it."""
+
+    x: float
+    y: float
+    name: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ShiftDrawing:
+    """`band` and `line` are points of SVG shapes in a box of 100 × 100; `same_from` and
+    `same_height` the practical threshold's band; `zero` where nothing changed."""
+
+    band: str
+    line: str
+    marks: tuple[ShiftMark, ...]
+    zero: float
+    same_from: float
+    same_height: float
+    ticks: tuple[tuple[float, str], ...]
+
+
+def shift_drawing(
+    points: Sequence[ShiftPoint], threshold: float, plotted_to: float
+) -> ShiftDrawing | None:
+    """`plotted_to` is where the percentile plot ends, as 1/(1 − q). None for fewer than two points:
+    they make no line."""
+    if len(points) < 2:
+        return None
+    # An interval that says nothing would press all others flat; it is cut off.
+    widest = max(abs(point.interval.ratio - 1) for point in points) + threshold
+    ends = [end - 1 for point in points for end in (point.interval.low, point.interval.high)]
+    low = _WIDER * max(min([*ends, -threshold]), -2 * widest)
+    high = _WIDER * min(max([*ends, threshold]), 2 * widest)
+
+    def y(change: float) -> float:
+        return round(100 * (high - min(high, max(low, change))) / (high - low), 2)
+
+    last = max(_LEAST_LAST, plotted_to) * _BEYOND
+
+    def x(q: int) -> float:
+        return round(100 * log(_place(q) / _FIRST) / log(last / _FIRST), 2)
+
+    there = [f"{x(point.q)},{y(point.interval.high - 1)}" for point in points]
+    back = [f"{x(point.q)},{y(point.interval.low - 1)}" for point in reversed(points)]
+    return ShiftDrawing(
+        band=" ".join(there + back),
+        line=" ".join(f"{x(point.q)},{y(point.interval.ratio - 1)}" for point in points),
+        marks=tuple(
+            ShiftMark(
+                x(point.q),
+                y(point.interval.ratio - 1),
+                name(point.q),
+                number(100 * (point.interval.ratio - 1), 1, signed=True),
+            )
+            for point in points
+            if point.q in _LABELLED
+        ),
+        zero=y(0),
+        same_from=y(threshold),
+        same_height=round(y(-threshold) - y(threshold), 2),
+        ticks=tuple((y(each), text) for each, text in _ticks(low, high, threshold)),
+    )
+
+
+def _ticks(low: float, high: float, threshold: float) -> list[tuple[float, str]]:
+    """Multiples of the threshold, or of a round number where these would lie on each other."""
+    step = next(each for each in (threshold, *_STEPS) if each >= _LEAST_GAP * (high - low))
+    decimals = 0 if round(100 * step, 6).is_integer() else 1
+    ticks = [step * n for n in range(ceil(low / step), floor(high / step) + 1)]
+    return [(each, percent(each, decimals=decimals, signed=True)) for each in ticks]
+
+
+def _place(q: int) -> float:
+    return WHOLE / (WHOLE - q)
+
+
+_MOST_EXPLAINED = 24  # rows that say why at once; with more, the open one does
+
+
+@dataclass(frozen=True, slots=True)
+class Plot:
+    """A row's drawing in percent of the width: each run's position, and the interval."""
+
+    baseline: list[tuple[float, str]]
+    candidate: list[tuple[float, str]]
+    mark: Mark | None
+
+
+def comparison_context(
+    columns: Sequence[ComparisonSide], compared: Comparison, asked: Mapping[str, str]
+) -> dict[str, Any]:
+    """Everything that the template shows; `asked` is the address."""
+    which = which_listed(compared.tests, asked.get("show", ""))
+    tests = compared.shown(which)
+    shown = [*tests, *compared.references]
+    threshold = columns[-1].campaign.practical_threshold
+    axis = RatioAxis([[ends] for test in shown if (ends := _ends(test))], threshold)
+    names = {column.letter: column for column in columns}
+    rows = _rows(compared, shown, axis, threshold)
+    detail = compared.detail
+    candidates = and_joined([column.name for column in columns[1:]])
+    return {
+        "project": columns[-1].campaign.project,
+        "heading": f"{candidates[:1].upper()}{candidates[1:]} against {columns[0].name}",
+        "columns": columns,
+        "baseline": columns[0],
+        "candidates": columns[1:],
+        "compared": compared,
+        "differs": [
+            {"difference": each, "column": names[each.column]} for each in compared.differs
+        ],
+        "capacities": [(names[each.column], each) for each in compared.capacities],
+        "axis": axis,
+        "threshold": threshold,
+        "rows": [
+            {**row, "column": names[test.column], "query": query_of(asked, test=test.key)}
+            for test, row in zip(shown, rows, strict=True)
+        ],
+        "sets_aside": any(test.interval and test.interval.set_aside for test in shown),
+        "n_listed": len(tests),
+        "shown": which,
+        **_queries(columns, compared, which, asked),
+        "detail": detail,
+        "split_names": {"baseline": columns[0].name},
+        **(_opened(detail, threshold) if detail else {"curves": {"lines": []}}),
+    }
+
+
+def _rows(
+    compared: Comparison, shown: Sequence[ComparedTest], axis: RatioAxis, threshold: float
+) -> Iterator[dict[str, Any]]:
+    """What the table has of each test, and where it is drawn."""
+    known = [*compared.tests, *compared.references]
+    cells = dict(zip((test.key for test in known), compared.table.rows, strict=True))
+    opened = compared.detail.test.key if compared.detail else None
+    for test in shown:
+        keys = (column.key for column in compared.table.columns)
+        baseline, candidate = (
+            [(axis.at(ratio), label) for ratio, label in side] for side in _ratios(test)
+        )
+        found = test.interval
+        mark = None
+        if found:
+            ends = {"ratio": found.ratio, "low": found.low, "high": found.high, "primary": True}
+            mark = axis.mark(ends)
+        yield {
+            "test": test,
+            "cells": dict(zip(keys, cells[test.key].cells, strict=True)),
+            "reference": reference_of([test]) if test in compared.references else "",
+            "change": _interval_words(test),
+            "power_class": "" if _is_weak(test, threshold) else "ink-3",
+            "plot": Plot(baseline, candidate, mark),
+            "is_open": test.key == opened,
+            "says_why": test.key == opened or len(shown) <= _MOST_EXPLAINED,
+        }
+
+
+def _queries(
+    columns: Sequence[ComparisonSide], compared: Comparison, which: str, asked: Mapping[str, str]
+) -> dict[str, Any]:
+    """Where the page's own links lead."""
+    # Of the page on which one more column is chosen; "" if there can be no more.
+    free = [letter for letter in LETTERS if letter not in {each.letter for each in columns}]
+    return {
+        "switches": [
+            (each, n, query_of(asked, show=each), each == which)
+            for each, n in compared.n_shown().items()
+        ],
+        "baseline_query": query_of(asked, choose=LETTERS[0], test=""),
+        "column_query": query_of(asked, choose=free[0], test="") if free else "",
+        "swap_query": query_of(asked, a=columns[1].reference, b=columns[0].reference, test=""),
+        "columns_query": query_of(asked, show="", test=""),
+    }
+
+
+def _opened(detail: ComparedDetail, threshold: float) -> dict[str, Any]:
+    """What is drawn below the selected test."""
+    return {
+        "bars": split_bars([detail.split]) if detail.split else None,
+        "noun": detail.noun,
+        "shift": shift_drawing(detail.shift, threshold, _plotted_to(detail)),
+        "shift_words": shift_words(detail.shift) if detail.shift else "",
+        "shift_table": shift_table(detail.shift) if detail.shift else None,
+        "curves": {"lines": [each for each in detail.lines if each["curve"]]},
+    }
+
+
+def _interval_words(test: ComparedTest) -> str:
+    """Such as "+7.6, +11.5"; "" without an interval."""
+    found = test.interval
+    if found is None:
+        return ""
+    return ", ".join(change_ends(found.ratio, found.low, found.high))
+
+
+def _is_weak(test: ComparedTest, threshold: float) -> bool:
+    """Whether even a difference of the practical threshold could have been missed."""
+    return test.could_have_shown is not None and test.could_have_shown > threshold
+
+
+def query_of(asked: Mapping[str, str], **changes: str) -> str:
+    """The address's query with some parameters changed; an empty one is left out."""
+    query = QueryDict(mutable=True)
+    kept = {name: asked[name] for name in (*LETTERS, "show", "test") if asked.get(name)}
+    query.update({name: value for name, value in {**kept, **changes}.items() if value})
+    return query.urlencode()
+
+
+def _plotted_to(detail: ComparedDetail) -> float:
+    return max((point["x"] for line in detail.lines for point in line["curve"]), default=0.0)
+
+
+def _ends(test: ComparedTest) -> dict[str, float]:
+    """The outermost of interval and runs, as ratios to the baseline's mean; {} for none."""
+    ratios = [ratio for side in _ratios(test) for ratio, _ in side]
+    if test.interval:
+        ratios += [test.interval.low, test.interval.high]
+    return {"low": min(ratios), "high": max(ratios)} if ratios else {}
+
+
+def _ratios(test: ComparedTest) -> list[list[tuple[float, str]]]:
+    interval = test.interval
+    one = interval.baseline if interval else test.mean.baseline_us
+    if not one:
+        return [[], []]
+    return [[(dot.mean_us / one, dot.label) for dot in side] for side in test.runs]

@@ -1,17 +1,23 @@
-"""Positions of marks in server-drawn plots (forests, split bars), in percent of the width.
-
-Pure. Templates write the numbers into SVG attributes, so the plots stretch without a script.
-"""
+"""Positions of marks in server-drawn plots (forests, split bars), in percent of the width. Pure.
+Templates write the numbers into SVG attributes, so the plots stretch without a script. How the arms
+of several targets are told apart: by colour, dash and marker together. Sparklines: no axes, the
+last point marked, minimum and maximum in the title. A run's tiles show their figure over the last
+seconds, the list of campaigns the p95 of the last with the same test. Positions of a request's
+waterfall bars: x in percent of the width, y in px."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from math import log
+from math import inf, log
+from statistics import median
 from typing import Any
 
 from campaigns.domain.judged.overhead import SPLIT_PARTS
+from campaigns.domain.measured.series import Point
 from campaigns.domain.shown.results import OverheadAnswer, SplitAnswer
+from campaigns.domain.shown.run_points import SPARK_S
 from campaigns.domain.shown.tables import Table
-from campaigns.domain.units import figure, number
+from campaigns.domain.units import count, figure, number, percent
+from campaigns.queries.probes import ProbePhase, ProbeReport
 
 # A wider axis would squeeze all intervals into one point; what lies beyond is clipped.
 _WIDEST = 20.0
@@ -46,9 +52,7 @@ class Tick:
 
 class RatioAxis:
     """A logarithmic axis for all rows that includes 1, the threshold's band and every interval.
-
-    `gap`: the percent between two labels of ticks, `words` what they say of a ratio.
-    """
+    `gap`: the percent between two labels of ticks, `words` what they say of a ratio."""
 
     def __init__(
         self,
@@ -71,9 +75,13 @@ class RatioAxis:
         self.one = self.at(1)
         self.band_from = self.at(1 / widest)
         self.band_width = round(self.at(widest) - self.band_from, 2)
-        self.ticks = _thinned(
-            [Tick(self.at(t), words(t)) for t in _TICKS if low < t < high], self.one, gap
-        )
+        # Ticks that leave room between their labels; 1 always stays.
+        ticks = [Tick(self.at(t), words(t)) for t in _TICKS if low < t < high]
+        kept: list[Tick] = [tick for tick in ticks if tick.at == self.one]
+        for tick in sorted(ticks, key=lambda each: abs(each.at - self.one)):
+            if all(abs(tick.at - other.at) >= gap for other in kept):
+                kept.append(tick)
+        self.ticks = sorted(kept[:_MOST_TICKS], key=lambda tick: tick.at)
 
     def at(self, ratio: float) -> float:
         if ratio <= 0:
@@ -83,15 +91,6 @@ class RatioAxis:
     def mark(self, row: dict[str, Any]) -> Mark:
         low, high = self.at(row["low"]), self.at(row["high"])
         return Mark(self.at(row["ratio"]), low, high, round(high - low, 2), row["primary"])
-
-
-def _thinned(ticks: list[Tick], one: float, gap: float) -> list[Tick]:
-    """Ticks that leave room between their labels; 1 always stays."""
-    kept: list[Tick] = [tick for tick in ticks if tick.at == one]
-    for tick in sorted(ticks, key=lambda each: abs(each.at - one)):
-        if all(abs(tick.at - other.at) >= gap for other in kept):
-            kept.append(tick)
-    return sorted(kept[:_MOST_TICKS], key=lambda tick: tick.at)
 
 
 def forest_groups(overheads: Sequence[OverheadAnswer], threshold: float) -> dict[str, Any]:
@@ -199,15 +198,15 @@ def _pieces(values: dict[str, float | None], parts: list[str], start: float, sca
         x = left if value < 0 else right
         if value > 0:
             right += value
+        text = f"{part} {figure(value)}"
+        needed_px = len(text) * _LETTER_PX + _AROUND_PX
         yield Piece(
-            part, round(max(0.0, x) * scale, 3), width, _label(part, value, width), value < 0
+            part,
+            round(max(0.0, x) * scale, 3),
+            width,
+            text if width * _BAR_PX / 100 >= needed_px else "",
+            value < 0,
         )
-
-
-def _label(part: str, value: float, width: float) -> str:
-    text = f"{part} {figure(value)}"
-    needed_px = len(text) * _LETTER_PX + _AROUND_PX
-    return text if width * _BAR_PX / 100 >= needed_px else ""
 
 
 def _end_of_difference(split: SplitAnswer) -> float:
@@ -236,3 +235,235 @@ def round_up(value: float, steps: Sequence[float] = (1, 1.5, 2, 2.5, 3, 4, 5, 6,
     while power * 10 <= value:
         power *= 10
     return next(step * power for step in steps if step * power >= value)
+
+
+_CIRCLE = "M4.2 0A4.2 4.2 0 1 1-4.2 0A4.2 4.2 0 1 1 4.2 0Z"
+_SQUARE = "M-3.8-3.8H3.8V3.8H-3.8Z"
+_TRIANGLE = "M0-5 4.8 3.8H-4.8Z"
+_DIAMOND = "M0-5.2 5.2 0 0 5.2-5.2 0Z"
+# As Chart.js calls a mark, its path around 0, and whether it is hollow.
+_MARKS = (
+    ("circle", _CIRCLE, True),
+    ("rect", _SQUARE, False),
+    ("triangle", _TRIANGLE, True),
+    ("rectRot", _DIAMOND, False),
+    ("rect", _SQUARE, True),
+    ("circle", _CIRCLE, False),
+    ("rectRot", _DIAMOND, True),
+    ("triangle", _TRIANGLE, False),
+)
+_DASHES = ((), (7, 4), (2, 3), (9, 3, 2, 3))
+
+
+@dataclass(frozen=True, slots=True)
+class LineStyle:
+    """`token`: its colour, a custom property of tokens.css; `mark`: the path of its marker."""
+
+    token: str
+    dash: tuple[int, ...]
+    shape: str
+    mark: str
+    is_hollow: bool
+
+    @property
+    def dash_text(self) -> str:
+        return " ".join(map(str, self.dash))
+
+
+def line_style(number: int) -> LineStyle:
+    """Of the arm with this number, from 0; from the ninth on the colours come again with another
+    dash."""
+    shape, mark, is_hollow = _MARKS[number % len(_MARKS)]
+    dash = _DASHES[(number + number // len(_MARKS)) % len(_DASHES)]
+    return LineStyle(f"series-{number % len(_MARKS) + 1}", dash, shape, mark, is_hollow)
+
+
+WIDTH, HEIGHT, _EDGE = 96, 34, 3
+_ROOM = HEIGHT - 2 * _EDGE
+
+
+@dataclass(frozen=True, slots=True)
+class Spark:
+    """`path` is SVG's; `end` the last point."""
+
+    path: str
+    end: tuple[float, float]
+    title: str
+    is_zero: bool
+
+
+def sparks_of(points: Sequence[Point], whole_seconds: int | None = None) -> dict[str, Spark]:
+    """Sparklines by tile key; tiles with values in fewer than two seconds have none. A finished
+    run's seconds from `whole_seconds` on are left out: the last one is only a part of a second."""
+    end = inf if whole_seconds is None else whole_seconds
+    measured = [point for point in points[-SPARK_S:] if 0 <= point["second"] < end]
+    sparks = {
+        "rate": _spark([point["ok"] for point in measured], count),
+        "p50": _spark([point["p50_ms"] for point in measured], figure),
+        "p95": _spark([point["p95_ms"] for point in measured], figure),
+        "p99": _spark([point["p99_ms"] for point in measured], figure),
+        "errors": _spark([_error_share(point) for point in measured], percent),
+    }
+    return {key: spark for key, spark in sparks.items() if spark}
+
+
+TREND_WIDTH, TREND_HEIGHT = 72, 20
+_LEAST_SPAN = 0.1  # of the median, to either side: smaller changes look small
+_LEAST_POINTS = 3
+
+
+def trend_of(values_ms: Sequence[float | None]) -> Spark | None:
+    """The last campaigns of a test around their median, evenly spaced; None under three figures."""
+    known = [value for value in values_ms if value is not None]
+    if len(known) < _LEAST_POINTS:
+        return None
+    middle = median(known)
+    span = max(_LEAST_SPAN * middle, *(abs(value - middle) for value in known))
+    step = (TREND_WIDTH - 2 * _EDGE) / (len(values_ms) - 1)
+    room = TREND_HEIGHT / 2 - _EDGE
+    points = [
+        (
+            round(_EDGE + n * step, 1),
+            round(TREND_HEIGHT / 2 - room * (value - middle) / span, 1),
+        )
+        for n, value in enumerate(values_ms)
+        if value is not None
+    ]
+    words = f"p95 of the last {len(known)}: from {figure(min(known))} to {figure(max(known))} ms"
+    return Spark(broken_line(points), points[-1], words, is_zero=False)
+
+
+def _error_share(point: Point) -> float | None:
+    errors = point["failed"] + point["dropped"]
+    ended = errors + point["ok"]
+    return errors / ended if ended else None
+
+
+def _spark(values: Sequence[float | None], text: Callable[[float], str]) -> Spark | None:
+    """Scaled from 0 to the maximum; None breaks the line."""
+    known = [value for value in values if value is not None]
+    if len(known) < 2:
+        return None
+    top, step = max(known), (WIDTH - 2 * _EDGE) / max(1, len(values) - 1)
+    places = [(round(_EDGE + n * step, 1), _height(v, top)) for n, v in enumerate(values)]
+    end = next((x, y) for x, y in reversed(places) if y is not None)
+    words = f"from {text(min(known))} to {text(top)}"
+    return Spark(broken_line(places), end, words, top <= 0)
+
+
+def _height(value: float | None, top: float) -> float | None:
+    if value is None:
+        return None
+    return round(HEIGHT - _EDGE - (value / top if top > 0 else 0) * _ROOM, 1)
+
+
+def broken_line(points: Sequence[tuple[float, float | None]]) -> str:
+    """Points as (x, y); a y of None breaks the line. A point alone between two breaks is a line
+    without length, which round caps draw as a dot: otherwise it would not be seen."""
+    path = ""
+    heights = [None, *(y for _, y in points), None]
+    for (x, y), before, after in zip(points, heights, heights[2:], strict=False):
+        if y is None:
+            continue
+        path += f"{'M' if before is None else 'L'}{x} {y}"
+        if before is None and after is None:
+            path += "h0"
+    return path
+
+
+_ROW, _BAR, _FOOT = 26, 14, 24
+# A phase that took no time is still visible.
+_LEAST_WIDTH = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """`middle` is the baseline of its texts; `end` is where its value text begins."""
+
+    name: str
+    text: str
+    x: float
+    width: float
+    end: float
+    y: float
+    middle: float
+
+
+@dataclass(frozen=True, slots=True)
+class Waterfall:
+    bars: list[Bar]
+    ticks: list[Tick]
+    floor: int
+    height: int
+
+
+def draw_waterfall(parts: Sequence[ProbePhase]) -> Waterfall:
+    """One row per part, on one time axis in ms."""
+    total_ms = max((part.start_us + part.duration_us for part in parts), default=0) / 1000 or 0.001
+    step_ms = round_up(total_ms / 4, TICK_STEPS)
+    ticks_ms = [step_ms * n for n in range(int(total_ms * 1.02 / step_ms) + 1)]
+    scale = 100 / max(total_ms, ticks_ms[-1])
+    floor = len(parts) * _ROW
+    return Waterfall(
+        bars=[_bar(part, row, scale / 1000) for row, part in enumerate(parts)],
+        ticks=[Tick(round(ms * scale, 3), f"{ms:,.12g}") for ms in ticks_ms],
+        floor=floor,
+        height=floor + _FOOT,
+    )
+
+
+def _bar(part: ProbePhase, row: int, scale_us: float) -> Bar:
+    y = row * _ROW + (_ROW - _BAR) / 2
+    x = round(part.start_us * scale_us, 3)
+    width = max(_LEAST_WIDTH, round(part.duration_us * scale_us, 3))
+    end = round(x + width, 3)
+    return Bar(part.name, f"{part.duration_ms} ms", x, width, end, y, middle=y + _BAR / 2 + 4)
+
+
+@dataclass(frozen=True, slots=True)
+class StackedPart:
+    """One part in a stacked bar; its label is as long as there is room for it."""
+
+    name: str
+    label: str
+    title: str
+    x: float
+    width: float
+
+    @property
+    def middle(self) -> float:
+        return round(self.x + self.width / 2, 3)
+
+
+@dataclass(frozen=True, slots=True)
+class Stacked:
+    """One row of parts for each report, in their order, on one axis in ms."""
+
+    rows: list[list[StackedPart]]
+    ticks: list[Tick]
+
+
+# In percent of a bar that is some 420 px wide: a name needs 66 px, a number 24.
+_NAME_WIDTH, _NUMBER_WIDTH = 16, 7
+
+
+def draw_stacked(reports: Sequence[ProbeReport | None]) -> Stacked:
+    """Each request as one bar of its parts; no parts where no answer came."""
+    ends = [each.parts[-1] for each in reports if each and each.parts]
+    total_ms = max((end.start_us + end.duration_us for end in ends), default=0) / 1000 or 1
+    step_ms = round_up(total_ms / 4, TICK_STEPS)
+    n_steps = int(total_ms / step_ms) + 1
+    scale = 100 / (n_steps * step_ms)
+    return Stacked(
+        rows=[
+            [_part(part, scale / 1000) for part in each.parts] if each else [] for each in reports
+        ],
+        ticks=[Tick(round(n * step_ms * scale, 3), f"{n * step_ms:,.12g}") for n in range(n_steps)],
+    )
+
+
+def _part(part: ProbePhase, scale_us: float) -> StackedPart:
+    width = max(_LEAST_WIDTH, round(part.duration_us * scale_us, 3))
+    named = f"{part.name} {part.duration_ms}"
+    label = named if width >= _NAME_WIDTH else part.duration_ms if width >= _NUMBER_WIDTH else ""
+    return StackedPart(part.name, label, f"{named} ms", round(part.start_us * scale_us, 3), width)

@@ -42,10 +42,8 @@ class OutageMiddleware:
 
 
 def database_away(error: BaseException, is_form: bool = False) -> HttpResponse:
-    """A page that needs no database: no session, no user, no context processor.
-
-    It reloads itself, except after a form: that would lose the input.
-    """
+    """A page that needs no database: no session, no user, no context processor. It reloads itself,
+    except after a form: that would lose the input."""
     logger.error("PostgreSQL does not answer: %s", error)
     context = {
         "retry_after_s": RETRY_AFTER_S,

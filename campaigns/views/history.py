@@ -1,17 +1,21 @@
-"""The history of tests over campaigns: a project's overview, one test's page, and its
-capacities."""
+"""The history of tests over campaigns: a project's overview, one test's page, and its capacities. A
+project's marks: deploys and other events that histories show as lines. Make runs a baseline, from a
+campaign or from a test's history, and stop comparing with one."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from django.contrib.auth.decorators import login_required
+from django.contrib import messages
+from django.core.paginator import Paginator
 from django.db.models import Count
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_GET
+from django.utils import timezone
 
+from campaigns.domain.errors import InvalidFields, Refused
 from campaigns.domain.judged.capacity import Ending
 from campaigns.domain.shown.capacity_words import bound_words, objective_words
 from campaigns.domain.shown.compared_capacity import ComparedCapacity, capacity_words
@@ -20,28 +24,35 @@ from campaigns.domain.shown.results import Sentence
 from campaigns.domain.units import DASH
 from campaigns.exports.files import text_file
 from campaigns.exports.history import csv_of_histories, csv_of_history
-from campaigns.forms.filters import HistoryFilterForm, TestHistoryFilterForm
-from campaigns.forms.marks import MarkForm
-from campaigns.models import Campaign, Project, Test
-from campaigns.permissions import Actor
-from campaigns.queries.baselines import baselines_of, newest_baseline
+from campaigns.forms.filters import HistoryFilterForm, MarkForm, TestHistoryFilterForm
+from campaigns.models import Baseline, Campaign, Project, Test, TimeMark
+from campaigns.permissions import Action, Actor, require
+from campaigns.queries.baselines import baselines_of, newest_baseline, open_tests, quiet_changes
 from campaigns.queries.compared_searches import SearchColumn, over_time, searches_of
 from campaigns.queries.history import (
     METRICS,
     HistoryFilter,
-    HistoryKey,
     HistorySeries,
     arms_of,
     histories,
     history_of,
+    key_of,
     recent,
     runs_of_history,
 )
-from campaigns.queries.pages import page_of, page_of_list
-from campaigns.queries.triage import open_tests, quiet_changes
-from campaigns.views.access import actor_of, find, rights_in
-from campaigns.views.history_chart import chart_of, folded
-from campaigns.views.history_dots import dots_of
+from campaigns.queries.items import page_of, page_of_list
+from campaigns.services import marks as services
+from campaigns.services.baselines import make_baseline, release_baseline
+from campaigns.views.access import (
+    actor_of,
+    answers_refusals,
+    find,
+    rights_in,
+    signed_in_form,
+    signed_in_get,
+    signed_in_post,
+)
+from campaigns.views.history_chart import chart_of, dots_of, folded
 from campaigns.views.history_groups import (
     Fold,
     Grouping,
@@ -50,8 +61,11 @@ from campaigns.views.history_groups import (
     key_of_line,
     lines_of,
 )
-from campaigns.views.history_rows import Pair, counts_of, directions_of, in_order
-from campaigns.views.history_tables import (
+from campaigns.views.history_rows import (
+    Pair,
+    counts_of,
+    directions_of,
+    in_order,
     moved_words,
     others_than,
     rows_of_changes,
@@ -75,11 +89,7 @@ class CapacityRow:
     compare: str
 
 
-def capacity_rows(actor: Actor, key: HistoryKey) -> list[CapacityRow]:
-    return [_row(*each) for each in over_time(searches_of(actor, key))]
-
-
-def capacity_history_sentence(rows: list[CapacityRow]) -> Sentence:
+def _capacity_history_sentence(rows: list[CapacityRow]) -> Sentence:
     """Of a test that has been in searches only."""
     newest = rows[0]
     if newest.capacity == DASH:
@@ -120,44 +130,16 @@ ROWS = 50
 _TESTS = Test.objects.select_related("campaign__project", "endpoint__target", "plan_version__plan")
 
 
-@dataclass(frozen=True)
-class _TestAsked:
-    """What a request about one test's history asks for, and the history."""
-
-    actor: Actor
-    test: Test
-    form: TestHistoryFilterForm
-    chosen: HistoryFilter
-    named: HistorySeries
-
-
-@dataclass(frozen=True)
-class _ProjectAsked:
-    """What a request about a project's histories asks for, and the histories, what moved first."""
-
-    actor: Actor
-    project: Project
-    form: HistoryFilterForm
-    chosen: HistoryFilter
-    pairs: list[Pair]
-
-
-def _test_asked(request: HttpRequest, pk: int) -> _TestAsked:
-    actor = actor_of(request)
-    test = find(_TESTS, actor, pk=pk)
+def _test_asked(request: HttpRequest, pk: int) -> tuple[Test, TestHistoryFilterForm, HistorySeries]:
+    test = find(_TESTS, actor_of(request), pk=pk)
     form = TestHistoryFilterForm(request.GET, project=test.campaign.project)
-    chosen = form.chosen()
-    return _TestAsked(actor, test, form, chosen, history_of(actor, test, chosen))
+    return test, form, history_of(actor_of(request), test, form.chosen())
 
 
-def _project_asked(request: HttpRequest, pk: int) -> _ProjectAsked:
-    """Of the last 90 days where no time is given."""
+def _pairs_asked(request: HttpRequest, project: Project, by: HistoryFilter) -> list[Pair]:
+    """The project's histories, what moved first."""
     actor = actor_of(request)
-    project = find(Project, actor, pk=pk)
-    form = HistoryFilterForm(request.GET, project=project)
-    chosen = recent(form.chosen())
-    pairs = in_order(histories(actor, project, chosen), quiet_changes(actor, project))
-    return _ProjectAsked(actor, project, form, chosen, pairs)
+    return in_order(histories(actor, project, by), quiet_changes(actor, project))
 
 
 def _filter_context(request: HttpRequest, form: HistoryFilterForm, metric: str) -> dict[str, Any]:
@@ -169,26 +151,25 @@ def _filter_context(request: HttpRequest, form: HistoryFilterForm, metric: str) 
     }
 
 
-@login_required
-@require_GET
+@signed_in_get
 def history_test(request: HttpRequest, test: int) -> HttpResponse:
-    asked = _test_asked(request, test)
-    actor, named, metric = asked.actor, asked.named, asked.chosen.metric
-    project, points = asked.test.campaign.project, named.history.points
+    shown, form, named = _test_asked(request, test)
+    actor, metric = actor_of(request), form.chosen().metric
+    project, points = shown.campaign.project, named.history.points
     newest_first = points[::-1]
     page = page_of_list(
         newest_first, PAGE_SIZE, request.GET.get("page", ""), lambda point: point.campaign
     )
     reference = named.reference
-    capacities = capacity_rows(actor, named.key)
+    capacities = [_row(*each) for each in over_time(searches_of(actor, named.key))]
     runs = page_of(runs_of_history(actor, named.history), PAGE_SIZE, request.GET.get("runs", ""))
     context = {
-        **_filter_context(request, asked.form, metric),
+        **_filter_context(request, form, metric),
         "project": project,
-        "test": asked.test,
+        "test": shown,
         "named": named,
         "capacities": capacities,
-        "sentence": capacity_history_sentence(capacities)
+        "sentence": _capacity_history_sentence(capacities)
         if capacities and not points
         else history_sentence(named.history, METRICS[metric]),
         "changes": rows_of_changes(named),
@@ -206,11 +187,11 @@ def history_test(request: HttpRequest, test: int) -> HttpResponse:
         "reference": reference,
         "reference_words": moved_words(reference.history) if reference else "",
         "is_folded": len(folded(points)) < len(points),
-        "mark_form": MarkForm(project=project, initial={"target": asked.test.endpoint.target}),
+        "mark_form": MarkForm(project=project, initial={"target": shown.endpoint.target}),
         "may": rights_in(project, actor),
         "baselines": baselines_of(actor, named.key).annotate(n_runs=Count("runs")),
         "seen_baseline": newest_baseline(actor, project.pk),
-        "arms": arms_of(actor, asked.test),
+        "arms": arms_of(actor, shown),
         "triage": block_of_test(
             actor, project, named.key, request.GET.get("change", ""), take_typed(request)
         ),
@@ -218,47 +199,156 @@ def history_test(request: HttpRequest, test: int) -> HttpResponse:
     return render(request, "history/test.html", context)
 
 
-@login_required
-@require_GET
+@signed_in_get
 def history_test_csv(request: HttpRequest, test: int) -> HttpResponse:
-    asked = _test_asked(request, test)
-    return text_file(f"history-of-test-{asked.test.pk}.csv", csv_of_history(asked.named))
+    _, _, named = _test_asked(request, test)
+    return text_file(f"history-of-test-{test}.csv", csv_of_history(named))
 
 
-@login_required
-@require_GET
+@signed_in_get
 def history(request: HttpRequest, project: int) -> HttpResponse:
-    asked = _project_asked(request, project)
-    metric, counts = asked.chosen.metric, counts_of(asked.pairs)
-    tests = [pair for pair in asked.pairs if not pair[1].is_of_reference]
+    actor = actor_of(request)
+    found = find(Project, actor, pk=project)
+    form = HistoryFilterForm(request.GET, project=found)
+    chosen = recent(form.chosen())  # the last 90 days where no time is given
+    pairs, metric = _pairs_asked(request, found, chosen), chosen.metric
+    tests = [pair for pair in pairs if not pair[1].is_of_reference]
     by, opened = Grouping.asked(request.GET), set(request.GET.getlist("open"))
-    lines = lines_of(asked.pairs, by, opened, open_tests(asked.actor, asked.project))
+    lines = lines_of(pairs, by, opened, open_tests(actor, found))
     page = page_of_list(lines, ROWS, request.GET.get("page", ""), key_of_line)
     context = {
-        **_filter_context(request, asked.form, metric),
-        "project": asked.project,
-        "since": asked.chosen.since,
-        "until": asked.chosen.until and asked.chosen.until - timedelta(microseconds=1),
+        **_filter_context(request, form, metric),
+        "project": found,
+        "since": chosen.since,
+        "until": chosen.until and chosen.until - timedelta(microseconds=1),
         "n_tests": len(tests),
         "sentence": overview_sentence(
-            counts,
-            moved=directions_of(tests),
-            has_references=len(tests) < len(asked.pairs),
+            counts_of(pairs), moved=directions_of(tests), has_references=len(tests) < len(pairs)
         ),
         "page": page,
-        "groups": list(groups_of(page.rows, by, asked.pairs, request.GET)),
+        "groups": list(groups_of(page.rows, by, pairs, request.GET)),
         "groupings": groupings(request.GET),
         "grouping": "" if by is Grouping.STATE else by,
         "opened": [line.name for line in lines if isinstance(line, Fold) and line.is_open],
         "dots": dots_of(tests, lines, metric, request.GET),
-        "triage": overview_block(asked.actor, asked.project),
+        "triage": overview_block(actor, found),
     }
     return render(request, "history/overview.html", context)
 
 
-@login_required
-@require_GET
+@signed_in_get
 def history_csv(request: HttpRequest, project: int) -> HttpResponse:
-    asked = _project_asked(request, project)
-    text = csv_of_histories(named for _, named in asked.pairs)
-    return text_file(f"history-of-project-{asked.project.pk}.csv", text)
+    found = find(Project, actor_of(request), pk=project)
+    chosen = recent(HistoryFilterForm(request.GET, project=found).chosen())
+    text = csv_of_histories(named for _, named in _pairs_asked(request, found, chosen))
+    return text_file(f"history-of-project-{found.pk}.csv", text)
+
+
+MARKS_ON_A_PAGE = 50
+
+
+@signed_in_form
+def mark_list(request: HttpRequest, project: int) -> HttpResponse:
+    """The marks, newest first, with a form for a new one."""
+    actor = actor_of(request)
+    found = find(Project, actor, pk=project)
+    if request.method == "POST":
+        require(actor, Action.EDIT, found)
+    form = MarkForm(request.POST or None, project=found)
+    said = _set(form, actor, found) if request.method == "POST" and form.is_valid() else ""
+    if said:
+        messages.success(request, said)
+        return redirect("mark-list", project=found.pk)
+    marks = TimeMark.objects.visible_to(actor).filter(project=found).select_related("target")
+    newest = marks.select_related("created_by").order_by("-at", "-pk")
+    page = Paginator(newest, MARKS_ON_A_PAGE).get_page(request.GET.get("page"))
+    context = {
+        "project": found,
+        "form": form,
+        "page": page,
+        "may": rights_in(found, actor),
+        "query": "",
+    }
+    return render(request, "marks/list.html", context, status=422 if form.errors else 200)
+
+
+def _set(form: MarkForm, actor: Actor, project: Project) -> str:
+    """What to say of it; "" if it has errors, which the form then shows."""
+    try:
+        _, is_new = services.set_mark(
+            # A program that sends the same words again means the same mark; somebody who types them
+            # on another day another one. A button that is pressed twice still leaves one.
+            by=actor,
+            project=project,
+            key=""
+            if form.cleaned_data["at"]
+            else f"{form.cleaned_data['text'][:100]} {timezone.now():%Y-%m-%dT%H:%M}",
+            **form.cleaned_data,
+        )
+    except InvalidFields as invalid:
+        for name, sentence in invalid.errors.items():
+            form.add_error(name if name in form.fields else None, sentence)
+        return ""
+    if not is_new:
+        return "This mark was there already, and stays as it is."
+    return "Marked. Histories show it as a line."
+
+
+@signed_in_post
+def mark_delete(request: HttpRequest, mark: int) -> HttpResponse:
+    actor = actor_of(request)
+    found = find(TimeMark.objects.select_related("project"), actor, pk=mark)
+    services.delete_mark(by=actor, mark=found)
+    messages.success(request, "The mark is deleted.")
+    return redirect("mark-list", project=found.project_id)
+
+
+@signed_in_post
+@answers_refusals("campaign-detail")
+def campaign_baseline(request: HttpRequest, campaign: int) -> HttpResponse:
+    """All tests of the campaign."""
+    found = find(Campaign.objects.select_related("project"), actor_of(request), pk=campaign)
+    _make(request, found.project, list(found.tests.all()))
+    return redirect("campaign-detail", campaign=campaign)
+
+
+@signed_in_post
+@answers_refusals("history-test")
+def history_baseline(request: HttpRequest, test: int) -> HttpResponse:
+    """The campaigns of this test that are ticked; `in` are their tests."""
+    actor = actor_of(request)
+    found = find(Test.objects.select_related("campaign__project", "plan_version"), actor, pk=test)
+    ticked = [int(pk) for pk in request.POST.getlist("in") if pk.isdecimal() and len(pk) < 19]
+    tests = Test.objects.visible_to(actor).filter(pk__in=ticked).select_related("plan_version")
+    same = [each for each in tests if key_of(each) == key_of(found)]
+    if not same:
+        raise Refused("Tick the campaigns whose runs are to be the baseline.")
+    _make(request, found.campaign.project, same)
+    return redirect("history-test", test=test)
+
+
+def _make(request: HttpRequest, project: Project, tests: Sequence[Test]) -> None:
+    seen = request.POST.get("seen", "")
+    try:
+        made = make_baseline(
+            by=actor_of(request),
+            project=project,
+            name=request.POST.get("name", ""),
+            tests=tests,
+            seen=int(seen) if seen.isdecimal() and len(seen) < 19 else 0,
+        )
+    except InvalidFields as invalid:
+        raise Refused(next(iter(invalid.errors.values()))) from None
+    messages.success(
+        request, f"“{made[0].name}” is the baseline. New campaigns are compared with it."
+    )
+
+
+@signed_in_post
+def baseline_release(request: HttpRequest, baseline: int) -> HttpResponse:
+    found = find(Baseline.objects.select_related("project"), actor_of(request), pk=baseline)
+    release_baseline(by=actor_of(request), baseline=found)
+    messages.success(request, f"Nothing is compared with “{found.name}” any more.")
+    if found.test_id is None:
+        return redirect("history", project=found.project_id)
+    return redirect("history-test", test=found.test_id)

@@ -1,30 +1,29 @@
-"""The columns of a history's chart, which draws the numbers and shows the texts.
-
-A chart mark is a campaign or, of a long history, a week of older ones. The axis is of time, in
-seconds since 1970.
-"""
+"""The columns of a history's chart, which draws the numbers and shows the texts. A chart mark is a
+campaign or, of a long history, a week of older ones. The axis is of time, in seconds since 1970.
+All tests of a project on one line: the newest value over the baseline, on a logarithmic axis.
+Places across are in percent of the width, so that the drawing stretches; dots that would cover each
+other are stacked. Heights are in px."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from itertools import groupby
 from typing import Any
 from urllib.parse import urlencode
 
+from django.http import QueryDict
 from django.urls import reverse
 
 from campaigns.domain.judged.changes import Change
-from campaigns.domain.judged.histories import (
-    PLAN_VERSION,
-    CampaignPoint,
-    TestHistory,
-    mean_of,
-)
+from campaigns.domain.judged.histories import PLAN_VERSION, CampaignPoint, TestHistory, mean_of
 from campaigns.domain.lifecycle import TargetState
-from campaigns.domain.shown.history_words import change_words, day, word_of
+from campaigns.domain.shown.history_words import HistoryStatus, change_words, day, word_of
 from campaigns.domain.shown.sentences import plain_text
-from campaigns.domain.units import DASH, counted, percent
+from campaigns.domain.units import DASH, change_size, counted, percent
 from campaigns.queries.history import HistorySeries
-from campaigns.views.history_tables import PERCENTILES, rows_of_points
+from campaigns.views.drawings import RatioAxis, Tick
+from campaigns.views.history_groups import Fold, Line, toggled
+from campaigns.views.history_rows import MOVED, PERCENTILES, Pair, rows_of_points
 
 _MOST_SINGLE, _NEWEST_SINGLE = 120, 60
 _SOUND = {"", TargetState.HEALTHY}
@@ -44,13 +43,21 @@ def chart_of(
         for a, b in groups
     ]
     columns = {key: [mark[key] for mark in marks] for key in marks[0]} if marks else {}
+    # The lanes above the chart that are not empty: name, dash of its lines, and its events.
+    found = [
+        ("deploys", [], [{"time": _seconds(mark.at), "text": mark.text} for mark in named.marks]),
+        ("plan", [5, 3], list(_changed(named.history, is_plan=True))),
+        ("environment", [1, 3], list(_changed(named.history, is_plan=False))),
+    ]
     return {
         "scheme": named.endpoint.scheme,
         **columns,
         "isOdd": [at for at, (a, b) in enumerate(groups) if b - a == 1 and a in history.course.odd],
         "changes": [_change(history, change, groups) for change in history.course.changes],
         "levels": _levels(history),
-        "lanes": lanes_of(named),
+        "lanes": [
+            {"name": name, "dash": dash, "events": events} for name, dash, events in found if events
+        ],
         "reference": _reference(reference) if reference else None,
     }
 
@@ -87,7 +94,9 @@ def _campaign(point: CampaignPoint, row: dict[str, Any]) -> dict[str, Any]:
         "isSound": point.target_state in _SOUND,
         **{name: _ms(getattr(point, f"{name}_us")) for name in PERCENTILES},
         "errors": None if share is None else round(share * 100, 4),
-        "valueText": _value_text(row),
+        "valueText": f"{DASH}  does not count: {row['why']}"
+        if row["why"]
+        else f"{row['value']} {row['interval']}".strip(),
         **{f"{name}Text": row[name] for name in PERCENTILES},
         "errorsText": f"{row['errors']}{_state_text(point)}",
     }
@@ -154,12 +163,6 @@ def _text(value_ms: float | None) -> str:
     return DASH if value_ms is None else f"{value_ms:.3g}"
 
 
-def _value_text(row: dict[str, Any]) -> str:
-    if row["why"]:
-        return f"{DASH}  does not count: {row['why']}"
-    return f"{row['value']} {row['interval']}".strip()
-
-
 def _state_text(point: CampaignPoint) -> str:
     return "" if point.target_state in _SOUND else f"  target {point.target_state}"
 
@@ -201,18 +204,6 @@ def _levels(history: TestHistory) -> list[dict[str, float]]:
     ]
 
 
-def lanes_of(named: HistorySeries) -> list[dict[str, Any]]:
-    """The lanes above the chart that are not empty: name, dash of its lines, and its events."""
-    found = [
-        ("deploys", [], [{"time": _seconds(mark.at), "text": mark.text} for mark in named.marks]),
-        ("plan", [5, 3], list(_changed(named.history, is_plan=True))),
-        ("environment", [1, 3], list(_changed(named.history, is_plan=False))),
-    ]
-    return [
-        {"name": name, "dash": dash, "events": events} for name, dash, events in found if events
-    ]
-
-
 def _changed(history: TestHistory, *, is_plan: bool) -> Iterator[dict[str, Any]]:
     for mark in history.marks:
         facts = {name: after for name, _, after in mark.differences}
@@ -220,3 +211,181 @@ def _changed(history: TestHistory, *, is_plan: bool) -> Iterator[dict[str, Any]]
         text = version if is_plan else ", ".join(facts)
         if text:
             yield {"time": _between(history.points, mark.index), "text": text}
+
+
+_BAND = 0.05
+_WIDTH = 1200  # px of a wide page: what the room of dots and names is reckoned with
+_DOT = 8
+_MOST_STACKED = 8  # above and below the line; further ones cover each other
+_NAME_ROW, _LETTER = 16, 6.4
+# As many as targets that moved alike need; a row costs height only where it is used.
+_MOST_NAME_ROWS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class TestDot:
+    """`kind` is "moved", "odd" or "usual"; `query` leads to the test's row."""
+
+    x: float
+    y: int
+    kind: str
+    text: str
+    query: str
+    test: int
+
+
+@dataclass(frozen=True, slots=True)
+class DotName:
+    """What is written under the dots from `low` to `high`."""
+
+    text: str
+    low: float
+    high: float
+    at: float
+    y: int
+
+
+@dataclass(frozen=True, slots=True)
+class DotsPlot:
+    dots: Sequence[TestDot]
+    names: Sequence[DotName]
+    ticks: Sequence[Tick]
+    axis: RatioAxis
+    height: int
+    n_baselines: int  # tests that are held against a baseline, the others against their level
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    x: float
+    kind: str
+    ratio: float
+    named: HistorySeries
+
+
+def dots_of(
+    pairs: Sequence[Pair], lines: Sequence[Line], metric: str, asked: QueryDict
+) -> DotsPlot | None:
+    """None if no test has anything to be held against. `asked` is the page's address."""
+    known = [(*pair, found) for pair in pairs if (found := _ratio_of(*pair, metric))]
+    if not known:
+        return None
+    axis = RatioAxis([[{"low": ratio, "high": ratio} for *_, (ratio, _) in known]], _BAND)
+    places = [
+        _Place(axis.at(ratio), _kind(standing), ratio, named)
+        for standing, named, (ratio, _) in known
+    ]
+    places.sort(key=lambda place: (place.x, place.named.newest_test))
+    levels = _stacked([place.x for place in places])
+    half = max(map(abs, levels)) * _DOT + _DOT
+    queries = _queries(lines, asked)
+    names = list(_names([each for each in places if each.kind == "moved"], 2 * half))
+    return DotsPlot(
+        [
+            TestDot(
+                place.x,
+                half + level * _DOT,
+                place.kind,
+                f"{_label(place)} on {place.named.endpoint.target.name}",
+                queries[place.named.newest_test],
+                place.named.newest_test,
+            )
+            for place, level in zip(places, levels, strict=True)
+        ],
+        names,
+        [
+            Tick(tick.at, percent(float(tick.text) - 1, decimals=0, signed=True))
+            for tick in axis.ticks
+        ],
+        axis,
+        max([2 * half, *(name.y + 4 for name in names)]),
+        sum(is_baseline for *_, (_, is_baseline) in known),
+    )
+
+
+def _ratio_of(
+    standing: HistoryStatus, named: HistorySeries, metric: str
+) -> tuple[float, bool] | None:
+    """The newest value over the baseline, and True; without one, and False, over the level before
+    the change of a test that moved, or over the present level."""
+    history, newest = named.history, named.history.newest
+    if not newest.is_counted:
+        return None
+    if (against := newest.against) and against.ratio and against.metric == metric:
+        return against.ratio, True
+    level = _level_of(standing, history)
+    return (newest.value_us / level, False) if level else None
+
+
+def _level_of(standing: HistoryStatus, history: TestHistory) -> float | None:
+    change, expected = history.last_change, history.course.expected
+    if change and standing in MOVED:
+        return change.before
+    if expected:
+        return expected.level
+    return change.after if change else None
+
+
+def _kind(standing: HistoryStatus) -> str:
+    if standing in MOVED:
+        return "moved"
+    return "odd" if standing is HistoryStatus.ODD else "usual"
+
+
+def _stacked(places: Sequence[float]) -> list[int]:
+    """For each place, in order, the level at which a dot covers no other: 0, 1, -1, 2 …"""
+    near = 100 * _DOT / _WIDTH
+    order = sorted(range(-_MOST_STACKED, _MOST_STACKED + 1), key=lambda level: (abs(level), -level))
+    last = dict.fromkeys(order, -near)
+    found = []
+    for x in places:
+        level = next((each for each in order if x - last[each] >= near), order[-1])
+        last[level] = x
+        found.append(level)
+    return found
+
+
+def _queries(lines: Sequence[Line], asked: QueryDict) -> dict[int, str]:
+    """The address of each test's row: where its page is, and its fold open."""
+    base = asked.copy()
+    base.pop("page", None)
+    asked_for, found = base.urlencode(), {}
+    for line in lines:
+        if not isinstance(line, Fold):
+            found[line[1].newest_test] = asked_for
+            continue
+        query = asked_for if line.is_open else toggled(asked, line.name)
+        found |= {named.newest_test: query for _, named in line.tests}
+    return {test: f"{query}&page=with.test-{test}".lstrip("&") for test, query in found.items()}
+
+
+def _label(place: _Place) -> str:
+    named = place.named
+    return f"{named.plan.name} {named.arm_label}, {change_size(place.ratio)}"
+
+
+def _names(moved: Sequence[_Place], top: int) -> Iterator[DotName]:
+    """Those of the tests that moved; several of one target in one direction have one. A name that
+    finds no room is left out."""
+
+    def same(place: _Place) -> tuple[str, bool]:
+        return place.named.endpoint.target.name, place.ratio > 1
+
+    groups = (list(each) for _, each in groupby(sorted(moved, key=same), key=same))
+    free = [0.0] * _MOST_NAME_ROWS
+    for group in sorted(groups, key=lambda each: each[0].x):
+        low, high = group[0].x, group[-1].x
+        text = _label(group[0]) if len(group) == 1 else _of_group(group)
+        width = 100 * len(text) * _LETTER / _WIDTH
+        at = min(100 - width / 2, max(width / 2, (low + high) / 2))
+        row = next((i for i, until in enumerate(free) if until <= at - width / 2), None)
+        if row is not None:
+            free[row] = max(at + width / 2 + 1, high)
+            y = top + (row + 1) * _NAME_ROW
+            yield DotName(text, low, high, round(at, 2), y)
+
+
+def _of_group(group: Sequence[_Place]) -> str:
+    target = group[0].named.endpoint.target.name
+    ends = dict.fromkeys(change_size(each.ratio) for each in (group[0], group[-1]))
+    return f"{counted(len(group), 'tests')} of {target} {' to '.join(ends)}"

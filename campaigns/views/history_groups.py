@@ -1,7 +1,5 @@
 """The lines of the overview of histories: tests in groups, the unchanged ones of a group folded.
-
-What is chosen is in the address: `group` says by what, `open` which folds show their tests.
-"""
+What is chosen is in the address: `group` says by what, `open` which folds show their tests."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -60,10 +58,7 @@ Line = Pair | Fold
 
 
 def lines_of(
-    pairs: Sequence[Pair],
-    by: Grouping,
-    opened: Collection[str],
-    has_open: Collection[HistoryKey],
+    pairs: Sequence[Pair], by: Grouping, opened: Collection[str], has_open: Collection[HistoryKey]
 ) -> list[Line]:
     """Group by group, that with the worst test first and the references last. What somebody still
     has to look at is never folded: tests in `has_open`, and a clear difference to the baseline."""
@@ -76,10 +71,7 @@ def lines_of(
 
 
 def _folded(
-    pairs: Sequence[Pair],
-    by: Grouping,
-    opened: Collection[str],
-    has_open: Collection[HistoryKey],
+    pairs: Sequence[Pair], by: Grouping, opened: Collection[str], has_open: Collection[HistoryKey]
 ) -> list[Line]:
     """A test that would be folded alone stays as it is."""
     lines: list[Line] = []

@@ -5,13 +5,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.db.models import Q, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.http import urlencode
-from django.views.decorators.http import require_POST
 
 from campaigns.domain.errors import InvalidFields, Refused
 from campaigns.domain.tags import tags_in
@@ -27,19 +25,26 @@ from campaigns.queries.items import (
     ARCHIVED,
     USUAL_SORT,
     deletion_of,
+    page_of,
     refusal_to_archive,
     refusal_to_delete,
     tag_counts,
     view_counts,
 )
-from campaigns.queries.pages import page_of
-from campaigns.queries.plans import list_plans
-from campaigns.queries.projects import list_projects
+from campaigns.queries.projects import list_plans, list_projects
 from campaigns.queries.targets import list_targets
 from campaigns.services import items as services
 from campaigns.services.campaigns import look_at_campaigns
-from campaigns.views.access import actor_of, answers_refusals, find, takes_a_form
-from campaigns.views.saving import Edit, labels_of, saved_by
+from campaigns.views.access import (
+    Edit,
+    actor_of,
+    answers_refusals,
+    find,
+    labels_of,
+    saved_by,
+    signed_in_form,
+    signed_in_post,
+)
 
 PAGE_SIZES = ("25", "50", "100")
 VIEW_WORDS = {"": "All", **VIEWS, ARCHIVED: "Archived"}
@@ -144,8 +149,7 @@ def _size_of(request: HttpRequest) -> str:
     return asked if asked in PAGE_SIZES else PAGE_SIZES[0]
 
 
-@takes_a_form
-@login_required
+@signed_in_form
 def item_rename(request: HttpRequest, noun: str, **ids: int) -> HttpResponse:
     """The form of an item's name and tags."""
     kind, actor = KINDS[noun], actor_of(request)
@@ -181,8 +185,7 @@ def _list_with_filters(request: HttpRequest, noun: str, project: int | None = No
     return KINDS[noun].list_url(found) + (f"?{query}" if query else "")
 
 
-@login_required
-@require_POST
+@signed_in_post
 @answers_refusals(_list_with_filters)
 def item_bulk(request: HttpRequest, noun: str, project: int | None = None) -> HttpResponse:
     """Do one thing to all ticked items. Deleting first shows what would be lost."""
@@ -197,12 +200,19 @@ def item_bulk(request: HttpRequest, noun: str, project: int | None = None) -> Ht
         raise Refused(f"Tick at least one {kind.noun} first.")
     what = request.POST.get("do", "")
     if what == "compare" and kind.model is Campaign:
-        return _compare(items)
+        # The comparison of these campaigns, the oldest of which is the baseline.
+        if not 2 <= len(items) <= len(LETTERS):
+            ticked = "1 is" if len(items) == 1 else f"{len(items)} are"
+            raise Refused(f"Tick two to {len(LETTERS)} campaigns to compare them; {ticked} ticked.")
+        pks = sorted(campaign.pk for campaign in items)
+        columns = {letter: f"campaign-{pk}" for letter, pk in zip(LETTERS, pks, strict=False)}
+        return redirect(f"{reverse('comparison')}?{urlencode(columns)}")
     if what == "delete" and "confirmed" not in request.POST:
         return _ask_before_deleting(request, kind, found, items)
-    if what not in _ACTIONS or (what == "look" and kind.model is not Campaign):
+    known = what in _ACTIONS or what in _TAGGING
+    if not known or (what == "look" and kind.model is not Campaign):
         raise Refused("Choose what to do with the ticked rows.")
-    said = _ACTIONS[what](request, actor, items)
+    said = _done(request, what, items)
     messages.success(request, f"{counted(len(items), kind.nouns)} {said}.")
     return redirect(_list_with_filters(request, noun, project))
 
@@ -220,16 +230,6 @@ def _chosen(
     if len(items) < len(ticked):
         raise Http404
     return items
-
-
-def _compare(campaigns: Sequence[Item]) -> HttpResponse:
-    """The comparison of these campaigns, the oldest of which is the baseline."""
-    if not 2 <= len(campaigns) <= len(LETTERS):
-        ticked = "1 is" if len(campaigns) == 1 else f"{len(campaigns)} are"
-        raise Refused(f"Tick two to {len(LETTERS)} campaigns to compare them; {ticked} ticked.")
-    pks = sorted(campaign.pk for campaign in campaigns)
-    columns = {letter: f"campaign-{pk}" for letter, pk in zip(LETTERS, pks, strict=False)}
-    return redirect(f"{reverse('comparison')}?{urlencode(columns)}")
 
 
 def _ask_before_deleting(
@@ -256,60 +256,37 @@ def _ask_before_deleting(
     return render(request, "items/delete.html", context)
 
 
-def _archive(request: HttpRequest, actor: Actor, items: Sequence[Item]) -> str:
-    services.archive_items(by=actor, items=items)
-    return "archived"
+def _look(by: Actor, items: Sequence[Item]) -> None:
+    look_at_campaigns(by=by, campaigns=items)
 
 
-def _restore(request: HttpRequest, actor: Actor, items: Sequence[Item]) -> str:
-    services.restore_items(by=actor, items=items)
-    return "restored"
+_ACTIONS = {
+    "archive": (services.archive_items, "archived"),
+    "restore": (services.restore_items, "restored"),
+    "delete": (services.delete_items, "deleted"),
+    "look": (_look, "looked at"),
+}
+_TAGGING = {"tag": ("add", "tagged"), "untag": ("remove", "no longer tagged")}
 
 
-def _delete(request: HttpRequest, actor: Actor, items: Sequence[Item]) -> str:
-    services.delete_items(by=actor, items=items)
-    return "deleted"
-
-
-def _tag(request: HttpRequest, actor: Actor, items: Sequence[Item]) -> str:
-    tags = _tags_of(request)
-    services.tag_items(by=actor, items=items, add=tags)
-    return f"tagged {', '.join(tags)}"
-
-
-def _untag(request: HttpRequest, actor: Actor, items: Sequence[Item]) -> str:
-    tags = _tags_of(request)
-    services.tag_items(by=actor, items=items, remove=tags)
-    return f"no longer tagged {', '.join(tags)}"
-
-
-def _look(request: HttpRequest, actor: Actor, items: Sequence[Item]) -> str:
-    look_at_campaigns(by=actor, campaigns=items)
-    return "looked at"
-
-
-def _tags_of(request: HttpRequest) -> list[str]:
+def _done(request: HttpRequest, what: str, items: Sequence[Item]) -> str:
+    """Do it; what to say of the items then."""
+    if what in _ACTIONS:
+        act, words = _ACTIONS[what]
+        act(by=actor_of(request), items=items)
+        return words
     try:
         tags = tags_in(request.POST.get("tag", ""))
     except InvalidFields as invalid:
         raise Refused(" ".join(invalid.errors.values())) from None
     if not tags:
         raise Refused("Enter the tag first.")
-    return tags
+    change, words = _TAGGING[what]
+    services.tag_items(by=actor_of(request), items=items, **{change: tags})
+    return f"{words} {', '.join(tags)}"
 
 
-_ACTIONS = {
-    "archive": _archive,
-    "restore": _restore,
-    "delete": _delete,
-    "tag": _tag,
-    "untag": _untag,
-    "look": _look,
-}
-
-
-@login_required
-@require_POST
+@signed_in_post
 def item_archive(request: HttpRequest, noun: str, **ids: int) -> HttpResponse:
     kind, actor = KINDS[noun], actor_of(request)
     item = find(kind.model, actor, pk=ids[noun])

@@ -1,21 +1,34 @@
 """A live page's answers: the whole page, and to an open copy of itself only what that replaces.
-
 When a run ends, all who watch it fetch their page again in the same moment. Those who see the same
 share one rendering; each has only their own form token in it. None of them holds a database
-connection while the page is rendered, or while they wait for it.
-"""
+connection while the page is rendered, or while they wait for it. Server-sent events of a campaign,
+a run or a share link: authorise, release the database connection, stream. A stream ends after a
+while and the page opens the next one where it ended, so that streams of departed viewers end and
+restarts of the server are not delayed. After a fault the browser reconnects by itself with
+Last-Event-ID."""
 
-from collections.abc import Callable, Hashable
+import time
+from collections.abc import Callable, Hashable, Iterator
+from functools import partial
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse
+from django.core.exceptions import ObjectDoesNotExist
+from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
 from django.middleware.csrf import get_token
 from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.utils.crypto import salted_hmac
+from django.views.decorators.http import require_GET
 
-from campaigns.live.feed import FEED
+from campaigns.live.audience import Audience, audience_of
+from campaigns.live.events import KEEPALIVE, Cursor, Message, News
+from campaigns.live.feed import FEED, Feed
+from campaigns.live.subject import Subject
 from campaigns.live.waiting import release_connection, turn
+from campaigns.models import Campaign, Run
+from campaigns.queries.shares import Viewer, who_still_see
+from campaigns.services.tokens import open_share
+from campaigns.views.access import actor_of, find, signed_in_get
 
 _LAYOUT = "live.html"
 # Where a shared rendering has a form token, until a reader gets their own. Nobody can guess it and
@@ -40,9 +53,7 @@ def live_page(
     request: HttpRequest, template: str, context: Callable[[], dict[str, Any]], seen: Hashable
 ) -> HttpResponse:
     """`seen`: all that decides what this viewer sees at this address, rights and revision included.
-
-    A context with a reason for `waiting` is not shared: it may name other projects' campaigns.
-    """
+    A context with a reason for `waiting` is not shared: it may name other projects' campaigns."""
     if not is_asked_again(request):
         return render(request, template, context())
     personal: list[dict[str, Any]] = []
@@ -77,3 +88,113 @@ def _uncached(response: HttpResponse) -> HttpResponse:
     response["Cache-Control"] = "no-store"
     response["Vary"] = "X-Requested-With"
     return response
+
+
+LIFETIME_S = 100.0
+BEAT_EVERY_S = 2.0
+KEEPALIVE_EVERY_S = 10.0
+
+
+@signed_in_get
+def campaign_stream(request: HttpRequest, campaign: int) -> StreamingHttpResponse:
+    find(Campaign, actor_of(request), pk=campaign)
+    return _stream(request, FEED.campaign(campaign), *_joining(request, Campaign, campaign))
+
+
+@signed_in_get
+def run_stream(request: HttpRequest, run: int) -> StreamingHttpResponse:
+    find(Run, actor_of(request), pk=run)
+    return _stream(request, FEED.run(run), *_joining(request, Run, run))
+
+
+@require_GET
+def share_stream(request: HttpRequest, token: str) -> StreamingHttpResponse:
+    share = open_share(token=token, counts_view=False)
+    if share is None or share.comparison:
+        raise Http404
+    subject = FEED.campaign(share.campaign_id) if share.campaign_id else FEED.run(share.run_id)
+    response = _stream(request, subject, audience_of(token, _valid_links), token)
+    response["Referrer-Policy"] = "no-referrer"
+    return response
+
+
+def _joining(request: HttpRequest, model: type, pk: int) -> tuple[Audience, Viewer]:
+    """The row's audience, and the viewer who joins it."""
+    rows = model.objects.filter(pk=pk)
+    return audience_of((model, pk), partial(who_still_see, rows)), Viewer.of(request)
+
+
+def _valid_links(tokens: set[str]) -> set[str]:
+    return {each for each in tokens if open_share(token=each, counts_view=False)}
+
+
+def _stream(
+    request: HttpRequest, subject: Subject, audience: Audience, viewer: Hashable
+) -> StreamingHttpResponse:
+    text = request.headers.get("Last-Event-ID") or request.GET.get("after")
+    seen_state = request.GET.get("state", "")
+    release_connection()
+    response = StreamingHttpResponse(
+        talk(Cursor.parse(text) or Cursor(), seen_state, subject, audience, viewer),
+        content_type="text/event-stream",
+    )
+    response["Cache-Control"] = "no-store"
+    response["X-Accel-Buffering"] = "no"
+    return response
+
+
+def talk(
+    cursor: Cursor,
+    seen_state: str,
+    subject: Subject,
+    audience: Audience,
+    viewer: Hashable,
+    *,
+    feed: Feed = FEED,
+    clock: Callable[[], float] = time.monotonic,
+) -> Iterator[bytes]:
+    """The stream's text. Each iteration tells what is new (read once for all viewers), then
+    sleeps."""
+    with feed.viewer(), audience.joined(viewer):
+        yield from _talk(cursor, seen_state, subject, partial(audience.has, viewer), feed, clock)
+
+
+def _talk(
+    cursor: Cursor,
+    seen_state: str,
+    subject: Subject,
+    may_go_on: Callable[[], bool],
+    feed: Feed,
+    clock: Callable[[], float],
+) -> Iterator[bytes]:
+    begun = beaten = said = commented = clock()
+    pace = None
+    yield b"retry: 1000\n\n"
+    while (now := clock()) - begun < LIFETIME_S:
+        heard = feed.bell.count
+        if not may_go_on():
+            return
+        try:
+            told = subject.tell(cursor, seen_state)
+        except ObjectDoesNotExist:
+            return  # deleted meanwhile; the browser reconnects and gets a 404
+        cursor, seen_state = told.cursor, told.state
+        if told.events:
+            said = now
+            yield told.events
+        if told.is_over:
+            return
+        if now - beaten > BEAT_EVERY_S:
+            # When the page may ask for itself again, by how many viewers there are.
+            known = pace
+            pace = News(spread_ms=round(1000 * feed.spread_s), refresh_s=feed.refresh_s)
+            # A second that was told shows as well that the stream lives.
+            if pace != known or now - said > BEAT_EVERY_S:
+                beaten = said = now
+                yield Message("beat", pace).encode()
+        if now - commented > KEEPALIVE_EVERY_S:
+            commented = now
+            yield KEEPALIVE
+        subject.wait(heard, told, 1.0)
+    # Nothing was missed, so the page only opens the next stream and fetches nothing.
+    yield Message("again", News(after=str(cursor), state=seen_state)).encode()

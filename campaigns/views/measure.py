@@ -3,12 +3,10 @@
 from typing import Any
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
-from django.views.decorators.http import require_POST
 
 from campaigns.domain.errors import Refused
 from campaigns.domain.measured.snapshot import PARTS
@@ -24,21 +22,31 @@ from campaigns.forms.targets import DEMO
 from campaigns.live.memory import gist_of
 from campaigns.models import Probe, Project, Target
 from campaigns.permissions import Action, require
-from campaigns.queries.home import installation, sample_of
-from campaigns.queries.tried import Tried, tried_of
-from campaigns.services import questions, typed_targets
+from campaigns.queries.first_requests import Tried, tried_of
+from campaigns.queries.projects import installation, sample_of
+from campaigns.services import typed_targets
 from campaigns.services.first_requests import try_again
-from campaigns.views.access import actor_of, answers_refusals, find, rights_in, takes_a_form
-from campaigns.views.ladder_new import address_of_ladder
-from campaigns.views.search_new import address_of_search, search_words, usual_cost
-from campaigns.views.waterfall import draw_stacked
+from campaigns.views.access import (
+    actor_of,
+    answers_refusals,
+    find,
+    rights_in,
+    signed_in_form,
+    signed_in_post,
+)
+from campaigns.views.drawings import draw_stacked
+from campaigns.views.search_new import (
+    address_of_ladder,
+    address_of_search,
+    search_words,
+    usual_cost,
+)
 
 _HTTPS_DEMO = next(each for each in DEMO["endpoints"] if each[0] == "https")
 DEMO_ADDRESS = "{}://{}:{}/".format(*_HTTPS_DEMO)
 
 
-@takes_a_form
-@login_required
+@signed_in_form
 def measure(request: HttpRequest) -> HttpResponse:
     """What is typed where there is no project yet, or several: `project` is posted with it."""
     if request.method != "POST":
@@ -48,8 +56,7 @@ def measure(request: HttpRequest) -> HttpResponse:
     return _try_typed(request, project)
 
 
-@takes_a_form
-@login_required
+@signed_in_form
 def project_measure(request: HttpRequest, project: int) -> HttpResponse:
     actor = actor_of(request)
     found = find(Project, actor, pk=project)
@@ -106,8 +113,7 @@ def _page(request: HttpRequest, project: Project | None) -> dict[str, Any]:
     }
 
 
-@takes_a_form
-@login_required
+@signed_in_form
 @answers_refusals("target-measure")
 def target_measure(request: HttpRequest, target: int) -> HttpResponse:
     """What came back and the three questions; a POST starts the one that it names, or opens its
@@ -118,7 +124,21 @@ def target_measure(request: HttpRequest, target: int) -> HttpResponse:
     tried = tried_of(found, int(number) if number.isdecimal() else 0, timezone.now())
     if request.method == "POST":
         require(actor, Action.EDIT, found.project)
-        return _start(request, tried)
+        question = QUESTIONS.get(request.POST.get("question", ""))
+        if question is None or tried is None:
+            raise Refused("Choose one of the questions, after one request was tried.")
+        asked = {
+            "by": actor_of(request),
+            "question": question,
+            "step": tried.step,
+            "probes": [each.probe for each in tried.right],
+        }
+        if question.has_form:
+            (cell,) = typed_targets.cells_of_question(**asked)
+            form = address_of_ladder if question.is_ladder else address_of_search
+            return redirect(form(cell))
+        campaign = typed_targets.start_question(**asked)
+        return redirect("campaign-detail", campaign=campaign.pk)
     context = {
         **_page(request, found.project),
         "target": found,
@@ -150,24 +170,6 @@ def _address_to_try(target: Target) -> str:
     return f"{endpoint.origin}/" if endpoint else ""
 
 
-def _start(request: HttpRequest, tried: Tried | None) -> HttpResponse:
-    question = QUESTIONS.get(request.POST.get("question", ""))
-    if question is None or tried is None:
-        raise Refused("Choose one of the questions, after one request was tried.")
-    asked = {
-        "by": actor_of(request),
-        "question": question,
-        "step": tried.step,
-        "probes": [each.probe for each in tried.right],
-    }
-    if question.has_form:
-        (cell,) = questions.cells_of_question(**asked)
-        form = address_of_ladder if question.is_ladder else address_of_search
-        return redirect(form(cell))
-    campaign = questions.start_question(**asked)
-    return redirect("campaign-detail", campaign=campaign.pk)
-
-
 def _offers(tried: Tried) -> list[dict[str, Any]]:
     """The questions that can be asked, each with what it takes."""
     return [
@@ -194,8 +196,7 @@ def _takes(question: Question, tried: Tried) -> tuple[str, str]:
     return lasts, counted(estimate.requests, "requests")
 
 
-@login_required
-@require_POST
+@signed_in_post
 def certificate_accept(request: HttpRequest, probe: int) -> HttpResponse:
     actor = actor_of(request)
     rows = Probe.objects.select_related("endpoint__target__project", "campaign")

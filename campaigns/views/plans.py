@@ -1,44 +1,61 @@
-"""Plans: the list, one plan with its versions, and the form."""
+"""Plans: the list, one plan with its versions, and the form. The live preview of a plan beside its
+form, with a drawing of its load."""
 
 import json
+from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.http import Http404
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.http import urlencode
-from django.views.decorators.http import require_safe
 
-from campaigns.domain.errors import InvalidFields, Refused
+from campaigns.domain.errors import InvalidFields, InvalidPlan, Refused
 from campaigns.domain.other_tools.equivalents import equivalents
+from campaigns.domain.percentiles import highest_percentile
+from campaigns.domain.plan.estimates import estimate_test
 from campaigns.domain.plan.fields import all_fields
 from campaigns.domain.plan.load import planned_duration_s
+from campaigns.domain.plan.load_curve import LoadCurve, load_curve
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.presets import GENERAL, PRESETS, STUDIES, Preset
 from campaigns.domain.shown import plan_words
+from campaigns.domain.shown.cost_words import DEPENDS
+from campaigns.domain.shown.load_sentence import arrival_noun, curve_unit, load_sentence
 from campaigns.domain.shown.plan_words import session_facts
-from campaigns.forms.plan_load import MODEL_WORDS, MODELS
+from campaigns.domain.units import DASH, duration
+from campaigns.forms.plan_fields import MODEL_WORDS, MODELS
 from campaigns.forms.plan_steps import ORDER_WORDS
 from campaigns.forms.plans import PlanForm
 from campaigns.models import PlanVersion, Project, SavedPlan
 from campaigns.permissions import Action, require
-from campaigns.queries import plans as queries
+from campaigns.queries import projects as queries
+from campaigns.queries.checks import Check, room_checks, room_of
+from campaigns.queries.injector_hosts import hosts
 from campaigns.services import plans as services
-from campaigns.views.access import actor_of, find, project_to_edit, rights_in, takes_a_form
+from campaigns.views.access import (
+    Edit,
+    actor_of,
+    find,
+    project_to_edit,
+    rights_in,
+    signed_in_post,
+    signed_in_safe,
+    takes_a_form,
+)
+from campaigns.views.drawings import TICK_STEPS, Tick, round_up
 from campaigns.views.items import list_context
-from campaigns.views.plan_preview import picture_of, preview_of_form
-from campaigns.views.saving import Edit
 from campaigns.views.transfer import takes_bytes
 
 _LABELS = {"name": "Name"} | {path: row.label for path, row in all_fields(Plan).items()}
 
 
-@require_safe
-@login_required
+@signed_in_safe
 def plan_list(request, project: int):
     actor = actor_of(request)
     found = find(Project, actor, pk=project)
@@ -58,7 +75,10 @@ def plan_new(request, project: int):
     actor = actor_of(request)
     found = project_to_edit(actor, project)
     preset = PRESETS.get(request.GET.get("preset", ""))
-    copied = _copied(request.GET.get("copy", ""), found)
+    # The plan of the project that a new one begins with.
+    number = request.GET.get("copy", "")
+    plans = found.plans.filter(archived_at=None)
+    copied = plans.filter(pk=number).first() if number.isdecimal() and len(number) < 10 else None
     form = PlanForm()
     if preset:
         form = PlanForm.of(preset.name, preset.spec)
@@ -75,12 +95,6 @@ def plan_new(request, project: int):
             messages.success(request, f"{version.plan.name} created. Next, use it in a campaign.")
             return redirect("plan-detail", plan=version.plan_id)
     return _form_page(request, found, form, preset=preset)
-
-
-def _copied(number: str, project: Project) -> SavedPlan | None:
-    """The plan of the project that a new one begins with."""
-    plans = project.plans.filter(archived_at=None)
-    return plans.filter(pk=number).first() if number.isdecimal() and len(number) < 10 else None
 
 
 def campaign_address(plan: SavedPlan, preset: Preset | None) -> str:
@@ -114,8 +128,7 @@ def plan_edit(request, plan: int):
     return _form_page(request, found.project, form, plan=find(SavedPlan, actor, pk=plan), edit=edit)
 
 
-@require_safe
-@login_required
+@signed_in_safe
 def plan_detail(request, plan: int):
     actor = actor_of(request)
     found = find(SavedPlan.objects.select_related("project"), actor, pk=plan)
@@ -188,8 +201,176 @@ def _form_page(request, project: Project, form: PlanForm, plan=None, preset=None
         "model_words": MODEL_WORDS,
         "order_words": ORDER_WORDS,
         "has_secret": plan is not None and hasattr(plan, "secret"),
-        **preview_of_form(form),
+        # `preview_of` a form as its page shows it, even if fields outside the load are invalid.
+        **preview_of(_completed(form.data if form.is_bound else form.initial)),
     }
     errors = form.is_bound and form.errors
     status = edit.status(errors) if edit else 422 if errors else 200
     return render(request, "plans/form.html", context, status=status)
+
+
+_TOP, FLOOR, _MARK = 8.0, 156.0, 7
+# Minimum distance, in percent, between the labels of the warm-up's start and of 0.
+_LEAST_GAP = 10
+# The last part of a load without a planned end is dotted.
+_SOLID_SHARE = 0.7
+
+
+@dataclass(frozen=True, slots=True)
+class LoadDrawing:
+    """`zero` is the start of the measurement, after the warm-up. `line`, `dotted` and `arrivals`
+    are SVG paths, "" if there is none."""
+
+    zero: float
+    line: str
+    dotted: str
+    arrivals: str
+    x_ticks: list[Tick]
+    y_ticks: list[Tick]
+
+
+def draw_load(curve: LoadCurve) -> LoadDrawing:
+    x_step = round_up(curve.end_s / 4, TICK_STEPS)
+    y_step = round_up(1.15 * curve.peak / 3, TICK_STEPS)
+    top = y_step * -(-1.15 * curve.peak // y_step)
+
+    def x(second: float) -> float:
+        return round(100 * (second - curve.begin_s) / (curve.end_s - curve.begin_s), 3)
+
+    def y(level: float) -> float:
+        return round(FLOOR - (FLOOR - _TOP) * level / top, 2)
+
+    seconds = [curve.begin_s] if x(0) > _LEAST_GAP else []
+    n_ticks = 0 if curve.is_open_ended else int(curve.end_s / x_step * 1.001)
+    seconds += [x_step * n for n in range(n_ticks + 1)]
+    levels = [y_step * n for n in range(round(top / y_step) + 1)]
+    corners = [(x(second), y(level)) for second, level in curve.points]
+    solid, dotted = _divided(corners) if curve.is_open_ended else (corners, [])
+    return LoadDrawing(
+        zero=x(0),
+        line=_path(solid),
+        dotted=_path(dotted),
+        arrivals="".join(f"M{x(second):g} {FLOOR:g}v-{_MARK}" for second in curve.arrivals_s),
+        x_ticks=[Tick(x(second), f"{second:,.12g}".replace("-", "−")) for second in seconds],
+        y_ticks=[Tick(y(level), f"{level:,.12g}") for level in levels],
+    )
+
+
+def _divided(corners: list[tuple[float, float]]) -> tuple[list, list]:
+    (start, _), (end, level) = corners[-2:]
+    middle = (start + (end - start) * _SOLID_SHARE, level)
+    return [*corners[:-1], middle], [middle, (end, level)]
+
+
+def _path(corners: list[tuple[float, float]]) -> str:
+    return "M" + "L".join(f"{x:g} {y:g}" for x, y in corners) if corners else ""
+
+
+# The fields that determine a plan's cost; of bodies the page sends the size alone.
+_READ = ("load", "session", "connection_mode", "timeouts", "warm_up_s")
+
+
+class _PreviewForm(PlanForm):
+    """The plan form without fields for further steps: of these, only their number and what is
+    typed in them matter here."""
+
+    def _add_step(self, prefix: str) -> None:
+        pass
+
+
+@dataclass(frozen=True, slots=True)
+class LoadPicture:
+    """A plan's load curve with its unit and the sentence that describes it."""
+
+    unit: str
+    sentence: str
+    drawing: LoadDrawing
+    has_warm_up: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """One run's estimates as text."""
+
+    duration: str
+    requests: str
+    nouns: str
+    percentile: str
+    checks: list[Check]
+    picture: LoadPicture
+
+
+@signed_in_post
+def plan_preview(request: HttpRequest, project: int) -> HttpResponse:
+    """The plan form's fragments for the current input."""
+    actor = actor_of(request)
+    require(actor, Action.EDIT, find(Project, actor, pk=project))
+    return render(request, "plans/_preview.html", preview_of(_completed(request.POST)))
+
+
+def preview_of(form: _PreviewForm) -> dict[str, Any]:
+    """{"preview": Preview, or None on an error, "problem": the error, "arrivals": noun, and what
+    the closed parts of the form say}."""
+    plan = _plan_of(form)
+    data = form.cleaned_data
+    return {
+        "preview": plan and _preview(plan),
+        "problem": "" if plan else _first_problem(form),
+        "arrivals": arrival_noun(
+            data.get("model"), data.get("arrival_unit"), is_exchange=form.is_exchange
+        ),
+        "disclosures": form.disclosures,
+        "step_blocks": form.step_blocks,
+        "differing_words": form.differing_words,
+    }
+
+
+def picture_of(plan: Plan) -> LoadPicture:
+    return LoadPicture(
+        unit=curve_unit(plan),
+        sentence=load_sentence(plan),
+        drawing=draw_load(load_curve(plan.load, plan.warm_up_s)),
+        has_warm_up=plan.warm_up_s > 0,
+    )
+
+
+def _completed(values: Mapping[str, Any]) -> _PreviewForm:
+    """A bound form; values missing in `values` have a new form's defaults."""
+    new = {name: field.initial for name, field in PlanForm.base_fields.items()}
+    return _PreviewForm(new | {name: values[name] for name in values})
+
+
+def _plan_of(form: _PreviewForm) -> Plan | None:
+    """The part of the plan that a preview needs, or None with the reason in the form's errors."""
+    if not form.is_valid():
+        return None
+    spec = form.spec()
+    read = {name: spec[name] for name in _READ if name in spec}
+    steps = [{"method": "GET", "path": f"/{number}"} for number in range(form.step_count)]
+    sent = {"exchange": {}} if form.is_exchange else {"steps": steps}
+    try:
+        return Plan.from_json(read | sent)
+    except InvalidPlan as invalid:
+        form.take_errors(invalid.errors)
+        return None
+
+
+def _preview(plan: Plan) -> Preview:
+    injectors = len(plan.load.shares) or 1
+    estimate = estimate_test(plan, plan.connection_mode, 0, injectors)
+    requests, each = estimate.requests, " each" if plan.load.per_injector else ""
+    return Preview(
+        duration=DEPENDS if estimate.duration_s is None else duration(estimate.duration_s),
+        requests=DEPENDS if requests is None else f"{requests:,}{each}",
+        nouns=plan.nouns,
+        percentile=DEPENDS if requests is None else highest_percentile(requests).label or DASH,
+        checks=list(room_checks(estimate, room_of(hosts()))),
+        picture=picture_of(plan),
+    )
+
+
+def _first_problem(form: _PreviewForm) -> str:
+    for name, field in form.fields.items():
+        if name in form.errors:
+            return f"{field.label or name.capitalize()}: {form.errors[name][0]}"
+    return next(iter(form.non_field_errors()), "")

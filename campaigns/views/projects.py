@@ -1,25 +1,57 @@
-"""Projects and their members."""
+"""Projects and their members. What projects use of their caps: of one for its owners, of all for
+administrators. Hosts that need a proof or an approval: on the page of their target, and for
+administrators. A project's TLS profiles: those that come with benchsite, and its own."""
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
-from django.shortcuts import redirect, render
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_GET, require_POST
 
+from campaigns.domain.caps import PROJECT_CAPS, RATE
 from campaigns.domain.errors import Refused
-from campaigns.forms.projects import MemberForm, ProjectForm, RoleForm
-from campaigns.models import Membership, Project
+from campaigns.domain.plan.tls_profiles import PROFILES
+from campaigns.forms.projects import CapsForm, MemberForm, ProjectForm, RoleForm
+from campaigns.forms.tls_profiles import TlsProfileForm
+from campaigns.models import HostClaim, HostPermit, Membership, OwnTlsProfile, Project, Target
 from campaigns.permissions import Action, Role, require
 from campaigns.queries import projects as queries
+from campaigns.queries.caps import (
+    GROWTH_DAYS,
+    growth,
+    most_requests_per_s,
+    stored_of,
+    use_of,
+    uses_of,
+)
 from campaigns.queries.items import ItemFilter
-from campaigns.services import projects as services
-from campaigns.views.access import actor_of, answers_refusals, find, rights_in, takes_a_form
+from campaigns.queries.ownership import permits_of_all, waiting_claims
+from campaigns.queries.targets import endpoints_by_profile, list_profiles
+from campaigns.services import caps as services
+from campaigns.services import ownership as claims
+from campaigns.services import tls_profiles as profiles
+from campaigns.services.caps import content_of, set_caps
+from campaigns.views.access import (
+    Edit,
+    actor_of,
+    answers_refusals,
+    find,
+    for_administrators,
+    labels_of,
+    project_to_edit,
+    rights_in,
+    saved_by,
+    signed_in_form,
+    signed_in_get,
+    signed_in_post,
+    signed_in_safe,
+    takes_a_form,
+)
 from campaigns.views.items import list_context
 from campaigns.views.measure import field_page
 
 
-@require_safe
-@login_required
+@signed_in_safe
 def project_list(request):
     """Home: the only project opens by itself; without one the first use creates it."""
     context = list_context(request, "project")
@@ -32,8 +64,7 @@ def project_list(request):
     return render(request, "projects/list.html", context)
 
 
-@takes_a_form
-@login_required
+@signed_in_form
 def project_new(request):
     form = ProjectForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
@@ -43,16 +74,14 @@ def project_new(request):
     return render(request, "projects/new.html", {"form": form})
 
 
-@require_safe
-@login_required
+@signed_in_safe
 def project_detail(request, project: int):
     """What an address shortened to its project leads to."""
     found = find(Project, actor_of(request), pk=project)
     return redirect("campaign-list", project=found.pk)
 
 
-@takes_a_form
-@login_required
+@signed_in_form
 def project_members(request, project: int):
     actor = actor_of(request)
     found = find(Project, actor, pk=project)
@@ -86,8 +115,7 @@ def _to_members(request, membership: int) -> str:
     return reverse("project-members", args=[found.project_id])
 
 
-@login_required
-@require_POST
+@signed_in_post
 @answers_refusals(_to_members)
 def membership_role(request, membership: int):
     actor = actor_of(request)
@@ -101,8 +129,7 @@ def membership_role(request, membership: int):
     return redirect("project-members", project=found.project_id)
 
 
-@login_required
-@require_POST
+@signed_in_post
 @answers_refusals(_to_members)
 def membership_remove(request, membership: int):
     actor = actor_of(request)
@@ -110,3 +137,208 @@ def membership_remove(request, membership: int):
     services.remove_member(by=actor, membership=found)
     messages.success(request, f"{found.user} is no longer a member.")
     return redirect("project-members", project=found.project_id)
+
+
+@signed_in_get
+def project_use(request: HttpRequest, project: int) -> HttpResponse:
+    actor = actor_of(request)
+    found = find(Project, actor, pk=project)
+    require(actor, Action.ADMINISTER, found)
+    context = {
+        "project": found,
+        "uses": use_of(found),
+        "most_per_s": _most_per_s(),
+        "stored": stored_of(found),
+        "growth": growth(found),
+        "growth_days": GROWTH_DAYS,
+    }
+    return render(request, "caps/project.html", context)
+
+
+@for_administrators
+@require_GET
+def caps(request: HttpRequest) -> HttpResponse:
+    projects = list(Project.objects.order_by("name", "pk"))
+    uses = uses_of(projects)
+    context = {
+        "caps": PROJECT_CAPS,
+        "rows": [(project, uses[project.pk]) for project in projects],
+        "most_per_s": _most_per_s(),
+    }
+    return render(request, "caps/list.html", context)
+
+
+@takes_a_form
+@for_administrators
+def caps_edit(request: HttpRequest, project: int) -> HttpResponse:
+    found, actor = get_object_or_404(Project, pk=project), actor_of(request)
+    edit = Edit(request, lambda: content_of(found), {cap.name: cap.title for cap in PROJECT_CAPS})
+    form = CapsForm(request.POST or None, project=found)
+    saved = form.is_valid() and edit.save(set_caps, by=actor, project=found, caps=form.cleaned_data)
+    if saved:
+        messages.success(request, f"The caps of {found.name} are set.")
+        return redirect("caps")
+    # Not "project": the top bar would offer the places of one that the administrator may not see.
+    context = {"capped": found, "form": form, "uses": use_of(found), "edit": edit}
+    status = edit.status(form.errors)
+    return render(request, "caps/edit.html", context, status=status)
+
+
+def _most_per_s() -> str:
+    most = most_requests_per_s()
+    return "no cap" if most is None else RATE.words(most)
+
+
+def _of_target(request: HttpRequest, target: int) -> str:
+    return reverse("target-detail", args=[target]) + "#ownership"
+
+
+@signed_in_post
+@answers_refusals(_of_target)
+def target_ownership(request: HttpRequest, target: int) -> HttpResponse:
+    """`do` is token, check, ask or withdraw."""
+    actor = actor_of(request)
+    found = find(Target.objects.select_related("project"), actor, pk=target)
+    claim = claims.claim_host(by=actor, target=found, host=request.POST.get("host", ""))
+    reason = request.POST.get("reason", "")
+    match request.POST.get("do"):
+        case "token":
+            said = f"Put the file on {claim.host}, then check it."
+        case "check":
+            claims.check_host(by=actor, claim=claim)
+            said = f"A worker looks at {claim.host} now. Reload this page in a few seconds."
+        case "ask":
+            claims.ask_approval(by=actor, claim=claim, reason=reason)
+            said = f"{claim.host} is on the administrators' list."
+        case "withdraw":
+            permit = _permit(claim.permits, request)
+            claims.withdraw(by=actor, permit=permit, reason=reason)
+            said = f"The {permit.kind} for {claim.host} is withdrawn. The next run needs another."
+        case _:
+            raise Http404
+    messages.success(request, said)
+    return redirect(_of_target(request, target))
+
+
+@for_administrators
+@require_GET
+def ownership(request: HttpRequest) -> HttpResponse:
+    context = {"waiting": waiting_claims(), "permits": permits_of_all()}
+    return render(request, "ownership/list.html", context)
+
+
+@for_administrators
+@require_POST
+@answers_refusals(lambda request, **kwargs: "ownership")
+def ownership_decide(request: HttpRequest, claim: int) -> HttpResponse:
+    """`do` is approve, refuse, check or withdraw."""
+    actor = actor_of(request)
+    found = get_object_or_404(HostClaim.objects.select_related("project"), pk=claim)
+    reason = request.POST.get("reason", "")
+    match request.POST.get("do"):
+        case "approve":
+            seen = request.POST.getlist("place")
+            claims.approve(by=actor, claim=found, seen=seen, reason=reason)
+            said = f"{found.host} is approved for {found.project.name}."
+        case "refuse":
+            claims.refuse(by=actor, claim=found, reason=reason)
+            said = f"{found.host} is refused. {found.project.name} reads why."
+        case "check":
+            claims.check_host(by=actor, claim=found)
+            said = f"A worker looks at {found.host} now. Reload this page in a few seconds."
+        case "withdraw":
+            permit = _permit(found.permits, request)
+            claims.withdraw(by=actor, permit=permit, reason=reason)
+            said = f"The {permit.kind} for {found.host} is withdrawn."
+        case _:
+            raise Http404
+    messages.success(request, said)
+    return redirect("ownership")
+
+
+def _permit(permits, request: HttpRequest) -> HostPermit:
+    number = request.POST.get("permit", "")
+    return get_object_or_404(permits, pk=number if number.isdecimal() and len(number) < 19 else 0)
+
+
+_ROWS = OwnTlsProfile.objects.select_related("project")
+
+
+def _list_of(request: HttpRequest, profile: int) -> str:
+    found = find(_ROWS, actor_of(request), pk=profile)
+    return reverse("tls-profile-list", args=[found.project_id])
+
+
+@signed_in_safe
+def tls_profile_list(request: HttpRequest, project: int) -> HttpResponse:
+    actor = actor_of(request)
+    found = find(Project, actor, pk=project)
+    context = {
+        "project": found,
+        "own": list_profiles(actor, found),
+        "ready": PROFILES.values(),
+        "may": rights_in(found, actor),
+    }
+    return render(request, "tls_profiles/list.html", context)
+
+
+@signed_in_form
+def tls_profile_new(request: HttpRequest, project: int) -> HttpResponse:
+    """`?from=KEY`: filled in with what a profile that comes with benchsite offers."""
+    actor = actor_of(request)
+    found = project_to_edit(actor, project)
+    start = PROFILES.get(request.GET.get("from", ""))
+    form = TlsProfileForm.starting_from(start) if start else TlsProfileForm()
+    if request.method == "POST":
+        form = TlsProfileForm(request.POST)
+    saved = saved_by(form, lambda given: profiles.create_profile(by=actor, project=found, **given))
+    if saved:
+        messages.success(request, f"{saved.name} created. Endpoints of targets can name it now.")
+        return redirect("tls-profile-list", project=found.pk)
+    return _form_page(request, found, form)
+
+
+@signed_in_form
+def tls_profile_edit(request: HttpRequest, profile: int) -> HttpResponse:
+    actor = actor_of(request)
+    found = find(_ROWS, actor, pk=profile)
+    require(actor, Action.EDIT, found.project)
+    edit = Edit(request, lambda: profiles.content_of(found), labels_of(TlsProfileForm))
+    form = TlsProfileForm.starting_from(found.value(), found.name)
+    if request.method == "POST":
+        form = TlsProfileForm(request.POST)
+    saved = saved_by(
+        form, lambda given: edit.save(profiles.change_profile, by=actor, profile=found, **given)
+    )
+    if saved:
+        messages.success(request, f"{saved.name} saved. Runs that were queued keep what they had.")
+        return redirect("tls-profile-list", project=found.project_id)
+    return _form_page(request, found.project, form, found, edit)
+
+
+@signed_in_post
+@answers_refusals(_list_of)
+def tls_profile_delete(request: HttpRequest, profile: int) -> HttpResponse:
+    found = find(_ROWS, actor_of(request), pk=profile)
+    profiles.delete_profile(by=actor_of(request), profile=found)
+    messages.success(request, f"{found.name} deleted. Results are kept as they are.")
+    return redirect("tls-profile-list", project=found.project_id)
+
+
+def _form_page(
+    request: HttpRequest,
+    project: Project,
+    form: TlsProfileForm,
+    profile: OwnTlsProfile | None = None,
+    edit: Edit | None = None,
+) -> HttpResponse:
+    used = endpoints_by_profile(project).get(profile.name, ()) if profile else ()
+    context = {
+        "project": project,
+        "profile": profile,
+        "form": form,
+        "endpoints": used,
+        "edit": edit,
+    }
+    status = edit.status(form.errors) if edit else 422 if form.errors else 200
+    return render(request, "tls_profiles/form.html", context, status=status)

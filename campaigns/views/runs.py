@@ -1,53 +1,64 @@
-"""The list of runs, and one run: the same page while it is active and afterwards."""
+"""The list of runs, and one run: the same page while it is active and afterwards. What tools
+printed on the target's machine: add it to a run, download it, delete it."""
 
 import re
 from functools import partial
 from typing import Any
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_GET, require_POST
 
+from campaigns.domain.errors import InvalidFields
 from campaigns.domain.measured.series_chunks import columns_of
 from campaigns.domain.other_tools.reports import STYLE_WORDS, styles_for
 from campaigns.domain.shown.run_points import thinned_columns
-from campaigns.exports.files import run_tables_file, text_stream, tool_report_file, unless_known
-from campaigns.exports.runs import csv_of_runs
-from campaigns.exports.seconds import csv_of_machine_seconds, csv_of_seconds
-from campaigns.forms.filters import RunFilterForm
-from campaigns.forms.tool_outputs import OutputForm
+from campaigns.exports.files import (
+    run_tables_file,
+    text_file,
+    text_stream,
+    tool_report_file,
+    unless_known,
+)
+from campaigns.exports.runs import csv_of_machine_seconds, csv_of_runs, csv_of_seconds
+from campaigns.forms.filters import OutputForm, RunFilterForm
 from campaigns.live.feed import FEED
 from campaigns.live.memory import final_key, report_of, run_key
 from campaigns.live.waiting import without_connection
-from campaigns.models import Project, Run
-from campaigns.permissions import Actor
+from campaigns.models import Project, Run, ToolOutput
+from campaigns.permissions import Action, Actor, require
+from campaigns.queries.campaign_keys import rows_of_run
 from campaigns.queries.columns import LETTERS
-from campaigns.queries.machines import machine_columns_between
-from campaigns.queries.measured import whole_runs
+from campaigns.queries.items import page_of
+from campaigns.queries.machine_runs import machine_columns_between
 from campaigns.queries.measurements import (
     columns_in_parts,
     error_kinds_of,
     machines_of_run,
     points_between,
+    whole_runs,
 )
-from campaigns.queries.pages import page_of
-from campaigns.queries.row_versions import rows_of_run
-from campaigns.queries.run_list import filtered_runs, run_rows
-from campaigns.services.runs import stop_run
-from campaigns.views.access import actor_of, answers_refusals, find, rights_in
+from campaigns.queries.runs import filtered_runs, run_rows
+from campaigns.services.endings import MOST_BYTES, add_output, delete_output, stop_run
+from campaigns.views.access import (
+    actor_of,
+    answers_refusals,
+    find,
+    rights_in,
+    signed_in_get,
+    signed_in_post,
+)
 from campaigns.views.kept_pages import CacheablePage, kept_page
 from campaigns.views.live_pages import is_asked_again, live_page
 from campaigns.views.run_page import run_context
+from campaigns.views.transfer import takes_bytes
 
 PAGE_SIZE = 50
 
 
-@login_required
-@require_GET
+@signed_in_get
 def run_list(request: HttpRequest, project: int) -> HttpResponse:
     actor = actor_of(request)
     found = find(Project, actor, pk=project)
@@ -71,8 +82,7 @@ def run_list(request: HttpRequest, project: int) -> HttpResponse:
     return render(request, "runs/list.html", context)
 
 
-@login_required
-@require_GET
+@signed_in_get
 def run_list_csv(request: HttpRequest, project: int) -> HttpResponse:
     """The filtered runs, a row each, all pages together."""
     actor = actor_of(request)
@@ -87,8 +97,7 @@ _TEMPLATE = "runs/detail.html"
 _ALL_S = 10**9  # no run is longer
 
 
-@login_required
-@require_GET
+@signed_in_get
 def run_detail(request: HttpRequest, run: int) -> HttpResponse:
     actor, is_again = actor_of(request), is_asked_again(request)
     rows = "" if is_again else rows_of_run(run)  # dear, and read before what it is of
@@ -106,36 +115,26 @@ def run_detail(request: HttpRequest, run: int) -> HttpResponse:
     return kept_page(request, project, page)
 
 
-def page_with_faults(request: HttpRequest, run: Run, output_form: OutputForm) -> HttpResponse:
-    """The run's page with what is wrong with an output that was to be added."""
-    return render(request, _TEMPLATE, _context(run, actor_of(request), output_form), status=422)
-
-
 def _context(run: Run, actor: Actor, output_form: OutputForm) -> dict[str, Any]:
     project = run.campaign.project
+    # (style, label), best first; none before the run has ended. Their texts are made when one is
+    # opened.
+    styles = styles_for(run.frozen.plan) if run.is_done else ()
     return {
         **run_context(run, actor),
         "stream_url": reverse("run-stream", args=[run.pk]),
-        "tool_reports": _tool_reports(run),
+        "tool_reports": [(style, STYLE_WORDS[style]) for style in styles],
         "output_form": output_form,
         "project": project,
         "may": rights_in(project, actor),
     }
 
 
-def _tool_reports(run: Run) -> list[tuple[str, str]]:
-    """(style, label), best first; none before the run has ended. Their texts are made when one is
-    opened."""
-    styles = styles_for(run.frozen.plan) if run.is_done else ()
-    return [(style, STYLE_WORDS[style]) for style in styles]
-
-
 def find_run(actor: Actor, pk: int) -> Run:
     return find(Run.objects.select_related("campaign__project", "test__endpoint"), actor, pk=pk)
 
 
-@login_required
-@require_POST
+@signed_in_post
 @answers_refusals("run-detail")
 def run_stop(request: HttpRequest, run: int) -> HttpResponse:
     actor = actor_of(request)
@@ -144,15 +143,13 @@ def run_stop(request: HttpRequest, run: int) -> HttpResponse:
     return redirect("run-detail", run=run)
 
 
-@login_required
-@require_GET
+@signed_in_get
 def run_csv(request: HttpRequest, run: int) -> HttpResponse:
     found = find_run(actor_of(request), run)
     return run_tables_file(found, report_of(found))
 
 
-@login_required
-@require_GET
+@signed_in_get
 def run_seconds_csv(request: HttpRequest, run: int) -> HttpResponseBase:
     found = find_run(actor_of(request), run)
     return unless_known(request, final_key(found), lambda: _seconds_file(found))
@@ -169,8 +166,7 @@ def _seconds_file(run: Run) -> HttpResponseBase:
     return text_stream(f"run-{run.label}-seconds.csv", text)
 
 
-@login_required
-@require_GET
+@signed_in_get
 def run_points(request: HttpRequest, run: int) -> HttpResponseBase:
     """{"points", "machine"}: the columns of a stretch, by the seconds `?from=` and `?until=`. Of a
     long run the page has only some of them."""
@@ -196,16 +192,52 @@ def _points_of(run: Run, first: int, until: int) -> dict[str, Any]:
     return {"points": thinned_columns(points), "machine": machine}
 
 
-@login_required
-@require_GET
+@signed_in_get
 def run_machine_seconds_csv(request: HttpRequest, run: int) -> HttpResponse:
     found = find_run(actor_of(request), run)
     text = csv_of_machine_seconds(machines_of_run(found))
     return text_stream(f"run-{found.label}-machines.csv", text)
 
 
-@login_required
-@require_GET
+@signed_in_get
 def run_report_text(request: HttpRequest, run: int) -> HttpResponse:
     found = find_run(actor_of(request), run)
     return tool_report_file(found, request.GET.get("style", ""))
+
+
+@takes_bytes(2 * MOST_BYTES + 10_000)  # line ends become two bytes each
+@signed_in_post
+@answers_refusals("run-detail")
+def output_new(request: HttpRequest, run: int) -> HttpResponse:
+    """The run's page with the text and what is wrong with it, until it can be kept."""
+    actor = actor_of(request)
+    found = find_run(actor, run)
+    require(actor, Action.EDIT, found.campaign.project)
+    form = OutputForm(request.POST, request.FILES)
+    if form.is_valid():
+        try:
+            data = form.cleaned_data
+            output = add_output(by=actor, run=found, tool=data["tool"], text=data["text"])
+        except InvalidFields as invalid:
+            for field, fault in invalid.errors.items():
+                form.add_error(field, fault)
+        else:
+            messages.success(request, f"The output of {output.tool} is added.")
+            return redirect("run-detail", run=run)
+    # The run's page with what is wrong with an output that was to be added.
+    return render(request, _TEMPLATE, _context(found, actor_of(request), form), status=422)
+
+
+@signed_in_get
+def output_text(request: HttpRequest, output: int) -> HttpResponse:
+    found = find(ToolOutput.objects.select_related("run"), actor_of(request), pk=output)
+    return text_file(f"run-{found.run.label}-output-{found.pk}.txt", found.text)
+
+
+@signed_in_post
+def output_delete(request: HttpRequest, output: int) -> HttpResponse:
+    rows = ToolOutput.objects.select_related("run__campaign__project")
+    found = find(rows, actor_of(request), pk=output)
+    delete_output(by=actor_of(request), output=found)
+    messages.success(request, f"The output of {found.tool} is deleted.")
+    return redirect("run-detail", run=found.run_id)

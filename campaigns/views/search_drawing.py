@@ -1,22 +1,241 @@
-"""Every trial of a search as a mark: its rate against a response time, both on log scales.
+"""Every trial of a search as a mark: its rate against a response time, both on log scales. At the
+left the way up to the first answer, at the right what is around the limit; under it, on the same
+axis, the searches, and how busy everyone was. Positions in percent of each drawing; see drawings.
+The marks of a search's trials: how each looks, what it says, and where its number fits. Positions
+in percent of the drawing; see drawings. How busy everyone was in each trial, under the trials and
+on their axis of rates."""
 
-At the left the way up to the first answer, at the right what is around the limit; under it, on the
-same axis, the searches, and how busy everyone was. Positions in percent of each drawing; see
-drawings.
-"""
-
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from itertools import pairwise
 from math import ceil, floor, log10
 
-from campaigns.domain.judged.capacity import FEWEST_SEARCHES
+from campaigns.domain.judged.busy import Busy
+from campaigns.domain.judged.capacity import FEWEST_SEARCHES, TrialResult
 from campaigns.domain.judged.capacity_interval import CapacityInterval
-from campaigns.domain.plan.threshold import Threshold
-from campaigns.domain.units import figure, ms, rate
+from campaigns.domain.plan.threshold import SHARES, Threshold
+from campaigns.domain.shown.capacity_words import RESULT_WORDS
+from campaigns.domain.units import figure, ms, percent, rate
 from campaigns.queries.search_busy import BusyByRun
 from campaigns.queries.searches import MadeTrial, SearchReport
-from campaigns.views.search_busy import BusyPanel, busy_panel
-from campaigns.views.search_marks import Shape, TrialDot, numbered, trial_dot
+from campaigns.views.drawings import LineStyle, line_style
+
+_BUSY_TOP, _BUSY_BOTTOM = 8.0, 84.0
+_TICKS = (0.0, 0.5, 1.0)
+_NAMES = {
+    "target_cpu": "target CPU",
+    "injector_cpu": "injector CPU",
+    "network": "network",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class BusyDot:
+    x: float
+    y: float
+    is_counted: bool
+
+
+@dataclass(frozen=True, slots=True)
+class BusyLine:
+    """`pieces` join the dots of trials that count."""
+
+    name: str
+    style: LineStyle
+    dots: list[BusyDot]
+    pieces: list[tuple[BusyDot, BusyDot]]
+
+
+@dataclass(frozen=True, slots=True)
+class BusyTrial:
+    """Where the crosshair finds a trial, and what it reads there."""
+
+    number: int
+    x: float
+    said: str
+
+
+@dataclass(frozen=True, slots=True)
+class BusyPanel:
+    lines: list[BusyLine]
+    trials: list[BusyTrial]
+    y_ticks: list[tuple[float, str]]
+
+
+def _busy_panel(
+    made: Sequence[MadeTrial], busy: BusyByRun, at_x: Callable[[float], float]
+) -> BusyPanel | None:
+    """`at_x`: where a rate lies. None where nobody told anything."""
+    by_rate = sorted(made, key=lambda each: each.trial.rate_per_s)
+    lines = [
+        line
+        for number, name in enumerate(_NAMES)
+        if (line := _line(name, line_style(number), by_rate, busy, at_x)).dots
+    ]
+    if not lines:
+        return None
+    return BusyPanel(
+        lines,
+        [_trial(each, busy[each.run.pk], at_x) for each in by_rate],
+        [(_at_y(share), f"{100 * share:g}") for share in _TICKS],
+    )
+
+
+def _line(
+    name: str,
+    style: LineStyle,
+    made: Sequence[MadeTrial],
+    busy: BusyByRun,
+    at_x: Callable[[float], float],
+) -> BusyLine:
+    dots = [
+        BusyDot(
+            at_x(each.trial.rate_per_s), _at_y(share), each.trial.result != TrialResult.UNTRUSTED
+        )
+        for each in made
+        if (share := getattr(busy[each.run.pk], name)) is not None
+    ]
+    counted = [dot for dot in dots if dot.is_counted]
+    return BusyLine(_NAMES[name], style, dots, list(pairwise(counted)))
+
+
+def _trial(made: MadeTrial, busy: Busy, at_x: Callable[[float], float]) -> BusyTrial:
+    told = [(words, getattr(busy, name)) for name, words in _NAMES.items()]
+    said = ", ".join(
+        f"{words} {_whole_percent(share)}" for words, share in told if share is not None
+    )
+    return BusyTrial(made.run.repeat, at_x(made.trial.rate_per_s), said)
+
+
+def _whole_percent(share: float) -> str:
+    return percent(share, decimals=0)
+
+
+def _at_y(share: float) -> float:
+    return round(_BUSY_BOTTOM - (_BUSY_BOTTOM - _BUSY_TOP) * min(1.0, share), 2)
+
+
+# Where a dot's number may be, the first choice first: above, to the right, to the left, below. A
+# drawing is at least so many px wide and high, a digit and a dot about so many.
+_LABEL_PLACES = ((0, -9, "middle"), (8, 4, "start"), (-8, 4, "end"), (0, 18, "middle"))
+_DRAWING_PX, _DIGIT_PX, _LETTERS_PX, _DOT_PX = 280, 7, 11, 10
+
+
+class Shape(StrEnum):
+    PASSED = "passed"
+    BROKE = "broke"
+    GREW = "grew"
+    ERRORS = "errors"
+    UNTRUSTED = "untrusted"
+
+
+SHAPE_WORDS = {
+    Shape.PASSED: "passed",
+    Shape.BROKE: "objective broken",
+    Shape.GREW: "and in flight grew",
+    Shape.ERRORS: "by errors alone",
+    Shape.UNTRUSTED: "not counted",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class DotLabel:
+    """A text beside a dot: so many px to the right of it and below it, aligned at its `anchor`."""
+
+    text: str
+    dx: int
+    dy: int
+    anchor: str
+
+
+@dataclass(frozen=True, slots=True)
+class TrialDot:
+    """`said`: what the crosshair reads of it; `label`: its number, where it is written."""
+
+    number: int
+    x: float
+    y: float
+    shape: Shape
+    words: str
+    said: str
+    label: DotLabel | None = None
+
+    @property
+    def misleads(self) -> bool:
+        """Its height does not say what came of it."""
+        return self.shape in (Shape.ERRORS, Shape.UNTRUSTED)
+
+
+def trial_dot(made: MadeTrial, x: float, y: float, value_ms: float | None = None) -> TrialDot:
+    number, trial = made.run.repeat, made.trial
+    time = f", {ms(value_ms * 1000)}" if value_ms else ""
+    result = RESULT_WORDS[trial.result]
+    reason = f": {trial.reason}" if trial.reason else ""
+    return TrialDot(
+        number,
+        x,
+        y,
+        _shape_of(made),
+        words=f"Trial {number}: {rate(trial.rate_per_s)} requests/s{time}, {result}{reason}",
+        said=f"trial {number}: {rate(trial.rate_per_s)}/s{time}, {result}",
+    )
+
+
+def _shape_of(made: MadeTrial) -> Shape:
+    if made.trial.result != TrialResult.FAILED:
+        is_passed = made.trial.result == TrialResult.PASSED
+        return Shape.PASSED if is_passed else Shape.UNTRUSTED
+    if made.run.judged and made.run.judged.target.has("in_flight_growing"):
+        return Shape.GREW
+    broken = broken_by(made)
+    return Shape.ERRORS if broken and broken <= set(SHARES) else Shape.BROKE
+
+
+def broken_by(made: MadeTrial) -> set[str]:
+    """The metrics of the rules that the trial broke."""
+    return {each.metric for each in made.run.verdicts if not each.passed}
+
+
+def numbered(dots: Sequence[TrialDot], which: Iterable[TrialDot]) -> list[TrialDot]:
+    """`which` of them with their numbers, where these lie on no dot and on no other number."""
+    taken = [_box(dot, 0, 0, _DOT_PX, _DOT_PX) for dot in dots]
+    wanted = {dot.number for dot in which}
+    found = []
+    for dot in dots:
+        place = _free_place(dot, taken) if dot.number in wanted else None
+        if place:
+            taken.append(_label_box(dot, *place))
+            dot = replace(dot, label=DotLabel(str(dot.number), *place))
+        found.append(dot)
+    return found
+
+
+_Box = tuple[float, float, float, float]  # left, right, top, bottom
+
+
+def _free_place(dot: TrialDot, taken: Sequence[_Box]) -> tuple[int, int, str] | None:
+    for place in _LABEL_PLACES:
+        box = _label_box(dot, *place)
+        if not any(_overlap(box, other) for other in taken):
+            return place
+    return None
+
+
+def _label_box(dot: TrialDot, dx: int, dy: int, anchor: str) -> _Box:
+    wide = _DIGIT_PX * len(str(dot.number))
+    aside = {"start": wide / 2, "end": -wide / 2, "middle": 0}[anchor]
+    return _box(dot, dx + aside, dy - _LETTERS_PX / 2, wide, _LETTERS_PX)
+
+
+def _box(dot: TrialDot, dx: float, dy: float, wide: float, high: float) -> _Box:
+    x, y = dot.x * _DRAWING_PX / 100 + dx, dot.y * _DRAWING_PX / 100 + dy
+    return x - wide / 2, x + wide / 2, y - high / 2, y + high / 2
+
+
+def _overlap(one: _Box, other: _Box) -> bool:
+    return one[0] < other[1] and other[0] < one[1] and one[2] < other[3] and other[2] < one[3]
+
 
 _STEPS = (1, 2, 5)
 _FEW_TICKS, _MOST_TICKS = 3, 8
@@ -126,18 +345,14 @@ def search_drawing(
     if not near:
         panel = _panel("On the way up", way_up, limit_ms, _AROUND, now_per_s, busy=busy)
         return SearchDrawing(metric, [panel])
-    low, high = _ends(near)
+    rates = [each.rate_per_s for each in near]
+    low, high = (min(rates), max(rates))
     shown = [each for each in timed if low <= each.rate_per_s <= high]
     left = _panel("On the way up", way_up, limit_ms, _AROUND, wash=(low, high))
     right = _panel(
         "Around the limit", shown, limit_ms, _NARROW_AROUND, now_per_s, report=report, busy=busy
     )
     return SearchDrawing(metric, [left, right])
-
-
-def _ends(timed: Sequence[_Timed]) -> tuple[float, float]:
-    rates = [each.rate_per_s for each in timed]
-    return min(rates), max(rates)
 
 
 def _panel(
@@ -172,7 +387,7 @@ def _panel(
         (x.at(found.rate_per_s), _answer_words(found)) if found else None,
         x.at(now_per_s) if now_per_s else None,
         tuple(_rows(report, x)) if report else (),
-        busy_panel([each.made for each in timed], busy, x.at) if busy else None,
+        _busy_panel([each.made for each in timed], busy, x.at) if busy else None,
     )
 
 

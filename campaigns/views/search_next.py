@@ -6,12 +6,7 @@ from dataclasses import dataclass
 from django.urls import reverse
 from django.utils.http import urlencode
 
-from campaigns.domain.judged.capacity import (
-    FEWEST_SEARCHES,
-    MOST_SEARCHES,
-    NARROW,
-    Ending,
-)
+from campaigns.domain.judged.capacity import FEWEST_SEARCHES, MOST_SEARCHES, NARROW, Ending
 from campaigns.domain.plan.plan import ConnectionMode
 from campaigns.domain.plan.target import TLS_SCHEMES, TLS_TWINS
 from campaigns.domain.shown.capacity_limiter import Limiter
@@ -33,15 +28,9 @@ class OpenQuestion:
 
 def open_questions(
     report: SearchReport, test: Test, limiter: Limiter, *, knows_machine: bool
-) -> list[OpenQuestion]:
+) -> Iterator[OpenQuestion]:
     """Of a search that has ended, for those who may start another. `knows_machine`: the target's
     CPU is known."""
-    return list(_questions(report, test, limiter, knows_machine=knows_machine))
-
-
-def _questions(
-    report: SearchReport, test: Test, limiter: Limiter, *, knows_machine: bool
-) -> Iterator[OpenQuestion]:
     again = f"{reverse('search-new', args=[test.campaign.project_id])}?again={test.campaign_id}"
     if report.ending == Ending.INJECTOR:
         because = "the injectors were the limit: take more of them"

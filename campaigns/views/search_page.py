@@ -1,34 +1,36 @@
-"""The context of a search's page: its sentence, every trial drawn and in a table, live."""
+"""The context of a search's page: its sentence, every trial drawn and in a table, live. The tiles
+of a search's page, and where its trials passed and failed side by side."""
 
 from collections import Counter
 from collections.abc import Collection
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from django.utils import timezone
+
+from campaigns.domain.judged.busy import Busy
 from campaigns.domain.judged.capacity import MOST_SEARCHES, NARROW, Ending, TrialResult
 from campaigns.domain.percentiles import P50, P95, P99, Shown, name, shown, why_not_shown
 from campaigns.domain.plan.search_start import USUAL_TRIALS
 from campaigns.domain.shown.capacity_limiter import Limiter
-from campaigns.domain.shown.capacity_words import RESULT_WORDS, objective_words
+from campaigns.domain.shown.capacity_words import RESULT_WORDS, lacks_its_rule, objective_words
 from campaigns.domain.shown.tables import Cell
 from campaigns.domain.units import DASH, duration, ms, number, percent, rate
 from campaigns.live.events import Cursor
 from campaigns.live.feed import FEED
-from campaigns.models import Run, Search, Test
+from campaigns.models import Run, Search
 from campaigns.permissions import Actor
-from campaigns.queries.arms import stop_reason_of
+from campaigns.queries.arm_pairs import stop_reason_of
 from campaigns.queries.baselines import newest_baseline, own_baselines, search_against
 from campaigns.queries.campaigns import current_run_of
 from campaigns.queries.engine import waiting_reason
 from campaigns.queries.first_requests import first_requests_of
-from campaigns.queries.search_busy import BusyByRun, busy_by_run
-from campaigns.queries.search_limiter import busy_near, limiter_beside
+from campaigns.queries.search_busy import BusyByRun, busy_by_run, busy_near, limiter_beside
 from campaigns.queries.searches import MadeTrial, SearchReport, report_of_search
 from campaigns.views.campaign_page import badge_of
-from campaigns.views.search_drawing import search_drawing
-from campaigns.views.search_marks import SHAPE_WORDS, broken_by
-from campaigns.views.search_next import OpenQuestion, open_questions, steps_to_come
-from campaigns.views.search_tiles import overlap_of, search_tiles
+from campaigns.views.search_drawing import SHAPE_WORDS, broken_by, search_drawing
+from campaigns.views.search_next import open_questions, steps_to_come
 
 _GLYPHS = {"passed": "good", "failed": "bad", "untrusted": "warn"}
 _NEAR = 1.05  # the answer, as a factor
@@ -61,7 +63,7 @@ def switches(chosen: TrialsShown, report: SearchReport) -> list[tuple[str, str, 
     ]
 
 
-def trial_rows(report: SearchReport, chosen: TrialsShown, busy: BusyByRun) -> list[dict[str, Any]]:
+def _trial_rows(report: SearchReport, chosen: TrialsShown, busy: BusyByRun) -> list[dict[str, Any]]:
     """Newest first; those near the answer by their rate."""
     made = report.made[::-1]
     if chosen is TrialsShown.FAILED:
@@ -139,14 +141,16 @@ def search_context(search: Search, actor: Actor, trials: str = "") -> dict[str, 
         "cursor": Cursor(event=FEED.campaign(campaign.pk).look().event),
         "drawing": drawing,
         "shapes": [(shape, SHAPE_WORDS[shape]) for shape in drawing.shapes] if drawing else [],
-        "rules": search_rules(report, tests[0].plan_version.value().warm_up_s),
-        "tiles": search_tiles(report, limiter, near, now_per_s),
-        "overlap": overlap_of(report),
+        "rules": _search_rules(report, tests[0].plan_version.value().warm_up_s),
+        "tiles": _search_tiles(report, limiter, near, now_per_s),
+        "overlap": _overlap_of(report),
         "limiter": limiter,
-        "open_questions": _open_questions(report, tests[0], limiter, busy),
+        "open_questions": []
+        if report.ending is None
+        else list(open_questions(report, tests[0], limiter, knows_machine=_knows_machine(busy))),
         "steps_to_come": steps_to_come(report) if is_live else [],
         "usual_trials": max(USUAL_TRIALS, len(report.made) + 1),
-        "trials": trial_rows(report, shown, busy),
+        "trials": _trial_rows(report, shown, busy),
         "tells_target_cpu": _knows_machine(busy),
         "trials_by_rate": shown is TrialsShown.NEAR,
         "switches": switches(shown, report),
@@ -159,19 +163,11 @@ def search_context(search: Search, actor: Actor, trials: str = "") -> dict[str, 
     }
 
 
-def _open_questions(
-    report: SearchReport, test: Test, limiter: Limiter, busy: BusyByRun
-) -> list[OpenQuestion]:
-    if report.ending is None:
-        return []
-    return open_questions(report, test, limiter, knows_machine=_knows_machine(busy))
-
-
 def _knows_machine(busy: BusyByRun) -> bool:
     return any(each.target_cpu is not None for each in busy.values())
 
 
-def search_rules(report: SearchReport, warm_up_s: float) -> list[tuple[str, str]]:
+def _search_rules(report: SearchReport, warm_up_s: float) -> list[tuple[str, str]]:
     """[(what, words)]"""
     search = report.search
     measured = f"{duration(search.trial_s)} measured"
@@ -201,3 +197,97 @@ def _end(report: SearchReport) -> str:
     if report.ending is None:
         return f"interval at most {asked} wide, {MOST_SEARCHES} searches, or {latest}"
     return f"at the latest {latest}"
+
+
+_REQUESTS = "requests/s"
+
+
+@dataclass(frozen=True, slots=True)
+class SearchTile:
+    title: str
+    value: str
+    unit: str
+    lines: tuple[str, ...]
+
+
+def _search_tiles(
+    report: SearchReport, limiter: Limiter, near: Busy, now_per_s: float | None
+) -> list[SearchTile]:
+    """`near`: how busy everyone was near the answer."""
+    tiles = [_capacity(report), _trials_tile(report), _time(report)]
+    if now_per_s:
+        words = objective_words(report.rules)
+        tiles.insert(1, SearchTile("Now trying", rate(now_per_s), _REQUESTS, (words,)))
+    lines = (limiter.why, *_near(report, near))
+    return [*tiles, SearchTile("What limited it", limiter.word, "", lines)]
+
+
+def _near(report: SearchReport, near: Busy) -> tuple[str, ...]:
+    told = [("target CPU", near.target_cpu), ("injector CPU", near.injector_cpu)]
+    words = [f"{name} {percent(share, decimals=0)}" for name, share in told if share is not None]
+    return (f"{_where_it_was(report)}: {', '.join(words)}",) if words else ()
+
+
+def _where_it_was(report: SearchReport) -> str:
+    """Of which trials it is, see `near_the_answer`."""
+    if report.ending == Ending.INJECTOR:
+        return "in trials that do not count"
+    if report.capacity:
+        return "near the limit"
+    passed = bool(_trials_with(report, TrialResult.PASSED))
+    return "at the highest rate that passed" if passed else "in the trial that failed"
+
+
+def _capacity(report: SearchReport) -> SearchTile:
+    found, least, below = report.answer.capacity, report.answer.at_least, report.answer.below
+    words = objective_words(report.rules)
+    is_bound = report.ending in (Ending.LIMIT, Ending.INJECTOR) and least
+    if report.ending == Ending.DRIFTED:
+        return SearchTile("Capacity", DASH, "", ("no steady answer", words))
+    if lacks_its_rule(report.answer):
+        return SearchTile("Capacity", DASH, "", ("made under an earlier rule", words))
+    if found and found.low is not None and not is_bound:
+        interval = f"{rate(found.low)} to {rate(found.high)}, {percent(found.width)} wide"
+        return SearchTile("Capacity", rate(found.rate_per_s), _REQUESTS, (interval, words))
+    if found and not is_bound:
+        line = f"no interval: {len(report.answer.searches)} of at least 3 searches"
+        return SearchTile("Capacity", f"≈ {rate(found.rate_per_s)}", _REQUESTS, (line, words))
+    if least:
+        line = f"the lowest that failed: {rate(below)}" if below else "no rate failed"
+        return SearchTile("Capacity", f"≥ {rate(least)}", _REQUESTS, (line, words))
+    if below:
+        return SearchTile("Capacity", f"< {rate(below)}", _REQUESTS, (words,))
+    return SearchTile("Capacity", DASH, "", (words,))
+
+
+def _trials_tile(report: SearchReport) -> SearchTile:
+    results = [each.trial.result for each in report.made]
+    passed, failed, doubtful = (results.count(each) for each in TrialResult)
+    lines = (f"{passed} passed, {failed} failed", f"{doubtful} not counted" if doubtful else "")
+    return SearchTile("Trials", str(len(results)), "", tuple(filter(None, lines)))
+
+
+def _time(report: SearchReport) -> SearchTile:
+    campaign = report.search.campaign
+    began = campaign.started_at
+    took = ((campaign.finished_at or timezone.now()) - began).total_seconds()
+    longest = (report.search.deadline - began).total_seconds()
+    lines = (f"of at most {duration(round(longest))}", f"each trial {report.search.trial_s:g} s")
+    return SearchTile("Time", duration(round(took)), "", lines)
+
+
+def _overlap_of(report: SearchReport) -> tuple[str, str] | None:
+    """The rates between which trials passed and failed side by side; None if there are none."""
+    lowest = min(map(_rate, _trials_with(report, TrialResult.FAILED)), default=None)
+    highest = max(map(_rate, _trials_with(report, TrialResult.PASSED)), default=None)
+    if lowest is None or highest is None or highest < lowest:
+        return None
+    return rate(lowest), rate(highest)
+
+
+def _trials_with(report: SearchReport, result: TrialResult) -> list[MadeTrial]:
+    return [each for each in report.made if each.trial.result == result]
+
+
+def _rate(made: MadeTrial) -> float:
+    return made.trial.rate_per_s

@@ -6,12 +6,11 @@ from functools import partial
 from typing import Any
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.http import urlencode
-from django.views.decorators.http import require_GET, require_POST
+from django.views.decorators.http import require_GET
 
 from campaigns.domain.errors import InvalidFields, Refused
 from campaigns.forms.projects import ShareForm
@@ -24,18 +23,17 @@ from campaigns.queries.columns import columns_of
 from campaigns.queries.compared_tests import comparison_of
 from campaigns.queries.facts import MACHINES
 from campaigns.queries.shares import live_links, shared_columns
-from campaigns.services import shares as services
-from campaigns.views.access import actor_of, find, rights_in
+from campaigns.services import tokens as services
+from campaigns.views.access import actor_of, find, rights_in, signed_in_get, signed_in_post
 from campaigns.views.campaign_page import campaign_context
-from campaigns.views.comparison_page import comparison_context
+from campaigns.views.comparisons import comparison_context
 from campaigns.views.live_pages import live_page
 from campaigns.views.run_page import run_context
 from campaigns.views.runs import find_run
 from campaigns.views.search_page import search_context
 
 
-@login_required
-@require_GET
+@signed_in_get
 def share_list(request: HttpRequest, project: int) -> HttpResponse:
     actor = actor_of(request)
     found = find(Project, actor, pk=project)
@@ -47,22 +45,19 @@ def share_list(request: HttpRequest, project: int) -> HttpResponse:
     return render(request, "shares/list.html", context)
 
 
-@login_required
-@require_POST
+@signed_in_post
 def campaign_share(request: HttpRequest, campaign: int) -> HttpResponse:
     found = find(Campaign.objects.select_related("project"), actor_of(request), pk=campaign)
     return _share(request, found.project, campaign=found)
 
 
-@login_required
-@require_POST
+@signed_in_post
 def run_share(request: HttpRequest, run: int) -> HttpResponse:
     found = find_run(actor_of(request), run)
     return _share(request, found.campaign.project, run=found)
 
 
-@login_required
-@require_POST
+@signed_in_post
 def comparison_share(request: HttpRequest) -> HttpResponse:
     """The comparison whose columns are in the query, as on its page."""
     try:
@@ -101,8 +96,7 @@ def _share(request: HttpRequest, project: Project, **shown: Campaign | Run | str
     return response
 
 
-@login_required
-@require_POST
+@signed_in_post
 def share_revoke(request: HttpRequest, share: int) -> HttpResponse:
     actor = actor_of(request)
     found = find(ShareLink.objects.select_related("project"), actor, pk=share)

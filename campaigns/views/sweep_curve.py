@@ -19,8 +19,7 @@ from campaigns.domain.shown.sweep_doubts import doubts_table, unfigured
 from campaigns.domain.shown.sweep_points import SweepPoint
 from campaigns.domain.shown.tables import Table
 from campaigns.domain.units import figure
-from campaigns.views.drawings import TICK_STEPS, round_up
-from campaigns.views.line_styles import LineStyle, line_style
+from campaigns.views.drawings import TICK_STEPS, LineStyle, line_style, round_up
 from campaigns.views.search_drawing import LogAxis
 from campaigns.views.sweep_table import side_by_side
 
@@ -203,13 +202,11 @@ class _Series:
 def drawn_sweeps(
     sweeps: Sequence[SweepAnswer], *, trusted_only: bool = False
 ) -> list[dict[str, Any]]:
-    """The sweeps of one plan and parameter together, their arms on the same axes:
-    [{"sweeps", "tables", "parameter", "keys": [(name, style)], "side": their table together, None
-    of one arm, "panels", "has_apart": whether a point is not trusted, "doubts": the table of why,
-    None without one, "unfigured": [(where, why)] beside it}].
-
-    `trusted_only`: without the points that are not trusted; the axes stay.
-    """
+    """The sweeps of one plan and parameter together, their arms on the same axes: [{"sweeps",
+    "tables", "parameter", "keys": [(name, style)], "side": their table together, None of one arm,
+    "panels", "has_apart": whether a point is not trusted, "doubts": the table of why, None without
+    one, "unfigured": [(where, why)] beside it}]. `trusted_only`: without the points that are not
+    trusted; the axes stay."""
     groups: dict[tuple[str, str], list[SweepAnswer]] = {}
     for sweep in sweeps:
         groups.setdefault((sweep.plan_label, sweep.field), []).append(sweep)
@@ -218,14 +215,15 @@ def drawn_sweeps(
 
 def _drawn(group: Sequence[SweepAnswer], trusted_only: bool) -> dict[str, Any]:
     field = group[0].field
+    panels = _all_panels(field, group)
     return {
         "plan": group[0].plan_label,
         "sweeps": group,
-        "parameter": parameter_words(field),
+        "parameter": _parameter_words(field),
         "keys": [(each.name, line_style(n)) for n, each in enumerate(group)],
         "tables": [_shown(each.table, trusted_only) for each in group],
         "side": side_by_side(group, trusted_only=trusted_only) if len(group) > 1 else None,
-        "panels": _panels(field, group, trusted_only),
+        "panels": [_trusted(panel) for panel in panels] if trusted_only else panels,
         "has_apart": any(not point.is_trusted for each in group for point in each.points),
         "doubts": doubts_table(group[0].table.key, field, [each.points for each in group]),
         "unfigured": unfigured([(each.name, each.points) for each in group]),
@@ -237,16 +235,11 @@ def _shown(table: Table, trusted_only: bool) -> Table:
     return replace(table, rows=rows) if trusted_only else table
 
 
-def parameter_words(field: str) -> str:
+def _parameter_words(field: str) -> str:
     if field == INJECTORS:
         return "number of injector processes"
     words = [parameter_label(field).lower(), parameter_unit(field)]
     return ", ".join(filter(None, words))
-
-
-def _panels(field: str, group: Sequence[SweepAnswer], trusted_only: bool) -> list[Panel]:
-    panels = _all_panels(field, group)
-    return [_trusted(panel) for panel in panels] if trusted_only else panels
 
 
 def _trusted(panel: Panel) -> Panel:
@@ -265,7 +258,15 @@ def _all_panels(field: str, group: Sequence[SweepAnswer]) -> list[Panel]:
     rates = _Series("", lambda p: p.rate_per_s, lambda p: p.rate_ends)
     p95 = _Series("p95", lambda p: p.p95_ms)
     mean = _Series("average", lambda p: p.mean_ms, lambda p: p.mean_ends_ms, is_second=True)
-    grows = ExpectedGrowth(words, slope=_rate_of_one(points)) if is_divided else None
+    # The highest throughput for each of the parameter at its smallest value, where speed-ups begin.
+    grows = (
+        ExpectedGrowth(
+            words,
+            slope=max(point.rate_per_s / point.value for point in points if point.speed_up == 1),
+        )
+        if is_divided
+        else None
+    )
     panels = [
         _panel("Throughput", "ok requests/s", group, [rates], grows),
         _panel("Response time", "ms", group, [p95, mean], may_be_log=True),
@@ -283,12 +284,6 @@ def _all_panels(field: str, group: Sequence[SweepAnswer]) -> list[Panel]:
     return panels
 
 
-def _rate_of_one(points: Sequence[SweepPoint]) -> float:
-    """The highest throughput for each of the parameter at its smallest value, where speed-ups
-    begin."""
-    return max(point.rate_per_s / point.value for point in points if point.speed_up == 1)
-
-
 def _panel(
     title: str,
     unit: str,
@@ -301,17 +296,26 @@ def _panel(
     points = [point for each in group for point in each.points]
     at_x = _x_scale(sorted({point.value for point in points}))
     values = [value for point in points for each in series for value in _reach(point, each)]
-    y = _log_axis(values) if may_be_log and _is_wide(values) else _linear_axis(values)
+    y = (
+        _log_axis(values)
+        if may_be_log and (bool(values) and max(values) / min(values) > _WIDE)
+        else _linear_axis(values)
+    )
     curves = [
         _curve(sweep, each, line_style(number), at_x, y.at, unit, is_named=len(group) > 1)
         for number, sweep in enumerate(group)
         for each in series
     ]
+    # Those with room for their text; the first always stays.
+    kept: list[tuple[float, str]] = []
+    for at, text in [(at_x(x), value_text(x)) for x in sorted({point.value for point in points})]:
+        if not kept or at - kept[-1][0] >= max(_NEAR, 1.4 * len(text)):
+            kept.append((at, text))
     return Panel(
         title,
         f"{unit}, log scale" if y.is_log else unit,
         curves,
-        _thinned([(at_x(x), value_text(x)) for x in sorted({point.value for point in points})]),
+        kept,
         y.ticks,
         untrusted_bands(points, at_x),
         guide_of(expected, points, at_x, y.at, y.top) if expected else None,
@@ -322,10 +326,6 @@ def _reach(point: SweepPoint, series: _Series) -> list[float]:
     """The figure and the upper end of its interval, where there are any."""
     ends = series.ends(point)
     return [each for each in (series.read(point), ends and ends[1]) if each]
-
-
-def _is_wide(values: Sequence[float]) -> bool:
-    return bool(values) and max(values) / min(values) > _WIDE
 
 
 @dataclass(frozen=True, slots=True)
@@ -369,15 +369,6 @@ def _scale(low: float, high: float, start: float, end: float):
         return round(start + (end - start) * (value - low) / ((high - low) or 1.0), 2)
 
     return at
-
-
-def _thinned(ticks: list[tuple[float, str]]) -> list[tuple[float, str]]:
-    """Those with room for their text; the first always stays."""
-    kept: list[tuple[float, str]] = []
-    for at, text in ticks:
-        if not kept or at - kept[-1][0] >= max(_NEAR, 1.4 * len(text)):
-            kept.append((at, text))
-    return kept
 
 
 def _curve(

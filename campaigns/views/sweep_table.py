@@ -1,8 +1,5 @@
-"""Sweeps of several arms side by side: a row for each value, the same few figures of each arm;
-and what to sweep next.
-
-The cells are those of each sweep's own table, which has all figures.
-"""
+"""Sweeps of several arms side by side: a row for each value, the same few figures of each arm; and
+what to sweep next. The cells are those of each sweep's own table, which has all figures."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,8 +16,8 @@ from campaigns.domain.shown.sweep_points import end_of_growth
 from campaigns.domain.shown.tables import Cell, Row
 from campaigns.domain.units import DASH
 from campaigns.models import Campaign, Test
-from campaigns.services.campaign_cells import cell_of
-from campaigns.views.line_styles import LineStyle, line_style
+from campaigns.services.blocks import cell_of
+from campaigns.views.drawings import LineStyle, line_style
 from campaigns.views.search_new import address_of_search
 from campaigns.views.search_next import OpenQuestion
 
@@ -178,7 +175,11 @@ class SideBySide:
 
 def side_by_side(sweeps: Sequence[SweepAnswer], *, trusted_only: bool = False) -> SideBySide:
     """`trusted_only`: without what is not trusted, and without values that have nothing else."""
-    keys = [key for key in _KEYS if any(_has_column(sweep, key) for sweep in sweeps)]
+    keys = [
+        key
+        for key in _KEYS
+        if any(key in [column.key for column in sweep.table.columns] for sweep in sweeps)
+    ]
     values = sorted({point.value for sweep in sweeps for point in sweep.points})
     by_value = [_rows_by_value(sweep) for sweep in sweeps]
     labels = {value: row.label for rows in by_value for value, row in rows.items()}
@@ -224,10 +225,6 @@ def _against(sweep: SweepAnswer, row: Row | None) -> ArmAgainst:
 def _cells(sweep: SweepAnswer, row: Row) -> Mapping[str, Cell]:
     names = [column.key for column in sweep.table.columns]
     return dict(zip(names, row.cells, strict=True))
-
-
-def _has_column(sweep: SweepAnswer, key: str) -> bool:
-    return key in [column.key for column in sweep.table.columns]
 
 
 def _rows_by_value(sweep: SweepAnswer) -> Mapping[float, Row]:

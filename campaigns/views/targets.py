@@ -1,32 +1,70 @@
-"""Targets: the list, one target with its endpoints and facts, and the form."""
+"""Targets: the list, one target with its endpoints and facts, and the form. Try one request:
+requested on the target's page, shown on its own page. Agents on a target's machine: how to start
+one, what is heard of it, and its program. Prometheus exporters of a target: set, check and remove
+them. The matrix of several targets as the campaign page draws it: texts, and marks on one axis."""
 
-from functools import partial
+import io
+import zipfile
+from dataclasses import dataclass
+from functools import cache, partial
+from typing import Any
 
+from django.conf import settings
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.http import require_safe
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET
 
-from campaigns.domain.errors import InvalidTarget, Refused
+from campaigns.domain.errors import InvalidPlan, InvalidTarget, Refused
+from campaigns.domain.measured.outcomes import CERTIFICATE_KINDS
 from campaigns.domain.plan.target import WEBSOCKET_SCHEMES
 from campaigns.domain.plan.tls_options import VERSIONS
 from campaigns.domain.plan.tls_profiles import PROFILES
-from campaigns.forms.requests import ProbeForm
-from campaigns.forms.targets import FACT_LABELS, TargetForm
-from campaigns.models import Project, Target
+from campaigns.domain.shown.network import difference_texts, network_decimals
+from campaigns.domain.shown.target_matrix import (
+    MatrixCell,
+    MatrixRow,
+    TargetMatrix,
+    difference_interval,
+    difference_words,
+    interval_words,
+    mean_words,
+)
+from campaigns.domain.units import number
+from campaigns.forms.requests import ProbeForm, write_headers
+from campaigns.forms.targets import FACT_LABELS, ExporterForm, TargetForm
+from campaigns.models import Agent, Endpoint, Exporter, Probe, Project, Target
 from campaigns.permissions import Action, require
 from campaigns.queries import targets as queries
 from campaigns.queries.ownership import hosts_of
+from campaigns.queries.probes import reason_to_wait, report_of
+from campaigns.services import exporters as exporter_services
 from campaigns.services import targets as services
-from campaigns.views.access import actor_of, find, project_to_edit, rights_in, takes_a_form
+from campaigns.services.agents import create_agent, revoke_agent
+from campaigns.services.probes import request_probe
+from campaigns.views.access import (
+    Edit,
+    actor_of,
+    answers_refusals,
+    find,
+    labels_of,
+    project_to_edit,
+    rights_in,
+    saved_by,
+    signed_in_form,
+    signed_in_post,
+    signed_in_safe,
+)
+from campaigns.views.drawings import LineStyle, Mark, RatioAxis, draw_waterfall, line_style
 from campaigns.views.items import list_context
-from campaigns.views.saving import Edit
 
 _LABELS = {"name": "Name", "endpoints": "Endpoints", "environment": "Environment"}
 
 
-@require_safe
-@login_required
+@signed_in_safe
 def target_list(request, project: int):
     actor = actor_of(request)
     found = find(Project, actor, pk=project)
@@ -34,8 +72,7 @@ def target_list(request, project: int):
     return render(request, "targets/list.html", context)
 
 
-@takes_a_form
-@login_required
+@signed_in_form
 def target_new(request, project: int):
     actor = actor_of(request)
     found = project_to_edit(actor, project)
@@ -49,8 +86,7 @@ def target_new(request, project: int):
     return _form_page(request, found, form)
 
 
-@takes_a_form
-@login_required
+@signed_in_form
 def target_edit(request, target: int):
     actor = actor_of(request)
     found = find(Target, actor, pk=target)
@@ -65,8 +101,7 @@ def target_edit(request, target: int):
     return _form_page(request, found.project, form, Target.objects.get(pk=found.pk), edit)
 
 
-@require_safe
-@login_required
+@signed_in_safe
 def target_detail(request, target: int):
     return detail_page(request, find(Target, actor_of(request), pk=target), ProbeForm())
 
@@ -125,3 +160,270 @@ def _form_page(
     }
     status = edit.status(form.errors) if edit else 422 if form.errors else 200
     return render(request, "targets/form.html", context, status=status)
+
+
+@signed_in_post
+def probe_new(request, endpoint: int):
+    actor = actor_of(request)
+    found = find(Endpoint, actor, pk=endpoint)
+    require(actor, Action.RUN, found.target.project)
+    form = ProbeForm(request.POST)
+    try:
+        if form.is_valid():
+            asked = form.opening() if found.scheme in WEBSOCKET_SCHEMES else form.step()
+            probe = request_probe(by=actor, endpoint=found, request=asked)
+            return redirect("probe-detail", probe=probe.pk)
+    except InvalidPlan as invalid:
+        form.take_errors(invalid.errors)
+    except Refused as refusal:
+        messages.error(request, str(refusal))
+        return redirect("target-detail", target=found.target_id)
+    return detail_page(request, found.target, form, status=422)
+
+
+@signed_in_safe
+def probe_detail(request, probe: int):
+    actor = actor_of(request)
+    rows = Probe.objects.select_related("endpoint__target__project", "requested_by")
+    found = find(rows, actor, pk=probe)
+    project = found.endpoint.target.project
+    now = timezone.now()
+    report = report_of(found, now) if found.finished_at else None
+    context = {
+        "project": project,
+        "probe": found,
+        "target": found.endpoint.target,
+        "report": report,
+        "refuses_certificate": (found.result or {}).get("error") in CERTIFICATE_KINDS,
+        "waterfall": report and draw_waterfall(report.parts),
+        "reason_to_wait": reason_to_wait(found, now),
+        "headers_text": write_headers(found.request.get("headers", [])),
+        "may": rights_in(project, actor),
+    }
+    return render(request, "probes/detail.html", context)
+
+
+_PROGRAM = settings.BASE_DIR / "workers" / "agent"
+_START = "import sys\nfrom workers.agent.__main__ import main\nsys.exit(main())\n"
+
+
+@signed_in_post
+@never_cache
+@answers_refusals("target-detail")
+def agent_new(request: HttpRequest, target: int) -> HttpResponse:
+    """The token is only in this answer: never stored, never in a URL."""
+    found = find(Target.objects.select_related("project"), actor_of(request), pk=target)
+    _, text = create_agent(by=actor_of(request), target=found)
+    # What to type on the machine: it watches whatever listens at the target's ports.
+    site = request.build_absolute_uri("/").rstrip("/")
+    ports = sorted(set(found.endpoints.filter(archived_at=None).values_list("port", flat=True)))
+    watch = f" --watch {','.join(f':{port}' for port in ports)}" if ports else ""
+    program = reverse("agent-file")
+    return detail_page(
+        request,
+        found,
+        ProbeForm(),
+        start_agent=(
+            f"curl -fsSO {site}{program} && BENCHSITE_AGENT_TOKEN={text} "
+            f"python3 {program.lstrip('/')} --url {site}{watch}"
+        ),
+    )
+
+
+@signed_in_post
+def agent_revoke(request: HttpRequest, agent: int) -> HttpResponse:
+    rows = Agent.objects.select_related("target__project")
+    found = find(rows, actor_of(request), pk=agent)
+    revoke_agent(by=actor_of(request), agent=found)
+    messages.success(request, "The agent's token is revoked. What it reported is kept.")
+    return redirect("target-detail", target=found.target_id)
+
+
+@require_GET
+def agent_file(request: HttpRequest) -> HttpResponse:
+    """The program as one file. It holds nothing of this installation."""
+    return HttpResponse(_packed(), content_type="application/zip")
+
+
+@cache
+def _packed() -> bytes:
+    """As `python -m zipapp` packs a folder."""
+    files = {"__main__.py": _START, "workers/__init__.py": ""}
+    files |= {f"workers/agent/{each.name}": each.read_text() for each in _PROGRAM.glob("*.py")}
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        for name, text in sorted(files.items()):
+            archive.writestr(zipfile.ZipInfo(name), text, zipfile.ZIP_DEFLATED)
+    return packed.getvalue()
+
+
+_ROWS = Exporter.objects.select_related("target__project")
+
+
+def _of_target(target: int) -> str:
+    return reverse("target-detail", args=[target]) + "#agents"
+
+
+def _of_exporter(request: HttpRequest, exporter: int) -> str:
+    return _of_target(find(_ROWS, actor_of(request), pk=exporter).target_id)
+
+
+@signed_in_form
+def exporter_new(request: HttpRequest, target: int) -> HttpResponse:
+    actor = actor_of(request)
+    found = find(Target.objects.select_related("project"), actor, pk=target)
+    require(actor, Action.EDIT, found.project)
+    form = ExporterForm(request.POST) if request.method == "POST" else ExporterForm()
+    saved = saved_by(
+        form, lambda fields: exporter_services.add_exporter(by=actor, target=found, **fields)
+    )
+    return _answer(request, found, form, saved)
+
+
+@signed_in_form
+def exporter_edit(request: HttpRequest, exporter: int) -> HttpResponse:
+    actor = actor_of(request)
+    found = find(_ROWS, actor, pk=exporter)
+    require(actor, Action.EDIT, found.target.project)
+    edit = Edit(request, lambda: exporter_services.content_of(found), labels_of(ExporterForm))
+    form = ExporterForm.of(found)
+    if request.method == "POST":
+        form = ExporterForm(request.POST, has_token=found.has_token)
+    saved = saved_by(
+        form,
+        lambda given: edit.save(
+            exporter_services.change_exporter, by=actor, exporter=found, **given
+        ),
+    )
+    return _answer(request, found.target, form, saved, edit)
+
+
+@signed_in_post
+@answers_refusals(_of_exporter)
+def exporter_check(request: HttpRequest, exporter: int) -> HttpResponse:
+    found = find(_ROWS, actor_of(request), pk=exporter)
+    exporter_services.ask_check(by=actor_of(request), exporter=found)
+    messages.success(request, f"A worker asks {found.name} now. Reload this page in a few seconds.")
+    return redirect(_of_target(found.target_id))
+
+
+@signed_in_post
+def exporter_remove(request: HttpRequest, exporter: int) -> HttpResponse:
+    found = find(_ROWS, actor_of(request), pk=exporter)
+    exporter_services.remove_exporter(by=actor_of(request), exporter=found)
+    messages.success(request, f"{found.name} is no longer scraped. What it reported is kept.")
+    return redirect(_of_target(found.target_id))
+
+
+def _answer(
+    request: HttpRequest,
+    target: Target,
+    form: ExporterForm,
+    saved: Exporter | None,
+    edit: Edit | None = None,
+) -> HttpResponse:
+    if saved:
+        messages.success(request, f"{saved.name} is saved. A worker asks it now what it offers.")
+        return redirect(_of_target(target.pk))
+    context = {"project": target.project, "target": target, "form": form, "edit": edit}
+    status = edit.status(form.errors) if edit else 422 if form.errors else 200
+    return render(request, "targets/exporter.html", context, status=status)
+
+
+_GAP = 22.0  # percent between two labels: a plot is as wide as a column
+
+
+@dataclass(frozen=True, slots=True)
+class MatrixColumn:
+    """A target. `number` counts from 1 and is what the address calls it."""
+
+    number: int
+    name: str
+    style: LineStyle
+    is_reference: bool
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnCell:
+    """`interval` and `difference_interval` are "" without one, and then `mark` is None."""
+
+    test_id: int | None
+    mean: str
+    interval: str
+    difference: str
+    difference_interval: str
+    mark: Mark | None
+    is_best: bool
+    is_short: bool
+    why: str
+    doubt: str
+
+
+def drawn_matrix(matrix: TargetMatrix | None, threshold: float) -> dict[str, Any] | None:
+    """{"axis", "columns", "n_cells": in a row, beside its plan; "reference": its name; "rows":
+    [(row, [(column, cell)])], "overall": the rows of all plans, "has_places": bool, "network":
+    [(label, [texts])], "like": [LikeLine], "n_unlike"}; a cell is None where a plan has no test of
+    that target."""
+    if matrix is None:
+        return None
+    ends = [_ends(cell) for cell in matrix.cells if _has_interval(cell)]
+    axis = RatioAxis([ends], threshold, _GAP, _percent_tick)
+    columns = [
+        MatrixColumn(n, name, line_style(n - 1), n == matrix.relative)
+        for n, name in enumerate(matrix.columns, 1)
+    ]
+    decimals = network_decimals(matrix.network)
+    return {
+        "axis": axis,
+        "columns": columns,
+        "n_cells": 2 * len(columns),
+        "reference": matrix.columns[matrix.relative - 1],
+        "has_short": any(cell.is_short for cell in matrix.cells),
+        "has_doubt": any(cell.doubt for cell in matrix.cells),
+        "rows": [
+            (row, list(zip(columns, _drawn_cells(row, matrix.decimals, axis), strict=True)))
+            for row in matrix.all_rows
+        ],
+        "overall": matrix.overall,
+        "has_places": len({row.place for row in matrix.rows}) > 1,
+        "network": [
+            (row.label, [each and difference_texts(each, decimals) for each in row.columns])
+            for row in matrix.network
+        ],
+        "like": matrix.like,
+        "n_unlike": sum(not line.is_alike for line in matrix.like),
+    }
+
+
+def _percent_tick(ratio: float) -> str:
+    return number(100 * (ratio - 1), signed=True)
+
+
+def _drawn_cells(row: MatrixRow, decimals: int, axis: RatioAxis) -> list[DrawnCell | None]:
+    return [cell and _drawn(cell, row.best, decimals, axis) for cell in row.cells]
+
+
+def _has_interval(cell: MatrixCell) -> bool:
+    return cell.against is not None and bool(difference_interval(cell.against))
+
+
+def _ends(cell: MatrixCell) -> dict[str, Any]:
+    found = cell.against.interval
+    return {"low": found.low, "high": found.high, "ratio": found.ratio, "primary": False}
+
+
+def _drawn(cell: MatrixCell, best: str, decimals: int, axis: RatioAxis) -> DrawnCell:
+    is_best = bool(best) and best == cell.target
+    mark = axis.mark(_ends(cell) | {"primary": is_best}) if _has_interval(cell) else None
+    return DrawnCell(
+        test_id=cell.test_id,
+        mean=mean_words(cell, decimals) if cell.mean else "",
+        interval=interval_words(cell, decimals) if cell.mean else "",
+        difference=difference_words(cell.against) if cell.against else "",
+        difference_interval=difference_interval(cell.against) if cell.against else "",
+        mark=mark,
+        is_best=is_best,
+        is_short=cell.is_short,
+        why=cell.why,
+        doubt=cell.doubt,
+    )

@@ -1,13 +1,11 @@
 """How bodies and answers travel: bodies only as large as their address needs them, answers
-compressed, and not again where the reader already has them.
-
-The length of a compressed answer tells how much of it repeats what was asked. Another site can make
-a reader's browser ask here, with the reader's cookies and with guesses in the address; whoever also
-sees the lengths on the network could so learn what stands beside the guess (the BREACH attack). So
-what another site made a browser ask for is sent as it is. So is the answer to a form, which may
-hold a new secret beside what was typed. Every other answer gets a random number of bytes more, and
-every page has its form token masked anew.
-"""
+compressed, and not again where the reader already has them. The length of a compressed answer tells
+how much of it repeats what was asked. Another site can make a reader's browser ask here, with the
+reader's cookies and with guesses in the address; whoever also sees the lengths on the network could
+so learn what stands beside the guess (the BREACH attack). So what another site made a browser ask
+for is sent as it is. So is the answer to a form, which may hold a new secret beside what was typed.
+Every other answer gets a random number of bytes more, and every page has its form token masked
+anew."""
 
 from collections.abc import Callable
 from typing import Any
@@ -65,15 +63,14 @@ class CompressionMiddleware(GZipMiddleware):
     def process_response(self, request: HttpRequest, response: HttpResponseBase):
         if request.method != "GET" or _media_type(response) not in _TEXTS:
             return response
-        return super().process_response(request, response) if _asks_itself(request) else response
-
-
-def _asks_itself(request: HttpRequest) -> bool:
-    """Whether no other site can be behind the request; without cookies it has no rights to lend.
-
-    Browsers say where a request comes from wherever they speak TLS, and at loopback addresses.
-    """
-    return not request.COOKIES or request.headers.get("Sec-Fetch-Site") in _OWN
+        # Whether no other site can be behind the request; without cookies it has no rights to lend.
+        # Browsers say where a request comes from wherever they speak TLS, and at loopback
+        # addresses.
+        return (
+            super().process_response(request, response)
+            if not request.COOKIES or request.headers.get("Sec-Fetch-Site") in _OWN
+            else response
+        )
 
 
 class ValidatorMiddleware(ConditionalGetMiddleware):

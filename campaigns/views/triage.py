@@ -1,16 +1,14 @@
 """Triage of changes: the block of a project's overview and of a test's page, all entries, and what
 people say about one."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_GET, require_POST
 
 from campaigns.domain.errors import InvalidFields, Refused
 from campaigns.domain.judged.triage import ENVIRONMENT_FIRST, NEEDS_WHY, TAKES_MORE, TriageState
@@ -25,14 +23,14 @@ from campaigns.domain.shown.triage_words import (
 )
 from campaigns.domain.units import change_size, counted
 from campaigns.exports.files import text_file
-from campaigns.exports.triage import csv_of_triage
+from campaigns.exports.history import csv_of_triage
 from campaigns.models import Project, TriageChange, TriageEntry
 from campaigns.permissions import Action, Actor, may
-from campaigns.queries.confirming import confirm_query
+from campaigns.queries.baselines import count_by_state, entries_of, entries_of_test, triaged
 from campaigns.queries.history import HistoryKey, arm_label_of
-from campaigns.queries.triage import count_by_state, entries_of, entries_of_test, triaged
-from campaigns.services.triage import judge_changes
-from campaigns.views.access import actor_of, find
+from campaigns.queries.references import confirm_query
+from campaigns.services.baselines import judge_changes
+from campaigns.views.access import actor_of, find, signed_in_get, signed_in_post
 
 _AT_ONCE = 5  # open entries of an overview; the others are behind a disclosure
 _TYPED = "triage_typed"  # in the session: what was refused, for the page that comes next
@@ -48,26 +46,32 @@ _GLYPHS = {
 }
 
 
-@login_required
-@require_GET
+@signed_in_get
 def triage_list(request: HttpRequest, project: int) -> HttpResponse:
     actor = actor_of(request)
     found = find(Project, actor, pk=project)
     states = _states_asked(request.GET)
     may_judge = may(actor, Action.EDIT, found)
     page = Paginator(entries_of(actor, found, states), _PAGE_SIZE).get_page(request.GET.get("page"))
+    # (word, how many, query, whether it is on) of every state that occurs, and of all.
+    counts = count_by_state(actor, found)
+    every = [("all", sum(counts.values()), "", not states)]
     context = {
         "project": found,
         "page": page,
         "rows": [_row(entry, may_judge) for entry in page],
-        "switches": _switches(count_by_state(actor, found), states),
+        "switches": every
+        + [
+            (state_words(state), counts[state], f"state={state}", states == [state])
+            for state in TriageState
+            if state in counts
+        ],
         "query": request.GET.urlencode(),
     }
     return render(request, "triage/list.html", context)
 
 
-@login_required
-@require_GET
+@signed_in_get
 def triage_csv(request: HttpRequest, project: int) -> HttpResponse:
     actor = actor_of(request)
     found = find(Project, actor, pk=project)
@@ -75,8 +79,7 @@ def triage_csv(request: HttpRequest, project: int) -> HttpResponse:
     return text_file(f"changes-of-project-{found.pk}.csv", csv_of_triage(entries))
 
 
-@login_required
-@require_POST
+@signed_in_post
 def triage_judge(request: HttpRequest, entry: int) -> HttpResponse:
     """Give the entry a state, and go back to the test whose page it was done on."""
     actor = actor_of(request)
@@ -215,13 +218,3 @@ def _confirm_url(entry: TriageEntry) -> str:
 
 def _states_asked(asked) -> list[str]:
     return [state for state in asked.getlist("state") if state in list(TriageState)]
-
-
-def _switches(counts: Mapping[str, int], states: Sequence[str]) -> list[tuple[str, int, str, bool]]:
-    """(word, how many, query, whether it is on) of every state that occurs, and of all."""
-    every = [("all", sum(counts.values()), "", not states)]
-    return every + [
-        (state_words(state), counts[state], f"state={state}", states == [state])
-        for state in TriageState
-        if state in counts
-    ]

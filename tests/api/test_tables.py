@@ -7,7 +7,7 @@ from io import StringIO
 import pytest
 from django.utils import timezone
 
-from campaigns.api.table_serializers import CampaignTablesSerializer, RowSerializer
+from campaigns.api.tables import CampaignTablesSerializer, RowSerializer
 from campaigns.domain.shown.metrics import METRICS
 from campaigns.models import Campaign
 from campaigns.services.summaries import summarise_run

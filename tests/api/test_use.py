@@ -2,7 +2,7 @@
 
 import pytest
 
-from campaigns.services.use import measure_use
+from campaigns.services.caps import measure_use
 from tests.factories import make_plan, store_second
 from tests.services.engine import host
 from tests.values import make_second

@@ -110,7 +110,7 @@ def pages() -> dict[str, tuple[str, int]]:
 def page(served_tab, pages, monkeypatch, settings):
     """A tab of alice, who owns project and installation, with axe; one page can break."""
     settings.PROOF_DAYS = 90
-    monkeypatch.setattr("campaigns.views.glossary.render", render_or_break)
+    monkeypatch.setattr("campaigns.views.context.render", render_or_break)
     enter(served_tab, "alice")
     served_tab.add_init_script(path=AXE)
     served_tab.add_init_script(LOOKS)

@@ -12,7 +12,7 @@ import json
 from django.contrib.auth.models import User
 from django.utils import timezone
 from campaigns.permissions import Actor
-from campaigns.services.shares import create_share
+from campaigns.services.tokens import create_share
 from tests.factories import (
     make_campaign, make_endpoint, make_plan, make_project, make_run, make_target, make_test
 )

@@ -14,8 +14,7 @@ from campaigns.domain.measured.injector_end import InjectorEnd
 from campaigns.models import Campaign, Run
 from campaigns.permissions import Actor
 from campaigns.services import dispatch, shards
-from campaigns.services.endings import finalise_runs
-from campaigns.services.runs import stop_run
+from campaigns.services.endings import finalise_runs, stop_run
 from tests.browser.installation import enter
 from tests.factories import make_campaign, make_plan, make_run, make_test
 from tests.values import make_second, plan_spec

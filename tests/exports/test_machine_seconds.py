@@ -4,7 +4,7 @@ import json
 import pytest
 
 from campaigns.domain.measured.machine_use import MachinePoint
-from campaigns.exports.seconds import csv_of_machine_seconds, ndjson_of_machine_seconds
+from campaigns.exports.runs import csv_of_machine_seconds, ndjson_of_machine_seconds
 
 pytestmark = pytest.mark.pure
 PERF = {"of": "machine", "lasted_s": 0.99, "counts": {"page-faults": [7, 83.2]}, "lacks": {}}

@@ -9,7 +9,7 @@ from django.utils import timezone
 from campaigns.domain.measured.snapshot import Timing
 from campaigns.exports.runs import COLUMNS, csv_of_runs
 from campaigns.models import Run
-from campaigns.queries.measured import whole_runs
+from campaigns.queries.measurements import whole_runs
 from tests.factories import make_run, make_test_of
 from tests.queries.measured import measure, spoil
 

@@ -10,9 +10,8 @@ from campaigns.domain.shown.cells import Figure, column_cells, count_cell, text_
 from campaigns.domain.shown.metrics import METRICS
 from campaigns.domain.shown.report_tables import parts_table
 from campaigns.domain.shown.tables import Cell, Row, Table
-from campaigns.exports.seconds import csv_of_seconds
-from campaigns.exports.tables import csv_of_tables, safe
-from campaigns.exports.text import text_of_tables
+from campaigns.exports.runs import csv_of_seconds
+from campaigns.exports.tables import csv_of_tables, safe, text_of_tables
 
 pytestmark = pytest.mark.pure
 

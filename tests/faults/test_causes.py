@@ -6,7 +6,7 @@ import pytest
 
 from benchmarks.faults import kinds
 from campaigns.domain.stop_reasons import StopReason
-from campaigns.services.runs import STOPPED_BEFORE
+from campaigns.services.endings import STOPPED_BEFORE
 from campaigns.services.shards import (
     FINISHED_UNHEARD,
     LOST_BEFORE,

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from campaigns.domain.plan.load_rules import USES
-from campaigns.forms.plan_load import is_shown, shown_fields
+from campaigns.forms.plan_fields import is_shown, shown_fields
 
 CASES = json.loads((Path(__file__).parents[1] / "golden/conditions.json").read_text())
 CHOICES = {

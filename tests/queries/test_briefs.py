@@ -12,8 +12,8 @@ from campaigns.permissions import Actor
 from campaigns.queries.answers import campaign_answer
 from campaigns.queries.columns import columns_of
 from campaigns.queries.compared_tests import comparison_of
-from campaigns.queries.measured import measured_runs, whole_runs
-from campaigns.queries.run_list import RunFilter, filtered_runs, run_rows
+from campaigns.queries.measurements import measured_runs, whole_runs
+from campaigns.queries.runs import RunFilter, filtered_runs, run_rows
 from campaigns.services.summaries import keep_figures
 from tests.kept_cast import alice as alice
 from tests.kept_cast import project as project

@@ -8,9 +8,13 @@ from campaigns.domain.measured.machine import AgentReport
 from campaigns.domain.plan.estimates import LOCAL_PORTS, estimate_campaign
 from campaigns.domain.plan.plan import ConnectionMode, Plan
 from campaigns.models import Endpoint
-from campaigns.queries.checks import checks_before_start
-from campaigns.queries.machine_rules import machine_rule_checks
-from campaigns.queries.resource_limits import Room, room_checks, room_of
+from campaigns.queries.checks import (
+    Room,
+    checks_before_start,
+    machine_rule_checks,
+    room_checks,
+    room_of,
+)
 from campaigns.services import dispatch
 from campaigns.services.agents import create_agent, take_report
 from tests.factories import make_endpoint, make_target

@@ -5,8 +5,7 @@ import pytest
 from campaigns.domain.lifecycle import MAX_AGE_S, RunState
 from campaigns.models import Campaign, Probe, Run, Search
 from campaigns.models.dbtime import db_now
-from campaigns.queries.engine import STUCK_SLACK_S, Stuck, head_runs, stuck_runs
-from campaigns.queries.under_way import Waiting, under_way
+from campaigns.queries.engine import STUCK_SLACK_S, Stuck, Waiting, head_runs, stuck_runs, under_way
 from campaigns.services import dispatch
 from tests.factories import make_endpoint, make_target
 from tests.searches import searching

@@ -3,9 +3,9 @@ from django.utils import timezone
 
 from campaigns.models import MachineSecond, Run
 from campaigns.permissions import Actor
-from campaigns.queries.machines import machine_report, machine_tables
-from campaigns.services.shares import create_share
+from campaigns.queries.machine_runs import machine_report, machine_tables
 from campaigns.services.summaries import summarise_run
+from campaigns.services.tokens import create_share
 from campaigns.views.run_page import run_context
 from tests.factories import make_run, make_test
 from tests.queries.measured import https_campaign, measure, run_in_blocks

@@ -10,9 +10,8 @@ from django.utils import timezone
 from campaigns.models import Campaign, Run
 from campaigns.queries.campaign_list import CampaignFilter, list_campaigns
 from campaigns.queries.history import among
-from campaigns.queries.items import SORTS
-from campaigns.queries.pages import _beyond, _edge_of, page_of, page_of_list
-from campaigns.queries.run_list import RunFilter, filtered_runs
+from campaigns.queries.items import SORTS, _beyond, _edge_of, page_of, page_of_list
+from campaigns.queries.runs import RunFilter, filtered_runs
 from tests.factories import make_campaign, make_run, make_test
 
 pytestmark = pytest.mark.django_db

@@ -3,8 +3,8 @@ from django.utils import timezone
 
 from campaigns.models import Campaign, MachineSecond, Run
 from campaigns.queries.answers import campaign_answer
-from campaigns.queries.machines import machine_tables
-from campaigns.queries.perf_counts import perf_checks, perf_counters, perf_wanted
+from campaigns.queries.machine_runs import machine_tables
+from campaigns.queries.target_costs import perf_checks, perf_counters, perf_wanted
 from campaigns.services.agents import create_agent
 from tests.factories import make_endpoint, make_run, make_target, make_test
 from tests.queries.measured import https_campaign, measure, run_in_blocks

@@ -10,7 +10,7 @@ from django.test.utils import CaptureQueriesContext
 
 from campaigns.domain.measured import series_chunks
 from campaigns.domain.measured.series_chunks import points_of_columns
-from campaigns.exports.seconds import csv_of_seconds
+from campaigns.exports.runs import csv_of_seconds
 from campaigns.queries import measurements
 from campaigns.queries.measurements import (
     columns_in_parts,

@@ -8,8 +8,8 @@ from django.utils import timezone
 from campaigns.models import InjectorHost
 from campaigns.permissions import Actor, Role
 from campaigns.queries import injector_hosts, projects, targets
-from campaigns.queries.home import SAMPLE_CAMPAIGN, SAMPLE_PROJECT, sample_of
 from campaigns.queries.items import ItemFilter
+from campaigns.queries.projects import SAMPLE_CAMPAIGN, SAMPLE_PROJECT, sample_of
 from tests.factories import make_campaign, make_endpoint, make_membership, make_project, make_target
 
 pytestmark = pytest.mark.django_db

@@ -9,9 +9,7 @@ from campaigns.domain.lifecycle import Outcome
 from campaigns.domain.measured.snapshot import Timing
 from campaigns.domain.shown.sentences import plain_text
 from campaigns.models import Run, Shard
-from campaigns.queries.phases import phases_of
-from campaigns.queries.reports import run_report
-from campaigns.queries.tool_reports import tool_report
+from campaigns.queries.reports import phases_of, run_report, tool_report
 from tests.factories import (
     begin_run,
     make_campaign,

@@ -6,9 +6,8 @@ from campaigns.domain.judged.busy import MachineLoad
 from campaigns.domain.measured.machine_use import machine_use
 from campaigns.models import MachineSecond, Run, RunUse, Search
 from campaigns.models.dbtime import db_now
-from campaigns.queries.machines import measured_machines
-from campaigns.queries.search_busy import busy_by_run
-from campaigns.queries.search_limiter import busy_near, limiter_beside, near_the_answer
+from campaigns.queries.machine_runs import measured_machines
+from campaigns.queries.search_busy import busy_by_run, busy_near, limiter_beside, near_the_answer
 from campaigns.queries.searches import SearchReport, report_of_search
 from tests.kept_cast import project as project
 from tests.queries.test_machines import tell

@@ -4,7 +4,7 @@ from django.utils import timezone
 
 from campaigns.models import ShareLink
 from campaigns.queries.shares import live_links
-from campaigns.services.shares import create_share, revoke_share
+from campaigns.services.tokens import create_share, revoke_share
 from tests.factories import make_campaign, make_project
 
 

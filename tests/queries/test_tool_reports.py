@@ -6,7 +6,7 @@ from django.utils import timezone
 from campaigns.domain.measured.injector_end import COMPLETE, InjectorEnd, TlsHandshakes
 from campaigns.domain.other_tools.reports import REPORTS, styles_for
 from campaigns.models import Shard
-from campaigns.queries.tool_reports import tool_report
+from campaigns.queries.reports import tool_report
 from campaigns.services.summaries import summarise_run
 from tests.factories import (
     make_campaign,

@@ -12,7 +12,7 @@ from campaigns.models.dbtime import db_now
 from campaigns.permissions import Actor
 from campaigns.services import dispatch, endings
 from campaigns.services.campaigns import CampaignCell, create_campaign, start_campaign
-from campaigns.services.hosts import announce_host
+from campaigns.services.load_control import announce_host
 from campaigns.services.shards import claim_shard, mark_ready, mark_running
 from tests.factories import make_endpoint, make_plan, make_target
 from tests.values import make_second

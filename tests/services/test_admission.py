@@ -7,7 +7,7 @@ from campaigns.models.dbtime import db_now
 from campaigns.permissions import NOBODY, Actor
 from campaigns.queries.engine import stuck_runs, waiting_reason
 from campaigns.services import dispatch
-from campaigns.services.hosts import announce_host
+from campaigns.services.load_control import announce_host
 from tests.factories import make_endpoint, make_target
 from tests.services.engine import (
     at_once,

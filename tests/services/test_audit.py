@@ -10,17 +10,7 @@ from campaigns.domain.audit_events import AuditEvent
 from campaigns.domain.errors import Forbidden, Refused
 from campaigns.models import AuditEntry, Campaign, Membership, Run
 from campaigns.permissions import Actor
-from campaigns.services import (
-    blocks,
-    campaigns,
-    items,
-    load_control,
-    plan_secrets,
-    projects,
-    runs,
-    shares,
-    tokens,
-)
+from campaigns.services import blocks, campaigns, caps, endings, items, load_control, tokens, vault
 from tests.factories import (
     make_campaign,
     make_endpoint,
@@ -55,8 +45,8 @@ def test_tokens_leave_their_name_and_scope_and_never_their_text(as_alice):
 
 def test_shares_say_what_for_how_long(as_alice, project):
     campaign = make_campaign(project, "nightly")
-    share, token = shares.create_share(by=as_alice, project=project, campaign=campaign, days=7)
-    shares.revoke_share(by=as_alice, share=share)
+    share, token = tokens.create_share(by=as_alice, project=project, campaign=campaign, days=7)
+    tokens.revoke_share(by=as_alice, share=share)
     assert told() == [
         ("shared", "alice", "link to nightly, 7 days"),
         ("share_revoked", "alice", "link to nightly"),
@@ -66,9 +56,9 @@ def test_shares_say_what_for_how_long(as_alice, project):
 
 def test_members_and_their_roles(as_alice, project):
     make_user("zoe")
-    member = projects.add_member(by=as_alice, project=project, username="zoe", role="viewer")
-    projects.change_role(by=as_alice, membership=member, role="editor")
-    projects.remove_member(by=as_alice, membership=member)
+    member = caps.add_member(by=as_alice, project=project, username="zoe", role="viewer")
+    caps.change_role(by=as_alice, membership=member, role="editor")
+    caps.remove_member(by=as_alice, membership=member)
     assert told() == [
         ("member_added", "alice", "zoe as viewer"),
         ("role_changed", "alice", "zoe: viewer to editor"),
@@ -80,16 +70,16 @@ def test_the_log_tells_of_members_what_was_done_and_not_what_an_older_tab_believ
     as_alice, project
 ):
     make_user("zoe")
-    seen = projects.add_member(by=as_alice, project=project, username="zoe", role="viewer")
+    seen = caps.add_member(by=as_alice, project=project, username="zoe", role="viewer")
     other = Membership.objects.get(pk=seen.pk)
-    projects.change_role(by=as_alice, membership=other, role="editor")
-    projects.change_role(by=as_alice, membership=seen, role="editor")
-    projects.change_role(by=as_alice, membership=seen, role="owner")
-    projects.remove_member(by=as_alice, membership=other)
+    caps.change_role(by=as_alice, membership=other, role="editor")
+    caps.change_role(by=as_alice, membership=seen, role="editor")
+    caps.change_role(by=as_alice, membership=seen, role="owner")
+    caps.remove_member(by=as_alice, membership=other)
     with pytest.raises(Refused, match="zoe is no longer a member"):
-        projects.change_role(by=as_alice, membership=seen, role="viewer")
+        caps.change_role(by=as_alice, membership=seen, role="viewer")
     with pytest.raises(Refused, match="zoe is no longer a member"):
-        projects.remove_member(by=as_alice, membership=seen)
+        caps.remove_member(by=as_alice, membership=seen)
     assert [what for _, _, what in told()] == [
         "zoe as viewer",
         "zoe: viewer to editor",
@@ -101,7 +91,7 @@ def test_the_log_tells_of_members_what_was_done_and_not_what_an_older_tab_believ
 def test_a_stored_secret_leaves_the_plan_and_not_itself(as_alice, project):
     plan = make_plan(project, "checkout").plan
     for secret in ("correct horse", None, ""):
-        plan_secrets.keep_secret(by=as_alice, plan=plan, secret=secret)
+        vault.keep_secret(by=as_alice, plan=plan, secret=secret)
     what = f"plan {plan.pk}: checkout"
     assert told() == [("secret_stored", "alice", what), ("secret_deleted", "alice", what)]
     assert not [entry for entry in AuditEntry.objects.values() if "horse" in str(entry)]
@@ -112,7 +102,7 @@ def test_a_campaign_from_its_start_to_its_deletion(as_bob, as_alice, project):
     endpoint = make_endpoint(make_target(project))
     make_test(campaign, make_plan(project), endpoint=endpoint)
     campaigns.start_campaign(by=as_bob, campaign=campaign, anyway=True)
-    runs.stop_run(by=as_bob, run=Run.objects.get(campaign=campaign))
+    endings.stop_run(by=as_bob, run=Run.objects.get(campaign=campaign))
     campaigns.stop_campaign(by=as_bob, campaign=campaign)
     Campaign.objects.update(finished_at=campaign.stop_requested_at)
     campaign.refresh_from_db()
@@ -184,7 +174,7 @@ def test_the_database_refuses_to_change_or_delete_an_entry(as_alice, change):
 
 def test_entries_are_for_owners_and_administrators(as_alice, as_bob, as_adam, project, charlie):
     tokens.create_token(by=as_alice, name="hers", scope="read", days=1)
-    shares.create_share(by=as_bob, project=project, campaign=make_campaign(project), days=1)
+    tokens.create_share(by=as_bob, project=project, campaign=make_campaign(project), days=1)
     visible = AuditEntry.objects.visible_to
     assert {entry.deed for entry in visible(as_adam)} == {
         AuditEvent.TOKEN_CREATED,

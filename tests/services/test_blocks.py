@@ -11,7 +11,7 @@ from campaigns.models import Campaign, Run
 from campaigns.services import dispatch
 from campaigns.services.blocks import add_blocks
 from campaigns.services.campaigns import stop_campaign
-from campaigns.services.stopping import stop_by_itself
+from campaigns.services.endings import stop_by_itself
 from tests.services.engine import at_once, host, owner_of, started
 
 pytestmark = pytest.mark.django_db

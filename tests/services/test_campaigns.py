@@ -5,7 +5,7 @@ import pytest
 from campaigns.domain.errors import Forbidden, Refused
 from campaigns.models import Campaign, PlanVersion
 from campaigns.services import dispatch
-from campaigns.services.campaign_cells import cell_of
+from campaigns.services.blocks import cell_of
 from campaigns.services.campaigns import (
     CampaignCell,
     edit_draft,

@@ -12,14 +12,12 @@ from campaigns.permissions import Actor
 from campaigns.queries.caps import use_of
 from campaigns.queries.engine import waiting_reason
 from campaigns.services import dispatch
-from campaigns.services.blocks import add_blocks
-from campaigns.services.campaign_cells import cell_of
+from campaigns.services.blocks import add_blocks, cell_of
 from campaigns.services.campaigns import edit_draft, repeat_campaign, start_campaign
-from campaigns.services.caps import set_caps
-from campaigns.services.hosts import announce_host
+from campaigns.services.caps import measure_use, set_caps
+from campaigns.services.load_control import announce_host
 from campaigns.services.plans import create_plan
 from campaigns.services.shards import mark_done, record_seconds
-from campaigns.services.use import measure_use
 from tests.factories import (
     make_campaign,
     make_endpoint,

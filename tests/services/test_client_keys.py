@@ -4,10 +4,9 @@ import pytest
 
 from campaigns.domain.errors import InvalidTarget
 from campaigns.models import AuditEntry
-from campaigns.services.plan_secrets import order_secrets
 from campaigns.services.probes import order_of, request_probe
 from campaigns.services.targets import create_target, edit_target
-from campaigns.services.vault import rotate_client_keys, secret_of
+from campaigns.services.vault import order_secrets, rotate_client_keys, secret_of
 from tests.factories import make_campaign, make_run, make_test
 from tests.injector.authority import CLIENT, issue
 

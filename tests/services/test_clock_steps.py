@@ -32,7 +32,7 @@ from campaigns.services.ownership import (
     finish_check,
     what_to_check,
 )
-from campaigns.services.probe_queue import expire_probes
+from campaigns.services.probes import expire_probes
 from campaigns.services.searches import advance_searches, ask_silent_targets
 from campaigns.services.shards import heartbeat, mark_done, mark_ready, mark_running, record_seconds
 from tests.factories import make_endpoint, make_target

@@ -8,10 +8,9 @@ from django.utils import timezone
 
 from campaigns.models import Baseline, TestFigures, TriageChange
 from campaigns.permissions import Actor
-from campaigns.queries import measured
-from campaigns.services.baselines import judge_by_baselines, make_baseline
+from campaigns.queries import measurements
+from campaigns.services.baselines import judge_by_baselines, make_baseline, note_changes
 from campaigns.services.summaries import keep_figures
-from campaigns.services.triage import note_changes
 from tests.factories import make_endpoint, make_plan, make_run, make_target
 from tests.histories import make_history
 from tests.queries.measured import measure
@@ -46,7 +45,7 @@ def test_words_against_baselines_take_as_many_statements_for_5_tests_as_for_1(
     project, bob, monkeypatch
 ):
     """Each test has its baseline from a campaign of its own, which measured the reference, too."""
-    monkeypatch.setattr(measured, "_BATCH", 10)
+    monkeypatch.setattr(measurements, "_BATCH", 10)
     echo = make_endpoint(make_target(project, tags=["reference"]))
     counts = {}
     for n in (1, 5):

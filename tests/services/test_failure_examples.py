@@ -4,7 +4,7 @@ import pytest
 
 from campaigns.models import FailureExample, Run, ShareLink
 from campaigns.permissions import Actor
-from campaigns.queries.failures import examples_of
+from campaigns.queries.runs import examples_of
 from campaigns.services.shards import record_seconds
 from tests.services.engine import running, second
 

@@ -8,7 +8,7 @@ from campaigns.models.dbtime import db_now
 from campaigns.queries.campaigns import grid_of, ticks_for
 from campaigns.queries.engine import stuck_runs, waiting_reason
 from campaigns.queries.first_requests import first_requests_of
-from campaigns.services import dispatch, probe_queue, probes
+from campaigns.services import dispatch, probes
 from campaigns.services.campaigns import CampaignCell, start_campaign, stop_campaign
 from campaigns.services.first_requests import (
     end_held_campaigns,
@@ -153,7 +153,7 @@ class TestSurviving:
         probes.claim_probe(probe_id=campaign.first_requests.get().pk)
         assert settle_campaigns() == 0
         campaign.first_requests.update(claimed_at=db_now(-51))
-        probe_queue.expire_probes()
+        probes.expire_probes()
         assert settle_campaigns() == 1
         campaign.refresh_from_db()
         assert campaign.is_held

@@ -3,8 +3,8 @@ from datetime import timedelta
 from django.utils import timezone
 
 from campaigns.models import InjectorHost
-from campaigns.queries.slots import ALIVE_S, free_slots, live_hosts, total_slots
-from campaigns.services.hosts import announce_host
+from campaigns.queries.injector_hosts import ALIVE_S, free_slots, live_hosts, total_slots
+from campaigns.services.load_control import announce_host
 from tests.services.engine import host, preparing
 
 

@@ -19,7 +19,7 @@ from campaigns.services.items import (
     restore_items,
     tag_items,
 )
-from campaigns.services.shares import create_share
+from campaigns.services.tokens import create_share
 from tests.factories import (
     make_campaign,
     make_endpoint,

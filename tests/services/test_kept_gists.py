@@ -5,9 +5,7 @@ import pytest
 from campaigns.live import memory
 from campaigns.live.memory import answer_of, gist_of
 from campaigns.models import Campaign, Run
-from campaigns.queries import (
-    kept_pages,
-)
+from campaigns.queries import campaign_keys
 from campaigns.services import dispatch, endings
 from campaigns.services.kept_pages import keep_gist, keep_missing_gists
 from campaigns.services.shards import mark_done, record_seconds
@@ -97,7 +95,7 @@ def test_of_a_campaign_that_goes_on_nothing_is_kept(project):
 def test_what_an_earlier_release_kept_is_made_again_the_newest_first(project, monkeypatch):
     older, newer = finished(project), finished(project)
     keep_gist(older.pk)
-    monkeypatch.setattr(kept_pages, "release", lambda: "the next one")
+    monkeypatch.setattr(campaign_keys, "release", lambda: "the next one")
     looks = iter([False, True])
     assert keep_missing_gists(is_over=lambda: next(looks)) == 1
     kept = dict(Campaign.objects.values_list("pk", "gist__release"))

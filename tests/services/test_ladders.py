@@ -5,7 +5,7 @@ import pytest
 from campaigns.domain.errors import InvalidFields, Refused
 from campaigns.domain.plan.rungs import RUNGS, USUAL_RUNGS
 from campaigns.models import Campaign, Endpoint, OwnTlsProfile, PlanSecret, SavedPlan
-from campaigns.services.ladders import start_ladder
+from campaigns.services.searches import start_ladder
 from campaigns.services.vault import encrypt
 from tests.factories import make_endpoint, make_plan, make_target
 from tests.services.engine import host

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from campaigns.domain.errors import Refused
 from campaigns.models import Agent, Exporter, HostClaim, OwnTlsProfile, ToolOutput
-from campaigns.services import agents, exporters, ownership, tls_profiles, tool_outputs
+from campaigns.services import agents, endings, exporters, ownership, tls_profiles
 from tests.factories import make_endpoint, make_target
 from tests.services.engine import at_once, owner_of
 
@@ -71,11 +71,9 @@ def test_of_two_only_the_last_that_there_may_be_is_made(
 
 
 def test_of_two_outputs_a_run_takes_the_last_it_may_have(project, run, monkeypatch):
-    monkeypatch.setattr(tool_outputs, "MOST_OUTPUTS", 1)
+    monkeypatch.setattr(endings, "MOST_OUTPUTS", 1)
     by = owner_of(project)
-    acts = first_and_second(
-        lambda _: tool_outputs.add_output(by=by, run=run, tool="vmstat", text="r b")
-    )
+    acts = first_and_second(lambda _: endings.add_output(by=by, run=run, tool="vmstat", text="r b"))
     assert (acts, ToolOutput.objects.count()) == (["made", "refused"], 1)
 
 

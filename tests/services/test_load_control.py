@@ -13,15 +13,15 @@ from campaigns.models import Campaign, LoadControl, Run
 from campaigns.models.dbtime import db_now
 from campaigns.permissions import Actor
 from campaigns.queries.engine import waiting_reason
-from campaigns.queries.load_control import active_runs, why_load_is_off
+from campaigns.queries.injector_hosts import active_runs, why_load_is_off
 from campaigns.services import dispatch
+from campaigns.services.endings import stop_any_run
 from campaigns.services.load_control import (
     RESTORED,
     allow_load,
     stay_off_if_restored,
     stop_all_load,
 )
-from campaigns.services.runs import stop_any_run
 from campaigns.services.shards import LOST_IN_COPY, claim_shard
 from local.servers import binaries
 from tests.services.engine import host, running, settled, started, states

@@ -4,9 +4,9 @@ import pytest
 
 from campaigns.domain.errors import InvalidFields, InvalidTarget
 from campaigns.queries.items import matching
+from campaigns.services.caps import create_project
 from campaigns.services.items import describe_item
 from campaigns.services.plans import create_plan
-from campaigns.services.projects import create_project
 from campaigns.services.targets import create_target
 from campaigns.services.tls_profiles import create_profile
 from tests.items import KINDS, make_item

@@ -15,9 +15,9 @@ from campaigns.models import PlanSecret, Run, Shard
 from campaigns.permissions import Actor
 from campaigns.services import shards
 from campaigns.services.campaigns import CampaignCell, start_campaign
-from campaigns.services.plan_secrets import order_secrets
 from campaigns.services.plans import create_plan
-from campaigns.services.shares import create_share
+from campaigns.services.tokens import create_share
+from campaigns.services.vault import order_secrets
 from tests.api.conftest import client_of
 from tests.factories import make_endpoint, make_target
 from tests.services.engine import create

@@ -9,8 +9,14 @@ from campaigns.models import Probe
 from campaigns.models.dbtime import db_now
 from campaigns.services.campaigns import start_campaign
 from campaigns.services.load_control import allow_load_from_console, drain_from_console
-from campaigns.services.probe_queue import SLOTS, claim_in_turn, expire_probes, unwanted
-from campaigns.services.probes import claim_probe, finish_probe
+from campaigns.services.probes import (
+    SLOTS,
+    claim_in_turn,
+    claim_probe,
+    expire_probes,
+    finish_probe,
+    unwanted,
+)
 from tests.factories import make_endpoint, make_project, make_target
 from tests.services.engine import draft, owner_of
 

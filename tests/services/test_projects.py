@@ -5,7 +5,7 @@ import pytest
 from campaigns.domain.errors import Forbidden, Refused
 from campaigns.models import ApiToken, Membership
 from campaigns.permissions import Actor, Role, Scope
-from campaigns.services.projects import add_member, change_role, create_project, remove_member
+from campaigns.services.caps import add_member, change_role, create_project, remove_member
 from tests.factories import make_user
 
 pytestmark = pytest.mark.django_db

@@ -9,7 +9,7 @@ from campaigns.domain.plan.sweep import Sweep
 from campaigns.models import SavedPlan, Target
 from campaigns.permissions import Actor
 from campaigns.queries.references import reference_endpoint, reference_version
-from campaigns.services.campaign_cells import CampaignCell
+from campaigns.services.blocks import CampaignCell
 from campaigns.services.campaigns import reference_cell, repeat_campaign
 from tests.factories import make_endpoint, make_plan, make_target
 from tests.services import engine

@@ -21,15 +21,12 @@ from campaigns.models import (
     ShareLink,
 )
 from campaigns.queries.answers import campaign_answer
-from campaigns.queries.perf_counts import perf_counters
-from campaigns.queries.reports import run_report
+from campaigns.queries.reports import run_report, tool_report
 from campaigns.queries.retention import why_no_seconds
-from campaigns.queries.target_costs import target_costs
-from campaigns.queries.tool_reports import tool_report
-from campaigns.services import retention
-from campaigns.services.retention import remove_old_seconds
-from campaigns.services.summaries import summarise_run
-from campaigns.services.use import measure_use
+from campaigns.queries.target_costs import perf_counters, target_costs
+from campaigns.services import summaries
+from campaigns.services.caps import measure_use
+from campaigns.services.summaries import remove_old_seconds, summarise_run
 from tests.factories import make_campaign, make_plan, make_run, make_test, store_second
 from tests.queries.measured import end, https_campaign, measure, run_in_blocks, same_again
 from tests.values import make_second, plan_spec
@@ -161,7 +158,7 @@ def test_a_run_without_a_summary_keeps_its_seconds(project):
 
 
 def test_an_interrupted_removal_goes_on(project, monkeypatch):
-    monkeypatch.setattr(retention, "MINUTE_S", 4)
+    monkeypatch.setattr(summaries, "MINUTE_S", 4)
     run = ended(project)
     assert remove(batches=1) == 1
     assert n_seconds(run) == 10
@@ -171,7 +168,7 @@ def test_an_interrupted_removal_goes_on(project, monkeypatch):
 
 
 def test_a_batch_is_a_bounded_number_of_rows_in_a_statement(project, monkeypatch):
-    monkeypatch.setattr(retention, "BATCH", 40)
+    monkeypatch.setattr(summaries, "BATCH", 40)
     ended(project, seconds=130)
     with CaptureQueriesContext(connection) as caught:
         remove()
@@ -218,14 +215,14 @@ def test_a_summary_that_is_made_meanwhile_is_looked_at_first(project, monkeypatc
         return []
 
     with monkeypatch.context() as patch:
-        patch.setattr(retention, "parts_to_keep", made_meanwhile)
+        patch.setattr(summaries, "parts_to_keep", made_meanwhile)
         assert remove() == 0
     assert RunUse.objects.get(run=run).thinned_at is None
     assert remove() == 11
 
 
 def test_a_minute_that_was_kept_is_whole_though_its_removal_was_interrupted(project, monkeypatch):
-    monkeypatch.setattr(retention, "BATCH", 40)
+    monkeypatch.setattr(summaries, "BATCH", 40)
     run = ended(project, seconds=60)
     assert remove(batches=2) == 41
     whole = KeptMinute.objects.get(run=run, minute=0).told

@@ -2,7 +2,7 @@ import pytest
 
 from campaigns.domain.errors import Refused
 from campaigns.services import dispatch, endings
-from campaigns.services.runs import stop_run
+from campaigns.services.endings import stop_run
 from campaigns.services.shards import heartbeat, mark_done, mark_running, record_seconds
 from tests.services.engine import armed, claim, end, preparing, running, second, started
 

@@ -9,13 +9,13 @@ from campaigns.domain.measured.machine import AgentReport
 from campaigns.models import Agent, Exporter, MachineSecond, Run
 from campaigns.models.machines import EXPORTER_PROBLEM
 from campaigns.queries.runs import happenings
-from campaigns.services import machine_seconds
+from campaigns.services import scrapes
 from campaigns.services.agents import take_report
-from campaigns.services.machine_seconds import machine_second
 from campaigns.services.scrapes import (
     Scraped,
     exporters_to_scrape,
     finish_exporter_check,
+    machine_second,
     take_scraped,
     what_to_scrape_once,
 )
@@ -223,14 +223,14 @@ def test_an_agent_that_comes_during_a_run_joins_the_exporter_of_its_machine(run)
 
 def test_a_machine_more_than_a_run_may_have_costs_the_others_nothing(run, monkeypatch):
     take_scraped(run_id=run.pk, scraped=told(run, 0))
-    monkeypatch.setattr(machine_seconds, "MOST_SOURCES", 1)
+    monkeypatch.setattr(scrapes, "MOST_SOURCES", 1)
     take_scraped(run_id=run.pk, scraped=[*told(run, 1, name="one more"), *told(run, 1, 2)])
     assert sources(run) == [("shop-1", second, False) for second in (0, 1, 2)]
     assert Exporter.objects.get().told_at
 
 
 def test_several_new_machines_at_once_are_no_more_than_a_run_may_have(run, monkeypatch):
-    monkeypatch.setattr(machine_seconds, "MOST_SOURCES", 3)
+    monkeypatch.setattr(scrapes, "MOST_SOURCES", 3)
     take_scraped(run_id=run.pk, scraped=told(run, 0, name="known"))
     new = [row for name in ("a", "b", "c") for row in told(run, 1, name=name)]
     take_scraped(run_id=run.pk, scraped=[*new, *told(run, 1, name="known")])

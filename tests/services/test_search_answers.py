@@ -7,11 +7,10 @@ import pytest
 from campaigns.domain.judged import capacity, capacity_interval
 from campaigns.domain.judged.capacity import RULE_VERSION, Ending
 from campaigns.domain.lifecycle import Trust
-from campaigns.exports.searches import csv_of_search
+from campaigns.exports.runs import csv_of_search
 from campaigns.models import Run, Search
 from campaigns.models.dbtime import db_now
-from campaigns.queries.search_busy import busy_by_run
-from campaigns.queries.search_limiter import limiter_of_search
+from campaigns.queries.search_busy import busy_by_run, limiter_of_search
 from campaigns.queries.searches import report_of_search
 from campaigns.services import dispatch, searches
 from campaigns.services.searches import advance_search, advance_searches

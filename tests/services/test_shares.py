@@ -4,8 +4,7 @@ from campaigns.domain.audit_events import AuditEvent
 from campaigns.domain.errors import Forbidden, Refused
 from campaigns.models import AuditEntry, Campaign, Run, ShareLink
 from campaigns.permissions import Actor, Role, Scope
-from campaigns.services.shares import create_share, open_share, revoke_share
-from campaigns.services.tokens import create_token
+from campaigns.services.tokens import create_share, create_token, open_share, revoke_share
 from tests.factories import make_campaign, make_project, make_run, make_test
 
 

@@ -10,9 +10,8 @@ from django.utils import timezone
 from campaigns.domain.lifecycle import Outcome, RunState, ShardState
 from campaigns.models import MeasuredSoFar, Run, RunSummary, ShardSecond
 from campaigns.queries.measurements import measurement_so_far
-from campaigns.services import so_far
-from campaigns.services.so_far import keep_so_far
-from campaigns.services.summaries import summarise_run
+from campaigns.services import summaries
+from campaigns.services.summaries import keep_so_far, summarise_run
 from tests.factories import (
     begin_run,
     begin_shards,
@@ -102,15 +101,15 @@ def test_what_another_release_kept_is_not_read(running):
 def test_a_run_is_kept_again_only_when_it_has_gone_on(running):
     assert keep_so_far(is_over=never) == 1
     assert keep_so_far(is_over=never) == 0
-    send(running, range(SECONDS, SECONDS + so_far.WORTH_S))
+    send(running, range(SECONDS, SECONDS + summaries.WORTH_S))
     assert keep_so_far(is_over=never) == 1
-    assert MeasuredSoFar.objects.get().last_second == SECONDS + so_far.WORTH_S - 1
+    assert MeasuredSoFar.objects.get().last_second == SECONDS + summaries.WORTH_S - 1
 
 
 def test_what_there_is_no_time_for_goes_on_at_the_next_call(running):
     asked = iter([False, True])
     assert keep_so_far(is_over=lambda: next(asked)) == 1
-    assert MeasuredSoFar.objects.get().last_second == so_far.PORTION_S - WARM_UP_S - 1
+    assert MeasuredSoFar.objects.get().last_second == summaries.PORTION_S - WARM_UP_S - 1
     assert keep_so_far(is_over=never) == 1
     assert MeasuredSoFar.objects.get().last_second == SECONDS - 1
 

@@ -8,11 +8,11 @@ import pytest
 from campaigns.domain.measured.snapshot import Second
 from campaigns.models import Campaign
 from campaigns.queries.answers import campaign_answer
-from campaigns.services import dispatch, endings, stopping
+from campaigns.services import dispatch, endings
 from campaigns.services.campaigns import stop_campaign
 from campaigns.services.dispatch import finish_campaigns
+from campaigns.services.endings import stop_by_itself, stop_if_everything_failed
 from campaigns.services.shards import mark_done, mark_ready, mark_running, record_seconds
-from campaigns.services.stopping import stop_by_itself, stop_if_everything_failed
 from campaigns.services.summaries import summarise_run
 from tests.factories import store_second
 from tests.services.engine import at_once, claim, end, host, owner_of, started
@@ -93,7 +93,7 @@ def test_somebody_who_stops_it_in_the_same_moment_and_it_wait_for_each_other_in_
 ):
     """Otherwise PostgreSQL ends one of them, such as the click on Stop, with an error."""
     campaign = started(project, repeats=3)
-    lock_runs = stopping.lock_runs
+    lock_runs = endings.lock_runs
 
     def lock_slowly(runs) -> None:
         lock_runs(runs)
@@ -104,7 +104,7 @@ def test_somebody_who_stops_it_in_the_same_moment_and_it_wait_for_each_other_in_
         stop_campaign(by=owner_of(project), campaign=Campaign.objects.get(pk=campaign.pk))
         return "stopped"
 
-    monkeypatch.setattr(stopping, "lock_runs", lock_slowly)
+    monkeypatch.setattr(endings, "lock_runs", lock_slowly)
     assert at_once(partial(stop_by_itself, campaign, WHY), click) == [True, "stopped"]
     assert Campaign.objects.get(pk=campaign.pk).stop_reason == WHY
     assert {state for state, _ in states_of(campaign)} == {"done"}

@@ -4,7 +4,7 @@ import pytest
 
 from campaigns.domain.errors import Forbidden, Refused
 from campaigns.permissions import NOBODY
-from campaigns.services.studies import create_file_set_study, create_machine_study
+from campaigns.services.campaigns import create_file_set_study, create_machine_study
 from tests.factories import make_endpoint, make_target
 
 pytestmark = pytest.mark.django_db

@@ -5,7 +5,7 @@ from campaigns.domain.caps import STORED_GB
 from campaigns.domain.errors import InvalidFields, Refused
 from campaigns.models import AuditEntry, RunUse, ToolOutput
 from campaigns.queries.caps import use_of
-from campaigns.services.tool_outputs import add_output, delete_output
+from campaigns.services.endings import add_output, delete_output
 
 pytestmark = pytest.mark.django_db
 TEXT = "procs --memory--\r\n r  b   swpd\t\n 1  0      0 \n"

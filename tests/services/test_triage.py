@@ -7,8 +7,8 @@ from django.utils import timezone
 
 from campaigns.domain.errors import InvalidFields, Refused
 from campaigns.models import Campaign, TriageChange, TriageEntry
+from campaigns.services.baselines import judge_changes, note_changes
 from campaigns.services.dispatch import finish_campaigns
-from campaigns.services.triage import judge_changes, note_changes
 from tests.factories import make_endpoint, make_plan, make_target
 from tests.histories import make_history
 

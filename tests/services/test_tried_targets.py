@@ -13,9 +13,8 @@ from campaigns.services.agents import create_agent
 from campaigns.services.campaigns import CampaignCell
 from campaigns.services.exporters import add_exporter
 from campaigns.services.items import describe_item
-from campaigns.services.questions import cells_of_question
 from campaigns.services.targets import edit_target
-from campaigns.services.typed_targets import try_typed
+from campaigns.services.typed_targets import cells_of_question, try_typed
 from tests.factories import make_plan, make_target
 from tests.services.engine import create
 from workers.tasks.periodic import delete_old_rows

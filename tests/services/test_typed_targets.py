@@ -13,9 +13,13 @@ from campaigns.domain.plan.questions import QUESTIONS
 from campaigns.domain.plan.typed_request import NotUnderstood
 from campaigns.models import Endpoint, PlanSecret, PlanVersion, Probe, Project
 from campaigns.services.probes import finish_probe, order_of
-from campaigns.services.questions import start_question
 from campaigns.services.targets import edit_target
-from campaigns.services.typed_targets import accept_certificate, try_again, try_typed
+from campaigns.services.typed_targets import (
+    accept_certificate,
+    start_question,
+    try_again,
+    try_typed,
+)
 from tests.factories import make_endpoint, make_target
 from tests.services.engine import at_once
 

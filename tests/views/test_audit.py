@@ -6,7 +6,7 @@ import io
 import pytest
 from django.urls import reverse
 
-from campaigns.services import shares, tokens
+from campaigns.services import tokens
 from tests.factories import make_campaign
 
 pytestmark = pytest.mark.django_db
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def shared(as_bob, project):
     campaign = make_campaign(project, "=nightly")
-    shares.create_share(by=as_bob, project=project, campaign=campaign, days=7)
+    tokens.create_share(by=as_bob, project=project, campaign=campaign, days=7)
 
 
 def test_an_owner_reads_who_did_what(client, alice, project, shared):

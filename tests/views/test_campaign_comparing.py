@@ -3,7 +3,7 @@
 import pytest
 from django.utils import timezone
 
-from campaigns.services.shares import create_share
+from campaigns.services.tokens import create_share
 from tests.factories import make_campaign, make_endpoint, make_plan, make_target, make_test
 from tests.queries.measured import https_campaign, run_in_blocks
 from tests.values import plan_spec

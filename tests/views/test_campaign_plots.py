@@ -9,8 +9,8 @@ from django.utils import timezone
 from campaigns.domain.judged.words import Against
 from campaigns.models import TestFigures
 from campaigns.services.summaries import keep_figures
-from campaigns.views import campaign_plots, campaign_runs
-from campaigns.views.campaign_plots import told_apart
+from campaigns.views import campaign_runs
+from campaigns.views.campaign_runs import told_apart
 from tests.factories import make_campaign, make_endpoint, make_plan, make_target, make_test
 from tests.queries.measured import run_in_blocks
 from tests.values import plan_spec
@@ -21,9 +21,9 @@ SPEC = plan_spec(model="over", requests=2000, over_s=10)
 
 @pytest.fixture(autouse=True)
 def _little_is_much(monkeypatch):
-    monkeypatch.setattr(campaign_plots, "_MOST_LINES", 3)
-    monkeypatch.setattr(campaign_plots, "_NAMED", 2)
-    monkeypatch.setattr(campaign_plots, "_MOST_GROUPS", 2)
+    monkeypatch.setattr(campaign_runs, "_MOST_LINES", 3)
+    monkeypatch.setattr(campaign_runs, "_NAMED", 2)
+    monkeypatch.setattr(campaign_runs, "_MOST_GROUPS", 2)
     monkeypatch.setattr(campaign_runs, "_MOST_TABLES", 3)
 
 

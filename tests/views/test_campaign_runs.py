@@ -8,8 +8,8 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from campaigns.services.shares import create_share
-from campaigns.views import campaign_runs, ended_campaigns
+from campaigns.services.tokens import create_share
+from campaigns.views import campaign_runs, kept_pages
 from tests.factories import make_campaign, make_endpoint, make_plan, make_target, make_test
 from tests.queries.measured import run_in_blocks
 from tests.values import plan_spec
@@ -97,7 +97,7 @@ def test_a_visitor_chooses_tables_and_pages_too(client, as_alice, make):
 
 
 def test_a_page_takes_as_many_statements_for_many_tests_as_for_few(as_editor, make, monkeypatch):
-    monkeypatch.setattr(ended_campaigns, "WORTH_ROWS", 0)  # both are kept for other processes
+    monkeypatch.setattr(kept_pages, "WORTH_ROWS", 0)  # both are kept for other processes
     counts = {}
     for n_plans in (2, 5):
         campaign = make(n_plans)

@@ -3,7 +3,7 @@
 import pytest
 
 from campaigns.queries.answers import campaign_answer
-from campaigns.views.campaign_tiles import tiles_of
+from campaigns.views.campaign_page import tiles_of
 from tests.factories import make_project
 from tests.queries.measured import https_campaign, run_in_blocks
 

@@ -7,7 +7,7 @@ from campaigns.domain.errors import Refused
 from campaigns.models import Baseline, Campaign, TestFigures
 from campaigns.queries.items import refusal_to_delete
 from campaigns.services.baselines import judge_by_baselines, make_baseline, release_baseline
-from campaigns.services.campaign_cells import CampaignCell
+from campaigns.services.blocks import CampaignCell
 from campaigns.services.searches import start_search
 from tests.factories import make_project, make_user
 from tests.searches import answered, limit_of, search_through, searching

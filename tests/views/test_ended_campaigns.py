@@ -12,11 +12,11 @@ from campaigns import queue
 from campaigns.live.memory import Memory
 from campaigns.models import Campaign, KeptPage
 from campaigns.permissions import Role
-from campaigns.queries import kept_pages as queries
+from campaigns.queries import campaign_keys as queries
 from campaigns.services import dispatch
 from campaigns.services import kept_pages as services
-from campaigns.views import ended_campaigns, kept_pages
-from campaigns.views.ended_campaigns import make_pages_ahead
+from campaigns.views import kept_pages
+from campaigns.views.kept_pages import make_pages_ahead
 from tests.access_world import Rows, make_world
 from tests.factories import make_campaign
 
@@ -26,14 +26,14 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture(autouse=True)
 def made(monkeypatch) -> list[tuple[int, str]]:
     """Each campaign whose page was made, with who it was made for; even small ones are shared."""
-    made, context = [], ended_campaigns.campaign_context
+    made, context = [], kept_pages.campaign_context
 
     def noted(campaign, actor, *asked):
         made.append((campaign.pk, actor.user.username))
         return context(campaign, actor, *asked)
 
-    monkeypatch.setattr(ended_campaigns, "campaign_context", noted)
-    monkeypatch.setattr(ended_campaigns, "WORTH_ROWS", 0)
+    monkeypatch.setattr(kept_pages, "campaign_context", noted)
+    monkeypatch.setattr(kept_pages, "WORTH_ROWS", 0)
     started_anew(monkeypatch)
     return made
 
@@ -132,13 +132,13 @@ def test_it_ends_in_time(rows, made):
 def test_a_page_that_cannot_be_made_keeps_no_other_from_being_made(rows, made, caplog):
     broken = make_campaign(rows["project"], finished_at="2026-11-21T12:00Z")
     Campaign.objects.filter(pk=broken.pk).update(order="no order")
-    context = ended_campaigns.campaign_context
+    context = kept_pages.campaign_context
 
     def failing(campaign, *asked):
         return context(campaign, *asked) if campaign.pk != broken.pk else 1 / 0
 
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(ended_campaigns, "campaign_context", failing)
+        patched.setattr(kept_pages, "campaign_context", failing)
         make_ahead()
     assert f"The page of campaign {broken.pk} was not made ahead" in caplog.text
     assert {pk for pk, _ in made} == {rows["campaign"].pk}

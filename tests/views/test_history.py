@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from campaigns.domain.lifecycle import Trust
 from campaigns.models import PlanVersion, Test, TimeMark
-from campaigns.views import marks
+from campaigns.views import history
 from tests.factories import make_endpoint, make_plan, make_target
 from tests.histories import BEGIN, make_history
 
@@ -273,7 +273,7 @@ def test_the_same_words_on_another_day_are_another_mark(client, bob, project, mo
     address, deploy = reverse("mark-list", args=[project.pk]), {"text": "deploy"}
     client.post(address, deploy)
     tomorrow = timezone.now() + timedelta(days=1)
-    monkeypatch.setattr(marks, "timezone", SimpleNamespace(now=lambda: tomorrow))
+    monkeypatch.setattr(history, "timezone", SimpleNamespace(now=lambda: tomorrow))
     for _ in range(2):  # pressed twice
         client.post(address, deploy)
         assert TimeMark.objects.count() == 2

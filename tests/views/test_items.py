@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from campaigns.models import Campaign, Membership, PlanVersion, Project, SavedPlan
 from campaigns.services.items import archive_items
-from campaigns.services.shares import create_share
+from campaigns.services.tokens import create_share
 from tests.factories import (
     make_campaign,
     make_endpoint,

@@ -19,7 +19,7 @@ from django.utils import timezone
 from campaigns.live.memory import Memory
 from campaigns.models import FailureExample, Probe, RunUse, Target, TestFigures
 from campaigns.permissions import Role
-from campaigns.queries.row_versions import _ROWS, rows_of_campaign, rows_of_run
+from campaigns.queries.campaign_keys import _ROWS, rows_of_campaign, rows_of_run
 from campaigns.views import campaigns, kept_pages, runs
 from tests.access_world import Rows, make_world
 from tests.factories import make_membership, make_test, make_user

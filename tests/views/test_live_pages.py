@@ -15,7 +15,7 @@ from campaigns.live import change_signal
 from campaigns.live.feed import FEED, Feed
 from campaigns.models import Run
 from campaigns.permissions import Actor, Role
-from campaigns.services.shares import create_share
+from campaigns.services.tokens import create_share
 from campaigns.views import live_pages, runs
 from tests.factories import (
     begin_run,

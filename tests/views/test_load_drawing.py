@@ -1,6 +1,6 @@
 from campaigns.domain.plan.load import stored_load
 from campaigns.domain.plan.load_curve import load_curve
-from campaigns.views.plan_preview import FLOOR, draw_load
+from campaigns.views.plans import FLOOR, draw_load
 
 
 def drawing_of(warm_up_s=0, **load):

@@ -3,7 +3,7 @@
 import pytest
 
 from campaigns.domain.measured.machine_runs import MachineRun, MachineRuns, MachineStep
-from campaigns.views.machine_drawing import FLOOR, TOP, machine_drawing
+from campaigns.views.run_page import FLOOR, TOP, machine_drawing
 
 
 def run_of(position: int, cpu: list[float | None], **others) -> MachineRun:

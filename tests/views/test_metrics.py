@@ -7,8 +7,8 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from campaigns.models import InjectorHost, Run
 from campaigns.models.dbtime import db_now
-from campaigns.services.hosts import announce_host
 from campaigns.services.load_control import (
+    announce_host,
     note_dispatcher,
     stay_off_if_restored,
     stop_all_load_from_console,

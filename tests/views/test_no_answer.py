@@ -7,8 +7,8 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from campaigns.queries.home import SAMPLE_CAMPAIGN, SAMPLE_PROJECT
-from campaigns.queries.tool_reports import tool_report
+from campaigns.queries.projects import SAMPLE_CAMPAIGN, SAMPLE_PROJECT
+from campaigns.queries.reports import tool_report
 from tests.factories import make_campaign, make_endpoint, make_plan, make_run, make_target
 from tests.factories import make_test as a_test
 from tests.queries.measured import measure

@@ -7,13 +7,9 @@ from django.urls import reverse
 
 from campaigns.domain.plan.fields import fields_of
 from campaigns.domain.plan.presets import PRESETS
-from campaigns.forms.plan_fields import PLAN, TIMEOUTS
-from campaigns.forms.plan_load import LOAD
-from campaigns.forms.plan_session import AUTH, SESSION, THINK_TIME
-from campaigns.forms.plan_steps import ORDER
-from campaigns.forms.plan_variables import VARIABLES
-from campaigns.forms.plan_websocket import EXCHANGE
-from campaigns.forms.plans import PlanForm, initial_of
+from campaigns.forms.plan_fields import LOAD, PLAN, TIMEOUTS
+from campaigns.forms.plan_steps import EXCHANGE, ORDER, VARIABLES
+from campaigns.forms.plans import AUTH, SESSION, THINK_TIME, PlanForm, initial_of
 from campaigns.models import SavedPlan
 
 pytestmark = pytest.mark.django_db

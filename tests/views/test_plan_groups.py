@@ -9,8 +9,7 @@ from django.urls import reverse
 
 from campaigns.domain.plan.fields import groups_of
 from campaigns.domain.plan.plan import Plan
-from campaigns.forms.plan_groups import GROUPS, names_in
-from campaigns.forms.plans import PlanForm
+from campaigns.forms.plans import GROUPS, PlanForm, names_in
 from tests.factories import make_plan, make_project
 
 pytestmark = pytest.mark.django_db

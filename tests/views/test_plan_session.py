@@ -4,7 +4,7 @@ import pytest
 from django.urls import reverse
 
 from campaigns.domain.plan.presets import PRESETS
-from campaigns.forms.plan_variables import read_extracts, write_extracts
+from campaigns.forms.plan_steps import read_extracts, write_extracts
 from campaigns.forms.plans import initial_of
 from campaigns.models import PlanSecret, PlanVersion
 from tests.views.plan_form import save

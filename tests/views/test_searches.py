@@ -11,7 +11,7 @@ from campaigns.models import Campaign, Search
 from campaigns.queries.answers import campaign_answer
 from campaigns.queries.searches import report_of_search
 from campaigns.services import dispatch
-from campaigns.services.shares import create_share
+from campaigns.services.tokens import create_share
 from campaigns.views.campaign_page import badge_of
 from tests.queries.test_machines import tell
 from tests.searches import end_trial, judged, limit_of, search_through, searching

@@ -3,7 +3,7 @@
 import pytest
 
 from campaigns.domain.judged.shift import shift_of
-from campaigns.views.comparison_page import shift_drawing
+from campaigns.views.comparisons import shift_drawing
 from tests.domain.judged.test_shift import side
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from campaigns.views.sparks import TREND_HEIGHT, broken_line, sparks_of, trend_of
+from campaigns.views.drawings import TREND_HEIGHT, broken_line, sparks_of, trend_of
 from tests.values import make_point
 
 pytestmark = pytest.mark.pure

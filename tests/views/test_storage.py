@@ -4,9 +4,9 @@ import pytest
 from django.db import connection
 
 from campaigns.models import RunUse
-from campaigns.queries.storage import stored_kinds, stored_projects
-from campaigns.services import use
-from campaigns.services.use import SAMPLE, measure_use
+from campaigns.queries.caps import stored_kinds, stored_projects
+from campaigns.services import caps
+from campaigns.services.caps import SAMPLE, measure_use
 from tests.factories import make_campaign, make_project, make_run, make_test, store_second
 from tests.values import make_second
 from tests.views.pages import page_text
@@ -56,7 +56,7 @@ def test_a_large_run_is_measured_by_a_sample(run, monkeypatch):
         store_second(run, make_second(number, [1000, 2000]))
     measure_use(run)
     exact = RunUse.objects.get().seconds_bytes
-    monkeypatch.setattr(use, "SAMPLE", 10)
+    monkeypatch.setattr(caps, "SAMPLE", 10)
     measure_use(run)
     assert SAMPLE > 30
     assert RunUse.objects.get().seconds_bytes == pytest.approx(exact, rel=0.05)

@@ -11,9 +11,9 @@ from campaigns.live.events import Cursor, Look, News, RunLook, told
 from campaigns.live.feed import FEED, Feed
 from campaigns.models import ShareLink
 from campaigns.queries.shares import Viewer
-from campaigns.services.shares import create_share
-from campaigns.views import streams
-from campaigns.views.streams import LIFETIME_S, talk
+from campaigns.services.tokens import create_share
+from campaigns.views import live_pages
+from campaigns.views.live_pages import LIFETIME_S, talk
 from tests.factories import begin_run, make_campaign, make_run, make_test, store_second
 from tests.queries.measured import measure
 from tests.values import make_second
@@ -175,7 +175,9 @@ def test_the_stream_of_a_viewer_who_loses_the_right_ends_within_ten_seconds():
 @pytest.mark.parametrize("name", ["run-stream", "campaign-stream"])
 def test_a_page_s_stream_asks_for_the_viewers_of_its_row(name, viewer, vera, run, monkeypatch):
     asked = []
-    monkeypatch.setattr(streams, "audience_of", lambda subject, ask: asked.append(ask) or nobody())
+    monkeypatch.setattr(
+        live_pages, "audience_of", lambda subject, ask: asked.append(ask) or nobody()
+    )
     pk = run.pk if name == "run-stream" else run.campaign_id
     viewer.get(reverse(name, args=[pk]))
     (ask,) = asked
@@ -192,6 +194,6 @@ def nobody() -> Audience:
 def test_a_share_s_stream_asks_whether_its_link_is_valid(client, as_bob, project, run):
     _, token = create_share(by=as_bob, project=project, run=run, days=1)
     client.get(reverse("share-stream", args=[token]))
-    assert streams._valid_links({token, "no link"}) == {token}
+    assert live_pages._valid_links({token, "no link"}) == {token}
     ShareLink.objects.update(revoked_at=timezone.now())
-    assert streams._valid_links({token}) == set()
+    assert live_pages._valid_links({token}) == set()

@@ -1,7 +1,7 @@
 import pytest
 
 from campaigns.queries.probes import ProbePhase
-from campaigns.views.waterfall import draw_waterfall
+from campaigns.views.drawings import draw_waterfall
 
 
 def phase(name, start_us, duration_us):

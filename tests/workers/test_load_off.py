@@ -8,7 +8,7 @@ from campaigns.domain.errors import Refused
 from campaigns.domain.plan.curl import read_typed
 from campaigns.models import Exporter, HostClaim, LoadControl
 from campaigns.services import exporters, ownership
-from campaigns.services.campaign_cells import CampaignCell
+from campaigns.services.blocks import CampaignCell
 from campaigns.services.campaigns import start_campaign
 from campaigns.services.first_requests import try_cells
 from campaigns.services.load_control import allow_load_from_console, stop_all_load_from_console

@@ -3,7 +3,7 @@
 import pytest
 
 from campaigns.models import Run
-from campaigns.services.hosts import announce_host
+from campaigns.services.load_control import announce_host
 from campaigns.services.shards import claim_shard
 from tests.services.engine import age, preparing
 from workers.tasks import inject

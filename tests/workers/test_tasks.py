@@ -10,8 +10,8 @@ from django.db import OperationalError
 from django.utils import timezone
 
 from campaigns.models import InjectorHost, KeptPage, Probe, Run, Shard
+from campaigns.services.caps import measure_use
 from campaigns.services.shards import claim_shard
-from campaigns.services.use import measure_use
 from tests.factories import make_campaign, make_endpoint, make_run, make_target, make_test
 from tests.queries.measured import measure
 from tests.services.engine import at_once, host, preparing

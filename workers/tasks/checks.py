@@ -11,7 +11,7 @@ from campaigns.domain.measured.exposition import NotExposition
 from campaigns.domain.plan.ownership import HostCheck
 from campaigns.domain.plan.target import Origin
 from campaigns.models import HostClaim
-from campaigns.queries.load_control import LOAD_IS_OFF, why_load_is_off
+from campaigns.queries.injector_hosts import LOAD_IS_OFF, why_load_is_off
 from campaigns.queue import EXPORTER, OWNERSHIP
 from campaigns.services.own_services import policy
 from campaigns.services.ownership import finish_check, what_to_check

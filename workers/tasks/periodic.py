@@ -18,8 +18,7 @@ from campaigns.models.dbtime import db_now
 from campaigns.queue import GISTS, HOUSEKEEPING, PAGES, RETENTION, SO_FAR
 from campaigns.services.agents import database_time
 from campaigns.services.kept_pages import keep_missing_gists
-from campaigns.services.retention import remove_old_seconds
-from campaigns.services.so_far import keep_so_far
+from campaigns.services.summaries import keep_so_far, remove_old_seconds
 
 logger = logging.getLogger(__name__)
 
@@ -58,7 +57,7 @@ def make_pages() -> None:
     """Make large pages of campaigns that have ended before anybody asks: when one ends, and after
     what they show has changed."""
     # Only the process that makes pages loads them.
-    from campaigns.views.ended_campaigns import make_pages_ahead
+    from campaigns.views.kept_pages import make_pages_ahead
 
     make_pages_ahead(is_over=_turn_over())
 

@@ -1,7 +1,5 @@
-"""`manage.py ensure_admin`: create the first account.
-
-BENCHSITE_ADMIN names it, BENCHSITE_ADMIN_PASSWORD is its password.
-"""
+"""`manage.py ensure_admin`: create the first account. BENCHSITE_ADMIN names it,
+BENCHSITE_ADMIN_PASSWORD is its password."""
 
 import os
 
@@ -19,9 +17,7 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser):
         parser.add_argument(
-            "--only-if-missing",
-            action="store_true",
-            help="do not change an existing account",
+            "--only-if-missing", action="store_true", help="do not change an existing account"
         )
 
     def handle(self, *args, only_if_missing: bool, **options):

@@ -4,8 +4,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from campaigns.domain.errors import Refused
 from campaigns.services.exporters import rotate_exporter_tokens
-from campaigns.services.plan_secrets import rotate_secrets
-from campaigns.services.vault import rotate_client_keys
+from campaigns.services.vault import rotate_client_keys, rotate_secrets
 
 
 class Command(BaseCommand):

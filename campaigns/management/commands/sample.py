@@ -11,13 +11,13 @@ from django.urls import reverse
 from campaigns.domain.errors import BenchsiteError
 from campaigns.domain.lifecycle import Outcome, RunState
 from campaigns.domain.shown.sentences import plain_text
-from campaigns.exports.text import text_of_tables
+from campaigns.exports.tables import text_of_tables
 from campaigns.management.study import latest_sample, make_sample
 from campaigns.models import Campaign, Run
 from campaigns.permissions import Actor
 from campaigns.queries.answers import campaign_answer
 from campaigns.queries.first_requests import first_requests_of
-from campaigns.queries.load_control import why_load_is_off
+from campaigns.queries.injector_hosts import why_load_is_off
 from campaigns.queries.measurements import latest_summary
 from campaigns.services.campaigns import start_campaign
 from campaigns.services.first_requests import try_again
@@ -64,7 +64,14 @@ class Command(BaseCommand):
         if options["wait"]:
             self._wait(campaign, options["timeout"])
             self._print_answer(campaign)
-            _refuse_failures(campaign)
+            # Raises CommandError with the reasons of the runs that did not end as planned.
+            bad = campaign.runs.exclude(Q(state=RunState.DONE) & Q(outcome=Outcome.COMPLETE))
+            sentences = [
+                f"Run {run.label} ended {run.outcome}: {run.reason or 'no reason'}" for run in bad
+            ]
+            sentences += [sentence for run in campaign.runs.all() if (sentence := _errors_of(run))]
+            if sentences:
+                raise CommandError("The sample failed.\n  " + "\n  ".join(sentences))
 
     def _wait(self, campaign: Campaign, longest_s: float) -> None:
         """On a crowded machine the whole takes long, but each of its runs comes to an end."""
@@ -80,7 +87,9 @@ class Command(BaseCommand):
                     f"The sample waits, because load is off. {why} Allow load at {place}"
                 )
             if time.monotonic() >= news_at:
-                done = self._print_progress(campaign)
+                # Also how many runs are done.
+                done = campaign.runs.filter(state=RunState.DONE).count()
+                self.stdout.write(f"  {done} of {campaign.runs.count()} runs done")
                 if done > n_done:
                     n_done, until = done, time.monotonic() + longest_s
                 news_at += NEWS_S
@@ -88,12 +97,6 @@ class Command(BaseCommand):
                 raise CommandError(_why_late(campaign, longest_s))
             time.sleep(POLL_S)
             campaign.refresh_from_db()
-
-    def _print_progress(self, campaign: Campaign) -> int:
-        """Also how many runs are done."""
-        done = campaign.runs.filter(state=RunState.DONE).count()
-        self.stdout.write(f"  {done} of {campaign.runs.count()} runs done")
-        return done
 
     def _print_answer(self, campaign: Campaign) -> None:
         answer = campaign_answer(campaign)
@@ -108,14 +111,14 @@ class Command(BaseCommand):
 def _owner(name: str) -> Actor:
     """The named account, or the first administrator."""
     users = User.objects.filter(is_active=True)
-    user = users.filter(username=name).first() if name else _first_administrator(users)
+    user = (
+        users.filter(username=name).first()
+        if name
+        else users.filter(is_superuser=True).order_by("pk").first()
+    )
     if user is None:
         raise CommandError("There is no such account. Create one with `manage.py ensure_admin`.")
     return Actor(user=user)
-
-
-def _first_administrator(users) -> User | None:
-    return users.filter(is_superuser=True).order_by("pk").first()
 
 
 def _address(campaign: Campaign) -> str:
@@ -129,15 +132,6 @@ def _why_late(campaign: Campaign, waited_s: float) -> str:
         f"No run of the sample has ended for {waited_s:g} s (runs: {counted}). Check that a "
         "launcher and a dispatcher are running; their logs say what is wrong."
     )
-
-
-def _refuse_failures(campaign: Campaign) -> None:
-    """Raises CommandError with the reasons of the runs that did not end as planned."""
-    bad = campaign.runs.exclude(Q(state=RunState.DONE) & Q(outcome=Outcome.COMPLETE))
-    sentences = [f"Run {run.label} ended {run.outcome}: {run.reason or 'no reason'}" for run in bad]
-    sentences += [sentence for run in campaign.runs.all() if (sentence := _errors_of(run))]
-    if sentences:
-        raise CommandError("The sample failed.\n  " + "\n  ".join(sentences))
 
 
 def _errors_of(run: Run) -> str:
