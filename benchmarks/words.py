@@ -12,9 +12,10 @@ from time import perf_counter
 import numpy as np
 
 from benchmarks.figures import GoalRow
-from campaigns.domain.judged.comparison import Word, word_of
+from campaigns.domain.judged.comparison import word_of
 from campaigns.domain.judged.ratio import (
     RatioInterval,
+    Word,
     difference,
     ratio_interval,
     standard_error,

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from campaigns.domain.shown.field_docs import written_schema, written_tables
+from campaigns.domain.shown.field_words import written_schema, written_tables
 from campaigns.domain.shown.glossary import as_markdown
 
 WRITERS: dict[Path, Callable[[str], str]] = {

@@ -9,14 +9,17 @@ from collections.abc import Collection, Iterable
 
 from django.conf import settings
 
-from campaigns.domain.plan.addresses import parse_address, parse_networks, vet, written
-from campaigns.domain.plan.ownership import (
+from campaigns.domain.plan.addresses import (
     MOST_ADDRESSES,
     HostCheck,
+    parse_address,
+    parse_networks,
     place_of,
     proof_fault,
     proof_path,
+    vet,
     why_not_checked,
+    written,
 )
 from campaigns.domain.plan.target import Origin
 from workers.dialling import dial, left_s, tls_context

@@ -16,13 +16,13 @@ from typing import NamedTuple
 
 from django.db import connection
 
-from campaigns.domain.measured.exporter_seconds import (
+from campaigns.domain.measured.exporter import (
     SHORTEST_S,
     ExporterSeconds,
+    NotExposition,
     NothingKnown,
     ScrapedSecond,
 )
-from campaigns.domain.measured.exposition import NotExposition
 from campaigns.models import MachineSecond
 from campaigns.services.scrapes import Scraped, ScrapeOrder, machine_second, take_scraped
 from campaigns.services.shards import Lease

@@ -13,7 +13,7 @@ from campaigns.api.fields import CAPACITY_WORDS
 from campaigns.api.parsers import CSV, AnyAccept
 from campaigns.api.tables import TableSerializer
 from campaigns.domain.errors import InvalidFields
-from campaigns.domain.judged.words import Word
+from campaigns.domain.judged.ratio import Word
 from campaigns.domain.shown.compared import ComparedDetail, Comparison
 from campaigns.domain.shown.sentences import plain_text
 from campaigns.domain.shown.tables import Row

@@ -12,12 +12,14 @@ from rest_framework import serializers
 from rest_framework.validators import ProhibitSurrogateCharactersValidator
 
 from campaigns.domain.judged.capacity import CapacityWord, Ending, TrialResult
-from campaigns.domain.judged.comparison import Word
-from campaigns.domain.judged.triage import TriageState
+from campaigns.domain.judged.histories import TriageState
+from campaigns.domain.judged.ratio import Word
 from campaigns.domain.lifecycle import (
+    BY_ITSELF,
     Outcome,
     Precision,
     RunState,
+    StopReason,
     TargetState,
     ThresholdState,
     Trust,
@@ -28,7 +30,6 @@ from campaigns.domain.plan.plan import ConnectionMode
 from campaigns.domain.plan.tls_options import VERSIONS
 from campaigns.domain.plan.variables import RowOrder
 from campaigns.domain.shown.history_words import HistoryStatus
-from campaigns.domain.stop_reasons import BY_ITSELF, StopReason
 from campaigns.permissions import Role
 from campaigns.queries.campaign_list import STATE_IS
 

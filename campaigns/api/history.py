@@ -26,8 +26,8 @@ from campaigns.api.parsers import CSV, AnyAccept
 from campaigns.domain.errors import InvalidFields
 from campaigns.domain.judged.changes import Change
 from campaigns.domain.judged.histories import CampaignPoint, TestHistory
-from campaigns.domain.judged.words import Word
-from campaigns.domain.shown.compared_capacity import ComparedCapacity
+from campaigns.domain.judged.ratio import Word
+from campaigns.domain.shown.compared import ComparedCapacity
 from campaigns.domain.shown.history_words import (
     change_words,
     direction_of,

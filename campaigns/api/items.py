@@ -10,7 +10,7 @@ from rest_framework.response import Response
 
 from campaigns.api.access import VisibleViewSet
 from campaigns.api.fields import IdFilter, StrictSerializer, validated
-from campaigns.domain.tags import LONGEST_TAG, MOST_TAGS
+from campaigns.domain.typed_text import LONGEST_TAG, MOST_TAGS
 from campaigns.permissions import require
 from campaigns.queries.items import SORTS, matching, ordered, with_tag
 from campaigns.services.items import archive_items, delete_items, describe_item, restore_items

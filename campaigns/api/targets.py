@@ -32,9 +32,9 @@ from campaigns.domain.plan.tls_options import (
     MAX_PEM_BYTES,
     MOST_NAME,
     OFFERED,
+    PROFILES,
     TlsOptions,
 )
-from campaigns.domain.plan.tls_profiles import PROFILES
 from campaigns.models import Endpoint, HostPermit, OwnTlsProfile, Probe, Project, Target
 from campaigns.permissions import Action, may, require
 from campaigns.queries.first_requests import FirstRequest
@@ -109,7 +109,7 @@ class TlsProfileSerializer(serializers.ModelSerializer):
 
     @extend_schema_field(TlsOffer)
     def get_offers(self, profile: OwnTlsProfile) -> dict:
-        offered = TlsOptions.of(profile.offers).to_json()
+        offered = TlsOptions(**profile.offers).to_json()
         return {name: offered[name] for name in OFFERED}
 
 
@@ -175,7 +175,7 @@ class EndpointSerializer(serializers.ModelSerializer):
 
     @extend_schema_field(TlsSerializer)
     def get_tls(self, endpoint):
-        return TlsOptions.of(endpoint.tls).to_json()
+        return TlsOptions(**endpoint.tls).to_json()
 
 
 class FactField(serializers.ListField):

@@ -80,10 +80,7 @@ STORED_GB = Cap(
 )
 # Of the installation: an address has at most one run at a time, so this bounds each plan.
 RATE = Cap(
-    "RATE_PER_S",
-    "Requests/s to an address",
-    "requests/s to one address",
-    "Lower the plan's rate.",
+    "RATE_PER_S", "Requests/s to an address", "requests/s to one address", "Lower the plan's rate."
 )
 
 RAISE = "An administrator can raise this cap."

@@ -37,11 +37,10 @@ def check_unchanged(opened: str | None, *, stored: Content, wanted: Content) -> 
 
 
 def _digests(content: Content) -> dict[str, str]:
-    return {path: _digest(value) for path, value in _parts(content)}
-
-
-def _digest(value: Any) -> str:
-    return blake2s(json.dumps(value, sort_keys=True).encode(), digest_size=4).hexdigest()
+    return {
+        path: blake2s(json.dumps(value, sort_keys=True).encode(), digest_size=4).hexdigest()
+        for path, value in _parts(content)
+    }
 
 
 def _parts(content: Content, start: str = "") -> Iterator[tuple[str, Any]]:

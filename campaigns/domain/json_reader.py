@@ -44,7 +44,7 @@ class JsonReader:
             return default
         bounds = f"{'above' if above_low else 'from'} {_digits(low)} to {_digits(high)}"
         kind = "a whole number" if whole else "a number"
-        if not _is_number(value) or (whole and value != int(value)):
+        if not is_number(value) or (whole and value != int(value)):
             self.fail(name, f"Write {kind} {bounds}.")
             return default
         if value > high or value < low or (above_low and value == low):
@@ -78,10 +78,10 @@ class JsonReader:
             return default
 
 
-def _is_number(value: Any) -> bool:
+def is_number(value: Any) -> bool:
     """Python reads NaN and Infinity, too, and whole numbers that are larger than any float."""
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return is_number and abs(value) <= sys.float_info.max
+    is_any = isinstance(value, int | float) and not isinstance(value, bool)
+    return is_any and abs(value) <= sys.float_info.max
 
 
 def _digits(number: float) -> str:

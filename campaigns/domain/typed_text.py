@@ -1,7 +1,12 @@
-"""What somebody typed into a field of one's own words."""
+"""What somebody typed into a field of one's own words; and tags: short words to find campaigns,
+plans, targets and projects by.
+"""
 
 import re
+from collections.abc import Iterable
 from unicodedata import bidirectional, category, combining, normalize
+
+from campaigns.domain.errors import InvalidFields
 
 # What no page shows, or what turns round the line that it is in: controls that are no space, marks
 # of direction, and all else that Unicode lets a page ignore.
@@ -51,3 +56,34 @@ def _is_part_of(before: str, mark: str) -> bool:
         return is_emoji
     is_joining = bidirectional(before) == "AL" or combining(before) == _VIRAMA
     return mark in _JOINERS and (is_emoji or before in _STYLES or is_joining)
+
+
+MOST_TAGS = 20
+LONGEST_TAG = 30
+# A target with this tag is measured beside others to see whether the environment has moved.
+REFERENCE_TAG = "reference"
+
+
+def tags_in(text: str) -> list[str]:
+    """The tags in what somebody typed: "nightly, release". Raises InvalidFields for "tags"."""
+    return clean_tags(text.split(","))
+
+
+def clean_tag(text: str) -> str:
+    """As it is stored and looked for: a name in lower case."""
+    return clean_name(text).lower()
+
+
+def clean_tags(tags: Iterable[str]) -> list[str]:
+    """Lower case, each once, sorted; empty ones are dropped. Raises InvalidFields for "tags"."""
+    clean = sorted({clean_tag(tag) for tag in tags} - {""})
+    if len(clean) > MOST_TAGS:
+        raise InvalidFields({"tags": f"Use at most {MOST_TAGS} tags."})
+    for tag in clean:
+        if len(tag) > LONGEST_TAG:
+            raise InvalidFields(
+                {"tags": f"The tag {tag} is too long: use at most {LONGEST_TAG} characters."}
+            )
+        if "," in tag:
+            raise InvalidFields({"tags": "Tags cannot contain commas."})
+    return clean

@@ -7,7 +7,7 @@ from typing import Any
 
 from campaigns.domain.judged.changes import Change
 from campaigns.domain.judged.histories import CampaignPoint, TestHistory
-from campaigns.domain.judged.words import Against
+from campaigns.domain.judged.ratio import Against
 from campaigns.domain.shown.history_words import (
     direction_of,
     standing_of,

@@ -20,7 +20,7 @@ from campaigns.domain.plan.sweep import (
     swept_plan,
     values_of_text,
 )
-from campaigns.domain.plan.tls_profiles import TlsProfile
+from campaigns.domain.plan.tls_options import TlsProfile
 from campaigns.domain.shown.ladder import SECTION_TITLES
 from campaigns.forms.items import CHOOSE_ENDPOINT, ENDPOINT_GONE, PLAN_GONE, name_field
 from campaigns.forms.requests import CheckedForm, number_field

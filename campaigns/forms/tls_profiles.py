@@ -12,8 +12,8 @@ from campaigns.domain.plan.tls_options import (
     OFFERED,
     SIGNATURES,
     VERSIONS,
+    TlsProfile,
 )
-from campaigns.domain.plan.tls_profiles import TlsProfile
 from campaigns.forms.requests import CheckedForm, text_widget
 
 _VERSIONS = [("", "default"), *((each, f"TLS {each}") for each in VERSIONS)]

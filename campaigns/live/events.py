@@ -78,10 +78,7 @@ class Message:
 
 
 def news(
-    cursor: Cursor,
-    seen_state: str,
-    look: Look,
-    news_of: Callable[[int, int], News | None],
+    cursor: Cursor, seen_state: str, look: Look, news_of: Callable[[int, int], News | None]
 ) -> Iterator[Message]:
     """The events since the cursor. `news_of(run, after_second)` is `feed.Feed.news`."""
     for run_id in _runs_to_tell(cursor, look.runs):
@@ -106,10 +103,7 @@ class Told:
 
 
 def told(
-    cursor: Cursor,
-    seen_state: str,
-    look: Look,
-    news_of: Callable[[int, int], News | None],
+    cursor: Cursor, seen_state: str, look: Look, news_of: Callable[[int, int], News | None]
 ) -> Told:
     """The events since the cursor, and the `end` when there will be no more."""
     messages = list(news(cursor, seen_state, look, news_of))

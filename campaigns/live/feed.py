@@ -1,30 +1,122 @@
 """One reader per process behind all streams and live pages: each second is decoded once, not once
-per viewer, and added incrementally, so the cost of a refresh does not grow with the run.
+per viewer, and added incrementally, so the cost of a refresh does not grow with the run. What the
+streams of a campaign or run say is encoded once for all who stand at the same place, and told to
+all of them at once.
 """
 
 import threading
+import time
 from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 from typing import TypeVar
 
+from django.core.exceptions import ObjectDoesNotExist
 from django.db.models import Max
 
 from campaigns.domain.measured.measurement import Measurement
 from campaigns.domain.measured.series import Point
-from campaigns.domain.shown.progress import progress_of
 from campaigns.domain.shown.results import RunReport
-from campaigns.domain.shown.run_points import now_texts, point_columns
-from campaigns.domain.shown.thinning import LAST_S, MOST_POINTS, thinned
+from campaigns.domain.shown.run_points import (
+    LAST_S,
+    MOST_POINTS,
+    now_texts,
+    point_columns,
+    progress_of,
+    thinned,
+)
 from campaigns.live.change_signal import ChangeSignal, Shared
-from campaigns.live.events import Look, News, RunLook
-from campaigns.live.subject import Subject
+from campaigns.live.events import Cursor, Look, News, RunLook, Told, told
+from campaigns.live.waiting import connection_given_back
 from campaigns.models import Campaign, Run, RunEvent
 from campaigns.queries.measurements import measurement_so_far, points_of
 from campaigns.queries.reports import run_report
+
+NewsOf = Callable[[int, int], News | None]
+
+
+class Telling:
+    """A campaign or run at one instant, and what its streams say of it, by cursor and state."""
+
+    def __init__(self, look: Look, news_of: NewsOf):
+        self.look = look
+        self._news_of = news_of
+        self._told: dict[tuple[Cursor, str], Told] = {}
+
+    def to(self, cursor: Cursor, seen_state: str) -> Told:
+        place = cursor, seen_state
+        if place not in self._told:
+            with connection_given_back():
+                self._told[place] = told(cursor, seen_state, self.look, self._news_of)
+        return self._told[place]
+
+
+class Subject:
+    """A campaign or run that streams follow. Of those who wait, one listens to the bell and reads
+    what is new; then all others wake and find it read."""
+
+    def __init__(
+        self,
+        look: Callable[[], Look],
+        news_of: NewsOf,
+        bell: ChangeSignal,
+        clock: Callable[[], float] = time.monotonic,
+    ):
+        self._look_at, self._news_of = look, news_of
+        self._bell, self._clock = bell, clock
+        self._now: Shared[Telling] = Shared(bell, clock)
+        self._lock = threading.Lock()
+        self._is_told: threading.Event | None = None
+
+    def look(self) -> Look:
+        return self._now.use(self._read, attrgetter("look"))
+
+    def tell(self, cursor: Cursor, seen_state: str) -> Told:
+        """What a stream says to all who have heard everything up to this cursor.
+
+        Raises ObjectDoesNotExist when there is no such campaign or run any more.
+        """
+        return self._now.use(self._read_briefly, lambda now: now.to(cursor, seen_state))
+
+    def wait(self, heard: int, told: Told, timeout_s: float) -> None:
+        """Return when there is more to say than was told, or after `timeout_s`. `heard` is the
+        bell's count before it was told."""
+        if self._bell.count != heard:
+            return
+        with self._lock:
+            listens, is_told = self._is_told is None, self._is_told or threading.Event()
+            self._is_told = is_told
+        if not listens:
+            is_told.wait()
+            return
+        try:
+            self._listen(heard, told, self._clock() + timeout_s)
+        finally:
+            self._is_told = None
+            is_told.set()
+
+    def _listen(self, heard: int, told: Told, until: float) -> None:
+        """The bell rings for all runs of the installation."""
+        while (left_s := until - self._clock()) > 0:
+            self._bell.wait(heard, left_s)
+            heard = self._bell.count
+            try:
+                if self.tell(told.cursor, told.state).events:
+                    return
+            except ObjectDoesNotExist:  # each stream finds that out for itself
+                return
+
+    def _read(self, _: Telling | None) -> Telling:
+        return Telling(self._look_at(), self._news_of)
+
+    def _read_briefly(self, known: Telling | None) -> Telling:
+        """By a stream; a page that looks goes on with its connection, and its turn at one."""
+        with connection_given_back():
+            return self._read(known)
+
 
 _MOST_SUBJECTS = 200
 # A measurement holds its steps' histograms and a point per second: several MB.
@@ -85,19 +177,16 @@ class Followed:
         if first == len(self._points):
             return None
         if first not in self._told:
-            self._told[first] = self._news_from(first, measured)
+            n_points = len(self._points)
+            is_due = n_points > MOST_POINTS and first // LAST_S < n_points // LAST_S
+            self._told[first] = News(
+                run=self._run_id,
+                points=self._columns_from(0 if is_due else first, measured),
+                all=is_due or not first,
+                now=now_texts(self._points),
+                progress=progress_of(measured).to_json() if measured else None,
+            )
         return self._told[first]
-
-    def _news_from(self, first: int, measured: Measurement | None) -> News:
-        n_points = len(self._points)
-        is_due = n_points > MOST_POINTS and first // LAST_S < n_points // LAST_S
-        return News(
-            run=self._run_id,
-            points=self._columns_from(0 if is_due else first, measured),
-            all=is_due or not first,
-            now=now_texts(self._points),
-            progress=progress_of(measured).to_json() if measured else None,
-        )
 
     def _columns_from(self, first: int, measured: Measurement | None) -> dict[str, list]:
         """Formats each second of an active run once."""
@@ -155,7 +244,7 @@ class Feed:
 
     def page(self, key: Hashable, render: Callable[[], str]) -> str:
         """The page that all who share `key` see, rendered once for those who ask together."""
-        page = self._kept(self._pages, key, self._new_shared, _MOST_PAGES)
+        page = self._kept(self._pages, key, partial(Shared, self.bell), _MOST_PAGES)
         return page.get(lambda _: render())
 
     def campaign(self, campaign_id: int) -> Subject:
@@ -183,9 +272,6 @@ class Feed:
         make = partial(Subject, partial(look, pk), self.news, self.bell)
         return self._kept(self._subjects, (look, pk), make, _MOST_SUBJECTS)
 
-    def _new_shared(self) -> Shared:
-        return Shared(self.bell)
-
     def _follow(self, run_id: int) -> Followed:
         make = partial(Followed, run_id, self.bell)
         return self._kept(self._followed, run_id, make, _MOST_FOLLOWED)
@@ -206,20 +292,16 @@ FEED = Feed()
 def _look_at_campaign(campaign_id: int) -> Look:
     campaign = Campaign.objects.get(pk=campaign_id)
     runs = Run.objects.filter(campaign=campaign).order_by("position").values_list("pk", "state")
+    state = campaign.state
+    if campaign.is_before_first_run:  # pages show each of the first requests as it comes back
+        n_back = campaign.first_requests.filter(finished_at__isnull=False).count()
+        state = f"{'held' if campaign.is_held else 'checking'}, {n_back}"
     return Look(
         event=_newest_event(run__campaign=campaign_id),
-        state=_state_of(campaign),
+        state=state,
         is_over=campaign.state == "done",
         runs=tuple(RunLook(*run) for run in runs),
     )
-
-
-def _state_of(campaign: Campaign) -> str:
-    """Before the first run, pages show each of the first requests as it comes back."""
-    if not campaign.is_before_first_run:
-        return campaign.state
-    n_back = campaign.first_requests.filter(finished_at__isnull=False).count()
-    return f"{'held' if campaign.is_held else 'checking'}, {n_back}"
 
 
 def _look_at_run(run_id: int) -> Look:

@@ -6,7 +6,7 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models.functions import Now
 
-from campaigns.domain.judged.triage import TriageState
+from campaigns.domain.judged.histories import TriageState
 from campaigns.domain.plan.plan import ConnectionMode
 from campaigns.models.campaigns import Campaign, Test
 from campaigns.models.items import ProjectQuerySet

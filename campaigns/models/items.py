@@ -4,7 +4,7 @@ projects."""
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 
-from campaigns.domain.tags import LONGEST_TAG
+from campaigns.domain.typed_text import LONGEST_TAG
 from campaigns.permissions import Action, Actor, WithMembers, viewers_path, visible
 
 

@@ -29,8 +29,7 @@ from campaigns.domain.measured.injector_end import InjectorEnd
 from campaigns.domain.measured.packed_second import pack, second_of, told_of
 from campaigns.domain.measured.redaction import without_addresses
 from campaigns.domain.measured.snapshot import Second
-from campaigns.domain.plan.frozen_run import FrozenRun
-from campaigns.domain.plan.ordered_plan import version_of_parts, with_parts
+from campaigns.domain.plan.frozen_run import FrozenRun, version_of_parts, with_parts
 from campaigns.domain.plan.questions import seeks_limit
 from campaigns.models.campaigns import Campaign, Test
 from campaigns.models.items import ProjectQuerySet, SharedQuerySet

@@ -8,8 +8,7 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models.functions import Now
 
-from campaigns.domain.measured.series import Point
-from campaigns.domain.measured.series_chunks import chunks_of, points_of_chunks
+from campaigns.domain.measured.series import Point, chunks_of, points_of_chunks
 from campaigns.models.campaigns import Campaign, Test
 from campaigns.models.runs import Run
 
@@ -78,7 +77,7 @@ class RunSummary(models.Model):
     # The total without its histograms (domain.measured.brief), which lists and campaigns read.
     brief = models.JSONField()
     steps = models.JSONField()  # [Total, …] in plan step order
-    # A domain.measured.series.Point per second, read as `series`: domain.measured.series_chunks
+    # A domain.measured.series.Point per second, read as `series`: domain.measured.series
     chunks = ArrayField(models.BinaryField())
     vitals = models.JSONField()  # per shard: the worst of each vital
     failures = models.JSONField(default=list)  # one domain.measured.failures.FailureRow each

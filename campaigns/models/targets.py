@@ -9,11 +9,16 @@ from django.db.models import Value
 from django.db.models.fields.json import KeyTextTransform
 from django.db.models.functions import Coalesce, Now
 
-from campaigns.domain.plan.ownership import written_place
+from campaigns.domain.plan.addresses import written_place
 from campaigns.domain.plan.target import SCHEMES, Origin
-from campaigns.domain.plan.tls_options import MOST_NAME, TlsOptions, own_profile
-from campaigns.domain.plan.tls_profiles import PROFILES, TlsProfile
-from campaigns.domain.tags import REFERENCE_TAG
+from campaigns.domain.plan.tls_options import (
+    MOST_NAME,
+    PROFILES,
+    TlsOptions,
+    TlsProfile,
+    own_profile,
+)
+from campaigns.domain.typed_text import REFERENCE_TAG
 from campaigns.models.items import Item, ProjectQuerySet
 from campaigns.models.projects import Project
 
@@ -218,7 +223,7 @@ class Endpoint(models.Model):
 
     def described(self) -> Origin:
         """With its own options, and of its TLS profile the name."""
-        return Origin(self.scheme, self.host, self.port, self.verify_tls, TlsOptions.of(self.tls))
+        return Origin(self.scheme, self.host, self.port, self.verify_tls, TlsOptions(**self.tls))
 
     def frozen(self) -> Origin:
         """The copy stored with a run, of which injectors get orders: with what its TLS profile
@@ -237,12 +242,12 @@ class Endpoint(models.Model):
 
     @property
     def tls_words(self) -> list[str]:
-        return TlsOptions.of(self.tls).words()
+        return TlsOptions(**self.tls).words()
 
     @property
     def tls_profile(self) -> str:
         """The name of its TLS profile; "" for the standard one."""
-        return TlsOptions.of(self.tls).profile_name
+        return TlsOptions(**self.tls).profile_name
 
     @property
     def has_client_key(self) -> bool:

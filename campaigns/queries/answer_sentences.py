@@ -12,7 +12,7 @@ from campaigns.domain.measured.figures import Figures
 from campaigns.domain.plan.questions import is_flat_out
 from campaigns.domain.plan.target import counted_in
 from campaigns.domain.shown.ladder_words import ladder_sentence
-from campaigns.domain.shown.no_answer import cause_words, no_answer_words
+from campaigns.domain.shown.remedies import cause_words, no_answer_words
 from campaigns.domain.shown.report_words import (
     LIMIT_FOUND,
     NO_ANSWER_GROUND,
@@ -25,9 +25,8 @@ from campaigns.domain.shown.report_words import (
 )
 from campaigns.domain.shown.results import Sentence
 from campaigns.domain.shown.sentences import Pair, overhead_sentence
-from campaigns.domain.shown.sweep_words import sweep_sentence
-from campaigns.domain.shown.target_matrix_words import matrix_sentence
-from campaigns.domain.shown.threshold_words import broken_words, kept_words
+from campaigns.domain.shown.sweep_words import matrix_sentence, sweep_sentence
+from campaigns.domain.shown.threshold_tables import broken_words, kept_words
 from campaigns.domain.units import (
     and_joined,
     counted,

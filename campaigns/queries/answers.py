@@ -5,15 +5,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from campaigns.domain.lifecycle import Outcome
-from campaigns.domain.measured.percentile_curve import MOST_SMOOTH, curve
+from campaigns.domain.measured.figures import MOST_SMOOTH, curve
 from campaigns.domain.plan.target import WEBSOCKET_SCHEMES, counted_in
 from campaigns.domain.shown.exchange_tables import Exchanged, campaign_exchange_tables
 from campaigns.domain.shown.ladder import MEAN
 from campaigns.domain.shown.latency_table import latency_table, mean_texts
-from campaigns.domain.shown.report_words import run_sentence
+from campaigns.domain.shown.report_words import run_sentence, three_answers
 from campaigns.domain.shown.results import Answer, Lazy, Sentence, TestAnswer, trimmed
 from campaigns.domain.shown.tables import Table
-from campaigns.domain.shown.three_answers import three_answers
 from campaigns.domain.shown.threshold_tables import campaign_thresholds_table
 from campaigns.domain.shown.what_to_do import Place, what_to_do
 from campaigns.domain.units import DASH

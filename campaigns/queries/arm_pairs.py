@@ -10,8 +10,7 @@ from campaigns.domain.measured.figures import Figures
 from campaigns.domain.measured.redaction import without_addresses
 from campaigns.domain.measured.snapshot import Total
 from campaigns.domain.plan.target import TLS_TWINS, Origin, counted_in
-from campaigns.domain.shown.arm_names import ArmFacts, arm_names, shared_mode
-from campaigns.domain.shown.sentences import MODES
+from campaigns.domain.shown.sentences import MODES, ArmFacts, arm_names, shared_mode
 from campaigns.domain.shown.sweep_table import injector_words
 from campaigns.models import Campaign, Endpoint, PooledPercentiles, Test
 from campaigns.queries.measurements import MeasuredRun, counted_runs, pooled_of

@@ -12,13 +12,12 @@ from django.db.models import Count, F, Max, OuterRef, Prefetch, Q, QuerySet, Sub
 from django.db.models.functions import Abs, Ln
 
 from campaigns.domain.judged.comparison import Reason
-from campaigns.domain.judged.histories import TestHistory
-from campaigns.domain.judged.triage import TriageState
-from campaigns.domain.judged.words import Against, Word
+from campaigns.domain.judged.histories import TestHistory, TriageState
+from campaigns.domain.judged.ratio import Against, Word
 from campaigns.domain.lifecycle import Outcome, TargetState, Trust
-from campaigns.domain.shown.baseline_words import baseline_sentence
-from campaigns.domain.shown.sentences import Sentence
-from campaigns.domain.tags import REFERENCE_TAG
+from campaigns.domain.shown.compared_words import baseline_sentence
+from campaigns.domain.shown.results import Sentence
+from campaigns.domain.typed_text import REFERENCE_TAG
 from campaigns.models import (
     Baseline,
     Campaign,

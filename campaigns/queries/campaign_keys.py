@@ -20,7 +20,7 @@ from django.db.models import Count, F, Max, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import JSONObject
 
 from campaigns.domain.shown.results import Gist
-from campaigns.domain.tags import REFERENCE_TAG
+from campaigns.domain.typed_text import REFERENCE_TAG
 from campaigns.models import (
     Campaign,
     KeptPage,

@@ -19,7 +19,7 @@ from django.db.models import (
 )
 
 from campaigns.domain.errors import InvalidPlan
-from campaigns.domain.judged.words import Against
+from campaigns.domain.judged.ratio import Against
 from campaigns.domain.lifecycle import (
     ACTIVE_STATES,
     Outcome,
@@ -134,7 +134,7 @@ def _last_is(column: str, word: str, states: Sequence[str]) -> Q:
 
 
 def trust_is(word: str) -> Q:
-    """As `queries.measurements.trust_of` for each test: a test is not usable if none of its runs is,
+    """As `measurements.trust_of` for each test: a test is not usable if none of its runs is,
     and a campaign has the trust of its worst test."""
     runs = Run.objects.filter(test=OuterRef("pk"))
     some_usable = Exists(runs.filter(trust__in=[Trust.TRUSTED, Trust.DOUBTFUL]))

@@ -9,10 +9,16 @@ from math import ceil
 from django.conf import settings
 
 from campaigns.domain.lifecycle import ACTIVE_STATES
-from campaigns.domain.plan.addresses import Allowed, is_address, parse_networks, vet
+from campaigns.domain.plan.addresses import (
+    Allowed,
+    is_address,
+    machines_of,
+    parse_networks,
+    vet,
+    written_addresses,
+)
 from campaigns.domain.plan.estimates import LOCAL_PORTS, Estimate
 from campaigns.domain.plan.first_request import changes_something
-from campaigns.domain.plan.machines import machines_of, written_addresses
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.threshold import Threshold
 from campaigns.domain.units import counted

@@ -15,7 +15,7 @@ from django.utils.timezone import localtime
 from campaigns.domain.errors import InvalidFields
 from campaigns.domain.judged.pairing import PlanOnArm, partners
 from campaigns.domain.plan.sweep import number_of
-from campaigns.domain.shown.when_words import when_words
+from campaigns.domain.shown.history_words import when_words
 from campaigns.models import Campaign, PooledPercentiles, Run, Test
 from campaigns.permissions import Actor
 from campaigns.queries.arm_pairs import MeasuredTest, hide_hosts, measured_tests

@@ -8,21 +8,26 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from campaigns.domain.judged.comparison import Reason
-from campaigns.domain.judged.overhead import part_means_us
-from campaigns.domain.judged.shift import ShiftPoint, shift_of
-from campaigns.domain.measured.figures import Figures
+from campaigns.domain.judged.overhead import ShiftPoint, part_means_us, shift_of
+from campaigns.domain.measured.figures import Figures, curve
 from campaigns.domain.measured.injector_end import tls_libraries_of
 from campaigns.domain.measured.measurement import Measurement
-from campaigns.domain.measured.percentile_curve import curve
 from campaigns.domain.measured.snapshot import Total
-from campaigns.domain.shown.cells import Figure, count_cell, figure_cell, text_cell
 from campaigns.domain.shown.compared import ComparedDetail, ComparedTest, Difference
 from campaigns.domain.shown.exchange_tables import exchange_figures
 from campaigns.domain.shown.latency_table import figures_by_key, latency_table
 from campaigns.domain.shown.metrics import METRICS
 from campaigns.domain.shown.overhead_table import overhead_table, split_answer
-from campaigns.domain.shown.plan_changes import changed_fields, field_name
-from campaigns.domain.shown.tables import Cell, Row, Table
+from campaigns.domain.shown.plan_words import changed_fields, field_name
+from campaigns.domain.shown.tables import (
+    Cell,
+    Figure,
+    Row,
+    Table,
+    count_cell,
+    figure_cell,
+    text_cell,
+)
 from campaigns.domain.units import DASH, decimals_for, rate, said_of
 from campaigns.queries.arm_pairs import ArmPair, MeasuredTest
 from campaigns.queries.columns import ComparisonSide

@@ -6,10 +6,9 @@ from dataclasses import asdict, dataclass, replace
 
 from campaigns.domain.judged.capacity import CapacityAnswer, capacity_ratio
 from campaigns.domain.judged.capacity_interval import CapacityInterval
-from campaigns.domain.judged.words import Against
+from campaigns.domain.judged.ratio import Against
 from campaigns.domain.plan.threshold import Threshold
-from campaigns.domain.shown.compared import Difference
-from campaigns.domain.shown.compared_capacity import ComparedCapacity
+from campaigns.domain.shown.compared import ComparedCapacity, Difference
 from campaigns.models import Baseline, Run, Search, Test
 from campaigns.permissions import Actor
 from campaigns.queries.columns import ComparisonSide

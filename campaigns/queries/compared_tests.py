@@ -8,16 +8,17 @@ from campaigns.domain.judged.advice import smallest_shown
 from campaigns.domain.judged.comparison import Reason
 from campaigns.domain.judged.pairing import partners
 from campaigns.domain.shown.compared import (
+    ComparedCapacity,
     ComparedTest,
     Comparison,
     ReferenceState,
     RunDot,
+    capacity_sentence,
     listed,
     reference_of,
     which_listed,
     worst_first,
 )
-from campaigns.domain.shown.compared_capacity import ComparedCapacity, capacity_sentence
 from campaigns.domain.shown.compared_words import (
     comparison_sentence,
     comparison_table,

@@ -28,11 +28,11 @@ from django.db.models.functions import Coalesce, Greatest
 from campaigns.domain.lifecycle import ACTIVE_STATES, LIVE_SHARD_STATES, MAX_AGE_S, RunState
 from campaigns.domain.lifecycle import ShardState as Part
 from campaigns.domain.measured.redaction import without_addresses
+from campaigns.domain.plan.addresses import machines_of, written_addresses
+from campaigns.domain.plan.estimates import longest_run_s
 from campaigns.domain.plan.load import stored_load
-from campaigns.domain.plan.machines import machines_of, written_addresses
 from campaigns.domain.plan.plan import Timeouts
 from campaigns.domain.plan.session import stored_session
-from campaigns.domain.plan.time_limit import longest_run_s
 from campaigns.models import Campaign, InjectorHost, Probe, Run, Search, Shard
 from campaigns.models.campaigns import UNDER_WAY
 from campaigns.models.dbtime import ClockTimestamp, db_now

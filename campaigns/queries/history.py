@@ -15,8 +15,8 @@ from django.utils import timezone
 
 from campaigns.domain.judged.changes import Change
 from campaigns.domain.judged.histories import CampaignPoint, TestHistory, mean_of
-from campaigns.domain.judged.words import Against
-from campaigns.domain.tags import REFERENCE_TAG, clean_tag
+from campaigns.domain.judged.ratio import Against
+from campaigns.domain.typed_text import REFERENCE_TAG, clean_tag
 from campaigns.models import (
     Campaign,
     Endpoint,

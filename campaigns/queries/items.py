@@ -28,8 +28,7 @@ from django.db.models.functions import Coalesce, Lower
 from django.utils import timezone
 
 from campaigns.domain.lifecycle import RunState
-from campaigns.domain.tags import clean_tag
-from campaigns.domain.typed_text import composed
+from campaigns.domain.typed_text import clean_tag, composed
 from campaigns.domain.units import counted
 from campaigns.models import (
     Baseline,

@@ -9,13 +9,12 @@ from typing import Any, NamedTuple
 from django.db.models import QuerySet
 from django.db.models.fields.json import KeyTextTransform, KeyTransform
 
-from campaigns.domain.judged import shift
+from campaigns.domain.judged import overhead
 from campaigns.domain.lifecycle import Outcome, TargetState, Trust
 from campaigns.domain.measured.brief import RankedHistogram, brief_of, ranked, read_total
-from campaigns.domain.measured.figures import SHOWN_PERCENTILES
+from campaigns.domain.measured.figures import CURVE_PERCENTILES, SHOWN_PERCENTILES
 from campaigns.domain.measured.histogram import Histogram, StoredHistogram
 from campaigns.domain.measured.injector_end import TlsHandshakes
-from campaigns.domain.measured.percentile_curve import CURVE_PERCENTILES
 from campaigns.domain.measured.snapshot import Timing, Total
 from campaigns.domain.percentiles import P50
 from campaigns.domain.plan.target import Origin
@@ -147,7 +146,7 @@ def _facts_of(
 
 # Of one run: in tables, files and comparisons.
 _OF_A_RUN = {
-    "response": {*SHOWN_PERCENTILES, *shift.PERCENTILES},
+    "response": {*SHOWN_PERCENTILES, *overhead.PERCENTILES},
     **dict.fromkeys(EXCHANGE_TIMINGS, EXCHANGE_PERCENTILES),
 }
 # Of a test's runs together: in tables and as a curve, and whether a difference is within lateness.

@@ -15,7 +15,6 @@ from campaigns.domain.plan.http_version import HttpVersion
 from campaigns.domain.plan.rungs import Section, Spoken, is_ladder, section_of, spoken_by
 from campaigns.domain.plan.target import WEBSOCKET_SCHEMES
 from campaigns.domain.plan.tls_options import is_post_quantum
-from campaigns.domain.shown.cells import Figure
 from campaigns.domain.shown.ladder import (
     LADDER_METRICS,
     MEAN,
@@ -29,6 +28,7 @@ from campaigns.domain.shown.ladder import (
 )
 from campaigns.domain.shown.ladder_words import rung_title
 from campaigns.domain.shown.latency_table import figures_by_key
+from campaigns.domain.shown.tables import Figure
 from campaigns.domain.shown.tls_facts import certificates_of
 from campaigns.domain.units import counted
 from campaigns.models import Campaign

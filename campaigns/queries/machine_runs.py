@@ -16,27 +16,29 @@ from django.db.models import Avg, F, FloatField, Q, QuerySet, Sum, Value
 from django.db.models.fields.json import KeyTextTransform
 from django.db.models.functions import Cast, Coalesce, Left, Length, NullIf
 
-from campaigns.domain.judged.injector_vitals import observed_vitals
+from campaigns.domain.judged.busy import observed_vitals
 from campaigns.domain.judged.judgement import limits_with
 from campaigns.domain.judged.limit import limit_of
 from campaigns.domain.lifecycle import Outcome, RunState
 from campaigns.domain.measured.machine import CPU
-from campaigns.domain.measured.machine_runs import MachineRun, MachineRuns, MachineStep
 from campaigns.domain.measured.machine_use import (
     MachinePoint,
+    MachineRun,
+    MachineRuns,
+    MachineStep,
     MachineUse,
     machine_use,
     n_whole_seconds,
 )
 from campaigns.domain.measured.perf_counts import PerfOf
 from campaigns.domain.shown.limit_table import limit_table
-from campaigns.domain.shown.machine_points import machine_columns
-from campaigns.domain.shown.machine_runs_table import (
+from campaigns.domain.shown.machine_table import (
+    machine_columns,
     machine_means_table,
     machine_runs_table,
+    machine_table,
     namer_of_runs,
 )
-from campaigns.domain.shown.machine_table import machine_table
 from campaigns.domain.shown.perf_table import no_perf_table, perf_table
 from campaigns.domain.shown.results import Answer
 from campaigns.domain.shown.tables import Table

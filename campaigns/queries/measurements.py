@@ -29,8 +29,7 @@ from campaigns.domain.lifecycle import (
 from campaigns.domain.measured.figures import Figures, figures_of
 from campaigns.domain.measured.machine_use import MachinePoint, n_whole_seconds
 from campaigns.domain.measured.measurement import Measurement
-from campaigns.domain.measured.series import Point
-from campaigns.domain.measured.series_chunks import Columns, columns_of_chunks, points_of_columns
+from campaigns.domain.measured.series import Columns, Point, columns_of_chunks, points_of_columns
 from campaigns.domain.measured.snapshot import Timing, Total, total_of
 from campaigns.domain.percentiles import NO_TIMES
 from campaigns.domain.shown.latency_table import Line

@@ -6,7 +6,7 @@ from functools import cached_property
 from math import inf
 from typing import Any
 
-from campaigns.domain.judged.comparison import FLOOR_US, ComparisonVerdict, Reason, Word, verdict
+from campaigns.domain.judged.comparison import FLOOR_US, ComparisonVerdict, Reason, verdict
 from campaigns.domain.judged.likeness import like_for_like
 from campaigns.domain.judged.overhead import (
     OverheadRow,
@@ -16,11 +16,11 @@ from campaigns.domain.judged.overhead import (
     part_means_us,
     percentile_row,
 )
-from campaigns.domain.judged.ratio import OddRun, RatioInterval
+from campaigns.domain.judged.ratio import OddRun, RatioInterval, Word
 from campaigns.domain.judged.repeats import MIN_REPEATS
-from campaigns.domain.measured.achieved import unlike
 from campaigns.domain.measured.figures import Figures
 from campaigns.domain.measured.histogram import BUCKET_SHARE
+from campaigns.domain.measured.measurement import unlike
 from campaigns.domain.percentiles import P50
 from campaigns.domain.shown.overhead_table import forest, overhead_table, split_answer
 from campaigns.domain.shown.results import FlaggedRun, OverheadAnswer

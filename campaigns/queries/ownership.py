@@ -9,8 +9,16 @@ from datetime import datetime, timedelta
 from django.conf import settings
 from django.db.models import Prefetch, Q, QuerySet
 
-from campaigns.domain.plan.addresses import Allowed, is_address, parse_networks, vet
-from campaigns.domain.plan.ownership import host_key, place_of, proof_path, refusals
+from campaigns.domain.plan.addresses import (
+    Allowed,
+    host_key,
+    is_address,
+    parse_networks,
+    place_of,
+    proof_path,
+    refusals,
+    vet,
+)
 from campaigns.domain.units import counted
 from campaigns.models import Endpoint, HostClaim, HostPermit, Project, Run, Target
 from campaigns.models.dbtime import db_now

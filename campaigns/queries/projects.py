@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from django.conf import settings
 from django.db.models import OuterRef, QuerySet, Subquery
 
-from campaigns.domain.shown.plan_changes import changes_between
+from campaigns.domain.shown.plan_words import changes_between
 from campaigns.domain.units import counted
 from campaigns.models import Campaign, Membership, PlanVersion, Project, SavedPlan, Target
 from campaigns.permissions import Actor, Role

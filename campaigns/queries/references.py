@@ -12,7 +12,7 @@ from campaigns.domain.judged.pairing import partners
 from campaigns.domain.plan.addresses import is_address, parse_networks, vet
 from campaigns.domain.plan.reference import REFERENCE_PLAN
 from campaigns.domain.shown.compared import ReferenceState, reference_of
-from campaigns.domain.tags import REFERENCE_TAG
+from campaigns.domain.typed_text import REFERENCE_TAG
 from campaigns.domain.units import ms
 from campaigns.models import Campaign, Endpoint, PlanVersion, Project, SavedPlan, Test, TestFigures
 from campaigns.permissions import Actor

@@ -5,30 +5,31 @@ command line prints it."""
 from collections.abc import Iterator
 
 from campaigns.domain.judged.observations import steadiness_of
+from campaigns.domain.measured.figures import curve
 from campaigns.domain.measured.measurement import Measurement
-from campaigns.domain.measured.percentile_curve import curve
 from campaigns.domain.measured.phases import Part, Span, find_phases
 from campaigns.domain.measured.snapshot import Second, Timing, Total, total_of
-from campaigns.domain.other_tools.reports import REPORTS, ReportHead, styles_for
+from campaigns.domain.other_tools.report_words import ReportHead
+from campaigns.domain.other_tools.reports import REPORTS, styles_for
 from campaigns.domain.percentiles import P50
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.shown import report_tables as tables
 from campaigns.domain.shown.errors_table import Errors, errors_of
 from campaigns.domain.shown.exchange_tables import closes_table, exchange_table
 from campaigns.domain.shown.history_words import trend_words
-from campaigns.domain.shown.phases_table import phases_table
-from campaigns.domain.shown.progress import progress_of
+from campaigns.domain.shown.latency_table import steps_table
+from campaigns.domain.shown.report_tables import phases_table, session_tables
 from campaigns.domain.shown.report_words import (
     RunStatus,
     run_checks,
     run_grounds,
     run_sentence,
     run_tiles,
+    three_answers,
 )
 from campaigns.domain.shown.results import RunReport
-from campaigns.domain.shown.session_tables import session_tables
+from campaigns.domain.shown.run_points import progress_of
 from campaigns.domain.shown.tables import Table
-from campaigns.domain.shown.three_answers import three_answers
 from campaigns.domain.shown.threshold_tables import run_thresholds_table
 from campaigns.domain.shown.what_to_do import what_to_do
 from campaigns.models import Run
@@ -52,7 +53,7 @@ def run_report(run: Run, measurement: Measurement | None = None) -> RunReport:
         ),
         grounds=run_grounds(state),
         tiles=run_tiles(state),
-        table=tables.steps_table(
+        table=steps_table(
             figures,
             plan.labels,
             seen.steps,

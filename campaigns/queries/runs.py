@@ -9,7 +9,7 @@ from typing import Any
 from django.db.models import F, Q, QuerySet
 from django.utils import timezone
 
-from campaigns.domain.lifecycle import RunState, TargetState, Trust
+from campaigns.domain.lifecycle import RunState, StopReason, TargetState, Trust
 from campaigns.domain.measured.failures import FailureRow, most_frequent_first
 from campaigns.domain.measured.figures import figures_of
 from campaigns.domain.measured.outcomes import WORDS, Kind
@@ -21,9 +21,8 @@ from campaigns.domain.plan.target import counted_in
 from campaigns.domain.shown.errors_table import Errors, errors_of
 from campaigns.domain.shown.exchange_tables import exchange_columns
 from campaigns.domain.shown.latency_table import Line, line_cells
-from campaigns.domain.shown.no_answer import no_answer_words
+from campaigns.domain.shown.remedies import no_answer_words
 from campaigns.domain.shown.tables import Cell
-from campaigns.domain.stop_reasons import StopReason
 from campaigns.domain.units import rate
 from campaigns.models import FailureExample, Project, Run, RunEvent, RunSummary
 from campaigns.models.machines import EXPORTER_PROBLEM

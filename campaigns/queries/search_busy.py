@@ -12,13 +12,19 @@ from django.db.models import Avg, F, Func, IntegerField, Max, Q
 from django.db.models.fields.json import KeyTransform
 from django.db.models.functions import Coalesce, NullIf
 
-from campaigns.domain.judged.busy import Busy, MachineLoad, busy_of, link_share, mean_busy
+from campaigns.domain.judged.busy import (
+    Busy,
+    MachineLoad,
+    busy_of,
+    link_share,
+    mean_busy,
+    observed_vitals,
+)
 from campaigns.domain.judged.capacity import Ending, TrialResult
-from campaigns.domain.judged.injector_vitals import observed_vitals
 from campaigns.domain.judged.judgement import limits_with
 from campaigns.domain.measured.machine import BUSY, CPU
 from campaigns.domain.measured.machine_use import MachineUse, n_whole_seconds
-from campaigns.domain.shown.capacity_limiter import Limiter, limiter_of, signs_of
+from campaigns.domain.shown.capacity_words import Limiter, limiter_of, signs_of
 from campaigns.domain.units import rate
 from campaigns.models import MachineSecond, RunSummary, RunUse
 from campaigns.queries.machine_runs import told_figure

@@ -25,8 +25,7 @@ from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.search_start import PAUSE_S, SearchCost, search_cost
 from campaigns.domain.plan.threshold import Threshold, parse_rule
 from campaigns.domain.shown.badges import Answers
-from campaigns.domain.shown.capacity_limiter import Limiter
-from campaigns.domain.shown.capacity_words import objective_words, search_sentence
+from campaigns.domain.shown.capacity_words import Limiter, objective_words, search_sentence
 from campaigns.domain.shown.results import Sentence
 from campaigns.models import Endpoint, PlanVersion, Probe, Project, Run, Search
 from campaigns.queries.caps import use_of

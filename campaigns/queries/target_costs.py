@@ -8,9 +8,9 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
 
+from campaigns.domain.judged.comparison import TICK_S, RunCost, cost_difference
 from campaigns.domain.judged.ratio import ratio_interval
 from campaigns.domain.judged.repeats import MeanInterval, mean_interval
-from campaigns.domain.judged.target_cost import TICK_S, RunCost, cost_difference
 from campaigns.domain.lifecycle import ACTIVE_STATES, RunState
 from campaigns.domain.measured.machine import MOVED, moved_bytes
 from campaigns.domain.measured.machine_use import (

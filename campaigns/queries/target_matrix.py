@@ -8,15 +8,15 @@ from statistics import fmean
 from campaigns.domain.judged.comparison import Reason
 from campaigns.domain.judged.likeness import likeness_among
 from campaigns.domain.judged.overhead import OverheadRow, geometric_mean, ratio_over_plans
+from campaigns.domain.judged.ratio import Word
 from campaigns.domain.judged.repeats import MIN_REPEATS, MeanInterval, mean_interval
-from campaigns.domain.judged.words import Word
 from campaigns.domain.lifecycle import Trust
-from campaigns.domain.plan.file_sets import is_local
-from campaigns.domain.shown.cells import NO_RUN
-from campaigns.domain.shown.network import NetworkRow
+from campaigns.domain.plan.presets import is_local
+from campaigns.domain.shown.tables import NO_RUN
 from campaigns.domain.shown.target_matrix import (
     MatrixCell,
     MatrixRow,
+    NetworkRow,
     RowLikeness,
     TargetMatrix,
     like_lines,

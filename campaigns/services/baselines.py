@@ -19,11 +19,11 @@ from django.db.models.functions import Now
 
 from campaigns.domain.errors import InvalidFields, Refused
 from campaigns.domain.judged.changes import Change
-from campaigns.domain.judged.histories import TestHistory
-from campaigns.domain.judged.triage import (
+from campaigns.domain.judged.histories import (
     NEEDS_WHY,
     TAKES_MORE,
     Sighting,
+    TestHistory,
     TriageState,
     same_changes,
 )

@@ -10,11 +10,10 @@ from django.db.models import Q
 
 from campaigns.domain.audit_events import AuditEvent
 from campaigns.domain.errors import Refused
+from campaigns.domain.plan.addresses import written_addresses
 from campaigns.domain.plan.blocks import Turn, order_of_runs
-from campaigns.domain.plan.frozen_run import FrozenRun
+from campaigns.domain.plan.frozen_run import FrozenRun, without_parts
 from campaigns.domain.plan.injectors import plan_for, share_fault
-from campaigns.domain.plan.machines import written_addresses
-from campaigns.domain.plan.ordered_plan import without_parts
 from campaigns.domain.plan.plan import ConnectionMode, Plan
 from campaigns.domain.plan.sweep import INJECTORS, MAX_POINTS, Sweep, swept_plan
 from campaigns.domain.plan.target import TLS_SCHEMES, WEBSOCKET_SCHEMES

@@ -15,16 +15,14 @@ from django.db.models.functions import Now
 from campaigns.domain.audit_events import AuditEvent
 from campaigns.domain.edit_conflicts import Content, check_unchanged
 from campaigns.domain.errors import Refused
-from campaigns.domain.lifecycle import Outcome
+from campaigns.domain.lifecycle import Outcome, StopReason
 from campaigns.domain.measured.perf_counts import PerfOf
-from campaigns.domain.plan.file_sets import REPEATS, file_sets, is_local, lasting_file_sets
 from campaigns.domain.plan.plan import ConnectionMode
+from campaigns.domain.plan.presets import FILE_SET_REPEATS, file_sets, is_local, lasting_file_sets
 from campaigns.domain.plan.reference import REFERENCE_MODE, REFERENCE_NAME, REFERENCE_PLAN
 from campaigns.domain.plan.shards import MAX_INJECTORS
 from campaigns.domain.plan.sweep import Sweep
-from campaigns.domain.stop_reasons import StopReason
-from campaigns.domain.tags import REFERENCE_TAG
-from campaigns.domain.typed_text import clean_name
+from campaigns.domain.typed_text import REFERENCE_TAG, clean_name
 from campaigns.live.notify import notify_viewers
 from campaigns.models import Campaign, Endpoint, PlanVersion, Project, SavedPlan, Target, Test
 from campaigns.models.campaigns import UNDER_WAY
@@ -361,7 +359,7 @@ def _draft(by: Actor, project: Project, name: str, cells: Sequence[CampaignCell]
         project=project,
         name=name[:150],
         cells=sorted(cells, key=lambda cell: cell.plan_version.plan.name),
-        repeats=REPEATS,
+        repeats=FILE_SET_REPEATS,
         order=Campaign.Order.BLOCKS,
         pause_s=2,
     )

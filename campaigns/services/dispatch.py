@@ -21,12 +21,11 @@ from campaigns.domain.lifecycle import (
     MAX_AGE_S,
     UNFINISHED_SHARD_STATES,
     Outcome,
+    StopReason,
 )
 from campaigns.domain.lifecycle import RunState as State
 from campaigns.domain.lifecycle import ShardState as Part
-from campaigns.domain.plan.addresses import common_networks
-from campaigns.domain.plan.machines import machines_of
-from campaigns.domain.stop_reasons import StopReason
+from campaigns.domain.plan.addresses import common_networks, machines_of
 from campaigns.live.notify import notify_viewers
 from campaigns.models import Campaign, Exporter, HostClaim, Probe, Project, Run, Search, Shard
 from campaigns.models.campaigns import UNDER_WAY

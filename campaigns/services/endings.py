@@ -13,10 +13,18 @@ from campaigns import queue
 from campaigns.domain.audit_events import AuditEvent
 from campaigns.domain.errors import InvalidFields, Refused
 from campaigns.domain.judged.failures import everything_failed, failure_words
-from campaigns.domain.lifecycle import ACTIVE_STATES, MAX_AGE_S, Outcome, RunState, ShardState
+from campaigns.domain.lifecycle import (
+    ACTIVE_STATES,
+    BY_ITSELF,
+    MAX_AGE_S,
+    Outcome,
+    RunState,
+    ShardState,
+    StopReason,
+    own_sentence,
+)
 from campaigns.domain.lifecycle import ShardState as Part
-from campaigns.domain.plan.time_limit import longest_run_s
-from campaigns.domain.stop_reasons import BY_ITSELF, StopReason, own_sentence
+from campaigns.domain.plan.estimates import longest_run_s
 from campaigns.domain.typed_text import clean_name
 from campaigns.domain.units import size
 from campaigns.live.notify import notify_viewers

@@ -10,8 +10,7 @@ from psycopg.errors import LockNotAvailable
 from campaigns.domain.audit_events import AuditEvent
 from campaigns.domain.edit_conflicts import Content, check_unchanged
 from campaigns.domain.errors import InvalidFields, Refused
-from campaigns.domain.tags import clean_tags
-from campaigns.domain.typed_text import clean_name
+from campaigns.domain.typed_text import clean_name, clean_tags
 from campaigns.models import Campaign, Project, SavedPlan, Target
 from campaigns.models.items import Item
 from campaigns.permissions import Actor, require

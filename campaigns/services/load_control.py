@@ -9,8 +9,7 @@ from django.db.models.functions import Now
 
 from campaigns.domain.audit_events import AuditEvent
 from campaigns.domain.errors import Refused
-from campaigns.domain.lifecycle import Outcome
-from campaigns.domain.stop_reasons import StopReason
+from campaigns.domain.lifecycle import Outcome, StopReason
 from campaigns.live.notify import notify_viewers
 from campaigns.models import Campaign, InjectorHost, LoadControl, Run
 from campaigns.models.campaigns import UNDER_WAY

@@ -12,7 +12,7 @@ from django.db.models.functions import Now
 from campaigns import queue
 from campaigns.domain.audit_events import AuditEvent
 from campaigns.domain.errors import Refused
-from campaigns.domain.plan.ownership import MOST_PORTS, HostCheck, host_key
+from campaigns.domain.plan.addresses import MOST_PORTS, HostCheck, host_key
 from campaigns.domain.plan.target import Origin
 from campaigns.domain.typed_text import storable
 from campaigns.models import Endpoint, HostClaim, HostPermit, Project, Target

@@ -13,13 +13,17 @@ from django.db.models import Case, F, QuerySet, Value, When
 from django.db.models.functions import Coalesce, Greatest
 
 from campaigns.domain.errors import Refused
-from campaigns.domain.lifecycle import LIVE_SHARD_STATES, UNFINISHED_SHARD_STATES, RunState
+from campaigns.domain.lifecycle import (
+    LIVE_SHARD_STATES,
+    UNFINISHED_SHARD_STATES,
+    RunState,
+    own_sentence,
+)
 from campaigns.domain.lifecycle import ShardState as Part
 from campaigns.domain.measured.injector_end import InjectorEnd
 from campaigns.domain.measured.redaction import printable, redacted, redacted_head
 from campaigns.domain.plan.addresses import common_networks
-from campaigns.domain.plan.ordered_plan import ordered_plan
-from campaigns.domain.stop_reasons import own_sentence
+from campaigns.domain.plan.frozen_run import ordered_plan
 from campaigns.live.notify import notify_viewers
 from campaigns.models import FailureExample, Run, RunEvent, Shard, ShardSecond
 from campaigns.models.dbtime import ClockTimestamp, db_now

@@ -17,9 +17,9 @@ from django.db import DatabaseError, InterfaceError, OperationalError, connectio
 from django.db.models import F, Max, QuerySet, Sum
 from django.db.models.functions import Length
 
+from campaigns.domain.judged.busy import observed_machines
 from campaigns.domain.judged.judgement import Judgement, judge, limits_with
 from campaigns.domain.judged.observations import hosts_of, is_loopback, observe
-from campaigns.domain.judged.target_machine import observed_machines
 from campaigns.domain.lifecycle import RunState, ShardState
 from campaigns.domain.measured.injector_end import peers_of
 from campaigns.domain.measured.measurement import Measurement

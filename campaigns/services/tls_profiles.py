@@ -12,8 +12,14 @@ from campaigns.domain.audit_events import AuditEvent
 from campaigns.domain.edit_conflicts import Content, check_unchanged
 from campaigns.domain.errors import InvalidFields, Refused
 from campaigns.domain.json_reader import JsonReader
-from campaigns.domain.plan.tls_options import OFFERED, TlsOptions, check_profile, read_tls_options
-from campaigns.domain.plan.tls_profiles import PROFILES, TlsProfile
+from campaigns.domain.plan.tls_options import (
+    OFFERED,
+    PROFILES,
+    TlsOptions,
+    TlsProfile,
+    check_profile,
+    read_tls_options,
+)
 from campaigns.domain.typed_text import clean_name
 from campaigns.domain.units import counted
 from campaigns.models import Endpoint, OwnTlsProfile, Project
@@ -58,7 +64,7 @@ def change_profile(
 
 def content_of(profile: OwnTlsProfile | TlsProfile) -> Content:
     """What `change_profile` replaces."""
-    offers = TlsOptions.of(dict(profile.offers)).to_json()
+    offers = TlsOptions(**dict(profile.offers)).to_json()
     return {"name": profile.name, **{name: offers[name] for name in OFFERED}}
 
 
@@ -74,7 +80,7 @@ def delete_profile(*, by: Actor, profile: OwnTlsProfile) -> None:
     if used := _in_use(naming):
         raise Refused(_used_by(held, used))
     for endpoint in naming:
-        endpoint.tls = TlsOptions.of(endpoint.tls).resolved(held.value()).chosen()
+        endpoint.tls = TlsOptions(**endpoint.tls).resolved(held.value()).chosen()
     Endpoint.objects.bulk_update(naming, ["tls"])
     label = f"TLS profile {held.pk}: {held.name}"
     audit.note(by, AuditEvent.DELETED, label, project=held.project)

@@ -12,7 +12,7 @@ from django.urls import reverse
 
 from campaigns.domain.errors import Refused
 from campaigns.domain.plan.estimates import estimate_campaign, reference_s
-from campaigns.domain.plan.proposals import Proposal, proposal_for
+from campaigns.domain.plan.presets import Proposal, proposal_for
 from campaigns.domain.plan.reference import REFERENCE_PLAN
 from campaigns.domain.plan.sweep import Sweep, text_of_values
 from campaigns.domain.shown.cost_words import cost_facts, cost_notes

@@ -10,8 +10,8 @@ from campaigns.domain.plan.target import WEBSOCKET_SCHEMES, counted_in
 from campaigns.domain.shown.badges import Answers, Badge, campaign_badge, on_hold_badge
 from campaigns.domain.shown.intervals import change_ends
 from campaigns.domain.shown.next_steps import NextStep, next_steps
-from campaigns.domain.shown.progress import whole_percent
 from campaigns.domain.shown.results import Answer, Gist, OverheadAnswer, TestAnswer
+from campaigns.domain.shown.run_points import whole_percent
 from campaigns.domain.shown.tables import Cell
 from campaigns.domain.units import DASH, counted, number
 from campaigns.live.events import Cursor

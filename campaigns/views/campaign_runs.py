@@ -14,7 +14,7 @@ from typing import Any
 from django.db.models import F
 
 from campaigns.domain.lifecycle import RunState
-from campaigns.domain.measured.percentile_curve import MOST_SMOOTH, usual_points
+from campaigns.domain.measured.figures import MOST_SMOOTH, usual_points
 from campaigns.domain.shown.results import Answer, TestAnswer
 from campaigns.domain.shown.tables import Cell, Row, Table
 from campaigns.domain.shown.target_matrix import MatrixRow

@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.utils.http import urlencode
 
 from campaigns.domain.errors import InvalidFields
-from campaigns.domain.judged.shift import ShiftPoint
+from campaigns.domain.judged.overhead import ShiftPoint
 from campaigns.domain.percentiles import P50, P90, P95, P99, P999, WHOLE, name
 from campaigns.domain.shown.compared import (
     ComparedDetail,

@@ -18,7 +18,7 @@ from django.utils import timezone
 from campaigns.domain.errors import InvalidFields, Refused
 from campaigns.domain.judged.capacity import Ending
 from campaigns.domain.shown.capacity_words import bound_words, objective_words
-from campaigns.domain.shown.compared_capacity import ComparedCapacity, capacity_words
+from campaigns.domain.shown.compared import ComparedCapacity, capacity_words
 from campaigns.domain.shown.history_words import history_sentence, overview_sentence
 from campaigns.domain.shown.results import Sentence
 from campaigns.domain.units import DASH

@@ -14,9 +14,9 @@ import numpy as np
 
 from campaigns.domain.judged.changes import MIN_CAMPAIGNS, Change
 from campaigns.domain.judged.histories import CampaignPoint, TestHistory
-from campaigns.domain.judged.words import Against, Word
+from campaigns.domain.judged.ratio import Against, Word
 from campaigns.domain.lifecycle import Trust
-from campaigns.domain.shown.baseline_words import against_size, against_words
+from campaigns.domain.shown.compared_words import against_size, against_words
 from campaigns.domain.shown.history_words import (
     HistoryStatus,
     cause_words,

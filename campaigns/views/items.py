@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.utils.http import urlencode
 
 from campaigns.domain.errors import InvalidFields, Refused
-from campaigns.domain.tags import tags_in
+from campaigns.domain.typed_text import tags_in
 from campaigns.domain.units import counted
 from campaigns.forms.filters import CampaignFilterForm
 from campaigns.forms.items import ItemFilterForm, ItemForm, TargetFilterForm

@@ -7,7 +7,6 @@ from typing import Any
 
 from campaigns.domain.judged.repeats import MIN_REPEATS, MeanInterval
 from campaigns.domain.plan.rungs import Section
-from campaigns.domain.shown.cells import figure_cell
 from campaigns.domain.shown.intervals import change_ends
 from campaigns.domain.shown.ladder import (
     LADDER_METRICS,
@@ -16,11 +15,11 @@ from campaigns.domain.shown.ladder import (
     Ladder,
     LadderRung,
     RungStep,
-    interval_ends_us,
     own_cpu_cells,
     parts_of,
     step_cells,
 )
+from campaigns.domain.shown.tables import figure_cell
 from campaigns.domain.shown.target_cost_tables import ComparedCost
 from campaigns.domain.units import column_decimals, figure, number, percent, with_unit
 from campaigns.queries.target_costs import Costs
@@ -173,7 +172,7 @@ def _whisker_ms(rung: LadderRung) -> tuple[float, float] | None:
     if rung.plain and rung.plain.has_interval:
         found, centre_ms = rung.plain.row.interval, rung.value.mean / 1000
         return centre_ms * found.low / found.ratio, centre_ms * found.high / found.ratio
-    low, high = interval_ends_us(rung.value)
+    low, high = rung.value.ends
     return (low / 1000, high / 1000) if rung.is_plain and low is not None else None
 
 
@@ -186,7 +185,7 @@ def _rung(
 ) -> DrawnRung:
     at = axis.at(rung.value.mean / 1000) if axis and rung.value else None
     before_at = axis.at(before.value.mean / 1000) if axis and before and before.value else None
-    low, high = interval_ends_us(rung.value) if rung.value else (None, None)
+    low, high = rung.value.ends if rung.value else (None, None)
     return DrawnRung(
         rung=rung,
         value=number(rung.value.mean / 1000, decimals) if rung.value else "",

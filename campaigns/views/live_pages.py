@@ -20,11 +20,9 @@ from django.template.loader import render_to_string
 from django.utils.crypto import salted_hmac
 from django.views.decorators.http import require_GET
 
-from campaigns.live.audience import Audience, audience_of
 from campaigns.live.events import KEEPALIVE, Cursor, Message, News
-from campaigns.live.feed import FEED, Feed
-from campaigns.live.subject import Subject
-from campaigns.live.waiting import release_connection, turn
+from campaigns.live.feed import FEED, Feed, Subject
+from campaigns.live.waiting import Audience, audience_of, release_connection, turn
 from campaigns.models import Campaign, Run
 from campaigns.queries.shares import Viewer, who_still_see
 from campaigns.services.tokens import open_share

@@ -10,7 +10,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from campaigns.domain.caps import PROJECT_CAPS, RATE
 from campaigns.domain.errors import Refused
-from campaigns.domain.plan.tls_profiles import PROFILES
+from campaigns.domain.plan.tls_options import PROFILES
 from campaigns.forms.projects import CapsForm, MemberForm, ProjectForm, RoleForm
 from campaigns.forms.tls_profiles import TlsProfileForm
 from campaigns.models import HostClaim, HostPermit, Membership, OwnTlsProfile, Project, Target

@@ -11,9 +11,9 @@ from django.urls import reverse
 
 from campaigns.domain.lifecycle import RunState
 from campaigns.domain.measured.failures import FailureRow
-from campaigns.domain.measured.machine_runs import MachineRun, MachineRuns, MachineStep
+from campaigns.domain.measured.machine_use import MachineRun, MachineRuns, MachineStep
 from campaigns.domain.shown.errors_table import Errors
-from campaigns.domain.shown.machine_runs_table import (
+from campaigns.domain.shown.machine_table import (
     machine_means_table,
     machine_runs_table,
     namer_of_runs,
@@ -21,7 +21,7 @@ from campaigns.domain.shown.machine_runs_table import (
 from campaigns.domain.shown.plan_words import plan_load_words
 from campaigns.domain.shown.results import Answer, Remedy
 from campaigns.domain.shown.tables import Row
-from campaigns.domain.shown.threshold_lines import threshold_lines
+from campaigns.domain.shown.threshold_tables import threshold_lines
 from campaigns.domain.shown.what_to_do import Place
 from campaigns.domain.units import counted
 from campaigns.live.events import Cursor

@@ -12,7 +12,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 
 from campaigns.domain.errors import InvalidFields
-from campaigns.domain.measured.series_chunks import columns_of
+from campaigns.domain.measured.series import columns_of
 from campaigns.domain.other_tools.reports import STYLE_WORDS, styles_for
 from campaigns.domain.shown.run_points import thinned_columns
 from campaigns.exports.files import (

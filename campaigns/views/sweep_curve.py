@@ -15,8 +15,7 @@ from campaigns.domain.plan.sweep import (
     value_text,
 )
 from campaigns.domain.shown.results import SweepAnswer
-from campaigns.domain.shown.sweep_doubts import doubts_table, unfigured
-from campaigns.domain.shown.sweep_points import SweepPoint
+from campaigns.domain.shown.sweep_table import SweepPoint, doubts_table, unfigured
 from campaigns.domain.shown.tables import Table
 from campaigns.domain.units import figure
 from campaigns.views.drawings import TICK_STEPS, LineStyle, line_style, round_up

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from django.urls import reverse
 from django.utils.http import urlencode
 
-from campaigns.domain.judged.words import Word
+from campaigns.domain.judged.ratio import Word
 from campaigns.domain.plan.load import Model
 from campaigns.domain.plan.sweep import at_point, text_of_values, values_words
 from campaigns.domain.plan.target import WEBSOCKET_SCHEMES
 from campaigns.domain.shown.results import SweepAnswer
-from campaigns.domain.shown.sweep_points import end_of_growth
+from campaigns.domain.shown.sweep_table import end_of_growth
 from campaigns.domain.shown.tables import Cell, Row
 from campaigns.domain.units import DASH
 from campaigns.models import Campaign, Test

@@ -21,17 +21,17 @@ from django.views.decorators.http import require_GET
 from campaigns.domain.errors import InvalidPlan, InvalidTarget, Refused
 from campaigns.domain.measured.outcomes import CERTIFICATE_KINDS
 from campaigns.domain.plan.target import WEBSOCKET_SCHEMES
-from campaigns.domain.plan.tls_options import VERSIONS
-from campaigns.domain.plan.tls_profiles import PROFILES
-from campaigns.domain.shown.network import difference_texts, network_decimals
+from campaigns.domain.plan.tls_options import PROFILES, VERSIONS
 from campaigns.domain.shown.target_matrix import (
     MatrixCell,
     MatrixRow,
     TargetMatrix,
     difference_interval,
+    difference_texts,
     difference_words,
     interval_words,
     mean_words,
+    network_decimals,
 )
 from campaigns.domain.units import number
 from campaigns.forms.requests import ProbeForm, write_headers

@@ -11,12 +11,13 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 
 from campaigns.domain.errors import InvalidFields, Refused
-from campaigns.domain.judged.triage import ENVIRONMENT_FIRST, NEEDS_WHY, TAKES_MORE, TriageState
-from campaigns.domain.shown.history_words import day, evidence
-from campaigns.domain.shown.triage_words import (
+from campaigns.domain.judged.histories import ENVIRONMENT_FIRST, NEEDS_WHY, TAKES_MORE, TriageState
+from campaigns.domain.shown.history_words import (
     MEANINGS,
     change_interval,
+    day,
     entry_sentence,
+    evidence,
     levels,
     moved_beside,
     state_words,

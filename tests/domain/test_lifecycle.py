@@ -11,8 +11,9 @@ from campaigns.domain.lifecycle import (
     SHARD_MOVES,
     RunState,
     ShardState,
+    StopReason,
+    as_told_to_injectors,
 )
-from campaigns.domain.stop_reasons import StopReason, as_told_to_injectors
 
 
 def reachable(start, moves) -> set:

@@ -3,8 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from campaigns.domain.measured.figures import percentiles_us
-from campaigns.domain.measured.percentile_curve import curve, usual_points
+from campaigns.domain.measured.figures import curve, percentiles_us, usual_points
 from campaigns.domain.measured.snapshot import Timing
 from campaigns.domain.percentiles import (
     P90,

@@ -3,8 +3,7 @@
 import pytest
 
 from campaigns.domain.json_reader import JsonReader
-from campaigns.domain.tags import clean_tags
-from campaigns.domain.typed_text import clean_name, storable
+from campaigns.domain.typed_text import clean_name, clean_tags, storable
 
 
 @pytest.mark.parametrize(

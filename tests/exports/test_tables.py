@@ -4,12 +4,19 @@ from io import StringIO
 
 import pytest
 
-from campaigns.domain.measured.series_chunks import columns_of
+from campaigns.domain.measured.series import columns_of
 from campaigns.domain.measured.snapshot import Timing, Total
-from campaigns.domain.shown.cells import Figure, column_cells, count_cell, text_cell
 from campaigns.domain.shown.metrics import METRICS
 from campaigns.domain.shown.report_tables import parts_table
-from campaigns.domain.shown.tables import Cell, Row, Table
+from campaigns.domain.shown.tables import (
+    Cell,
+    Figure,
+    Row,
+    Table,
+    column_cells,
+    count_cell,
+    text_cell,
+)
 from campaigns.exports.runs import csv_of_seconds
 from campaigns.exports.tables import csv_of_tables, safe, text_of_tables
 

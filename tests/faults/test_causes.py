@@ -5,7 +5,7 @@ import re
 import pytest
 
 from benchmarks.faults import kinds
-from campaigns.domain.stop_reasons import StopReason
+from campaigns.domain.lifecycle import StopReason
 from campaigns.services.endings import STOPPED_BEFORE
 from campaigns.services.shards import (
     FINISHED_UNHEARD,

@@ -17,7 +17,7 @@ from django.conf import settings as django_settings
 from kombu.exceptions import OperationalError
 
 from campaigns import queue
-from campaigns.domain.stop_reasons import StopReason
+from campaigns.domain.lifecycle import StopReason
 from campaigns.live import change_signal, notify
 from campaigns.stop_calls import StopCall, call
 from campaigns.views import health

@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from campaigns.domain.judged.judgement import LIMITS, JudgementReason
+from campaigns.domain.judged.criteria import JudgementReason
+from campaigns.domain.judged.judgement import LIMITS
 from campaigns.domain.judged.observations import observe
 from campaigns.domain.judged.target_state import reasons_of_target
 from campaigns.domain.measured.snapshot import Total

@@ -6,8 +6,7 @@ from argparse import ArgumentParser
 
 import pytest
 
-from campaigns.domain.plan.tls_options import OFFERED, command_options
-from campaigns.domain.plan.tls_profiles import PROFILES
+from campaigns.domain.plan.tls_options import OFFERED, PROFILES, command_options
 from tests.injector.authority import CLIENT, authority, issue, server_context
 from tests.injector.openssl_server import OpenSslServer
 from tests.injector.servers import OK_REPLY, always, scripted

@@ -8,11 +8,11 @@ import pytest
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import best_match
 
+from campaigns.domain.measured.measurement import VITALS
 from campaigns.domain.measured.outcomes import Kind
 from campaigns.domain.measured.snapshot import COUNTERS, TIMINGS, Second, Timing, total_of
-from campaigns.domain.measured.vitals import VITALS
+from campaigns.domain.plan.frozen_run import ordered_plan
 from campaigns.domain.plan.load import Load
-from campaigns.domain.plan.ordered_plan import ordered_plan
 from campaigns.domain.plan.plan import Plan
 from tests.injector.program import FORKED, OTHER
 from tests.injector.servers import OK_REPLY, always, closed, make_order, scripted

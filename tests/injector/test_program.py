@@ -5,8 +5,8 @@ from math import inf
 
 import pytest
 
+from campaigns.domain.measured.measurement import VITALS
 from campaigns.domain.measured.snapshot import Second, total_of
-from campaigns.domain.measured.vitals import VITALS
 from tests.injector.program import FORKED
 from tests.injector.servers import OK_REPLY, always, make_order, scripted
 from tests.injector.test_loads import Arrivals

@@ -7,7 +7,7 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.hazmat.primitives.serialization import Encoding
 
 from campaigns.domain.measured.outcomes import Kind
-from campaigns.domain.plan.tls_profiles import PROFILES
+from campaigns.domain.plan.tls_options import PROFILES
 from tests.injector.authority import authority, issue
 from tests.injector.openssl_server import OpenSslServer
 from tests.injector.servers import OK_REPLY, always, closed, measure, scripted

@@ -5,7 +5,7 @@ import weakref
 
 import pytest
 
-from campaigns.live.audience import ASK_EVERY_S, Audience, audience_of
+from campaigns.live.waiting import ASK_EVERY_S, Audience, audience_of
 
 pytestmark = pytest.mark.django_db
 

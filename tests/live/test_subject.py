@@ -8,7 +8,7 @@ from django.core.exceptions import ObjectDoesNotExist
 from campaigns.live import waiting
 from campaigns.live.change_signal import ChangeSignal
 from campaigns.live.events import Cursor, Look, News, RunLook
-from campaigns.live.subject import Subject
+from campaigns.live.feed import Subject
 from tests.waiting import eventually
 
 BEGUN = Cursor(1, 5, 0)

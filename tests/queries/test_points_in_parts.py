@@ -8,8 +8,8 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from campaigns.domain.measured import series_chunks
-from campaigns.domain.measured.series_chunks import points_of_columns
+from campaigns.domain.measured import series
+from campaigns.domain.measured.series import points_of_columns
 from campaigns.exports.runs import csv_of_seconds
 from campaigns.queries import measurements
 from campaigns.queries.measurements import (
@@ -28,7 +28,7 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture(autouse=True)
 def _three_at_once(monkeypatch):
     monkeypatch.setattr(measurements, "CHUNKS_AT_ONCE", 2)
-    monkeypatch.setattr(series_chunks, "POINTS_OF_CHUNK", 3)
+    monkeypatch.setattr(series, "POINTS_OF_CHUNK", 3)
 
 
 @pytest.fixture

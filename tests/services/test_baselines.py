@@ -7,7 +7,7 @@ from django.db import OperationalError
 from django.utils import timezone
 
 from campaigns.domain.errors import Refused
-from campaigns.domain.judged.words import Against
+from campaigns.domain.judged.ratio import Against
 from campaigns.models import Baseline, Campaign, TestFigures
 from campaigns.permissions import Actor
 from campaigns.services import baselines

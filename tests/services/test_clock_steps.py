@@ -7,8 +7,8 @@ from functools import partial
 import pytest
 from django.db.models import F
 
-from campaigns.domain.plan.ownership import HostCheck
-from campaigns.domain.stop_reasons import StopReason
+from campaigns.domain.lifecycle import StopReason
+from campaigns.domain.plan.addresses import HostCheck
 from campaigns.models import (
     Campaign,
     Exporter,

@@ -6,7 +6,7 @@ import pytest
 from django.utils import timezone
 
 from campaigns.domain.errors import Forbidden, Refused
-from campaigns.domain.plan.ownership import HostCheck
+from campaigns.domain.plan.addresses import HostCheck
 from campaigns.models import AuditEntry, HostClaim, HostPermit
 from campaigns.queries.ownership import hosts_of, networks_for
 from campaigns.services import dispatch

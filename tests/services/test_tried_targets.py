@@ -2,8 +2,8 @@
 
 import pytest
 
-from campaigns.domain.plan.curl import read_typed
 from campaigns.domain.plan.questions import QUESTIONS
+from campaigns.domain.plan.typed_request import read_typed
 from campaigns.models import Probe, Target
 from campaigns.models.dbtime import db_now
 from campaigns.queries.campaigns import grid_of

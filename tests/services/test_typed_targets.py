@@ -8,9 +8,8 @@ from django.db import transaction
 
 from campaigns import queue
 from campaigns.domain.errors import Refused
-from campaigns.domain.plan.curl import read_typed
 from campaigns.domain.plan.questions import QUESTIONS
-from campaigns.domain.plan.typed_request import NotUnderstood
+from campaigns.domain.plan.typed_request import NotUnderstood, read_typed
 from campaigns.models import Endpoint, PlanSecret, PlanVersion, Probe, Project
 from campaigns.services.probes import finish_probe, order_of
 from campaigns.services.targets import edit_target

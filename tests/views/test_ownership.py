@@ -2,7 +2,7 @@
 
 import pytest
 
-from campaigns.domain.plan.ownership import HostCheck
+from campaigns.domain.plan.addresses import HostCheck
 from campaigns.models import HostClaim
 from campaigns.services import ownership as services
 from tests.factories import make_endpoint, make_target

@@ -2,7 +2,7 @@
 
 import pytest
 
-from campaigns.domain.judged.shift import shift_of
+from campaigns.domain.judged.overhead import shift_of
 from campaigns.views.comparisons import shift_drawing
 from tests.domain.judged.test_shift import side
 

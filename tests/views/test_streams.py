@@ -6,9 +6,9 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from campaigns.live.audience import Audience
 from campaigns.live.events import Cursor, Look, News, RunLook, told
 from campaigns.live.feed import FEED, Feed
+from campaigns.live.waiting import Audience
 from campaigns.models import ShareLink
 from campaigns.queries.shares import Viewer
 from campaigns.services.tokens import create_share

@@ -8,7 +8,7 @@ from itertools import takewhile
 import pytest
 from django.db import OperationalError, transaction
 
-from campaigns.domain.stop_reasons import StopReason
+from campaigns.domain.lifecycle import StopReason
 from campaigns.models import Run
 from campaigns.models.dbtime import db_now
 from campaigns.services import dispatch, shards

@@ -9,7 +9,7 @@ from django.db.backends.utils import CursorWrapper
 from django.urls import reverse
 from django.utils import timezone
 
-from campaigns.domain.stop_reasons import StopReason
+from campaigns.domain.lifecycle import StopReason
 from campaigns.models import Project, Run
 from campaigns.stop_calls import StopCall, call
 from tests.factories import (

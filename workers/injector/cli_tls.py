@@ -6,8 +6,7 @@ from typing import Any
 from campaigns.domain.errors import InvalidFields
 from campaigns.domain.json_reader import JsonReader
 from campaigns.domain.plan.target import TLS_SCHEMES
-from campaigns.domain.plan.tls_options import VERSIONS, read_tls_options
-from campaigns.domain.plan.tls_profiles import PROFILES, STANDARD
+from campaigns.domain.plan.tls_options import PROFILES, STANDARD, VERSIONS, read_tls_options
 from workers.injector.cli_fields import text_of
 from workers.injector.key_log import KeyLog
 

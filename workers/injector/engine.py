@@ -8,6 +8,7 @@ from typing import Any, Protocol
 import gevent
 from gevent.event import Event
 
+from campaigns.domain.lifecycle import StopReason
 from campaigns.domain.measured.injector_end import (
     COMPLETE,
     STOPPED,
@@ -17,7 +18,6 @@ from campaigns.domain.measured.snapshot import Second
 from campaigns.domain.plan.addresses import is_address
 from campaigns.domain.plan.plan import Resolve
 from campaigns.domain.plan.step_order import OrderKind, StepOrder
-from campaigns.domain.stop_reasons import StopReason
 from workers.injector import drivers
 from workers.injector.attempt import interrupt_overdue
 from workers.injector.connection import NS, Dialler, now

@@ -12,10 +12,10 @@ from typing import Any
 import gevent
 from gevent.subprocess import PIPE, Popen
 
+from campaigns.domain.lifecycle import StopReason
 from campaigns.domain.measured.injector_end import InjectorEnd
 from campaigns.domain.measured.snapshot import Second
 from campaigns.domain.plan.plan import Plan
-from campaigns.domain.stop_reasons import StopReason
 from workers.injector.connection import NS, now
 from workers.injector.engine import Engine
 from workers.injector.key_log import KeyLog

@@ -12,8 +12,8 @@ from typing import Any
 import gevent
 from gevent.event import AsyncResult
 
+from campaigns.domain.lifecycle import StopReason, as_told_to_injectors
 from campaigns.domain.measured.snapshot import Second
-from campaigns.domain.stop_reasons import StopReason, as_told_to_injectors
 from workers.injector import probe
 from workers.injector.connection import NS, now
 from workers.injector.engine import Engine

@@ -21,7 +21,8 @@ from campaigns.domain.measured.injector_end import (
 from campaigns.domain.measured.measurement import Measurement
 from campaigns.domain.measured.sessions import session_figures
 from campaigns.domain.measured.snapshot import TIMINGS, Second, Timing, Total
-from campaigns.domain.other_tools.reports import REPORTS, ReportHead
+from campaigns.domain.other_tools.report_words import ReportHead
+from campaigns.domain.other_tools.reports import REPORTS
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.shown.latency_table import figures_by_key
 from campaigns.domain.shown.metrics import METRICS

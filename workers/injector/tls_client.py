@@ -19,8 +19,7 @@ from campaigns.domain.measured.injector_end import TlsHandshakes
 from campaigns.domain.measured.outcomes import Kind
 from campaigns.domain.plan.addresses import is_address
 from campaigns.domain.plan.target import Origin
-from campaigns.domain.plan.tls_options import with_key_shares
-from campaigns.domain.plan.tls_profiles import USUAL_GROUPS
+from campaigns.domain.plan.tls_options import USUAL_GROUPS, with_key_shares
 from workers.injector import faults, tls_library
 from workers.injector.faults import AttemptFailed
 from workers.injector.key_log import KeyLog

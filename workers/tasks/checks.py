@@ -5,10 +5,8 @@ from collections.abc import Sequence
 
 from celery import shared_task
 
-from campaigns.domain.measured.exporter import offers
-from campaigns.domain.measured.exporter_seconds import NothingKnown, reading_of
-from campaigns.domain.measured.exposition import NotExposition
-from campaigns.domain.plan.ownership import HostCheck
+from campaigns.domain.measured.exporter import NotExposition, NothingKnown, offers, reading_of
+from campaigns.domain.plan.addresses import HostCheck
 from campaigns.domain.plan.target import Origin
 from campaigns.models import HostClaim
 from campaigns.queries.injector_hosts import LOAD_IS_OFF, why_load_is_off

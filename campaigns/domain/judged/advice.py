@@ -15,10 +15,11 @@ import numpy as np
 from campaigns.domain.judged.ratio import (
     RatioInterval,
     difference,
+    is_clear,
+    is_same,
     standard_error,
     wild_index,
 )
-from campaigns.domain.judged.words import is_clear, is_same
 from campaigns.domain.special import t_quantile, t_reach
 from campaigns.domain.units import decimals_for, percent
 
@@ -55,12 +56,8 @@ def advice(interval: RatioInterval, threshold: float) -> tuple[Advice, ...]:
     """One Advice per difference that the interval leaves open: none, and twice the threshold."""
     sign = 1 if interval.ratio >= 1 else -1
     clear = sign * log(1 + 2 * threshold)
-    inside = [truth for truth in (0.0, clear) if _is_open(interval, truth)]
+    inside = [truth for truth in (0.0, clear) if (log(interval.low) <= truth <= log(interval.high))]
     return tuple(_advice(interval.logs, truth, threshold) for truth in inside)
-
-
-def _is_open(interval: RatioInterval, truth: float) -> bool:
-    return log(interval.low) <= truth <= log(interval.high)
 
 
 @lru_cache(maxsize=512)

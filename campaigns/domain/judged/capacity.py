@@ -23,9 +23,9 @@ from campaigns.domain.judged.capacity_interval import (
     trend_of,
 )
 from campaigns.domain.judged.judgement import Judgement
+from campaigns.domain.judged.ratio import is_clear, is_same
 from campaigns.domain.judged.target_state import SATURATED
 from campaigns.domain.judged.thresholds import Verdict
-from campaigns.domain.judged.words import is_clear, is_same
 from campaigns.domain.lifecycle import Outcome, Trust
 from campaigns.domain.measured.redaction import without_addresses
 from campaigns.domain.plan.threshold import TARGET_METRICS
@@ -180,11 +180,19 @@ class CapacitySearch:
             return
         self._n_doubtful = 0
         has_passed = trial.result == TrialResult.PASSED
-        if self._bracket is None:
-            self._double(has_passed)
-        else:
+        if self._bracket is not None:
             self._bracket.take(trial.rate_per_s, has_passed)
             self._halve(has_passed)
+        elif not has_passed and not self._passed:
+            self.ending = Ending.BELOW
+        elif not has_passed:
+            low, high = max(self._passed), self._rate
+            self._bracket = _Bracket(low, high, self._rules.limit_per_s, True, True)
+            self._halve(has_passed)
+        elif self._rate >= self._rules.limit_per_s:
+            self.ending = Ending.LIMIT
+        else:
+            self._rate = min(2 * self._rate, self._rules.limit_per_s)
 
     def next_action(self) -> NextTrial | CapacityAnswer:
         if self.ending:
@@ -212,18 +220,6 @@ class CapacitySearch:
             ending, capacity, at_least, below, tuple(self._results), drift, RULE_VERSION
         )
         return found if self.follows_rule else found.without_rule()
-
-    def _double(self, has_passed: bool) -> None:
-        if not has_passed and not self._passed:
-            self.ending = Ending.BELOW
-        elif not has_passed:
-            low, high = max(self._passed), self._rate
-            self._bracket = _Bracket(low, high, self._rules.limit_per_s, True, True)
-            self._halve(has_passed)
-        elif self._rate >= self._rules.limit_per_s:
-            self.ending = Ending.LIMIT
-        else:
-            self._rate = min(2 * self._rate, self._rules.limit_per_s)
 
     def _halve(self, has_passed: bool) -> None:
         """Go on in this bracket, or with the next search."""

@@ -63,20 +63,14 @@ def capacity_of(searches: Sequence[SearchResult]) -> CapacityInterval | None:
         return CapacityInterval(exp(centre), None, None, n)
     off = [each - centre for each in logs]
     squares = fsum(each * each for each in off)
-    error = sqrt(squares / (n - 1) / n) * _widened_by(off, squares)
+    # Wider by √((1 + r) / (1 − r)) of the correlation r of neighbours, with 2.2/n against its bias,
+    # which was chosen by simulation (docs/measuring.md); never by less than 1.
+    neighbours = fsum(a * b for a, b in pairwise(off))
+    r = min(max(neighbours / squares + _BIAS / n, 0.0), _MOST_ALIKE) if squares else 0.0
+    error = sqrt(squares / (n - 1) / n) * sqrt((1 + r) / (1 - r))
     half_step = fsum(log(each.high / each.low) for each in searches) / n / 2
     half = t_reach(n - 1) * error + half_step
     return CapacityInterval(exp(centre), exp(centre - half), exp(centre + half), n)
-
-
-def _widened_by(off: Sequence[float], squares: float) -> float:
-    """√((1 + r) / (1 − r)) of the correlation r of neighbours, with 2.2/n against its bias, which
-    was chosen by simulation (docs/measuring.md); never below 1."""
-    if not squares:
-        return 1.0
-    neighbours = fsum(a * b for a, b in pairwise(off))
-    r = min(max(neighbours / squares + _BIAS / len(off), 0.0), _MOST_ALIKE)
-    return sqrt((1 + r) / (1 - r))
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from math import exp, inf, sqrt
 
 import numpy as np
 
-from campaigns.domain.judged.spikes import spikes_of
+from campaigns.domain.judged.steady import spikes_of
 from campaigns.domain.special import t_quantile, t_reach, t_two_sided
 
 MIN_CAMPAIGNS = 5  # below this a history has no levels
@@ -80,7 +80,15 @@ def course_of(values: Sequence[float | None]) -> Course:
     series = np.array([values[index] for index in known], dtype=float)
     if len(series) < MIN_CAMPAIGNS:
         return Course((), frozenset(), None)
-    is_odd = _odd(series)
+    # For each value whether it is a spike of a relevant size, and no neighbour went along:
+    # two that are off together may be the beginning of a new level.
+    logs = np.log(series)
+    is_spike, medians = spikes_of(logs)
+    beside = np.pad(logs, 1, constant_values=np.inf)
+    beside = np.stack([beside[:-2], beside[2:]])
+    with_it = np.abs(beside - logs) < np.abs(beside - medians)
+    is_relevant = np.abs(np.expm1(logs - medians)) > _ODD
+    is_odd = is_spike & is_relevant & ~with_it.any(axis=0)
     places = np.flatnonzero(~is_odd)  # in `known`, of the values that make levels
     kept = series[places]
     cuts = _cuts(kept)
@@ -90,18 +98,6 @@ def course_of(values: Sequence[float | None]) -> Course:
     level = places[cuts[-1]] if cuts else 0
     stretch = [series[place] for place in places if level <= place < len(series) - 1]
     return Course(tuple(changes), odd, _expected(stretch, series[-1]))
-
-
-def _odd(series: np.ndarray) -> np.ndarray:
-    """For each value whether it is a spike of a relevant size, and no neighbour went along: two
-    that are off together may be the beginning of a new level."""
-    logs = np.log(series)
-    is_spike, medians = spikes_of(logs)
-    beside = np.pad(logs, 1, constant_values=np.inf)
-    beside = np.stack([beside[:-2], beside[2:]])
-    with_it = np.abs(beside - logs) < np.abs(beside - medians)
-    is_relevant = np.abs(np.expm1(logs - medians)) > _ODD
-    return is_spike & is_relevant & ~with_it.any(axis=0)
 
 
 def _cuts(values: np.ndarray) -> list[int]:
@@ -156,8 +152,9 @@ def _certain_cuts(values: np.ndarray, cuts: list[int]) -> list[int]:
     while cuts:
         sides = [(values[a:b], values[b:c]) for a, b, c in _neighbours(cuts, len(values))]
         worth = [
-            (_p_value(*each) if _is_relevant(*each) else 1.0, -abs(_log_ratio(*each)))
+            (_p_value(*each) if abs(exp(step) - 1) > _RELEVANT else 1.0, -abs(step))
             for each in sides
+            for step in [float(np.log(each[1]).mean() - np.log(each[0]).mean())]
         ]
         worst = max(worth)
         if worst[0] < _SURE:
@@ -188,11 +185,13 @@ def _change(values: np.ndarray, begin: int, cut: int, end: int, indices: Sequenc
     error, df = _pooled(before, after)
     half = t_reach(df) * error
     step = float(after.mean() - before.mean())
-    earliest, latest = _likely(np.concatenate([before, after]), cut - begin)
+    # The places where the cut may be.
+    unlikely = _unlikely(np.concatenate([before, after]))
+    likely = np.flatnonzero(unlikely <= unlikely[cut - begin - 1] + _LIKELY) + 1
     return Change(
         index=indices[cut],
-        earliest=indices[begin + earliest],
-        latest=indices[begin + latest],
+        earliest=indices[begin + int(likely[0])],
+        latest=indices[begin + int(likely[-1])],
         before=exp(before.mean()),
         after=exp(after.mean()),
         ratio=exp(step),
@@ -200,13 +199,6 @@ def _change(values: np.ndarray, begin: int, cut: int, end: int, indices: Sequenc
         high=exp(step + half),
         p_value=_p_value(values[begin:cut], values[cut:end]),
     )
-
-
-def _likely(series: np.ndarray, cut: int) -> tuple[int, int]:
-    """The first and last place where the cut may be."""
-    unlikely = _unlikely(series)
-    likely = np.flatnonzero(unlikely <= unlikely[cut - 1] + _LIKELY) + 1
-    return int(likely[0]), int(likely[-1])
 
 
 def _unlikely(series: np.ndarray) -> np.ndarray:
@@ -235,14 +227,6 @@ def _t(difference: float, error: float) -> float:
     if error > 0:
         return difference / error
     return inf if difference else 0.0
-
-
-def _log_ratio(before: np.ndarray, after: np.ndarray) -> float:
-    return float(np.log(after).mean() - np.log(before).mean())
-
-
-def _is_relevant(before: np.ndarray, after: np.ndarray) -> bool:
-    return abs(exp(_log_ratio(before, after)) - 1) > _RELEVANT
 
 
 def _expected(stretch: Sequence[float], newest: float) -> Expected | None:

@@ -1,17 +1,26 @@
 """Is B faster or slower than A? One of four verdict words for a ratio and its interval, and why.
+Does one of them cost the target more, in CPU time or network bytes? The same of an amount for each
+run.
 
 Method and constants: docs/measuring.md. Values are one per run, never pooled requests.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from math import log
+from statistics import fmean
 
 from campaigns.domain.judged.advice import CHANCE, MOST, Advice, advice, difference_words
-from campaigns.domain.judged.ratio import OddRun, RatioInterval
+from campaigns.domain.judged.ratio import (
+    OddRun,
+    RatioInterval,
+    Word,
+    is_clear,
+    is_same,
+    ratio_interval,
+)
 from campaigns.domain.judged.repeats import MIN_REPEATS
-from campaigns.domain.judged.words import Word, is_clear, is_same
 from campaigns.domain.units import counted, figure, percent
 
 FLOOR_US = 200.0  # a smaller difference of times is not called faster or slower
@@ -84,7 +93,11 @@ def verdict(
         return ComparisonVerdict(word, reason, text, decided_by=odd)
     if word is Word.INCONCLUSIVE:
         return _inconclusive(interval, reason, asked)
-    return ComparisonVerdict(word, text=_set_aside(interval, names))
+    aside = " ".join(
+        f"Without repeat {odd.repeat}: its {names[odd.arm]} run took {_times(odd)}."
+        for odd in interval.set_aside
+    )
+    return ComparisonVerdict(word, text=aside)
 
 
 def word_of(
@@ -119,8 +132,14 @@ def _deciding(interval: RatioInterval, word: Word, threshold: float, floor: floa
             is_hidden = odd.rest and _width(odd.rest) < _width(interval) / 2
             if without is not word or (is_hidden and interval.low < 1 < interval.high):
                 return odd
-        elif without is not word and not _agrees(odd.rest, word, threshold, floor):
-            return odd
+        elif without is not word:
+            rest = odd.rest
+            if rest is None or rest.k >= MIN_REPEATS:
+                return odd
+            # The interval of a rest of only two runs says nothing: it may agree by its ratio.
+            point = replace(rest, low=rest.ratio, high=rest.ratio)
+            if _plain_word(point, threshold, floor)[0] is not word:
+                return odd
     return None
 
 
@@ -128,14 +147,6 @@ def _word_without(odd: OddRun, threshold: float, floor: float) -> Word:
     if odd.rest is None or odd.rest.k < MIN_REPEATS:
         return Word.INCONCLUSIVE
     return _plain_word(odd.rest, threshold, floor)[0]
-
-
-def _agrees(rest: RatioInterval | None, word: Word, threshold: float, floor: float) -> bool:
-    """Whether a rest of only two runs, whose interval says nothing, agrees by its ratio."""
-    if rest is None or rest.k >= MIN_REPEATS:
-        return False
-    point = replace(rest, low=rest.ratio, high=rest.ratio)
-    return _plain_word(point, threshold, floor)[0] is word
 
 
 def _width(interval: RatioInterval) -> float:
@@ -160,13 +171,6 @@ def _times(odd: OddRun) -> str:
     return f"{figure(odd.times, 2)} times as long as the others"
 
 
-def _set_aside(interval: RatioInterval, names: tuple[str, str]) -> str:
-    return " ".join(
-        f"Without repeat {odd.repeat}: its {names[odd.arm]} run took {_times(odd)}."
-        for odd in interval.set_aside
-    )
-
-
 def _inconclusive(interval: RatioInterval, reason: Reason, asked: _Asked) -> ComparisonVerdict:
     if reason is Reason.RESOLUTION:
         text = "The difference is smaller than this measurement can resolve."
@@ -176,27 +180,17 @@ def _inconclusive(interval: RatioInterval, reason: Reason, asked: _Asked) -> Com
         why = "The repeats differ too much among themselves"
     else:
         why = f"There is a difference, but not clearly one of {asked.threshold * 100:g} %"
-    text = f"{why}{_advised(found, interval.is_paired)}."
+    # Such as "to settle it with 80 % probability takes 8 more blocks if …".
+    unit = "more blocks" if interval.is_paired else "more repeats"
+    cases = []
+    for each in found:
+        number = f"over {MOST} {unit}" if each.more is None else counted(each.more, unit)
+        apart = f"differ by {difference_words(each)}" if each.difference else "are equally fast"
+        cases.append(f"{number} if they {apart}")
+    how = f"to settle it with {percent(CHANCE, decimals=0)} probability takes {' and '.join(cases)}"
+    none = "more repeats narrow the interval, but may never give a verdict"
+    text = f"{why}; {how if found else none}."
     return ComparisonVerdict(Word.INCONCLUSIVE, reason, text, advice=found)
-
-
-def _advised(found: Sequence[Advice], is_paired: bool) -> str:
-    """Such as "; to tell with 80 % probability it takes 8 more blocks if …"."""
-    if not found:
-        return "; more repeats narrow the interval, but may never give a verdict"
-    unit = "more blocks" if is_paired else "more repeats"
-    cases = " and ".join(f"{_number(each, unit)} {_condition_text(each)}" for each in found)
-    return f"; to settle it with {percent(CHANCE, decimals=0)} probability takes {cases}"
-
-
-def _number(each: Advice, unit: str) -> str:
-    return f"over {MOST} {unit}" if each.more is None else counted(each.more, unit)
-
-
-def _condition_text(each: Advice) -> str:
-    if not each.difference:
-        return "if they are equally fast"
-    return f"if they differ by {difference_words(each)}"
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
@@ -207,3 +201,83 @@ def holm(p_values: Sequence[float]) -> list[float]:
         worst = max(worst, min(1.0, (len(p_values) - rank) * p_values[index]))
         corrected[index] = worst
     return corrected
+
+
+# The kernel counts CPU time in hundredths of a second.
+TICK_S = 0.01
+_COST_WORDS = {Word.SLOWER: "costs more", Word.FASTER: "costs less"}
+_COST_WHY = {
+    Reason.CI_TOO_WIDE: "The repeats differ too much among themselves.",
+    Reason.SIZE_UNCERTAIN: "There is a difference, but it is not clearly a practical one.",
+    Reason.RESOLUTION: "The difference is smaller than what was counted can resolve.",
+}
+_SIDES = ("baseline", "candidate")
+
+
+@dataclass(frozen=True, slots=True)
+class RunCost:
+    """What a run cost: CPU seconds per 1,000 requests, or bytes per request. `step`: the least that
+    what was counted can tell apart, in the same unit."""
+
+    amount: float
+    step: float
+
+
+@dataclass(frozen=True, slots=True)
+class CostDifference:
+    """Means over runs; the interval is of the ratio candidate / baseline. `word` is "" with fewer
+    than three repeats of both, and `why` says why there is none, or none but inconclusive, or which
+    run is not in it."""
+
+    baseline: float | None
+    candidate: float | None
+    interval: RatioInterval | None
+    word: str = ""
+    why: str = ""
+
+    @property
+    def means(self) -> tuple[float | None, float | None]:
+        return self.baseline, self.candidate
+
+
+def cost_difference(
+    baseline: Mapping[int, RunCost],
+    candidate: Mapping[int, RunCost],
+    *,
+    paired: bool,
+    threshold: float,
+    blocker: str = "",
+) -> CostDifference:
+    """Of the costs by block. `threshold`: the practical one, 0.05 for 5 %. `blocker`: why no word
+    may be said whatever the figures are, such as too many errors."""
+    arms = [dict(baseline), dict(candidate)]
+    if paired:
+        both = baseline.keys() & candidate.keys()
+        arms = [{repeat: arm[repeat] for repeat in sorted(both)} for arm in arms]
+    values = [[each.amount for each in arm.values()] for arm in arms]
+    steps = [max((each.step for each in arm.values()), default=0.0) for arm in arms]
+    interval = ratio_interval(
+        *values, paired=paired, resolutions=tuple(steps), repeats=tuple(list(arm) for arm in arms)
+    ) if all(values) else None  # fmt: skip
+    means = [fmean(each) if each else None for each in values]
+    return CostDifference(*means, interval, *_cost_word(interval, threshold, max(steps), blocker))
+
+
+def _cost_word(
+    interval: RatioInterval | None, threshold: float, floor: float, blocker: str
+) -> tuple[str, str]:
+    if interval is None or interval.k < MIN_REPEATS:
+        return "", f"A verdict needs {MIN_REPEATS} finished repeats of both."
+    if blocker:
+        return str(Word.INCONCLUSIVE), blocker
+    word, reason, odd = word_of(interval, threshold, floor)
+    if odd:
+        return str(word), f"Repeat block {odd.repeat}: without it the verdict would be another."
+    # Why the word may be another than the means of all runs suggest.
+    return _COST_WORDS.get(word, str(word)), _COST_WHY.get(reason, "") or (
+        " ".join(
+            f"Without repeat block {odd.repeat}, where the {_SIDES[odd.arm]} cost "
+            f"{figure(odd.times, 2)} times as much as in the others."
+            for odd in interval.set_aside
+        )
+    )

@@ -91,7 +91,7 @@ class Excess(NamedTuple):
 def excess(code: str, value: float, limits: Limits) -> Excess | None:
     """The worst limit that the value is beyond; None if it is within both."""
     for limit, is_severe in ((limits.severe, True), (limits.mild, False)):
-        if limit is not None and _is_beyond(code, value, limit):
+        if limit is not None and (value < limit if code in _LESS_IS_WORSE else value > limit):
             return Excess(limit, is_severe)
     return None
 
@@ -99,10 +99,6 @@ def excess(code: str, value: float, limits: Limits) -> Excess | None:
 def worst_value(code: str, values: Iterable[float]) -> float:
     """Of at least one value of a criterion."""
     return min(values) if code in _LESS_IS_WORSE else max(values)
-
-
-def _is_beyond(code: str, value: float, limit: float) -> bool:
-    return value < limit if code in _LESS_IS_WORSE else value > limit
 
 
 def reason_for(
@@ -114,9 +110,10 @@ def reason_for(
     injector", or "Injector process 2" if there are several.
     """
     who = f"Injector process {seen.injector}" if seen.injector else "The injector"
+    # The limit without its noun, which the value already has.
     text = sentences[code].format(
         value=value_words(code, seen.value, limit),
-        limit=_limit_text(code, limit),
+        limit=count(int(limit)) if code in _COUNTS else value_words(code, limit),
         were="was" if seen.value == 1 else "were",
         who=who,
         whose=f"{who[0].lower()}{who[1:]}'s",
@@ -126,14 +123,9 @@ def reason_for(
         rest=percent(1 - seen.value) if 0 <= seen.value <= 1 else "",
     )
     if seen.second is not None:
-        text = f"{text} {_place(code, seen.second)}"
+        place = "Steady from second {} on." if code in _STRETCHES else "Worst in second {}."
+        text = f"{text} {place.format(seen.second)}"
     return JudgementReason(code, str(state), text, seen.value, limit, seen.second)
-
-
-def _place(code: str, second: int) -> str:
-    if code in _STRETCHES:
-        return f"Steady from second {second} on."
-    return f"Worst in second {second}."
 
 
 def value_words(code: str, value: float, limit: float | None = None) -> str:
@@ -145,13 +137,9 @@ def value_words(code: str, value: float, limit: float | None = None) -> str:
         return counted(int(value), _COUNTS[code])
     if code not in _TIMES:
         return percent(value, limit=limit)
-    return ms_text(value) if limit is None else _ms_beside(value / 1000, limit / 1000)
-
-
-def _ms_beside(value: float, limit: float) -> str:
-    return with_unit(number(value, decimals_beside(value, limit, decimals_for([value]))), "ms")
-
-
-def _limit_text(code: str, limit: float) -> str:
-    """The limit without its noun, which the value already has."""
-    return count(int(limit)) if code in _COUNTS else value_words(code, limit)
+    if limit is None:
+        return ms_text(value)
+    in_ms = value / 1000
+    return with_unit(
+        number(in_ms, decimals_beside(in_ms, limit / 1000, decimals_for([in_ms]))), "ms"
+    )

@@ -79,7 +79,19 @@ def failure_words(rows: Sequence[FailureRow], attempts: int, noun: str = "reques
     if not causes or not attempts:
         return ""
     if n_failed >= attempts:
-        return _all_failed(causes, attempts, noun)
+        everything = f"all {counted(attempts, noun)}" if attempts > 1 else f"the only {noun[:-1]}"
+        if len(causes) == 1:
+            (kind, status) = next(iter(causes))
+            words = cause_words(kind, status)
+            return f"{words[0].upper()}{words[1:]} {'to' if status else 'for'} {everything}"
+        named = [
+            f"{cause_words(kind, status)} ({count(n)})"
+            for (kind, status), n in causes.most_common(_MOST_NAMED)
+        ]
+        more = len(causes) - len(named)
+        if more:
+            named.append(f"{counted(more, 'other errors')}")
+        return f"All {counted(attempts, noun)} failed: {', '.join(named)}"
     (kind, status), _ = causes.most_common(1)[0]
     mostly = ", mostly" if len(causes) > 1 else ""
     joint = " with" if status else (" by" if mostly else ":")
@@ -99,19 +111,3 @@ def _causes(rows: Iterable[FailureRow]) -> Counter[tuple[str, int]]:
     for row in of_target(rows):
         causes[row.kind, row.status] += row.count
     return causes
-
-
-def _all_failed(causes: Counter[tuple[str, int]], attempts: int, noun: str) -> str:
-    everything = f"all {counted(attempts, noun)}" if attempts > 1 else f"the only {noun[:-1]}"
-    if len(causes) == 1:
-        (kind, status) = next(iter(causes))
-        words = cause_words(kind, status)
-        return f"{words[0].upper()}{words[1:]} {'to' if status else 'for'} {everything}"
-    named = [
-        f"{cause_words(kind, status)} ({count(n)})"
-        for (kind, status), n in causes.most_common(_MOST_NAMED)
-    ]
-    more = len(causes) - len(named)
-    if more:
-        named.append(f"{counted(more, 'other errors')}")
-    return f"All {counted(attempts, noun)} failed: {', '.join(named)}"

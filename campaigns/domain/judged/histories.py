@@ -1,15 +1,18 @@
-"""A test's history: a point for each campaign, its course, and what was changed in between."""
+"""A test's history: a point for each campaign, its course, and what was changed in between; and
+triage: what people say about a change of level, and which sightings are of the same change.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from enum import StrEnum
 from functools import cached_property, lru_cache
 from math import log
 from typing import NamedTuple
 
-from campaigns.domain.judged.changes import Change, Course, course_of
+from campaigns.domain.judged.changes import MIN_SEGMENT, Change, Course, course_of
+from campaigns.domain.judged.ratio import Against
 from campaigns.domain.judged.repeats import mean_interval
-from campaigns.domain.judged.words import Against
 
 PLAN_VERSION = "Plan version"
 
@@ -167,3 +170,59 @@ def _differences(before: Mapping[str, str], after: Mapping[str, str]):
     for name in after:
         if name in before and before[name] != after[name]:
             yield name, before[name], after[name]
+
+
+class TriageState(StrEnum):
+    """What is known about a change; whatever is not open is quiet."""
+
+    OPEN = "open"
+    ACKNOWLEDGED = "acknowledged"
+    EXPECTED = "expected"
+    ENVIRONMENT = "environment"
+    NOT_REAL = "not_real"
+    FIXED = "fixed"
+
+
+NEEDS_WHY = frozenset({TriageState.EXPECTED, TriageState.NOT_REAL, TriageState.FIXED})
+# What people choose from where the reference moved at the same time: the likeliest first.
+ENVIRONMENT_FIRST = sorted(TriageState, key=lambda state: state is not TriageState.ENVIRONMENT)
+# A change that is found later joins these; what people have closed takes in nothing new.
+TAKES_MORE = frozenset({TriageState.OPEN, TriageState.ACKNOWLEDGED})
+
+
+@dataclass(frozen=True, slots=True)
+class Sighting:
+    """A change by its places in a history: where the new level begins, and the range in which it
+    may have begun."""
+
+    index: int
+    earliest: int
+    latest: int
+    is_higher: bool
+
+
+def same_changes(seen: Sequence[Sighting], known: Sequence[Sighting]) -> dict[int, int]:
+    """Which known change each one seen now is: {its place in `seen`: the place in `known`}.
+
+    More campaigns may move a change. It stays the same one if it goes in the same direction and
+    begins fewer than three campaigns from where it was (two changes are never closer), or if the
+    place where it was is still in its range. Nearest first, each at most once.
+    """
+    pairs = sorted(
+        (abs(now.index - then.index), first, second)
+        for first, now in enumerate(seen)
+        for second, then in enumerate(known)
+        if now.index == then.index
+        or (
+            now.is_higher == then.is_higher
+            and (
+                abs(now.index - then.index) < MIN_SEGMENT
+                or now.earliest <= then.index <= now.latest
+            )
+        )
+    )
+    found: dict[int, int] = {}
+    for _, first, second in pairs:
+        if first not in found and second not in found.values():
+            found[first] = second
+    return found

@@ -164,9 +164,7 @@ def limits_with(overrides: Mapping[str, Any]) -> dict[str, Limits]:
 
 
 def judge(
-    observed: Mapping[str, Observed],
-    response: Timing,
-    limits: Mapping[str, Limits] = LIMITS,
+    observed: Mapping[str, Observed], response: Timing, limits: Mapping[str, Limits] = LIMITS
 ) -> Judgement:
     """The answers for observed values by code, without criteria that could not be observed.
 

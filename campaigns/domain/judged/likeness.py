@@ -83,7 +83,11 @@ def _sort_in(found: dict, kind: str, name: str, values: Sequence[str], agree: bo
 
 
 def _chosen(arms: Sequence[Sequence[ArmRun]]):
-    for name, of_run in (("target", _target), ("host", _host), ("plan", _plan)):
+    for name, of_run in (
+        ("target", lambda each: each.frozen.target),
+        ("host", _host),
+        ("plan", lambda each: each.frozen.plan_label),
+    ):
         values = [_joined(of_run(each) for each in arm) for arm in arms]
         shown = _shown(arms, values) if of_run is _host else values
         yield name, shown, values[0] == values[1]
@@ -98,30 +102,20 @@ def _joined(values) -> str:
     return ", ".join(sorted(set(filter(None, values))))
 
 
-def _target(each: ArmRun) -> str:
-    return each.frozen.target
-
-
 def _host(each: ArmRun) -> str:
     """The addresses actually connected to, or the endpoint's host if none is known."""
     hosts = _joined(peer.rpartition(":")[0] for peer in peers_of(each.measurement.ends))
     return hosts or each.frozen.endpoint.host
 
 
-def _plan(each: ArmRun) -> str:
-    return each.frozen.plan_label
-
-
 def _content_bytes(totals: Sequence[Total]) -> float:
     """A reply's bytes without head and framing, which each server words in its own way."""
     replies = sum(each.count("ok") + each.count("failed") for each in totals)
-    content = sum(map(_content_received, totals))
-    return content / replies if replies else 0.0
-
-
-def _content_received(total: Total) -> int:
-    worded = total.count("head_received") + total.count("framing_received")
-    return total.count("bytes_received") - worded
+    received, head, framing = (
+        sum(each.count(name) for each in totals)
+        for name in ("bytes_received", "head_received", "framing_received")
+    )
+    return (received - head - framing) / replies if replies else 0.0
 
 
 def _close(*sizes: float) -> bool:

@@ -4,7 +4,7 @@ Follows from the run's judgement, and from what the agents of its target told. T
 first: while it is in doubt, nothing is known of the others.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -40,11 +40,7 @@ _OF_RECORDS = {
     "little",
 }  # fmt: skip
 _OF_INJECTORS_NETWORK = {"link", "packets_lost"}
-_OF_MACHINE = {
-    "target_link": Who.NETWORK,
-    "target_cpu": Who.TARGET,
-    "listen_overflows": Who.TARGET,
-}
+_OF_MACHINE = {"target_link": Who.NETWORK, "target_cpu": Who.TARGET, "listen_overflows": Who.TARGET}
 _NOT_KEPT_UP = (
     SATURATED, "in_flight_growing", "dropped", "sent_share", "slot_wait", "errors_at_limit",
 )  # fmt: skip
@@ -55,16 +51,16 @@ _TO_KNOW = "An agent on the target's machine would tell which."
 
 
 def limit_of(
-    judged: Judgement,
-    machines: Sequence[MachineUse],
-    plan: Plan,
-    *,
-    ended_early: bool = False,
+    judged: Judgement, machines: Sequence[MachineUse], plan: Plan, *, ended_early: bool = False
 ) -> Limit:
     """Of a run that has ended; `machines`: none without an agent. `ended_early`: it was stopped or
     failed, so the plan says more than it sent."""
-    if judged.measurement.reasons:
-        return _of_doubts(judged.measurement.reasons)
+    if doubts := judged.measurement.reasons:
+        first = next((each for each in doubts if each.code not in _OF_RECORDS), None)
+        if first is None:
+            return Limit(Who.UNKNOWN, doubts[0].text)
+        is_network = first.code in _OF_INJECTORS_NETWORK
+        return Limit(Who.NETWORK if is_network else Who.INJECTOR, first.text)
     reasons = {each.code: each for each in judged.target.reasons}
     if judged.target.state is None:
         return Limit(Who.UNKNOWN, judged.target.text)
@@ -72,7 +68,11 @@ def limit_of(
         if code in reasons:
             return Limit(who, reasons[code].text)
     if "resent" in reasons:
-        return _of_resent(reasons["resent"], machines)
+        # The target loses packets where its CPU or its queue is full, and these were not.
+        text = reasons["resent"].text
+        if _highest_cpu(machines) is None:
+            return Limit(Who.UNKNOWN, f"{text} {_TO_KNOW}")
+        return Limit(Who.NETWORK, f"{text}{_room_words(machines)}")
     if left := next((reasons[code] for code in _NOT_KEPT_UP if code in reasons), None):
         return _of_target_side(left, machines)
     if judged.target.state == TargetState.FAILING:
@@ -83,53 +83,28 @@ def limit_of(
     )
 
 
-def _of_doubts(doubts: Iterable[JudgementReason]) -> Limit:
-    doubts = list(doubts)
-    first = next((each for each in doubts if each.code not in _OF_RECORDS), None)
-    if first is None:
-        return Limit(Who.UNKNOWN, doubts[0].text)
-    is_network = first.code in _OF_INJECTORS_NETWORK
-    return Limit(Who.NETWORK if is_network else Who.INJECTOR, first.text)
-
-
-def _of_resent(resent: JudgementReason, machines: Sequence[MachineUse]) -> Limit:
-    """The target loses packets where its CPU or its queue is full, and these were not."""
-    if _highest_cpu(machines) is None:
-        return Limit(Who.UNKNOWN, f"{resent.text} {_TO_KNOW}")
-    return Limit(Who.NETWORK, f"{resent.text}{_room_words(machines)}")
-
-
 def _of_target_side(left: JudgementReason, machines: Sequence[MachineUse]) -> Limit:
     highest = _highest_cpu(machines)
     if highest is None:
         why = "It was the target, or the network on the way to it."
         return Limit(Who.UNKNOWN, f"{left.text} {why} {_TO_KNOW}")
-    causes = [*_stolen_words(machines), *_thread_words(machines), "it waited for something else"]
-    so = f"{', '.join(causes[:-1])}, or {causes[-1]}" if len(causes) > 1 else causes[0]
-    why = f"Its CPU was never above {percent_at_most(highest)}, so {so}"
-    return Limit(Who.TARGET, f"{left.text} {why}, such as locks, a pool or a database.")
-
-
-def _stolen_words(machines: Sequence[MachineUse]) -> list[str]:
-    """What was not in use may have been somebody else's."""
-    told = [use.figures["stolen"][1] for use in machines if "stolen" in use.figures]
-    stolen = max(told, default=0.0)
-    took = f"other guests of its hypervisor took up to {percent_at_most(stolen)} of it"
-    return [took] if stolen > _STOLEN else []
-
-
-def _thread_words(machines: Sequence[MachineUse]) -> list[str]:
-    return ["one thread was full"] if _may_fill_a_core(machines) else []
-
-
-def _may_fill_a_core(machines: Sequence[MachineUse]) -> bool:
-    """Whether a machine used as much as a thread can, which moves from core to core; it may have
-    where nobody told how many cores it has."""
-    return any(
+    # Whether a machine used as much as a thread can, which moves from core to core; it may
+    # have where nobody told how many cores it has.
+    may_fill_a_core = any(
         not use.cores or use.cores * use.figures["cpu"][1] >= _FULL
         for use in machines
         if "cpu" in use.figures
     )
+    # What was not in use may have been somebody else's.
+    told = [use.figures["stolen"][1] for use in machines if "stolen" in use.figures]
+    stolen = max(told, default=0.0)
+    took = f"other guests of its hypervisor took up to {percent_at_most(stolen)} of it"
+    causes = [took] if stolen > _STOLEN else []
+    causes += ["one thread was full"] if may_fill_a_core else []
+    causes.append("it waited for something else")
+    so = f"{', '.join(causes[:-1])}, or {causes[-1]}" if len(causes) > 1 else causes[0]
+    why = f"Its CPU was never above {percent_at_most(highest)}, so {so}"
+    return Limit(Who.TARGET, f"{left.text} {why}, such as locks, a pool or a database.")
 
 
 def _planned_words(plan: Plan, *, ended_early: bool) -> str:

@@ -3,14 +3,14 @@
 import ipaddress
 from math import sqrt
 
-from campaigns.domain.judged.criteria import Observed
-from campaigns.domain.judged.failures import is_of_overload, of_target
-from campaigns.domain.judged.injector_vitals import (
+from campaigns.domain.judged.busy import (
     injector_number,
     observed_vitals,
     run_delay,
     worst_shard,
 )
+from campaigns.domain.judged.criteria import Observed
+from campaigns.domain.judged.failures import is_of_overload, of_target
 from campaigns.domain.judged.steady import Steadiness, steadiness
 from campaigns.domain.measured.measurement import Measurement
 from campaigns.domain.measured.outcomes import CLIENT_KINDS, WORDS, Kind
@@ -53,13 +53,15 @@ def observe(seen: Measurement, *, is_co_located: bool, n_lost: int = 0) -> dict[
         for code in _MEANINGLESS_BESIDE_THE_TARGET:
             vitals.pop(code, None)
     found = {
-        **_nothing(seen),
+        **({} if seen.series else {"no_seconds": Observed(1)}),
+        **({} if seen.series and _attempts(total) else {"no_requests": Observed(1)}),
         "lost_shards": Observed(n_lost),
         "lateness_p99": _lateness(seen),
         "sent_share": _sent_share(seen),
         "dropped": _share_of_arrivals(seen, total.count("dropped")),
         "slot_wait": _share_of_arrivals(seen, total.timing("slot_wait").n),
         "injector_exhausted": Observed(sum(total.errors.get(kind, 0) for kind in CLIENT_KINDS)),
+        # What made response times longer, and what may have; nothing where there are none.
         **(_slowness(seen) if total.timing("response").n else {}),
         "little": _little(seen),
         "missing_seconds": _missing(seen.series),
@@ -67,9 +69,13 @@ def observe(seen: Measurement, *, is_co_located: bool, n_lost: int = 0) -> dict[
         "in_flight_growing": _in_flight_growing(seen),
         "resent": _resent(total),
         "starts_apart": _starts_apart(seen),
-        "in_doubt": _share_of_attempts(total, min(total.count("in_doubt"), _attempts(total))),
+        "in_doubt": Observed(min(1.0, total.count("in_doubt") / _attempts(total)))
+        if _attempts(total)
+        else None,
         **_target_errors(seen),
-        "only_redirects": Observed(float(_only_redirects(total))),
+        "only_redirects": Observed(
+            float(bool(total.statuses) and all(status.startswith("3") for status in total.statuses))
+        ),
         "body_changed": _body_changed(seen.series),
         "co_located": Observed(float(is_co_located)),
         **vitals,
@@ -77,21 +83,8 @@ def observe(seen: Measurement, *, is_co_located: bool, n_lost: int = 0) -> dict[
     return {code: each for code, each in found.items() if each is not None}
 
 
-def _nothing(seen: Measurement) -> dict[str, Observed]:
-    """What a run without any request lacks."""
-    total = seen.total
-    if not seen.series:
-        return {"no_seconds": Observed(1), "no_requests": Observed(1)}
-    return {} if _attempts(total) else {"no_requests": Observed(1)}
-
-
 def _attempts(total: Total) -> int:
     return total.count("ok") + total.count("failed") + total.count("dropped")
-
-
-def _share_of_attempts(total: Total, count: int) -> Observed | None:
-    attempts = _attempts(total)
-    return Observed(count / attempts) if attempts else None
 
 
 def _share_of_arrivals(seen: Measurement, count: int) -> Observed | None:
@@ -112,9 +105,7 @@ def _high_of(timing: Timing) -> Observed | None:
 
 
 def _slowness(seen: Measurement) -> dict[str, Observed | None]:
-    """What made response times longer, and what may have; nothing where there are none."""
-    slow = {"run_delay": run_delay(seen.vitals), **_hub_lag(seen.total)}
-    return {**_own_time(seen), **slow}
+    return {**_own_time(seen), "run_delay": run_delay(seen.vitals), **_hub_lag(seen.total)}
 
 
 def _own_time(seen: Measurement) -> dict[str, Observed]:
@@ -314,21 +305,15 @@ def _target_errors(seen: Measurement) -> dict[str, Observed]:
     second = worst["second"] if worst and worst["failed"] else None
     if not total.timing("response").n:
         return {"no_success": Observed(1, measure=_cause(seen))}
-    at_limit = _errors_at_limit(seen)
-    if at_limit is None:
+    of_overload = (row.count for row in of_target(seen.failures) if is_of_overload(row))
+    at_limit = sum(of_overload) if seeks_limit(seen.plan) else 0
+    if not at_limit:
         return {"errors": Observed(failed / _attempts(total), second, measure=_cause(seen))}
     others = max(0, failed - at_limit)
     return {
         "errors_at_limit": Observed(at_limit / _attempts(total), second, measure=_cause(seen)),
         "errors": Observed(others / _attempts(total), measure="of other kinds"),
     }
-
-
-def _errors_at_limit(seen: Measurement) -> int | None:
-    """How many failures are of overload; None unless there are any and the limit is looked for."""
-    if not seeks_limit(seen.plan):
-        return None
-    return sum(row.count for row in of_target(seen.failures) if is_of_overload(row)) or None
 
 
 def _cause(seen: Measurement) -> str:
@@ -343,10 +328,6 @@ def _cause(seen: Measurement) -> str:
     if kind == Kind.STATUS_UNEXPECTED and unexpected:
         return f"status {max(unexpected, key=unexpected.get)}"
     return WORDS.get(kind, "see the errors")
-
-
-def _only_redirects(total: Total) -> bool:
-    return bool(total.statuses) and all(status.startswith("3") for status in total.statuses)
 
 
 def _body_changed(series: list[Point]) -> Observed | None:

@@ -1,4 +1,5 @@
-"""The cost of HTTPS over HTTP as two named percentages, and its split into parts.
+"""The cost of HTTPS over HTTP as two named percentages, its split into parts, and by how much each
+percentile moved: does the whole distribution shift, or only its tail?
 
 increase = (HTTPS − HTTP) / HTTP: how much longer HTTPS takes. share = (HTTPS − HTTP) / HTTPS: how
 much of the HTTPS time is overhead. Only means can be split into parts; percentiles do not add up.
@@ -11,9 +12,9 @@ from statistics import fmean
 
 from campaigns.domain.judged.ratio import RatioInterval, ratio_interval
 from campaigns.domain.judged.repeats import MIN_REPEATS
-from campaigns.domain.measured.figures import SHOWN_PERCENTILES, Figures
+from campaigns.domain.measured.figures import SHOWN_PERCENTILES, Figures, percentiles_us
 from campaigns.domain.measured.histogram import BUCKET_SHARE
-from campaigns.domain.measured.snapshot import PARTS, Total
+from campaigns.domain.measured.snapshot import PARTS, Timing, Total
 from campaigns.domain.percentiles import Shown, name, shown, why_not_shown
 from campaigns.domain.units import figure, with_unit
 
@@ -46,6 +47,12 @@ class OverheadRow:
     @property
     def _is_whole(self) -> bool:
         return self.baseline_us is not None and self.candidate_us is not None
+
+    @property
+    def ends(self) -> tuple[float | None, float | None]:
+        """Of the interval, if it is told; (None, None) with fewer than three runs."""
+        found = self.interval
+        return (None, None) if found is None or found.k < MIN_REPEATS else (found.low, found.high)
 
     @property
     def difference_us(self) -> float | None:
@@ -191,13 +198,11 @@ def _percentile_row(q: int, arms: _Compared, jump: tuple[float, float] | None) -
         return OverheadRow(name(q), None, None, why=why)
     weak = visible is Shown.WEAK
     row = _mean_row(name(q), arms, lambda run: run.percentiles.get(q), weak=weak, why=why)
-    return _without_interval(row, name(q), jump) if jump and row.interval else row
-
-
-def _without_interval(row: OverheadRow, named: str, jump: tuple[float, float]) -> OverheadRow:
+    if not jump or row.interval is None:
+        return row
     low, high = (figure(us / 1000) for us in jump)
     why = (
-        f"No interval: {named} lies at a jump from {low} to {with_unit(high, 'ms')}, and a run's "
+        f"No interval: {name(q)} lies at a jump from {low} to {with_unit(high, 'ms')}, and a run's "
         "is now on one side, now on the other."
     )
     return replace(row, interval=None, why=f"{row.why} {why}".strip(), note=why)
@@ -267,3 +272,38 @@ def ratio_over_plans(plans: Sequence[tuple[Runs, Runs]], *, in_blocks: bool) -> 
 def geometric_mean(values: Sequence[float]) -> float:
     """Of values above 0."""
     return exp(fsum(map(log, values)) / len(values))
+
+
+PERCENTILES = (
+    *(10_000, 25_000, 50_000, 75_000, 90_000, 95_000),
+    *(97_500, 99_000, 99_500, 99_900, 99_990),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ShiftPoint:
+    """The ratio candidate / baseline at one percentile (q in 1/100,000)."""
+
+    q: int
+    interval: RatioInterval
+
+
+def shift_of(
+    baseline: Sequence[Timing], candidate: Sequence[Timing], *, paired: bool
+) -> list[ShiftPoint]:
+    """The points of all percentiles that every run supports with ten responses beyond; [] with
+    fewer than three runs on a side. `paired`: both have the same blocks in the same order."""
+    sides = (baseline, candidate)
+    if min(map(len, sides)) < MIN_REPEATS:
+        return []
+    fewest = min(timing.n for side in sides for timing in side)
+    known = [q for q in PERCENTILES if shown(fewest, q) is Shown.OK]
+    values = [[percentiles_us(timing, known) for timing in side] for side in sides]
+    points = []
+    for q in known:
+        first, second = ([each[q] for each in side] for side in values)
+        steps = (BUCKET_SHARE * max(first), BUCKET_SHARE * max(second))
+        interval = ratio_interval(first, second, paired=paired, resolutions=steps)
+        if interval:
+            points.append(ShiftPoint(q, interval))
+    return points

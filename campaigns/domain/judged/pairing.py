@@ -1,6 +1,6 @@
 """Which tests of two campaigns belong together: the same plan on the same arm."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 
@@ -37,32 +37,28 @@ def partners(
     """
     of_baseline: set[int] = set()
     found: dict[int, int] = {}
-    for _, second, first in sorted(_candidates(baseline, candidate)):
+    candidates = [
+        (distance, second, first)
+        for second, theirs in enumerate(candidate)
+        for first, ours in enumerate(baseline)
+        if (distance := _distance(ours, theirs)) is not None
+    ]
+    for _, second, first in sorted(candidates):
         if first not in of_baseline and second not in found:
             of_baseline.add(first)
             found[second] = first
     return [(found[second], second) for second in sorted(found)]
 
 
-def _candidates(
-    baseline: Sequence[PlanOnArm], candidate: Sequence[PlanOnArm]
-) -> Iterator[tuple[tuple[int, int], int, int]]:
-    for second, theirs in enumerate(candidate):
-        for first, ours in enumerate(baseline):
-            distance = _distance(ours, theirs)
-            if distance is not None:
-                yield distance, second, first
-
-
 def _distance(first: PlanOnArm, second: PlanOnArm) -> tuple[int, int] | None:
     """How far apart the plans are and how far the arms; None for tests that have no relation."""
-    if (first.scheme, first.connection_mode, first.injectors) != (
-        second.scheme,
-        second.connection_mode,
-        second.injectors,
+    if any(
+        getattr(first, name) != getattr(second, name)
+        for name in ("scheme", "connection_mode", "injectors")
     ):
         return None
-    if any(first.number(swept) != second.number(swept) for swept in _swept_by(first, second)):
+    swept = filter(None, (first.swept, second.swept))
+    if any(first.number(each) != second.number(each) for each in swept):
         return None
     plan = _first_true(
         (first.plan, first.version) == (second.plan, second.version),
@@ -81,10 +77,6 @@ def _distance(first: PlanOnArm, second: PlanOnArm) -> tuple[int, int] | None:
         True,
     )
     return plan, arm
-
-
-def _swept_by(*keys: PlanOnArm) -> set[str]:
-    return {each.swept for each in keys if each.swept}
 
 
 def _first_true(*answers: bool) -> int | None:

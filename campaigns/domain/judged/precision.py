@@ -31,14 +31,17 @@ def precision_of(response: Timing, limits: Mapping[str, Limits]) -> JudgementRea
 
 
 def _fact(response: Timing) -> str:
-    highest = next((q for q in (P99, P95, P90, P50) if _is_sound(response.n, q)), None)
+    highest = next(
+        (
+            q
+            for q in (P99, P95, P90, P50)
+            if (how_shown(response.n, q) is Shown.OK and None not in rank_interval(response.n, q))
+        ),
+        None,
+    )
     known = [] if highest is None else [_spread(response, highest)]
     missing = [] if highest == P99 else ["no p99" if highest else "no percentiles"]
     return f"{counted(response.n, 'requests')}: {', '.join(known + missing)}."
-
-
-def _is_sound(n: int, q: int) -> bool:
-    return how_shown(n, q) is Shown.OK and None not in rank_interval(n, q)
 
 
 def _spread(response: Timing, q: int) -> str:

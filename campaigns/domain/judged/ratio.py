@@ -1,4 +1,4 @@
-"""The ratio B / A of two sets of run-level values, with its interval.
+"""The ratio B / A of two sets of run-level values, with its interval, and the four words for it.
 
 Computed on logarithms: Student's t over the blocks' log ratios (paired), Welch's t over the arms'
 logs (not paired). One wild run then widens the interval as much as it moves its centre (t stays
@@ -6,11 +6,13 @@ about 1), so it can hide a difference but not create one. Error rates and power 
 docs/measuring.md, `make benchmark ARGS=words`.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from enum import StrEnum
 from functools import cached_property
 from math import exp, fsum, log
 from statistics import median
+from typing import Any
 
 import numpy as np
 
@@ -179,7 +181,12 @@ def _interval(arms: _Arms) -> RatioInterval:
     # Sorted, so that the order of the runs does not affect the last digit.
     (centre,), (variance,), (df,) = difference([np.array([sorted(each)]) for each in logs])
     kept = _kept_means(arms)
-    guard = _guard(arms, kept, is_forced=variance == 0)
+    # The variance that rounding to steps of the resolution adds to the log ratio.
+    guard = sum(
+        (step / centre) ** 2 / 12 / len(values)
+        for values, step, centre in zip(arms.values, arms.resolutions, kept, strict=True)
+        if (variance == 0) or step > _COARSE * centre
+    )
     se = float(standard_error(variance + guard))
     width = t_reach(float(df)) * se
     ratio = exp(centre)
@@ -209,15 +216,6 @@ def _kept_means(arms: _Arms) -> tuple[float, float]:
     return means[0], means[1]
 
 
-def _guard(arms: _Arms, centres: tuple[float, float], *, is_forced: bool) -> float:
-    """The variance that rounding to steps of the resolution adds to the log ratio."""
-    return sum(
-        (step / centre) ** 2 / 12 / len(values)
-        for values, step, centre in zip(arms.values, arms.resolutions, centres, strict=True)
-        if is_forced or step > _COARSE * centre
-    )
-
-
 def wild_index(logs: Sequence[float]) -> int | None:
     """The index of the value set aside; None if all count."""
     if not _has_outlier(np.array([sorted(logs)]))[0]:
@@ -231,7 +229,10 @@ def _odd_runs(arms: _Arms, repeats: Sequence[Sequence[int]]) -> Iterator[OddRun]
     for number, (logs, wild) in enumerate(zip(arms.logs, arms.wild, strict=True)):
         for index, is_flagged in enumerate(outlier_flags([exp(each) for each in logs])):
             if is_flagged or index == wild:
-                arm = _arm_to_blame(arms, index) if arms.is_paired else number
+                arm = number
+                if arms.is_paired:
+                    off = [abs(_distance_from_others(each, index)) for each in arms.values]
+                    arm = off.index(max(off))
                 rest = arms.without(arm, index)
                 yield OddRun(
                     arm,
@@ -242,10 +243,54 @@ def _odd_runs(arms: _Arms, repeats: Sequence[Sequence[int]]) -> Iterator[OddRun]
                 )
 
 
-def _arm_to_blame(arms: _Arms, block: int) -> int:
-    return max((0, 1), key=lambda arm: abs(_distance_from_others(arms.values[arm], block)))
-
-
 def _distance_from_others(values: Sequence[float], index: int) -> float:
     """The log of a run's value over the median of the others."""
     return log(values[index] / median(values[:index] + values[index + 1 :]))
+
+
+class Word(StrEnum):
+    FASTER = "faster"
+    SLOWER = "slower"
+    SAME = "no practical difference"
+    INCONCLUSIVE = "inconclusive"
+
+
+def is_same(low: Any, high: Any, threshold: float) -> Any:
+    """Whether the interval lies within the practical threshold; for numbers or arrays."""
+    return (low >= 1 / (1 + threshold)) & (high <= 1 + threshold)
+
+
+def is_clear(low: Any, high: Any, ratio: Any, threshold: float) -> Any:
+    """Whether the interval excludes 1 and the ratio is beyond the threshold; types as is_same."""
+    slower = (low > 1) & (ratio >= 1 + threshold)
+    return slower | ((high < 1) & (ratio <= 1 / (1 + threshold)))
+
+
+@dataclass(frozen=True, slots=True)
+class Against:
+    """`metric`: "p95", or "mean" where too few requests support a p95; "capacity" of a search.
+    `ratio` is the candidate over the baseline with its 95 % interval, all None without one. `word`
+    is that of a comparison,
+    "" where there can be none, and `why` says why, or why it is inconclusive. `reference`: what
+    became of the reference that both campaigns measured (domain.shown.compared.ReferenceState), ""
+    without one."""
+
+    baseline: str  # its name
+    metric: str
+    word: str
+    why: str
+    ratio: float | None = None
+    low: float | None = None
+    high: float | None = None
+    reference: str = ""
+
+    @property
+    def is_clear(self) -> bool:
+        return self.word in {Word.SLOWER, Word.FASTER}
+
+    @classmethod
+    def from_json(cls, stored: Mapping[str, Any] | None) -> "Against | None":
+        return cls(**stored) if stored else None
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)

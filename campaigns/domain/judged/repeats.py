@@ -26,6 +26,11 @@ class MeanInterval:
     high: float | None
     cv: float | None
 
+    @property
+    def ends(self) -> tuple[float | None, float | None]:
+        """Those that are told; (None, None) with fewer than three runs."""
+        return (None, None) if self.k < MIN_REPEATS else (self.low, self.high)
+
 
 def mean_interval(values: Sequence[float], *, is_signed: bool = False) -> MeanInterval:
     """The mean of run-level values and its interval between runs. `values` is not empty.

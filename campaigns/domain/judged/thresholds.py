@@ -16,13 +16,7 @@ from campaigns.domain.measured.machine import BUSY
 from campaigns.domain.measured.machine_use import MachinePoint, n_whole_seconds
 from campaigns.domain.measured.snapshot import Total
 from campaigns.domain.percentiles import P50, P95, P99
-from campaigns.domain.plan.threshold import (
-    RATES,
-    SESSION_PREFIX,
-    SHARES,
-    TARGET_METRICS,
-    Threshold,
-)
+from campaigns.domain.plan.threshold import RATES, SESSION_PREFIX, SHARES, TARGET_METRICS, Threshold
 
 _PERCENTILES = {"p50": P50, "p95": P95, "p99": P99}
 _TIMES = {"us": 1.0, "ms": 1e-3, "s": 1e-6}
@@ -39,7 +33,14 @@ def measure(rule: Threshold, total: Total, duration_s: float) -> float | None:
     if rule.metric in RATES:
         return total.count(_COUNTED[rule.metric]) / duration_s if duration_s > 0 else None
     if rule.metric in SHARES:
-        return _errors(total, _ENDED[rule.metric], in_percent=rule.unit == "%")
+        counters = _ENDED[rule.metric]
+        in_percent = rule.unit == "%"
+        ok, failed, dropped = (total.count(name) for name in counters)
+        errors = failed + dropped
+        attempts = errors + ok
+        if not in_percent:
+            return float(errors)
+        return 100 * errors / attempts if attempts else None
     timing = total.timing("session" if rule.is_of_sessions else "response")
     figure = rule.metric.removeprefix(SESSION_PREFIX)
     if figure in _PERCENTILES:
@@ -48,15 +49,6 @@ def measure(rule: Threshold, total: Total, duration_s: float) -> float | None:
     else:
         value = timing.mean_us if figure == "mean" else timing.max_us
     return None if value is None else value * _TIMES[rule.unit]
-
-
-def _errors(total: Total, counters: tuple[str, str, str], *, in_percent: bool) -> float | None:
-    ok, failed, dropped = (total.count(name) for name in counters)
-    errors = failed + dropped
-    attempts = errors + ok
-    if not in_percent:
-        return float(errors)
-    return 100 * errors / attempts if attempts else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,11 +150,6 @@ class ThresholdJudge:
 _Parts = tuple[float, float]
 
 
-def _cpu(point: MachinePoint) -> _Parts | None:
-    share = point.share(*BUSY)
-    return None if share is None else (share, 1)
-
-
 def _memory(point: MachinePoint) -> _Parts | None:
     used, whole = point.did.get("memory_used_bytes"), point.did.get("memory_bytes")
     return (used / whole, 1) if whole and used is not None else None
@@ -174,7 +161,7 @@ def _resent(point: MachinePoint) -> _Parts | None:
 
 
 _PARTS: dict[str, Callable[[MachinePoint], _Parts | None]] = {
-    "target_cpu": _cpu,
+    "target_cpu": lambda point: None if (cpu := point.share(*BUSY)) is None else (cpu, 1),
     "target_memory": _memory,
     "target_resent": _resent,
 }

@@ -143,7 +143,9 @@ def reasons_of_measurement(
 
     `response` are the run's response times, to whose high percentile lateness is compared.
     """
-    observed = _at_the_edge(observed, limits)
+    is_contended = HIGH_EFFECT in observed and _is_contended(observed, limits)
+    if is_contended:
+        observed = {**observed, HIGH_EFFECT: observed.get(_EDGE, observed[HIGH_EFFECT])}
     headline_us = response.percentile_us(judged_percentile(response.n)) or 0.0
     found = [
         reason
@@ -153,7 +155,10 @@ def reasons_of_measurement(
         and (reason := _reason(code, _SENTENCES, seen, limit))
     ]
     if not any(reason.code in _EFFECTS for reason in found):
-        found = [reason for reason in found if reason.code not in _without_effect(observed)]
+        # The causes whose effect was measured are no doubt.
+        causes = _CAUSES if _EFFECTS & observed.keys() else frozenset()
+        causes |= {"lateness_p99"} if HIGH_EFFECT in observed else set()
+        found = [reason for reason in found if reason.code not in causes]
     if found and "no_seconds" not in observed:
         found += [
             reason
@@ -176,29 +181,12 @@ def _is_contended(observed: Mapping[str, Observed], limits: Mapping[str, Limits]
     """Each wait for the network may wake up a halted processor, which counts as waiting for it: so
     the limit holds for the waiting of one wait, against the CPU time of the request."""
     waited, share = observed.get("run_delay"), limits[_CONTENDED].mild
-    if waited is None or share is None or not _others_run(observed.get(_OTHERS), limits):
+    others = observed.get(_OTHERS)  # they may use the machine where nobody looked
+    is_alone = others is not None and excess(_OTHERS, others.value, limits[_OTHERS]) is None
+    if waited is None or share is None or is_alone:
         return False
     waits = observed[HIGH_EFFECT].waits
     return waited.value > share * waits / (1 + share * (waits - 1))
-
-
-def _at_the_edge(
-    observed: Mapping[str, Observed], limits: Mapping[str, Limits]
-) -> Mapping[str, Observed]:
-    if HIGH_EFFECT not in observed or not _is_contended(observed, limits):
-        return observed
-    return {**observed, HIGH_EFFECT: observed.get(_EDGE, observed[HIGH_EFFECT])}
-
-
-def _others_run(seen: Observed | None, limits: Mapping[str, Limits]) -> bool:
-    """Whether other programs use the machine; they may where nobody looked."""
-    return seen is None or excess(_OTHERS, seen.value, limits[_OTHERS]) is not None
-
-
-def _without_effect(observed: Mapping[str, Observed]) -> frozenset[str]:
-    """The causes whose effect was measured."""
-    causes = _CAUSES if _EFFECTS & observed.keys() else frozenset()
-    return causes | {"lateness_p99"} if HIGH_EFFECT in observed else causes
 
 
 def _reason(

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from campaigns.domain.measured.histogram import Histogram, StoredHistogram
-from campaigns.domain.measured.snapshot import Timing, Total
+from campaigns.domain.measured.snapshot import MOMENTS, Timing, Total
 from campaigns.domain.percentiles import nearest_rank
 
 Jumps = Mapping[int, tuple[float, float] | None]  # by percentile
@@ -30,7 +30,7 @@ def brief_of(
         "statuses": total.statuses,
         "timings": {
             name: [
-                *(timing.n, timing.sum_us, timing.sum_squares, timing.min_us, timing.max_us),
+                *(getattr(timing, moment) for moment in MOMENTS),
                 *ranked(timing, per_100k(name)),
             ]
             for name, timing in total.timings.items()

@@ -39,6 +39,9 @@ def names_of_der(der: bytes) -> list[str]:
 
 
 def _facts(certificate: x509.Certificate) -> dict[str, Any]:
+    digest = certificate.signature_hash_algorithm
+    name = getattr(certificate.signature_algorithm_oid, "_name", "unknown")
+    signature = name if digest is None else f"{name} ({digest.name})"
     return {
         "subject": _name(certificate.subject),
         "issuer": _name(certificate.issuer),
@@ -47,7 +50,7 @@ def _facts(certificate: x509.Certificate) -> dict[str, Any]:
         "not_before": certificate.not_valid_before_utc.isoformat(),
         "not_after": certificate.not_valid_after_utc.isoformat(),
         "key": key_words(certificate.public_bytes(Encoding.DER)) or "unknown",
-        "signature": _signature(certificate),
+        "signature": signature,
         "serial": f"{certificate.serial_number:x}",
         "sha256": certificate.fingerprint(SHA256()).hex(),
     }
@@ -64,9 +67,3 @@ def _alternative_names(certificate: x509.Certificate) -> list[str]:
     except (x509.ExtensionNotFound, *EXTENSION_FAULTS):
         return []
     return [str(name.value) for name in extension.value]
-
-
-def _signature(certificate: x509.Certificate) -> str:
-    digest = certificate.signature_hash_algorithm
-    name = getattr(certificate.signature_algorithm_oid, "_name", "unknown")
-    return name if digest is None else f"{name} ({digest.name})"

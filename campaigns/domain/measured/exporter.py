@@ -1,19 +1,100 @@
-"""What a Prometheus exporter tells of a target's machine, in the figures of an agent.
+"""What a Prometheus exporter tells of a target's machine, in the figures of an agent: its text, in
+Prometheus' format or OpenMetrics; a reading of it; and seconds, from one answer after another.
 
 An exporter tells counters since some start; two readings make a second. Which metric is which
-figure is in the tables below; what an exporter does not have is absent, never 0.
+figure is in the tables below; what an exporter does not have is absent, never 0. prometheus_client
+has a parser as well. It is not used, because it takes 14 MB in each launcher, reads every line to
+the end, and does not say which one it did not understand.
 """
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from math import isfinite
-from typing import Any
+from typing import Any, NamedTuple
 
-from campaigns.domain.measured.exposition import Sample
 from campaigns.domain.measured.machine import CPU, MOST_CORES
 from campaigns.domain.measured.perf_counts import HIGHEST
+
+_SHOWN = 80  # characters of a line that is not understood
+_NAME = re.compile(r"[ \t]*([a-zA-Z_:][a-zA-Z0-9_:]*)")
+_SAMPLE = re.compile(
+    r"""
+    [ \t]* (?P<name> [a-zA-Z_:][a-zA-Z0-9_:]* ) [ \t]*
+    (?: \{ (?P<labels> (?: [^"}] | "(?:[^"\\]|\\.)*" )* ) \} )?
+    (?(labels) [ \t]* | (?<=[ \t]) )
+    (?P<value> [^ \t]+ )
+    (?: [ \t]+ [-+.0-9eE]+ )?     # a timestamp, which is not used
+    (?: [ \t]+ \# [ \t] .* )?     # an exemplar of OpenMetrics
+    [ \t]*
+    """,
+    re.VERBOSE,
+)
+_LABEL = re.compile(r'[ \t]*([a-zA-Z_][a-zA-Z0-9_]*)[ \t]*=[ \t]*"((?:[^"\\]|\\.)*)"[ \t]*(?:,|$)')
+_ESCAPED = re.compile(r"\\(.)")
+
+
+class NotExposition(ValueError):
+    """A line that is not in the format; the text names it."""
+
+    def __init__(self, number: int, line: str):
+        shown = "".join(ch if ch.isprintable() else "�" for ch in line.strip()[:_SHOWN])
+        super().__init__(f"Line {number} is not in Prometheus' text format: {shown}")
+
+
+class Sample(NamedTuple):
+    name: str
+    labels: Mapping[str, str]
+    value: float  # may be NaN or infinite
+
+
+def samples_of(text: str, names: Container[str]) -> Iterator[Sample]:
+    """The samples with these names; lines with others cost nothing and are not checked. Raises
+    NotExposition."""
+    for number, line in enumerate(text.split("\n"), 1):
+        found = _NAME.match(line)
+        if found and found[1] in names:
+            yield _sample(number, line)
+
+
+def check_exposition(text: str) -> None:
+    """Raises NotExposition with the first line that is neither a sample, a comment nor empty."""
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.strip() and not line.lstrip(" \t").startswith("#"):
+            _sample(number, line)
+
+
+def _sample(number: int, line: str) -> Sample:
+    found = _SAMPLE.fullmatch(line.rstrip("\r"))
+    if found is None:
+        raise NotExposition(number, line)
+    try:
+        return Sample(found["name"], _labels(found["labels"] or ""), _value(found["value"]))
+    except ValueError:
+        raise NotExposition(number, line) from None
+
+
+def _labels(text: str) -> dict[str, str]:
+    labels, at = {}, 0
+    while text[at:].strip(" \t"):
+        found = _LABEL.match(text, at)
+        if found is None or found[1] in labels:
+            raise ValueError(text)
+        labels[found[1]] = _ESCAPED.sub(_unescaped, found[2])
+        at = found.end()
+    return labels
+
+
+def _unescaped(escape: re.Match[str]) -> str:
+    return "\n" if escape[1] == "n" else escape[1]
+
+
+def _value(text: str) -> float:
+    if "_" in text:  # Python's own numbers may have them
+        raise ValueError(text)
+    return float(text)
+
 
 # Left out as an agent leaves them out (workers/agent/proc.py): their traffic is also that of a real
 # interface, or of none; and parts of disks.
@@ -108,10 +189,6 @@ class ExporterReading:
     start: tuple[float, ...] = ()
     has_own_process: bool = False
 
-    @property
-    def is_empty(self) -> bool:
-        return not (self.counters or self.gauges or self.process)
-
     def is_as_old_as(self, other: "ExporterReading") -> bool:
         """Whether it has the same values as an earlier one: CPU time, idle or not, always grows."""
         cpu = {key: value for key, value in self.counters.items() if key[0] in CPU}
@@ -126,20 +203,15 @@ def read_exporter(samples: Iterable[Sample], *, counts_process: bool) -> Exporte
         if isfinite(sample.value) and 0 <= sample.value <= HIGHEST:
             by_name[sample.name].append(sample)
     totals = {name: sum(each.value for each in found) for name, found in by_name.items()}
-    reading = ExporterReading(
-        dict(_counters(by_name)),
-        dict(_gauges(by_name, totals)),
-        start=(round(totals.get(_BOOT, 0.0)),),
-        has_own_process=_PROCESS_CPU in totals,
-    )
-    return _with_process(reading, totals) if counts_process else reading
-
-
-def _with_process(reading: ExporterReading, totals: Mapping[str, float]) -> ExporterReading:
-    cpu = {(_OF_PROCESS,): totals[_PROCESS_CPU]} if _PROCESS_CPU in totals else {}
-    gauges = {short: totals[name] for name, short in _PROCESS_GAUGES.items() if name in totals}
-    start = (*reading.start, totals.get(_PROCESS_START, 0.0))
-    return replace(reading, counters=reading.counters | cpu, process=gauges, start=start)
+    counters = dict(_counters(by_name))
+    process: dict[str, float] = {}
+    start = [round(totals.get(_BOOT, 0.0))]
+    if counts_process:
+        counters |= {(_OF_PROCESS,): totals[_PROCESS_CPU]} if _PROCESS_CPU in totals else {}
+        process = {short: totals[name] for name, short in _PROCESS_GAUGES.items() if name in totals}
+        start.append(totals.get(_PROCESS_START, 0.0))
+    gauges = dict(_gauges(by_name, totals))
+    return ExporterReading(counters, gauges, process, tuple(start), _PROCESS_CPU in totals)
 
 
 def _counters(by_name: Mapping[str, list[Sample]]) -> Iterator[tuple[_Key, float]]:
@@ -164,14 +236,13 @@ def _gauges(
     if set(_SWAP) <= totals.keys():
         yield "swap_used_bytes", max(0.0, totals[_SWAP[0]] - totals[_SWAP[1]])
     # Of several links, the bytes are told together.
-    links = [each for each in by_name.get("node_network_receive_bytes_total", ()) if _link(each)]
-    speeds = [each.value for each in by_name.get(_LINK_SPEED, ()) if _link(each) and each.value > 0]
+    links, speeds = (
+        [each.value for each in by_name.get(name, ()) if _is_link(each.labels)]
+        for name in ("node_network_receive_bytes_total", _LINK_SPEED)
+    )
+    speeds = [each for each in speeds if each > 0]
     if len(links) == len(speeds) == 1:
         yield "link_bytes_per_s", speeds[0]
-
-
-def _link(sample: Sample) -> bool:
-    return _is_link(sample.labels)
 
 
 def did_between(
@@ -184,7 +255,11 @@ def did_between(
     Any other figure that fell began anew, and is absent, as one that was not told before.
     `process`: the name of the process that answers, where it counts.
     """
-    grown = {key: now.counters[key] - value for key, value in _common(before, now)}
+    grown = {
+        key: now.counters[key] - value
+        for key, value in before.counters.items()
+        if key in now.counters
+    }
     fallen = {figure for (figure, *_), value in grown.items() if value < 0}
     cores = _cores(grown)
     is_late = any(whole_s > _MOST_PER_S * lasted_s for _, whole_s in cores)
@@ -203,11 +278,6 @@ def did_between(
     if of_process:
         did["processes"] = {process: of_process}
     return did
-
-
-def _common(before: ExporterReading, now: ExporterReading) -> Iterator[tuple[_Key, float]]:
-    """The counters before, of those that are there now as well."""
-    return ((key, value) for key, value in before.counters.items() if key in now.counters)
 
 
 def _cores(grown: Mapping[_Key, float]) -> list[tuple[float, float]]:
@@ -236,3 +306,95 @@ def offers(reading: ExporterReading) -> list[str]:
     words = [word for figure, word in _WORDS.items() if figure in figures]
     has_process = bool(reading.process) or _OF_PROCESS in figures
     return [*words, *(["its own process"] if has_process else [])]
+
+
+# An interval shorter than this is too coarse a reading; a longer one is a gap, not a second.
+SHORTEST_S, LONGEST_S = 0.25, 2.5
+# So many answers in a row of which none makes a second are no accident.
+_PATIENCE = 5
+_NS = 1_000_000_000
+_OLD = (
+    "Its values stay the same for several seconds, so no second can be told apart. Enter the "
+    "address of the exporter itself, not of a cache or a proxy."
+)
+_ANOTHER = (
+    "Its answers come from another machine or process each time. Enter the address of one of them, "
+    "not of a load balancer."
+)
+
+
+_ONLY_PROCESS = (
+    "It tells only of its own process. If that is the server that you measure, tick “This is the "
+    "server itself”; else enter the address of a node_exporter."
+)
+_NO_METRIC = (
+    "It has no metric that benchsite knows, such as node_cpu_seconds_total. Enter the address of a "
+    "node_exporter on the target's machine."
+)
+
+
+class NothingKnown(ValueError):
+    """There is no metric that we know in the answer; the text says what to do."""
+
+
+class ScrapedSecond(NamedTuple):
+    """What the machine did in an interval around `middle_ns`; `did` as in AgentSecond."""
+
+    middle_ns: int
+    lasted_s: float
+    did: dict[str, Any]
+
+
+def reading_of(text: str, *, counts_process: bool) -> ExporterReading:
+    """Raises NotExposition, NothingKnown."""
+    reading = read_exporter(samples_of(text, METRICS), counts_process=counts_process)
+    if not (reading.counters or reading.gauges or reading.process):
+        check_exposition(text)
+        raise NothingKnown(_ONLY_PROCESS if reading.has_own_process else _NO_METRIC)
+    return reading
+
+
+class ExporterSeconds:
+    """What the answers of an exporter named `name` tell. `trouble`: why they tell nothing for some
+    time; "" while they do. `offers`: what the last one has, in words."""
+
+    def __init__(self, name: str, *, counts_process: bool):
+        self._name, self._counts_process = name, counts_process
+        self._before: tuple[int, ExporterReading] | None = None
+        self._text_hash: int | None = None
+        self._why = ""
+        self._n_without = 0
+        self.offers: list[str] = []
+
+    @property
+    def trouble(self) -> str:
+        return self._why if self._n_without >= _PATIENCE else ""
+
+    def take(self, at_ns: int, text: str) -> ScrapedSecond | None:
+        """The second that ends with this answer; None for the first, after a gap, and where the
+        values are those of the answer before. Raises NotExposition, NothingKnown."""
+        second = self._second(at_ns, text)
+        self._n_without = 0 if second else self._n_without + 1
+        return second
+
+    def _second(self, at_ns: int, text: str) -> ScrapedSecond | None:
+        if hash(text) == self._text_hash:
+            self._why = _OLD
+            return None
+        now = reading_of(text, counts_process=self._counts_process)
+        self._text_hash, self.offers = hash(text), offers(now)
+        if self._before and now.is_as_old_as(self._before[1]):
+            # The next interval begins where these values were first seen.
+            self._why = _OLD
+            return None
+        before, self._before = self._before, (at_ns, now)
+        if before is None:
+            return None
+        lasted_s = (at_ns - before[0]) / _NS
+        if not SHORTEST_S <= lasted_s <= LONGEST_S:
+            return None
+        did = did_between(before[1], now, lasted_s, self._name)
+        if did is None:
+            self._why = _OLD if before[1].start == now.start else _ANOTHER
+            return None
+        return ScrapedSecond((before[0] + at_ns) // 2, lasted_s, did)

@@ -10,10 +10,10 @@ from typing import Any, Self
 
 from campaigns.domain.measured.outcomes import Kind
 from campaigns.domain.measured.snapshot import Second, Total
-from campaigns.domain.plan.plan import Plan
+from campaigns.domain.plan.plan import Plan, status_fits
 
 DROPPED = "dropped"
-_SWITCHING = 101
+_SWITCHING = "101"
 _MOST_BINS = 128
 
 
@@ -100,10 +100,11 @@ def counts_of(part: Second | Total, plan: Plan) -> dict[tuple[str, int], int]:
     if part.counters.get(DROPPED):
         counts[DROPPED, 0] = part.counters[DROPPED]
     refusal = Kind.STATUS_UNEXPECTED if plan.exchange is None else Kind.WS_UPGRADE_REJECTED
+    expected = plan.expected_status if plan.exchange is None else (_SWITCHING,)
     unexpected = {
         int(status): count
         for status, count in part.statuses.items()
-        if count and not _is_expected(int(status), plan)
+        if count and not status_fits(int(status), expected)
     }
     refused = counts.pop((refusal.value, 0), 0)
     rest = refused - sum(unexpected.values())
@@ -113,12 +114,6 @@ def counts_of(part: Second | Total, plan: Plan) -> dict[tuple[str, int], int]:
     if refused:
         counts[refusal.value, 0] = refused
     return counts
-
-
-def _is_expected(status: int, plan: Plan) -> bool:
-    if plan.exchange is not None:
-        return status == _SWITCHING
-    return plan.status_is_expected(status)
 
 
 def rows_of_totals(steps: Sequence[Total], plan: Plan) -> list[FailureRow]:

@@ -2,11 +2,10 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import isfinite
 from typing import Any
 
 from campaigns.domain.errors import InvalidFields
-from campaigns.domain.json_reader import JsonReader
+from campaigns.domain.json_reader import JsonReader, is_number
 from campaigns.domain.measured.perf_counts import HIGHEST, LONGEST_S, read_perf
 from campaigns.domain.typed_text import clean_name
 
@@ -63,7 +62,10 @@ class AgentReport:
         ahead_s = reader.number("clock_ahead_s", 0.0, low=-1e12, high=1e12)
         error_s = reader.number("clock_error_s", 0.0, low=0, high=1e9)
         host = clean_name(reader.text("host", limit=100))
-        watched = _texts(reader, "watched")
+        watched = reader.data.get("watched", [])
+        is_list = isinstance(watched, list) and len(watched) <= MOST_WATCHED
+        if not is_list or not all(map(_is_name, watched)):
+            reader.fail("watched", f"Write a list of at most {MOST_WATCHED} names.")
         seconds = reader.data.get("seconds", [])
         if not isinstance(seconds, list) or len(seconds) > MOST_SECONDS:
             reader.fail("seconds", f"Write a list of at most {MOST_SECONDS} seconds.")
@@ -73,7 +75,7 @@ class AgentReport:
             reader.fail("host", "Write the name of the machine.")
         if reader.errors:
             raise InvalidFields(reader.errors)
-        return cls(host, watched, ahead_s, error_s, read)
+        return cls(host, tuple(watched), ahead_s, error_s, read)
 
 
 MOVED = ("received_bytes", "sent_bytes", "loopback_bytes")
@@ -102,14 +104,6 @@ def moved_bytes(did: Mapping[str, Any]) -> float | None:
     """Received and sent by all interfaces, the loopback once; None where none was told."""
     told = [did[name] for name in MOVED if did.get(name) is not None]
     return sum(told) if told else None
-
-
-def _texts(reader: JsonReader, name: str) -> tuple[str, ...]:
-    texts = reader.data.get(name, [])
-    if not isinstance(texts, list) or len(texts) > MOST_WATCHED or not all(map(_is_name, texts)):
-        reader.fail(name, f"Write a list of at most {MOST_WATCHED} names.")
-        return ()
-    return tuple(texts)
 
 
 def _is_name(text: Any) -> bool:
@@ -147,21 +141,16 @@ def _figures(reader: JsonReader, known: Sequence[str]) -> Iterator[tuple[str, fl
     for name in known:
         if (value := reader.data.get(name)) is not None:
             highest = _HIGHEST_CPU_S if name in _CPU_TIMES else HIGHEST
-            if _is_figure(value, highest):
+            if is_number(value) and 0 <= value <= highest:
                 yield name, value
             else:
                 reader.fail(name, f"Write a number from 0 to {highest:,.0f}.")
 
 
-def _is_figure(value: Any, highest: float) -> bool:
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return is_number and isfinite(value) and 0 <= value <= highest
-
-
 def _cores(reader: JsonReader) -> list[int]:
     cores = reader.data["cores"]
     is_list = isinstance(cores, list) and len(cores) <= MOST_CORES
-    if not is_list or not all(_is_figure(each, 100) for each in cores):
+    if not is_list or not all(is_number(each) and 0 <= each <= 100 for each in cores):
         reader.fail("cores", f"Write a list of at most {MOST_CORES} numbers from 0 to 100.")
         return []
     return [round(each) for each in cores]

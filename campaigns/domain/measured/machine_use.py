@@ -1,4 +1,6 @@
-"""What a target's machine did in a run: second by second, and as mean and maximum."""
+"""What a target's machine did in a run: second by second, and as mean and maximum; and in the runs
+of a campaign, one after another.
+"""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
@@ -138,16 +140,16 @@ def _figures(points: Sequence[MachinePoint]) -> dict[str, Pair]:
 
 
 def _of_process(name: str, points: Sequence[MachinePoint]) -> dict[str, Pair]:
-    told = [(point, point.did["processes"][name]) for point in points if _tells(point, name)]
+    told = [
+        (point, point.did["processes"][name])
+        for point in points
+        if (name in point.did.get("processes", {}))
+    ]
     columns = {key: [did.get(key) for _, did in told] for key in OF_PROCESSES}
     columns["cpu_s"] = [
         did["cpu_s"] / point.lasted_s if "cpu_s" in did else None for point, did in told
     ]
     return {key: pair for key, values in columns.items() if (pair := _pair(values))}
-
-
-def _tells(point: MachinePoint, name: str) -> bool:
-    return name in point.did.get("processes", {})
 
 
 def _pair(values: Iterable[float | None]) -> Pair | None:
@@ -158,3 +160,52 @@ def _pair(values: Iterable[float | None]) -> Pair | None:
 def _sum(values: Iterable[float | None]) -> float | None:
     every = list(values)
     return None if None in every else sum(every)
+
+
+@dataclass(frozen=True, slots=True)
+class MachineStep:
+    """Some seconds of a run together. `number`: from 0, a missing one was not told. The CPU of the
+    machine, of its kernel and of the chosen processes, and its memory, in %; the network in MB/s.
+    None: not told."""
+
+    number: int
+    cpu: float | None = None
+    system: float | None = None
+    watched: float | None = None
+    memory: float | None = None
+    received: float | None = None
+    sent: float | None = None
+    loopback: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MachineRun:
+    """A run that told something, in the order of its campaign; `test` is its test's number."""
+
+    run: int
+    test: int
+    position: int
+    repeat: int
+    steps: tuple[MachineStep, ...]
+
+    @property
+    def n_steps(self) -> int:
+        return self.steps[-1].number + 1
+
+    def mean(self, name: str) -> float | None:
+        """Over what was told of this figure."""
+        told = [value for step in self.steps if (value := getattr(step, name)) is not None]
+        return sum(told) / len(told) if told else None
+
+
+@dataclass(frozen=True, slots=True)
+class MachineRuns:
+    """Of one machine; a step has `step_s` seconds."""
+
+    source: str
+    step_s: int
+    runs: tuple[MachineRun, ...]
+
+    def tells(self, name: str) -> bool:
+        """Whether any run has something of this figure to draw."""
+        return any(getattr(step, name) for run in self.runs for step in run.steps)

@@ -1,13 +1,18 @@
-"""A run's measurement: seconds are added one by one, the injectors' ends close it.
+"""A run's measurement: seconds are added one by one, the injectors' ends close it. And the load
+that it achieved, against the planned one: only times of like loads are comparable.
 
 Summaries, the live page, the command line and thresholds all read this value, so they agree.
+
+Loads are compared by what the plan controls. An open load controls the rate; the number in flight
+depends on the target. A closed load controls the number in flight; a slower target lowers its rate,
+which is a result, not a fault.
 """
 
-from collections.abc import Iterable, Mapping
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, Self
 
-from campaigns.domain.measured import achieved
 from campaigns.domain.measured.brief import read_total
 from campaigns.domain.measured.failures import FailureRow, FailureTally, rows_of_totals
 from campaigns.domain.measured.figures import Figures, figures_of
@@ -15,9 +20,75 @@ from campaigns.domain.measured.injector_end import NO_END, InjectorEnd, sending_
 from campaigns.domain.measured.reply_sizes import BodyWatch
 from campaigns.domain.measured.series import Point, most_in_flight, point_of
 from campaigns.domain.measured.snapshot import Second, Total
-from campaigns.domain.measured.vitals import Vitals
-from campaigns.domain.plan.load import planned_duration_s
+from campaigns.domain.plan.load import Model, planned_duration_s
 from campaigns.domain.plan.plan import Plan
+from campaigns.domain.plan.session import ThinkKind
+from campaigns.domain.units import figure, percent
+
+VITALS = (
+    "cpu_share", "other_cpu_share", "other_cores", "steal_share", "run_delay_share",
+    "throttled_share", "hub_lag_max_us", "lateness_p99_us", "own_delay_p99_us", "gc_pause_max_us",
+    "gc_share", "open_connections", "open_files", "open_files_share", "ports_share",
+    "swapped_pages", "clock_step_us", "link_share", "packets_lost_share", "rss_bytes",
+)  # fmt: skip
+_WINDOW = 5
+
+
+@dataclass(slots=True)
+class Vitals:
+    """One injector's vitals over its measured seconds, which are added in order.
+
+    `cpu_5s` is the highest mean CPU share of five seconds in a row, `cpu_5s_at` the first of them.
+    """
+
+    seconds: int = 0
+    worst: dict[str, float] = field(default_factory=dict)
+    at: dict[str, int] = field(default_factory=dict)
+    sums: dict[str, float] = field(default_factory=dict)
+    counts: dict[str, int] = field(default_factory=dict)
+    cpu_5s: float | None = None
+    cpu_5s_at: int | None = None
+    _shares: deque = field(default_factory=lambda: deque(maxlen=_WINDOW))
+
+    def add(self, second: int, seen: Mapping[str, float]) -> None:
+        self.seconds += 1
+        for name in VITALS:
+            if (value := seen.get(name)) is not None:
+                self._add(name, value, second)
+        if "cpu_share" in seen:
+            self._shares.append((second, seen["cpu_share"]))
+            if len(self._shares) < _WINDOW:
+                return
+            mean = sum(share for _, share in self._shares) / _WINDOW
+            if self.cpu_5s is None or mean >= self.cpu_5s:
+                self.cpu_5s, self.cpu_5s_at = mean, self._shares[0][0]
+
+    def _add(self, name: str, value: float, second: int) -> None:
+        if name not in self.worst or value > self.worst[name]:
+            self.worst[name], self.at[name] = value, second
+        self.sums[name] = self.sums.get(name, 0) + value
+        self.counts[name] = self.counts.get(name, 0) + 1
+
+    def state(self) -> dict[str, Any]:
+        """All of it as JSON, from which `of_state` goes on."""
+        plain = {name: getattr(self, name) for name in self.__slots__ if name != "_shares"}
+        return {**plain, "shares": list(self._shares)}
+
+    @classmethod
+    def of_state(cls, state: dict[str, Any]) -> Self:
+        plain = {name: value for name, value in state.items() if name != "shares"}
+        return cls(**plain, _shares=deque(map(tuple, state["shares"]), maxlen=_WINDOW))
+
+    def to_json(self) -> dict[str, Any]:
+        """{"seconds", "worst", "at": its second, "mean", "cpu_5s", "cpu_5s_at"}."""
+        return {
+            "seconds": self.seconds,
+            "worst": dict(self.worst),
+            "at": dict(self.at),
+            "mean": {name: total / self.counts[name] for name, total in self.sums.items()},
+            "cpu_5s": self.cpu_5s,
+            "cpu_5s_at": self.cpu_5s_at,
+        }
 
 
 class Judge(Protocol):
@@ -169,12 +240,13 @@ class Measurement:
     def sent_per_s(self) -> float | None:
         """A whole run's rate over its planned time, any other's until its end."""
         if self.is_whole and self.is_over:
-            return achieved.sent_per_s(self.plan, self.total, self.duration_s, self.sending_s)
-        return achieved.sent_until_stopped(self.total, self.duration_s)
+            return sent_per_s(self.plan, self.total, self.duration_s, self.sending_s)
+        sent = self.total.count("started") - self.total.count("dropped")
+        return sent / self.duration_s if self.duration_s else None
 
     @property
     def mean_in_flight(self) -> float | None:
-        return achieved.mean_in_flight(self.total, self.duration_s)
+        return mean_in_flight(self.total, self.duration_s)
 
     @property
     def most_in_flight(self) -> int | None:
@@ -256,3 +328,68 @@ class Measurement:
             seen.steps if "steps" in data else [seen.total], plan
         )
         return seen
+
+
+MAX_DIFFERENCE = 0.05
+_SCHEDULED = {Model.OPEN, Model.OVER}
+# A closed load runs dry at its end, which matters if there are few rounds.
+_MIN_ROUNDS = 20
+
+
+def sent_per_s(
+    plan: Plan, total: Total, duration_s: float, sending_s: float | None = None
+) -> float | None:
+    """Requests/s of a run that ended as planned. `sending_s`: from the start of measuring to the
+    last request's start, if known.
+
+    A schedule's rate is what was sent over its planned time, or over the actual time if longer,
+    without waiting for the last replies or the last sessions' remaining calls.
+    """
+    if plan.calls_per_arrival > 1:
+        sending_s = None
+    sent = total.count("started") - total.count("dropped")
+    planned_s = planned_duration_s(plan.load) if plan.load.model in _SCHEDULED else None
+    over_s = max(planned_s, sending_s or 0.0) if planned_s else duration_s
+    return sent / over_s if over_s else None
+
+
+def mean_in_flight(total: Total, duration_s: float) -> float | None:
+    """The exact mean over time: total time in attempts over the run's duration."""
+    if not duration_s:
+        return None
+    return (total.timing("service").sum_us + total.timing("failed").sum_us) / 1e6 / duration_s
+
+
+def unlike(plan: Plan, first: Sequence[Measurement], second: Sequence[Measurement]) -> str:
+    """Why times of two sets of this plan's runs are not comparable, with both numbers; or ""."""
+    if plan.load.model in _SCHEDULED:
+        name, unit = "sent_per_s", "requests/s sent"
+    elif _holds_its_connections(plan):
+        name, unit = "mean_in_flight", "requests in flight on average"
+    else:
+        return ""
+    values = [_mean([getattr(each, name) for each in runs]) for runs in (first, second)]
+    if None in values or not max(values):
+        return ""
+    difference = abs(values[0] - values[1]) / max(values)
+    if difference <= MAX_DIFFERENCE:
+        return ""
+    return (
+        f"The loads differ: {figure(values[0])} and {figure(values[1])} {unit}, "
+        f"{percent(difference, limit=MAX_DIFFERENCE)} apart (limit {percent(MAX_DIFFERENCE)})."
+    )
+
+
+def _holds_its_connections(plan: Plan) -> bool:
+    """Whether the number in flight almost always equals the plan's connections."""
+    load = plan.load
+    if load.model != Model.CLOSED or load.ramp_up_s or load.start_offset_s:
+        return False
+    if plan.session.think_time.kind != ThinkKind.NONE or plan.exchange is not None:
+        return False
+    return load.requests is None or load.requests >= _MIN_ROUNDS * (load.connections or 1)
+
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known else None

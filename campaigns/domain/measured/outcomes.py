@@ -1,49 +1,57 @@
 """The possible outcomes of an attempt. Kinds are disjoint: every attempt has exactly one."""
 
 from enum import StrEnum
+from typing import Self
 
 
 class Kind(StrEnum):
-    """The error kinds; an attempt without one is ok."""
+    """The error kinds, with their `words` as pages show them; an attempt without one is ok."""
 
-    DNS_FAILED = "dns_failed"
-    ADDRESS_REFUSED = "address_refused"
-    CONNECT_REFUSED = "connect_refused"
-    CONNECT_TIMEOUT = "connect_timeout"
-    CONNECT_UNREACHABLE = "connect_unreachable"
-    CLIENT_FD_EXHAUSTED = "client_fd_exhausted"
-    CLIENT_FILE_TABLE = "client_file_table"
-    CLIENT_PORTS = "client_ports"
-    CLIENT_OTHER = "client_other"
-    TLS_HANDSHAKE = "tls_handshake"
-    TLS_VERIFY = "tls_verify"
-    TLS_NAME = "tls_name"
-    TLS_EXPIRED = "tls_expired"
-    TLS_NOT_YET_VALID = "tls_not_yet_valid"
-    TLS_SELF_SIGNED = "tls_self_signed"
-    TLS_UNKNOWN_ISSUER = "tls_unknown_issuer"
-    TLS_FINGERPRINT = "tls_fingerprint"
-    TLS_TIMEOUT = "tls_timeout"
-    WRITE_ERROR = "write_error"
-    WRITE_TIMEOUT = "write_timeout"
-    RESET = "reset"
-    EOF_BEFORE_REPLY = "eof_before_reply"
-    FIRST_BYTE_TIMEOUT = "first_byte_timeout"
-    BODY_TIMEOUT = "body_timeout"
-    EOF_MID_BODY = "eof_mid_body"
-    HTTP_PARSE = "http_parse"
-    HEADER_CAP = "header_cap"
-    BODY_CAP = "body_cap"
-    STATUS_UNEXPECTED = "status_unexpected"
-    BODY_MISMATCH = "body_mismatch"
-    WS_UPGRADE_REJECTED = "ws_upgrade_rejected"
-    WS_PROTOCOL = "ws_protocol"
-    WS_CLOSE_TIMEOUT = "ws_close_timeout"
-    H2_NOT_SPOKEN = "h2_not_spoken"
-    H2_PROTOCOL = "h2_protocol"
-    H2_STREAM_RESET = "h2_stream_reset"
-    H2_GOAWAY = "h2_goaway"
-    ABORTED_BY_STOP = "aborted_by_stop"
+    words: str
+
+    def __new__(cls, kind: str, words: str) -> Self:
+        member = str.__new__(cls, kind)
+        member._value_, member.words = kind, words
+        return member
+
+    DNS_FAILED = "dns_failed", "the name could not be resolved"
+    ADDRESS_REFUSED = "address_refused", "the address is not in an allowed network"
+    CONNECT_REFUSED = "connect_refused", "connection refused"
+    CONNECT_TIMEOUT = "connect_timeout", "no connection within the limit"
+    CONNECT_UNREACHABLE = "connect_unreachable", "host or network unreachable"
+    CLIENT_FD_EXHAUSTED = "client_fd_exhausted", "the injector process ran out of file descriptors"
+    CLIENT_FILE_TABLE = "client_file_table", "the injector host ran out of open files"
+    CLIENT_PORTS = "client_ports", "the injector host ran out of local ports"
+    CLIENT_OTHER = "client_other", "an error of the injector itself"
+    TLS_HANDSHAKE = "tls_handshake", "TLS handshake failed"
+    TLS_VERIFY = "tls_verify", "certificate rejected"
+    TLS_NAME = "tls_name", "certificate name mismatch"
+    TLS_EXPIRED = "tls_expired", "expired certificate"
+    TLS_NOT_YET_VALID = "tls_not_yet_valid", "certificate not yet valid"
+    TLS_SELF_SIGNED = "tls_self_signed", "self-signed certificate"
+    TLS_UNKNOWN_ISSUER = "tls_unknown_issuer", "unknown certificate issuer"
+    TLS_FINGERPRINT = "tls_fingerprint", "another certificate than the accepted one"
+    TLS_TIMEOUT = "tls_timeout", "no TLS session within the limit"
+    WRITE_ERROR = "write_error", "the request could not be written"
+    WRITE_TIMEOUT = "write_timeout", "the request could not be sent within the limit"
+    RESET = "reset", "connection reset"
+    EOF_BEFORE_REPLY = "eof_before_reply", "connection closed before a reply"
+    FIRST_BYTE_TIMEOUT = "first_byte_timeout", "no first byte within the limit"
+    BODY_TIMEOUT = "body_timeout", "the reply did not end within the limit"
+    EOF_MID_BODY = "eof_mid_body", "connection closed in the middle of the reply"
+    HTTP_PARSE = "http_parse", "not an HTTP reply"
+    HEADER_CAP = "header_cap", "the reply's header is too large"
+    BODY_CAP = "body_cap", "the reply's body is too large"
+    STATUS_UNEXPECTED = "status_unexpected", "unexpected status"
+    BODY_MISMATCH = "body_mismatch", "the reply is not the expected one"
+    WS_UPGRADE_REJECTED = "ws_upgrade_rejected", "the server did not switch to WebSocket"
+    WS_PROTOCOL = "ws_protocol", "WebSocket protocol violated"
+    WS_CLOSE_TIMEOUT = "ws_close_timeout", "the WebSocket did not close within the limit"
+    H2_NOT_SPOKEN = "h2_not_spoken", "the server does not speak HTTP/2"
+    H2_PROTOCOL = "h2_protocol", "HTTP/2 protocol violated"
+    H2_STREAM_RESET = "h2_stream_reset", "the server reset the HTTP/2 stream"
+    H2_GOAWAY = "h2_goaway", "the server ended the HTTP/2 connection"
+    ABORTED_BY_STOP = "aborted_by_stop", "in flight when the run was stopped"
 
 
 # Faults of the injector's machine, never of the target: such a measurement is not usable.
@@ -74,44 +82,4 @@ TIMEOUT_KINDS = frozenset(
     }
 )
 
-# One sentence each, as shown on pages.
-WORDS: dict[Kind, str] = {
-    Kind.DNS_FAILED: "the name could not be resolved",
-    Kind.ADDRESS_REFUSED: "the address is not in an allowed network",
-    Kind.CONNECT_REFUSED: "connection refused",
-    Kind.CONNECT_TIMEOUT: "no connection within the limit",
-    Kind.CONNECT_UNREACHABLE: "host or network unreachable",
-    Kind.CLIENT_FD_EXHAUSTED: "the injector process ran out of file descriptors",
-    Kind.CLIENT_FILE_TABLE: "the injector host ran out of open files",
-    Kind.CLIENT_PORTS: "the injector host ran out of local ports",
-    Kind.CLIENT_OTHER: "an error of the injector itself",
-    Kind.TLS_HANDSHAKE: "TLS handshake failed",
-    Kind.TLS_VERIFY: "certificate rejected",
-    Kind.TLS_NAME: "certificate name mismatch",
-    Kind.TLS_EXPIRED: "expired certificate",
-    Kind.TLS_NOT_YET_VALID: "certificate not yet valid",
-    Kind.TLS_SELF_SIGNED: "self-signed certificate",
-    Kind.TLS_UNKNOWN_ISSUER: "unknown certificate issuer",
-    Kind.TLS_FINGERPRINT: "another certificate than the accepted one",
-    Kind.TLS_TIMEOUT: "no TLS session within the limit",
-    Kind.WRITE_ERROR: "the request could not be written",
-    Kind.WRITE_TIMEOUT: "the request could not be sent within the limit",
-    Kind.RESET: "connection reset",
-    Kind.EOF_BEFORE_REPLY: "connection closed before a reply",
-    Kind.FIRST_BYTE_TIMEOUT: "no first byte within the limit",
-    Kind.BODY_TIMEOUT: "the reply did not end within the limit",
-    Kind.EOF_MID_BODY: "connection closed in the middle of the reply",
-    Kind.HTTP_PARSE: "not an HTTP reply",
-    Kind.HEADER_CAP: "the reply's header is too large",
-    Kind.BODY_CAP: "the reply's body is too large",
-    Kind.STATUS_UNEXPECTED: "unexpected status",
-    Kind.BODY_MISMATCH: "the reply is not the expected one",
-    Kind.WS_UPGRADE_REJECTED: "the server did not switch to WebSocket",
-    Kind.WS_PROTOCOL: "WebSocket protocol violated",
-    Kind.WS_CLOSE_TIMEOUT: "the WebSocket did not close within the limit",
-    Kind.H2_NOT_SPOKEN: "the server does not speak HTTP/2",
-    Kind.H2_PROTOCOL: "HTTP/2 protocol violated",
-    Kind.H2_STREAM_RESET: "the server reset the HTTP/2 stream",
-    Kind.H2_GOAWAY: "the server ended the HTTP/2 connection",
-    Kind.ABORTED_BY_STOP: "in flight when the run was stopped",
-}
+WORDS: dict[Kind, str] = {kind: kind.words for kind in Kind}

@@ -32,7 +32,7 @@ from campaigns.domain.measured.histogram import (
     runs_of,
     varints_of,
 )
-from campaigns.domain.measured.snapshot import Second, Timing
+from campaigns.domain.measured.snapshot import MOMENTS, Second, Timing
 
 WORDS = (
     b'"aborted_by_stop":1,"address_refused":1,"body_cap":1,"body_mismatch":1,"body_timeout":1'
@@ -66,7 +66,6 @@ WORDS = (
 
 
 _FORMAT = 2
-_MOMENTS = ("n", "sum_us", "sum_squares", "min_us", "max_us")
 _RAW = -15
 _MOST_MEMORY = 9
 
@@ -126,7 +125,7 @@ def told_of(second: int, step: int, packed: bytes) -> dict[str, Any]:
         "statuses": statuses,
         "in_flight": in_flight,
         "timings": {
-            name: dict(zip(_MOMENTS, moments, strict=True))
+            name: dict(zip(MOMENTS, moments, strict=True))
             | {"histogram": _at(place, texts) or place}
             for name, (*moments, place) in _timings_with_moments(timings, found)
         },
@@ -142,7 +141,7 @@ def _parted(timings: Mapping[str, Any]) -> tuple[dict[str, list[Any]], list[_Buc
     for name, timing in _in_order(timings).items():
         if not timing["n"]:
             continue
-        moments = [timing[moment] for moment in _MOMENTS]
+        moments = [timing[moment] for moment in MOMENTS]
         payload = str(timing.get("histogram", ""))
         try:
             if payload not in places:

@@ -3,10 +3,9 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from math import isfinite
 from typing import Any
 
-from campaigns.domain.json_reader import JsonReader
+from campaigns.domain.json_reader import JsonReader, is_number
 
 EVENTS = (
     *("task-clock", "context-switches", "cpu-migrations", "page-faults"),
@@ -63,7 +62,7 @@ def _counts(reader: JsonReader) -> dict[str, list[float]]:
     found = {}
     for event in filter(_is_known, reader.data):
         told = reader.data[event]
-        if not isinstance(told, list) or len(told) != 2 or not all(map(_is_number, told)):
+        if not isinstance(told, list) or len(told) != 2 or not all(map(is_number, told)):
             reader.fail(event, "Write a list of two numbers: the count, and % of the time.")
         elif not 0 <= told[0] <= HIGHEST or not 0 <= told[1] <= 100:
             reader.fail(event, f"Write a count from 0 to {HIGHEST:,.0f}, and % from 0 to 100.")
@@ -74,10 +73,6 @@ def _counts(reader: JsonReader) -> dict[str, list[float]]:
 
 def _is_known(event: str) -> bool:
     return event.removesuffix(":u") in EVENTS
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
 
 
 @dataclass(frozen=True, slots=True)

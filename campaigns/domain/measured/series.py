@@ -1,7 +1,15 @@
-"""A run second by second, for charts and summaries."""
+"""A run second by second, for charts and summaries; and its points as they are stored once it is
+over: columns, an hour of points in each chunk.
 
-from collections.abc import Iterable, Mapping
-from typing import TypedDict
+A chunk is {key of Point: [a value for each point]} as JSON in a zlib stream. A reader of columns
+makes no dictionary for each second, and a long run's reader holds an hour at once.
+"""
+
+import json
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any, TypedDict
 
 from campaigns.domain.measured.figures import percentiles_us
 from campaigns.domain.measured.snapshot import Second, Timing
@@ -60,6 +68,8 @@ def point_of(
     percentiles = percentiles_us(response, (P50, P95, P99))
     failed_reply = _merged(part.timings.get("failed_reply") for _, part in parts)
     of_failed = percentiles_us(failed_reply, (P50, P95))
+    vitals = [part.vitals for _, part in parts if part.vitals]
+    opened = [each["open_connections"] for each in vitals if "open_connections" in each]
     counts = {
         name: sum(part.counters.get(name, 0) for _, part in parts)
         for name in ("started", "ok", "failed", "dropped")
@@ -78,7 +88,7 @@ def point_of(
         cpu_share=_worst_vital(parts, "cpu_share"),
         shards=len(delivered),
         missing=len(due - delivered),
-        open_connections=_added_vital(parts, "open_connections"),
+        open_connections=int(sum(opened)) if opened else None,
         messages=_messages(parts),
         body_change=body_change,
         replies=sum(sum(part.statuses.values()) for _, part in parts),
@@ -118,12 +128,6 @@ def _worst_vital(parts: list[tuple[int, Second]], name: str) -> float | None:
     return max((value for value in values if value is not None), default=None)
 
 
-def _added_vital(parts: list[tuple[int, Second]], name: str) -> int | None:
-    """The sum over the shards; None if none of them reported it."""
-    values = [part.vitals[name] for _, part in parts if part.vitals and name in part.vitals]
-    return int(sum(values)) if values else None
-
-
 def _messages(parts: list[tuple[int, Second]]) -> int:
     """WebSocket messages in the busier direction, so that an echo is not counted twice."""
     return max(
@@ -134,3 +138,41 @@ def _messages(parts: list[tuple[int, Second]]) -> int:
 
 def _ms(value_us: float | None) -> float | None:
     return None if value_us is None else round(value_us / 1000, 3)
+
+
+POINTS_OF_CHUNK = 3600
+Columns = dict[str, list[Any]]
+
+
+def columns_of(points: Sequence[Point]) -> Columns:
+    """The columns of points that all have the same keys."""
+    return {key: [point[key] for point in points] for key in (points[0] if points else ())}
+
+
+def points_of_columns(columns: Columns) -> list[Point]:
+    rows = zip(*columns.values(), strict=True)
+    return [dict(zip(columns, row, strict=True)) for row in rows]
+
+
+def chunks_of(points: Sequence[Point]) -> list[bytes]:
+    """The chunks, oldest first."""
+    starts = range(0, len(points), POINTS_OF_CHUNK)
+    return [
+        zlib.compress(
+            json.dumps(
+                columns_of(points[start : start + POINTS_OF_CHUNK]), separators=(",", ":")
+            ).encode()
+        )
+        for start in starts
+    ]
+
+
+def points_of_chunks(chunks: Sequence[bytes]) -> list[Point]:
+    return [point for columns in columns_of_chunks(chunks) for point in points_of_columns(columns)]
+
+
+def columns_of_chunks(chunks: Sequence[bytes], *, as_written: bool = False) -> Iterator[Columns]:
+    """The columns of each chunk, read when they are wanted. `as_written`: with numbers as text, for
+    a file: to read them and to write the same again would take most of its time."""
+    read = partial(json.loads, parse_int=str, parse_float=str) if as_written else json.loads
+    return (read(zlib.decompress(chunk)) for chunk in chunks)

@@ -17,14 +17,11 @@ _EXACT_LENGTH = 100
 
 def length_counter(n_calls: int) -> str:
     """The counter's name for a session of `n_calls` ok calls."""
-    return f"{_PREFIX}{_rounded(n_calls)}"
-
-
-def _rounded(n_calls: int) -> int:
     unit = 1
     while n_calls // unit >= _EXACT_LENGTH:
         unit *= 10
-    return n_calls // unit * unit
+    rounded = n_calls // unit * unit
+    return f"{_PREFIX}{rounded}"
 
 
 def lengths_of(counters: Mapping[str, int]) -> dict[int, int]:

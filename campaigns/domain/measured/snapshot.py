@@ -29,42 +29,14 @@ from campaigns.domain.measured.histogram import Histogram, SummedHistogram
 # `socket_timeouts` are failures of kind connect_timeout that TCP ended, not a limit of the plan.
 # `calls_retried` were made again after a failure; they are in other counts as well.
 COUNTERS = (
-    "started",
-    "ok",
-    "failed",
-    "dropped",
-    "queued",
-    "carried",
-    "bytes_sent",
-    "bytes_received",
-    "head_received",
-    "body_received",
-    "framing_received",
-    "body_squares",
-    "wire_sent",
-    "wire_received",
-    "segments_sent",
-    "segments_resent",
-    "connections_opened",
-    "tls_full",
-    "tls_resumed",
-    "tls_ragged_eof",
-    "replayed",
-    "socket_timeouts",
-    "messages_sent",
-    "messages_received",
-    "window_throttled",
-    "extract_missed",
-    "window_resumed",
-    "in_doubt",
-    "calls_skipped",
-    "calls_retried",
-    "sessions_started",
-    "sessions_ok",
-    "sessions_failed",
-    "sessions_dropped",
-    "sessions_carried",
-)
+    "started", "ok", "failed", "dropped", "queued", "carried", "bytes_sent", "bytes_received",
+    "head_received", "body_received", "framing_received", "body_squares", "wire_sent",
+    "wire_received", "segments_sent", "segments_resent", "connections_opened", "tls_full",
+    "tls_resumed", "tls_ragged_eof", "replayed", "socket_timeouts", "messages_sent",
+    "messages_received", "window_throttled", "extract_missed", "window_resumed", "in_doubt",
+    "calls_skipped", "calls_retried", "sessions_started", "sessions_ok", "sessions_failed",
+    "sessions_dropped", "sessions_carried",
+)  # fmt: skip
 # Of every ok attempt. A part that did not happen (connect on a kept connection) is absent, not 0.
 # An HTTP attempt has send, wait and receive; a WebSocket one handshake, exchange and close.
 PARTS = ("dns", "connect", "tls", "send", "wait", "receive", "handshake", "exchange", "close")
@@ -85,6 +57,9 @@ TIMINGS = (
     "response", "service", *LATENESS, *PARTS, *COMBINED, "message", "failed", "failed_reply",
     "hub_lag", *SAMPLE, *SESSIONS,
 )  # fmt: skip
+
+
+MOMENTS = ("n", "sum_us", "sum_squares", "min_us", "max_us")
 
 
 @dataclass(slots=True)
@@ -191,21 +166,15 @@ class Timing:
         return self.histogram.jump_at(per_100k) if self.n else None
 
     def to_json(self) -> dict[str, Any]:
-        return {
-            "n": self.n,
-            "sum_us": self.sum_us,
-            "sum_squares": self.sum_squares,
-            "min_us": self.min_us,
-            "max_us": self.max_us,
-            "histogram": self.histogram.encode(),
-        }
+        moments = {name: getattr(self, name) for name in MOMENTS}
+        return {**moments, "histogram": self.histogram.encode()}
 
     @classmethod
     def from_json(cls, data: dict[str, Any] | None) -> Self:
         """Raises CorruptHistogram for a payload that is not ours."""
         if not data or not data["n"]:
             return cls()
-        moments = {name: data[name] for name in ("n", "sum_us", "sum_squares", "min_us", "max_us")}
+        moments = {name: data[name] for name in MOMENTS}
         return cls(**moments, histogram=Histogram.decode(data["histogram"]))
 
 
@@ -237,26 +206,24 @@ class Second:
             "errors": self.errors,
             "statuses": self.statuses,
             "in_flight": self.in_flight,
-            "timings": {
-                name: timing.to_json() for name, timing in self.timings.items() if timing.n
-            },
+            "timings": _json_of(self.timings),
             "vitals": self.vitals,
             **({"examples": self.examples} if self.examples else {}),
         }
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Self:
-        return cls(
-            second=data["second"],
-            step=data["step"],
-            counters=dict(data["counters"]),
-            errors=dict(data["errors"]),
-            statuses=dict(data["statuses"]),
-            in_flight=data["in_flight"],
-            timings={name: Timing.from_json(each) for name, each in data["timings"].items()},
-            vitals=data["vitals"],
-            examples=data.get("examples", []),
-        )
+        known = {name: data[name] for name in cls.__slots__ if name in data}
+        counts = {name: dict(data[name]) for name in ("counters", "errors", "statuses")}
+        return cls(**known | counts | {"timings": _timings_of(data)})
+
+
+def _json_of(timings: dict[str, Timing]) -> dict[str, Any]:
+    return {name: timing.to_json() for name, timing in timings.items() if timing.n}
+
+
+def _timings_of(data: dict[str, Any]) -> dict[str, Timing]:
+    return {name: Timing.from_json(each) for name, each in data["timings"].items()}
 
 
 @dataclass(slots=True)
@@ -287,19 +254,13 @@ class Total:
             "counters": self.counters,
             "errors": self.errors,
             "statuses": self.statuses,
-            "timings": {
-                name: timing.to_json() for name, timing in self.timings.items() if timing.n
-            },
+            "timings": _json_of(self.timings),
         }
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Self:
-        return cls(
-            counters=dict(data["counters"]),
-            errors=dict(data["errors"]),
-            statuses=dict(data["statuses"]),
-            timings={name: Timing.from_json(each) for name, each in data["timings"].items()},
-        )
+        counts = (dict(data[name]) for name in ("counters", "errors", "statuses"))
+        return cls(*counts, _timings_of(data))
 
 
 def total_of(parts: Iterable[Second | Total]) -> Total:

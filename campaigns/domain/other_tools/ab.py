@@ -33,6 +33,10 @@ _LITTLE = 0.05
 def ab(result: Measurement, head: ReportHead) -> str:
     total, duration_s = result.total, result.duration_s
     done = total.count("ok") + total.count("failed")
+    # Replies on a connection that an earlier request had opened, whatever their status.
+    kept = max(0, sum(total.statuses.values()) - total.count("connections_opened"))
+    received = total.count("bytes_received")
+    rate = f"{received / 1024 / duration_s:.2f}" if duration_s else DASH
     lines = [
         *_server_lines(result, head),
         "",
@@ -42,21 +46,16 @@ def ab(result: Measurement, head: ReportHead) -> str:
         f"Time taken for tests:   {duration_s:.3f} seconds",
         f"Complete requests:      {done}",
         *_failure_lines(total),
-        f"Keep-Alive requests:    {_on_kept_connections(total)} (ab: also the first of each)",
-        f"Total transferred:      {total.count('bytes_received')} bytes",
+        f"Keep-Alive requests:    {kept} (ab: also the first of each)",
+        f"Total transferred:      {received} bytes",
         *_body_lines(total),
         f"Requests per second:    {per_s(done, duration_s)} [#/sec] (mean, failed ones included)",
         *_time_per_request(result, done),
-        f"Transfer rate:          {_transfer_rate(total, duration_s)} [KiB/sec] received",
+        f"Transfer rate:          {rate} [KiB/sec] received",
         "",
         *_time_lines(total),
     ]
     return "\n".join([*lines, *closing_lines(result, head)])
-
-
-def _on_kept_connections(total: Total) -> int:
-    """Replies on a connection that an earlier request had opened, whatever their status."""
-    return max(0, sum(total.statuses.values()) - total.count("connections_opened"))
 
 
 def _concurrency(result: Measurement) -> int | None:
@@ -65,20 +64,16 @@ def _concurrency(result: Measurement) -> int | None:
 
 def _server_lines(result: Measurement, head: ReportHead) -> list[str]:
     request = result.plan.exchange or result.plan.steps[0]
+    # Of all replies; ab's is of the first one.
+    servers = servers_of(result.ends)
     lines = [
-        *_software(result),
+        *([] if servers is None else [f"Server Software:        {', '.join(servers) or DASH}"]),
         f"Server Hostname:        {head.host}",
         f"Server Port:            {head.port}",
     ]
     for (name, resumed), count in _handshakes(result).items():
         lines.append(f"SSL/TLS Protocol:       {name} ({count} handshakes{resumed})")
     return [*lines, f"Document Path:          {request.path}", *_length(result)]
-
-
-def _software(result: Measurement) -> list[str]:
-    """Of all replies; ab's is of the first one."""
-    servers = servers_of(result.ends)
-    return [] if servers is None else [f"Server Software:        {', '.join(servers) or DASH}"]
 
 
 def _length(result: Measurement) -> list[str]:
@@ -146,10 +141,6 @@ def _time_per_request(result: Measurement, done: int) -> list[str]:
     return [f"Time per request:       {computed_ms:.3f} [ms] (mean, computed{doubt})", *lines]
 
 
-def _transfer_rate(total: Total, duration_s: float) -> str:
-    return f"{total.count('bytes_received') / 1024 / duration_s:.2f}" if duration_s else DASH
-
-
 def _time_lines(total: Total) -> list[str]:
     service = total.timing("service")
     heads = "".join(f"{head:>9}" for head in ("min", "mean", "[+/-sd]", "median", "max"))
@@ -164,7 +155,14 @@ def _time_lines(total: Total) -> list[str]:
     ]
     lines = ["Connection Times (ms), Total from the actual start", f"{'':<14}{heads}"]
     lines += [_row(title, timing) for title, timing in rows if timing.n]
-    return [*lines, "", *_percentile_lines(service)] if service.n else lines
+    if service.n:
+        lines += [
+            "",
+            "Percentage of the requests served within a certain time (ms), from the actual start",
+        ]
+        lines += [f"{q:>5}% {ms(service.percentile_us(q * 1000)):>9}" for q in _RANKS]
+        lines.append(f"  100% {ms(service.max_us):>9} (longest request)")
+    return lines
 
 
 def _row(title: str, timing: Timing) -> str:
@@ -172,11 +170,3 @@ def _row(title: str, timing: Timing) -> str:
         timing.min_us, timing.mean_us, timing.sd_us, timing.percentile_us(50_000), timing.max_us
     )  # fmt: skip
     return f"{title + ':':<14}" + "".join(f"{ms(us):>9}" for us in figures)
-
-
-def _percentile_lines(service: Timing) -> list[str]:
-    return [
-        "Percentage of the requests served within a certain time (ms), from the actual start",
-        *(f"{q:>5}% {ms(service.percentile_us(q * 1000)):>9}" for q in _RANKS),
-        f"  100% {ms(service.max_us):>9} (longest request)",
-    ]

@@ -9,7 +9,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from math import ceil
 
-from campaigns.domain.other_tools.httperf_sessions import call_options, has_calls
 from campaigns.domain.other_tools.k6_script import script, why_no_script
 from campaigns.domain.plan.http_version import HttpVersion
 from campaigns.domain.plan.load import (
@@ -20,9 +19,10 @@ from campaigns.domain.plan.load import (
     Load,
     Model,
     mean_rate_per_s,
+    planned_arrivals,
 )
 from campaigns.domain.plan.plan import ConnectionMode, Plan
-from campaigns.domain.plan.session import PLAIN_SESSION, AuthKind
+from campaigns.domain.plan.session import PLAIN_SESSION, AuthKind, ThinkKind
 from campaigns.domain.plan.step import Step
 
 URL = "http://TARGET"
@@ -50,7 +50,12 @@ class _NoneExists(Exception):
 def equivalents(plan: Plan) -> list[Equivalent]:
     """One entry for each tool that measures what the plan does."""
     if plan.exchange is not None:
-        return [Equivalent(*each) for each in commands_of(plan)]
+        http_only = [Equivalent(tool, "", _HTTP_ONLY) for tool in ("ab", "httperf", "wrk")]
+        why_not, load = _why_not_wsperf(plan), plan.load
+        address = shlex.quote(f"ws://TARGET{plan.exchange.path}")
+        command = f"wsperf {address} 1 {load.requests} {load.low} {load.high} result_%d.json"
+        wsperf = Equivalent("wsperf", "" if why_not else command, why_not or _WSPERF)
+        return [*http_only, Equivalent("k6", "", _K6), wsperf]
     is_http2 = plan.http_version == HttpVersion.HTTP_2
     tools = _TOOLS_OF_HTTP_2 if is_http2 else _TOOLS
     return [_equivalent(tool, make, plan) for tool, make in tools.items()]
@@ -58,13 +63,15 @@ def equivalents(plan: Plan) -> list[Equivalent]:
 
 def _equivalent(tool: str, make: Callable[[Plan], tuple[str, str]], plan: Plan) -> Equivalent:
     try:
-        if plan.exchange is not None:
-            raise _NoneExists("It measures HTTP, but this plan opens WebSockets.")
         if plan.load.model == Model.WINDOW:
             raise _NoneExists("It cannot limit connections being opened to a window; wsperf can.")
         if plan.connection_mode == ConnectionMode.RESUMED:
             raise _NoneExists("It cannot resume the TLS session on every new connection.")
-        if any(_has_values_to_fill_in(step) for step in plan.steps):
+        if any(
+            "${" in text
+            for step in plan.steps
+            for text in (step.path, step.body, *(value for _, value in step.headers))
+        ):
             raise _NoneExists("A single command cannot fill in variables. This needs a script.")
         if plan.auth.kind != AuthKind.NONE:
             raise _NoneExists("The credentials are secret, so they are not written into a command.")
@@ -75,26 +82,9 @@ def _equivalent(tool: str, make: Callable[[Plan], tuple[str, str]], plan: Plan) 
         return Equivalent(tool, "", str(why))
 
 
-def _refuse_sessions(plan: Plan) -> None:
-    if plan.session != PLAIN_SESSION:
-        raise _NoneExists("A single command cannot do this plan's sessions. This needs a script.")
-
-
-def _has_values_to_fill_in(step: Step) -> bool:
-    texts = [step.path, step.body, *(value for _, value in step.headers)]
-    return any("${" in text for text in texts)
-
-
-def _steady_rate(load: Load) -> float | None:
-    """Arrivals/s if constant, else None."""
-    if load.model == Model.OVER:
-        return mean_rate_per_s(load)
-    return load.rate_per_s
-
-
 def _only_step(plan: Plan, tool: str) -> Step:
-    if tool != "httperf" or not has_calls(plan):
-        _refuse_sessions(plan)
+    if (tool != "httperf" or not has_calls(plan)) and plan.session != PLAIN_SESSION:
+        raise _NoneExists("A single command cannot do this plan's sessions. This needs a script.")
     if len(plan.steps) > 1:
         raise _NoneExists(
             f"{tool} sends only one request, but this plan has {len(plan.steps)} steps."
@@ -111,10 +101,6 @@ def _n_connections(load: Load) -> int:
     return load.connections or 1
 
 
-def _joined(*words: str) -> str:
-    return " ".join(words)
-
-
 # --- ab ------------------------------------------------------------------------------------------
 def _ab(plan: Plan) -> tuple[str, str]:
     step, load = _only_step(plan, "ab"), plan.load
@@ -127,20 +113,16 @@ def _ab(plan: Plan) -> tuple[str, str]:
     limit_s = ceil(plan.timeouts.total_s)
     # ab refuses more connections than requests; the surplus would never send anything.
     n_used = min(_n_connections(load), load.requests or MAX_REQUESTS)
-    words = ["ab", *_ab_stop(load), "-c", str(n_used), "-s", str(limit_s)]
+    stop = ["-n", str(load.requests)]
+    if load.duration_s is not None:  # -t alone would mean -n 50000
+        stop = ["-t", _whole_seconds("ab", load.duration_s), "-n", "100000000"]
+    words = ["ab", *stop, "-c", str(n_used), "-s", str(limit_s)]
     words += ["-k"] if _keeps_connections(plan) else []
     words += _ab_request(step)
-    return _joined(*words, shlex.quote(URL + step.path)), (
+    return " ".join([*words, shlex.quote(URL + step.path)]), (
         "It uses HTTP/1.0 and counts a reply of different length as failed."
         + _rounding(plan, limit_s)
     )
-
-
-def _ab_stop(load: Load) -> list[str]:
-    """-t alone would mean -n 50000."""
-    if load.duration_s is None:
-        return ["-n", str(load.requests)]
-    return ["-t", _whole_seconds("ab", load.duration_s), "-n", "100000000"]
 
 
 def _whole_seconds(tool: str, duration_s: float) -> str:
@@ -188,23 +170,18 @@ def _httperf(plan: Plan) -> tuple[str, str]:
     if step.body:
         raise _NoneExists("httperf can only send a body from a session log.")
     words = ["httperf", "--server", "HOST", "--port", "PORT", "--uri", shlex.quote(step.path)]
-    words += _httperf_version(plan)
+    if plan.http_version != HttpVersion.HTTP_1_1:
+        # Tried with 0.9.0: of several calls all but the first are lost.
+        if plan.session != PLAIN_SESSION or _keeps_connections(plan):
+            raise _NoneExists("With HTTP/1.0, httperf sends one request per connection.")
+        words += ["--http-version", "1.0"]
     words += ["--method", step.method] if step.method != "GET" else []
     for name, value in step.headers:
         words += ["--add-header", shlex.quote(f"{name}: {value}\\n")]
     words += _httperf_arrivals(plan)
-    return _joined(*words, "--timeout", f"{plan.timeouts.total_s:.15g}"), (
+    return " ".join([*words, "--timeout", f"{plan.timeouts.total_s:.15g}"]), (
         "Its timeout restarts with every progress. For HTTPS add --ssl."
     )
-
-
-def _httperf_version(plan: Plan) -> list[str]:
-    """Tried with 0.9.0: of several calls all but the first are lost."""
-    if plan.http_version == HttpVersion.HTTP_1_1:
-        return []
-    if plan.session != PLAIN_SESSION or _keeps_connections(plan):
-        raise _NoneExists("With HTTP/1.0, httperf sends one request per connection.")
-    return ["--http-version", "1.0"]
 
 
 def _httperf_arrivals(plan: Plan) -> list[str]:
@@ -217,23 +194,18 @@ def _httperf_arrivals(plan: Plan) -> list[str]:
     is_kept = _keeps_connections(plan)
     if requests is None:
         raise _NoneExists("httperf stops after a number of connections, not after a time.")
+    new = ["--num-conns", str(requests), "--num-calls", "1"]
     if load.model in _CLOSED:
-        return _httperf_calls(requests, is_kept)
+        return ["--num-conns", "1", "--num-calls", str(requests)] if is_kept else new
     if is_kept:
         raise _NoneExists("With a rate, httperf opens a new connection for every request.")
-    return [*_httperf_calls(requests, is_kept), *_httperf_rate(load)]
-
-
-def _httperf_calls(requests: int, is_kept: bool) -> list[str]:
-    if is_kept:
-        return ["--num-conns", "1", "--num-calls", str(requests)]
-    return ["--num-conns", str(requests), "--num-calls", "1"]
+    return [*new, *_httperf_rate(load)]
 
 
 def _httperf_rate(load: Load) -> list[str]:
     if load.distribution == Distribution.UNIFORM:
         return ["--period", f"u{load.uniform_min_s or 0:.15g},{load.uniform_max_s:.15g}"]
-    rate = _steady_rate(load)
+    rate = mean_rate_per_s(load) if load.model == Model.OVER else load.rate_per_s
     if not rate:
         raise _NoneExists("httperf has a single rate for the whole run.")
     if load.distribution == Distribution.EXPONENTIAL:
@@ -267,7 +239,7 @@ def _wrk(plan: Plan) -> tuple[str, str]:
         headers.append(("Connection", "close"))
     for name, value in headers:
         words += ["-H", shlex.quote(f"{name}: {value}")]
-    return _joined(*words, shlex.quote(URL + step.path)), (
+    return " ".join([*words, shlex.quote(URL + step.path)]), (
         "It resumes TLS sessions, and adds response times that it did not measure."
         + _rounding(plan, limit_s)
         + _other_version(plan)
@@ -285,10 +257,28 @@ def _k6(plan: Plan) -> tuple[str, str]:
 
 # --- HTTP/2 --------------------------------------------------------------------------------------
 def _h2load(plan: Plan) -> tuple[str, str]:
-    _only_step(plan, "h2load")
-    if why_not := why_no_h2load(plan):
-        raise _NoneExists(why_not)
-    return h2load_command(plan, URL)
+    step, load = _only_step(plan, "h2load"), plan.load
+    if load.model not in _CLOSED:
+        raise _NoneExists("h2load sends at a rate of connections, not of requests.")
+    if load.ramp_up_s:
+        raise _NoneExists("h2load begins connections in groups, not one after the other.")
+    if plan.connection_mode != ConnectionMode.KEEP_ALIVE:
+        raise _NoneExists("h2load sends all requests on the connections that it began with.")
+    if step.body:
+        raise _NoneExists("h2load sends a body only from a file, with POST.")
+    stop = ["-n", str(load.requests)]
+    if load.duration_s is not None:
+        stop = ["-D", _whole_seconds("h2load", load.duration_s)]
+    # h2load refuses more connections than requests; the surplus would never send anything.
+    n_used = min(_n_connections(load), load.requests or MAX_REQUESTS)
+    words = ["h2load", *stop, "-c", str(n_used), "-m", str(plan.streams)]
+    if step.method != "GET":
+        words += ["-H", shlex.quote(f":method: {step.method}")]
+    for name, value in step.headers:
+        words += ["-H", shlex.quote(f"{name}: {value}")]
+    return " ".join([*words, shlex.quote(URL + step.path)]), (
+        "It has no time limit for a reply, and counts every 2xx and 3xx as right."
+    )
 
 
 def _k6_of_http_2(plan: Plan) -> tuple[str, str]:
@@ -319,39 +309,7 @@ _TOOLS_OF_HTTP_2 = {
 }
 
 
-_SAYS = "It has no time limit for a reply, and counts every 2xx and 3xx as right."
-
-
-def why_no_h2load(plan: Plan) -> str:
-    """A sentence, or "" if there is an equivalent."""
-    load, step = plan.load, plan.steps[0]
-    if load.model not in {Model.CLOSED, Model.SEQUENTIAL}:
-        return "h2load sends at a rate of connections, not of requests."
-    if load.ramp_up_s:
-        return "h2load begins connections in groups, not one after the other."
-    if plan.connection_mode != ConnectionMode.KEEP_ALIVE:
-        return "h2load sends all requests on the connections that it began with."
-    if step.body:
-        return "h2load sends a body only from a file, with POST."
-    if load.duration_s is not None and load.duration_s != int(load.duration_s):
-        return f"h2load only takes whole seconds, but this plan lasts {load.duration_s:.15g} s."
-    return ""
-
-
-def h2load_command(plan: Plan, url: str) -> tuple[str, str]:
-    """(the command, what still differs)."""
-    load, step = plan.load, plan.steps[0]
-    stop = ["-n", str(load.requests)] if load.requests else ["-D", f"{load.duration_s:.0f}"]
-    # h2load refuses more connections than requests; the surplus would never send anything.
-    n_connections = min(load.connections or 1, load.requests or MAX_REQUESTS)
-    words = ["h2load", *stop, "-c", str(n_connections), "-m", str(plan.streams)]
-    if step.method != "GET":
-        words += ["-H", shlex.quote(f":method: {step.method}")]
-    for name, value in step.headers:
-        words += ["-H", shlex.quote(f"{name}: {value}")]
-    return " ".join((*words, shlex.quote(url + step.path))), _SAYS
-
-
+_HTTP_ONLY = "It only measures HTTP."
 _K6 = (
     "No single command: k6 only opens WebSockets from a script, and times their opening together "
     "with TCP and TLS."
@@ -361,14 +319,6 @@ _WSPERF = (
     "no certificates, has no time limits, and reports only opening handshakes, including failed "
     "ones."
 )
-
-
-def commands_of(plan: Plan) -> list[tuple[str, str, str]]:
-    """[(tool, command, what differs; or, where the command is "", why there is none)]."""
-    http_only = [(tool, "", "It only measures HTTP.") for tool in ("ab", "httperf", "wrk")]
-    why_not = _why_not_wsperf(plan)
-    command = "" if why_not else _wsperf(plan)
-    return [*http_only, ("k6", "", _K6), ("wsperf", command, why_not or _WSPERF)]
 
 
 def _why_not_wsperf(plan: Plan) -> str:
@@ -384,7 +334,75 @@ def _why_not_wsperf(plan: Plan) -> str:
     return ""
 
 
-def _wsperf(plan: Plan) -> str:
-    load = plan.load
-    address = shlex.quote(f"ws://TARGET{plan.exchange.path}")
-    return f"wsperf {address} 1 {load.requests} {load.low} {load.high} result_%d.json"
+# Beyond these, httperf exits immediately.
+_MOST_CONNECTIONS, _MOST_PIPELINED = 4, 32
+
+
+def has_calls(plan: Plan) -> bool:
+    """Whether httperf can express the calls of the plan's arrivals."""
+    return plan.load.arrival_unit != ArrivalUnit.REQUEST and plan.session != PLAIN_SESSION
+
+
+def call_options(plan: Plan) -> list[str] | str:
+    """The options, or a sentence that says why there are none."""
+    if plan.load.arrival_unit == ArrivalUnit.SESSION:
+        return _why_no_session(plan) or _session_options(plan)
+    return _why_no_connection(plan) or _connection_options(plan)
+
+
+def _why_no_session(plan: Plan) -> str:
+    session = plan.session
+    if plan.connection_mode != ConnectionMode.KEEP_ALIVE or session.calls_per_connection:
+        return "httperf keeps a session's connections until the server closes them."
+    if session.think_time.kind not in {ThinkKind.NONE, ThinkKind.CONSTANT}:
+        return "httperf's sessions always pause for the same time."
+    if session.burst_length > 1 and not session.first_call_alone:
+        return "httperf sends the first request of a burst alone."
+    if (session.connections_per_session or 1) > _MOST_CONNECTIONS:
+        return f"httperf uses at most {_MOST_CONNECTIONS} connections per session."
+    if session.pipeline_depth > _MOST_PIPELINED:
+        return f"httperf pipelines at most {_MOST_PIPELINED} requests."
+    if session.retry_on_failure:
+        return "httperf retries forever, and only after one status."
+    # Tried with 0.9.0: in either case it never ends.
+    if session.calls_per_session % session.burst_length:
+        return "httperf hangs if a session does not end with a whole burst."
+    if session.burst_length - 1 > (session.connections_per_session or 1) * session.pipeline_depth:
+        return (
+            "httperf hangs if the rest of a burst does not fit into its connections and "
+            "pipelines at once."
+        )
+    return ""
+
+
+def _session_options(plan: Plan) -> list[str]:
+    session = plan.session
+    counts = planned_arrivals(plan.load), session.calls_per_session
+    return [
+        f"--wsess {counts[0]},{counts[1]},{session.think_time.mean_s:.15g}",
+        f"--burst-length {session.burst_length}",
+        f"--max-connections {session.connections_per_session or 1}",
+        f"--max-piped-calls {session.pipeline_depth}",
+        *(["--session-cookie"] if session.cookies else []),
+    ]
+
+
+def _why_no_connection(plan: Plan) -> str:
+    session = plan.session
+    if session.cookies:
+        return "httperf keeps cookies only in sessions."
+    if session.think_time.kind != ThinkKind.NONE:
+        return "httperf pauses only in sessions."
+    is_whole_burst = session.pipeline_depth >= session.burst_length
+    if session.burst_length > 1 and (session.first_call_alone or not is_whole_burst):
+        return "httperf always pipelines whole bursts on a connection."
+    if plan.calls_per_arrival % session.burst_length:
+        return "httperf hangs if a connection does not end with a whole burst."
+    return ""
+
+
+def _connection_options(plan: Plan) -> list[str]:
+    session = plan.session
+    burst = [f"--burst-length {session.burst_length}"] if session.burst_length > 1 else []
+    calls = f"--num-calls {plan.calls_per_arrival}"
+    return [f"--num-conns {planned_arrivals(plan.load)}", calls, *burst]

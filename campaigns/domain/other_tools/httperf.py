@@ -73,17 +73,18 @@ def _total(result: Measurement) -> list[str]:
 def _connections(result: Measurement, head: ReportHead) -> list[str]:
     total, duration_s = result.total, result.duration_s
     opened = total.count("connections_opened")
-    in_flight = result.mean_in_flight
-    mean = tenths(in_flight)
+    mean = tenths(result.mean_in_flight)
     most = sum_of(result.ends, "connections_at_once")
     at_once = "" if most is None else f", <={most} concurrent connections"
     length = f"{_replies_of(total) / opened:.3f}" if opened else DASH
+    tcp_us, tls_us = total.timing("connect").mean_us, total.timing("tls").mean_us
+    # httperf's connect ends after the TLS handshake.
+    connect_us = None if tcp_us is None else tcp_us + (tls_us or 0)
     return [
         f"Connection rate: {per_s(opened, duration_s)} conn/s ({_per(duration_s, opened)} ms/conn"
         f"{at_once}), {mean} requests in flight on average",
         _lifetimes(result, head),
-        f"Connection time [ms]: connect {ms(_connect_us(total))} "
-        f"(TCP {ms(total.timing('connect').mean_us)} + TLS {ms(total.timing('tls').mean_us)})",
+        f"Connection time [ms]: connect {ms(connect_us)} (TCP {ms(tcp_us)} + TLS {ms(tls_us)})",
         f"Connection length [replies/conn]: {length}",
     ]
 
@@ -91,7 +92,13 @@ def _connections(result: Measurement, head: ReportHead) -> list[str]:
 def _lifetimes(result: Measurement, head: ReportHead) -> str:
     """httperf counts only connections with a reply; here failed ones count too."""
     total = result.total
-    if not _has_one_request_each(result, head):
+    load = result.plan.load
+    # With one request each, a connection's lifetime is its request's time.
+    if load.counts_connections:
+        has_one_each = result.plan.calls_per_arrival == 1
+    else:
+        has_one_each = head.connection_mode != ConnectionMode.KEEP_ALIVE
+    if not has_one_each:
         return "Connection time [ms]: not measured, connections are reused for many requests"
     lives = merged(total.timing("service"), total.timing("failed"))
     return (
@@ -99,20 +106,6 @@ def _lifetimes(result: Measurement, head: ReportHead) -> str:
         f"max {ms(lives.max_us)} median {ms(lives.percentile_us(50_000))} "
         f"stddev {ms(lives.sd_us)} (failed ones included)"
     )
-
-
-def _has_one_request_each(result: Measurement, head: ReportHead) -> bool:
-    """If so, a connection's lifetime is its request's time."""
-    load = result.plan.load
-    if load.counts_connections:
-        return result.plan.calls_per_arrival == 1
-    return head.connection_mode != ConnectionMode.KEEP_ALIVE
-
-
-def _connect_us(total: Total) -> float | None:
-    """httperf's connect ends after the TLS handshake."""
-    connect, tls = total.timing("connect").mean_us, total.timing("tls").mean_us
-    return None if connect is None else connect + (tls or 0)
 
 
 def _requests(total: Total, duration_s: float) -> list[str]:
@@ -130,10 +123,14 @@ def _replies(result: Measurement) -> list[str]:
         sum(count for status, count in total.statuses.items() if status[0] == digit)
         for digit in "12345"
     ]
-    receive = total.timing("receive").mean_us
+    send, wait, receive = (total.timing(part).mean_us for part in ("send", "wait", "receive"))
+    # From the first byte sent to the first byte received.
+    response_us = None if send is None or wait is None else send + wait
+    samples = rate_samples(result, result.by_second("replies"))
     return [
-        _reply_rate(result),
-        f"Reply time [ms]: response {ms(_response_us(total))} transfer {ms(receive)}",
+        f"Reply rate [replies/s]: {_sampled(samples, 1)} ({len(samples)} samples of {SAMPLE_S} s), "
+        f"whole run {per_s(_replies_of(total), result.duration_s)}",
+        f"Reply time [ms]: response {ms(response_us)} transfer {ms(receive)}",
         _reply_size(total),
         "Reply status: " + " ".join(f"{n + 1}xx={count}" for n, count in enumerate(classes)),
     ]
@@ -150,12 +147,6 @@ def _reply_size(total: Total) -> str:
     replies = _replies_of(total)
     whole = f"{total.count('bytes_received') / replies:.1f}" if replies else DASH
     return f"Reply size [B]: header, content and footer (total {whole})"
-
-
-def _response_us(total: Total) -> float | None:
-    """From the first byte sent to the first byte received."""
-    send, wait = total.timing("send").mean_us, total.timing("wait").mean_us
-    return None if send is None or wait is None else send + wait
 
 
 def rate_samples(result: Measurement, counts: Mapping[int, int]) -> list[float]:
@@ -177,15 +168,6 @@ def _sampled(samples: list[float], decimals: int) -> str:
         for value in (timing.min_us, timing.mean_us, timing.max_us, timing.sd_us)
     )
     return f"min {low} avg {mean} max {high} stddev {deviation}"
-
-
-def _reply_rate(result: Measurement) -> str:
-    samples = rate_samples(result, result.by_second("replies"))
-    whole = per_s(_replies_of(result.total), result.duration_s)
-    return (
-        f"Reply rate [replies/s]: {_sampled(samples, 1)} "
-        f"({len(samples)} samples of {SAMPLE_S} s), whole run {whole}"
-    )
 
 
 def _session_group(result: Measurement) -> list[list[str]]:
@@ -221,10 +203,7 @@ def _miscellaneous(result: Measurement) -> list[str]:
     size = total.count("bytes_sent") + total.count("bytes_received")
     speed = f"{size / 1024 / duration_s:.1f}" if duration_s else DASH
     bits = f"{size * 8e-6 / duration_s:.3f}" if duration_s else DASH
-    return [
-        _cpu_time(result),
-        f"Net I/O: {speed} KiB/s ({bits}*10^6 bps), without TLS and TCP",
-    ]
+    return [_cpu_time(result), f"Net I/O: {speed} KiB/s ({bits}*10^6 bps), without TLS and TCP"]
 
 
 def _cpu_time(result: Measurement) -> str:
@@ -257,26 +236,20 @@ def _errors(total: Total) -> list[str]:
     refused, resets = count("connect_refused", 0), count("reset", 0)
     table_full = count("client_file_table", 0)
     named = timeouts + refused + resets + fd_unavailable + ports + table_full
-    return [
-        f"Errors: total {total.count('failed')} client-timo {timeouts - by_kernel} "
-        f"socket-timo {by_kernel} connrefused {refused} connreset {resets}",
-        f"Errors: fd-unavail {fd_unavailable} addrunavail {ports} ftab-full {table_full} "
-        f"other {total.count('failed') - named}",
-        *_client_timeouts(total, by_kernel),
-    ]
-
-
-def _client_timeouts(total: Total, by_kernel: int) -> list[str]:
-    """Which limit was over; httperf has one --timeout for all of them."""
-    count = total.errors.get
-    connecting = count("connect_timeout", 0) - by_kernel
+    # Which limit was over; httperf has one --timeout for all of them.
     phases = {
-        "connecting": connecting,
+        "connecting": count("connect_timeout", 0) - by_kernel,
         "TLS": count("tls_timeout", 0),
         "sending": count("write_timeout", 0),
         "first byte": count("first_byte_timeout", 0),
         "rest of the reply": count("body_timeout", 0),
         "WebSocket close": count("ws_close_timeout", 0),
     }
-    seen = [f"{phase} {number}" for phase, number in phases.items() if number]
-    return [f"Client timeouts: {', '.join(seen)}"] if seen else []
+    limits = [f"{phase} {number}" for phase, number in phases.items() if number]
+    return [
+        f"Errors: total {total.count('failed')} client-timo {timeouts - by_kernel} "
+        f"socket-timo {by_kernel} connrefused {refused} connreset {resets}",
+        f"Errors: fd-unavail {fd_unavailable} addrunavail {ports} ftab-full {table_full} "
+        f"other {total.count('failed') - named}",
+        *([f"Client timeouts: {', '.join(limits)}"] if limits else []),
+    ]

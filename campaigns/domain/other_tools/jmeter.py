@@ -5,7 +5,7 @@ times are of ok requests, percentiles nearest rank, the deviation that of a samp
 """
 
 from campaigns.domain.measured.measurement import Measurement
-from campaigns.domain.measured.snapshot import Timing, Total
+from campaigns.domain.measured.snapshot import Total
 from campaigns.domain.other_tools.report_words import (
     DASH,
     ReportHead,
@@ -46,7 +46,15 @@ def jmeter(result: Measurement, head: ReportHead) -> str:
 def _row(label: str, total: Total, duration_s: float) -> str:
     elapsed = total.timing("service")
     ended = total.count("ok") + total.count("failed")
-    cells = [str(ended), *_times(elapsed), percent_of(total.count("failed"), ended)]
+    ranks = (50_000, 90_000, 95_000, 99_000)
+    times = [
+        ms(elapsed.mean_us),
+        *(quantile(elapsed, rank) for rank in ranks),
+        ms(elapsed.min_us),
+        ms(elapsed.max_us),
+        ms(elapsed.sd_us),
+    ]
+    cells = [str(ended), *times, percent_of(total.count("failed"), ended)]
     cells += [_per_s(ended, duration_s)]
     cells += [
         _per_s(total.count(name) / 1024, duration_s) for name in ("bytes_received", "bytes_sent")
@@ -54,17 +62,6 @@ def _row(label: str, total: Total, duration_s: float) -> str:
     cells.append(f"{total.count('bytes_received') / ended:.1f}" if ended else DASH)
     name = label if len(label) < _LABEL_WIDTH else f"{label[: _LABEL_WIDTH - 2]}…"
     return f"{name:<{_LABEL_WIDTH}}" + "".join(f"{cell:>{_WIDTH}}" for cell in cells)
-
-
-def _times(elapsed: Timing) -> list[str]:
-    ranks = (50_000, 90_000, 95_000, 99_000)
-    return [
-        ms(elapsed.mean_us),
-        *(quantile(elapsed, rank) for rank in ranks),
-        ms(elapsed.min_us),
-        ms(elapsed.max_us),
-        ms(elapsed.sd_us),
-    ]
 
 
 def _per_s(amount: float, duration_s: float) -> str:

@@ -9,7 +9,7 @@ from campaigns.domain.measured.snapshot import Timing, Total
 from campaigns.domain.percentiles import P50, P95, P99, Shown, shown
 from campaigns.domain.plan.load import Model, mean_rate_per_s
 from campaigns.domain.plan.plan import Plan
-from campaigns.domain.shown.threshold_words import measured_cell
+from campaigns.domain.shown.threshold_tables import measured_cell
 from campaigns.domain.units import DASH, counted, decimals_to_see, rounded, said_of
 
 _CLOSED = {Model.CLOSED, Model.SEQUENTIAL}
@@ -92,78 +92,67 @@ def _clock_line(title: str, name: str, total: Total, since: str) -> str:
 
 def load_lines(result: Measurement) -> list[str]:
     """Planned against achieved load: compare these between tools before the times."""
-    lines = _asked_and_reached(result)
-    if not result.is_whole:
-        lines.insert(0, f"Stopped after {result.duration_s:.1f} s, before its plan was finished.")
-    return lines
-
-
-def _asked_and_reached(result: Measurement) -> list[str]:
-    load = result.plan.load
+    load, nouns = result.plan.load, result.plan.nouns
     sent = tenths(result.sent_per_s)
+    # What a WebSocket plan sends are its opening handshakes, one for each connection.
+    verb = "begun" if result.plan.exchange else "sent"
+    most = result.most_in_flight
+    ends = "" if most is None else f" (at most {most:,} at the end of a second)"
+    in_flight = f"{tenths(result.mean_in_flight)} in flight on average{ends}"
+    early = f"Stopped after {result.duration_s:.1f} s, before its plan was finished."
+    lines = [] if result.is_whole else [early]
     if is_closed(result):
-        asked = load.connections or 1
         return [
-            f"Load: closed loop, {counted(asked, 'connections')} planned, "
-            f"{_in_flight(result)}, {sent} {_sent_words(result)}.",
+            *lines,
+            f"Load: closed loop, {counted(load.connections or 1, 'connections')} planned, "
+            f"{in_flight}, {sent} {nouns}/s {verb}.",
             said_of(
-                result.plan.nouns,
+                nouns,
                 "Times apply to this concurrency: a slow reply delays the next request.",
             ),
         ]
     if load.model == Model.WINDOW:
         return [
+            *lines,
             f"Load: window, {load.low:,} to {load.high:,} being opened per injector process planned"
-            f", {_in_flight(result)}, {sent} connections/s started.",
+            f", {in_flight}, {sent} connections/s started.",
             "A slow target gets fewer connections.",
         ]
-    words = (
-        f"Load: {load.model}, {_asked_rate(result.plan)} planned, {sent} {_sent_words(result)}, "
-    )
-    return [f"{words}{_in_flight(result)}."]
-
-
-def _sent_words(result: Measurement) -> str:
-    """What a WebSocket plan sends are its opening handshakes, one for each connection."""
-    return "requests/s sent" if result.plan.exchange is None else "connections/s begun"
-
-
-def _in_flight(result: Measurement) -> str:
-    mean = tenths(result.mean_in_flight)
-    most = result.most_in_flight
-    ends = "" if most is None else f" (at most {most:,} at the end of a second)"
-    return f"{mean} in flight on average{ends}"
-
-
-def _asked_rate(plan: Plan) -> str:
-    rate_per_s = mean_rate_per_s(plan.load)
-    unit = said_of(plan.nouns, f"{plan.load.arrival_unit}s/s")
-    return f"{tenths(rate_per_s)} {unit}" if rate_per_s else "its own schedule"
-
-
-def warm_up_lines(result: Measurement) -> list[str]:
-    warm_up = result.warm_up
-    n_ended = warm_up.count("ok") + warm_up.count("failed")
-    if not n_ended:
-        return []
-    longest = ms(warm_up.timing("response").max_us)
-    return [f"Warm-up, in no figure: {counted(n_ended, result.plan.nouns)}, longest {longest} ms."]
+    rate_per_s = mean_rate_per_s(load)
+    unit = said_of(nouns, f"{load.arrival_unit}s/s")
+    asked = f"{tenths(rate_per_s)} {unit}" if rate_per_s else "its own schedule"
+    return [
+        *lines,
+        f"Load: {load.model}, {asked} planned, {sent} {nouns}/s {verb}, {in_flight}.",
+    ]
 
 
 def closing_lines(result: Measurement, head: ReportHead) -> list[str]:
     """The rules and the verdict, at the end of every report."""
-    warnings = warnings_of(result.ends)
+    warm_up = result.warm_up
+    n_ended = warm_up.count("ok") + warm_up.count("failed")
+    longest = ms(warm_up.timing("response").max_us)
+    begun = f"Warm-up, in no figure: {counted(n_ended, result.plan.nouns)}, longest {longest} ms."
     has_no_answer = head.judged is not None and not head.judged.is_usable
-    rules = _threshold_lines(result, has_no_answer=has_no_answer)
-    return ["", *warm_up_lines(result), *warnings, *rules, *_judgement_lines(head.judged)]
-
-
-def _judgement_lines(judged: Judgement | None) -> list[str]:
-    """The three answers, each with its reasons below it, then the notes."""
-    if judged is None:
-        return ["Measurement: not judged until the run has ended"]
+    # A measurement that cannot be used neither keeps nor breaks a rule.
+    rules = ["Thresholds:"] if result.thresholds else []
+    for each in result.thresholds:
+        value = each.measured
+        measured = "nothing measured" if value is None else measured_cell(value, each).text
+        if has_no_answer:
+            rules.append(f"  not judged  {each.rule}: {measured}")
+            continue
+        since = "" if each.since is None else f", since second {each.since}"
+        failed = "NOT MEASURED" if each.lacks_agent else "FAILED"
+        state = "passed" if each.passed else failed
+        rules.append(f"  {state}  {each.rule}: {measured}{since}")
+    lines = ["", *([begun] if n_ended else []), *warnings_of(result.ends), *rules]
+    if (judged := head.judged) is None:
+        return [*lines, "Measurement: not judged until the run has ended"]
     state = judged.target.state
+    # The three answers, each with its reasons below it, then the notes.
     return [
+        *lines,
         f"Measurement: {judged.measurement.state.words}",
         *(f"  {each.text}" for each in judged.measurement.reasons),
         f"Target: {'not judged' if state is None else state}",
@@ -171,22 +160,6 @@ def _judgement_lines(judged: Judgement | None) -> list[str]:
         f"Precision: {judged.precision.text}",
         *(f"Note: {each.text}" for each in judged.notes),
     ]
-
-
-def _threshold_lines(result: Measurement, *, has_no_answer: bool) -> list[str]:
-    """A measurement that cannot be used neither keeps nor breaks a rule."""
-    lines = ["Thresholds:"] if result.thresholds else []
-    for each in result.thresholds:
-        value = each.measured
-        measured = "nothing measured" if value is None else measured_cell(value, each).text
-        if has_no_answer:
-            lines.append(f"  not judged  {each.rule}: {measured}")
-            continue
-        since = "" if each.since is None else f", since second {each.since}"
-        failed = "NOT MEASURED" if each.lacks_agent else "FAILED"
-        state = "passed" if each.passed else failed
-        lines.append(f"  {state}  {each.rule}: {measured}{since}")
-    return lines
 
 
 def merged(*timings: Timing) -> Timing:

@@ -5,10 +5,10 @@ Figures that a tool defines incorrectly are left out or corrected, and the repor
 """
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from campaigns.domain.judged.failures import cause_words, failure_words
-from campaigns.domain.measured.failures import DROPPED, FailureRow
+from campaigns.domain.measured.failures import DROPPED
 from campaigns.domain.measured.measurement import Measurement
 from campaigns.domain.measured.sessions import length_words, session_figures
 from campaigns.domain.measured.snapshot import LATENESS, PARTS, SESSIONS, Timing, Total
@@ -29,9 +29,9 @@ from campaigns.domain.other_tools.report_words import (
 from campaigns.domain.other_tools.wsperf import wsperf
 from campaigns.domain.percentiles import P50, P90, P95, P99
 from campaigns.domain.plan.plan import Plan
-from campaigns.domain.shown.no_answer import no_answer_words
 from campaigns.domain.shown.plan_words import replay_words
-from campaigns.domain.shown.threshold_words import broken_words
+from campaigns.domain.shown.remedies import no_answer_words
+from campaigns.domain.shown.threshold_tables import broken_words
 from campaigns.domain.shown.tls_facts import handshake_lines
 from campaigns.domain.units import counted, said_of
 
@@ -46,22 +46,35 @@ def plain(result: Measurement, head: ReportHead) -> str:
     dropped = f", {total.count('dropped'):,} dropped" if total.count("dropped") else ""
     n_replayed = total.count("replayed")
     replayed = f", {n_replayed:,} {replay_words(result.plan)[0]}" if n_replayed else ""
+    sent, received = total.count("messages_sent"), total.count("messages_received")
+    rates = f"{per_s(sent, duration_s)} and {per_s(received, duration_s)} messages/s"
+    messages = f"{counted(sent, 'messages')} sent, {received:,} received: {rates}"
+    undelayed = "; undelayed is response without what the injector added"
+    # Most frequent first, those of all steps together.
+    causes: Counter[tuple[str, int]] = Counter()
+    for row in result.failures:
+        causes[row.kind, row.status] += row.count
+    error_lines = [
+        f"{count:>10,d}  {kind}: {cause_words(kind, status)}"
+        for (kind, status), count in causes.most_common()
+        if kind != DROPPED
+    ]
     lines = [
         *_first_words(result, head),
         f"{counted(n_ok + n_failed, result.plan.nouns)} in {duration_s:.2f} s: {n_ok:,} ok, "
         f"{n_failed:,} failed{dropped}{replayed}",
         f"{per_s(n_ok, duration_s)} ok/s",
-        *_message_lines(total, duration_s),
+        *([messages] if sent + received else []),
         *_session_lines(total, duration_s),
         *load_lines(result),
         *handshake_lines(result.ends),
         f"Clocks: response counts from {intended_start(result.plan)},"
-        f" service from the actual start{_clock_of_undelayed(total)}.",
+        f" service from the actual start{undelayed if total.timing('undelayed').n else ''}.",
         "",
         f"{'ms':<{_NAME_WIDTH}}{'n':>10}" + "".join(f"{name:>10}" for name in _COLUMNS),
         *(_row(name, timing) for name, timing in _timings(total) if timing.n),
         "",
-        *_error_lines(result.failures),
+        *error_lines,
     ]
     return "\n".join([*lines, *closing_lines(result, head)[0 if total.errors else 1 :]])
 
@@ -74,15 +87,6 @@ def _first_words(result: Measurement, head: ReportHead) -> list[str]:
     failed = failure_words(result.failures, result.figures.attempts, nouns)
     broken = said_of(nouns, broken_words([result.thresholds]))
     return [f"{said}." for said in (broken, failed) if said]
-
-
-def _message_lines(total: Total, duration_s: float) -> list[str]:
-    """Messages of a WebSocket exchange each way; nothing for another run."""
-    sent, received = total.count("messages_sent"), total.count("messages_received")
-    if not sent + received:
-        return []
-    rates = f"{per_s(sent, duration_s)} and {per_s(received, duration_s)} messages/s"
-    return [f"{counted(sent, 'messages')} sent, {received:,} received: {rates}"]
 
 
 def _session_lines(total: Total, duration_s: float) -> list[str]:
@@ -101,22 +105,10 @@ def _session_lines(total: Total, duration_s: float) -> list[str]:
     ]
 
 
-def _clock_of_undelayed(total: Total) -> str:
-    is_known = total.timing("undelayed").n > 0
-    return "; undelayed is response without what the injector added" if is_known else ""
-
-
 def _timings(total: Total) -> list[tuple[str, Timing]]:
     names = (
-        "response",
-        "service",
-        "undelayed",
-        *LATENESS,
-        *PARTS,
-        "message",
-        "failed",
-        "failed_reply",
-        *SESSIONS,
+        *("response", "service", "undelayed", *LATENESS, *PARTS),
+        *("message", "failed", "failed_reply", *SESSIONS),
     )
     rows = [(name, total.timing(name)) for name in names]
     if total.timing("failed").n:
@@ -129,18 +121,6 @@ def _row(name: str, timing: Timing) -> str:
     cells += [quantile(timing, q) for q in (P50, P90, P95, P99)]
     text = "".join(f"{cell:>10}" for cell in [*cells, ms(timing.max_us)])
     return f"{name:<{_NAME_WIDTH}}{timing.n:>10,d}{text}"
-
-
-def _error_lines(rows: Sequence[FailureRow]) -> list[str]:
-    """Most frequent first, those of all steps together."""
-    causes: Counter[tuple[str, int]] = Counter()
-    for row in rows:
-        causes[row.kind, row.status] += row.count
-    return [
-        f"{count:>10,d}  {kind}: {cause_words(kind, status)}"
-        for (kind, status), count in causes.most_common()
-        if kind != DROPPED
-    ]
 
 
 __all__ = ["REPORTS", "STYLE_WORDS", "ReportHead", "styles_for"]

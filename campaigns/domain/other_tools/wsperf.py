@@ -36,6 +36,7 @@ _NAME, _WIDTH = 18, 11
 def wsperf(result: Measurement, head: ReportHead) -> str:
     phases = [(title, result.total.timing(name)) for title, name in _PHASES]
     shown = [(title, timing) for title, timing in phases if timing.n]
+    # (name, how a timing says it), in wsperf's order.
     lines = [
         *_counts(result),
         "",
@@ -44,7 +45,20 @@ def wsperf(result: Measurement, head: ReportHead) -> str:
         *_marks(result),
         "whole: from the actual start to the end of the connection.",
         f"{'ms, of successes':>{_NAME}}" + "".join(f"{title:>{_WIDTH}}" for title, _ in shown),
-        *(_row(name, [text(timing) for _, timing in shown]) for name, text in _figures()),
+        *(
+            (
+                f"{name + ':':>{_NAME}}"
+                + "".join(f"{cell:>{_WIDTH}}" for cell in [text(timing) for _, timing in shown])
+            )
+            for name, text in [
+                ("Min", lambda timing: ms(timing.min_us)),
+                ("SD", lambda timing: ms(timing.sd_us)),
+                ("Avg", lambda timing: ms(timing.mean_us)),
+                ("Median", lambda timing: quantile(timing, 50_000)),
+                *((name, _at(rank)) for name, rank in _QUANTILES.items()),
+                ("Max", lambda timing: ms(timing.max_us)),
+            ]
+        ),
     ]
     return "\n".join([*lines, *closing_lines(result, head)])
 
@@ -83,24 +97,8 @@ def _marks(result: Measurement) -> list[str]:
     ]
 
 
-def _figures():
-    """(name, how a timing says it), in wsperf's order."""
-    return [
-        ("Min", lambda timing: ms(timing.min_us)),
-        ("SD", lambda timing: ms(timing.sd_us)),
-        ("Avg", lambda timing: ms(timing.mean_us)),
-        ("Median", lambda timing: quantile(timing, 50_000)),
-        *((name, _at(rank)) for name, rank in _QUANTILES.items()),
-        ("Max", lambda timing: ms(timing.max_us)),
-    ]
-
-
 def _at(rank: int):
     def text(timing: Timing) -> str:
         return quantile(timing, rank)
 
     return text
-
-
-def _row(name: str, cells: list[str]) -> str:
-    return f"{name + ':':>{_NAME}}" + "".join(f"{cell:>{_WIDTH}}" for cell in cells)

@@ -2,11 +2,15 @@
 
 The never zones (link-local, cloud metadata, multicast, translation prefixes …) are refused even if
 a list names them, because a mistake there would hit something unintended.
+
+A host may be put under load although no listed network has its addresses where a proof is found: a
+file with a token on the host itself. It counts for the addresses and ports where it was found, as
+literal places: whatever the name means later, load goes to no other address.
 """
 
 import re
-from collections.abc import Container, Iterable
-from dataclasses import dataclass
+from collections.abc import Collection, Container, Iterable
+from dataclasses import dataclass, field
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import Self
 
@@ -183,3 +187,95 @@ def why_refused(
 
 def _holds(network: Network, address: Address) -> bool:
     return network.version == address.version and address in network
+
+
+# Stands for every loopback address, and for the injector hosts' own ones: all are one machine.
+LOOPBACK = "127.0.0.1"
+
+
+def written_addresses(host: str) -> list[str] | None:
+    """The addresses that a host is without asking a name server; None for any other name."""
+    name = host.rstrip(".").lower()
+    if name == "localhost" or name.endswith(".localhost"):
+        return [LOOPBACK]
+    return machines_of([host]) if is_address(host) else None
+
+
+def machines_of(addresses: Iterable[str], own: Collection[str] = ()) -> list[str]:
+    """One address for each machine, sorted. `own` are the addresses of the injector hosts."""
+    parsed = map(parse_address, addresses)
+    return sorted(
+        {LOOPBACK if each.is_loopback or str(each) in own else str(each) for each in parsed}
+    )
+
+
+# A name with more is a service that many share, of which no single file is a proof.
+MOST_ADDRESSES = 8
+MOST_PORTS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class HostCheck:
+    """What a worker saw of a host. `places` are all that would be dialled, `proven` those where the
+    file was found, as networks of one address and one port; `faults` are sentences."""
+
+    places: tuple[str, ...] = ()
+    proven: tuple[str, ...] = ()
+    faults: tuple[str, ...] = field(default=())
+
+
+def host_key(host: str) -> str:
+    """The host that a proof is for: shop.example. is shop.example."""
+    return host.lower().rstrip(".")
+
+
+def place_of(address: str, port: int) -> str:
+    """One address and one port as a network that may be dialled: 10.0.0.5/32:443."""
+    return str(Allowed(ip_network(parse_address(address)), (port, port)))
+
+
+def written_place(place: str) -> str:
+    """As people write it: 10.0.0.5:443."""
+    allowed = Allowed.parse(place)
+    return written(allowed.network.network_address, allowed.ports[0])
+
+
+def refusals(places: Iterable[str], allowed: Iterable[Allowed]) -> list[str]:
+    """Why some of these places may not be dialled; empty if all may."""
+    allowed = tuple(allowed)
+    parsed = map(Allowed.parse, places)
+    found = (vet(str(each.network.network_address), each.ports[0], allowed) for each in parsed)
+    return list(dict.fromkeys(filter(None, found)))
+
+
+def proof_path(token: str) -> str:
+    return f"/.well-known/benchsite-{token}.txt"
+
+
+def why_not_checked(address: str) -> str | None:
+    """Why no proof is looked for at this address; None where it is. Private networks have to be
+    listed or approved, so that nobody explores them by asking for checks."""
+    parsed = parse_address(address)
+    if never := never_words(parsed):
+        return never
+    if not parsed.is_global:
+        return (
+            f"{parsed} is not a public address, so no file is looked for there. An administrator "
+            "can approve this host, or list its network."
+        )
+    return None
+
+
+def proof_fault(reply: bytes, token: str) -> str | None:
+    """What is wrong with a raw HTTP reply to the request for the file; None if it is the proof."""
+    head, _, body = reply.partition(b"\r\n\r\n")
+    status = head.split(b"\r\n", 1)[0].split(b" ")
+    if not status[0].startswith(b"HTTP/1.") or len(status) < 2:
+        return "it did not answer with HTTP/1.1"
+    if status[1] != b"200":
+        shown = status[1][:3].decode("ascii", "replace")
+        follows = ", and redirects are not followed" if shown.startswith("3") else ""
+        return f"it answered with status {shown}, not 200{follows}"
+    if body.strip() != token.encode():
+        return "the file holds something else than the token alone"
+    return None

@@ -42,7 +42,11 @@ def _balanced_blocks(n: int, source: np.random.Generator) -> Iterator[np.ndarray
     """
     while True:
         tests = source.permutation(n)
-        rows = [tests[(_zigzag(n) + row) % n] for row in source.permutation(_n_pairs(n))]
+        # How many rows with their reverses make a square; of an even number, row + n / 2
+        # is one.
+        rows = [
+            tests[(_zigzag(n) + row) % n] for row in source.permutation(n // 2 if n % 2 == 0 else n)
+        ]
         rows = [row[::-1] if source.integers(2) else row for row in rows]
         for row in rows:
             yield row
@@ -56,8 +60,3 @@ def _zigzag(n: int) -> np.ndarray:
     """0, n − 1, 1, n − 2, …: a row of which every shift modulo n is one of a Williams square."""
     places = np.arange(n)
     return np.where(places % 2, -(places + 1) // 2, places // 2) % n
-
-
-def _n_pairs(n: int) -> int:
-    """How many rows with their reverses make a square; of an even number, row + n / 2 is one."""
-    return n // 2 if n % 2 == 0 else n

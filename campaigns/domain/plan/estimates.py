@@ -1,26 +1,37 @@
-"""Estimates a campaign's cost: time, requests, ports, the highest percentile.
+"""Estimates a campaign's cost: time, requests, ports, the highest percentile; and how long a run
+may take before the dispatcher stops it: no run is endless, whatever answers.
 
 Pure arithmetic on domain plans. What only the target decides (how long 1,000 requests of a closed
 loop take) is excluded from the sums and counted separately, never guessed.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import ceil
+from typing import Any
 
 from campaigns.domain.percentiles import HighestPercentile, highest_percentile
+from campaigns.domain.plan.exchange import longest_attempt_s
 from campaigns.domain.plan.injectors import largest_share, plan_for
 from campaigns.domain.plan.load import (
+    MAX_DURATION_S,
     ArrivalUnit,
     Hold,
+    Load,
     Model,
+    longest_duration_s,
     peak_rate_per_s,
     planned_arrivals,
     planned_duration_s,
 )
-from campaigns.domain.plan.plan import ConnectionMode, Plan
+from campaigns.domain.plan.plan import ConnectionMode, Plan, Timeouts
 from campaigns.domain.plan.reference import REFERENCE_MODE, REFERENCE_PLAN
-from campaigns.domain.plan.session import connections_per_arrival, longest_visit_s
+from campaigns.domain.plan.session import (
+    PLAIN_SESSION,
+    Session,
+    connections_per_arrival,
+    longest_visit_s,
+)
 
 # From one run's end to the next run's first request: claim, resolve, barrier, summary.
 SET_UP_S = 2.0
@@ -29,6 +40,7 @@ TIME_WAIT_S = 60.0
 LOCAL_PORTS = 28_232
 # An injector's open files besides its connections: pipes, libraries, the resolver.
 OWN_DESCRIPTORS = 64
+_OWN = ((REFERENCE_PLAN, REFERENCE_MODE, 1),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +91,16 @@ def estimate_campaign(
     """The estimate for these tests (plan, connection mode and injectors each), `repeats` runs of
     each, and of the installation's own target."""
     if has_reference and tests:
-        return _with_reference(estimate_campaign(tests, repeats=repeats, pause_s=pause_s), pause_s)
+        found, own = (
+            estimate_campaign(each, repeats=repeats, pause_s=pause_s) for each in (tests, _OWN)
+        )
+        return replace(
+            found,
+            has_reference=True,
+            duration_s=found.duration_s + own.duration_s + pause_s,
+            requests=found.requests + own.requests,
+            rows=found.rows + own.rows,
+        )
     each = [
         estimate_test(plan_for(plan, injectors), mode, pause_s, injectors)
         for plan, mode, injectors in tests
@@ -109,23 +130,7 @@ def estimate_campaign(
 
 def reference_s(repeats: int, pause_s: float) -> float:
     """How much longer a campaign takes with a reference."""
-    return _reference(repeats, pause_s).duration_s + pause_s
-
-
-def _reference(repeats: int, pause_s: float) -> Estimate:
-    own = [(REFERENCE_PLAN, REFERENCE_MODE, 1)]
-    return estimate_campaign(own, repeats=repeats, pause_s=pause_s)
-
-
-def _with_reference(found: Estimate, pause_s: float) -> Estimate:
-    own = _reference(found.repeats, pause_s)
-    return replace(
-        found,
-        has_reference=True,
-        duration_s=found.duration_s + reference_s(found.repeats, pause_s),
-        requests=found.requests + own.requests,
-        rows=found.rows + own.rows,
-    )
+    return estimate_campaign(_OWN, repeats=repeats, pause_s=pause_s).duration_s + pause_s
 
 
 def estimate_test(plan: Plan, mode: ConnectionMode, pause_s: float, injectors: int) -> TestEstimate:
@@ -193,3 +198,36 @@ def _ports(
 def _most(values) -> int | None:
     known = [value for value in values if value is not None]
     return max(known, default=None)
+
+
+OVERRUN_GRACE_S = 30.0
+
+
+def longest_run_s(
+    load: Load,
+    timeouts: Timeouts,
+    warm_up_s: float,
+    injectors: int = 1,
+    exchange: Mapping[str, Any] | None = None,
+    session: Session = PLAIN_SESSION,
+) -> float:
+    """Seconds after the start at which a run is stopped as an overrun.
+
+    The plan's own duration where it has one. A closed plan that ends after N requests over C
+    connections has none: the slowest target that still answers within the limits keeps it busy for
+    ⌈N / C⌉ × the total timeout (and a pause) after its ramp-up and start offsets, at most the
+    longest duration that a plan may have. To either come the warm-up, one total timeout for what is
+    in flight at the end, and 30 s of grace. The attempts of an exchange (as stored) may be longer
+    than that; so may an arriving session, or a connection with several calls, which is in flight
+    with all of its calls and pauses.
+    """
+    visit_s = longest_visit_s(load, session, timeouts.total_s)
+    attempt_s = min(max(longest_attempt_s(exchange, timeouts.total_s), visit_s), MAX_DURATION_S)
+    sending_s = longest_duration_s(load)
+    if sending_s is None:
+        rounds = ceil((load.requests or 1) / (load.connections or load.high or 1))
+        pause_s = 0.0 if load.model == Model.WINDOW else session.think_time.longest_s
+        sending_s = load.ramp_up_s + rounds * (attempt_s + pause_s)
+        sending_s += load.start_offset_s * (injectors - 1)
+        sending_s = min(sending_s, MAX_DURATION_S)
+    return warm_up_s + sending_s + (load.hold_s or 0) + attempt_s + OVERRUN_GRACE_S

@@ -17,13 +17,7 @@ from campaigns.domain.plan.fields import (
     text,
     whole,
 )
-from campaigns.domain.plan.step import (
-    MAX_PATH_LENGTH,
-    Step,
-    header_fault,
-    path_fault,
-    read_headers,
-)
+from campaigns.domain.plan.step import MAX_PATH_LENGTH, Step, header_fault, path_fault, read_headers
 
 MAX_MESSAGES = 10_000_000
 MAX_MESSAGE_BYTES = 1024 * 1024
@@ -124,10 +118,7 @@ def read_optional_exchange(reader: JsonReader) -> Exchange | None:
         return None
     if reader.data.get("steps"):
         reader.fail("steps", "A WebSocket plan has no HTTP steps; leave them out.")
-    return read_exchange(reader.child("exchange"))
-
-
-def read_exchange(reader: JsonReader) -> Exchange:
+    reader = reader.child("exchange")
     exchange = Exchange(
         **read_scalars(reader, Exchange),
         headers=_read_headers(reader),

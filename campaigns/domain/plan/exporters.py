@@ -34,12 +34,8 @@ class ExporterAddress:
             raise ValueError(f"{len(text):,} characters are too many; at most {MOST_URL}.")
         if not _VISIBLE.fullmatch(text):
             raise ValueError("Write an address without spaces; other letters as %C3%BC.")
-        return cls._address_of(text if _SCHEME.match(text) else f"http://{text}")
-
-    @classmethod
-    def _address_of(cls, url: str) -> Self:
         try:
-            parts = urlsplit(url)
+            parts = urlsplit(text if _SCHEME.match(text) else f"http://{text}")
             port = parts.port
         except ValueError:
             raise ValueError("This is no address. Write http://10.0.0.5:9100/metrics.") from None
@@ -86,7 +82,9 @@ def check_exporter(
         address = ExporterAddress.read(url)
     except ValueError as fault:
         errors["url"] = str(fault)
-    name = clean_name(name) or _name_of(address)
+    name = clean_name(name) or (
+        str(address.origin).partition("://")[2][:MOST_NAME] if address else ""
+    )
     if len(name) > MOST_NAME:
         errors["name"] = f"{len(name)} characters are too many; at most {MOST_NAME}."
     if fault := _token_fault(token, address, verify_tls):
@@ -94,10 +92,6 @@ def check_exporter(
     if errors or address is None:
         raise InvalidFields(errors)
     return ExporterFields(name, str(address), verify_tls, is_server, token)
-
-
-def _name_of(address: ExporterAddress | None) -> str:
-    return str(address.origin).partition("://")[2][:MOST_NAME] if address else ""
 
 
 def _token_fault(token: str | None, address: ExporterAddress | None, verify_tls: bool) -> str:

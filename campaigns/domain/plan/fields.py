@@ -6,7 +6,7 @@ A row is written where its value lives, as the default of a dataclass attribute:
 
 From the rows come the reading and checking of JSON, the fields of the plan form, the description in
 the REST API, the options of the command line, docs/plan.md, docs/command-line.md and the plan in
-docs/injector.schema.json. Rules between fields are code: load_rules, session_rules, plan.
+docs/injector.schema.json. Rules between fields are code: load_rules, session, plan.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -25,7 +25,7 @@ class PlanField:
     What a value may be: from `low` to `high` (a text: at most `high` characters), above 0 where
     `positive`. `default` None: the field may be null. `used_by`: the load models, or the kinds of a
     part, that use it, and `needed`: each of them needs it. `http_only`: a WebSocket plan does not
-    use it. `later`: it came after protocol 1 (domain.plan.ordered_plan).
+    use it. `later`: it came after protocol 1 (domain.plan.frozen_run).
 
     Words: `label` and `help` on the form, `help` in the API and the docs, where `detail` adds what
     injectors must know. `example`: what a new form proposes, if not the default. `choices`: a label
@@ -69,10 +69,6 @@ class PlanField:
     @property
     def is_number(self) -> bool:
         return self.kind in {int, float}
-
-    def asks_for_nothing(self, value: Any) -> bool:
-        """Whether an order can leave the value out, for injectors that do not know the field."""
-        return self.later and (not value or value == self.default)
 
     def read(self, reader: JsonReader, name: str) -> Any:
         """The value in the reader's JSON; what is wrong with it goes to the reader's errors."""

@@ -4,7 +4,7 @@ from math import ceil
 from typing import Any
 
 from campaigns.domain.plan.http_version import HttpVersion
-from campaigns.domain.plan.plan import Plan, Timeouts
+from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.step import Step
 from campaigns.domain.plan.variables import filled_in
 
@@ -22,9 +22,11 @@ def first_request(plan: Plan, together: int = 1) -> dict[str, Any]:
     It is the plan's first step, whatever its method, with the values of the first table row; what
     later replies would provide is empty. Of a WebSocket plan it is the opening handshake.
     """
+    most_s = longest_s(together)
+    limits = ("connect_s", "tls_s", "total_s")
     return {
         **_what(plan),
-        "timeouts": _timeouts(plan.timeouts, longest_s(together)),
+        "timeouts": {name: min(getattr(plan.timeouts, name), most_s) for name in limits},
         "expected_status": list(plan.expected_status),
     }
 
@@ -64,8 +66,3 @@ def _with_values(plan: Plan, step: Step) -> Step:
         return step
     has_rows = bool(plan.variables.table[0])
     return filled_in(step, plan.variables.values(0) if has_rows else {})
-
-
-def _timeouts(own: Timeouts, most_s: float) -> dict[str, float]:
-    limits = {"connect_s": own.connect_s, "tls_s": own.tls_s, "total_s": own.total_s}
-    return {name: min(limit_s, most_s) for name, limit_s in limits.items()}

@@ -25,23 +25,19 @@ def version_faults(
     if version == HttpVersion.HTTP_1_0 and session.pipeline_depth > 1:
         yield "http_version", "HTTP/1.0 does not support pipelining; choose 1.1."
     if version == HttpVersion.HTTP_2:
-        yield from _faults_of_2(streams, load, session)
+        if session.pipeline_depth > 1:
+            yield (
+                "http_version",
+                "HTTP/2 has no pipelining; set the streams per connection instead, or choose 1.1.",
+            )
+        if streams > 1 and (sentence := _why_one_stream(load, session)):
+            yield "streams", sentence
     elif streams > 1:
         yield (
             "streams",
             f"HTTP/{version} has one request at a time on a connection; choose HTTP/2, or leave "
             "this empty.",
         )
-
-
-def _faults_of_2(streams: int, load: Load, session: Session) -> Iterator[tuple[str, str]]:
-    if session.pipeline_depth > 1:
-        yield (
-            "http_version",
-            "HTTP/2 has no pipelining; set the streams per connection instead, or choose 1.1.",
-        )
-    if streams > 1 and (sentence := _why_one_stream(load, session)):
-        yield "streams", sentence
 
 
 def _why_one_stream(load: Load, session: Session) -> str:

@@ -43,8 +43,13 @@ def load_curve(load: Load, warm_up_s: float) -> LoadCurve:
     """The curve of a load that was checked, with its warm-up before second 0."""
     duration_s = planned_duration_s(load)
     end_s = duration_s or max(_OPEN_END_S, warm_up_s * 4, 1.5 * (load.ramp_up_s - warm_up_s))
-    peak = _peak(load)
-    points = _stage_points(load, warm_up_s) if load.stages else _points(load, -warm_up_s, end_s)
+    peak, begin_s = _peak(load), -warm_up_s
+    if load.stages:
+        points = _stage_points(load, warm_up_s)
+    elif load.ramp_up_s:  # which is always shorter than the load; load_rules sees to that
+        points = [(begin_s, 0), (begin_s + load.ramp_up_s, peak), (end_s, peak)]
+    else:
+        points = [(begin_s, peak), (end_s, peak)]
     return LoadCurve(points, peak, _arrivals_s(load), is_open_ended=duration_s is None)
 
 
@@ -69,14 +74,6 @@ def _stage_points(load: Load, warm_up_s: float) -> list[tuple[float, float]]:
         begin_s += stage.duration_s
         points.append((begin_s, stage.to_per_s))
     return points
-
-
-def _points(load: Load, begin_s: float, end_s: float) -> list[tuple[float, float]]:
-    """A ramp-up is always shorter than the load; load_rules sees to that."""
-    peak = _peak(load)
-    if not load.ramp_up_s:
-        return [(begin_s, peak), (end_s, peak)]
-    return [(begin_s, 0), (begin_s + load.ramp_up_s, peak), (end_s, peak)]
 
 
 def _arrivals_s(load: Load) -> list[float]:

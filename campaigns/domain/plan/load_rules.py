@@ -79,18 +79,16 @@ def _check_stop(reader: JsonReader, load: Load) -> None:
         for name in ("requests", "duration_s"):
             if getattr(load, name) is not None:
                 reader.fail(name, "The stages say when the load ends; leave this empty.")
-    elif load.requests is None and not _says_when_to_stop(reader):
+    # Without a number of requests. What was refused is wrong, not missing.
+    elif load.requests is None and not (
+        bool(reader.data.get("stages")) or reader.data.get("duration_s") not in (None, "")
+    ):
         reader.fail("requests", "Enter when to stop: after a number of requests or after a time.")
     elif load.requests is not None and load.duration_s is not None:
         reader.fail(
             "duration_s",
             "Stop after a number of requests or after a time, not both; leave one empty.",
         )
-
-
-def _says_when_to_stop(reader: JsonReader) -> bool:
-    """Without a number of requests. What was refused is wrong, not missing."""
-    return bool(reader.data.get("stages")) or reader.data.get("duration_s") not in (None, "")
 
 
 def _check_arrivals(reader: JsonReader, load: Load) -> None:
@@ -154,7 +152,17 @@ def read_stages(reader: JsonReader) -> tuple[Stage, ...]:
     try:
         stages = tuple(_read_stage(number, item) for number, item in enumerate(raw, 1))
         if stages:
-            _check_whole(stages)
+            if fsum(stage.duration_s for stage in stages) > MAX_DURATION_S:
+                raise InvalidPlan(
+                    {"stages": f"Together at most {MAX_DURATION_S:,} s; shorten some."}
+                )
+            count = count_staged(stages)
+            if not count:
+                raise InvalidPlan({"stages": "At least one stage needs a rate above 0."})
+            if count > MAX_REQUESTS:
+                raise InvalidPlan(
+                    {"stages": f"{count:,} requests are too many; at most {MAX_REQUESTS:,}."}
+                )
     except InvalidPlan as invalid:
         reader.fail("stages", next(iter(invalid.errors.values())))
         return ()
@@ -184,13 +192,3 @@ def _read_stage(number: int, item: Any) -> Stage:
         name, sentence = next(iter(reader.errors.items()))
         raise InvalidPlan({"stages": f"Stage {number}, {name}: {sentence}"})
     return stage
-
-
-def _check_whole(stages: tuple[Stage, ...]) -> None:
-    if fsum(stage.duration_s for stage in stages) > MAX_DURATION_S:
-        raise InvalidPlan({"stages": f"Together at most {MAX_DURATION_S:,} s; shorten some."})
-    count = count_staged(stages)
-    if not count:
-        raise InvalidPlan({"stages": "At least one stage needs a rate above 0."})
-    if count > MAX_REQUESTS:
-        raise InvalidPlan({"stages": f"{count:,} requests are too many; at most {MAX_REQUESTS:,}."})

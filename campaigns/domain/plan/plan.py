@@ -32,8 +32,8 @@ from campaigns.domain.plan.session import (
     calls_per_arrival,
     counts_sessions,
     read_auth,
+    read_session,
 )
-from campaigns.domain.plan.session_rules import read_session
 from campaigns.domain.plan.step import MAX_STEPS, Step, default_label, read_steps, told_apart
 from campaigns.domain.plan.step_order import IN_TURNS, StepOrder, read_order
 from campaigns.domain.plan.threshold import Threshold, read_thresholds
@@ -184,7 +184,11 @@ class Plan:
         for field, sentence in version_faults(plan.http_version, plan.streams, load, session):
             reader.fail(field, sentence)
         if exchange is not None:
-            _refuse_beside_exchange(reader, plan)
+            unused = "This is for HTTP steps; a WebSocket plan does not use it."
+            for owner, where in ((plan, reader), (load, reader.child("load"))):
+                for name, row in fields_of(type(owner)).items():
+                    if row.http_only and getattr(owner, name) != row.default:
+                        where.fail(name, unused)
         if reader.errors:
             raise InvalidPlan(reader.errors)
         return plan
@@ -244,13 +248,6 @@ def _read_mode(reader: JsonReader, exchange: Exchange | None) -> dict[str, Conne
     if mode == ConnectionMode.KEEP_ALIVE:
         reader.fail("connection_mode", "Each WebSocket opens a connection: choose new or resumed.")
     return {"connection_mode": mode}
-
-
-def _refuse_beside_exchange(reader: JsonReader, plan: Plan) -> None:
-    for owner, where in ((plan, reader), (plan.load, reader.child("load"))):
-        for name, field in fields_of(type(owner)).items():
-            if field.http_only and getattr(owner, name) != field.default:
-                where.fail(name, "This is for HTTP steps; a WebSocket plan does not use it.")
 
 
 def _read_timeouts(reader: JsonReader) -> Timeouts:

@@ -1,8 +1,13 @@
-"""Plans that are one click away: the classic measurements, each named by its question."""
+"""Plans that are one click away: the classic measurements, each named by its question; what a
+campaign of each looks like, as in the study that it reproduces; and the file sets of the Uniserve
+study.
+"""
 
 from dataclasses import dataclass
 from typing import Any
 
+from campaigns.domain.plan.addresses import LOOPBACK, written_addresses
+from campaigns.domain.plan.load import Model
 from campaigns.domain.plan.plan import Plan
 
 SOAP_BODY = """<?xml version="1.0" encoding="UTF-8"?>
@@ -80,12 +85,7 @@ _OF_STUDIES = (
         "chose an HTTPS endpoint",
         "1,000 on 50 connections",
         _spec(
-            [_GET_STEP],
-            "new",
-            http_version="1.0",
-            model="closed",
-            connections=50,
-            requests=1000,
+            [_GET_STEP], "new", http_version="1.0", model="closed", connections=50, requests=1000
         ),
     ),
     Preset(
@@ -164,12 +164,7 @@ _OF_STUDIES = (
         "the study had 1, 2, 3, 4, 5, 6, 9 and 12",
         "R99-2",
         _spec(
-            _FILES,
-            "new",
-            order=_AT_RANDOM,
-            model="sequential",
-            requests=5000,
-            per_injector=True,
+            _FILES, "new", order=_AT_RANDOM, model="sequential", requests=5000, per_injector=True
         ),
     ),
     Preset(
@@ -281,3 +276,77 @@ _OF_EVERY_DAY = (
 )
 
 PRESETS: dict[str, Preset] = {preset.key: preset for preset in (*_OF_EVERY_DAY, *_OF_STUDIES)}
+
+
+UNISERVE_SWEEP = (1, 2, 3, 4, 5, 6, 9, 12)
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """`schemes` are the endpoints to measure, of one target; none: the first endpoint that fits.
+    Several `injectors` are a sweep."""
+
+    schemes: tuple[str, ...] = ()
+    injectors: tuple[int, ...] = (1,)
+    repeats: int = 1
+    source: str = ""
+
+
+_GCUBE = Proposal(("http", "https"), repeats=3, source="the study of gCube measured HTTP and HTTPS")
+_LOCAL = Proposal(("http",), repeats=5, source="the study of Uniserve made five runs over HTTP")
+
+PROPOSALS: dict[str, Proposal] = {
+    "https": Proposal(("http", "https"), repeats=5),
+    "over-100": _GCUBE,
+    "over-10": _GCUBE,
+    "over-5": _GCUBE,
+    "over-1": _GCUBE,
+    "ab": Proposal(("https",), source="the benchmark of WMI2 ran ab once over HTTPS"),
+    "httperf-1000": Proposal(("https",), source="the benchmark of WMI2 ran httperf with --ssl"),
+    "httperf": Proposal(("http",), source="httperf's own example is one run over HTTP"),
+    "l1": _LOCAL,
+    "l2": _LOCAL,
+    "l3": _LOCAL,
+    "r99-1": Proposal(
+        ("http",),
+        (3,),
+        source="the study of Uniserve had three injector processes, 1 s after one another",
+    ),
+    "r99-2": Proposal(
+        ("http",),
+        UNISERVE_SWEEP,
+        source="the study of Uniserve went from 1 to 12 injector processes",
+    ),
+    "wsperf": Proposal(("ws",), (4,), source="wsperf's example has four workers"),
+}
+
+
+def proposal_for(preset: str) -> Proposal:
+    return PROPOSALS.get(preset, Proposal())
+
+
+FILE_SET_REPEATS = 5
+_KINDS = ("1", "2", "3")
+# What L1 to L3 took on average in the study, s: time enough to see what the machine does.
+_LASTED_S = {"1": 5, "2": 25, "3": 5}
+
+
+def is_local(host: str) -> bool:
+    """Whether it is the injectors' own host, as far as its written form tells."""
+    return written_addresses(host) == [LOOPBACK]
+
+
+def file_sets(*, local: bool) -> dict[str, dict[str, Any]]:
+    """The specs of L1 to L3, or of R1 to R3, by name."""
+    letter = "L" if local else "R"
+    return {f"{letter}{kind}": PRESETS[f"l{kind}"].spec for kind in _KINDS}
+
+
+def lasting_file_sets(*, local: bool) -> dict[str, dict[str, Any]]:
+    """The same requests for as long as they took in the study, however fast the server is."""
+    lasting = {}
+    for name, spec in file_sets(local=local).items():
+        load = {"model": Model.SEQUENTIAL, "duration_s": _LASTED_S[name[-1]]}
+        plan = Plan.from_json({**spec, "load": load})
+        lasting[f"{name} for {load['duration_s']} s"] = plan.to_json()
+    return lasting

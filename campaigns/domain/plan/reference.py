@@ -15,13 +15,9 @@ def next_name(name: str, taken: Collection[str]) -> str:
     numbered = _NUMBERED.search(name)
     base = _NUMBERED.sub("", name)
     first = int(numbered[1]) + 1 if numbered else 2
-    names = (_suffixed(base, number) for number in count(first))
+    suffixes = (f" ({number})" for number in count(first))
+    names = (base[: LONGEST_NAME - len(suffix)] + suffix for suffix in suffixes)
     return next(each for each in names if each not in taken)
-
-
-def _suffixed(base: str, number: int) -> str:
-    suffix = f" ({number})"
-    return base[: LONGEST_NAME - len(suffix)] + suffix
 
 
 REFERENCE_NAME = "benchsite's own target"

@@ -1,6 +1,7 @@
 """The rungs of the protocol ladder: what an arm speaks, and the rungs that a new ladder offers."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
@@ -11,11 +12,11 @@ from campaigns.domain.plan.http_version import HttpVersion
 from campaigns.domain.plan.load import Model
 from campaigns.domain.plan.plan import ConnectionMode, Plan
 from campaigns.domain.plan.target import Origin
-from campaigns.domain.plan.tls_options import TlsOptions, is_post_quantum
-from campaigns.domain.plan.tls_profiles import (
+from campaigns.domain.plan.tls_options import (
     STANDARD,
     USUAL_GROUPS,
     TlsProfile,
+    is_post_quantum,
     profile_named,
 )
 
@@ -52,24 +53,19 @@ def spoken_by(origin: Origin, mode: str, plan: Plan) -> Spoken:
     """What an arm speaks: `origin` with its options resolved, as it is frozen."""
     tls = origin.tls if origin.is_tls else None
     is_closed = plan.load.model == Model.CLOSED
+    first = ((tls and tls.groups) or USUAL_GROUPS).split(":")[0]
+    is_hybrid = bool(tls) and tls.max_version != "1.2" and is_post_quantum(first)
     return Spoken(
         tls=(tls.max_version or "1.3") if tls else "",
-        is_hybrid=bool(tls) and _is_hybrid(tls),
-        profile=_name_of(tls) if tls else "",
+        is_hybrid=is_hybrid,
+        profile=("" if tls.profile in _RUNGS_OF_TLS else profile_named(tls.profile).name)
+        if tls
+        else "",
         is_resumed=mode == ConnectionMode.RESUMED,
         http=plan.http_version,
         streams=plan.streams,
         connections=(plan.load.connections or 1) if is_closed else 1,
     )
-
-
-def _is_hybrid(tls: TlsOptions) -> bool:
-    first = (tls.groups or USUAL_GROUPS).split(":")[0]
-    return tls.max_version != "1.2" and is_post_quantum(first)
-
-
-def _name_of(tls: TlsOptions) -> str:
-    return "" if tls.profile in _RUNGS_OF_TLS else profile_named(tls.profile).name
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,11 +181,7 @@ def spec_of_rung(plan: Plan, rung: Rung) -> tuple[dict[str, Any], str]:
     name = "HTTP/2" if rung.http == HttpVersion.HTTP_2 else "HTTP/1.1"
     if rung.connections is None:
         return changed, name
-    changed["load"] = {
-        "model": "closed",
-        "connections": rung.connections,
-        "duration_s": AT_ONCE_S,
-    }
+    changed["load"] = {"model": "closed", "connections": rung.connections, "duration_s": AT_ONCE_S}
     name += f", {rung.connections} × {rung.streams} at once"
     try:
         return Plan.from_json(changed).to_json(), name
@@ -199,12 +191,8 @@ def spec_of_rung(plan: Plan, rung: Rung) -> tuple[dict[str, Any], str]:
 
 def estimate_ladder(plan: Plan, rungs: Iterable[Rung], *, repeats: int, pause_s: float) -> Estimate:
     """What these rungs take, without those that cannot send the plan."""
-    return estimate_campaign(list(_tests(plan, rungs)), repeats=repeats, pause_s=pause_s)
-
-
-def _tests(plan: Plan, rungs: Iterable[Rung]) -> Iterator[tuple[Plan, ConnectionMode, int]]:
+    tests = []
     for rung in rungs:
-        try:
-            yield Plan.from_json(spec_of_rung(plan, rung)[0]), rung.mode, 1
-        except InvalidPlan:
-            continue
+        with suppress(InvalidPlan):
+            tests.append((Plan.from_json(spec_of_rung(plan, rung)[0]), rung.mode, 1))
+    return estimate_campaign(tests, repeats=repeats, pause_s=pause_s)

@@ -75,29 +75,25 @@ class RateCurve:
 
 def stages_of_text(text: str) -> list[dict[str, float] | str]:
     """The stages of "30: 10, 60: 10-50"; unparsable text is kept for the plan to reject."""
-    lines = [line.strip() for line in re.split(r"[,;\n]", text)]
-    return [_stage_of(line) for line in lines if line]
-
-
-def _stage_of(line: str) -> dict[str, float] | str:
-    match = _LINE.fullmatch(line)
-    if not match:
-        return line
-    duration, start, end = match.groups()
-    rates = {"from_per_s": float(start), "to_per_s": float(end or start)}
-    return {"duration_s": float(duration), **rates}
+    stages: list[dict[str, float] | str] = []
+    for line in filter(None, map(str.strip, re.split(r"[,;\n]", text))):
+        if match := _LINE.fullmatch(line):
+            duration, start, end = match.groups()
+            rates = {"from_per_s": float(start), "to_per_s": float(end or start)}
+            stages.append({"duration_s": float(duration), **rates})
+        else:
+            stages.append(line)
+    return stages
 
 
 def text_of_stages(stages: Sequence[dict[str, Any]]) -> str:
     """The stages as typed, one per line."""
-    return "\n".join(_line_of(stage) for stage in stages)
-
-
-def _line_of(stage: dict[str, Any]) -> str:
-    duration, start, end = (
-        _plain(stage[name]) for name in ("duration_s", "from_per_s", "to_per_s")
-    )
-    return f"{duration}: {start}" if start == end else f"{duration}: {start}-{end}"
+    lines = []
+    for stage in stages:
+        start, end = _plain(stage["from_per_s"]), _plain(stage["to_per_s"])
+        rates = start if start == end else f"{start}-{end}"
+        lines.append(f"{_plain(stage['duration_s'])}: {rates}")
+    return "\n".join(lines)
 
 
 def _plain(value: float) -> str:

@@ -35,7 +35,10 @@ def bounded(pattern: str):
     options = re2.Options()
     options.max_mem, options.log_errors = _MAX_MEMORY_BYTES, False
     try:
-        compiled = re2.compile(_RANGE.sub(_open_if_large, pattern), options)
+        opened = _RANGE.sub(
+            lambda found: f"{{{found[1]},}}" if int(found[2]) > _MAX_BOUND else found[0], pattern
+        )
+        compiled = re2.compile(opened, options)
     except re2.error as error:
         raise PatternFault(f"The pattern cannot be read: {_words_of(error)}.") from None
     if compiled.groups != 1:
@@ -46,10 +49,6 @@ def bounded(pattern: str):
             "or + instead of a large count, or smaller counts."
         )
     return compiled
-
-
-def _open_if_large(found: re.Match[str]) -> str:
-    return f"{{{found[1]},}}" if int(found[2]) > _MAX_BOUND else found[0]
 
 
 def _words_of(error: Exception) -> str:
@@ -80,7 +79,7 @@ class Source(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Extract:
-    """A value extracted from a reply by the one group of `pattern` (domain.plan.patterns)."""
+    """A value extracted from a reply by the one group of `pattern` (see `bounded`)."""
 
     name: str
     source: Source

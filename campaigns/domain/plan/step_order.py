@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from itertools import accumulate
 
-from campaigns.domain.json_reader import JsonReader
+from campaigns.domain.json_reader import JsonReader, is_number
 from campaigns.domain.plan.fields import choice, listed, read_scalars, whole
 
 MAX_BLOCK_REPEAT = 10_000_000
@@ -103,14 +103,11 @@ def _read_weights(reader: JsonReader) -> tuple[float, ...]:
     if not isinstance(raw, list | tuple):
         reader.fail("weights", "Write a list of numbers, one for each step.")
         return ()
-    wrong = [place for place, each in enumerate(raw) if not _is_weight(each)]
+    wrong = [
+        place for place, each in enumerate(raw) if not (is_number(each) and 0 <= each <= MAX_WEIGHT)
+    ]
     for place in wrong:
         reader.fail(f"weights.{place}", f"Write a number from 0 to {MAX_WEIGHT:,}.")
     if not wrong and raw and not any(raw):
         reader.fail("weights", "Give at least one step a weight above 0.")
     return () if wrong else tuple(float(each) for each in raw)
-
-
-def _is_weight(value: object) -> bool:
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return is_number and 0 <= value <= MAX_WEIGHT

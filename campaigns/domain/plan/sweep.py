@@ -71,16 +71,13 @@ def sweep_fields() -> Mapping[str, SweepField]:
     for path, row in rows.items():
         if row.is_number:
             key = path.removeprefix("load.")
-            found[key] = SweepField(key, tuple(path.split(".")), row, _label(rows, path))
+            # Think time, mean: a part with kinds is called as the choice of its kind.
+            part = path.rpartition(".")[0]
+            kind = rows.get(f"{part}.kind")
+            label = rows[path].label
+            label = f"{kind.label}, {label.lower()}" if kind else label
+            found[key] = SweepField(key, tuple(path.split(".")), row, label)
     return found
-
-
-def _label(rows: Mapping[str, PlanField], path: str) -> str:
-    """Think time, mean: a part with kinds is called as the choice of its kind."""
-    part = path.rpartition(".")[0]
-    kind = rows.get(f"{part}.kind")
-    label = rows[path].label
-    return f"{kind.label}, {label.lower()}" if kind else label
 
 
 def parameter_label(field: str) -> str:
@@ -119,7 +116,10 @@ def point_phrase(field: str, value: float) -> str:
         return f"{value_text(value)} {_singular(things) if value == 1 else things}{per}{of}"
     if field in _CODES:
         return f"a {_label_in_text(field)} {value:g}"
-    amount = " ".join(filter(None, [value_text(value), _unit_of(field, value)]))
+    things, per, time = parameter_unit(field).partition("/")
+    if value == 1 and per:  # 1 request/s, but 1 B
+        things = _singular(things)
+    amount = f"{value_text(value)} {things}{per}{time}".rstrip()
     return _PHRASES.get(field, f"a {_label_in_text(field)} of {{}}").format(amount)
 
 
@@ -127,12 +127,6 @@ def at_point(field: str, value: float) -> str:
     """with 8 connections; at a rate of 200 requests/s."""
     word = "at" if parameter_unit(field).endswith("/s") else "with"
     return f"{word} {point_phrase(field, value)}"
-
-
-def _unit_of(field: str, value: float) -> str:
-    """1 request/s, 2 requests/s, 1 B."""
-    things, per, time = parameter_unit(field).partition("/")
-    return f"{_singular(things)}{per}{time}" if value == 1 and per else f"{things}{per}{time}"
 
 
 def _singular(nouns: str) -> str:

@@ -10,8 +10,13 @@ from typing import Any, Self
 from campaigns.domain.errors import InvalidTarget
 from campaigns.domain.json_reader import JsonReader
 from campaigns.domain.plan.addresses import is_address, never_words, parse_address
-from campaigns.domain.plan.tls_options import TlsOptions, read_tls_options
-from campaigns.domain.plan.tls_profiles import NO_PROFILES, STANDARD, TlsProfile
+from campaigns.domain.plan.tls_options import (
+    NO_PROFILES,
+    STANDARD,
+    TlsOptions,
+    TlsProfile,
+    read_tls_options,
+)
 from campaigns.domain.typed_text import clean_name
 
 SCHEMES = ("http", "https", "ws", "wss")
@@ -80,7 +85,7 @@ class Origin:
             host=data["host"],
             port=data["port"],
             verify_tls=data["verify_tls"],
-            tls=TlsOptions.of(data.get("tls", {})),
+            tls=TlsOptions(**data.get("tls", {})),
         )
 
     def to_json(self) -> dict[str, Any]:

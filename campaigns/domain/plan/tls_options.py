@@ -1,5 +1,9 @@
-"""An endpoint's TLS options. TLS 1.2 is the oldest version; groups are those of a current browser,
-every other default is OpenSSL's.
+"""An endpoint's TLS options, and named sets of them. TLS 1.2 is the oldest version; groups are
+those of a current browser, every other default is OpenSSL's.
+
+A profile, the same on every endpoint that uses it, says which versions, groups, ciphers and
+signatures are offered. Whether sessions are resumed is the connection mode of an arm; early data is
+never sent. Those of PROFILES come with benchsite, a project adds its own.
 """
 
 import re
@@ -12,14 +16,103 @@ from typing import Any, Self
 
 from campaigns.domain.errors import InvalidFields
 from campaigns.domain.json_reader import JsonReader
-from campaigns.domain.plan.tls_profiles import (
-    NO_PROFILES,
-    PROFILES,
-    STANDARD,
-    TlsProfile,
-    profile_named,
-)
 from campaigns.domain.typed_text import clean_name
+
+# What browsers offer since 2024.
+USUAL_GROUPS = "X25519MLKEM768:X25519:P-256:P-384"
+
+
+@dataclass(frozen=True, slots=True)
+class TlsProfile:
+    """`name` tells arms apart. `offers` has the fields of TlsOptions that it sets."""
+
+    key: str
+    title: str
+    name: str
+    summary: str
+    offers: Mapping[str, Any]
+
+
+def _built_in(key: str, title: str, name: str, summary: str, **offers: Any) -> TlsProfile:
+    return TlsProfile(key, title, name, summary, MappingProxyType(offers))
+
+
+_ECDSA = "ecdsa_secp256r1_sha256:ecdsa_secp384r1_sha384:ecdsa_secp521r1_sha512"
+_RSA_PSS = "rsa_pss_rsae_sha256:rsa_pss_rsae_sha384:rsa_pss_rsae_sha512"
+_RSA_PKCS1 = "rsa_pkcs1_sha256:rsa_pkcs1_sha384:rsa_pkcs1_sha512"
+
+STANDARD = ""
+PROFILES: Mapping[str, TlsProfile] = {
+    each.key: each
+    for each in (
+        _built_in(
+            STANDARD,
+            "Standard",
+            "",
+            "TLS 1.2 and 1.3, the groups of a current browser, OpenSSL's ciphers.",
+        ),
+        _built_in(
+            "browser",
+            "As a browser does today",
+            "as a browser",
+            "Groups, ciphers and signatures of a current browser in its order.",
+            groups=USUAL_GROUPS,
+            ciphersuites=(
+                "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256"
+            ),
+            ciphers=(
+                "ECDHE-ECDSA-AES128-GCM-SHA256:ECDHE-RSA-AES128-GCM-SHA256:"
+                "ECDHE-ECDSA-AES256-GCM-SHA384:ECDHE-RSA-AES256-GCM-SHA384:"
+                "ECDHE-ECDSA-CHACHA20-POLY1305:ECDHE-RSA-CHACHA20-POLY1305:"
+                "ECDHE-RSA-AES128-SHA:ECDHE-RSA-AES256-SHA:AES128-GCM-SHA256:AES256-GCM-SHA384:"
+                "AES128-SHA:AES256-SHA"
+            ),
+            signatures=(
+                "ecdsa_secp256r1_sha256:rsa_pss_rsae_sha256:rsa_pkcs1_sha256:"
+                "ecdsa_secp384r1_sha384:rsa_pss_rsae_sha384:rsa_pkcs1_sha384:"
+                "rsa_pss_rsae_sha512:rsa_pkcs1_sha512"
+            ),
+        ),
+        _built_in(
+            "tls12",
+            "TLS 1.2 only",
+            "TLS 1.2 only",
+            "No TLS 1.3, and so no post-quantum key exchange.",
+            max_version="1.2",
+        ),
+        _built_in(
+            "classical",
+            "Without post-quantum",
+            "without post-quantum",
+            "The standard groups without X25519MLKEM768.",
+            groups="X25519:P-256:P-384",
+        ),
+        _built_in(
+            "ecdsa",
+            "ECDSA certificate",
+            "ECDSA",
+            "Signatures by ECDSA only: a server that has certificates of both kinds shows this "
+            "one; one that has none fails the handshake.",
+            signatures=_ECDSA,
+        ),
+        _built_in(
+            "rsa",
+            "RSA certificate",
+            "RSA",
+            "The same with RSA.",
+            signatures=f"{_RSA_PSS}:{_RSA_PKCS1}",
+        ),
+    )
+}
+
+NO_PROFILES: Mapping[str, TlsProfile] = MappingProxyType({})
+
+
+def profile_named(name: str) -> TlsProfile:
+    """That of PROFILES, else a project's own as far as its name tells: it offers nothing here,
+    because what it offered is beside its name wherever that is kept."""
+    return PROFILES.get(name) or TlsProfile(name, name, name, "", MappingProxyType({}))
+
 
 GROUPS = (
     "X25519MLKEM768", "SecP256r1MLKEM768", "SecP384r1MLKEM1024", "MLKEM512", "MLKEM768",
@@ -85,20 +178,6 @@ def with_key_shares(groups: str) -> str:
 VERSIONS = ("1.2", "1.3")
 MAX_PEM_BYTES = 256 * 1024
 LONGEST_OFFER = 1000  # characters of a list of names, such as ciphers
-_NAMES = (
-    "min_version",
-    "max_version",
-    "ciphers",
-    "ca_pem",
-    "sni",
-    "client_certificate_pem",
-    "alpn",
-    "fingerprint",
-    "profile",
-    "groups",
-    "ciphersuites",
-    "signatures",
-)
 _SHA_256 = re.compile(r"[0-9a-f]{64}")
 
 
@@ -151,11 +230,6 @@ class TlsOptions:
         usual = TlsOptions().to_json()
         return {name: value for name, value in self.to_json().items() if value != usual[name]}
 
-    @classmethod
-    def of(cls, chosen: dict[str, Any]) -> Self:
-        """Options from what `chosen` gave."""
-        return cls(**chosen)
-
     def words(self) -> list[str]:
         """The non-default options in words, for pages: the profile, and what it does not set."""
         said = {
@@ -194,18 +268,23 @@ def read_tls_options(reader: JsonReader, own: Mapping[str, TlsProfile] = NO_PROF
         ciphersuites=_names(reader, "ciphersuites", CIPHERSUITES),
         signatures=_names(reader, "signatures", SIGNATURES),
     )
-    reader.refuse_unknown(*_NAMES)
+    reader.refuse_unknown(*TlsOptions.__slots__)
     offered = options.resolved(own.get(options.profile))
     if (offered.min_version, offered.max_version) == ("1.3", "1.2"):
         reader.fail("max_version", "The newest version cannot be older than the oldest.")
     groups = offered.groups.split(":")
     if offered.max_version == "1.2" and all(map(is_post_quantum, groups)):
         reader.fail("groups", "TLS 1.2 has no post-quantum groups; add another, such as X25519.")
-    if options.ciphers and not _names_ciphers(options.ciphers):
+    if options.ciphers and not _openssl_takes("set_ciphers", options.ciphers):
         reader.fail("ciphers", "OpenSSL does not know these ciphers; write as in ECDHE+AESGCM.")
     for name in ("ca_pem", "client_certificate_pem"):
-        if fault := _fault_of_certificates(getattr(options, name)):
-            reader.fail(name, fault)
+        pem = getattr(options, name)
+        if not pem.isascii():
+            reader.fail(name, "PEM is ASCII; leave out comments with other characters.")
+        elif "PRIVATE KEY" in pem or (
+            pem and not _openssl_takes("load_verify_locations", cadata=pem)
+        ):
+            reader.fail(name, "No certificate can be read; paste PEM, -----BEGIN CERTIFICATE-----.")
     if not _is_name(options.sni):
         reader.fail(
             "sni", "Write a host name, such as shop.example; an address is never announced."
@@ -246,28 +325,9 @@ def _names(reader: JsonReader, name: str, known: tuple[str, ...]) -> str:
     return names
 
 
-def _names_ciphers(ciphers: str) -> bool:
+def _openssl_takes(method: str, *args: str, **options: str) -> bool:
     try:
-        ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).set_ciphers(ciphers)
-    except (ssl.SSLError, ValueError):
-        return False
-    return True
-
-
-def _fault_of_certificates(pem: str) -> str:
-    """A sentence, or ""."""
-    if not pem.isascii():
-        return "PEM is ASCII; leave out comments with other characters."
-    if pem and not _holds_certificates(pem):
-        return "No certificate can be read; paste PEM, -----BEGIN CERTIFICATE-----."
-    return ""
-
-
-def _holds_certificates(pem: str) -> bool:
-    if "PRIVATE KEY" in pem:
-        return False
-    try:
-        ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(cadata=pem)
+        getattr(ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT), method)(*args, **options)
     except (ssl.SSLError, ValueError):
         return False
     return True
@@ -292,13 +352,9 @@ _TAKEN = {
 
 def own_profile(name: str, offers: dict[str, Any]) -> TlsProfile:
     """The value of a stored profile."""
-    return TlsProfile(name, name, name, offer_words(offers), MappingProxyType(offers))
-
-
-def offer_words(offers: dict[str, Any]) -> str:
-    """What a profile sets, in words."""
-    said = "; ".join(TlsOptions.of(dict(offers)).words()) or "as the standard profile"
-    return f"{said[0].upper()}{said[1:]}."
+    said = "; ".join(TlsOptions(**offers).words()) or "as the standard profile"
+    words = f"{said[0].upper()}{said[1:]}."
+    return TlsProfile(name, name, name, words, MappingProxyType(offers))
 
 
 def command_options(offers: dict[str, Any]) -> str:

@@ -51,30 +51,12 @@ GLYPHS: dict[str, tuple[Stroke, ...]] = {
 
 # What has a glyph of another name: states, outcomes, answers and the levels of messages.
 _GLYPH_OF = {
-    "trusted": "good",
-    "healthy": "good",
-    "passed": "good",
-    "kept": "good",
-    "broken": "bad",
-    "success": "good",
-    "doubtful": "warn",
-    "on_hold": "warn",
-    "changing": "step",
-    "overloaded": "over",
-    "warning": "warn",
-    "not_usable": "dash",
-    "fine": "good",
-    "coarse": "info",
-    "limit_found": "done",
-    "failing": "bad",
-    "failed": "bad",
-    "error": "bad",
-    "preparing": "armed",
-    "stopping": "finalizing",
-    "killed": "stopped",
-    "expired": "stopped",
-    "complete": "done",
-}
+    "trusted": "good", "healthy": "good", "passed": "good", "kept": "good", "broken": "bad",
+    "success": "good", "doubtful": "warn", "on_hold": "warn", "changing": "step",
+    "overloaded": "over", "warning": "warn", "not_usable": "dash", "fine": "good", "coarse": "info",
+    "limit_found": "done", "failing": "bad", "failed": "bad", "error": "bad", "preparing": "armed",
+    "stopping": "finalizing", "killed": "stopped", "expired": "stopped", "complete": "done",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,16 +1,31 @@
-"""A comparison in a sentence, and as a table of all its tests."""
+"""A comparison in a sentence, and as a table of all its tests; and what a campaign's headline says
+of its baselines.
+"""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
-from campaigns.domain.judged.ratio import RatioInterval
-from campaigns.domain.judged.words import Word
-from campaigns.domain.shown.cells import Figure, column_cells, ratio_cells, text_cell
-from campaigns.domain.shown.compared import ComparedTest, ReferenceState, reference_of
-from campaigns.domain.shown.intervals import interval_words, least_change
+from campaigns.domain.judged.ratio import Against, RatioInterval, Word
+from campaigns.domain.shown.compared import (
+    ENVIRONMENT,
+    ComparedTest,
+    ReferenceState,
+    as_read,
+    reference_of,
+)
+from campaigns.domain.shown.intervals import interval_words, least_change, size_words
 from campaigns.domain.shown.metrics import METRICS
 from campaigns.domain.shown.results import Sentence
-from campaigns.domain.shown.tables import Cell, Row, Table
+from campaigns.domain.shown.tables import (
+    Cell,
+    Figure,
+    Row,
+    Table,
+    column_cells,
+    ratio_cells,
+    text_cell,
+)
 from campaigns.domain.units import counted, number, percent
 
 _PERCENT_DECIMALS = 1
@@ -112,21 +127,17 @@ def _range(tests: Sequence[ComparedTest]) -> str:
 def _rest_text(counts: dict, *, tell_none: bool) -> str:
     """Such as "7 show no practical difference, 1 is inconclusive, none is faster"."""
     n = {word: len(found) for word, found in counts.items()}
-    parts = []
+    parts, verb = [], ("are", "is")
     if n[Word.SAME]:
         shows = "shows" if n[Word.SAME] == 1 else "show"
         parts.append(f"{n[Word.SAME]} {shows} no practical difference")
     if n[Word.INCONCLUSIVE]:
-        parts.append(f"{n[Word.INCONCLUSIVE]} {_verb(n[Word.INCONCLUSIVE])} inconclusive")
+        parts.append(f"{n[Word.INCONCLUSIVE]} {verb[n[Word.INCONCLUSIVE] == 1]} inconclusive")
     if n[""]:
-        parts.append(f"{n['']} {_verb(n[''])} without a verdict")
+        parts.append(f"{n['']} {verb[n[''] == 1]} without a verdict")
     if tell_none:
         parts += [f"none is {word}" for word in (Word.SLOWER, Word.FASTER) if not n[word]]
     return ", ".join(parts)
-
-
-def _verb(count: int) -> str:
-    return "is" if count == 1 else "are"
 
 
 def _of_one(test: ComparedTest, baseline: str, candidate: str) -> Sentence:
@@ -210,20 +221,13 @@ def _note(test: ComparedTest, references: Sequence[ComparedTest], names: dict[st
 def _cells(key: str, figures: Sequence[Figure]) -> list[Cell]:
     if key in _RATIOS:
         return ratio_cells(figures)
-    cells = column_cells(figures, decimals=_decimals(key), signed=key in {"difference", "increase"})
+    decimals = 0 if key in _COUNTS else None if key in _TIMES else _PERCENT_DECIMALS
+    cells = column_cells(figures, decimals=decimals, signed=key in {"difference", "increase"})
     if key != "could_have_shown":
         return cells
     return [
         replace(cell, text=least_change(cell.value / 100)) if cell.value else cell for cell in cells
     ]
-
-
-def _decimals(key: str) -> int | None:
-    if key in _TIMES:
-        return None
-    if key in _COUNTS:
-        return 0
-    return _PERCENT_DECIMALS
 
 
 def _figures(test: ComparedTest) -> dict[str, Figure]:
@@ -247,3 +251,78 @@ def _figures(test: ComparedTest) -> dict[str, Figure]:
         "runs_baseline": of(float(len(test.runs[0]))),
         "runs_candidate": of(float(len(test.runs[1]))),
     }
+
+
+_NO_VERDICT = "without a verdict"
+_METRICS = {"p95": "p95", "mean": "average", "capacity": "capacity"}
+
+
+def against_size(against: Against) -> str:
+    """12 % [9, 15], without a sign: the word tells the direction. "" without an interval."""
+    if against.ratio is None:
+        return ""
+    return size_words(against.ratio, against.low, against.high, signed=not against.is_clear)
+
+
+def against_words(against: Against) -> str:
+    """12 % slower [9, 15], or the environment; without that, or with that first, where the
+    reference tells."""
+    size = against_size(against)
+    if against.is_clear:
+        value, _, interval = size.partition(" [")
+        words = f"{value} {against.word} [{interval}"
+        read = as_read(words, _reference_of(against))
+        return f"{read}, {words}" if read == ENVIRONMENT else read
+    if not against.word:
+        return "no verdict"
+    return f"{against.word}, {size}" if size else against.word
+
+
+def _reference_of(against: Against) -> ReferenceState | None:
+    return ReferenceState(against.reference) if against.reference else None
+
+
+def _counted_as(against: Against) -> str:
+    if against.is_clear and _reference_of(against) is ReferenceState.MOVED:
+        return ENVIRONMENT
+    return against.word or _NO_VERDICT
+
+
+def _reference_did(tests: Sequence[tuple[str, Against]]) -> str:
+    """The reference did not move. "" where nothing changed, or without a reference; of baselines
+    that it tells apart, for how many tests each holds."""
+    states = Counter(_reference_of(against) for _, against in tests if against.is_clear)
+    told = [state for state in ReferenceState if states[state]]
+    if len(told) < 2:
+        return "".join(f" {REFERENCE_DID[state]}." for state in told)
+    return "".join(f" {REFERENCE_DID[each]} for {counted(states[each], 'tests')}." for each in told)
+
+
+def baseline_sentence(tests: Sequence[tuple[str, Against]]) -> Sentence:
+    """Of a campaign's tests, as (label, against); [] if none has a baseline."""
+    if not tests:
+        return []
+    names = ", ".join(dict.fromkeys(f"“{against.baseline}”" for _, against in tests))
+    if len(tests) == 1:
+        ((_, against),) = tests
+        why = (f". {against.why}" if against.why else ".") + _reference_did(tests)
+        return [
+            (f"{_METRICS[against.metric]} against baseline {names}: ", False),
+            (against_words(against), True),
+            (why, False),
+        ]
+    counts = Counter(_counted_as(against) for _, against in tests)
+    order = (Word.SLOWER, Word.FASTER, ENVIRONMENT, Word.INCONCLUSIVE, Word.SAME, _NO_VERDICT)
+    told = ", ".join(f"{counts[word]} {word}" for word in order if counts[word])
+    sentence = [
+        (f"Against baseline {names}: ", False),
+        (told, any(each.is_clear for _, each in tests)),
+        (f" of {counted(len(tests), 'tests')}", False),
+    ]
+    slower = [each for each in tests if _counted_as(each[1]) == Word.SLOWER]
+    if not slower:
+        return [*sentence, ("." + _reference_did(tests), False)]
+    label, worst = max(slower, key=lambda each: each[1].ratio)
+    told = f"; worst: {label}, {_METRICS[worst.metric]} {against_words(worst)}."
+    told += _reference_did(tests)
+    return [*sentence, (told, False)]

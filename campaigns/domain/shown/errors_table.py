@@ -8,10 +8,18 @@ from campaigns.domain.measured.failures import FailureRow
 from campaigns.domain.measured.outcomes import CLIENT_KINDS
 from campaigns.domain.measured.snapshot import Total
 from campaigns.domain.percentiles import P50
-from campaigns.domain.shown.cells import Figure, column_cells, count_cell, empty, text_cell
 from campaigns.domain.shown.metrics import METRICS
 from campaigns.domain.shown.remedies import remedy
-from campaigns.domain.shown.tables import Cell, Row, Table
+from campaigns.domain.shown.tables import (
+    Cell,
+    Figure,
+    Row,
+    Table,
+    column_cells,
+    count_cell,
+    empty,
+    text_cell,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +53,8 @@ def errors_of(
 
     `steps` are the totals behind `labels`, for the times of failed replies.
     """
-    shown, others = _split(rows)
+    n_shown = len(rows) if len(rows) <= MOST_ROWS else _SHOWN_OF_MORE
+    shown, others = rows[:n_shown], rows[n_shown:]
     listed = (*shown, *([_sum_of(others)] if others else []))
     table = _table(rows, listed, labels, steps, attempts, len(others))
     n_failed = sum(row.count for row in rows)
@@ -72,20 +81,9 @@ def _table(
         label = f"{n_others} other kinds"
         cells[-1] = Row(label, (text_cell(""), text_cell(""), *cells[-1].cells[2:]), "others")
     n_failed = sum(row.count for row in rows)
-    return Table(
-        "errors",
-        "Errors",
-        tuple(METRICS[key].column() for key in _KEYS),
-        tuple(cells),
-        label_title="kind",
-        note=f"by kind, status and step; {n_failed:,} of {attempts:,}, most frequent first",
-    )
-
-
-def _split(rows: Sequence[FailureRow]) -> tuple[Sequence[FailureRow], Sequence[FailureRow]]:
-    if len(rows) <= MOST_ROWS:
-        return rows, ()
-    return rows[:_SHOWN_OF_MORE], rows[_SHOWN_OF_MORE:]
+    columns = tuple(METRICS[key].column() for key in _KEYS)
+    note = f"by kind, status and step; {n_failed:,} of {attempts:,}, most frequent first"
+    return Table("errors", "Errors", columns, tuple(cells), "kind", note)
 
 
 def _sum_of(rows: Sequence[FailureRow]) -> FailureRow:

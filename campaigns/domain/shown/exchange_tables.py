@@ -6,9 +6,17 @@ from dataclasses import dataclass
 from campaigns.domain.measured.figures import percentiles_us
 from campaigns.domain.measured.snapshot import Timing, Total
 from campaigns.domain.percentiles import P50, P90, P95, P99, P999, Shown, name, shown, why_not_shown
-from campaigns.domain.shown.cells import Figure, column_cells, count_cell, text_cell
 from campaigns.domain.shown.metrics import METRICS
-from campaigns.domain.shown.tables import Cell, Column, Row, Table
+from campaigns.domain.shown.tables import (
+    Cell,
+    Column,
+    Figure,
+    Row,
+    Table,
+    column_cells,
+    count_cell,
+    text_cell,
+)
 from campaigns.domain.units import counted
 
 EXCHANGE_TIMINGS = ("handshake", "message", "close")
@@ -35,10 +43,10 @@ _CODE_WORDS = {
 
 def exchange_table(total: Total, duration_s: float) -> Table:
     """Handshakes and messages of a WebSocket run; no rows for another."""
-    return exchanges_table("exchange", "Handshakes and messages", [("", total, duration_s)])
+    return exchanges_table("exchange", [("", total, duration_s)])
 
 
-def exchanges_table(key: str, title: str, measured: Sequence[tuple[str, Total, float]]) -> Table:
+def exchanges_table(key: str, measured: Sequence[tuple[str, Total, float]]) -> Table:
     """A row for each timing of each (label, total, seconds); those without handshakes have none."""
     parts = [
         (label, part, total.timing(part), duration_s)
@@ -46,38 +54,42 @@ def exchanges_table(key: str, title: str, measured: Sequence[tuple[str, Total, f
         for part in EXCHANGE_TIMINGS
         if total.timing("handshake").n and total.timing(part).n
     ]
-    timings = [timing for _, _, timing, _ in parts]
-    figures = [
-        [Figure(timing.n / seconds if seconds else None) for _, _, timing, seconds in parts],
-        [Figure(timing.mean_us / 1000) for timing in timings],
-        *([percentile_figure(timing, q) for timing in timings] for q in EXCHANGE_PERCENTILES),
-        [Figure(timing.max_us / 1000) for timing in timings],
-    ]
-    columns = [column_cells(column) for column in figures]
-    columns.append([count_cell(timing.n) for timing in timings])
+    timed = [(timing, duration_s) for _, _, timing, duration_s in parts]
+    columns = timed_columns(timed, EXCHANGE_PERCENTILES)
     rows = (
         Row(f"{label}: {METRICS[part].title}" if label else METRICS[part].title, cells, part)
         for (label, part, *_), cells in zip(parts, zip(*columns, strict=True), strict=True)
     )
-    return Table(
-        key,
-        title,
-        tuple(METRICS[each].column() for each in _KEYS),
-        tuple(rows),
-        label_title="part",
-        note=_said(measured) if parts else "",
-    )
-
-
-def _said(measured: Sequence[tuple[str, Total, float]]) -> str:
-    """How many messages went each way."""
     sent, received = (
         sum(total.count(name) for _, total, _ in measured)
         for name in ("messages_sent", "messages_received")
     )
+    note = f"{counted(sent, 'messages')} sent, {received:,} received."
     if not sent and not received:
-        return "No messages: connections were opened and closed."
-    return f"{counted(sent, 'messages')} sent, {received:,} received."
+        note = "No messages: connections were opened and closed."
+    return Table(
+        key,
+        "Handshakes and messages",
+        tuple(METRICS[each].column() for each in _KEYS),
+        tuple(rows),
+        label_title="part",
+        note=note if parts else "",
+    )
+
+
+def timed_columns(
+    timed: Sequence[tuple[Timing, float]], percentiles: Sequence[int]
+) -> list[list[Cell]]:
+    """Of each (timing, seconds): how many a second, the mean, these percentiles and the maximum in
+    ms, and how many there are."""
+    timings = [timing for timing, _ in timed]
+    figures = [
+        [Figure(timing.n / seconds if seconds else None) for timing, seconds in timed],
+        [Figure(timing.mean_us / 1000) for timing in timings],
+        *([percentile_figure(timing, q) for timing in timings] for q in percentiles),
+        [Figure(timing.max_us / 1000) for timing in timings],
+    ]
+    return [*map(column_cells, figures), [count_cell(timing.n) for timing in timings]]
 
 
 def percentile_figure(timing: Timing, q: int) -> Figure:
@@ -110,17 +122,13 @@ def closes_table(total: Total) -> Table:
     codes = close_codes(total)
     opened = sum(codes.values())
     shares = column_cells([Figure(100 * number / opened) for number in codes.values()], decimals=2)
-    return Table(
-        "closes",
-        "Close codes",
-        tuple(METRICS[key].column() for key in ("words", "count", "share_of_opened")),
-        tuple(
-            Row(str(code), (text_cell(close_words(code)), count_cell(number), share), "code")
-            for (code, number), share in zip(codes.items(), shares, strict=True)
-        ),
-        label_title="code",
-        note="Code of the server's close frame; every opened connection has one." if codes else "",
+    columns = tuple(METRICS[key].column() for key in ("words", "count", "share_of_opened"))
+    rows = tuple(
+        Row(str(code), (text_cell(close_words(code)), count_cell(number), share), "code")
+        for (code, number), share in zip(codes.items(), shares, strict=True)
     )
+    note = "Code of the server's close frame; every opened connection has one." if codes else ""
+    return Table("closes", "Close codes", columns, rows, "code", note)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,9 +144,7 @@ class Exchanged:
 def campaign_exchange_tables(tests: Sequence[Exchanged]) -> tuple[Table, ...]:
     """Timings and counts of each WebSocket test; none without such tests."""
     timings = exchanges_table(
-        "exchanges",
-        "Handshakes and messages",
-        [(each.label, each.total, each.duration_s) for each in tests],
+        "exchanges", [(each.label, each.total, each.duration_s) for each in tests]
     )
     return (timings, _connections_table(tests)) if timings.rows else ()
 
@@ -180,17 +186,13 @@ _NO_EXCHANGE = "Not a WebSocket run."
 
 def exchange_columns(measured: Sequence[tuple[Total, float] | None]) -> list[list[Cell]]:
     """Handshake p50, p99 and messages/s of each (total, seconds), for lists of runs of any kind."""
-    figures = [exchange_figures(*each) if each else {} for each in measured]
-    return [
-        column_cells([each.get(key, _absent(key, each)) for each in figures])
-        for key in ("handshake p50, ms", "handshake p99, ms", "messages/s")
-    ]
-
-
-def _absent(key: str, figures: dict[str, Figure]) -> Figure:
-    return Figure(
-        None, f"No {key}: connections were opened and closed." if figures else _NO_EXCHANGE
-    )
+    found = [exchange_figures(*each) if each else {} for each in measured]
+    columns = []
+    for key in ("handshake p50, ms", "handshake p99, ms", "messages/s"):
+        none = Figure(None, f"No {key}: connections were opened and closed.")
+        figures = [each.get(key, none) if each else Figure(None, _NO_EXCHANGE) for each in found]
+        columns.append(column_cells(figures))
+    return columns
 
 
 def exchange_figures(total: Total | None, duration_s: float) -> dict[str, Figure]:

@@ -1,8 +1,17 @@
-"""A plan field in words: its type, its option's help, what a plan's page says of its value."""
+"""A plan field in words: its type, its option's help, what a plan's page says of its value; and in
+docs/, generated from the registry: tables, and the JSON schema's plan.
 
+`python -m docs.write` updates the files; a test fails if they are out of date.
+"""
+
+import json
+import re
+import textwrap
+from collections.abc import Iterator
 from typing import Any
 
-from campaigns.domain.plan.fields import PlanField, fields_of
+from campaigns.domain.plan.fields import PlanField, all_fields, fields_of
+from campaigns.domain.plan.plan import Plan
 
 
 def type_words(field: PlanField) -> str:
@@ -50,3 +59,107 @@ def field_facts(part: Any) -> list[tuple[str, str]]:
         for name, row in fields_of(type(part)).items()
         if row.fact and (value := getattr(part, name)) != row.default
     ]
+
+
+_TABLE = re.compile(r"(<!-- (fields|options): ([a-z_., ]+) -->\n).*?(<!-- end -->)", re.DOTALL)
+_HEADS = {"fields": "field | type, default | meaning", "options": "option | meaning"}
+_WIDTH = 110
+
+
+def written_tables(text: str) -> str:
+    """Markdown with the tables below <!-- fields: load --> or <!-- options: load --> regenerated.
+
+    With several parts (`options: load, session`) the field names are prefixed with their part's.
+    """
+    return _TABLE.sub(_written, text)
+
+
+def _written(found: re.Match[str]) -> str:
+    start, what, names, end = found.groups()
+    rows = map(_line, (_field_rows if what == "fields" else _option_rows)(names.split(", ")))
+    head = _HEADS[what]
+    rule = "|---" * (head.count("|") + 1) + "|"
+    return start + "\n".join(["", f"| {head} |", rule, *rows, "", end])
+
+
+def _line(cells: tuple[str, ...]) -> str:
+    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
+
+
+def _fields_at(path: str) -> dict[str, PlanField]:
+    return dict(fields_of(Plan if path == "plan" else all_fields(Plan)[path].part))
+
+
+def _field_rows(paths: list[str]) -> Iterator[tuple[str, ...]]:
+    for path in paths:
+        prefix = f"{path}." if len(paths) > 1 else ""
+        for name, field in _fields_at(path).items():
+            http_only = "Not with an `exchange`." if field.http_only else ""
+            meaning = " ".join(filter(None, (field.help, field.detail, http_only)))
+            yield f"`{prefix}{name}`", type_words(field), meaning
+
+
+def _option_rows(paths: list[str]) -> Iterator[tuple[str, ...]]:
+    for path in paths:
+        for field in _fields_at(path).values():
+            if field.option:
+                choices = f" {'|'.join(field.kind)}" if field.is_choice else ""
+                yield f"`{field.option}{choices}`", option_help(field)
+
+
+def written_schema(text: str) -> str:
+    """The protocol's JSON schema with the plan's scalar fields regenerated; the rest is kept."""
+    schema = json.loads(text)
+    kept = schema["$defs"]
+    _write_fields(kept["plan"], Plan, kept)
+    return _dumped(schema) + "\n"
+
+
+def _write_fields(node: dict[str, Any], owner: type, kept: dict[str, Any]) -> None:
+    """`kept`: the definitions, where some parts of a plan have theirs."""
+    properties = node["properties"]
+    for name, field in fields_of(owner).items():
+        if field.part:
+            _write_fields(kept[name] if name in _DEFINED else properties[name], field.part, kept)
+        elif field.kind is not None:
+            said = {key: properties[name][key] for key in _SAID & properties.get(name, {}).keys()}
+            properties[name] = said | _schema_of(field)
+    later = {name for name, field in fields_of(owner).items() if field.later}
+    node["required"] = [name for name in properties if name not in later]
+
+
+# Parts of a plan that the schema has as definitions; the others are written out where they are.
+_DEFINED = {"load", "timeouts", "exchange"}
+_SAID = {"description"}
+
+
+def _schema_of(field: PlanField) -> dict[str, Any]:
+    if field.is_choice:
+        return {"enum": [str(value) for value in field.kind]}
+    if not field.is_number:
+        return {"type": "boolean" if field.kind is bool else "string"}
+    kind = "integer" if field.kind is int else "number"
+    least = "exclusiveMinimum" if field.positive else "minimum"
+    nullable = [kind, "null"] if field.default is None else kind
+    return {"type": nullable, least: field.low, "maximum": field.high}
+
+
+def _dumped(value: Any, indent: str = "", used: int = 0) -> str:
+    """JSON on one line where it fits beside what is there already, else a line for each part."""
+    line = json.dumps(value, ensure_ascii=False)
+    if len(indent) + used + len(line) < _WIDTH or not isinstance(value, dict | list) or not value:
+        return line
+    deeper = f"{indent}  "
+    if isinstance(value, dict):
+        parts = (
+            f"{json.dumps(key)}: {_dumped(each, deeper, len(key) + 4)}"
+            for key, each in value.items()
+        )
+        return "{\n" + ",\n".join(deeper + part for part in parts) + f"\n{indent}}}"
+    parts = [_dumped(each, deeper) for each in value]
+    if isinstance(value[0], dict | list):
+        return "[\n" + ",\n".join(deeper + part for part in parts) + f"\n{indent}]"
+    wrapped = textwrap.wrap(
+        ", ".join(parts), _WIDTH, initial_indent=deeper, subsequent_indent=deeper
+    )
+    return "[\n" + "\n".join(wrapped) + f"\n{indent}]"

@@ -1,14 +1,17 @@
-"""What a test's history says: since when it is slower or faster, and what its newest value is;
-and how a run's times moved."""
+"""What a test's history says: since when it is slower or faster, and what its newest value is; how
+a run's times moved; what a triage entry says of changes of level; and when something began.
+"""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
+from math import log
+from typing import Protocol
 
 from campaigns.domain.judged.changes import MIN_CAMPAIGNS, Change, Expected
-from campaigns.domain.judged.histories import PLAN_VERSION, TestHistory
+from campaigns.domain.judged.histories import PLAN_VERSION, TestHistory, TriageState
+from campaigns.domain.judged.ratio import Word
 from campaigns.domain.judged.steady import Steadiness
-from campaigns.domain.judged.words import Word
 from campaigns.domain.shown.intervals import size_words
 from campaigns.domain.shown.results import Sentence
 from campaigns.domain.units import (
@@ -90,10 +93,10 @@ def history_sentence(history: TestHistory, metric: str) -> Sentence:
         return [("The newest campaign does not count", True), (why, False)]
     value = f"{metric} {ms(newest.value_us)}"
     if history.n_counted < MIN_CAMPAIGNS:
-        return [
-            (value, True),
-            (f" in the newest campaign. {_few(history.n_counted)}", False),
-        ]
+        n = history.n_counted
+        have = "Only this campaign counts" if n == 1 else f"Only {n} campaigns count"
+        few = f"{have} so far; with {MIN_CAMPAIGNS} there is a level to compare with."
+        return [(value, True), (f" in the newest campaign. {few}", False)]
     expected = history.course.expected
     level = f": {metric} {ms(expected.level)}" if expected else f"; {value} in the newest"
     return [*_level(history, level), *_outlook(history)]
@@ -108,11 +111,6 @@ def why_not_counted(point) -> str:
     if point.target_state in {"overloaded", "failing"}:
         return _OVERLOADED.format(point.target_state)
     return _FEW
-
-
-def _few(n: int) -> str:
-    have = "Only this campaign counts" if n == 1 else f"Only {n} campaigns count"
-    return f"{have} so far; with {MIN_CAMPAIGNS} there is a level to compare with."
 
 
 def _level(history: TestHistory, level: str) -> Sentence:
@@ -285,3 +283,88 @@ def ms_of(value_us: float) -> str:
 
 def day(at: datetime) -> str:
     return f"{at.day} {at:%b %Y}"
+
+
+def when_words(then: datetime, now: datetime) -> str:
+    """Such as "today 14:02", "yesterday 14:02", "Fri 11 Dec 02:00, last week", "Fri 11 Dec 2026".
+
+    Both in the time zone in which days are counted.
+    """
+    clock = f"{then:%H:%M}"
+    days = (now.date() - then.date()).days
+    if days in {0, 1}:
+        return f"{('today', 'yesterday')[days]} {clock}"
+    if then.year != now.year and days > _HALF_A_YEAR:
+        return f"{then:%a} {then.day} {then:%b %Y}"
+    weeks = (_monday(now) - _monday(then)) // 7
+    told = ", last week" if weeks == 1 else ""
+    return f"{then:%a} {then.day} {then:%b} {clock}{told}"
+
+
+_HALF_A_YEAR = 183
+
+
+def _monday(day: datetime) -> int:
+    return day.toordinal() - day.weekday()
+
+
+MEANINGS = {
+    TriageState.OPEN: "not triaged yet",
+    TriageState.ACKNOWLEDGED: "known, being worked on; quiet until it moves again",
+    TriageState.EXPECTED: "wanted or accepted; the new level is normal",
+    TriageState.ENVIRONMENT: "network, host or injectors, not the target",
+    TriageState.NOT_REAL: "noise",
+    TriageState.FIXED: "the old level is back",
+}
+
+
+def state_words(state: str) -> str:
+    return state.replace("_", " ")
+
+
+def direction(ratios: Sequence[float], *, is_explained: bool) -> str:
+    """Slower or faster; moved, if in both directions or with plan or environment."""
+    words = {"slower" if ratio > 1 else "faster" for ratio in ratios}
+    if len(words) > 1:
+        return "Moved"
+    return f"Moved, {words.pop()}" if is_explained else words.pop().capitalize()
+
+
+class NotedChange(Protocol):
+    """A change of an entry; `reference_ratio` is that of the reference's change in its range."""
+
+    ratio: float
+    since_at: datetime
+    causes: Sequence
+    reference_ratio: float | None
+
+
+def entry_sentence(changes: Sequence[NotedChange], target: str) -> Sentence:
+    """Slower since 13 Dec 2026: +6.9 to +9.2 % on checkout-api, 4 tests."""
+    ratios = [each.ratio for each in changes]
+    causes = next((each.causes for each in changes if each.causes), ())
+    word = direction(ratios, is_explained=bool(causes))
+    since = day(min(each.since_at for each in changes))
+    reference = moved_beside(changes)
+    return [
+        (f"{word} since {since}: {range_words(min(ratios) - 1, max(ratios) - 1)}", True),
+        (f" on {target}, {counted(len(ratios), 'tests')}", False),
+        *([(f"; at the same time: {cause_words(causes)}", False)] if causes else []),
+        *([(or_environment(reference), False)] if reference else []),
+    ]
+
+
+def moved_beside(changes: Sequence[NotedChange]) -> float | None:
+    """The ratio of the reference's largest change in the range of any of them."""
+    ratios = [each.reference_ratio for each in changes if each.reference_ratio]
+    return max(ratios, key=lambda ratio: abs(log(ratio)), default=None)
+
+
+def change_interval(low: float, high: float) -> str:
+    """[+8.5, +9.9], in percent."""
+    return f"[{', '.join(number(100 * (each - 1), 1, signed=True) for each in (low, high))}]"
+
+
+def levels(before_us: float, after_us: float) -> str:
+    """26.1 → 28.5, in ms."""
+    return f"{figure(before_us / 1000)} → {figure(after_us / 1000)}"

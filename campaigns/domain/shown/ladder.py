@@ -10,21 +10,24 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from campaigns.domain.judged.overhead import SPLIT_PARTS, OverheadRow
+from campaigns.domain.judged.ratio import Word
 from campaigns.domain.judged.repeats import MIN_REPEATS, MeanInterval
-from campaigns.domain.judged.words import Word
 from campaigns.domain.plan.rungs import Section
-from campaigns.domain.shown.cells import (
+from campaigns.domain.shown.intervals import TYPICAL, change_percent
+from campaigns.domain.shown.tables import (
     NO_RUN,
+    Cell,
+    Column,
     Figure,
+    Row,
+    Table,
     column_cells,
     count_cell,
     empty,
     figure_cell,
     text_cell,
 )
-from campaigns.domain.shown.intervals import TYPICAL, change_percent
-from campaigns.domain.shown.tables import Cell, Column, Row, Table
-from campaigns.domain.units import column_decimals, decimals_for_parts, rounded_to_sum
+from campaigns.domain.units import column_decimals, decimals_for_parts, in_ms, rounded_to_sum
 
 
 def split_rows(
@@ -34,20 +37,13 @@ def split_rows(
     decimals = decimals_for_parts(
         value / 1000 for _, _, parts in arms for value in parts.values() if value
     )
-    return [_split_row(label, scheme, parts, decimals) for label, scheme, parts in arms], decimals
-
-
-def _split_row(
-    label: str, scheme: str, parts: Mapping[str, float | None], decimals: int
-) -> dict[str, Any]:
-    present = {part: value / 1000 for part, value in parts.items() if value is not None}
-    shown, total = rounded_to_sum(present, decimals)
-    return {
-        "label": label,
-        "scheme": scheme,
-        "parts": {part: float(shown[part]) if part in shown else None for part in parts},
-        "total_ms": float(total),
-    }
+    rows = []
+    for label, scheme, parts in arms:
+        present = {part: value / 1000 for part, value in parts.items() if value is not None}
+        shown, total = rounded_to_sum(present, decimals)
+        told = {part: float(shown[part]) if part in shown else None for part in parts}
+        rows.append({"label": label, "scheme": scheme, "parts": told, "total_ms": float(total)})
+    return rows, decimals
 
 
 MEAN = "mean"
@@ -78,7 +74,7 @@ class RungStep:
 
     @property
     def has_interval(self) -> bool:
-        return self.row.interval is not None and self.row.interval.k >= MIN_REPEATS
+        return None not in self.row.ends
 
     @property
     def is_told(self) -> bool:
@@ -221,10 +217,7 @@ _STEP_COLUMNS = (
     ("change_low", "95 % from", "%"),
     ("change_high", "to", "%"),
 )
-_HEAD = (
-    Column("section", "section", is_text=True),
-    Column("detail", "detail", is_text=True),
-)
+_HEAD = (Column("section", "section", is_text=True), Column("detail", "detail", is_text=True))
 _COLUMNS = (
     Column("low", "95 % from", "ms"),
     Column("high", "to", "ms"),
@@ -239,7 +232,17 @@ _COLUMNS = (
 def _ladder_table(ladder: Ladder) -> Table:
     """A row a rung, for CSV and REST."""
     rungs = ladder.rungs
-    times = _columns([_time_figures(rung) for rung in rungs], decimals=ladder.decimals)
+    few = f"An interval needs {MIN_REPEATS} repeats."
+    figures = [
+        [
+            Figure(rung.value.mean / 1000, rung.weak, weak=bool(rung.weak)),
+            *(Figure(in_ms(each), few) for each in rung.value.ends),
+        ]
+        if rung.value
+        else [Figure(None, rung.why or NO_RUN)] * 3
+        for rung in rungs
+    ]
+    times = _columns(figures, decimals=ladder.decimals)
     rows = tuple(
         Row(
             rung.title,
@@ -269,39 +272,16 @@ def _columns(figures: Sequence[Sequence[Figure]], decimals: int) -> list[list[Ce
     return [list(row) for row in zip(*columns, strict=True)]
 
 
-def _time_figures(rung: LadderRung) -> list[Figure]:
-    if rung.value is None:
-        return [Figure(None, rung.why or NO_RUN)] * 3
-    few = f"An interval needs {MIN_REPEATS} repeats."
-    value = Figure(rung.value.mean / 1000, rung.weak, weak=bool(rung.weak))
-    ends = interval_ends_us(rung.value)
-    return [value, *(Figure(None if each is None else each / 1000, few) for each in ends)]
-
-
-def interval_ends_us(found: MeanInterval) -> tuple[float | None, float | None]:
-    """(None, None) with fewer than three runs."""
-    return (None, None) if found.k < MIN_REPEATS else (found.low, found.high)
-
-
 def step_cells(step: RungStep | None, decimals: int) -> list[Cell]:
     """The difference in ms with the decimals of the times, and the change with the ends of its
     interval in percent."""
-    places = (decimals, 1, 1, 1)
-    return [
-        figure_cell(each, some, signed=True)
-        for each, some in zip(_step_figures(step), places, strict=True)
-    ]
-
-
-def _step_figures(step: RungStep | None) -> list[Figure]:
     if step is None:
-        return [Figure(None, "There is no rung to compare this one with.")] * 4
+        return [empty("There is no rung to compare this one with.")] * 4
     row, why = step.row, step.row.why or step.why
-    ends = (row.interval.low, row.interval.high) if step.has_interval else (None, None)
-    shares = (row.ratio, *ends)
+    changes = [None if each is None else change_percent(each) for each in (row.ratio, *row.ends)]
     return [
-        Figure(None if row.difference_us is None else row.difference_us / 1000, why),
-        *(Figure(None if each is None else change_percent(each), why) for each in shares),
+        figure_cell(Figure(in_ms(row.difference_us), why), decimals, signed=True),
+        *(figure_cell(Figure(each, why), 1, signed=True) for each in changes),
     ]
 
 
@@ -333,27 +313,17 @@ def _parts_table(ladder: Ladder) -> Table:
     )
     cells = []
     for _, rungs in ladder.sections:
-        rows = _part_cells(rungs, used)
-        cells += [[*row, own] for row, own in zip(rows, own_cpu_cells(rungs), strict=True)]
+        rows, decimals = parts_of(rungs)
+        for rung, row, own in zip(rungs, rows, own_cpu_cells(rungs), strict=True):
+            # Nothing of a rung that was not measured.
+            known = [empty(rung.why or NO_RUN)] * (len(used) + 1)
+            if rung.mean:
+                values = [*(row["parts"][part] for part in used), row["total_ms"]]
+                figures = [Figure(value, "It has no such part.") for value in values]
+                known = column_cells(figures, decimals=decimals)
+            cells.append([*known, own])
     title = "Where the time goes, mean per request"
     return _table_of(ladder, "ladder-parts", title, columns, cells)
-
-
-def _part_cells(rungs: Sequence[LadderRung], used: Sequence[str]) -> list[list[Cell]]:
-    """A rung's parts and their sum; nothing of a rung that was not measured."""
-    rows, decimals = parts_of(rungs)
-    return [
-        _cells_of_split(row, used, decimals)
-        if rung.mean
-        else [empty(rung.why or NO_RUN)] * (len(used) + 1)
-        for rung, row in zip(rungs, rows, strict=True)
-    ]
-
-
-def _cells_of_split(row: Mapping[str, Any], used: Sequence[str], decimals: int) -> list[Cell]:
-    values = [row["parts"][part] for part in used]
-    figures = [Figure(value, "It has no such part.") for value in (*values, row["total_ms"])]
-    return column_cells(figures, decimals=decimals)
 
 
 def _wire_table(ladder: Ladder) -> Table:
@@ -397,9 +367,7 @@ def _table_of(
 ) -> Table:
     rows = (
         Row(
-            rung.title,
-            (text_cell(SECTION_TITLES[rung.section]), *row),
-            link={"test": rung.test_id},
+            rung.title, (text_cell(SECTION_TITLES[rung.section]), *row), link={"test": rung.test_id}
         )
         for rung, row in zip(ladder.rungs, cells, strict=True)
     )

@@ -3,8 +3,8 @@
 import re
 from collections.abc import Sequence
 
+from campaigns.domain.judged.ratio import Word
 from campaigns.domain.judged.repeats import MIN_REPEATS
-from campaigns.domain.judged.words import Word
 from campaigns.domain.plan.http_version import HttpVersion
 from campaigns.domain.plan.rungs import Section, Spoken
 from campaigns.domain.shown.intervals import change_percent
@@ -17,10 +17,7 @@ _HTTP = {version: f"HTTP/{version}" for version in HttpVersion}
 _HYBRID, _CLASSICAL = "hybrid key exchange", "classical key exchange"
 _RESUMED, _FULL = "resumed session", "full handshake"
 _THINGS = (_HYBRID, _CLASSICAL, _RESUMED, _FULL)
-_PLACES = {
-    Section.NEW: "On a new connection",
-    Section.KEPT: "On kept connections",
-}
+_PLACES = {Section.NEW: "On a new connection", Section.KEPT: "On kept connections"}
 
 
 def rung_title(spoken: Spoken, before: Spoken | None) -> str:
@@ -53,7 +50,9 @@ def ladder_sentence(ladder: Ladder) -> Sentence:
     for section in (Section.NEW, Section.PROFILES, Section.KEPT, Section.MANY):
         rungs = ladder.of(section)
         if section == Section.KEPT and ladder.of(Section.NEW):
-            said += _whole_cost(rungs, ladder.mean_decimals)
+            compared = [each for each in rungs if each.plain and each.plain.row.ratio is not None]
+            for last in compared[-1:]:
+                said += _cost(_PLACES[section], "all of it", last.plain, ladder.mean_decimals)
         elif section in _PLACES:
             first = _first_over_tls(rungs)
             if first:
@@ -80,13 +79,6 @@ def _first_over_tls(rungs: Sequence[LadderRung]) -> LadderRung | None:
     return next((each for each in compared if each.title == "TLS 1.3"), next(iter(compared), None))
 
 
-def _whole_cost(rungs: Sequence[LadderRung], decimals: int) -> Sentence:
-    compared = [rung for rung in rungs if rung.plain and rung.plain.row.ratio is not None]
-    if not compared:
-        return []
-    return _cost(_PLACES[Section.KEPT], "all of it", compared[-1].plain, decimals)
-
-
 def _cost(place: str, what: str, step: RungStep, decimals: int) -> Sentence:
     change, times = change_words(step), times_words(step.row, decimals)
     if step.word == Word.SAME:
@@ -101,11 +93,7 @@ def _cost(place: str, what: str, step: RungStep, decimals: int) -> Sentence:
         return [(effect, False), (why, True), (f" ({change}). ", False)]
     saved = percent(abs(step.row.ratio - 1), decimals=1)
     does = f"costs {change}" if step.word == Word.SLOWER else f"saves {saved}"
-    return [
-        (f"{place} ", False),
-        (f"{what} {does}", True),
-        (f" over HTTP ({times}). ", False),
-    ]
+    return [(f"{place} ", False), (f"{what} {does}", True), (f" over HTTP ({times}). ", False)]
 
 
 def change_words(step: RungStep) -> str:
@@ -119,7 +107,13 @@ def _changes(told: Sequence[LadderRung], rungs: Sequence[LadderRung]) -> Sentenc
     together."""
     by_word: dict[str, list[tuple[LadderRung, RungStep]]] = {}
     for rung, step in told_steps(rungs):
-        if rung in told and step.row.ratio is not None and _is_of_one_layer(rung, rungs):
+        # Whether the server took the same of what both offered, this rung and the one
+        # before.
+        if (
+            rung in told
+            and step.row.ratio is not None
+            and (rung.not_taken == _before(rung, rungs).not_taken)
+        ):
             by_word.setdefault(step.word, []).append((rung, step))
     said: Sentence = []
     for word, verb in ((Word.SLOWER, "add"), (Word.FASTER, "save")):
@@ -136,11 +130,6 @@ def _changes(told: Sequence[LadderRung], rungs: Sequence[LadderRung]) -> Sentenc
         named = and_joined([_name(rung) for rung, _ in unclear])
         said += [(f"The effect of {named} is not clear. ", False)]
     return said + _left_out(rungs)
-
-
-def _is_of_one_layer(rung: LadderRung, rungs: Sequence[LadderRung]) -> bool:
-    """Whether the server took the same of what both offered, this rung and the one before."""
-    return rung.not_taken == _before(rung, rungs).not_taken
 
 
 def _left_out(rungs: Sequence[LadderRung]) -> Sentence:

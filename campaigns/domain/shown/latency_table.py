@@ -1,4 +1,4 @@
-"""The table of a test: a row per run, their mean, and all requests pooled.
+"""The table of a test: a row per run, their mean, and all requests pooled; and of a run's steps.
 
 Minimum and maximum are single requests: they are in the pooled row and never averaged.
 """
@@ -11,11 +11,21 @@ from typing import Any
 from campaigns.domain import units
 from campaigns.domain.judged.observations import judged_percentile
 from campaigns.domain.judged.repeats import mean_interval, one_request_explains, outlier_flags
-from campaigns.domain.measured.figures import SHOWN_PERCENTILES, Figures
+from campaigns.domain.measured.figures import SHOWN_PERCENTILES, Figures, figures_of
+from campaigns.domain.measured.snapshot import Total
 from campaigns.domain.percentiles import NO_TIMES, Shown, name, shown, why_not_shown
-from campaigns.domain.shown.cells import NO_RUN, Figure, column_cells, count_cell, empty
 from campaigns.domain.shown.metrics import METRICS
-from campaigns.domain.shown.tables import Cell, Column, Row, Table
+from campaigns.domain.shown.tables import (
+    NO_RUN,
+    Cell,
+    Column,
+    Figure,
+    Row,
+    Table,
+    column_cells,
+    count_cell,
+    empty,
+)
 from campaigns.domain.units import figure, in_ms, ms, percent
 
 _KEYS = (
@@ -68,7 +78,11 @@ def latency_table(
     counted = [line.figures for line in lines if line.is_counted and line.figures]
     notes = _outlier_notes(lines)
     run_rows = [_figures_of_line(line) for line in lines]
-    whole = [_mean_figures(counted), _pooled_figures(pooled)]
+    nothing = {key: Figure(None, NO_RUN) for key in _KEYS}
+    whole = [
+        _mean_figures(counted) if counted else nothing,
+        figures_by_key(pooled) if pooled else nothing,
+    ]
     if any(line.is_counted and line.why_weak_tail for line in lines):
         whole = [_with_weak_tail(each, _WEAK_TAIL, _fewest(counted)) for each in whole]
     columns = _rounded_columns([*run_rows, *whole])
@@ -76,16 +90,15 @@ def latency_table(
         Row(line.label, cells, "run", _both(line.note, note), line.link)
         for line, note, cells in zip(lines, notes, columns[:-2], strict=True)
     ]
-    rows.append(Row(_mean_label(counted), columns[-2], "mean", mean_note(counted)))
-    rows.append(Row(_pooled_label(pooled, noun), columns[-1], "pooled"))
-    return Table(
-        key,
-        title,
-        _columns(),
-        tuple(rows),
-        label_title="run",
-        note=_left_out_note(lines) if is_sound else _OVERLOAD,
-    ).said_of(noun)
+    mean = f"Mean of {units.counted(len(counted), 'runs')}" if counted else "Mean"
+    rows.append(Row(mean, columns[-2], "mean", mean_note(counted)))
+    label = f"Pooled, {units.counted(pooled.n, noun)}" if pooled else "Pooled"
+    rows.append(Row(label, columns[-1], "pooled"))
+    n_left_out = sum(1 for line in lines if line.figures and not line.is_counted)
+    runs = "1 run is" if n_left_out == 1 else f"{n_left_out} runs are"
+    left_out = f"{runs} shown but not part of mean and pooled; the row says why."
+    note = (left_out if n_left_out else "") if is_sound else _OVERLOAD
+    return Table(key, title, _columns(), tuple(rows), "run", note).said_of(noun)
 
 
 def _both(note: str, outlier_note: str) -> str:
@@ -111,21 +124,35 @@ def line_cells(lines: Sequence[Line], keys: Sequence[str]) -> list[tuple[Cell, .
     return _rounded_columns([_figures_of_line(line) for line in lines], keys)
 
 
-def plain_table(
-    key: str, title: str, lines: Sequence[Line], label_title: str = "", noun: str = "requests"
+def steps_table(
+    whole: Figures,
+    labels: Sequence[str],
+    steps: Sequence[Total],
+    duration_s: float,
+    noun: str = "requests",
+    why_weak_tail: str = "",
 ) -> Table:
-    """The same columns for lines that are not repeats of each other: the steps of one run."""
-    columns = line_cells(lines, _KEYS)
-    return Table(
-        key,
-        title,
-        _columns(),
-        tuple(
-            Row(line.label, cells, line.kind, line.note, line.link)
-            for line, cells in zip(lines, columns, strict=True)
-        ),
-        label_title=label_title,
-    ).said_of(noun)
+    """All steps first, then each step of a plan that has several.
+
+    `why_weak_tail`: as in `Line`.
+    """
+    lines = [Line("All steps", whole, kind="total", why_weak_tail=why_weak_tail)]
+    if len(labels) > 1:
+        lines += [
+            Line(
+                label,
+                figures_of(step, duration_s),
+                kind="step",
+                link={"step": index},
+                why_weak_tail=why_weak_tail,
+            )
+            for index, (label, step) in enumerate(zip(labels, steps, strict=True))
+        ]
+    rows = tuple(
+        Row(line.label, cells, line.kind, line.note, line.link)
+        for line, cells in zip(lines, line_cells(lines, _KEYS), strict=True)
+    )
+    return Table("steps", "Steps", _columns(), rows, "step").said_of(noun)
 
 
 def _columns() -> tuple[Column, ...]:
@@ -176,8 +203,6 @@ def _percentile(q: int, n: int, value_us: float | None) -> Figure:
 
 def _mean_figures(counted: Sequence[Figures]) -> dict[str, Figure]:
     """Means of run-level values; runs that do not count are absent, not 0."""
-    if not counted:
-        return {key: Figure(None, NO_RUN) for key in _KEYS}
     fewest = _fewest(counted)
     return {
         "mean": Figure(_mean_of(counted, lambda run: in_ms(run.mean_us))),
@@ -201,12 +226,6 @@ def _mean_of(runs: Sequence[Figures], value: Callable[[Figures], float | None]) 
     return None if None in values else fmean(values)
 
 
-def _pooled_figures(pooled: Figures | None) -> dict[str, Figure]:
-    if pooled is None:
-        return {key: Figure(None, NO_RUN) for key in _KEYS}
-    return figures_by_key(pooled)
-
-
 def _rounded_columns(
     rows: Sequence[dict[str, Figure]], keys: Sequence[str] = _KEYS
 ) -> list[tuple[Cell, ...]]:
@@ -215,27 +234,14 @@ def _rounded_columns(
     for key in keys:
         figures = [row[key] for row in rows]
         columns.append(
-            [_counted(each) for each in figures]
+            [
+                (empty(each.why) if each.value is None else count_cell(int(each.value)))
+                for each in figures
+            ]
             if key in {"errors", "n"}
             else column_cells(figures)
         )
     return [tuple(column[index] for column in columns) for index in range(len(rows))]
-
-
-def _counted(each: Figure) -> Cell:
-    return empty(each.why) if each.value is None else count_cell(int(each.value))
-
-
-def _mean_label(counted: Sequence[Figures]) -> str:
-    if not counted:
-        return "Mean"
-    return f"Mean of {units.counted(len(counted), 'runs')}"
-
-
-def _pooled_label(pooled: Figures | None, noun: str) -> str:
-    if pooled is None:
-        return "Pooled"
-    return f"Pooled, {units.counted(pooled.n, noun)}"
 
 
 def mean_note(counted: Sequence[Figures]) -> str:
@@ -273,11 +279,3 @@ def _outlier_notes(lines: Sequence[Line]) -> list[str]:
                 else "."
             )
     return notes
-
-
-def _left_out_note(lines: Sequence[Line]) -> str:
-    left_out = sum(1 for line in lines if line.figures and not line.is_counted)
-    if not left_out:
-        return ""
-    runs = "1 run is" if left_out == 1 else f"{left_out} runs are"
-    return f"{runs} shown but not part of mean and pooled; the row says why."

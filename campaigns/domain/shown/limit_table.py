@@ -2,14 +2,22 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from campaigns.domain.judged.busy import FULL_CPU, FULL_LINK
 from campaigns.domain.judged.criteria import Limits, Observed
 from campaigns.domain.judged.judgement import Judgement
 from campaigns.domain.judged.limit import Limit
-from campaigns.domain.judged.target_machine import FULL_CPU, FULL_LINK
 from campaigns.domain.judged.trust import LIMITS
 from campaigns.domain.measured.machine_use import MachineUse
-from campaigns.domain.shown.cells import Figure, empty, figure_cell, text_cell
-from campaigns.domain.shown.tables import Cell, Column, Row, Table
+from campaigns.domain.shown.tables import (
+    Cell,
+    Column,
+    Figure,
+    Row,
+    Table,
+    empty,
+    figure_cell,
+    text_cell,
+)
 from campaigns.domain.units import decimals_alone, decimals_beside
 
 _NO_LIMIT = "There is no limit to compare it with."
@@ -32,18 +40,16 @@ def limit_table(
     """`vitals`: the injectors' by code. `rates`: how many of the `nouns` a second were ok, and were
     planned. `limits`: by which runs are judged."""
     of_injectors = _of_injectors(judged, vitals, limits)
-    rows = [*of_injectors, *_of_machines(judged, machines), *_of_load(nouns, *rates)]
+    rows = [*of_injectors, *_of_machines(judged, machines)]
+    if rates[0] is not None:
+        rows.append(_row(f"load: ok {nouns}/s", *rates))
+    columns = (
+        Column("measured", "highest", "", "The highest second, or as the row says."),
+        Column("limit", "limit from", "", "From here on it may be the limit."),
+        Column("result", "was it the limit?", "", "By the rules of the judgement.", True),
+    )
     return Table(
-        "limit",
-        f"Who was the limit: {limit.who}",
-        (
-            Column("measured", "highest", "", "The highest second, or as the row says."),
-            Column("limit", "limit from", "", "From here on it may be the limit."),
-            Column("result", "was it the limit?", "", "By the rules of the judgement.", True),
-        ),
-        tuple(rows),
-        label_title="figure",
-        note=limit.why,
+        "limit", f"Who was the limit: {limit.who}", columns, tuple(rows), "figure", limit.why
     )
 
 
@@ -89,11 +95,6 @@ def _of_network(judged: Judgement, whose: str, highest: Mapping[str, float]) -> 
         yield _row(f"{whose}network link, %", share, 100 * FULL_LINK, is_it=is_it)
     else:
         yield _row(f"{whose}network, MB/s", max(told) / 1e6)
-
-
-def _of_load(nouns: str, ok_per_s: float | None, planned_per_s: float | None) -> Iterator[Row]:
-    if ok_per_s is not None:
-        yield _row(f"load: ok {nouns}/s", ok_per_s, planned_per_s)
 
 
 def _row(label: str, value: float, limit: float | None = None, *, is_it: bool | None = None) -> Row:

@@ -1,11 +1,42 @@
-"""The table of a target's machine over a run: mean and highest second of each figure."""
+"""The table of a target's machine over a run: mean and highest second of each figure; its seconds
+for the charts of a run, as in run_points; and its tables over the runs of a campaign: a row for
+each of them, and the means of each test.
+"""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
 
-from campaigns.domain.measured.machine_use import MachineUse, Pair, cpu_s_per_1000
-from campaigns.domain.shown.cells import Figure, column_cells, empty
-from campaigns.domain.shown.tables import Column, Row, Table
-from campaigns.domain.units import counted, duration, figure, said_of
+from campaigns.domain.judged.repeats import MeanInterval, mean_interval
+from campaigns.domain.measured.machine import BUSY
+from campaigns.domain.measured.machine_use import (
+    MachinePoint,
+    MachineRun,
+    MachineRuns,
+    MachineUse,
+    Pair,
+    cpu_s_per_1000,
+)
+from campaigns.domain.shown.results import TestAnswer
+from campaigns.domain.shown.run_points import thinned
+from campaigns.domain.shown.tables import (
+    Column,
+    Figure,
+    Row,
+    Table,
+    column_cells,
+    empty,
+    mean_cells,
+)
+from campaigns.domain.units import (
+    count,
+    counted,
+    duration,
+    figure,
+    percent,
+    said_of,
+    second_text,
+    size,
+)
 
 COST = "CPU seconds per 1,000 requests"
 _REST = "CPU beside the chosen processes, % of a core"
@@ -44,30 +75,29 @@ _OF_PROCESSES = (
 
 
 def machine_table(
-    use: MachineUse,
-    rate_per_s: float | None,
-    seconds: int | None = None,
-    nouns: str = "requests",
+    use: MachineUse, rate_per_s: float | None, seconds: int | None = None, nouns: str = "requests"
 ) -> Table:
     """`rate_per_s`: ok requests/s, or other `nouns`, of a run that has ended; `seconds`: how many
     it measured."""
     costs = _cost_rows(use, rate_per_s, said_of(nouns, COST))
-    return Table(
-        f"machine-{use.source}",
-        f"Target's machine {use.source}",
-        (Column("mean", "mean"), Column("max", "highest second")),
-        (*costs, *_rest_row(use), *_machine_rows(use), *_process_rows(use)),
-        label_title="figure",
-        note=_note(use, seconds),
+    processes = (
+        _row(f"{name}: {label}", f"process_{key}", figures[key], scale)
+        for name, figures in use.processes.items()
+        for key, label, scale in _OF_PROCESSES
+        if key in figures
     )
-
-
-def _note(use: MachineUse, seconds: int | None) -> str:
     if seconds and use.seconds < seconds:
         told = f"{use.seconds:,} of {counted(seconds, 'seconds')}; the others were not reported."
     else:
         told = f"Over {duration(use.seconds)} of the measurement."
-    return f"{told} {_INCLUDED}"
+    return Table(
+        f"machine-{use.source}",
+        f"Target's machine {use.source}",
+        (Column("mean", "mean"), Column("max", "highest second")),
+        (*costs, *_rest_row(use), *_machine_rows(use), *processes),
+        label_title="figure",
+        note=f"{told} {_INCLUDED}",
+    )
 
 
 def _cost_rows(use: MachineUse, rate_per_s: float | None, cost: str) -> Iterator[Row]:
@@ -88,9 +118,11 @@ def _rest_row(use: MachineUse) -> Iterator[Row]:
 
 
 def _machine_rows(use: MachineUse) -> Iterator[Row]:
+    memory = use.figures.get("memory_bytes")
+    of_memory = f" of {figure(memory[1] / 1e9)}" if memory else ""
     words = {
         "cores": counted(use.cores, "cores") if use.cores else "all cores",
-        "of_memory": _of_memory(use),
+        "of_memory": of_memory,
     }
     for key, label, scale, only_above_0 in _ROWS:
         pair = use.figures.get(key)
@@ -98,19 +130,180 @@ def _machine_rows(use: MachineUse) -> Iterator[Row]:
             yield _row(label.format(**words), key, pair, scale)
 
 
-def _of_memory(use: MachineUse) -> str:
-    memory = use.figures.get("memory_bytes")
-    return f" of {figure(memory[1] / 1e9)}" if memory else ""
-
-
-def _process_rows(use: MachineUse) -> Iterator[Row]:
-    for name, figures in use.processes.items():
-        for key, label, scale in _OF_PROCESSES:
-            if key in figures:
-                yield _row(f"{name}: {label}", f"process_{key}", figures[key], scale)
-
-
 def _row(label: str, kind: str, pair: Pair, scale: float) -> Row:
     decimals = None if any(pair) else 0
     figures = [Figure(value * scale) for value in pair]
     return Row(label, tuple(column_cells(figures, decimals=decimals)), kind)
+
+
+_STATES = {"user": "user_s", "system": "system_s", "interrupts": "interrupts_s"}
+_STATES["stolen"] = "stolen_s"
+_EXTREMES = (
+    ("busy", True), ("memory", True), ("received", True), ("sent", True), ("loopback", True),
+    ("retransmitted", True), ("overflows", True),
+)  # fmt: skip
+
+
+def machine_columns(points: Sequence[MachinePoint]) -> dict[str, list[Any]]:
+    """Shares in %, networks in MB/s, `processes` as {name: % of all cores}, or of one where the
+    number of `cores` is not told; thinned as points."""
+    columns = {key: [make(point) for point in points] for key, make in _POINT_COLUMNS.items()}
+    return thinned(columns, extremes=_EXTREMES)
+
+
+def _percent(share: float | None) -> float | None:
+    return None if share is None else round(100 * share, 2)
+
+
+def _state(name: str):
+    return lambda point: _percent(point.share(_STATES[name]))
+
+
+def _memory(point: MachinePoint) -> float | None:
+    used, whole = point.did.get("memory_used_bytes"), point.did.get("memory_bytes")
+    return _percent(used / whole) if whole and used is not None else None
+
+
+def _mb_per_s(name: str):
+    def value(point: MachinePoint) -> float | None:
+        per_s = point.per_s(name)
+        return None if per_s is None else round(per_s / 1e6, 4)
+
+    return value
+
+
+def _n_cores(point: MachinePoint) -> int:
+    return len(point.did.get("cores", ()))
+
+
+def _processes(point: MachinePoint) -> dict[str, float]:
+    whole_s = point.lasted_s * (_n_cores(point) or 1)
+    told = point.did.get("processes", {}).items()
+    return {name: _percent(did["cpu_s"] / whole_s) for name, did in told if "cpu_s" in did}
+
+
+def _cpu_text(point: MachinePoint) -> str:
+    if point.share() is None:
+        return ""
+    parts = [(name, point.share(state)) for name, state in _STATES.items()]
+    told = [f"{name} {percent(share, decimals=1)}" for name, share in parts if share]
+    return ": ".join(filter(None, [percent(point.share(*BUSY), decimals=1), ", ".join(told)]))
+
+
+def _memory_text(point: MachinePoint) -> str:
+    used, whole = point.did.get("memory_used_bytes"), point.did.get("memory_bytes")
+    return f"{size(used)} of {size(whole)}" if whole and used is not None else ""
+
+
+def _network_text(point: MachinePoint) -> str:
+    names = {"received_bytes": "received", "sent_bytes": "sent", "loopback_bytes": "loopback"}
+    told = [(word, point.per_s(name)) for name, word in names.items()]
+    return ", ".join(f"{word} {size(round(value))}" for word, value in told if value is not None)
+
+
+def _trouble_text(point: MachinePoint) -> str:
+    words = {"retransmitted": "sent again", "listen_overflows": "overflows"}
+    told = [(word, point.did.get(name)) for name, word in words.items()]
+    return ", ".join(f"{word} {count(round(n))}" for word, n in told if n is not None)
+
+
+def _processes_text(point: MachinePoint) -> str:
+    return ", ".join(f"{name} {figure(value)} %" for name, value in _processes(point).items())
+
+
+_POINT_COLUMNS = {
+    "second": lambda point: point.second,
+    "cores": _n_cores,
+    "busy": lambda point: _percent(point.share(*BUSY)),
+    **{name: _state(name) for name in _STATES},
+    "memory": _memory,
+    "received": _mb_per_s("received_bytes"),
+    "sent": _mb_per_s("sent_bytes"),
+    "loopback": _mb_per_s("loopback_bytes"),
+    "retransmitted": lambda point: point.did.get("retransmitted"),
+    "overflows": lambda point: point.did.get("listen_overflows"),
+    "processes": _processes,
+    "at": lambda point: second_text(point.second),
+    "cpu_text": _cpu_text,
+    "memory_text": _memory_text,
+    "network_text": _network_text,
+    "trouble_text": _trouble_text,
+    "processes_text": _processes_text,
+}
+
+
+_NAMES = ("plan_label", "label")
+_UNTOLD = "The agent did not report it."
+_RUN_COLUMNS = (
+    Column("cpu", "CPU", "% of all cores"),
+    Column("watched", "chosen processes", "CPU, % of all cores"),
+    Column("memory", "memory", "% used"),
+    Column("received", "received", "MB/s"),
+    Column("sent", "sent", "MB/s"),
+    Column("loopback", "loopback", "MB/s"),
+)
+
+
+def machine_runs_table(told: MachineRuns, name_of: Callable[[MachineRun], str]) -> Table:
+    """The means of each run over its seconds; without the columns that no run has."""
+    columns = [column for column in _RUN_COLUMNS if told.tells(column.key)]
+    cells = [
+        column_cells([Figure(run.mean(column.key), _UNTOLD) for run in told.runs])
+        for column in columns
+    ]
+    rows = tuple(
+        Row(name_of(run), tuple(of_run), link={"run": run.run})
+        for run, *of_run in zip(told.runs, *cells, strict=True)
+    )
+    return Table("machine-runs", "Means of every run", tuple(columns), rows, "run")
+
+
+def machine_means_table(told: MachineRuns, tests: Sequence[TestAnswer]) -> Table:
+    """A row for each test and figure: the mean of its counted runs with its 95 % interval, each run
+    by the mean of its seconds."""
+    by_run = {run.run: run for run in told.runs}
+    names_plan = len({test.plan_label for test in tests}) > 1
+    rows = [
+        (f"{test.plan_label}, " * names_plan + f"{test.label}: {_figure_words(column)}", found)
+        for test in tests
+        for column in _RUN_COLUMNS
+        if told.tells(column.key)
+        and (found := _mean_of(column, [by_run[pk] for pk in test.counted if pk in by_run]))
+    ]
+    return Table(
+        "machine-means",
+        "Means over runs",
+        (
+            Column("mean", "mean", "", "Over the runs that count."),
+            Column("low", "from", "", "Lower end of the mean's 95 % interval over repeats."),
+            Column("high", "to", "", "Upper end of the mean's 95 % interval over repeats."),
+            Column("runs", "runs", "", "Runs for which an agent or an exporter reported it."),
+        ),
+        tuple(Row(label, mean_cells(found)) for label, found in rows),
+        label_title="test",
+    )
+
+
+def _mean_of(column: Column, runs: Sequence[MachineRun]) -> MeanInterval | None:
+    told = [value for run in runs if (value := run.mean(column.key)) is not None]
+    return mean_interval(told) if told else None
+
+
+def _figure_words(column: Column) -> str:
+    """CPU, % of all cores"""
+    return f"{column.title}, {column.unit}"
+
+
+def namer_of_runs(tests: Iterable[TestAnswer]) -> Callable[[MachineRun], str]:
+    """Names such as "L1, run 2": without what all tests have in common."""
+    known = {test.test_id: test for test in tests}
+    differing = [
+        name for name in _NAMES if len({getattr(each, name) for each in known.values()}) > 1
+    ]
+
+    def name_of(run: MachineRun) -> str:
+        test = known.get(run.test)
+        words = [getattr(test, name) for name in differing] if test else ["reference"]
+        return ", ".join([*words, f"run {run.repeat}"])
+
+    return name_of

@@ -33,20 +33,19 @@ def next_steps(overheads: Sequence[OverheadAnswer], room: int) -> list[NextStep]
     """
     decided = {each.decided_by.run_id: each.decided_by for each in overheads if each.decided_by}
     if decided:
-        return [_repeat(run, room) for run in decided.values()]
+        steps = []
+        for run in decided.values():
+            text = (
+                f"decides this: in block {run.block} it took {figure(run.times, 2)} times as long "
+                f"as the other {run.name} runs."
+            )
+            full = NextStep(f"{text} {_FULL}", run=run)
+            again = NextStep(text, f"Repeat block {run.block}", 1, run)
+            steps.append(full if room < 1 else again)
+        return steps
     wanting = [each for each in overheads if each.word == Word.INCONCLUSIVE and _needs(each)]
     fitting = [each for each in wanting if _needs(each) <= room]
     return [_add(max(fitting or wanting, key=_needs), room)] if wanting else []
-
-
-def _repeat(run: FlaggedRun, room: int) -> NextStep:
-    text = (
-        f"decides this: in block {run.block} it took {figure(run.times, 2)} times as long as the "
-        f"other {run.name} runs."
-    )
-    if room < 1:
-        return NextStep(f"{text} {_FULL}", run=run)
-    return NextStep(text, f"Repeat block {run.block}", 1, run)
 
 
 def _needs(overhead: OverheadAnswer) -> int:
@@ -62,9 +61,9 @@ def _add(overhead: OverheadAnswer, room: int) -> NextStep:
     if needed > room:
         what_for = "to settle this" if overhead.advice else "for a first verdict"
         instead = " Longer runs vary less." if overhead.advice else ""
+        many = "hundreds of blocks" if needed >= _NEVER else counted(needed, "more blocks")
         return NextStep(
-            f"It would take {_how_many(needed)} {what_for}, and a campaign has room for "
-            f"{room}.{instead}"
+            f"It would take {many} {what_for}, and a campaign has room for {room}.{instead}"
         )
     if not overhead.advice:
         text = f"A verdict needs {MIN_REPEATS} usable repeats of each."
@@ -76,10 +75,6 @@ def _add(overhead: OverheadAnswer, room: int) -> NextStep:
         f"probability {_condition_text(overhead.advice)}."
     )
     return NextStep(text, f"Add {counted(needed, 'blocks')}", needed)
-
-
-def _how_many(needed: int) -> str:
-    return "hundreds of blocks" if needed >= _NEVER else counted(needed, "more blocks")
 
 
 def _condition_text(advice: Sequence[Advice]) -> str:

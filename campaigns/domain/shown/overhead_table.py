@@ -9,12 +9,20 @@ from typing import Any
 
 from campaigns.domain.judged.comparison import Word
 from campaigns.domain.judged.overhead import OverheadRow
-from campaigns.domain.shown.cells import Figure, column_cells, empty, ratio_cells, text_cell
 from campaigns.domain.shown.intervals import TYPICAL
 from campaigns.domain.shown.ladder import split_rows
 from campaigns.domain.shown.metrics import METRICS
 from campaigns.domain.shown.results import SplitAnswer
-from campaigns.domain.shown.tables import Column, Row, Table
+from campaigns.domain.shown.tables import (
+    Column,
+    Figure,
+    Row,
+    Table,
+    column_cells,
+    empty,
+    ratio_cells,
+    text_cell,
+)
 from campaigns.domain.units import decimals_for
 
 HTTP_NAMES = ("HTTP", "HTTPS")
@@ -153,9 +161,7 @@ def forest(rows: Sequence[OverheadRow], word: Word | None) -> list[dict[str, Any
     ]
 
 
-def split_answer(
-    arms: Sequence[tuple[str, str, dict[str, float | None]]],
-) -> SplitAnswer | None:
+def split_answer(arms: Sequence[tuple[str, str, dict[str, float | None]]]) -> SplitAnswer | None:
     """The split of HTTP and HTTPS, each (label, scheme, {part: mean µs or None}), in this order.
 
     Parts are rounded so that they add up to their total; the difference is that of rounded rows.

@@ -8,15 +8,18 @@ from campaigns.domain.judged.ratio import RatioInterval
 from campaigns.domain.judged.repeats import MeanInterval
 from campaigns.domain.measured.machine_use import MachineUse
 from campaigns.domain.measured.perf_counts import EVENTS, USER_ONLY, PerfOf, PerfUse
-from campaigns.domain.shown.cells import (
+from campaigns.domain.shown.tables import (
+    Cell,
+    Column,
     Figure,
+    Row,
+    Table,
     column_cells,
     empty,
     figure_cell,
     mean_cells,
     ratio_cells,
 )
-from campaigns.domain.shown.tables import Cell, Column, Row, Table
 from campaigns.domain.units import counted, percent, said_of
 
 PER_1000 = "per 1,000 requests"
@@ -63,14 +66,28 @@ def perf_table(use: MachineUse, rate_per_s: float | None, seconds: int | None = 
     measured."""
     perf = use.perf
     whole_s = seconds or perf.lasted_s
-    rows = (*_event_rows(perf, whole_s, rate_per_s), *_figure_rows(perf, whole_s))
+    no_others = (empty(_OF_WHOLE), empty(_OF_WHOLE))
+    rows = (
+        *_event_rows(perf, whole_s, rate_per_s),
+        *(
+            Row(label, (_cell(Figure(value)), *no_others), "figure")
+            for label, value in _figures(perf, whole_s)
+        ),
+    )
+    counted_s = round(perf.lasted_s)
+    notes = []
+    if perf.lasted_s and counted_s < round(use.lasted_s):
+        notes.append(f"Counted for {counted_s:,} of {counted(round(use.lasted_s), 'seconds')}.")
+    if any(event.endswith(":u") for event in perf.rates):
+        notes.append(":u is user space alone: the agent's user may not count the kernel.")
+    note = " ".join([*notes, *([perf.fault] if perf.fault else [])])
     return Table(
         f"perf-{use.source}",
         f"perf stat on {use.source}: {perf.of.words}",
         _COLUMNS,
         rows if perf.rates or perf.lacks else (),
         label_title="figure",
-        note=_note(perf, use.lasted_s),
+        note=note,
     )
 
 
@@ -114,16 +131,13 @@ def _counted_row(
     unit, scale = _unit(event)
     scaled = per_s * scale
     per_1000 = Figure(1000 * scaled / rate_per_s if rate_per_s else None, _NO_RATE)
-    cells = [_total_cell(scaled * whole_s, unit), _cell(Figure(scaled)), _cell(per_1000)]
+    total = scaled * whole_s
+    # Events come whole, though their total is a rate times a time.
+    whole = _cell(Figure(total)) if unit else figure_cell(Figure(round(total)), 0)
+    cells = [whole, _cell(Figure(scaled)), _cell(per_1000)]
     share = percent(counted_percent / 100)
     note = f"extrapolated: perf counted it for {share} of the time" if counted_percent < 100 else ""
     return Row(_label(event, unit), tuple(cells), "event", note=note)
-
-
-def _figure_rows(perf: PerfUse, whole_s: float) -> Iterator[Row]:
-    for label, value in _figures(perf, whole_s):
-        cells = (_cell(Figure(value)), empty(_OF_WHOLE), empty(_OF_WHOLE))
-        yield Row(label, cells, "figure")
 
 
 def _figures(perf: PerfUse, whole_s: float) -> Iterator[tuple[str, float]]:
@@ -138,11 +152,6 @@ def _figures(perf: PerfUse, whole_s: float) -> Iterator[tuple[str, float]]:
                 low = totals.get(below)
             if high is not None and low:
                 yield _label(name + suffix, unit), factor * high / low
-
-
-def _total_cell(total: float, unit: str) -> Cell:
-    """Events come whole, though their total is a rate times a time."""
-    return _cell(Figure(total)) if unit else figure_cell(Figure(round(total)), 0)
 
 
 def _cell(figure: Figure) -> Cell:
@@ -162,16 +171,6 @@ def _unit(event: str) -> tuple[str, float]:
 
 def _label(name: str, unit: str) -> str:
     return f"{name}, {unit}" if unit else name
-
-
-def _note(perf: PerfUse, told_s: float) -> str:
-    counted_s = round(perf.lasted_s)
-    notes = []
-    if perf.lasted_s and counted_s < round(told_s):
-        notes.append(f"Counted for {counted_s:,} of {counted(round(told_s), 'seconds')}.")
-    if any(event.endswith(":u") for event in perf.rates):
-        notes.append(":u is user space alone: the agent's user may not count the kernel.")
-    return " ".join([*notes, *([perf.fault] if perf.fault else [])])
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,23 +196,19 @@ class ComparedCounter:
 def counter_means_table(tests: Sequence[TestCounters]) -> Table:
     """Each figure with a row for each test that has it."""
     words = dict.fromkeys(each for test in tests for each in test.means)
-    return Table(
-        _COUNTERS,
-        f"{_BY_AGENT}: means over runs",
-        (
-            Column("mean", "mean"),
-            Column("low", "from", "", _LOW),
-            Column("high", "to", "", _HIGH),
-            Column("runs", "runs", "", "Runs that have this figure."),
-        ),
-        tuple(
-            Row(f"{each}: {test.label}", mean_cells(test.means[each]))
-            for each in words
-            for test in tests
-            if each in test.means
-        ),
-        label_title="figure",
+    columns = (
+        Column("mean", "mean"),
+        Column("low", "from", "", _LOW),
+        Column("high", "to", "", _HIGH),
+        Column("runs", "runs", "", "Runs that have this figure."),
     )
+    rows = tuple(
+        Row(f"{each}: {test.label}", mean_cells(test.means[each]))
+        for each in words
+        for test in tests
+        if each in test.means
+    )
+    return Table(_COUNTERS, f"{_BY_AGENT}: means over runs", columns, rows, "figure")
 
 
 def compared_counters_table(

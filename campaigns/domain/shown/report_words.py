@@ -1,4 +1,8 @@
-"""One run in words and tiles: ending, figures, judgement."""
+"""One run in words and tiles: ending, figures, judgement; and the three answers under a sentence,
+always in this order: measurement, target, precision.
+
+Each is a word and one reason; what the sentence above them already says is not said again.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,7 +23,7 @@ from campaigns.domain.judged.judgement import Judgement
 from campaigns.domain.judged.observations import judged_percentile
 from campaigns.domain.judged.target_state import RAN_OUT
 from campaigns.domain.judged.thresholds import Verdict
-from campaigns.domain.lifecycle import TargetState
+from campaigns.domain.lifecycle import Precision, TargetState, Trust
 from campaigns.domain.measured.failures import FailureRow
 from campaigns.domain.measured.figures import Figures
 from campaigns.domain.percentiles import P50, P95, P99, Shown, name, shown, why_not_shown
@@ -27,9 +31,11 @@ from campaigns.domain.plan.load import Load, planned_duration_s
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.questions import is_flat_out, seeks_limit
 from campaigns.domain.shown.badges import Answers
-from campaigns.domain.shown.no_answer import no_answer_words
+from campaigns.domain.shown.remedies import no_answer_words
 from campaigns.domain.shown.results import Sentence, ShownAnswer, trimmed
-from campaigns.domain.shown.threshold_words import broken_words, kept_words
+from campaigns.domain.shown.sentences import plain_text
+from campaigns.domain.shown.threshold_tables import broken_words, kept_words
+from campaigns.domain.units import counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,33 +111,27 @@ def _sentence(run: RunStatus) -> Sentence:
     if run.has_no_answer:
         return [*_ending(run), (f"{no_answer_words([run.judged], 1)}.", True)]
     if run.figures.attempts and not run.figures.n:
-        return [*_ending(run), *_nothing_ok(run), *_doubt_words(run)]
+        so_far = "" if run.is_done else " so far"
+        said = all_failed_sentence(
+            run.failures, run.figures.attempts, run.plan.nouns, so_far, run.failed_reply_us
+        )
+        # What the target answered instead comes before the rules that this breaks.
+        told = [*_target_words(run), *said, (" ", False), *_broken(run)]
+        return [*_ending(run), *told, *_doubt_words(run)]
     sentence = [*_broken(run), *_ending(run), *_target_words(run)]
     if not run.figures.attempts:
         if run.is_done:
             return [*sentence, ("Nothing was measured.", False)]
         return [(_WAITING.get(run.state, "The first second has not arrived yet."), False)]
     sentence += _measured_words(run)
-    return [*sentence, *_kept(run), *_doubt_words(run)]
-
-
-def _nothing_ok(run: RunStatus) -> Sentence:
-    """What the target answered instead comes before the rules that this breaks."""
-    so_far = "" if run.is_done else " so far"
-    said = all_failed_sentence(
-        run.failures, run.figures.attempts, run.plan.nouns, so_far, run.failed_reply_us
-    )
-    return [*_target_words(run), *said, (" ", False), *_broken(run)]
+    words = kept_words([run.verdicts]) if run.is_done else ""
+    kept = [(f" {words}.", False)] if words else []
+    return [*sentence, *kept, *_doubt_words(run)]
 
 
 def _broken(run: RunStatus) -> Sentence:
     words = broken_words([run.verdicts], is_over=run.is_done) if run.figures.attempts else ""
     return [(f"{units.said_of(run.plan.nouns, words)}.", True), (" ", False)] if words else []
-
-
-def _kept(run: RunStatus) -> Sentence:
-    words = kept_words([run.verdicts]) if run.is_done else ""
-    return [(f" {words}.", False)] if words else []
 
 
 def _target_words(run: RunStatus) -> Sentence:
@@ -195,10 +195,11 @@ def _measured_words(run: RunStatus) -> Sentence:
     figures = run.figures
     so_far = "" if run.is_done else " so far"
     rate = units.rate(figures.rate_per_s)
-    p95 = _percentile_text(figures, P95)
-    took = f"{units.ms(figures.mean_us)} on average", f" (p95 {p95})" if p95 else ""
+    is_known = shown(figures.n, P95) is not Shown.NO
+    p95 = f" (p95 {units.ms(figures.percentiles[P95])})" if is_known else ""
+    took = f"{units.ms(figures.mean_us)} on average", p95
     per_s = f"{rate} ok {run.plan.nouns}/s"
-    errors = f"{_errors(figures, run.plan.nouns)}."
+    errors = f"{errors_text(figures.errors, figures.attempts, run.plan.nouns)}."
     lead = failure_lead(run.failures, figures.attempts, run.plan.nouns)
     if is_flat_out(run.plan):
         at_most = so_far or " at most"
@@ -221,7 +222,9 @@ def all_failed_sentence(
 ) -> Sentence:
     """No attempt was ok: what the target answered instead, and how fast."""
     if not everything_failed(rows, attempts):
-        return [(_none_ok(attempts, noun), True), (f"{so_far}.", False)]
+        everything = units.counted(attempts, noun)
+        who = f"The only {everything[2:]}" if attempts == 1 else f"All {everything}"
+        return [(f"{who} failed", True), (f"{so_far}.", False)]
     since = " since the first second" if rows[0].first is not None else ""
     took = f" The failed replies took {units.ms(reply_us)} (p50)." if reply_us is not None else ""
     return [(failure_words(rows, attempts, noun), True), (f"{since}{so_far}.{took}", False)]
@@ -237,21 +240,6 @@ def failure_lead(rows: Sequence[FailureRow], attempts: int, noun: str) -> Senten
         (failure_words(rows, attempts, noun), True),
         (f"; times are of the other {others}. ", False),
     ]
-
-
-def _none_ok(attempts: int, noun: str) -> str:
-    everything = units.counted(attempts, noun)
-    return f"The only {everything[2:]} failed" if attempts == 1 else f"All {everything} failed"
-
-
-def _percentile_text(figures: Figures, q: int) -> str:
-    if shown(figures.n, q) is Shown.NO:
-        return ""
-    return units.ms(figures.percentiles[q])
-
-
-def _errors(figures: Figures, noun: str) -> str:
-    return errors_text(figures.errors, figures.attempts, noun)
 
 
 NO_ANSWER_SO_FAR = "no answer uses the figures below"
@@ -289,11 +277,7 @@ def run_tiles(run: RunStatus) -> list[dict[str, Any]]:
     figures = run.figures
     return [
         _tile(
-            "rate",
-            f"Ok {run.plan.nouns}/s",
-            units.rate(figures.rate_per_s),
-            "",
-            _rate_lines(run),
+            "rate", f"Ok {run.plan.nouns}/s", units.rate(figures.rate_per_s), "", _rate_lines(run)
         ),
         *(_percentile_tile(run, q) for q in (P50, P95, P99)),
         _error_tile(run),
@@ -334,14 +318,12 @@ def _percentile_tile(run: RunStatus, q: int) -> dict[str, Any]:
     value = units.figure(figures.percentiles[q] / 1000)
     lines = [f"of {units.counted(figures.n, f'ok {nouns}')}"]
     is_tail = q >= judged_percentile(figures.n)
-    why_weak = why_not_shown(figures.n, q, nouns) or (_why_weak_tail(run) if is_tail else "")
+    why_weak = why_not_shown(figures.n, q, nouns) or (
+        (run.judged.why_weak_tail if run.judged else "") if is_tail else ""
+    )
     if why_weak:
         value, lines = f"~{value}", [why_weak]
     return _tile(name(q), name(q), value, "ms", lines)
-
-
-def _why_weak_tail(run: RunStatus) -> str:
-    return run.judged.why_weak_tail if run.judged else ""
 
 
 def _error_tile(run: RunStatus) -> dict[str, Any]:
@@ -358,3 +340,110 @@ def _why_nothing(run: RunStatus) -> str:
     if run.figures.attempts:
         return ""
     return "Nothing was measured." if run.is_done else "Nothing has been measured yet."
+
+
+_MEASUREMENT = "Can the measurement be believed?"
+_TARGET = "How did the target do?"
+_PRECISION = "How precise is it?"
+_PRECISION_WORDS = {
+    Precision.NONE: "Nothing to be precise about",
+    Precision.COARSE: "No p99",
+    Precision.FINE: "Up to p99",
+}
+
+
+def three_answers(
+    runs: Sequence[RunStatus], found: Answers, told: Sentence
+) -> tuple[ShownAnswer, ...]:
+    """Of a run, or of a campaign's runs: `found` is what its badge tells, `told` the sentence
+    above. () until a run is judged."""
+    judged = [each for each in runs if each.judged]
+    if not judged:
+        return ()
+    return (
+        _measurement(judged, found),
+        _target(judged, found, plain_text(told)),
+        _precision(judged),
+    )
+
+
+def _measurement(runs: Sequence[RunStatus], found: Answers) -> ShownAnswer:
+    doubted = [each for each in runs if each.judged.is_in_doubt]
+    word, glyph = Trust(found.trust).words.capitalize(), found.trust
+    if found.is_usable_in_part:
+        word, glyph = f"{word} in part", "warning"
+    if doubted:
+        worst = min(doubted, key=lambda each: each.judged.is_usable).judged.measurement
+        alike = [each for each in doubted if each.judged.measurement.has(worst.reasons[0].code)]
+        others = _others(len(doubted) - len(alike), "in doubt")
+        reason = f"{_share(alike, runs)}{worst.text}{others}"
+    else:
+        n = sum(each.figures.attempts for each in runs)
+        nouns = runs[0].plan.nouns
+        noun = counted(1, nouns).removeprefix("1 ")
+        ended = f"the only {noun} is accounted for" if n else f"no {noun} ended"
+        ended = f"all {counted(n, nouns)} are accounted for" if n > 1 else ended
+        reason = f"The injector kept up, and {ended}."
+    return ShownAnswer(_MEASUREMENT, glyph, word, reason)
+
+
+def _target(runs: Sequence[RunStatus], found: Answers, said: str) -> ShownAnswer:
+    state = found.target_state
+    if not state:
+        return ShownAnswer(_TARGET, "", "Not judged", runs[0].judged.target.text)
+    if state == TargetState.HEALTHY:
+        remark = next(each for each in runs if each.judged.target.state == state).judged.target.text
+        untold = remark and remark not in said
+        return ShownAnswer(_TARGET, state, "Healthy", remark if untold else f"{_errors(runs)}.")
+    reason = _why([each for each in runs if each.judged.target.state == state], runs, said)
+    if found.finds_limit and state == TargetState.OVERLOADED:
+        return ShownAnswer(_TARGET, "limit_found", "Limit found", reason)
+    return ShownAnswer(_TARGET, state, state.capitalize(), reason)
+
+
+def _why(such: Sequence[RunStatus], runs: Sequence[RunStatus], said: str) -> str:
+    """The first reason of the runs in which the target was so, and in how many it is one; how many
+    requests failed and when, where the sentence has told it."""
+    reason = such[0].judged.target.reasons[0]
+    if reason.code not in FAILED_CODES and reason.text not in said:
+        alike = [each for each in such if each.judged.target.has(reason.code)]
+        others = _others(len(such) - len(alike), reason.state)
+        return f"{_share(alike, runs)}{reason.text}{others}"
+    rows = [row for each in such for row in of_target(each.failures) if row.first is not None]
+    when = ""
+    if rows:
+        first, last = min(row.first for row in rows), max(row.last for row in rows)
+        when = f", all in second {first}" if first == last else f", from second {first} to {last}"
+    return f"{_share(such, runs)}{_errors(such)}{when}."
+
+
+def _errors(runs: Sequence[RunStatus]) -> str:
+    errors, attempts = (
+        sum(getattr(each.figures, name) for each in runs) for name in ("errors", "attempts")
+    )
+    text = errors_text(errors, attempts, runs[0].plan.nouns)
+    return text[:1].upper() + text[1:]
+
+
+def _precision(runs: Sequence[RunStatus]) -> ShownAnswer:
+    usable = [each for each in runs if each.judged.is_usable]
+    if not usable:
+        nothing = _PRECISION_WORDS[Precision.NONE]
+        why = "No answer uses these figures, however many there are."
+        return ShownAnswer(_PRECISION, Precision.NONE, nothing, why)
+    least = min(usable, key=lambda each: each.figures.n)
+    finding = least.judged.precision
+    text = finding.text
+    if len({each.figures.n for each in usable}) > 1:
+        text = f"The run with the fewest has {text[:1].lower()}{text[1:]}"
+    return ShownAnswer(_PRECISION, finding.state, _PRECISION_WORDS[finding.state], text)
+
+
+def _others(n: int, how: str) -> str:
+    """The runs that the reason is not of."""
+    were = "was" if n == 1 else "were"
+    return f" {counted(n, 'other runs')} {were} {how} for another reason." if n else ""
+
+
+def _share(some: Sequence[RunStatus], runs: Sequence[RunStatus]) -> str:
+    return f"{len(some)} of {counted(len(runs), 'runs')}: " if len(runs) > 1 else ""

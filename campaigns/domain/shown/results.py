@@ -15,8 +15,8 @@ from campaigns.domain.lifecycle import TargetState, ThresholdState, Trust
 from campaigns.domain.shown.badges import Answers
 from campaigns.domain.shown.errors_table import Errors
 from campaigns.domain.shown.ladder import Ladder
-from campaigns.domain.shown.progress import Progress
-from campaigns.domain.shown.sweep_points import SweepPoint
+from campaigns.domain.shown.run_points import Progress
+from campaigns.domain.shown.sweep_table import SweepPoint
 from campaigns.domain.shown.tables import Table
 from campaigns.domain.shown.target_matrix import TargetMatrix
 
@@ -272,16 +272,8 @@ class Answer:
         errors = [self.errors.table] if self.errors.rows else []
         matrix = self.matrix.tables if self.matrix else []
         ladder = self.ladder.tables if self.ladder else []
-        return [
-            *ladder,
-            *matrix,
-            *sweeps,
-            *tests,
-            *self.exchanges,
-            *thresholds,
-            *overheads,
-            *errors,
-        ]
+        first = [*ladder, *matrix, *sweeps, *tests, *self.exchanges]
+        return [*first, *thresholds, *overheads, *errors]
 
 
 def _worst(found: set[str], states: type[StrEnum]) -> str:

@@ -1,15 +1,84 @@
 """A run's points for pages: columns of numbers for the lines, and the formatted text of each
-second. JavaScript draws the numbers and shows the text; it formats no figures.
+second. JavaScript draws the numbers and shows the text; it formats no figures. And how far a run
+is.
+
+Of a long run there are at most MOST_POINTS, with the extremes of all: a screen is some hundred
+pixels wide, and a browser should not be sent half a day second by second.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from math import ceil, floor
 from typing import Any
 
 from campaigns.domain.judged.failures import kind_words
+from campaigns.domain.measured.measurement import Measurement
 from campaigns.domain.measured.series import Point
 from campaigns.domain.percentiles import P50, P95, P99, Shown, name, shown
-from campaigns.domain.shown.thinning import EXTREMES, gaps, kept_numbers
-from campaigns.domain.units import count, counted, figure, second_text
+from campaigns.domain.plan.load import planned_duration_s
+from campaigns.domain.units import clock, count, counted, figure, number, percent, second_text
+
+MOST_POINTS = 1000
+# The last five minutes can be looked at alone.
+LAST_S = 300
+Columns = dict[str, list[Any]]
+
+# What is kept of each stretch of seconds: (column, whether its maximum).
+EXTREMES = (
+    ("ok", False),
+    ("completed", True),
+    ("failed", True),
+    ("p50_ms", False),
+    ("p99_ms", True),
+    ("failed_p95_ms", True),
+    ("open", True),
+)
+
+
+def thinned(
+    columns: Columns, first: int = 0, extremes: Sequence[tuple[str, bool]] = EXTREMES
+) -> Columns:
+    """The columns from point number `first` on, with `gap`: whether a second is missing between a
+    point and the one before it. Over MOST_POINTS, the last five minutes and the extremes of even
+    stretches of the rest."""
+    kept = kept_numbers(columns, first, extremes)
+    picked = {key: [values[index] for index in kept] for key, values in columns.items()}
+    return {**picked, "gap": list(gaps(columns["second"], kept))}
+
+
+def kept_numbers(
+    columns: Columns, first: int = 0, extremes: Sequence[tuple[str, bool]] = EXTREMES
+) -> list[int]:
+    """The numbers of the points that `thinned` keeps; of columns, it needs those of `extremes`."""
+    n_points = len(columns["second"])
+    kept = list(range(first, n_points))
+    if len(kept) > MOST_POINTS:
+        kept = sorted({*_kept(columns, extremes, first, n_points - LAST_S), *kept[-LAST_S:]})
+    return kept
+
+
+def _kept(
+    columns: Columns, extremes: Sequence[tuple[str, bool]], first: int, end: int
+) -> Iterator[int]:
+    """The numbers of the points that are an extreme of their stretch."""
+    n_stretches = (MOST_POINTS - LAST_S) // len(extremes)
+    size = -(-(end - first) // n_stretches)
+    for start in range(first, end, size):
+        stretch = range(start, min(start + size, end))
+        for key, is_maximum in extremes:
+            known = [index for index in stretch if columns[key][index] is not None]
+            if known:
+                yield (max if is_maximum else min)(known, key=columns[key].__getitem__)
+
+
+def gaps(seconds: Sequence[int], kept: Sequence[int]) -> Iterator[bool]:
+    """Whether a second is missing between each kept point and the point before it."""
+    before = None if not kept or not kept[0] else kept[0] - 1
+    for index in kept:
+        is_first = before is None
+        yield not is_first and seconds[index] - seconds[before] != index - before
+        before = index
+
 
 SPARK_S = 120  # of the sparklines
 _PERCENTILES = (P50, P95, P99)
@@ -43,11 +112,6 @@ def noted_points(points: Sequence[Point]) -> list[Point]:
             firsts.setdefault(kind, point)
     by_second = {point["second"]: point for point in firsts.values()}
     return [*by_second.values(), *points[-SPARK_S:]]
-
-
-def _sound(point: Point) -> int:
-    """How many of p50, p95 and p99 have ten requests beyond them in this second."""
-    return sum(shown(point["ok"], q) is Shown.OK for q in _PERCENTILES)
 
 
 def _requests_text(point: Point) -> str:
@@ -85,11 +149,6 @@ def _injector_cpu(point: Point) -> float | None:
     return None if share is None else round(100 * share, 2)
 
 
-def _injector_text(point: Point) -> str:
-    cpu = _injector_cpu(point)
-    return "" if cpu is None else f"injector {figure(cpu)} % of a core"
-
-
 # The numbers of the lines, then the text of each panel. `failed` includes dropped requests.
 _COLUMNS = {
     "second": lambda point: point["second"],
@@ -100,7 +159,8 @@ _COLUMNS = {
     "p50_ms": lambda point: point["p50_ms"],
     "p95_ms": lambda point: point["p95_ms"],
     "p99_ms": lambda point: point["p99_ms"],
-    "sound": _sound,
+    # How many of p50, p95 and p99 have ten requests beyond them in this second.
+    "sound": lambda point: sum(shown(point["ok"], q) is Shown.OK for q in _PERCENTILES),
     "failed_p50_ms": lambda point: point.get("failed_p50_ms"),
     "failed_p95_ms": lambda point: point.get("failed_p95_ms"),
     "open": lambda point: point.get("open_connections"),
@@ -112,7 +172,9 @@ _COLUMNS = {
     "open_text": lambda point: count(point.get("open_connections")),
     "messages_text": lambda point: count(point.get("messages", 0)),
     "errors_text": _errors_text,
-    "injector_text": _injector_text,
+    "injector_text": lambda point: (
+        "" if (cpu := _injector_cpu(point)) is None else f"injector {figure(cpu)} % of a core"
+    ),
 }
 
 
@@ -126,3 +188,54 @@ def now_texts(points: Sequence[Point]) -> dict[str, str]:
         **{name(q): percentile_text(point, q) for q in _PERCENTILES},
         "errors": counted(point["failed"], "errors") if point["failed"] else "",
     }
+
+
+MINUTE_S = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """`share` of what is planned, 0 where only the target decides how long it takes; `measured`:
+    "24 s"; `left`: "37:38 left", "" where that is unknown."""
+
+    share: float
+    words: str
+    measured: str
+    left: str = ""
+
+    @property
+    def percent(self) -> str:
+        return whole_percent(self.share)
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def whole_percent(share: float) -> str:
+    """The percent that are full, for a title; "" where nothing is known."""
+    return percent(floor(round(share * 100, 2)) / 100, decimals=0) if share else ""
+
+
+def progress_of(seen: Measurement) -> Progress:
+    planned_s, last = planned_duration_s(seen.plan.load), seen.last_second
+    measured_s = max(0, last + 1) if last is not None else 0
+    if last is not None and last < 0:
+        return Progress(0.0, f"warming up, {-last} s left", "0 s")
+    if planned_s:
+        measured_s = min(measured_s, ceil(planned_s))
+        share, left_s = round(min(1.0, measured_s / planned_s), 4), ceil(planned_s) - measured_s
+        if planned_s < MINUTE_S:
+            of = number(planned_s, 0 if planned_s == int(planned_s) else 1)
+            words, left = f"{count(measured_s)} of {of} s measured", f"{left_s} s left"
+        else:
+            words = f"{clock(measured_s)} of {clock(ceil(planned_s))} measured"
+            left = f"{clock(left_s)} left"
+        return Progress(share, words, _length(measured_s), left)
+    ended, planned = seen.figures.attempts, seen.plan.planned_requests
+    of = f", {count(ended)} of {counted(planned, seen.plan.nouns)}" if planned else ""
+    share = round(min(1.0, ended / planned), 4) if planned else 0.0
+    return Progress(share, f"{_length(measured_s)} measured{of}", _length(measured_s))
+
+
+def _length(seconds: int) -> str:
+    return f"{seconds} s" if seconds < MINUTE_S else clock(seconds)

@@ -1,13 +1,16 @@
 """Sweeps in a few sentences: how throughput goes with the value, what is not known, and who is
-faster than whom."""
+faster than whom. And the matrix of several targets in one: who is the fastest where.
+"""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from campaigns.domain.judged.words import Word
+from campaigns.domain.judged.ratio import Word
+from campaigns.domain.judged.repeats import MIN_REPEATS
 from campaigns.domain.plan.sweep import DIVIDED, at_point, point_phrase
 from campaigns.domain.shown.results import Sentence, SweepAnswer
-from campaigns.domain.shown.sweep_points import PLATEAU, SweepPoint, end_of_growth
+from campaigns.domain.shown.sweep_table import PLATEAU, SweepPoint, end_of_growth
+from campaigns.domain.shown.target_matrix import TargetMatrix
 from campaigns.domain.units import and_joined, counted, number, rate
 
 _MOST = 4  # arms in the sentence; the tables below have all
@@ -105,3 +108,42 @@ def _unknown(sweeps: Sequence[SweepAnswer]) -> str:
         return ""
     words = point_phrase(sweeps[0].field, max(trusted))
     return f"What comes beyond {words} is not known: those runs are not trusted."
+
+
+def matrix_sentence(matrix: TargetMatrix) -> Sentence:
+    """Who is the fastest where, and where nobody can tell; [] where no row can say it yet."""
+    rows = list(zip(_row_names(matrix), matrix.rows, strict=True))
+    plans: dict[str, list[str]] = {}
+    for name, row in rows:
+        if row.first_two is not None:
+            plans.setdefault(row.best, []).append(name)
+    if not plans:
+        return []
+    unknown = [name for name, row in rows if row.first_two is None]
+    return _who(plans, plans.pop("", [])) + _not_judged(unknown)
+
+
+def _row_names(matrix: TargetMatrix) -> list[str]:
+    """Their plans, with the place of one that was measured in two."""
+    times = Counter(row.plan for row in matrix.rows)
+    return [f"{row.plan} ({row.place})" if times[row.plan] > 1 else row.plan for row in matrix.rows]
+
+
+def _who(plans: dict[str, list[str]], open_plans: list[str]) -> Sentence:
+    if not plans:
+        return [("No target is clearly ahead", True), (f" at {and_joined(open_plans)}.", False)]
+    if len(plans) == 1 and not open_plans:
+        (name, at) = next(iter(plans.items()))
+        return [(f"{name} is the fastest", True), (f" at {and_joined(at)}.", False)]
+    said = [f"{name} takes the least time at {and_joined(at)}" for name, at in plans.items()]
+    words = f" {', '.join(said)}"
+    if open_plans:
+        words += f"; none is clearly ahead at {and_joined(open_plans)}"
+    return [("No target is the fastest everywhere.", True), (f"{words}.", False)]
+
+
+def _not_judged(names: list[str]) -> Sentence:
+    if not names:
+        return []
+    takes = f"that takes {MIN_REPEATS} trusted repeats of two targets"
+    return [(f" Who is the fastest at {and_joined(names)} is not known: {takes}.", False)]

@@ -1,9 +1,22 @@
-"""A table of figures: pages, API, CSV and the terminal all show the same cells."""
+"""A table of figures: pages, API, CSV and the terminal all show the same cells. Columns of figures
+have one rounding for the whole column, and a reason in every empty cell.
+"""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from campaigns.domain.units import said_of
+from campaigns.domain.judged.repeats import MeanInterval
+from campaigns.domain.units import (
+    DASH,
+    column_decimals,
+    decimals_beside,
+    decimals_to_see,
+    number,
+    rounded,
+    rounded_text,
+    said_of,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +83,7 @@ class Table:
 
     def to_json(self) -> dict[str, Any]:
         """{"key", "title", "note", "columns": [{key, title, unit}], "rows": [{label, kind, …}]}."""
+        keys = [column.key for column in self.columns]
         return {
             "key": self.key,
             "title": self.title,
@@ -84,16 +98,81 @@ class Table:
                     "kind": row.kind,
                     "note": row.note,
                     **row.link,
-                    "values": {
-                        column.key: cell.value
-                        for column, cell in zip(self.columns, row.cells, strict=True)
-                    },
-                    "weak": [
-                        column.key
-                        for column, cell in zip(self.columns, row.cells, strict=True)
-                        if cell.weak
-                    ],
+                    "values": {key: cell.value for key, cell in cells.items()},
+                    "weak": [key for key, cell in cells.items() if cell.weak],
                 }
                 for row in self.rows
+                for cells in [dict(zip(keys, row.cells, strict=True))]
             ],
         }
+
+
+# Why a cell is empty, where several tables say so.
+NO_RUN = "No usable runs yet."
+NO_INTERVAL = "An interval needs two usable repeats."
+_RATIO_DECIMALS, _MOST_OF_RATIO = 3, 6
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A value before rounding, in its column's unit; `why` explains None or a weak value."""
+
+    value: float | None
+    why: str = ""
+    weak: bool = False
+
+
+def empty(why: str) -> Cell:
+    return Cell(None, DASH, why=why)
+
+
+def text_cell(text: str, why: str = "", tone: str = "") -> Cell:
+    return Cell(text or None, text or DASH, why=why, tone=tone)
+
+
+def count_cell(value: int | None, why: str = "", tone: str = "") -> Cell:
+    """`why` is of None."""
+    return empty(why) if value is None else Cell(value, number(value), tone=tone)
+
+
+def figure_cell(figure: Figure, decimals: int, *, signed: bool = False) -> Cell:
+    """A cell whose value is rounded to the digits of its text: `decimals`, more where it would
+    read 0."""
+    value = figure.value
+    if value is None:
+        return empty(figure.why)
+    exact = rounded(value, decimals)
+    if not exact:
+        exact = rounded(value, decimals_to_see(value, decimals))
+    # No −0.
+    plain = float(exact) + 0.0
+    text = rounded_text(exact, signed=signed)
+    return Cell(plain, text, weak=figure.weak, why=figure.why if figure.weak else "")
+
+
+def column_cells(
+    figures: Sequence[Figure], *, decimals: int | None = None, signed: bool = False
+) -> list[Cell]:
+    """The column with equal decimals: three significant digits for its typical value,
+    more where a small one would read 0."""
+    if decimals is None:
+        decimals = column_decimals([figure.value for figure in figures])
+    return [figure_cell(figure, decimals, signed=signed) for figure in figures]
+
+
+def ratio_cells(ratios: Sequence[Figure]) -> list[Cell]:
+    """With three decimals, or as many more as a ratio needs not to read 1: where one end of its
+    interval does, it looks as if nothing could be said of what is slower."""
+    places = [
+        _RATIO_DECIMALS
+        if each.value is None
+        else decimals_beside(round(each.value, _MOST_OF_RATIO), 1, _RATIO_DECIMALS)
+        for each in ratios
+    ]
+    return [figure_cell(each, some) for each, some in zip(ratios, places, strict=True)]
+
+
+def mean_cells(mean: MeanInterval) -> tuple[Cell, ...]:
+    """Mean and ends with the same decimals, and how many runs there are."""
+    ends = [Figure(each, NO_INTERVAL) for each in (mean.low, mean.high)]
+    return (*column_cells([Figure(mean.mean), *ends]), count_cell(mean.k))

@@ -4,19 +4,21 @@ comparison."""
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from campaigns.domain.judged.comparison import CostDifference
 from campaigns.domain.judged.repeats import MeanInterval
-from campaigns.domain.judged.target_cost import CostDifference
-from campaigns.domain.shown.cells import (
+from campaigns.domain.shown.intervals import change_decimals, interval_words
+from campaigns.domain.shown.results import Sentence, trimmed
+from campaigns.domain.shown.tables import (
     NO_INTERVAL,
+    Column,
     Figure,
+    Row,
+    Table,
     column_cells,
     count_cell,
     ratio_cells,
     text_cell,
 )
-from campaigns.domain.shown.intervals import change_decimals, interval_words
-from campaigns.domain.shown.results import Sentence, trimmed
-from campaigns.domain.shown.tables import Column, Row, Table
 from campaigns.domain.units import percent, said_of
 
 # What is counted: the chosen processes where every run has these, else the machine.

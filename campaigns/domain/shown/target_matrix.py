@@ -11,11 +11,85 @@ from dataclasses import dataclass
 from campaigns.domain.judged.likeness import Likeness
 from campaigns.domain.judged.overhead import OverheadRow
 from campaigns.domain.judged.repeats import MIN_REPEATS, MeanInterval
-from campaigns.domain.shown.cells import Figure, column_cells, count_cell, text_cell
 from campaigns.domain.shown.intervals import change_ends
-from campaigns.domain.shown.network import NetworkRow, network_table
-from campaigns.domain.shown.tables import Cell, Column, Row, Table
+from campaigns.domain.shown.tables import (
+    Column,
+    Figure,
+    Row,
+    Table,
+    column_cells,
+    count_cell,
+    empty,
+    text_cell,
+)
 from campaigns.domain.units import change_size, column_decimals, counted, in_ms, number
+
+_NETWORK_COLUMNS = (
+    Column("target", "target", is_text=True),
+    Column("difference", "remote minus local", "ms", "Difference of the mean response times."),
+    Column("difference_low", "95 % from", "ms"),
+    Column("difference_high", "to", "ms"),
+)
+_ALIKE = "Every plan counts alike, however many runs it has."
+_NOT_BOTH = "One of the two has no usable runs."
+_FEW_BLOCKS = f"An interval needs {MIN_REPEATS} blocks with usable runs of both."
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkRow:
+    """By how much the means of a remote row exceed those of the local row with the same requests,
+    in µs, for each column; None where one of the two has no usable runs."""
+
+    remote: str
+    local: str
+    columns: tuple[MeanInterval | None, ...]
+
+    @property
+    def label(self) -> str:
+        if self.remote == self.local:
+            return f"{self.remote}, remote \u2212 local"
+        return f"{self.remote} \u2212 {self.local}"
+
+
+def network_decimals(rows: Sequence[NetworkRow]) -> int:
+    return column_decimals([each.mean / 1000 for row in rows for each in row.columns if each])
+
+
+def difference_texts(found: MeanInterval, decimals: int) -> tuple[str, str]:
+    """("+0.89", "± 0.07"); the second is "" without an interval."""
+    difference = number(found.mean / 1000, decimals, signed=True)
+    if None in found.ends:
+        return difference, ""
+    return difference, f"± {number((found.high - found.low) / 2000, decimals)}"
+
+
+def network_table(columns: Sequence[str], rows: Sequence[NetworkRow]) -> Table:
+    """A row for each pair of plans and target, for CSV and REST."""
+    found = [
+        (row.label, name, each)
+        for row in rows
+        for name, each in zip(columns, row.columns, strict=True)
+    ]
+    # Difference, low, high in ms.
+    figures = [
+        [Figure(each.mean / 1000), *(Figure(in_ms(end), _FEW_BLOCKS) for end in each.ends)]
+        if each
+        else [Figure(None, _NOT_BOTH)] * 3
+        for *_, each in found
+    ]
+    decimals = network_decimals(rows)
+    cells = [
+        column_cells([each[n] for each in figures], decimals=decimals, signed=True)
+        for n in range(3)
+    ]
+    made = [
+        Row(label, (text_cell(name), *(column[index] for column in cells)))
+        for index, (label, name, _) in enumerate(found)
+    ]
+    return Table(
+        "network", "What the network adds", _NETWORK_COLUMNS, tuple(made), label_title="plans"
+    )
+
 
 _FEW = 2  # plans whose difference is written out, and values that a line lists
 
@@ -41,7 +115,10 @@ class LikeLine:
 def like_lines(rows: Sequence[RowLikeness]) -> list[LikeLine]:
     """One for each name, in the order of the first plan's."""
     names = [each.name for each in rows[0].found] if rows else []
-    return [_line(name, [(row, _likeness_of(row, name)) for row in rows]) for name in names]
+    return [
+        _line(name, [(row, next(each for each in row.found if each.name == name)) for row in rows])
+        for name in names
+    ]
 
 
 def _line(name: str, found: Sequence[tuple[RowLikeness, Likeness]]) -> LikeLine:
@@ -60,10 +137,6 @@ def _difference(row: RowLikeness, found: Likeness) -> str:
     """L2: apache 8,600 B, nginx 9,014 B"""
     pairs = zip(row.names, found.values, strict=True)
     return f"{row.plan}: {', '.join(f'{name} {value}' for name, value in pairs)}"
-
-
-def _likeness_of(row: RowLikeness, name: str) -> Likeness:
-    return next(each for each in row.found if each.name == name)
 
 
 _COLUMNS = (
@@ -143,7 +216,35 @@ class TargetMatrix:
 
     @property
     def table(self) -> Table:
-        return _table(self)
+        found = [(row, cell) for row in self.all_rows for cell in row.cells if cell]
+        figures = [_figures(cell) for _, cell in found]
+        times = [
+            column_cells([each[n] for each in figures], decimals=self.decimals) for n in range(3)
+        ]
+        shares = [
+            column_cells([each[n] for each in figures], decimals=1, signed=True)
+            for n in range(3, 6)
+        ]
+        rows = [
+            Row(
+                row.plan,
+                (
+                    text_cell(cell.target),
+                    *(column[index] for column in times),
+                    empty(_ALIKE)
+                    if row in self.overall
+                    else count_cell(cell.mean.k if cell.mean else 0),
+                    *(column[index] for column in shares),
+                    text_cell("best" if row.best == cell.target else ""),
+                    text_cell(row.place),
+                ),
+                link={"test": cell.test_id} if cell.test_id else {},
+            )
+            for index, (row, cell) in enumerate(found)
+        ]
+        reference = self.columns[self.relative - 1]
+        title = f"Every target at every plan, differences to {reference}"
+        return Table("targets", title, _COLUMNS, tuple(rows), label_title="plan")
 
     @property
     def network_table(self) -> Table | None:
@@ -186,10 +287,9 @@ def mean_words(cell: MatrixCell, decimals: int) -> str:
 
 def interval_words(cell: MatrixCell, decimals: int) -> str:
     """2.27 to 2.33; "" with fewer than three runs."""
-    if cell.mean.k < MIN_REPEATS:
+    if None in cell.mean.ends:
         return ""
-    low, high = (number(each / 1000, decimals) for each in (cell.mean.low, cell.mean.high))
-    return f"{low} to {high}"
+    return " to ".join(number(each / 1000, decimals) for each in cell.mean.ends)
 
 
 def difference_words(row: OverheadRow) -> str:
@@ -198,65 +298,21 @@ def difference_words(row: OverheadRow) -> str:
 
 def difference_interval(row: OverheadRow) -> str:
     """[−14.5, −11.2], in percent; "" without one."""
-    if row.interval is None or row.interval.k < MIN_REPEATS:
+    if None in row.ends:
         return ""
-    found = row.interval
-    return f"[{', '.join(change_ends(found.ratio, found.low, found.high))}]"
-
-
-def _table(matrix: TargetMatrix) -> Table:
-    """A row for each plan and target, for CSV and REST."""
-    found = [(row, cell) for row in matrix.all_rows for cell in row.cells if cell]
-    figures = [_figures(cell) for _, cell in found]
-    times = [
-        column_cells([each[n] for each in figures], decimals=matrix.decimals) for n in range(3)
-    ]
-    shares = [
-        column_cells([each[n] for each in figures], decimals=1, signed=True) for n in range(3, 6)
-    ]
-    rows = [
-        Row(
-            row.plan,
-            (
-                text_cell(cell.target),
-                *(column[index] for column in times),
-                _runs_cell(row, cell, matrix),
-                *(column[index] for column in shares),
-                text_cell("best" if row.best == cell.target else ""),
-                text_cell(row.place),
-            ),
-            link={"test": cell.test_id} if cell.test_id else {},
-        )
-        for index, (row, cell) in enumerate(found)
-    ]
-    reference = matrix.columns[matrix.relative - 1]
-    title = f"Every target at every plan, differences to {reference}"
-    return Table("targets", title, _COLUMNS, tuple(rows), label_title="plan")
-
-
-def _runs_cell(row: MatrixRow, cell: MatrixCell, matrix: TargetMatrix) -> Cell:
-    if row in matrix.overall:
-        return count_cell(None, "Every plan counts alike, however many runs it has.")
-    return count_cell(cell.mean.k if cell.mean else 0)
+    return f"[{', '.join(change_ends(row.ratio, *row.ends))}]"
 
 
 def _figures(cell: MatrixCell) -> list[Figure]:
     """Mean, low, high in ms; difference, low, high in percent."""
     if cell.mean is None:
         return [Figure(None, cell.why)] * 6
-    has_interval = cell.mean.k >= MIN_REPEATS
-    ends = (cell.mean.low, cell.mean.high) if has_interval else (None, None)
     few = f"An interval needs {MIN_REPEATS} repeats."
     few_times = few if cell.test_id else "Only the difference of a geometric mean has an interval."
     mean = Figure(cell.mean.mean / 1000, cell.doubt, weak=bool(cell.doubt))
-    times = [mean, *(Figure(in_ms(each), few_times) for each in ends)]
+    times = [mean, *(Figure(in_ms(each), few_times) for each in cell.mean.ends)]
     if cell.against is None:
         return [*times, *[Figure(None, "This is the reference.")] * 3]
     row = cell.against
-    interval = row.interval if row.interval and row.interval.k >= MIN_REPEATS else None
-    edges = (interval.low, interval.high) if interval else (None, None)
-    return [*times, *(Figure(_share(each), row.why or few) for each in (row.ratio, *edges))]
-
-
-def _share(ratio: float | None) -> float | None:
-    return None if ratio is None else 100 * (ratio - 1)
+    shares = [None if each is None else 100 * (each - 1) for each in (row.ratio, *row.ends)]
+    return [*times, *(Figure(each, row.why or few) for each in shares)]

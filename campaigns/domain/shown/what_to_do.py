@@ -12,15 +12,9 @@ from campaigns.domain.judged.judgement import Judgement
 from campaigns.domain.judged.target_state import ONLY_REDIRECTS
 from campaigns.domain.lifecycle import TargetState, Trust
 from campaigns.domain.measured.failures import DROPPED, FailureRow
-from campaigns.domain.measured.outcomes import (
-    CERTIFICATE_KINDS,
-    CLIENT_KINDS,
-    TIMEOUT_KINDS,
-    Kind,
-)
+from campaigns.domain.measured.outcomes import CERTIFICATE_KINDS, CLIENT_KINDS, TIMEOUT_KINDS, Kind
 from campaigns.domain.shown.badges import Answers
-from campaigns.domain.shown.no_answer import CAUSES
-from campaigns.domain.shown.remedies import injector_remedy, remedy
+from campaigns.domain.shown.remedies import CAUSES, injector_remedy, remedy
 from campaigns.domain.shown.results import Remedy
 
 _MOST = 3
@@ -42,9 +36,7 @@ _MEASURE_AGAIN = Remedy(
     "Measure again.", "This measurement says nothing about the target.", Place.AGAIN
 )
 _MEASURE_THE_REST = Remedy(
-    "Measure again.",
-    "The tests without a usable run say nothing about their targets.",
-    Place.AGAIN,
+    "Measure again.", "The tests without a usable run say nothing about their targets.", Place.AGAIN
 )
 _NOT_THE_PAGE = Remedy(
     "Do you want the page behind the redirect?",
@@ -78,7 +70,9 @@ def what_to_do(
     """
     judged = list(judged)
     if found.trust == Trust.NOT_USABLE:
-        if everything_failed(rows, attempts) and all(map(_is_certain, rows)):
+        # No injector makes such failures, however busy it is.
+        is_certain = all(row.status > 0 or row.kind in _WHATEVER_THE_INJECTOR for row in rows)
+        if is_certain and everything_failed(rows, attempts):
             return (*_of_failures(rows), *_of_injector(judged))[:_MOST]
         again = _MEASURE_THE_REST if found.is_usable_in_part else _MEASURE_AGAIN
         return (*_of_injector(judged), again)
@@ -89,11 +83,6 @@ def what_to_do(
     if found.target_state == TargetState.OVERLOADED and not found.finds_limit:
         return (_FIND_LIMIT,)
     return ()
-
-
-def _is_certain(row: FailureRow) -> bool:
-    """Whether no injector makes such a failure, however busy it is."""
-    return row.status > 0 or row.kind in _WHATEVER_THE_INJECTOR
 
 
 def _of_injector(judged: Iterable[Judgement]) -> list[Remedy]:

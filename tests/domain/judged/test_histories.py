@@ -4,8 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from campaigns.domain.judged.histories import CampaignPoint, TestHistory
-from campaigns.domain.judged.triage import Sighting, same_changes
+from campaigns.domain.judged.histories import CampaignPoint, Sighting, TestHistory, same_changes
 
 SLOWER = [100.0, 101.0, 99.0, 100.0, 102.0, 98.0, 110.0, 111.0, 109.0, 110.0, 112.0, 108.0]
 

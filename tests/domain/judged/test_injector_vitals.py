@@ -2,8 +2,8 @@
 
 import pytest
 
-from campaigns.domain.judged.injector_vitals import observed_vitals, run_delay
-from campaigns.domain.measured.vitals import Vitals
+from campaigns.domain.judged.busy import observed_vitals, run_delay
+from campaigns.domain.measured.measurement import Vitals
 
 VITALS = {
     "cpu_share": 0.3, "other_cpu_share": 0.4, "other_cores": 3.2, "steal_share": 0.05,

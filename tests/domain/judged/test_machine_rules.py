@@ -6,10 +6,13 @@ from campaigns.domain.judged.thresholds import ThresholdJudge, threshold_state
 from campaigns.domain.lifecycle import ThresholdState, Trust
 from campaigns.domain.measured.machine_use import MachinePoint
 from campaigns.domain.measured.snapshot import Total
-from campaigns.domain.plan.ordered_plan import ordered_plan
+from campaigns.domain.plan.frozen_run import ordered_plan
 from campaigns.domain.plan.threshold import Threshold, parse_rule
-from campaigns.domain.shown.threshold_tables import campaign_thresholds_table, run_thresholds_table
-from campaigns.domain.shown.threshold_words import kept_words
+from campaigns.domain.shown.threshold_tables import (
+    campaign_thresholds_table,
+    kept_words,
+    run_thresholds_table,
+)
 from tests.values import plan_spec
 
 RULE = "target_cpu < 80 %"

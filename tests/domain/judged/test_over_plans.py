@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from campaigns.domain.judged.comparison import RunCost, cost_difference
 from campaigns.domain.judged.overhead import ratio_over_plans
-from campaigns.domain.judged.target_cost import RunCost, cost_difference
 
 
 def test_it_is_the_geometric_mean_of_the_plans_ratios():

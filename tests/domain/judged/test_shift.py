@@ -2,7 +2,7 @@
 
 import pytest
 
-from campaigns.domain.judged.shift import shift_of
+from campaigns.domain.judged.overhead import shift_of
 from campaigns.domain.measured.snapshot import Timing
 from campaigns.domain.percentiles import P50, P99
 

@@ -2,8 +2,8 @@
 
 import pytest
 
+from campaigns.domain.judged.busy import observed_machines
 from campaigns.domain.judged.judgement import judge
-from campaigns.domain.judged.target_machine import observed_machines
 from campaigns.domain.lifecycle import TargetState
 from campaigns.domain.measured.machine_use import MachinePoint
 from campaigns.domain.measured.snapshot import Timing

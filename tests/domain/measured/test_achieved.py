@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import pytest
 
-from campaigns.domain.measured.achieved import mean_in_flight, sent_per_s, unlike
+from campaigns.domain.measured.measurement import mean_in_flight, sent_per_s, unlike
 from campaigns.domain.measured.snapshot import Timing, Total
 from campaigns.domain.plan.plan import Plan
 from tests.values import plan_spec

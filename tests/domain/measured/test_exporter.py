@@ -5,14 +5,17 @@ from collections.abc import Mapping
 import pytest
 
 from campaigns.domain.measured import exporter
-from campaigns.domain.measured import exporter_seconds as of_seconds
-from campaigns.domain.measured.exporter import METRICS, did_between, read_exporter
-from campaigns.domain.measured.exporter_seconds import (
+from campaigns.domain.measured import exporter as of_seconds
+from campaigns.domain.measured.exporter import (
+    METRICS,
     ExporterSeconds,
+    NotExposition,
     NothingKnown,
+    did_between,
+    read_exporter,
     reading_of,
+    samples_of,
 )
-from campaigns.domain.measured.exposition import NotExposition, samples_of
 from campaigns.domain.measured.machine import AgentReport, machine_of
 from workers.agent import machine, proc
 from workers.agent.proc import cpu_of, memory_of

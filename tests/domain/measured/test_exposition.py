@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from campaigns.domain.measured.exposition import NotExposition, check_exposition, samples_of
+from campaigns.domain.measured.exporter import NotExposition, check_exposition, samples_of
 
 pytestmark = pytest.mark.pure
 

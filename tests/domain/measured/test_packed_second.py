@@ -7,7 +7,7 @@ import pytest
 
 from campaigns.domain.errors import CorruptHistogram
 from campaigns.domain.measured.packed_second import pack, second_of, told_of
-from campaigns.domain.measured.series_chunks import (
+from campaigns.domain.measured.series import (
     POINTS_OF_CHUNK,
     chunks_of,
     columns_of,

@@ -3,7 +3,7 @@
 import pytest
 
 from campaigns.domain.measured.phases import Part, Span, find_phases
-from campaigns.domain.shown.phases_table import phases_table
+from campaigns.domain.shown.report_tables import phases_table
 
 # Of the study: how long each phase of R99-1 took, who was at work, and how much was answered.
 R99 = [

@@ -6,13 +6,14 @@ from hypothesis import strategies as st
 
 from campaigns.domain.plan.addresses import (
     common_networks,
+    machines_of,
     never_words,
     parse_address,
     parse_networks,
     vet,
     why_refused,
+    written_addresses,
 )
-from campaigns.domain.plan.machines import machines_of, written_addresses
 
 EVERYTHING = parse_networks(["0.0.0.0/0", "::/0"])
 NEVER = [

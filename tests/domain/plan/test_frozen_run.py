@@ -3,8 +3,7 @@
 import pytest
 
 from campaigns.domain.errors import InvalidPlan
-from campaigns.domain.plan.frozen_run import FrozenRun
-from campaigns.domain.plan.ordered_plan import ordered_plan
+from campaigns.domain.plan.frozen_run import FrozenRun, ordered_plan
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.target import Origin
 from campaigns.domain.plan.tls_options import TlsOptions

@@ -3,7 +3,7 @@
 import pytest
 
 from campaigns.domain.errors import InvalidPlan
-from campaigns.domain.plan.ordered_plan import ordered_plan
+from campaigns.domain.plan.frozen_run import ordered_plan
 from campaigns.domain.plan.plan import Plan
 from tests.values import plan_spec
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from campaigns.domain.plan.addresses import parse_networks
-from campaigns.domain.plan.ownership import (
+from campaigns.domain.plan.addresses import (
     host_key,
+    parse_networks,
     place_of,
     proof_fault,
     refusals,

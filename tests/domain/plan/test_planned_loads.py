@@ -2,6 +2,7 @@
 
 import pytest
 
+from campaigns.domain.plan.estimates import longest_run_s
 from campaigns.domain.plan.load import (
     MAX_DURATION_S,
     ArrivalUnit,
@@ -14,7 +15,6 @@ from campaigns.domain.plan.load import (
 from campaigns.domain.plan.load_curve import MOST_ARRIVALS, load_curve
 from campaigns.domain.plan.plan import Timeouts
 from campaigns.domain.plan.session import Session, ThinkKind, ThinkTime
-from campaigns.domain.plan.time_limit import longest_run_s
 
 RAMP = {"duration_s": 60, "from_per_s": 10, "to_per_s": 50}
 

@@ -5,8 +5,7 @@ import pytest
 from campaigns.domain.plan.injectors import load_for, share_fault
 from campaigns.domain.plan.load import Model
 from campaigns.domain.plan.plan import Plan
-from campaigns.domain.plan.presets import PRESETS
-from campaigns.domain.plan.proposals import PROPOSALS, proposal_for
+from campaigns.domain.plan.presets import PRESETS, PROPOSALS, proposal_for
 from campaigns.domain.plan.questions import QUESTIONS, is_flat_out, recommended, seeks_limit
 from campaigns.domain.plan.reference import LONGEST_NAME, next_name
 

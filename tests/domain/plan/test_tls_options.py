@@ -7,6 +7,7 @@ from campaigns.domain.json_reader import JsonReader
 from campaigns.domain.plan.rungs import profile_of_rung, rung_of_profile
 from campaigns.domain.plan.target import check_target
 from campaigns.domain.plan.tls_options import (
+    PROFILES,
     TlsOptions,
     check_profile,
     group_name,
@@ -14,7 +15,6 @@ from campaigns.domain.plan.tls_options import (
     read_tls_options,
     with_key_shares,
 )
-from campaigns.domain.plan.tls_profiles import PROFILES
 
 
 def faults_of(**given):

@@ -9,8 +9,13 @@ from campaigns.domain.judged.criteria import JudgementReason
 from campaigns.domain.judged.judgement import Finding, Judgement, limits_with
 from campaigns.domain.judged.thresholds import Verdict
 from campaigns.domain.lifecycle import Precision, TargetState, Trust
-from campaigns.domain.shown.capacity_limiter import DOUBTFUL_AT, limiter_of, signs_of
-from campaigns.domain.shown.capacity_words import bound_words, search_sentence
+from campaigns.domain.shown.capacity_words import (
+    DOUBTFUL_AT,
+    bound_words,
+    limiter_of,
+    search_sentence,
+    signs_of,
+)
 from campaigns.domain.shown.sentences import plain_text
 from campaigns.domain.units import DASH, percent
 

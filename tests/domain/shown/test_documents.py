@@ -7,7 +7,7 @@ import pytest
 
 from campaigns.domain.plan.fields import fields_of
 from campaigns.domain.plan.load import Load
-from campaigns.domain.shown.field_docs import written_tables
+from campaigns.domain.shown.field_words import written_tables
 from campaigns.domain.shown.glossary import TERMS, as_markdown, split_at_terms
 from docs.write import WRITERS
 

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
+from campaigns.domain.judged.ratio import Against, Word
 from campaigns.domain.judged.steady import Steadiness
-from campaigns.domain.judged.words import Against, Word
-from campaigns.domain.shown.baseline_words import baseline_sentence
+from campaigns.domain.shown.compared_words import baseline_sentence
 from campaigns.domain.shown.history_words import (
     HistoryStatus,
     change_words,

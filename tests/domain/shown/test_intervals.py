@@ -4,7 +4,6 @@ import pytest
 
 from campaigns.domain.judged.overhead import OverheadRow
 from campaigns.domain.judged.ratio import RatioInterval
-from campaigns.domain.shown.cells import Figure, ratio_cells
 from campaigns.domain.shown.intervals import (
     change_decimals,
     change_ends,
@@ -12,6 +11,7 @@ from campaigns.domain.shown.intervals import (
     size_words,
 )
 from campaigns.domain.shown.overhead_table import overhead_table
+from campaigns.domain.shown.tables import Figure, ratio_cells
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
 from campaigns.domain.measured.machine_use import MachinePoint, machine_use
-from campaigns.domain.shown.machine_points import machine_columns
-from campaigns.domain.shown.machine_table import machine_table
+from campaigns.domain.shown.machine_table import machine_columns, machine_table
 
 CPU = {"user_s": 0.5, "system_s": 0.25, "interrupts_s": 0.25, "stolen_s": 0.0, "idle_s": 1.0}
 

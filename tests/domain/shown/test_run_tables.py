@@ -8,9 +8,8 @@ from campaigns.domain.measured.sessions import length_counter
 from campaigns.domain.measured.snapshot import Timing, Total
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.target import Origin
-from campaigns.domain.shown.report_tables import parts_table
+from campaigns.domain.shown.report_tables import parts_table, session_tables
 from campaigns.domain.shown.report_words import RunStatus, run_tiles
-from campaigns.domain.shown.session_tables import session_tables
 from campaigns.domain.shown.tls_facts import tls_facts
 from tests.values import make_second, plan_spec
 

@@ -9,9 +9,16 @@ from campaigns.domain.measured.figures import figures_of
 from campaigns.domain.measured.snapshot import Timing, Total
 from campaigns.domain.shown.results import SweepAnswer
 from campaigns.domain.shown.sentences import plain_text
-from campaigns.domain.shown.sweep_doubts import FIGURES, doubts_table, unfigured
-from campaigns.domain.shown.sweep_points import Doubt, PointAgainst, SweepPoint, with_speed_up
-from campaigns.domain.shown.sweep_table import sweep_table
+from campaigns.domain.shown.sweep_table import (
+    FIGURES,
+    Doubt,
+    PointAgainst,
+    SweepPoint,
+    doubts_table,
+    sweep_table,
+    unfigured,
+    with_speed_up,
+)
 from campaigns.domain.shown.sweep_words import sweep_sentence
 
 

@@ -1,12 +1,14 @@
 """A long run's points: few enough for a browser, with every extreme."""
 
 from campaigns.domain.shown.run_points import (
+    LAST_S,
+    MOST_POINTS,
     SPARK_S,
     noted_points,
     point_columns,
+    thinned,
     thinned_columns,
 )
-from campaigns.domain.shown.thinning import LAST_S, MOST_POINTS, thinned
 from tests.values import make_point
 
 

@@ -6,9 +6,12 @@ import pytest
 
 from campaigns.domain.judged.thresholds import Verdict, threshold_state
 from campaigns.domain.plan.threshold import UNITS, Threshold
-from campaigns.domain.shown.threshold_lines import threshold_lines
-from campaigns.domain.shown.threshold_tables import run_thresholds_table
-from campaigns.domain.shown.threshold_words import broken_words, kept_words
+from campaigns.domain.shown.threshold_tables import (
+    broken_words,
+    kept_words,
+    run_thresholds_table,
+    threshold_lines,
+)
 
 
 def p95(measured: float | None, limit: float = 200) -> Verdict:

@@ -12,10 +12,8 @@ from campaigns.domain.measured.outcomes import Kind
 from campaigns.domain.measured.snapshot import Timing
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.shown.badges import Answers
-from campaigns.domain.shown.no_answer import CAUSES, no_answer_words
-from campaigns.domain.shown.remedies import FALLBACK, remedy, words_of
-from campaigns.domain.shown.report_words import RunStatus
-from campaigns.domain.shown.three_answers import three_answers
+from campaigns.domain.shown.remedies import CAUSES, FALLBACK, no_answer_words, remedy, words_of
+from campaigns.domain.shown.report_words import RunStatus, three_answers
 from campaigns.domain.shown.what_to_do import what_to_do
 from tests.values import plan_spec
 

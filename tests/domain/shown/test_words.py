@@ -7,10 +7,10 @@ import pytest
 from campaigns.domain.plan.arrivals import NS, schedule
 from campaigns.domain.plan.estimates import estimate_campaign
 from campaigns.domain.plan.plan import ConnectionMode, Plan
-from campaigns.domain.shown.arm_names import ArmFacts, arm_names, shared_mode
 from campaigns.domain.shown.cost_words import duration_words, requests_words
-from campaigns.domain.shown.load_sentence import curve_unit, load_sentence
-from campaigns.domain.shown.when_words import when_words
+from campaigns.domain.shown.history_words import when_words
+from campaigns.domain.shown.plan_words import curve_unit, load_sentence
+from campaigns.domain.shown.sentences import ArmFacts, arm_names, shared_mode
 from tests.values import plan_spec
 
 STEPS = [{"method": "GET", "path": "/"}]
