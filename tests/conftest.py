@@ -47,7 +47,7 @@ FIRST = (
     "browser/presets",
     "browser/test_items.py",
     "browser/test_long_run.py",
-    "browser/test_plan_form_fits.py",
+    "browser/test_first_line.py",
 )
 HERE = Path(__file__).parent
 
