@@ -133,12 +133,6 @@ def test_a_newer_one_than_was_seen_is_not_replaced(post_baseline, project):
     assert post_baseline(name="mine", tests=[test.pk], seen=made["id"]).status_code == 201
 
 
-def test_deleting_its_campaign_is_refused(client, post_baseline, project):
-    (test,) = make_history(project, CALM)
-    post_baseline(name="calm", campaign=test.campaign_id)
-    assert client.delete(f"/api/v1/campaigns/{test.campaign_id}/").status_code == 409
-
-
 @pytest.fixture
 def get(client, bob):
     client.force_login(bob)

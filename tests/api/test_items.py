@@ -6,7 +6,7 @@ from django.utils import timezone
 from campaigns.services.campaigns import look_at_campaigns
 from campaigns.services.items import archive_items
 from campaigns.services.use import measure_use
-from tests.factories import make_campaign, make_plan, make_test, store_second
+from tests.factories import make_campaign, make_plan, store_second
 from tests.items import KINDS, make_item
 from tests.services.engine import host, started
 from tests.values import make_second, plan_spec
@@ -69,12 +69,6 @@ def test_delete_deletes(api, project, kind):
     address = f"/api/v1/{kind}s/{make_item(kind, project, 'a').pk}/"
     assert api.delete(address).status_code == 204
     assert api.get(address).status_code == 404
-
-
-def test_what_runs_or_is_used_is_not_deleted(api, project):
-    plan = make_test(make_campaign(project)).plan_version.plan
-    for address in (f"campaigns/{started(project).pk}", f"plans/{plan.pk}"):
-        assert api.delete(f"/api/v1/{address}/").status_code == 409
 
 
 def test_a_change_that_is_refused_in_part_is_not_made_in_part(api, project):

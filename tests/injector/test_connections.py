@@ -27,14 +27,6 @@ from workers.injector.preflight import raise_descriptor_limit
 SHORT = {"connect_s": 0.5, "tls_s": 0.5, "total_s": 0.5}
 
 
-def test_a_kept_connection_is_connected_once_and_its_later_requests_have_no_connect_part():
-    total, server = measured(always(OK_REPLY), load=closed(100))
-    assert total.timing("connect").n == 1
-    assert total.timing("tls").n == 0
-    assert total.timing("send").n == 100
-    assert server.n_connections == 1
-
-
 @pytest.mark.parametrize("connections", [1, 8])
 def test_the_longest_burst_is_of_connections_that_were_begun_together(connections):
     result, _ = against(always(OK_REPLY), load=closed(40, connections))

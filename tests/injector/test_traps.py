@@ -34,12 +34,6 @@ def test_our_own_request_is_not_held_back_by_nagle():
     assert total.timing("response").percentile_us(50_000) < 40_000
 
 
-def test_without_resumption_every_handshake_is_a_full_one():
-    with scripted(always(OK_REPLY), server_context(issue())) as server:
-        total = measure(server.port, scheme="https", mode="new", load=closed(20)).total
-    assert (total.count("tls_full"), total.count("tls_resumed")) == (20, 0)
-
-
 @pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
 def test_a_server_that_forgets_its_sessions_is_greeted_in_full_again(version):
     contexts = [server_context(issue(), newest=version) for _ in range(2)]

@@ -11,7 +11,6 @@ from campaigns.services.hosts import announce_host
 from tests.factories import make_endpoint, make_target
 from tests.services.engine import (
     at_once,
-    draft,
     finish,
     host,
     owner_of,
@@ -177,19 +176,12 @@ class TestAdmission:
         assert (states(too_large), states(small)) == (["queued"], ["preparing"])
 
     @pytest.mark.django_db(transaction=True)
-    def test_ten_dispatchers_at_once_admit_one_run_for_a_target(self, project):
+    @pytest.mark.parametrize("n_targets", [1, 5], ids=["of a target", "of a machine"])
+    def test_ten_dispatchers_at_once_admit_one_run(self, project, n_targets):
         host(slots=20)
-        endpoint = make_endpoint(make_target(project))
-        for _ in range(5):
-            started(project, endpoint=endpoint)
-        assert sum(at_once(*[dispatch.admit_runs] * 10)) == 1
-        assert Run.objects.filter(state="preparing").count() == 1
-
-    @pytest.mark.django_db(transaction=True)
-    def test_ten_dispatchers_at_once_admit_one_run_for_a_machine(self, project):
-        host(slots=20)
-        for _ in range(5):
-            campaign_on(project, "10.0.0.5")
+        endpoints = [make_endpoint(make_target(project), host="10.0.0.5") for _ in range(n_targets)]
+        for number in range(5):
+            started(project, endpoint=endpoints[number % n_targets])
         assert sum(at_once(*[dispatch.admit_runs] * 10)) == 1
         assert Run.objects.filter(state="preparing").count() == 1
 
@@ -241,7 +233,3 @@ def test_it_names_no_campaign_that_the_reader_may_not_see(project, charlie):
         assert waiting_reason(second, stranger) == (
             "Waits for another campaign's run on 127.0.0.1."
         )
-
-
-def test_a_draft_waits_for_nobody(project):
-    assert waiting_reason(draft(project)) == ""

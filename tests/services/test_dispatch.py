@@ -29,6 +29,7 @@ from tests.services.engine import (
     end,
     expire,
     host,
+    measuring,
     preparing,
     running,
     second,
@@ -115,8 +116,7 @@ class TestLeases:
         assert shard.state == "lost"
 
     def test_a_shard_that_may_have_sent_is_never_run_again(self, project):
-        run, (lease,) = running(project)
-        record_seconds(lease=lease, seconds=[second(0)])
+        run, _ = measuring(project)
         expire(run)
         settled(run)
         shard = run.shards.get()

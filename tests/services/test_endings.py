@@ -36,6 +36,7 @@ from tests.services.engine import (
     expire,
     finish,
     host,
+    measuring,
     owner_of,
     preparing,
     running,
@@ -84,8 +85,7 @@ class TestTheEnd:
         ("wish", "outcome"), [("kill", "killed"), ("user", "stopped"), ("overrun", "partial")]
     )
     def test_a_wish_to_stop_outranks_what_the_shards_say(self, project, wish, outcome):
-        run, (lease,) = running(project)
-        record_seconds(lease=lease, seconds=[second(0)])
+        run, lease = measuring(project)
         Run.objects.filter(pk=run.pk).update(stop_requested=wish)
         dispatch.move_runs()
         mark_done(lease=lease, end=end("stopped"))
@@ -94,15 +94,13 @@ class TestTheEnd:
         assert run.reason
 
     def test_a_stop_that_was_heard_before_it_was_stored_is_one(self, project):
-        run, (lease,) = running(project)
-        record_seconds(lease=lease, seconds=[second(0)])
+        run, lease = measuring(project)
         mark_done(lease=lease, end=end("stopped"))
         assert settled(run).outcome == "stopped"
         assert run.reason.startswith("Stopped by a user")
 
     def test_a_run_that_takes_longer_than_its_plan_allows_is_stopped(self, project):
-        run, (lease,) = running(project)
-        record_seconds(lease=lease, seconds=[second(0)])
+        run, lease = measuring(project)
         # 10 s planned + 30 s total timeout + 30 s of grace
         Run.objects.filter(pk=run.pk).update(t0=db_now(-69))
         dispatch.age_runs()
@@ -156,16 +154,14 @@ class TestTheEnd:
         assert not run.events.filter(kind="late_seconds").exists()
 
     def test_a_host_that_dies_while_it_stores_is_not_said_to_have_died_while_sending(self, project):
-        run, (lease,) = running(project)
-        record_seconds(lease=lease, seconds=[second(0)])
+        run, lease = measuring(project)
         heartbeat(lease=lease, has_ended=True)
         expire(run)
         assert settled(run).outcome == "partial"
         assert run.reason == dispatch.LOST_STORING
 
     def test_why_it_ended_may_be_told_while_it_ends(self, project, monkeypatch):
-        run, (lease,) = running(project)
-        record_seconds(lease=lease, seconds=[second(0)])
+        run, lease = measuring(project)
         expire(run)
         dispatch.reap_shards()
         dispatch.move_runs()
@@ -187,8 +183,7 @@ class TestTheEnd:
     def test_a_summary_that_cannot_be_made_is_tried_again_and_then_given_up(
         self, project, monkeypatch
     ):
-        run, (lease,) = running(project)
-        record_seconds(lease=lease, seconds=[second(0)])
+        run, lease = measuring(project)
         mark_done(lease=lease, end=end())
 
         def fail(run):
@@ -206,8 +201,7 @@ class TestTheEnd:
         assert run.seconds.count() == 1
 
     def test_late_seconds_make_a_new_summary_once(self, project):
-        run, (lease,) = running(project)
-        record_seconds(lease=lease, seconds=[second(0)])
+        run, lease = measuring(project)
         expire(run)
         settled(run)
         assert endings.summarise_late_runs() == 0
@@ -240,15 +234,6 @@ class TestTheEnd:
         assert campaign.state == "done"
 
 
-def settle(run):
-    """What the dispatcher's next ticks do."""
-    for _ in range(3):
-        dispatch.move_runs()
-        dispatch.move_runs()
-        endings.finalise_runs()
-    run.refresh_from_db()
-
-
 def test_a_run_that_waits_is_done_at_once(project, as_alice):
     run = started(project).runs.get()
     stop_run(by=as_alice, run=run)
@@ -262,7 +247,7 @@ def test_a_run_whose_shards_are_being_claimed_is_withdrawn(project, as_alice):
     run = preparing(project, n_shards=2)
     lease = claim(run)[0]
     stop_run(by=as_alice, run=run)
-    settle(run)
+    settled(run)
     assert (run.state, run.outcome) == ("done", "stopped")
     assert {shard.state for shard in run.shards.all()} == {"cancelled"}
     assert heartbeat(lease=lease) is None
@@ -272,31 +257,22 @@ def test_an_armed_run_never_begins_to_send(project, as_alice):
     run, (lease,) = armed(project)
     stop_run(by=as_alice, run=run)
     assert not mark_running(lease=lease)
-    settle(run)
+    settled(run)
     assert (run.state, run.outcome) == ("done", "stopped")
 
 
 def test_a_running_run_keeps_what_was_measured(project, as_alice):
-    run, (lease,) = running(project)
-    record_seconds(lease=lease, seconds=[second(0)])
+    run, lease = measuring(project)
     stop_run(by=as_alice, run=run)
-    settle(run)
+    settled(run)
     assert run.state == "stopping"
     assert heartbeat(lease=lease).stop_requested == "user"
     mark_done(lease=lease, end=end("stopped"))
-    settle(run)
+    settled(run)
     assert (run.state, run.outcome) == ("done", "stopped")
     assert run.reason == "Stopped by a user; what was measured until then is kept."
     assert run.stop_requested_by == as_alice.user
     assert run.seconds.count() == 1
-
-
-def test_the_first_wish_to_stop_stays(project, as_alice, as_bob):
-    run, _ = running(project)
-    stop_run(by=as_bob, run=run)
-    stop_run(by=as_alice, run=run)
-    run.refresh_from_db()
-    assert run.stop_requested_by == as_bob.user
 
 
 def test_it_refuses_to_stop_what_is_over(project, as_alice):
@@ -307,13 +283,12 @@ def test_it_refuses_to_stop_what_is_over(project, as_alice):
 
 
 def test_a_run_that_has_sent_all_stays_complete_whoever_stops_it_now(project, as_alice):
-    run, (lease,) = running(project)
-    record_seconds(lease=lease, seconds=[second(0)])
+    run, lease = measuring(project)
     mark_done(lease=lease, end=end())
     dispatch.move_runs()
     with pytest.raises(Refused, match="has already ended"):
         stop_run(by=as_alice, run=run)
-    settle(run)
+    settled(run)
     assert run.outcome == "complete"
 
 

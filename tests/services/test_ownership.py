@@ -155,25 +155,17 @@ def test_a_name_that_moved_elsewhere_meanwhile_is_not_measured(project, as_bob):
     assert "9.9.9.9" in run.reason
 
 
+@pytest.mark.parametrize(("days", "allowed"), [(90, ["10.0.0.0/8", PLACE]), (0, ["10.0.0.0/8"])])
 def test_an_injector_is_told_only_the_proven_places_and_a_host_may_take_none(
-    project, endpoint, claim, as_bob, settings
+    project, endpoint, claim, as_bob, settings, days, allowed
 ):
     prove(claim, as_bob)
     campaign = started(project, endpoint=endpoint)
     host(slots=1)
     assert dispatch.admit_runs() == 1
-    settings.PROOF_DAYS = 0  # of the injector host
+    settings.PROOF_DAYS = days  # of the injector host
     order = claim_shards(campaign.runs.get())[0].order
-    assert order["policy"]["allow"] == ["10.0.0.0/8"]
-
-
-def test_the_order_of_a_run_has_the_proven_place(project, endpoint, claim, as_bob):
-    prove(claim, as_bob)
-    campaign = started(project, endpoint=endpoint)
-    host(slots=1)
-    assert dispatch.admit_runs() == 1
-    order = claim_shards(campaign.runs.get())[0].order
-    assert order["policy"]["allow"] == ["10.0.0.0/8", PLACE]
+    assert order["policy"]["allow"] == allowed
 
 
 def test_a_single_request_goes_only_to_proven_places_as_well(endpoint, claim, as_bob):

@@ -54,12 +54,12 @@ OF_MACHINE = "target_cpu < 80 %"
 UNTOLD = Verdict(OF_MACHINE, "target_cpu", 80, "%", measured=None, passed=False, since=None)
 
 
-def after_a_trial_without_answers(project) -> Campaign:
-    """A search whose second trial found that its target does not answer any more."""
+def after_a_failed_trial(project, target="Nothing answers.") -> Campaign:
+    """A search whose second trial found this of its target."""
     campaign = searching(project)
     end_trial(campaign, 20)
     run = campaign.runs.get(repeat=2)
-    failed = judged(target="Nothing answers.").to_json()
+    failed = judged(target=target).to_json()
     ended = {"state": "done", "outcome": "complete", "judgement": failed}
     Run.objects.filter(pk=run.pk).update(**ended, ended_at=db_now())
     advance_searches()
@@ -170,16 +170,7 @@ class TestGoingOn:
         assert dispatch.finish_campaigns() == 0
 
     def test_after_a_failed_trial_the_next_waits_until_the_target_answers(self, project):
-        campaign = searching(project)
-        end_trial(campaign, p95_ms=20)
-        run = campaign.runs.get(repeat=2)
-        Run.objects.filter(pk=run.pk).update(
-            state="done",
-            outcome="complete",
-            judgement=judged(target="In flight grew.").to_json(),
-            ended_at=db_now(),
-        )
-        advance_searches()
+        campaign = after_a_failed_trial(project, "In flight grew.")
         campaign.refresh_from_db()
         assert campaign.is_before_first_run
         assert dispatch.admit_runs() == 0
@@ -221,7 +212,7 @@ class TestEnding:
         assert [each.search for each in made] == sorted(each.search for each in made)
 
     def test_a_target_that_no_longer_answers_ends_it(self, project):
-        campaign = after_a_trial_without_answers(project)
+        campaign = after_a_failed_trial(project)
         assert answered(campaign, REFUSED).is_held
         assert ask_silent_targets() == 1
         assert answered(campaign, REFUSED).is_held
@@ -235,7 +226,7 @@ class TestEnding:
         assert campaign.stop_reason
 
     def test_a_trial_that_somebody_started_anyway_goes_on_however_long_it_takes(self, project):
-        campaign = after_a_trial_without_answers(project)
+        campaign = after_a_failed_trial(project)
         assert answered(campaign, REFUSED).is_held
         start_campaign(by=owner_of(project), campaign=campaign, anyway=True)
         Run.objects.filter(state="done").update(ended_at=db_now(-SILENT_AFTER_S - 1))

@@ -32,7 +32,7 @@ from tests.factories import (
     store_second,
 )
 from tests.queries.measured import https_campaign, run_in_blocks
-from tests.services.engine import end, expire, running, second, settled
+from tests.services.engine import end, expire, measuring, second, settled
 from tests.values import make_second, plan_spec
 
 pytestmark = pytest.mark.django_db
@@ -221,8 +221,7 @@ def finished(project) -> Campaign:
 
 
 def test_a_campaign_that_ends_keeps_what_its_page_says(project, read):
-    run, (lease,) = running(project)
-    record_seconds(lease=lease, seconds=[second(0)])
+    run, lease = measuring(project)
     mark_done(lease=lease, end=end())
     settled(run)
     assert dispatch.finish_campaigns() == 1
@@ -242,8 +241,7 @@ def test_every_answer_comes_back_from_the_database_as_it_was(project, read):
 
 
 def test_late_seconds_keep_it_anew(project, read):
-    run, (lease,) = running(project)
-    record_seconds(lease=lease, seconds=[second(0)])
+    run, lease = measuring(project)
     expire(run)
     settled(run)
     assert dispatch.finish_campaigns() == 1

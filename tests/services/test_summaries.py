@@ -31,7 +31,7 @@ from tests.factories import (
 )
 from tests.queries.measured import end_shards, https_campaign, measure, run_in_blocks
 from tests.searches import end_trial, searching
-from tests.services.engine import end, expire, running, second, settled
+from tests.services.engine import end, expire, measuring, running, second, settled
 from tests.values import make_second, plan_spec
 
 pytestmark = pytest.mark.django_db
@@ -226,20 +226,22 @@ class TestTheDuration:
         assert summarise_run(run).duration_s == 3.0
 
 
-def test_a_run_that_ends_is_in_the_history_of_its_test(project):
-    run, (lease,) = running(project)
-    record_seconds(lease=lease, seconds=[second(0)])
+def test_a_run_that_ends_is_in_the_history_of_its_test_and_among_its_runs(project):
+    run, lease = measuring(project)
     mark_done(lease=lease, end=end())
     assert not TestFigures.objects.exists()
+    assert not PooledPercentiles.objects.exists()
     settled(run)
-    kept = TestFigures.objects.get(test=run.test)
-    assert (kept.n, kept.errors) == (run.n, run.errors)
-    assert kept.started_at == run.campaign.started_at
+    figures = TestFigures.objects.get(test=run.test)
+    assert (figures.n, figures.errors) == (run.n, run.errors)
+    assert figures.started_at == run.campaign.started_at
+    (summary,) = run.summaries.all()
+    assert summary.brief["counters"] == summary.total["counters"]
+    assert PooledPercentiles.objects.get(test=run.test).of == [summary.pk]
 
 
 def test_its_facts_say_what_tls_was_agreed_on_and_what_spoke_it(project):
-    run, (lease,) = running(project)
-    record_seconds(lease=lease, seconds=[second(0)])
+    run, lease = measuring(project)
     handshakes = TlsHandshakes("TLSv1.3", "AES", 3, group="X25519MLKEM768")
     mark_done(lease=lease, end=replace(end(), tls=[handshakes], tls_library="OpenSSL 4.0.3"))
     settled(run)
@@ -248,24 +250,12 @@ def test_its_facts_say_what_tls_was_agreed_on_and_what_spoke_it(project):
     assert facts["TLS library"] == "OpenSSL 4.0.3"
 
 
-def test_a_new_revision_of_its_summary_writes_it_again(project):
-    run, (lease,) = running(project)
-    record_seconds(lease=lease, seconds=[second(0)])
-    expire(run)
-    settled(run)
-    before = TestFigures.objects.get().n
-    record_seconds(lease=lease, seconds=[second(0), second(1)])
-    endings.summarise_late_runs()
-    assert TestFigures.objects.get().n == 2 * before
-
-
 def test_what_cannot_be_written_keeps_no_run_from_ending(project, monkeypatch):
     def fail(tests):
         raise ValueError("no such fact")
 
     monkeypatch.setattr(endings, "keep_figures", fail)
-    run, (lease,) = running(project)
-    record_seconds(lease=lease, seconds=[second(0)])
+    run, lease = measuring(project)
     mark_done(lease=lease, end=end())
     assert (settled(run).outcome, TestFigures.objects.count()) == ("complete", 0)
 
@@ -288,27 +278,16 @@ def kept() -> tuple[list, list]:
     return list(summaries), list(PooledPercentiles.objects.order_by("pk").values())
 
 
-def test_a_run_that_ends_has_its_brief_and_is_among_those_of_its_test(project):
-    run, (lease,) = running(project)
-    record_seconds(lease=lease, seconds=[second(0)])
-    mark_done(lease=lease, end=end())
-    assert not PooledPercentiles.objects.exists()
-    settled(run)
-    (summary,) = run.summaries.all()
-    assert summary.brief["counters"] == summary.total["counters"]
-    assert PooledPercentiles.objects.get(test=run.test).of == [summary.pk]
-
-
-def test_a_new_revision_writes_both_again(project):
-    run, (lease,) = running(project)
-    record_seconds(lease=lease, seconds=[second(0)])
+def test_a_new_revision_of_its_summary_writes_all_again(project):
+    run, lease = measuring(project)
     expire(run)
     settled(run)
-    before = kept()
+    before, n_before = kept(), TestFigures.objects.get().n
     record_seconds(lease=lease, seconds=[second(0), second(1)])
     endings.summarise_late_runs()
     briefs, pooled = kept()
     assert len(briefs) == 2
+    assert TestFigures.objects.get().n == 2 * n_before
     assert briefs[0] == before[0][0] != briefs[1]
     # It ended partial, so it does not count.
     assert [each["of"] for each in pooled] == [[]]
@@ -366,8 +345,7 @@ def test_at_most_three_of_a_kind_are_shown_the_first_and_the_last_among_them(pro
 
 
 def test_an_injector_without_examples_is_as_good(project):
-    run, (lease,) = running(project)
-    record_seconds(lease=lease, seconds=[second(0)])
+    run, _ = measuring(project)
     assert not run.failure_examples.exists()
 
 
