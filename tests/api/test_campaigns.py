@@ -107,10 +107,7 @@ def test_it_waits_for_its_first_requests_and_says_what_came_back(api, body):
 def test_a_foreign_plan_or_endpoint_is_not_there(api, body):
     foreign = make_project()
     body["cells"] = [
-        {
-            "plan": make_plan(foreign).plan_id,
-            "endpoint": make_endpoint(make_target(foreign)).pk,
-        }
+        {"plan": make_plan(foreign).plan_id, "endpoint": make_endpoint(make_target(foreign)).pk}
     ]
     answer = api.post(CAMPAIGNS, body, format="json")
     assert answer.status_code == 400

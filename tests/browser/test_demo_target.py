@@ -89,13 +89,7 @@ def test_the_ladder_of_the_demo_target_says_what_each_layer_agreed_on(signed_in,
 
     rungs = page.locator(".ladder .ladder-rung")
     expect(rungs.locator("th > span:first-child")).to_have_text(
-        [
-            "HTTP/1.1",
-            "HTTPS/1.1, TLS 1.3",
-            "Hybrid key exchange",
-            "Resumed session",
-            "HTTP/2",
-        ]
+        ["HTTP/1.1", "HTTPS/1.1, TLS 1.3", "Hybrid key exchange", "Resumed session", "HTTP/2"]
     )
     agreed = page.locator(".ladder-tls tbody tr")
     expect(agreed.nth(0)).to_contain_text("TLSv1.3")

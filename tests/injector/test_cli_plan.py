@@ -111,10 +111,7 @@ SHARED = {"model": "open", "rate_per_s": 5, "requests": 40, "shares": [2, 1, 1]}
 
 @pytest.mark.parametrize(
     ("options", "weights"),
-    [
-        (["--processes", "3"], [2, 1, 1]),
-        (["--processes", "2", "--shares", "3,1"], [3, 1]),
-    ],
+    [(["--processes", "3"], [2, 1, 1]), (["--processes", "2", "--shares", "3,1"], [3, 1])],
 )
 def test_the_shares_are_the_plan_s_unless_said_otherwise(plan_file, options, weights):
     order = order_of(ADDRESS, "--plan", plan_file(load=SHARED), *options)

@@ -16,7 +16,7 @@ import pytest
 from campaigns.domain.measured.snapshot import Second, total_of
 from campaigns.domain.measured.vitals import VITALS
 from tests.injector.program import FORKED
-from tests.injector.servers import OK_REPLY, always, make_order, scripted
+from tests.injector.servers import OK_REPLY, always, make_order, probe_order, scripted
 from tests.injector.test_loads import Arrivals
 from tests.waiting import eventually
 
@@ -136,16 +136,11 @@ def test_it_refuses_what_it_cannot_do(program, order, kind):
     assert message["reason"]
 
 
-def probe_order(port, **given):
-    order = make_order(port, **given)
-    step = order.pop("plan")["steps"][0]
-    return order | {"probe": True, "step": step | {"headers": [["X-Try", "1"]]}}
-
-
 def test_a_probe_shows_one_request_in_full(program, server_tls):
     reply = b"HTTP/1.1 404 Not Found\r\nServer: x\r\nContent-Length: 5\r\n\r\nhello"
     with scripted(always(reply), server_tls) as server:
         order = probe_order(server.port, scheme="https", host="localhost")
+        order["step"]["headers"] = [["X-Try", "1"]]
         order["policy"] = {"allow": ["127.0.0.0/8", "::1/128"]}
         (_, answer), status = program(order, FORKED).rest()
     assert status == 0
@@ -260,9 +255,6 @@ def test_a_frozen_parent_stops_the_sending_after_the_limit():
 
 
 def test_without_the_field_the_parent_may_be_silent():
-    with (
-        scripted(always(OK_REPLY)) as server,
-        parent_of(open_order(server), says_alive=False),
-    ):
+    with scripted(always(OK_REPLY)) as server, parent_of(open_order(server), says_alive=False):
         time.sleep(1.5 * LIMIT_S)
         assert keeps_sending(server, 0.3)

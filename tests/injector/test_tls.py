@@ -15,7 +15,7 @@ from campaigns.domain.measured.outcomes import Kind
 from campaigns.domain.plan.tls_profiles import PROFILES
 from tests.injector.authority import authority, issue, server_context
 from tests.injector.openssl_server import OpenSslServer
-from tests.injector.servers import OK_REPLY, always, closed, measure, scripted
+from tests.injector.servers import OK_REPLY, always, closed, measure, probe_order, scripted
 from workers.injector import attempt, probe
 from workers.injector.order import Order
 
@@ -165,16 +165,9 @@ def fingerprint_of(issued) -> str:
     return sha256(base64.b64decode(body)).hexdigest()
 
 
-def answer_of(server, **endpoint) -> dict:
+def answer_of(server, **given) -> dict:
     """What a probe of this server says."""
-    origin = {"scheme": "https", "host": "127.0.0.1", "port": server.port, **endpoint}
-    order = {
-        "protocol": 1,
-        "probe": True,
-        "step": {"method": "GET", "path": "/"},
-        "endpoint": origin,
-        "policy": {"allow": ["127.0.0.0/8"]},
-    }
+    order = probe_order(server.port, **{"scheme": "https", "verify_tls": True, **given})
     return probe.run(Order.from_json(order))
 
 
@@ -208,17 +201,9 @@ def test_a_probe_takes_the_accepted_certificate(trusted_server, shown):
 
 
 def test_a_probe_sends_credentials_with_its_secret():
+    auth = {"auth": {"kind": "basic", "user": "ann"}, "secrets": {"auth": "s3cret"}}
     with scripted(always(OK_REPLY)) as server:
-        order = {
-            "protocol": 1,
-            "probe": True,
-            "step": {"method": "GET", "path": "/"},
-            "auth": {"kind": "basic", "user": "ann"},
-            "secrets": {"auth": "s3cret"},
-            "endpoint": {"scheme": "http", "host": "127.0.0.1", "port": server.port},
-            "policy": {"allow": ["127.0.0.0/8"]},
-        }
-        assert probe.run(Order.from_json(order))["status"] == 200
+        assert answer_of(server, scheme="http", **auth)["status"] == 200
         assert f"Basic {base64.b64encode(b'ann:s3cret').decode()}" in str(server.requests)
 
 

@@ -9,15 +9,7 @@ from campaigns.queries.engine import stuck_runs, waiting_reason
 from campaigns.services import dispatch
 from campaigns.services.hosts import announce_host
 from tests.factories import make_endpoint, make_target
-from tests.services.engine import (
-    at_once,
-    finish,
-    host,
-    owner_of,
-    settled,
-    started,
-    states,
-)
+from tests.services.engine import at_once, finish, host, owner_of, settled, started, states
 
 
 class TestAdmission:
@@ -70,11 +62,7 @@ class TestAdmission:
 
     @pytest.mark.parametrize(
         ("first", "second_"),
-        [
-            ("10.0.0.5", "10.0.0.5"),
-            ("127.0.0.1", "::1"),
-            ("::ffff:10.0.0.5", "10.0.0.5"),
-        ],
+        [("10.0.0.5", "10.0.0.5"), ("127.0.0.1", "::1"), ("::ffff:10.0.0.5", "10.0.0.5")],
     )
     def test_two_targets_on_one_machine_are_measured_one_after_the_other(
         self, project, first, second_

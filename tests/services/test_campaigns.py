@@ -83,10 +83,7 @@ def test_it_refuses_to_resume_tls_sessions_over_plain_http(project, as_bob):
         create(as_bob, project, cells=cells)
 
 
-@pytest.mark.parametrize(
-    "load",
-    [{"model": "closed", "connections": 1, "duration_s": 5}],
-)
+@pytest.mark.parametrize("load", [{"model": "closed", "connections": 1, "duration_s": 5}])
 def test_it_refuses_more_injectors_than_the_load_can_be_shared_by(project, as_bob, load):
     version = make_plan(project, spec=plan_spec(**load))
     cells = [CampaignCell(version, make_endpoint(make_target(project)), "new")]
@@ -310,13 +307,7 @@ def test_what_cannot_be_measured_leaves_it_as_it_was(project, as_bob, as_vera):
     campaign = create(as_bob, project)
     with pytest.raises(Refused, match="1 to 50"):
         edit_draft(
-            by=as_bob,
-            campaign=campaign,
-            name="x",
-            cells=[],
-            repeats=0,
-            order="listed",
-            pause_s=0,
+            by=as_bob, campaign=campaign, name="x", cells=[], repeats=0, order="listed", pause_s=0
         )
     with pytest.raises(Forbidden):
         edit_draft(by=as_vera, campaign=campaign)

@@ -322,11 +322,7 @@ def test_an_administrator_sets_a_projects_own_caps_and_nobody_else(project, as_a
     adam = Actor(user=make_user("adam", is_superuser=True))
     set_caps(by=adam, project=project, caps={"RUNS": 3, "PLANS": 0, "CAMPAIGNS": None})
     most = {use.cap.name: use.most for use in use_of(Project.objects.get(pk=project.pk))}
-    assert (most["RUNS"], most["PLANS"], most["CAMPAIGNS"]) == (
-        3,
-        None,
-        settings.CAPS["CAMPAIGNS"],
-    )
+    assert (most["RUNS"], most["PLANS"], most["CAMPAIGNS"]) == (3, None, settings.CAPS["CAMPAIGNS"])
     entry = AuditEntry.objects.get()
     assert (entry.deed, entry.who, entry.what) == ("caps_set", "adam", "RUNS 3, PLANS 0")
     with pytest.raises(Forbidden):

@@ -9,16 +9,7 @@ from django.db.models import F
 
 from campaigns.domain.plan.ownership import HostCheck
 from campaigns.domain.stop_reasons import StopReason
-from campaigns.models import (
-    Campaign,
-    Exporter,
-    HostClaim,
-    LoadControl,
-    Probe,
-    Run,
-    Search,
-    Shard,
-)
+from campaigns.models import Campaign, Exporter, HostClaim, LoadControl, Probe, Run, Search, Shard
 from campaigns.models.dbtime import db_now
 from campaigns.services import dispatch
 from campaigns.services.dispatch import end_for_clock_step

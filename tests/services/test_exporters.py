@@ -102,8 +102,7 @@ def test_a_token_is_stored_encrypted_and_kept_by_a_change_without_one(as_bob, ta
 
 
 @pytest.mark.parametrize(
-    "change",
-    [{"url": "https://evil.example:9100/metrics"}, {"url": URL, "verify_tls": False}],
+    "change", [{"url": "https://evil.example:9100/metrics"}, {"url": URL, "verify_tls": False}]
 )
 def test_a_stored_token_goes_to_no_other_origin(as_bob, target, change):
     """Whoever may edit could read it there."""

@@ -14,12 +14,7 @@ from campaigns.models import Agent, AuditEntry, Exporter, MachineSecond, Run
 from campaigns.models.machines import EXPORTER_PROBLEM
 from campaigns.queries.runs import happenings
 from campaigns.services import machine_seconds
-from campaigns.services.agents import (
-    authenticate_agent,
-    create_agent,
-    revoke_agent,
-    take_report,
-)
+from campaigns.services.agents import authenticate_agent, create_agent, revoke_agent, take_report
 from campaigns.services.endings import summarise_late_runs
 from campaigns.services.machine_seconds import machine_second
 from campaigns.services.scrapes import (

@@ -13,9 +13,7 @@ from campaigns.domain.lifecycle import Outcome, RunState, ShardState
 from campaigns.live import memory
 from campaigns.live.memory import answer_of, gist_of
 from campaigns.models import Campaign, MeasuredSoFar, Run, RunSummary, ShardSecond
-from campaigns.queries import (
-    kept_pages,
-)
+from campaigns.queries import kept_pages
 from campaigns.queries.measurements import measurement_so_far
 from campaigns.services import dispatch, endings, so_far
 from campaigns.services.kept_pages import keep_gist, keep_missing_gists

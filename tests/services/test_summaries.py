@@ -22,13 +22,7 @@ from campaigns.queries.failures import examples_of
 from campaigns.services import endings
 from campaigns.services.shards import mark_done, record_seconds
 from campaigns.services.summaries import keep_figures, keep_pooled, summarise_run
-from tests.factories import (
-    make_campaign,
-    make_plan,
-    make_run,
-    make_test,
-    store_second,
-)
+from tests.factories import make_campaign, make_plan, make_run, make_test, store_second
 from tests.queries.measured import end_shards, https_campaign, measure, run_in_blocks
 from tests.searches import end_trial, searching
 from tests.services.engine import end, expire, measuring, running, second, settled

@@ -318,14 +318,7 @@ def rename_it(by, probe):
 
 @pytest.mark.parametrize(
     "use",
-    [
-        plan_a_campaign,
-        ask_a_question,
-        save_its_form,
-        watch_its_machine,
-        set_an_exporter,
-        rename_it,
-    ],
+    [plan_a_campaign, ask_a_question, save_its_form, watch_its_machine, set_an_exporter, rename_it],
 )
 def test_it_is_kept_by_what_is_built_on_it(probe, project, as_bob, use):
     use(as_bob, probe)

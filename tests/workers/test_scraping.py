@@ -163,8 +163,7 @@ T0 = datetime(2026, 11, 23, 12, 0, 0, 400_000, tzinfo=UTC)
 
 
 @pytest.mark.parametrize(
-    ("after_s", "second"),
-    [(-0.1, None), (0.0, -5), (4.9, -1), (5.0, 0), (65.2, 60)],
+    ("after_s", "second"), [(-0.1, None), (0.0, -5), (4.9, -1), (5.0, 0), (65.2, 60)]
 )
 def test_a_second_is_the_runs_in_which_its_middle_is(after_s, second):
     clock = RunClock(7 * S, T0, 5)

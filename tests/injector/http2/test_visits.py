@@ -7,7 +7,7 @@ import pytest
 
 from tests.injector.http2.h2_server import h2_server, ok
 from tests.injector.http2.server_frames import SETTINGS, head
-from tests.injector.servers import always, closed, reset, scripted
+from tests.injector.servers import always, closed, probe_order, reset, scripted
 from tests.injector.test_loads import is_conserved
 from tests.injector.test_read_delay import block_again_and_again
 from tests.injector.visits import measure, sessions_are_conserved
@@ -158,17 +158,11 @@ def test_between_several_replies_in_one_read_the_kernel_does_not_tell_the_differ
     assert (is_timed(several), is_timed(one)) == (False, True)
 
 
-def answer_of(port, scheme="http", **given):
-    order = {
-        "protocol": 1,
-        "probe": True,
-        "step": {"method": "GET", "path": "/", "headers": [["Accept", "text/html"]]},
-        "http_version": "2",
-        "timeouts": {"connect_s": 1, "tls_s": 1, "total_s": 2},
-        "endpoint": {"scheme": scheme, "host": "127.0.0.1", "port": port, "verify_tls": False},
-        "policy": {"allow": ["127.0.0.0/8"]},
-    }
-    return probe.run(Order.from_json(order | given))
+def answer_of(port, scheme="http"):
+    order = probe_order(port, scheme=scheme) | {"http_version": "2"}
+    order["step"]["headers"] = [["Accept", "text/html"]]
+    order["timeouts"] = {"connect_s": 1, "tls_s": 1, "total_s": 2}
+    return probe.run(Order.from_json(order))
 
 
 def page(headers, body):

@@ -22,11 +22,7 @@ pytestmark = pytest.mark.pure
 
 # The example of RFC 6455, section 1.3.
 KEY, ACCEPT = b"dGhlIHNhbXBsZSBub25jZQ==", b"s3pPLMBiTxaQ9kYGzzhZRbK+xOo="
-USUAL = {
-    "Upgrade": "websocket",
-    "Connection": "Upgrade",
-    "Sec-WebSocket-Accept": ACCEPT.decode(),
-}
+USUAL = {"Upgrade": "websocket", "Connection": "Upgrade", "Sec-WebSocket-Accept": ACCEPT.decode()}
 
 
 def head_of(fields: dict[str, str], status: str = "101 Switching Protocols") -> bytes:
