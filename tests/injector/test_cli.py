@@ -138,16 +138,6 @@ def test_several_processes_share_one_load(processes):
 
 
 @pytest.mark.parametrize(
-    "load", [("--requests", 41, "--over", 0.5), ("--requests", 41, "--connections", 8)]
-)
-def test_processes_with_unequal_shares_send_all_of_one_load(load):
-    with scripted(always(OK_REPLY)) as server:
-        url = f"http://127.0.0.1:{server.port}/"
-        done = run(url, *load, "--processes", 3, "--shares", "2,1,1", "--json")
-    assert json.loads(done.stdout)["counters"]["ok"] == server.n_requests == 41
-
-
-@pytest.mark.parametrize(
     ("report", "words"),
     [
         ("plain", "20 requests"),

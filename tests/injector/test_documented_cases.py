@@ -7,8 +7,6 @@ import json
 import os
 import shlex
 import socket
-import subprocess
-import sys
 import time
 from collections import Counter
 
@@ -155,25 +153,6 @@ def test_what_the_document_says_comes(program, tally, case, command):
     for line in seconds:
         check_timings(line, case.get("at_least_us", {}))
     check_end(case, end)
-
-
-def test_an_injector_that_refuses_every_order_does_not_pass(tmp_path):
-    line = {"type": "refused", "kind": "bad_order", "reason": "I cannot do anything."}
-    refuser = tmp_path / "refuser.sh"
-    refuser.write_text(f"#!/bin/sh\nread order\necho '{json.dumps(line)}'\nexit 2\n")
-    # Without settings, and without what it does not need of pytest: both take longer to load.
-    plain = ["-p", "no:cacheprovider", "-p", "no:randomly", "-p", "no:xdist", "-p", "no:django"]
-    env = {
-        name: value for name, value in os.environ.items() if name[:7] not in {"DJANGO_", "PYTEST_"}
-    }
-    result = subprocess.run(
-        [sys.executable, "-m", "pytest", *plain, __file__, "-k", "unequal"],
-        env={**env, "INJECTOR_UNDER_TEST": f"/bin/sh {refuser}"},
-        capture_output=True,
-        text=True,
-    )
-    assert result.returncode == 1
-    assert "Every order was refused: I cannot do anything." in result.stdout
 
 
 @pytest.mark.parametrize(

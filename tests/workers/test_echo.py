@@ -100,13 +100,6 @@ def assert_takes(least_us, most_us, take_us):
     eventually(is_in_time, 20, f"a reply within {most_us} µs")
 
 
-def test_a_delay_is_kept(echo):
-    def take_us():
-        return took_us(measure(echo.port(), path="/?delay_ms=100").total)
-
-    assert_takes(100_000, 200_000, take_us)
-
-
 def test_soap_takes_a_realistic_moment(echo):
     def take_us():
         return took_us(measure(echo.port(), path="/soap", method="POST", body="<a/>").total)

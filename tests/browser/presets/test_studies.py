@@ -1,24 +1,13 @@
 """The presets of earlier studies, from the button to their rows and the reports of their tools."""
 
-import re
-
 import pytest
 
 from tests.browser.presets.reading import (
     PATHS_OF_THE_STEPS,
-    check_rows,
     number,
     open_last_run,
     opened_report,
-    requests_by_file,
 )
-
-
-def test_l2_has_a_row_for_each_run_and_takes_its_files_in_blocks(measure):
-    n = 250
-    found = measure("l2", {"requests": f"{n}", "block_repeat": "50"}, {"repeats": "2"})
-    check_rows(found.table("l2, in the browser"), n)
-    assert requests_by_file(open_last_run(found)) == [n / 5] * 5
 
 
 def test_r99_has_a_row_for_each_phase(measure):
@@ -78,19 +67,6 @@ def test_ab_over_https_counts_what_was_sent(measure):
         assert low <= mean <= high, row
         assert low <= median <= high, row
         assert deviation >= 0
-
-
-def test_httperf_one_after_another_counts_what_was_sent(measure):
-    run = open_last_run(measure("httperf-1000", {"requests": "300"}))
-    lines = report(run.page, "httperf")
-    assert lines["Maximum connect burst length"] == "1", "one after another"
-    head, body, footer, whole = map(float, re.findall(r"[\d.]+", lines["Reply size [B]"]))
-    assert head + body + footer == pytest.approx(whole, abs=0.2)
-    assert body > 0
-    assert lines["Total"].startswith("connections 300 requests 300 replies 300 test-duration")
-    text = run.page.locator("details[data-style=httperf] pre").inner_text()
-    assert "2xx=300" in text
-    assert "Errors: total 0 client-timo 0" in text
 
 
 def test_wsperf_has_its_table_of_handshakes(measure):
