@@ -56,6 +56,8 @@ def test_instants_keep_their_microseconds(monkeypatch):
 
 PROGRAM = """
 import sys, time
+import django
+django.setup()
 from workers.launcher import FreezeDetector
 seen = FreezeDetector()
 print("begun", flush=True)
