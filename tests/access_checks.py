@@ -23,15 +23,7 @@ from tests.access_probes import (
     unlisted_at,
 )
 from tests.access_table import NOBODY, STRANGERS
-from tests.access_world import (
-    DEAD_TOKENS,
-    FOREIGN,
-    OPEN,
-    SECRET,
-    World,
-    add_other_rows,
-    make_world,
-)
+from tests.access_world import DEAD_TOKENS, FOREIGN, OPEN, SECRET, World, add_other_rows, make_world
 
 # Pages of administrators, which name projects and campaigns and show nothing of their results.
 ABOUT_ALL = {"load", "caps", "caps-edit", "storage", "ownership", "audit-all", "audit-all-csv"}

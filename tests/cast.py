@@ -18,13 +18,7 @@ from django.utils import timezone
 
 from campaigns.models import Membership, Project
 from campaigns.permissions import Actor, Role
-from tests.factories import (
-    make_campaign,
-    make_project,
-    make_run,
-    make_test,
-    make_user,
-)
+from tests.factories import make_campaign, make_project, make_run, make_test, make_user
 
 _is_in_page = ContextVar("is_in_page", default=False)
 

@@ -45,9 +45,8 @@ FIRST = (
     "browser/test_stop_and_kill.py",
     "browser/test_journey.py",
     "browser/presets",
-    "browser/test_items.py",
     "browser/test_long_run.py",
-    "browser/test_plan_form_fits.py",
+    "browser/test_first_line.py",
 )
 HERE = Path(__file__).parent
 

@@ -19,13 +19,7 @@ from tests.access_probes import (
     send,
 )
 from tests.access_table import NOBODY, PAGES, STRANGERS, TABLE, Rule
-from tests.access_world import (
-    DEAD_TOKENS,
-    FOREIGN,
-    OPEN,
-    SECRET,
-    Rows,
-)
+from tests.access_world import DEAD_TOKENS, FOREIGN, OPEN, SECRET, Rows
 
 pytestmark = pytest.mark.django_db
 

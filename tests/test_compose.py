@@ -22,12 +22,7 @@ OURS = {
     for name, service in COMPOSE["services"].items()
     if service["image"].startswith("benchsite")
 }
-SECRETS = {
-    "BENCHSITE_SECRET_KEY",
-    "BENCHSITE_TOKEN_PEPPER",
-    "POSTGRES_PASSWORD",
-    "REDIS_PASSWORD",
-}
+SECRETS = {"BENCHSITE_SECRET_KEY", "BENCHSITE_TOKEN_PEPPER", "POSTGRES_PASSWORD", "REDIS_PASSWORD"}
 
 # What `make run`, its demo target and agents read, and what somebody gives to one command.
 NOT_OF_COMPOSE = {

@@ -131,14 +131,11 @@ def percent(
     limit beside it."""
     if share is None:
         return DASH
-    places = _decimals_of_share(share, limit) if decimals is None else decimals
-    return with_unit(number(share * 100, places, signed=signed), "%")
-
-
-def _decimals_of_share(share: float, limit: float | None) -> int:
-    value = round(100 * share, _MOST_BESIDE + 1)
-    edges = (0, 100) if limit is None else (0, 100, 100 * limit)
-    return max(decimals_beside(value, edge, decimals_for([value], most=2)) for edge in edges)
+    if decimals is None:
+        value = round(100 * share, _MOST_BESIDE + 1)
+        edges, most = (0, 100, 100 * (limit or 0)), decimals_for([value], most=2)
+        decimals = max(decimals_beside(value, edge, most) for edge in edges)
+    return with_unit(number(share * 100, decimals, signed=signed), "%")
 
 
 def typed_percent(share: float) -> str:

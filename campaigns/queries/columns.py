@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.utils.timezone import localtime
 
 from campaigns.domain.errors import InvalidFields
-from campaigns.domain.judged.pairing import PlanOnArm, partners
+from campaigns.domain.judged.likeness import PlanOnArm, partners
 from campaigns.domain.plan.sweep import number_of
 from campaigns.domain.shown.history_words import when_words
 from campaigns.models import Campaign, PooledPercentiles, Run, Test

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from campaigns.domain.judged.advice import smallest_shown
 from campaigns.domain.judged.comparison import Reason
-from campaigns.domain.judged.pairing import partners
+from campaigns.domain.judged.likeness import partners
 from campaigns.domain.shown.compared import (
     ComparedCapacity,
     ComparedTest,

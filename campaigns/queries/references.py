@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from django.conf import settings
 
-from campaigns.domain.judged.pairing import partners
+from campaigns.domain.judged.likeness import partners
 from campaigns.domain.plan.addresses import is_address, parse_networks, vet
 from campaigns.domain.plan.reference import REFERENCE_PLAN
 from campaigns.domain.shown.compared import ReferenceState, reference_of

@@ -7,10 +7,7 @@ from campaigns.permissions import Actor, Scope
 from campaigns.services.tokens import create_token
 from tests.api.conftest import client_of, token_client
 
-NEW_TARGET = {
-    "name": "demo",
-    "endpoints": [{"scheme": "http", "host": "127.0.0.1", "port": 8081}],
-}
+NEW_TARGET = {"name": "demo", "endpoints": [{"scheme": "http", "host": "127.0.0.1", "port": 8081}]}
 
 
 def bearer(text: str) -> APIClient:

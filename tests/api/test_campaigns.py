@@ -1,5 +1,9 @@
+"""Campaigns over REST: estimated, made, tried, started, and as ladders."""
+
 import pytest
 
+from campaigns.domain.plan.rungs import USUAL_RUNGS
+from campaigns.models import Campaign
 from campaigns.services.first_requests import settle_campaign
 from campaigns.services.probes import finish_probe
 from tests.api.conftest import client_of
@@ -12,7 +16,11 @@ from tests.factories import (
     make_target,
     make_test,
 )
+from tests.services.engine import host
 from tests.values import plan_spec
+
+pytestmark = pytest.mark.django_db
+
 
 CAMPAIGNS = "/api/v1/campaigns/"
 
@@ -99,10 +107,7 @@ def test_it_waits_for_its_first_requests_and_says_what_came_back(api, body):
 def test_a_foreign_plan_or_endpoint_is_not_there(api, body):
     foreign = make_project()
     body["cells"] = [
-        {
-            "plan": make_plan(foreign).plan_id,
-            "endpoint": make_endpoint(make_target(foreign)).pk,
-        }
+        {"plan": make_plan(foreign).plan_id, "endpoint": make_endpoint(make_target(foreign)).pk}
     ]
     answer = api.post(CAMPAIGNS, body, format="json")
     assert answer.status_code == 400
@@ -166,3 +171,110 @@ def test_it_counts_runs_for_members_of_a_team_of_several(project, bob, api):
     for client in (api, client_of(bob)):
         row = client.get(f"{CAMPAIGNS}{campaign.pk}/").json()
         assert (row["n_runs"], row["n_done"]) == (2, 1)
+
+
+LOAD = {"model": "open", "rate_per_s": 20, "duration_s": 60}
+
+
+@pytest.fixture
+def asked(project):
+    endpoint = make_endpoint(make_target(project))
+    plan = make_plan(project, spec=plan_spec() | {"load": LOAD}).plan
+    cell = {"plan": plan.pk, "endpoint": endpoint.pk}
+    return {"project": project.pk, "cells": [cell], "repeats": 3, "pause_s": 0}
+
+
+def estimate(api, asked):
+    return api.post("/api/v1/campaigns/estimate/", asked, format="json")
+
+
+def test_it_says_how_long_and_how_many(api, asked):
+    found = estimate(api, asked).json()
+    assert (found["n_tests"], found["n_runs"], found["requests"]) == (1, 3, 3600)
+    assert found["duration_s"] >= 180
+    assert found["highest_of_a_run"]["label"] == "p99"
+    assert not Campaign.objects.exists(), "an estimate creates nothing"
+
+
+def test_a_sweep_of_the_rate_costs_what_its_values_add_up_to(api, asked):
+    sweep = {"field": "rate_per_s", "values": [10, 30]}
+    found = estimate(api, asked | {"sweep": sweep}).json()
+    assert (found["n_tests"], found["requests"]) == (2, 3 * 60 * 40)
+
+
+def test_a_reference_has_runs_and_counts_among_no_tests(api, asked, settings):
+    settings.REFERENCE_TARGET = {"scheme": "http", "host": "127.0.0.1", "port": 8081}
+    answer = estimate(api, asked | {"reference": True}).json()
+    assert (answer["n_tests"], answer["n_runs"]) == (1, 6)
+    settings.REFERENCE_TARGET = None
+    assert estimate(api, asked | {"reference": True}).status_code == 409
+
+
+@pytest.fixture
+def ladder(project):
+    host(slots=8)
+    target = make_target(project)
+    make_endpoint(target, "http")
+    endpoint = make_endpoint(target, "https")
+    plan = make_plan(project).plan_id
+    return {"project": project.pk, "name": "layers", "plan": plan, "endpoint": endpoint.pk}
+
+
+def post_ladder(api, ladder: dict):
+    return api.post("/api/v1/ladders/", ladder, format="json")
+
+
+def test_a_ladder_is_started_with_the_usual_rungs(api, ladder):
+    answer = post_ladder(api, ladder)
+    assert answer.status_code == 201, answer.json()
+    found = answer.json()
+    assert (found["state"], len(found["tests"])) == ("running", len(USUAL_RUNGS))
+    assert found["n_runs"] == 5 * len(USUAL_RUNGS)
+    tables = api.get(f"/api/v1/campaigns/{found['id']}/tables/").json()["ladder"]
+    assert [row["label"] for row in tables[0]["rows"]][:3] == [
+        "HTTP/1.1",
+        "HTTPS/1.1, TLS 1.2",
+        "TLS 1.3",
+    ]
+
+
+def test_another_project_s_plan_is_not_found(api, ladder):
+    stranger = make_plan(make_project()).plan_id
+    assert post_ladder(api, ladder | {"plan": stranger}).status_code == 400
+
+
+@pytest.fixture
+def probed(project):
+    return make_endpoint(make_target(project))
+
+
+def ask(api, probed, **request):
+    body = {"endpoint": probed.pk, "request": request}
+    return api.post("/api/v1/probes/", body, format="json")
+
+
+def test_a_request_is_taken_and_answered_later(api, probed):
+    asked = ask(api, probed, method="POST", path="/add", body="<a/>")
+    assert asked.status_code == 201
+    probe = asked.json()
+    assert (probe["answer"], probe["finished_at"]) == (None, None)
+    assert probe["request"]["body"] == "<a/>"
+    result = {"status": 404, "reason": "Not Found", "response_us": 1034, "parts_us": {"wait": 34}}
+    finish_probe(probe_id=probe["id"], result=result)
+    answer = api.get(f"/api/v1/probes/{probe['id']}/").json()["answer"]
+    assert (answer["status"], answer["sentence"]) == (404, "404 Not Found.")
+    assert answer["parts_us"] == {"wait": 34}, "in µs, as measured"
+
+
+def test_probes_are_listed_by_endpoint(api, probed, project):
+    ask(api, probed, path="/mine")
+    ask(api, make_endpoint(make_target(project)), path="/other")
+    rows = api.get(f"/api/v1/probes/?endpoint={probed.pk}").json()["results"]
+    assert [row["request"]["path"] for row in rows] == ["/mine"]
+
+
+def test_a_websocket_endpoint_takes_a_message(api, project):
+    probed = make_endpoint(make_target(project), "ws", port=9000)
+    asked = ask(api, probed, path="/chat", message="hello")
+    assert asked.status_code == 201
+    assert asked.json()["request"]["message"] == "hello"

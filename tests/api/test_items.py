@@ -1,14 +1,17 @@
-"""Rename, tag, archive, delete and find over REST, the same for four kinds."""
+"""Rename, tag, archive, delete and find over REST, the same for four kinds; what a project uses."""
 
 import pytest
 from django.utils import timezone
 
 from campaigns.services.campaigns import look_at_campaigns
+from campaigns.services.caps import measure_use
 from campaigns.services.items import archive_items
-from tests.factories import make_campaign, make_test
+from tests.factories import make_campaign, make_plan, store_second
 from tests.items import KINDS, make_item
 from tests.services.engine import host, started
-from tests.values import plan_spec
+from tests.values import make_second, plan_spec
+
+pytestmark = pytest.mark.django_db
 
 
 def names(api, address: str) -> list[str]:
@@ -68,12 +71,6 @@ def test_delete_deletes(api, project, kind):
     assert api.get(address).status_code == 404
 
 
-def test_what_runs_or_is_used_is_not_deleted(api, project):
-    plan = make_test(make_campaign(project)).plan_version.plan
-    for address in (f"campaigns/{started(project).pk}", f"plans/{plan.pk}"):
-        assert api.delete(f"/api/v1/{address}/").status_code == 409
-
-
 def test_a_change_that_is_refused_in_part_is_not_made_in_part(api, project):
     campaign = started(project)
     address = f"/api/v1/campaigns/{campaign.pk}/"
@@ -111,3 +108,27 @@ def test_campaigns_are_found_by_who_made_them_and_by_who_has_looked(
     assert names(api, "campaigns/?needs_a_look=true") == []
     assert api.get(f"/api/v1/campaigns/{his.pk}/").json()["looked_by"] == "bob"
     assert api.post(f"/api/v1/campaigns/{his.pk}/looked/").json()["looked_by"] == "alice"
+
+
+def test_an_owner_reads_what_the_project_uses_as_it_is_counted(api, project, run):
+    make_plan(project)
+    host(slots=12)
+    project.caps = {"CAMPAIGNS": 0, "LOAD_HOURS": 2, "SLOT_PERCENT": 75}
+    project.save()
+    store_second(run, make_second(0, [1000]))
+    measure_use(run)
+    found = api.get(f"/api/v1/projects/{project.pk}/use/").json()
+    caps = {each.pop("cap"): each for each in found["caps"]}
+    assert (caps["LOAD_HOURS"]["most"], caps["LOAD_HOURS"]["unit"]) == (7200, "s")
+    assert (caps["CAMPAIGNS"]["used"], caps["CAMPAIGNS"]["most"]) == (1, None)
+    assert (caps["SLOT_PERCENT"]["most"], caps["SLOT_PERCENT"]["of"]) == (9, "75\u202f% of 12")
+    assert found["stored"]["n_seconds"] == 1
+    assert caps["STORED_GB"]["used"] == found["stored"]["seconds_bytes"] > 0
+    (today,) = found["growth"]
+    assert (today["n_runs"], today["stored_bytes"]) == (1, found["stored"]["seconds_bytes"])
+
+
+def test_the_injector_hosts_have_their_slots(api):
+    host(slots=4, name="inj-1")
+    (found,) = api.get("/api/v1/injectors/").json()
+    assert (found["name"], found["online"], found["slots"], found["busy"]) == ("inj-1", True, 4, 0)

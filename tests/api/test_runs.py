@@ -1,12 +1,20 @@
+"""Runs over REST, with their seconds and outputs of tools, also in pages while new ones come in."""
+
+from functools import partial
+
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
 from campaigns.domain.measured.snapshot import Second, Timing
 from campaigns.queries.reports import tool_report
 from tests.factories import make_campaign, make_project, make_run, make_test, store_second
 from tests.queries.measured import measure
 from tests.values import make_second
+
+pytestmark = pytest.mark.django_db
+
 
 RUNS = "/api/v1/runs/"
 
@@ -160,3 +168,69 @@ def test_a_report_in_the_style_of_a_tool_is_the_text_of_the_page(api, run, style
     answer = api.get(f"{RUNS}{run.pk}/report.txt?style={style}")
     assert answer["Content-Disposition"] == f'attachment; filename="run-{run.label}-{style}.txt"'
     assert answer.content.decode() == tool_report(run, style)
+
+
+@pytest.fixture
+def post(post_to, run):
+    return partial(post_to, f"runs/{run.pk}/outputs/")
+
+
+def test_an_output_is_added_read_and_deleted(client, post, run):
+    added = post(tool="vmstat", text=" r  b\r\n 1  0\n")
+    assert added.status_code == 201
+    path = f"/api/v1/outputs/{added.json()['id']}/"
+    assert client.get(path).json() == added.json()
+    assert (added.json()["tool"], added.json()["text"]) == ("vmstat", " r  b\r\n 1  0\n")
+    (listed,) = client.get(f"/api/v1/runs/{run.pk}/outputs/").json()["results"]
+    assert listed.keys() == {"id", "run", "tool", "added_by", "added_at"}
+    assert client.delete(path).status_code == 204
+    assert client.get(path).status_code == 404
+
+
+def test_what_cannot_be_kept_is_answered_by_field(post):
+    answer = post(tool="vmstat", text="x" * 1_000_001)
+    assert answer.status_code == 400
+    assert answer.json()["error"]["fields"].keys() == {"text"}
+
+
+@pytest.mark.parametrize("name", ["page", "page_size"])
+@pytest.mark.parametrize("odd", ["", "0", "-1", "1.5", "last", "1e1", "1_0", "²"])
+def test_what_is_no_number_of_a_page_is_refused_with_what_to_write(api, name, odd):
+    answer = api.get("/api/v1/campaigns/", {name: odd})
+    assert answer.status_code == 400
+    assert answer.json()["error"]["fields"] == {name: "Write a number from 1."}
+
+
+def read_whole(api, address: str, make) -> list[int]:
+    """The ids of all pages; something new is made before each but the first."""
+    seen = []
+    while address:
+        page = api.get(address).json()
+        seen += [row["id"] for row in page["results"]]
+        address = page["next"]
+        make()
+    return seen
+
+
+def test_campaigns_by_id_come_once_each_while_new_ones_are_created(api, project):
+    there = [make_campaign(project).pk for _ in range(5)]
+    more = iter(range(2))
+
+    def make():
+        if next(more, None) is not None:
+            make_campaign(project)
+
+    seen = read_whole(api, "/api/v1/campaigns/?ordering=id&page_size=2", make)
+    assert seen[:5] == there
+    assert len(seen) == len(set(seen)) == 7
+
+
+def test_runs_until_a_time_come_once_each_while_new_ones_begin(api, project):
+    def make():
+        make_run(make_test(make_campaign(project)), t0=timezone.now())
+
+    for _ in range(5):
+        make()
+    until = timezone.now().strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    seen = read_whole(api, f"/api/v1/runs/?until={until}&page_size=2", make)
+    assert len(seen) == len(set(seen)) == 5

@@ -1,5 +1,8 @@
+"""The API's description, its page and docs/api.md have every address, with an example of each."""
+
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from django.core.management import call_command
@@ -114,3 +117,35 @@ def test_the_docs_page_keeps_to_the_content_security_policy(client, db):
     assert " style=" not in page
     assert re.findall(r"<script(?![^>]*\bsrc=)", page) == []
     assert re.findall(r"(?:src|href)=\"(?:https?:)?//", page) == []
+
+
+DOC = (Path(__file__).resolve().parents[2] / "docs" / "api.md").read_text()
+TABLE = DOC.split("## URLs")[1].split("\n## ")[0]
+EXAMPLES = "\n".join(re.findall(r"^```sh\n(.*?)^```", DOC, re.MULTILINE | re.DOTALL))
+NUMBER = re.compile(r"<int:(\w+)>")
+ROUTES = [str(each.pattern) for each in urlpatterns if each.name != "api-nothing-here"]
+
+
+def in_words(route: str) -> str:
+    """projects/<int:pk>/ is projects/ID/ in the table; a version is named by its NUMBER."""
+    return NUMBER.sub(lambda found: "NUMBER" if found[1] == "number" else "ID", route)
+
+
+def test_the_table_has_every_address_and_no_other():
+    rows = [line.split("|")[1] for line in TABLE.splitlines() if line.startswith("| `")]
+    named = re.findall(r"`([a-z][^`?]*)`", " ".join(re.sub(r"\([^)]*\)", "", row) for row in rows))
+    assert sorted(named) == sorted(map(in_words, ROUTES))
+
+
+@pytest.mark.parametrize("route", ROUTES)
+def test_every_address_has_an_example(route):
+    shell = NUMBER.sub("ID", route)
+    called = re.escape(shell).replace("ID", r"(?:\$\w+|\d+)")
+    assert re.search(rf"\$SITE/{called}(?![\w/.$])", EXAMPLES), f"docs/api.md has none of {route}"
+
+
+@pytest.mark.parametrize("name", sorted(set(re.findall(r"\$SITE/\S*?\$(\w+)", EXAMPLES))))
+def test_what_an_example_puts_into_an_address_is_an_id(name):
+    made = re.search(rf"^{name}=\$\((.*?)\)$", EXAMPLES, re.MULTILINE | re.DOTALL)
+    assert made, f"no example sets {name}"
+    assert re.search(r"\| jq (\S*\.id|\.campaign|'[^']*\bid\b[^']*')$", made[1]), made[1]

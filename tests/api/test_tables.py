@@ -1,20 +1,37 @@
-"""Tables over REST: JSON and CSV have the same figures, and the description has every field."""
+"""Tables over REST: page, JSON and CSV say the same of campaigns, sweeps and searches."""
 
 import csv
 import re
+from dataclasses import asdict
 from io import StringIO
 
 import pytest
+from django.urls import reverse
 from django.utils import timezone
 
 from campaigns.api.tables import CampaignTablesSerializer, RowSerializer
+from campaigns.domain.judged.capacity import RULE_VERSION
+from campaigns.domain.lifecycle import Trust
 from campaigns.domain.shown.metrics import METRICS
-from campaigns.models import Campaign
+from campaigns.models import Campaign, PlanVersion
 from campaigns.services.summaries import summarise_run
 from tests.api.conftest import client_of
-from tests.factories import make_campaign, make_run, make_test, store_second
+from tests.factories import (
+    make_campaign,
+    make_endpoint,
+    make_plan,
+    make_run,
+    make_target,
+    make_test,
+    store_second,
+)
 from tests.queries.measured import https_campaign, run_in_blocks
+from tests.queries.test_machines import tell
+from tests.searches import end_trial, judged, limit_of, search_through, searching
+from tests.services.engine import host
 from tests.values import make_second
+
+pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
@@ -142,3 +159,199 @@ def test_a_refusal_at_a_csv_address_is_json_all_the_same(client, campaign):
     )
     assert answer.status_code == 401
     assert answer.json()["error"]["code"] == "unauthenticated"
+
+
+MEANS_US = {"apache": {1: 10_000, 2: 20_000}, "nginx": {1: 8_000, 2: 22_000}}
+
+
+@pytest.fixture
+def shape(request, project):
+    """Two targets at two plans (a matrix), or one plan with two numbers of injectors (sweeps)."""
+    now = timezone.now()
+    campaign = make_campaign(project, repeats=3, started_at=now, finished_at=now)
+    versions = {1: make_plan(project, "one"), 2: make_plan(project, "two")}
+    tests, means = [], []
+    for name, values in MEANS_US.items():
+        endpoint = make_endpoint(make_target(project, name))
+        for n, mean_us in values.items():
+            fields = {"version": versions[n]} if request.param == "matrix" else {"injectors": n}
+            version = fields.pop("version", versions[1])
+            tests.append(make_test(campaign, version, endpoint=endpoint, **fields))
+            means.append([mean_us, 1.01 * mean_us, 1.005 * mean_us])
+    run_in_blocks(tests, means, n=200)
+    return campaign
+
+
+def shape_tables(api, campaign, asked: str = "") -> list[dict]:
+    answer = api.get(f"/api/v1/campaigns/{campaign.pk}/tables/{asked}").json()
+    return [answer["matrix"]] if answer["matrix"] else answer["sweeps"]
+
+
+@pytest.mark.parametrize("asked", ["", "?relative=2"])
+@pytest.mark.parametrize("shape", ["matrix", "sweep"], indirect=True)
+def test_csv_of_a_shape_has_the_figures_of_json(api, shape, asked):
+    with_format = f"?format=blocks{asked.replace('?', '&')}"
+    written = api.get(f"/api/v1/campaigns/{shape.pk}/tables.csv{with_format}").content.decode()
+    rows = [[as_number(_plain(cell)) for cell in row] for row in rows_of_csv(written)]
+    expected = [row for table in shape_tables(api, shape, asked) for row in values_of(table)]
+    assert expected
+    for row in expected:
+        assert row in [each[: len(row)] for each in rows]
+
+
+@pytest.mark.parametrize("address", ["tables/?", "tables.csv?format=blocks&"])
+@pytest.mark.parametrize("shape", ["matrix", "sweep"], indirect=True)
+def test_a_column_that_is_none_is_refused_by_field(api, shape, address):
+    for typed in ("3", "0", "nginx", ""):
+        answer = api.get(f"/api/v1/campaigns/{shape.pk}/{address}relative={typed}")
+        assert answer.status_code == 400, typed
+        assert answer.json()["error"]["fields"].keys() == {"relative"}
+
+
+def _plain(cell: str) -> str:
+    """The number of trusted runs, of all that ended: 3 of 3."""
+    return cell.partition(" of ")[0]
+
+
+@pytest.mark.parametrize("shape", ["sweep"], indirect=True)
+def test_the_page_of_a_sweep_has_the_figures_of_json(api, alice, shape):
+    page = client_of(alice).get(reverse("campaign-detail", args=[shape.pk]))
+    (group,) = page.context["sweeps"]
+    shown = [table.to_json() for table in group["tables"]]
+    assert [values_of(each) for each in shown] == [
+        values_of(each) for each in shape_tables(api, shape)
+    ]
+    against = shape_tables(api, shape)[1]
+    for row, json_row in zip(group["side"].rows, against["rows"], strict=True):
+        assert as_number(row.against[0].difference.split()[0]) == json_row["values"]["difference"]
+        assert row.against[0].word == json_row["values"]["word"]
+
+
+@pytest.mark.parametrize("shape", ["matrix"], indirect=True)
+def test_the_page_of_a_matrix_has_the_figures_of_json(api, alice, shape):
+    page = client_of(alice).get(reverse("campaign-detail", args=[shape.pk]))
+    cells = [cell for _, row in page.context["matrix"]["rows"] for _, cell in row if cell]
+    (table,) = shape_tables(api, shape)
+    means = [row["values"]["mean"] for row in table["rows"]]
+    assert [as_number(cell.mean) for cell in cells] == means
+    differences = [row["values"]["difference"] for row in table["rows"]]
+    shown = [as_number(cell.difference.rstrip("%").strip()) for cell in cells]
+    assert shown == differences
+
+
+def test_the_page_and_csv_of_a_search_have_the_trials_of_json(api, alice, project):
+    search = search_through(searching(project), limit_of(1850))
+    trials = api.get(f"/api/v1/campaigns/{search.pk}/search/").json()["trials"]
+    text = api.get(f"/api/v1/campaigns/{search.pk}/search.csv").content.decode()
+    rows = list(csv.DictReader(StringIO(text)))
+    names = ("trial", "rate_per_s", "result")
+    of_csv = [tuple(row[name] for name in names) for row in rows]
+    assert of_csv == [tuple(str(trial[name]) for name in names) for trial in trials]
+    page = client_of(alice).get(f"/campaigns/{search.pk}/?trials=all").content.decode()
+    assert all(f'id="trial-{trial["trial"]}"' in page for trial in trials)
+
+
+@pytest.fixture
+def body(project):
+    host(slots=8)
+    endpoint = make_endpoint(make_target(project))
+    cell = {"plan": make_plan(project).plan_id, "endpoint": endpoint.pk}
+    rates = {"start_per_s": 50, "limit_per_s": 2000}
+    return {"project": project.pk, "name": "how much", "cell": cell, **rates}
+
+
+def post(api, body: dict):
+    return api.post("/api/v1/searches/", body, format="json")
+
+
+def test_a_search_is_started_with_its_objective(api, body):
+    answer = post(api, body | {"objective": ["p95 < 300 ms", "errors < 1 %"]})
+    assert answer.status_code == 201
+    found = answer.json()
+    assert found["objective"] == ["p95 < 300 ms", "errors < 1 %"]
+    assert (found["sentence"], found["ending"]) == ("So far nothing is known.", None)
+    assert Campaign.objects.get(pk=found["campaign"]).runs.count() == 1
+
+
+@pytest.mark.parametrize(
+    ("wrong", "field"),
+    [
+        ({"start_per_s": 500, "limit_per_s": 100}, "start_per_s"),
+        ({"longest_s": 1}, "longest_s"),
+        ({"objective": ["p95 <"]}, "objective"),
+    ],
+)
+def test_what_could_not_start_has_no_estimate_and_the_same_sentence(api, body, wrong, field):
+    asked = {**body, "objective": ["p95 < 300 ms"], **wrong}
+    refused = post(api, asked)
+    estimated = api.post("/api/v1/searches/estimate/", asked, format="json")
+    assert (refused.status_code, estimated.status_code) == (400, 400)
+    assert field in refused.json()["error"]["fields"]
+    assert estimated.json() == refused.json()
+
+
+def test_the_estimate_is_the_one_beside_the_form_and_starts_nothing(api, client, bob, body):
+    asked = body | {"trial_s": 10, "longest_s": 300}
+    found = api.post("/api/v1/searches/estimate/", asked, format="json").json()
+    version, arm = body["cell"]["plan"], f"{body['cell']['endpoint']}.new"
+    typed = {"plan": PlanVersion.objects.get(plan=version).pk, "arm": arm, "limit_per_s": 2000}
+    client.force_login(bob)
+    address = reverse("search-estimate", args=[body["project"]])
+    shown = client.post(address, typed | {"trial_s": 10, "longest_min": 5}).context
+    cost = asdict(shown["cost"])
+    assert {name: found[name] for name in cost} == cost
+    assert [each["text"] for each in found["checks"]] == [each.text for each in shown["checks"]]
+    assert found["missing_s"] > 0
+    assert not Campaign.objects.exists()
+
+
+def test_the_answer_has_its_interval_and_every_trial(api, project):
+    search = search_through(searching(project), limit_of(1850))
+    answer = api.get(f"/api/v1/campaigns/{search.pk}/search/").json()
+    assert answer["ending"] == "found"
+    assert answer["capacity"]["low"] < 1850 < answer["capacity"]["high"]
+    assert len(answer["trials"]) == search.campaign.runs.count()
+    first = answer["trials"][0]
+    assert (first["trial"], first["search"], first["rate_per_s"]) == (1, 0, 100)
+    assert (answer["rule"], answer["limited_by"]["word"]) == (RULE_VERSION, "target side")
+
+
+def test_a_trial_that_does_not_count_says_why_in_the_csv(api, project):
+    campaign = searching(project)
+    end_trial(campaign, 500, judged(Trust.DOUBTFUL, "inj-2 ran 14.8 ms late."))
+    end_trial(campaign, 758)
+    head, doubtful, failed = (
+        api.get(f"/api/v1/campaigns/{campaign.pk}/search.csv").content.decode().splitlines()
+    )
+    assert head.startswith("trial,search,run,rate_per_s,result,reason")
+    assert "untrusted,inj-2 ran 14.8 ms late." in doubtful
+    assert "failed,p95 758" in failed
+
+
+def test_a_trial_of_few_requests_names_its_weak_percentiles_in_json_and_csv(api, project):
+    campaign = searching(project, start=30)
+    end_trial(campaign, 20)
+    address = f"/api/v1/campaigns/{campaign.pk}/search"
+    assert [each["weak"] for each in api.get(f"{address}/").json()["trials"]] == [["p99_us"]]
+    (row,) = csv.DictReader(StringIO(api.get(f"{address}.csv").content.decode()))
+    assert (row["requests"], row["p99_us"], row["weak"]) == ("600", "30000.0", "p99_us")
+
+
+def test_each_trial_says_how_busy_everyone_was_in_json_and_csv(api, project):
+    campaign = searching(project)
+    run = end_trial(campaign, 900)
+    tell(run, range(20), user_s=1.5, system_s=0.3, idle_s=0.2)
+    found = api.get(f"/api/v1/campaigns/{campaign.pk}/search/").json()
+    (trial,) = found["trials"]
+    assert trial["target_cpu"] == pytest.approx(0.9)
+    assert (trial["injector_cpu"], trial["network"]) == (0.46, None)
+    assert found["limited_by"]["word"] == "target CPU"
+    text = api.get(f"/api/v1/campaigns/{campaign.pk}/search.csv").content.decode()
+    head, row = (line.split(",") for line in text.splitlines())
+    values = dict(zip(head, row, strict=True))
+    assert float(values["target_cpu"]) == pytest.approx(0.9)
+    assert (values["injector_cpu"], values["network"]) == ("0.46", "")
+
+
+def test_a_campaign_that_is_no_search_has_none(api, campaign):
+    assert api.get(f"/api/v1/campaigns/{campaign.pk}/search/").status_code == 404

@@ -75,10 +75,7 @@ class Rest:
             f"{self.url}/api/v1/{path}",
             method=method,
             data=None if data is None else json.dumps(data).encode(),
-            headers={
-                "Authorization": f"Bearer {self.token}",
-                "Content-Type": "application/json",
-            },
+            headers={"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"},
         )
         with urllib.request.urlopen(request, timeout=20) as answer:
             return json.load(answer)

@@ -1,19 +1,29 @@
-"""A broken threshold in the first line, and the examples of an error, as a reader sees them.
-
-The measurements are made up; only the pages are real.
-"""
+"""What a reader of made-up results sees first and does next; what is shown only once."""
 
 import pytest
+from django.urls import reverse
 from django.utils import timezone
 from playwright.sync_api import expect
 
-from campaigns.models import FailureExample
+from campaigns.domain.plan.presets import PRESETS
+from campaigns.models import Agent, ApiToken, FailureExample, Probe, ShareLink
+from campaigns.services.first_requests import settle_campaign
+from campaigns.services.probes import finish_probe
 from tests.browser.installation import enter
-from tests.factories import make_campaign, make_plan, make_run, make_test
+from tests.factories import (
+    make_campaign,
+    make_endpoint,
+    make_plan,
+    make_run,
+    make_target,
+    make_test,
+)
 from tests.queries.measured import measure
 from tests.values import plan_spec
 
 pytestmark = pytest.mark.django_db(transaction=True)
+
+
 RULES = [
     {"metric": "p95", "limit": 15, "unit": "ms"},
     {"metric": "rate", "limit": 100, "unit": "/s"},
@@ -90,3 +100,81 @@ def test_a_click_or_enter_on_an_error_row_opens_its_examples(page, project):
     expect(example).to_be_hidden()
     row.get_by_role("link").press("Enter")
     expect(example).to_be_visible()
+
+
+OK = {"type": "probe", "status": 200, "reason": "OK", "error": None, "response_us": 1500}
+REFUSED = {"type": "probe", "status": None, "error": "connect_refused", "response_us": 300}
+
+
+def answer(*results) -> None:
+    for probe, result in zip(Probe.objects.order_by("-pk"), results, strict=False):
+        finish_probe(probe_id=probe.pk, result=result)
+        if probe.campaign_id:
+            settle_campaign(campaign_id=probe.campaign_id)
+
+
+def test_a_try_and_then_a_start_that_is_held(page, project):
+    shop = make_target(project, "shop")
+    make_endpoint(shop)
+    make_endpoint(shop, "https")
+    make_plan(project, "Prices")
+    page.goto(f"/projects/{project.pk}/campaigns/new/?question=https")
+    page.get_by_role("button", name="Try now").click()
+    rows = page.locator(".came-back tbody tr")
+    expect(rows.filter(has_text="awaited")).to_have_count(2)
+    answer(OK, REFUSED)
+    expect(rows.filter(has_text="connection refused")).to_have_count(1)
+    page.get_by_role("button", name="Start campaign").click()
+    expect(page.get_by_text("0 of 2 so far")).to_be_visible()
+    answer(OK, REFUSED)
+    expect(page.get_by_text("On hold: 1 of 2 first requests failed.")).to_be_visible()
+    expect(page.locator("main canvas:visible, main table:visible")).to_have_count(1)
+    page.get_by_role("button", name="Start anyway").click()
+    expect(page.get_by_text("What came back before the first run")).to_be_visible()
+
+
+def reload(page) -> None:
+    """Once the page's scripts have run: the text is there before them."""
+    page.wait_for_load_state()
+    page.reload()
+
+
+def test_a_share_link(page, project):
+    page.goto(reverse("campaign-detail", args=[make_campaign(project).pk]))
+    page.evaluate("document.getElementById('share-dialog').showModal()")
+    page.get_by_role("button", name="Create link").click()
+    page.get_by_role("heading", name="Link created").wait_for()
+    reload(page)
+    page.get_by_role("heading", name="Share links").wait_for()
+    assert ShareLink.objects.count() == 1
+
+
+def test_an_api_token(page):
+    page.goto(reverse("token-list"))
+    page.get_by_label("Name").fill("nightly")
+    page.get_by_role("button", name="Create token").click()
+    page.get_by_role("heading", name="Your new token").wait_for()
+    reload(page)
+    assert page.locator(".secret").count() == 0
+    assert ApiToken.objects.count() == 1
+
+
+def test_an_agent(page, project):
+    page.goto(reverse("target-detail", args=[make_target(project).pk]))
+    page.get_by_role("button", name="Add an agent").click()
+    page.get_by_text("only once").wait_for()
+    reload(page)
+    page.get_by_role("button", name="Add another agent").wait_for()
+    assert Agent.objects.count() == 1
+
+
+def test_the_first_level_fits_one_screen(served_tab, project):
+    enter(served_tab, "alice")
+    heights = {}
+    for key in PRESETS:
+        served_tab.goto(
+            f"{reverse('plan-new', args=[project.pk])}?preset={key}", wait_until="domcontentloaded"
+        )
+        connections = served_tab.locator("fieldset:has([name=connection_mode])").bounding_box()
+        heights[key] = connections["y"] + connections["height"]
+    assert {key: height for key, height in heights.items() if height > 900} == {}

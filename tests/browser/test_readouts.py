@@ -1,11 +1,15 @@
-"""What a pointer reads in the charts is the text that the server made of the figures."""
+"""What a pointer or the keyboard reads in charts is what the server made of the figures."""
 
 import re
+from datetime import timedelta
 
 import pytest
+from django.urls import reverse
 from django.utils import timezone
+from playwright.sync_api import expect
 
 from campaigns.domain.lifecycle import Outcome
+from campaigns.models import Campaign, MachineSecond
 from tests.browser.installation import enter
 from tests.factories import (
     make_campaign,
@@ -16,11 +20,22 @@ from tests.factories import (
     make_test,
     store_second,
 )
-from tests.queries.measured import end, end_shards, measure, responses_us, spoil
+from tests.histories import make_history
+from tests.queries.measured import (
+    end,
+    end_shards,
+    https_campaign,
+    measure,
+    responses_us,
+    run_in_blocks,
+    spoil,
+)
 from tests.searches import limit_of, search_through, searching
 from tests.values import make_second, plan_spec
 
 pytestmark = pytest.mark.django_db(transaction=True)
+
+
 SECONDS, RATE = 5, 50
 # Charts are drawn one after another.
 DRAWN = "panel => window.Chart?.getChart(document.querySelector(`${panel} canvas`))"
@@ -40,7 +55,7 @@ def finished(project):
 
 
 @pytest.fixture
-def signed_in(served_tab, alice):
+def alices_tab(served_tab, alice):
     """A tab of alice, who owns the project."""
     enter(served_tab, "alice")
     return served_tab
@@ -56,29 +71,29 @@ def read(page, panel: str, x: int) -> str:
     return readout.inner_text()
 
 
-def test_the_charts_of_a_run_say_the_texts_of_its_points_and_percentiles(signed_in, finished):
+def test_the_charts_of_a_run_say_the_texts_of_its_points_and_percentiles(alices_tab, finished):
     _, run = finished
-    signed_in.goto(f"/runs/{run}/")
-    points = signed_in.evaluate("JSON.parse(document.getElementById('points').textContent)")
-    curve = signed_in.evaluate("JSON.parse(document.getElementById('curve').textContent)")
-    said = read(signed_in, "[data-panel=response]", 200)
+    alices_tab.goto(f"/runs/{run}/")
+    points = alices_tab.evaluate("JSON.parse(document.getElementById('points').textContent)")
+    curve = alices_tab.evaluate("JSON.parse(document.getElementById('curve').textContent)")
+    said = read(alices_tab, "[data-panel=response]", 200)
     second = int(re.match(r"at (\d+) s", said)[1])
     nth = points["second"].index(second)
     assert said.split() == f"at {second} s {points['response_text'][nth]}".split()
-    requests = signed_in.locator("[data-panel=requests] .readout").inner_text()
+    requests = alices_tab.locator("[data-panel=requests] .readout").inner_text()
     assert points["requests_text"][nth] in requests
     assert requests.endswith("intended 50.0")
-    label, *_, ms = read(signed_in, "[data-percentiles]", 200).split()
+    label, *_, ms = read(alices_tab, "[data-percentiles]", 200).split()
     assert {"label": label, "text": ms} in [
         {"label": each["label"], "text": each["text"]} for each in curve
     ]
 
 
-def test_the_blocks_of_a_campaign_say_the_means_of_its_table(signed_in, finished):
+def test_the_blocks_of_a_campaign_say_the_means_of_its_table(alices_tab, finished):
     campaign, _ = finished
-    signed_in.goto(f"/campaigns/{campaign}/")
-    mean = signed_in.locator("[data-table^=test] tr.row-run td").first.inner_text()
-    assert read(signed_in, "[data-blocks]", 300).split()[-1] == mean
+    alices_tab.goto(f"/campaigns/{campaign}/")
+    mean = alices_tab.locator("[data-table^=test] tr.row-run td").first.inner_text()
+    assert read(alices_tab, "[data-blocks]", 300).split()[-1] == mean
 
 
 def rows_of(page, frame: str) -> list[list[str]]:
@@ -89,83 +104,225 @@ def rows_of(page, frame: str) -> list[list[str]]:
     return [row.locator("th, td").all_inner_texts() for row in rows.all()]
 
 
-def test_arrow_keys_read_what_a_table_shows_at_once(signed_in, finished):
+def test_arrow_keys_read_what_a_table_shows_at_once(alices_tab, finished):
     campaign, run = finished
-    signed_in.goto(f"/runs/{run}/")
-    points = signed_in.evaluate("JSON.parse(document.getElementById('points').textContent)")
-    seconds = rows_of(signed_in, "[data-over-time]")
+    alices_tab.goto(f"/runs/{run}/")
+    points = alices_tab.evaluate("JSON.parse(document.getElementById('points').textContent)")
+    seconds = rows_of(alices_tab, "[data-over-time]")
     told = ("at", "requests_text", "response_text", "errors_text")
     for nth, row in enumerate(seconds):
         assert [text.split() for text in row] == [points[key][nth].split() for key in told]
     assert len(seconds) == len(points["second"])
-    curve = signed_in.evaluate("JSON.parse(document.getElementById('curve').textContent)")
+    curve = alices_tab.evaluate("JSON.parse(document.getElementById('curve').textContent)")
     texts = {each["label"]: each["text"] for each in curve}
-    percentiles = rows_of(signed_in, "[data-percentiles]")
+    percentiles = rows_of(alices_tab, "[data-percentiles]")
     for name, text in percentiles:
         assert text.removeprefix("~") == texts[name]
-    plot = signed_in.locator("[data-percentiles]")
+    plot = alices_tab.locator("[data-percentiles]")
     plot.locator(".chart-frame").focus()
     for name, text in percentiles:
-        signed_in.keyboard.press("ArrowRight")
+        alices_tab.keyboard.press("ArrowRight")
         expected = f"{name} this run {text.removeprefix('~')}"
         assert plot.locator(".readout").inner_text().split() == expected.split()
-    signed_in.keyboard.press("Escape")
+    alices_tab.keyboard.press("Escape")
     assert plot.locator(".readout").inner_text() == ""
-    signed_in.goto(f"/campaigns/{campaign}/")
-    ((block, mean),) = rows_of(signed_in, "[data-blocks]")
-    signed_in.locator("[data-blocks] .chart-frame").focus()
-    signed_in.keyboard.press("ArrowLeft")
-    assert signed_in.locator("[data-blocks] .readout").inner_text().split()[-1] == mean
+    alices_tab.goto(f"/campaigns/{campaign}/")
+    ((block, mean),) = rows_of(alices_tab, "[data-blocks]")
+    alices_tab.locator("[data-blocks] .chart-frame").focus()
+    alices_tab.keyboard.press("ArrowLeft")
+    assert alices_tab.locator("[data-blocks] .readout").inner_text().split()[-1] == mean
     assert block == "block 1"
 
 
-def test_one_crosshair_reads_a_trial_of_a_search_in_every_drawing_that_has_it(signed_in, project):
+def test_one_crosshair_reads_a_trial_of_a_search_in_every_drawing_that_has_it(alices_tab, project):
     campaign = searching(project)
     search_through(campaign, limit_of(1850))
-    signed_in.goto(f"/campaigns/{campaign.pk}/")
-    way_up, around = (signed_in.locator(f"figure:has(#trials-{n})") for n in (1, 2))
-    signed_in.locator("#trials-1").focus()
-    signed_in.keyboard.press("ArrowRight")
+    alices_tab.goto(f"/campaigns/{campaign.pk}/")
+    way_up, around = (alices_tab.locator(f"figure:has(#trials-{n})") for n in (1, 2))
+    alices_tab.locator("#trials-1").focus()
+    alices_tab.keyboard.press("ArrowRight")
     assert way_up.locator("[data-reads=said]").inner_text().split()[:3] == ["trial", "1:", "100/s,"]
     assert around.locator("[data-reads=said]").inner_text() == "", "its rate is far from the limit"
-    signed_in.locator("#trials-2").focus()
-    signed_in.keyboard.press("ArrowRight")
+    alices_tab.locator("#trials-2").focus()
+    alices_tab.keyboard.press("ArrowRight")
     said = around.locator("[data-reads=said]").inner_text()
     trial = said.split()[1].rstrip(":")
     assert around.locator("[data-reads=busy]").inner_text() == "injector CPU 46\u202f%"
     for line in around.locator(".search-crosshair").all():
         assert line.get_attribute("visibility") == "visible"
-    signed_in.keyboard.press("Enter")
-    row = signed_in.locator("tr:target")
+    alices_tab.keyboard.press("Enter")
+    row = alices_tab.locator("tr:target")
     assert row.locator("th").inner_text() == trial
-    signed_in.locator("#trials-2").focus()
-    signed_in.keyboard.press("Escape")
+    alices_tab.locator("#trials-2").focus()
+    alices_tab.keyboard.press("Escape")
     assert around.locator("[data-reads=said]").inner_text() == ""
     around.locator(f"[data-trial='{trial}']").first.hover(force=True)
     assert around.locator("[data-reads=said]").inner_text() == said
 
 
-def test_one_crosshair_reads_a_value_of_a_sweep_in_all_its_curves(signed_in, project):
+def test_one_crosshair_reads_a_value_of_a_sweep_in_all_its_curves(alices_tab, project):
     now = timezone.now()
     campaign = make_campaign(project, "Sweep", repeats=1, started_at=now, finished_at=now)
     version, endpoint = make_plan(project), make_endpoint(make_target(project))
     for injectors, mean_us in ((1, 10_000), (2, 12_000)):
         run = make_run(make_test(campaign, version, endpoint=endpoint, injectors=injectors))
         spoil(measure(run, mean_us, n=500 * injectors))
-    signed_in.goto(f"/campaigns/{campaign.pk}/")
-    panels = signed_in.locator("[data-sweep]")
+    alices_tab.goto(f"/campaigns/{campaign.pk}/")
+    panels = alices_tab.locator("[data-sweep]")
     panels.first.focus()
     panels.first.press("ArrowRight")
     panels.first.press("ArrowRight")
-    figures = signed_in.locator(".sweep-chart")
+    figures = alices_tab.locator(".sweep-chart")
     readouts = [figures.nth(n).locator(".readout").inner_text() for n in range(4)]
     assert readouts[0] == "2 injector processes: 100 ok requests/s"
     assert [text.split(":")[0] for text in readouts] == ["2 injector processes"] * 4
     assert "p95" in readouts[1]
-    assert signed_in.locator("[data-sweep] .search-crosshair[visibility=visible]").count() == 4
+    assert alices_tab.locator("[data-sweep] .search-crosshair[visibility=visible]").count() == 4
     panels.first.press("Enter")
-    assert signed_in.url.endswith(f"#test-{run.test_id}"), "the runs of this point"
-    assert signed_in.locator(".repeats:target").is_visible()
+    assert alices_tab.url.endswith(f"#test-{run.test_id}"), "the runs of this point"
+    assert alices_tab.locator(".repeats:target").is_visible()
     panels.first.focus()
     panels.first.press("Escape")
     assert [figures.nth(n).locator(".readout").inner_text() for n in range(4)] == [""] * 4
+
+
+MACHINE_SECONDS, MACHINE_RATE = 12, 50
+SILENT = {5, 6}
+
+
+@pytest.fixture
+def run(project):
+    """A run of twelve seconds, of which the agent told all but two."""
+    spec = plan_spec(model="open", rate_per_s=MACHINE_RATE, duration_s=MACHINE_SECONDS)
+    run = make_run(make_test(make_campaign(project), make_plan(project, spec=spec)))
+    for second in range(MACHINE_SECONDS):
+        vitals = {"cpu_share": 0.2 + second / 100}
+        store_second(run, make_second(second, responses_us(10_000, MACHINE_RATE), vitals=vitals))
+    end_shards(
+        run, last_second=MACHINE_SECONDS - 1, end={"duration_us": MACHINE_SECONDS * 1_000_000}
+    )
+    for second in sorted({*range(MACHINE_SECONDS)} - SILENT):
+        store_machine_second(run, second)
+    return end(run, Outcome.COMPLETE)
+
+
+def store_machine_second(run, second: int) -> None:
+    user_s = 0.1 + 0.1 * second
+    did = {
+        "user_s": user_s, "system_s": 0.3, "interrupts_s": 0.1, "stolen_s": 0,
+        "idle_s": 3.6 - user_s, "cores": [40, 20, 20, 20],
+        "memory_bytes": 8e9, "memory_used_bytes": 2e9 + second * 1e8,
+        "received_bytes": 50_000 + 2000 * second, "sent_bytes": 290_000 + 10_000 * second,
+        "retransmitted": second % 3, "listen_overflows": 4 * (second > 8),
+        "processes": {"nginx": {"cpu_s": 0.6 * user_s}, ":8081,:8444": {"cpu_s": 0.3}},
+    }  # fmt: skip
+    busy_s = user_s + 0.4
+    MachineSecond.objects.create(
+        run=run, source="shop-1", second=second, lasted_s=1, busy_s=busy_s, watched_s=0.5, did=did
+    )
+
+
+def test_the_machines_panels_share_the_crosshair_of_the_run(served_tab, alice, run):
+    enter(served_tab, "alice")
+    served_tab.goto(f"/runs/{run.pk}/")
+    said = read(served_tab, "[data-panel=response]", 200)
+    told = served_tab.evaluate("JSON.parse(document.getElementById('machine').textContent)")
+    nth = told["second"].index(int(said.split()[1]))
+    injector = f"; injector {20 + told['second'][nth]}.0 % of a core"
+    told["cpu_text"][nth] += injector
+    for panel in ("cpu", "processes", "memory", "network", "trouble"):
+        readout = served_tab.locator(f"[data-panel=machine-{panel}] .readout")
+        assert readout.inner_text().split()[3:] == told[f"{panel}_text"][nth].split()
+    assert served_tab.locator("[data-table=machine-shop-1] tbody tr").count() > 9
+
+
+SLOWER = [26.0, 26.2, 25.8, 26.1, 25.9, 26.0, 28.5, 28.6, 28.4, 28.7]
+
+
+def test_the_keyboard_leads_from_a_change_to_its_campaign(served_tab, alice, project):
+    make_history(project, SLOWER, begin=timezone.now() - timedelta(days=20))
+    enter(served_tab, "alice")
+    served_tab.goto(f"/projects/{project.pk}/history/")
+    served_tab.get_by_text(re.compile("1 slower")).wait_for()
+    served_tab.keyboard.press("j")
+    expect(served_tab.locator("tbody th a")).to_be_focused()
+    served_tab.keyboard.press("Enter")
+    served_tab.get_by_text(re.compile("Slower by")).first.wait_for()
+    panels = served_tab.locator("[data-history]")
+    panels.get_by_text("axis from").wait_for()  # drawn, so the keys are obeyed
+    panels.focus()
+    panels.press("Shift+ArrowLeft")
+    readout = served_tab.locator("[data-panel=value] .readout")
+    readout.filter(has_text="28.5").wait_for()
+    panels.press("ArrowLeft")
+    readout.filter(has_text="26.0").wait_for()
+    panels.press("ArrowRight")
+    panels.press("Enter")
+    begun = Campaign.objects.get(name="night 6")
+    served_tab.wait_for_url(f"**/campaigns/{begun.pk}/")
+
+
+def test_a_range_is_dragged_and_the_figures_are_a_table(served_tab, alice, project):
+    (test,) = make_history(project, SLOWER)
+    enter(served_tab, "alice")
+    served_tab.goto(f"/tests/{test.pk}/history/")
+    served_tab.get_by_text("Show as table").click()
+    rows = served_tab.locator("[data-chart-table] tbody tr")
+    expect(rows).to_have_count(len(SLOWER))
+    expect(rows.first).to_contain_text("10 Nov 2026")
+    expect(rows.first).to_contain_text("28.7 [")
+    box = served_tab.locator("[data-panel=value] canvas").bounding_box()
+    middle = box["y"] + box["height"] / 2
+    served_tab.mouse.move(box["x"] + box["width"] / 2, middle)
+    served_tab.mouse.down()
+    served_tab.mouse.move(box["x"] + box["width"] - 4, middle, steps=4)
+    served_tab.mouse.up()
+    served_tab.wait_for_url(re.compile("since=2026-11-06&until=2026-11-10"))
+    expect(served_tab.get_by_label("From")).to_have_value("2026-11-06")
+
+
+# An A4 sheet with a browser's own margins.
+SHEET = {"width": 718, "height": 1047}
+CUT = """() => [...document.querySelectorAll('main table')]
+  .filter((table) => table.getBoundingClientRect().right > innerWidth + 1)
+  .map((table) => table.innerText.slice(0, 60))"""
+INK = "Chart.defaults.color"
+IS_DRAWN = "() => window.Chart?.getChart(document.querySelector('[data-blocks] canvas'))"
+
+
+@pytest.fixture
+def page(served_tab, alice, project):
+    """A tab of alice, with what HTTPS costs measured."""
+    now = timezone.now()
+    campaign, tests = https_campaign(project, started_at=now, finished_at=now)
+    run_in_blocks(tests, [[10_000.0] * 3, [13_000.0] * 3])
+    enter(served_tab, "alice")
+    served_tab.goto(reverse("campaign-detail", args=[campaign.pk]))
+    return served_tab
+
+
+@pytest.mark.parametrize("name", ["campaign-detail", "run-list", "campaign-list"])
+def test_every_column_is_on_the_sheet(name, page, project):
+    if name != "campaign-detail":
+        page.goto(reverse(name, args=[project.pk]))
+    page.set_viewport_size(SHEET)
+    page.emulate_media(media="print")
+    assert page.locator("main table").count()
+    assert page.evaluate(CUT) == []
+
+
+def test_charts_of_a_dark_page_are_drawn_for_paper_and_dark_again_after(page):
+    light, dark = (ink_in(page, scheme) for scheme in ("light", "dark"))
+    assert dark != light
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert page.evaluate(INK) == light
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert page.evaluate(INK) == dark
+
+
+def ink_in(page, scheme: str) -> str:
+    """What the charts' words are drawn in, once one of them is."""
+    page.emulate_media(color_scheme=scheme)
+    page.reload()
+    page.wait_for_function(IS_DRAWN)
+    return page.evaluate(INK)

@@ -60,10 +60,7 @@ CHUNKS = merged(
             "bytes after the last chunk": CHUNKED + b"0\r\n\r\nmore",
         },
     ),
-    bad(
-        "header_cap",
-        {"200 trailers": CHUNKED + b"0\r\n" + b"A: b\r\n" * 200 + b"\r\n"},
-    ),
+    bad("header_cap", {"200 trailers": CHUNKED + b"0\r\n" + b"A: b\r\n" * 200 + b"\r\n"}),
     bad("body_cap", {"a chunk of a petabyte": CHUNKED + b"3ffffffffffff\r\n"}),
 )
 _POINTS = {

@@ -14,11 +14,7 @@ from tests.injector.authority import CLIENT, authority, issue, server_context, w
 from tests.injector.hostile import HEAD, OK, SHORT, Case, cut, finish, stay, well
 
 Context = Callable[[], ssl.SSLContext]
-TLS_1_1, TLS_1_2, TLS_1_3 = (
-    ssl.TLSVersion.TLSv1_1,
-    ssl.TLSVersion.TLSv1_2,
-    ssl.TLSVersion.TLSv1_3,
-)
+TLS_1_1, TLS_1_2, TLS_1_3 = (ssl.TLSVersion.TLSv1_1, ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3)
 _ALERT_HANDSHAKE_FAILURE = b"\x15\x03\x03\x00\x02\x02\x28"
 _TOO_LONG = b"\xff\xff" + b"x" * 99
 _UNREADABLE = b"\x17\x03\x03\x00\x20" + b"x" * 32
@@ -232,16 +228,8 @@ SESSIONS = {
     for name, script, kind in (
         ("plaintext instead of a reply", secured(raw_bytes=OK), "http_parse"),
         ("plaintext in the middle of a reply", secured(_PART, raw_bytes=OK), "http_parse"),
-        (
-            "a record that does not decrypt",
-            secured(raw_bytes=_UNREADABLE),
-            "http_parse",
-        ),
-        (
-            "a record that is too long",
-            secured(raw_bytes=b"\x17\x03\x03" + _TOO_LONG),
-            "http_parse",
-        ),
+        ("a record that does not decrypt", secured(raw_bytes=_UNREADABLE), "http_parse"),
+        ("a record that is too long", secured(raw_bytes=b"\x17\x03\x03" + _TOO_LONG), "http_parse"),
         ("ragged end before a reply", secured(), "eof_before_reply"),
         ("ragged end in a reply", secured(_PART), "eof_mid_body"),
         ("ragged end of a body without length", secured(HEAD + b"\r\nhi"), "eof_mid_body"),

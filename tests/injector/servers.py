@@ -60,10 +60,7 @@ class Scripted:
 
 @contextlib.contextmanager
 def scripted(
-    script: Script,
-    tls: ssl.SSLContext | None = None,
-    address: str = "127.0.0.1",
-    port: int = 0,
+    script: Script, tls: ssl.SSLContext | None = None, address: str = "127.0.0.1", port: int = 0
 ) -> Iterator[Scripted]:
     """A server on a port of this machine, a free one if none is named, for a `with` block."""
     listener = socket.create_server((address, port), backlog=512)
@@ -183,6 +180,12 @@ def make_order(port: int, **given: Any) -> dict[str, Any]:
         "secrets": {"client_key": given.pop("client_key_pem", "")},
         "policy": {"allow": given.pop("allow", ["127.0.0.0/8"])},
     } | given
+
+
+def probe_order(port: int, **given: Any) -> dict[str, Any]:
+    """The order of a single request instead."""
+    order = make_order(port, **given)
+    return order | {"probe": True, "step": order.pop("plan")["steps"][0]}
 
 
 def measure(port: int, **given: Any) -> LocalRun:

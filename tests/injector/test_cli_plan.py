@@ -1,4 +1,4 @@
-"""A whole plan from a file on the command line: what the site has runs at the keyboard."""
+"""The command line's plans: whole from a file, or by their steps, sessions and credentials."""
 
 import json
 from argparse import ArgumentParser
@@ -111,10 +111,7 @@ SHARED = {"model": "open", "rate_per_s": 5, "requests": 40, "shares": [2, 1, 1]}
 
 @pytest.mark.parametrize(
     ("options", "weights"),
-    [
-        (["--processes", "3"], [2, 1, 1]),
-        (["--processes", "2", "--shares", "3,1"], [3, 1]),
-    ],
+    [(["--processes", "3"], [2, 1, 1]), (["--processes", "2", "--shares", "3,1"], [3, 1])],
 )
 def test_the_shares_are_the_plan_s_unless_said_otherwise(plan_file, options, weights):
     order = order_of(ADDRESS, "--plan", plan_file(load=SHARED), *options)
@@ -125,3 +122,122 @@ def test_the_shares_are_the_plan_s_unless_said_otherwise(plan_file, options, wei
 def test_shares_for_another_number_of_processes_are_refused(capsys, plan_file):
     said = refusal(capsys, ADDRESS, "--plan", plan_file(load=SHARED), "--processes", "2")
     assert "--plan has shares for 3 processes" in said
+
+
+def paths_sent(*options, first="/a", replies=(OK_REPLY,)):
+    """What a server heard, in order, as "METHOD path"."""
+    with scripted(always(*replies)) as server:
+        address = f"http://127.0.0.1:{server.port}{first}"
+        assert cli.main([address, *options]) in {cli.OK, cli.NOT_USABLE}
+    lines = [request.split(b"\r\n", 1)[0].decode() for request in server.requests]
+    return [line.removesuffix(" HTTP/1.1") for line in lines]
+
+
+TWO_MORE = ("--step", "/b", "--step", "post /c x=1 y=2")
+
+
+@pytest.mark.sockets
+def test_steps_are_sent_in_turns():
+    sent = paths_sent(*TWO_MORE, "--requests", "6")
+    assert sent == ["GET /a", "GET /b", "POST /c"] * 2
+
+
+@pytest.mark.sockets
+def test_a_step_has_a_method_a_path_and_a_body_of_text_or_of_a_file(tmp_path):
+    body = tmp_path / "order.json"
+    body.write_text('{"id": 7}')
+    with scripted(always(OK_REPLY)) as server:
+        options = ["--step", f"PUT /c @{body}", "--step", "/d a b", "--header", "X-A: 1"]
+        cli.main([f"http://127.0.0.1:{server.port}/", "--requests", "3", *options])
+    put, post = server.requests[1:]
+    assert put.startswith(b"PUT /c ")
+    assert put.endswith(b'\r\n\r\n{"id": 7}')
+    assert post.startswith(b"POST /d ")
+    assert post.endswith(b"\r\n\r\na b")
+    assert all(b"\r\nX-A: 1\r\n" in request for request in server.requests)
+
+
+@pytest.mark.parametrize("step", ["/d", "POST /d", "  post  /d"])
+def test_spaces_within_a_body_stay(step):
+    assert order("--step", f"{step} a  b\n\tc ")["plan"]["steps"][1]["body"] == "a  b\n\tc "
+
+
+@pytest.mark.sockets
+def test_a_body_of_a_file_is_sent_to_the_byte(tmp_path):
+    (tmp_path / "form").write_bytes(b"--x\r\n\r\n1\n--x--\r\n")
+    (tmp_path / "rows.csv").write_bytes(b'text\r\n"a\r\nb"\r\n')
+    with scripted(always(OK_REPLY)) as server:
+        options = ["--body", f"@{tmp_path / 'form'}", "--csv", str(tmp_path / "rows.csv")]
+        options += ["--step", "/b ${text}", "--requests", "2"]
+        cli.main([f"http://127.0.0.1:{server.port}/", *options])
+    bodies = [request.partition(b"\r\n\r\n")[2] for request in server.requests]
+    assert bodies == [b"--x\r\n\r\n1\n--x--\r\n", b"a\r\nb"]
+
+
+@pytest.mark.sockets
+@pytest.mark.parametrize(
+    ("source", "reply"),
+    [
+        ("body t=(\\w+)", b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nt=abc"),
+        ("header:Token (.*)", b"HTTP/1.1 200 OK\r\nToken: abc\r\nContent-Length: 0\r\n\r\n"),
+    ],
+)
+def test_a_value_is_taken_out_of_a_reply_and_used(source, reply):
+    options = ["--step", "/item/${token}", "--extract", f"1 token {source}", "--requests", "2"]
+    assert paths_sent(*options, replies=(reply,)) == ["GET /a", "GET /item/abc"]
+
+
+@pytest.mark.sockets
+def test_only_what_is_expected_is_ok(capsys):
+    missing = b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"
+    with scripted(always(missing)) as server:
+        address, options = f"http://127.0.0.1:{server.port}/", ["--requests", "200"]
+        cli.main([address, *options, "--threshold", "errors<1%", "--expect", "404"])
+        assert "passed  errors < 1 %" in capsys.readouterr().out
+        cli.main([address, *options, "--threshold", "errors<1%", "--expect", "2xx,301"])
+        assert "FAILED  errors < 1 %" in capsys.readouterr().out
+
+
+def test_handshakes_have_limits_of_their_own():
+    limits = order("--connect-timeout", "1", "--tls-timeout", "2", "--timeout", "9")["plan"]
+    assert limits["timeouts"] == {"connect_s": 1.0, "tls_s": 2.0, "total_s": 9.0}
+
+
+def order(*options: str):
+    return cli.make_order(cli.make_parser().parse_args(["http://127.0.0.1:1/", *options]))
+
+
+@pytest.mark.parametrize(
+    ("text", "think"),
+    [
+        ("0.5", {"kind": "constant", "mean_s": 0.5}),
+        ("1-3", {"kind": "uniform", "min_s": 1.0, "max_s": 3.0}),
+        ("~2", {"kind": "exponential", "mean_s": 2.0}),
+    ],
+)
+def test_think_times_are_written_in_three_ways(text, think):
+    assert order("--think-time", text)["plan"]["session"]["think_time"] == think
+
+
+@pytest.mark.sockets
+def test_a_secret_comes_from_a_file_only(tmp_path, capsys):
+    secret = tmp_path / "token"
+    secret.write_text("abc.def\n")
+    with scripted(always(OK_REPLY)) as server:
+        address = f"http://127.0.0.1:{server.port}/"
+        options = ["--bearer", "--secret-file", str(secret), "--requests", "2"]
+        assert cli.main([address, *options]) == cli.OK
+    assert all(b"Authorization: Bearer abc.def" in request for request in server.requests)
+    assert "abc.def" not in "".join(capsys.readouterr())
+    assert cli.main([address, "--bearer"]) == cli.REFUSED
+
+
+def test_calls_cookies_and_pipelines_reach_the_plan():
+    arriving = "--rate 5 --requests 9 --arrival-unit session --calls-per-session 2"
+    session = order(*arriving.split(), "--retry-on-failure")["plan"]["session"]
+    assert session["retry_on_failure"] is True
+    options = "--calls-per-connection 4 --calls-per-session 8 --cookies --pipeline 2 --all-at-once"
+    session = order(*options.split())["plan"]["session"]
+    assert (session["calls_per_connection"], session["calls_per_session"]) == (4, 8)
+    assert (session["cookies"], session["pipeline_depth"]) == (True, 2)
+    assert session["first_call_alone"] is False

@@ -13,7 +13,7 @@ import pytest
 
 from campaigns.domain.measured.snapshot import Second, Timing
 from tests.injector.servers import OK_REPLY, always, scripted
-from tests.injector.test_cli import run
+from tests.injector.test_cli import begun, run
 from tests.injector.test_loads import Arrivals
 from workers.injector import cli
 
@@ -96,12 +96,7 @@ def test_ctrl_c_before_there_is_anything_to_report_shows_no_traceback():
 @pytest.mark.parametrize("style", [["--json"], []])
 def test_a_reader_that_has_left_causes_no_complaint(style):
     with scripted(always(OK_REPLY)) as server:
-        process = subprocess.Popen(
-            [*COMMAND, f"http://127.0.0.1:{server.port}/", "--requests", "5", *style],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+        process = begun(f"http://127.0.0.1:{server.port}/", "--requests", 5, *style)
         process.stdout.close()
         complaint = process.stderr.read()
         status = process.wait(30)
@@ -116,12 +111,8 @@ def test_a_reader_that_has_left_causes_no_complaint(style):
 def test_nobody_who_reads_the_progress_any_more_ends_no_measurement(processes):
     """As `2>&1 | head -1` does."""
     with scripted(always(OK_REPLY)) as server:
-        options = ["--requests", "5", "--connections", "2", "--processes", str(processes), "--json"]
-        process = subprocess.Popen(
-            [*COMMAND, f"http://127.0.0.1:{server.port}/", *options],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-        )
+        options = ["--requests", 5, "--connections", 2, "--processes", processes, "--json"]
+        process = begun(f"http://127.0.0.1:{server.port}/", *options)
         process.stderr.close()
         report, _ = process.communicate(timeout=30)
     assert process.returncode in {cli.OK, cli.NOT_USABLE}, report
@@ -161,12 +152,7 @@ def test_progress_shows_a_p99_only_where_there_is_one(capsys, count, words):
 def test_a_run_that_was_interrupted_says_so_and_its_own_rate():
     with scripted(Arrivals()) as server:
         url = f"http://127.0.0.1:{server.port}/"
-        process = subprocess.Popen(
-            [*COMMAND, url, "--rate", "50", "--duration", "60"],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+        process = begun(url, "--rate", 50, "--duration", 60)
         assert process.stderr.readline().startswith("   0 s")
         time.sleep(0.2)  # ten requests' time, to have a rate
         process.send_signal(signal.SIGINT)

@@ -3,7 +3,6 @@
 import errno
 import resource
 import socket
-import time
 
 import pytest
 
@@ -25,14 +24,6 @@ from workers.injector.order import Refusal
 from workers.injector.preflight import raise_descriptor_limit
 
 SHORT = {"connect_s": 0.5, "tls_s": 0.5, "total_s": 0.5}
-
-
-def test_a_kept_connection_is_connected_once_and_its_later_requests_have_no_connect_part():
-    total, server = measured(always(OK_REPLY), load=closed(100))
-    assert total.timing("connect").n == 1
-    assert total.timing("tls").n == 0
-    assert total.timing("send").n == 100
-    assert server.n_connections == 1
 
 
 @pytest.mark.parametrize("connections", [1, 8])
@@ -113,14 +104,6 @@ def test_a_replayed_request_that_fails_has_failed():
     assert (total.count("replayed"), server.n_connections) == (1, 2)
 
 
-def test_a_refused_connection_is_counted_and_the_run_ends():
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port = listener.getsockname()[1]
-    total = measure(port, load=closed(10, 2)).total
-    assert total.errors == {Kind.CONNECT_REFUSED: 10}
-    assert total.timing("failed").n == 10
-
-
 def test_a_full_backlog_ends_at_the_connect_limit():
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
@@ -198,51 +181,6 @@ def test_what_tcp_gives_up_is_told_from_what_ends_at_our_limit(monkeypatch, call
     total, _ = measured(always(OK_REPLY), load=closed(3))
     assert total.errors == {Kind.CONNECT_TIMEOUT: 3}
     assert total.count("socket_timeouts") == 3
-
-
-def hang(sock, server):
-    server.read_request(sock)
-    time.sleep(3)
-
-
-def hang_in_body(sock, server):
-    server.read_request(sock)
-    sock.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n123")
-    time.sleep(3)
-
-
-def drip(sock, server):
-    server.read_request(sock)
-    sock.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n")
-    while True:
-        time.sleep(0.05)
-        sock.sendall(b"x")
-
-
-def read_nothing(sock, server):
-    time.sleep(3)
-
-
-@pytest.mark.parametrize(
-    ("script", "given", "kind"),
-    [
-        (hang, {}, Kind.FIRST_BYTE_TIMEOUT),
-        (hang_in_body, {}, Kind.BODY_TIMEOUT),
-        (drip, {}, Kind.BODY_TIMEOUT),
-        (read_nothing, {"method": "POST", "body": "x" * 1024 * 1024}, Kind.FIRST_BYTE_TIMEOUT),
-        (read_nothing, {"scheme": "https"}, Kind.TLS_TIMEOUT),
-    ],
-)
-def test_every_attempt_ends_at_its_limit(script, given, kind):
-    total, _ = measured(script, timeouts=SHORT, load=closed(2, 2), **given)
-    if given.get("method") == "POST":
-        # How much a socket takes before it is full is the kernel's affair.
-        assert sum(total.errors.values()) == 2
-        assert set(total.errors) <= {kind, Kind.WRITE_TIMEOUT}
-    else:
-        assert total.errors == {kind: 2}
-    assert total.timing("failed").min_us >= 500_000
-    assert total.timing("failed").max_us < 1_000_000
 
 
 @pytest.mark.parametrize("scheme", ["http", "https"])

@@ -15,7 +15,7 @@ from campaigns.domain.plan.frozen_run import ordered_plan
 from campaigns.domain.plan.load import Load
 from campaigns.domain.plan.plan import Plan
 from tests.injector.program import FORKED, OTHER
-from tests.injector.servers import OK_REPLY, always, closed, make_order, scripted
+from tests.injector.servers import OK_REPLY, always, closed, make_order, probe_order, scripted
 from tests.injector.websocket.peers import echo
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -116,8 +116,7 @@ def test_a_tls_run_is_told_in_documented_lines(program, server_tls):
 @pytest.mark.parametrize("port", [None, 1], ids=["answered", "refused"])
 def test_a_probe_is_answered_by_a_documented_line(program, port):
     with scripted(always(OK_REPLY)) as server:
-        order = make_order(port or server.port, mode="new")
-        order = {**order, "probe": True, "step": order.pop("plan")["steps"][0], "secrets": {}}
+        order = probe_order(port or server.port, mode="new") | {"secrets": {}}
         assert fault(order, "probe_order") is None
         (probing, line), status = program(order, FORKED).rest()
     assert (status, fault(probing, "probing"), fault(line, "probe")) == (0, None, None)

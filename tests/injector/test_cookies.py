@@ -33,11 +33,7 @@ def jar(*cookies: str, host: str = "shop.test", is_tls: bool = False, path: str 
         ("id=1; Path=/; Max-Age=\xb2", "/", "id=1"),
         ("id=1; Path=/; Max-Age=-" + "9" * 400, "/", ""),
         ("id=1; Path=/; Max-Age=" + "9" * 4000, "/", "id=1"),
-        (
-            "id=1; Path=/; Expires=Thu, 01 Jan 1970 00:00:00 GMT; Max-Age=999999999999",
-            "/",
-            "id=1",
-        ),
+        ("id=1; Path=/; Expires=Thu, 01 Jan 1970 00:00:00 GMT; Max-Age=999999999999", "/", "id=1"),
         ("id=1; Path=/; Expires=nonsense", "/", "id=1"),
         ("id=1; Path=/; Expires=Thu, 01 Jan 99999999999999999999 00:00:00 GMT", "/", "id=1"),
         ("id=1; Path=/; Expires=Thu, 01 Jan 1970 00:00:00 +9999999999999999", "/", "id=1"),

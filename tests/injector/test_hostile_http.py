@@ -12,7 +12,7 @@ from campaigns.domain.lifecycle import Trust
 from tests.injector import hostile_exchanges, hostile_heads
 from tests.injector.authority import issue, server_context
 from tests.injector.hostile import CHUNKED, OK, SHORT, fault, merged, run_all, selected
-from tests.injector.servers import closed, make_order, measure, measured, scripted
+from tests.injector.servers import closed, measure, measured, probe_order, scripted
 from workers.injector import probe
 from workers.injector.connection import now
 from workers.injector.http1 import HeadMemo
@@ -95,9 +95,9 @@ def test_what_takes_long_to_parse_ends_at_the_limit(depth):
 
 def test_a_single_request_ends_at_the_limit_whatever_takes_long_to_parse():
     with scripted(_sends_what_takes_seconds_to_parse) as server:
-        order = make_order(server.port, timeouts=SHORT) | {"probe": True, "timeouts": SHORT}
+        order = probe_order(server.port) | {"timeouts": SHORT}
         began = now()
-        answer = probe.run(Order.from_json(order | {"step": {"method": "GET", "path": "/"}}))
+        answer = probe.run(Order.from_json(order))
     assert answer["error"] == "body_timeout"
     assert now() - began < 2_500_000_000
 

@@ -1,8 +1,15 @@
-"""What ends a reply, and what makes it malformed, over real sockets."""
+"""What ends a reply, what makes it malformed, who reads it, and what is kept of failed ones."""
+
+import json
+import socket
+import time
 
 import pytest
 
-from tests.injector.servers import OK_REPLY, always, closed, measure, measured, scripted
+from campaigns.domain.measured.outcomes import Kind
+from tests.injector.servers import OK_REPLY, against, always, closed, measure, measured, scripted
+from workers.injector import connection
+from workers.injector.attempt import Worker
 
 HEAD = b"HTTP/1.1 200 OK\r\n"
 SHORT = {"connect_s": 0.3, "tls_s": 0.3}
@@ -15,15 +22,10 @@ GOOD = {
     + b"Transfer-Encoding: chunked\r\n\r\n0\r\nServer-Timing: "
     + b"db;dur=9, " * 400
     + b"\r\n\r\n",
-    "upper case sizes": HEAD + b"Transfer-Encoding: chunked\r\n\r\nA\r\n0123456789\r\n0\r\n\r\n",
     "interim replies": b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: a\r\n\r\n"
     + OK_REPLY,
     "204": b"HTTP/1.1 204 No Content\r\n\r\n",
     "304 with a length": b"HTTP/1.1 304 Not Modified\r\nContent-Length: 99\r\n\r\n",
-    "no reason": b"HTTP/1.1 200\r\nContent-Length: 2\r\n\r\nok",
-    "spaces around a value": HEAD + b"Content-Length: \t 2 \r\n\r\nok",
-    "odd names": HEAD + b"!#$%: 1\r\ncontent-LENGTH: 2\r\n\r\nok",
-    "eight-bit value": HEAD + b"X-Name: caf\xe9\r\nContent-Length: 2\r\n\r\nok",
 }
 
 
@@ -144,3 +146,222 @@ def test_a_connection_used_once_needs_no_word_for_it():
     total, server = measured(script, mode="new", load=closed(3), plan=HTTP_1_0)
     assert (total.count("ok"), server.n_connections) == (3, 3)
     assert not any(b"Connection:" in request for request in server.requests)
+
+
+LONGER_REPLY = b"HTTP/1.1 200 OK\r\nContent-Length: 3000\r\n\r\n" + bytes(3000)
+REFUSAL = b"HTTP/1.1 503 Busy\r\nContent-Length: 4\r\n\r\nbusy"
+
+
+@pytest.fixture
+def attempts(monkeypatch):
+    """The attempts that workers make themselves."""
+    made, attempt = [], Worker.attempt
+
+    def counted(self, request, intended, start):
+        made.append(start)
+        return attempt(self, request, intended, start)
+
+    monkeypatch.setattr(Worker, "attempt", counted)
+    return made
+
+
+def each_third(reply):
+    """The usual reply, but to each third request of a connection this one."""
+
+    def script(sock, server):
+        nth = 0
+        while server.read_request(sock) is not None:
+            nth += 1
+            sock.sendall(OK_REPLY if nth % 3 else reply)
+
+    return script
+
+
+def test_only_the_first_attempt_of_each_connection_needs_its_worker(attempts):
+    total, server = measured(always(OK_REPLY), load=closed(400, 4))
+    assert (total.count("ok"), total.count("started"), server.n_requests) == (400, 400, 400)
+    # And one more where another worker had taken what the first reply of this one taught.
+    assert len(attempts) <= 8
+    assert total.timing("wait").n == total.timing("send").n == 400
+
+
+def test_attempts_in_the_hub_have_times_that_follow_each_other():
+    def slow(sock, server):
+        while server.read_request(sock) is not None:
+            time.sleep(0.02)  # the server's slowness
+            sock.sendall(OK_REPLY)
+
+    total, _ = measured(slow, load=closed(10))
+    assert total.timing("response").percentile_us(1_000) >= 20_000
+    # A server may begin before its client knows that all was sent.
+    assert total.timing("wait").percentile_us(1_000) >= 10_000
+    assert total.timing("lateness").n == 0
+
+
+@pytest.mark.parametrize("reply", [LONGER_REPLY, OK_REPLY[:-2] + b"no"])
+def test_a_reply_unlike_the_one_before_is_as_good(reply):
+    total, server = measured(each_third(reply), load=closed(90))
+    assert (total.count("ok"), total.errors, server.n_connections) == (90, {}, 1)
+    assert total.count("bytes_received") == 60 * len(OK_REPLY) + 30 * len(reply)
+
+
+def test_a_reply_in_pieces_is_read_to_its_end():
+    def dripping(sock, server):
+        nth = 0
+        while server.read_request(sock) is not None:
+            nth += 1
+            if nth % 3:
+                sock.sendall(OK_REPLY)
+                continue
+            for at in range(0, len(OK_REPLY), 16):
+                sock.sendall(OK_REPLY[at : at + 16])
+                time.sleep(0.002)
+
+    total, server = measured(dripping, load=closed(30))
+    assert (total.count("ok"), total.errors, server.n_connections) == (30, {}, 1)
+    assert total.count("bytes_received") == 30 * len(OK_REPLY)
+
+
+def test_a_status_that_is_not_expected_fails_and_the_load_goes_on():
+    total, server = measured(each_third(REFUSAL), load=closed(90))
+    assert (total.count("ok"), total.errors) == (60, {Kind.STATUS_UNEXPECTED: 30})
+    assert server.n_connections == 1
+
+
+def test_a_byte_too_many_fails_the_attempt_and_its_connection():
+    total, server = measured(each_third(OK_REPLY + b"!"), load=closed(30))
+    assert total.errors == {Kind.HTTP_PARSE: 10}
+    assert (total.count("ok"), server.n_connections) == (20, 10)
+
+
+@pytest.mark.parametrize("at_first", [20, 0])
+def test_a_request_that_does_not_fit_into_the_socket_is_sent_whole(monkeypatch, at_first):
+    class Narrow(connection.Socket):
+        __slots__ = ("is_open",)
+
+        def send(self, data):
+            """All of what an earlier call left, at the first call only a part, or nothing; but
+            something of the first request, or the connection would not count as open."""
+            if isinstance(data, memoryview):
+                return super().send(data)
+            if not at_first and hasattr(self, "is_open"):
+                raise BlockingIOError
+            self.is_open = True
+            return super().send(data[: at_first or None])
+
+    monkeypatch.setattr(connection, "Socket", Narrow)
+    total, server = measured(always(OK_REPLY), method="POST", body="all of it", load=closed(20, 2))
+    assert (total.count("ok"), total.errors, server.n_connections) == (20, {}, 2)
+    assert all(request.endswith(b"all of it") for request in server.requests)
+    assert total.count("bytes_sent") == sum(map(len, server.requests))
+
+
+def test_the_steps_of_a_plan_take_turns_in_the_hub(attempts):
+    steps = [{"method": "GET", "path": path, "body": ""} for path in ("/a", "/b", "/c")]
+    with scripted(always(OK_REPLY)) as server:
+        measure(server.port, steps=steps, load=closed(90))
+    asked = [request.split()[1] for request in server.requests]
+    assert asked == [b"/a", b"/b", b"/c"] * 30
+    assert len(attempts) <= 4
+
+
+def test_tls_is_no_exception(server_tls, attempts):
+    total, server = measured(always(OK_REPLY), server_tls, scheme="https", load=closed(200, 2))
+    assert (total.count("ok"), total.errors, server.n_connections) == (200, {}, 2)
+    assert len(attempts) <= 4
+
+
+NOT_FOUND = (
+    b"HTTP/1.1 404 Not Found\r\nServer: shop\r\nSet-Cookie: session=s3cr3t-cookie; Path=/\r\n"
+    b"Content-Length: %d\r\n\r\n%s"
+)
+
+
+def not_found(body: bytes) -> bytes:
+    return NOT_FOUND % (len(body), body)
+
+
+def examples_of(result) -> list[dict]:
+    return [each for second in result.seconds for each in second.examples]
+
+
+def test_a_failed_request_is_kept_with_its_reply():
+    result, _ = against(always(not_found(b'{"see": "/v3/"}')), load=closed(50))
+    (example,) = examples_of(result)
+    assert (example["kind"], example["status"]) == ("status_unexpected", 404)
+    assert example["request"].startswith("GET / HTTP/1.1\nHost: 127.0.0.1:")
+    assert example["reply"] == (
+        "404 Not Found\nServer: shop\nSet-Cookie: session=[hidden]; Path=/\n"
+        'Content-Length: 15\n\n{"see": "/v3/"}'
+    )
+    assert example["body_bytes"] == 15
+    assert 0 <= example["at_us"] < 10_000_000
+
+
+def test_a_server_that_refuses_is_named_without_a_reply():
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        result = measure(unused.getsockname()[1], load=closed(3))
+    (example,) = examples_of(result)
+    assert (example["kind"], example["status"], example["reply"]) == ("connect_refused", 0, "")
+
+
+def test_neither_the_plans_secret_nor_its_echo_is_kept():
+    body = b'you are bearer-of-the-token, {"access_token": "abcdef"} eyJhbGciOiJ.eyJzdWI.c2ln'
+    with scripted(always(not_found(body))) as server:
+        result = measure(
+            server.port,
+            load=closed(2),
+            plan={"auth": {"kind": "bearer"}},
+            secrets={"auth": "bearer-of-the-token"},
+        )
+    (example,) = examples_of(result)
+    text = json.dumps(example)
+    assert "bearer-of-the-token" not in text
+    assert "abcdef" not in text
+    assert "eyJ" not in text
+    assert "Authorization: [hidden]" in example["request"]
+
+
+def test_values_of_variables_are_in_neither_the_request_nor_the_reply():
+    with scripted(always(not_found(b"no user Frieda, no pin 7311"))) as server:
+        result = measure(
+            server.port,
+            load=closed(2),
+            plan={
+                "steps": [{"method": "GET", "path": "/u/${name}?pin=${pin}"}],
+                "variables": {"csv": "name,pin\nFrieda,7311\n"},
+            },
+        )
+    (example,) = examples_of(result)
+    assert example["request"].startswith("GET /u/${name}?pin=${pin} HTTP/1.1")
+    assert example["reply"].endswith("no user [hidden], no pin [hidden]")
+
+
+@pytest.mark.parametrize(
+    ("body", "shown"),
+    [
+        (b"<script>alert(1)</script>", "<script>alert(1)</script>"),
+        (b"\x00\x07\x1b[31m\xff\xfe", "\\x00\\x07\\x1b[31m\\ufffd\\ufffd"),
+    ],
+)
+def test_hostile_bodies_are_kept_as_text_that_can_be_stored(body, shown):
+    with scripted(always(not_found(body))) as server:
+        (example,) = examples_of(measure(server.port, load=closed(1)))
+    kept = example["reply"].partition("\n\n")[2]
+    assert kept.encode("unicode_escape").decode().replace("\\\\", "\\") == shown
+
+
+def test_of_a_large_body_only_the_beginning_is_kept():
+    with scripted(always(not_found(b"x" * 1_000_000))) as server:
+        (example,) = examples_of(measure(server.port, load=closed(1)))
+    assert len(example["reply"]) < 4_200
+    assert example["body_bytes"] == 1_000_000
+
+
+def test_a_body_without_end_leaves_an_example_of_its_beginning():
+    head = b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 1073741824\r\n\r\n"
+    result, _ = against(always(head + b"no worker"), load=closed(1))
+    (example,) = examples_of(result)
+    assert example["kind"] == "body_cap"
+    assert "1073741824" in example["detail"]

@@ -166,10 +166,7 @@ def test_credentials_are_sent_with_every_request(auth, header):
 
 
 def test_credentials_without_a_secret_are_refused_before_anything_is_sent():
-    with (
-        scripted(always(OK_REPLY)) as server,
-        pytest.raises(Refusal, match="no secret is stored"),
-    ):
+    with scripted(always(OK_REPLY)) as server, pytest.raises(Refusal, match="no secret is stored"):
         measure(server.port, plan={"auth": {"kind": "bearer"}})
     assert server.n_connections == 0
 

@@ -194,9 +194,8 @@ def test_more_than_the_process_may_have_open_is_refused(monkeypatch):
 
 
 def test_a_window_waits_for_room_where_held_connections_take_it():
-    load = WindowLoad(
-        _open_held, _Idle, range(10), Marks(2, 4, 5), (Hold.KEEP_S, 0.02), _no_events()
-    )
+    events = {"window_throttled": [], "window_resumed": []}
+    load = WindowLoad(_open_held, _Idle, range(10), Marks(2, 4, 5), (Hold.KEEP_S, 0.02), events)
     load.start(now(), None)
     most = 0
     with gevent.Timeout(5):
@@ -209,10 +208,6 @@ def test_a_window_waits_for_room_where_held_connections_take_it():
 def _open_held(worker, number):
     gevent.sleep(0.001)
     return _Closed()
-
-
-def _no_events():
-    return {"window_throttled": [], "window_resumed": []}
 
 
 @pytest.mark.sockets

@@ -13,7 +13,7 @@ from campaigns.permissions import Actor
 from campaigns.services import dispatch, endings
 from campaigns.services.campaigns import CampaignCell, create_campaign, start_campaign
 from campaigns.services.load_control import announce_host
-from campaigns.services.shards import claim_shard, mark_ready, mark_running
+from campaigns.services.shards import claim_shard, mark_ready, mark_running, record_seconds
 from tests.factories import make_endpoint, make_plan, make_target
 from tests.values import make_second
 
@@ -91,6 +91,13 @@ def running(project, n_shards: int = 1):
     run.refresh_from_db()
     assert run.state == "running"
     return run, leases
+
+
+def measuring(project):
+    """A run that sends, of which a second is stored, and its only lease."""
+    run, (lease,) = running(project)
+    record_seconds(lease=lease, seconds=[second(0)])
+    return run, lease
 
 
 def second(number: int, **fields) -> dict:

@@ -9,16 +9,7 @@ from campaigns.queries.engine import stuck_runs, waiting_reason
 from campaigns.services import dispatch
 from campaigns.services.load_control import announce_host
 from tests.factories import make_endpoint, make_target
-from tests.services.engine import (
-    at_once,
-    draft,
-    finish,
-    host,
-    owner_of,
-    settled,
-    started,
-    states,
-)
+from tests.services.engine import at_once, finish, host, owner_of, settled, started, states
 
 
 class TestAdmission:
@@ -71,11 +62,7 @@ class TestAdmission:
 
     @pytest.mark.parametrize(
         ("first", "second_"),
-        [
-            ("10.0.0.5", "10.0.0.5"),
-            ("127.0.0.1", "::1"),
-            ("::ffff:10.0.0.5", "10.0.0.5"),
-        ],
+        [("10.0.0.5", "10.0.0.5"), ("127.0.0.1", "::1"), ("::ffff:10.0.0.5", "10.0.0.5")],
     )
     def test_two_targets_on_one_machine_are_measured_one_after_the_other(
         self, project, first, second_
@@ -177,19 +164,12 @@ class TestAdmission:
         assert (states(too_large), states(small)) == (["queued"], ["preparing"])
 
     @pytest.mark.django_db(transaction=True)
-    def test_ten_dispatchers_at_once_admit_one_run_for_a_target(self, project):
+    @pytest.mark.parametrize("n_targets", [1, 5], ids=["of a target", "of a machine"])
+    def test_ten_dispatchers_at_once_admit_one_run(self, project, n_targets):
         host(slots=20)
-        endpoint = make_endpoint(make_target(project))
-        for _ in range(5):
-            started(project, endpoint=endpoint)
-        assert sum(at_once(*[dispatch.admit_runs] * 10)) == 1
-        assert Run.objects.filter(state="preparing").count() == 1
-
-    @pytest.mark.django_db(transaction=True)
-    def test_ten_dispatchers_at_once_admit_one_run_for_a_machine(self, project):
-        host(slots=20)
-        for _ in range(5):
-            campaign_on(project, "10.0.0.5")
+        endpoints = [make_endpoint(make_target(project), host="10.0.0.5") for _ in range(n_targets)]
+        for number in range(5):
+            started(project, endpoint=endpoints[number % n_targets])
         assert sum(at_once(*[dispatch.admit_runs] * 10)) == 1
         assert Run.objects.filter(state="preparing").count() == 1
 
@@ -241,7 +221,3 @@ def test_it_names_no_campaign_that_the_reader_may_not_see(project, charlie):
         assert waiting_reason(second, stranger) == (
             "Waits for another campaign's run on 127.0.0.1."
         )
-
-
-def test_a_draft_waits_for_nobody(project):
-    assert waiting_reason(draft(project)) == ""

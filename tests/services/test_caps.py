@@ -1,17 +1,34 @@
-"""What a project may use at most, and what is said when a cap is reached."""
+"""What a project may use at most, and what is said when a cap is reached. A limit on how many there
+are holds for those who come at the same time, too.
+"""
+
+import time
+from collections.abc import Callable
 
 import pytest
-from django.db import connection
+from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
 from campaigns.domain.caps import LOAD_HOURS, RUNS, SLOTS, STORED_GB
 from campaigns.domain.errors import Forbidden, Refused
-from campaigns.models import AuditEntry, MachineSecond, Project, Run, RunUse
+from campaigns.models import (
+    Agent,
+    AuditEntry,
+    Exporter,
+    HostClaim,
+    MachineSecond,
+    OwnTlsProfile,
+    Project,
+    Run,
+    RunUse,
+    ToolOutput,
+)
 from campaigns.models.dbtime import db_now
 from campaigns.permissions import Actor
 from campaigns.queries.caps import use_of
 from campaigns.queries.engine import waiting_reason
-from campaigns.services import dispatch
+from campaigns.services import agents, dispatch, endings, exporters, ownership, tls_profiles
 from campaigns.services.blocks import add_blocks, cell_of
 from campaigns.services.campaigns import edit_draft, repeat_campaign, start_campaign
 from campaigns.services.caps import measure_use, set_caps
@@ -29,11 +46,13 @@ from tests.factories import (
     make_user,
 )
 from tests.services.engine import (
+    at_once,
     draft,
     end,
     finish,
     host,
     machine,
+    owner_of,
     running,
     second,
     settled,
@@ -42,6 +61,7 @@ from tests.services.engine import (
 from tests.values import plan_spec
 
 pytestmark = pytest.mark.django_db
+
 
 AN_HOUR = plan_spec(model="open", rate_per_s=1, duration_s=3600)
 
@@ -300,12 +320,84 @@ def test_an_administrator_sets_a_projects_own_caps_and_nobody_else(project, as_a
     adam = Actor(user=make_user("adam", is_superuser=True))
     set_caps(by=adam, project=project, caps={"RUNS": 3, "PLANS": 0, "CAMPAIGNS": None})
     most = {use.cap.name: use.most for use in use_of(Project.objects.get(pk=project.pk))}
-    assert (most["RUNS"], most["PLANS"], most["CAMPAIGNS"]) == (
-        3,
-        None,
-        settings.CAPS["CAMPAIGNS"],
-    )
+    assert (most["RUNS"], most["PLANS"], most["CAMPAIGNS"]) == (3, None, settings.CAPS["CAMPAIGNS"])
     entry = AuditEntry.objects.get()
     assert (entry.deed, entry.who, entry.what) == ("caps_set", "adam", "RUNS 3, PLANS 0")
     with pytest.raises(Forbidden):
         set_caps(by=as_alice, project=project, caps={})
+
+
+def first_and_second(act: Callable[[str], object]) -> list[str]:
+    """What becomes of two that are asked for together; neither is stored at once."""
+
+    def do(name: str) -> str:
+        try:
+            with transaction.atomic():
+                act(name)
+                time.sleep(0.4)
+        except Refused:
+            return "refused"
+        return "made"
+
+    return sorted(at_once(lambda: do("one"), lambda: do("two")))
+
+
+def agent(by, project, name):
+    agents.create_agent(by=by, target=project.targets.get())
+
+
+def exporter(by, project, name):
+    url = "127.0.0.1:9100"
+    exporters.add_exporter(by=by, target=project.targets.get(), url=url, name=name)
+
+
+def tls_profile(by, project, name):
+    tls_profiles.create_profile(by=by, project=project, name=name)
+
+
+def token_for_a_host(by, project, name):
+    ownership.claim_host(by=by, target=project.targets.get(), host=name)
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize(
+    ("service", "most", "make", "model"),
+    [
+        (agents, "MOST_AGENTS", agent, Agent),
+        (exporters, "MOST_EXPORTERS", exporter, Exporter),
+        (tls_profiles, "MOST_PROFILES", tls_profile, OwnTlsProfile),
+        (ownership, "MOST_CLAIMS", token_for_a_host, HostClaim),
+    ],
+    ids=["agents", "exporters", "TLS profiles", "hosts"],
+)
+def test_of_two_only_the_last_that_there_may_be_is_made(
+    project, monkeypatch, settings, service, most, make, model
+):
+    settings.PROOF_DAYS = 90
+    monkeypatch.setattr(service, most, 1)
+    target, by = make_target(project), owner_of(project)
+    for name in ("one", "two"):
+        make_endpoint(target, host=name)
+    assert first_and_second(lambda name: make(by, project, name)) == ["made", "refused"]
+    assert model.objects.count() == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_two_outputs_a_run_takes_the_last_it_may_have(project, run, monkeypatch):
+    monkeypatch.setattr(endings, "MOST_OUTPUTS", 1)
+    by = owner_of(project)
+    acts = first_and_second(lambda _: endings.add_output(by=by, run=run, tool="vmstat", text="r b"))
+    assert (acts, ToolOutput.objects.count()) == (["made", "refused"], 1)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_two_hosts_a_project_has_the_last_checked_that_it_may_in_a_minute(project, monkeypatch):
+    monkeypatch.setattr(ownership, "MOST_CHECKS_PER_MIN", 1)
+    by = owner_of(project)
+    claims = {
+        name: HostClaim.objects.create(project=project, host=name, token=name)
+        for name in ("one", "two")
+    }
+    acts = first_and_second(lambda name: ownership.check_host(by=by, claim=claims[name]))
+    n_asked = HostClaim.objects.filter(asked_at__lte=timezone.now()).count()
+    assert (acts, n_asked) == (["made", "refused"], 1)

@@ -9,16 +9,7 @@ from django.db.models import F
 
 from campaigns.domain.lifecycle import StopReason
 from campaigns.domain.plan.addresses import HostCheck
-from campaigns.models import (
-    Campaign,
-    Exporter,
-    HostClaim,
-    LoadControl,
-    Probe,
-    Run,
-    Search,
-    Shard,
-)
+from campaigns.models import Campaign, Exporter, HostClaim, LoadControl, Probe, Run, Search, Shard
 from campaigns.models.dbtime import db_now
 from campaigns.services import dispatch
 from campaigns.services.dispatch import end_for_clock_step
@@ -44,6 +35,7 @@ from tests.services.engine import (
     end,
     finish,
     host,
+    measuring,
     preparing,
     running,
     second,
@@ -78,8 +70,7 @@ def test_a_run_that_has_not_begun_ends_with_that_reason(project, scene, step_s):
 
 @pytest.mark.parametrize("step_s", [60, 4000, -60])
 def test_a_run_that_sends_ends_with_that_reason_and_keeps_what_was_measured(project, step_s):
-    run, (lease,) = running(project)
-    record_seconds(lease=lease, seconds=[second(0)])
+    run, lease = measuring(project)
     set_clock(step_s)
     end_for_clock_step(step_s)
     assert settled(run).state == "stopping"
@@ -93,8 +84,7 @@ def test_a_run_that_sends_ends_with_that_reason_and_keeps_what_was_measured(proj
 
 
 def test_a_run_that_a_user_is_stopping_keeps_that_reason_and_its_time_to_stop(project):
-    run, (lease,) = running(project)
-    record_seconds(lease=lease, seconds=[second(0)])
+    run, lease = measuring(project)
     Run.objects.filter(pk=run.pk).update(stop_requested="user")
     tick()
     set_clock(60)

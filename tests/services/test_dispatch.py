@@ -1,13 +1,18 @@
-"""The dispatcher's rules: the barrier, leases, several dispatchers, doorbells."""
+"""The dispatcher's rules: barrier, leases, doorbells, slots of hosts, moves of the lifecycle."""
 
 from datetime import timedelta
+from itertools import product
 
 import pytest
+from django.db import IntegrityError, transaction
+from django.utils import timezone
 
-from campaigns.domain.lifecycle import MAX_AGE_S, RunState
-from campaigns.models import Run
+from campaigns.domain.lifecycle import MAX_AGE_S, RUN_MOVES, SHARD_MOVES, RunState, ShardState
+from campaigns.models import InjectorHost, Run, Shard
 from campaigns.models.dbtime import db_now
+from campaigns.queries.injector_hosts import ALIVE_S, free_slots, live_hosts, total_slots
 from campaigns.services import dispatch
+from campaigns.services.load_control import announce_host
 from campaigns.services.shards import (
     claim_shard,
     mark_done,
@@ -23,6 +28,8 @@ from tests.services.engine import (
     claim,
     end,
     expire,
+    host,
+    measuring,
     preparing,
     running,
     second,
@@ -109,8 +116,7 @@ class TestLeases:
         assert shard.state == "lost"
 
     def test_a_shard_that_may_have_sent_is_never_run_again(self, project):
-        run, (lease,) = running(project)
-        record_seconds(lease=lease, seconds=[second(0)])
+        run, _ = measuring(project)
         expire(run)
         settled(run)
         shard = run.shards.get()
@@ -158,3 +164,130 @@ def test_a_broker_that_is_away_ends_the_ringing(project, monkeypatch):
     monkeypatch.setattr(dispatch.queue, "send", lambda name: False)
     preparing(project, n_shards=3)
     assert dispatch.ring_doorbells() == 0
+
+
+def silence(name, seconds):
+    past = timezone.now() - timedelta(seconds=seconds)
+    InjectorHost.objects.filter(name=name).update(seen_at=past)
+
+
+def test_a_host_that_announces_itself_brings_its_slots(db):
+    announce_host(name="a", slots=2, facts={"cores": 2})
+    announce_host(name="b", slots=3, facts={})
+    assert total_slots() == free_slots() == 5
+    assert live_hosts().get(name="a").facts == {"cores": 2}
+
+
+def test_a_silent_host_takes_its_slots_away(db):
+    host(slots=2)
+    silence("host 1", ALIVE_S + 1)
+    assert not live_hosts().exists()
+    assert total_slots() == 0
+
+
+def test_announcing_again_changes_the_slots_and_keeps_the_start(db):
+    host(slots=2)
+    began = InjectorHost.objects.get().started_at
+    host(slots=4)
+    again = InjectorHost.objects.get()
+    assert (again.slots, again.started_at) == (4, began)
+
+
+def test_a_host_that_comes_back_after_a_silence_begins_anew(db):
+    host(slots=2)
+    began = InjectorHost.objects.get().started_at
+    silence("host 1", ALIVE_S + 1)
+    host(slots=2)
+    assert InjectorHost.objects.get().started_at > began
+
+
+def test_an_admitted_run_takes_slots_before_anybody_has_claimed_them(project):
+    preparing(project, n_shards=3)
+    assert total_slots() - free_slots() == 3
+
+
+def test_more_shards_than_slots_are_no_negative_freedom(project):
+    preparing(project, n_shards=3)
+    host(slots=1)
+    assert free_slots() == 0
+
+
+RUN_PAIRS = sorted(product(RunState, RunState))
+SHARD_PAIRS = sorted(product(ShardState, ShardState))
+# Each state is reached by legal moves, since nothing else gets there.
+RUN_PATHS = {
+    "queued": [],
+    "preparing": ["preparing"],
+    "armed": ["preparing", "armed"],
+    "running": ["preparing", "armed", "running"],
+    "stopping": ["preparing", "stopping"],
+    "finalizing": ["preparing", "stopping", "finalizing"],
+    "done": ["done"],
+}
+SHARD_PATHS = {
+    "open": [],
+    "claimed": ["claimed"],
+    "ready": ["claimed", "ready"],
+    "running": ["claimed", "ready", "running"],
+    "storing": ["claimed", "ready", "running", "storing"],
+    "done": ["claimed", "ready", "running", "done"],
+    "lost": ["claimed", "lost"],
+    "cancelled": ["cancelled"],
+}
+
+
+def move_run(run, state):
+    outcome = "complete" if state == RunState.DONE else None
+    return Run.objects.filter(pk=run.pk).update(state=state, outcome=outcome)
+
+
+def move_shard(shard, state):
+    return Shard.objects.filter(pk=shard.pk).update(
+        state=state, worker="w", lease_until="2030-01-01T00:00:00Z"
+    )
+
+
+@pytest.mark.parametrize(("source", "target"), RUN_PAIRS)
+def test_a_run_moves_as_the_lifecycle_says_and_no_other_way(run, source, target):
+    for state in RUN_PATHS[source]:
+        move_run(run, state)
+    if source == target or (source, target) in RUN_MOVES:
+        assert move_run(run, target) == 1
+    else:
+        with pytest.raises(IntegrityError, match="a run cannot go"), transaction.atomic():
+            move_run(run, target)
+
+
+@pytest.mark.parametrize(("source", "target"), SHARD_PAIRS)
+def test_a_shard_moves_as_the_lifecycle_says_and_no_other_way(run, source, target):
+    shard = run.shards.get()
+    for state in SHARD_PATHS[source]:
+        move_shard(shard, state)
+    if source == target or (source, target) in SHARD_MOVES:
+        assert move_shard(shard, target) == 1
+    else:
+        with pytest.raises(IntegrityError, match="a shard cannot go"), transaction.atomic():
+            move_shard(shard, target)
+
+
+def test_each_move_leaves_an_event_in_the_same_transaction(run):
+    with transaction.atomic():
+        move_run(run, "preparing")
+        transaction.set_rollback(True)
+    assert not run.events.exists()
+    move_run(run, "preparing")
+    assert [(event.kind, event.data) for event in run.events.all()] == [
+        ("run_preparing", {"from": "queued"})
+    ]
+
+
+def test_an_outcome_stands_exactly_at_the_end(run):
+    with pytest.raises(IntegrityError), transaction.atomic():
+        Run.objects.filter(pk=run.pk).update(outcome="complete")
+    with pytest.raises(IntegrityError), transaction.atomic():
+        Run.objects.filter(pk=run.pk).update(state="done")
+
+
+def test_a_live_shard_without_a_lease_is_refused(run):
+    with pytest.raises(IntegrityError), transaction.atomic():
+        run.shards.update(state="claimed")

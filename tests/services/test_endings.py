@@ -1,30 +1,52 @@
-"""How runs and campaigns end: outcome, reason, summary."""
+"""How runs and campaigns end: outcome, reason, summary, and who or what stops them."""
+
+import time
+from functools import partial
 
 import pytest
 
+from campaigns.domain.errors import Refused
 from campaigns.domain.lifecycle import MAX_AGE_S, RunState
-from campaigns.models import Run, RunEvent
+from campaigns.domain.measured.snapshot import Second
+from campaigns.models import Campaign, Run, RunEvent
 from campaigns.models.dbtime import db_now
+from campaigns.queries.answers import campaign_answer
 from campaigns.queries.engine import stuck_runs
 from campaigns.services import dispatch, endings
+from campaigns.services.campaigns import stop_campaign
+from campaigns.services.dispatch import finish_campaigns
+from campaigns.services.endings import stop_by_itself, stop_if_everything_failed, stop_run
 from campaigns.services.shards import (
     heartbeat,
     mark_done,
     mark_lost,
+    mark_ready,
+    mark_running,
     record_seconds,
 )
+from campaigns.services.summaries import summarise_run
+from tests.factories import store_second
 from tests.services.engine import (
     age,
+    armed,
+    at_once,
+    claim,
     end,
     expire,
     finish,
     host,
+    measuring,
+    owner_of,
+    preparing,
     running,
     second,
     settled,
     started,
     tick,
 )
+from tests.values import make_second
+
+pytestmark = pytest.mark.django_db
 
 
 class TestTheEnd:
@@ -62,8 +84,7 @@ class TestTheEnd:
         ("wish", "outcome"), [("kill", "killed"), ("user", "stopped"), ("overrun", "partial")]
     )
     def test_a_wish_to_stop_outranks_what_the_shards_say(self, project, wish, outcome):
-        run, (lease,) = running(project)
-        record_seconds(lease=lease, seconds=[second(0)])
+        run, lease = measuring(project)
         Run.objects.filter(pk=run.pk).update(stop_requested=wish)
         dispatch.move_runs()
         mark_done(lease=lease, end=end("stopped"))
@@ -72,15 +93,13 @@ class TestTheEnd:
         assert run.reason
 
     def test_a_stop_that_was_heard_before_it_was_stored_is_one(self, project):
-        run, (lease,) = running(project)
-        record_seconds(lease=lease, seconds=[second(0)])
+        run, lease = measuring(project)
         mark_done(lease=lease, end=end("stopped"))
         assert settled(run).outcome == "stopped"
         assert run.reason.startswith("Stopped by a user")
 
     def test_a_run_that_takes_longer_than_its_plan_allows_is_stopped(self, project):
-        run, (lease,) = running(project)
-        record_seconds(lease=lease, seconds=[second(0)])
+        run, lease = measuring(project)
         # 10 s planned + 30 s total timeout + 30 s of grace
         Run.objects.filter(pk=run.pk).update(t0=db_now(-69))
         dispatch.age_runs()
@@ -134,16 +153,14 @@ class TestTheEnd:
         assert not run.events.filter(kind="late_seconds").exists()
 
     def test_a_host_that_dies_while_it_stores_is_not_said_to_have_died_while_sending(self, project):
-        run, (lease,) = running(project)
-        record_seconds(lease=lease, seconds=[second(0)])
+        run, lease = measuring(project)
         heartbeat(lease=lease, has_ended=True)
         expire(run)
         assert settled(run).outcome == "partial"
         assert run.reason == dispatch.LOST_STORING
 
     def test_why_it_ended_may_be_told_while_it_ends(self, project, monkeypatch):
-        run, (lease,) = running(project)
-        record_seconds(lease=lease, seconds=[second(0)])
+        run, lease = measuring(project)
         expire(run)
         dispatch.reap_shards()
         dispatch.move_runs()
@@ -165,8 +182,7 @@ class TestTheEnd:
     def test_a_summary_that_cannot_be_made_is_tried_again_and_then_given_up(
         self, project, monkeypatch
     ):
-        run, (lease,) = running(project)
-        record_seconds(lease=lease, seconds=[second(0)])
+        run, lease = measuring(project)
         mark_done(lease=lease, end=end())
 
         def fail(run):
@@ -184,8 +200,7 @@ class TestTheEnd:
         assert run.seconds.count() == 1
 
     def test_late_seconds_make_a_new_summary_once(self, project):
-        run, (lease,) = running(project)
-        record_seconds(lease=lease, seconds=[second(0)])
+        run, lease = measuring(project)
         expire(run)
         settled(run)
         assert endings.summarise_late_runs() == 0
@@ -216,3 +231,152 @@ class TestTheEnd:
         assert dispatch.finish_campaigns() == 0
         campaign.refresh_from_db()
         assert campaign.state == "done"
+
+
+def test_a_run_that_waits_is_done_at_once(project, as_alice):
+    run = started(project).runs.get()
+    stop_run(by=as_alice, run=run)
+    run.refresh_from_db()
+    assert (run.state, run.outcome) == ("done", "stopped")
+    assert run.ended_at is not None
+    assert run.shards.get().state == "cancelled"
+
+
+def test_a_run_whose_shards_are_being_claimed_is_withdrawn(project, as_alice):
+    run = preparing(project, n_shards=2)
+    lease = claim(run)[0]
+    stop_run(by=as_alice, run=run)
+    settled(run)
+    assert (run.state, run.outcome) == ("done", "stopped")
+    assert {shard.state for shard in run.shards.all()} == {"cancelled"}
+    assert heartbeat(lease=lease) is None
+
+
+def test_an_armed_run_never_begins_to_send(project, as_alice):
+    run, (lease,) = armed(project)
+    stop_run(by=as_alice, run=run)
+    assert not mark_running(lease=lease)
+    settled(run)
+    assert (run.state, run.outcome) == ("done", "stopped")
+
+
+def test_a_running_run_keeps_what_was_measured(project, as_alice):
+    run, lease = measuring(project)
+    stop_run(by=as_alice, run=run)
+    settled(run)
+    assert run.state == "stopping"
+    assert heartbeat(lease=lease).stop_requested == "user"
+    mark_done(lease=lease, end=end("stopped"))
+    settled(run)
+    assert (run.state, run.outcome) == ("done", "stopped")
+    assert run.reason == "Stopped by a user; what was measured until then is kept."
+    assert run.stop_requested_by == as_alice.user
+    assert run.seconds.count() == 1
+
+
+def test_it_refuses_to_stop_what_is_over(project, as_alice):
+    run = started(project).runs.get()
+    stop_run(by=as_alice, run=run)
+    with pytest.raises(Refused, match="has already ended"):
+        stop_run(by=as_alice, run=run)
+
+
+def test_a_run_that_has_sent_all_stays_complete_whoever_stops_it_now(project, as_alice):
+    run, lease = measuring(project)
+    mark_done(lease=lease, end=end())
+    dispatch.move_runs()
+    with pytest.raises(Refused, match="has already ended"):
+        stop_run(by=as_alice, run=run)
+    settled(run)
+    assert run.outcome == "complete"
+
+
+WHY = "Stopped after run 1: 404 Not Found to all 100 requests."
+
+
+def all_failed(n_ok: int = 0) -> Second:
+    counters, errors = {"failed": 100}, {"status_unexpected": 100}
+    told = make_second(0, [1_000] * n_ok, counters=counters, errors=errors)
+    told.statuses = {"200": n_ok, "404": 100} if n_ok else {"404": 100}
+    return told
+
+
+def first_run_of(campaign, n_ok: int = 0):
+    run = campaign.runs.get(position=1)
+    store_second(run, all_failed(n_ok))
+    campaign.runs.filter(pk=run.pk).update(state="done", outcome="complete")
+    run.refresh_from_db()
+    summarise_run(run)
+    return run
+
+
+def states_of(campaign) -> list[tuple[str, str]]:
+    return list(campaign.runs.order_by("position").values_list("state", "reason"))
+
+
+def test_the_other_runs_are_left_out_and_the_first_line_says_why(project):
+    campaign = started(project, repeats=3)
+    assert stop_if_everything_failed(first_run_of(campaign))
+    assert states_of(campaign)[1:] == [("done", WHY)] * 2
+    finish_campaigns()
+    campaign = Campaign.objects.get(pk=campaign.pk)
+    assert (campaign.state, campaign.stop_requested_by) == ("done", None)
+    assert campaign_answer(campaign).sentence == [(WHY, True)]
+
+
+def test_a_campaign_that_was_told_so_goes_on(project):
+    campaign = started(project, repeats=3, keeps_going=True)
+    assert not stop_if_everything_failed(first_run_of(campaign))
+    assert states_of(campaign)[1:] == [("queued", "")] * 2
+
+
+def test_the_next_run_does_not_begin_before_the_campaign_is_stopped(project, monkeypatch):
+    host(slots=4)
+    campaign = started(project, repeats=2)
+    dispatch.admit_runs()
+    (lease,) = claim(campaign.runs.get(position=1))
+    assert mark_ready(lease=lease)
+    dispatch.move_runs()
+    assert mark_running(lease=lease)
+    record_seconds(lease=lease, seconds=[all_failed().to_json()])
+    mark_done(lease=lease, end=end())
+    dispatch.move_runs()
+    dispatch.move_runs()
+    end_run = endings._end
+
+    def end_and_admit(*given) -> bool:
+        has_ended = end_run(*given)
+        dispatch.admit_runs()
+        return has_ended
+
+    monkeypatch.setattr(endings, "_end", end_and_admit)
+    assert endings.finalise_runs() == 1
+    assert states_of(campaign) == [("done", ""), ("done", WHY)]
+
+
+def test_one_reply_that_is_right_is_reason_enough_to_go_on(project):
+    campaign = started(project, repeats=3)
+    assert not stop_if_everything_failed(first_run_of(campaign, n_ok=1))
+
+
+@pytest.mark.django_db(transaction=True)
+def test_somebody_who_stops_it_in_the_same_moment_and_it_wait_for_each_other_in_one_order(
+    project, monkeypatch
+):
+    """Otherwise PostgreSQL ends one of them, such as the click on Stop, with an error."""
+    campaign = started(project, repeats=3)
+    lock_runs = endings.lock_runs
+
+    def lock_slowly(runs) -> None:
+        lock_runs(runs)
+        time.sleep(0.5)
+
+    def click() -> str:
+        time.sleep(0.2)
+        stop_campaign(by=owner_of(project), campaign=Campaign.objects.get(pk=campaign.pk))
+        return "stopped"
+
+    monkeypatch.setattr(endings, "lock_runs", lock_slowly)
+    assert at_once(partial(stop_by_itself, campaign, WHY), click) == [True, "stopped"]
+    assert Campaign.objects.get(pk=campaign.pk).stop_reason == WHY
+    assert {state for state, _ in states_of(campaign)} == {"done"}

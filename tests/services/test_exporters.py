@@ -93,22 +93,16 @@ def test_a_target_has_each_name_once_and_none_of_an_agents(as_bob, target):
     assert add(as_bob, make_target(target.project), name="shop-1")
 
 
-def test_a_token_is_stored_encrypted(as_bob, target):
-    exporter = add(as_bob, target, token=TOKEN)
-    assert TOKEN not in repr(list(Exporter.objects.values()))
-    assert decrypt(Exporter.objects.get(pk=exporter.pk).token) == TOKEN
-
-
-def test_a_change_without_a_token_keeps_it(as_bob, target):
+def test_a_token_is_stored_encrypted_and_kept_by_a_change_without_one(as_bob, target):
     exporter = add(as_bob, target, token=TOKEN)
     change_exporter(by=as_bob, exporter=exporter, url=f"{URL}?collect[]=cpu", name="new name")
+    assert TOKEN not in repr(list(Exporter.objects.values()))
     exporter.refresh_from_db()
     assert (exporter.name, decrypt(exporter.token)) == ("new name", TOKEN)
 
 
 @pytest.mark.parametrize(
-    "change",
-    [{"url": "https://evil.example:9100/metrics"}, {"url": URL, "verify_tls": False}],
+    "change", [{"url": "https://evil.example:9100/metrics"}, {"url": URL, "verify_tls": False}]
 )
 def test_a_stored_token_goes_to_no_other_origin(as_bob, target, change):
     """Whoever may edit could read it there."""

@@ -74,10 +74,7 @@ class TestSending:
 
 
 class TestHolding:
-    @pytest.mark.parametrize(
-        "result",
-        [REFUSED, {**OK, "status": 404, "reason": "Not Found"}],
-    )
+    @pytest.mark.parametrize("result", [REFUSED, {**OK, "status": 404, "reason": "Not Found"}])
     def test_one_that_fails_holds_the_campaign(self, project, result):
         campaign = answer(begun(project, n_tests=2), result, OK)
         assert campaign.is_held

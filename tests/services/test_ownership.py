@@ -1,5 +1,8 @@
-"""Load to hosts outside the listed networks needs a proof or an approval, on a server."""
+"""Load to hosts outside the listed networks needs a proof or an approval, on a server; to the
+installation's own servers none is ever sent.
+"""
 
+import socket
 from datetime import timedelta
 
 import pytest
@@ -9,9 +12,10 @@ from campaigns.domain.errors import Forbidden, Refused
 from campaigns.domain.plan.addresses import HostCheck
 from campaigns.models import AuditEntry, HostClaim, HostPermit
 from campaigns.queries.ownership import hosts_of, networks_for
-from campaigns.services import dispatch
+from campaigns.services import dispatch, own_services
 from campaigns.services import ownership as services
 from campaigns.services.campaigns import CampaignCell
+from campaigns.services.own_services import policy
 from campaigns.services.probes import order_of, request_probe
 from campaigns.services.searches import start_search
 from tests.factories import make_endpoint, make_plan, make_project, make_target
@@ -19,6 +23,8 @@ from tests.services.engine import claim as claim_shards
 from tests.services.engine import draft, host, owner_of, started
 
 pytestmark = pytest.mark.django_db
+
+
 LISTED, OUTSIDE = "10.0.0.5", "8.8.8.8"
 PLACE = "8.8.8.8/32:8081"
 
@@ -149,25 +155,17 @@ def test_a_name_that_moved_elsewhere_meanwhile_is_not_measured(project, as_bob):
     assert "9.9.9.9" in run.reason
 
 
+@pytest.mark.parametrize(("days", "allowed"), [(90, ["10.0.0.0/8", PLACE]), (0, ["10.0.0.0/8"])])
 def test_an_injector_is_told_only_the_proven_places_and_a_host_may_take_none(
-    project, endpoint, claim, as_bob, settings
+    project, endpoint, claim, as_bob, settings, days, allowed
 ):
     prove(claim, as_bob)
     campaign = started(project, endpoint=endpoint)
     host(slots=1)
     assert dispatch.admit_runs() == 1
-    settings.PROOF_DAYS = 0  # of the injector host
+    settings.PROOF_DAYS = days  # of the injector host
     order = claim_shards(campaign.runs.get())[0].order
-    assert order["policy"]["allow"] == ["10.0.0.0/8"]
-
-
-def test_the_order_of_a_run_has_the_proven_place(project, endpoint, claim, as_bob):
-    prove(claim, as_bob)
-    campaign = started(project, endpoint=endpoint)
-    host(slots=1)
-    assert dispatch.admit_runs() == 1
-    order = claim_shards(campaign.runs.get())[0].order
-    assert order["policy"]["allow"] == ["10.0.0.0/8", PLACE]
+    assert order["policy"]["allow"] == allowed
 
 
 def test_a_single_request_goes_only_to_proven_places_as_well(endpoint, claim, as_bob):
@@ -290,3 +288,67 @@ def test_the_audit_log_has_every_step_with_its_name(claim, as_bob, as_adam):
 
 def test_a_draft_may_be_made_before_the_proof(project, endpoint):
     assert draft(project, endpoint=endpoint).state == "draft"
+
+
+@pytest.fixture(autouse=True)
+def _nothing_is_remembered():
+    forget()
+    own_services._known.clear()
+    yield
+    forget()
+
+
+def forget() -> None:
+    """As after a minute."""
+    own_services._own_services.cache_clear()
+
+
+@pytest.fixture
+def servers(settings):
+    """Put the installation's servers elsewhere, without connecting to them."""
+
+    def servers(database_url: str, redis_url: str, never=()):
+        settings.DATABASE_URL, settings.REDIS_URL = database_url, redis_url
+        settings.NEVER = list(never)
+        return policy(["10.0.0.0/8"])
+
+    return servers
+
+
+def test_database_redis_and_what_is_listed_are_never_dialled(servers):
+    order_policy = servers(
+        "postgres://me:secret@10.0.0.5/site",
+        "redis://:secret@10.0.0.6:6380/0",
+        [("10.0.0.7", 8000), ("::1", 80)],
+    )
+    assert order_policy == {
+        "allow": ["10.0.0.0/8"],
+        "never": ["10.0.0.5:5432", "10.0.0.6:6380", "10.0.0.7:8000", "[::1]:80"],
+    }
+
+
+def test_a_name_is_looked_up(servers):
+    assert (
+        "127.0.0.1:6379"
+        in servers("postgres://me@%2Frun%2Fpostgres:5432/site", "redis://localhost/0")["never"]
+    )
+
+
+def test_sockets_of_the_file_system_have_no_port(servers):
+    assert servers("postgres://me@%2Frun%2Fpostgres:5432/site", "unix:///run/redis")["never"] == []
+
+
+def test_a_name_that_nobody_knows_keeps_no_run_from_starting(servers):
+    assert servers("postgres://me@no-such-host.invalid/site", "unix:///run/redis")["never"] == []
+
+
+def test_while_no_name_server_answers_a_name_is_what_it_was_before(servers, monkeypatch):
+    """Load to a literal address needs no name server."""
+    servers("postgres://me@localhost/site", "unix:///run/redis")
+
+    def away(*_, **__):
+        raise socket.gaierror(socket.EAI_AGAIN, "Temporary failure in name resolution")
+
+    monkeypatch.setattr(socket, "getaddrinfo", away)
+    forget()
+    assert "127.0.0.1:5432" in policy(["127.0.0.0/8"])["never"]

@@ -30,6 +30,7 @@ from tests.services.engine import (
     end,
     expire,
     host,
+    measuring,
     preparing,
     running,
     second,
@@ -214,8 +215,7 @@ class TestMoving:
         assert (shard.state, shard.reason) == ("lost", "The injector was killed by SIGKILL.")
 
     def test_who_knows_why_a_shard_was_lost_has_the_last_word(self, project):
-        run, (lease,) = running(project)
-        record_seconds(lease=lease, seconds=[second(0)])
+        run, lease = measuring(project)
         expire(run)
         assert settled(run).reason == LOST_SENDING
         cut_off = "The injector host had no contact with PostgreSQL for 20 s and stopped sending."
@@ -236,8 +236,7 @@ class TestMoving:
         ids=["finished", "was told to stop", "stopped by itself"],
     )
     def test_a_shard_that_was_given_up_after_its_end_says_how_it_ended(self, project, said, reason):
-        run, (lease,) = running(project)
-        record_seconds(lease=lease, seconds=[second(0)])
+        run, lease = measuring(project)
         expire(run)
         assert settled(run).reason == LOST_SENDING
         assert not mark_done(lease=lease, end=said)
@@ -297,7 +296,6 @@ class TestSeconds:
         assert sum(counts) == run.seconds.count() == 20
 
     def test_a_stored_one_never_changes(self, project):
-        run, (lease,) = running(project)
-        record_seconds(lease=lease, seconds=[second(0)])
+        run, _ = measuring(project)
         with pytest.raises(IntegrityError, match="never change"), transaction.atomic():
             run.seconds.update(epoch=2)

@@ -1,4 +1,6 @@
-"""What runs under way have measured is kept, and a process that comes later goes on from it."""
+"""What runs under way have measured is kept, and what lists say of a campaign: a process that comes
+later goes on from it.
+"""
 
 from datetime import timedelta
 from functools import cache
@@ -8,9 +10,14 @@ import pytest
 from django.utils import timezone
 
 from campaigns.domain.lifecycle import Outcome, RunState, ShardState
-from campaigns.models import MeasuredSoFar, Run, RunSummary, ShardSecond
+from campaigns.live import memory
+from campaigns.live.memory import answer_of, gist_of
+from campaigns.models import Campaign, MeasuredSoFar, Run, RunSummary, ShardSecond
+from campaigns.queries import campaign_keys
 from campaigns.queries.measurements import measurement_so_far
-from campaigns.services import summaries
+from campaigns.services import dispatch, endings, summaries
+from campaigns.services.kept_pages import keep_gist, keep_missing_gists
+from campaigns.services.shards import mark_done, record_seconds
 from campaigns.services.summaries import keep_so_far, summarise_run
 from tests.factories import (
     begin_run,
@@ -21,9 +28,13 @@ from tests.factories import (
     make_test,
     store_second,
 )
+from tests.queries.measured import https_campaign, run_in_blocks
+from tests.services.engine import end, expire, measuring, second, settled
 from tests.values import make_second, plan_spec
 
 pytestmark = pytest.mark.django_db
+
+
 SECONDS, WARM_UP_S = 100, 5
 RULES = [
     {"metric": "mean", "limit": 8, "unit": "ms"},
@@ -32,7 +43,7 @@ RULES = [
 
 
 @pytest.fixture
-def running(project) -> Run:
+def sending(project) -> Run:
     """Two injectors send for so long; the requests get slower, and some fail."""
     spec = plan_spec(model="open", rate_per_s=2, duration_s=600)
     spec |= {"thresholds": RULES, "warm_up_s": WARM_UP_S}
@@ -71,12 +82,12 @@ def all_of(run: Run) -> tuple[dict, dict]:
     return measured.to_json(), measured.state()
 
 
-def test_who_goes_on_from_what_is_kept_measures_the_same_as_who_reads_all(running):
+def test_who_goes_on_from_what_is_kept_measures_the_same_as_who_reads_all(sending):
     assert keep_so_far(is_over=never) == 1
-    send(running, range(SECONDS, SECONDS + 20))
-    gone_on = all_of(running)
+    send(sending, range(SECONDS, SECONDS + 20))
+    gone_on = all_of(sending)
     MeasuredSoFar.objects.all().delete()
-    assert gone_on == all_of(running)
+    assert gone_on == all_of(sending)
     first, _ = gone_on
     assert first["failures"]
     of_mean, of_errors = first["thresholds"]
@@ -84,29 +95,29 @@ def test_who_goes_on_from_what_is_kept_measures_the_same_as_who_reads_all(runnin
     assert of_errors["since"] is not None
 
 
-def test_seconds_that_are_kept_are_not_read_again(running):
-    before = all_of(running)
+def test_seconds_that_are_kept_are_not_read_again(sending):
+    before = all_of(sending)
     keep_so_far(is_over=never)
-    running.seconds.all().delete()
-    assert all_of(running) == before
+    sending.seconds.all().delete()
+    assert all_of(sending) == before
 
 
-def test_what_another_release_kept_is_not_read(running):
+def test_what_another_release_kept_is_not_read(sending):
     keep_so_far(is_over=never)
     MeasuredSoFar.objects.update(release="another")
-    running.seconds.filter(second__lt=50).delete()
-    assert measurement_so_far(running).series[0]["second"] == 50
+    sending.seconds.filter(second__lt=50).delete()
+    assert measurement_so_far(sending).series[0]["second"] == 50
 
 
-def test_a_run_is_kept_again_only_when_it_has_gone_on(running):
+def test_a_run_is_kept_again_only_when_it_has_gone_on(sending):
     assert keep_so_far(is_over=never) == 1
     assert keep_so_far(is_over=never) == 0
-    send(running, range(SECONDS, SECONDS + summaries.WORTH_S))
+    send(sending, range(SECONDS, SECONDS + summaries.WORTH_S))
     assert keep_so_far(is_over=never) == 1
     assert MeasuredSoFar.objects.get().last_second == SECONDS + summaries.WORTH_S - 1
 
 
-def test_what_there_is_no_time_for_goes_on_at_the_next_call(running):
+def test_what_there_is_no_time_for_goes_on_at_the_next_call(sending):
     asked = iter([False, True])
     assert keep_so_far(is_over=lambda: next(asked)) == 1
     assert MeasuredSoFar.objects.get().last_second == summaries.PORTION_S - WARM_UP_S - 1
@@ -137,15 +148,15 @@ def decoded(monkeypatch) -> list[int]:
     return seen
 
 
-def test_the_summary_of_a_run_that_ends_goes_on_from_what_is_kept(running, decoded):
+def test_the_summary_of_a_run_that_ends_goes_on_from_what_is_kept(sending, decoded):
     keep_so_far(is_over=never)
-    send(running, range(SECONDS, SECONDS + 20))
-    end_sending(running)
+    send(sending, range(SECONDS, SECONDS + 20))
+    end_sending(sending)
     decoded.clear()
-    gone_on = summary_of(running)
+    gone_on = summary_of(sending)
     assert min(decoded) == SECONDS
     MeasuredSoFar.objects.all().delete()
-    assert gone_on == summary_of(running)
+    assert gone_on == summary_of(sending)
     assert gone_on["n_seconds"] == 2 * (WARM_UP_S + SECONDS + 20)
     assert min(decoded) == -WARM_UP_S
 
@@ -163,23 +174,119 @@ def no_more_than_a_point_says(run: Run) -> None:
 
 
 @pytest.mark.parametrize("happens", [what_comes_later, what_was_missing, no_more_than_a_point_says])
-def test_where_more_is_stored_or_a_point_lacks_an_injector_all_is_read(running, decoded, happens):
+def test_where_more_is_stored_or_a_point_lacks_an_injector_all_is_read(sending, decoded, happens):
     if happens is not what_comes_later:
-        running.seconds.filter(second=70, shard=1).delete()
+        sending.seconds.filter(second=70, shard=1).delete()
     keep_so_far(is_over=never)
-    happens(running)
-    end_sending(running)
+    happens(sending)
+    end_sending(sending)
     decoded.clear()
-    read = summary_of(running)
+    read = summary_of(sending)
     assert min(decoded) == -WARM_UP_S
     MeasuredSoFar.objects.all().delete()
-    assert read == summary_of(running)
+    assert read == summary_of(sending)
 
 
-def test_nothing_is_kept_of_a_run_that_has_ended(running):
+def test_nothing_is_kept_of_a_run_that_has_ended(sending):
     keep_so_far(is_over=never)
-    runs = Run.objects.filter(pk=running.pk)
+    runs = Run.objects.filter(pk=sending.pk)
     runs.update(state=RunState.FINALIZING)
     runs.update(state=RunState.DONE, ended_at=timezone.now(), outcome=Outcome.COMPLETE)
     assert keep_so_far(is_over=never) == 0
     assert not MeasuredSoFar.objects.exists()
+
+
+@pytest.fixture(autouse=True)
+def read(monkeypatch) -> list[int]:
+    """The campaigns whose results were read for a list, in a process that has just started."""
+    campaigns, answers = [], memory.campaign_answers
+
+    def counted(batch):
+        campaigns.extend(each.pk for each in batch)
+        return answers(batch)
+
+    monkeypatch.setattr(memory, "_GISTS", memory.Memory(500))
+    monkeypatch.setattr(memory, "campaign_answers", counted)
+    return campaigns
+
+
+def finished(project) -> Campaign:
+    """HTTPS against HTTP, as it was before anything was kept."""
+    campaign, tests = https_campaign(project, finished_at="2026-11-21T12:00Z")
+    run_in_blocks(tests, [[10_000] * 3, [13_000] * 3])
+    return campaign
+
+
+def test_a_campaign_that_ends_keeps_what_its_page_says(project, read):
+    run, lease = measuring(project)
+    mark_done(lease=lease, end=end())
+    settled(run)
+    assert dispatch.finish_campaigns() == 1
+    campaign = Campaign.objects.get(pk=run.campaign_id)
+    assert gist_of(campaign) == answer_of(campaign).gist
+    assert read == []
+
+
+def test_every_answer_comes_back_from_the_database_as_it_was(project, read):
+    campaign = finished(project)
+    said = answer_of(campaign).gist
+    keep_gist(campaign.pk)
+    campaign.refresh_from_db()
+    assert gist_of(campaign) == said
+    assert said.found.trust
+    assert read == []
+
+
+def test_late_seconds_keep_it_anew(project, read):
+    run, lease = measuring(project)
+    expire(run)
+    settled(run)
+    assert dispatch.finish_campaigns() == 1
+    before = Campaign.objects.get().gist
+    record_seconds(lease=lease, seconds=[second(0), second(1)])
+    endings.summarise_late_runs()
+    campaign = Campaign.objects.get()
+    assert campaign.gist["key"] != before["key"]
+    assert gist_of(campaign) == answer_of(campaign).gist
+    assert read == []
+
+
+@pytest.mark.parametrize("renamed", ["plan", "target"])
+def test_a_new_name_is_said_at_once(project, read, renamed):
+    campaign = finished(project)
+    keep_gist(campaign.pk)
+    test = campaign.tests.first()
+    row = test.plan_version.plan if renamed == "plan" else test.endpoint.target
+    row.name = "Renamed"
+    row.save()
+    campaign.refresh_from_db()
+    assert gist_of(campaign) == answer_of(campaign).gist
+    assert read == [campaign.pk]
+
+
+def test_of_a_campaign_that_goes_on_nothing_is_kept(project):
+    campaign = finished(project)
+    Campaign.objects.update(finished_at=None)
+    keep_gist(campaign.pk)
+    assert Campaign.objects.get().gist is None
+
+
+def test_what_an_earlier_release_kept_is_made_again_the_newest_first(project, monkeypatch):
+    older, newer = finished(project), finished(project)
+    keep_gist(older.pk)
+    monkeypatch.setattr(campaign_keys, "release", lambda: "the next one")
+    looks = iter([False, True])
+    assert keep_missing_gists(is_over=lambda: next(looks)) == 1
+    kept = dict(Campaign.objects.values_list("pk", "gist__release"))
+    assert kept[newer.pk] == "the next one"
+    assert kept[older.pk] != "the next one"
+    assert keep_missing_gists(is_over=bool) == 1
+    assert keep_missing_gists(is_over=bool) == 0
+
+
+def test_a_campaign_whose_answer_fails_has_ended_all_the_same(project, monkeypatch, caplog):
+    campaign = finished(project)
+    monkeypatch.setattr("campaigns.services.kept_pages.campaign_answer", lambda _: 1 / 0)
+    keep_gist(campaign.pk)
+    assert "Lists read the results" in caplog.text
+    assert Run.objects.filter(state="done").count() == 6

@@ -1,18 +1,35 @@
+"""What is kept of a run that ends: its summary, figures of its test, examples of its failures."""
+
+from dataclasses import replace
+
 import pytest
 
 from campaigns.domain.lifecycle import Outcome, Precision, Trust
+from campaigns.domain.measured.injector_end import TlsHandshakes
 from campaigns.domain.measured.snapshot import Total
-from campaigns.models import InjectorHost, Run
-from campaigns.services.summaries import summarise_run
-from tests.factories import (
-    make_campaign,
-    make_plan,
-    make_run,
-    make_test,
-    store_second,
+from campaigns.models import (
+    FailureExample,
+    InjectorHost,
+    PooledPercentiles,
+    Run,
+    RunSummary,
+    ShareLink,
+    Test,
+    TestFigures,
 )
-from tests.queries.measured import end_shards, measure
+from campaigns.permissions import Actor
+from campaigns.queries.runs import examples_of
+from campaigns.services import endings
+from campaigns.services.shards import mark_done, record_seconds
+from campaigns.services.summaries import keep_figures, keep_pooled, summarise_run
+from tests.factories import make_campaign, make_plan, make_run, make_test, store_second
+from tests.queries.measured import end_shards, https_campaign, measure, run_in_blocks
+from tests.searches import end_trial, searching
+from tests.services.engine import end, expire, measuring, running, second, settled
 from tests.values import make_second, plan_spec
+
+pytestmark = pytest.mark.django_db
+
 
 VITALS = {"cpu_share": 0.2, "lateness_p99_us": 100, "hub_lag_max_us": 900}
 
@@ -201,3 +218,141 @@ class TestTheDuration:
         store_second(run, make_second(3))
         run.outcome = Outcome.PARTIAL
         assert summarise_run(run).duration_s == 3.0
+
+
+def test_a_run_that_ends_is_in_the_history_of_its_test_and_among_its_runs(project):
+    run, lease = measuring(project)
+    mark_done(lease=lease, end=end())
+    assert not TestFigures.objects.exists()
+    assert not PooledPercentiles.objects.exists()
+    settled(run)
+    figures = TestFigures.objects.get(test=run.test)
+    assert (figures.n, figures.errors) == (run.n, run.errors)
+    assert figures.started_at == run.campaign.started_at
+    (summary,) = run.summaries.all()
+    assert summary.brief["counters"] == summary.total["counters"]
+    assert PooledPercentiles.objects.get(test=run.test).of == [summary.pk]
+
+
+def test_its_facts_say_what_tls_was_agreed_on_and_what_spoke_it(project):
+    run, lease = measuring(project)
+    handshakes = TlsHandshakes("TLSv1.3", "AES", 3, group="X25519MLKEM768")
+    mark_done(lease=lease, end=replace(end(), tls=[handshakes], tls_library="OpenSSL 4.0.3"))
+    settled(run)
+    facts = TestFigures.objects.get().facts
+    assert facts["TLS"] == "TLSv1.3, AES, X25519MLKEM768"
+    assert facts["TLS library"] == "OpenSSL 4.0.3"
+
+
+def test_what_cannot_be_written_keeps_no_run_from_ending(project, monkeypatch):
+    def fail(tests):
+        raise ValueError("no such fact")
+
+    monkeypatch.setattr(endings, "keep_figures", fail)
+    run, lease = measuring(project)
+    mark_done(lease=lease, end=end())
+    assert (settled(run).outcome, TestFigures.objects.count()) == ("complete", 0)
+
+
+def measured(project) -> list[Test]:
+    _, tests = https_campaign(project)
+    run_in_blocks(tests, [[10_000, 10_100], [13_000, 13_100]])
+    return tests
+
+
+@pytest.fixture
+def earlier(project) -> list[Test]:
+    tests = [*measured(project), *measured(project)]
+    keep_figures([test.pk for test in tests])
+    return tests
+
+
+def kept() -> tuple[list, list]:
+    summaries = RunSummary.objects.order_by("pk").values_list("brief", flat=True)
+    return list(summaries), list(PooledPercentiles.objects.order_by("pk").values())
+
+
+def test_a_new_revision_of_its_summary_writes_all_again(project):
+    run, lease = measuring(project)
+    expire(run)
+    settled(run)
+    before, n_before = kept(), TestFigures.objects.get().n
+    record_seconds(lease=lease, seconds=[second(0), second(1)])
+    endings.summarise_late_runs()
+    briefs, pooled = kept()
+    assert len(briefs) == 2
+    assert TestFigures.objects.get().n == 2 * n_before
+    assert briefs[0] == before[0][0] != briefs[1]
+    # It ended partial, so it does not count.
+    assert [each["of"] for each in pooled] == [[]]
+
+
+def test_pooled_percentiles_may_be_written_any_number_of_times(earlier):
+    before = kept()
+    keep_pooled([test.pk for test in earlier])
+    assert kept() == before
+
+
+def test_trials_of_a_search_are_not_pooled(project):
+    campaign = searching(project)
+    end_trial(campaign, p95_ms=120)
+    keep_pooled([campaign.tests.get().pk])
+    assert not PooledPercentiles.objects.exists()
+
+
+KEY = ("add", "status_unexpected", 404)
+
+
+def with_examples(number: int, **fields) -> dict:
+    example = {
+        "kind": "status_unexpected",
+        "status": 404,
+        "at_us": number * 1_000_000,
+        "request": "GET /x?token=t0p HTTP/1.1\nAuthorization: Basic YTpi",
+        "reply": "404 Not Found\nSet-Cookie: id=77\n\n<b>no</b>\x00",
+        "body_bytes": 10,
+        "detail": "",
+    }
+    return second(number) | {"examples": [example | fields]}
+
+
+def test_examples_are_stored_without_secrets_even_if_the_injector_left_them(project, alice):
+    run, (lease,) = running(project)
+    record_seconds(lease=lease, seconds=[with_examples(0)])
+    ((example,),) = examples_of(Actor(user=alice), run=run).values()
+    assert example.request == "GET /x?token=[hidden] HTTP/1.1\nAuthorization: [hidden]"
+    assert example.reply == "404 Not Found\nSet-Cookie: id=[hidden]\n\n<b>no</b>\\x00"
+
+
+def test_the_same_second_twice_changes_nothing(project):
+    run, (lease,) = running(project)
+    for _ in range(2):
+        record_seconds(lease=lease, seconds=[with_examples(0), with_examples(1)])
+    assert run.failure_examples.count() == 2
+
+
+def test_at_most_three_of_a_kind_are_shown_the_first_and_the_last_among_them(project, alice):
+    run, (lease,) = running(project)
+    record_seconds(lease=lease, seconds=[with_examples(number) for number in range(7)])
+    found = examples_of(Actor(user=alice), run=run)
+    assert [each.second for each in found[KEY]] == [0, 3, 6]
+
+
+def test_an_injector_without_examples_is_as_good(project):
+    run, _ = measuring(project)
+    assert not run.failure_examples.exists()
+
+
+def test_strangers_and_visitors_of_a_link_see_none(project, charlie):
+    run, (lease,) = running(project)
+    record_seconds(lease=lease, seconds=[with_examples(0)])
+    link = ShareLink(project=project, run=run)
+    for actor in (Actor(user=charlie), Actor(share=link)):
+        assert examples_of(actor, run=run) == {}
+
+
+def test_examples_go_with_their_run(project):
+    run, (lease,) = running(project)
+    record_seconds(lease=lease, seconds=[with_examples(0)])
+    Run.objects.filter(pk=run.pk).delete()
+    assert not FailureExample.objects.exists()

@@ -1,18 +1,33 @@
-"""Changes are written down when a campaign ends; then people say what they are."""
+"""What people say of results: changes in triage, marks on the time axis, outputs of other tools."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from django.utils import timezone
 
+from campaigns.domain.audit_events import AuditEvent
+from campaigns.domain.caps import STORED_GB
 from campaigns.domain.errors import InvalidFields, Refused
-from campaigns.models import Campaign, TriageChange, TriageEntry
+from campaigns.models import (
+    AuditEntry,
+    Campaign,
+    RunUse,
+    TimeMark,
+    ToolOutput,
+    TriageChange,
+    TriageEntry,
+)
+from campaigns.permissions import Actor
+from campaigns.queries.caps import use_of
 from campaigns.services.baselines import judge_changes, note_changes
 from campaigns.services.dispatch import finish_campaigns
-from tests.factories import make_endpoint, make_plan, make_target
+from campaigns.services.endings import add_output, delete_output
+from campaigns.services.marks import delete_mark, set_mark
+from tests.factories import make_endpoint, make_plan, make_project, make_target
 from tests.histories import make_history
 
 pytestmark = pytest.mark.django_db
+
 
 CALM = [26.0, 26.2, 25.8, 26.1, 25.9, 26.0, 26.3, 25.7]
 SLOWER = [*CALM, *(28.5, 28.6, 28.4, 28.7, 28.3, 28.5)]
@@ -170,3 +185,126 @@ def test_what_makes_no_sense_is_answered_with_a_sentence(entry, as_bob, given, f
     with pytest.raises(InvalidFields, match=fault):
         judge_changes(by=as_bob, entry=entry, seen="open", **given)
     assert not entry.notes.exists()
+
+
+@pytest.fixture
+def mark(bob, project):
+    def mark(text="version 1.4.2 deployed", **fields):
+        return set_mark(by=Actor(user=bob), project=project, text=text, **fields)
+
+    return mark
+
+
+def test_a_job_that_sends_its_mark_twice_leaves_one(mark):
+    first, second = mark(), mark()
+    assert (first[1], second[1]) == (True, False)
+    assert first[0] == second[0]
+
+
+def test_the_same_version_on_another_target_or_at_another_time_is_another_mark(mark, project):
+    target = make_target(project)
+    at = datetime(2026, 11, 1, tzinfo=UTC)
+    made = [mark(), mark(target=target), mark(at=at), mark(key="job 7")]
+    assert [is_new for _, is_new in made] == [True] * 4
+
+
+@pytest.mark.parametrize(
+    ("fields", "name"),
+    [
+        ({"text": " "}, "text"),
+        ({"text": "x" * 101}, "text"),
+        ({"link": "javascript:alert(1)"}, "link"),
+        ({"key": "x" * 151}, "key"),
+    ],
+)
+def test_what_cannot_be_shown_is_refused_by_its_name(mark, fields, name):
+    with pytest.raises(InvalidFields) as refused:
+        mark(**fields)
+    assert name in refused.value.errors
+    assert not TimeMark.objects.exists()
+
+
+def test_a_target_of_another_project_is_refused(mark):
+    with pytest.raises(InvalidFields):
+        mark(target=make_target(make_project()))
+
+
+def test_who_deletes_one_leaves_one_line_in_the_audit_log(mark, bob, project):
+    found, _ = mark(text="version 1.4.2 deployed")
+    in_two_tabs = [TimeMark.objects.get(), TimeMark.objects.get()]
+    for each in in_two_tabs:
+        delete_mark(by=Actor(user=bob), mark=each)
+    entry = AuditEntry.objects.get()
+    assert str(entry) == f"bob: Deleted mark {found.pk}: version 1.4.2 deployed"
+    assert entry.project == project.pk
+
+
+TEXT = "procs --memory--\r\n r  b   swpd\t\n 1  0      0 \n"
+
+
+def keep(by, run, text=TEXT, tool="vmstat"):
+    return add_output(by=by, run=run, tool=tool, text=text)
+
+
+def test_the_text_is_kept_as_it_was_with_the_tools_name(as_bob, run, bob):
+    output = keep(as_bob, run, tool=" vmstat  -t ")
+    output.refresh_from_db()
+    assert (output.text, output.tool, output.added_by) == (TEXT, "vmstat -t", bob)
+
+
+@pytest.mark.parametrize(
+    ("field", "given"),
+    [
+        ("tool", {"tool": " "}),
+        ("tool", {"tool": "x" * 41}),
+        ("text", {"text": "\n \n"}),
+        ("text", {"text": "r\x00b"}),
+        ("text", {"text": "r\ud800b"}),
+        ("text", {"text": "ä" * 500_001}),
+    ],
+)
+def test_what_cannot_be_kept_is_refused(as_bob, run, field, given):
+    with pytest.raises(InvalidFields) as refused:
+        keep(as_bob, run, **given)
+    assert set(refused.value.errors) == {field}
+    assert not ToolOutput.objects.exists()
+
+
+def test_a_text_of_just_the_limit_is_kept(as_bob, run):
+    assert keep(as_bob, run, text="ä" * 500_000).pk
+
+
+def test_both_are_in_the_audit_log(as_bob, run):
+    output = keep(as_bob, run)
+    label = f"output {output.pk}: vmstat of run {run.label}"
+    delete_output(by=as_bob, output=output)
+    deeds = AuditEntry.objects.filter(what=label).order_by("pk").values_list("deed", "who")
+    assert list(deeds) == [(AuditEvent.OUTPUT_ADDED, "bob"), (AuditEvent.DELETED, "bob")]
+
+
+def test_the_originals_count_among_what_the_project_stores(as_bob, run, project):
+    def stored() -> float:
+        return next(use.used for use in use_of(project) if use.cap is STORED_GB)
+
+    outputs = [keep(as_bob, run, text=text) for text in (TEXT, 9 * TEXT)]
+    both = stored()
+    assert both > 10 * len(TEXT)
+    delete_output(by=as_bob, output=outputs[0])
+    assert both > stored() > 9 * len(TEXT)
+    delete_output(by=as_bob, output=outputs[1])
+    assert stored() == 0
+
+
+def test_what_its_project_has_no_room_for_is_refused_and_not_kept(as_bob, run, project):
+    project.caps = {"STORED_GB": 1}
+    project.save()
+    RunUse.objects.create(run=run, project=project, seconds_bytes=10**9)
+    with pytest.raises(Refused, match=r"1\.00 of at most 1\.00 GB of results.* Delete campaigns"):
+        keep(as_bob, run)
+    assert not ToolOutput.objects.exists()
+
+
+def test_they_are_deleted_with_their_run(as_bob, run):
+    keep(as_bob, run)
+    run.campaign.delete()
+    assert not ToolOutput.objects.exists()

@@ -23,6 +23,13 @@ def in_background(*options: str) -> threading.Thread:
     return in_thread(lambda: launch(*options))
 
 
+def sending(run: Run, *options: str) -> threading.Thread:
+    """The launcher of a run that has stored its first seconds."""
+    thread = in_background(*options)
+    when(run, lambda: run.seconds.exists())
+    return thread
+
+
 def in_thread(act: Callable[[], object]) -> threading.Thread:
     """With a connection of its own."""
 

@@ -14,7 +14,7 @@ from campaigns.models.dbtime import db_now
 from campaigns.services import dispatch, shards
 from tests.services.engine import at_once, preparing
 from tests.waiting import eventually
-from tests.workers.launching import done, in_background, launch, when
+from tests.workers.launching import done, launch, sending
 from workers import clock, launcher, watch
 
 NO_CONTACT = "The injector host had no contact with PostgreSQL for 1 s and stopped sending."
@@ -147,8 +147,7 @@ def test_a_stop_is_felt_at_the_next_look_and_looks_are_close(run, dispatcher, mo
     """How long that takes, `python -m benchmarks.faults.stops` measures; here a busy machine may be
     late with all of it."""
     looks = note_looks(monkeypatch)
-    thread = in_background("--seconds", "150")
-    when(run, lambda: run.seconds.exists())
+    thread = sending(run, "--seconds", "150")
     Run.objects.filter(pk=run.pk).update(stop_requested="user")
     asked_at = time.monotonic()
     thread.join(30)
@@ -162,8 +161,7 @@ def test_a_stop_is_felt_at_the_next_look_and_looks_are_close(run, dispatcher, mo
 
 def test_an_injector_that_does_not_hear_stop_is_killed(run, dispatcher, monkeypatch):
     monkeypatch.setattr(launcher, "STOP_GRACE_S", 0.5)
-    thread = in_background("--seconds", "300", "--mode", "deaf")
-    when(run, lambda: run.seconds.exists())
+    thread = sending(run, "--seconds", "300", "--mode", "deaf")
     Run.objects.filter(pk=run.pk).update(stop_requested="user")
     thread.join(5)
     assert not thread.is_alive()
@@ -174,8 +172,7 @@ def test_an_injector_that_does_not_hear_stop_is_killed(run, dispatcher, monkeypa
 
 def test_a_lost_lease_stops_the_injector_at_once(run, dispatcher, settings):
     settings.HEARTBEAT_S = 0.3
-    thread = in_background("--seconds", "300")
-    when(run, lambda: run.seconds.exists())
+    thread = sending(run, "--seconds", "300")
     with transaction.atomic():
         run.shards.update(lease_until=db_now(-1))
         dispatch.reap_shards()
@@ -200,8 +197,7 @@ def test_an_injector_that_hears_nothing_does_not_keep_its_run_from_saying_what_h
 ):
     """Its host is there; the lease ended while PostgreSQL was away."""
     settings.HEARTBEAT_S = 0.3
-    thread = in_background("--seconds", "300", "--mode", "deaf")
-    when(run, lambda: run.seconds.exists())
+    thread = sending(run, "--seconds", "300", "--mode", "deaf")
     settings.DEAD_MAN_S = 1.0
     with monkeypatch.context() as outage:
         lose_postgresql(outage)
@@ -214,50 +210,33 @@ def test_an_injector_that_hears_nothing_does_not_keep_its_run_from_saying_what_h
     eventually(lambda: run.refresh_from_db() or NO_CONTACT in run.reason, 10, run.reason)
 
 
-def test_without_postgresql_it_stops_sending_by_itself(run, dispatcher, settings, monkeypatch):
-    settings.HEARTBEAT_S = 0.3
-    thread = in_background("--seconds", "300")
-    when(run, lambda: run.seconds.exists())
-    # Not before: on a busy machine a start may well take more than a second.
-    settings.DEAD_MAN_S = 1.0
-    lose_postgresql(monkeypatch)
-    thread.join(5)
-    assert not thread.is_alive()
-    done(run)
-    assert run.outcome == "partial"
-    assert run.reason == NO_CONTACT
-
-
-def test_a_launcher_that_was_frozen_does_not_blame_postgresql(
-    run, dispatcher, settings, monkeypatch
-):
-    settings.HEARTBEAT_S = 0.3
-    thread = in_background("--seconds", "300")
-    when(run, lambda: run.seconds.exists())
-    settings.DEAD_MAN_S = 1.5
-    lose_postgresql(monkeypatch)
-    monkeypatch.setattr(launcher.FreezeDetector, "longest_s", lambda *_: 2.0)
-    thread.join(5)
-    done(run)
-    assert run.reason == "The launcher on the injector host was frozen for 2 s."
-
-
 def at_the_limit(**_):
     raise OSError(errno.EMFILE, "Too many open files")
 
 
-def test_one_that_can_open_no_connection_blames_its_limit_of_open_files(
-    run, dispatcher, settings, monkeypatch
+FROZEN = "The launcher on the injector host was frozen for 2 s."
+FILES = "this process has all 36 files open"
+
+
+@pytest.mark.parametrize(
+    ("how", "frozen_s", "reason"),
+    [(away, 0, NO_CONTACT), (away, 2, FROZEN), (at_the_limit, 0, f"{NO_CONTACT[:-1]}: {FILES}")],
+    ids=["without PostgreSQL", "frozen", "at the limit of open files"],
+)
+def test_one_that_hears_nothing_stops_sending_by_itself_and_says_whose_fault_it_was(
+    run, dispatcher, settings, monkeypatch, how, frozen_s, reason
 ):
     settings.HEARTBEAT_S = 0.3
-    thread = in_background("--seconds", "300")
-    when(run, lambda: run.seconds.exists())
+    thread = sending(run, "--seconds", "300")
+    # Not before: on a busy machine a start may well take more than a second.
     settings.DEAD_MAN_S = 1.0
-    lose_postgresql(monkeypatch, at_the_limit)
-    monkeypatch.setattr(watch, "file_limit", lambda: "this process has all 36 files open")
+    lose_postgresql(monkeypatch, how)
+    monkeypatch.setattr(watch, "file_limit", lambda: FILES if how is at_the_limit else "")
+    if frozen_s:
+        monkeypatch.setattr(launcher.FreezeDetector, "longest_s", lambda *_: float(frozen_s))
     thread.join(5)
-    done(run)
-    assert run.reason == f"{NO_CONTACT[:-1]}: this process has all 36 files open"
+    assert not thread.is_alive()
+    assert (done(run).outcome, run.reason) == ("partial", reason)
 
 
 @pytest.mark.parametrize(
@@ -290,8 +269,7 @@ def test_the_longest_silence_is_known_when_it_is_over(run, dispatcher, settings,
         close(self)
 
     monkeypatch.setattr(watch.Watch, "close", ended)
-    thread = in_background("--seconds", "20")
-    when(run, lambda: run.seconds.exists())
+    thread = sending(run, "--seconds", "20")
     with monkeypatch.context() as outage:
         lose_postgresql(outage, at_the_limit)
         outage.setattr(watch, "file_limit", lambda: "all 36 files open")

@@ -12,7 +12,7 @@ from tests.factories import make_endpoint, make_plan, make_target
 from tests.injector.servers import OK_REPLY, always, scripted
 from tests.services.engine import at_once, host, owner_of
 from tests.values import plan_spec
-from tests.workers.test_launcher import done, when
+from tests.workers.launching import done, when
 from workers import launcher
 
 OTHER = (sys.executable, str(Path(__file__).parent / "other_injector"))

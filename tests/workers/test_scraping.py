@@ -66,22 +66,6 @@ def test_a_run_has_its_exporters_seconds_from_the_start_to_the_end(run, dispatch
     assert server.n_connections == 1
 
 
-@pytest.mark.alone
-def test_it_is_asked_on_the_whole_seconds_of_the_sites_clock(run, dispatcher):
-    asked_at = []
-
-    def answer(age_s):
-        asked_at.append(time.time() % 1)
-        return reply(recorded_after(age_s))
-
-    with scripted(node_exporter(answer)) as server:
-        exporter(run, server.port)
-        to_the_end(run)
-    # Not the first and the last, which are as soon as the start is known and the load has ended.
-    assert len(asked_at[1:-1]) >= 2
-    assert all(part < 0.2 or part > 0.95 for part in asked_at[1:-1])
-
-
 def test_an_exporter_that_is_not_there_is_said_and_harms_no_run(run, dispatcher):
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))
@@ -163,8 +147,7 @@ T0 = datetime(2026, 11, 23, 12, 0, 0, 400_000, tzinfo=UTC)
 
 
 @pytest.mark.parametrize(
-    ("after_s", "second"),
-    [(-0.1, None), (0.0, -5), (4.9, -1), (5.0, 0), (65.2, 60)],
+    ("after_s", "second"), [(-0.1, None), (0.0, -5), (4.9, -1), (5.0, 0), (65.2, 60)]
 )
 def test_a_second_is_the_runs_in_which_its_middle_is(after_s, second):
     clock = RunClock(7 * S, T0, 5)

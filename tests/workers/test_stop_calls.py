@@ -32,10 +32,7 @@ from workers.stop_listener import StopListener
 
 HELD_S = 1  # longer than a call through Redis takes on a busy machine
 SILENT_AFTER_S = 2
-pytestmark = [
-    pytest.mark.django_db(transaction=True),
-    pytest.mark.usefixtures("spool_folder"),
-]
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("spool_folder")]
 
 
 def by_page(client, bob, run) -> None:

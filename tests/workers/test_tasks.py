@@ -1,14 +1,25 @@
+"""A Celery worker: its tasks, when they are due, its pulse, and how it reaches Redis again."""
+
+import errno
 import subprocess
 import sys
+import threading
 from datetime import timedelta
+from types import SimpleNamespace
 
 import pytest
 from celery import current_app
+from celery.bootsteps import CLOSE
 from celery.signals import worker_before_create_process
+from celery.utils.imports import symbol_by_name
+from celery.worker.consumer import Consumer
 from django.contrib.sessions.models import Session
 from django.db import OperationalError
 from django.utils import timezone
+from kombu.exceptions import OperationalError as BrokerError
+from redis.exceptions import ResponseError
 
+from campaigns import queue
 from campaigns.models import InjectorHost, KeptPage, Probe, Run, Shard
 from campaigns.services.caps import measure_use
 from campaigns.services.shards import claim_shard
@@ -16,11 +27,15 @@ from tests.factories import make_campaign, make_endpoint, make_run, make_target,
 from tests.queries.measured import measure
 from tests.services.engine import at_once, host, preparing
 from tests.workers.open_files import all_files_open
-from workers import tasks
+from workers import celery_worker, tasks
+from workers.celery_worker import PatientConsumer, WorkerPulse, touch_pulse
 from workers.database import drop_connection, first_line_of, use_own_connection
 from workers.file_reserve import FileReserve
+from workers.side_threads import PERIODIC_TASKS_S, MessagesThread
 from workers.tasks import hosts, inject
 from workers.tasks.periodic import delete_old_rows, remove_seconds
+
+pytestmark = pytest.mark.django_db
 
 
 def test_a_worker_finds_every_task_by_its_name():
@@ -121,3 +136,220 @@ def test_keeping_house_deletes_what_is_old_and_nothing_else(project):
     assert list(Probe.objects.all()) == [new]
     assert [page.key for page in KeptPage.objects.all()] == ["new"]
     assert InjectorHost.objects.get().name == "here"
+
+
+HOUR_S = 3600
+
+
+class Broker:
+    def __init__(self):
+        self.is_away = False
+        self.messages: list[tuple[str, float]] = []
+
+    def send(self, task, *, expires, **_):
+        if self.is_away:
+            raise BrokerError("frozen")
+        self.messages.append((task, expires))
+
+    def taken(self) -> list[str]:
+        tasks = [task for task, _ in self.messages]
+        self.messages.clear()
+        return tasks
+
+
+@pytest.fixture
+def broker(monkeypatch):
+    broker = Broker()
+    monkeypatch.setattr(current_app, "send_task", broker.send)
+    return broker
+
+
+@pytest.fixture
+def now_s():
+    return [500.0]
+
+
+@pytest.fixture
+def thread(now_s):
+    return MessagesThread(threading.Event(), is_active=lambda: True, clock=lambda: now_s[0])
+
+
+def test_every_task_exists_and_each_is_due_when_a_dispatcher_takes_over(thread, broker):
+    thread.act()
+    assert set(broker.taken()) == set(PERIODIC_TASKS_S) <= set(current_app.tasks)
+
+
+def test_each_is_sent_once_in_its_interval(thread, broker, now_s):
+    n_sent = dict.fromkeys(PERIODIC_TASKS_S, 0)
+    for _ in range(2 * HOUR_S // 5):
+        thread.act()
+        now_s[0] += 5
+        for task in broker.taken():
+            n_sent[task] += 1
+    assert n_sent == {task: 2 * HOUR_S / every_s for task, every_s in PERIODIC_TASKS_S.items()}
+
+
+def test_what_was_missed_is_sent_once(thread, broker, now_s):
+    thread.act()
+    broker.taken()
+    now_s[0] += 3 * HOUR_S
+    thread.act()
+    thread.act()
+    assert sorted(broker.taken()) == sorted(PERIODIC_TASKS_S)
+
+
+def test_what_a_frozen_broker_did_not_take_is_sent_once_when_it_is_back(thread, broker, now_s):
+    broker.is_away = True
+    for _ in range(100):
+        thread.act()
+        now_s[0] += 5
+    broker.is_away = False
+    thread.act()
+    thread.act()
+    assert sorted(broker.taken()) == sorted(PERIODIC_TASKS_S)
+
+
+def test_a_message_expires_when_the_next_is_due(thread, broker):
+    thread.act()
+    assert dict(broker.messages) == PERIODIC_TASKS_S
+    assert PERIODIC_TASKS_S[queue.SO_FAR] == 30
+
+
+class Timer:
+    """The loop's, which turns by hand."""
+
+    def call_repeatedly(self, every_s, act):
+        self.turn = act
+
+
+@pytest.fixture
+def file(tmp_path, settings):
+    settings.PULSE_FILE = str(tmp_path / "pulse")
+    return tmp_path / "pulse"
+
+
+@pytest.fixture
+def worker():
+    return SimpleNamespace(timer=Timer(), consumer=SimpleNamespace(connection="a connection"))
+
+
+@pytest.fixture
+def step(worker, monkeypatch):
+    monkeypatch.setattr(celery_worker, "PULSE_EVERY_S", 0.01)
+    step = WorkerPulse(worker)
+    step.start(worker)
+    yield step
+    step.stop(worker)
+
+
+def is_touched(file, within_s: float) -> bool:
+    file.unlink(missing_ok=True)
+    waited = threading.Event()
+    for _ in range(int(within_s / 0.01)):
+        if file.exists():
+            return True
+        waited.wait(0.01)
+    return False
+
+
+def test_a_turn_of_the_loop_touches_the_file(file, worker, step):
+    worker.timer.turn()
+    assert file.exists()
+
+
+def test_a_loop_that_hangs_with_a_connection_does_not(file, step):
+    assert not is_touched(file, 0.2)
+
+
+def test_without_a_connection_it_is_not_the_loop_that_hangs(file, worker, step):
+    worker.consumer.connection = None
+    assert is_touched(file, 10)
+
+
+def test_a_worker_that_has_not_begun_has_none(file, worker, step):
+    worker.consumer = None
+    assert is_touched(file, 10), "and it begins by connecting"
+
+
+def test_nothing_is_touched_where_nobody_looks(tmp_path, settings):
+    settings.PULSE_FILE = ""
+    touch_pulse()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_has_gone_ends_nothing(tmp_path, settings):
+    settings.PULSE_FILE = str(tmp_path / "gone" / "pulse")
+    touch_pulse()
+    assert not (tmp_path / "gone").exists()
+
+
+class Step:
+    """Of the start of a connection: fails with an error a few times, then the loop is over."""
+
+    alias = "connecting"
+
+    def __init__(self, error: Exception, times: int):
+        self.error, self.left, self.n_starts = error, times, 0
+
+    def start(self, consumer) -> None:
+        self.n_starts += 1
+        if self.left:
+            self.left -= 1
+            raise self.error
+        consumer.blueprint.state = CLOSE
+
+
+@pytest.fixture
+def waited_s(monkeypatch):
+    """How long each wait was; none takes any time."""
+    waits: list[float] = []
+    monkeypatch.setattr(celery_worker.time, "sleep", waits.append)
+    return waits
+
+
+def start(kind: type[Consumer], step: Step) -> None:
+    pool = SimpleNamespace(num_processes=1, is_green=True, flush=list)
+    worker = SimpleNamespace(use_eventloop=False, semaphore=None)
+    consumer = kind(print, app=current_app, pool=pool, controller=worker)
+    consumer.steps = [step]
+    consumer.start()
+
+
+def of_the_broker_s_library() -> BrokerError:
+    """Where it cannot even make the epoll for a connection."""
+    error = BrokerError("[Errno 24] Too many open files")
+    error.__cause__ = no_file()
+    return error
+
+
+def no_file() -> OSError:
+    return OSError(errno.EMFILE, "Too many open files")
+
+
+def full_disk() -> ResponseError:
+    return ResponseError("MISCONF Errors writing to the AOF file: No space left on device")
+
+
+@pytest.mark.parametrize("error", [no_file(), of_the_broker_s_library(), full_disk()])
+def test_it_tries_again_until_a_file_can_be_opened_and_redis_takes_something(error, waited_s):
+    step = Step(error, times=3)
+    start(PatientConsumer, step)
+    assert step.n_starts == 4
+    assert waited_s == [celery_worker.RETRY_S] * 3
+
+
+def test_another_error_of_the_broker_s_library_is_no_reason_to_wait(waited_s):
+    with pytest.raises(BrokerError):
+        start(PatientConsumer, Step(BrokerError("WRONGPASS"), times=1))
+    assert not waited_s
+
+
+def test_another_error_is_celerys_to_answer(waited_s):
+    step = Step(ConnectionRefusedError(errno.ECONNREFUSED, "Connection refused"), times=1)
+    start(PatientConsumer, step)
+    assert step.n_starts == 2
+    assert not waited_s
+
+
+def test_every_worker_of_ours_is_one():
+    assert symbol_by_name(current_app.conf.worker_consumer) is PatientConsumer

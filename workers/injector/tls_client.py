@@ -13,8 +13,7 @@ from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 from OpenSSL import SSL
 
-from campaigns.domain.measured.certificate_key import key_words
-from campaigns.domain.measured.certificates import names_of_der
+from campaigns.domain.measured.certificates import key_words, names_of_der
 from campaigns.domain.measured.injector_end import TlsHandshakes
 from campaigns.domain.measured.outcomes import Kind
 from campaigns.domain.plan.addresses import is_address

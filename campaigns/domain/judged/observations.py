@@ -62,7 +62,11 @@ def observe(seen: Measurement, *, is_co_located: bool, n_lost: int = 0) -> dict[
         "slot_wait": _share_of_arrivals(seen, total.timing("slot_wait").n),
         "injector_exhausted": Observed(sum(total.errors.get(kind, 0) for kind in CLIENT_KINDS)),
         # What made response times longer, and what may have; nothing where there are none.
-        **(_slowness(seen) if total.timing("response").n else {}),
+        **(
+            {**_own_time(seen), "run_delay": run_delay(seen.vitals), **_hub_lag(total)}
+            if total.timing("response").n
+            else {}
+        ),
         "little": _little(seen),
         "missing_seconds": _missing(seen.series),
         **_unsteady(seen),
@@ -102,10 +106,6 @@ def _high_of(timing: Timing) -> Observed | None:
     return Observed(
         timing.percentile_us(judged), measure="max" if judged == WHOLE else name(judged)
     )
-
-
-def _slowness(seen: Measurement) -> dict[str, Observed | None]:
-    return {**_own_time(seen), "run_delay": run_delay(seen.vitals), **_hub_lag(seen.total)}
 
 
 def _own_time(seen: Measurement) -> dict[str, Observed]:

@@ -6,7 +6,7 @@ ab's Connect includes the TLS handshake; here TCP and TLS are listed below it.
 
 from collections import Counter
 
-from campaigns.domain.measured.certificate_key import key_bits
+from campaigns.domain.measured.certificates import key_bits
 from campaigns.domain.measured.injector_end import servers_of
 from campaigns.domain.measured.measurement import Measurement
 from campaigns.domain.measured.outcomes import Kind

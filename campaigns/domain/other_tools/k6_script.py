@@ -58,13 +58,11 @@ def script(plan: Plan, step: Step, url: str, *, is_kept: bool) -> tuple[str, str
         f"export const options = {json.dumps(options)};",
         f"export default () => {'' if is_closed else guard}{call};",
     ]
-    words = _TIMES if is_closed else _TIMES + _words_of_arrivals(plan.load, is_kept)
+    words = _TIMES
+    if not is_closed:
+        drops = _DROPS if plan.load.when_saturated == WhenSaturated.QUEUE else ""
+        words += _LAST + (_OWN if is_kept else "") + drops
     return "\n".join(["k6 run - <<'EOF'", *lines, "EOF"]), words
-
-
-def _words_of_arrivals(load: Load, is_kept: bool) -> str:
-    drops = _DROPS if load.when_saturated == WhenSaturated.QUEUE else ""
-    return _LAST + (_OWN if is_kept else "") + drops
 
 
 def _closed(load: Load) -> dict[str, object]:

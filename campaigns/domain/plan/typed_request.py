@@ -317,19 +317,15 @@ def _options(words: list[str]) -> Iterator[tuple[str, str]]:
             name = word[2:]
             yield name, _value(name, rest, word) if name in _WITH_VALUE else ""
         elif word.startswith("-") and len(word) > 1 and word != "--":
-            yield from _short_options(word, rest)
+            # -sSk and -XPOST: switches together, and a value without a space.
+            for at, letter in enumerate(word[1:], 1):
+                name = _SHORT.get(letter, f"-{letter}")
+                if name in _WITH_VALUE:
+                    yield name, word[at + 1 :] or _value(name, rest, word)
+                    break
+                yield name, ""
         elif word != "--":
             yield "url", word
-
-
-def _short_options(word: str, rest: Iterator[str]) -> Iterator[tuple[str, str]]:
-    """-sSk and -XPOST: switches together, and a value without a space."""
-    for at, letter in enumerate(word[1:], 1):
-        name = _SHORT.get(letter, f"-{letter}")
-        if name in _WITH_VALUE:
-            yield name, word[at + 1 :] or _value(name, rest, word)
-            return
-        yield name, ""
 
 
 def _value(name: str, rest: Iterator[str], word: str) -> str:

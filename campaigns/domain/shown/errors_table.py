@@ -55,20 +55,10 @@ def errors_of(
     """
     n_shown = len(rows) if len(rows) <= MOST_ROWS else _SHOWN_OF_MORE
     shown, others = rows[:n_shown], rows[n_shown:]
-    listed = (*shown, *([_sum_of(others)] if others else []))
-    table = _table(rows, listed, labels, steps, attempts, len(others))
-    n_failed = sum(row.count for row in rows)
-    return Errors(table, listed, length_s, is_everything=0 < attempts <= n_failed)
-
-
-def _table(
-    rows: Sequence[FailureRow],
-    listed: Sequence[FailureRow],
-    labels: Sequence[str],
-    steps: Sequence[Total],
-    attempts: int,
-    n_others: int,
-) -> Table:
+    rest = FailureRow(-1, "", 0)
+    for row in others:
+        rest.merge(row)
+    listed = (*shown, *([rest] if others else []))
     shares = column_cells(
         [Figure(100 * row.count / attempts if attempts else None) for row in listed], decimals=2
     )
@@ -77,20 +67,14 @@ def _table(
         _row(row, labels, share, time)
         for row, share, time in zip(listed, shares, times, strict=True)
     ]
-    if n_others:
-        label = f"{n_others} other kinds"
+    if others:
+        label = f"{len(others)} other kinds"
         cells[-1] = Row(label, (text_cell(""), text_cell(""), *cells[-1].cells[2:]), "others")
     n_failed = sum(row.count for row in rows)
     columns = tuple(METRICS[key].column() for key in _KEYS)
     note = f"by kind, status and step; {n_failed:,} of {attempts:,}, most frequent first"
-    return Table("errors", "Errors", columns, tuple(cells), "kind", note)
-
-
-def _sum_of(rows: Sequence[FailureRow]) -> FailureRow:
-    total = FailureRow(-1, "", 0)
-    for row in rows:
-        total.merge(row)
-    return total
+    table = Table("errors", "Errors", columns, tuple(cells), "kind", note)
+    return Errors(table, listed, length_s, is_everything=0 < attempts <= n_failed)
 
 
 def _row(row: FailureRow, labels: Sequence[str], share: Cell, time: Cell) -> Row:

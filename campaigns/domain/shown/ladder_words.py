@@ -129,18 +129,15 @@ def _changes(told: Sequence[LadderRung], rungs: Sequence[LadderRung]) -> Sentenc
     if unclear := by_word.get(Word.INCONCLUSIVE):
         named = and_joined([_name(rung) for rung, _ in unclear])
         said += [(f"The effect of {named} is not clear. ", False)]
-    return said + _left_out(rungs)
-
-
-def _left_out(rungs: Sequence[LadderRung]) -> Sentence:
-    """The rungs whose own layer the server did not take."""
-    said: Sentence = []
-    for rung in rungs[1:]:
-        for why in rung.not_taken:
-            if why not in _before(rung, rungs).not_taken:
-                reason = f"{why[0].lower()}{why[1:]}"
-                said += [(f"{_at_start(_name(rung))} was not measured: {reason} ", False)]
-    return said
+    return (
+        said
+        + [  # the rungs whose own layer the server did not take
+            (f"{_at_start(_name(rung))} was not measured: {why[0].lower()}{why[1:]} ", False)
+            for rung in rungs[1:]
+            for why in rung.not_taken
+            if why not in _before(rung, rungs).not_taken
+        ]
+    )
 
 
 def _before(rung: LadderRung, rungs: Sequence[LadderRung]) -> LadderRung:

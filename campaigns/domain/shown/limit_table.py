@@ -9,7 +9,6 @@ from campaigns.domain.judged.limit import Limit
 from campaigns.domain.judged.trust import LIMITS
 from campaigns.domain.measured.machine_use import MachineUse
 from campaigns.domain.shown.tables import (
-    Cell,
     Column,
     Figure,
     Row,
@@ -39,8 +38,13 @@ def limit_table(
 ) -> Table:
     """`vitals`: the injectors' by code. `rates`: how many of the `nouns` a second were ok, and were
     planned. `limits`: by which runs are judged."""
-    of_injectors = _of_injectors(judged, vitals, limits)
-    rows = [*of_injectors, *_of_machines(judged, machines)]
+    rows = []
+    for code, label in _INJECTORS.items():
+        if code in vitals:
+            mild, is_it = limits[code].mild, judged.measurement.has(code)
+            least = None if mild is None else 100 * mild
+            rows.append(_row(label, 100 * vitals[code].value, least, is_it=is_it))
+    rows += _of_machines(judged, machines)
     if rates[0] is not None:
         rows.append(_row(f"load: ok {nouns}/s", *rates))
     columns = (
@@ -51,16 +55,6 @@ def limit_table(
     return Table(
         "limit", f"Who was the limit: {limit.who}", columns, tuple(rows), "figure", limit.why
     )
-
-
-def _of_injectors(
-    judged: Judgement, vitals: Mapping[str, Observed], limits: Mapping[str, Limits]
-) -> Iterator[Row]:
-    for code, label in _INJECTORS.items():
-        if code in vitals:
-            mild, is_it = limits[code].mild, judged.measurement.has(code)
-            limit = None if mild is None else 100 * mild
-            yield _row(label, 100 * vitals[code].value, limit, is_it=is_it)
 
 
 def _of_machines(judged: Judgement, machines: Sequence[MachineUse]) -> Iterator[Row]:
@@ -101,10 +95,8 @@ def _row(label: str, value: float, limit: float | None = None, *, is_it: bool | 
     said = {None: "", True: "yes", False: "no"}[is_it]
     verdict = text_cell(said, tone="bad" if is_it else "") if said else empty(_NO_LIMIT)
     if limit is None:
-        return Row(label, (_cell(value, decimals_alone(value)), empty(_NO_LIMIT), verdict))
-    measured = _cell(value, decimals_beside(value, limit, decimals_alone(value)))
-    return Row(label, (measured, _cell(limit, decimals_alone(limit)), verdict))
-
-
-def _cell(value: float, decimals: int) -> Cell:
-    return figure_cell(Figure(value), decimals)
+        measured = figure_cell(Figure(value), decimals_alone(value))
+        return Row(label, (measured, empty(_NO_LIMIT), verdict))
+    decimals = decimals_beside(value, limit, decimals_alone(value))
+    limited = figure_cell(Figure(limit), decimals_alone(limit))
+    return Row(label, (figure_cell(Figure(value), decimals), limited, verdict))

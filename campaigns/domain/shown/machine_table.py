@@ -94,7 +94,7 @@ def machine_table(
         f"machine-{use.source}",
         f"Target's machine {use.source}",
         (Column("mean", "mean"), Column("max", "highest second")),
-        (*costs, *_rest_row(use), *_machine_rows(use), *processes),
+        (*costs, *_machine_rows(use), *processes),
         label_title="figure",
         note=f"{told} {_INCLUDED}",
     )
@@ -107,10 +107,7 @@ def _cost_rows(use: MachineUse, rate_per_s: float | None, cost: str) -> Iterator
         if per_1000 is not None:
             (cell,) = column_cells([Figure(per_1000)])
             yield Row(f"{cost}{of}", (cell, empty(_NO_MAXIMUM)), "cost")
-
-
-def _rest_row(use: MachineUse) -> Iterator[Row]:
-    """What is in the machine's cost and not in that of its chosen processes."""
+    # What is in the machine's cost and not in that of its chosen processes.
     if use.busy_s is not None and use.watched_s is not None and use.lasted_s:
         rest = max(0.0, use.busy_s - use.watched_s) / use.lasted_s
         (cell,) = column_cells([Figure(100 * rest)], decimals=None if rest else 0)
@@ -207,10 +204,6 @@ def _trouble_text(point: MachinePoint) -> str:
     return ", ".join(f"{word} {count(round(n))}" for word, n in told if n is not None)
 
 
-def _processes_text(point: MachinePoint) -> str:
-    return ", ".join(f"{name} {figure(value)} %" for name, value in _processes(point).items())
-
-
 _POINT_COLUMNS = {
     "second": lambda point: point.second,
     "cores": _n_cores,
@@ -228,7 +221,9 @@ _POINT_COLUMNS = {
     "memory_text": _memory_text,
     "network_text": _network_text,
     "trouble_text": _trouble_text,
-    "processes_text": _processes_text,
+    "processes_text": lambda point: ", ".join(
+        f"{name} {figure(value)} %" for name, value in _processes(point).items()
+    ),
 }
 
 
@@ -264,8 +259,9 @@ def machine_means_table(told: MachineRuns, tests: Sequence[TestAnswer]) -> Table
     by_run = {run.run: run for run in told.runs}
     names_plan = len({test.plan_label for test in tests}) > 1
     rows = [
-        (f"{test.plan_label}, " * names_plan + f"{test.label}: {_figure_words(column)}", found)
+        (f"{label}: {column.title}, {column.unit}", found)
         for test in tests
+        for label in [f"{test.plan_label}, " * names_plan + test.label]
         for column in _RUN_COLUMNS
         if told.tells(column.key)
         and (found := _mean_of(column, [by_run[pk] for pk in test.counted if pk in by_run]))
@@ -287,11 +283,6 @@ def machine_means_table(told: MachineRuns, tests: Sequence[TestAnswer]) -> Table
 def _mean_of(column: Column, runs: Sequence[MachineRun]) -> MeanInterval | None:
     told = [value for run in runs if (value := run.mean(column.key)) is not None]
     return mean_interval(told) if told else None
-
-
-def _figure_words(column: Column) -> str:
-    """CPU, % of all cores"""
-    return f"{column.title}, {column.unit}"
 
 
 def namer_of_runs(tests: Iterable[TestAnswer]) -> Callable[[MachineRun], str]:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from campaigns.domain.judged.advice import Advice, difference_words
+from campaigns.domain.judged.advice import difference_words
 from campaigns.domain.judged.comparison import Word
 from campaigns.domain.judged.repeats import MIN_REPEATS
 from campaigns.domain.shown.results import FlaggedRun, OverheadAnswer, Sentence
@@ -68,21 +68,17 @@ def _add(overhead: OverheadAnswer, room: int) -> NextStep:
     if not overhead.advice:
         text = f"A verdict needs {MIN_REPEATS} usable repeats of each."
         return NextStep(text, f"Add {counted(needed, 'blocks')}", needed)
+    cases = [
+        f"differ by {difference_words(each)}" if each.difference else "are equally fast"
+        for each in overhead.advice
+    ]
     chance = min(each.chance for each in overhead.advice if each.more == needed)
     settle = "settles" if needed == 1 else "settle"
     text = (
         f"{counted(needed, 'more blocks')} {settle} this with {percent(chance, decimals=0)} "
-        f"probability {_condition_text(overhead.advice)}."
+        f"probability if the two {' or '.join(cases)}."
     )
     return NextStep(text, f"Add {counted(needed, 'blocks')}", needed)
-
-
-def _condition_text(advice: Sequence[Advice]) -> str:
-    cases = [
-        f"differ by {difference_words(each)}" if each.difference else "are equally fast"
-        for each in advice
-    ]
-    return f"if the two {' or '.join(cases)}"
 
 
 _HINTS = {

@@ -138,11 +138,6 @@ def _response_text(point: Point) -> str:
     return f"{ok}  {failed}" if point["ok"] else failed
 
 
-def _errors_text(point: Point) -> str:
-    kinds = point["errors"].items()
-    return ", ".join(f"{kind_words(kind)} {count(n)}" for kind, n in kinds) or "none"
-
-
 def _injector_cpu(point: Point) -> float | None:
     """Of the busiest injector process, in % of a core; None where it was not told."""
     share = point.get("cpu_share")
@@ -171,7 +166,9 @@ _COLUMNS = {
     "response_text": _response_text,
     "open_text": lambda point: count(point.get("open_connections")),
     "messages_text": lambda point: count(point.get("messages", 0)),
-    "errors_text": _errors_text,
+    "errors_text": lambda point: (
+        ", ".join(f"{kind_words(kind)} {count(n)}" for kind, n in point["errors"].items()) or "none"
+    ),
     "injector_text": lambda point: (
         "" if (cpu := _injector_cpu(point)) is None else f"injector {figure(cpu)} % of a core"
     ),

@@ -112,7 +112,12 @@ def _unknown(sweeps: Sequence[SweepAnswer]) -> str:
 
 def matrix_sentence(matrix: TargetMatrix) -> Sentence:
     """Who is the fastest where, and where nobody can tell; [] where no row can say it yet."""
-    rows = list(zip(_row_names(matrix), matrix.rows, strict=True))
+    # A plan that was measured in two places is named with the place.
+    times = Counter(row.plan for row in matrix.rows)
+    rows = [
+        (f"{row.plan} ({row.place})" if times[row.plan] > 1 else row.plan, row)
+        for row in matrix.rows
+    ]
     plans: dict[str, list[str]] = {}
     for name, row in rows:
         if row.first_two is not None:
@@ -121,12 +126,6 @@ def matrix_sentence(matrix: TargetMatrix) -> Sentence:
         return []
     unknown = [name for name, row in rows if row.first_two is None]
     return _who(plans, plans.pop("", [])) + _not_judged(unknown)
-
-
-def _row_names(matrix: TargetMatrix) -> list[str]:
-    """Their plans, with the place of one that was measured in two."""
-    times = Counter(row.plan for row in matrix.rows)
-    return [f"{row.plan} ({row.place})" if times[row.plan] > 1 else row.plan for row in matrix.rows]
 
 
 def _who(plans: dict[str, list[str]], open_plans: list[str]) -> Sentence:

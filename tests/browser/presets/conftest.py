@@ -22,12 +22,7 @@ def rest(site, new_project) -> Rest:
     rest.make_target(
         "demo",
         *(
-            {
-                "scheme": scheme,
-                "host": "127.0.0.1",
-                "port": site.port_of(port),
-                "verify_tls": False,
-            }
+            {"scheme": scheme, "host": "127.0.0.1", "port": site.port_of(port), "verify_tls": False}
             for scheme, port in schemes.items()
         ),
     )

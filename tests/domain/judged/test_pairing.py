@@ -3,8 +3,7 @@
 from dataclasses import replace
 from types import SimpleNamespace
 
-from campaigns.domain.judged.likeness import ArmRun, Likeness, likeness_among
-from campaigns.domain.judged.pairing import PlanOnArm, partners
+from campaigns.domain.judged.likeness import ArmRun, Likeness, PlanOnArm, likeness_among, partners
 from campaigns.domain.measured.snapshot import Total
 from tests.values import make_second
 

@@ -8,8 +8,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, ed448, ed25519, rsa
 
-from campaigns.domain.measured.certificate_key import key_bits, key_words
-from campaigns.domain.measured.certificates import chain_facts
+from campaigns.domain.measured.certificates import chain_facts, key_bits, key_words
 
 
 def der(key, names=("shop.example",), unknown="") -> str:

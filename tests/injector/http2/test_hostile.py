@@ -184,10 +184,7 @@ def test_a_stream_that_never_ends_stops_no_other():
 
 def test_streams_that_a_server_allows_only_later_are_used_at_once():
     """It allows one at first, and answers that only once three others have come beside it."""
-    said = {
-        1: allows_streams(4),
-        7: b"".join(reply(stream_id=each) for each in (1, 3, 5, 7)),
-    }
+    said = {1: allows_streams(4), 7: b"".join(reply(stream_id=each) for each in (1, 3, 5, 7))}
     script = answers(lambda nth: said.get(nth, b""), settings=allows_streams(1))
     plan = {"http_version": "2", "streams": 4}
     outcome = run_all({"": Case(script, (), {"plan": plan, "load": closed(4, 1)}, 4)})[""]

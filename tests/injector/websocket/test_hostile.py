@@ -164,10 +164,7 @@ OPENING = {
     "a folded header": (changed(b"\r\n\r\n", b"\r\nX: 1\r\n 2\r\n\r\n"), "http_parse"),
     "interim replies without end": (answers(b"HTTP/1.1 100 Wait\r\n\r\n" * 99), "http_parse"),
     "endless header": (at_once(floods(b"HTTP/1.1 101 Go\r\nX: " + b"y" * 999)), "header_cap"),
-    "header lines without end": (
-        answers(b"HTTP/1.1 101 Go\r\n" + b"X: y\r\n" * 500),
-        "header_cap",
-    ),
+    "header lines without end": (answers(b"HTTP/1.1 101 Go\r\n" + b"X: y\r\n" * 500), "header_cap"),
     "closed without a word": (at_once(leaves), "eof_before_reply"),
     "reset without a word": (at_once(reset), "reset"),
     "never answers": (at_once(nothing), "first_byte_timeout"),
@@ -239,10 +236,7 @@ CLOSING = {
     "closed without a close frame": (says_and_leaves(reads=True), "eof_mid_body"),
     "closed within the close frame": (says_and_leaves(b"\x88", reads=True), "eof_mid_body"),
     "reset instead of a close": (resets, "reset"),
-    "a masked close": (
-        replies(encode_frame(CLOSE, close_payload(1000), b"abcd")),
-        "ws_protocol",
-    ),
+    "a masked close": (replies(encode_frame(CLOSE, close_payload(1000), b"abcd")), "ws_protocol"),
     "close code 1015": (replies(encode_frame(CLOSE, close_payload(1015))), "ws_protocol"),
     "a ping flood": (floods(encode_frame(PING, b"")), "ws_protocol"),
 }

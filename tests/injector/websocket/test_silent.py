@@ -1,15 +1,27 @@
-"""Connections without a message: the hub deals with usual answers, the worker with all others.
+"""Connections without a message: the hub deals with usual answers, the worker with all others. What
+stands in an opening, and what is kept of one that failed.
 
-Each server is a usual one at first, so that its head is known when it does something else.
-"""
+Each server is a usual one at first, so that its head is known when it does something else."""
 
+import base64
 import socket
 import time
 
 import pytest
 
-from tests.injector.servers import closed, reset, scripted
-from tests.injector.websocket.peers import head, measure, measured, read_key
+from tests.injector.servers import closed, make_order, reset, scripted
+from tests.injector.test_replies import examples_of
+from tests.injector.websocket.peers import (
+    after_opening,
+    against,
+    echo,
+    head,
+    measure,
+    measured,
+    read_key,
+)
+from workers.injector.local_run import run_here
+from workers.injector.order import Refusal
 from workers.injector.websocket.frames import CLOSE, PING, close_payload, encode_frame
 
 GOODBYE = encode_frame(CLOSE, close_payload(1000))
@@ -148,3 +160,114 @@ def test_what_goes_wrong_has_its_kind(script, kind):
     total = served(script, 2, timeouts=timeouts, exchange={"close_timeout_s": 0.2}).total
     assert total.errors == {kind: 1}
     assert total.count("ok") == 1
+
+
+TABLE = "user,room\nann,a b\nbob,c/d?e=1\n"
+WINDOW = {"model": "window", "low": 1, "high": 1, "requests": 3}
+
+
+def openings(load, exchange, server_script=None, secrets=None, **plan) -> list[bytes]:
+    """The heads that a server was opened with, in order."""
+
+    def script(sock, server):
+        sock.sendall(head(read_key(sock, server)))
+        sock.recv(65536)
+        sock.sendall(b"\x88\x02\x03\xe8")
+
+    given = {"plan": plan, "secrets": secrets or {}}
+    total, server = measured(server_script or script, load, exchange, **given)
+    assert not total.errors
+    return server.requests
+
+
+@pytest.mark.parametrize("load", [closed(3), WINDOW])
+def test_each_connection_takes_the_next_row_in_path_and_header(load):
+    exchange = {"path": "/${room}", "headers": [["X-User", "u-${user}"]]}
+    sent = openings(load, exchange, variables={"csv": TABLE})
+    assert [each.split()[1] for each in sent] == [b"/a%20b", b"/c/d?e=1", b"/a%20b"]
+    assert [b"X-User: u-ann\r\n" in each for each in sent] == [True, False, True]
+
+
+def test_a_value_cannot_smuggle_a_header():
+    exchange = {"headers": [["X-One", "${x}"]]}
+    (sent,) = openings(closed(1), exchange, variables={"csv": 'x\n"a\r\nX-Evil: 1"\n'})
+    assert b"\r\nX-Evil" not in sent
+
+
+def test_it_counts_what_was_really_sent():
+    exchange = {"path": "/${n}"}
+    plan = {"variables": {"csv": "n\n1\n" + "2" * 500 + "\n"}}
+    total, _ = measured(echo(), closed(2), exchange, plan=plan)
+    assert 500 + 2 * 100 < total.count("bytes_sent") < 500 + 2 * 400
+
+
+@pytest.mark.parametrize(
+    ("auth", "value"),
+    [
+        ({"kind": "basic", "user": "ann"}, b"Basic " + base64.b64encode(b"ann:hunter2")),
+        ({"kind": "bearer"}, b"Bearer hunter2"),
+    ],
+)
+def test_credentials_stand_in_the_opening_handshake(auth, value):
+    (sent,) = openings(closed(1), {}, auth=auth, secrets={"auth": "hunter2"})
+    assert b"\r\nAuthorization: " + value + b"\r\n" in sent
+
+
+def test_without_the_secret_nothing_is_sent():
+    order = make_order(1, scheme="ws", mode="new", plan={"auth": {"kind": "bearer"}})
+    order["plan"] |= {"steps": [], "exchange": {}}
+    with pytest.raises(Refusal, match="no secret is stored"):
+        run_here(order, lambda second: None)
+
+
+REFUSAL = (
+    b"HTTP/1.1 401 Unauthorized\r\nSet-Cookie: session=s3cr3t\r\nContent-Length: 8\r\n\r\nno token"
+)
+
+
+def refuses(sock, server) -> None:
+    read_key(sock, server)
+    sock.sendall(REFUSAL)
+
+
+def closes(code: int, reason: str):
+    def script(sock) -> None:
+        sock.recv(65536)
+        sock.sendall(encode_frame(CLOSE, close_payload(code, reason)))
+
+    return after_opening(script)
+
+
+def example_of(script, exchange=None, **plan) -> dict:
+    result, _ = against(script, closed(2), exchange or {"messages": 1}, plan=plan)
+    (example,) = examples_of(result)
+    return example
+
+
+def test_a_refused_opening_is_kept_with_its_reply():
+    example = example_of(refuses)
+    assert (example["kind"], example["status"]) == ("ws_upgrade_rejected", 401)
+    assert example["request"].startswith("GET / HTTP/1.1\nHost: 127.0.0.1:")
+    assert "Sec-WebSocket-Key: [made for each connection]" in example["request"]
+    assert example["reply"] == (
+        "401 Unauthorized\nSet-Cookie: session=[hidden]\nContent-Length: 8\n\nno token"
+    )
+    assert example["body_bytes"] == 8
+
+
+@pytest.mark.parametrize(
+    ("reason", "said"),
+    [("out of memory", "closed with 1011 (out of memory)"), ("", "closed with 1011")],
+)
+def test_a_server_that_closes_is_quoted_with_its_code_and_reason(reason, said):
+    example = example_of(closes(1011, reason))
+    assert (example["kind"], example["status"]) == ("eof_mid_body", 101)
+    assert example["detail"] == f"{said} after 1 message"
+
+
+def test_what_a_server_says_to_a_variables_value_is_not_kept():
+    example = example_of(
+        refuses, {"messages": 1, "path": "/${user}"}, variables={"csv": "user\nann\n"}
+    )
+    assert example["request"].startswith("GET /${user} HTTP/1.1")
+    assert (example["reply"], example["detail"]) == ("", "")

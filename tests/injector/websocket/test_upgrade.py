@@ -1,7 +1,11 @@
-"""The opening handshake, held against wsproto, and what does not open a connection."""
+"""The opening handshake, held against wsproto; a channel that leaves the hub its turns."""
 
 import base64
+import time
+from itertools import count
+from types import SimpleNamespace
 
+import gevent
 import pytest
 from wsproto import ConnectionType, WSConnection
 from wsproto.events import AcceptConnection, Request
@@ -9,17 +13,16 @@ from wsproto.events import AcceptConnection, Request
 from campaigns.domain.measured.outcomes import Kind
 from campaigns.domain.plan.exchange import Exchange
 from workers.injector.http1 import BadReply
+from workers.injector.websocket.channel import Channel
+from workers.injector.websocket.exchange_context import Stock
 from workers.injector.websocket.upgrade import UpgradeCheck, UpgradeRequest, accept_of, make_keys
 
 pytestmark = pytest.mark.pure
 
+
 # The example of RFC 6455, section 1.3.
 KEY, ACCEPT = b"dGhlIHNhbXBsZSBub25jZQ==", b"s3pPLMBiTxaQ9kYGzzhZRbK+xOo="
-USUAL = {
-    "Upgrade": "websocket",
-    "Connection": "Upgrade",
-    "Sec-WebSocket-Accept": ACCEPT.decode(),
-}
+USUAL = {"Upgrade": "websocket", "Connection": "Upgrade", "Sec-WebSocket-Accept": ACCEPT.decode()}
 
 
 def head_of(fields: dict[str, str], status: str = "101 Switching Protocols") -> bytes:
@@ -134,3 +137,65 @@ def test_another_status_is_a_rejection(status):
     assert (caught.value.kind, caught.value.status) == (
         Kind.WS_UPGRADE_REJECTED, int(status.split()[0]),
     )  # fmt: skip
+
+
+class _Reader:
+    """What a channel needs of a worker."""
+
+    def __init__(self):
+        self.switch = gevent.getcurrent().switch
+
+    def park(self, kind):
+        gevent.get_hub().switch()
+
+
+def flooded_channel():
+    """Always has more, and 2 ms of work comes with each part of it."""
+
+    def more(count):
+        time.sleep(0.002)
+        return b"x"
+
+    return Channel(_Reader(), SimpleNamespace(tls=True, send=len, recv=more))
+
+
+def yields_only(channel):
+    time.sleep(0.0001)
+    channel.yield_to_hub()
+
+
+@pytest.mark.parametrize(("go_on", "most"), [(Channel.read, 15), (yields_only, 20)])
+def test_a_flood_leaves_the_hub_its_turn_for_timers_and_other_sockets(go_on, most):
+    channel, turns, n_times = flooded_channel(), [], 0
+    timer = gevent.get_hub().loop.timer(0.001)
+    timer.start(turns.append, True)
+    while not turns and n_times < 2000:
+        go_on(channel)
+        n_times += 1
+    timer.close()
+    assert n_times <= most
+
+
+def test_it_gives_each_thing_once_and_makes_more_when_there_is_none():
+    numbers = count()
+    stock = Stock(lambda: [next(numbers) for _ in range(40)])
+    taken = [stock.take() for _ in range(100)]
+    assert len(set(taken)) == 100
+    assert next(numbers) == 120
+
+
+def test_filled_up_between_attempts_it_need_not_make_any_within_one():
+    made = []
+
+    def make():
+        made.append(40)
+        return list(range(40))
+
+    stock = Stock(make)
+    stock.fill_up()
+    for _ in range(100):
+        n_before = len(made)
+        stock.take()
+        assert len(made) == n_before
+        stock.fill_up()
+    assert len(made) == 4

@@ -1,10 +1,43 @@
-"""The presets of ab, httperf and wsperf, from the button to the figures of each tool's report."""
-
-import re
+"""The presets of earlier studies, from the button to their rows and the reports of their tools."""
 
 import pytest
 
-from tests.browser.presets.reading import number, open_last_run, opened_report
+from tests.browser.presets.reading import (
+    PATHS_OF_THE_STEPS,
+    number,
+    open_last_run,
+    opened_report,
+)
+
+
+def test_r99_has_a_row_for_each_phase(measure):
+    # The replies take so long that the first injector still sends when the second one begins.
+    slow = dict.fromkeys(PATHS_OF_THE_STEPS, "/index.html?delay_ms=5")
+    run = open_last_run(measure("r99-1", {"requests": "300", **slow}))
+    phases = run.table("Phases")
+    labels = [row[""] for row in phases]
+    assert labels[:2] == ["I: 1", "II: 1 + 2"]
+    assert labels[-1] == "All phases"
+    assert number(phases[-1]["n"]) == 900
+    assert sum(number(row["n"]) for row in phases[:-1]) == 900
+    assert number(phases[0]["time"]) == pytest.approx(1.0, abs=0.02)
+
+
+def test_the_sweep_has_a_row_for_each_number_of_injectors(measure):
+    found = measure("r99-2", {"requests": "100"}, {"injectors": "1, 2, 12"})
+    rows = found.table("r99-2, in the browser")
+    assert [row[""] for row in rows] == [
+        "1 injector process",
+        "2 injector processes",
+        "12 injector processes",
+    ]
+    assert [number(row["n"]) for row in rows] == [100, 200, 1200]
+    for row in rows:
+        rate, between_ms = number(row["ok requests/s"]), number(row["between ends"])
+        assert between_ms == pytest.approx(1000 / rate, rel=0.02)
+        assert row["errors"] == "0"
+        assert row["measurement"] in {"trusted", "doubtful", "not usable"}
+    assert found.page.locator(".sweep-dot").count() >= 6
 
 
 def report(page, style: str) -> dict[str, str]:
@@ -34,19 +67,6 @@ def test_ab_over_https_counts_what_was_sent(measure):
         assert low <= mean <= high, row
         assert low <= median <= high, row
         assert deviation >= 0
-
-
-def test_httperf_one_after_another_counts_what_was_sent(measure):
-    run = open_last_run(measure("httperf-1000", {"requests": "300"}))
-    lines = report(run.page, "httperf")
-    assert lines["Maximum connect burst length"] == "1", "one after another"
-    head, body, footer, whole = map(float, re.findall(r"[\d.]+", lines["Reply size [B]"]))
-    assert head + body + footer == pytest.approx(whole, abs=0.2)
-    assert body > 0
-    assert lines["Total"].startswith("connections 300 requests 300 replies 300 test-duration")
-    text = run.page.locator("details[data-style=httperf] pre").inner_text()
-    assert "2xx=300" in text
-    assert "Errors: total 0 client-timo 0" in text
 
 
 def test_wsperf_has_its_table_of_handshakes(measure):

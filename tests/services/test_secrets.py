@@ -1,4 +1,4 @@
-"""The secret of a plan's credentials goes to the injector and to nothing and nobody else."""
+"""Secrets go where who entered them sent them, and to nothing and nobody else."""
 
 import json
 import logging
@@ -11,20 +11,31 @@ from django.db import connection
 from django.urls import reverse
 
 from campaigns.domain.errors import InvalidFields, Refused
-from campaigns.models import PlanSecret, Run, Shard
-from campaigns.permissions import Actor
+from campaigns.models import AuditEntry, Endpoint, PlanSecret, Run, Shard
+from campaigns.permissions import Actor, Role
 from campaigns.services import shards
 from campaigns.services.campaigns import CampaignCell, start_campaign
-from campaigns.services.plans import create_plan
+from campaigns.services.first_requests import try_cells
+from campaigns.services.plans import create_plan, edit_plan
+from campaigns.services.probes import order_of, request_probe
 from campaigns.services.tokens import create_share
-from campaigns.services.vault import order_secrets
+from campaigns.services.vault import (
+    decrypt,
+    encrypt,
+    encrypt_anew,
+    keep_secret,
+    order_secrets,
+    share_secret,
+)
 from tests.api.conftest import client_of
-from tests.factories import make_endpoint, make_target
-from tests.services.engine import create
+from tests.factories import make_endpoint, make_membership, make_target, make_user
+from tests.services.engine import create, machine
 from tests.values import plan_spec
 
-SECRET = "hunter2-and-more"
 pytestmark = pytest.mark.django_db
+
+
+SECRET = "hunter2-and-more"
 
 
 def signing_spec() -> dict:
@@ -196,3 +207,151 @@ def test_a_secret_that_no_key_reads_ends_the_shard_in_words(run, settings, tmp_p
     settings.VAULT_KEYS = ["lost"]
     launcher.launch_one(worker="w", host="h", command=(sys.executable, "-c", ""))
     assert "BENCHSITE_VAULT_KEYS" in Shard.objects.get().reason
+
+
+@pytest.fixture
+def bob_s(bob) -> Actor:
+    """Who entered the secret."""
+    return Actor(bob)
+
+
+@pytest.fixture
+def eve(project) -> Actor:
+    """Another editor of the project."""
+    user = make_user("eve")
+    make_membership(project, user, Role.EDITOR)
+    return Actor(user)
+
+
+def signing(by: Actor, project, secret: str | None = SECRET, name: str = "P"):
+    spec = plan_spec() | {"auth": {"kind": "bearer"}}
+    return create_plan(by=by, project=project, name=name, spec=spec, secret=secret)
+
+
+@pytest.fixture
+def bobs_plan(bob_s, project):
+    return signing(bob_s, project)
+
+
+@pytest.fixture
+def shop(project) -> Endpoint:
+    return make_endpoint(make_target(project, "shop"), host=machine(1))
+
+
+@pytest.fixture
+def own(project) -> Endpoint:
+    """Eve's own server."""
+    return make_endpoint(make_target(project, "own"), host=machine(2))
+
+
+def measure(by: Actor, bobs_plan, *endpoints: Endpoint) -> None:
+    cells = [CampaignCell(bobs_plan, endpoint, "new") for endpoint in endpoints]
+    campaign = create(by, bobs_plan.plan.project, cells=cells, repeats=1)
+    start_campaign(by=by, campaign=campaign, anyway=True)
+
+
+def try_one(by: Actor, bobs_plan, endpoint: Endpoint):
+    return request_probe(by=by, endpoint=endpoint, request={"path": "/"}, credentials_of=bobs_plan)
+
+
+def try_first(by: Actor, bobs_plan, endpoint: Endpoint) -> None:
+    try_cells(by=by, cells=[(bobs_plan, endpoint)])
+
+
+def secret_sent_by(probe) -> str:
+    return order_of(probe)["secrets"]["auth"]
+
+
+def test_who_entered_it_sends_it_anywhere_and_others_only_there(bobs_plan, bob_s, eve, shop, own):
+    measure(bob_s, bobs_plan, shop)
+    measure(eve, bobs_plan, shop)
+    assert order_secrets(run_id=Run.objects.latest("pk").pk)["secrets"]["auth"] == SECRET
+    with pytest.raises(Refused, match="was not entered for"):
+        measure(eve, bobs_plan, shop, own)
+    assert PlanSecret.objects.get().origins == [shop.origin]
+
+
+@pytest.mark.parametrize("ask", [try_one, try_first])
+def test_no_single_request_takes_it_elsewhere(bobs_plan, bob_s, eve, shop, own, ask):
+    assert secret_sent_by(try_one(bob_s, bobs_plan, shop)) == SECRET
+    assert secret_sent_by(try_one(eve, bobs_plan, shop)) == SECRET
+    with pytest.raises(Refused, match="enter it again"):
+        ask(eve, bobs_plan, own)
+
+
+def test_another_port_or_scheme_of_the_host_is_another_origin(bobs_plan, bob_s, eve, shop):
+    try_one(bob_s, bobs_plan, shop)
+    for other in ({"port": 8082}, {"scheme": "https"}):
+        endpoint = make_endpoint(shop.target, host=shop.host, **other)
+        with pytest.raises(Refused, match="was not entered for"):
+            try_one(eve, bobs_plan, endpoint)
+
+
+def test_a_run_whose_endpoint_was_not_named_gets_no_secret(bobs_plan, bob_s, shop):
+    measure(bob_s, bobs_plan, shop)
+    PlanSecret.objects.update(origins=["https://elsewhere.example:443"])
+    with pytest.raises(Refused, match="was not entered for"):
+        order_secrets(run_id=Run.objects.get().pk)
+
+
+def test_a_copy_of_the_secret_for_another_plan_is_as_limited(bobs_plan, bob_s, eve, project, own):
+    copy = signing(bob_s, project, secret=None, name="copy")
+    share_secret(by=eve, source=bobs_plan.plan_id, plan=copy.plan)
+    with pytest.raises(Refused, match="was not entered for"):
+        measure(eve, copy, own)
+
+
+def test_a_secret_entered_by_another_person_begins_with_no_origin(bobs_plan, bob_s, eve, shop, own):
+    """Eve names her server for a secret of hers, and waits until Bob enters the real one."""
+    keep_secret(by=eve, plan=bobs_plan.plan, secret="nothing worth")
+    measure(eve, bobs_plan, own)
+    keep_secret(by=bob_s, plan=bobs_plan.plan, secret=SECRET)
+    assert PlanSecret.objects.get().origins == []
+    with pytest.raises(Refused, match="was not entered for"):
+        measure(eve, bobs_plan, own)
+
+
+def test_who_enters_it_anew_or_knows_it_keeps_its_origins(bobs_plan, bob_s, eve, shop):
+    measure(bob_s, bobs_plan, shop)
+    edit_plan(by=bob_s, plan=bobs_plan.plan, name="P", spec=bobs_plan.spec, secret="rotated")
+    keep_secret(by=eve, plan=bobs_plan.plan, secret="rotated")
+    assert PlanSecret.objects.get().origins == [shop.origin]
+    measure(eve, bobs_plan, shop)
+
+
+def test_it_is_noted_who_named_an_origin_and_the_api_tells_it(bobs_plan, bob, bob_s, shop):
+    measure(bob_s, bobs_plan, shop)
+    entry = AuditEntry.objects.get(deed="secret_bound")
+    assert shop.origin in entry.what
+    assert SECRET not in entry.what
+    told = client_of(bob).get(f"/api/v1/plans/{bobs_plan.plan_id}/").json()
+    assert told["secret_origins"] == [shop.origin]
+
+
+TEXT = "correct horse é"
+
+
+def test_what_is_stored_does_not_show_the_secret_and_differs_each_time(settings):
+    settings.VAULT_KEYS = ["first"]
+    stored = encrypt(TEXT)
+    assert TEXT not in stored
+    assert stored != encrypt(TEXT)
+    assert decrypt(stored) == TEXT
+
+
+def test_an_older_key_still_reads_and_can_leave_after_a_rotation(settings):
+    settings.VAULT_KEYS = ["old"]
+    stored = encrypt(TEXT)
+    settings.VAULT_KEYS = ["new", "old"]
+    assert decrypt(stored) == TEXT
+    rotated = encrypt_anew(stored)
+    settings.VAULT_KEYS = ["new"]
+    assert decrypt(rotated) == TEXT
+    with pytest.raises(Refused, match="BENCHSITE_VAULT_KEYS"):
+        decrypt(stored)
+
+
+def test_a_damaged_secret_is_refused_in_words(settings):
+    settings.VAULT_KEYS = ["first"]
+    with pytest.raises(Refused, match="enter the secret again"):
+        decrypt(encrypt(TEXT)[:-4])

@@ -1,0 +1,235 @@
+"""Machines of targets over REST: what agents and exporters tell, and who reads it."""
+
+import json
+import time
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+from rest_framework.test import APIClient
+
+from campaigns.api import schema
+from campaigns.models import Campaign, Exporter, MachineSecond, Run, RunUse
+from campaigns.services.agents import create_agent, revoke_agent
+from campaigns.services.vault import decrypt
+from tests.api.conftest import token_client
+from tests.factories import make_run, make_target, make_test
+from tests.queries.measured import https_campaign, measure, run_in_blocks
+
+ADDRESS = "/api/v1/agents/seconds/"
+
+
+@pytest.fixture
+def made(as_bob, project):
+    return create_agent(by=as_bob, target=make_target(project, "shop"))
+
+
+def agent_client(text: str) -> APIClient:
+    client = APIClient()
+    client.credentials(HTTP_AUTHORIZATION=f"Bearer {text}")
+    return client
+
+
+def post(client: APIClient, **fields):
+    return client.post(ADDRESS, {"host": "shop-1", "seconds": [], **fields}, format="json")
+
+
+def test_an_empty_report_is_answered_with_the_sites_clock(made):
+    answer = post(agent_client(made[1]))
+    assert answer.status_code == 200
+    assert answer.json()["now"] == pytest.approx(time.time(), abs=2)
+    assert answer.json()["stored"] == 0
+
+
+def test_seconds_of_a_run_are_stored(made, run):
+    now = timezone.now()
+    Run.objects.filter(pk=run.pk).update(target=made[0].target, t0=now - timedelta(seconds=10))
+    did = {"user_s": 0.5, "system_s": 0.1, "interrupts_s": 0}
+    answer = post(agent_client(made[1]), seconds=[{"at_s": now.timestamp() - 5, "did": did}])
+    assert answer.json()["stored"] == 1
+    assert MachineSecond.objects.get(run=run).busy_s == pytest.approx(0.6)
+
+
+def test_the_answer_says_what_to_count_while_a_run_is_loading(made, run):
+    client = agent_client(made[1])
+    assert post(client).json()["perf"] == ""
+    Run.objects.filter(pk=run.pk).update(target=made[0].target)
+    Campaign.objects.filter(pk=run.campaign_id).update(perf="machine")
+    wanted = {"queued": "", "preparing": "machine"}
+    for state, of in wanted.items():
+        Run.objects.filter(pk=run.pk).update(state=state)
+        assert post(client).json()["perf"] == of
+
+
+def test_a_revoked_token_is_refused(made, as_bob):
+    agent, text = made
+    revoke_agent(by=as_bob, agent=agent)
+    assert post(agent_client(text)).status_code == 401
+
+
+def test_neither_a_personal_token_nor_a_session_reports(alice, client):
+    assert post(token_client(alice)).status_code == 401
+    client.force_login(alice)
+    assert client.post(ADDRESS, {}, content_type="application/json").status_code == 401
+
+
+def test_an_agents_token_reads_nothing(made):
+    for address in ("projects/", "targets/", "runs/", "injectors/"):
+        assert agent_client(made[1]).get(f"/api/v1/{address}").status_code == 401
+
+
+def test_a_faulty_report_is_refused_by_field(made):
+    answer = post(agent_client(made[1]), seconds=[{"at_s": 1e9, "did": {"user_s": -1}}])
+    assert answer.status_code == 400
+    assert "report.seconds.0.did.user_s" in answer.json()["error"]["fields"]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        '{"host": "shop-1", "seconds": ' + "[" * 20_000 + "]" * 20_000 + "}",
+        '{"host": "shop-1", "seconds": [{"at_s": 1e999}]}',
+        '{"host": "shop-1", "seconds": [{"at_s": NaN}]}',
+        '{"host": "shop\\u00001", "seconds": []}',
+        "[]",
+        "",
+    ],
+)
+def test_a_hostile_body_is_refused_with_a_sentence(made, body):
+    answer = agent_client(made[1]).post(ADDRESS, body, content_type="application/json")
+    assert answer.status_code == 400
+    assert answer.json()["error"]["message"]
+
+
+def test_tables_have_what_the_pages_say_of_the_machine(api, project):
+    campaign, tests = https_campaign(project, repeats=1)
+    runs = run_in_blocks(tests, [[10_000], [20_000]])
+    path = f"/api/v1/campaigns/{campaign.pk}/tables/"
+    answer = api.get(path).json()
+    assert (answer["cpu"], answer["bytes"]) == ([], [])
+    did = {"user_s": 0.3, "system_s": 0.1, "interrupts_s": 0.0, "idle_s": 1.6, "cores": [20, 20]}
+    did |= {"received_bytes": 20_000.0, "sent_bytes": 80_000.0}
+    MachineSecond.objects.bulk_create(
+        MachineSecond(run=run, source="shop-1", second=second, lasted_s=1, busy_s=0.4, did=did)
+        for run in runs
+        for second in range(10)
+    )
+    answer = api.get(path).json()
+    (costs, _), (moved, _) = answer["cpu"], answer["bytes"]
+    assert [row["values"]["cost"] for row in costs["rows"]] == [2.0, 2.0]
+    assert [row["values"]["cost"] for row in moved["rows"]] == [500.0, 500.0]
+    tables = api.get(f"/api/v1/runs/{runs[0].pk}/tables/").json()["tables"]
+    machine = next(table for table in tables if table["key"] == "machine-shop-1")
+    assert machine["rows"][0]["values"] == {"mean": 2.0, "max": None}
+
+
+URL = "https://shop.internal:9100/metrics"
+
+
+@pytest.fixture
+def target(project):
+    return make_target(project, "shop")
+
+
+@pytest.fixture
+def path(target) -> str:
+    return f"/api/v1/targets/{target.pk}/exporters/"
+
+
+def test_one_is_set_listed_changed_and_removed(api, path, target):
+    made = api.post(path, {"url": "shop.internal:9100", "name": "shop-1"}, format="json")
+    assert made.status_code == 201
+    found = made.json()
+    assert (found["target"], found["name"]) == (target.pk, "shop-1")
+    assert found["url"] == "http://shop.internal:9100/metrics"
+    assert found["asked_at"]
+    assert [each["id"] for each in api.get(path).json()["results"]] == [found["id"]]
+    one = f"/api/v1/exporters/{found['id']}/"
+    changed = api.put(one, {"url": URL, "verify_tls": False, "is_server": True}, format="json")
+    assert changed.json()["name"] == "shop.internal:9100"
+    assert (changed.json()["verify_tls"], changed.json()["is_server"]) == (False, True)
+    assert api.get(one).json()["url"] == URL
+    assert api.delete(one).status_code == 204
+    assert api.get(path).json()["results"] == []
+
+
+def test_a_token_is_write_only(api, path):
+    made = api.post(path, {"url": URL, "token": "s3cret"}, format="json").json()
+    assert made["has_token"] is True
+    assert "token" not in made
+    one = f"/api/v1/exporters/{made['id']}/"
+    assert "s3cret" not in api.get(one).content.decode()
+    api.put(one, {"url": URL}, format="json")
+    assert decrypt(Exporter.objects.get().token) == "s3cret"
+    api.put(one, {"url": URL, "token": ""}, format="json")
+    assert api.get(one).json()["has_token"] is False
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({}, "url"),
+        ({"url": "ftp://shop"}, "url"),
+        ({"url": URL, "name": "x" * 101}, "name"),
+        ({"url": "http://shop.internal", "token": "s3cret"}, "token"),
+        ({"url": URL, "colour": "red"}, "colour"),
+    ],
+)
+def test_what_is_wrong_is_said_by_field(api, path, body, field):
+    answer = api.post(path, body, format="json")
+    assert answer.status_code == 400
+    assert field in answer.json()["error"]["fields"]
+    assert "s3cret" not in answer.content.decode()
+    assert not Exporter.objects.exists()
+
+
+@pytest.fixture
+def measured_run(campaign):
+    """Three seconds of two machines."""
+    run = measure(make_run(make_test(campaign)), 10_000)
+    MachineSecond.objects.bulk_create(
+        MachineSecond(run=run, source=source, second=second, lasted_s=1, did={"user_s": 0.5})
+        for source in ("shop-2", "shop-1")
+        for second in (-1, 0, 1)
+    )
+    return run
+
+
+def address(run, end: str = "/") -> str:
+    return f"/api/v1/runs/{run.pk}/machine-seconds{end}"
+
+
+def keys(answer) -> list[tuple[str, int]]:
+    return [(row["source"], row["second"]) for row in answer.json()["results"]]
+
+
+def test_they_come_by_machine_and_in_order(api, measured_run):
+    answer = api.get(address(measured_run))
+    assert keys(answer) == [(f"shop-{n}", second) for n in (1, 2) for second in (-1, 0, 1)]
+    assert answer.json()["results"][0]["did"] == {"user_s": 0.5}
+
+
+def test_a_program_can_ask_for_one_machine_and_for_what_is_new(api, measured_run):
+    answer = api.get(address(measured_run), {"source": "shop-2", "after": 0})
+    assert keys(answer) == [("shop-2", 1)]
+
+
+def test_csv_and_ndjson_have_the_same_seconds(api, measured_run):
+    lines = api.get(address(measured_run, ".csv")).getvalue().decode().splitlines()
+    assert lines[:2] == ["source,second,lasted_s,user_s", "shop-1,-1,1.0,0.5"]
+    answer = api.get(address(measured_run, ".ndjson"))
+    assert answer["Content-Type"] == "application/x-ndjson; charset=utf-8"
+    objects = [json.loads(line) for line in answer.getvalue().decode().splitlines()]
+    assert len(objects) == len(lines) - 1 == 6
+    assert objects[5] == {"source": "shop-2", "second": 1, "lasted_s": 1, "did": {"user_s": 0.5}}
+
+
+@pytest.mark.parametrize("end", ["/", ".csv", ".ndjson"])
+def test_seconds_that_are_gone_by_age_are_410(api, measured_run, end):
+    project = measured_run.campaign.project
+    RunUse.objects.create(run=measured_run, project=project, thinned_at="2026-11-01T00:00:00Z")
+    answer = api.get(address(measured_run, end))
+    assert answer.status_code == 410
+    described = json.loads(schema.described())["paths"]
+    (path,) = (each for each in described if each.endswith(f"/machine-seconds{end}"))
+    assert "410" in described[path]["get"]["responses"]

@@ -1,0 +1,234 @@
+"""Sessions, windows and single requests over HTTP/2, and how long their replies lay unread."""
+
+import time
+
+import gevent
+import pytest
+
+from tests.injector.http2.h2_server import h2_server, ok
+from tests.injector.http2.server_frames import SETTINGS, head
+from tests.injector.servers import always, closed, probe_order, reset, scripted
+from tests.injector.test_loads import is_conserved
+from tests.injector.test_read_delay import block_again_and_again
+from tests.injector.visits import measure, sessions_are_conserved
+from workers.injector import probe
+from workers.injector.http2.frames import goaway
+from workers.injector.order import Order
+
+ARRIVING = {"model": "open", "rate_per_s": 100, "requests": 20}
+CONNECTIONS = ARRIVING | {"arrival_unit": "connection"}
+SESSIONS = ARRIVING | {"arrival_unit": "session"}
+WINDOW = {"model": "window", "low": 3, "high": 6, "requests": 40}
+
+
+def run(port, load, session=(), streams=1, **given):
+    plan = {"http_version": "2", "streams": streams} | {"session": dict(session)}
+    return measure(port, load=load, plan=plan, **given)
+
+
+def slow(headers, body):
+    time.sleep(0.01)
+    return ok(headers, body)
+
+
+def test_the_calls_of_a_burst_share_the_streams_of_a_connection():
+    burst = {"calls_per_session": 7, "burst_length": 7}
+    with h2_server(together=3) as (server, answers):
+        result = run(server.port, SESSIONS, burst, streams=3)
+    total = result.total
+    assert (total.count("ok"), total.errors, answers.n_requests) == (140, {}, 140)
+    assert (server.n_connections, answers.most_at_once) == (20, 3)
+    assert total.count("sessions_ok") == 20
+    assert total.timing("lateness").n == total.timing("connect").n == 20
+    assert is_conserved(result)
+    assert sessions_are_conserved(result)
+
+
+def test_the_first_call_goes_alone_where_the_plan_says_so():
+    burst = {"calls_per_session": 5, "burst_length": 5}
+    for alone in (True, False):
+        with h2_server(slow) as (server, answers):
+            run(server.port, SESSIONS | {"requests": 4}, burst | {"first_call_alone": alone}, 5)
+        assert answers.n_requests == 20
+        # Those behind the first wait for the settings of the server, not for its reply. The server
+        # may read the first of those that go together before the others are written.
+        assert answers.most_at_once in ({3, 4} if alone else {4, 5})
+
+
+def test_a_server_that_allows_one_stream_gets_one_call_at_a_time():
+    burst = {"calls_per_session": 6, "burst_length": 6}
+    with h2_server(most_streams=1) as (server, answers):
+        result = run(server.port, SESSIONS, burst, streams=4)
+    assert (result.total.count("ok"), result.total.errors) == (120, {})
+    assert (server.n_connections, answers.most_at_once) == (20, 1)
+
+
+def test_a_session_goes_on_where_its_connection_ends():
+    calls = {"calls_per_session": 10, "burst_length": 5}
+    with h2_server(requests_per_connection=3) as (server, _):
+        result = run(server.port, SESSIONS, calls, streams=4)
+    assert (result.total.count("ok"), result.total.errors) == (200, {})
+    assert result.total.count("sessions_ok") == 20
+    assert server.n_connections == result.total.count("connections_opened") >= 60
+
+
+def test_calls_that_wait_for_a_connection_that_fails_fail_with_it():
+    def leaves(sock, server):
+        sock.recv(65536)
+
+    session = {"calls_per_connection": 4, "burst_length": 4, "first_call_alone": False}
+    with scripted(leaves) as server:
+        result = run(server.port, CONNECTIONS, session, streams=4)
+    total = result.total
+    assert server.n_connections == 20
+    assert set(total.errors) <= {"eof_before_reply", "reset"}
+    assert total.count("failed") + total.count("calls_skipped") == 80
+    assert is_conserved(result)
+
+
+def test_a_window_counts_a_stream_that_the_server_leaves_out_as_a_failure():
+    def says_goodbye(sock, server):
+        sock.recv(65536)
+        sock.sendall(SETTINGS + b"\x00\x00\x08\x07" + bytes(13))
+
+    with scripted(says_goodbye) as server:
+        result = run(server.port, WINDOW)
+    assert result.total.errors == {"h2_goaway": 40}
+    assert server.n_connections == 40
+
+
+def test_a_session_of_a_closed_load_ends_with_its_connection_and_cookies():
+    def login(headers, body):
+        return 200, [("set-cookie", "id=7")], b"ok"
+
+    session = {"calls_per_session": 5, "cookies": True}
+    with h2_server(login) as (server, answers):
+        result = run(server.port, closed(50, 1), session)
+    assert (result.total.count("ok"), server.n_connections) == (50, 10)
+    assert result.total.count("sessions_ok") == 10
+    cookies = ["cookie" in asked for asked in answers.seen]
+    assert cookies == [False, True, True, True, True] * 10
+
+
+HTTP_2 = {"http_version": "2"}
+
+
+def after_20_ms(headers, body):
+    time.sleep(0.02)
+    return ok(headers, body)
+
+
+def is_timed(total):
+    sampled, undelayed = total.timing("sampled"), total.timing("undelayed")
+    assert undelayed.n == sampled.n
+    return sampled.n > 0
+
+
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_a_reply_that_waits_for_a_blocked_event_loop_counts_as_the_injectors_time(
+    scheme, server_tls
+):
+    load = {"model": "closed", "connections": 2, "duration_s": 2.5}
+    with h2_server(after_20_ms, tls=server_tls if scheme == "https" else None) as (server, _):
+        blocker = gevent.spawn(block_again_and_again)
+        total = measure(server.port, load=load, plan=HTTP_2, scheme=scheme).total
+        blocker.kill()
+    sampled, undelayed = total.timing("sampled"), total.timing("undelayed")
+    assert sampled.n == undelayed.n == total.count("ok")
+    assert sampled.sum_us == total.timing("response").sum_us
+    assert (sampled.sum_us - undelayed.sum_us) / sampled.n > 10_000
+    assert undelayed.min_us >= 19_000
+
+
+@pytest.mark.parametrize("mode", ["keep-alive", "new", "resumed"])
+def test_attempts_are_timed_whoever_had_the_connection_before(mode, server_tls):
+    load = {"model": "open", "rate_per_s": 50, "requests": 30, "max_in_flight": 20}
+    with h2_server(tls=server_tls) as (server, _):
+        total = measure(server.port, load=load, plan=HTTP_2, scheme="https", mode=mode).total
+    sampled, undelayed = total.timing("sampled"), total.timing("undelayed")
+    assert (total.count("ok"), undelayed.n) == (30, sampled.n)
+    assert sampled.n > 15  # of a stall's burst not all are timed
+    assert undelayed.sum_us <= sampled.sum_us
+
+
+def test_between_several_replies_in_one_read_the_kernel_does_not_tell_the_difference():
+    with h2_server() as (server, _):
+        several = measure(server.port, load=closed(40), plan=HTTP_2 | {"streams": 2}).total
+        one = measure(server.port, load=closed(40), plan=HTTP_2 | {"streams": 1}).total
+    assert (is_timed(several), is_timed(one)) == (False, True)
+
+
+def answer_of(port, scheme="http"):
+    order = probe_order(port, scheme=scheme) | {"http_version": "2"}
+    order["step"]["headers"] = [["Accept", "text/html"]]
+    order["timeouts"] = {"connect_s": 1, "tls_s": 1, "total_s": 2}
+    return probe.run(Order.from_json(order))
+
+
+def page(headers, body):
+    return 200, [("server", "h2"), ("content-type", "text/html")], b"<p>" * 10_000
+
+
+def test_the_reply_is_shown_with_the_protocol_that_was_agreed_on(server_tls):
+    with h2_server(page, server_tls) as (server, answers):
+        answer = answer_of(server.port, "https")
+    assert (answer["status"], answer["error"], answer["body_bytes"]) == (200, None, 30_000)
+    assert answer["headers"] == [["server", "h2"], ["content-type", "text/html"]]
+    assert answer["snippet"] == ("<p>" * 10_000)[:2048]
+    assert answer["tls"]["alpn"] == "h2"
+    assert list(answer["parts_us"]) == ["connect", "tls", "send", "wait", "receive"]
+    assert sum(answer["parts_us"].values()) == answer["response_us"]
+    assert answers.seen[0]["accept"] == "text/html"
+
+
+def test_a_server_of_http_1_is_named():
+    with scripted(always(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")) as server:
+        answer = answer_of(server.port)
+    assert (answer["status"], answer["error"]) == (None, "h2_not_spoken")
+    assert "HTTP/1" in answer["detail"]
+
+
+def test_the_handshake_says_that_the_server_has_no_http_2(server_tls):
+    with scripted(always(b"x"), server_tls) as server:
+        answer = answer_of(server.port, "https")
+    assert answer["error"] == "h2_not_spoken"
+    assert answer["detail"] == "in the TLS handshake the server chose no protocol"
+    assert answer["certificates_der_b64"]
+
+
+@pytest.mark.parametrize(
+    ("said", "error"),
+    [
+        (SETTINGS, "first_byte_timeout"),
+        (SETTINGS + head(), "body_timeout"),
+        (SETTINGS + head(("a", "b")), "h2_protocol"),
+        (SETTINGS + head(flags=0) * 2, "h2_protocol"),
+    ],
+)
+def test_what_goes_wrong_has_its_kind(said, error):
+    def script(sock, server):
+        sock.recv(65536)
+        sock.sendall(said)
+        while sock.recv(65536):
+            pass
+
+    with scripted(script) as server:
+        assert answer_of(server.port)["error"] == error
+
+
+def read_on(sock):
+    while sock.recv(65536):
+        pass
+
+
+@pytest.mark.parametrize("leave", [reset, read_on])
+def test_why_the_server_left_is_what_it_said_and_not_how_it_left(leave):
+    def script(sock, server):
+        sock.recv(65536)
+        sock.sendall(SETTINGS + goaway(1, 2))
+        time.sleep(0.1)
+        leave(sock)
+
+    with scripted(script) as server:
+        answer = answer_of(server.port)
+    assert (answer["error"], "INTERNAL_ERROR" in answer["detail"]) == ("h2_goaway", True)
