@@ -29,14 +29,9 @@ def send_first_requests(*, by: Actor, campaign: Campaign) -> None:
     """Enqueue one for each plan version and endpoint; modes and injectors make no difference."""
     tests = campaign.tests.select_related("plan_version__plan", "endpoint__target__project")
     cells = {(each.plan_version_id, each.endpoint_id): each for each in tests.order_by("position")}
+    sent = {"by": by, "campaign": campaign, "together": len(cells)}
     for test in cells.values():
-        request_first(
-            by=by,
-            version=test.plan_version,
-            endpoint=test.endpoint,
-            campaign=campaign,
-            together=len(cells),
-        )
+        request_first(version=test.plan_version, endpoint=test.endpoint, **sent)
 
 
 @transaction.atomic
@@ -118,17 +113,11 @@ def send_again(*, by: Actor, campaign: Campaign) -> bool:
     if not held.select_for_update().exists():
         return False
     held.update(held_at=None)
-    wrong = first_requests_of(campaign).wrong
-    for failed in wrong:
-        probe = failed.probe
+    failed = [each.probe for each in first_requests_of(campaign).wrong]
+    sent = {"by": by, "campaign": campaign, "together": len(failed)}
+    for probe in failed:
         campaign.first_requests.filter(pk=probe.pk).update(campaign=None)
-        request_first(
-            by=by,
-            version=probe.plan_version,
-            endpoint=probe.endpoint,
-            campaign=campaign,
-            together=len(wrong),
-        )
+        request_first(version=probe.plan_version, endpoint=probe.endpoint, **sent)
     return True
 
 

@@ -50,7 +50,13 @@ def change_profile(
     checked = check_profile(name, **offers)
     check_unchanged(opened, stored=content_of(held), wanted=content_of(checked))
     endpoints = list(_naming(held).select_related("target").select_for_update(of=("self",)))
-    _refuse_what_endpoints_cannot(_in_use(endpoints), checked)
+    for each in _in_use(endpoints):
+        reader = JsonReader({**each.tls, "profile": checked.name})
+        read_tls_options(reader, {checked.name: checked})
+        for option, sentence in reader.errors.items():
+            where = f"{each.target.name}, {each.origin}"
+            told = f"On {where}, which has options of its own: {sentence}"
+            raise InvalidFields({option if option in checked.offers else "name": told})
     for endpoint in endpoints:
         endpoint.tls = {**endpoint.tls, "profile": checked.name}
     return _save(held, checked, endpoints)
@@ -109,16 +115,6 @@ def _naming(profile: OwnTlsProfile) -> QuerySet[Endpoint]:
     """Those that name the profile, archived ones too."""
     named = Endpoint.objects.filter(target__project=profile.project_id, tls__profile=profile.name)
     return named.order_by("pk")
-
-
-def _refuse_what_endpoints_cannot(endpoints: Iterable[Endpoint], checked: TlsProfile) -> None:
-    for endpoint in endpoints:
-        reader = JsonReader({**endpoint.tls, "profile": checked.name})
-        read_tls_options(reader, {checked.name: checked})
-        for name, sentence in reader.errors.items():
-            where = f"{endpoint.target.name}, {endpoint.origin}"
-            told = f"On {where}, which has options of its own: {sentence}"
-            raise InvalidFields({name if name in checked.offers else "name": told})
 
 
 def _in_use(endpoints: Iterable[Endpoint]) -> list[Endpoint]:
