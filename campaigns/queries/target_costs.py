@@ -1,6 +1,7 @@
 """What the tests of a campaign cost their target in CPU time and network bytes, as its agents and
-exporters told it. What agents are to count by perf stat, and what they counted in the runs of a campaign. Checks no permissions:
-callers pass campaigns found with visible_to, or an agent's own target."""
+exporters told it. What agents are to count by perf stat, and what they counted in the runs of a
+campaign. Checks no permissions: callers pass campaigns found with visible_to, or an agent's own
+target."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
