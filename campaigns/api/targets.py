@@ -39,8 +39,7 @@ from campaigns.models import Endpoint, HostPermit, OwnTlsProfile, Probe, Project
 from campaigns.permissions import Action, may, require
 from campaigns.queries.first_requests import FirstRequest
 from campaigns.queries.ownership import hosts_of
-from campaigns.queries.probes import report_of
-from campaigns.queries.targets import with_counts
+from campaigns.queries.probes import report_of, with_counts
 from campaigns.services.items import archive_items, describe_item
 from campaigns.services.ownership import check_host, claim_host
 from campaigns.services.probes import request_probe

@@ -47,7 +47,7 @@ from campaigns.domain.shown.target_cost_tables import (
 from campaigns.models import Campaign, Endpoint, MachineSecond, Run, RunUse
 from campaigns.queries.checks import Check
 from campaigns.queries.measurements import of_latest_summaries
-from campaigns.queries.targets import live_agents
+from campaigns.queries.probes import live_agents
 
 # CPU time of the chosen processes is told where every run has it, else that of the machine.
 _CPU = {"watched_s": WATCHED, "busy_s": MACHINE}

@@ -41,9 +41,9 @@ from campaigns.services.blocks import (
 )
 from campaigns.services.caps import require_room_for_campaign
 from campaigns.services.endings import STOPPED_BEFORE, end_queued, lock_runs, request_stop
-from campaigns.services.first_requests import forget_unsent, send_first_requests, start_anyway
 from campaigns.services.items import free_name, hold
 from campaigns.services.plans import create_plan, plan_of_spec
+from campaigns.services.probes import forget_unsent, send_first_requests, start_anyway
 from campaigns.services.targets import create_target, keep_target
 from campaigns.stop_calls import StopCall, call
 

@@ -50,7 +50,7 @@ from campaigns.queries.references import (
 from campaigns.queries.target_costs import perf_checks
 from campaigns.services import campaigns as services
 from campaigns.services.campaigns import create_file_set_study, create_machine_study
-from campaigns.services.first_requests import try_cells
+from campaigns.services.probes import try_cells
 from campaigns.views.access import (
     Edit,
     actor_of,

@@ -26,7 +26,7 @@ from campaigns.queries.caps import (
 )
 from campaigns.queries.items import ItemFilter
 from campaigns.queries.ownership import permits_of_all, waiting_claims
-from campaigns.queries.targets import endpoints_by_profile, list_profiles
+from campaigns.queries.probes import endpoints_by_profile, list_profiles
 from campaigns.services import caps as services
 from campaigns.services import ownership as claims
 from campaigns.services import tls_profiles as profiles

@@ -7,8 +7,7 @@ import pytest
 from playwright.sync_api import expect
 
 from campaigns.models import Probe
-from campaigns.services.first_requests import settle_campaign
-from campaigns.services.probes import finish_probe
+from campaigns.services.probes import finish_probe, settle_campaign
 from tests.browser.installation import enter
 from tests.factories import make_endpoint, make_plan, make_target
 

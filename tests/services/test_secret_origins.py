@@ -6,9 +6,8 @@ from campaigns.domain.errors import Refused
 from campaigns.models import AuditEntry, Endpoint, PlanSecret, Run
 from campaigns.permissions import Actor, Role
 from campaigns.services.campaigns import CampaignCell, start_campaign
-from campaigns.services.first_requests import try_cells
 from campaigns.services.plans import create_plan, edit_plan
-from campaigns.services.probes import order_of, request_probe
+from campaigns.services.probes import order_of, request_probe, try_cells
 from campaigns.services.vault import keep_secret, order_secrets, share_secret
 from tests.api.conftest import client_of
 from tests.factories import make_endpoint, make_membership, make_target, make_user

@@ -8,7 +8,7 @@ from campaigns.models import Probe, Target
 from campaigns.models.dbtime import db_now
 from campaigns.queries.campaigns import grid_of
 from campaigns.queries.items import ItemFilter
-from campaigns.queries.targets import list_targets
+from campaigns.queries.probes import list_targets
 from campaigns.services.agents import create_agent
 from campaigns.services.campaigns import CampaignCell
 from campaigns.services.exporters import add_exporter

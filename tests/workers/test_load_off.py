@@ -10,9 +10,8 @@ from campaigns.models import Exporter, HostClaim, LoadControl
 from campaigns.services import exporters, ownership
 from campaigns.services.blocks import CampaignCell
 from campaigns.services.campaigns import start_campaign
-from campaigns.services.first_requests import try_cells
 from campaigns.services.load_control import allow_load_from_console, stop_all_load_from_console
-from campaigns.services.probes import request_probe
+from campaigns.services.probes import request_probe, try_cells
 from campaigns.services.searches import start_search
 from campaigns.services.typed_targets import try_typed
 from tests.factories import make_endpoint, make_plan, make_target
