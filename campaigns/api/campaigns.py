@@ -63,7 +63,7 @@ from campaigns.services.campaigns import (
 from campaigns.services.items import describe_item
 from campaigns.services.probes import try_again
 from campaigns.services.searches import start_ladder
-from campaigns.services.tls_profiles import MOST_PROFILES
+from campaigns.services.targets import MOST_PROFILES
 
 
 class TestSerializer(serializers.ModelSerializer):

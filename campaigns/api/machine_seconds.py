@@ -34,8 +34,13 @@ from campaigns.permissions import Action, require
 from campaigns.queries.measurements import machines_of_run
 from campaigns.queries.retention import why_no_seconds
 from campaigns.queries.target_costs import perf_wanted
-from campaigns.services.agents import database_time, take_report
-from campaigns.services.exporters import add_exporter, change_exporter, remove_exporter
+from campaigns.services.agents import (
+    add_exporter,
+    change_exporter,
+    database_time,
+    remove_exporter,
+    take_report,
+)
 
 
 class MinuteSerializer(serializers.ModelSerializer):

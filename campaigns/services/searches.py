@@ -47,7 +47,7 @@ from campaigns.services.endings import end_queued, lock_runs, stop_by_itself
 from campaigns.services.ownership import require_permitted
 from campaigns.services.plans import plan_of_spec
 from campaigns.services.probes import send_again, send_first_requests
-from campaigns.services.tls_profiles import held_profiles
+from campaigns.services.targets import held_profiles
 from campaigns.services.vault import require_secret, share_secret
 
 SHORTEST_TRIAL_S, LONGEST_TRIAL_S = 5.0, 600.0

@@ -41,7 +41,7 @@ from campaigns.permissions import Action, require
 from campaigns.queries import probes as queries
 from campaigns.queries.ownership import hosts_of
 from campaigns.queries.probes import reason_to_wait, report_of
-from campaigns.services import exporters as exporter_services
+from campaigns.services import agents as exporter_services
 from campaigns.services import targets as services
 from campaigns.services.agents import create_agent, revoke_agent
 from campaigns.services.probes import request_probe

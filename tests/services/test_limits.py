@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from campaigns.domain.errors import Refused
 from campaigns.models import Agent, Exporter, HostClaim, OwnTlsProfile, ToolOutput
-from campaigns.services import agents, endings, exporters, ownership, tls_profiles
+from campaigns.services import agents, endings, ownership, targets
 from tests.factories import make_endpoint, make_target
 from tests.services.engine import at_once, owner_of
 
@@ -37,11 +37,11 @@ def agent(by, project, name):
 
 def exporter(by, project, name):
     url = "127.0.0.1:9100"
-    exporters.add_exporter(by=by, target=project.targets.get(), url=url, name=name)
+    agents.add_exporter(by=by, target=project.targets.get(), url=url, name=name)
 
 
 def tls_profile(by, project, name):
-    tls_profiles.create_profile(by=by, project=project, name=name)
+    targets.create_profile(by=by, project=project, name=name)
 
 
 def token_for_a_host(by, project, name):
@@ -52,8 +52,8 @@ def token_for_a_host(by, project, name):
     ("service", "most", "make", "model"),
     [
         (agents, "MOST_AGENTS", agent, Agent),
-        (exporters, "MOST_EXPORTERS", exporter, Exporter),
-        (tls_profiles, "MOST_PROFILES", tls_profile, OwnTlsProfile),
+        (agents, "MOST_EXPORTERS", exporter, Exporter),
+        (targets, "MOST_PROFILES", tls_profile, OwnTlsProfile),
         (ownership, "MOST_CLAIMS", token_for_a_host, HostClaim),
     ],
     ids=["agents", "exporters", "TLS profiles", "hosts"],

@@ -7,8 +7,7 @@ from campaigns.queries.items import matching
 from campaigns.services.caps import create_project
 from campaigns.services.items import describe_item
 from campaigns.services.plans import create_plan
-from campaigns.services.targets import create_target
-from campaigns.services.tls_profiles import create_profile
+from campaigns.services.targets import create_profile, create_target
 from tests.items import KINDS, make_item
 from tests.services.engine import create
 from tests.values import plan_spec

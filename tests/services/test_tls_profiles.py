@@ -6,8 +6,13 @@ from campaigns.domain.audit_events import AuditEvent
 from campaigns.domain.errors import InvalidFields, InvalidTarget, Refused
 from campaigns.models import AuditEntry, Endpoint, OwnTlsProfile, Target
 from campaigns.services.items import archive_items
-from campaigns.services.targets import create_target, edit_target
-from campaigns.services.tls_profiles import change_profile, create_profile, delete_profile
+from campaigns.services.targets import (
+    change_profile,
+    create_profile,
+    create_target,
+    delete_profile,
+    edit_target,
+)
 from tests.factories import make_campaign, make_project, make_run, make_test
 
 pytestmark = pytest.mark.django_db

@@ -9,9 +9,8 @@ from campaigns.models.dbtime import db_now
 from campaigns.queries.campaigns import grid_of
 from campaigns.queries.items import ItemFilter
 from campaigns.queries.probes import list_targets
-from campaigns.services.agents import create_agent
+from campaigns.services.agents import add_exporter, create_agent
 from campaigns.services.campaigns import CampaignCell
-from campaigns.services.exporters import add_exporter
 from campaigns.services.items import describe_item
 from campaigns.services.targets import edit_target
 from campaigns.services.typed_targets import cells_of_question, try_typed
