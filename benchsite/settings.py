@@ -80,7 +80,7 @@ MIDDLEWARE = [
     "campaigns.views.transfer.ValidatorMiddleware",
     "campaigns.views.transfer.BodyMiddleware",
     "campaigns.views.live_pages.TurnsMiddleware",
-    "campaigns.views.errors.OutageMiddleware",
+    "campaigns.views.context.OutageMiddleware",
     "campaigns.views.access.BearerMiddleware",
     "csp.middleware.CSPMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -288,7 +288,7 @@ if IS_SERVER:
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
 CSRF_COOKIE_SAMESITE = "Lax"
-CSRF_FAILURE_VIEW = "campaigns.views.errors.csrf_failure"
+CSRF_FAILURE_VIEW = "campaigns.views.context.csrf_failure"
 SESSION_COOKIE_SECURE = IS_SERVER
 CSRF_COOKIE_SECURE = IS_SERVER
 SECURE_SSL_REDIRECT = IS_SERVER and env_bool("BENCHSITE_SSL_REDIRECT", True)

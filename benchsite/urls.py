@@ -9,4 +9,4 @@ urlpatterns = [
     path("admin/", admin.site.urls),
 ]
 
-handler500 = "campaigns.views.errors.server_error"
+handler500 = "campaigns.views.context.server_error"

@@ -12,7 +12,7 @@ from campaigns.models.dbtime import db_now
 from campaigns.queries.searches import report_of_search
 from campaigns.services import dispatch, probes
 from campaigns.services.blocks import CampaignCell
-from campaigns.services.first_requests import settle_campaign
+from campaigns.services.probes import settle_campaign
 from campaigns.services.searches import advance_searches, start_search
 from tests.factories import make_endpoint, make_plan, make_target
 from tests.services.engine import host, owner_of

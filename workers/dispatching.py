@@ -10,7 +10,7 @@ from django.db import connection, transaction
 
 from campaigns.domain.lifecycle import RunState as State
 from campaigns.queries.engine import Waiting, under_way
-from campaigns.services import dispatch, first_requests, load_control, probes, searches
+from campaigns.services import dispatch, load_control, probes, searches
 from workers.celery_worker import touch_pulse
 from workers.clock import ClockWatch
 from workers.database import UNREACHABLE, drop_connection, first_line_of, use_own_connection
@@ -138,9 +138,9 @@ class Dispatcher:
         if Waiting.REQUEST in known:
             yield probes.expire_probes
         if Waiting.FIRST_REQUESTS in known:
-            yield first_requests.settle_campaigns
+            yield probes.settle_campaigns
             yield searches.ask_silent_targets
-            yield first_requests.end_held_campaigns
+            yield probes.end_held_campaigns
 
     def _apply_aging(self, rule: Callable[[], int]) -> None:
         """Undo what a rule has done while the clock was set: it may have seen ages that are none.

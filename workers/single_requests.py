@@ -19,7 +19,6 @@ from django.conf import settings
 
 from campaigns.domain.errors import Refused
 from campaigns.models import Probe
-from campaigns.services.first_requests import settle_campaigns
 from campaigns.services.probes import (
     ANSWER_WITHIN_S,
     SLOTS,
@@ -27,6 +26,7 @@ from campaigns.services.probes import (
     died,
     finish_probe,
     order_of,
+    settle_campaigns,
     unwanted,
 )
 from workers.database import UNREACHABLE, drop_connection

@@ -17,8 +17,7 @@ from campaigns.domain.judged.ratio import Word
 from campaigns.domain.shown.compared import ComparedDetail, Comparison
 from campaigns.domain.shown.sentences import plain_text
 from campaigns.domain.shown.tables import Row
-from campaigns.exports.files import text_file
-from campaigns.exports.tables import csv_of_tables
+from campaigns.exports.tables import csv_of_tables, text_file
 from campaigns.queries.columns import LETTERS, ComparisonSide, columns_of
 from campaigns.queries.compared_tests import comparison_of
 

@@ -36,8 +36,8 @@ from campaigns.domain.shown.history_words import (
     why_not_counted,
 )
 from campaigns.domain.shown.sentences import plain_text
-from campaigns.exports.files import text_file
 from campaigns.exports.history import csv_of_histories, csv_of_history
+from campaigns.exports.tables import text_file
 from campaigns.models import Project, Target, Test, TimeMark
 from campaigns.permissions import Action, require
 from campaigns.queries.compared_searches import SearchColumn, over_time, searches_of

@@ -27,15 +27,20 @@ from campaigns.domain.errors import Removed
 from campaigns.domain.measured.machine import MOST_SECONDS, AgentReport
 from campaigns.domain.measured.perf_counts import LONGEST_S
 from campaigns.domain.plan.exporters import MOST_NAME, MOST_TOKEN, MOST_URL
-from campaigns.exports.files import text_stream
 from campaigns.exports.runs import csv_of_machine_seconds, ndjson_of_machine_seconds
+from campaigns.exports.tables import text_stream
 from campaigns.models import Exporter, KeptMinute, MachineSecond, Run, Target
 from campaigns.permissions import Action, require
 from campaigns.queries.measurements import machines_of_run
 from campaigns.queries.retention import why_no_seconds
 from campaigns.queries.target_costs import perf_wanted
-from campaigns.services.agents import database_time, take_report
-from campaigns.services.exporters import add_exporter, change_exporter, remove_exporter
+from campaigns.services.agents import (
+    add_exporter,
+    change_exporter,
+    database_time,
+    remove_exporter,
+    take_report,
+)
 
 
 class MinuteSerializer(serializers.ModelSerializer):

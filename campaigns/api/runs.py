@@ -43,8 +43,8 @@ from campaigns.domain.judged.failures import cause_words
 from campaigns.domain.other_tools.reports import REPORTS
 from campaigns.domain.shown.metrics import METRICS
 from campaigns.domain.shown.remedies import remedy
-from campaigns.exports.files import text_stream, tool_report_file, unless_known
 from campaigns.exports.runs import csv_of_runs
+from campaigns.exports.tables import text_stream, tool_report_file, unless_known
 from campaigns.live.memory import final_key
 from campaigns.live.waiting import without_connection
 from campaigns.models import FailureExample, Run, ShardSecond, ToolOutput

@@ -10,8 +10,8 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from campaigns.api.access import actor_of, find
+from campaigns.api.campaigns import CheckSerializer
 from campaigns.api.cells import CellInput, cells_of
-from campaigns.api.estimates import CheckSerializer
 from campaigns.api.fields import (
     CAPACITY_WORDS,
     ENDINGS,
@@ -27,8 +27,8 @@ from campaigns.api.parsers import CSV, AnyAccept
 from campaigns.domain.plan.load import MAX_RATE_PER_S
 from campaigns.domain.plan.search_start import USUAL_TRIALS
 from campaigns.domain.shown.sentences import plain_text
-from campaigns.exports.files import text_file
 from campaigns.exports.runs import csv_of_search, trial_row
+from campaigns.exports.tables import text_file
 from campaigns.models import Project, Search
 from campaigns.permissions import Action, require
 from campaigns.queries.search_busy import busy_by_run, busy_near, limiter_beside

@@ -27,14 +27,14 @@ from campaigns.domain.errors import InvalidFields
 from campaigns.domain.shown.ladder import LADDER_METRICS, MEAN
 from campaigns.domain.shown.results import Answer, OverheadAnswer, RunReport, TestAnswer
 from campaigns.domain.shown.sentences import plain_text
-from campaigns.exports.files import (
+from campaigns.exports.runs import csv_of_campaign
+from campaigns.exports.tables import (
     campaign_tables_file,
     run_tables_file,
     text_stream,
     unless_known,
     wants_blocks,
 )
-from campaigns.exports.runs import csv_of_campaign
 from campaigns.live.memory import answer_of, final_key, report_of
 from campaigns.live.waiting import without_connection
 from campaigns.models import Campaign, Run

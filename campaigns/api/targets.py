@@ -39,13 +39,17 @@ from campaigns.models import Endpoint, HostPermit, OwnTlsProfile, Probe, Project
 from campaigns.permissions import Action, may, require
 from campaigns.queries.first_requests import FirstRequest
 from campaigns.queries.ownership import hosts_of
-from campaigns.queries.probes import report_of
-from campaigns.queries.targets import with_counts
+from campaigns.queries.probes import report_of, with_counts
 from campaigns.services.items import archive_items, describe_item
 from campaigns.services.ownership import check_host, claim_host
 from campaigns.services.probes import request_probe
-from campaigns.services.targets import create_target, edit_target
-from campaigns.services.tls_profiles import change_profile, create_profile, delete_profile
+from campaigns.services.targets import (
+    change_profile,
+    create_profile,
+    create_target,
+    delete_profile,
+    edit_target,
+)
 
 
 def _text(most: int, help_text: str = "") -> serializers.CharField:

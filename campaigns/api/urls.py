@@ -3,9 +3,8 @@
 from django.urls import path, re_path
 
 from campaigns.api.baselines import BaselineViewSet, TriageOfProject, TriageOfProjectCsv, TriageOne
-from campaigns.api.campaigns import CampaignViewSet, LadderList
+from campaigns.api.campaigns import CampaignEstimate, CampaignViewSet, LadderList
 from campaigns.api.comparisons import ComparisonCsv, ComparisonView
-from campaigns.api.estimates import CampaignEstimate
 from campaigns.api.history import (
     HistoryOfProject,
     HistoryOfProjectCsv,

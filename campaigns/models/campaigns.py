@@ -45,7 +45,7 @@ class Campaign(Item):
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True)
     created_at = models.DateTimeField(auto_now_add=True)
     started_at = models.DateTimeField(null=True, blank=True)
-    # From when its runs may begin: after the first requests, see services/first_requests.py.
+    # From when its runs may begin: after the first requests, see services/probes.py.
     opened_at = models.DateTimeField(null=True, blank=True)
     held_at = models.DateTimeField(null=True, blank=True)  # a first request went wrong
     stop_requested_at = models.DateTimeField(null=True, blank=True)

@@ -134,8 +134,8 @@ def _last_is(column: str, word: str, states: Sequence[str]) -> Q:
 
 
 def trust_is(word: str) -> Q:
-    """As `measurements.trust_of` for each test: a test is not usable if none of its runs is,
-    and a campaign has the trust of its worst test."""
+    """As `queries.measurements.trust_of` for each test: a test is not usable if none of its runs
+    is, and a campaign has the trust of its worst test."""
     runs = Run.objects.filter(test=OuterRef("pk"))
     some_usable = Exists(runs.filter(trust__in=[Trust.TRUSTED, Trust.DOUBTFUL]))
     unusable = Test.objects.filter(Exists(runs.filter(trust=Trust.NOT_USABLE)), ~some_usable)

@@ -26,7 +26,7 @@ from campaigns.models import Endpoint, InjectorHost, Project, Run, Target
 from campaigns.queries.caps import why_never
 from campaigns.queries.injector_hosts import NO_HOST, hosts, own_addresses
 from campaigns.queries.ownership import why_not_permitted
-from campaigns.queries.targets import is_watched
+from campaigns.queries.probes import is_watched
 
 
 @dataclass(frozen=True, slots=True)

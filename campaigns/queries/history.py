@@ -111,7 +111,10 @@ def history_of(actor: Actor, test: Test, by: HistoryFilter) -> HistorySeries:
     key = key_of(test)
     rows = _chosen(TestFigures.objects.visible_to(actor), by).filter(**asdict(key))
     newest, n_left_out = _newest(rows)
-    points = _complete_points(_points(newest, by).get(key, []))
+    # With percentiles, facts, and what they are against their baseline.
+    bare = _points(newest, by).get(key, [])
+    more = _further([point.test for point in bare])
+    points = [point._replace(**more[point.test]) for point in bare]
     named = HistorySeries(
         key,
         test.plan_version.plan,
@@ -326,12 +329,6 @@ def _points(
 
 
 _PERCENTILES = ("p50_us", "p95_us", "p99_us")
-
-
-def _complete_points(points: Sequence[CampaignPoint]) -> list[CampaignPoint]:
-    """The points with percentiles, facts, and what they are against their baseline."""
-    rows = _further([point.test for point in points])
-    return [point._replace(**rows[point.test]) for point in points]
 
 
 def _explained(histories: Sequence[TestHistory]) -> list[TestHistory]:

@@ -47,7 +47,7 @@ from campaigns.models import (
 )
 from campaigns.models.campaigns import UNDER_WAY
 from campaigns.models.items import Item
-from campaigns.queries.shares import references_in
+from campaigns.queries.columns import references_in
 
 KEY = "sort_key"  # the annotation of `sorted_by` with what the rows are sorted by
 

@@ -7,8 +7,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from campaigns.domain.lifecycle import RunState
 from campaigns.models import Baseline, Run, RunSummary, RunUse, ShareLink, Test
-from campaigns.queries.columns import same_test_on
-from campaigns.queries.shares import references_in
+from campaigns.queries.columns import references_in, same_test_on
 
 
 def uses_to_thin(now: datetime, before: datetime) -> QuerySet[RunUse]:

@@ -1,7 +1,7 @@
 """What the tests of a campaign cost their target in CPU time and network bytes, as its agents and
-exporters told it. Checks no permissions: callers pass campaigns found with visible_to. What agents
-are to count by perf stat, and what they counted in the runs of a campaign. Checks no permissions:
-callers pass campaigns found with visible_to, or an agent's own target."""
+exporters told it. What agents are to count by perf stat, and what they counted in the runs of a
+campaign. Checks no permissions: callers pass campaigns found with visible_to, or an agent's own
+target."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -47,7 +47,7 @@ from campaigns.domain.shown.target_cost_tables import (
 from campaigns.models import Campaign, Endpoint, MachineSecond, Run, RunUse
 from campaigns.queries.checks import Check
 from campaigns.queries.measurements import of_latest_summaries
-from campaigns.queries.targets import live_agents
+from campaigns.queries.probes import live_agents
 
 # CPU time of the chosen processes is told where every run has it, else that of the machine.
 _CPU = {"watched_s": WATCHED, "busy_s": MACHINE}

@@ -8,7 +8,7 @@ is an entry of its own. What is no longer found stays, for people to judge."""
 
 import logging
 from bisect import bisect_left
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urlsplit
@@ -296,7 +296,15 @@ def note_changes(*, campaign_id: int) -> int:
                 new.append(seen)
             elif seen.has_moved(known[key][same[index]]):
                 moved.append((known[key][same[index]], seen))
-    _follow(moved)
+    # More campaigns have moved them. Other causes are looked for where one begins elsewhere.
+    elsewhere = [pair for pair in moved if pair[0].since_id != pair[1].values["since_id"]]
+    causes = _causes([newer for _, newer in elsewhere])
+    for (older, _), cause in zip(elsewhere, causes, strict=True):
+        older.causes = cause
+    for older, newer in moved:
+        for name, value in newer.values.items():
+            setattr(older, name, value)
+    TriageChange.objects.bulk_update([older for older, _ in moved], _FOLLOWED)
     _write(campaign.project_id, new)
     return len(new)
 
@@ -353,18 +361,6 @@ def _known_place(change: TriageChange, places: Sequence) -> Sighting:
     return Sighting(index, index, index, change.ratio > 1)
 
 
-def _follow(moved: Sequence[tuple[TriageChange, _Seen]]) -> None:
-    """More campaigns have moved them. Other causes are looked for where one begins elsewhere."""
-    elsewhere = [pair for pair in moved if pair[0].since_id != pair[1].values["since_id"]]
-    causes = _causes([seen for _, seen in elsewhere])
-    for (known, _), found in zip(elsewhere, causes, strict=True):
-        known.causes = found
-    for known, seen in moved:
-        for name, value in seen.values.items():
-            setattr(known, name, value)
-    TriageChange.objects.bulk_update([known for known, _ in moved], _FOLLOWED)
-
-
 @dataclass(frozen=True, slots=True)
 class _Open:
     """An entry that takes more changes, with those that it has."""
@@ -383,7 +379,12 @@ def _write(project_id: int, new: Sequence[_Seen]) -> None:
     """Each joins the newest entry that takes it, or begins one, which later ones may join."""
     endpoints = Endpoint.objects.filter(pk__in={seen.key.endpoint for seen in new})
     targets = dict(endpoints.values_list("pk", "target_id"))
-    entries = _open_entries(project_id, set(targets.values()))
+    # By target, the newest last.
+    wanted = set(targets.values())
+    found = TriageEntry.objects.filter(project=project_id, target__in=wanted, state__in=TAKES_MORE)
+    entries: dict[int, list[_Open]] = {target: [] for target in wanted}
+    for entry in found.order_by("pk").prefetch_related("changes"):
+        entries[entry.target_id].append(_Open(entry, list(entry.changes.all())))
     begun, rows = [], []
     for seen, causes in zip(new, _causes(new), strict=True):
         row = TriageChange(
@@ -406,15 +407,6 @@ def _write(project_id: int, new: Sequence[_Seen]) -> None:
         rows.append(row)
     TriageEntry.objects.bulk_create(begun)
     TriageChange.objects.bulk_create(rows)
-
-
-def _open_entries(project_id: int, targets: Collection[int]) -> dict[int, list[_Open]]:
-    """By target, the newest last."""
-    found = TriageEntry.objects.filter(project=project_id, target__in=targets, state__in=TAKES_MORE)
-    by_target: dict[int, list[_Open]] = {target: [] for target in targets}
-    for entry in found.order_by("pk").prefetch_related("changes"):
-        by_target[entry.target_id].append(_Open(entry, list(entry.changes.all())))
-    return by_target
 
 
 def _causes(seen: Sequence[_Seen]) -> list[list[list[str]]]:

@@ -36,7 +36,11 @@ MAX_REPEATS = 50
 def queue_blocks(*, by: Actor, campaign: Campaign, after: int = 0) -> None:
     """Queue the runs of all blocks after this one, each with its frozen copy of plan and endpoint.
     The order goes on as drawn from the campaign's seed. Raises Refused if it cannot be measured."""
-    tests = _tests_held(campaign)
+    # With their targets, which nobody archives until their runs are stored.
+    related = ("plan_version__plan__project", "endpoint__target__project")
+    rows = campaign.tests.select_related(*related)
+    held = rows.select_for_update(of=("endpoint__target",), no_key=True)
+    tests = sorted(held.order_by("endpoint__target"), key=lambda test: test.position)
     if refusal := why_archived(campaign, tests):
         raise Refused(refusal)
     cells = [cell_of(test) for test in tests]
@@ -59,14 +63,6 @@ def queue_blocks(*, by: Actor, campaign: Campaign, after: int = 0) -> None:
         Shard(run=run, number=number) for run in runs for number in range(run.n_shards)
     )
     plan_use(campaign.project, runs, estimates)
-
-
-def _tests_held(campaign: Campaign) -> list[Test]:
-    """With their targets, which nobody archives until their runs are stored."""
-    related = ("plan_version__plan__project", "endpoint__target__project")
-    tests = campaign.tests.select_related(*related)
-    held = tests.select_for_update(of=("endpoint__target",), no_key=True)
-    return sorted(held.order_by("endpoint__target"), key=lambda test: test.position)
 
 
 @transaction.atomic

@@ -3,9 +3,8 @@ whole study as a draft: the file sets of the Uniserve study on several targets, 
 its machine does meanwhile."""
 
 import secrets
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from itertools import count
 from typing import Any
 
 from django.conf import settings
@@ -40,9 +39,9 @@ from campaigns.services.blocks import (
 )
 from campaigns.services.caps import require_room_for_campaign
 from campaigns.services.endings import STOPPED_BEFORE, end_queued, lock_runs, request_stop
-from campaigns.services.first_requests import forget_unsent, send_first_requests, start_anyway
-from campaigns.services.items import hold
+from campaigns.services.items import free_name, hold
 from campaigns.services.plans import create_plan, plan_of_spec
+from campaigns.services.probes import forget_unsent, send_first_requests, start_anyway
 from campaigns.services.targets import create_target, keep_target
 from campaigns.stop_calls import StopCall, call
 
@@ -64,7 +63,7 @@ def _new_endpoint(by: Actor, project: Project) -> Endpoint:
     target = create_target(
         by=by,
         project=project,
-        name=_free(project.targets.values_list("name", flat=True)),
+        name=free_name(REFERENCE_NAME, project.targets.values_list("name", flat=True)),
         environment=[],
         endpoints=[settings.REFERENCE_TARGET],
     )
@@ -76,20 +75,11 @@ def _new_version(by: Actor, project: Project) -> PlanVersion:
     version = create_plan(
         by=by,
         project=project,
-        name=_free(project.plans.values_list("name", flat=True)),
+        name=free_name(REFERENCE_NAME, project.plans.values_list("name", flat=True)),
         spec=REFERENCE_PLAN.to_json(),
     )
     SavedPlan.objects.filter(pk=version.plan_id).update(tags=[REFERENCE_TAG])
     return version
-
-
-def _free(taken) -> str:
-    return next(name for name in _names() if name not in set(taken))
-
-
-def _names() -> Iterator[str]:
-    yield REFERENCE_NAME
-    yield from (f"{REFERENCE_NAME} ({number})" for number in count(2))
 
 
 MAX_PAUSE_S = 3600

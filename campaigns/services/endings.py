@@ -292,7 +292,16 @@ def _outcome(run: Run) -> tuple[Outcome, str]:
     """Outcome and reason; precedence: killed, stopped, no data, partial."""
     run.refresh_from_db(fields=["stop_requested", "stop_requested_by"])
     shards = list(run.shards.order_by("number"))
-    reason = _reason(run, shards)
+    sentences = [_stop_sentence(run)]
+    for each in shards:
+        is_lost = each.state == Part.LOST
+        words = each.reason if is_lost else own_sentence(each.injector_end.reason)
+        if words:
+            name = (
+                f"Injector process {each.number + 1} of {len(shards)}: " if len(shards) > 1 else ""
+            )
+            sentences.append(f"{name}{words}")
+    reason = " ".join(filter(None, sentences))
     if run.stop_requested == StopReason.KILL:
         return Outcome.KILLED, reason
     if run.stop_requested in (StopReason.USER, StopReason.ADMINISTRATOR):
@@ -311,19 +320,6 @@ def _was_called_to_stop(shard: Shard) -> bool:
     """By a call that was heard before the request for a stop was stored."""
     end = shard.injector_end
     return shard.state == Part.DONE and end.outcome == "stopped" and end.reason not in BY_ITSELF
-
-
-def _reason(run: Run, shards: list[Shard]) -> str:
-    sentences = [_stop_sentence(run)]
-    for shard in shards:
-        is_lost = shard.state == Part.LOST
-        words = shard.reason if is_lost else own_sentence(shard.injector_end.reason)
-        if words:
-            name = (
-                f"Injector process {shard.number + 1} of {len(shards)}: " if len(shards) > 1 else ""
-            )
-            sentences.append(f"{name}{words}")
-    return " ".join(filter(None, sentences))
 
 
 def _stop_sentence(run: Run) -> str:

@@ -1,7 +1,8 @@
 """Rename, tag, archive, restore and delete campaigns, plans, targets and projects."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import chain, count
 
 from django.db import IntegrityError, OperationalError, connection, transaction
 from django.db.models.functions import Now
@@ -69,6 +70,12 @@ def hold(item: Item) -> None:
         item.refresh_from_db(from_queryset=type(item).objects.select_for_update(no_key=True))
     except type(item).DoesNotExist:
         raise Refused(f"{item.name} has been deleted.") from None
+
+
+def free_name(name: str, taken: Iterable[str]) -> str:
+    """The name, or the first of name (2), name (3) … that is not taken."""
+    names, taken = chain([name], (f"{name} ({number})" for number in count(2))), set(taken)
+    return next(each for each in names if each not in taken)
 
 
 @transaction.atomic

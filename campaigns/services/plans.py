@@ -1,7 +1,6 @@
 """Create and edit plans; an edit creates a version."""
 
 from collections.abc import Sequence
-from itertools import count
 from typing import Any
 
 from django.db import IntegrityError, transaction
@@ -14,7 +13,7 @@ from campaigns.domain.typed_text import clean_name
 from campaigns.models import PlanVersion, Project, SavedPlan
 from campaigns.permissions import Action, Actor, require
 from campaigns.services.caps import require_room_for_plan
-from campaigns.services.items import hold
+from campaigns.services.items import free_name, hold
 from campaigns.services.vault import keep_secret
 
 
@@ -40,9 +39,7 @@ def plan_of_spec(by: Actor, project: Project, name: str, spec: dict[str, Any]) -
         latest = plan.latest
         if latest.value().to_json() == spec:
             return latest
-    taken = set(project.plans.values_list("name", flat=True))
-    names = (name if number == 1 else f"{name} ({number})" for number in count(1))
-    free = next(each for each in names if each not in taken)
+    free = free_name(name, project.plans.values_list("name", flat=True))
     return create_plan(by=by, project=project, name=free, spec=spec)
 
 

@@ -202,7 +202,13 @@ def store_machine_seconds(*, rows: Collection[MachineSecond], told_by: str) -> N
         scraped = MachineSecond.objects.filter(run=run, source=source, is_scraped=True)
         scraped.filter(second__in=seconds[run, source]).delete()
     MachineSecond.objects.bulk_create(rows, ignore_conflicts=True)
-    _note_late({row.run_id for row in rows}, told_by)
+    # Those that have ended are judged again, by what their target's machine did as well. The run's
+    # lock orders the note before or after the summary's own read of notes.
+    ended = Run.objects.filter(
+        pk__in={row.run_id for row in rows}, state__in=(RunState.FINALIZING, RunState.DONE)
+    )
+    for late in ended.order_by("pk").select_for_update(no_key=True):
+        RunEvent.objects.create(run=late, kind=LATE_SECONDS, data={"from": told_by})
 
 
 def join_exporter(*, runs: Collection[int], machine: str, host: str) -> None:
@@ -245,11 +251,3 @@ def _allowed(rows: Iterable[MachineSecond]) -> set[tuple[int, str]]:
 
 def _stored_seconds(run: int) -> QuerySet[MachineSecond]:
     return MachineSecond.objects.filter(run=run)
-
-
-def _note_late(runs: set[int], told_by: str) -> None:
-    """Those that have ended are judged again, by what their target's machine did as well. The run's
-    lock orders the note before or after the summary's own read of notes."""
-    ended = Run.objects.filter(pk__in=runs, state__in=(RunState.FINALIZING, RunState.DONE))
-    for run in ended.order_by("pk").select_for_update(no_key=True):
-        RunEvent.objects.create(run=run, kind=LATE_SECONDS, data={"from": told_by})

@@ -44,10 +44,10 @@ from campaigns.services.blocks import CampaignCell, check_slots, queued_run, sna
 from campaigns.services.campaigns import create_campaign, start_campaign
 from campaigns.services.caps import plan_use, require_room_for_load
 from campaigns.services.endings import end_queued, lock_runs, stop_by_itself
-from campaigns.services.first_requests import send_again, send_first_requests
 from campaigns.services.ownership import require_permitted
 from campaigns.services.plans import plan_of_spec
-from campaigns.services.tls_profiles import held_profiles
+from campaigns.services.probes import send_again, send_first_requests
+from campaigns.services.targets import held_profiles
 from campaigns.services.vault import require_secret, share_secret
 
 SHORTEST_TRIAL_S, LONGEST_TRIAL_S = 5.0, 600.0

@@ -20,7 +20,7 @@ from campaigns.domain.typed_text import clean_name
 from campaigns.domain.units import counted
 from campaigns.models import ApiToken, Campaign, Project, Run, ShareLink
 from campaigns.permissions import Action, Actor, Scope, may, require
-from campaigns.queries.shares import shared_columns
+from campaigns.queries.columns import shared_columns
 from campaigns.services import audit
 from campaigns.services.vault import keyed_hash
 

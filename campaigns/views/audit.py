@@ -5,8 +5,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
-from campaigns.exports.files import text_file
-from campaigns.exports.tables import csv_of_audit
+from campaigns.exports.tables import csv_of_audit, text_file
 from campaigns.models import AuditEntry, Project
 from campaigns.permissions import Action, may
 from campaigns.queries.items import page_of, sorted_by

@@ -50,7 +50,7 @@ from campaigns.queries.references import (
 from campaigns.queries.target_costs import perf_checks
 from campaigns.services import campaigns as services
 from campaigns.services.campaigns import create_file_set_study, create_machine_study
-from campaigns.services.first_requests import try_cells
+from campaigns.services.probes import try_cells
 from campaigns.views.access import (
     Edit,
     actor_of,
@@ -74,35 +74,9 @@ def initial_of(
     again: Again | None,
     confirm: Confirmation | None,
 ) -> dict[str, Any]:
-    """The form's first values. If a target is requested, the ticks are on it."""
-    found = _initial_of(request, project, grid, again, confirm)
-    return {**found, "reference": _has_reference(request, found, grid, again, confirm)}
-
-
-def _has_reference(
-    request: HttpRequest,
-    found: dict[str, Any],
-    grid: Grid,
-    again: Again | None,
-    confirm: Confirmation | None,
-) -> bool:
-    """Whether the installation's own target is proposed: where there is something to compare with.
-    To confirm, both sides run in turn, or the stored ones have theirs."""
-    if confirm or why_no_reference():
-        return False
-    if again and (again.reference or "edit" in request.GET):
-        return again.reference
-    ticked = (grid.cells[key] for key in found.get("cells", ()) if key in grid.cells)
-    return have_history((plan.version, arm.endpoint, arm.mode) for plan, arm in ticked)
-
-
-def _initial_of(
-    request: HttpRequest,
-    project: Project,
-    grid: Grid,
-    again: Again | None,
-    confirm: Confirmation | None,
-) -> dict[str, Any]:
+    """The form's first values. If a target is requested, the ticks are on it. The installation's
+    own target is proposed where there is something to compare with. To confirm, both sides run in
+    turn, or the stored ones have theirs."""
     if confirm:
         return {
             **_settings_of(confirm.campaign),
@@ -111,14 +85,25 @@ def _initial_of(
             "repeats": confirm.repeats,
             "order": Campaign.Order.BLOCKS,
             "injectors": ", ".join(map(str, confirm.injectors)),
+            "reference": False,
         }
+    is_edit = "edit" in request.GET
     if again:
-        if "edit" in request.GET:
-            campaign = again.campaign
-            return {**_initial_again(again), "name": campaign.name, "seed": campaign.seed}
-        return _initial_again(again) | _asked_values(request.GET.get("values", ""), again)
-    target = whole(request.GET.get("target", ""))
-    return _asked_question(request, project, of_target(grid, target))
+        found = _initial_again(again)
+        if is_edit:
+            found |= {"name": again.campaign.name, "seed": again.campaign.seed}
+        else:
+            found |= _asked_values(request.GET.get("values", ""), again)
+    else:
+        target = whole(request.GET.get("target", ""))
+        found = _asked_question(request, project, of_target(grid, target))
+    if why_no_reference():
+        return {**found, "reference": False}
+    if again and (again.reference or is_edit):
+        return {**found, "reference": again.reference}
+    ticked = (grid.cells[key] for key in found.get("cells", ()) if key in grid.cells)
+    has_history = have_history((plan.version, arm.endpoint, arm.mode) for plan, arm in ticked)
+    return {**found, "reference": has_history}
 
 
 def _asked_again(request: HttpRequest, project: Project, grid: Grid) -> Again | None:

@@ -13,8 +13,8 @@ from django.utils.http import urlencode
 
 from campaigns.domain.errors import InvalidFields, Refused
 from campaigns.domain.units import counted, figure
-from campaigns.exports.files import campaign_tables_file, text_stream, unless_known, wants_blocks
 from campaigns.exports.runs import csv_of_campaign
+from campaigns.exports.tables import campaign_tables_file, text_stream, unless_known, wants_blocks
 from campaigns.live.memory import answer_of, final_key, gists_of
 from campaigns.live.waiting import without_connection
 from campaigns.models import Campaign, Project, Search
@@ -27,7 +27,7 @@ from campaigns.queries.ladders import ladder_metric
 from campaigns.queries.target_matrix import relative_column
 from campaigns.services import campaigns as services
 from campaigns.services.blocks import add_blocks
-from campaigns.services.first_requests import try_again
+from campaigns.services.probes import try_again
 from campaigns.views.access import (
     actor_of,
     answers_refusals,

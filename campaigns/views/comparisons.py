@@ -26,8 +26,7 @@ from campaigns.domain.shown.compared import (
 )
 from campaigns.domain.shown.intervals import change_ends
 from campaigns.domain.units import and_joined, number, percent
-from campaigns.exports.files import text_file
-from campaigns.exports.tables import csv_of_tables
+from campaigns.exports.tables import csv_of_tables, text_file
 from campaigns.models import Run
 from campaigns.permissions import Action, Actor, may
 from campaigns.queries.columns import LETTERS, ComparisonSide, columns_of, in_common_with

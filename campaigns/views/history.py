@@ -22,8 +22,8 @@ from campaigns.domain.shown.compared import ComparedCapacity, capacity_words
 from campaigns.domain.shown.history_words import history_sentence, overview_sentence
 from campaigns.domain.shown.results import Sentence
 from campaigns.domain.units import DASH
-from campaigns.exports.files import text_file
 from campaigns.exports.history import csv_of_histories, csv_of_history
+from campaigns.exports.tables import text_file
 from campaigns.forms.filters import HistoryFilterForm, MarkForm, TestHistoryFilterForm
 from campaigns.models import Baseline, Campaign, Project, Test, TimeMark
 from campaigns.permissions import Action, Actor, require

@@ -14,8 +14,7 @@ from django.utils.http import urlencode
 from campaigns.domain.errors import InvalidFields, Refused
 from campaigns.domain.typed_text import tags_in
 from campaigns.domain.units import counted
-from campaigns.forms.filters import CampaignFilterForm
-from campaigns.forms.items import ItemFilterForm, ItemForm, TargetFilterForm
+from campaigns.forms.filters import CampaignFilterForm, ItemFilterForm, ItemForm, TargetFilterForm
 from campaigns.models import Campaign, Project, SavedPlan, Target
 from campaigns.models.items import Item
 from campaigns.permissions import Actor, require
@@ -31,8 +30,8 @@ from campaigns.queries.items import (
     tag_counts,
     view_counts,
 )
+from campaigns.queries.probes import list_targets
 from campaigns.queries.projects import list_plans, list_projects
-from campaigns.queries.targets import list_targets
 from campaigns.services import items as services
 from campaigns.services.campaigns import look_at_campaigns
 from campaigns.views.access import (

@@ -24,7 +24,7 @@ from campaigns.live.events import KEEPALIVE, Cursor, Message, News
 from campaigns.live.feed import FEED, Feed, Subject
 from campaigns.live.waiting import Audience, audience_of, release_connection, turn
 from campaigns.models import Campaign, Run
-from campaigns.queries.shares import Viewer, who_still_see
+from campaigns.queries.columns import Viewer, who_still_see
 from campaigns.services.tokens import open_share
 from campaigns.views.access import actor_of, find, signed_in_get
 

@@ -24,7 +24,7 @@ from campaigns.permissions import Action, require
 from campaigns.queries.first_requests import Tried, tried_of
 from campaigns.queries.projects import installation, sample_of
 from campaigns.services import typed_targets
-from campaigns.services.first_requests import try_again
+from campaigns.services.probes import try_again
 from campaigns.views.access import (
     actor_of,
     answers_refusals,

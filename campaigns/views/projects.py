@@ -26,10 +26,10 @@ from campaigns.queries.caps import (
 )
 from campaigns.queries.items import ItemFilter
 from campaigns.queries.ownership import permits_of_all, waiting_claims
-from campaigns.queries.targets import endpoints_by_profile, list_profiles
+from campaigns.queries.probes import endpoints_by_profile, list_profiles
 from campaigns.services import caps as services
 from campaigns.services import ownership as claims
-from campaigns.services import tls_profiles as profiles
+from campaigns.services import targets as profiles
 from campaigns.services.caps import content_of, set_caps
 from campaigns.views.access import (
     Edit,
@@ -303,7 +303,7 @@ def tls_profile_edit(request: HttpRequest, profile: int) -> HttpResponse:
     actor = actor_of(request)
     found = find(_ROWS, actor, pk=profile)
     require(actor, Action.EDIT, found.project)
-    edit = Edit(request, lambda: profiles.content_of(found), labels_of(TlsProfileForm))
+    edit = Edit(request, lambda: profiles.content_of_profile(found), labels_of(TlsProfileForm))
     form = TlsProfileForm.starting_from(found.value(), found.name)
     if request.method == "POST":
         form = TlsProfileForm(request.POST)

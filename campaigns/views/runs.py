@@ -15,14 +15,14 @@ from campaigns.domain.errors import InvalidFields
 from campaigns.domain.measured.series import columns_of
 from campaigns.domain.other_tools.reports import STYLE_WORDS, styles_for
 from campaigns.domain.shown.run_points import thinned_columns
-from campaigns.exports.files import (
+from campaigns.exports.runs import csv_of_machine_seconds, csv_of_runs, csv_of_seconds
+from campaigns.exports.tables import (
     run_tables_file,
     text_file,
     text_stream,
     tool_report_file,
     unless_known,
 )
-from campaigns.exports.runs import csv_of_machine_seconds, csv_of_runs, csv_of_seconds
 from campaigns.forms.filters import OutputForm, RunFilterForm
 from campaigns.live.feed import FEED
 from campaigns.live.memory import final_key, report_of, run_key

@@ -21,8 +21,7 @@ from campaigns.domain.plan.search_start import (
 from campaigns.domain.shown.cost_words import cost_facts, cost_notes
 from campaigns.domain.shown.next_steps import nothing_to_tick
 from campaigns.domain.units import counted, duration, number
-from campaigns.forms.campaigns import LadderForm
-from campaigns.forms.searches import SearchForm
+from campaigns.forms.campaigns import LadderForm, SearchForm
 from campaigns.models import Project, Search
 from campaigns.queries.campaigns import Again, Grid, again_of, grid_of, of_target, ticks_for_plan
 from campaigns.queries.caps import most_requests_per_s

@@ -19,10 +19,9 @@ from campaigns.models import Campaign, Project, Run, Search, ShareLink
 from campaigns.permissions import Action, Actor, require
 from campaigns.queries.arm_pairs import chosen_tests
 from campaigns.queries.campaign_keys import campaign_key
-from campaigns.queries.columns import columns_of
+from campaigns.queries.columns import columns_of, live_links, shared_columns
 from campaigns.queries.compared_tests import comparison_of
-from campaigns.queries.facts import MACHINES
-from campaigns.queries.shares import live_links, shared_columns
+from campaigns.queries.reports import MACHINES
 from campaigns.services import tokens as services
 from campaigns.views.access import actor_of, find, rights_in, signed_in_get, signed_in_post
 from campaigns.views.campaign_page import campaign_context

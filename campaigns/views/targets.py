@@ -38,10 +38,10 @@ from campaigns.forms.requests import ProbeForm, write_headers
 from campaigns.forms.targets import FACT_LABELS, ExporterForm, TargetForm
 from campaigns.models import Agent, Endpoint, Exporter, Probe, Project, Target
 from campaigns.permissions import Action, require
-from campaigns.queries import targets as queries
+from campaigns.queries import probes as queries
 from campaigns.queries.ownership import hosts_of
 from campaigns.queries.probes import reason_to_wait, report_of
-from campaigns.services import exporters as exporter_services
+from campaigns.services import agents as exporter_services
 from campaigns.services import targets as services
 from campaigns.services.agents import create_agent, revoke_agent
 from campaigns.services.probes import request_probe

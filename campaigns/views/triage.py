@@ -23,8 +23,8 @@ from campaigns.domain.shown.history_words import (
     state_words,
 )
 from campaigns.domain.units import change_size, counted
-from campaigns.exports.files import text_file
 from campaigns.exports.history import csv_of_triage
+from campaigns.exports.tables import text_file
 from campaigns.models import Project, TriageChange, TriageEntry
 from campaigns.permissions import Action, Actor, may
 from campaigns.queries.baselines import count_by_state, entries_of, entries_of_test, triaged

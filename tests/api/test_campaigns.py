@@ -4,8 +4,7 @@ import pytest
 
 from campaigns.domain.plan.rungs import USUAL_RUNGS
 from campaigns.models import Campaign
-from campaigns.services.first_requests import settle_campaign
-from campaigns.services.probes import finish_probe
+from campaigns.services.probes import finish_probe, settle_campaign
 from tests.api.conftest import client_of
 from tests.factories import (
     make_campaign,

@@ -7,8 +7,7 @@ from playwright.sync_api import expect
 
 from campaigns.domain.plan.presets import PRESETS
 from campaigns.models import Agent, ApiToken, FailureExample, Probe, ShareLink
-from campaigns.services.first_requests import settle_campaign
-from campaigns.services.probes import finish_probe
+from campaigns.services.probes import finish_probe, settle_campaign
 from tests.browser.installation import enter
 from tests.factories import (
     make_campaign,

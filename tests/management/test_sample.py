@@ -10,8 +10,8 @@ from campaigns.management.commands import sample
 from campaigns.models import Campaign, Probe
 from campaigns.services import probes
 from campaigns.services.campaigns import start_campaign
-from campaigns.services.first_requests import settle_campaign
 from campaigns.services.load_control import stop_all_load_from_console
+from campaigns.services.probes import settle_campaign
 from tests.factories import make_campaign, make_run, make_test, make_user
 from tests.services.engine import draft, host, owner_of
 

@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from campaigns.models import InjectorHost
 from campaigns.permissions import Actor, Role
-from campaigns.queries import injector_hosts, projects, targets
+from campaigns.queries import injector_hosts, probes, projects
 from campaigns.queries.items import ItemFilter
 from campaigns.queries.projects import SAMPLE_CAMPAIGN, SAMPLE_PROJECT, sample_of
 from tests.factories import make_campaign, make_endpoint, make_membership, make_project, make_target
@@ -39,7 +39,7 @@ def test_many_targets_need_two_queries(project, as_alice, django_assert_num_quer
     for _ in range(4):
         make_endpoint(make_target(project))
     with django_assert_num_queries(2):
-        for target in targets.list_targets(as_alice, project, ItemFilter()):
+        for target in probes.list_targets(as_alice, project, ItemFilter()):
             assert len(target.used_endpoints) == 1
 
 

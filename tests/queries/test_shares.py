@@ -3,7 +3,7 @@ from datetime import timedelta
 from django.utils import timezone
 
 from campaigns.models import ShareLink
-from campaigns.queries.shares import live_links
+from campaigns.queries.columns import live_links
 from campaigns.services.tokens import create_share, revoke_share
 from tests.factories import make_campaign, make_project
 

@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from campaigns.models import Campaign, Membership, Run
 from campaigns.permissions import Actor
-from campaigns.queries.shares import Viewer, who_still_see
+from campaigns.queries.columns import Viewer, who_still_see
 
 pytestmark = pytest.mark.django_db
 

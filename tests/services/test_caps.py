@@ -28,7 +28,7 @@ from campaigns.models.dbtime import db_now
 from campaigns.permissions import Actor
 from campaigns.queries.caps import use_of
 from campaigns.queries.engine import waiting_reason
-from campaigns.services import agents, dispatch, endings, exporters, ownership, tls_profiles
+from campaigns.services import agents, dispatch, endings, ownership, targets
 from campaigns.services.blocks import add_blocks, cell_of
 from campaigns.services.campaigns import edit_draft, repeat_campaign, start_campaign
 from campaigns.services.caps import measure_use, set_caps
@@ -348,11 +348,11 @@ def agent(by, project, name):
 
 def exporter(by, project, name):
     url = "127.0.0.1:9100"
-    exporters.add_exporter(by=by, target=project.targets.get(), url=url, name=name)
+    agents.add_exporter(by=by, target=project.targets.get(), url=url, name=name)
 
 
 def tls_profile(by, project, name):
-    tls_profiles.create_profile(by=by, project=project, name=name)
+    targets.create_profile(by=by, project=project, name=name)
 
 
 def token_for_a_host(by, project, name):
@@ -364,8 +364,8 @@ def token_for_a_host(by, project, name):
     ("service", "most", "make", "model"),
     [
         (agents, "MOST_AGENTS", agent, Agent),
-        (exporters, "MOST_EXPORTERS", exporter, Exporter),
-        (tls_profiles, "MOST_PROFILES", tls_profile, OwnTlsProfile),
+        (agents, "MOST_EXPORTERS", exporter, Exporter),
+        (targets, "MOST_PROFILES", tls_profile, OwnTlsProfile),
         (ownership, "MOST_CLAIMS", token_for_a_host, HostClaim),
     ],
     ids=["agents", "exporters", "TLS profiles", "hosts"],

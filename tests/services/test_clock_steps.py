@@ -12,9 +12,8 @@ from campaigns.domain.plan.addresses import HostCheck
 from campaigns.models import Campaign, Exporter, HostClaim, LoadControl, Probe, Run, Search, Shard
 from campaigns.models.dbtime import db_now
 from campaigns.services import dispatch
+from campaigns.services.agents import add_exporter, ask_check
 from campaigns.services.dispatch import end_for_clock_step
-from campaigns.services.exporters import add_exporter, ask_check
-from campaigns.services.first_requests import end_held_campaigns
 from campaigns.services.load_control import allow_load, stop_all_load
 from campaigns.services.ownership import (
     CHECK_EVERY_S,
@@ -23,7 +22,7 @@ from campaigns.services.ownership import (
     finish_check,
     what_to_check,
 )
-from campaigns.services.probes import expire_probes
+from campaigns.services.probes import end_held_campaigns, expire_probes
 from campaigns.services.searches import advance_searches, ask_silent_targets
 from campaigns.services.shards import heartbeat, mark_done, mark_ready, mark_running, record_seconds
 from tests.factories import make_endpoint, make_target

@@ -9,7 +9,7 @@ from campaigns import queue
 from campaigns.domain.audit_events import AuditEvent
 from campaigns.domain.errors import InvalidFields, Refused
 from campaigns.models import Agent, AuditEntry, Exporter
-from campaigns.services.exporters import (
+from campaigns.services.agents import (
     add_exporter,
     ask_check,
     change_exporter,

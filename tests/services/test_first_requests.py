@@ -10,7 +10,7 @@ from campaigns.queries.engine import stuck_runs, waiting_reason
 from campaigns.queries.first_requests import first_requests_of
 from campaigns.services import dispatch, probes
 from campaigns.services.campaigns import CampaignCell, start_campaign, stop_campaign
-from campaigns.services.first_requests import (
+from campaigns.services.probes import (
     end_held_campaigns,
     settle_campaign,
     settle_campaigns,

@@ -15,9 +15,8 @@ from campaigns.models import AuditEntry, Endpoint, PlanSecret, Run, Shard
 from campaigns.permissions import Actor, Role
 from campaigns.services import shards
 from campaigns.services.campaigns import CampaignCell, start_campaign
-from campaigns.services.first_requests import try_cells
 from campaigns.services.plans import create_plan, edit_plan
-from campaigns.services.probes import order_of, request_probe
+from campaigns.services.probes import order_of, request_probe, try_cells
 from campaigns.services.tokens import create_share
 from campaigns.services.vault import (
     decrypt,

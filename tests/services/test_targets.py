@@ -10,15 +10,19 @@ from campaigns.models import AuditEntry, Endpoint, OwnTlsProfile, Probe, Target
 from campaigns.models.dbtime import db_now
 from campaigns.queries.campaigns import grid_of
 from campaigns.queries.items import ItemFilter, matching
-from campaigns.queries.targets import list_targets
-from campaigns.services.agents import create_agent
+from campaigns.queries.probes import list_targets
+from campaigns.services.agents import add_exporter, create_agent
 from campaigns.services.campaigns import CampaignCell
 from campaigns.services.caps import create_project
-from campaigns.services.exporters import add_exporter
 from campaigns.services.items import archive_items, delete_items, describe_item, tag_items
 from campaigns.services.plans import create_plan
-from campaigns.services.targets import create_target, edit_target
-from campaigns.services.tls_profiles import change_profile, create_profile, delete_profile
+from campaigns.services.targets import (
+    change_profile,
+    create_profile,
+    create_target,
+    delete_profile,
+    edit_target,
+)
 from campaigns.services.typed_targets import cells_of_question, try_typed
 from tests.factories import (
     make_campaign,

@@ -11,7 +11,7 @@ from django.urls import reverse
 
 from campaigns.domain.errors import Refused
 from campaigns.views import health, items
-from campaigns.views.errors import database_away
+from campaigns.views.context import database_away
 
 
 @pytest.fixture

@@ -6,9 +6,8 @@ from django.urls import reverse
 
 from campaigns.models import Probe
 from campaigns.services.dispatch import admit_runs
-from campaigns.services.first_requests import settle_campaign
 from campaigns.services.load_control import announce_host
-from campaigns.services.probes import finish_probe
+from campaigns.services.probes import finish_probe, settle_campaign
 from campaigns.services.tokens import create_share
 from tests.services.engine import owner_of
 from tests.views.campaign_form import cells, fields, new_url, started

@@ -16,7 +16,7 @@ from campaigns.models import Campaign, Run, ShareLink
 from campaigns.models.dbtime import db_now
 from campaigns.queries.searches import report_of_search
 from campaigns.services.campaigns import start_campaign
-from campaigns.services.first_requests import end_held_campaigns
+from campaigns.services.probes import end_held_campaigns
 from campaigns.services.searches import advance_searches
 from tests.factories import (
     make_campaign,

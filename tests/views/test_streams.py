@@ -10,7 +10,7 @@ from campaigns.live.events import Cursor, Look, News, RunLook, told
 from campaigns.live.feed import FEED, Feed
 from campaigns.live.waiting import Audience
 from campaigns.models import ShareLink
-from campaigns.queries.shares import Viewer
+from campaigns.queries.columns import Viewer
 from campaigns.services.tokens import create_share
 from campaigns.views import live_pages
 from campaigns.views.live_pages import LIFETIME_S, talk

@@ -13,9 +13,9 @@ from campaigns.domain.shown.sentences import plain_text
 from campaigns.domain.units import percent
 from campaigns.models import Campaign, Run, Search, Target
 from campaigns.permissions import Actor
+from campaigns.queries.probes import is_watched
 from campaigns.queries.search_busy import busy_by_run, busy_near, limiter_beside
 from campaigns.queries.searches import report_of_search
-from campaigns.queries.targets import is_watched
 from campaigns.services import searches
 from campaigns.services.agents import create_agent
 from campaigns.services.blocks import CampaignCell

@@ -3,7 +3,7 @@
 from django.core.management.base import BaseCommand, CommandError
 
 from campaigns.domain.errors import Refused
-from campaigns.services.exporters import rotate_exporter_tokens
+from campaigns.services.agents import rotate_exporter_tokens
 from campaigns.services.vault import rotate_client_keys, rotate_secrets
 
 

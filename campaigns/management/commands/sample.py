@@ -20,7 +20,7 @@ from campaigns.queries.first_requests import first_requests_of
 from campaigns.queries.injector_hosts import why_load_is_off
 from campaigns.queries.measurements import latest_summary
 from campaigns.services.campaigns import start_campaign
-from campaigns.services.first_requests import try_again
+from campaigns.services.probes import try_again
 
 POLL_S = 0.5
 NEWS_S = 10.0
