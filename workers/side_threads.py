@@ -8,7 +8,7 @@ from collections.abc import Callable
 from campaigns import queue
 from campaigns.domain.lifecycle import RunState
 from campaigns.queries.engine import Waiting, names_to_look_up, under_way
-from campaigns.queries.injector_hosts import why_load_is_off
+from campaigns.queries.load_control import why_load_is_off
 from campaigns.services import dispatch, endings, searches
 from workers.database import UNREACHABLE, drop_connection, use_own_connection
 from workers.dialling import addresses_of

@@ -61,8 +61,8 @@ from campaigns.services.campaigns import (
     stop_campaign,
 )
 from campaigns.services.items import describe_item
+from campaigns.services.ladders import start_ladder
 from campaigns.services.probes import try_again
-from campaigns.services.searches import start_ladder
 from campaigns.services.targets import MOST_PROFILES
 
 

@@ -25,7 +25,8 @@ from campaigns.models import InjectorHost, PlanVersion, Project, SavedPlan
 from campaigns.permissions import Action, require
 from campaigns.queries.caps import growth, most_requests_per_s, stored_of, use_of
 from campaigns.queries.injector_hosts import hosts
-from campaigns.queries.projects import with_counts, with_latest
+from campaigns.queries.plans import with_latest
+from campaigns.queries.projects import with_counts
 from campaigns.services.items import archive_items, describe_item
 from campaigns.services.plans import create_plan, edit_plan
 

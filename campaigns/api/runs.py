@@ -52,7 +52,8 @@ from campaigns.permissions import Action, require
 from campaigns.queries.measurements import measurement_of, whole_runs
 from campaigns.queries.retention import why_no_seconds
 from campaigns.queries.runs import examples_of, with_verdicts
-from campaigns.services.endings import MOST_BYTES, add_output, delete_output, stop_run
+from campaigns.services.endings import stop_run
+from campaigns.services.tool_outputs import MOST_BYTES, add_output, delete_output
 
 _STYLE = OpenApiParameter(
     "style", str, enum=list(REPORTS), description="Default: wsperf for WebSockets, otherwise ab."

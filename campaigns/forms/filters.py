@@ -21,7 +21,7 @@ from campaigns.queries.campaign_list import SINCE_DAYS, STATE_IS, VIEWS, Campaig
 from campaigns.queries.history import METRICS, HistoryFilter, begin_of, end_of, is_mark
 from campaigns.queries.items import ARCHIVED, ItemFilter
 from campaigns.queries.runs import MEASUREMENTS, PRECISIONS, RUN_STATES, TARGET_STATES, RunFilter
-from campaigns.services.endings import MOST_BYTES
+from campaigns.services.tool_outputs import MOST_BYTES
 
 PLAN_GONE = {"invalid_choice": "This plan is archived or edited. Choose another."}
 CHOOSE_ENDPOINT = "Choose an endpoint"

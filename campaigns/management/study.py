@@ -7,8 +7,8 @@ from campaigns.models import Campaign, Endpoint, PlanVersion, Project, SavedPlan
 from campaigns.permissions import Actor
 from campaigns.queries.projects import SAMPLE_CAMPAIGN, SAMPLE_PROJECT, samples
 from campaigns.services.campaigns import CampaignCell, create_campaign
-from campaigns.services.caps import create_project
 from campaigns.services.plans import create_plan, edit_plan
+from campaigns.services.projects import create_project
 from campaigns.services.targets import create_target, edit_target
 
 TARGET_NAME = "demo"

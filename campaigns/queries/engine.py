@@ -42,13 +42,12 @@ from campaigns.queries.injector_hosts import (
     NO_HOST,
     Compiled,
     free_slots,
-    has_been_on_for,
     live_hosts_now,
     own_addresses,
     taken_slots,
     total_slots,
-    why_nothing_begins,
 )
+from campaigns.queries.load_control import has_been_on_for, why_nothing_begins
 
 # Extra time for the dispatcher, which acts once per tick, before a row counts as stuck.
 STUCK_SLACK_S = 15.0

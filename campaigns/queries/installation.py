@@ -10,7 +10,7 @@ from campaigns.models import InjectorHost, LoadControl, Run, Shard
 from campaigns.models.dbtime import ClockTimestamp
 from campaigns.models.hosts import THE_ROW
 from campaigns.queries.engine import head_runs
-from campaigns.queries.injector_hosts import waiting_campaigns, why_load_is_off
+from campaigns.queries.load_control import waiting_campaigns, why_load_is_off
 
 
 @dataclass(frozen=True, slots=True)

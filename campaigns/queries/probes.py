@@ -16,8 +16,8 @@ from campaigns.domain.units import counted, decimals_for_parts, number
 from campaigns.models import Endpoint, OwnTlsProfile, Probe, Project, Run, Target
 from campaigns.models.dbtime import db_now
 from campaigns.permissions import Actor
-from campaigns.queries.injector_hosts import why_nothing_begins
 from campaigns.queries.items import ItemFilter, count_of, narrowed
+from campaigns.queries.load_control import why_nothing_begins
 
 USUAL_WAIT = timedelta(seconds=2)
 _ACCEPT_WORDS = {

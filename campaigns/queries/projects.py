@@ -1,15 +1,13 @@
 """Reads of projects and members. Reads for the home page: the installation in a few lines, and a
-sample to look at. Reads of plans and the changes between their versions."""
+sample to look at."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from django.conf import settings
 from django.db.models import OuterRef, QuerySet, Subquery
 
-from campaigns.domain.shown.plan_words import changes_between
 from campaigns.domain.units import counted
-from campaigns.models import Campaign, Membership, PlanVersion, Project, SavedPlan, Target
+from campaigns.models import Campaign, Membership, Project, Target
 from campaigns.permissions import Actor, Role
 from campaigns.queries.injector_hosts import hosts
 from campaigns.queries.items import ItemFilter, count_of, narrowed
@@ -77,42 +75,3 @@ def samples(actor: Actor) -> QuerySet[Campaign]:
 def sample_of(actor: Actor) -> Campaign | None:
     """The newest sample that has finished."""
     return samples(actor).filter(finished_at__isnull=False).first()
-
-
-def list_plans(actor: Actor, project: Project, by: ItemFilter) -> QuerySet[SavedPlan]:
-    """The project's plans that the filters leave."""
-    return narrowed(with_latest(SavedPlan.objects.visible_to(actor).filter(project=project)), by)
-
-
-def with_latest(plans: QuerySet[SavedPlan]) -> QuerySet[SavedPlan]:
-    """Each with its latest version's id and when that was made."""
-    latest = PlanVersion.objects.filter(plan=OuterRef("pk")).order_by("-number")
-    return plans.annotate(
-        newest_id=Subquery(latest.values("pk")[:1]),
-        changed_at=Subquery(latest.values("created_at")[:1]),
-    )
-
-
-def with_newest(plans: Iterable[SavedPlan]) -> list[SavedPlan]:
-    """The plans of `list_plans`, each with its latest version as `newest`; those that were deleted
-    meanwhile are left out."""
-    plans = list(plans)
-    versions = PlanVersion.objects.in_bulk([plan.newest_id for plan in plans])
-    plans = [plan for plan in plans if plan.newest_id in versions]
-    for plan in plans:
-        plan.newest = versions[plan.newest_id]
-    return plans
-
-
-def versions_of(plan: SavedPlan) -> list[PlanVersion]:
-    """Newest first, each with its `changes`: [(field, before, after), …]. Raises DoesNotExist for a
-    plan that was deleted meanwhile."""
-    versions = list(plan.versions.select_related("created_by").order_by("number"))
-    if not versions:
-        raise PlanVersion.DoesNotExist
-    for before, after in zip([None, *versions], versions, strict=False):
-        # Compared in their full form, so that an omitted default is no change.
-        after.changes = (
-            changes_between(before.value().to_json(), after.value().to_json()) if before else []
-        )
-    return versions[::-1]

@@ -33,12 +33,8 @@ from campaigns.models.dbtime import ClockTimestamp, db_now
 from campaigns.queries import engine
 from campaigns.queries.caps import quota_of
 from campaigns.queries.engine import has_shard
-from campaigns.queries.injector_hosts import (
-    has_been_on_for,
-    live_hosts_now,
-    taken_slots,
-    why_load_is_off,
-)
+from campaigns.queries.injector_hosts import live_hosts_now, taken_slots
+from campaigns.queries.load_control import has_been_on_for, why_load_is_off
 from campaigns.queries.ownership import networks_for, why_not_admitted
 from campaigns.services.baselines import judge_by_baselines, note_changes_safely
 from campaigns.services.endings import OVER, end_queued, lock_runs, request_stop

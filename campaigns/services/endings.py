@@ -1,7 +1,6 @@
 """Ends runs: outcome, reason and summary; and handles late seconds. Stops a campaign by itself:
 after a run in which everything failed, more would say the same. Stop runs: the request is stored
-beside the state, and the dispatcher acts on it. What tools printed on the target's machine: add it
-to a run, delete it."""
+beside the state, and the dispatcher acts on it."""
 
 import logging
 
@@ -11,7 +10,7 @@ from django.db.models.functions import Now
 
 from campaigns import queue
 from campaigns.domain.audit_events import AuditEvent
-from campaigns.domain.errors import InvalidFields, Refused
+from campaigns.domain.errors import Refused
 from campaigns.domain.judged.failures import everything_failed, failure_words
 from campaigns.domain.lifecycle import (
     ACTIVE_STATES,
@@ -25,16 +24,14 @@ from campaigns.domain.lifecycle import (
 )
 from campaigns.domain.lifecycle import ShardState as Part
 from campaigns.domain.plan.estimates import longest_run_s
-from campaigns.domain.typed_text import clean_name
-from campaigns.domain.units import size
 from campaigns.live.notify import notify_viewers
-from campaigns.models import Campaign, Run, RunEvent, Shard, ToolOutput
+from campaigns.models import Campaign, Run, RunEvent, Shard
 from campaigns.models.dbtime import db_now
 from campaigns.permissions import Action, Actor, require, require_administrator
 from campaigns.queries.measurements import latest_summary, stored_measurement
 from campaigns.services import audit
 from campaigns.services.baselines import judge_by_baselines, note_changes_safely
-from campaigns.services.caps import measure_outputs, measure_use, require_room_for_bytes
+from campaigns.services.caps import measure_use
 from campaigns.services.kept_pages import keep_gist
 from campaigns.services.shards import LATE_SECONDS, LATE_SECONDS_FOR_S
 from campaigns.services.summaries import keep_figures, summarise_run
@@ -105,61 +102,6 @@ def end_queued(runs, outcome: Outcome, reason: str) -> int:
     for run_id, campaign_id in waiting:
         notify_viewers(run_id=run_id, campaign_id=campaign_id)
     return n_ended
-
-
-MOST_OUTPUTS = 10  # of a run
-MOST_BYTES = 1_000_000
-
-
-@transaction.atomic
-def add_output(*, by: Actor, run: Run, tool: str, text: str) -> ToolOutput:
-    """Keep the text as it is. Raises InvalidFields, and Refused where a run or its project has no
-    room for it."""
-    project = run.campaign.project
-    require(by, Action.EDIT, project)
-    tool = clean_name(tool)
-    if errors := _faults(tool, text):
-        raise InvalidFields(errors)
-    require_room_for_bytes(project, len(text.encode()))
-    # Counted after the room, whose lock lets two at once not exceed the limit together.
-    if run.tool_outputs.count() >= MOST_OUTPUTS:
-        raise Refused(f"Run {run.label} has {MOST_OUTPUTS} outputs. Delete one of them first.")
-    output = ToolOutput.objects.create(run=run, tool=tool, text=text, added_by=by.user)
-    measure_outputs(run)
-    audit.note(by, AuditEvent.OUTPUT_ADDED, _label(output), project=project)
-    return output
-
-
-def _faults(tool: str, text: str) -> dict[str, str]:
-    errors = {}
-    if not 0 < len(tool) <= ToolOutput.MOST_TOOL:
-        errors["tool"] = (
-            f"Name the tool, such as vmstat, in at most {ToolOutput.MOST_TOOL} characters."
-        )
-    n_bytes = len(text.encode(errors="replace"))
-    if n_bytes > MOST_BYTES:
-        most = size(MOST_BYTES)
-        errors["text"] = f"This is {size(n_bytes, MOST_BYTES)}. Add at most {most}."
-    elif not text.strip():
-        errors["text"] = "This is empty. Paste what the tool printed."
-    elif "\x00" in text or any("\ud800" <= each <= "\udfff" for each in text):
-        # PostgreSQL stores neither.
-        errors["text"] = "This has NUL or half a surrogate pair. Paste text."
-    return errors
-
-
-@transaction.atomic
-def delete_output(*, by: Actor, output: ToolOutput) -> None:
-    """No other result depends on it."""
-    project = output.run.campaign.project
-    require(by, Action.EDIT, project)
-    audit.note(by, AuditEvent.DELETED, _label(output), project=project)
-    output.delete()
-    measure_outputs(output.run)
-
-
-def _label(output: ToolOutput) -> str:
-    return f"output {output.pk}: {output.tool} of run {output.run.label}"
 
 
 logger = logging.getLogger(__name__)

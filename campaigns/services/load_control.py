@@ -16,13 +16,8 @@ from campaigns.models.campaigns import UNDER_WAY
 from campaigns.models.dbtime import db_now
 from campaigns.models.hosts import THE_ROW
 from campaigns.permissions import Actor, require_administrator
-from campaigns.queries.injector_hosts import (
-    ALIVE_S,
-    LOAD_IS_OFF,
-    active_runs,
-    identity,
-    why_load_is_off,
-)
+from campaigns.queries.injector_hosts import ALIVE_S
+from campaigns.queries.load_control import LOAD_IS_OFF, active_runs, identity, why_load_is_off
 from campaigns.services import audit
 from campaigns.services.dispatch import cut_off_runs, lock_admission
 from campaigns.services.endings import STOPPED_BEFORE, end_queued, lock_runs, request_stop

@@ -31,7 +31,7 @@ from campaigns.models import Campaign, Endpoint, PlanVersion, Probe, Project, Ru
 from campaigns.models.dbtime import db_now
 from campaigns.permissions import Action, Actor, require
 from campaigns.queries.first_requests import first_requests_of
-from campaigns.queries.injector_hosts import LOAD_IS_OFF, why_load_is_off
+from campaigns.queries.load_control import LOAD_IS_OFF, why_load_is_off
 from campaigns.queries.ownership import networks_for
 from campaigns.queries.probes import GIVEN_UP_AFTER, words_of_queue
 from campaigns.services.dispatch import lock_admission

@@ -21,7 +21,7 @@ from campaigns.domain.plan.exporters import ExporterAddress
 from campaigns.models import Agent, Exporter, MachineSecond, Run, RunEvent
 from campaigns.models.dbtime import db_now
 from campaigns.models.machines import EXPORTER_PROBLEM
-from campaigns.queries.injector_hosts import LOAD_IS_OFF, why_load_is_off
+from campaigns.queries.load_control import LOAD_IS_OFF, why_load_is_off
 from campaigns.queries.ownership import networks_for
 from campaigns.services.own_services import policy
 from campaigns.services.shards import LATE_SECONDS

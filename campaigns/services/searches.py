@@ -1,11 +1,9 @@
 """Search for a capacity: start one, and let each trial follow from those before it. The trials
 decide: `advance_searches` reads them, asks the rule, and queues the next run, or stores how it
 ended with its answer. All in one transaction under the campaign's lock, with the number of trials
-as the key (one run for each test and repeat), so that it may be interrupted or done twice. Start a
-protocol ladder: the endpoints, plans and tests of its rungs, made from one plan and one HTTPS
-endpoint."""
+as the key (one run for each test and repeat), so that it may be interrupted or done twice."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from django.db import transaction
@@ -13,7 +11,7 @@ from django.db.models import QuerySet
 from django.db.models.functions import Now
 
 from campaigns.domain.audit_events import AuditEvent
-from campaigns.domain.errors import BenchsiteError, InvalidFields, InvalidPlan, Refused
+from campaigns.domain.errors import BenchsiteError, InvalidFields, InvalidPlan
 from campaigns.domain.judged.capacity import CapacityAnswer, Ending, NextTrial
 from campaigns.domain.lifecycle import Outcome, RunState
 from campaigns.domain.plan.blocks import Turn
@@ -21,12 +19,10 @@ from campaigns.domain.plan.estimates import estimate_test
 from campaigns.domain.plan.http_version import HttpVersion
 from campaigns.domain.plan.load import MAX_RATE_PER_S
 from campaigns.domain.plan.plan import MAX_WARM_UP_S, ConnectionMode, Plan
-from campaigns.domain.plan.rungs import RUNGS, Rung, profile_of_rung, rung_of_profile, spec_of_rung
 from campaigns.domain.plan.search_start import PAUSE_S, trial_plan
 from campaigns.domain.plan.threshold import parse_rule
-from campaigns.domain.typed_text import clean_name
 from campaigns.live.notify import notify_viewers
-from campaigns.models import Campaign, Endpoint, PlanVersion, Project, Run, Search, Shard, Target
+from campaigns.models import Campaign, Endpoint, Project, Run, Search, Shard, Target
 from campaigns.models.dbtime import db_now
 from campaigns.permissions import Action, Actor, require
 from campaigns.queries.caps import most_requests_per_s
@@ -41,14 +37,12 @@ from campaigns.queries.searches import (
 )
 from campaigns.services import audit
 from campaigns.services.blocks import CampaignCell, check_slots, queued_run, snapshot_of
-from campaigns.services.campaigns import create_campaign, start_campaign
+from campaigns.services.campaigns import create_campaign
 from campaigns.services.caps import plan_use, require_room_for_load
 from campaigns.services.endings import end_queued, lock_runs, stop_by_itself
 from campaigns.services.ownership import require_permitted
-from campaigns.services.plans import plan_of_spec
 from campaigns.services.probes import send_again, send_first_requests
-from campaigns.services.targets import held_profiles
-from campaigns.services.vault import require_secret, share_secret
+from campaigns.services.vault import require_secret
 
 SHORTEST_TRIAL_S, LONGEST_TRIAL_S = 5.0, 600.0
 LONGEST_SEARCH_S = 12 * 3600
@@ -332,72 +326,6 @@ def _going_on() -> QuerySet[Search]:
     )
 
 
-LEAST_RUNGS = 2
-
-
-@transaction.atomic
-def start_ladder(
-    *,
-    by: Actor,
-    project: Project,
-    name: str,
-    version: PlanVersion,
-    endpoint: Endpoint,
-    rungs: Sequence[str],
-    repeats: int = 5,
-    pause_s: float = 1.0,
-) -> Campaign:
-    """Measure these rungs (keys of RUNGS, or of rung_of_profile for the project's own profiles) of
-    the target of `endpoint`, an HTTPS one, in blocks. What the plan sends is sent on every rung:
-    HTTP/2 and 32 requests at a time by plans that are made from it, other TLS profiles by endpoints
-    of the same origin. All rungs are measured, even if everything fails on one. Raises Forbidden,
-    Refused, or InvalidFields by the names of these arguments."""
-    require(by, Action.EDIT, project)
-    chosen = _chosen(rungs, _rungs_for(project, rungs))
-    plan = version.value()
-    _check_ladder(plan, endpoint)
-    cells = [
-        CampaignCell(
-            _version_for(by, version, plan, rung), _endpoint_for(endpoint, rung), str(rung.mode)
-        )
-        for rung in chosen
-    ]
-    campaign = create_campaign(
-        by=by,
-        project=project,
-        name=name,
-        cells=cells,
-        repeats=repeats,
-        order=Campaign.Order.BLOCKS,
-        pause_s=pause_s,
-        # A rung that the server does not speak is an answer, and hides no other rung.
-        keeps_going=True,
-    )
-    start_campaign(by=by, campaign=campaign)
-    return campaign
-
-
-def _rungs_for(project: Project, keys: Sequence[str]) -> Mapping[str, Rung]:
-    """All rungs among which these keys choose, by key, in the order of the ladder."""
-    own = held_profiles(project, filter(None, map(profile_of_rung, keys)))
-    of_profiles = (rung_of_profile(profile) for _, profile in sorted(own.items()))
-    return {**RUNGS, **{rung.key: rung for rung in of_profiles}}
-
-
-def _chosen(keys: Sequence[str], offered: Mapping[str, Rung]) -> list[Rung]:
-    """In the order of the ladder, each once. A profile's name may come in any form of Unicode."""
-    keys = [key if key in offered else clean_name(key) for key in keys]
-    if unknown := [key for key in keys if key not in offered]:
-        raise InvalidFields({"rungs": f"There is no rung {unknown[0]}. Choose from {_KEYS}."})
-    chosen = [rung for key, rung in offered.items() if key in keys]
-    if len(chosen) < LEAST_RUNGS:
-        raise InvalidFields({"rungs": f"Tick at least {LEAST_RUNGS} rungs."})
-    return chosen
-
-
-_KEYS = f"{', '.join(RUNGS)}, and profile:NAME for a TLS profile of the project"
-
-
 def _check_ladder(plan: Plan, endpoint: Endpoint) -> None:
     if endpoint.scheme != "https":
         raise InvalidFields({"endpoint": "Choose an HTTPS endpoint: most rungs use TLS."})
@@ -405,62 +333,3 @@ def _check_ladder(plan: Plan, endpoint: Endpoint) -> None:
         raise InvalidFields({"plan": "Choose a plan of HTTP requests: WebSockets have no ladder."})
     if plan.http_version != HttpVersion.HTTP_1_1:
         raise InvalidFields({"plan": "Choose a plan with HTTP/1.1: HTTP/2 is a rung of its own."})
-
-
-def _version_for(by: Actor, version: PlanVersion, plan: Plan, rung: Rung) -> PlanVersion:
-    """The plan itself, or the project's plan that sends the same as this rung does."""
-    spec, name = spec_of_rung(plan, rung)
-    if spec == plan.to_json():
-        return version
-    try:
-        made = plan_of_spec(by, version.plan.project, f"{version.plan.name[:60]}, {name}", spec)
-    except InvalidPlan as invalid:
-        told = " ".join(dict.fromkeys(invalid.errors.values()))
-        raise InvalidFields({"plan": f"{rung.title} cannot send it: {told}"}) from None
-    share_secret(by=by, source=version.plan_id, plan=made.plan)
-    return made
-
-
-def _endpoint_for(endpoint: Endpoint, rung: Rung) -> Endpoint:
-    """The target's endpoint of this rung, of the same host; over TLS one of the same origin is made
-    where there is none with this profile."""
-    same = endpoint.target.endpoints.filter(scheme=rung.scheme).select_related("target")
-    if rung.scheme != "https":
-        plain = same.filter(archived_at=None).order_by("pk")
-        found = plain.filter(host=endpoint.host).first() or plain.first()
-        if found is None:
-            raise Refused(
-                f"{endpoint.target.name} has no HTTP endpoint: add one to the target, or leave out "
-                "the rungs without TLS."
-            )
-        return found
-    if endpoint.tls.get("profile", "") == rung.profile and not endpoint.archived_at:
-        return endpoint
-    at = same.filter(host=endpoint.host, port=endpoint.port)
-    for known in at.order_by("archived_at", "-pk"):
-        if known.tls.get("profile", "") == rung.profile:
-            # What an archived one offered by itself would hide its profile, which may be another
-            # one of that name by now.
-            if known.archived_at:
-                known.archived_at = None
-                known.tls = _tls_of(known, known.tls.get("profile", ""))
-                known.save(update_fields=["archived_at", "tls"])
-            return known
-    # A copy that offers what the profile says: who is trusted and which certificate is shown stays
-    # as it is; what an endpoint offers by itself does not, for it would hide the profile.
-    return Endpoint.objects.create(
-        target=endpoint.target,
-        scheme=endpoint.scheme,
-        host=endpoint.host,
-        port=endpoint.port,
-        verify_tls=endpoint.verify_tls,
-        tls=_tls_of(endpoint, rung.profile),
-        client_key=endpoint.client_key,
-    )
-
-
-def _tls_of(endpoint: Endpoint, profile: str) -> dict[str, Any]:
-    """Who is trusted and which certificate is shown, with another profile."""
-    kept = ("ca_pem", "sni", "client_certificate_pem", "fingerprint")
-    tls = {name: endpoint.tls[name] for name in kept if name in endpoint.tls}
-    return {**tls, **({"profile": profile} if profile else {})}

@@ -16,10 +16,10 @@ from campaigns.models import Campaign, Endpoint, PlanSecret, PlanVersion, Probe,
 from campaigns.permissions import Action, Actor, require
 from campaigns.queries.first_requests import step_of
 from campaigns.services.campaigns import CampaignCell, create_campaign, start_campaign
-from campaigns.services.caps import create_project
 from campaigns.services.items import hold
 from campaigns.services.plans import plan_of_spec
 from campaigns.services.probes import is_only_guessed, request_probe
+from campaigns.services.projects import create_project
 from campaigns.services.targets import create_target, keep_target
 from campaigns.services.vault import keep_secret, share_secret
 

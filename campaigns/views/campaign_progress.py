@@ -11,7 +11,7 @@ from django.utils import timezone
 from campaigns.domain.lifecycle import RunState
 from campaigns.domain.plan.estimates import SET_UP_S, estimate_campaign, estimate_test
 from campaigns.models import Campaign, Run, Test
-from campaigns.queries.injector_hosts import why_nothing_begins
+from campaigns.queries.load_control import why_nothing_begins
 from campaigns.queries.runs import share_over
 
 _LATEST_WAITS = 5

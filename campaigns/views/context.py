@@ -20,7 +20,7 @@ from campaigns.domain.shown.glossary import TERMS
 from campaigns.models import Project
 from campaigns.models.deleted_meanwhile import is_of_what_is_gone
 from campaigns.permissions import Actor, may_create_projects
-from campaigns.queries.injector_hosts import why_nothing_begins
+from campaigns.queries.load_control import why_nothing_begins
 
 # Prefix of a URL's name → section in the top bar.
 PLACES = {

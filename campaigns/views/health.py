@@ -26,14 +26,14 @@ from campaigns.domain.shown.plan_words import plan_load_words
 from campaigns.domain.units import counted
 from campaigns.models import Project, Run
 from campaigns.queries.caps import GROWTH_DAYS, growth, stored_kinds, stored_projects
-from campaigns.queries.injector_hosts import (
+from campaigns.queries.injector_hosts import hosts
+from campaigns.queries.installation import gauges
+from campaigns.queries.load_control import (
     active_runs,
     dispatcher_silent_for_s,
-    hosts,
     load_control,
     waiting_campaigns,
 )
-from campaigns.queries.installation import gauges
 from campaigns.services import load_control as services
 from campaigns.services.campaigns import stop_all_of_project
 from campaigns.services.endings import stop_any_run

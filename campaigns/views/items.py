@@ -30,8 +30,9 @@ from campaigns.queries.items import (
     tag_counts,
     view_counts,
 )
+from campaigns.queries.plans import list_plans
 from campaigns.queries.probes import list_targets
-from campaigns.queries.projects import list_plans, list_projects
+from campaigns.queries.projects import list_projects
 from campaigns.services import items as services
 from campaigns.services.campaigns import look_at_campaigns
 from campaigns.views.access import (

@@ -41,7 +41,8 @@ from campaigns.queries.measurements import (
     whole_runs,
 )
 from campaigns.queries.runs import filtered_runs, run_rows
-from campaigns.services.endings import MOST_BYTES, add_output, delete_output, stop_run
+from campaigns.services.endings import stop_run
+from campaigns.services.tool_outputs import MOST_BYTES, add_output, delete_output
 from campaigns.views.access import (
     actor_of,
     answers_refusals,

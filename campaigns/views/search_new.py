@@ -34,7 +34,8 @@ from campaigns.queries.searches import (
     objective_of,
 )
 from campaigns.services.blocks import CampaignCell
-from campaigns.services.searches import start_ladder, start_search
+from campaigns.services.ladders import start_ladder
+from campaigns.services.searches import start_search
 from campaigns.views.access import (
     actor_of,
     find,

@@ -4,7 +4,7 @@ import pytest
 
 from campaigns.domain.shown.plan_words import changes_between
 from campaigns.queries.items import ItemFilter
-from campaigns.queries.projects import list_plans, versions_of, with_newest
+from campaigns.queries.plans import list_plans, versions_of, with_newest
 from campaigns.services.plans import edit_plan
 from tests.factories import make_plan
 from tests.values import plan_spec

@@ -13,7 +13,7 @@ from campaigns.models import Campaign, LoadControl, Run
 from campaigns.models.dbtime import db_now
 from campaigns.permissions import Actor
 from campaigns.queries.engine import waiting_reason
-from campaigns.queries.injector_hosts import active_runs, why_load_is_off
+from campaigns.queries.load_control import active_runs, why_load_is_off
 from campaigns.services import dispatch
 from campaigns.services.endings import stop_any_run
 from campaigns.services.load_control import (

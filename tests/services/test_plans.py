@@ -11,8 +11,8 @@ from campaigns.models import Campaign, Endpoint, OwnTlsProfile, PlanSecret, Save
 from campaigns.services.campaigns import CampaignCell, start_campaign
 from campaigns.services.dispatch import admit_runs
 from campaigns.services.items import archive_items, delete_items, tag_items
+from campaigns.services.ladders import start_ladder
 from campaigns.services.plans import create_plan, edit_plan
-from campaigns.services.searches import start_ladder
 from campaigns.services.shards import claim_shard
 from campaigns.services.vault import encrypt
 from tests.api.conftest import client_of

@@ -13,9 +13,9 @@ from campaigns.queries.items import ItemFilter, matching
 from campaigns.queries.probes import list_targets
 from campaigns.services.agents import add_exporter, create_agent
 from campaigns.services.campaigns import CampaignCell
-from campaigns.services.caps import create_project
 from campaigns.services.items import archive_items, delete_items, describe_item, tag_items
 from campaigns.services.plans import create_plan
+from campaigns.services.projects import create_project
 from campaigns.services.targets import (
     change_profile,
     create_profile,

@@ -10,7 +10,7 @@ from campaigns.domain.audit_events import AuditEvent
 from campaigns.domain.errors import Forbidden, Refused
 from campaigns.models import ApiToken, AuditEntry, Campaign, Membership, Run, ShareLink
 from campaigns.permissions import Actor, Role, Scope
-from campaigns.services.caps import add_member, change_role, create_project, remove_member
+from campaigns.services.projects import add_member, change_role, create_project, remove_member
 from campaigns.services.tokens import (
     authenticate_token,
     create_share,

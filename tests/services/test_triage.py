@@ -21,8 +21,8 @@ from campaigns.permissions import Actor
 from campaigns.queries.caps import use_of
 from campaigns.services.baselines import judge_changes, note_changes
 from campaigns.services.dispatch import finish_campaigns
-from campaigns.services.endings import add_output, delete_output
 from campaigns.services.marks import delete_mark, set_mark
+from campaigns.services.tool_outputs import add_output, delete_output
 from tests.factories import make_endpoint, make_plan, make_project, make_target
 from tests.histories import make_history
 

@@ -7,7 +7,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from campaigns.models import ToolOutput
-from campaigns.services.endings import add_output
+from campaigns.services.tool_outputs import add_output
 from tests.queries.measured import https_campaign, measure, run_in_blocks
 from tests.queries.test_perf_counts import tell
 from tests.views.test_shares import make_link, visit

@@ -9,7 +9,7 @@ from campaigns.domain.measured.exporter import NotExposition, NothingKnown, offe
 from campaigns.domain.plan.addresses import HostCheck
 from campaigns.domain.plan.target import Origin
 from campaigns.models import HostClaim
-from campaigns.queries.injector_hosts import LOAD_IS_OFF, why_load_is_off
+from campaigns.queries.load_control import LOAD_IS_OFF, why_load_is_off
 from campaigns.queue import EXPORTER, OWNERSHIP
 from campaigns.services.own_services import policy
 from campaigns.services.ownership import finish_check, what_to_check

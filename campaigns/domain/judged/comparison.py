@@ -256,9 +256,16 @@ def cost_difference(
         arms = [{repeat: arm[repeat] for repeat in sorted(both)} for arm in arms]
     values = [[each.amount for each in arm.values()] for arm in arms]
     steps = [max((each.step for each in arm.values()), default=0.0) for arm in arms]
-    interval = ratio_interval(
-        *values, paired=paired, resolutions=tuple(steps), repeats=tuple(list(arm) for arm in arms)
-    ) if all(values) else None  # fmt: skip
+    interval = (
+        ratio_interval(
+            *values,
+            paired=paired,
+            resolutions=tuple(steps),
+            repeats=tuple(list(arm) for arm in arms),
+        )
+        if all(values)
+        else None
+    )
     means = [fmean(each) if each else None for each in values]
     return CostDifference(*means, interval, *_cost_word(interval, threshold, max(steps), blocker))
 

@@ -17,7 +17,7 @@ from campaigns.models import Campaign, Run
 from campaigns.permissions import Actor
 from campaigns.queries.answers import campaign_answer
 from campaigns.queries.first_requests import first_requests_of
-from campaigns.queries.injector_hosts import why_load_is_off
+from campaigns.queries.load_control import why_load_is_off
 from campaigns.queries.measurements import latest_summary
 from campaigns.services.campaigns import start_campaign
 from campaigns.services.probes import try_again
