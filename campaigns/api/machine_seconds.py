@@ -58,7 +58,7 @@ class MinuteSerializer(serializers.ModelSerializer):
         read_only_fields = fields
 
     def to_representation(self, row: KeptMinute) -> dict[str, Any]:
-        return super().to_representation(row.told | {"minute": row.minute, "step": row.step})
+        return super().to_representation(row.line | {"minute": row.minute, "step": row.step})
 
 
 class MinuteFilterSet(django_filters.FilterSet):

@@ -229,7 +229,7 @@ class SecondSerializer(serializers.ModelSerializer):
         read_only_fields = fields
 
     def to_representation(self, row: ShardSecond) -> dict[str, Any]:
-        return super().to_representation(row.told | {"shard": row.shard})
+        return super().to_representation(row.line | {"shard": row.shard})
 
 
 class SecondFilterSet(django_filters.FilterSet):

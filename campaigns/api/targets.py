@@ -306,7 +306,7 @@ class OwnershipOfTarget(APIView):
     def get(self, request, pk):
         """The target's hosts that need a proof or an approval before load goes there; empty where
         only listed networks count."""
-        return Response(_told(request, find(Target, request, pk=pk)))
+        return Response(_hosts_json(request, find(Target, request, pk=pk)))
 
     @extend_schema(
         request=HostInput,
@@ -320,10 +320,10 @@ class OwnershipOfTarget(APIView):
         require(actor, Action.EDIT, target.project)
         host = validated(HostInput, request.data)["host"]
         check_host(by=actor, claim=claim_host(by=actor, target=target, host=host))
-        return Response(_told(request, target), status=status.HTTP_202_ACCEPTED)
+        return Response(_hosts_json(request, target), status=status.HTTP_202_ACCEPTED)
 
 
-def _told(request, target: Target):
+def _hosts_json(request, target: Target):
     """Tokens are only for those who may have them checked."""
     hosts = hosts_of(target)
     if not may(actor_of(request), Action.EDIT, target.project):

@@ -38,7 +38,7 @@ class ChangeSignal:
         with self._rung:
             self._rung.wait_for(lambda: self.count != heard, timeout_s)
 
-    def ring(self) -> None:
+    def notify(self) -> None:
         with self._rung:
             self.count += 1
             self._rung.notify_all()
@@ -63,14 +63,14 @@ class ChangeSignal:
             notices.subscribe(CHANNEL)
             while True:
                 if notices.get_message(timeout=2.0):
-                    self.ring()
+                    self.notify()
 
 
 class Shared(Generic[_T]):
     """A value shared by all viewers; re-read after a ring or when it is too old."""
 
-    def __init__(self, bell: ChangeSignal, clock: Callable[[], float] = time.monotonic):
-        self._bell, self._clock = bell, clock
+    def __init__(self, signal: ChangeSignal, clock: Callable[[], float] = time.monotonic):
+        self._signal, self._clock = signal, clock
         self._lock = threading.Lock()
         self._heard = -1
         self._read_at = 0.0
@@ -83,7 +83,7 @@ class Shared(Generic[_T]):
     def use(self, read: Callable[[_T | None], _T], make: Callable[[_T], _R]) -> _R:
         """`make(value)`, called while nobody else can re-read the value."""
         with held(self._lock):
-            heard, now = self._bell.count, self._clock()
+            heard, now = self._signal.count, self._clock()
             if heard != self._heard or now - self._read_at > _OLDEST_S:
                 # If reading fails midway, the partly updated value is discarded.
                 known, self._value, self._heard = self._value, None, -1

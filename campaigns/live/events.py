@@ -93,7 +93,7 @@ def news(
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class StreamUpdate:
     """What a stream says next, and where its viewer then stands."""
 
     events: bytes
@@ -102,16 +102,16 @@ class Told:
     is_over: bool
 
 
-def told(
+def build_update(
     cursor: Cursor, seen_state: str, look: Look, news_of: Callable[[int, int], News | None]
-) -> Told:
+) -> StreamUpdate:
     """The events since the cursor, and the `end` when there will be no more."""
     messages = list(news(cursor, seen_state, look, news_of))
     if messages:
         cursor = messages[-1].cursor
     if look.is_over:
         messages.append(Message("end", News(), cursor))
-    return Told(b"".join(map(Message.encode, messages)), cursor, look.state, look.is_over)
+    return StreamUpdate(b"".join(map(Message.encode, messages)), cursor, look.state, look.is_over)
 
 
 def current_run(runs: Sequence[RunLook]) -> RunLook | None:

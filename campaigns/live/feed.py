@@ -29,7 +29,7 @@ from campaigns.domain.shown.run_points import (
     thinned,
 )
 from campaigns.live.change_signal import ChangeSignal, Shared
-from campaigns.live.events import Cursor, Look, News, RunLook, Told, told
+from campaigns.live.events import Cursor, Look, News, RunLook, StreamUpdate, build_update
 from campaigns.live.waiting import connection_given_back
 from campaigns.models import Campaign, Run, RunEvent
 from campaigns.queries.measurements import measurement_so_far, points_of
@@ -38,87 +38,87 @@ from campaigns.queries.reports import run_report
 NewsOf = Callable[[int, int], News | None]
 
 
-class Telling:
+class StreamSnapshot:
     """A campaign or run at one instant, and what its streams say of it, by cursor and state."""
 
     def __init__(self, look: Look, news_of: NewsOf):
         self.look = look
         self._news_of = news_of
-        self._told: dict[tuple[Cursor, str], Told] = {}
+        self._updates: dict[tuple[Cursor, str], StreamUpdate] = {}
 
-    def to(self, cursor: Cursor, seen_state: str) -> Told:
+    def to(self, cursor: Cursor, seen_state: str) -> StreamUpdate:
         place = cursor, seen_state
-        if place not in self._told:
+        if place not in self._updates:
             with connection_given_back():
-                self._told[place] = told(cursor, seen_state, self.look, self._news_of)
-        return self._told[place]
+                self._updates[place] = build_update(cursor, seen_state, self.look, self._news_of)
+        return self._updates[place]
 
 
-class Subject:
-    """A campaign or run that streams follow. Of those who wait, one listens to the bell and reads
+class Topic:
+    """A campaign or run that streams follow. Of those who wait, one listens to the signal and reads
     what is new; then all others wake and find it read."""
 
     def __init__(
         self,
         look: Callable[[], Look],
         news_of: NewsOf,
-        bell: ChangeSignal,
+        signal: ChangeSignal,
         clock: Callable[[], float] = time.monotonic,
     ):
         self._look_at, self._news_of = look, news_of
-        self._bell, self._clock = bell, clock
-        self._now: Shared[Telling] = Shared(bell, clock)
+        self._signal, self._clock = signal, clock
+        self._now: Shared[StreamSnapshot] = Shared(signal, clock)
         self._lock = threading.Lock()
-        self._is_told: threading.Event | None = None
+        self._news_sent: threading.Event | None = None
 
     def look(self) -> Look:
         return self._now.use(self._read, attrgetter("look"))
 
-    def tell(self, cursor: Cursor, seen_state: str) -> Told:
+    def update_for(self, cursor: Cursor, seen_state: str) -> StreamUpdate:
         """What a stream says to all who have heard everything up to this cursor.
 
         Raises ObjectDoesNotExist when there is no such campaign or run any more.
         """
         return self._now.use(self._read_briefly, lambda now: now.to(cursor, seen_state))
 
-    def wait(self, heard: int, told: Told, timeout_s: float) -> None:
+    def wait(self, heard: int, update: StreamUpdate, timeout_s: float) -> None:
         """Return when there is more to say than was told, or after `timeout_s`. `heard` is the
-        bell's count before it was told."""
-        if self._bell.count != heard:
+        signal's count before it was told."""
+        if self._signal.count != heard:
             return
         with self._lock:
-            listens, is_told = self._is_told is None, self._is_told or threading.Event()
-            self._is_told = is_told
+            listens, news_sent = self._news_sent is None, self._news_sent or threading.Event()
+            self._news_sent = news_sent
         if not listens:
-            is_told.wait()
+            news_sent.wait()
             return
         try:
-            self._listen(heard, told, self._clock() + timeout_s)
+            self._listen(heard, update, self._clock() + timeout_s)
         finally:
-            self._is_told = None
-            is_told.set()
+            self._news_sent = None
+            news_sent.set()
 
-    def _listen(self, heard: int, told: Told, until: float) -> None:
-        """The bell rings for all runs of the installation."""
+    def _listen(self, heard: int, update: StreamUpdate, until: float) -> None:
+        """The signal comes for all runs of the installation."""
         while (left_s := until - self._clock()) > 0:
-            self._bell.wait(heard, left_s)
-            heard = self._bell.count
+            self._signal.wait(heard, left_s)
+            heard = self._signal.count
             try:
-                if self.tell(told.cursor, told.state).events:
+                if self.update_for(update.cursor, update.state).events:
                     return
             except ObjectDoesNotExist:  # each stream finds that out for itself
                 return
 
-    def _read(self, _: Telling | None) -> Telling:
-        return Telling(self._look_at(), self._news_of)
+    def _read(self, _: StreamSnapshot | None) -> StreamSnapshot:
+        return StreamSnapshot(self._look_at(), self._news_of)
 
-    def _read_briefly(self, known: Telling | None) -> Telling:
+    def _read_briefly(self, known: StreamSnapshot | None) -> StreamSnapshot:
         """By a stream; a page that looks goes on with its connection, and its turn at one."""
         with connection_given_back():
             return self._read(known)
 
 
-_MOST_SUBJECTS = 200
+_MOST_TOPICS = 200
 # A measurement holds its steps' histograms and a point per second: several MB.
 _MOST_FOLLOWED = 20
 _MOST_PAGES = 50
@@ -137,13 +137,13 @@ class Followed:
     run is read from its summary, which includes late seconds.
     """
 
-    def __init__(self, run_id: int, bell: ChangeSignal):
+    def __init__(self, run_id: int, signal: ChangeSignal):
         self._run_id = run_id
-        self._measured: Shared[Measurement | None] = Shared(bell)
+        self._measured: Shared[Measurement | None] = Shared(signal)
         self._points: list[Point] = []
         self._columns = point_columns([])
         # By the number of the first point that is told, until the run is read again.
-        self._told: dict[int, News] = {}
+        self._sent_news: dict[int, News] = {}
         # With and without what the target's machine did, each with what it was made from.
         self._reported: dict[bool, tuple[Hashable, RunReport]] = {}
 
@@ -161,7 +161,7 @@ class Followed:
         return self._measured.use(self._read, lambda measured: self._report(run, measured))
 
     def _read(self, known: Measurement | None) -> Measurement | None:
-        self._told = {}
+        self._sent_news = {}
         run = Run.objects.get(pk=self._run_id)
         if run.is_done:
             self._points = points_of(run)
@@ -176,17 +176,17 @@ class Followed:
         first = bisect_right(self._points, after, key=itemgetter("second"))
         if first == len(self._points):
             return None
-        if first not in self._told:
+        if first not in self._sent_news:
             n_points = len(self._points)
             is_due = n_points > MOST_POINTS and first // LAST_S < n_points // LAST_S
-            self._told[first] = News(
+            self._sent_news[first] = News(
                 run=self._run_id,
                 points=self._columns_from(0 if is_due else first, measured),
                 all=is_due or not first,
                 now=now_texts(self._points),
                 progress=progress_of(measured).to_json() if measured else None,
             )
-        return self._told[first]
+        return self._sent_news[first]
 
     def _columns_from(self, first: int, measured: Measurement | None) -> dict[str, list]:
         """Formats each second of an active run once."""
@@ -210,12 +210,12 @@ class Followed:
 
 
 class Feed:
-    """The shared values by subject; the least recently used are evicted."""
+    """The shared values by topic; the least recently used are evicted."""
 
     def __init__(self):
-        self.bell = ChangeSignal()
+        self.signal = ChangeSignal()
         self._lock = threading.Lock()
-        self._subjects: OrderedDict[Hashable, Subject] = OrderedDict()
+        self._topics: OrderedDict[Hashable, Topic] = OrderedDict()
         self._followed: OrderedDict[int, Followed] = OrderedDict()
         self._pages: OrderedDict[Hashable, Shared[str]] = OrderedDict()
         self._n_viewers = 0
@@ -244,14 +244,14 @@ class Feed:
 
     def page(self, key: Hashable, render: Callable[[], str]) -> str:
         """The page that all who share `key` see, rendered once for those who ask together."""
-        page = self._kept(self._pages, key, partial(Shared, self.bell), _MOST_PAGES)
+        page = self._cached(self._pages, key, partial(Shared, self.signal), _MOST_PAGES)
         return page.get(lambda _: render())
 
-    def campaign(self, campaign_id: int) -> Subject:
-        return self._subject(_look_at_campaign, campaign_id)
+    def campaign(self, campaign_id: int) -> Topic:
+        return self._topic(_look_at_campaign, campaign_id)
 
-    def run(self, run_id: int) -> Subject:
-        return self._subject(_look_at_run, run_id)
+    def run(self, run_id: int) -> Topic:
+        return self._topic(_look_at_run, run_id)
 
     def points(self, run_id: int) -> list[Point]:
         """The run's points so far, oldest first."""
@@ -268,15 +268,15 @@ class Feed:
         """The report of an active run, up to the last complete second."""
         return self._follow(run.pk).report(run)
 
-    def _subject(self, look: Callable[[int], Look], pk: int) -> Subject:
-        make = partial(Subject, partial(look, pk), self.news, self.bell)
-        return self._kept(self._subjects, (look, pk), make, _MOST_SUBJECTS)
+    def _topic(self, look: Callable[[int], Look], pk: int) -> Topic:
+        make = partial(Topic, partial(look, pk), self.news, self.signal)
+        return self._cached(self._topics, (look, pk), make, _MOST_TOPICS)
 
     def _follow(self, run_id: int) -> Followed:
-        make = partial(Followed, run_id, self.bell)
-        return self._kept(self._followed, run_id, make, _MOST_FOLLOWED)
+        make = partial(Followed, run_id, self.signal)
+        return self._cached(self._followed, run_id, make, _MOST_FOLLOWED)
 
-    def _kept(self, kept: OrderedDict, key: Hashable, make: Callable[[], _T], most: int) -> _T:
+    def _cached(self, kept: OrderedDict, key: Hashable, make: Callable[[], _T], most: int) -> _T:
         with self._lock:
             if key not in kept:
                 kept[key] = make()

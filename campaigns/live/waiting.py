@@ -130,10 +130,10 @@ _audiences: WeakValueDictionary[Hashable, Audience] = WeakValueDictionary()
 _lock = threading.Lock()
 
 
-def audience_of(subject: Hashable, still_may: StillMay) -> Audience:
-    """The one audience of this subject in this process; it lasts as long as somebody has it."""
+def audience_of(topic: Hashable, still_may: StillMay) -> Audience:
+    """The one audience of this topic in this process; it lasts as long as somebody has it."""
     with _lock:
-        audience = _audiences.get(subject)
+        audience = _audiences.get(topic)
         if audience is None:
-            audience = _audiences[subject] = Audience(still_may)
+            audience = _audiences[topic] = Audience(still_may)
         return audience

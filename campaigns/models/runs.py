@@ -26,7 +26,7 @@ from campaigns.domain.lifecycle import (
 )
 from campaigns.domain.lifecycle import RunState as State
 from campaigns.domain.measured.injector_end import InjectorEnd
-from campaigns.domain.measured.packed_second import pack, second_of, told_of
+from campaigns.domain.measured.packed_second import line_of, pack, second_of
 from campaigns.domain.measured.redaction import without_addresses
 from campaigns.domain.measured.snapshot import Second
 from campaigns.domain.plan.frozen_run import FrozenRun, version_of_parts, with_parts
@@ -261,19 +261,19 @@ class ShardSecond(models.Model):
         return f"run {self.run_id} shard {self.shard} second {self.second} step {self.step}"
 
     @classmethod
-    def of(cls, told: Mapping[str, Any], *, run_id: int, shard: int, epoch: int) -> "ShardSecond":
-        """A new row of what an injector told in a line."""
+    def of(cls, line: Mapping[str, Any], *, run_id: int, shard: int, epoch: int) -> "ShardSecond":
+        """A new row of an injector's line."""
         place = {"run_id": run_id, "shard": shard, "epoch": epoch}
-        return cls(**place, second=told["second"], step=told["step"], packed=pack(told))
+        return cls(**place, second=line["second"], step=line["step"], packed=pack(line))
 
     def value(self) -> Second:
         """Histograms are decoded when their counts are asked for."""
         return second_of(self.second, self.step, self.packed)
 
     @property
-    def told(self) -> dict[str, Any]:
+    def line(self) -> dict[str, Any]:
         """As in the injector's line, without its examples."""
-        return told_of(self.second, self.step, self.packed)
+        return line_of(self.second, self.step, self.packed)
 
 
 class FailureExample(models.Model):

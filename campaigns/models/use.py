@@ -4,7 +4,7 @@ from typing import Any
 
 from django.db import models
 
-from campaigns.domain.measured.packed_second import told_of
+from campaigns.domain.measured.packed_second import line_of
 from campaigns.models.projects import Project
 from campaigns.models.runs import Run
 
@@ -57,7 +57,7 @@ class KeptMinute(models.Model):
         return f"run {self.run_id} minute {self.minute} step {self.step}"
 
     @property
-    def told(self) -> dict[str, Any]:
+    def line(self) -> dict[str, Any]:
         """As `Total.to_json`, with HdrHistogram's payloads."""
-        told = told_of(self.minute, self.step, self.packed)
-        return {name: told[name] for name in ("counters", "errors", "statuses", "timings")}
+        line = line_of(self.minute, self.step, self.packed)
+        return {name: line[name] for name in ("counters", "errors", "statuses", "timings")}

@@ -86,7 +86,7 @@ def campaign_against(campaign: Campaign) -> Sentence:
     tests, _ = without_references(by_test)
     if not tests and (search := Search.objects.filter(pk=campaign.pk).first()):
         return search_against(search)
-    return baseline_sentence([_told(by_test[test]) for test in tests])
+    return baseline_sentence([_labelled(by_test[test]) for test in tests])
 
 
 def changed_tests(campaign: Campaign) -> list[int]:
@@ -105,7 +105,7 @@ def search_against(search: Search) -> Sentence:
     return baseline_sentence([("", against)]) if against else []
 
 
-def _told(row: TestFigures) -> tuple[str, Against]:
+def _labelled(row: TestFigures) -> tuple[str, Against]:
     arm = f"{row.endpoint.scheme.upper()} {row.connection_mode}"
     label = ", ".join(filter(None, [row.plan.name, arm, row.endpoint.tls_profile]))
     return label, Against.from_json(row.against)

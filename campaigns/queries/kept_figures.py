@@ -58,7 +58,7 @@ def figures_of(tests: QuerySet[Test]) -> list[dict[str, Any]]:
         {
             "test_id": test["pk"],
             **{column: test[path] for path, column in _OF_TEST.items()},
-            **_kept(rows[test["pk"]]),
+            **_figures_columns(rows[test["pk"]]),
         }
         | {"facts": facts.get(test["pk"], {})}
         for test in measured.order_by("pk").values("pk", *_OF_TEST)
@@ -78,7 +78,7 @@ _OF_TEST = {
 }
 
 
-def _kept(rows: Sequence[_RunRow]) -> dict[str, Any]:
+def _figures_columns(rows: Sequence[_RunRow]) -> dict[str, Any]:
     counted = [row for row in rows if row.is_counted]
     trusts = {row.trust for row in rows if row.trust}
     states = [row.target_state for row in rows if row.target_state]

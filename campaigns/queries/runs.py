@@ -120,7 +120,7 @@ def happenings(run: Run, points: list[Point], *, shows_machines: bool = False) -
     its machines, the injectors' hosts and what was wrong with the exporters of its target."""
     zero = measured_from(run)
     events = run.events.all() if shows_machines else run.events.exclude(kind=EXPORTER_PROBLEM)
-    told = [_told(event, _seen_of(run, event, shows_machines), zero) for event in events]
+    told = [_happening(event, _seen_of(run, event, shows_machines), zero) for event in events]
     told += _first_errors(points, zero)
     if zero and points and points[-1]["second"] >= 0 and planned_of(run).warm_up_s:
         told.append(Happening(zero, 0, "the measurement starts"))
@@ -135,7 +135,7 @@ def _seen_of(run: Run, event: RunEvent, shows_machines: bool) -> dict[str, Any]:
     return event.data | {"host": "", "reason": reason}
 
 
-def _told(event: RunEvent, data: dict[str, Any], zero: datetime | None) -> Happening | None:
+def _happening(event: RunEvent, data: dict[str, Any], zero: datetime | None) -> Happening | None:
     text = _words_of(event.kind, data)
     if not text:
         return None

@@ -93,7 +93,7 @@ class _Told:
 
 
 @dataclass(slots=True)
-class _RunTold:
+class _RunSize:
     """A run with the machines that told something of it."""
 
     n: int
@@ -127,7 +127,7 @@ class _RunTold:
 
 def target_costs(campaign: Campaign, answer: Answer) -> TargetCosts:
     counted = {pk for test in answer.tests for pk in test.counted}
-    told = {pk: run for pk, run in _told(campaign).items() if pk in counted}
+    told = {pk: run for pk, run in _runs_with_seconds(campaign).items() if pk in counted}
     of = next((each for each in _CPU if all(run.cpu_cost(each) for run in told.values())), "busy_s")
     cpu = {pk: (cost, run.per_s(of)) for pk, run in told.items() if (cost := run.cpu_cost(of))}
     moved = {pk: (cost, run.per_s(_MOVED)) for pk, run in told.items() if (cost := run.byte_cost())}
@@ -193,12 +193,12 @@ def _compared(
     return ComparedCost(overhead.title, overhead.names, difference)
 
 
-def _told(campaign: Campaign) -> dict[int, _RunTold]:
+def _runs_with_seconds(campaign: Campaign) -> dict[int, _RunSize]:
     """The runs with ok requests and a summary, by number."""
     runs = Run.objects.filter(campaign=campaign, state=RunState.DONE, n__gt=0)
     runs = runs.annotate(duration_s=of_latest_summaries("duration_s"))
     rows = runs.filter(duration_s__gt=0).values_list("pk", "n", "duration_s")
-    told = {pk: _RunTold(n, duration_s) for pk, n, duration_s in rows}
+    told = {pk: _RunSize(n, duration_s) for pk, n, duration_s in rows}
     seconds = MachineSecond.objects.filter(run__in=told, second__gte=0)
     of_moved = [f"did__{name}" for name in MOVED]
     fields = ("run", "source", "second", "lasted_s", "busy_s", "watched_s", *of_moved)

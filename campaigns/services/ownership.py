@@ -110,7 +110,7 @@ def finish_check(*, claim_id: int, asked_at: datetime, seen: HostCheck) -> bool:
         by = Actor(user=claim.asked_by)
         _give(claim, HostPermit.Kind.PROOF, by, places=list(seen.proven))
         audit.note(
-            by, AuditEvent.HOST_PROVEN, _told(claim.host, seen.proven), project=claim.project
+            by, AuditEvent.HOST_PROVEN, _places_text(claim.host, seen.proven), project=claim.project
         )
     return True
 
@@ -145,7 +145,7 @@ def approve(*, by: Actor, claim: HostClaim, seen: list[str], reason: str) -> Non
     _decide(claim, refused_at=None)
     reason = storable(reason)[:MAX_REASON]
     _give(claim, HostPermit.Kind.APPROVAL, by, places=claim.places, reason=reason)
-    audit.note(by, AuditEvent.HOST_APPROVED, _told(claim.host, seen), project=claim.project)
+    audit.note(by, AuditEvent.HOST_APPROVED, _places_text(claim.host, seen), project=claim.project)
 
 
 @transaction.atomic
@@ -198,5 +198,5 @@ def _name(by: Actor) -> str:
     return by.user.get_username() if by.user else ""
 
 
-def _told(host: str, places: Iterable[str]) -> str:
+def _places_text(host: str, places: Iterable[str]) -> str:
     return f"{host}: {', '.join(places)}"

@@ -31,7 +31,7 @@ def apply(rules: Rules, most: int) -> int:
     """Move what the rules find, the first rule's runs first, at most so many of each; how many were
     moved. All are found in one statement, which is the same at each call."""
     made, n_moved = rules(), 0
-    for number, pk in sorted(_found(rules, most).rows(), key=itemgetter(0)):
+    for number, pk in sorted(_due_runs(rules, most).rows(), key=itemgetter(0)):
         n_moved += move(made[number].runs, pk, made[number].act)
     return n_moved
 
@@ -49,7 +49,7 @@ def move(runs: QuerySet[Run], pk: int, act: Act) -> bool:
 
 
 @cache
-def _found(rules: Rules, most: int) -> Compiled:
+def _due_runs(rules: Rules, most: int) -> Compiled:
     """(number of the rule, run), of each rule its oldest runs."""
     first, *others = (
         rule.runs.order_by("state_at", "pk").values_list(Value(number), "pk")[:most]

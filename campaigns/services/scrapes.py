@@ -105,7 +105,9 @@ def finish_exporter_check(
     """Answer the check that was asked for then; False if it is answered already, or another
     address was entered meanwhile."""
     asked = Exporter.objects.filter(pk=order.exporter, url=order.url, asked_at=asked_at)
-    return bool(asked.update(asked_at=None, **(_problem(problem) if problem else _told(offers))))
+    return bool(
+        asked.update(asked_at=None, **(_problem(problem) if problem else _success_columns(offers)))
+    )
 
 
 @transaction.atomic
@@ -114,7 +116,7 @@ def take_scraped(*, run_id: int, scraped: Sequence[Scraped]) -> None:
     may be stored twice. Those of a machine that an agent of the target watches as well count only
     while the agent is not heard, and those of a machine more than a run may have not at all."""
     for order, last in {each.order: each for each in scraped}.items():
-        state = _problem(last.problem) if last.problem else _told(last.offers)
+        state = _problem(last.problem) if last.problem else _success_columns(last.offers)
         if last.row:
             state["machine"] = machine_of(last.row.did)
         Exporter.objects.filter(pk=order.exporter, url=order.url).update(**state)
@@ -157,7 +159,7 @@ def _agents(run_id: int, machines: Collection[str]) -> dict[str, Agent]:
     return {each.machine: each for each in agents.annotate(is_telling=telling).order_by("heard_at")}
 
 
-def _told(offers: Iterable[str]) -> dict[str, Any]:
+def _success_columns(offers: Iterable[str]) -> dict[str, Any]:
     return {"told_at": Now(), "offers": list(offers), "problem": "", "problem_at": None}
 
 

@@ -23,7 +23,7 @@ from campaigns.views.access import actor_of, signed_in_form, signed_in_post, tak
 def token_list(request):
     """A new token's text is only in the response to the POST: never stored, never in a URL."""
     form = TokenForm(request.POST or None)
-    text = _made(form, actor_of(request)) if request.method == "POST" else None
+    text = _create_token(form, actor_of(request)) if request.method == "POST" else None
     context = {
         "form": TokenForm() if text else form,
         "text": text,
@@ -43,7 +43,7 @@ def token_revoke(request, token: int):
     return redirect("token-list")
 
 
-def _made(form: TokenForm, actor) -> str | None:
+def _create_token(form: TokenForm, actor) -> str | None:
     if not form.is_valid():
         return None
     try:

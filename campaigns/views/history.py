@@ -111,13 +111,13 @@ def _row(search: SearchColumn, before: SearchColumn | None, found: ComparedCapac
     return CapacityRow(
         campaign,
         objective_words(search.report.rules),
-        _said(search),
+        _capacity_text(search),
         found,
         f"{reverse('comparison')}?{columns}",
     )
 
 
-def _said(search: SearchColumn) -> str:
+def _capacity_text(search: SearchColumn) -> str:
     """1,850 (1,790 to 1,910), or what is known without it; a dash for nothing."""
     if search.capacity is not None:
         return capacity_words(search.capacity)

@@ -65,14 +65,14 @@ class CacheablePage:
 
     def _shared(self, key: str) -> bytes:
         if self.campaign is None:
-            return self._made()
+            return self._render()
         if kept := kept_content(self.campaign, key):
             return kept
-        made = self._made()
+        made = self._render()
         keep_page(campaign=self.campaign, key=key, content=made)
         return made
 
-    def _made(self) -> bytes:
+    def _render(self) -> bytes:
         asked = HttpRequest()
         asked.path, asked.GET = self.path, self.asked
         # Tables link to runs for whoever is signed in, as all are who see these pages.

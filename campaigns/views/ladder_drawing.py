@@ -106,7 +106,7 @@ def drawn_ladder(ladder: Ladder | None, threshold: float) -> dict[str, Any] | No
         "parts": [_parts(key, rungs) for key, rungs in climbed if any(r.mean for r in rungs)]
         if ladder.metric == MEAN
         else [],
-        "wire": [_wire(key, rungs) for key, rungs in climbed if any(map(_is_told, rungs))],
+        "wire": [_wire(key, rungs) for key, rungs in climbed if any(map(_has_wire, rungs))],
         "many": _many(ladder.of(Section.MANY), ladder.decimals),
         "tls": [rung for rung in ladder.rungs if rung.agreed.chosen],
         "like": ladder.likeness,
@@ -250,7 +250,7 @@ def _wire(key: Section, rungs: Sequence[LadderRung]) -> dict[str, Any]:
     return {"title": SECTION_TITLES[key], "rows": rows, "to": number(longest)}
 
 
-def _is_told(rung: LadderRung) -> bool:
+def _has_wire(rung: LadderRung) -> bool:
     return rung.wire.received is not None or rung.wire.handshake is not None
 
 

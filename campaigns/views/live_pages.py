@@ -21,7 +21,7 @@ from django.utils.crypto import salted_hmac
 from django.views.decorators.http import require_GET
 
 from campaigns.live.events import KEEPALIVE, Cursor, Message, News
-from campaigns.live.feed import FEED, Feed, Subject
+from campaigns.live.feed import FEED, Feed, Topic
 from campaigns.live.waiting import Audience, audience_of, release_connection, turn
 from campaigns.models import Campaign, Run
 from campaigns.queries.columns import Viewer, who_still_see
@@ -110,8 +110,8 @@ def share_stream(request: HttpRequest, token: str) -> StreamingHttpResponse:
     share = open_share(token=token, counts_view=False)
     if share is None or share.comparison:
         raise Http404
-    subject = FEED.campaign(share.campaign_id) if share.campaign_id else FEED.run(share.run_id)
-    response = _stream(request, subject, audience_of(token, _valid_links), token)
+    topic = FEED.campaign(share.campaign_id) if share.campaign_id else FEED.run(share.run_id)
+    response = _stream(request, topic, audience_of(token, _valid_links), token)
     response["Referrer-Policy"] = "no-referrer"
     return response
 
@@ -127,13 +127,13 @@ def _valid_links(tokens: set[str]) -> set[str]:
 
 
 def _stream(
-    request: HttpRequest, subject: Subject, audience: Audience, viewer: Hashable
+    request: HttpRequest, topic: Topic, audience: Audience, viewer: Hashable
 ) -> StreamingHttpResponse:
     text = request.headers.get("Last-Event-ID") or request.GET.get("after")
     seen_state = request.GET.get("state", "")
     release_connection()
     response = StreamingHttpResponse(
-        talk(Cursor.parse(text) or Cursor(), seen_state, subject, audience, viewer),
+        talk(Cursor.parse(text) or Cursor(), seen_state, topic, audience, viewer),
         content_type="text/event-stream",
     )
     response["Cache-Control"] = "no-store"
@@ -144,7 +144,7 @@ def _stream(
 def talk(
     cursor: Cursor,
     seen_state: str,
-    subject: Subject,
+    topic: Topic,
     audience: Audience,
     viewer: Hashable,
     *,
@@ -154,13 +154,13 @@ def talk(
     """The stream's text. Each iteration tells what is new (read once for all viewers), then
     sleeps."""
     with feed.viewer(), audience.joined(viewer):
-        yield from _talk(cursor, seen_state, subject, partial(audience.has, viewer), feed, clock)
+        yield from _talk(cursor, seen_state, topic, partial(audience.has, viewer), feed, clock)
 
 
 def _talk(
     cursor: Cursor,
     seen_state: str,
-    subject: Subject,
+    topic: Topic,
     may_go_on: Callable[[], bool],
     feed: Feed,
     clock: Callable[[], float],
@@ -169,11 +169,11 @@ def _talk(
     pace = None
     yield b"retry: 1000\n\n"
     while (now := clock()) - begun < LIFETIME_S:
-        heard = feed.bell.count
+        heard = feed.signal.count
         if not may_go_on():
             return
         try:
-            told = subject.tell(cursor, seen_state)
+            told = topic.update_for(cursor, seen_state)
         except ObjectDoesNotExist:
             return  # deleted meanwhile; the browser reconnects and gets a 404
         cursor, seen_state = told.cursor, told.state
@@ -193,6 +193,6 @@ def _talk(
         if now - commented > KEEPALIVE_EVERY_S:
             commented = now
             yield KEEPALIVE
-        subject.wait(heard, told, 1.0)
+        topic.wait(heard, told, 1.0)
     # Nothing was missed, so the page only opens the next stream and fetches nothing.
     yield Message("again", News(after=str(cursor), state=seen_state)).encode()

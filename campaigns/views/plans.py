@@ -122,7 +122,7 @@ def plan_edit(request, plan: int):
         form = PlanForm(request.POST, request.FILES)
         version = _saved(form, partial(edit.save, services.edit_plan), spec, by=actor, plan=found)
         if version:
-            messages.success(request, _said(version, is_new=version.pk != latest.pk))
+            messages.success(request, _saved_text(version, is_new=version.pk != latest.pk))
             return redirect("plan-detail", plan=found.pk)
     return _form_page(request, found.project, form, plan=find(SavedPlan, actor, pk=plan), edit=edit)
 
@@ -171,7 +171,7 @@ def _saved(form: PlanForm, service, base=None, **whose) -> PlanVersion | None:
     return None
 
 
-def _said(version: PlanVersion, is_new: bool) -> str:
+def _saved_text(version: PlanVersion, is_new: bool) -> str:
     if is_new:
         return f"Version {version.number} created. Earlier results keep theirs."
     return f"Nothing changed in what is sent. Version {version.number} is still the latest."

@@ -1,4 +1,4 @@
-"""The bell that pokes ring, and values that are read once for all who want them."""
+"""The signal that notifications give, and values that are read once for all who want them."""
 
 import threading
 import time
@@ -30,11 +30,11 @@ def counting():
 
 
 def test_a_shared_value_is_read_once_until_the_bell_rings():
-    bell, clock = ChangeSignal(), Clock()
-    shared = Shared(bell, clock)
+    signal, clock = ChangeSignal(), Clock()
+    shared = Shared(signal, clock)
     reads, read = counting()
     assert [shared.get(read) for _ in range(100)] == [1] * 100
-    bell.ring()
+    signal.notify()
     assert [shared.get(read) for _ in range(100)] == [2] * 100
     assert reads == [None, 1]
 
@@ -76,46 +76,46 @@ def test_a_failed_reading_is_tried_again():
 
 
 def test_a_ring_that_came_before_the_wait_is_not_missed():
-    bell = ChangeSignal()
-    heard = bell.count
-    bell.ring()
+    signal = ChangeSignal()
+    heard = signal.count
+    signal.notify()
     begun = time.monotonic()
-    bell.wait(heard, 5.0)
+    signal.wait(heard, 5.0)
     assert time.monotonic() - begun < 1.0
 
 
 def test_a_poke_through_redis_rings_the_bell():
-    bell = ChangeSignal()
-    bell.wait(bell.count, 0.01)
+    signal = ChangeSignal()
+    signal.wait(signal.count, 0.01)
     client = redis.Redis.from_url(settings.REDIS_URL)
-    heard, until = bell.count, time.monotonic() + 5
-    while bell.count == heard and time.monotonic() < until:
+    heard, until = signal.count, time.monotonic() + 5
+    while signal.count == heard and time.monotonic() < until:
         client.publish(CHANNEL, '{"run": 1}')
-        bell.wait(heard, 0.1)
-    assert bell.count > heard
+        signal.wait(heard, 0.1)
+    assert signal.count > heard
 
 
 def test_without_redis_the_wait_just_ends(settings):
     settings.REDIS_URL = "redis://127.0.0.1:1/0"
-    bell = ChangeSignal()
+    signal = ChangeSignal()
     begun = time.monotonic()
-    bell.wait(bell.count, 0.1)
+    signal.wait(signal.count, 0.1)
     assert time.monotonic() - begun < 2
 
 
 def test_a_reader_that_a_fault_has_ended_is_begun_again(monkeypatch):
     faults = [ValueError("a bug")]
 
-    def read(bell):
+    def read(signal):
         if faults:
             raise faults.pop()
-        bell.ring()
+        signal.notify()
         threading.Event().wait()
 
     monkeypatch.setattr(ChangeSignal, "_read", read)
     monkeypatch.setattr(threading, "excepthook", lambda _: None)  # pytest would warn of the fault
-    bell = ChangeSignal()
-    bell.wait(heard=0, timeout_s=0)
-    bell._reader.join(5)
-    bell.wait(heard=0, timeout_s=5)
-    assert bell.count == 1
+    signal = ChangeSignal()
+    signal.wait(heard=0, timeout_s=0)
+    signal._reader.join(5)
+    signal.wait(heard=0, timeout_s=5)
+    assert signal.count == 1

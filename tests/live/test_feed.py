@@ -35,7 +35,7 @@ def test_a_second_is_decoded_once_for_a_hundred_viewers(run, monkeypatch):
     for _ in range(100):
         assert seconds(feed.news(run.pk, BEFORE_ALL)) == [0]
     store_second(run, make_second(1, [10_000]))
-    feed.bell.ring()
+    feed.signal.notify()
     for _ in range(100):
         assert seconds(feed.news(run.pk, 0)) == [1]
         assert feed.report(run).tiles
@@ -48,7 +48,7 @@ def test_a_second_is_told_in_one_text_to_all_who_wait_for_it(run):
     told = [feed.news(run.pk, BEFORE_ALL).text for _ in range(100)]
     assert len({id(text) for text in told}) == 1
     store_second(run, make_second(1, [10_000]))
-    feed.bell.ring()
+    feed.signal.notify()
     assert seconds(feed.news(run.pk, 0)) == [1]
     assert seconds(feed.news(run.pk, BEFORE_ALL)) == [0, 1], "who comes later is told more"
 
@@ -59,7 +59,7 @@ def test_a_finished_run_is_told_with_its_late_seconds(project):
     store_second(run, make_second(12, [10_000]))
     assert seconds(feed.news(run.pk, BEFORE_ALL)) == [12]
     measure(run, 12_000)
-    feed.bell.ring()
+    feed.signal.notify()
     assert seconds(feed.news(run.pk, BEFORE_ALL)) == [*range(10), 12]
     assert seconds(feed.news(run.pk, 8)) == [9, 12]
 

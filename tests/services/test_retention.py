@@ -225,9 +225,9 @@ def test_a_minute_that_was_kept_is_whole_though_its_removal_was_interrupted(proj
     monkeypatch.setattr(summaries, "BATCH", 40)
     run = ended(project, seconds=60)
     assert remove(batches=2) == 41
-    whole = KeptMinute.objects.get(run=run, minute=0).told
+    whole = KeptMinute.objects.get(run=run, minute=0).line
     assert remove() == 20
-    assert KeptMinute.objects.get(run=run, minute=0).told == whole
+    assert KeptMinute.objects.get(run=run, minute=0).line == whole
     assert whole["counters"]["ok"] == run.summaries.get().total["counters"]["ok"]
 
 
@@ -251,7 +251,7 @@ def test_minutes_have_all_that_their_seconds_had_together(project):
             each for second, at, _, each in seen if (second // 60, at) == (minute, step)
         )
         row = KeptMinute.objects.get(run=run, minute=minute, step=step)
-        assert Total.from_json(row.told) == expected
+        assert Total.from_json(row.line) == expected
     kept = sum(len(row.packed) for row in KeptMinute.objects.filter(run=run))
     assert RunUse.objects.get(run=run).summary_bytes == before + kept
 

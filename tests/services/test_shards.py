@@ -250,7 +250,7 @@ class TestSeconds:
         told = second(3, in_flight=7, vitals={"cpu_share": 0.5})
         assert record_seconds(lease=lease, seconds=[told]) == 1
         row = run.seconds.get()
-        assert row.told == told
+        assert row.line == told
         assert (row.shard, row.epoch) == (0, 1)
         assert the_shard(lease).last_second == 3
 

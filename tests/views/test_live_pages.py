@@ -35,7 +35,7 @@ AGAIN = {"X-Requested-With": "XMLHttpRequest"}
 @pytest.fixture(autouse=True)
 def _fresh_feed():
     """Another test's rows must not be remembered under the same numbers."""
-    FEED.bell.ring()
+    FEED.signal.notify()
 
 
 @pytest.fixture

@@ -57,7 +57,7 @@ def watched(request, run) -> Run:
         end_shards(run, last_second=5, end={"duration_us": 6_000_000, "outcome": "complete"})
         Run.objects.filter(pk=run.pk).update(state="finalizing")
         end_of(run)
-    FEED.bell.ring()
+    FEED.signal.notify()
     return Run.objects.get(pk=run.pk)
 
 
@@ -178,7 +178,7 @@ def test_tiles_and_sentence_say_what_the_table_says(viewer, watched):
 
 
 def test_a_page_under_way_and_its_stream_say_how_far_it_is(viewer, run):
-    FEED.bell.ring()
+    FEED.signal.notify()
     words = FEED.news(run.pk, BEFORE_ALL)["progress"]["words"]
     assert words == "6 of 8 s measured"
     assert words in " ".join(page_of(viewer, run).split())

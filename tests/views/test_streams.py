@@ -24,7 +24,7 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture(autouse=True)
 def _fresh_feed():
     """Another test's rows must not be remembered under the same numbers."""
-    FEED.bell.ring()
+    FEED.signal.notify()
 
 
 @pytest.fixture
@@ -120,7 +120,7 @@ class Quiet:
     def __init__(self, clock: Clock, look=lambda: None, news_of=lambda run, after: None):
         self._clock, self._look, self._news_of = clock, look, news_of
 
-    def tell(self, cursor, seen_state):
+    def update_for(self, cursor, seen_state):
         seen = Look(event=1, state="running", is_over=False, runs=(RunLook(5, "running"),))
         return told(cursor, seen_state, self._look() or seen, self._news_of)
 
@@ -175,9 +175,7 @@ def test_the_stream_of_a_viewer_who_loses_the_right_ends_within_ten_seconds():
 @pytest.mark.parametrize("name", ["run-stream", "campaign-stream"])
 def test_a_page_s_stream_asks_for_the_viewers_of_its_row(name, viewer, vera, run, monkeypatch):
     asked = []
-    monkeypatch.setattr(
-        live_pages, "audience_of", lambda subject, ask: asked.append(ask) or nobody()
-    )
+    monkeypatch.setattr(live_pages, "audience_of", lambda topic, ask: asked.append(ask) or nobody())
     pk = run.pk if name == "run-stream" else run.campaign_id
     viewer.get(reverse(name, args=[pk]))
     (ask,) = asked

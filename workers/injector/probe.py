@@ -53,7 +53,7 @@ class HttpProber(Prober):
         is_sent = "send" in self.instants
         return self.request.size_bytes if is_sent else 0, self.reader.received_bytes
 
-    def seen(self) -> dict[str, Any]:
+    def reply_facts(self) -> dict[str, Any]:
         head = self.reader.head
         return {
             "status": head.status if head else None,
@@ -144,7 +144,7 @@ def _answer(
 ) -> dict[str, Any]:
     return {
         "type": "probe",
-        **(prober.seen() if prober else _NOTHING),
+        **(prober.reply_facts() if prober else _NOTHING),
         "parts_us": _parts_us(began, instants),
         "response_us": max(instants.values(), default=now()) // 1000 - began // 1000,
         "error": error,

@@ -27,7 +27,7 @@ class Prober(Worker):
         """Raises what ended the attempt."""
         raise NotImplementedError
 
-    def seen(self) -> dict[str, Any]:
+    def reply_facts(self) -> dict[str, Any]:
         """What came back, as far as it arrived."""
         raise NotImplementedError
 

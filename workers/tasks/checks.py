@@ -30,10 +30,12 @@ def check_ownership(claim_id: int) -> None:
         return
     claim, origins = found
     off = HostCheck(faults=(LOAD_IS_OFF,)) if why_load_is_off() else None
-    finish_check(claim_id=claim.pk, asked_at=claim.asked_at, seen=off or _seen(claim, origins))
+    finish_check(
+        claim_id=claim.pk, asked_at=claim.asked_at, seen=off or _check_claim(claim, origins)
+    )
 
 
-def _seen(claim: HostClaim, origins: Sequence[Origin]) -> HostCheck:
+def _check_claim(claim: HostClaim, origins: Sequence[Origin]) -> HostCheck:
     addresses = addresses_of(claim.host, origins[0].port) if origins else []
     never = policy([])["never"]
     return check_host(claim.host, origins, addresses, claim.token, never)

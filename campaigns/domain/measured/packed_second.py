@@ -72,13 +72,13 @@ _MOST_MEMORY = 9
 _Buckets = tuple[np.ndarray, np.ndarray]  # those that hold anything, and their counts
 
 
-def pack(told: Mapping[str, Any]) -> bytes:
+def pack(line: Mapping[str, Any]) -> bytes:
     """A second as its line tells it (`Second.to_json`), without `second`, `step` and examples."""
-    timings, found = _parted(told["timings"])
+    timings, found = _parted(line["timings"])
     head = [
-        *(_in_order(told[name]) for name in ("counters", "errors", "statuses")),
-        told["in_flight"],
-        told["vitals"] and _in_order(told["vitals"]),
+        *(_in_order(line[name]) for name in ("counters", "errors", "statuses")),
+        line["in_flight"],
+        line["vitals"] and _in_order(line["vitals"]),
         timings,
         [len(buckets) for buckets, _ in found],
     ]
@@ -113,8 +113,8 @@ def second_of(second: int, step: int, packed: bytes) -> Second:
     return Second(second, step, counters, errors, statuses, in_flight, timed, vitals)
 
 
-def told_of(second: int, step: int, packed: bytes) -> dict[str, Any]:
-    """The second as its line told it, with HdrHistogram's payloads; see `Second.to_json`."""
+def line_of(second: int, step: int, packed: bytes) -> dict[str, Any]:
+    """The second as in its line, with HdrHistogram's payloads; see `Second.to_json`."""
     (counters, errors, statuses, in_flight, vitals, timings, _), found = _read(packed)
     texts = [Histogram.at(*each).encode() for each in found]
     return {

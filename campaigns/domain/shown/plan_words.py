@@ -343,7 +343,7 @@ def changed_fields(before: dict[str, Any], after: dict[str, Any]) -> dict[str, t
         return {}
     old, new = _flat(before), _flat(after)
     fields = [*new, *(field for field in old if field not in new)]
-    both = {field: (_said(old.get(field)), _said(new.get(field))) for field in fields}
+    both = {field: (_value_text(old.get(field)), _value_text(new.get(field))) for field in fields}
     return {field: values for field, values in both.items() if values[0] != values[1]}
 
 
@@ -388,7 +388,7 @@ def _flat(value: Any, path: str = "") -> dict[str, Any]:
     }
 
 
-def _said(value: Any) -> str:
+def _value_text(value: Any) -> str:
     if value is None or value == "" or value == []:
         return "–"
     if isinstance(value, bool):

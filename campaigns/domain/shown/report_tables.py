@@ -196,11 +196,11 @@ def _durations(total: Total, duration_s: float, seen: SessionFigures) -> Table:
             for part, cells in zip(parts, zip(*columns, strict=True), strict=True)
         ),
         label_title="session",
-        note=_said(seen),
+        note=_sessions_text(seen),
     )
 
 
-def _said(seen: SessionFigures) -> str:
+def _sessions_text(seen: SessionFigures) -> str:
     said = [f"{seen.started:,} due, {seen.ok:,} ok, {seen.failed:,} failed"]
     if seen.dropped:
         said.append(f"{seen.dropped:,} dropped before they started")

@@ -53,11 +53,13 @@ def kept_numbers(
     n_points = len(columns["second"])
     kept = list(range(first, n_points))
     if len(kept) > MOST_POINTS:
-        kept = sorted({*_kept(columns, extremes, first, n_points - LAST_S), *kept[-LAST_S:]})
+        kept = sorted(
+            {*_extreme_points(columns, extremes, first, n_points - LAST_S), *kept[-LAST_S:]}
+        )
     return kept
 
 
-def _kept(
+def _extreme_points(
     columns: Columns, extremes: Sequence[tuple[str, bool]], first: int, end: int
 ) -> Iterator[int]:
     """The numbers of the points that are an extreme of their stretch."""

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from campaigns.domain.errors import CorruptHistogram
-from campaigns.domain.measured.packed_second import pack, second_of, told_of
+from campaigns.domain.measured.packed_second import line_of, pack, second_of
 from campaigns.domain.measured.series import (
     POINTS_OF_CHUNK,
     chunks_of,
@@ -45,12 +45,12 @@ def of_kept_connections(n: int = 1000) -> Second:
 def test_all_that_was_told_is_there(second):
     told = second.to_json()
     packed = pack(told)
-    assert told_of(second.second, second.step, packed) == told
+    assert line_of(second.second, second.step, packed) == told
     assert second_of(second.second, second.step, packed).to_json() == told
 
 
 def test_what_was_packed_once_is_read_for_ever():
-    assert told_of(3, 0, STORED) == golden().to_json()
+    assert line_of(3, 0, STORED) == golden().to_json()
     assert second_of(3, 0, STORED).to_json() == golden().to_json()
     assert pack(golden().to_json()) == STORED
 
@@ -60,13 +60,13 @@ def test_moments_are_left_out_only_where_they_follow_from_the_histogram():
     short = len(pack(told))
     told["timings"]["failed"]["sum_us"] += 1
     assert len(pack(told)) > short
-    assert told_of(3, 0, pack(told)) == told
+    assert line_of(3, 0, pack(told)) == told
 
 
 @pytest.mark.parametrize("us", [2047, 2048, 2049, 3_600_000_000])
 def test_long_durations_keep_their_exact_moments(us):
     second = Second(0, 0, timings={"response": Timing.of([us, us])})
-    assert told_of(0, 0, pack(second.to_json())) == second.to_json()
+    assert line_of(0, 0, pack(second.to_json())) == second.to_json()
 
 
 def test_equal_histograms_are_there_once():
@@ -93,7 +93,7 @@ def test_a_payload_that_is_not_ours_is_kept_as_it_came_and_refused_when_it_is_re
     told = golden().to_json()
     told["timings"]["failed"]["histogram"] = payload
     packed = pack(told)
-    assert told_of(3, 0, packed) == told
+    assert line_of(3, 0, packed) == told
     timings = second_of(3, 0, packed).timings
     assert timings["response"].percentile_us(50_000) == 1000
     with pytest.raises(CorruptHistogram):

@@ -92,7 +92,7 @@ class Http2Prober(Prober):
             return 0, 0
         return stream.sent_bytes if "send" in self.instants else 0, stream.received_bytes
 
-    def seen(self) -> dict[str, Any]:
+    def reply_facts(self) -> dict[str, Any]:
         stream = self._stream
         head = stream.head if stream else None
         return {

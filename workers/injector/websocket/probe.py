@@ -104,7 +104,7 @@ class WebSocketProber(Prober):
         channel = self._channel
         return (channel.sent_bytes, channel.received_bytes) if channel else (0, 0)
 
-    def seen(self) -> dict[str, Any]:
+    def reply_facts(self) -> dict[str, Any]:
         head = self._head
         return {
             "status": head.status if head else None,

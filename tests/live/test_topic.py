@@ -8,7 +8,7 @@ from django.core.exceptions import ObjectDoesNotExist
 from campaigns.live import waiting
 from campaigns.live.change_signal import ChangeSignal
 from campaigns.live.events import Cursor, Look, News, RunLook
-from campaigns.live.feed import Subject
+from campaigns.live.feed import Topic
 from tests.waiting import eventually
 
 BEGUN = Cursor(1, 5, 0)
@@ -20,8 +20,8 @@ class Story:
 
     def __init__(self):
         self.second, self.n_looks, self.fault = 0, 0, None
-        self.bell = CountingBell()
-        self.subject = Subject(self.look, self.news, self.bell)
+        self.signal = CountingSignal()
+        self.topic = Topic(self.look, self.news, self.signal)
 
     def look(self) -> Look:
         self.n_looks += 1
@@ -35,10 +35,10 @@ class Story:
 
     def goes_on(self) -> None:
         self.second += 1
-        self.bell.ring()
+        self.signal.notify()
 
 
-class CountingBell(ChangeSignal):
+class CountingSignal(ChangeSignal):
     """Rung by hand, not by Redis; counts those who wait at the same time."""
 
     def __init__(self):
@@ -62,12 +62,12 @@ class Stream(threading.Thread):
         self.start()
 
     def run(self) -> None:
-        subject = self.story.subject
-        count = self.story.bell.count
-        told = subject.tell(BEGUN, "running")
+        topic = self.story.topic
+        count = self.story.signal.count
+        told = topic.update_for(BEGUN, "running")
         try:
-            subject.wait(count, told, PLENTY_S)
-            self.heard = subject.tell(told.cursor, told.state).events
+            topic.wait(count, told, PLENTY_S)
+            self.heard = topic.update_for(told.cursor, told.state).events
         except Exception as fault:
             self.fault = fault
 
@@ -76,9 +76,9 @@ def waiting_streams(story: Story, n: int) -> list[Stream]:
     streams = [Stream(story) for _ in range(n)]
 
     def all_wait() -> bool:
-        is_told = story.subject._is_told
-        n_others = len(is_told._cond._waiters) if is_told else 0
-        return n_others == n - 1 and story.bell.n_waiting == 1
+        news_sent = story.topic._news_sent
+        n_others = len(news_sent._cond._waiters) if news_sent else 0
+        return n_others == n - 1 and story.signal.n_waiting == 1
 
     eventually(all_wait, 10, "one listens and the others wait for it")
     return streams
@@ -104,9 +104,9 @@ def test_a_new_second_is_looked_at_once_and_told_in_the_same_bytes_to_all():
 def test_a_ring_for_another_run_wakes_only_the_one_who_listens():
     story = Story()
     streams = waiting_streams(story, 5)
-    n_before = story.bell.n_waits
-    story.bell.ring()
-    eventually(lambda: story.bell.n_waits == n_before + 1, 10, "it listens again")
+    n_before = story.signal.n_waits
+    story.signal.notify()
+    eventually(lambda: story.signal.n_waits == n_before + 1, 10, "it listens again")
     assert all(each.is_alive() for each in streams)
     story.goes_on()
     finish(streams)
@@ -115,37 +115,37 @@ def test_a_ring_for_another_run_wakes_only_the_one_who_listens():
 
 def test_a_ring_between_telling_and_waiting_is_not_missed():
     story = Story()
-    told = story.subject.tell(BEGUN, "running")
+    told = story.topic.update_for(BEGUN, "running")
     story.goes_on()
-    story.subject.wait(story.bell.count - 1, told, PLENTY_S)
-    assert story.bell.n_waits == 0
-    assert b'"second":[1]' in story.subject.tell(told.cursor, told.state).events
+    story.topic.wait(story.signal.count - 1, told, PLENTY_S)
+    assert story.signal.n_waits == 0
+    assert b'"second":[1]' in story.topic.update_for(told.cursor, told.state).events
 
 
 def test_without_news_the_wait_ends_in_time():
     story = Story()
-    told = story.subject.tell(BEGUN, "running")
-    story.subject.wait(story.bell.count, told, 0.01)
-    assert story.bell.n_waits == 1
+    told = story.topic.update_for(BEGUN, "running")
+    story.topic.wait(story.signal.count, told, 0.01)
+    assert story.signal.n_waits == 1
 
 
 def test_without_a_ring_the_listener_looks_again_before_it_gives_up():
     clock = [0.0]
     story = Story()
-    story.bell.wait = lambda heard, timeout_s: clock.__setitem__(0, clock[0] + timeout_s)
-    subject = Subject(story.look, story.news, story.bell, lambda: clock[0])
-    told = subject.tell(BEGUN, "running")
+    story.signal.wait = lambda heard, timeout_s: clock.__setitem__(0, clock[0] + timeout_s)
+    topic = Topic(story.look, story.news, story.signal, lambda: clock[0])
+    told = topic.update_for(BEGUN, "running")
     story.second = 1
-    subject.wait(story.bell.count, told, 1.0)
+    topic.wait(story.signal.count, told, 1.0)
     assert clock == [1.0]
-    assert b'"second":[1]' in subject.tell(told.cursor, told.state).events
+    assert b'"second":[1]' in topic.update_for(told.cursor, told.state).events
 
 
 def test_each_stream_finds_out_for_itself_that_the_run_was_deleted():
     story = Story()
     streams = waiting_streams(story, 5)
     story.fault = ObjectDoesNotExist()
-    story.bell.ring()
+    story.signal.notify()
     finish(streams)
     assert all(isinstance(each.fault, ObjectDoesNotExist) for each in streams)
 
@@ -154,18 +154,21 @@ def test_a_listener_who_fails_leaves_nobody_waiting():
     story = Story()
     streams = waiting_streams(story, 5)
     story.fault = ConnectionError("no database")
-    story.bell.ring()
+    story.signal.notify()
     finish(streams)
     story.fault = None
-    assert b'"second":[1]' not in story.subject.tell(BEGUN, "running").events
-    assert story.subject._is_told is None
+    assert b'"second":[1]' not in story.topic.update_for(BEGUN, "running").events
+    assert story.topic._news_sent is None
 
 
 @pytest.mark.parametrize("seen", ["running", "armed"])
 def test_viewers_at_different_places_hear_what_each_has_missed(seen):
     story = Story()
     story.second = 3
-    late, new = story.subject.tell(Cursor(1, 5, 2), seen), story.subject.tell(Cursor(1, 5, 0), seen)
+    late, new = (
+        story.topic.update_for(Cursor(1, 5, 2), seen),
+        story.topic.update_for(Cursor(1, 5, 0), seen),
+    )
     assert b'"second":[3]' in late.events
     assert b'"second":[1,2,3]' in new.events
     assert (b"event: state" in late.events) is (seen == "armed")
@@ -178,7 +181,7 @@ def test_a_stream_gives_its_connection_back_and_a_page_goes_on_with_its_own(
 ):
     given_back = []
     monkeypatch.setattr(waiting, "release_connection", lambda: given_back.append(True))
-    subject = Story().subject
+    topic = Story().topic
     for _ in range(3):
-        subject.look() if asks == "look" else subject.tell(BEGUN, "running")
+        topic.look() if asks == "look" else topic.update_for(BEGUN, "running")
     assert len(given_back) == n_given_back, "after the look and after the news, once for all"
