@@ -12,7 +12,7 @@ from statistics import median
 import numpy as np
 
 from benchmarks.figures import GoalRow
-from campaigns.domain.judged.capacity import (
+from campaigns.domain.analysis.capacity import (
     CapacityAnswer,
     CapacitySearch,
     Ending,

@@ -13,7 +13,7 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 
 from campaigns.domain.lifecycle import Outcome, RunState
-from campaigns.domain.measured.snapshot import Second, Timing
+from campaigns.domain.metrics.snapshot import Second, Timing
 from campaigns.models import (
     Campaign,
     PlanVersion,

@@ -12,15 +12,15 @@ from time import perf_counter
 import numpy as np
 
 from benchmarks.figures import GoalRow
-from campaigns.domain.judged.comparison import word_of
-from campaigns.domain.judged.ratio import (
+from campaigns.domain.analysis.comparison import word_of
+from campaigns.domain.analysis.ratio import (
     RatioInterval,
     Word,
     difference,
     ratio_interval,
     standard_error,
 )
-from campaigns.domain.judged.steady import steadiness
+from campaigns.domain.analysis.steady import steadiness
 from campaigns.domain.plan.blocks import order_of_runs
 
 TITLE = "Words, by simulation: runs of 20 ms, practical threshold 5 %, 2,000 campaigns a cell"

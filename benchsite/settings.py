@@ -239,7 +239,7 @@ CAPS = {
 KEEP_SECONDS_DAYS = env_int("BENCHSITE_KEEP_SECONDS_DAYS", 30, most=MOST_DAYS)
 if KEEP_SECONDS_DAYS == 1:
     raise WrongSetting("BENCHSITE_KEEP_SECONDS_DAYS=1: write at least 2, or 0 for ever.")
-# Limits that differ from campaigns.domain.judged.judgement.LIMITS: {code: (mild, severe)}.
+# Limits that differ from campaigns.domain.analysis.judgement.LIMITS: {code: (mild, severe)}.
 JUDGEMENT_LIMITS = env_limits("BENCHSITE_JUDGEMENT_LIMITS")
 
 # --- accounts ------------------------------------------------------------------------------------

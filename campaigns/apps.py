@@ -3,7 +3,7 @@
 from django.apps import AppConfig
 from django.conf import settings
 
-from campaigns.domain.judged.judgement import limits_with
+from campaigns.domain.analysis.judgement import limits_with
 
 
 class CampaignsConfig(AppConfig):

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from campaigns.domain.shown.field_words import written_schema, written_tables
-from campaigns.domain.shown.glossary import as_markdown
+from campaigns.domain.presentation.field_words import written_schema, written_tables
+from campaigns.domain.presentation.glossary import as_markdown
 
 WRITERS: dict[Path, Callable[[str], str]] = {
     Path(__file__).parent / name: writer

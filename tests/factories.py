@@ -7,7 +7,7 @@ from typing import Any
 from django.contrib.auth.models import User
 from django.utils import timezone
 
-from campaigns.domain.measured.snapshot import Second
+from campaigns.domain.metrics.snapshot import Second
 from campaigns.domain.plan.addresses import written_addresses
 from campaigns.domain.plan.frozen_run import FrozenRun
 from campaigns.models import (

@@ -2,10 +2,10 @@
 
 from collections.abc import Callable
 
-from campaigns.domain.judged.capacity import CapacityAnswer
-from campaigns.domain.judged.criteria import JudgementReason
-from campaigns.domain.judged.judgement import Finding, Judgement
-from campaigns.domain.judged.thresholds import Verdict
+from campaigns.domain.analysis.capacity import CapacityAnswer
+from campaigns.domain.analysis.criteria import JudgementReason
+from campaigns.domain.analysis.judgement import Finding, Judgement
+from campaigns.domain.analysis.thresholds import Verdict
 from campaigns.domain.lifecycle import Precision, TargetState, Trust
 from campaigns.models import Campaign, Run, RunSummary, Search
 from campaigns.models.dbtime import db_now

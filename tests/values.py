@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from campaigns.domain.measured.series import Point, point_of
-from campaigns.domain.measured.snapshot import PARTS, Second, Timing
+from campaigns.domain.metrics.series import Point, point_of
+from campaigns.domain.metrics.snapshot import PARTS, Second, Timing
 
 
 def plan_spec(**load: Any) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from django.db import connection
 
 from campaigns.domain.errors import Refused
 from campaigns.domain.lifecycle import StopReason, as_told_to_injectors
-from campaigns.domain.measured.injector_end import InjectorEnd
+from campaigns.domain.metrics.injector_end import InjectorEnd
 from campaigns.services import shards
 from campaigns.services.scrapes import ScrapeOrder, exporters_to_scrape
 from campaigns.services.shards import Lease

@@ -8,7 +8,7 @@ from typing import Any
 from django.conf import settings
 
 from campaigns.domain.errors import Refused
-from campaigns.domain.measured.injector_end import InjectorEnd
+from campaigns.domain.metrics.injector_end import InjectorEnd
 from campaigns.models import Run
 from campaigns.services.shards import Lease, mark_done, mark_lost, record_seconds
 from workers.database import UNREACHABLE

@@ -8,9 +8,9 @@ either right or wrong, and decoding all would take CPU time from the load.
 from typing import Any
 
 from campaigns.domain.errors import CorruptHistogram
-from campaigns.domain.measured.histogram import Histogram
-from campaigns.domain.measured.outcomes import Kind
-from campaigns.domain.measured.snapshot import TIMINGS
+from campaigns.domain.metrics.histogram import Histogram
+from campaigns.domain.metrics.outcomes import Kind
+from campaigns.domain.metrics.snapshot import TIMINGS
 
 _KINDS = frozenset(Kind)
 _OF_HANDSHAKES = ("chain_bytes", "bytes_sent", "bytes_received")

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from django.db import connection
 
-from campaigns.domain.measured.exporter import (
+from campaigns.domain.metrics.exporter import (
     SHORTEST_S,
     ExporterSeconds,
     NotExposition,

@@ -19,8 +19,8 @@ from campaigns.api.fields import (
 )
 from campaigns.api.parsers import CSV, AnyAccept
 from campaigns.domain.errors import InvalidFields
-from campaigns.domain.shown.history_words import entry_sentence
-from campaigns.domain.shown.sentences import plain_text
+from campaigns.domain.presentation.history_words import entry_sentence
+from campaigns.domain.presentation.sentences import plain_text
 from campaigns.exports.history import csv_of_triage
 from campaigns.exports.tables import text_file
 from campaigns.models import (

@@ -25,10 +25,10 @@ from campaigns.api.fields import (
 )
 from campaigns.api.items import ITEM_FIELDS, ItemViewSet, OfProject, Tagged, ordering_of
 from campaigns.domain.errors import Refused
-from campaigns.domain.measured.perf_counts import PerfOf
+from campaigns.domain.metrics.perf_counts import PerfOf
 from campaigns.domain.plan.estimates import estimate_campaign
 from campaigns.domain.plan.rungs import RUNGS, USUAL_RUNGS
-from campaigns.domain.shown.cost_words import cost_notes
+from campaigns.domain.presentation.cost_words import cost_notes
 from campaigns.models import Campaign, Project, Test
 from campaigns.permissions import Action, require
 from campaigns.queries.campaign_list import (

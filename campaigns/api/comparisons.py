@@ -12,11 +12,11 @@ from campaigns.api.access import actor_of
 from campaigns.api.fields import CAPACITY_WORDS
 from campaigns.api.parsers import CSV, AnyAccept
 from campaigns.api.tables import TableSerializer
+from campaigns.domain.analysis.ratio import Word
 from campaigns.domain.errors import InvalidFields
-from campaigns.domain.judged.ratio import Word
-from campaigns.domain.shown.compared import ComparedDetail, Comparison
-from campaigns.domain.shown.sentences import plain_text
-from campaigns.domain.shown.tables import Row
+from campaigns.domain.presentation.compared import ComparedDetail, Comparison
+from campaigns.domain.presentation.sentences import plain_text
+from campaigns.domain.presentation.tables import Row
 from campaigns.exports.tables import csv_of_tables, text_file
 from campaigns.queries.columns import LETTERS, ComparisonSide, columns_of
 from campaigns.queries.compared_tests import comparison_of

@@ -11,9 +11,9 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 from rest_framework.validators import ProhibitSurrogateCharactersValidator
 
-from campaigns.domain.judged.capacity import CapacityWord, Ending, TrialResult
-from campaigns.domain.judged.histories import TriageState
-from campaigns.domain.judged.ratio import Word
+from campaigns.domain.analysis.capacity import CapacityWord, Ending, TrialResult
+from campaigns.domain.analysis.histories import TriageState
+from campaigns.domain.analysis.ratio import Word
 from campaigns.domain.lifecycle import (
     BY_ITSELF,
     Outcome,
@@ -24,12 +24,12 @@ from campaigns.domain.lifecycle import (
     ThresholdState,
     Trust,
 )
-from campaigns.domain.measured.perf_counts import PerfOf
+from campaigns.domain.metrics.perf_counts import PerfOf
 from campaigns.domain.plan.http_version import HttpVersion
 from campaigns.domain.plan.plan import ConnectionMode
 from campaigns.domain.plan.tls_options import VERSIONS
 from campaigns.domain.plan.variables import RowOrder
-from campaigns.domain.shown.history_words import HistoryStatus
+from campaigns.domain.presentation.history_words import HistoryStatus
 from campaigns.permissions import Role
 from campaigns.queries.campaign_list import STATE_IS
 

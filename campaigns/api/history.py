@@ -23,19 +23,19 @@ from campaigns.api.fields import (
     validated,
 )
 from campaigns.api.parsers import CSV, AnyAccept
+from campaigns.domain.analysis.changes import Change
+from campaigns.domain.analysis.histories import CampaignPoint, TestHistory
+from campaigns.domain.analysis.ratio import Word
 from campaigns.domain.errors import InvalidFields
-from campaigns.domain.judged.changes import Change
-from campaigns.domain.judged.histories import CampaignPoint, TestHistory
-from campaigns.domain.judged.ratio import Word
-from campaigns.domain.shown.compared import ComparedCapacity
-from campaigns.domain.shown.history_words import (
+from campaigns.domain.presentation.compared import ComparedCapacity
+from campaigns.domain.presentation.history_words import (
     change_words,
     direction_of,
     history_sentence,
     standing_of,
     why_not_counted,
 )
-from campaigns.domain.shown.sentences import plain_text
+from campaigns.domain.presentation.sentences import plain_text
 from campaigns.exports.history import csv_of_histories, csv_of_history
 from campaigns.exports.tables import text_file
 from campaigns.models import Project, Target, Test, TimeMark

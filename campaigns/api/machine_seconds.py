@@ -24,8 +24,8 @@ from campaigns.api.fields import (
 from campaigns.api.parsers import CSV, AnyAccept
 from campaigns.api.runs import TimingSerializer
 from campaigns.domain.errors import Removed
-from campaigns.domain.measured.machine import MOST_SECONDS, AgentReport
-from campaigns.domain.measured.perf_counts import LONGEST_S
+from campaigns.domain.metrics.machine import MOST_SECONDS, AgentReport
+from campaigns.domain.metrics.perf_counts import LONGEST_S
 from campaigns.domain.plan.exporters import MOST_NAME, MOST_TOKEN, MOST_URL
 from campaigns.exports.runs import csv_of_machine_seconds, ndjson_of_machine_seconds
 from campaigns.exports.tables import text_stream

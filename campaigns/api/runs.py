@@ -38,11 +38,11 @@ from campaigns.api.fields import (
 )
 from campaigns.api.parsers import CSV, AnyAccept, SecondPages
 from campaigns.api.tables import JudgedRunSerializer
+from campaigns.domain.analysis.failures import cause_words
 from campaigns.domain.errors import Removed
-from campaigns.domain.judged.failures import cause_words
 from campaigns.domain.other_tools.reports import REPORTS
-from campaigns.domain.shown.metrics import METRICS
-from campaigns.domain.shown.remedies import remedy
+from campaigns.domain.presentation.metrics import METRICS
+from campaigns.domain.presentation.remedies import remedy
 from campaigns.exports.runs import csv_of_runs
 from campaigns.exports.tables import text_stream, tool_report_file, unless_known
 from campaigns.live.memory import final_key

@@ -26,7 +26,7 @@ from campaigns.api.items import Tagged
 from campaigns.api.parsers import CSV, AnyAccept
 from campaigns.domain.plan.load import MAX_RATE_PER_S
 from campaigns.domain.plan.search_start import USUAL_TRIALS
-from campaigns.domain.shown.sentences import plain_text
+from campaigns.domain.presentation.sentences import plain_text
 from campaigns.exports.runs import csv_of_search, trial_row
 from campaigns.exports.tables import text_file
 from campaigns.models import Project, Search

@@ -24,9 +24,9 @@ from campaigns.api.fields import (
 )
 from campaigns.api.parsers import CSV, AnyAccept
 from campaigns.domain.errors import InvalidFields
-from campaigns.domain.shown.ladder import LADDER_METRICS, MEAN
-from campaigns.domain.shown.results import Answer, OverheadAnswer, RunReport, TestAnswer
-from campaigns.domain.shown.sentences import plain_text
+from campaigns.domain.presentation.ladder import LADDER_METRICS, MEAN
+from campaigns.domain.presentation.results import Answer, OverheadAnswer, RunReport, TestAnswer
+from campaigns.domain.presentation.sentences import plain_text
 from campaigns.exports.runs import csv_of_campaign
 from campaigns.exports.tables import (
     campaign_tables_file,

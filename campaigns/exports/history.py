@@ -5,10 +5,10 @@ from bisect import bisect_left
 from collections.abc import Iterable
 from typing import Any
 
-from campaigns.domain.judged.changes import Change
-from campaigns.domain.judged.histories import CampaignPoint, TestHistory
-from campaigns.domain.judged.ratio import Against
-from campaigns.domain.shown.history_words import (
+from campaigns.domain.analysis.changes import Change
+from campaigns.domain.analysis.histories import CampaignPoint, TestHistory
+from campaigns.domain.analysis.ratio import Against
+from campaigns.domain.presentation.history_words import (
     direction_of,
     standing_of,
     why_not_counted,

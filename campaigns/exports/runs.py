@@ -7,14 +7,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import repeat
 from typing import Any
 
-from campaigns.domain.judged.busy import Busy
-from campaigns.domain.judged.observations import judged_percentile
-from campaigns.domain.measured.machine import COUNTED, GAUGES, OF_PROCESSES
-from campaigns.domain.measured.machine_use import MachinePoint
-from campaigns.domain.measured.series import Columns
-from campaigns.domain.measured.snapshot import LATENESS, PARTS, SESSIONS, Timing, Total
+from campaigns.domain.analysis.busy import Busy
+from campaigns.domain.analysis.observations import judged_percentile
+from campaigns.domain.metrics.machine import COUNTED, GAUGES, OF_PROCESSES
+from campaigns.domain.metrics.machine_use import MachinePoint
+from campaigns.domain.metrics.series import Columns
+from campaigns.domain.metrics.snapshot import LATENESS, PARTS, SESSIONS, Timing, Total
 from campaigns.domain.percentiles import P50, P90, P95, P99, Shown, name, shown
-from campaigns.domain.shown.threshold_tables import broken_words
+from campaigns.domain.presentation.threshold_tables import broken_words
 from campaigns.exports.tables import csv_of_lines, csv_of_rows, safe
 from campaigns.models import Campaign
 from campaigns.queries.measurements import MeasuredRun, whole_runs

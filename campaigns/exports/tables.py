@@ -14,8 +14,8 @@ from django.utils.cache import get_conditional_response
 from django.utils.http import quote_etag
 
 from campaigns.domain.errors import InvalidFields
-from campaigns.domain.shown.results import Answer, RunReport
-from campaigns.domain.shown.tables import Cell, Column, Row, Table
+from campaigns.domain.presentation.results import Answer, RunReport
+from campaigns.domain.presentation.tables import Cell, Column, Row, Table
 from campaigns.models import AuditEntry, Campaign, Run
 from campaigns.queries.campaign_keys import release
 from campaigns.queries.machine_runs import machine_tables, target_side

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from django import forms
 
 from campaigns.domain.errors import Refused
-from campaigns.domain.measured.perf_counts import PerfOf
+from campaigns.domain.metrics.perf_counts import PerfOf
 from campaigns.domain.plan.http_version import HttpVersion
 from campaigns.domain.plan.injectors import share_fault
 from campaigns.domain.plan.load import MAX_RATE_PER_S
@@ -25,7 +25,7 @@ from campaigns.domain.plan.sweep import (
 )
 from campaigns.domain.plan.threshold import EXAMPLES
 from campaigns.domain.plan.tls_options import TlsProfile
-from campaigns.domain.shown.ladder import SECTION_TITLES
+from campaigns.domain.presentation.ladder import SECTION_TITLES
 from campaigns.forms.filters import CHOOSE_ENDPOINT, ENDPOINT_GONE, PLAN_GONE, name_field
 from campaigns.forms.requests import CheckedForm, number_field
 from campaigns.models import Campaign, Endpoint, PlanVersion

@@ -17,10 +17,10 @@ from typing import TypeVar
 from django.core.exceptions import ObjectDoesNotExist
 from django.db.models import Max
 
-from campaigns.domain.measured.measurement import Measurement
-from campaigns.domain.measured.series import Point
-from campaigns.domain.shown.results import RunReport
-from campaigns.domain.shown.run_points import (
+from campaigns.domain.metrics.measurement import Measurement
+from campaigns.domain.metrics.series import Point
+from campaigns.domain.presentation.results import RunReport
+from campaigns.domain.presentation.run_points import (
     LAST_S,
     MOST_POINTS,
     now_texts,

@@ -12,11 +12,11 @@ from typing import Generic, TypeVar
 
 from django.db.models import Max
 
-from campaigns.domain.measured.measurement import Measurement
-from campaigns.domain.measured.series import Point
-from campaigns.domain.shown.ladder import MEAN
-from campaigns.domain.shown.results import Answer, Gist, RunReport
-from campaigns.domain.shown.run_points import noted_points, thinned_columns
+from campaigns.domain.metrics.measurement import Measurement
+from campaigns.domain.metrics.series import Point
+from campaigns.domain.presentation.ladder import MEAN
+from campaigns.domain.presentation.results import Answer, Gist, RunReport
+from campaigns.domain.presentation.run_points import noted_points, thinned_columns
 from campaigns.live.feed import FEED
 from campaigns.live.waiting import held
 from campaigns.models import Campaign, Run, RunEvent, RunSummary

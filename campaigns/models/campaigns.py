@@ -7,8 +7,8 @@ from typing import Protocol, TypeVar
 from django.conf import settings
 from django.db import models
 
-from campaigns.domain.judged.capacity import Ending
-from campaigns.domain.measured.perf_counts import PerfOf
+from campaigns.domain.analysis.capacity import Ending
+from campaigns.domain.metrics.perf_counts import PerfOf
 from campaigns.domain.plan.plan import ConnectionMode, Plan
 from campaigns.domain.plan.sweep import point_words, swept_plan
 from campaigns.models.items import Item, ProjectQuerySet, SharedQuerySet
@@ -234,15 +234,15 @@ class Search(models.Model):
     limit_per_s = models.FloatField()  # no trial is above it
     trial_s = models.FloatField()  # the measured part of a trial
     deadline = models.DateTimeField()  # no trial begins that would end after it
-    # How it ended (domain.judged.capacity.Ending); null while it goes on.
+    # How it ended (domain.analysis.capacity.Ending); null while it goes on.
     ending = models.CharField(
         max_length=10, choices=[(str(each), str(each)) for each in Ending], null=True, blank=True
     )
-    # Written once, with the ending: domain.judged.capacity.CapacityAnswer with what came of each
+    # Written once, with the ending: domain.analysis.capacity.CapacityAnswer with what came of each
     # trial and what limited it (queries.searches.to_store). Null while it goes on, and of searches
     # that ended before answers were stored.
     answer = models.JSONField(null=True, blank=True)
-    # Against the baseline of searches when it ended (domain.judged.against.Against); null without.
+    # Against the baseline of searches when it ended (analysis.ratio.Against); null without.
     against = models.JSONField(null=True, blank=True)
 
     objects = ProjectQuerySet.as_manager()

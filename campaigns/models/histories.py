@@ -6,7 +6,7 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models.functions import Now
 
-from campaigns.domain.judged.histories import TriageState
+from campaigns.domain.analysis.histories import TriageState
 from campaigns.domain.plan.plan import ConnectionMode
 from campaigns.models.campaigns import Campaign, Test
 from campaigns.models.items import ProjectQuerySet
@@ -175,7 +175,7 @@ class TestFigures(models.Model):
     p95_us = _values()
     p99_us = _values()
     facts = models.JSONField(default=dict)  # that may change from campaign to campaign, by name
-    # When its campaign ended: the baseline then, and the verdict (domain.judged.against.Against).
+    # When its campaign ended: the baseline then, and the verdict (domain.analysis.against.Against).
     baseline = models.ForeignKey(Baseline, models.SET_NULL, null=True, related_name="+")
     against = models.JSONField(null=True)
 

@@ -24,7 +24,7 @@ class Agent(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
     revoked_at = models.DateTimeField(null=True, blank=True)
     host = models.CharField(max_length=100, blank=True)
-    # domain.measured.machine.machine_of: an exporter of the same machine tells the same.
+    # domain.metrics.machine.machine_of: an exporter of the same machine tells the same.
     machine = models.CharField(max_length=60, blank=True)
     watched = models.JSONField(default=list)  # the processes that it watches, by name
     heard_since = models.DateTimeField(null=True, blank=True)  # without a longer pause
@@ -108,7 +108,7 @@ class MachineSecond(models.Model):
     watched_s = models.FloatField(null=True)
     # By an exporter: an agent of the same machine tells more, and takes its place.
     is_scraped = models.BooleanField(default=False)
-    did = models.JSONField()  # domain.measured.machine.AgentSecond.did
+    did = models.JSONField()  # domain.metrics.machine.AgentSecond.did
 
     class Meta:
         constraints = [

@@ -12,8 +12,8 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models.functions import Now
 
-from campaigns.domain.judged.judgement import Judgement
-from campaigns.domain.judged.thresholds import Verdict, threshold_state, without_machine
+from campaigns.domain.analysis.judgement import Judgement
+from campaigns.domain.analysis.thresholds import Verdict, threshold_state, without_machine
 from campaigns.domain.lifecycle import (
     ACTIVE_STATES,
     LIVE_SHARD_STATES,
@@ -25,10 +25,10 @@ from campaigns.domain.lifecycle import (
     Trust,
 )
 from campaigns.domain.lifecycle import RunState as State
-from campaigns.domain.measured.injector_end import InjectorEnd
-from campaigns.domain.measured.packed_second import line_of, pack, second_of
-from campaigns.domain.measured.redaction import without_addresses
-from campaigns.domain.measured.snapshot import Second
+from campaigns.domain.metrics.injector_end import InjectorEnd
+from campaigns.domain.metrics.packed_second import line_of, pack, second_of
+from campaigns.domain.metrics.redaction import without_addresses
+from campaigns.domain.metrics.snapshot import Second
 from campaigns.domain.plan.frozen_run import FrozenRun, version_of_parts, with_parts
 from campaigns.domain.plan.questions import seeks_limit
 from campaigns.models.campaigns import Campaign, Test
@@ -73,7 +73,7 @@ class Run(models.Model):
     p50_us = models.FloatField(null=True, blank=True)
     p95_us = models.FloatField(null=True, blank=True)
     p99_us = models.FloatField(null=True, blank=True)
-    # domain.judged.judgement.Judgement with its reasons; read `judged`.
+    # domain.analysis.judgement.Judgement with its reasons; read `judged`.
     judgement = models.JSONField(null=True, blank=True)
     snapshot = models.JSONField()  # domain.plan.frozen_run.FrozenRun; read `frozen`, which is whole
     # domain.plan.machines: no two active runs share one. None: its host name is not looked up yet.
@@ -255,7 +255,7 @@ class ShardSecond(models.Model):
     second = models.IntegerField()
     step = models.PositiveIntegerField()
     epoch = models.PositiveIntegerField()
-    packed = models.BinaryField()  # domain.measured.packed_second
+    packed = models.BinaryField()  # domain.metrics.packed_second
 
     def __str__(self) -> str:
         return f"run {self.run_id} shard {self.shard} second {self.second} step {self.step}"

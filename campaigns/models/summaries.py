@@ -8,7 +8,7 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models.functions import Now
 
-from campaigns.domain.measured.series import Point, chunks_of, points_of_chunks
+from campaigns.domain.metrics.series import Point, chunks_of, points_of_chunks
 from campaigns.models.campaigns import Campaign, Test
 from campaigns.models.runs import Run
 
@@ -73,15 +73,15 @@ class RunSummary(models.Model):
     n_seconds = models.PositiveIntegerField()
     digest = models.CharField(max_length=64)
     duration_s = models.FloatField()  # the measured part
-    total = models.JSONField()  # domain.measured.snapshot.Total over all steps, without warm-up
-    # The total without its histograms (domain.measured.brief), which lists and campaigns read.
+    total = models.JSONField()  # domain.metrics.snapshot.Total over all steps, without warm-up
+    # The total without its histograms (domain.metrics.brief), which lists and campaigns read.
     brief = models.JSONField()
     steps = models.JSONField()  # [Total, …] in plan step order
-    # A domain.measured.series.Point per second, read as `series`: domain.measured.series
+    # A domain.metrics.series.Point per second, read as `series`: domain.metrics.series
     chunks = ArrayField(models.BinaryField())
     vitals = models.JSONField()  # per shard: the worst of each vital
-    failures = models.JSONField(default=list)  # one domain.measured.failures.FailureRow each
-    thresholds = models.JSONField(default=list)  # one judged.thresholds.Verdict each
+    failures = models.JSONField(default=list)  # one domain.metrics.failures.FailureRow each
+    thresholds = models.JSONField(default=list)  # one analysis.thresholds.Verdict each
     made_at = models.DateTimeField(db_default=Now())
 
     class Meta:

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.db import models
 
-from campaigns.domain.measured.packed_second import line_of
+from campaigns.domain.metrics.packed_second import line_of
 from campaigns.models.projects import Project
 from campaigns.models.runs import Run
 
@@ -50,7 +50,7 @@ class KeptMinute(models.Model):
     run = models.ForeignKey(Run, models.CASCADE, related_name="minutes", db_index=False)
     minute = models.IntegerField()  # its seconds are those from 60 · minute on
     step = models.PositiveIntegerField()
-    # domain.measured.packed_second, without what is of one instant: vitals and requests in flight.
+    # domain.metrics.packed_second, without what is of one instant: vitals and requests in flight.
     packed = models.BinaryField()
 
     def __str__(self) -> str:

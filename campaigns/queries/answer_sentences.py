@@ -3,17 +3,17 @@ permissions: callers pass what was read for rows found with visible_to."""
 
 from collections.abc import Sequence
 
-from campaigns.domain.judged.comparison import holm
-from campaigns.domain.judged.failures import everything_failed
-from campaigns.domain.judged.thresholds import Verdict
-from campaigns.domain.judged.trust import OWN_TAIL
+from campaigns.domain.analysis.comparison import holm
+from campaigns.domain.analysis.failures import everything_failed
+from campaigns.domain.analysis.thresholds import Verdict
+from campaigns.domain.analysis.trust import OWN_TAIL
 from campaigns.domain.lifecycle import Outcome
-from campaigns.domain.measured.figures import Figures
+from campaigns.domain.metrics.figures import Figures
 from campaigns.domain.plan.questions import is_flat_out
 from campaigns.domain.plan.target import counted_in
-from campaigns.domain.shown.ladder_words import ladder_sentence
-from campaigns.domain.shown.remedies import cause_words, no_answer_words
-from campaigns.domain.shown.report_words import (
+from campaigns.domain.presentation.ladder_words import ladder_sentence
+from campaigns.domain.presentation.remedies import cause_words, no_answer_words
+from campaigns.domain.presentation.report_words import (
     LIMIT_FOUND,
     NO_ANSWER_GROUND,
     NO_ANSWER_SO_FAR,
@@ -23,10 +23,10 @@ from campaigns.domain.shown.report_words import (
     machine_words,
     remark_words,
 )
-from campaigns.domain.shown.results import Sentence
-from campaigns.domain.shown.sentences import Pair, overhead_sentence
-from campaigns.domain.shown.sweep_words import matrix_sentence, sweep_sentence
-from campaigns.domain.shown.threshold_tables import broken_words, kept_words
+from campaigns.domain.presentation.results import Sentence
+from campaigns.domain.presentation.sentences import Pair, overhead_sentence
+from campaigns.domain.presentation.sweep_words import matrix_sentence, sweep_sentence
+from campaigns.domain.presentation.threshold_tables import broken_words, kept_words
 from campaigns.domain.units import (
     and_joined,
     counted,

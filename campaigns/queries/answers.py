@@ -5,16 +5,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from campaigns.domain.lifecycle import Outcome
-from campaigns.domain.measured.figures import MOST_SMOOTH, curve
+from campaigns.domain.metrics.figures import MOST_SMOOTH, curve
 from campaigns.domain.plan.target import WEBSOCKET_SCHEMES, counted_in
-from campaigns.domain.shown.exchange_tables import Exchanged, campaign_exchange_tables
-from campaigns.domain.shown.ladder import MEAN
-from campaigns.domain.shown.latency_table import latency_table, mean_texts
-from campaigns.domain.shown.report_words import run_sentence, three_answers
-from campaigns.domain.shown.results import Answer, Lazy, Sentence, TestAnswer, trimmed
-from campaigns.domain.shown.tables import Table
-from campaigns.domain.shown.threshold_tables import campaign_thresholds_table
-from campaigns.domain.shown.what_to_do import Place, what_to_do
+from campaigns.domain.presentation.exchange_tables import Exchanged, campaign_exchange_tables
+from campaigns.domain.presentation.ladder import MEAN
+from campaigns.domain.presentation.latency_table import latency_table, mean_texts
+from campaigns.domain.presentation.report_words import run_sentence, three_answers
+from campaigns.domain.presentation.results import Answer, Lazy, Sentence, TestAnswer, trimmed
+from campaigns.domain.presentation.tables import Table
+from campaigns.domain.presentation.threshold_tables import campaign_thresholds_table
+from campaigns.domain.presentation.what_to_do import Place, what_to_do
 from campaigns.domain.units import DASH
 from campaigns.models import Campaign, PooledPercentiles, Run, Test, without_references
 from campaigns.queries.answer_sentences import figures_words, first_words, grounds_of, judged_rules

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from campaigns.domain.errors import InvalidFields
-from campaigns.domain.measured.figures import Figures
-from campaigns.domain.measured.redaction import without_addresses
-from campaigns.domain.measured.snapshot import Total
+from campaigns.domain.metrics.figures import Figures
+from campaigns.domain.metrics.redaction import without_addresses
+from campaigns.domain.metrics.snapshot import Total
 from campaigns.domain.plan.target import TLS_TWINS, Origin, counted_in
-from campaigns.domain.shown.sentences import MODES, ArmFacts, arm_names, shared_mode
-from campaigns.domain.shown.sweep_table import injector_words
+from campaigns.domain.presentation.sentences import MODES, ArmFacts, arm_names, shared_mode
+from campaigns.domain.presentation.sweep_table import injector_words
 from campaigns.models import Campaign, Endpoint, PooledPercentiles, Test
 from campaigns.queries.measurements import MeasuredRun, counted_runs, pooled_of
 

@@ -11,12 +11,12 @@ from math import log
 from django.db.models import Count, F, Max, OuterRef, Prefetch, Q, QuerySet, Subquery
 from django.db.models.functions import Abs, Ln
 
-from campaigns.domain.judged.comparison import Reason
-from campaigns.domain.judged.histories import TestHistory, TriageState
-from campaigns.domain.judged.ratio import Against, Word
+from campaigns.domain.analysis.comparison import Reason
+from campaigns.domain.analysis.histories import TestHistory, TriageState
+from campaigns.domain.analysis.ratio import Against, Word
 from campaigns.domain.lifecycle import Outcome, TargetState, Trust
-from campaigns.domain.shown.compared_words import baseline_sentence
-from campaigns.domain.shown.results import Sentence
+from campaigns.domain.presentation.compared_words import baseline_sentence
+from campaigns.domain.presentation.results import Sentence
 from campaigns.domain.typed_text import REFERENCE_TAG
 from campaigns.models import (
     Baseline,

@@ -19,7 +19,7 @@ from django.db import connection
 from django.db.models import Count, F, Max, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import JSONObject
 
-from campaigns.domain.shown.results import Gist
+from campaigns.domain.presentation.results import Gist
 from campaigns.domain.typed_text import REFERENCE_TAG
 from campaigns.models import (
     Campaign,

@@ -18,8 +18,8 @@ from django.db.models import (
     Subquery,
 )
 
+from campaigns.domain.analysis.ratio import Against
 from campaigns.domain.errors import InvalidPlan
-from campaigns.domain.judged.ratio import Against
 from campaigns.domain.lifecycle import (
     ACTIVE_STATES,
     Outcome,

@@ -11,13 +11,13 @@ from django.db.models import Prefetch, Q, QuerySet
 
 from campaigns.domain.errors import InvalidPlan
 from campaigns.domain.lifecycle import ACTIVE_STATES
-from campaigns.domain.measured.outcomes import CLIENT_KINDS
+from campaigns.domain.metrics.outcomes import CLIENT_KINDS
 from campaigns.domain.plan.blocks import order_of_runs
 from campaigns.domain.plan.plan import ConnectionMode, Plan
 from campaigns.domain.plan.reference import REFERENCE_NAME, next_name
 from campaigns.domain.plan.sweep import Sweep, value_text
 from campaigns.domain.plan.target import TLS_TWINS, WEBSOCKET_SCHEMES
-from campaigns.domain.shown.plan_words import plan_load_words
+from campaigns.domain.presentation.plan_words import plan_load_words
 from campaigns.models import (
     Campaign,
     Endpoint,

@@ -18,10 +18,10 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.timezone import localtime
 
+from campaigns.domain.analysis.likeness import PlanOnArm, partners
 from campaigns.domain.errors import InvalidFields
-from campaigns.domain.judged.likeness import PlanOnArm, partners
 from campaigns.domain.plan.sweep import number_of
-from campaigns.domain.shown.history_words import when_words
+from campaigns.domain.presentation.history_words import when_words
 from campaigns.models import Campaign, PooledPercentiles, Project, Run, ShareLink, Test
 from campaigns.models.items import ProjectQuerySet
 from campaigns.permissions import Action, Actor, may

@@ -7,19 +7,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from campaigns.domain.judged.comparison import Reason
-from campaigns.domain.judged.overhead import ShiftPoint, part_means_us, shift_of
-from campaigns.domain.measured.figures import Figures, curve
-from campaigns.domain.measured.injector_end import tls_libraries_of
-from campaigns.domain.measured.measurement import Measurement
-from campaigns.domain.measured.snapshot import Total
-from campaigns.domain.shown.compared import ComparedDetail, ComparedTest, Difference
-from campaigns.domain.shown.exchange_tables import exchange_figures
-from campaigns.domain.shown.latency_table import figures_by_key, latency_table
-from campaigns.domain.shown.metrics import METRICS
-from campaigns.domain.shown.overhead_table import overhead_table, split_answer
-from campaigns.domain.shown.plan_words import changed_fields, field_name
-from campaigns.domain.shown.tables import (
+from campaigns.domain.analysis.comparison import Reason
+from campaigns.domain.analysis.overhead import ShiftPoint, part_means_us, shift_of
+from campaigns.domain.metrics.figures import Figures, curve
+from campaigns.domain.metrics.injector_end import tls_libraries_of
+from campaigns.domain.metrics.measurement import Measurement
+from campaigns.domain.metrics.snapshot import Total
+from campaigns.domain.presentation.compared import ComparedDetail, ComparedTest, Difference
+from campaigns.domain.presentation.exchange_tables import exchange_figures
+from campaigns.domain.presentation.latency_table import figures_by_key, latency_table
+from campaigns.domain.presentation.metrics import METRICS
+from campaigns.domain.presentation.overhead_table import overhead_table, split_answer
+from campaigns.domain.presentation.plan_words import changed_fields, field_name
+from campaigns.domain.presentation.tables import (
     Cell,
     Figure,
     Row,
@@ -149,7 +149,7 @@ def differences_of(
     return sorted(rows, key=lambda each: not each.forbids)
 
 
-# Measured facts of domain.judged.likeness, as they are called here; the settings have the others.
+# Measured facts of domain.analysis.likeness, as they are called here; the settings have the others.
 _MEASURED = {
     "host": "Address reached",
     "injector hosts": "Injector hosts",

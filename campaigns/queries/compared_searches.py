@@ -4,11 +4,11 @@ capacities, never by the response times of their trials, each of which has a rat
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 
-from campaigns.domain.judged.capacity import CapacityAnswer, capacity_ratio
-from campaigns.domain.judged.capacity_interval import CapacityInterval
-from campaigns.domain.judged.ratio import Against
+from campaigns.domain.analysis.capacity import CapacityAnswer, capacity_ratio
+from campaigns.domain.analysis.capacity_interval import CapacityInterval
+from campaigns.domain.analysis.ratio import Against
 from campaigns.domain.plan.threshold import Threshold
-from campaigns.domain.shown.compared import ComparedCapacity, Difference
+from campaigns.domain.presentation.compared import ComparedCapacity, Difference
 from campaigns.models import Baseline, Run, Search, Test
 from campaigns.permissions import Actor
 from campaigns.queries.columns import ComparisonSide

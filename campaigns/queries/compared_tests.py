@@ -4,10 +4,10 @@ the verdict for each."""
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from campaigns.domain.judged.advice import smallest_shown
-from campaigns.domain.judged.comparison import Reason
-from campaigns.domain.judged.likeness import partners
-from campaigns.domain.shown.compared import (
+from campaigns.domain.analysis.advice import smallest_shown
+from campaigns.domain.analysis.comparison import Reason
+from campaigns.domain.analysis.likeness import partners
+from campaigns.domain.presentation.compared import (
     ComparedCapacity,
     ComparedTest,
     Comparison,
@@ -19,13 +19,13 @@ from campaigns.domain.shown.compared import (
     which_listed,
     worst_first,
 )
-from campaigns.domain.shown.compared_words import (
+from campaigns.domain.presentation.compared_words import (
     comparison_sentence,
     comparison_table,
     reference_sentence,
 )
-from campaigns.domain.shown.intervals import least_change
-from campaigns.domain.shown.results import Sentence
+from campaigns.domain.presentation.intervals import least_change
+from campaigns.domain.presentation.results import Sentence
 from campaigns.domain.units import percent, typed_percent, with_unit
 from campaigns.queries.arm_pairs import ArmPair
 from campaigns.queries.columns import ComparisonSide, Side, sides_of

@@ -10,11 +10,11 @@ from typing import Any
 
 from django.utils import timezone
 
-from campaigns.domain.measured.outcomes import CERTIFICATE_KINDS, CLIENT_KINDS, TIMEOUT_KINDS, Kind
+from campaigns.domain.metrics.outcomes import CERTIFICATE_KINDS, CLIENT_KINDS, TIMEOUT_KINDS, Kind
 from campaigns.domain.plan.plan import status_fits
 from campaigns.domain.plan.step import default_label
 from campaigns.domain.plan.typed_request import TypedRequest, twin_of
-from campaigns.domain.shown.remedies import words_of
+from campaigns.domain.presentation.remedies import words_of
 from campaigns.domain.units import counted
 from campaigns.models import Campaign, Endpoint, PlanVersion, Probe, Target
 from campaigns.permissions import Actor

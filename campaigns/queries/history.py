@@ -13,9 +13,9 @@ from django.db.models import BooleanField, Count, F, Func, Q, QuerySet, TextFiel
 from django.db.models.functions import Cast
 from django.utils import timezone
 
-from campaigns.domain.judged.changes import Change
-from campaigns.domain.judged.histories import CampaignPoint, TestHistory, mean_of
-from campaigns.domain.judged.ratio import Against
+from campaigns.domain.analysis.changes import Change
+from campaigns.domain.analysis.histories import CampaignPoint, TestHistory, mean_of
+from campaigns.domain.analysis.ratio import Against
 from campaigns.domain.typed_text import REFERENCE_TAG, clean_tag
 from campaigns.models import (
     Campaign,

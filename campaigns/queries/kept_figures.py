@@ -9,16 +9,16 @@ from typing import Any, NamedTuple
 from django.db.models import QuerySet
 from django.db.models.fields.json import KeyTextTransform, KeyTransform
 
-from campaigns.domain.judged import overhead
+from campaigns.domain.analysis import overhead
 from campaigns.domain.lifecycle import Outcome, TargetState, Trust
-from campaigns.domain.measured.brief import RankedHistogram, brief_of, ranked, read_total
-from campaigns.domain.measured.figures import CURVE_PERCENTILES, SHOWN_PERCENTILES
-from campaigns.domain.measured.histogram import Histogram, StoredHistogram
-from campaigns.domain.measured.injector_end import TlsHandshakes
-from campaigns.domain.measured.snapshot import Timing, Total
+from campaigns.domain.metrics.brief import RankedHistogram, brief_of, ranked, read_total
+from campaigns.domain.metrics.figures import CURVE_PERCENTILES, SHOWN_PERCENTILES
+from campaigns.domain.metrics.histogram import Histogram, StoredHistogram
+from campaigns.domain.metrics.injector_end import TlsHandshakes
+from campaigns.domain.metrics.snapshot import Timing, Total
 from campaigns.domain.percentiles import P50
 from campaigns.domain.plan.target import Origin
-from campaigns.domain.shown.exchange_tables import EXCHANGE_PERCENTILES, EXCHANGE_TIMINGS
+from campaigns.domain.presentation.exchange_tables import EXCHANGE_PERCENTILES, EXCHANGE_TIMINGS
 from campaigns.models import PooledPercentiles, Run, RunSummary, Shard, Test
 
 _STATES = list(TargetState)

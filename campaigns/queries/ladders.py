@@ -6,16 +6,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import fmean
 
-from campaigns.domain.judged.failures import everything_failed, failure_words
-from campaigns.domain.judged.overhead import part_means_us
-from campaigns.domain.judged.repeats import MeanInterval, mean_interval
-from campaigns.domain.measured.injector_end import TlsHandshakes, sum_of, tls_libraries_of
+from campaigns.domain.analysis.failures import everything_failed, failure_words
+from campaigns.domain.analysis.overhead import part_means_us
+from campaigns.domain.analysis.repeats import MeanInterval, mean_interval
+from campaigns.domain.metrics.injector_end import TlsHandshakes, sum_of, tls_libraries_of
 from campaigns.domain.percentiles import P50, P95, P99, Shown, name, shown, why_not_shown
 from campaigns.domain.plan.http_version import HttpVersion
 from campaigns.domain.plan.rungs import Section, Spoken, is_ladder, section_of, spoken_by
 from campaigns.domain.plan.target import WEBSOCKET_SCHEMES
 from campaigns.domain.plan.tls_options import is_post_quantum
-from campaigns.domain.shown.ladder import (
+from campaigns.domain.presentation.ladder import (
     LADDER_METRICS,
     MEAN,
     SECTION_TITLES,
@@ -26,10 +26,10 @@ from campaigns.domain.shown.ladder import (
     RungStep,
     WireBytes,
 )
-from campaigns.domain.shown.ladder_words import rung_title
-from campaigns.domain.shown.latency_table import figures_by_key
-from campaigns.domain.shown.tables import Figure
-from campaigns.domain.shown.tls_facts import certificates_of
+from campaigns.domain.presentation.ladder_words import rung_title
+from campaigns.domain.presentation.latency_table import figures_by_key
+from campaigns.domain.presentation.tables import Figure
+from campaigns.domain.presentation.tls_facts import certificates_of
 from campaigns.domain.units import counted
 from campaigns.models import Campaign
 from campaigns.queries.arm_pairs import ArmPair, MeasuredTest

@@ -16,12 +16,12 @@ from django.db.models import Avg, F, FloatField, Q, QuerySet, Sum, Value
 from django.db.models.fields.json import KeyTextTransform
 from django.db.models.functions import Cast, Coalesce, Left, Length, NullIf
 
-from campaigns.domain.judged.busy import observed_vitals
-from campaigns.domain.judged.judgement import limits_with
-from campaigns.domain.judged.limit import limit_of
+from campaigns.domain.analysis.busy import observed_vitals
+from campaigns.domain.analysis.judgement import limits_with
+from campaigns.domain.analysis.limit import limit_of
 from campaigns.domain.lifecycle import Outcome, RunState
-from campaigns.domain.measured.machine import CPU
-from campaigns.domain.measured.machine_use import (
+from campaigns.domain.metrics.machine import CPU
+from campaigns.domain.metrics.machine_use import (
     MachinePoint,
     MachineRun,
     MachineRuns,
@@ -30,18 +30,18 @@ from campaigns.domain.measured.machine_use import (
     machine_use,
     n_whole_seconds,
 )
-from campaigns.domain.measured.perf_counts import PerfOf
-from campaigns.domain.shown.limit_table import limit_table
-from campaigns.domain.shown.machine_table import (
+from campaigns.domain.metrics.perf_counts import PerfOf
+from campaigns.domain.presentation.limit_table import limit_table
+from campaigns.domain.presentation.machine_table import (
     machine_columns,
     machine_means_table,
     machine_runs_table,
     machine_table,
     namer_of_runs,
 )
-from campaigns.domain.shown.perf_table import no_perf_table, perf_table
-from campaigns.domain.shown.results import Answer
-from campaigns.domain.shown.tables import Table
+from campaigns.domain.presentation.perf_table import no_perf_table, perf_table
+from campaigns.domain.presentation.results import Answer
+from campaigns.domain.presentation.tables import Table
 from campaigns.models import Campaign, MachineSecond, Run, ToolOutput
 from campaigns.queries.measurements import (
     machines_of_run,

@@ -15,9 +15,9 @@ from typing import Any
 from django.db.models import OuterRef, QuerySet, Subquery
 from django.utils import timezone
 
-from campaigns.domain.judged.judgement import Judgement
-from campaigns.domain.judged.likeness import ArmRun
-from campaigns.domain.judged.thresholds import ThresholdJudge, Verdict, threshold_state
+from campaigns.domain.analysis.judgement import Judgement
+from campaigns.domain.analysis.likeness import ArmRun
+from campaigns.domain.analysis.thresholds import ThresholdJudge, Verdict, threshold_state
 from campaigns.domain.lifecycle import (
     LIVE_SHARD_STATES,
     Outcome,
@@ -26,14 +26,14 @@ from campaigns.domain.lifecycle import (
     ThresholdState,
     Trust,
 )
-from campaigns.domain.measured.figures import Figures, figures_of
-from campaigns.domain.measured.machine_use import MachinePoint, n_whole_seconds
-from campaigns.domain.measured.measurement import Measurement
-from campaigns.domain.measured.series import Columns, Point, columns_of_chunks, points_of_columns
-from campaigns.domain.measured.snapshot import Timing, Total, total_of
+from campaigns.domain.metrics.figures import Figures, figures_of
+from campaigns.domain.metrics.machine_use import MachinePoint, n_whole_seconds
+from campaigns.domain.metrics.measurement import Measurement
+from campaigns.domain.metrics.series import Columns, Point, columns_of_chunks, points_of_columns
+from campaigns.domain.metrics.snapshot import Timing, Total, total_of
 from campaigns.domain.percentiles import NO_TIMES
-from campaigns.domain.shown.latency_table import Line
-from campaigns.domain.shown.report_words import ending_text
+from campaigns.domain.presentation.latency_table import Line
+from campaigns.domain.presentation.report_words import ending_text
 from campaigns.models import MeasuredSoFar, PooledPercentiles, Run, RunSummary, Shard, ShardSecond
 from campaigns.queries.campaign_keys import release
 from campaigns.queries.kept_figures import POOLED, BriefTotals, in_brief, with_known

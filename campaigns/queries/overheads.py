@@ -6,9 +6,9 @@ from functools import cached_property
 from math import inf
 from typing import Any
 
-from campaigns.domain.judged.comparison import FLOOR_US, ComparisonVerdict, Reason, verdict
-from campaigns.domain.judged.likeness import like_for_like
-from campaigns.domain.judged.overhead import (
+from campaigns.domain.analysis.comparison import FLOOR_US, ComparisonVerdict, Reason, verdict
+from campaigns.domain.analysis.likeness import like_for_like
+from campaigns.domain.analysis.overhead import (
     OverheadRow,
     jumps_us,
     mean_row,
@@ -16,14 +16,14 @@ from campaigns.domain.judged.overhead import (
     part_means_us,
     percentile_row,
 )
-from campaigns.domain.judged.ratio import OddRun, RatioInterval, Word
-from campaigns.domain.judged.repeats import MIN_REPEATS
-from campaigns.domain.measured.figures import Figures
-from campaigns.domain.measured.histogram import BUCKET_SHARE
-from campaigns.domain.measured.measurement import unlike
+from campaigns.domain.analysis.ratio import OddRun, RatioInterval, Word
+from campaigns.domain.analysis.repeats import MIN_REPEATS
+from campaigns.domain.metrics.figures import Figures
+from campaigns.domain.metrics.histogram import BUCKET_SHARE
+from campaigns.domain.metrics.measurement import unlike
 from campaigns.domain.percentiles import P50
-from campaigns.domain.shown.overhead_table import forest, overhead_table, split_answer
-from campaigns.domain.shown.results import FlaggedRun, OverheadAnswer
+from campaigns.domain.presentation.overhead_table import forest, overhead_table, split_answer
+from campaigns.domain.presentation.results import FlaggedRun, OverheadAnswer
 from campaigns.domain.units import counted, percent
 from campaigns.models import Campaign
 from campaigns.queries.arm_pairs import ArmPair, MeasuredTest

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from django.db.models import OuterRef, QuerySet, Subquery
 
-from campaigns.domain.shown.plan_words import changes_between
+from campaigns.domain.presentation.plan_words import changes_between
 from campaigns.models import PlanVersion, Project, SavedPlan
 from campaigns.permissions import Actor
 from campaigns.queries.items import ItemFilter, narrowed

@@ -8,10 +8,10 @@ from typing import Any
 
 from django.db.models import Case, OuterRef, Prefetch, Q, QuerySet, When
 
-from campaigns.domain.measured.snapshot import PARTS
+from campaigns.domain.metrics.snapshot import PARTS
 from campaigns.domain.plan.tls_options import command_options
-from campaigns.domain.shown.exchange_tables import close_words
-from campaigns.domain.shown.remedies import remedy, words_of
+from campaigns.domain.presentation.exchange_tables import close_words
+from campaigns.domain.presentation.remedies import remedy, words_of
 from campaigns.domain.units import counted, decimals_for_parts, number
 from campaigns.models import Endpoint, OwnTlsProfile, Probe, Project, Run, Target
 from campaigns.models.dbtime import db_now

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 from django.conf import settings
 
-from campaigns.domain.judged.likeness import partners
+from campaigns.domain.analysis.likeness import partners
 from campaigns.domain.plan.addresses import is_address, parse_networks, vet
 from campaigns.domain.plan.reference import REFERENCE_PLAN
-from campaigns.domain.shown.compared import ReferenceState, reference_of
+from campaigns.domain.presentation.compared import ReferenceState, reference_of
 from campaigns.domain.typed_text import REFERENCE_TAG
 from campaigns.domain.units import ms
 from campaigns.models import Campaign, Endpoint, PlanVersion, Project, SavedPlan, Test, TestFigures

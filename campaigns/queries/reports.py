@@ -5,25 +5,25 @@ environment."""
 
 from collections.abc import Iterator
 
-from campaigns.domain.judged.observations import steadiness_of
-from campaigns.domain.measured.figures import curve
-from campaigns.domain.measured.injector_end import InjectorEnd, peers_of, servers_of
-from campaigns.domain.measured.measurement import Measurement
-from campaigns.domain.measured.phases import Part, Span, find_phases
-from campaigns.domain.measured.reply_sizes import reply_sizes
-from campaigns.domain.measured.snapshot import Second, Timing, Total, total_of
+from campaigns.domain.analysis.observations import steadiness_of
+from campaigns.domain.metrics.figures import curve
+from campaigns.domain.metrics.injector_end import InjectorEnd, peers_of, servers_of
+from campaigns.domain.metrics.measurement import Measurement
+from campaigns.domain.metrics.phases import Part, Span, find_phases
+from campaigns.domain.metrics.reply_sizes import reply_sizes
+from campaigns.domain.metrics.snapshot import Second, Timing, Total, total_of
 from campaigns.domain.other_tools.reports import REPORTS, ReportHead, styles_for
 from campaigns.domain.percentiles import P50
 from campaigns.domain.plan.http_version import HttpVersion
 from campaigns.domain.plan.load import mean_rate_per_s
 from campaigns.domain.plan.plan import Plan
-from campaigns.domain.shown import report_tables as tables
-from campaigns.domain.shown.errors_table import Errors, errors_of
-from campaigns.domain.shown.exchange_tables import close_codes, closes_table, exchange_table
-from campaigns.domain.shown.history_words import trend_words
-from campaigns.domain.shown.plan_words import plan_load_words, replay_words
-from campaigns.domain.shown.report_tables import phases_table, session_tables
-from campaigns.domain.shown.report_words import (
+from campaigns.domain.presentation import report_tables as tables
+from campaigns.domain.presentation.errors_table import Errors, errors_of
+from campaigns.domain.presentation.exchange_tables import close_codes, closes_table, exchange_table
+from campaigns.domain.presentation.history_words import trend_words
+from campaigns.domain.presentation.plan_words import plan_load_words, replay_words
+from campaigns.domain.presentation.report_tables import phases_table, session_tables
+from campaigns.domain.presentation.report_words import (
     RunStatus,
     run_checks,
     run_grounds,
@@ -31,12 +31,12 @@ from campaigns.domain.shown.report_words import (
     run_tiles,
     three_answers,
 )
-from campaigns.domain.shown.results import RunReport
-from campaigns.domain.shown.run_points import progress_of
-from campaigns.domain.shown.tables import Table
-from campaigns.domain.shown.threshold_tables import run_thresholds_table
-from campaigns.domain.shown.tls_facts import tls_facts
-from campaigns.domain.shown.what_to_do import what_to_do
+from campaigns.domain.presentation.results import RunReport
+from campaigns.domain.presentation.run_points import progress_of
+from campaigns.domain.presentation.tables import Table
+from campaigns.domain.presentation.threshold_tables import run_thresholds_table
+from campaigns.domain.presentation.tls_facts import tls_facts
+from campaigns.domain.presentation.what_to_do import what_to_do
 from campaigns.domain.units import count, counted, figure, ms, rate
 from campaigns.models import Run
 from campaigns.queries.measurements import measurement_of

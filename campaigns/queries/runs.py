@@ -10,19 +10,19 @@ from django.db.models import F, Q, QuerySet
 from django.utils import timezone
 
 from campaigns.domain.lifecycle import RunState, StopReason, TargetState, Trust
-from campaigns.domain.measured.failures import FailureRow, most_frequent_first
-from campaigns.domain.measured.figures import figures_of
-from campaigns.domain.measured.outcomes import WORDS, Kind
-from campaigns.domain.measured.redaction import without_addresses
-from campaigns.domain.measured.series import Point
-from campaigns.domain.measured.snapshot import Total
+from campaigns.domain.metrics.failures import FailureRow, most_frequent_first
+from campaigns.domain.metrics.figures import figures_of
+from campaigns.domain.metrics.outcomes import WORDS, Kind
+from campaigns.domain.metrics.redaction import without_addresses
+from campaigns.domain.metrics.series import Point
+from campaigns.domain.metrics.snapshot import Total
 from campaigns.domain.plan.load import mean_rate_per_s, planned_duration_s
 from campaigns.domain.plan.target import counted_in
-from campaigns.domain.shown.errors_table import Errors, errors_of
-from campaigns.domain.shown.exchange_tables import exchange_columns
-from campaigns.domain.shown.latency_table import Line, line_cells
-from campaigns.domain.shown.remedies import no_answer_words
-from campaigns.domain.shown.tables import Cell
+from campaigns.domain.presentation.errors_table import Errors, errors_of
+from campaigns.domain.presentation.exchange_tables import exchange_columns
+from campaigns.domain.presentation.latency_table import Line, line_cells
+from campaigns.domain.presentation.remedies import no_answer_words
+from campaigns.domain.presentation.tables import Cell
 from campaigns.domain.units import rate
 from campaigns.models import FailureExample, Project, Run, RunEvent, RunSummary
 from campaigns.models.machines import EXPORTER_PROBLEM

@@ -12,7 +12,7 @@ from django.db.models import Avg, F, Func, IntegerField, Max, Q
 from django.db.models.fields.json import KeyTransform
 from django.db.models.functions import Coalesce, NullIf
 
-from campaigns.domain.judged.busy import (
+from campaigns.domain.analysis.busy import (
     Busy,
     MachineLoad,
     busy_of,
@@ -20,11 +20,11 @@ from campaigns.domain.judged.busy import (
     mean_busy,
     observed_vitals,
 )
-from campaigns.domain.judged.capacity import Ending, TrialResult
-from campaigns.domain.judged.judgement import limits_with
-from campaigns.domain.measured.machine import BUSY, CPU
-from campaigns.domain.measured.machine_use import MachineUse, n_whole_seconds
-from campaigns.domain.shown.capacity_words import Limiter, limiter_of, signs_of
+from campaigns.domain.analysis.capacity import Ending, TrialResult
+from campaigns.domain.analysis.judgement import limits_with
+from campaigns.domain.metrics.machine import BUSY, CPU
+from campaigns.domain.metrics.machine_use import MachineUse, n_whole_seconds
+from campaigns.domain.presentation.capacity_words import Limiter, limiter_of, signs_of
 from campaigns.domain.units import rate
 from campaigns.models import MachineSecond, RunSummary, RunUse
 from campaigns.queries.machine_runs import told_figure

@@ -6,8 +6,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from campaigns.domain.caps import LOAD_HOURS
-from campaigns.domain.judged.capacity import (
+from campaigns.domain.analysis.capacity import (
     CapacityAnswer,
     CapacitySearch,
     Ending,
@@ -19,14 +18,15 @@ from campaigns.domain.judged.capacity import (
     trial_of,
     without_machine,
 )
-from campaigns.domain.judged.capacity_interval import CapacityInterval
+from campaigns.domain.analysis.capacity_interval import CapacityInterval
+from campaigns.domain.caps import LOAD_HOURS
 from campaigns.domain.lifecycle import Outcome, RunState, Trust
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.search_start import PAUSE_S, SearchCost, search_cost
 from campaigns.domain.plan.threshold import Threshold, parse_rule
-from campaigns.domain.shown.badges import Answers
-from campaigns.domain.shown.capacity_words import Limiter, objective_words, search_sentence
-from campaigns.domain.shown.results import Sentence
+from campaigns.domain.presentation.badges import Answers
+from campaigns.domain.presentation.capacity_words import Limiter, objective_words, search_sentence
+from campaigns.domain.presentation.results import Sentence
 from campaigns.models import Endpoint, PlanVersion, Probe, Project, Run, Search
 from campaigns.queries.caps import use_of
 from campaigns.queries.checks import (

@@ -4,14 +4,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from campaigns.domain.judged.busy import observed_vitals
-from campaigns.domain.judged.criteria import worst_value
+from campaigns.domain.analysis.busy import observed_vitals
+from campaigns.domain.analysis.criteria import worst_value
 from campaigns.domain.lifecycle import Trust
-from campaigns.domain.measured.figures import figures_of
+from campaigns.domain.metrics.figures import figures_of
 from campaigns.domain.plan.sweep import INJECTORS, parameter_label
-from campaigns.domain.shown.ladder import MEAN, Ladder
-from campaigns.domain.shown.results import SweepAnswer
-from campaigns.domain.shown.sweep_table import (
+from campaigns.domain.presentation.ladder import MEAN, Ladder
+from campaigns.domain.presentation.results import SweepAnswer
+from campaigns.domain.presentation.sweep_table import (
     Doubt,
     PointAgainst,
     SweepPoint,
@@ -19,7 +19,7 @@ from campaigns.domain.shown.sweep_table import (
     sweep_table,
     with_speed_up,
 )
-from campaigns.domain.shown.target_matrix import TargetMatrix
+from campaigns.domain.presentation.target_matrix import TargetMatrix
 from campaigns.models import Campaign, Test
 from campaigns.queries.arm_pairs import ArmPair, MeasuredTest, arm_words
 from campaigns.queries.ladders import ladder_of

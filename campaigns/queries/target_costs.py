@@ -8,30 +8,30 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
 
-from campaigns.domain.judged.comparison import TICK_S, RunCost, cost_difference
-from campaigns.domain.judged.ratio import ratio_interval
-from campaigns.domain.judged.repeats import MeanInterval, mean_interval
+from campaigns.domain.analysis.comparison import TICK_S, RunCost, cost_difference
+from campaigns.domain.analysis.ratio import ratio_interval
+from campaigns.domain.analysis.repeats import MeanInterval, mean_interval
 from campaigns.domain.lifecycle import ACTIVE_STATES, RunState
-from campaigns.domain.measured.machine import MOVED, moved_bytes
-from campaigns.domain.measured.machine_use import (
+from campaigns.domain.metrics.machine import MOVED, moved_bytes
+from campaigns.domain.metrics.machine_use import (
     MachineUse,
     cpu_s_per_1000,
     is_inner,
     n_whole_seconds,
 )
-from campaigns.domain.measured.perf_counts import PerfOf, PerfUse, perf_together, perf_use
+from campaigns.domain.metrics.perf_counts import PerfOf, PerfUse, perf_together, perf_use
 from campaigns.domain.plan.target import counted_in
-from campaigns.domain.shown.ladder import RungStep
-from campaigns.domain.shown.perf_table import (
+from campaigns.domain.presentation.ladder import RungStep
+from campaigns.domain.presentation.perf_table import (
     ComparedCounter,
     TestCounters,
     compared_counters_table,
     counter_means_table,
     figures_of_perf,
 )
-from campaigns.domain.shown.results import Answer, OverheadAnswer, Sentence, TestAnswer
-from campaigns.domain.shown.tables import Table
-from campaigns.domain.shown.target_cost_tables import (
+from campaigns.domain.presentation.results import Answer, OverheadAnswer, Sentence, TestAnswer
+from campaigns.domain.presentation.tables import Table
+from campaigns.domain.presentation.target_cost_tables import (
     BYTES,
     CPU,
     MACHINE,

@@ -5,15 +5,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from statistics import fmean
 
-from campaigns.domain.judged.comparison import Reason
-from campaigns.domain.judged.likeness import likeness_among
-from campaigns.domain.judged.overhead import OverheadRow, geometric_mean, ratio_over_plans
-from campaigns.domain.judged.ratio import Word
-from campaigns.domain.judged.repeats import MIN_REPEATS, MeanInterval, mean_interval
+from campaigns.domain.analysis.comparison import Reason
+from campaigns.domain.analysis.likeness import likeness_among
+from campaigns.domain.analysis.overhead import OverheadRow, geometric_mean, ratio_over_plans
+from campaigns.domain.analysis.ratio import Word
+from campaigns.domain.analysis.repeats import MIN_REPEATS, MeanInterval, mean_interval
 from campaigns.domain.lifecycle import Trust
 from campaigns.domain.plan.presets import is_local
-from campaigns.domain.shown.tables import NO_RUN
-from campaigns.domain.shown.target_matrix import (
+from campaigns.domain.presentation.tables import NO_RUN
+from campaigns.domain.presentation.target_matrix import (
     MatrixCell,
     MatrixRow,
     NetworkRow,

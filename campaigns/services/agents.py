@@ -20,7 +20,7 @@ from campaigns import queue
 from campaigns.domain.audit_events import AuditEvent
 from campaigns.domain.edit_conflicts import Content, check_unchanged
 from campaigns.domain.errors import InvalidFields, Refused
-from campaigns.domain.measured.machine import AgentReport, machine_of
+from campaigns.domain.metrics.machine import AgentReport, machine_of
 from campaigns.domain.plan.exporters import ExporterFields, check_exporter
 from campaigns.models import Agent, Exporter, MachineSecond, Run, Target
 from campaigns.models.dbtime import ClockTimestamp, db_now

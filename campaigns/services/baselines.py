@@ -2,7 +2,7 @@
 of changes: written down when a campaign has ended, then judged by people. A change is known by its
 test (plan, endpoint, connection mode, injectors) and the campaign with which the new level begins,
 so it can be written down any number of times. If more campaigns move it, it is followed
-(`domain.judged.triage.same_changes`). A new change joins the newest entry of its target whose range
+(`analysis.histories.same_changes`). A new change joins the newest entry of its target whose range
 overlaps its own, if nobody has closed that and it has no change of the same test yet; otherwise it
 is an entry of its own. What is no longer found stays, for people to judge."""
 
@@ -17,9 +17,8 @@ from django.db import IntegrityError, InterfaceError, OperationalError, transact
 from django.db.models import F
 from django.db.models.functions import Now
 
-from campaigns.domain.errors import InvalidFields, Refused
-from campaigns.domain.judged.changes import Change
-from campaigns.domain.judged.histories import (
+from campaigns.domain.analysis.changes import Change
+from campaigns.domain.analysis.histories import (
     NEEDS_WHY,
     TAKES_MORE,
     Sighting,
@@ -27,6 +26,7 @@ from campaigns.domain.judged.histories import (
     TriageState,
     same_changes,
 )
+from campaigns.domain.errors import InvalidFields, Refused
 from campaigns.domain.typed_text import clean_name, storable
 from campaigns.models import (
     Baseline,

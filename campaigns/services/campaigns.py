@@ -15,7 +15,7 @@ from campaigns.domain.audit_events import AuditEvent
 from campaigns.domain.edit_conflicts import Content, check_unchanged
 from campaigns.domain.errors import Refused
 from campaigns.domain.lifecycle import Outcome, StopReason
-from campaigns.domain.measured.perf_counts import PerfOf
+from campaigns.domain.metrics.perf_counts import PerfOf
 from campaigns.domain.plan.plan import ConnectionMode
 from campaigns.domain.plan.presets import FILE_SET_REPEATS, file_sets, is_local, lasting_file_sets
 from campaigns.domain.plan.reference import REFERENCE_MODE, REFERENCE_NAME, REFERENCE_PLAN

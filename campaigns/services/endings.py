@@ -9,9 +9,9 @@ from django.db.models import Max, Q
 from django.db.models.functions import Now
 
 from campaigns import queue
+from campaigns.domain.analysis.failures import everything_failed, failure_words
 from campaigns.domain.audit_events import AuditEvent
 from campaigns.domain.errors import Refused
-from campaigns.domain.judged.failures import everything_failed, failure_words
 from campaigns.domain.lifecycle import (
     ACTIVE_STATES,
     BY_ITSELF,

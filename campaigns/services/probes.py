@@ -20,8 +20,8 @@ from django.utils import timezone
 
 from campaigns.domain.errors import InvalidPlan, Refused
 from campaigns.domain.lifecycle import RunState
-from campaigns.domain.measured.certificates import chain_facts
-from campaigns.domain.measured.outcomes import CERTIFICATE_KINDS
+from campaigns.domain.metrics.certificates import chain_facts
+from campaigns.domain.metrics.outcomes import CERTIFICATE_KINDS
 from campaigns.domain.plan.first_request import first_request
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.session import AuthKind

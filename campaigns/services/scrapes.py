@@ -16,7 +16,7 @@ from django.db.models.functions import Now
 
 from campaigns.domain.errors import Refused
 from campaigns.domain.lifecycle import RunState
-from campaigns.domain.measured.machine import busy_s, machine_of, watched_s
+from campaigns.domain.metrics.machine import busy_s, machine_of, watched_s
 from campaigns.domain.plan.exporters import ExporterAddress
 from campaigns.models import Agent, Exporter, MachineSecond, Run, RunEvent
 from campaigns.models.dbtime import db_now

@@ -10,9 +10,9 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.db.models.functions import Now
 
+from campaigns.domain.analysis.capacity import CapacityAnswer, Ending, NextTrial
 from campaigns.domain.audit_events import AuditEvent
 from campaigns.domain.errors import BenchsiteError, InvalidFields, InvalidPlan
-from campaigns.domain.judged.capacity import CapacityAnswer, Ending, NextTrial
 from campaigns.domain.lifecycle import Outcome, RunState
 from campaigns.domain.plan.blocks import Turn
 from campaigns.domain.plan.estimates import estimate_test

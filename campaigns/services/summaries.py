@@ -17,14 +17,14 @@ from django.db import DatabaseError, InterfaceError, OperationalError, connectio
 from django.db.models import F, Max, QuerySet, Sum
 from django.db.models.functions import Length
 
-from campaigns.domain.judged.busy import observed_machines
-from campaigns.domain.judged.judgement import Judgement, judge, limits_with
-from campaigns.domain.judged.observations import hosts_of, is_loopback, observe
+from campaigns.domain.analysis.busy import observed_machines
+from campaigns.domain.analysis.judgement import Judgement, judge, limits_with
+from campaigns.domain.analysis.observations import hosts_of, is_loopback, observe
 from campaigns.domain.lifecycle import RunState, ShardState
-from campaigns.domain.measured.injector_end import peers_of
-from campaigns.domain.measured.measurement import Measurement
-from campaigns.domain.measured.packed_second import pack
-from campaigns.domain.measured.snapshot import Total
+from campaigns.domain.metrics.injector_end import peers_of
+from campaigns.domain.metrics.measurement import Measurement
+from campaigns.domain.metrics.packed_second import pack
+from campaigns.domain.metrics.snapshot import Total
 from campaigns.domain.plan.threshold import TARGET_METRICS
 from campaigns.models import (
     InjectorHost,

@@ -11,8 +11,15 @@ from django.urls import reverse
 from django.utils.html import conditional_escape, format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from campaigns.domain.shown.badges import GLYPHS, Answers, Badge, badge_of, glyph_of, run_badge
-from campaigns.domain.shown.glossary import Term, split_at_terms, term_of
+from campaigns.domain.presentation.badges import (
+    GLYPHS,
+    Answers,
+    Badge,
+    badge_of,
+    glyph_of,
+    run_badge,
+)
+from campaigns.domain.presentation.glossary import Term, split_at_terms, term_of
 from campaigns.domain.units import counted, size
 from campaigns.models import Run
 

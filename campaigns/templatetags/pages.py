@@ -8,9 +8,9 @@ from django.urls import reverse
 from django.utils.safestring import SafeString
 
 from campaigns.domain import units
-from campaigns.domain.shown.plan_words import plan_load_words
-from campaigns.domain.shown.remedies import words_of
-from campaigns.domain.shown.tables import Cell, Column, Row, Table
+from campaigns.domain.presentation.plan_words import plan_load_words
+from campaigns.domain.presentation.remedies import words_of
+from campaigns.domain.presentation.tables import Cell, Column, Row, Table
 from campaigns.domain.units import DASH
 from campaigns.templatetags.marks import with_terms
 

@@ -8,8 +8,8 @@ from django import template
 from django.utils import timezone
 
 from campaigns.domain.plan.target import SCHEMES
-from campaigns.domain.shown.cost_words import duration_words, requests_words
-from campaigns.domain.shown.sentences import MODES, plain_text
+from campaigns.domain.presentation.cost_words import duration_words, requests_words
+from campaigns.domain.presentation.sentences import MODES, plain_text
 from campaigns.domain.units import second_text
 from campaigns.models import Campaign, NamedTest, Run, without_references
 

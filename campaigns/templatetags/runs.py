@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils.safestring import SafeString
 from django.utils.timezone import localtime
 
-from campaigns.domain.shown.tables import Cell
+from campaigns.domain.presentation.tables import Cell
 from campaigns.domain.units import DASH
 from campaigns.models import Run
 from campaigns.templatetags.marks import badge

@@ -15,8 +15,8 @@ from campaigns.domain.plan.estimates import estimate_campaign, reference_s
 from campaigns.domain.plan.presets import Proposal, proposal_for
 from campaigns.domain.plan.reference import REFERENCE_PLAN
 from campaigns.domain.plan.sweep import Sweep, text_of_values
-from campaigns.domain.shown.cost_words import cost_facts, cost_notes
-from campaigns.domain.shown.next_steps import nothing_to_tick, question_hint
+from campaigns.domain.presentation.cost_words import cost_facts, cost_notes
+from campaigns.domain.presentation.next_steps import nothing_to_tick, question_hint
 from campaigns.forms.campaigns import CampaignForm, new_seed
 from campaigns.models import Campaign, Endpoint, PlanVersion, Project
 from campaigns.permissions import Actor

@@ -7,12 +7,12 @@ from typing import Any, TypeVar
 
 from campaigns.domain.lifecycle import Outcome
 from campaigns.domain.plan.target import WEBSOCKET_SCHEMES, counted_in
-from campaigns.domain.shown.badges import Answers, Badge, campaign_badge, on_hold_badge
-from campaigns.domain.shown.intervals import change_ends
-from campaigns.domain.shown.next_steps import NextStep, next_steps
-from campaigns.domain.shown.results import Answer, Gist, OverheadAnswer, TestAnswer
-from campaigns.domain.shown.run_points import whole_percent
-from campaigns.domain.shown.tables import Cell
+from campaigns.domain.presentation.badges import Answers, Badge, campaign_badge, on_hold_badge
+from campaigns.domain.presentation.intervals import change_ends
+from campaigns.domain.presentation.next_steps import NextStep, next_steps
+from campaigns.domain.presentation.results import Answer, Gist, OverheadAnswer, TestAnswer
+from campaigns.domain.presentation.run_points import whole_percent
+from campaigns.domain.presentation.tables import Cell
 from campaigns.domain.units import DASH, counted, number
 from campaigns.live.events import Cursor
 from campaigns.live.feed import FEED

@@ -14,10 +14,10 @@ from typing import Any
 from django.db.models import F
 
 from campaigns.domain.lifecycle import RunState
-from campaigns.domain.measured.figures import MOST_SMOOTH, usual_points
-from campaigns.domain.shown.results import Answer, TestAnswer
-from campaigns.domain.shown.tables import Cell, Row, Table
-from campaigns.domain.shown.target_matrix import MatrixRow
+from campaigns.domain.metrics.figures import MOST_SMOOTH, usual_points
+from campaigns.domain.presentation.results import Answer, TestAnswer
+from campaigns.domain.presentation.tables import Cell, Row, Table
+from campaigns.domain.presentation.target_matrix import MatrixRow
 from campaigns.models import Campaign, Run
 from campaigns.queries.campaigns import runs_of
 from campaigns.queries.items import Page, page_of, sorted_by

@@ -12,10 +12,10 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.http import urlencode
 
+from campaigns.domain.analysis.overhead import ShiftPoint
 from campaigns.domain.errors import InvalidFields
-from campaigns.domain.judged.overhead import ShiftPoint
 from campaigns.domain.percentiles import P50, P90, P95, P99, P999, WHOLE, name
-from campaigns.domain.shown.compared import (
+from campaigns.domain.presentation.compared import (
     ComparedDetail,
     ComparedTest,
     Comparison,
@@ -24,7 +24,7 @@ from campaigns.domain.shown.compared import (
     shift_words,
     which_listed,
 )
-from campaigns.domain.shown.intervals import change_ends
+from campaigns.domain.presentation.intervals import change_ends
 from campaigns.domain.units import and_joined, number, percent
 from campaigns.exports.tables import csv_of_tables, text_file
 from campaigns.models import Run

@@ -16,7 +16,7 @@ from django.views.decorators.http import require_GET
 from psycopg_pool import PoolTimeout
 
 from campaigns.domain.errors import Forbidden, Refused
-from campaigns.domain.shown.glossary import TERMS
+from campaigns.domain.presentation.glossary import TERMS
 from campaigns.models import Project
 from campaigns.models.deleted_meanwhile import is_of_what_is_gone
 from campaigns.permissions import Actor, may_create_projects

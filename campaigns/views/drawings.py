@@ -11,11 +11,11 @@ from math import inf, log
 from statistics import median
 from typing import Any
 
-from campaigns.domain.judged.overhead import SPLIT_PARTS
-from campaigns.domain.measured.series import Point
-from campaigns.domain.shown.results import OverheadAnswer, SplitAnswer
-from campaigns.domain.shown.run_points import SPARK_S
-from campaigns.domain.shown.tables import Table
+from campaigns.domain.analysis.overhead import SPLIT_PARTS
+from campaigns.domain.metrics.series import Point
+from campaigns.domain.presentation.results import OverheadAnswer, SplitAnswer
+from campaigns.domain.presentation.run_points import SPARK_S
+from campaigns.domain.presentation.tables import Table
 from campaigns.domain.units import count, figure, number, percent
 from campaigns.queries.probes import ProbePhase, ProbeReport
 

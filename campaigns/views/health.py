@@ -22,7 +22,7 @@ from prometheus_client.registry import Collector
 from psycopg_pool import PoolTimeout
 
 from campaigns.domain.client_address import is_in
-from campaigns.domain.shown.plan_words import plan_load_words
+from campaigns.domain.presentation.plan_words import plan_load_words
 from campaigns.domain.units import counted
 from campaigns.models import Project, Run
 from campaigns.queries.caps import GROWTH_DAYS, growth, stored_kinds, stored_projects

@@ -15,12 +15,12 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
 
+from campaigns.domain.analysis.capacity import Ending
 from campaigns.domain.errors import InvalidFields, Refused
-from campaigns.domain.judged.capacity import Ending
-from campaigns.domain.shown.capacity_words import bound_words, objective_words
-from campaigns.domain.shown.compared import ComparedCapacity, capacity_words
-from campaigns.domain.shown.history_words import history_sentence, overview_sentence
-from campaigns.domain.shown.results import Sentence
+from campaigns.domain.presentation.capacity_words import bound_words, objective_words
+from campaigns.domain.presentation.compared import ComparedCapacity, capacity_words
+from campaigns.domain.presentation.history_words import history_sentence, overview_sentence
+from campaigns.domain.presentation.results import Sentence
 from campaigns.domain.units import DASH
 from campaigns.exports.history import csv_of_histories, csv_of_history
 from campaigns.exports.tables import text_file

@@ -14,11 +14,11 @@ from urllib.parse import urlencode
 from django.http import QueryDict
 from django.urls import reverse
 
-from campaigns.domain.judged.changes import Change
-from campaigns.domain.judged.histories import PLAN_VERSION, CampaignPoint, TestHistory, mean_of
+from campaigns.domain.analysis.changes import Change
+from campaigns.domain.analysis.histories import PLAN_VERSION, CampaignPoint, TestHistory, mean_of
 from campaigns.domain.lifecycle import TargetState
-from campaigns.domain.shown.history_words import HistoryStatus, change_words, day, word_of
-from campaigns.domain.shown.sentences import plain_text
+from campaigns.domain.presentation.history_words import HistoryStatus, change_words, day, word_of
+from campaigns.domain.presentation.sentences import plain_text
 from campaigns.domain.units import DASH, change_size, counted, percent
 from campaigns.queries.history import HistorySeries
 from campaigns.views.drawings import RatioAxis, Tick

@@ -10,7 +10,7 @@ from typing import Any
 
 from django.http import QueryDict
 
-from campaigns.domain.shown.history_words import HistoryStatus
+from campaigns.domain.presentation.history_words import HistoryStatus
 from campaigns.domain.units import counted
 from campaigns.queries.history import HistoryKey, HistorySeries
 from campaigns.views.history_rows import NOTES, Pair, row_of, row_of_fold

@@ -12,12 +12,12 @@ from urllib.parse import urlencode
 
 import numpy as np
 
-from campaigns.domain.judged.changes import MIN_CAMPAIGNS, Change
-from campaigns.domain.judged.histories import CampaignPoint, TestHistory
-from campaigns.domain.judged.ratio import Against, Word
+from campaigns.domain.analysis.changes import MIN_CAMPAIGNS, Change
+from campaigns.domain.analysis.histories import CampaignPoint, TestHistory
+from campaigns.domain.analysis.ratio import Against, Word
 from campaigns.domain.lifecycle import Trust
-from campaigns.domain.shown.compared_words import against_size, against_words
-from campaigns.domain.shown.history_words import (
+from campaigns.domain.presentation.compared_words import against_size, against_words
+from campaigns.domain.presentation.history_words import (
     HistoryStatus,
     cause_words,
     change_words,

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from campaigns.domain.judged.repeats import MIN_REPEATS, MeanInterval
+from campaigns.domain.analysis.repeats import MIN_REPEATS, MeanInterval
 from campaigns.domain.plan.rungs import Section
-from campaigns.domain.shown.intervals import change_ends
-from campaigns.domain.shown.ladder import (
+from campaigns.domain.presentation.intervals import change_ends
+from campaigns.domain.presentation.ladder import (
     LADDER_METRICS,
     MEAN,
     SECTION_TITLES,
@@ -19,8 +19,8 @@ from campaigns.domain.shown.ladder import (
     parts_of,
     step_cells,
 )
-from campaigns.domain.shown.tables import figure_cell
-from campaigns.domain.shown.target_cost_tables import ComparedCost
+from campaigns.domain.presentation.tables import figure_cell
+from campaigns.domain.presentation.target_cost_tables import ComparedCost
 from campaigns.domain.units import column_decimals, figure, number, percent, with_unit
 from campaigns.queries.target_costs import Costs
 from campaigns.views.drawings import TICK_STEPS, Tick, round_up, split_rows_bars

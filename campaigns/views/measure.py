@@ -9,13 +9,13 @@ from django.urls import reverse
 from django.utils import timezone
 
 from campaigns.domain.errors import Refused
-from campaigns.domain.measured.snapshot import PARTS
+from campaigns.domain.metrics.snapshot import PARTS
 from campaigns.domain.plan.estimates import estimate_campaign
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.questions import QUESTIONS, Question, recommended
 from campaigns.domain.plan.rungs import RUNGS, USUAL_RUNGS
 from campaigns.domain.plan.typed_request import NotUnderstood, read_typed
-from campaigns.domain.shown.cost_words import duration_words
+from campaigns.domain.presentation.cost_words import duration_words
 from campaigns.domain.units import counted
 from campaigns.forms.targets import DEMO
 from campaigns.live.memory import gist_of

@@ -24,9 +24,14 @@ from campaigns.domain.plan.load import planned_duration_s
 from campaigns.domain.plan.load_curve import LoadCurve, load_curve
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.presets import GENERAL, PRESETS, STUDIES, Preset
-from campaigns.domain.shown import plan_words
-from campaigns.domain.shown.cost_words import DEPENDS
-from campaigns.domain.shown.plan_words import arrival_noun, curve_unit, load_sentence, session_facts
+from campaigns.domain.presentation import plan_words
+from campaigns.domain.presentation.cost_words import DEPENDS
+from campaigns.domain.presentation.plan_words import (
+    arrival_noun,
+    curve_unit,
+    load_sentence,
+    session_facts,
+)
 from campaigns.domain.units import DASH, duration
 from campaigns.forms.plan_fields import MODEL_WORDS, MODELS
 from campaigns.forms.plan_steps import ORDER_WORDS

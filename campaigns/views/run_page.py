@@ -10,19 +10,19 @@ from typing import Any
 from django.urls import reverse
 
 from campaigns.domain.lifecycle import RunState
-from campaigns.domain.measured.failures import FailureRow
-from campaigns.domain.measured.machine_use import MachineRun, MachineRuns, MachineStep
-from campaigns.domain.shown.errors_table import Errors
-from campaigns.domain.shown.machine_table import (
+from campaigns.domain.metrics.failures import FailureRow
+from campaigns.domain.metrics.machine_use import MachineRun, MachineRuns, MachineStep
+from campaigns.domain.presentation.errors_table import Errors
+from campaigns.domain.presentation.machine_table import (
     machine_means_table,
     machine_runs_table,
     namer_of_runs,
 )
-from campaigns.domain.shown.plan_words import plan_load_words
-from campaigns.domain.shown.results import Answer, Remedy
-from campaigns.domain.shown.tables import Row
-from campaigns.domain.shown.threshold_tables import threshold_lines
-from campaigns.domain.shown.what_to_do import Place
+from campaigns.domain.presentation.plan_words import plan_load_words
+from campaigns.domain.presentation.results import Answer, Remedy
+from campaigns.domain.presentation.tables import Row
+from campaigns.domain.presentation.threshold_tables import threshold_lines
+from campaigns.domain.presentation.what_to_do import Place
 from campaigns.domain.units import counted
 from campaigns.live.events import Cursor
 from campaigns.live.feed import FEED

@@ -12,9 +12,9 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 
 from campaigns.domain.errors import InvalidFields
-from campaigns.domain.measured.series import columns_of
+from campaigns.domain.metrics.series import columns_of
 from campaigns.domain.other_tools.reports import STYLE_WORDS, styles_for
-from campaigns.domain.shown.run_points import thinned_columns
+from campaigns.domain.presentation.run_points import thinned_columns
 from campaigns.exports.runs import csv_of_machine_seconds, csv_of_runs, csv_of_seconds
 from campaigns.exports.tables import (
     run_tables_file,

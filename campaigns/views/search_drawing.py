@@ -11,11 +11,11 @@ from enum import StrEnum
 from itertools import pairwise
 from math import ceil, floor, log10
 
-from campaigns.domain.judged.busy import Busy
-from campaigns.domain.judged.capacity import FEWEST_SEARCHES, TrialResult
-from campaigns.domain.judged.capacity_interval import CapacityInterval
+from campaigns.domain.analysis.busy import Busy
+from campaigns.domain.analysis.capacity import FEWEST_SEARCHES, TrialResult
+from campaigns.domain.analysis.capacity_interval import CapacityInterval
 from campaigns.domain.plan.threshold import SHARES, Threshold
-from campaigns.domain.shown.capacity_words import RESULT_WORDS
+from campaigns.domain.presentation.capacity_words import RESULT_WORDS
 from campaigns.domain.units import figure, ms, percent, rate
 from campaigns.queries.search_busy import BusyByRun
 from campaigns.queries.searches import MadeTrial, SearchReport

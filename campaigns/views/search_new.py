@@ -18,8 +18,8 @@ from campaigns.domain.plan.search_start import (
     rules_of_text,
     start_for,
 )
-from campaigns.domain.shown.cost_words import cost_facts, cost_notes
-from campaigns.domain.shown.next_steps import nothing_to_tick
+from campaigns.domain.presentation.cost_words import cost_facts, cost_notes
+from campaigns.domain.presentation.next_steps import nothing_to_tick
 from campaigns.domain.units import counted, duration, number
 from campaigns.forms.campaigns import LadderForm, SearchForm
 from campaigns.models import Project, Search

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from django.urls import reverse
 from django.utils.http import urlencode
 
-from campaigns.domain.judged.capacity import FEWEST_SEARCHES, MOST_SEARCHES, NARROW, Ending
+from campaigns.domain.analysis.capacity import FEWEST_SEARCHES, MOST_SEARCHES, NARROW, Ending
 from campaigns.domain.plan.plan import ConnectionMode
 from campaigns.domain.plan.target import TLS_SCHEMES, TLS_TWINS
-from campaigns.domain.shown.capacity_words import Limiter
+from campaigns.domain.presentation.capacity_words import Limiter
 from campaigns.domain.units import counted, percent
 from campaigns.models import Endpoint, Test
 from campaigns.queries.searches import SearchReport

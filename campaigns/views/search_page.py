@@ -9,17 +9,17 @@ from typing import Any
 
 from django.utils import timezone
 
-from campaigns.domain.judged.busy import Busy
-from campaigns.domain.judged.capacity import MOST_SEARCHES, NARROW, Ending, TrialResult
+from campaigns.domain.analysis.busy import Busy
+from campaigns.domain.analysis.capacity import MOST_SEARCHES, NARROW, Ending, TrialResult
 from campaigns.domain.percentiles import P50, P95, P99, Shown, name, shown, why_not_shown
 from campaigns.domain.plan.search_start import USUAL_TRIALS
-from campaigns.domain.shown.capacity_words import (
+from campaigns.domain.presentation.capacity_words import (
     RESULT_WORDS,
     Limiter,
     lacks_its_rule,
     objective_words,
 )
-from campaigns.domain.shown.tables import Cell
+from campaigns.domain.presentation.tables import Cell
 from campaigns.domain.units import DASH, duration, ms, number, percent, rate
 from campaigns.live.events import Cursor
 from campaigns.live.feed import FEED

@@ -14,9 +14,9 @@ from campaigns.domain.plan.sweep import (
     point_words,
     value_text,
 )
-from campaigns.domain.shown.results import SweepAnswer
-from campaigns.domain.shown.sweep_table import SweepPoint, doubts_table, unfigured
-from campaigns.domain.shown.tables import Table
+from campaigns.domain.presentation.results import SweepAnswer
+from campaigns.domain.presentation.sweep_table import SweepPoint, doubts_table, unfigured
+from campaigns.domain.presentation.tables import Table
 from campaigns.domain.units import figure
 from campaigns.views.drawings import TICK_STEPS, LineStyle, line_style, round_up
 from campaigns.views.search_drawing import LogAxis

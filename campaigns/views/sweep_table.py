@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from django.urls import reverse
 from django.utils.http import urlencode
 
-from campaigns.domain.judged.ratio import Word
+from campaigns.domain.analysis.ratio import Word
 from campaigns.domain.plan.load import Model
 from campaigns.domain.plan.sweep import at_point, text_of_values, values_words
 from campaigns.domain.plan.target import WEBSOCKET_SCHEMES
-from campaigns.domain.shown.results import SweepAnswer
-from campaigns.domain.shown.sweep_table import end_of_growth
-from campaigns.domain.shown.tables import Cell, Row
+from campaigns.domain.presentation.results import SweepAnswer
+from campaigns.domain.presentation.sweep_table import end_of_growth
+from campaigns.domain.presentation.tables import Cell, Row
 from campaigns.domain.units import DASH
 from campaigns.models import Campaign, Test
 from campaigns.services.blocks import cell_of

@@ -19,10 +19,10 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
 from campaigns.domain.errors import InvalidPlan, InvalidTarget, Refused
-from campaigns.domain.measured.outcomes import CERTIFICATE_KINDS
+from campaigns.domain.metrics.outcomes import CERTIFICATE_KINDS
 from campaigns.domain.plan.target import WEBSOCKET_SCHEMES
 from campaigns.domain.plan.tls_options import PROFILES, VERSIONS
-from campaigns.domain.shown.target_matrix import (
+from campaigns.domain.presentation.target_matrix import (
     MatrixCell,
     MatrixRow,
     TargetMatrix,

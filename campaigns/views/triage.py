@@ -10,9 +10,14 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 
+from campaigns.domain.analysis.histories import (
+    ENVIRONMENT_FIRST,
+    NEEDS_WHY,
+    TAKES_MORE,
+    TriageState,
+)
 from campaigns.domain.errors import InvalidFields, Refused
-from campaigns.domain.judged.histories import ENVIRONMENT_FIRST, NEEDS_WHY, TAKES_MORE, TriageState
-from campaigns.domain.shown.history_words import (
+from campaigns.domain.presentation.history_words import (
     MEANINGS,
     change_interval,
     day,

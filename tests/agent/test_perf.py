@@ -219,7 +219,7 @@ def test_perf_dies_with_the_agent(fake, calls, tmp_path):
 
 
 def test_the_events_are_those_that_the_site_knows():
-    from campaigns.domain.measured.perf_counts import EVENTS
+    from campaigns.domain.metrics.perf_counts import EVENTS
 
     assert module.EVENTS["processes"] == EVENTS
     assert set(module.EVENTS["machine"]) == set(EVENTS) - {"task-clock"}

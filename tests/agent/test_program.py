@@ -10,7 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from campaigns.domain.measured.machine import MOST_WATCHED, AgentReport
+from campaigns.domain.metrics.machine import MOST_WATCHED, AgentReport
 from tests.waiting import eventually
 from workers.agent.__main__ import that_fit
 from workers.agent.machine import Interval

@@ -10,7 +10,7 @@ import pytest
 from django.conf import settings
 from django.test import Client
 
-from campaigns.domain.measured.machine import MOST_CORES
+from campaigns.domain.metrics.machine import MOST_CORES
 from campaigns.models import Target
 from campaigns.services.agents import create_agent
 from tests.api.conftest import token_client

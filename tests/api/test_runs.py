@@ -7,7 +7,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from campaigns.domain.measured.snapshot import Second, Timing
+from campaigns.domain.metrics.snapshot import Second, Timing
 from campaigns.queries.reports import tool_report
 from tests.factories import make_campaign, make_project, make_run, make_test, store_second
 from tests.queries.measured import measure

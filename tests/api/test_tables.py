@@ -10,9 +10,9 @@ from django.urls import reverse
 from django.utils import timezone
 
 from campaigns.api.tables import CampaignTablesSerializer, RowSerializer
-from campaigns.domain.judged.capacity import RULE_VERSION
+from campaigns.domain.analysis.capacity import RULE_VERSION
 from campaigns.domain.lifecycle import Trust
-from campaigns.domain.shown.metrics import METRICS
+from campaigns.domain.presentation.metrics import METRICS
 from campaigns.models import Campaign, PlanVersion
 from campaigns.services.summaries import summarise_run
 from tests.api.conftest import client_of

@@ -10,7 +10,7 @@ import pytest
 from django.utils import timezone
 from playwright.sync_api import expect
 
-from campaigns.domain.measured.injector_end import InjectorEnd
+from campaigns.domain.metrics.injector_end import InjectorEnd
 from campaigns.models import Campaign, Run
 from campaigns.permissions import Actor
 from campaigns.services import dispatch, shards

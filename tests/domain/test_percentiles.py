@@ -3,8 +3,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from campaigns.domain.measured.figures import curve, percentiles_us, usual_points
-from campaigns.domain.measured.snapshot import Timing
+from campaigns.domain.metrics.figures import curve, percentiles_us, usual_points
+from campaigns.domain.metrics.snapshot import Timing
 from campaigns.domain.percentiles import (
     P90,
     P95,

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from campaigns.domain import units
-from campaigns.domain.shown.overhead_table import split_answer
-from campaigns.domain.shown.tables import Figure, column_cells
+from campaigns.domain.presentation.overhead_table import split_answer
+from campaigns.domain.presentation.tables import Figure, column_cells
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from io import StringIO
 import pytest
 from django.utils import timezone
 
-from campaigns.domain.measured.snapshot import Timing
+from campaigns.domain.metrics.snapshot import Timing
 from campaigns.exports.runs import COLUMNS, csv_of_runs
 from campaigns.models import Run
 from campaigns.queries.measurements import whole_runs

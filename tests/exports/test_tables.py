@@ -4,11 +4,11 @@ from io import StringIO
 
 import pytest
 
-from campaigns.domain.measured.series import columns_of
-from campaigns.domain.measured.snapshot import Timing, Total
-from campaigns.domain.shown.metrics import METRICS
-from campaigns.domain.shown.report_tables import parts_table
-from campaigns.domain.shown.tables import (
+from campaigns.domain.metrics.series import columns_of
+from campaigns.domain.metrics.snapshot import Timing, Total
+from campaigns.domain.presentation.metrics import METRICS
+from campaigns.domain.presentation.report_tables import parts_table
+from campaigns.domain.presentation.tables import (
     Cell,
     Figure,
     Row,

@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from campaigns.domain.judged.criteria import JudgementReason
-from campaigns.domain.judged.judgement import LIMITS
-from campaigns.domain.judged.observations import observe
-from campaigns.domain.judged.target_state import reasons_of_target
-from campaigns.domain.measured.snapshot import Total
+from campaigns.domain.analysis.criteria import JudgementReason
+from campaigns.domain.analysis.judgement import LIMITS
+from campaigns.domain.analysis.observations import observe
+from campaigns.domain.analysis.target_state import reasons_of_target
+from campaigns.domain.metrics.snapshot import Total
 from workers.injector.local_run import run_here
 from workers.injector.summary import LocalRun
 

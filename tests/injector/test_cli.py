@@ -12,9 +12,9 @@ from unittest import mock
 
 import pytest
 
-from campaigns.domain.judged import judgement, trust
-from campaigns.domain.judged.criteria import Limits
-from campaigns.domain.shown.metrics import METRICS
+from campaigns.domain.analysis import judgement, trust
+from campaigns.domain.analysis.criteria import Limits
+from campaigns.domain.presentation.metrics import METRICS
 from tests.injector.servers import OK_REPLY, always, scripted
 from tests.injector.test_loads import Arrivals
 from tests.injector.websocket.peers import echo

@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from campaigns.domain.measured.snapshot import Second, Timing
+from campaigns.domain.metrics.snapshot import Second, Timing
 from tests.injector.servers import OK_REPLY, always, scripted
 from tests.injector.test_cli import begun, run
 from tests.injector.test_loads import Arrivals

@@ -6,7 +6,7 @@ import socket
 
 import pytest
 
-from campaigns.domain.measured.outcomes import Kind
+from campaigns.domain.metrics.outcomes import Kind
 from tests.injector.servers import (
     OK_REPLY,
     LateReader,

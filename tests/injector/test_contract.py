@@ -8,9 +8,9 @@ import pytest
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import best_match
 
-from campaigns.domain.measured.measurement import VITALS
-from campaigns.domain.measured.outcomes import Kind
-from campaigns.domain.measured.snapshot import COUNTERS, TIMINGS, Second, Timing, total_of
+from campaigns.domain.metrics.measurement import VITALS
+from campaigns.domain.metrics.outcomes import Kind
+from campaigns.domain.metrics.snapshot import COUNTERS, TIMINGS, Second, Timing, total_of
 from campaigns.domain.plan.frozen_run import ordered_plan
 from campaigns.domain.plan.load import Load
 from campaigns.domain.plan.plan import Plan

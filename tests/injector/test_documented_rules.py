@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from campaigns.domain.measured.snapshot import Timing
+from campaigns.domain.metrics.snapshot import Timing
 from campaigns.domain.plan.addresses import _NEVER, parse_networks, vet
 from campaigns.domain.plan.arrivals import MEASURED, WARM_UP, _generator, schedule
 from campaigns.domain.plan.exchange import Exchange

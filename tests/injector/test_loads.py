@@ -8,7 +8,7 @@ from statistics import median
 import gevent
 import pytest
 
-from campaigns.domain.measured.outcomes import Kind
+from campaigns.domain.metrics.outcomes import Kind
 from campaigns.domain.plan.plan import Plan
 from tests.injector.servers import (
     OK_REPLY,

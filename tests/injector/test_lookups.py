@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from campaigns.domain.measured.outcomes import Kind
+from campaigns.domain.metrics.outcomes import Kind
 from campaigns.domain.plan.addresses import parse_networks
 from campaigns.domain.plan.target import Origin
 from tests.injector.authority import issue, server_context

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from campaigns.domain.measured.outcomes import Kind
+from campaigns.domain.metrics.outcomes import Kind
 from tests.injector.servers import OK_REPLY, against, closed, measure, measured, reset, scripted
 from tests.injector.test_loads import stopped
 

@@ -13,8 +13,8 @@ from math import inf
 
 import pytest
 
-from campaigns.domain.measured.measurement import VITALS
-from campaigns.domain.measured.snapshot import Second, total_of
+from campaigns.domain.metrics.measurement import VITALS
+from campaigns.domain.metrics.snapshot import Second, total_of
 from tests.injector.program import FORKED
 from tests.injector.servers import OK_REPLY, always, make_order, probe_order, scripted
 from tests.injector.test_loads import Arrivals

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from campaigns.domain.measured.outcomes import Kind
+from campaigns.domain.metrics.outcomes import Kind
 from tests.injector.servers import OK_REPLY, against, always, closed, measure, measured, scripted
 from workers.injector import connection
 from workers.injector.attempt import Worker

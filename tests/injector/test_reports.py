@@ -8,9 +8,9 @@ import pytest
 from hdrh.histogram import HdrHistogram
 from hdrh.log import HistogramLogReader
 
-from campaigns.domain.measured.injector_end import COMPLETE, InjectorEnd, TlsHandshakes
-from campaigns.domain.measured.measurement import VITALS
-from campaigns.domain.measured.snapshot import Second, Timing
+from campaigns.domain.metrics.injector_end import COMPLETE, InjectorEnd, TlsHandshakes
+from campaigns.domain.metrics.measurement import VITALS
+from campaigns.domain.metrics.snapshot import Second, Timing
 from campaigns.domain.other_tools.reports import REPORTS
 from campaigns.domain.plan.plan import Plan
 from tests.injector.servers import OK_REPLY, always, make_order, scripted

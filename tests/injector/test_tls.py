@@ -11,7 +11,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.hazmat.primitives.serialization import Encoding
 
-from campaigns.domain.measured.outcomes import Kind
+from campaigns.domain.metrics.outcomes import Kind
 from campaigns.domain.plan.tls_options import PROFILES
 from tests.injector.authority import authority, issue, server_context
 from tests.injector.openssl_server import OpenSslServer

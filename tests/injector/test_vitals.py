@@ -12,8 +12,8 @@ import pytest
 from gevent.subprocess import PIPE, Popen
 
 from campaigns.domain.lifecycle import Trust
-from campaigns.domain.measured.injector_end import InjectorEnd
-from campaigns.domain.measured.snapshot import Second
+from campaigns.domain.metrics.injector_end import InjectorEnd
+from campaigns.domain.metrics.snapshot import Second
 from campaigns.domain.plan.plan import Plan
 from tests.injector.servers import (
     OK_REPLY,

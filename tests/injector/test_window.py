@@ -6,7 +6,7 @@ import time
 import gevent
 import pytest
 
-from campaigns.domain.measured.outcomes import Kind
+from campaigns.domain.metrics.outcomes import Kind
 from campaigns.domain.plan.load import Hold
 from tests.injector.servers import OK_REPLY, against, always, make_order, measure, scripted
 from tests.injector.test_loads import is_conserved, kept

@@ -2,7 +2,7 @@
 
 import pytest
 
-from campaigns.domain.shown.run_points import LAST_S, MOST_POINTS
+from campaigns.domain.presentation.run_points import LAST_S, MOST_POINTS
 from campaigns.live.events import BEFORE_ALL
 from campaigns.live.feed import Feed
 from campaigns.models import Run, ShardSecond

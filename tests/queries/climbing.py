@@ -6,7 +6,7 @@ from functools import partial
 import pytest
 from django.utils import timezone
 
-from campaigns.domain.measured.injector_end import InjectorEnd, TlsHandshakes
+from campaigns.domain.metrics.injector_end import InjectorEnd, TlsHandshakes
 from campaigns.domain.plan.rungs import RUNGS
 from campaigns.models import Shard
 from campaigns.queries.answers import campaign_answer

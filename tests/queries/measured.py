@@ -8,11 +8,11 @@ from django.conf import settings
 from django.db import connection
 from psycopg.types.json import Jsonb
 
-from campaigns.domain.judged.criteria import Observed
-from campaigns.domain.judged.judgement import judge
+from campaigns.domain.analysis.criteria import Observed
+from campaigns.domain.analysis.judgement import judge
 from campaigns.domain.lifecycle import Outcome, RunState, ShardState
-from campaigns.domain.measured.packed_second import pack
-from campaigns.domain.measured.snapshot import Timing
+from campaigns.domain.metrics.packed_second import pack
+from campaigns.domain.metrics.snapshot import Timing
 from campaigns.models import Campaign, Run, RunSummary, Test
 from campaigns.services.summaries import summarise_run
 from tests.factories import (

@@ -4,7 +4,7 @@ import pytest
 from django.utils import timezone
 
 from campaigns.domain.lifecycle import Outcome
-from campaigns.domain.shown.sentences import plain_text
+from campaigns.domain.presentation.sentences import plain_text
 from campaigns.queries.answers import campaign_answer
 from campaigns.services.summaries import keep_figures
 from tests.factories import (

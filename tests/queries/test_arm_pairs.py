@@ -4,7 +4,7 @@ import pytest
 from django.utils import timezone
 
 from campaigns.domain.errors import InvalidFields
-from campaigns.domain.shown.sentences import plain_text
+from campaigns.domain.presentation.sentences import plain_text
 from campaigns.queries.answers import campaign_answer
 from campaigns.queries.arm_pairs import chosen_tests
 from tests.factories import (

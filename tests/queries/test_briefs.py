@@ -4,7 +4,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from campaigns.domain.measured import histogram
+from campaigns.domain.metrics import histogram
 from campaigns.exports.runs import csv_of_runs
 from campaigns.exports.tables import csv_of_tables
 from campaigns.models import Campaign, PooledPercentiles, Run, RunSummary

@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from campaigns.domain.errors import Forbidden
 from campaigns.domain.plan.presets import PRESETS
-from campaigns.domain.shown.badges import campaign_badge
+from campaigns.domain.presentation.badges import campaign_badge
 from campaigns.models import Campaign, RunSummary
 from campaigns.queries.answers import campaign_answer
 from campaigns.queries.campaign_list import (

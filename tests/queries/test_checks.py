@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from campaigns.domain.measured.machine import AgentReport
+from campaigns.domain.metrics.machine import AgentReport
 from campaigns.domain.plan.estimates import LOCAL_PORTS, estimate_campaign
 from campaigns.domain.plan.plan import ConnectionMode, Plan
 from campaigns.models import Endpoint

@@ -6,8 +6,8 @@ import pytest
 from django.utils import timezone
 
 from campaigns.domain.plan.plan import Plan
-from campaigns.domain.shown.compared import Comparison
-from campaigns.domain.shown.sentences import plain_text
+from campaigns.domain.presentation.compared import Comparison
+from campaigns.domain.presentation.sentences import plain_text
 from campaigns.models import PlanVersion, Run, Test
 from campaigns.permissions import Actor
 from campaigns.queries.columns import columns_of

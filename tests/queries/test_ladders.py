@@ -4,7 +4,7 @@ import pytest
 from django.utils import timezone
 
 from campaigns.domain.plan.rungs import RUNGS, Section
-from campaigns.domain.shown.sentences import plain_text
+from campaigns.domain.presentation.sentences import plain_text
 from campaigns.models import Endpoint
 from campaigns.queries.answers import campaign_answer
 from campaigns.queries.target_costs import target_costs

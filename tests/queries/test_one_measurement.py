@@ -7,11 +7,11 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from campaigns.domain.judged.thresholds import ThresholdJudge
+from campaigns.domain.analysis.thresholds import ThresholdJudge
 from campaigns.domain.lifecycle import Outcome
-from campaigns.domain.measured.injector_end import COMPLETE, InjectorEnd
-from campaigns.domain.measured.measurement import Measurement
-from campaigns.domain.measured.snapshot import Timing, total_of
+from campaigns.domain.metrics.injector_end import COMPLETE, InjectorEnd
+from campaigns.domain.metrics.measurement import Measurement
+from campaigns.domain.metrics.snapshot import Timing, total_of
 from campaigns.domain.plan.plan import Plan
 from campaigns.models import Run
 from campaigns.queries.measurements import measurement_of, measurement_so_far

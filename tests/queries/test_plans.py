@@ -2,7 +2,7 @@
 
 import pytest
 
-from campaigns.domain.shown.plan_words import changes_between
+from campaigns.domain.presentation.plan_words import changes_between
 from campaigns.queries.items import ItemFilter
 from campaigns.queries.plans import list_plans, versions_of, with_newest
 from campaigns.services.plans import edit_plan

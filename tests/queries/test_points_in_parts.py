@@ -8,8 +8,8 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from campaigns.domain.measured import series
-from campaigns.domain.measured.series import points_of_columns
+from campaigns.domain.metrics import series
+from campaigns.domain.metrics.series import points_of_columns
 from campaigns.exports.runs import csv_of_seconds
 from campaigns.queries import measurements
 from campaigns.queries.measurements import (

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from campaigns.domain.shown.sentences import plain_text
+from campaigns.domain.presentation.sentences import plain_text
 from campaigns.models import Campaign
 from campaigns.queries.answers import campaign_answer
 from campaigns.services.summaries import keep_figures

@@ -6,8 +6,8 @@ import pytest
 from django.utils import timezone
 
 from campaigns.domain.lifecycle import Outcome
-from campaigns.domain.measured.snapshot import Timing
-from campaigns.domain.shown.sentences import plain_text
+from campaigns.domain.metrics.snapshot import Timing
+from campaigns.domain.presentation.sentences import plain_text
 from campaigns.models import Run, Shard
 from campaigns.queries.reports import phases_of, run_report, tool_report
 from tests.factories import (

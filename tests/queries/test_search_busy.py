@@ -2,8 +2,8 @@
 
 import pytest
 
-from campaigns.domain.judged.busy import MachineLoad
-from campaigns.domain.measured.machine_use import machine_use
+from campaigns.domain.analysis.busy import MachineLoad
+from campaigns.domain.metrics.machine_use import machine_use
 from campaigns.models import MachineSecond, Run, RunUse, Search
 from campaigns.models.dbtime import db_now
 from campaigns.queries.machine_runs import measured_machines

@@ -3,7 +3,7 @@
 import pytest
 
 from campaigns.domain.lifecycle import Outcome
-from campaigns.domain.shown.sentences import plain_text
+from campaigns.domain.presentation.sentences import plain_text
 from campaigns.queries.answers import campaign_answer
 from campaigns.queries.reports import run_report
 from tests.factories import make_campaign, make_run, make_test, store_second

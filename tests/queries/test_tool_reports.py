@@ -3,7 +3,7 @@
 import pytest
 from django.utils import timezone
 
-from campaigns.domain.measured.injector_end import COMPLETE, InjectorEnd, TlsHandshakes
+from campaigns.domain.metrics.injector_end import COMPLETE, InjectorEnd, TlsHandshakes
 from campaigns.domain.other_tools.reports import REPORTS, styles_for
 from campaigns.models import Shard
 from campaigns.queries.reports import tool_report

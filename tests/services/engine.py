@@ -6,7 +6,7 @@ from collections.abc import Callable
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from campaigns.domain.measured.injector_end import InjectorEnd
+from campaigns.domain.metrics.injector_end import InjectorEnd
 from campaigns.models import Campaign, Run
 from campaigns.models.dbtime import db_now
 from campaigns.permissions import Actor

@@ -7,8 +7,8 @@ import pytest
 from django.db import OperationalError
 from django.utils import timezone
 
+from campaigns.domain.analysis.ratio import Against
 from campaigns.domain.errors import Refused
-from campaigns.domain.judged.ratio import Against
 from campaigns.models import Baseline, Campaign, TestFigures, TriageChange
 from campaigns.permissions import Actor
 from campaigns.queries import measurements

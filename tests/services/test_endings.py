@@ -7,7 +7,7 @@ import pytest
 
 from campaigns.domain.errors import Refused
 from campaigns.domain.lifecycle import MAX_AGE_S, RunState
-from campaigns.domain.measured.snapshot import Second
+from campaigns.domain.metrics.snapshot import Second
 from campaigns.models import Campaign, Run, RunEvent
 from campaigns.models.dbtime import db_now
 from campaigns.queries.answers import campaign_answer

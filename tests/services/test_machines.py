@@ -9,7 +9,7 @@ from django.utils import timezone
 from campaigns.domain.audit_events import AuditEvent
 from campaigns.domain.errors import Refused
 from campaigns.domain.lifecycle import Outcome
-from campaigns.domain.measured.machine import AgentReport
+from campaigns.domain.metrics.machine import AgentReport
 from campaigns.models import Agent, AuditEntry, Exporter, MachineSecond, Run
 from campaigns.models.machines import EXPORTER_PROBLEM
 from campaigns.queries.runs import happenings

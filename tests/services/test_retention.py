@@ -8,7 +8,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from campaigns.domain.measured.snapshot import Timing, Total, total_of
+from campaigns.domain.metrics.snapshot import Timing, Total, total_of
 from campaigns.domain.other_tools.reports import REPORTS
 from campaigns.models import (
     Baseline,

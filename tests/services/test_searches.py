@@ -7,12 +7,12 @@ from functools import partial
 import pytest
 from django.utils import timezone
 
+from campaigns.domain.analysis import capacity, capacity_interval
+from campaigns.domain.analysis.capacity import RULE_VERSION, Ending
+from campaigns.domain.analysis.thresholds import Verdict
 from campaigns.domain.errors import InvalidFields, Refused
-from campaigns.domain.judged import capacity, capacity_interval
-from campaigns.domain.judged.capacity import RULE_VERSION, Ending
-from campaigns.domain.judged.thresholds import Verdict
 from campaigns.domain.lifecycle import Trust
-from campaigns.domain.measured.machine import AgentReport
+from campaigns.domain.metrics.machine import AgentReport
 from campaigns.exports.runs import csv_of_search
 from campaigns.models import Campaign, Exporter, Project, Run, Search, TestFigures
 from campaigns.models.dbtime import db_now

@@ -5,7 +5,7 @@ from django.db import IntegrityError, transaction
 
 from campaigns.domain.errors import Refused
 from campaigns.domain.lifecycle import StopReason
-from campaigns.domain.measured.injector_end import InjectorEnd
+from campaigns.domain.metrics.injector_end import InjectorEnd
 from campaigns.domain.plan.frozen_run import ordered_plan
 from campaigns.models import Run, RunEvent, Shard, ShardSecond
 from campaigns.models.dbtime import db_now

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from campaigns.domain.lifecycle import Outcome, Precision, Trust
-from campaigns.domain.measured.injector_end import TlsHandshakes
-from campaigns.domain.measured.snapshot import Total
+from campaigns.domain.metrics.injector_end import TlsHandshakes
+from campaigns.domain.metrics.snapshot import Total
 from campaigns.models import (
     FailureExample,
     InjectorHost,

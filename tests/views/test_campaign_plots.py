@@ -6,7 +6,7 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from campaigns.domain.judged.ratio import Against
+from campaigns.domain.analysis.ratio import Against
 from campaigns.models import TestFigures
 from campaigns.services.summaries import keep_figures
 from campaigns.views import campaign_runs

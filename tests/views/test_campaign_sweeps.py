@@ -4,7 +4,7 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from campaigns.domain.shown.sentences import plain_text
+from campaigns.domain.presentation.sentences import plain_text
 from campaigns.models import Campaign
 from tests.factories import make_endpoint, make_plan, make_run, make_target
 from tests.queries.measured import measure, spoil

@@ -4,8 +4,8 @@ from itertools import pairwise
 
 import pytest
 
-from campaigns.domain.shown.results import SplitAnswer
-from campaigns.domain.shown.tables import Row, Table, count_cell
+from campaigns.domain.presentation.results import SplitAnswer
+from campaigns.domain.presentation.tables import Row, Table, count_cell
 from campaigns.views.drawings import RatioAxis, parts_bar, split_bars
 
 

@@ -4,7 +4,7 @@ import pytest
 from django.test import Client
 
 from campaigns.domain.lifecycle import Outcome
-from campaigns.domain.measured.snapshot import Timing
+from campaigns.domain.metrics.snapshot import Timing
 from campaigns.models import FailureExample
 from tests.factories import make_campaign, make_run, make_test, store_second
 from tests.queries.measured import end

@@ -11,7 +11,7 @@ import pytest
 from django.urls import reverse
 
 from campaigns.domain.lifecycle import Outcome, Trust
-from campaigns.domain.measured.snapshot import Second
+from campaigns.domain.metrics.snapshot import Second
 from tests.browser.conftest import NEVER_UNUSABLE
 from tests.factories import make_campaign, make_plan, make_run, make_test, store_second
 from tests.injector.program import OURS, Program, started

@@ -4,7 +4,7 @@ import pytest
 from django.template import Context, Template
 from django.urls import reverse
 
-from campaigns.domain.shown.glossary import TERMS
+from campaigns.domain.presentation.glossary import TERMS
 
 
 def draw(source: str, **context) -> str:

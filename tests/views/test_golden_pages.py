@@ -18,8 +18,8 @@ from django.conf import settings
 from django.urls import reverse
 
 from campaigns.domain.lifecycle import Outcome
-from campaigns.domain.measured.packed_second import pack
-from campaigns.domain.measured.snapshot import Timing
+from campaigns.domain.metrics.packed_second import pack
+from campaigns.domain.metrics.snapshot import Timing
 from campaigns.domain.other_tools.reports import styles_for
 from campaigns.models import Campaign, Run, ShardSecond
 from campaigns.services.kept_pages import keep_gist

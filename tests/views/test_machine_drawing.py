@@ -2,7 +2,7 @@
 
 import pytest
 
-from campaigns.domain.measured.machine_use import MachineRun, MachineRuns, MachineStep
+from campaigns.domain.metrics.machine_use import MachineRun, MachineRuns, MachineStep
 from campaigns.views.run_page import FLOOR, TOP, machine_drawing
 
 

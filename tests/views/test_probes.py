@@ -7,8 +7,8 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from campaigns.domain.measured.outcomes import Kind
-from campaigns.domain.shown.remedies import remedy
+from campaigns.domain.metrics.outcomes import Kind
+from campaigns.domain.presentation.remedies import remedy
 from campaigns.models import Probe
 from campaigns.services.probes import finish_probe
 from tests.factories import make_endpoint, make_target

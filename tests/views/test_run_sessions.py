@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from campaigns.domain.measured.snapshot import Second, Timing
+from campaigns.domain.metrics.snapshot import Second, Timing
 from campaigns.queries.reports import run_report
 from tests.factories import (
     begin_run,

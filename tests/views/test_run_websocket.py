@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from campaigns.domain.measured.snapshot import Second, Timing
+from campaigns.domain.metrics.snapshot import Second, Timing
 from campaigns.models import Campaign, Run
 from campaigns.models.dbtime import db_now
 from campaigns.permissions import Actor

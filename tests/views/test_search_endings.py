@@ -5,9 +5,9 @@ from collections.abc import Callable
 import pytest
 from django.urls import reverse
 
-from campaigns.domain.judged.capacity import Ending
+from campaigns.domain.analysis.capacity import Ending
 from campaigns.domain.lifecycle import Trust
-from campaigns.domain.shown.sentences import plain_text
+from campaigns.domain.presentation.sentences import plain_text
 from campaigns.models import Campaign, Probe, Run, Search
 from campaigns.models.dbtime import db_now
 from campaigns.services import dispatch

@@ -4,8 +4,8 @@ import pytest
 from django.urls import reverse
 
 from campaigns.domain.lifecycle import Trust
-from campaigns.domain.shown.results import Gist
-from campaigns.domain.shown.sentences import plain_text
+from campaigns.domain.presentation.results import Gist
+from campaigns.domain.presentation.sentences import plain_text
 from campaigns.domain.units import DASH, rate
 from campaigns.models import Campaign, Search
 from campaigns.queries.answers import campaign_answer

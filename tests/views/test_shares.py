@@ -9,8 +9,8 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.http import urlencode
 
-from campaigns.domain.judged.criteria import TARGET_MACHINE
-from campaigns.domain.judged.thresholds import Verdict
+from campaigns.domain.analysis.criteria import TARGET_MACHINE
+from campaigns.domain.analysis.thresholds import Verdict
 from campaigns.forms.projects import ShareForm
 from campaigns.models import Campaign, Run, ShareLink
 from campaigns.models.dbtime import db_now

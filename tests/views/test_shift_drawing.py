@@ -2,9 +2,9 @@
 
 import pytest
 
-from campaigns.domain.judged.overhead import shift_of
+from campaigns.domain.analysis.overhead import shift_of
 from campaigns.views.comparisons import shift_drawing
-from tests.domain.judged.test_shift import side
+from tests.domain.analysis.test_shift import side
 
 
 def places(points: str) -> list[list[float]]:

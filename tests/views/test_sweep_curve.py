@@ -13,7 +13,7 @@ from campaigns.views.sweep_curve import (
     guide_of,
     untrusted_bands,
 )
-from tests.domain.shown.test_sweep_words import point
+from tests.domain.presentation.test_sweep_words import point
 
 pytestmark = pytest.mark.pure
 

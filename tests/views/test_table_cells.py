@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from django.template.loader import render_to_string
 
-from campaigns.domain.shown.tables import Cell, Column, Row, Table
+from campaigns.domain.presentation.tables import Cell, Column, Row, Table
 from campaigns.templatetags.pages import column_heads, linked_rows, plain_rows, td
 
 pytestmark = pytest.mark.pure

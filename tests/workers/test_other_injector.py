@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from django.urls import reverse
 
-from campaigns.domain.measured.snapshot import Total
+from campaigns.domain.metrics.snapshot import Total
 from campaigns.services.campaigns import CampaignCell, create_campaign, start_campaign
 from tests.factories import make_endpoint, make_plan, make_target
 from tests.injector.servers import OK_REPLY, always, scripted

@@ -7,9 +7,9 @@ from threading import Thread
 import pytest
 from django.db import connection
 
-from campaigns.domain.judged.capacity import Ending
-from campaigns.domain.judged.trust import LIMITS
-from campaigns.domain.shown.sentences import plain_text
+from campaigns.domain.analysis.capacity import Ending
+from campaigns.domain.analysis.trust import LIMITS
+from campaigns.domain.presentation.sentences import plain_text
 from campaigns.domain.units import percent
 from campaigns.models import Campaign, Run, Search, Target
 from campaigns.permissions import Actor

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from campaigns.domain.measured.snapshot import Timing
+from campaigns.domain.metrics.snapshot import Timing
 from campaigns.services.shards import Lease
 from tests.values import make_second
 from workers import spool as spools

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import gevent
 
-from campaigns.domain.measured.outcomes import Kind
+from campaigns.domain.metrics.outcomes import Kind
 from workers.injector import faults
 from workers.injector.connection import NS, WRITE, Connection, Dialler, now
 from workers.injector.faults import AttemptFailed

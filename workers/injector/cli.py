@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from campaigns.domain import units
 from campaigns.domain.errors import BenchsiteError
-from campaigns.domain.measured.snapshot import Second, Timing, Total
+from campaigns.domain.metrics.snapshot import Second, Timing, Total
 from campaigns.domain.other_tools.reports import REPORTS
 from campaigns.domain.percentiles import P50, P99, Shown, shown
 from campaigns.domain.plan.addresses import parse_networks

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from campaigns.domain.plan.fields import PlanField, fields_of
-from campaigns.domain.shown.field_words import option_help
+from campaigns.domain.presentation.field_words import option_help
 
 
 def text_of(path: str) -> str:

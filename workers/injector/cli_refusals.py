@@ -3,7 +3,7 @@
 import re
 
 from campaigns.domain.errors import InvalidFields
-from campaigns.domain.measured.outcomes import Kind
+from campaigns.domain.metrics.outcomes import Kind
 from campaigns.domain.plan.addresses import NO_LOAD
 from campaigns.domain.plan.fields import all_fields
 from campaigns.domain.plan.plan import Plan

@@ -10,7 +10,7 @@ from typing import Any
 
 import gevent
 
-from campaigns.domain.measured.outcomes import Kind
+from campaigns.domain.metrics.outcomes import Kind
 from campaigns.domain.plan.plan import ConnectionMode, Timeouts
 from campaigns.domain.plan.target import Origin
 from workers.injector import faults

@@ -9,12 +9,12 @@ import gevent
 from gevent.event import Event
 
 from campaigns.domain.lifecycle import StopReason
-from campaigns.domain.measured.injector_end import (
+from campaigns.domain.metrics.injector_end import (
     COMPLETE,
     STOPPED,
     InjectorEnd,
 )
-from campaigns.domain.measured.snapshot import Second
+from campaigns.domain.metrics.snapshot import Second
 from campaigns.domain.plan.addresses import is_address
 from campaigns.domain.plan.plan import Resolve
 from campaigns.domain.plan.step_order import OrderKind, StepOrder

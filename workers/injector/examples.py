@@ -4,8 +4,8 @@ import base64
 from typing import Any
 from urllib.parse import quote
 
-from campaigns.domain.measured.outcomes import Kind
-from campaigns.domain.measured.redaction import printable, redacted, redacted_head
+from campaigns.domain.metrics.outcomes import Kind
+from campaigns.domain.metrics.redaction import printable, redacted, redacted_head
 from workers.injector.connection import NS
 from workers.injector.reply import BODY_BYTES
 

@@ -2,7 +2,7 @@
 
 import errno
 
-from campaigns.domain.measured.outcomes import CLIENT_KINDS, Kind
+from campaigns.domain.metrics.outcomes import CLIENT_KINDS, Kind
 from workers.injector.tls_errors import CertificateRefused, RaggedEnd, TlsError
 
 _CONNECT = {

@@ -7,7 +7,7 @@ error, a limit, a request that does not fit into the socket, the end of the load
 
 from collections.abc import Callable
 
-from campaigns.domain.measured.outcomes import Kind
+from campaigns.domain.metrics.outcomes import Kind
 from workers.injector.attempt import Worker, kind_of_signal
 from workers.injector.connection import Connection, Dialler, now
 from workers.injector.faults import AttemptFailed

@@ -7,7 +7,7 @@ times count from the start of measuring; the warm-up is left out.
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
-from campaigns.domain.measured.snapshot import TIMINGS, Total
+from campaigns.domain.metrics.snapshot import TIMINGS, Total
 from workers.injector.summary import LocalRun
 
 _LEGEND = '"StartTimestamp","Interval_Length","Interval_Max","Interval_Compressed_Histogram"'

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import gevent
 from greenlet import greenlet
 
-from campaigns.domain.measured.outcomes import Kind
+from campaigns.domain.metrics.outcomes import Kind
 from workers.injector import faults
 from workers.injector.attempt_row import FIELDS
 from workers.injector.connection import Connection, Dialler, now

@@ -7,7 +7,7 @@ size) is an `http_parse` error, and its connection is never used again.
 import re
 from dataclasses import dataclass, field
 
-from campaigns.domain.measured.outcomes import Kind
+from campaigns.domain.metrics.outcomes import Kind
 from campaigns.domain.plan.http_version import HttpVersion
 from campaigns.domain.plan.plan import ConnectionMode
 from campaigns.domain.plan.step import Step

@@ -13,8 +13,8 @@ import gevent
 from gevent.subprocess import PIPE, Popen
 
 from campaigns.domain.lifecycle import StopReason
-from campaigns.domain.measured.injector_end import InjectorEnd
-from campaigns.domain.measured.snapshot import Second
+from campaigns.domain.metrics.injector_end import InjectorEnd
+from campaigns.domain.metrics.snapshot import Second
 from campaigns.domain.plan.plan import Plan
 from workers.injector.connection import NS, now
 from workers.injector.engine import Engine

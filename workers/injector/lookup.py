@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 import gevent
 
-from campaigns.domain.measured.outcomes import Kind
+from campaigns.domain.metrics.outcomes import Kind
 from workers.injector.faults import AttemptFailed
 from workers.injector.guard import RESOLVE_LIMIT_S, look_up
 

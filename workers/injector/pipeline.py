@@ -7,7 +7,7 @@ unanswered call is a separate failure: nothing is sent a second time.
 from collections import deque
 from dataclasses import dataclass
 
-from campaigns.domain.measured.outcomes import Kind
+from campaigns.domain.metrics.outcomes import Kind
 from workers.injector import faults
 from workers.injector.attempt import Worker, kind_of
 from workers.injector.connection import Connection, Dialler, now

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from campaigns.domain.measured.outcomes import CERTIFICATE_KINDS
+from campaigns.domain.metrics.outcomes import CERTIFICATE_KINDS
 from workers.injector.attempt import Worker
 from workers.injector.connection import Connection, Dialler, now
 from workers.injector.faults import AttemptFailed

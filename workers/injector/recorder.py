@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from campaigns.domain.measured.outcomes import Kind
-from campaigns.domain.measured.snapshot import Second, Timing
+from campaigns.domain.metrics.outcomes import Kind
+from campaigns.domain.metrics.snapshot import Second, Timing
 from workers.injector.attempt_row import (
     BODY,
     CONNECTED,

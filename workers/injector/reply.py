@@ -2,7 +2,7 @@
 
 import re
 
-from campaigns.domain.measured.outcomes import Kind
+from campaigns.domain.metrics.outcomes import Kind
 from workers.injector.http1 import (
     BODY_CAP_BYTES,
     HEADER_CAP_BYTES,

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import gevent
 
-from campaigns.domain.measured.snapshot import Second, Timing, Total
+from campaigns.domain.metrics.snapshot import Second, Timing, Total
 from workers.injector.attempt import Worker
 from workers.injector.connection import NS, Dialler, now
 from workers.injector.crew import Crew

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import gevent
 
-from campaigns.domain.measured.outcomes import CLIENT_KINDS, TIMEOUT_KINDS, Kind
+from campaigns.domain.metrics.outcomes import CLIENT_KINDS, TIMEOUT_KINDS, Kind
 from campaigns.domain.plan.step import Source, Step, bounded
 from campaigns.domain.plan.variables import filled_in, names_used
 from workers.injector.attempt import Worker

@@ -5,27 +5,27 @@ from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any
 
-from campaigns.domain.judged.failures import cause_words
-from campaigns.domain.judged.judgement import Judgement, judge
-from campaigns.domain.judged.observations import hosts_of, is_loopback, observe
-from campaigns.domain.judged.thresholds import ThresholdJudge, threshold_state
-from campaigns.domain.measured.failures import FailureRow
-from campaigns.domain.measured.figures import Figures
-from campaigns.domain.measured.injector_end import (
+from campaigns.domain.analysis.failures import cause_words
+from campaigns.domain.analysis.judgement import Judgement, judge
+from campaigns.domain.analysis.observations import hosts_of, is_loopback, observe
+from campaigns.domain.analysis.thresholds import ThresholdJudge, threshold_state
+from campaigns.domain.metrics.failures import FailureRow
+from campaigns.domain.metrics.figures import Figures
+from campaigns.domain.metrics.injector_end import (
     InjectorEnd,
     peers_of,
     servers_of,
     sum_of,
     warnings_of,
 )
-from campaigns.domain.measured.measurement import Measurement
-from campaigns.domain.measured.sessions import session_figures
-from campaigns.domain.measured.snapshot import TIMINGS, Second, Timing, Total
+from campaigns.domain.metrics.measurement import Measurement
+from campaigns.domain.metrics.sessions import session_figures
+from campaigns.domain.metrics.snapshot import TIMINGS, Second, Timing, Total
 from campaigns.domain.other_tools.report_words import ReportHead
 from campaigns.domain.other_tools.reports import REPORTS
 from campaigns.domain.plan.plan import Plan
-from campaigns.domain.shown.latency_table import figures_by_key
-from campaigns.domain.shown.metrics import METRICS
+from campaigns.domain.presentation.latency_table import figures_by_key
+from campaigns.domain.presentation.metrics import METRICS
 from workers.dialling import own_addresses
 
 PERCENTILES = {
@@ -99,7 +99,7 @@ class LocalRun:
         return any(map(is_loopback, hosts)) or bool(hosts & set(own_addresses()))
 
     def to_json(self) -> dict[str, Any]:
-        """The summary. Names of figures as in domain.shown.metrics, times in ms; what was not timed
+        """The summary. Names of figures as in presentation.metrics, times in ms; what was not timed
         is absent, what cannot be said is null."""
         seen, total = self.measurement, self.total
         attempts = sum(end.totals.get(name, 0) for end in self.ends for name in _ENDED)

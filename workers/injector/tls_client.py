@@ -13,9 +13,9 @@ from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 from OpenSSL import SSL
 
-from campaigns.domain.measured.certificates import key_words, names_of_der
-from campaigns.domain.measured.injector_end import TlsHandshakes
-from campaigns.domain.measured.outcomes import Kind
+from campaigns.domain.metrics.certificates import key_words, names_of_der
+from campaigns.domain.metrics.injector_end import TlsHandshakes
+from campaigns.domain.metrics.outcomes import Kind
 from campaigns.domain.plan.addresses import is_address
 from campaigns.domain.plan.target import Origin
 from campaigns.domain.plan.tls_options import USUAL_GROUPS, with_key_shares

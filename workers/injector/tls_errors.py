@@ -1,6 +1,6 @@
 """How a call of TLS ends that does not do what it is for."""
 
-from campaigns.domain.measured.outcomes import Kind
+from campaigns.domain.metrics.outcomes import Kind
 
 # X509_V_ERR_… of OpenSSL's x509_vfy.h, which the binding does not name.
 _CAUSES = {

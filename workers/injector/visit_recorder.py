@@ -6,8 +6,8 @@ counted; for both, the calls that were not made because a visit ended early are.
 
 from collections import Counter
 
-from campaigns.domain.measured.sessions import length_counter
-from campaigns.domain.measured.snapshot import SESSIONS, Timing
+from campaigns.domain.metrics.sessions import length_counter
+from campaigns.domain.metrics.snapshot import SESSIONS, Timing
 
 NS = 1_000_000_000
 

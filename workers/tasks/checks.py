@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from celery import shared_task
 
-from campaigns.domain.measured.exporter import NotExposition, NothingKnown, offers, reading_of
+from campaigns.domain.metrics.exporter import NotExposition, NothingKnown, offers, reading_of
 from campaigns.domain.plan.addresses import HostCheck
 from campaigns.domain.plan.target import Origin
 from campaigns.models import HostClaim

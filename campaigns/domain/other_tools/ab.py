@@ -6,12 +6,12 @@ ab's Connect includes the TLS handshake; here TCP and TLS are listed below it.
 
 from collections import Counter
 
-from campaigns.domain.measured.certificates import key_bits
-from campaigns.domain.measured.injector_end import servers_of
-from campaigns.domain.measured.measurement import Measurement
-from campaigns.domain.measured.outcomes import Kind
-from campaigns.domain.measured.reply_sizes import reply_sizes
-from campaigns.domain.measured.snapshot import Timing, Total
+from campaigns.domain.metrics.certificates import key_bits
+from campaigns.domain.metrics.injector_end import servers_of
+from campaigns.domain.metrics.measurement import Measurement
+from campaigns.domain.metrics.outcomes import Kind
+from campaigns.domain.metrics.reply_sizes import reply_sizes
+from campaigns.domain.metrics.snapshot import Timing, Total
 from campaigns.domain.other_tools.report_words import (
     DASH,
     ReportHead,

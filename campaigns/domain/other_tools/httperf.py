@@ -7,12 +7,12 @@ so: lifetimes are of all connections, rates are listed with their whole-run valu
 
 from collections.abc import Mapping
 
-from campaigns.domain.measured.injector_end import most_of, sum_of
-from campaigns.domain.measured.measurement import Measurement
-from campaigns.domain.measured.outcomes import TIMEOUT_KINDS
-from campaigns.domain.measured.reply_sizes import reply_sizes
-from campaigns.domain.measured.sessions import session_figures
-from campaigns.domain.measured.snapshot import Timing, Total
+from campaigns.domain.metrics.injector_end import most_of, sum_of
+from campaigns.domain.metrics.measurement import Measurement
+from campaigns.domain.metrics.outcomes import TIMEOUT_KINDS
+from campaigns.domain.metrics.reply_sizes import reply_sizes
+from campaigns.domain.metrics.sessions import session_figures
+from campaigns.domain.metrics.snapshot import Timing, Total
 from campaigns.domain.other_tools.report_words import (
     DASH,
     ReportHead,

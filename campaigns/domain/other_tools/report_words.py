@@ -2,14 +2,14 @@
 
 from dataclasses import dataclass
 
-from campaigns.domain.judged.judgement import Judgement
-from campaigns.domain.measured.injector_end import warnings_of
-from campaigns.domain.measured.measurement import Measurement
-from campaigns.domain.measured.snapshot import Timing, Total
+from campaigns.domain.analysis.judgement import Judgement
+from campaigns.domain.metrics.injector_end import warnings_of
+from campaigns.domain.metrics.measurement import Measurement
+from campaigns.domain.metrics.snapshot import Timing, Total
 from campaigns.domain.percentiles import P50, P95, P99, Shown, shown
 from campaigns.domain.plan.load import Model, mean_rate_per_s
 from campaigns.domain.plan.plan import Plan
-from campaigns.domain.shown.threshold_tables import measured_cell
+from campaigns.domain.presentation.threshold_tables import measured_cell
 from campaigns.domain.units import DASH, counted, decimals_to_see, rounded, said_of
 
 _CLOSED = {Model.CLOSED, Model.SEQUENTIAL}

@@ -7,11 +7,11 @@ Figures that a tool defines incorrectly are left out or corrected, and the repor
 from collections import Counter
 from collections.abc import Callable
 
-from campaigns.domain.judged.failures import cause_words, failure_words
-from campaigns.domain.measured.failures import DROPPED
-from campaigns.domain.measured.measurement import Measurement
-from campaigns.domain.measured.sessions import length_words, session_figures
-from campaigns.domain.measured.snapshot import LATENESS, PARTS, SESSIONS, Timing, Total
+from campaigns.domain.analysis.failures import cause_words, failure_words
+from campaigns.domain.metrics.failures import DROPPED
+from campaigns.domain.metrics.measurement import Measurement
+from campaigns.domain.metrics.sessions import length_words, session_figures
+from campaigns.domain.metrics.snapshot import LATENESS, PARTS, SESSIONS, Timing, Total
 from campaigns.domain.other_tools.ab import ab
 from campaigns.domain.other_tools.httperf import httperf
 from campaigns.domain.other_tools.jmeter import jmeter
@@ -29,10 +29,10 @@ from campaigns.domain.other_tools.report_words import (
 from campaigns.domain.other_tools.wsperf import wsperf
 from campaigns.domain.percentiles import P50, P90, P95, P99
 from campaigns.domain.plan.plan import Plan
-from campaigns.domain.shown.plan_words import replay_words
-from campaigns.domain.shown.remedies import no_answer_words
-from campaigns.domain.shown.threshold_tables import broken_words
-from campaigns.domain.shown.tls_facts import handshake_lines
+from campaigns.domain.presentation.plan_words import replay_words
+from campaigns.domain.presentation.remedies import no_answer_words
+from campaigns.domain.presentation.threshold_tables import broken_words
+from campaigns.domain.presentation.tls_facts import handshake_lines
 from campaigns.domain.units import counted, said_of
 
 _NAME_WIDTH = 15

@@ -4,8 +4,8 @@ wsperf prints the opening handshake only, although its title speaks of closing t
 connections in, and prints the maximum as q99.99 where there are too few for it.
 """
 
-from campaigns.domain.measured.measurement import Measurement
-from campaigns.domain.measured.snapshot import Timing
+from campaigns.domain.metrics.measurement import Measurement
+from campaigns.domain.metrics.snapshot import Timing
 from campaigns.domain.other_tools.report_words import (
     DASH,
     ReportHead,

@@ -10,7 +10,7 @@ from django.urls import reverse
 
 from campaigns.domain.errors import BenchsiteError
 from campaigns.domain.lifecycle import Outcome, RunState
-from campaigns.domain.shown.sentences import plain_text
+from campaigns.domain.presentation.sentences import plain_text
 from campaigns.exports.tables import text_of_tables
 from campaigns.management.study import latest_sample, make_sample
 from campaigns.models import Campaign, Run

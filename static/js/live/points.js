@@ -1,7 +1,7 @@
 // The points of a run as the page keeps them: one a second, in order, whatever came twice or late;
 // of a long run as many as the server sends of one. Pure: nothing here touches the page.
 
-// As domain/shown/thinning.py: the last five minutes, and the extremes of even stretches of the rest.
+// As domain/presentation/thinning.py: the last five minutes, and the extremes of even stretches of the rest.
 const MOST_POINTS = 1000;
 const LAST_S = 300;
 // To thin with every second would cost more than these few points.

@@ -2,11 +2,11 @@
 
 import pytest
 
-from campaigns.domain.judged.criteria import Observed
-from campaigns.domain.judged.judgement import judge
-from campaigns.domain.judged.thresholds import Verdict
-from campaigns.domain.measured.measurement import Measurement
-from campaigns.domain.measured.snapshot import Timing, Total
+from campaigns.domain.analysis.criteria import Observed
+from campaigns.domain.analysis.judgement import judge
+from campaigns.domain.analysis.thresholds import Verdict
+from campaigns.domain.metrics.measurement import Measurement
+from campaigns.domain.metrics.snapshot import Timing, Total
 from campaigns.domain.other_tools.reports import REPORTS, ReportHead
 from campaigns.domain.plan.plan import Plan
 from tests.values import plan_spec

@@ -1,6 +1,6 @@
 """What a server may say and may not, as bytes: the tables of test_client.py."""
 
-from campaigns.domain.measured.outcomes import Kind
+from campaigns.domain.metrics.outcomes import Kind
 from tests.injector.http2.server_frames import (
     ACK,
     HEAD_AND_END,

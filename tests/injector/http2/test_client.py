@@ -9,7 +9,7 @@ import h2.events
 import h2.settings
 import pytest
 
-from campaigns.domain.measured.outcomes import Kind
+from campaigns.domain.metrics.outcomes import Kind
 from tests.injector.http2.client_cases import ALLOWED, CONNECTION, ENDED, FIRST, PING, STREAM
 from tests.injector.http2.server_frames import (
     ACK,

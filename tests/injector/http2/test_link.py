@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from campaigns.domain.measured.outcomes import Kind
+from campaigns.domain.metrics.outcomes import Kind
 from tests.injector.http2.server_frames import PLAN, SETTINGS, body, reply
 from workers.injector.connection import now
 from workers.injector.http1 import BadReply

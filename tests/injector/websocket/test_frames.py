@@ -6,7 +6,7 @@ import pytest
 from wsproto import events
 from wsproto.connection import Connection, ConnectionType
 
-from campaigns.domain.measured.outcomes import Kind
+from campaigns.domain.metrics.outcomes import Kind
 from workers.injector.http1 import BadReply
 from workers.injector.websocket import frames
 from workers.injector.websocket.frames import (

@@ -6,7 +6,7 @@ import time
 import pytest
 from wsproto.events import CloseConnection
 
-from campaigns.domain.measured.outcomes import Kind
+from campaigns.domain.metrics.outcomes import Kind
 from tests.injector.servers import make_order, scripted
 from tests.injector.test_loads import stopped
 from tests.injector.websocket.peers import after_opening, echo, head, measure, measured, read_key

@@ -10,7 +10,7 @@ import pytest
 from wsproto import ConnectionType, WSConnection
 from wsproto.events import AcceptConnection, Request
 
-from campaigns.domain.measured.outcomes import Kind
+from campaigns.domain.metrics.outcomes import Kind
 from campaigns.domain.plan.exchange import Exchange
 from workers.injector.http1 import BadReply
 from workers.injector.websocket.channel import Channel

@@ -3,7 +3,7 @@
 Strict on purpose, and bounded: what a server may make us keep, answer or wait for has a limit.
 """
 
-from campaigns.domain.measured.outcomes import Kind
+from campaigns.domain.metrics.outcomes import Kind
 from workers.injector.http1 import HEADER_CAP_BYTES, BadReply, Head
 from workers.injector.http2 import frames
 from workers.injector.http2.frames import (

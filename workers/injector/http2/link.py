@@ -13,7 +13,7 @@ from typing import Any
 
 import gevent
 
-from campaigns.domain.measured.outcomes import Kind
+from campaigns.domain.metrics.outcomes import Kind
 from workers.injector.connection import WRITE, Connection, Dialler, now
 from workers.injector.faults import AttemptFailed
 from workers.injector.http1 import BadReply

@@ -5,7 +5,7 @@ from typing import Any
 
 import gevent
 
-from campaigns.domain.measured.outcomes import Kind
+from campaigns.domain.metrics.outcomes import Kind
 from workers.injector.connection import NS, Dialler, now
 from workers.injector.faults import AttemptFailed
 from workers.injector.holding import EXPIRED, STOPPED

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from campaigns.domain.measured.outcomes import Kind
+from campaigns.domain.metrics.outcomes import Kind
 from workers.injector import http1
 from workers.injector.connection import Connection, Dialler, now
 from workers.injector.credentials import signed_steps

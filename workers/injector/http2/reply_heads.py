@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from campaigns.domain.measured.outcomes import Kind
+from campaigns.domain.metrics.outcomes import Kind
 from campaigns.domain.plan.plan import Plan
 from workers.injector.http1 import BODY_CAP_BYTES, HEADER_CAP_COUNT, MEMO_CAP, SERVERS_CAP, Head
 from workers.injector.http2.frames import (

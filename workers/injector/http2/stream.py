@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from campaigns.domain.measured.outcomes import Kind
+from campaigns.domain.metrics.outcomes import Kind
 from workers.injector.http1 import BODY_CAP_BYTES, INTERIM_CAP, BadReply, Head
 from workers.injector.http2.frames import HEAD_BYTES, Code
 from workers.injector.http2.header_block import StreamBroken

@@ -4,7 +4,7 @@ client.py."""
 from collections.abc import Callable
 from typing import Any
 
-from campaigns.domain.measured.outcomes import Kind
+from campaigns.domain.metrics.outcomes import Kind
 from workers.injector.http1 import HEADER_CAP_BYTES, BadReply
 from workers.injector.http2 import frames
 from workers.injector.http2.frames import (

@@ -4,7 +4,7 @@ from typing import Any
 
 import gevent
 
-from campaigns.domain.measured.outcomes import Kind
+from campaigns.domain.metrics.outcomes import Kind
 from workers.injector import faults
 from workers.injector.attempt import Worker, kind_of, kind_of_signal
 from workers.injector.connection import Dialler, now

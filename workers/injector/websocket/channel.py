@@ -2,7 +2,7 @@
 
 import gevent
 
-from campaigns.domain.measured.outcomes import Kind
+from campaigns.domain.metrics.outcomes import Kind
 from workers.injector.attempt import Worker
 from workers.injector.connection import NS, WRITE, Connection, now
 from workers.injector.http1 import HEADER_CAP_BYTES, HEADER_CAP_COUNT, BadReply

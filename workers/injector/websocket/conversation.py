@@ -6,7 +6,7 @@ from typing import Any
 
 import gevent
 
-from campaigns.domain.measured.outcomes import Kind
+from campaigns.domain.metrics.outcomes import Kind
 from campaigns.domain.units import counted
 from workers.injector.attempt import Worker
 from workers.injector.connection import NS, now

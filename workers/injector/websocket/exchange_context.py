@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Generic, TypeVar
 
-from campaigns.domain.measured.outcomes import Kind
+from campaigns.domain.metrics.outcomes import Kind
 from campaigns.domain.plan import arrivals
 from campaigns.domain.plan.exchange import Exchange, ExchangeMode, Verify
 from campaigns.domain.plan.plan import Plan

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from campaigns.domain.measured.outcomes import Kind
+from campaigns.domain.metrics.outcomes import Kind
 from workers.injector.connection import NS, Dialler, now
 from workers.injector.faults import AttemptFailed
 from workers.injector.http1 import INTERIM_CAP, BadReply, Head, parse_head

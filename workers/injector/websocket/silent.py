@@ -5,7 +5,7 @@ server's close frame by looking for the end. The worker waits once for all of th
 comes is the worker's: another answer, an error, a limit, a frame that does not fit into the socket.
 """
 
-from campaigns.domain.measured.outcomes import Kind
+from campaigns.domain.metrics.outcomes import Kind
 from workers.injector.attempt import kind_of_signal
 from workers.injector.connection import Dialler, now
 from workers.injector.faults import AttemptFailed

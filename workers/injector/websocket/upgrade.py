@@ -5,7 +5,7 @@ import os
 from binascii import b2a_base64
 from dataclasses import dataclass
 
-from campaigns.domain.measured.outcomes import Kind
+from campaigns.domain.metrics.outcomes import Kind
 from campaigns.domain.plan.exchange import Exchange
 from workers.injector.http1 import BadReply, Head, parse_head
 

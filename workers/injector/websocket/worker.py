@@ -6,7 +6,7 @@ The closing handshake is over when the server has ended the connection after its
 
 from collections.abc import Callable
 
-from campaigns.domain.measured.outcomes import Kind
+from campaigns.domain.metrics.outcomes import Kind
 from workers.injector import faults
 from workers.injector.attempt import Worker, kind_of
 from workers.injector.connection import Connection, Dialler, now

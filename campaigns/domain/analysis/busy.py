@@ -1,0 +1,229 @@
+"""How busy everyone was in a run: what the vitals of its injector processes say, each criterion's
+worst one; what the target's machine ran out of, as its agent told it second by second; and both as
+shares.
+
+A CPU or a link is full if it was so for some seconds in a row: a second of 100 % is ordinary.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+from typing import Any
+
+from campaigns.domain.analysis.criteria import Observed
+from campaigns.domain.metrics.machine_use import MachinePoint, MachineUse
+from campaigns.domain.units import clock, count, duration
+
+# Vitals by criterion: those judged by the run's mean, and those judged by the worst second.
+_MEANS = {
+    "cpu": "cpu_share",
+    "throttled": "throttled_share",
+    "steal": "steal_share",
+    "other_cpu": "other_cpu_share",
+    "other_cores": "other_cores",
+    "gc_share": "gc_share",
+}
+_WORST = {
+    "hub_lag": "hub_lag_max_us",
+    "gc_pause": "gc_pause_max_us",
+    "open_files": "open_files_share",
+    "ports": "ports_share",
+    "swapped": "swapped_pages",
+    "clock_step": "clock_step_us",
+    "link": "link_share",
+    "packets_lost": "packets_lost_share",
+}
+
+
+def observed_vitals(vitals: list[dict[str, Any]]) -> dict[str, Observed]:
+    """By the criterion's code, of a measurement's vitals: a row for each injector process."""
+    seen: dict[str, Observed] = {}
+    for code, vital in _MEANS.items():
+        shards = [each for each in vitals if vital in each["mean"]]
+        worst = max(shards, key=lambda each: each["mean"][vital], default=None)
+        if worst:
+            at = worst["at"][vital]
+            seen[code] = Observed(worst["mean"][vital], at, injector_number(vitals, worst))
+    for code, vital in _WORST.items():
+        if worst := worst_shard(vitals, vital):
+            at = worst["at"][vital]
+            seen[code] = Observed(worst["worst"][vital], at, injector_number(vitals, worst))
+    busiest = max(vitals, key=lambda each: each["cpu_5s"] or 0.0, default=None)
+    if busiest and busiest["cpu_5s"] is not None:
+        at = busiest["cpu_5s_at"]
+        seen["cpu_5s"] = Observed(busiest["cpu_5s"], at, injector_number(vitals, busiest))
+    return seen
+
+
+def worst_shard(vitals: list[dict[str, Any]], vital: str) -> dict[str, Any] | None:
+    """The row of the injector process with the worst second; None where none has this vital."""
+    shards = [each for each in vitals if vital in each["worst"]]
+    return max(shards, key=lambda each: each["worst"][vital], default=None)
+
+
+def injector_number(vitals: list[dict[str, Any]], shard: dict[str, Any] | None) -> int | None:
+    """The injector's number from 1; None if there is only one."""
+    return shard["shard"] + 1 if shard and len(vitals) > 1 else None
+
+
+def run_delay(vitals: list[dict[str, Any]]) -> Observed | None:
+    """Waiting for a CPU as a share of the time in which the injector wanted one."""
+    known = [each for each in vitals if {"run_delay_share", "cpu_share"} <= each["mean"].keys()]
+    worst = max(known, key=_waiting_share, default=None)
+    if worst is None:
+        return None
+    at = worst["at"]["run_delay_share"]
+    return Observed(_waiting_share(worst), at, injector_number(vitals, worst))
+
+
+def _waiting_share(shard: dict[str, Any]) -> float:
+    waited, ran = shard["mean"]["run_delay_share"], shard["mean"]["cpu_share"]
+    return waited / (waited + ran) if waited else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class MachineLoad:
+    """A target's machine, as a share of what it can do over the measured seconds of a run: its CPU
+    of all `cores` (0 if nobody told how many), and its network link in the busier direction."""
+
+    cpu: float | None
+    cores: int
+    link: float | None
+
+    @classmethod
+    def of_use(cls, use: MachineUse) -> "MachineLoad":
+        means = {name: pair[0] for name, pair in use.figures.items()}
+        directions = [means.get(name) for name in ("received_bytes", "sent_bytes")]
+        link = link_share(directions, means.get("link_bytes_per_s"))
+        return cls(means.get("cpu"), use.cores, link)
+
+
+@dataclass(frozen=True, slots=True)
+class Busy:
+    """Shares of 1; None where nobody told it. `target_cpu`: of all cores of the target's busiest
+    machine, of which it has `target_cores`; `injector_cpu`: of a core, of the busiest injector
+    process; `target_link` and `injector_link`: of the fullest network link's speed there."""
+
+    target_cpu: float | None = None
+    target_cores: int = 0
+    target_link: float | None = None
+    injector_cpu: float | None = None
+    injector_link: float | None = None
+
+    @property
+    def network(self) -> float | None:
+        """The fullest link at either end."""
+        told = [each for each in (self.target_link, self.injector_link) if each is not None]
+        return max(told, default=None)
+
+
+def link_share(directions: Iterable[float | None], speed: float | None) -> float | None:
+    """Of the link's speed, both in bytes/s; None where one of them is not known."""
+    told = [each for each in directions if each is not None]
+    return max(told) / speed if told and speed else None
+
+
+def busy_of(vitals: Sequence[Mapping[str, Any]], machines: Sequence[MachineLoad]) -> Busy:
+    """Of a run with these vitals of its injector processes, and these machines of its target."""
+    cpu = observed_vitals(vitals).get("cpu")
+    links = [each["mean"]["link_share"] for each in vitals if "link_share" in each["mean"]]
+    busiest = max(machines, key=lambda each: each.cpu or 0.0, default=None)
+    return Busy(
+        target_cpu=busiest and busiest.cpu,
+        target_cores=busiest.cores if busiest else 0,
+        target_link=max((m.link for m in machines if m.link is not None), default=None),
+        injector_cpu=cpu and cpu.value,
+        injector_link=max(links, default=None),
+    )
+
+
+def mean_busy(every: Sequence[Busy]) -> Busy:
+    """Over several runs; a share that some of them lack is of the others."""
+
+    def mean_of(name: str) -> float | None:
+        told = [value for each in every if (value := getattr(each, name)) is not None]
+        return fmean(told) if told else None
+
+    return Busy(
+        target_cpu=mean_of("target_cpu"),
+        target_cores=max((each.target_cores for each in every), default=0),
+        target_link=mean_of("target_link"),
+        injector_cpu=mean_of("injector_cpu"),
+        injector_link=mean_of("injector_link"),
+    )
+
+
+FULL_CPU, FULL_LINK = 0.98, 0.9
+# With fewer requests, a single overflow would be a misleadingly large share.
+_FEW_REQUESTS = 1000
+
+
+def observed_machines(
+    machines: Mapping[str, Sequence[MachinePoint]], attempts: int
+) -> dict[str, Observed]:
+    """Of the measured seconds of each machine by name: `target_cpu` and `target_link`, the longest
+    time in a row in which it was full, s; `listen_overflows` as a share of the attempts."""
+    found: dict[str, Observed] = {}
+    for name, points in machines.items():
+        place = f" on {name}" if len(machines) > 1 else ""
+        for code, seen in _of_one(points, attempts, place):
+            if code not in found or seen.value > found[code].value:
+                found[code] = seen
+    return found
+
+
+def cpu_share(point: MachinePoint) -> float | None:
+    """In use by the machine, or by other guests of its hypervisor: what is left can be had."""
+    left = point.share("idle_s", "waiting_s")
+    return None if left is None else 1 - left
+
+
+def _link_share(point: MachinePoint) -> float | None:
+    """Of the network link in its busier direction; None where its speed is not known."""
+    speed = point.did.get("link_bytes_per_s")
+    told = [point.per_s(name) for name in ("received_bytes", "sent_bytes")]
+    return max(told) / speed if speed and None not in told else None
+
+
+def _of_one(
+    points: Sequence[MachinePoint], attempts: int, place: str
+) -> Iterator[tuple[str, Observed]]:
+    for code, share, full in (
+        ("target_cpu", cpu_share, FULL_CPU),
+        ("target_link", _link_share, FULL_LINK),
+    ):
+        if any(share(point) is not None for point in points):
+            stretch = _longest(points, lambda point, of=share, at=full: (of(point) or 0) >= at)
+            length_s = round(sum(point.lasted_s for point in stretch), 3)
+            yield code, Observed(length_s, measure=f"{place}{_when(stretch, points)}")
+    overflows = [(point.second, point.did.get("listen_overflows", 0)) for point in points]
+    total = sum(n for _, n in overflows)
+    first = next((f", first at {clock(second)}" for second, n in overflows if n), "")
+    share = total / max(attempts, _FEW_REQUESTS)
+    times = "once" if total == 1 else f"{count(round(total))} times"
+    yield "listen_overflows", Observed(share, measure=f" {times}{place}{first}")
+
+
+def _longest(
+    points: Sequence[MachinePoint], is_full: Callable[[MachinePoint], bool]
+) -> list[MachinePoint]:
+    """The longest row of full seconds; one that nobody told ends it."""
+    longest: list[MachinePoint] = []
+    present: list[MachinePoint] = []
+    for point in points:
+        if not is_full(point):
+            present = []
+            continue
+        follows = present and point.second == present[-1].second + 1
+        present = [*present, point] if follows else [point]
+        longest = max(longest, present, key=len)
+    return longest
+
+
+def _when(stretch: Sequence[MachinePoint], points: Sequence[MachinePoint]) -> str:
+    if not stretch:
+        return ""
+    since = f"from {clock(stretch[0].second)} on"
+    if stretch[-1].second == points[-1].second:
+        return f" {since}"
+    return f" for {duration(len(stretch))} {since.removesuffix(' on')}"

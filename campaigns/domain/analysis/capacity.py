@@ -1,0 +1,374 @@
+"""How much can it take? A search for the highest rate that keeps an objective, trial by trial.
+
+The rate is doubled until a trial fails, then the bracket is halved to 10 %. Around this first
+answer six searches follow, up to ten, each a bisection to 3 % in a narrow window of its own,
+shifted at random: about three trials, all close to the limit, and one wrong trial spoils one search
+and not the answer. `next_action` is a function of the trials so far, so that the search needs no
+other memory than these while it goes on. Its answer is stored when it ends: a later rule would read
+the same trials otherwise.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from enum import StrEnum
+from math import exp, hypot, isclose, log, sqrt
+from typing import Any
+
+import numpy as np
+
+from campaigns.domain.analysis.capacity_interval import (
+    CapacityInterval,
+    SearchResult,
+    capacity_of,
+    trend_of,
+)
+from campaigns.domain.analysis.judgement import Judgement
+from campaigns.domain.analysis.ratio import is_clear, is_same
+from campaigns.domain.analysis.target_state import SATURATED
+from campaigns.domain.analysis.thresholds import Verdict
+from campaigns.domain.lifecycle import Outcome, Trust
+from campaigns.domain.metrics.redaction import without_addresses
+from campaigns.domain.plan.threshold import TARGET_METRICS
+from campaigns.domain.units import DASH, decimals_beside, decimals_for, number, with_unit
+
+# Stored with each answer. Raise it with every change of the rule, here or in capacity_interval.
+RULE_VERSION = 3
+FIRST_RESOLUTION, RESOLUTION = 0.10, 0.03
+WINDOW = 1.125  # of a search: this far up and down, as a factor; three halvings to the resolution
+FEWEST_SEARCHES, MOST_SEARCHES = 6, 10
+NARROW = 0.10  # the width of the interval at which the search ends
+# After as many trials no further search begins, except to find out whether the target drifts, or
+# to make an interval narrow that is at most so wide.
+ENOUGH_TRIALS, NEARLY_NARROW = 37, 0.12
+# A search that has left the first answer by more than this has lost what it was looking for.
+_LOST = 2.0
+_UNTRUSTED_IN_A_ROW = 2
+_SAME_RATE = 1e-3  # rates have five digits; those of two trials of a search are further apart
+
+
+class TrialResult(StrEnum):
+    PASSED = "passed"
+    FAILED = "failed"
+    UNTRUSTED = "untrusted"  # not counted: the measurement cannot be trusted
+
+
+class Ending(StrEnum):
+    FOUND = "found"
+    INJECTOR = "injector"  # at least X: the injectors are the limit
+    LIMIT = "limit"  # at least X: no higher rate is allowed
+    BELOW = "below"  # already the first rate failed
+    DRIFTED = "drifted"  # no steady answer
+    DEADLINE = "deadline"
+    STOPPED = "stopped"
+    SILENT = "silent"  # the target no longer answers
+
+
+@dataclass(frozen=True, slots=True)
+class SearchRules:
+    """`limit_per_s` is never exceeded. `seed` draws the windows of the searches."""
+
+    start_per_s: float
+    limit_per_s: float
+    seed: int
+
+    def __post_init__(self):
+        if not 0 < self.start_per_s <= self.limit_per_s:
+            raise ValueError("A search starts above 0 requests/s and not above its limit.")
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """What came of a rate. `reason`: a sentence, why it failed or was not counted."""
+
+    rate_per_s: float
+    result: TrialResult
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class NextTrial:
+    """Trial `number` (from 1) of `search` (0 is the way to the first answer) between two rates,
+    None where there is none yet. `after_drain`: what the trial before left must have drained."""
+
+    number: int
+    search: int
+    rate_per_s: float
+    low: float | None
+    high: float | None
+    after_drain: bool
+
+
+@dataclass(frozen=True, slots=True)
+class CapacityAnswer:
+    """How a search ended, and what is known. `capacity`: the mean of its finished searches, or the
+    first answer without an interval. `at_least`: a rate that passed, below all that failed.
+    `below`: the lowest rate that failed. `drift`: over the searches, as a share. `rule`: its
+    version; None if the trials follow from a rule that is gone, and say no more than these rates.
+    """
+
+    ending: Ending
+    capacity: CapacityInterval | None
+    at_least: float | None
+    below: float | None
+    searches: tuple[SearchResult, ...]
+    drift: float = 0.0
+    rule: int | None = RULE_VERSION
+
+    def without_rule(self) -> "CapacityAnswer":
+        """What its trials say by themselves."""
+        return replace(self, capacity=None, searches=(), drift=0.0, rule=None)
+
+    @classmethod
+    def from_json(cls, stored: Mapping[str, Any]) -> "CapacityAnswer":
+        capacity = stored["capacity"]
+        return cls(
+            ending=Ending(stored["ending"]),
+            capacity=CapacityInterval(**capacity) if capacity else None,
+            at_least=stored["at_least"],
+            below=stored["below"],
+            searches=tuple(SearchResult(**each) for each in stored["searches"]),
+            drift=stored["drift"],
+            rule=stored["rule"],
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def next_action(
+    rules: SearchRules, trials: Iterable[Trial], halt: Ending | None = None
+) -> NextTrial | CapacityAnswer:
+    """What follows from the trials so far, in their order. `halt`: why no other may begin."""
+    search = CapacitySearch(rules)
+    for trial in trials:
+        search.take(trial)
+    return search.answer(halt) if halt and not search.ending else search.next_action()
+
+
+class CapacitySearch:
+    """A search's state, fed with one trial after the other."""
+
+    def __init__(self, rules: SearchRules):
+        self._rules = rules
+        self._n_trials = self._n_doubtful = 0
+        self._rate = rules.start_per_s
+        self._bracket: _Bracket | None = None  # None while the rate is doubled
+        self._first: float | None = None
+        self._passed: list[float] = []
+        self._failed: list[float] = []
+        self._results: list[SearchResult] = []
+        self._begun_at = 1
+        self._has_just_failed = False
+        self.ending: Ending | None = None
+        self.follows_rule = True  # each trial was asked for
+
+    def take(self, trial: Trial) -> None:
+        """Learn from the trial that `next_action` asked for. Any other was asked for by an earlier
+        rule; that ends the search, because this rule cannot go on with it."""
+        if trial.result != TrialResult.UNTRUSTED:
+            tried = self._passed if trial.result == TrialResult.PASSED else self._failed
+            tried.append(trial.rate_per_s)
+        if self.ending or not isclose(trial.rate_per_s, self._rate, rel_tol=_SAME_RATE):
+            self.follows_rule, self.ending = False, self.ending or Ending.STOPPED
+            return
+        self._n_trials += 1
+        self._has_just_failed = trial.result == TrialResult.FAILED
+        if trial.result == TrialResult.UNTRUSTED:
+            self._n_doubtful += 1
+            if self._n_doubtful == _UNTRUSTED_IN_A_ROW:
+                self.ending = Ending.INJECTOR
+            return
+        self._n_doubtful = 0
+        has_passed = trial.result == TrialResult.PASSED
+        if self._bracket is not None:
+            self._bracket.take(trial.rate_per_s, has_passed)
+            self._halve(has_passed)
+        elif not has_passed and not self._passed:
+            self.ending = Ending.BELOW
+        elif not has_passed:
+            low, high = max(self._passed), self._rate
+            self._bracket = _Bracket(low, high, self._rules.limit_per_s, True, True)
+            self._halve(has_passed)
+        elif self._rate >= self._rules.limit_per_s:
+            self.ending = Ending.LIMIT
+        else:
+            self._rate = min(2 * self._rate, self._rules.limit_per_s)
+
+    def next_action(self) -> NextTrial | CapacityAnswer:
+        if self.ending:
+            return self.answer(self.ending)
+        bracket = self._bracket
+        return NextTrial(
+            number=self._n_trials + 1,
+            search=0 if self._first is None else len(self._results) + 1,
+            rate_per_s=self._rate,
+            low=bracket.low if bracket else max(self._passed, default=None),
+            high=bracket.high if bracket else None,
+            after_drain=self._has_just_failed,
+        )
+
+    def answer(self, ending: Ending) -> CapacityAnswer:
+        """What is known now, when it ends like this."""
+        below = min(self._failed, default=None)
+        passed = [rate for rate in self._passed if below is None or rate < below]
+        capacity = capacity_of(self._results)
+        if capacity is None and self._first is not None:
+            capacity = CapacityInterval(self._first, None, None, 0)
+        drift = trend_of(self._results).drift
+        at_least = max(passed, default=None)
+        found = CapacityAnswer(
+            ending, capacity, at_least, below, tuple(self._results), drift, RULE_VERSION
+        )
+        return found if self.follows_rule else found.without_rule()
+
+    def _halve(self, has_passed: bool) -> None:
+        """Go on in this bracket, or with the next search."""
+        if has_passed and self._rate >= self._rules.limit_per_s:
+            self.ending = Ending.LIMIT
+            return
+        resolution = FIRST_RESOLUTION if self._first is None else RESOLUTION
+        rate = self._bracket.next_rate(resolution)
+        if rate is None:
+            low, high = self._bracket.low, self._bracket.high
+            if self._first is None:
+                self._first = sqrt(low * high)
+            else:
+                middle = (self._begun_at + self._n_trials) / 2
+                self._results.append(SearchResult(low, high, middle))
+            self._begun_at = self._n_trials + 1
+            self.ending = self._ending_after_search()
+            if not self.ending:
+                self._bracket = self._window(len(self._results) + 1)
+                self._rate = self._bracket.next_rate(RESOLUTION)
+        elif self._first and not self._first / _LOST < rate < self._first * _LOST:
+            self.ending = Ending.DRIFTED
+        else:
+            self._rate = rate
+
+    def _ending_after_search(self) -> Ending | None:
+        n = len(self._results)
+        if n < FEWEST_SEARCHES:
+            return None
+        trend, width = trend_of(self._results), capacity_of(self._results).width
+        if trend.is_sure:
+            return Ending.DRIFTED
+        if width <= NARROW:
+            return Ending.FOUND
+        if n == MOST_SEARCHES:
+            return Ending.DRIFTED if trend.is_suspected else Ending.FOUND
+        is_worth_more = trend.is_suspected or width <= NEARLY_NARROW
+        return Ending.FOUND if self._n_trials >= ENOUGH_TRIALS and not is_worth_more else None
+
+    def _window(self, search: int) -> "_Bracket":
+        """Shifted at random by up to half of what it reaches to either side."""
+        draw = np.random.default_rng((self._rules.seed, search)).uniform(-0.5, 0.5)
+        centre = self._first * WINDOW**draw
+        limit = self._rules.limit_per_s
+        return _Bracket(centre / WINDOW, min(centre * WINDOW, limit), limit)
+
+
+@dataclass(slots=True)
+class _Bracket:
+    """Between two rates. An end that was not tried moves on when the search arrives there."""
+
+    low: float
+    high: float
+    limit: float
+    is_low_tried: bool = False
+    is_high_tried: bool = False
+
+    def take(self, rate: float, has_passed: bool) -> None:
+        if has_passed:
+            self.low, self.is_low_tried = rate, True
+        else:
+            self.high, self.is_high_tried = rate, True
+
+    def next_rate(self, resolution: float) -> float | None:
+        """None once it is narrow, and both ends were tried."""
+        if log(self.high / self.low) <= log(1 + resolution):
+            if self.is_low_tried and self.is_high_tried:
+                return None
+            if self.is_low_tried and self.high >= self.limit:
+                return self.limit
+            if self.is_low_tried:
+                self.high = min(self.high * WINDOW, self.limit)
+            else:
+                self.low /= WINDOW
+        return float(f"{sqrt(self.low * self.high):.5g}")
+
+
+# Beyond the objective: signs that the target did not keep up with the rate.
+_NOT_KEPT_UP = ("no_success", SATURATED, "dropped", "sent_share", "in_flight_growing")
+NOT_COMPLETE = "The trial did not run to its end."
+
+
+def trial_of(
+    rate_per_s: float,
+    outcome: str | None,
+    why: str,
+    judgement: Judgement | None,
+    verdicts: Sequence[Verdict],
+) -> Trial:
+    """`why`: the run's own reason. A trial passes if its run is complete and trusted, every rule of
+    the objective is kept, and the target kept up: at least 99.9 % were sent, and requests in flight
+    did not grow. It does not count where nobody told what a rule about the machine needs."""
+    if outcome != Outcome.COMPLETE or judgement is None:
+        return Trial(rate_per_s, TrialResult.UNTRUSTED, why or NOT_COMPLETE)
+    if judgement.measurement.state != Trust.TRUSTED:
+        return Trial(rate_per_s, TrialResult.UNTRUSTED, judgement.measurement.text)
+    if untold := [each.metric for each in verdicts if each.lacks_agent]:
+        why = f"No agent or exporter reported {' and '.join(untold)}."
+        return Trial(rate_per_s, TrialResult.UNTRUSTED, why)
+    broken = ", ".join(_measured(each) for each in verdicts if not each.passed)
+    left = [each.text for each in judgement.target.reasons if each.code in _NOT_KEPT_UP]
+    reason = broken or (left[0] if left else "")
+    result = TrialResult.FAILED if broken or left else TrialResult.PASSED
+    return Trial(rate_per_s, result, reason)
+
+
+def without_machine(trial: Trial, host: str) -> Trial:
+    """For readers who may know neither the target's machine nor what it did."""
+    told = [each for each in trial.reason.split(", ") if not each.startswith(TARGET_METRICS)]
+    return replace(trial, reason=without_addresses(", ".join(told), host))
+
+
+def _measured(verdict: Verdict) -> str:
+    """p95 758 ms"""
+    value = verdict.measured
+    if value is None:
+        return f"{verdict.metric} {DASH}"
+    decimals = decimals_beside(value, verdict.limit, decimals_for([value]))
+    return f"{verdict.metric} {with_unit(number(value, decimals), verdict.unit)}"
+
+
+class CapacityWord(StrEnum):
+    MORE = "takes more"
+    LESS = "takes less"
+    SAME = "no practical difference"
+    INCONCLUSIVE = "inconclusive"
+
+
+@dataclass(frozen=True, slots=True)
+class CapacityRatio:
+    """candidate / baseline with its 95 % interval."""
+
+    ratio: float
+    low: float
+    high: float
+
+    def word(self, threshold: float) -> CapacityWord:
+        """`threshold`: the practical one, as a share."""
+        if is_clear(self.low, self.high, self.ratio, threshold):
+            return CapacityWord.MORE if self.ratio > 1 else CapacityWord.LESS
+        if is_same(self.low, self.high, threshold):
+            return CapacityWord.SAME
+        return CapacityWord.INCONCLUSIVE
+
+
+def capacity_ratio(baseline: CapacityInterval, candidate: CapacityInterval) -> CapacityRatio | None:
+    """None if one of them has no interval."""
+    if baseline.high is None or candidate.high is None:
+        return None
+    centre = log(candidate.rate_per_s / baseline.rate_per_s)
+    half = hypot(*(log(each.high / each.rate_per_s) for each in (baseline, candidate)))
+    return CapacityRatio(exp(centre), exp(centre - half), exp(centre + half))

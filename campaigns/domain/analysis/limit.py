@@ -1,0 +1,136 @@
+"""Who was the limit of a run: the injector, the network, the target, or only the load as planned?
+
+Follows from the run's judgement, and from what the agents of its target told. The injector goes
+first: while it is in doubt, nothing is known of the others.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from campaigns.domain.analysis.criteria import JudgementReason
+from campaigns.domain.analysis.judgement import Judgement
+from campaigns.domain.analysis.target_state import SATURATED
+from campaigns.domain.lifecycle import TargetState
+from campaigns.domain.metrics.machine_use import MachineUse
+from campaigns.domain.plan.load import Model
+from campaigns.domain.plan.plan import Plan
+from campaigns.domain.units import counted, percent_at_most, said_of
+
+
+class Who(StrEnum):
+    INJECTOR = "the injector"
+    NETWORK = "the network"
+    TARGET = "the target"
+    PLAN = "the load as planned"
+    UNKNOWN = "not known"
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """`why`: the evidence, in a sentence or two."""
+
+    who: Who
+    why: str
+
+
+# Doubts about what was recorded: they say nothing of a limit.
+_OF_RECORDS = {
+    "no_seconds", "lost_shards", "clock_step", "starts_apart", "missing_seconds", "in_doubt",
+    "little",
+}  # fmt: skip
+_OF_INJECTORS_NETWORK = {"link", "packets_lost"}
+_OF_MACHINE = {"target_link": Who.NETWORK, "target_cpu": Who.TARGET, "listen_overflows": Who.TARGET}
+_NOT_KEPT_UP = (
+    SATURATED, "in_flight_growing", "dropped", "sent_share", "slot_wait", "errors_at_limit",
+)  # fmt: skip
+_OPEN = {Model.OPEN, Model.OVER}
+_FULL = 0.9  # of one core: with a little that the agent does not see
+_STOLEN = 0.05  # of all cores: what the injector's own is doubtful from
+_TO_KNOW = "An agent on the target's machine would tell which."
+
+
+def limit_of(
+    judged: Judgement, machines: Sequence[MachineUse], plan: Plan, *, ended_early: bool = False
+) -> Limit:
+    """Of a run that has ended; `machines`: none without an agent. `ended_early`: it was stopped or
+    failed, so the plan says more than it sent."""
+    if doubts := judged.measurement.reasons:
+        first = next((each for each in doubts if each.code not in _OF_RECORDS), None)
+        if first is None:
+            return Limit(Who.UNKNOWN, doubts[0].text)
+        is_network = first.code in _OF_INJECTORS_NETWORK
+        return Limit(Who.NETWORK if is_network else Who.INJECTOR, first.text)
+    reasons = {each.code: each for each in judged.target.reasons}
+    if judged.target.state is None:
+        return Limit(Who.UNKNOWN, judged.target.text)
+    for code, who in _OF_MACHINE.items():
+        if code in reasons:
+            return Limit(who, reasons[code].text)
+    if "resent" in reasons:
+        # The target loses packets where its CPU or its queue is full, and these were not.
+        text = reasons["resent"].text
+        if _highest_cpu(machines) is None:
+            return Limit(Who.UNKNOWN, f"{text} {_TO_KNOW}")
+        return Limit(Who.NETWORK, f"{text}{_room_words(machines)}")
+    if left := next((reasons[code] for code in _NOT_KEPT_UP if code in reasons), None):
+        return _of_target_side(left, machines)
+    if judged.target.state == TargetState.FAILING:
+        failing = said_of(plan.nouns, "Requests that fail show no limit.")
+        return Limit(Who.UNKNOWN, f"{judged.target.text} {failing}")
+    return Limit(
+        Who.PLAN, f"{_planned_words(plan, ended_early=ended_early)}{_room_words(machines)}"
+    )
+
+
+def _of_target_side(left: JudgementReason, machines: Sequence[MachineUse]) -> Limit:
+    highest = _highest_cpu(machines)
+    if highest is None:
+        why = "It was the target, or the network on the way to it."
+        return Limit(Who.UNKNOWN, f"{left.text} {why} {_TO_KNOW}")
+    # Whether a machine used as much as a thread can, which moves from core to core; it may
+    # have where nobody told how many cores it has.
+    may_fill_a_core = any(
+        not use.cores or use.cores * use.figures["cpu"][1] >= _FULL
+        for use in machines
+        if "cpu" in use.figures
+    )
+    # What was not in use may have been somebody else's.
+    told = [use.figures["stolen"][1] for use in machines if "stolen" in use.figures]
+    stolen = max(told, default=0.0)
+    took = f"other guests of its hypervisor took up to {percent_at_most(stolen)} of it"
+    causes = [took] if stolen > _STOLEN else []
+    causes += ["one thread was full"] if may_fill_a_core else []
+    causes.append("it waited for something else")
+    so = f"{', '.join(causes[:-1])}, or {causes[-1]}" if len(causes) > 1 else causes[0]
+    why = f"Its CPU was never above {percent_at_most(highest)}, so {so}"
+    return Limit(Who.TARGET, f"{left.text} {why}, such as locks, a pool or a database.")
+
+
+def _planned_words(plan: Plan, *, ended_early: bool) -> str:
+    load = plan.load
+    if load.model in _OPEN and ended_early:
+        early = "Until it ended, requests were sent as planned, and the target kept up."
+        return said_of(plan.nouns, early)
+    if load.model in _OPEN:
+        return said_of(plan.nouns, "All requests were sent as planned, and the target kept up.")
+    n = load.connections if load.model == Model.CLOSED else None
+    if n and n > 1:
+        each = f"Each of the {counted(n, 'connections')}"
+        return f"{each} waited for its reply before it sent again; more would have sent more."
+    if load.model == Model.SEQUENTIAL or n == 1:
+        return said_of(plan.nouns, "Each request waited for the reply before it.")
+    return "No more were in flight than the plan allows."
+
+
+def _room_words(machines: Sequence[MachineUse]) -> str:
+    highest = _highest_cpu(machines)
+    if highest is None:
+        return ""
+    return f" The target's CPU was never above {percent_at_most(highest)}."
+
+
+def _highest_cpu(machines: Sequence[MachineUse]) -> float | None:
+    """In the highest second of any machine; None where none told it."""
+    told = [use.figures["cpu"][1] for use in machines if "cpu" in use.figures]
+    return max(told, default=None)

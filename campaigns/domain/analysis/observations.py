@@ -1,0 +1,350 @@
+"""A measurement's observed value for each criterion of its judgement."""
+
+import ipaddress
+from math import sqrt
+
+from campaigns.domain.analysis.busy import (
+    injector_number,
+    observed_vitals,
+    run_delay,
+    worst_shard,
+)
+from campaigns.domain.analysis.criteria import Observed
+from campaigns.domain.analysis.failures import is_of_overload, of_target
+from campaigns.domain.analysis.steady import Steadiness, steadiness
+from campaigns.domain.metrics.measurement import Measurement
+from campaigns.domain.metrics.outcomes import CLIENT_KINDS, WORDS, Kind
+from campaigns.domain.metrics.series import Point
+from campaigns.domain.metrics.snapshot import Timing, Total
+from campaigns.domain.percentiles import P50, P90, P99, WHOLE, Shown, name, shown
+from campaigns.domain.plan.load import Model, planned_duration_s
+from campaigns.domain.plan.questions import seeks_limit
+
+# Meaningless if the target is on the same machine: they then include its CPU time and its ends of
+# the connections.
+_MEANINGLESS_BESIDE_THE_TARGET = ("other_cpu", "ports")
+# Little's law needs enough requests in flight: below this, rounding to whole requests dominates.
+_LITTLE_MIN_IN_FLIGHT = 10
+_LITTLE_MIN_SECONDS = 10
+_EVEN_MODELS = {Model.CLOSED, Model.SEQUENTIAL, Model.OPEN, Model.OVER}
+# A sample of fewer says little about a median.
+_FEW_SAMPLED = 20
+# In-flight requests of a target that keeps up vary by their square root.
+_NOISE, _RISEN = 5.0, 1.5
+_NOT_THE_TARGETS = CLIENT_KINDS | {Kind.ABORTED_BY_STOP}
+# With fewer segments, a single retransmission would be a misleadingly large share.
+_FEW_SEGMENTS = 1000
+
+
+def judged_percentile(n: int) -> int:
+    """The percentile to judge in a run of n requests: p99, p90, or the maximum."""
+    return next((q for q in (P99, P90) if shown(n, q) is not Shown.NO), WHOLE)
+
+
+def observe(seen: Measurement, *, is_co_located: bool, n_lost: int = 0) -> dict[str, Observed]:
+    """The criteria that could be observed, by their codes in domain.analysis.judgement.
+
+    `is_co_located`: the target is on an injector's own machine. `n_lost`: how many
+    injector processes were lost during the run.
+    """
+    total = seen.total
+    vitals = observed_vitals(seen.vitals)
+    if is_co_located:
+        for code in _MEANINGLESS_BESIDE_THE_TARGET:
+            vitals.pop(code, None)
+    found = {
+        **({} if seen.series else {"no_seconds": Observed(1)}),
+        **({} if seen.series and _attempts(total) else {"no_requests": Observed(1)}),
+        "lost_shards": Observed(n_lost),
+        "lateness_p99": _lateness(seen),
+        "sent_share": _sent_share(seen),
+        "dropped": _share_of_arrivals(seen, total.count("dropped")),
+        "slot_wait": _share_of_arrivals(seen, total.timing("slot_wait").n),
+        "injector_exhausted": Observed(sum(total.errors.get(kind, 0) for kind in CLIENT_KINDS)),
+        # What made response times longer, and what may have; nothing where there are none.
+        **(
+            {**_own_time(seen), "run_delay": run_delay(seen.vitals), **_hub_lag(total)}
+            if total.timing("response").n
+            else {}
+        ),
+        "little": _little(seen),
+        "missing_seconds": _missing(seen.series),
+        **_unsteady(seen),
+        "in_flight_growing": _in_flight_growing(seen),
+        "resent": _resent(total),
+        "starts_apart": _starts_apart(seen),
+        "in_doubt": Observed(min(1.0, total.count("in_doubt") / _attempts(total)))
+        if _attempts(total)
+        else None,
+        **_target_errors(seen),
+        "only_redirects": Observed(
+            float(bool(total.statuses) and all(status.startswith("3") for status in total.statuses))
+        ),
+        "body_changed": _body_changed(seen.series),
+        "co_located": Observed(float(is_co_located)),
+        **vitals,
+    }
+    return {code: each for code, each in found.items() if each is not None}
+
+
+def _attempts(total: Total) -> int:
+    return total.count("ok") + total.count("failed") + total.count("dropped")
+
+
+def _share_of_arrivals(seen: Measurement, count: int) -> Observed | None:
+    """`count` arrivals with all their calls, as a share of the intended requests."""
+    calls = seen.plan.calls_per_arrival
+    intended = _attempts(seen.total) + _not_as_planned(seen.total)
+    return Observed(min(1.0, count * calls / intended)) if intended else None
+
+
+def _high_of(timing: Timing) -> Observed | None:
+    """Its value at the `judged_percentile` of its size."""
+    if not timing.n:
+        return None
+    judged = judged_percentile(timing.n)
+    return Observed(
+        timing.percentile_us(judged), measure="max" if judged == WHOLE else name(judged)
+    )
+
+
+def _own_time(seen: Measurement) -> dict[str, Observed]:
+    """By how much mean, p50 and a high percentile would be less without the injectors' delays.
+
+    Of the attempts whose reading was timed: the same ones with and without.
+    """
+    sampled, undelayed = seen.total.timing("sampled"), seen.total.timing("undelayed")
+    n_all = seen.total.timing("response").n
+    n_timed = min(n_all, _FEW_SAMPLED)
+    if not n_timed or sampled.n < n_timed or undelayed.n != sampled.n:
+        return {}
+    worst = worst_shard(seen.vitals, "hub_lag_max_us")
+    place = (worst and worst["at"]["hub_lag_max_us"], injector_number(seen.vitals, worst))
+
+    # A handshake waits for its server once more than a request on a kept connection does.
+    waits = 1 + seen.total.timing("tls").n / n_all
+
+    def added(with_us: float, without_us: float, measure: str) -> Observed:
+        return Observed(with_us - without_us, *place, measure, without_us, waits)
+
+    typical = max(
+        added(sampled.mean_us, undelayed.mean_us, "mean"),
+        added(sampled.percentile_us(P50), undelayed.percentile_us(P50), name(P50)),
+        key=lambda each: each.value / max(1.0, each.whole),
+    )
+    judged = judged_percentile(sampled.n)
+    if judged == WHOLE:
+        return {"own_time": typical}
+
+    def added_at(per_100k: int, measure: str) -> Observed:
+        return added(sampled.percentile_us(per_100k), undelayed.percentile_us(per_100k), measure)
+
+    high = added_at(judged, name(judged))
+    edge = added_at(_edge_of_sample(judged, sampled.n, n_all), f"{name(judged)} or just above")
+    at_most = max(high, edge, key=lambda each: each.value)
+    return {"own_time": typical, "own_time_p99": high, "own_tail": high, "own_edge": at_most}
+
+
+def _edge_of_sample(per_100k: int, n_sampled: int, n_all: int) -> int:
+    """The highest percentile of the sample that the percentile of all may be: two standard errors
+    of a share, for a sample without replacement; itself where all were sampled."""
+    share = per_100k / WHOLE
+    unseen = max(0.0, 1 - n_sampled / n_all)
+    error = sqrt(share * (1 - share) / n_sampled * unseen)
+    return min(WHOLE, per_100k + round(2 * error * WHOLE))
+
+
+def _hub_lag(total: Total) -> dict[str, Observed | None]:
+    """Delays of the event loop, beside the run's own p50 and high percentile."""
+    lag, response = total.timing("hub_lag"), total.timing("response")
+    if not lag.n:
+        return {}
+    median_us = response.percentile_us(P50) or 0.0
+    return {
+        "hub_lag_p50": Observed(lag.percentile_us(P50), measure=name(P50), whole=median_us),
+        "hub_lag_p99": _high_of(lag),
+    }
+
+
+def _lateness(seen: Measurement) -> Observed | None:
+    """The injector's own delay; in older measurements it includes waiting for a connection."""
+    vital, timing = "own_delay_p99_us", seen.total.timing("own_delay")
+    if not timing.n:
+        vital, timing = "lateness_p99_us", seen.total.timing("lateness")
+    worst = worst_shard(seen.vitals, vital)
+    high = _high_of(timing)
+    if high is None or worst is None:
+        return high
+    return Observed(
+        high.value, worst["at"][vital], injector_number(seen.vitals, worst), high.measure
+    )
+
+
+def _not_as_planned(total: Total) -> int:
+    """Calls skipped after a session failed were never due; retried calls were not planned."""
+    return total.count("calls_skipped") - total.count("calls_retried")
+
+
+def _sent_share(seen: Measurement) -> Observed | None:
+    """Started over intended requests, if the plan (not the target) decides how many there are."""
+    load = seen.plan.load
+    if load.model not in {Model.OPEN, Model.OVER} or not seen.is_whole:
+        return None
+    intended = seen.plan.planned_requests
+    looked_after = seen.total.count("started") + _not_as_planned(seen.total)
+    return Observed(looked_after / intended) if intended else None
+
+
+def _little(seen: Measurement) -> Observed | None:
+    """|L − X·R| / L of a closed load: mean requests in flight against rate × service time."""
+    if seen.plan.load.model != Model.CLOSED:
+        return None
+    inside = [point["in_flight"] for point in seen.series if point["second"] >= 0][:-1]
+    if len(inside) < _LITTLE_MIN_SECONDS or sum(inside) < _LITTLE_MIN_IN_FLIGHT * len(inside):
+        return None
+    busy_s = (seen.total.timing("service").sum_us + seen.total.timing("failed").sum_us) / 1e6
+    in_flight = sum(inside) / len(inside)
+    return Observed(abs(in_flight - busy_s / seen.duration_s) / in_flight)
+
+
+def steadiness_of(seen: Measurement) -> tuple[Steadiness | None, int, int]:
+    """What the seconds' p50 say, the second in which the last level was left, where it had been
+    there before, and the one from which it holds.
+
+    Only for constant loads. Leaves out the last second, which is incomplete.
+    """
+    load = seen.plan.load
+    is_even = load.model in _EVEN_MODELS and not (
+        load.stages or load.ramp_up_s or load.start_offset_s
+    )
+    levels = [
+        (point["second"], point["p50_ms"])
+        for point in seen.series[:-1]
+        if point["second"] >= 0 and point["p50_ms"]
+    ]
+    found = steadiness([level for _, level in levels]) if is_even else None
+    return (
+        (found, levels[found.left_at][0], levels[found.steady_from][0]) if found else (None, 0, 0)
+    )
+
+
+def _unsteady(seen: Measurement) -> dict[str, Observed]:
+    """How much of the run precedes its last stretch at one level, or was away from that level."""
+    found, left, second = steadiness_of(seen)
+    if found is None or not found.steady_from:
+        return {}
+    if found.left_at:
+        code = "longer_for_a_while" if found.ratio > 1 else "shorter_for_a_while"
+        return {code: Observed(found.unsteady_share, second, measure=f"from second {left} on")}
+    code = "warming_up" if found.ratio > 1 else "slowing_down"
+    return {code: Observed(found.unsteady_share, second)}
+
+
+def _in_flight_growing(seen: Measurement) -> Observed | None:
+    """How much of what arrived in the second half of an even open load was left in flight.
+
+    Only if response times rose with it: a slow target that keeps up also needs some time until as
+    many are in flight as it takes. Growth within the noise of a Poisson process is none.
+    """
+    load = seen.plan.load
+    duration_s = planned_duration_s(load)
+    if (
+        load.model not in {Model.OPEN, Model.OVER}
+        or load.stages
+        or load.ramp_up_s
+        or not duration_s
+    ):
+        return None
+    points = [point for point in seen.series if 0 <= point["second"] < int(duration_s)]
+    levels = [point["p50_ms"] for point in points if point["p50_ms"]]
+    half = len(points) // 2
+    if half < 1 or len(levels) < 2:
+        return None
+    growth = points[-1]["in_flight"] - points[half - 1]["in_flight"]
+    arrived = sum(point["started"] for point in points[half:])
+    if levels[-1] < _RISEN * levels[0] or growth < _NOISE * sqrt(points[-1]["in_flight"]):
+        return Observed(0.0)
+    return Observed(growth / arrived) if arrived else None
+
+
+def _missing(series: list[Point]) -> Observed | None:
+    """The share of shard-seconds that were not delivered, including gaps between seconds."""
+    measured = [point for point in series if point["second"] >= 0]
+    if not measured:
+        return None
+    holes = measured[-1]["second"] + 1 - len(measured)
+    shards = max(point["shards"] + point["missing"] for point in measured)
+    missing = sum(point["missing"] for point in measured) + holes * shards
+    first = next((point["second"] for point in measured if point["missing"]), None)
+    return Observed(missing / (missing + sum(point["shards"] for point in measured)), first)
+
+
+def _starts_apart(seen: Measurement) -> Observed | None:
+    """The maximum distance between two injectors' starts; None for a single injector."""
+    errors = [end.start_error_us for end in seen.ends]
+    known = sorted(error for error in errors if error is not None)
+    return Observed(float(sum(known[-2:]))) if len(known) > 1 else None
+
+
+def _resent(total: Total) -> Observed | None:
+    """Retransmitted TCP segments of the run's own connections, as a share of all sent."""
+    sent = total.count("segments_sent")
+    return Observed(total.count("segments_resent") / max(sent, _FEW_SEGMENTS)) if sent else None
+
+
+def _target_errors(seen: Measurement) -> dict[str, Observed]:
+    """Failures that are neither the injector's nor of a stop; without any success, `no_success`.
+
+    Where the load looks for the limit, those of overload are the limit: `errors_at_limit`.
+    """
+    total = seen.total
+    failed = total.count("failed") - sum(total.errors.get(kind, 0) for kind in _NOT_THE_TARGETS)
+    if failed <= 0:
+        return {}
+    worst = max(seen.series, key=lambda point: point["failed"], default=None)
+    second = worst["second"] if worst and worst["failed"] else None
+    if not total.timing("response").n:
+        return {"no_success": Observed(1, measure=_cause(seen))}
+    of_overload = (row.count for row in of_target(seen.failures) if is_of_overload(row))
+    at_limit = sum(of_overload) if seeks_limit(seen.plan) else 0
+    if not at_limit:
+        return {"errors": Observed(failed / _attempts(total), second, measure=_cause(seen))}
+    others = max(0, failed - at_limit)
+    return {
+        "errors_at_limit": Observed(at_limit / _attempts(total), second, measure=_cause(seen)),
+        "errors": Observed(others / _attempts(total), measure="of other kinds"),
+    }
+
+
+def _cause(seen: Measurement) -> str:
+    """The most frequent failure: "connection refused", or the status."""
+    kinds = {kind: n for kind, n in seen.total.errors.items() if kind not in _NOT_THE_TARGETS}
+    kind = max(kinds, key=kinds.get, default=None)
+    unexpected = {
+        status: n
+        for status, n in seen.total.statuses.items()
+        if not seen.plan.status_is_expected(int(status))
+    }
+    if kind == Kind.STATUS_UNEXPECTED and unexpected:
+        return f"status {max(unexpected, key=unexpected.get)}"
+    return WORDS.get(kind, "see the errors")
+
+
+def _body_changed(series: list[Point]) -> Observed | None:
+    """The body change of the worst second, against all before it."""
+    changes = [(point.get("body_change"), point["second"]) for point in series]
+    known = [(change, second) for change, second in changes if change is not None]
+    worst = max(known, key=lambda pair: pair[0], default=None)
+    return None if worst is None else Observed(*worst)
+
+
+def hosts_of(peers: list[str]) -> set[str]:
+    """The addresses of peers such as 10.0.0.5:443 or [::1]:443."""
+    return {peer.rpartition(":")[0].strip("[]") for peer in peers}
+
+
+def is_loopback(address: str) -> bool:
+    try:
+        return ipaddress.ip_address(address).is_loopback
+    except ValueError:
+        return False

@@ -1,0 +1,54 @@
+"""How precise are a run's percentiles? A fact about the number of response times, never a doubt.
+
+A mean is as good with 300 requests as its interval over repeats; a p99 is not.
+"""
+
+from collections.abc import Mapping
+
+from campaigns.domain.analysis.criteria import JudgementReason, Limits
+from campaigns.domain.lifecycle import Precision
+from campaigns.domain.metrics.snapshot import Timing
+from campaigns.domain.percentiles import P50, P90, P95, P99, Shown, jump_in, name, rank_interval
+from campaigns.domain.percentiles import shown as how_shown
+from campaigns.domain.units import counted, ms, percent
+
+LIMITS: dict[str, Limits] = {"too_few_requests": Limits(1000)}
+CODES = frozenset({"no_requests", "too_few_requests", "enough_requests"})
+
+
+def precision_of(response: Timing, limits: Mapping[str, Limits]) -> JudgementReason:
+    """The precision of one run: "300 requests: p95 ± 4 %, no p99"."""
+    limit = limits["too_few_requests"].mild
+    if not response.n:
+        return JudgementReason(
+            "no_requests", Precision.NONE, "No response times: no request succeeded.", 0
+        )
+    if limit is not None and response.n < limit:
+        return JudgementReason(
+            "too_few_requests", Precision.COARSE, _fact(response), response.n, limit
+        )
+    return JudgementReason("enough_requests", Precision.FINE, _fact(response), response.n, limit)
+
+
+def _fact(response: Timing) -> str:
+    highest = next(
+        (
+            q
+            for q in (P99, P95, P90, P50)
+            if (how_shown(response.n, q) is Shown.OK and None not in rank_interval(response.n, q))
+        ),
+        None,
+    )
+    known = [] if highest is None else [_spread(response, highest)]
+    missing = [] if highest == P99 else ["no p99" if highest else "no percentiles"]
+    return f"{counted(response.n, 'requests')}: {', '.join(known + missing)}."
+
+
+def _spread(response: Timing, q: int) -> str:
+    """The percentile with the larger half of its 95 % interval as a share of it."""
+    levels = response.histogram.levels_between(*rank_interval(response.n, q))
+    if jump := jump_in(levels):
+        return f"{name(q)} between {ms(jump[0])} and {ms(jump[1])}"
+    at = response.percentile_us(q)
+    half = max(levels[-1] - at, at - levels[0]) / at if at else 0.0
+    return f"{name(q)} ± {percent(half, decimals=0 if half >= 0.01 else 1)}"

@@ -1,0 +1,188 @@
+"""Is a rule such as p95 < 300 ms kept? Judged during a run and at its end.
+
+A rule is judged on everything measured so far, not second by second. A run that breaks a rule is
+still a good measurement; whether its figures can be trusted is separate (judged.trust).
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import accumulate
+from math import ceil
+from typing import Any, Self
+
+from campaigns.domain.lifecycle import ThresholdState, Trust
+from campaigns.domain.metrics.figures import percentiles_us
+from campaigns.domain.metrics.machine import BUSY
+from campaigns.domain.metrics.machine_use import MachinePoint, n_whole_seconds
+from campaigns.domain.metrics.snapshot import Total
+from campaigns.domain.percentiles import P50, P95, P99
+from campaigns.domain.plan.threshold import RATES, SESSION_PREFIX, SHARES, TARGET_METRICS, Threshold
+
+_PERCENTILES = {"p50": P50, "p95": P95, "p99": P99}
+_TIMES = {"us": 1.0, "ms": 1e-3, "s": 1e-6}
+# The counter of each rate, and the ok, failed and dropped counters of each error share.
+_COUNTED = {"rate": "ok", "session_rate": "sessions_ok"}
+_ENDED = {
+    "errors": ("ok", "failed", "dropped"),
+    "sessions_failed": ("sessions_ok", "sessions_failed", "sessions_dropped"),
+}
+
+
+def measure(rule: Threshold, total: Total, duration_s: float) -> float | None:
+    """The rule's figure in its unit, or None."""
+    if rule.metric in RATES:
+        return total.count(_COUNTED[rule.metric]) / duration_s if duration_s > 0 else None
+    if rule.metric in SHARES:
+        counters = _ENDED[rule.metric]
+        in_percent = rule.unit == "%"
+        ok, failed, dropped = (total.count(name) for name in counters)
+        errors = failed + dropped
+        attempts = errors + ok
+        if not in_percent:
+            return float(errors)
+        return 100 * errors / attempts if attempts else None
+    timing = total.timing("session" if rule.is_of_sessions else "response")
+    figure = rule.metric.removeprefix(SESSION_PREFIX)
+    if figure in _PERCENTILES:
+        q = _PERCENTILES[figure]
+        value = percentiles_us(timing, (q,)).get(q)
+    else:
+        value = timing.mean_us if figure == "mean" else timing.max_us
+    return None if value is None else value * _TIMES[rule.unit]
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """One rule's result. `measured` in the rule's unit; `since`: the second from which it was
+    broken until the end, None if it is kept, or was not measured."""
+
+    rule: str
+    metric: str
+    limit: float
+    unit: str
+    measured: float | None
+    passed: bool
+    since: int | None
+
+    @property
+    def is_of_machine(self) -> bool:
+        """Whether it is about the target's machine."""
+        return self.metric in TARGET_METRICS
+
+    @property
+    def lacks_agent(self) -> bool:
+        """It is about the target's machine, of which nobody told anything."""
+        return self.is_of_machine and self.measured is None
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        return cls(**data)
+
+
+def without_machine(verdicts: Iterable[Verdict]) -> list[Verdict]:
+    """For readers who may not know what the target's machine did."""
+    return [each for each in verdicts if not each.is_of_machine]
+
+
+def threshold_state(verdicts: Sequence[Verdict], trust: str | None) -> ThresholdState | None:
+    """Of a run with this trust. None without rules, and where the measurement is not usable: it
+    says nothing about the target."""
+    if not verdicts or trust == Trust.NOT_USABLE:
+        return None
+    return ThresholdState.KEPT if all(each.passed for each in verdicts) else ThresholdState.BROKEN
+
+
+class ThresholdJudge:
+    """Checks the total after each second and records since when each rule is broken. A
+    `Measurement` feeds its judge and reads the verdicts."""
+
+    def __init__(self, thresholds: Sequence[Threshold]):
+        self._thresholds = thresholds
+        # What agents told so far, for the rules about the target's machine.
+        self.machines: Mapping[str, Sequence[MachinePoint]] = {}
+        # The second since which each is broken; None where it is kept.
+        self.broken_since: list[int | None] = [None] * len(thresholds)
+
+    def look(self, second: int, total: Total) -> None:
+        """`total` is everything measured up to the end of `second`."""
+        for index, each in enumerate(self._thresholds):
+            if each.is_of_machine or each.is_kept(measure(each, total, second + 1)):
+                self.broken_since[index] = None
+            elif self.broken_since[index] is None:
+                self.broken_since[index] = second
+
+    def verdicts(self, total: Total, duration_s: float) -> list[Verdict]:
+        """The final verdicts, with the exact duration."""
+        return [
+            self._verdict(each, since, total, duration_s)
+            for each, since in zip(self._thresholds, self.broken_since, strict=True)
+        ]
+
+    def _verdict(self, each: Threshold, since, total: Total, duration_s: float) -> Verdict:
+        if each.is_of_machine:
+            return self._of_machine(each, duration_s)
+        measured = measure(each, total, duration_s)
+        passed = each.is_kept(measured)
+        if not passed and since is None:
+            since = max(0, ceil(duration_s) - 1)
+        shown = None if measured is None else round(measured, 6)
+        since = None if passed else since
+        return Verdict(each.rule, each.metric, each.limit, each.unit, shown, passed, since)
+
+    def _of_machine(self, each: Threshold, duration_s: float) -> Verdict:
+        """Of all seconds that were told; `since` None where none was."""
+        told = machine_figure(each.metric, self.machines, n_whole_seconds(duration_s))
+        since = None
+        for second, value in told:
+            if each.is_kept(value):
+                since = None
+            elif since is None:
+                since = second
+        measured = round(told[-1][1], 6) if told else None
+        passed = each.is_kept(measured)
+        return Verdict(each.rule, each.metric, each.limit, each.unit, measured, passed, since)
+
+
+# Of a second: numerator and denominator, which are added up over the seconds.
+_Parts = tuple[float, float]
+
+
+def _memory(point: MachinePoint) -> _Parts | None:
+    used, whole = point.did.get("memory_used_bytes"), point.did.get("memory_bytes")
+    return (used / whole, 1) if whole and used is not None else None
+
+
+def _resent(point: MachinePoint) -> _Parts | None:
+    resent, sent = point.did.get("retransmitted"), point.did.get("segments_sent")
+    return None if resent is None or sent is None else (resent, sent)
+
+
+_PARTS: dict[str, Callable[[MachinePoint], _Parts | None]] = {
+    "target_cpu": lambda point: None if (cpu := point.share(*BUSY)) is None else (cpu, 1),
+    "target_memory": _memory,
+    "target_resent": _resent,
+}
+
+
+def machine_figure(
+    metric: str, machines: Mapping[str, Sequence[MachinePoint]], n_seconds: int
+) -> list[tuple[int, float]]:
+    """(second, % of everything told up to its end) of the machine with the highest one at last; []
+    where none told it. `n_seconds`: how many were measured."""
+    found = [_so_far(metric, points, n_seconds) for points in machines.values()]
+    return max(filter(None, found), key=lambda each: each[-1][1], default=[])
+
+
+def _so_far(metric: str, points: Sequence[MachinePoint], n_seconds: int) -> list[tuple[int, float]]:
+    measured = [point for point in points if 0 <= point.second < n_seconds]
+    told = [(each.second, parts) for each in measured if (parts := _PARTS[metric](each))]
+    sums = accumulate((parts for _, parts in told), lambda a, b: (a[0] + b[0], a[1] + b[1]))
+    seconds = (second for second, _ in told)
+    return [
+        (second, 100 * part / whole)
+        for second, (part, whole) in zip(seconds, sums, strict=True)
+        if whole
+    ]

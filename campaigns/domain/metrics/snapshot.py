@@ -1,0 +1,271 @@
+"""One second of one shard at one step, and how seconds are merged.
+
+A second is the only stored result. Counters and timings add up over seconds, shards and steps;
+percentiles are read from the merged histogram and never averaged.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from math import sqrt
+from typing import Any, Self
+
+import numpy as np
+
+from campaigns.domain.metrics.histogram import Histogram, SummedHistogram
+
+# Counted per second and step. `started` lies in the second of the start, the others in the second
+# of the end. `queued` were due while all of `max_in_flight` were under way, and waited; they are in
+# other counts as well. `carried` ended after the warm-up but began in it: in no other count than
+# `started`, in no timing.
+# `in_doubt` were counted as ok before the connection brought more replies than it was asked for.
+# `head_…`, `body_…` and `framing_received` (chunk sizes, trailers) are bytes of ok replies; what is
+# in `bytes_received` beyond them came with others. `body_squares` sums the bodies' squared sizes.
+# `wire_…` and `segments_…` are what TCP carried, counted where a connection ends and at the end of
+# the run.
+# started = ok + failed + dropped + carried + (in flight at the end); so do those of sessions.
+# `calls_skipped` were never due, for the session or connection that they belong to ended before.
+# `replayed` were sent again, because the server had closed the kept connection before they reached
+# it, or had not taken them over HTTP/2; each is one attempt.
+# `socket_timeouts` are failures of kind connect_timeout that TCP ended, not a limit of the plan.
+# `calls_retried` were made again after a failure; they are in other counts as well.
+COUNTERS = (
+    "started", "ok", "failed", "dropped", "queued", "carried", "bytes_sent", "bytes_received",
+    "head_received", "body_received", "framing_received", "body_squares", "wire_sent",
+    "wire_received", "segments_sent", "segments_resent", "connections_opened", "tls_full",
+    "tls_resumed", "tls_ragged_eof", "replayed", "socket_timeouts", "messages_sent",
+    "messages_received", "window_throttled", "extract_missed", "window_resumed", "in_doubt",
+    "calls_skipped", "calls_retried", "sessions_started", "sessions_ok", "sessions_failed",
+    "sessions_dropped", "sessions_carried",
+)  # fmt: skip
+# Of every ok attempt. A part that did not happen (connect on a kept connection) is absent, not 0.
+# An HTTP attempt has send, wait and receive; a WebSocket one handshake, exchange and close.
+PARTS = ("dns", "connect", "tls", "send", "wait", "receive", "handshake", "exchange", "close")
+# lateness = own_delay + slot_wait: the injector's own fault, and waiting for a free connection
+# (only of those that waited). hub_lag is of the injector's event loop, not of attempts.
+# `sampled` are the response times of some ok attempts, `undelayed` the same attempts' without what
+# the injector added: its own_delay, and how long it left their replies unread.
+LATENESS = ("lateness", "own_delay", "slot_wait")
+SAMPLE = ("sampled", "undelayed")
+# Sums of parts per attempt, as other tools count them: from the connection being ready to the last
+# byte (HTTP), and TCP plus TLS (if there is TLS).
+COMBINED = ("processing", "connect_tls")
+# `message`: the round trips of an exchange's messages, which lie within its attempt.
+# `failed` is of every failed attempt, `failed_reply` of those whose reply came whole.
+# `session` and `session_failed`: from when a session was due to its end, pauses included.
+SESSIONS = ("session", "session_failed")
+TIMINGS = (
+    "response", "service", *LATENESS, *PARTS, *COMBINED, "message", "failed", "failed_reply",
+    "hub_lag", *SAMPLE, *SESSIONS,
+)  # fmt: skip
+
+
+MOMENTS = ("n", "sum_us", "sum_squares", "min_us", "max_us")
+
+
+@dataclass(slots=True)
+class Timing:
+    """A set of durations: exact moments beside the histogram. Microseconds throughout."""
+
+    n: int = 0
+    sum_us: int = 0
+    sum_squares: int = 0
+    min_us: int | None = None
+    max_us: int | None = None
+    histogram: Histogram = field(default_factory=Histogram)
+
+    @classmethod
+    def of(cls, values_us: Any) -> Self:
+        """A timing of whole microseconds, shape (k,)."""
+        values = np.asarray(values_us, dtype=np.int64)
+        return cls._of_rows(values.reshape(1, -1))[0] if values.size else cls()
+
+    @classmethod
+    def of_each(cls, values_us: dict[str, np.ndarray]) -> dict[str, Self]:
+        """The timings of named sets of int64, shape (k,); empty sets have none.
+
+        Sets of the same size are computed together: for some hundred durations most of numpy's time
+        is call overhead.
+        """
+        by_size: dict[int, list[str]] = {}
+        for name, values in values_us.items():
+            by_size.setdefault(len(values), []).append(name)
+        by_size.pop(0, None)
+        found: dict[str, Self] = {}
+        for names in by_size.values():
+            rows = np.array([values_us[name] for name in names])
+            found |= zip(names, cls._of_rows(rows), strict=True)
+        return {name: found[name] for name in values_us if name in found}
+
+    @classmethod
+    def _of_rows(cls, values: np.ndarray) -> list[Self]:
+        moments = (
+            values.sum(axis=1).tolist(),
+            # Floats: squares of hours overflow 64 bits after a few million values.
+            map(int, np.square(values.astype(np.float64)).sum(axis=1).tolist()),
+            values.min(axis=1).tolist(),
+            values.max(axis=1).tolist(),
+        )
+        n = values.shape[1]
+        histograms = Histogram.of_rows(values)
+        return [cls(n, *each) for each in zip(*moments, histograms, strict=True)]
+
+    def merged(self, other: Self) -> Self:
+        """The timing of both sets of durations."""
+        if not self.n:
+            return other
+        if not other.n:
+            return self
+        return type(self)(
+            n=self.n + other.n,
+            sum_us=self.sum_us + other.sum_us,
+            sum_squares=self.sum_squares + other.sum_squares,
+            min_us=min(self.min_us, other.min_us),
+            max_us=max(self.max_us, other.max_us),
+            histogram=self.histogram.merged(other.histogram),
+        )
+
+    @classmethod
+    def together(cls, timings: Iterable[Self]) -> Self:
+        """The timing of all these sets of durations. Their histograms are added up when somebody
+        asks for a percentile: averages need none."""
+        filled = [timing for timing in timings if timing.n]
+        if not filled:
+            return cls()
+        return cls(
+            n=sum(timing.n for timing in filled),
+            sum_us=sum(timing.sum_us for timing in filled),
+            sum_squares=sum(timing.sum_squares for timing in filled),
+            min_us=min(timing.min_us for timing in filled),
+            max_us=max(timing.max_us for timing in filled),
+            histogram=SummedHistogram(timing.histogram for timing in filled),
+        )
+
+    @property
+    def mean_us(self) -> float | None:
+        return self.sum_us / self.n if self.n else None
+
+    @property
+    def sd_us(self) -> float | None:
+        """The sample standard deviation (n − 1); None below two values."""
+        if self.n < 2:
+            return None
+        return sqrt(max(0.0, (self.sum_squares - self.sum_us**2 / self.n) / (self.n - 1)))
+
+    def percentile_us(self, per_100k: int) -> float | None:
+        """Nearest rank ⌈q·n⌉, q given in 1/100,000 (p99.9 is 99900); None where n is 0."""
+        if not self.n:
+            return None
+        rank = max(1, -(-per_100k * self.n // 100_000))
+        if rank == self.n:
+            return float(self.max_us)
+        return min(max(self.histogram.value_at_rank(rank), self.min_us), self.max_us)
+
+    def jump_us(self, per_100k: int) -> tuple[float, float] | None:
+        """The two sides of the jump that the percentile lies at: repeats of it are now on one, now
+        on the other. None without one, or where too few values tell."""
+        return self.histogram.jump_at(per_100k) if self.n else None
+
+    def to_json(self) -> dict[str, Any]:
+        moments = {name: getattr(self, name) for name in MOMENTS}
+        return {**moments, "histogram": self.histogram.encode()}
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any] | None) -> Self:
+        """Raises CorruptHistogram for a payload that is not ours."""
+        if not data or not data["n"]:
+            return cls()
+        moments = {name: data[name] for name in MOMENTS}
+        return cls(**moments, histogram=Histogram.decode(data["histogram"]))
+
+
+@dataclass(slots=True)
+class Second:
+    """What one shard measured in one second at one step.
+
+    `second` counts from the start of the measurement; the warm-up has negative seconds.
+    `errors` and `statuses` count by kind and by status code; `in_flight` is read at the second's
+    end. Only the row of step 0 has `vitals`. `examples` of failures travel with it and are stored
+    apart; docs/injector.md has their fields.
+    """
+
+    second: int
+    step: int
+    counters: dict[str, int] = field(default_factory=dict)
+    errors: dict[str, int] = field(default_factory=dict)
+    statuses: dict[str, int] = field(default_factory=dict)
+    in_flight: int = 0
+    timings: dict[str, Timing] = field(default_factory=dict)
+    vitals: dict[str, float] | None = None
+    examples: list[dict[str, Any]] = field(default_factory=list)
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "second": self.second,
+            "step": self.step,
+            "counters": {name: count for name, count in self.counters.items() if count},
+            "errors": self.errors,
+            "statuses": self.statuses,
+            "in_flight": self.in_flight,
+            "timings": _json_of(self.timings),
+            "vitals": self.vitals,
+            **({"examples": self.examples} if self.examples else {}),
+        }
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> Self:
+        known = {name: data[name] for name in cls.__slots__ if name in data}
+        counts = {name: dict(data[name]) for name in ("counters", "errors", "statuses")}
+        return cls(**known | counts | {"timings": _timings_of(data)})
+
+
+def _json_of(timings: dict[str, Timing]) -> dict[str, Any]:
+    return {name: timing.to_json() for name, timing in timings.items() if timing.n}
+
+
+def _timings_of(data: dict[str, Any]) -> dict[str, Timing]:
+    return {name: Timing.from_json(each) for name, each in data["timings"].items()}
+
+
+@dataclass(slots=True)
+class Total:
+    """Any number of seconds merged: one second over shards, one run, or several runs."""
+
+    counters: dict[str, int] = field(default_factory=dict)
+    errors: dict[str, int] = field(default_factory=dict)
+    statuses: dict[str, int] = field(default_factory=dict)
+    timings: dict[str, Timing] = field(default_factory=dict)
+
+    def add(self, part: "Second | Total") -> None:
+        for name in ("counters", "errors", "statuses"):
+            mine = getattr(self, name)
+            for key, count in getattr(part, name).items():
+                mine[key] = mine.get(key, 0) + count
+        for name, timing in part.timings.items():
+            self.timings[name] = self.timing(name).merged(timing)
+
+    def timing(self, name: str) -> Timing:
+        return self.timings.get(name) or Timing()
+
+    def count(self, name: str) -> int:
+        return self.counters.get(name, 0)
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "counters": self.counters,
+            "errors": self.errors,
+            "statuses": self.statuses,
+            "timings": _json_of(self.timings),
+        }
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> Self:
+        counts = (dict(data[name]) for name in ("counters", "errors", "statuses"))
+        return cls(*counts, _timings_of(data))
+
+
+def total_of(parts: Iterable[Second | Total]) -> Total:
+    """All parts merged into one."""
+    total = Total()
+    for part in parts:
+        total.add(part)
+    return total

@@ -1,0 +1,342 @@
+"""Campaigns, tests or runs against a baseline, as plain values; queries make them. And searches for
+a capacity against each other, in a sentence and in figures.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from campaigns.domain.analysis.capacity import CapacityRatio, CapacityWord
+from campaigns.domain.analysis.capacity_interval import CapacityInterval
+from campaigns.domain.analysis.overhead import OverheadRow, ShiftPoint
+from campaigns.domain.analysis.ratio import RatioInterval, Word
+from campaigns.domain.percentiles import name
+from campaigns.domain.presentation.intervals import change_ends
+from campaigns.domain.presentation.metrics import METRICS
+from campaigns.domain.presentation.results import Sentence, SplitAnswer
+from campaigns.domain.presentation.tables import Figure, Row, Table, ratio_cells
+from campaigns.domain.units import DASH, THIN, number, percent, rate
+
+_CLEAR = {CapacityWord.MORE: "more", CapacityWord.LESS: "less"}
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedCapacity:
+    """A column's capacity against the baseline's. None: that side has no steady one. `word` is ""
+    where none can be given; `why` says why."""
+
+    column: str
+    baseline: CapacityInterval | None
+    candidate: CapacityInterval | None
+    ratio: CapacityRatio | None
+    word: str
+    why: str
+
+    @property
+    def baseline_words(self) -> str:
+        return capacity_words(self.baseline)
+
+    @property
+    def candidate_words(self) -> str:
+        return capacity_words(self.candidate)
+
+    @property
+    def change_words(self) -> str:
+        """Such as +6.5 % (+3.1 to +10.0 %)"""
+        if self.ratio is None:
+            return DASH
+        return f"{percent(self.ratio.ratio - 1, decimals=1, signed=True)} ({self.interval_words})"
+
+    @property
+    def interval_words(self) -> str:
+        """Of the change, such as +3.1 to +10.0 %; it takes a ratio."""
+        found = self.ratio
+        return f"{' to '.join(change_ends(found.ratio, found.low, found.high))}{THIN}%"
+
+
+def capacity_words(found: CapacityInterval | None) -> str:
+    """1,850 (1,790 to 1,910)"""
+    if found is None:
+        return DASH
+    if found.low is None:
+        return f"about {rate(found.rate_per_s)}"
+    return f"{rate(found.rate_per_s)} ({rate(found.low)} to {rate(found.high)})"
+
+
+def capacity_sentence(found: ComparedCapacity, baseline: str, candidate: str) -> Sentence:
+    """Both columns by name."""
+    first = f"{candidate[:1].upper()}{candidate[1:]}"
+    if found.ratio is None or not found.word:
+        return [("No verdict on the capacities", True), (f": {found.why}", False)]
+    rates = (
+        f"{rate(found.candidate.rate_per_s)} against {rate(found.baseline.rate_per_s)} requests/s"
+    )
+    much = percent(abs(found.ratio.ratio - 1), decimals=1)
+    if found.word in _CLEAR:
+        return [
+            (f"{first} takes {much} {_CLEAR[found.word]}", True),
+            (f" than {baseline}: {rates} ({found.interval_words}).", False),
+        ]
+    word = f"{found.word[:1].upper()}{found.word[1:]}"
+    return [
+        (word, True),
+        (f": {candidate} and {baseline} take {rates} ({found.interval_words}).", False),
+    ]
+
+
+_KEYS = ("ratio", "low", "high")
+
+
+def shift_words(points: Sequence[ShiftPoint]) -> str:
+    """p10 to p99 take 9 to 13 % longer; for p99.9 these runs cannot tell."""
+    told = []
+    longer = [each for each in points if each.interval.low > 1]
+    shorter = [each for each in points if each.interval.high < 1]
+    unsure = [each for each in points if each not in longer and each not in shorter]
+    for found, word in ((longer, "longer"), (shorter, "less")):
+        if found:
+            takes = "takes" if len(found) == 1 else "take"
+            told.append(f"{_names(found, points)} {takes} {_sizes(found)} {word}")
+    if unsure:
+        told.append(f"for {_names(unsure, points)} these runs cannot tell")
+    words = "; ".join(told)
+    return f"{words[:1].upper() if words.startswith('for') else words[:1]}{words[1:]}."
+
+
+def _names(some: Sequence[ShiftPoint], points: Sequence[ShiftPoint]) -> str:
+    """p10 to p99 of neighbours; otherwise one by one."""
+    names = [name(each.q) for each in some]
+    first = points.index(some[0])
+    if len(some) > 1 and list(some) == list(points[first : first + len(some)]):
+        return f"{names[0]} to {names[-1]}"
+    return ", ".join(names)
+
+
+def _sizes(points: Sequence[ShiftPoint]) -> str:
+    found = sorted(abs(each.interval.ratio - 1) for each in points)
+    least, most = (percent(each, decimals=1) for each in (found[0], found[-1]))
+    return most if least == most else f"{number(100 * found[0], 1)} to {most}"
+
+
+def shift_table(points: Sequence[ShiftPoint]) -> Table:
+    """A row per percentile: the ratio candidate / baseline with its 95 % interval."""
+    columns = [
+        ratio_cells([Figure(getattr(each.interval, key)) for each in points]) for key in _KEYS
+    ]
+    return Table(
+        "shift",
+        "Shift by percentile",
+        tuple(METRICS[key].column() for key in _KEYS),
+        tuple(
+            Row(name(each.q), tuple(column[index] for column in columns))
+            for index, each in enumerate(points)
+        ),
+        label_title="percentile",
+        note="candidate / baseline of run-level percentiles; each interval is for its own row",
+    )
+
+
+# Worst first; a test without a word, "", is among the inconclusive ones.
+_ORDER = (Word.SLOWER, Word.INCONCLUSIVE, "", Word.SAME, Word.FASTER)
+
+
+class Listed(StrEnum):
+    """Which tests a comparison lists."""
+
+    CHANGED = "changed"
+    SLOWER = "slower"
+    FASTER = "faster"
+    EVERYTHING = "everything"
+
+
+_WORDS = {
+    Listed.CHANGED: {Word.SLOWER, Word.FASTER},
+    Listed.SLOWER: {Word.SLOWER},
+    Listed.FASTER: {Word.FASTER},
+    Listed.EVERYTHING: {*_ORDER},
+}
+
+
+ENVIRONMENT = "environment"
+
+
+class ReferenceState(StrEnum):
+    """Whether what was measured beside both sides is as it was."""
+
+    UNMOVED = "unmoved"
+    MOVED = "moved"
+    UNSURE = "inconclusive"
+
+
+@dataclass(frozen=True, slots=True)
+class RunDot:
+    """One run's average, µs; a hollow one does not count."""
+
+    label: str
+    mean_us: float
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedTest:
+    """A test of the candidate's column against its partner in the baseline's.
+
+    `mean`: the averages with the ratio's interval. Not sound: no run of one side can be used, so
+    the figures are shown beside each other and not compared. `word` is "" where none can be given;
+    `why` says why, or why it is inconclusive. `reference`: what became of the reference that both
+    sides measured, None without one. `could_have_shown` is a share, None without an interval.
+    `runs`: those that count, baseline and candidate.
+    """
+
+    column: str
+    baseline_test_id: int
+    candidate_test_id: int
+    plan_label: str
+    arm_label: str
+    scheme: str
+    mean: OverheadRow
+    is_sound: bool
+    word: str
+    why: str
+    ran_in_turn: bool
+    could_have_shown: float | None
+    runs: tuple[tuple[RunDot, ...], tuple[RunDot, ...]]
+    reference: ReferenceState | None = None
+
+    @property
+    def key(self) -> str:
+        """Its name in an address: the column and the candidate's test, "b34"."""
+        return f"{self.column}{self.candidate_test_id}"
+
+    @property
+    def label(self) -> str:
+        return f"{self.plan_label}: {self.arm_label}"
+
+    @property
+    def interval(self) -> RatioInterval | None:
+        return self.mean.interval if self.is_sound else None
+
+    @property
+    def increase(self) -> float | None:
+        """(candidate − baseline) / baseline; None where nothing is compared."""
+        return self.mean.increase if self.is_sound else None
+
+    @property
+    def is_changed(self) -> bool:
+        return self.word in _WORDS[Listed.CHANGED]
+
+    @property
+    def can_be_confirmed(self) -> bool:
+        """Whether it changed between sides that did not run in turn."""
+        return self.is_changed and not self.ran_in_turn
+
+    @property
+    def or_environment(self) -> bool:
+        """The two did not run in turn and no reference stayed where it was, so the word is about
+        the target or about whatever else changed between them."""
+        return self.can_be_confirmed and self.reference is not ReferenceState.UNMOVED
+
+    @property
+    def said(self) -> str:
+        """The word as it is read: "slower, or the environment"."""
+        return as_read(self.word, self.reference) if self.can_be_confirmed else self.word
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedDetail:
+    """The figures behind a row. `repeats`: every run of the baseline and of the candidate; `noun`:
+    what is counted; `lines`: the percentile plots, [{"label", "scheme", "mode", "dash", "curve"}].
+    """
+
+    test: ComparedTest
+    times: Table
+    counts: Table
+    repeats: tuple[Table, Table]
+    split: SplitAnswer | None
+    noun: str
+    lines: list[dict[str, Any]]
+    shift: list[ShiftPoint]
+
+    @property
+    def tables(self) -> list[Table]:
+        shift = [shift_table(self.shift)] if self.shift else []
+        return [self.times, self.counts, *self.repeats, *shift]
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A setting or measured fact that is not the same on both sides of some tests.
+
+    `tests` are the labels of those, [] for all of them; `forbids`: with it there is no word.
+    """
+
+    name: str
+    column: str
+    baseline: str
+    candidate: str
+    tests: tuple[str, ...] = ()
+    forbids: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """`tests` worst first; `references` are never counted among them; `alone` has each column's
+    tests without a partner: (letter, labels).
+
+    `table` has a row per test, in the same order, as CSV and REST have them. `detail` is of the
+    test that was asked for, by default the first; None without any. `capacities`: of each candidate
+    that is a search, or whose baseline is one.
+    """
+
+    sentences: list[Sentence]
+    grounds: list[str]
+    warnings: list[str]
+    differs: list[Difference]
+    same: list[tuple[str, str]]
+    tests: list[ComparedTest]
+    references: list[ComparedTest]
+    alone: list[tuple[str, list[str]]]
+    table: Table
+    detail: ComparedDetail | None
+    capacities: list[ComparedCapacity]
+
+    def shown(self, which: Listed) -> list[ComparedTest]:
+        return listed(self.tests, which)
+
+    def n_shown(self) -> dict[Listed, int]:
+        return {which: len(self.shown(which)) for which in Listed}
+
+
+def as_read(word: str, reference: ReferenceState | None) -> str:
+    """What is said of a test that is slower or faster than one that did not run in turn with it:
+    the word alone where the reference stayed as it was, "environment" where it moved as well."""
+    if reference is ReferenceState.UNMOVED:
+        return word
+    if reference is ReferenceState.MOVED:
+        return ENVIRONMENT
+    return f"{word}, or the {ENVIRONMENT}"
+
+
+def listed(tests: Sequence[ComparedTest], which: Listed) -> list[ComparedTest]:
+    return [each for each in tests if each.word in _WORDS[which]]
+
+
+def which_listed(tests: Sequence[ComparedTest], asked: str) -> Listed:
+    """What is asked for; otherwise only what changed, or everything if nothing did."""
+    if asked in list(Listed):
+        return Listed(asked)
+    return Listed.CHANGED if listed(tests, Listed.CHANGED) else Listed.EVERYTHING
+
+
+def worst_first(tests: Sequence[ComparedTest]) -> list[ComparedTest]:
+    return sorted(tests, key=lambda each: (_ORDER.index(each.word), -(each.increase or 0.0)))
+
+
+def reference_of(references: Sequence[ComparedTest]) -> ReferenceState | None:
+    """Unmoved only if every one shows no practical difference; None without any."""
+    words = {each.word for each in references}
+    if words & _WORDS[Listed.CHANGED]:
+        return ReferenceState.MOVED
+    if words == {Word.SAME}:
+        return ReferenceState.UNMOVED
+    return ReferenceState.UNSURE if words else None

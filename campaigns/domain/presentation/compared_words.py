@@ -1,0 +1,328 @@
+"""A comparison in a sentence, and as a table of all its tests; and what a campaign's headline says
+of its baselines.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+
+from campaigns.domain.analysis.ratio import Against, RatioInterval, Word
+from campaigns.domain.presentation.compared import (
+    ENVIRONMENT,
+    ComparedTest,
+    ReferenceState,
+    as_read,
+    reference_of,
+)
+from campaigns.domain.presentation.intervals import interval_words, least_change, size_words
+from campaigns.domain.presentation.metrics import METRICS
+from campaigns.domain.presentation.results import Sentence
+from campaigns.domain.presentation.tables import (
+    Cell,
+    Figure,
+    Row,
+    Table,
+    column_cells,
+    ratio_cells,
+    text_cell,
+)
+from campaigns.domain.units import counted, number, percent
+
+_PERCENT_DECIMALS = 1
+_KEYS = (
+    *("baseline", "candidate", "difference", "ratio", "low", "high", "increase"),
+    *("could_have_shown", "runs_baseline", "runs_candidate", "word", "why"),
+)
+_TIMES = {"baseline", "candidate", "difference"}
+_RATIOS = {"ratio", "low", "high"}
+_COUNTS = {"runs_baseline", "runs_candidate"}
+_UNITS = dict.fromkeys(_TIMES, "ms") | {"increase": "% of baseline"}
+_NOTE = (
+    "Average response times: means over the runs that count. ratio = candidate / baseline, with "
+    "its 95 % interval between runs; could have shown = the smallest difference that so few runs "
+    "with this spread show in 80 % of cases."
+)
+
+
+def comparison_sentence(
+    tests: Sequence[ComparedTest], baseline: str, candidate: str, *, n_columns: int = 2
+) -> Sentence:
+    """What changed from the baseline to one candidate, both by name. `tests` is not empty."""
+    lead = f"{candidate[:1].upper()}{candidate[1:]}: " if n_columns > 2 else ""
+    if len(tests) == 1:
+        return _of_one(tests[0], baseline, candidate)
+    counts = {word: [each for each in tests if each.word == word] for word in (*Word, "")}
+    if len(counts[""]) == len(tests):
+        return [
+            (lead, False),
+            (f"None of {counted(len(tests), 'tests')} gets a verdict", True),
+            (f" against {baseline}. {tests[0].why}", False),
+        ]
+    slower, faster = counts[Word.SLOWER], counts[Word.FASTER]
+    if not slower and not faster:
+        return [
+            (lead, False),
+            (f"None of {counted(len(tests), 'tests')} is slower or faster", True),
+            (f" than {baseline}: {_rest_text(counts, tell_none=False)}.", False),
+        ]
+    sentence: Sentence = [(lead, False)]
+    for word, found in ((Word.SLOWER, slower), (Word.FASTER, faster)):
+        if not found:
+            continue
+        are = "is" if len(found) == 1 else "are"
+        many = f"{len(found)} of {len(tests)} tests {are} {word}"
+        if len(sentence) > 1:
+            sentence.append((", ", False))
+            many = f"{len(found)} {are} {word}"
+        sentence += [(many, True), (f" than {baseline}, {_range(found)}", False)]
+    sentence.append((_environment([*slower, *faster]), False))
+    rest = _rest_text(counts, tell_none=True)
+    return [*sentence, (f". {rest[:1].upper()}{rest[1:]}." if rest else ".", False)]
+
+
+def _environment(tests: Sequence[ComparedTest]) -> str:
+    """What speaks against the target, as far as it is not ruled out by a reference."""
+    told = {each.reference for each in tests if each.or_environment}
+    if told == {ReferenceState.MOVED}:
+        return ", but the environment changed"
+    return ", or the environment changed" if told else ""
+
+
+REFERENCE_DID = {
+    ReferenceState.UNMOVED: "The reference did not move",
+    ReferenceState.MOVED: "The reference moved as well",
+    ReferenceState.UNSURE: "Whether the reference moved is not clear",
+}
+
+
+def reference_sentence(
+    tests: Sequence[ComparedTest], references: Sequence[ComparedTest]
+) -> Sentence:
+    """What the reference did, where it matters: "The reference did not move (+0.7 %, 95 % …)."; []
+    if nothing changed, both ran in turn, or there is no reference."""
+    state = reference_of(references)
+    if state is None or not any(each.can_be_confirmed for each in tests):
+        return []
+    shown = [each for each in references if each.interval]
+    figures = "; ".join(
+        f"{percent(each.increase, decimals=_PERCENT_DECIMALS, signed=True)}, "
+        f"{_interval(each.interval)}"
+        for each in shown
+    )
+    return [(f" {REFERENCE_DID[state]}{f' ({figures})' if figures else ''}.", False)]
+
+
+def _range(tests: Sequence[ComparedTest]) -> str:
+    """Such as "by +6.7 to +9.5 % on average"."""
+    found = sorted((each.increase for each in tests), key=abs)
+    least, most = (
+        percent(each, decimals=_PERCENT_DECIMALS, signed=True) for each in (found[0], found[-1])
+    )
+    if least == most:
+        return f"by {most} on average"
+    low = number(100 * found[0], _PERCENT_DECIMALS, signed=True)
+    return f"by {low} to {most} on average"
+
+
+def _rest_text(counts: dict, *, tell_none: bool) -> str:
+    """Such as "7 show no practical difference, 1 is inconclusive, none is faster"."""
+    n = {word: len(found) for word, found in counts.items()}
+    parts, verb = [], ("are", "is")
+    if n[Word.SAME]:
+        shows = "shows" if n[Word.SAME] == 1 else "show"
+        parts.append(f"{n[Word.SAME]} {shows} no practical difference")
+    if n[Word.INCONCLUSIVE]:
+        parts.append(f"{n[Word.INCONCLUSIVE]} {verb[n[Word.INCONCLUSIVE] == 1]} inconclusive")
+    if n[""]:
+        parts.append(f"{n['']} {verb[n[''] == 1]} without a verdict")
+    if tell_none:
+        parts += [f"none is {word}" for word in (Word.SLOWER, Word.FASTER) if not n[word]]
+    return ", ".join(parts)
+
+
+def _of_one(test: ComparedTest, baseline: str, candidate: str) -> Sentence:
+    name = f"{test.label}, {candidate}"
+    if test.increase is None:
+        return [(f"{name}: nothing can be compared. {test.why}", False)]
+    change = percent(test.increase, decimals=_PERCENT_DECIMALS, signed=True)
+    if test.word in {Word.SLOWER, Word.FASTER}:
+        return [
+            (f"{name} is ", False),
+            (f"{test.word} than {baseline}: {change}", True),
+            (f" ({_interval(test.interval)}){_environment([test])}.", False),
+        ]
+    if test.word == Word.SAME:
+        return [
+            (f"{name} shows ", False),
+            ("no practical difference", True),
+            (f" to {baseline}: {change} ({_interval(test.interval)}).", False),
+        ]
+    if test.word == Word.INCONCLUSIVE:
+        return [
+            (f"{name} against {baseline} is ", False),
+            ("inconclusive", True),
+            (f": {change} ({_interval(test.interval)}). {test.why}", False),
+        ]
+    return [
+        (f"{name} differs from {baseline} by {change}, ", False),
+        ("without a verdict", True),
+        (f". {test.why}", False),
+    ]
+
+
+def _interval(found: RatioInterval) -> str:
+    return interval_words(found, _PERCENT_DECIMALS)
+
+
+def comparison_table(
+    tests: Sequence[ComparedTest],
+    references: Sequence[ComparedTest],
+    names: dict[str, str],
+    baseline: str,
+) -> Table:
+    """A row per test, then one per reference; times in ms. `names` are the candidates' by column
+    letter."""
+    known = [*tests, *references]
+    figures = [_figures(each) for each in known]
+    said = [each.said for each in tests] + [str(reference_of([each])) for each in references]
+    columns = [_cells(key, [each[key] for each in figures]) for key in _KEYS[:-2]]
+    columns += [
+        [text_cell(text, each.why) for text, each in zip(said, known, strict=True)],
+        [text_cell(each.why) for each in known],
+    ]
+    return Table(
+        "comparison",
+        f"{', '.join(names.values())} against {baseline}",
+        tuple(METRICS[key].column(unit=_UNITS.get(key)) for key in _KEYS),
+        tuple(
+            Row(
+                each.label,
+                tuple(column[index] for column in columns),
+                kind=str(each.word).replace(" ", "-"),
+                note=_note(each, references, names),
+                link={
+                    "column": each.column,
+                    "baseline_test": each.baseline_test_id,
+                    "candidate_test": each.candidate_test_id,
+                },
+            )
+            for index, each in enumerate(known)
+        ),
+        label_title="test",
+        note=_NOTE,
+    )
+
+
+def _note(test: ComparedTest, references: Sequence[ComparedTest], names: dict[str, str]) -> str:
+    words = [names[test.column]] if len(names) > 1 else []
+    return ", ".join([*words, "reference, not counted"] if test in references else words)
+
+
+def _cells(key: str, figures: Sequence[Figure]) -> list[Cell]:
+    if key in _RATIOS:
+        return ratio_cells(figures)
+    decimals = 0 if key in _COUNTS else None if key in _TIMES else _PERCENT_DECIMALS
+    cells = column_cells(figures, decimals=decimals, signed=key in {"difference", "increase"})
+    if key != "could_have_shown":
+        return cells
+    return [
+        replace(cell, text=least_change(cell.value / 100)) if cell.value else cell for cell in cells
+    ]
+
+
+def _figures(test: ComparedTest) -> dict[str, Figure]:
+    mean = test.mean
+    interval = test.interval
+    ratio = mean.ratio if test.is_sound else None
+
+    def of(value: float | None, scale: float = 1.0) -> Figure:
+        why = mean.why if test.is_sound else test.why
+        return Figure(None if value is None else value * scale, why if value is None else "")
+
+    return {
+        "baseline": of(mean.baseline_us, 1e-3),
+        "candidate": of(mean.candidate_us, 1e-3),
+        "difference": of(mean.difference_us if test.is_sound else None, 1e-3),
+        "ratio": of(ratio),
+        "low": of(interval and interval.low),
+        "high": of(interval and interval.high),
+        "increase": of(test.increase, 100),
+        "could_have_shown": of(test.could_have_shown, 100),
+        "runs_baseline": of(float(len(test.runs[0]))),
+        "runs_candidate": of(float(len(test.runs[1]))),
+    }
+
+
+_NO_VERDICT = "without a verdict"
+_METRICS = {"p95": "p95", "mean": "average", "capacity": "capacity"}
+
+
+def against_size(against: Against) -> str:
+    """12 % [9, 15], without a sign: the word tells the direction. "" without an interval."""
+    if against.ratio is None:
+        return ""
+    return size_words(against.ratio, against.low, against.high, signed=not against.is_clear)
+
+
+def against_words(against: Against) -> str:
+    """12 % slower [9, 15], or the environment; without that, or with that first, where the
+    reference tells."""
+    size = against_size(against)
+    if against.is_clear:
+        value, _, interval = size.partition(" [")
+        words = f"{value} {against.word} [{interval}"
+        read = as_read(words, _reference_of(against))
+        return f"{read}, {words}" if read == ENVIRONMENT else read
+    if not against.word:
+        return "no verdict"
+    return f"{against.word}, {size}" if size else against.word
+
+
+def _reference_of(against: Against) -> ReferenceState | None:
+    return ReferenceState(against.reference) if against.reference else None
+
+
+def _counted_as(against: Against) -> str:
+    if against.is_clear and _reference_of(against) is ReferenceState.MOVED:
+        return ENVIRONMENT
+    return against.word or _NO_VERDICT
+
+
+def _reference_did(tests: Sequence[tuple[str, Against]]) -> str:
+    """The reference did not move. "" where nothing changed, or without a reference; of baselines
+    that it tells apart, for how many tests each holds."""
+    states = Counter(_reference_of(against) for _, against in tests if against.is_clear)
+    told = [state for state in ReferenceState if states[state]]
+    if len(told) < 2:
+        return "".join(f" {REFERENCE_DID[state]}." for state in told)
+    return "".join(f" {REFERENCE_DID[each]} for {counted(states[each], 'tests')}." for each in told)
+
+
+def baseline_sentence(tests: Sequence[tuple[str, Against]]) -> Sentence:
+    """Of a campaign's tests, as (label, against); [] if none has a baseline."""
+    if not tests:
+        return []
+    names = ", ".join(dict.fromkeys(f"“{against.baseline}”" for _, against in tests))
+    if len(tests) == 1:
+        ((_, against),) = tests
+        why = (f". {against.why}" if against.why else ".") + _reference_did(tests)
+        return [
+            (f"{_METRICS[against.metric]} against baseline {names}: ", False),
+            (against_words(against), True),
+            (why, False),
+        ]
+    counts = Counter(_counted_as(against) for _, against in tests)
+    order = (Word.SLOWER, Word.FASTER, ENVIRONMENT, Word.INCONCLUSIVE, Word.SAME, _NO_VERDICT)
+    told = ", ".join(f"{counts[word]} {word}" for word in order if counts[word])
+    sentence = [
+        (f"Against baseline {names}: ", False),
+        (told, any(each.is_clear for _, each in tests)),
+        (f" of {counted(len(tests), 'tests')}", False),
+    ]
+    slower = [each for each in tests if _counted_as(each[1]) == Word.SLOWER]
+    if not slower:
+        return [*sentence, ("." + _reference_did(tests), False)]
+    label, worst = max(slower, key=lambda each: each[1].ratio)
+    told = f"; worst: {label}, {_METRICS[worst.metric]} {against_words(worst)}."
+    told += _reference_did(tests)
+    return [*sentence, (told, False)]

@@ -1,0 +1,93 @@
+"""A change with its interval, in percent: "+54 %", "+52 to +56", "12 % [9, 15]"."""
+
+from campaigns.domain.analysis.ratio import RatioInterval
+from campaigns.domain.units import (
+    MAX_DECIMALS,
+    MINUS,
+    THIN,
+    decimals_for,
+    decimals_to_see,
+    number,
+    percent,
+    rounded,
+)
+
+# What the ratio of several runs is, beside the means that it may not divide out to.
+TYPICAL = "the typical one of the runs, so one odd run moves the means further than it"
+_EXACT = 9  # decimals of a percentage that no float disturbs
+_MOST = 10  # times as much more, +1,000 %
+
+
+def interval_words(found: RatioInterval, decimals: int | None = None) -> str:
+    """Such as "95 % interval +52 to +56 %"; by default with the decimals that it supports."""
+    places = change_decimals(found.low, found.high) if decimals is None else decimals
+    low, high = change_ends(found.ratio, found.low, found.high, places)
+    return f"{percent(0.95, decimals=0)} interval {low} to {high}{THIN}%"
+
+
+def change_ends(ratio: float, low: float, high: float, decimals: int = 1) -> tuple[str, str]:
+    """("+52", "+56") of a ratio with its interval.
+
+    The upper end of few repeats that differ is "more than +1,000", or than the power of ten above
+    the change: nobody needs to know how much more.
+    """
+    most = _MOST
+    while ratio - 1 >= most:
+        most *= 10
+    least = _end(low, decimals)
+    if high - 1 > most:
+        return least, f"more than {number(100 * most, 0, signed=True)}"
+    return least, _end(high, decimals)
+
+
+def _end(ratio: float, decimals: int) -> str:
+    """What is slower has an interval above 0, not one from 0 on."""
+    change = change_percent(ratio)
+    return number(change, decimals_to_see(change, decimals), signed=True)
+
+
+def change_percent(ratio: float) -> float:
+    """1.123 is 12.3, as it would be if floats were exact, and not rounded otherwise: a text rounds
+    it once."""
+    return round(100 * (ratio - 1), _EXACT)
+
+
+def least_change(share: float) -> str:
+    """Of a smallest change that could be seen, without its unit: "2.4", "more than 1,000"."""
+    if share > _MOST:
+        return f"more than {number(100 * _MOST, 0)}"
+    return number(100 * share, decimals_to_see(100 * share, 1))
+
+
+def change_decimals(low: float, high: float) -> int:
+    """Decimals of percentages: as many as a ratio's interval supports, down to half its width."""
+    width = 100 * (high - low)
+    return next((places for places in (0, 1) if width >= 2 * 10**-places), 2)
+
+
+def _decimals_apart(low: float, high: float, decimals: int) -> int:
+    """`decimals`, or as many more as the ends of a very narrow interval need to look different."""
+    width = 100 * (high - low)
+    if not width or width >= 10**-decimals:
+        return decimals
+    ends = 100 * (low - 1), 100 * (high - 1)
+    enough = (
+        places
+        for places in range(decimals, MAX_DECIMALS)
+        if rounded(ends[0], places) != rounded(ends[1], places)
+    )
+    return next(enough, MAX_DECIMALS)
+
+
+def size_words(ratio: float, low: float, high: float, *, signed: bool = True) -> str:
+    """Of a ratio with its interval, such as "+12 % [+9, +15]"; without signs where a word tells the
+    direction: "12 % [9, 15]". Two digits, more where the ends of the interval would look alike."""
+    change = 100 * (ratio - 1)
+    wanted = max(decimals_for([abs(change)], 2), change_decimals(low, high))
+    places = _decimals_apart(low, high, min(1, wanted))
+    ends = change_ends(ratio, low, high, places)
+    if signed:
+        return f"{number(change, places, signed=True)}{THIN}% [{', '.join(ends)}]"
+    sizes = [end.replace("+", "").replace(MINUS, "") for end in ends]
+    told = ", ".join(sizes if change > 0 else reversed(sizes))
+    return f"{number(abs(change), places)}{THIN}% [{told}]"

@@ -1,0 +1,381 @@
+"""The protocol ladder of a target: what each layer costs, a rung at a time.
+
+Each rung is compared with the rung before it, from which it differs by as little as the campaign
+allows, and with plain HTTP on the same kind of connection. All comparisons are those of
+analysis.comparison; nothing is estimated here.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from campaigns.domain.analysis.overhead import SPLIT_PARTS, OverheadRow
+from campaigns.domain.analysis.ratio import Word
+from campaigns.domain.analysis.repeats import MIN_REPEATS, MeanInterval
+from campaigns.domain.plan.rungs import Section
+from campaigns.domain.presentation.intervals import TYPICAL, change_percent
+from campaigns.domain.presentation.tables import (
+    NO_RUN,
+    Cell,
+    Column,
+    Figure,
+    Row,
+    Table,
+    column_cells,
+    count_cell,
+    empty,
+    figure_cell,
+    text_cell,
+)
+from campaigns.domain.units import column_decimals, decimals_for_parts, in_ms, rounded_to_sum
+
+
+def split_rows(
+    arms: Sequence[tuple[str, str, Mapping[str, float | None]]],
+) -> tuple[list[dict[str, Any]], int]:
+    """The rows of a SplitAnswer and their decimals, of any number of arms."""
+    decimals = decimals_for_parts(
+        value / 1000 for _, _, parts in arms for value in parts.values() if value
+    )
+    rows = []
+    for label, scheme, parts in arms:
+        present = {part: value / 1000 for part, value in parts.items() if value is not None}
+        shown, total = rounded_to_sum(present, decimals)
+        told = {part: float(shown[part]) if part in shown else None for part in parts}
+        rows.append({"label": label, "scheme": scheme, "parts": told, "total_ms": float(total)})
+    return rows, decimals
+
+
+MEAN = "mean"
+# What rungs can be compared by; only means have parts that add up.
+LADDER_METRICS = (MEAN, "p50", "p95", "p99")
+SECTION_TITLES = {
+    Section.NEW: "New connection",
+    Section.KEPT: "Kept connection",
+    Section.PROFILES: "Other TLS profiles",
+    Section.MANY: "Many at once",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class RungStep:
+    """A rung against another. `word` is "" before the third finished repeat; `why` says why it is
+    missing or weak. `counted` and the rest: for what else is compared of the two, as in an
+    OverheadAnswer."""
+
+    row: OverheadRow
+    word: str
+    why: str
+    names: tuple[str, str]
+    title: str
+    counted: tuple[dict[int, int], dict[int, int]]
+    is_paired: bool
+    blocker: str
+
+    @property
+    def has_interval(self) -> bool:
+        return None not in self.row.ends
+
+    @property
+    def is_told(self) -> bool:
+        """Whether a word says that the two differ."""
+        return self.word in (Word.FASTER, Word.SLOWER)
+
+
+@dataclass(frozen=True, slots=True)
+class WireBytes:
+    """Per request, TLS and HTTP without TCP and IP; `handshake`: of one, both ways. None where the
+    injector's kernel or the injector did not tell."""
+
+    sent: float | None = None
+    received: float | None = None
+    handshake: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Agreed:
+    """What a rung's handshakes agreed on, over its counted runs. `chosen`: the words of each
+    agreement with how many handshakes had it."""
+
+    full: int = 0
+    resumed: int = 0
+    chosen: tuple[tuple[str, int], ...] = ()
+    certificates: tuple[str, ...] = ()
+    groups: tuple[str, ...] = ()
+    versions: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class LadderRung:
+    """One arm. `mean` is None where no run counts, and `why` says so. `value`: the ladder's metric,
+    µs over runs; None also of a percentile that too few requests support, and `weak` says why it is
+    weak. `before` and `plain`: against the rung before and against plain HTTP, by this metric; None
+    where there is no such rung or nothing to compare. `parts`: mean µs by part, None of one that
+    never occurred. `own_cpu_us`: the injector's CPU time per request. `percentiles`: ms, pooled.
+    `not_taken`: what it offered and the server did not take, a sentence each."""
+
+    section: Section
+    title: str
+    words: str
+    test_id: int
+    is_plain: bool
+    mean: MeanInterval | None
+    value: MeanInterval | None
+    before: RungStep | None
+    plain: RungStep | None
+    parts: Mapping[str, float | None]
+    wire: WireBytes
+    own_cpu_us: float | None
+    agreed: Agreed
+    percentiles: Mapping[str, Figure] = field(default_factory=dict)
+    rate_per_s: float | None = None
+    connections: int = 1
+    streams: int = 1
+    why: str = ""
+    weak: str = ""
+    not_taken: tuple[str, ...] = ()
+
+    @property
+    def chose_otherwise(self) -> str:
+        return " ".join(self.not_taken)
+
+    @property
+    def section_title(self) -> str:
+        return SECTION_TITLES[self.section]
+
+
+@dataclass(frozen=True, slots=True)
+class LadderLikeness:
+    """`same`: (what, its value) of every comparison. `differs`: (what, the rungs that differ and
+    how)."""
+
+    same: tuple[tuple[str, str], ...] = ()
+    differs: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Ladder:
+    """The rungs of all sections, in the order of the ladder, compared by `metric`. `likeness`: what
+    is the same for all of them, and what differs although nobody chose it."""
+
+    target: str
+    rungs: tuple[LadderRung, ...]
+    metric: str = MEAN
+    likeness: LadderLikeness = field(default_factory=LadderLikeness)
+
+    def of(self, section: Section) -> list[LadderRung]:
+        return [rung for rung in self.rungs if rung.section == section]
+
+    @property
+    def sections(self) -> list[tuple[Section, list[LadderRung]]]:
+        return [(each, self.of(each)) for each in Section if self.of(each)]
+
+    @property
+    def compared(self) -> list[tuple[LadderRung, RungStep]]:
+        """Every rung once, with plain HTTP where there is one, else with the rung before."""
+        return [(rung, step) for rung in self.rungs if (step := rung.plain or rung.before)]
+
+    @property
+    def has_word(self) -> bool:
+        return any(step.word for _, step in self.compared)
+
+    @property
+    def decimals(self) -> int:
+        """The same for all times, so that they can be compared by eye."""
+        return column_decimals([rung.value.mean / 1000 for rung in self.rungs if rung.value])
+
+    @property
+    def mean_decimals(self) -> int:
+        """Of the times in words, which are of means whatever the metric is."""
+        return column_decimals([rung.mean.mean / 1000 for rung in self.rungs if rung.mean])
+
+    @property
+    def note(self) -> str:
+        """Why the times, those of the sentence too, may not divide out to the percentages."""
+        steps = [step for _, step in self.compared if step.row.interval]
+        if not steps:
+            return ""
+        aside = (
+            " Runs that are set aside count in the means only."
+            if any(step.row.interval.set_aside for step in steps)
+            else ""
+        )
+        return (
+            "Times and differences in ms: mean over runs. Each percentage, with its 95 % interval, "
+            f"is {TYPICAL}; the times in the campaign's sentence go with it.{aside}"
+        )
+
+    @property
+    def tables(self) -> list[Table]:
+        parts = [_parts_table(self)] if self.metric == MEAN else []
+        return [_ladder_table(self), *parts, _wire_table(self), _agreed_table(self)]
+
+
+_STEP_COLUMNS = (
+    ("difference", "difference", "ms"),
+    ("change", "change", "%"),
+    ("change_low", "95 % from", "%"),
+    ("change_high", "to", "%"),
+)
+_HEAD = (Column("section", "section", is_text=True), Column("detail", "detail", is_text=True))
+_COLUMNS = (
+    Column("low", "95 % from", "ms"),
+    Column("high", "to", "ms"),
+    Column("runs", "runs", "counted"),
+    *(Column(f"before_{key}", f"{title}, rung before", unit) for key, title, unit in _STEP_COLUMNS),
+    Column("before_word", "word, rung before", is_text=True),
+    *(Column(f"plain_{key}", f"{title}, plain HTTP", unit) for key, title, unit in _STEP_COLUMNS),
+    Column("plain_word", "word, plain HTTP", is_text=True),
+)
+
+
+def _ladder_table(ladder: Ladder) -> Table:
+    """A row a rung, for CSV and REST."""
+    rungs = ladder.rungs
+    few = f"An interval needs {MIN_REPEATS} repeats."
+    figures = [
+        [
+            Figure(rung.value.mean / 1000, rung.weak, weak=bool(rung.weak)),
+            *(Figure(in_ms(each), few) for each in rung.value.ends),
+        ]
+        if rung.value
+        else [Figure(None, rung.why or NO_RUN)] * 3
+        for rung in rungs
+    ]
+    times = _columns(figures, decimals=ladder.decimals)
+    rows = tuple(
+        Row(
+            rung.title,
+            (
+                text_cell(SECTION_TITLES[rung.section]),
+                text_cell(rung.words),
+                *times[index],
+                count_cell(rung.value.k if rung.value else 0),
+                *step_cells(rung.before, ladder.decimals),
+                _word_cell(rung.before),
+                *step_cells(rung.plain, ladder.decimals),
+                _word_cell(rung.plain),
+            ),
+            note=rung.chose_otherwise,
+            link={"test": rung.test_id},
+        )
+        for index, rung in enumerate(rungs)
+    )
+    columns = (*_HEAD, Column(ladder.metric, ladder.metric, "ms"), *_COLUMNS)
+    title = f"What each layer costs {ladder.target}"
+    return Table("ladder", title, columns, rows, "rung", ladder.note)
+
+
+def _columns(figures: Sequence[Sequence[Figure]], decimals: int) -> list[list[Cell]]:
+    """Rows of figures as rows of cells."""
+    columns = [column_cells(column, decimals=decimals) for column in zip(*figures, strict=True)]
+    return [list(row) for row in zip(*columns, strict=True)]
+
+
+def step_cells(step: RungStep | None, decimals: int) -> list[Cell]:
+    """The difference in ms with the decimals of the times, and the change with the ends of its
+    interval in percent."""
+    if step is None:
+        return [empty("There is no rung to compare this one with.")] * 4
+    row, why = step.row, step.row.why or step.why
+    changes = [None if each is None else change_percent(each) for each in (row.ratio, *row.ends)]
+    return [
+        figure_cell(Figure(in_ms(row.difference_us), why), decimals, signed=True),
+        *(figure_cell(Figure(each, why), 1, signed=True) for each in changes),
+    ]
+
+
+def _word_cell(step: RungStep | None) -> Cell:
+    return text_cell(step.word, step.why) if step else text_cell("")
+
+
+def parts_of(rungs: Sequence[LadderRung]) -> tuple[list[dict[str, Any]], int]:
+    """Of the rungs of a section: the rows of a split, and their decimals."""
+    return split_rows(
+        [(rung.title, "http" if rung.is_plain else "https", rung.parts) for rung in rungs]
+    )
+
+
+def own_cpu_cells(rungs: Sequence[LadderRung]) -> list[Cell]:
+    """µs per request"""
+    return column_cells(
+        [Figure(rung.own_cpu_us, "The injector did not report it.") for rung in rungs]
+    )
+
+
+def _parts_table(ladder: Ladder) -> Table:
+    used = [p for p in SPLIT_PARTS if any(rung.parts.get(p) is not None for rung in ladder.rungs)]
+    columns = (
+        Column("section", "section", is_text=True),
+        *(Column(part, part, "ms") for part in used),
+        Column("mean", "total", "ms"),
+        Column("own_cpu", "injector's CPU", "µs per request"),
+    )
+    cells = []
+    for _, rungs in ladder.sections:
+        rows, decimals = parts_of(rungs)
+        for rung, row, own in zip(rungs, rows, own_cpu_cells(rungs), strict=True):
+            # Nothing of a rung that was not measured.
+            known = [empty(rung.why or NO_RUN)] * (len(used) + 1)
+            if rung.mean:
+                values = [*(row["parts"][part] for part in used), row["total_ms"]]
+                figures = [Figure(value, "It has no such part.") for value in values]
+                known = column_cells(figures, decimals=decimals)
+            cells.append([*known, own])
+    title = "Where the time goes, mean per request"
+    return _table_of(ladder, "ladder-parts", title, columns, cells)
+
+
+def _wire_table(ladder: Ladder) -> Table:
+    why = "The injector's kernel did not report it."
+    figures = [
+        [Figure(each, why) for each in (rung.wire.sent, rung.wire.received, rung.wire.handshake)]
+        for rung in ladder.rungs
+    ]
+    columns = (
+        Column("section", "section", is_text=True),
+        Column("sent", "sent", "B per request"),
+        Column("received", "received", "B per request"),
+        Column("handshake", "TLS handshake", "B"),
+    )
+    title = "Bytes on the wire, TLS and HTTP without TCP and IP"
+    return _table_of(ladder, "ladder-wire", title, columns, _columns(figures, decimals=0))
+
+
+def _agreed_table(ladder: Ladder) -> Table:
+    columns = (
+        Column("section", "section", is_text=True),
+        Column("agreed", "agreed on", is_text=True),
+        Column("certificate", "certificate", is_text=True),
+        Column("full", "full handshakes"),
+        Column("resumed", "resumed handshakes"),
+    )
+    cells = [
+        [
+            text_cell("; ".join(words for words, _ in rung.agreed.chosen)),
+            text_cell("; ".join(rung.agreed.certificates)),
+            count_cell(rung.agreed.full),
+            count_cell(rung.agreed.resumed),
+        ]
+        for rung in ladder.rungs
+    ]
+    return _table_of(ladder, "ladder-tls", "TLS as negotiated", columns, cells)
+
+
+def _table_of(
+    ladder: Ladder, key: str, title: str, columns: Any, cells: Sequence[Sequence[Cell]]
+) -> Table:
+    rows = (
+        Row(
+            rung.title, (text_cell(SECTION_TITLES[rung.section]), *row), link={"test": rung.test_id}
+        )
+        for rung, row in zip(ladder.rungs, cells, strict=True)
+    )
+    return Table(key, title, columns, tuple(rows), "rung")
+
+
+def told_steps(rungs: Sequence[LadderRung]) -> Iterator[tuple[LadderRung, RungStep]]:
+    """The rungs that are compared with the one before and are not the first over TLS."""
+    for number, rung in enumerate(rungs):
+        if number and rung.before and not rungs[number - 1].is_plain:
+            yield rung, rung.before

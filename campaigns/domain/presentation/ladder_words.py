@@ -1,0 +1,179 @@
+"""The protocol ladder in words: what a rung changes, and the sentence above all of them."""
+
+import re
+from collections.abc import Sequence
+
+from campaigns.domain.analysis.ratio import Word
+from campaigns.domain.analysis.repeats import MIN_REPEATS
+from campaigns.domain.plan.http_version import HttpVersion
+from campaigns.domain.plan.rungs import Section, Spoken
+from campaigns.domain.presentation.intervals import change_percent
+from campaigns.domain.presentation.ladder import Ladder, LadderRung, RungStep, told_steps
+from campaigns.domain.presentation.results import Sentence
+from campaigns.domain.presentation.sentences import times_words
+from campaigns.domain.units import and_joined, decimals_to_see, percent
+
+_HTTP = {version: f"HTTP/{version}" for version in HttpVersion}
+_HYBRID, _CLASSICAL = "hybrid key exchange", "classical key exchange"
+_RESUMED, _FULL = "resumed session", "full handshake"
+_THINGS = (_HYBRID, _CLASSICAL, _RESUMED, _FULL)
+_PLACES = {Section.NEW: "On a new connection", Section.KEPT: "On kept connections"}
+
+
+def rung_title(spoken: Spoken, before: Spoken | None) -> str:
+    """What the rung changes against the one before; all of it for the first, and for the first over
+    TLS: "HTTPS/1.1, TLS 1.2", "Hybrid key exchange and resumed session"."""
+    if before is None or before.tls == "" != spoken.tls:
+        if not spoken.tls:
+            return _HTTP[spoken.http]
+        https = (
+            _HTTP[spoken.http].replace("HTTP", "HTTPS") if spoken.http < "2" else "HTTPS, HTTP/2"
+        )
+        told = [spoken.profile or f"TLS {spoken.tls}", _HYBRID if spoken.is_hybrid else ""]
+        return ", ".join(filter(None, [https, *told, _RESUMED if spoken.is_resumed else ""]))
+    changed = [
+        (spoken.tls, before.tls, f"TLS {spoken.tls}"),
+        (spoken.is_hybrid, before.is_hybrid, _HYBRID if spoken.is_hybrid else _CLASSICAL),
+        (spoken.profile, before.profile, spoken.profile or "standard TLS"),
+        (spoken.is_resumed, before.is_resumed, _RESUMED if spoken.is_resumed else _FULL),
+        (spoken.http, before.http, _HTTP[spoken.http]),
+    ]
+    titles = [title for now, then, title in changed if now != then]
+    title = and_joined(titles or [_HTTP[spoken.http]])
+    return title[:1].upper() + title[1:] if title.startswith(_THINGS) else title
+
+
+def ladder_sentence(ladder: Ladder) -> Sentence:
+    """What TLS costs on new connections, what each further rung changes, what all of it costs on
+    kept ones, and what many streams do; [] where nothing can be compared yet."""
+    said: Sentence = []
+    for section in (Section.NEW, Section.PROFILES, Section.KEPT, Section.MANY):
+        rungs = ladder.of(section)
+        if section == Section.KEPT and ladder.of(Section.NEW):
+            compared = [each for each in rungs if each.plain and each.plain.row.ratio is not None]
+            for last in compared[-1:]:
+                said += _cost(_PLACES[section], "all of it", last.plain, ladder.mean_decimals)
+        elif section in _PLACES:
+            first = _first_over_tls(rungs)
+            if first:
+                at = (_PLACES[section], first.title)
+                said += _cost(*at, first.plain, ladder.mean_decimals)
+            said += _changes([rung for rung in rungs if rung is not first], rungs)
+        else:
+            said += _changes(rungs, rungs)
+    steps = [step for _, step in ladder.compared if step.row.ratio is not None]
+    if steps and not any(step.has_interval for step in steps):
+        needs = f"A verdict takes {MIN_REPEATS} usable repeats of each rung; this is a first look. "
+        said += [(needs, False)]
+    return said
+
+
+def _first_over_tls(rungs: Sequence[LadderRung]) -> LadderRung | None:
+    """What the section's cost is told of: TLS 1.3 in its plainest form, else the first rung; none
+    of which the server did not take all."""
+    compared = [
+        rung
+        for rung in rungs
+        if rung.plain and rung.plain.row.ratio is not None and not rung.not_taken
+    ]
+    return next((each for each in compared if each.title == "TLS 1.3"), next(iter(compared), None))
+
+
+def _cost(place: str, what: str, step: RungStep, decimals: int) -> Sentence:
+    change, times = change_words(step), times_words(step.row, decimals)
+    if step.word == Word.SAME:
+        return [
+            (f"{place} {what} makes ", False),
+            ("no practical difference", True),
+            (f" to HTTP ({change}). ", False),
+        ]
+    if not step.is_told:
+        why = "not clear" if step.word else "not judged yet"
+        effect = f"{place} the effect of {what} over HTTP is "
+        return [(effect, False), (why, True), (f" ({change}). ", False)]
+    saved = percent(abs(step.row.ratio - 1), decimals=1)
+    does = f"costs {change}" if step.word == Word.SLOWER else f"saves {saved}"
+    return [(f"{place} ", False), (f"{what} {does}", True), (f" over HTTP ({times}). ", False)]
+
+
+def change_words(step: RungStep) -> str:
+    """+54.2 %, as in the ladder's table"""
+    change = change_percent(step.row.ratio)
+    return percent(change / 100, decimals=decimals_to_see(change, 1), signed=True)
+
+
+def _changes(told: Sequence[LadderRung], rungs: Sequence[LadderRung]) -> Sentence:
+    """What those of a section's rungs that come after the first over TLS do, alike ones
+    together."""
+    by_word: dict[str, list[tuple[LadderRung, RungStep]]] = {}
+    for rung, step in told_steps(rungs):
+        # Whether the server took the same of what both offered, this rung and the one
+        # before.
+        if (
+            rung in told
+            and step.row.ratio is not None
+            and (rung.not_taken == _before(rung, rungs).not_taken)
+        ):
+            by_word.setdefault(step.word, []).append((rung, step))
+    said: Sentence = []
+    for word, verb in ((Word.SLOWER, "add"), (Word.FASTER, "save")):
+        for rung, step in by_word.get(word, []):
+            share = percent(abs(step.row.ratio - 1), decimals=1)
+            does = verb if _is_several(rung) else f"{verb}s"
+            said += [(f"{_at_start(_name(rung))} {does} ", False), (share, True)]
+            said += [(f"{_against(rung, rungs)}. ", False)]
+    if alike := by_word.get(Word.SAME):
+        make = "make" if len(alike) > 1 or _is_several(alike[0][0]) else "makes"
+        named = _at_start(and_joined([_name(rung) for rung, _ in alike]))
+        said += [(f"{named} {make} ", False), ("no practical difference", True), (". ", False)]
+    if unclear := by_word.get(Word.INCONCLUSIVE):
+        named = and_joined([_name(rung) for rung, _ in unclear])
+        said += [(f"The effect of {named} is not clear. ", False)]
+    return (
+        said
+        + [  # the rungs whose own layer the server did not take
+            (f"{_at_start(_name(rung))} was not measured: {why[0].lower()}{why[1:]} ", False)
+            for rung in rungs[1:]
+            for why in rung.not_taken
+            if why not in _before(rung, rungs).not_taken
+        ]
+    )
+
+
+def _before(rung: LadderRung, rungs: Sequence[LadderRung]) -> LadderRung:
+    return rungs[rungs.index(rung) - 1]
+
+
+def _against(rung: LadderRung, rungs: Sequence[LadderRung]) -> str:
+    """Off the ladder, the one before is not what the reader takes for granted."""
+    if rung.section in _PLACES:
+        return ""
+    return f" against {_name(_before(rung, rungs))}"
+
+
+def _name(rung: LadderRung) -> str:
+    if rung.section == Section.MANY:
+        return f"{rung.title} on {_connections(rung)}"
+    if rung.title.startswith("HTTPS"):
+        return rung.title
+    things = "|".join(_THINGS)
+    return re.sub(things, lambda found: f"a {found[0].lower()}", rung.title, flags=re.IGNORECASE)
+
+
+def _is_several(rung: LadderRung) -> bool:
+    """Whether it changes several things at once, because the rungs between were left out."""
+    return rung.section in _PLACES and " and " in rung.title
+
+
+def _connections(rung: LadderRung) -> str:
+    """1 connection with 32 streams, 32 connections with one stream each; without streams in
+    HTTP/1.1."""
+    on = "1 connection" if rung.connections == 1 else f"{rung.connections} connections"
+    if rung.streams > 1:
+        return f"{on} with {rung.streams} streams"
+    return f"{on} with one stream each" if rung.title == _HTTP[HttpVersion.HTTP_2] else on
+
+
+def _at_start(text: str) -> str:
+    """The same where a sentence begins; a name that a project gave stays as it is written."""
+    return f"A {text[2:]}" if text.startswith("a ") else text

@@ -1,0 +1,281 @@
+"""The table of a test: a row per run, their mean, and all requests pooled; and of a run's steps.
+
+Minimum and maximum are single requests: they are in the pooled row and never averaged.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from statistics import fmean
+from typing import Any
+
+from campaigns.domain import units
+from campaigns.domain.analysis.observations import judged_percentile
+from campaigns.domain.analysis.repeats import mean_interval, one_request_explains, outlier_flags
+from campaigns.domain.metrics.figures import SHOWN_PERCENTILES, Figures, figures_of
+from campaigns.domain.metrics.snapshot import Total
+from campaigns.domain.percentiles import NO_TIMES, Shown, name, shown, why_not_shown
+from campaigns.domain.presentation.metrics import METRICS
+from campaigns.domain.presentation.tables import (
+    NO_RUN,
+    Cell,
+    Column,
+    Figure,
+    Row,
+    Table,
+    column_cells,
+    count_cell,
+    empty,
+)
+from campaigns.domain.units import figure, in_ms, ms, percent
+
+_KEYS = (
+    "mean",
+    "min",
+    *(name(q) for q in SHOWN_PERCENTILES),
+    "max",
+    "rate",
+    "duration",
+    "errors",
+    "n",
+)
+_COUNTED = "Counts are not averaged; see the pooled row."
+_WEAK_TAIL = (
+    "In some of the runs a part of it is the injector's own delay; their rows say how much."
+)
+_OVERLOAD = "Every run measured overload, so no verdict uses these response times."
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One row before rounding. `figures` None: nothing measured, and `why` says why.
+
+    `why_weak_tail`: why the high percentiles are weak however many requests there are.
+    """
+
+    label: str
+    figures: Figures | None = None
+    kind: str = "run"
+    why: str = ""
+    note: str = ""
+    link: dict[str, Any] = field(default_factory=dict)
+    is_counted: bool = True
+    why_weak_tail: str = ""
+
+
+def latency_table(
+    key: str,
+    title: str,
+    lines: Sequence[Line],
+    pooled: Figures | None,
+    *,
+    is_sound: bool = True,
+    noun: str = "requests",
+) -> Table:
+    """Run rows, then the mean row over the counted ones, then the pooled row.
+
+    Not sound: all that counts are runs of an overloaded target. `noun`: what is counted.
+    """
+    counted = [line.figures for line in lines if line.is_counted and line.figures]
+    notes = _outlier_notes(lines)
+    run_rows = [_figures_of_line(line) for line in lines]
+    nothing = {key: Figure(None, NO_RUN) for key in _KEYS}
+    whole = [
+        _mean_figures(counted) if counted else nothing,
+        figures_by_key(pooled) if pooled else nothing,
+    ]
+    if any(line.is_counted and line.why_weak_tail for line in lines):
+        whole = [_with_weak_tail(each, _WEAK_TAIL, _fewest(counted)) for each in whole]
+    columns = _rounded_columns([*run_rows, *whole])
+    rows = [
+        Row(line.label, cells, "run", _both(line.note, note), line.link)
+        for line, note, cells in zip(lines, notes, columns[:-2], strict=True)
+    ]
+    mean = f"Mean of {units.counted(len(counted), 'runs')}" if counted else "Mean"
+    rows.append(Row(mean, columns[-2], "mean", mean_note(counted)))
+    label = f"Pooled, {units.counted(pooled.n, noun)}" if pooled else "Pooled"
+    rows.append(Row(label, columns[-1], "pooled"))
+    n_left_out = sum(1 for line in lines if line.figures and not line.is_counted)
+    runs = "1 run is" if n_left_out == 1 else f"{n_left_out} runs are"
+    left_out = f"{runs} shown but not part of mean and pooled; the row says why."
+    note = (left_out if n_left_out else "") if is_sound else _OVERLOAD
+    return Table(key, title, _columns(), tuple(rows), "run", note).said_of(noun)
+
+
+def _both(note: str, outlier_note: str) -> str:
+    """A judgement in short has no full stop; before another sentence it needs one."""
+    if note and outlier_note:
+        return f"{note.removesuffix('.')}. {outlier_note}"
+    return note or outlier_note
+
+
+def mean_texts(lines: Sequence[Line], pooled: Figures | None) -> list[str]:
+    """What `latency_table` has in its column of means for each line, without the work for the
+    others."""
+    counted = [line.figures for line in lines if line.is_counted and line.figures]
+    whole = _mean_of(counted, lambda run: in_ms(run.mean_us)) if counted else None
+    values = [in_ms(line.figures.mean_us) if line.figures else None for line in lines]
+    values += [whole, in_ms(pooled.mean_us) if pooled else None]
+    column = column_cells([Figure(each) for each in values])
+    return [cell.text for cell in column[: len(lines)]]
+
+
+def line_cells(lines: Sequence[Line], keys: Sequence[str]) -> list[tuple[Cell, ...]]:
+    """The cells of some of the columns, line by line, for a list that lays its table out itself."""
+    return _rounded_columns([_figures_of_line(line) for line in lines], keys)
+
+
+def steps_table(
+    whole: Figures,
+    labels: Sequence[str],
+    steps: Sequence[Total],
+    duration_s: float,
+    noun: str = "requests",
+    why_weak_tail: str = "",
+) -> Table:
+    """All steps first, then each step of a plan that has several.
+
+    `why_weak_tail`: as in `Line`.
+    """
+    lines = [Line("All steps", whole, kind="total", why_weak_tail=why_weak_tail)]
+    if len(labels) > 1:
+        lines += [
+            Line(
+                label,
+                figures_of(step, duration_s),
+                kind="step",
+                link={"step": index},
+                why_weak_tail=why_weak_tail,
+            )
+            for index, (label, step) in enumerate(zip(labels, steps, strict=True))
+        ]
+    rows = tuple(
+        Row(line.label, cells, line.kind, line.note, line.link)
+        for line, cells in zip(lines, line_cells(lines, _KEYS), strict=True)
+    )
+    return Table("steps", "Steps", _columns(), rows, "step").said_of(noun)
+
+
+def _columns() -> tuple[Column, ...]:
+    return tuple(METRICS[key].column() for key in _KEYS)
+
+
+def _figures_of_line(line: Line) -> dict[str, Figure]:
+    if line.figures is None:
+        return {key: Figure(None, line.why) for key in _KEYS}
+    by_key = figures_by_key(line.figures)
+    return _with_weak_tail(by_key, line.why_weak_tail, line.figures.n)
+
+
+def _with_weak_tail(by_key: dict[str, Figure], why: str, n: int) -> dict[str, Figure]:
+    """The same with the judged percentile of n requests and those above it weak, if there is a
+    reason to."""
+    if not why:
+        return by_key
+    tail = [name(q) for q in SHOWN_PERCENTILES if q >= judged_percentile(n)]
+    weak = {key: replace(by_key[key], weak=True, why=why) for key in tail if by_key[key].value}
+    return by_key | weak
+
+
+def _fewest(runs: Sequence[Figures]) -> int:
+    return min((run.n for run in runs), default=0)
+
+
+def figures_by_key(run: Figures) -> dict[str, Figure]:
+    """Every column of one run or of pooled ones, in the column's unit."""
+    no_time = "" if run.n else NO_TIMES
+    return {
+        "mean": Figure(in_ms(run.mean_us), no_time),
+        "min": Figure(in_ms(run.min_us), no_time),
+        "max": Figure(in_ms(run.max_us), no_time),
+        **{name(q): _percentile(q, run.n, run.percentiles.get(q)) for q in SHOWN_PERCENTILES},
+        "rate": Figure(run.rate_per_s, "Nothing was measured."),
+        "duration": Figure(run.duration_s),
+        "errors": Figure(run.errors),
+        "n": Figure(run.n),
+    }
+
+
+def _percentile(q: int, n: int, value_us: float | None) -> Figure:
+    verdict = shown(n, q)
+    value = None if verdict is Shown.NO else in_ms(value_us)
+    return Figure(value, why_not_shown(n, q), weak=verdict is Shown.WEAK)
+
+
+def _mean_figures(counted: Sequence[Figures]) -> dict[str, Figure]:
+    """Means of run-level values; runs that do not count are absent, not 0."""
+    fewest = _fewest(counted)
+    return {
+        "mean": Figure(_mean_of(counted, lambda run: in_ms(run.mean_us))),
+        "min": Figure(_mean_of(counted, lambda run: in_ms(run.min_us))),
+        "max": Figure(_mean_of(counted, lambda run: in_ms(run.max_us))),
+        **{
+            name(q): _percentile(
+                q, fewest, _mean_of(counted, lambda run, q=q: run.percentiles.get(q))
+            )
+            for q in SHOWN_PERCENTILES
+        },
+        "rate": Figure(_mean_of(counted, lambda run: run.rate_per_s), "Nothing was measured."),
+        "duration": Figure(_mean_of(counted, lambda run: run.duration_s)),
+        "errors": Figure(None, _COUNTED),
+        "n": Figure(None, _COUNTED),
+    }
+
+
+def _mean_of(runs: Sequence[Figures], value: Callable[[Figures], float | None]) -> float | None:
+    values = [value(run) for run in runs]
+    return None if None in values else fmean(values)
+
+
+def _rounded_columns(
+    rows: Sequence[dict[str, Figure]], keys: Sequence[str] = _KEYS
+) -> list[tuple[Cell, ...]]:
+    """The cells row by row; each column rounded by itself."""
+    columns = []
+    for key in keys:
+        figures = [row[key] for row in rows]
+        columns.append(
+            [
+                (empty(each.why) if each.value is None else count_cell(int(each.value)))
+                for each in figures
+            ]
+            if key in {"errors", "n"}
+            else column_cells(figures)
+        )
+    return [tuple(column[index] for column in columns) for index in range(len(rows))]
+
+
+def mean_note(counted: Sequence[Figures]) -> str:
+    """The interval between runs of the average, in words."""
+    means = [run.mean_us for run in counted if run.mean_us is not None]
+    if not means:
+        return ""
+    interval = mean_interval(means)
+    if interval.low is None:
+        return "1 run: it describes only itself."
+    return (
+        f"95 % interval of the average: {figure(interval.low / 1000)} to "
+        f"{ms(interval.high)} (t over {interval.k} runs, CV {percent(interval.cv)})."
+    )
+
+
+def _outlier_notes(lines: Sequence[Line]) -> list[str]:
+    known = [
+        index
+        for index, line in enumerate(lines)
+        if line.is_counted and line.figures and line.figures.mean_us is not None
+    ]
+    notes = [""] * len(lines)
+    if len(known) < 3:
+        return notes
+    runs = [lines[index].figures for index in known]
+    means, counts = [run.mean_us for run in runs], [run.n for run in runs]
+    flags = outlier_flags(means)
+    maxima = [float(run.max_us) for run in runs]
+    for row, index in enumerate(known):
+        if flags[row]:
+            notes[index] = "Look at this run: its average is off the others'" + (
+                f"; one request of {ms(maxima[row])} explains it."
+                if one_request_explains(means, counts, maxima, row)
+                else "."
+            )
+    return notes

@@ -1,0 +1,300 @@
+"""The table of a target's machine over a run: mean and highest second of each figure; its seconds
+for the charts of a run, as in run_points; and its tables over the runs of a campaign: a row for
+each of them, and the means of each test.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+from campaigns.domain.analysis.repeats import MeanInterval, mean_interval
+from campaigns.domain.metrics.machine import BUSY
+from campaigns.domain.metrics.machine_use import (
+    MachinePoint,
+    MachineRun,
+    MachineRuns,
+    MachineUse,
+    Pair,
+    cpu_s_per_1000,
+)
+from campaigns.domain.presentation.results import TestAnswer
+from campaigns.domain.presentation.run_points import thinned
+from campaigns.domain.presentation.tables import (
+    Column,
+    Figure,
+    Row,
+    Table,
+    column_cells,
+    empty,
+    mean_cells,
+)
+from campaigns.domain.units import (
+    count,
+    counted,
+    duration,
+    figure,
+    percent,
+    said_of,
+    second_text,
+    size,
+)
+
+COST = "CPU seconds per 1,000 requests"
+_REST = "CPU beside the chosen processes, % of a core"
+_NO_MAXIMUM = "A figure of the whole run."
+_INCLUDED = "CPU includes what the machine uses without any load."
+# (key, label, what a second's value is multiplied by, whether it is left out where it was never
+# above 0)
+_ROWS = (
+    ("cpu", "CPU, % of {cores}", 100, False),
+    ("busiest_core", "busiest core, %", 1, False),
+    ("stolen", "CPU stolen by other guests, %", 100, True),
+    ("running", "run queue", 1, False),
+    ("memory_used_bytes", "memory, GB{of_memory}", 1e-9, False),
+    ("swap_used_bytes", "swap, GB", 1e-9, True),
+    ("received_bytes", "received, MB/s", 1e-6, False),
+    ("sent_bytes", "sent, MB/s", 1e-6, False),
+    ("loopback_bytes", "loopback, MB/s", 1e-6, True),
+    ("received_packets", "packets received/s", 1, True),
+    ("sent_packets", "packets sent/s", 1, True),
+    ("dropped_packets", "packets dropped/s", 1, True),
+    ("retransmitted", "segments sent again/s", 1, False),
+    ("listen_overflows", "listen queue overflows/s", 1, False),
+    ("established", "connections", 1, False),
+    ("time_wait", "connections in time-wait", 1, True),
+    ("open_files", "open files", 1, False),
+    ("disk_read_bytes", "disk read, MB/s", 1e-6, True),
+    ("disk_written_bytes", "disk written, MB/s", 1e-6, True),
+)
+_OF_PROCESSES = (
+    ("cpu_s", "CPU, % of a core", 100),
+    ("memory_bytes", "memory, MB", 1e-6),
+    ("processes", "processes", 1),
+    ("threads", "threads", 1),
+    ("open_files", "open files", 1),
+)
+
+
+def machine_table(
+    use: MachineUse, rate_per_s: float | None, seconds: int | None = None, nouns: str = "requests"
+) -> Table:
+    """`rate_per_s`: ok requests/s, or other `nouns`, of a run that has ended; `seconds`: how many
+    it measured."""
+    costs = _cost_rows(use, rate_per_s, said_of(nouns, COST))
+    processes = (
+        _row(f"{name}: {label}", f"process_{key}", figures[key], scale)
+        for name, figures in use.processes.items()
+        for key, label, scale in _OF_PROCESSES
+        if key in figures
+    )
+    if seconds and use.seconds < seconds:
+        told = f"{use.seconds:,} of {counted(seconds, 'seconds')}; the others were not reported."
+    else:
+        told = f"Over {duration(use.seconds)} of the measurement."
+    return Table(
+        f"machine-{use.source}",
+        f"Target's machine {use.source}",
+        (Column("mean", "mean"), Column("max", "highest second")),
+        (*costs, *_machine_rows(use), *processes),
+        label_title="figure",
+        note=f"{told} {_INCLUDED}",
+    )
+
+
+def _cost_rows(use: MachineUse, rate_per_s: float | None, cost: str) -> Iterator[Row]:
+    costs = {"": use.busy_s, ", chosen processes": use.watched_s}
+    for of, cpu_s in costs.items():
+        per_1000 = cpu_s_per_1000(cpu_s, use.lasted_s, rate_per_s)
+        if per_1000 is not None:
+            (cell,) = column_cells([Figure(per_1000)])
+            yield Row(f"{cost}{of}", (cell, empty(_NO_MAXIMUM)), "cost")
+    # What is in the machine's cost and not in that of its chosen processes.
+    if use.busy_s is not None and use.watched_s is not None and use.lasted_s:
+        rest = max(0.0, use.busy_s - use.watched_s) / use.lasted_s
+        (cell,) = column_cells([Figure(100 * rest)], decimals=None if rest else 0)
+        yield Row(_REST, (cell, empty(_NO_MAXIMUM)), "rest")
+
+
+def _machine_rows(use: MachineUse) -> Iterator[Row]:
+    memory = use.figures.get("memory_bytes")
+    of_memory = f" of {figure(memory[1] / 1e9)}" if memory else ""
+    words = {
+        "cores": counted(use.cores, "cores") if use.cores else "all cores",
+        "of_memory": of_memory,
+    }
+    for key, label, scale, only_above_0 in _ROWS:
+        pair = use.figures.get(key)
+        if pair and (pair[1] or not only_above_0):
+            yield _row(label.format(**words), key, pair, scale)
+
+
+def _row(label: str, kind: str, pair: Pair, scale: float) -> Row:
+    decimals = None if any(pair) else 0
+    figures = [Figure(value * scale) for value in pair]
+    return Row(label, tuple(column_cells(figures, decimals=decimals)), kind)
+
+
+_STATES = {"user": "user_s", "system": "system_s", "interrupts": "interrupts_s"}
+_STATES["stolen"] = "stolen_s"
+_EXTREMES = (
+    ("busy", True), ("memory", True), ("received", True), ("sent", True), ("loopback", True),
+    ("retransmitted", True), ("overflows", True),
+)  # fmt: skip
+
+
+def machine_columns(points: Sequence[MachinePoint]) -> dict[str, list[Any]]:
+    """Shares in %, networks in MB/s, `processes` as {name: % of all cores}, or of one where the
+    number of `cores` is not told; thinned as points."""
+    columns = {key: [make(point) for point in points] for key, make in _POINT_COLUMNS.items()}
+    return thinned(columns, extremes=_EXTREMES)
+
+
+def _percent(share: float | None) -> float | None:
+    return None if share is None else round(100 * share, 2)
+
+
+def _state(name: str):
+    return lambda point: _percent(point.share(_STATES[name]))
+
+
+def _memory(point: MachinePoint) -> float | None:
+    used, whole = point.did.get("memory_used_bytes"), point.did.get("memory_bytes")
+    return _percent(used / whole) if whole and used is not None else None
+
+
+def _mb_per_s(name: str):
+    def value(point: MachinePoint) -> float | None:
+        per_s = point.per_s(name)
+        return None if per_s is None else round(per_s / 1e6, 4)
+
+    return value
+
+
+def _n_cores(point: MachinePoint) -> int:
+    return len(point.did.get("cores", ()))
+
+
+def _processes(point: MachinePoint) -> dict[str, float]:
+    whole_s = point.lasted_s * (_n_cores(point) or 1)
+    told = point.did.get("processes", {}).items()
+    return {name: _percent(did["cpu_s"] / whole_s) for name, did in told if "cpu_s" in did}
+
+
+def _cpu_text(point: MachinePoint) -> str:
+    if point.share() is None:
+        return ""
+    parts = [(name, point.share(state)) for name, state in _STATES.items()]
+    told = [f"{name} {percent(share, decimals=1)}" for name, share in parts if share]
+    return ": ".join(filter(None, [percent(point.share(*BUSY), decimals=1), ", ".join(told)]))
+
+
+def _memory_text(point: MachinePoint) -> str:
+    used, whole = point.did.get("memory_used_bytes"), point.did.get("memory_bytes")
+    return f"{size(used)} of {size(whole)}" if whole and used is not None else ""
+
+
+def _network_text(point: MachinePoint) -> str:
+    names = {"received_bytes": "received", "sent_bytes": "sent", "loopback_bytes": "loopback"}
+    told = [(word, point.per_s(name)) for name, word in names.items()]
+    return ", ".join(f"{word} {size(round(value))}" for word, value in told if value is not None)
+
+
+def _trouble_text(point: MachinePoint) -> str:
+    words = {"retransmitted": "sent again", "listen_overflows": "overflows"}
+    told = [(word, point.did.get(name)) for name, word in words.items()]
+    return ", ".join(f"{word} {count(round(n))}" for word, n in told if n is not None)
+
+
+_POINT_COLUMNS = {
+    "second": lambda point: point.second,
+    "cores": _n_cores,
+    "busy": lambda point: _percent(point.share(*BUSY)),
+    **{name: _state(name) for name in _STATES},
+    "memory": _memory,
+    "received": _mb_per_s("received_bytes"),
+    "sent": _mb_per_s("sent_bytes"),
+    "loopback": _mb_per_s("loopback_bytes"),
+    "retransmitted": lambda point: point.did.get("retransmitted"),
+    "overflows": lambda point: point.did.get("listen_overflows"),
+    "processes": _processes,
+    "at": lambda point: second_text(point.second),
+    "cpu_text": _cpu_text,
+    "memory_text": _memory_text,
+    "network_text": _network_text,
+    "trouble_text": _trouble_text,
+    "processes_text": lambda point: ", ".join(
+        f"{name} {figure(value)} %" for name, value in _processes(point).items()
+    ),
+}
+
+
+_NAMES = ("plan_label", "label")
+_UNTOLD = "The agent did not report it."
+_RUN_COLUMNS = (
+    Column("cpu", "CPU", "% of all cores"),
+    Column("watched", "chosen processes", "CPU, % of all cores"),
+    Column("memory", "memory", "% used"),
+    Column("received", "received", "MB/s"),
+    Column("sent", "sent", "MB/s"),
+    Column("loopback", "loopback", "MB/s"),
+)
+
+
+def machine_runs_table(told: MachineRuns, name_of: Callable[[MachineRun], str]) -> Table:
+    """The means of each run over its seconds; without the columns that no run has."""
+    columns = [column for column in _RUN_COLUMNS if told.tells(column.key)]
+    cells = [
+        column_cells([Figure(run.mean(column.key), _UNTOLD) for run in told.runs])
+        for column in columns
+    ]
+    rows = tuple(
+        Row(name_of(run), tuple(of_run), link={"run": run.run})
+        for run, *of_run in zip(told.runs, *cells, strict=True)
+    )
+    return Table("machine-runs", "Means of every run", tuple(columns), rows, "run")
+
+
+def machine_means_table(told: MachineRuns, tests: Sequence[TestAnswer]) -> Table:
+    """A row for each test and figure: the mean of its counted runs with its 95 % interval, each run
+    by the mean of its seconds."""
+    by_run = {run.run: run for run in told.runs}
+    names_plan = len({test.plan_label for test in tests}) > 1
+    rows = [
+        (f"{label}: {column.title}, {column.unit}", found)
+        for test in tests
+        for label in [f"{test.plan_label}, " * names_plan + test.label]
+        for column in _RUN_COLUMNS
+        if told.tells(column.key)
+        and (found := _mean_of(column, [by_run[pk] for pk in test.counted if pk in by_run]))
+    ]
+    return Table(
+        "machine-means",
+        "Means over runs",
+        (
+            Column("mean", "mean", "", "Over the runs that count."),
+            Column("low", "from", "", "Lower end of the mean's 95 % interval over repeats."),
+            Column("high", "to", "", "Upper end of the mean's 95 % interval over repeats."),
+            Column("runs", "runs", "", "Runs for which an agent or an exporter reported it."),
+        ),
+        tuple(Row(label, mean_cells(found)) for label, found in rows),
+        label_title="test",
+    )
+
+
+def _mean_of(column: Column, runs: Sequence[MachineRun]) -> MeanInterval | None:
+    told = [value for run in runs if (value := run.mean(column.key)) is not None]
+    return mean_interval(told) if told else None
+
+
+def namer_of_runs(tests: Iterable[TestAnswer]) -> Callable[[MachineRun], str]:
+    """Names such as "L1, run 2": without what all tests have in common."""
+    known = {test.test_id: test for test in tests}
+    differing = [
+        name for name in _NAMES if len({getattr(each, name) for each in known.values()}) > 1
+    ]
+
+    def name_of(run: MachineRun) -> str:
+        test = known.get(run.test)
+        words = [getattr(test, name) for name in differing] if test else ["reference"]
+        return ", ".join([*words, f"run {run.repeat}"])
+
+    return name_of

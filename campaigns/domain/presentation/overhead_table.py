@@ -1,0 +1,185 @@
+"""What one arm takes more than another: a table, a forest of ratios, and the mean by its parts.
+
+By default HTTPS against HTTP, whose names stand for any two arms in what follows.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from campaigns.domain.analysis.comparison import Word
+from campaigns.domain.analysis.overhead import OverheadRow
+from campaigns.domain.presentation.intervals import TYPICAL
+from campaigns.domain.presentation.ladder import split_rows
+from campaigns.domain.presentation.metrics import METRICS
+from campaigns.domain.presentation.results import SplitAnswer
+from campaigns.domain.presentation.tables import (
+    Column,
+    Figure,
+    Row,
+    Table,
+    column_cells,
+    empty,
+    ratio_cells,
+    text_cell,
+)
+from campaigns.domain.units import decimals_for
+
+HTTP_NAMES = ("HTTP", "HTTPS")
+_TWINS = (HTTP_NAMES, ("WS", "WSS"))
+_KEYS = ("http", "https", "difference", "ratio", "low", "high", "increase", "share")
+_KEYS_OF_OTHERS = {"http": "baseline", "https": "candidate"}
+_RATIOS = {"ratio", "low", "high"}
+_PERCENT_DECIMALS = 1
+_NOTE = (
+    "increase = ratio − 1, (HTTPS − HTTP) / HTTP; share = (HTTPS − HTTP) / HTTPS. Average and "
+    f"percentiles: mean over runs; the ratio, with its 95 % interval, is {TYPICAL}. Min and max: "
+    "over all requests."
+)
+_NO_WORD = "The verdict applies to the average; this row shows whether bulk and tail agree."
+
+
+def time_decimals(rows: Sequence[OverheadRow]) -> int:
+    """The decimals of all times of the table, by its averages: three significant digits."""
+    mean = [row for row in rows if row.metric == "mean"]
+    return decimals_for(
+        [value / 1000 for row in mean for value in (row.baseline_us, row.candidate_us) if value]
+    )
+
+
+def difference_decimals(rows: Sequence[OverheadRow]) -> int:
+    """The decimals of all differences: no more than the interval of the average supports, down to
+    half of its width, and no more than the times have."""
+    most = time_decimals(rows)
+    mean = next((row for row in rows if row.metric == "mean" and row.interval), None)
+    if mean is None:
+        return most
+    width_ms = (mean.interval.high - mean.interval.low) * mean.interval.baseline / 1000
+    return next((places for places in range(most) if width_ms >= 2 * 10**-places), most)
+
+
+def in_names(text: str, names: tuple[str, str]) -> str:
+    """A text about HTTP and HTTPS, with the names of another pair such as WS and WSS."""
+    plain, tls = names
+    return text.replace("HTTPS", "\0").replace("HTTP", plain).replace("\0", tls)
+
+
+def _column(key: str, names: tuple[str, str]) -> Column:
+    column = METRICS[key].column()
+    return replace(
+        column,
+        key=key if names in _TWINS else _KEYS_OF_OTHERS.get(key, key),
+        title=in_names(column.title, names),
+        unit=in_names(column.unit, names),
+        help=in_names(column.help, names),
+    )
+
+
+def overhead_table(
+    key: str,
+    title: str,
+    rows: Sequence[OverheadRow],
+    word: Word | None,
+    word_why: str,
+    names: tuple[str, str] = HTTP_NAMES,
+) -> Table:
+    """A row per metric; the verdict is in the row of the average.
+
+    `names`: of the baseline and the candidate. Columns of TLS twins keep the keys of their schemes.
+    """
+    decimals = {
+        **dict.fromkeys(("http", "https"), time_decimals(rows)),
+        "difference": difference_decimals(rows),
+        **dict.fromkeys(("increase", "share"), _PERCENT_DECIMALS),
+    }
+    signed = {"difference", "increase"}
+    figures = [_figures(row) for row in rows]
+    by_column = {column: [each[column] for each in figures] for column in _KEYS}
+    columns = [
+        ratio_cells(values)
+        if column in _RATIOS
+        else column_cells(values, decimals=decimals[column], signed=column in signed)
+        for column, values in by_column.items()
+    ]
+    columns.append([_word_cell(row, word, word_why) for row in rows])
+    return Table(
+        key,
+        title,
+        tuple(_column(column, names) for column in (*_KEYS, "word")),
+        tuple(
+            Row(
+                METRICS[row.metric].title,
+                tuple(column[index] for column in columns),
+                row.metric,
+                row.note,
+            )
+            for index, row in enumerate(rows)
+        ),
+        label_title="metric",
+        note=in_names(_NOTE, names),
+    )
+
+
+def _figures(row: OverheadRow) -> dict[str, Figure]:
+    interval = row.interval
+
+    def each(value: float | None, scale: float = 1.0) -> Figure:
+        why = row.why if value is None or row.weak else ""
+        return Figure(None if value is None else value * scale, why, row.weak)
+
+    return {
+        "http": each(row.baseline_us, 1e-3),
+        "https": each(row.candidate_us, 1e-3),
+        "difference": each(row.difference_us, 1e-3),
+        "ratio": each(row.ratio),
+        "low": each(interval.low if interval else None),
+        "high": each(interval.high if interval else None),
+        "increase": each(row.increase, 100),
+        "share": each(row.share, 100),
+    }
+
+
+def _word_cell(row: OverheadRow, word: Word | None, why: str):
+    if row.metric != "mean":
+        return empty(_NO_WORD)
+    return text_cell(str(word) if word else "", why)
+
+
+def forest(rows: Sequence[OverheadRow], word: Word | None) -> list[dict[str, Any]]:
+    """What the plot of ratios draws: the rows that have an interval, the primary one first."""
+    return [
+        {
+            "metric": METRICS[row.metric].title,
+            "ratio": round(row.interval.ratio, 4),
+            "low": round(row.interval.low, 4),
+            "high": round(row.interval.high, 4),
+            "word": str(word) if word and row.metric == "mean" else "",
+            "primary": row.metric == "mean",
+        }
+        for row in rows
+        if row.interval
+    ]
+
+
+def split_answer(arms: Sequence[tuple[str, str, dict[str, float | None]]]) -> SplitAnswer | None:
+    """The split of HTTP and HTTPS, each (label, scheme, {part: mean µs or None}), in this order.
+
+    Parts are rounded so that they add up to their total; the difference is that of rounded rows.
+    None where an arm has nothing measured.
+    """
+    if any(all(value is None for value in parts.values()) for _, _, parts in arms):
+        return None
+    rows, decimals = split_rows(arms)
+    baseline, candidate = rows
+    difference = {
+        part: _difference(baseline["parts"][part], candidate["parts"][part], decimals)
+        for part in baseline["parts"]
+    }
+    total = round(candidate["total_ms"] - baseline["total_ms"], decimals)
+    return SplitAnswer(rows, {"parts": difference, "total_ms": total}, decimals)
+
+
+def _difference(baseline: float | None, candidate: float | None, decimals: int) -> float | None:
+    if baseline is None and candidate is None:
+        return None
+    return round((candidate or 0.0) - (baseline or 0.0), decimals)

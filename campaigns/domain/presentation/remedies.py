@@ -1,0 +1,205 @@
+"""What was wrong, and what to do about it. A failure, by kind and status: on the page of a single
+request, and in each row of the errors of a run or campaign. And a measurement that is not usable,
+which has no answer: the first line says so, without a figure.
+"""
+
+from collections import Counter
+from collections.abc import Iterable
+
+from campaigns.domain.analysis.judgement import Judgement
+from campaigns.domain.metrics.failures import DROPPED
+from campaigns.domain.metrics.outcomes import WORDS, Kind
+from campaigns.domain.units import counted
+
+_ACCEPT = "enter its SHA-256 under “Only accepted certificate, SHA-256” of the target"
+REMEDIES: dict[Kind, str] = {
+    Kind.DNS_FAILED: "Check the spelling of the host. The injector host resolves "
+    "the name and may use a different name server than yours.",
+    Kind.ADDRESS_REFUSED: "Prove on the target's page that the host is yours, where the page "
+    "offers that. Otherwise ask the administrator to list its network in "
+    "BENCHSITE_ALLOWED_NETWORKS.",
+    Kind.CONNECT_REFUSED: "The machine is up, but nothing listens on this port. Check the port, "
+    "and that the server listens on this address, not only on loopback.",
+    Kind.CONNECT_TIMEOUT: "No answer at all. Usually a firewall drops the packets, or the "
+    "address is wrong.",
+    Kind.CONNECT_UNREACHABLE: "The injector host has no route to this address. Check the "
+    "address, the VPN and the routing.",
+    Kind.TLS_HANDSHAKE: "Often an HTTPS endpoint points to a plain HTTP port, or the server "
+    "supports only TLS 1.1 or older.",
+    Kind.TLS_VERIFY: f"The detail names the cause. To accept this certificate, {_ACCEPT}.",
+    Kind.TLS_NAME: "Use a name of the certificate as the endpoint's “Host” or “Server name (SNI)”. "
+    f"To accept this certificate, {_ACCEPT}.",
+    Kind.TLS_EXPIRED: f"Renew the server's certificate. To accept this one, {_ACCEPT}.",
+    Kind.TLS_NOT_YET_VALID: "Check the clock of the injector host. To accept this certificate, "
+    f"{_ACCEPT}.",
+    Kind.TLS_SELF_SIGNED: f"To accept this certificate, {_ACCEPT}.",
+    Kind.TLS_UNKNOWN_ISSUER: "Paste the issuer's certificate under “Trusted authorities, PEM” of "
+    "the target. If a public authority issued it, have the server send its whole chain.",
+    Kind.TLS_FINGERPRINT: "Look at the new certificate by one request. To accept it, replace the "
+    "value of “Only accepted certificate, SHA-256” of the target.",
+    Kind.TLS_TIMEOUT: "The port accepts connections, but TLS did not finish in time. Perhaps it "
+    "is a plain HTTP port, or the server is overloaded.",
+    Kind.RESET: "The server or a device in between reset the connection: an overload limit, a "
+    "firewall, or a port that expects HTTPS.",
+    Kind.EOF_BEFORE_REPLY: "The server closed the connection without a reply. Often the port "
+    "expects HTTPS, or the process crashed.",
+    Kind.FIRST_BYTE_TIMEOUT: "The request was sent but nothing came back. Check the path, and "
+    "whether the server's log shows the request.",
+    Kind.BODY_TIMEOUT: "The reply started and then stalled. Compare the length that the "
+    "server announces with what it sends.",
+    Kind.EOF_MID_BODY: "The server announced more than it sent, or crashed while replying.",
+    Kind.HTTP_PARSE: "The answer is not HTTP/1.1. Perhaps an HTTP endpoint points to an HTTPS "
+    "port, or to a different kind of service.",
+    Kind.HEADER_CAP: "The response header is larger than any server should send.",
+    Kind.BODY_CAP: "Measure a path with a smaller response.",
+    Kind.BODY_MISMATCH: "The server's answer is not an echo of the message. Check that the path "
+    "echoes messages, or verify only the length.",
+    Kind.WS_UPGRADE_REJECTED: "The server answered with plain HTTP. Check the path, the "
+    "subprotocol, and whether a proxy in between allows upgrades.",
+    Kind.WS_PROTOCOL: "The server violated RFC 6455. Its log may say why.",
+    Kind.WS_CLOSE_TIMEOUT: "The server did not answer the close frame, or did not close the "
+    "connection after it.",
+    Kind.H2_NOT_SPOKEN: "Switch HTTP/2 on at the server, or choose HTTP/1.1 in the plan. Without "
+    "TLS the server must accept HTTP/2 at once: no upgrade from HTTP/1.1 is requested.",
+    Kind.H2_PROTOCOL: "The server violated RFC 9113. Its log may say why.",
+    Kind.H2_STREAM_RESET: "The server reset this request's stream; the detail has its code. Its "
+    "log may say why.",
+    Kind.H2_GOAWAY: "The server closed the connection with requests on it. Its limits of time and "
+    "of requests per connection may be too low, or it was restarted.",
+    Kind.WRITE_TIMEOUT: "The server accepts connections but does not read from them: it is "
+    "overloaded, or its workers are busy.",
+    Kind.WRITE_ERROR: "The server closed the connection while the request was being sent. Often "
+    "the body is too large for it.",
+    Kind.ABORTED_BY_STOP: "Nothing to fix: these were in flight when the run was stopped.",
+    Kind.CLIENT_FD_EXHAUSTED: "Raise the limit of open files (ulimit -n) on the injector host.",
+    Kind.CLIENT_FILE_TABLE: "Raise fs.file-max on the injector host.",
+    Kind.CLIENT_OTHER: "This went wrong in the injector, not at the target. The reason is below.",
+    Kind.CLIENT_PORTS: "Wait a minute, or widen net.ipv4.ip_local_port_range on the injector's "
+    "host.",
+}
+# Statuses that the plan does not expect; by the first digit where the status itself has no row.
+_OF_STATUS: dict[int, str] = {
+    3: "The server redirects. Measure the address in its Location header, or expect this status.",
+    4: "The server refuses the request. Compare it with one that works.",
+    5: "The server failed. Its log of these seconds says why.",
+    400: "The server did not understand the request. Compare its headers and body with one that "
+    "works.",
+    401: "The server wants credentials. Set them under the plan's authentication.",
+    403: "The server forbids this. Check the credentials, and its rules for addresses and user "
+    "agents.",
+    404: "Nothing was found at this path. Check it, and the host name that the server expects.",
+    405: "The path does not accept this method. Check the method.",
+    408: "The server waited too long for the request. It may be overloaded.",
+    413: "The body is too large for the server. Send a smaller one, or raise its limit.",
+    415: "The server does not accept this kind of body. Check the Content-Type header.",
+    429: "The server limits requests of one client. Raise that limit, or send fewer.",
+    502: "The proxy got no valid answer from the server behind it. Check that this one is running.",
+    503: "The server refuses for now: it is overloaded, out of workers, or in maintenance.",
+    504: "The proxy waited too long for the server behind it. That server is slow or overloaded.",
+}
+_OF_DROPPED = (
+    "All connections were busy when the request was due. Allow more in flight, or take it as the "
+    "target's limit."
+)
+_MORE_CPU = (
+    "Stop other programs on the injector host, send less, or measure from a machine with more free "
+    "cores."
+)
+_MORE_INJECTORS = "Share the load among more injector processes or hosts, or send less."
+# By the code of the reason that decides (domain.analysis.trust); the others need more CPU.
+_OF_INJECTOR: dict[str, str] = {
+    "throttled": "Raise the CPU quota of the injector's container or service to a whole core.",
+    "steal": "Measure from a machine whose CPU is not shared with other virtual machines.",
+    "no_seconds": "Check that the injector host is online; its log says what happened.",
+    "lost_shards": "Check that the injector host is online; its log says what happened.",
+    "missing_seconds": "Check the connection between the injector host and the database.",
+    "open_files": "Raise the limit of open files (ulimit -n) on the injector host.",
+    "ports": "Widen net.ipv4.ip_local_port_range on the injector host, or keep connections open.",
+    "injector_exhausted": "Raise the limits of open files and local ports on the injector host.",
+    "swapped": "Give the injector host more memory, or stop other programs on it.",
+    "clock_step": "Keep the injector host's clock in sync by NTP; do not suspend the machine.",
+    "starts_apart": "Check the connection between the injector hosts and the database.",
+    "link": _MORE_INJECTORS,
+    "packets_lost": "Check the network of the injector host, or send less.",
+    "in_doubt": "Measure without pipelining: the server sends more replies than requests.",
+    "little": _MORE_INJECTORS,
+    "gc_pause": _MORE_INJECTORS,
+    "gc_share": _MORE_INJECTORS,
+}
+FALLBACK = "Try it from the injector host with curl -v and compare."
+
+
+def remedy(kind: str, status: int = 0) -> str:
+    """`status` is that of a whole reply, 0 without one."""
+    if status:
+        return _OF_STATUS.get(status) or _OF_STATUS.get(status // 100) or FALLBACK
+    if kind == DROPPED:
+        return _OF_DROPPED
+    try:
+        return REMEDIES.get(Kind(kind), FALLBACK)
+    except ValueError:
+        return FALLBACK
+
+
+def injector_remedy(code: str) -> str:
+    """What to do where this reason makes a measurement not usable."""
+    return _OF_INJECTOR.get(code, _MORE_CPU)
+
+
+def words_of(kind: str) -> str:
+    """The kind in words; an unknown one without its underscores."""
+    try:
+        return WORDS[Kind(kind)]
+    except ValueError:
+        return kind.replace("_", " ")
+
+
+_NO_CPU = "the injector had no CPU"
+_LATE = "the injector was too slow to react"
+_UNSENT = "the injector did not send what was planned"
+# What was wrong, by the code of the reason that decides.
+CAUSES: dict[str, str] = {
+    "own_time": _NO_CPU,
+    "own_time_p99": _NO_CPU,
+    "run_delay": _NO_CPU,
+    "cpu": _NO_CPU,
+    "cpu_5s": _NO_CPU,
+    "throttled": "the injector's CPU quota was used up",
+    "steal": "the hypervisor gave the injector's CPU to other machines",
+    "other_cpu": "other programs used the injector's CPU",
+    "lateness_p99": "the injector sent late",
+    "hub_lag": _LATE,
+    "hub_lag_p50": _LATE,
+    "hub_lag_p99": _LATE,
+    "gc_pause": _LATE,
+    "gc_share": _LATE,
+    "no_seconds": "the injector delivered no measurements",
+    "lost_shards": "an injector process was lost",
+    "missing_seconds": "too many seconds are missing",
+    "open_files": "the injector ran short of open files",
+    "ports": "the injector ran short of local ports",
+    "injector_exhausted": "the injector ran out of open files or ports",
+    "swapped": "the injector's machine swapped memory",
+    "clock_step": "the injector's clock jumped",
+    "starts_apart": "the injector processes did not start together",
+    "link": "the injector's network link was full",
+    "packets_lost": "the injector's machine lost packets",
+    "little": "part of the waiting was not timed",
+    "in_doubt": "replies could not be matched to their requests",
+    "sent_share": _UNSENT,
+    "dropped": _UNSENT,
+    "slot_wait": _UNSENT,
+}
+
+
+def cause_words(judged: Iterable[Judgement], n_runs: int, nouns: str = "runs") -> str:
+    """The most frequent cause in the judgements of runs that are not usable, of `n_runs` in all:
+    "the injector had no CPU in 14 of 15 runs"."""
+    causes = Counter(CAUSES[each.measurement.reasons[0].code] for each in judged)
+    (cause, n_alike), *_ = causes.most_common(1)
+    return f"{cause} in {n_alike} of {counted(n_runs, nouns)}" if n_runs > 1 else cause
+
+
+def no_answer_words(judged: Iterable[Judgement], n_runs: int, *, so_far: bool = False) -> str:
+    """ "No answer: the injector had no CPU in 14 of 15 runs"; without a count for one run."""
+    return f"No answer{' so far' if so_far else ''}: {cause_words(judged, n_runs)}"

@@ -1,0 +1,223 @@
+"""The tables of one run: steps, response time parts, the injectors' vitals, its phases, and, where
+whole sessions came, how long they took and how far they got.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from campaigns.domain.metrics.phases import Phase
+from campaigns.domain.metrics.sessions import SessionFigures, length_name, session_figures
+from campaigns.domain.metrics.snapshot import PARTS, SESSIONS, Total
+from campaigns.domain.percentiles import P50, P90, P95, P99, name
+from campaigns.domain.presentation.exchange_tables import percentile_figure, timed_columns
+from campaigns.domain.presentation.metrics import METRICS
+from campaigns.domain.presentation.tables import (
+    Cell,
+    Column,
+    Figure,
+    Row,
+    Table,
+    column_cells,
+    count_cell,
+)
+from campaigns.domain.units import counted, decimals_for_parts, in_ms
+
+_SHOWN_PARTS = ("lateness", *PARTS, "response", "service", "undelayed")
+_VITALS = (
+    ("cpu_share", "CPU of the process", "% of a core", 100),
+    ("other_cpu_share", "CPU of other programs", "% of the machine", 100),
+    ("steal_share", "CPU stolen", "% of the machine", 100),
+    ("run_delay_share", "waiting for a CPU", "%", 100),
+    ("hub_lag_max_us", "longest event-loop stall", "ms", 1e-3),
+    ("gc_pause_max_us", "longest garbage collection", "ms", 1e-3),
+    ("lateness_p99_us", "lateness p99", "ms", 1e-3),
+    ("own_delay_p99_us", "own delay p99", "ms", 1e-3),
+    ("open_connections", "open connections", "", 1),
+    ("open_files_share", "open files", "% of the limit", 100),
+    ("ports_share", "local ports in use by all programs", "%", 100),
+    ("link_share", "network link", "% of its speed", 100),
+    ("packets_lost_share", "packets lost by the machine", "%", 100),
+    ("swapped_pages", "memory swapped", "pages", 1),
+    ("clock_step_us", "step of the wall clock", "ms", 1e-3),
+    ("rss_bytes", "memory", "MB", 1e-6),
+)
+
+
+def parts_table(total: Total) -> Table:
+    """Where the response time goes; a part that did not happen is absent, not 0."""
+    timings = [(part, total.timing(part)) for part in _SHOWN_PARTS]
+    present = [(part, timing) for part, timing in timings if timing.n]
+    figures = [
+        [Figure(timing.mean_us / 1000) for _, timing in present],
+        *([percentile_figure(timing, q) for _, timing in present] for q in (P50, P95)),
+        [Figure(timing.max_us / 1000) for _, timing in present],
+    ]
+    decimals = decimals_for_parts(each.value for column in figures for each in column)
+    columns = [column_cells(column, decimals=decimals) for column in figures]
+    columns.append([count_cell(timing.n) for _, timing in present])
+    is_exchange = total.timing("handshake").n > 0
+    parts = ("dns", "connect", "tls")
+    parts += ("handshake", "exchange", "close") if is_exchange else ("send", "wait", "receive")
+    whole = f"response = lateness + {' + '.join(parts)}"
+    is_of_all = {total.timing(part).n for part in parts} <= {0, total.timing("response").n}
+    where = "" if is_of_all else " of all requests, where a part that one did not have counts as 0"
+    return Table(
+        "parts",
+        "Where the time goes",
+        tuple(METRICS[key].column() for key in ("mean", name(P50), name(P95), "max", "n")),
+        tuple(
+            Row(METRICS[part].title, tuple(column[index] for column in columns), part)
+            for index, (part, _) in enumerate(present)
+        ),
+        label_title="part",
+        note=f"{whole}, for the average{where}; percentiles do not add up.",
+    )
+
+
+def vitals_table(vitals: Sequence[dict[str, Any]], *, shows_hosts: bool = True) -> Table:
+    """A row per vital, a column per shard: the worst second of each."""
+    columns = [
+        Column(
+            f"shard-{each['shard']}",
+            f"process {each['shard'] + 1}",
+            each.get("host", "") if shows_hosts else "",
+        )
+        for each in vitals
+    ]
+    rows = []
+    for key, title, unit, scale in _VITALS:
+        values = [each["worst"].get(key) for each in vitals]
+        figures = [Figure(None if each is None else each * scale, _NO_VITAL) for each in values]
+        if any(figure.value is not None for figure in figures):
+            label = f"{title}, {unit}" if unit else title
+            cells = column_cells(figures, decimals=0 if key == "open_connections" else None)
+            rows.append(Row(label, tuple(cells), key))
+    note = "Each figure is the worst second of that process."
+    return Table("vitals", "Injector processes", tuple(columns), tuple(rows), "vital", note)
+
+
+_NO_VITAL = "This injector process did not report this value."
+_FIGURES = ("interval", "mean", "min", "max", "rate")
+_PHASE_COLUMNS = ("begins", "duration", "n", *_FIGURES)
+_ROMAN = ("I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X")
+_NO_SECOND = "This phase contains no complete second of any injector process."
+_SHARED_OUT = "A second cut by a boundary is split in proportion to time."
+
+
+def phases_table(phases: Sequence[Phase]) -> Table:
+    """A row for each phase and one of the whole run; no rows where there are no two phases."""
+    parts = [part for phase in phases for part in phase.whole]
+    lasted_s, n = sum(each.duration_s for each in phases), sum(each.n for each in phases)
+    shown = [*phases, Phase((), 0.0, lasted_s, n, whole=parts)] if len(phases) > 1 else []
+    rows = [_figures_of_phase(each) for each in shown]
+    begins = column_cells([Figure(each.start_s) for each in shown], decimals=2)
+    times = column_cells([row["duration"] for row in rows], decimals=2)
+    counts = [count_cell(each.n) for each in shown]
+    counts = [
+        Cell(cell.value, f"≈ {cell.text}", why=_SHARED_OUT) if each.is_shared_out else cell
+        for cell, each in zip(counts, shown, strict=True)
+    ]
+    columns = [
+        column_cells([row[key] for row in rows], decimals=1 if key == "rate" else None)
+        for key in _FIGURES
+    ]
+    cells = zip(begins, times, counts, *columns, strict=True)
+    return Table(
+        "phases",
+        "Phases",
+        tuple(METRICS[key].column() for key in _PHASE_COLUMNS),
+        tuple(
+            Row(_phase_label(index, phase), each, "phase" if phase.injectors else "total")
+            for index, (each, phase) in enumerate(zip(cells, shown, strict=True))
+        ),
+        label_title="processes at work",
+        note="Response times come from seconds entirely within a phase. "
+        "The rate of a phase is not that of the run.",
+    )
+
+
+def _phase_label(index: int, phase: Phase) -> str:
+    if not phase.injectors:
+        return "All phases"
+    roman = _ROMAN[index] if index < len(_ROMAN) else str(index + 1)
+    return f"{roman}: {' + '.join(str(number + 1) for number in phase.injectors)}"
+
+
+def _figures_of_phase(phase: Phase) -> dict[str, Figure]:
+    n, duration_s, parts = phase.n, phase.duration_s, phase.whole
+    timed = sum(part.n for part in parts)
+    times_us = {
+        "mean": sum(part.sum_us for part in parts) / timed if timed else None,
+        "min": min((part.min_us for part in parts), default=0) if timed else None,
+        "max": max((part.max_us for part in parts), default=0) if timed else None,
+    }
+    return {
+        "duration": Figure(duration_s),
+        "rate": Figure(n / duration_s),
+        "interval": Figure(1000 * duration_s / n if n else None, "Nothing ended in this phase."),
+        **{key: Figure(in_ms(value), _NO_SECOND) for key, value in times_us.items()},
+    }
+
+
+_SESSION_PERCENTILES = (P50, P90, P95, P99)
+# The most frequent lengths; the others have a row together.
+_MOST_LENGTHS = 20
+
+
+def session_tables(total: Total, duration_s: float) -> tuple[Table, ...]:
+    """Durations and lengths; none where no session arrived."""
+    seen = session_figures(total, duration_s)
+    if seen is None:
+        return ()
+    frequent = sorted(seen.lengths, key=lambda length: -seen.lengths[length])[:_MOST_LENGTHS]
+    rows = [(length_name(length), seen.lengths[length]) for length in sorted(frequent)]
+    n_all = sum(seen.lengths.values())
+    if n_others := n_all - sum(count for _, count in rows):
+        rows.append(("other lengths", n_others))
+    shares = column_cells([Figure(100 * count / n_all) for _, count in rows], decimals=2)
+    lengths = Table(
+        "session_lengths",
+        "Session lengths",
+        tuple(METRICS[key].column() for key in ("count", "share_of_sessions")),
+        tuple(
+            Row(label, (count_cell(count), share), "length")
+            for (label, count), share in zip(rows, shares, strict=True)
+        ),
+        label_title="ok requests",
+        note="For sessions that ended, ok or failed: how many of their requests were ok.",
+    )
+    tables = _durations(total, duration_s, seen), lengths
+    return tuple(table for table in tables if table.rows)
+
+
+def _durations(total: Total, duration_s: float, seen: SessionFigures) -> Table:
+    parts = [part for part in SESSIONS if total.timing(part).n]
+    timed = [(total.timing(part), duration_s) for part in parts]
+    columns = timed_columns(timed, _SESSION_PERCENTILES)
+    keys = ("per_second", "mean", *(name(q) for q in _SESSION_PERCENTILES), "max", "n")
+    return Table(
+        "sessions",
+        "Sessions",
+        tuple(METRICS[key].column() for key in keys),
+        tuple(
+            Row(METRICS[part].title, cells, part)
+            for part, cells in zip(parts, zip(*columns, strict=True), strict=True)
+        ),
+        label_title="session",
+        note=_sessions_text(seen),
+    )
+
+
+def _sessions_text(seen: SessionFigures) -> str:
+    said = [f"{seen.started:,} due, {seen.ok:,} ok, {seen.failed:,} failed"]
+    if seen.dropped:
+        said.append(f"{seen.dropped:,} dropped before they started")
+    if seen.open_at_end:
+        said.append(f"{seen.open_at_end:,} not finished")
+    if seen.connections_each is not None:
+        said.append(f"{seen.connections_each:.2f} connections each")
+    if seen.calls_retried:
+        said.append(f"{counted(seen.calls_retried, 'requests')} retried after a failure")
+    if seen.calls_skipped:
+        said.append(f"{counted(seen.calls_skipped, 'requests')} not sent after a failure or a drop")
+    return "; ".join(said) + "."

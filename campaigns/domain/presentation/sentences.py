@@ -1,0 +1,186 @@
+"""Verdicts as sentences, [(text, is bold), …], and what two compared arms are called in them: the
+shortest names that tell them apart.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from campaigns.domain.analysis.comparison import ComparisonVerdict, Word
+from campaigns.domain.analysis.overhead import OverheadRow
+from campaigns.domain.analysis.repeats import MIN_REPEATS
+from campaigns.domain.plan.target import TLS_TWINS
+from campaigns.domain.presentation.intervals import change_decimals, interval_words
+from campaigns.domain.presentation.overhead_table import HTTP_NAMES, time_decimals
+from campaigns.domain.presentation.results import Sentence, trimmed
+from campaigns.domain.presentation.sweep_table import injector_words
+from campaigns.domain.units import number, percent, with_unit
+
+MODES = {"new": "new connection", "keep-alive": "keep-alive", "resumed": "resumed session"}
+_LEADS = {
+    "new": "on a new connection",
+    "keep-alive": "with keep-alive",
+    "resumed": "with a resumed TLS session",
+}
+_MOST = 4  # pairs that the sentence tells one by one
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """One comparison, as input of the sentence. `plan_label` is "" if all have the same plan,
+    `connection_mode` is "" if the names tell it; `why_not`: why there is nothing to compare."""
+
+    plan_label: str
+    connection_mode: str
+    mean: OverheadRow
+    verdict: ComparisonVerdict
+    has_word: bool
+    names: tuple[str, str] = HTTP_NAMES
+    why_not: str = ""
+
+
+def overhead_sentence(pairs: Sequence[Pair], *, is_final: bool) -> Sentence:
+    """TLS against no TLS, in words; "so far" while runs are pending."""
+    sentence: Sentence = []
+    for index, pair in enumerate(pairs[:_MOST]):
+        # What comes before the names, such as "So far on a new connection "; "" for
+        # nothing.
+        so_far = not is_final and index == 0
+        plan = f"{pair.plan_label}: " if pair.plan_label else ""
+        words = ["so far" if so_far else "", _LEADS.get(pair.connection_mode, "")]
+        where = "".join(f"{word} " for word in words if word)
+        lead = plan + (where if plan else where[:1].upper() + where[1:])
+        sentence += [*_clause(pair, lead, is_final=is_final), (" ", False)]
+    if len(pairs) > _MOST:
+        sentence.append((f"{len(pairs) - _MOST} more comparisons are below. ", False))
+    if not is_final and any(not pair.has_word for pair in pairs):
+        sentence.append(
+            (f"No verdict yet: that takes {MIN_REPEATS} finished repeats of each.", False)
+        )
+    return trimmed(sentence)
+
+
+def _clause(pair: Pair, lead: str, *, is_final: bool) -> Sentence:
+    mean, word = pair.mean, pair.verdict.word
+    plain, tls = pair.names
+    if mean.ratio is None and pair.why_not:
+        return [(_begun(lead, f"no answer: {pair.why_not}."), False)]
+    if mean.ratio is None:
+        return [(_begun(lead, "nothing can be compared yet."), False)]
+    found, interval, decimals = mean.interval, "one run has no interval", 1
+    if found:
+        interval, decimals = interval_words(found), change_decimals(found.low, found.high)
+    change, times = percent(mean.increase, decimals=decimals, signed=True), times_words(mean)
+    if not pair.has_word and not is_final:
+        return [(f"{lead}{tls} takes ", False), (times, True), (f" ({change}).", False)]
+    aside = f" {pair.verdict.text}" if mean.interval and mean.interval.set_aside else ""
+    if word is Word.SAME:
+        return [
+            (_begun(lead, "there is "), False),
+            ("no practical difference", True),
+            (f" between {plain} and {tls} ({change}, {interval}).{aside}", False),
+        ]
+    if word is Word.INCONCLUSIVE:
+        # Without its details, which are listed below the sentence.
+        reason = pair.verdict.text.split(". ")[0].removesuffix(".")
+        reason = f"{reason}." if reason else ""
+        return [
+            (f"{lead}{tls} against {plain} is ", False),
+            ("inconclusive", True),
+            (f": {change} ({interval}; {times}). {reason}", False),
+        ]
+    return [
+        (f"{lead}{tls} is ", False),
+        (f"{word} than {plain}: {change}", True),
+        (f" ({interval}), {times}.{aside}", False),
+    ]
+
+
+def _begun(lead: str, words: str) -> str:
+    """A lead begins with a capital already, or with a plan's name, which stays as it is."""
+    return lead + words if lead else words[:1].upper() + words[1:]
+
+
+def times_words(mean: OverheadRow, decimals: int | None = None) -> str:
+    """The times that a change is of, such as "29.1 instead of 18.9 ms". `decimals`: those of the
+    table below; by default as in a table of these two."""
+    decimals = time_decimals([mean]) if decimals is None else decimals
+    # Geometric means, whose ratio is the change that is said; without an interval the two figures.
+    us = mean.candidate_us, mean.baseline_us
+    if mean.interval:
+        us = mean.interval.candidate, mean.interval.baseline
+    candidate, baseline = (number(each / 1000, decimals) for each in us)
+    return f"{candidate} instead of {with_unit(baseline, 'ms')}"
+
+
+def plain_text(sentence: Sentence) -> str:
+    return "".join(text for text, _ in sentence)
+
+
+@dataclass(frozen=True, slots=True)
+class ArmFacts:
+    """What tells an arm apart from the others of its campaign."""
+
+    plan: str
+    target: str
+    scheme: str
+    host: str
+    port: int
+    connection_mode: str
+    injectors: int = 1
+    swept: str = ""
+    tls_profile: str = ""
+
+
+def arm_names(baseline: ArmFacts, candidate: ArmFacts) -> tuple[str, str]:
+    """Such as ("HTTP", "HTTPS") or ("nginx :8080", "nginx :8443"); roles if nothing differs."""
+    arms = (baseline, candidate)
+    plans = [arm.plan for arm in arms] if _differ(arms, "plan") else ["", ""]
+    where = [_where(arm, arms) for arm in arms]
+    first, second = (", ".join(filter(None, each)) for each in zip(plans, where, strict=True))
+    return (first, second) if first != second else ("the baseline", "the candidate")
+
+
+def shared_mode(baseline: ArmFacts, candidate: ArmFacts) -> str:
+    """The connection mode that the sentence names once; "" if the names have to tell it.
+
+    HTTP has no session to resume, so it is compared on a new connection.
+    """
+    modes = (baseline.connection_mode, candidate.connection_mode)
+    are_twins = TLS_TWINS.get(candidate.scheme) == baseline.scheme
+    is_resumed = modes == ("new", "resumed") and are_twins
+    return modes[1] if modes[0] == modes[1] or is_resumed else ""
+
+
+def _where(arm: ArmFacts, arms: tuple[ArmFacts, ArmFacts]) -> str:
+    tells_mode = not shared_mode(*arms)
+    tells_scheme = _differ(arms, "scheme")
+    tells_place = _differ(arms, "target") or (not tells_scheme and _differ(arms, "host", "port"))
+    words = [
+        arm.target if tells_place else "",
+        _address(arm, arms) if tells_place else "",
+        arm.scheme.upper() if tells_scheme or (tells_mode and not tells_place) else "",
+        MODES[arm.connection_mode] if tells_mode else "",
+        injector_words(arm.injectors) if _differ(arms, "injectors") else "",
+        arm.swept if _differ(arms, "swept") else "",
+        _profile(arm, arms),
+    ]
+    return " ".join(filter(None, words))
+
+
+def _profile(arm: ArmFacts, arms: tuple[ArmFacts, ArmFacts]) -> str:
+    """The TLS profile; the standard one has a name only beside another."""
+    if not _differ(arms, "tls_profile"):
+        return ""
+    return arm.tls_profile or ("" if _differ(arms, "scheme") else "standard TLS")
+
+
+def _address(arm: ArmFacts, arms: tuple[ArmFacts, ArmFacts]) -> str:
+    """What tells two endpoints of one target apart."""
+    if _differ(arms, "target"):
+        return ""
+    host = arm.host if _differ(arms, "host") else ""
+    return f"{host}:{arm.port}" if _differ(arms, "port") else host
+
+
+def _differ(arms: tuple[ArmFacts, ArmFacts], *names: str) -> bool:
+    return any(getattr(arms[0], name) != getattr(arms[1], name) for name in names)

@@ -1,0 +1,397 @@
+"""A sweep as a table: the same plan on the same arm at several values, a row for each: what was
+measured there, which points may be believed, and why the others are not: the figures that were
+beyond their limits, beside those of the last value that is trusted.
+
+A point is trusted if all its repeats are. Only trusted points have an interval, a speed-up and a
+part in what the sweep's sentence says.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from campaigns.domain.analysis.criteria import value_words, worst_value
+from campaigns.domain.analysis.overhead import OverheadRow
+from campaigns.domain.analysis.repeats import MIN_REPEATS, MeanInterval, mean_interval
+from campaigns.domain.lifecycle import TargetState, Trust
+from campaigns.domain.metrics.figures import Figures
+from campaigns.domain.percentiles import P95, Shown, shown
+from campaigns.domain.plan.sweep import (
+    DIVIDED,
+    INJECTORS,
+    parameter_label,
+    parameter_unit,
+    point_words,
+    value_text,
+    values_words,
+)
+from campaigns.domain.presentation.latency_table import figures_by_key
+from campaigns.domain.presentation.metrics import METRICS
+from campaigns.domain.presentation.tables import (
+    NO_RUN,
+    Cell,
+    Column,
+    Figure,
+    Row,
+    Table,
+    column_cells,
+    count_cell,
+    text_cell,
+)
+from campaigns.domain.units import in_ms
+
+# Growth has ended where a value has this share of the highest throughput.
+PLATEAU = 0.95
+
+
+@dataclass(frozen=True, slots=True)
+class PointAgainst:
+    """A point's mean response time against the reference's at the same value. `mean` is None where
+    nothing is compared; `word` is "" without a word, and `why` says why."""
+
+    mean: OverheadRow | None = None
+    word: str = ""
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Doubt:
+    """A figure of the injectors that was beyond its limit; `code` is the criterion's."""
+
+    code: str
+    value: float
+    limit: float
+
+
+@dataclass(frozen=True, slots=True)
+class SweepPoint:
+    """All requests of the runs at one value. `figures` are those of its trusted runs if it is
+    trusted, else of all that ended with figures; None without any. `is_usable`: not only of runs
+    that nobody may believe. `rate` and `mean_us` are means over its runs, with an interval from
+    three on. `why`: why it is not trusted. `speed_up` and `efficiency`: against the smallest value,
+    where more of the parameter divides the work. `against`: another arm, where there is one.
+    `doubts`: the figures behind `why`, where it has any; `vitals`: the worst of its injectors'
+    vitals by criterion, read only in a sweep with doubts. `test_id`: the test at this value, and
+    `run_id` the last of its runs, None before it has one.
+    """
+
+    value: float
+    figures: Figures | None
+    is_trusted: bool
+    is_usable: bool
+    n_trusted: int
+    n_runs: int
+    trust: str
+    target_state: str
+    rate: MeanInterval | None = None
+    mean_us: MeanInterval | None = None
+    why: str = ""
+    speed_up: float | None = None
+    efficiency: float | None = None
+    against: PointAgainst | None = None
+    doubts: tuple[Doubt, ...] = ()
+    vitals: Mapping[str, float] = field(default_factory=dict)
+    test_id: int | None = None
+    run_id: int | None = None
+
+    @property
+    def rate_per_s(self) -> float | None:
+        return self.figures.rate_per_s if self.figures else None
+
+    @property
+    def mean_ms(self) -> float | None:
+        return in_ms(self.figures and self.figures.mean_us)
+
+    @property
+    def p95_ms(self) -> float | None:
+        if self.figures is None or shown(self.figures.n, P95) is Shown.NO:
+            return None
+        return in_ms(self.figures.percentiles[P95])
+
+    @property
+    def error_share(self) -> float | None:
+        return self.figures.error_share if self.figures else None
+
+    @property
+    def under_way(self) -> float | None:
+        """Requests under way on average, by Little's law: throughput × mean response time."""
+        if self.rate_per_s is None or self.mean_ms is None:
+            return None
+        return self.rate_per_s * self.mean_ms / 1000
+
+    @property
+    def rate_ends(self) -> tuple[float, float] | None:
+        """The 95 % interval of the throughput between repeats."""
+        return _ends_of(self.rate)
+
+    @property
+    def mean_ends_ms(self) -> tuple[float, float] | None:
+        ends = _ends_of(self.mean_us)
+        return ends and (ends[0] / 1000, ends[1] / 1000)
+
+
+def _ends_of(interval: MeanInterval | None) -> tuple[float, float] | None:
+    return None if interval is None or None in interval.ends else interval.ends
+
+
+def of_runs(runs: Sequence[Figures]) -> tuple[MeanInterval | None, MeanInterval | None]:
+    """Throughput and mean time over these runs of one point."""
+    means = [each.mean_us for each in runs if each.mean_us is not None]
+    rates = [each.rate_per_s for each in runs if each.rate_per_s is not None]
+    return (mean_interval(rates) if rates else None), (mean_interval(means) if means else None)
+
+
+def with_speed_up(parameter: str, points: Sequence[SweepPoint]) -> list[SweepPoint]:
+    """The points in the order of their values, the trusted ones with their speed-up."""
+    ordered = sorted(points, key=lambda point: point.value)
+    first = ordered[0]
+    if parameter not in DIVIDED or not first.is_trusted or not first.rate_per_s:
+        return ordered
+    return [_against(point, first) for point in ordered]
+
+
+def _against(point: SweepPoint, first: SweepPoint) -> SweepPoint:
+    if not point.is_trusted or not point.rate_per_s:
+        return point
+    speed_up = point.rate_per_s / first.rate_per_s
+    return replace(point, speed_up=speed_up, efficiency=speed_up * first.value / point.value)
+
+
+def end_of_growth(points: Sequence[SweepPoint]) -> tuple[SweepPoint, bool] | None:
+    """The first trusted point with 95 % of the highest trusted throughput, and whether growth has
+    ended there: a trusted point follows. None with fewer than two trusted points."""
+    trusted = [point for point in points if point.is_trusted and point.rate_per_s]
+    if len(trusted) < 2:
+        return None
+    most = max(point.rate_per_s for point in trusted)
+    index = next(i for i, point in enumerate(trusted) if point.rate_per_s >= PLATEAU * most)
+    return trusted[index], index < len(trusted) - 1
+
+
+_TIMES = ("duration", "interval", "mean", "mean_low", "mean_high", "min", "p50", "p95", "max")
+_RATES = ("rate", "rate_low", "rate_high")
+_DIVIDED = ("speed_up", "efficiency")
+_WORDS = ("measurement", "target_state")
+_AGAINST = ("difference", "difference_low", "difference_high")
+_OWN_COLUMNS = {
+    "mean_low": Column("mean_low", "95 % from", "ms"),
+    "mean_high": Column("mean_high", "to", "ms"),
+    "rate_low": Column("rate_low", "95 % from", "ok requests/s"),
+    "rate_high": Column("rate_high", "to", "ok requests/s"),
+    "efficiency": Column("efficiency", "efficiency", "%", "Speed-up divided by how much more."),
+    "under_way": Column(
+        "under_way", "under way", "", "Little's law: throughput × mean response time."
+    ),
+    "difference": Column("difference", "mean, difference", "%"),
+    "difference_low": Column("difference_low", "95 % from", "%"),
+    "difference_high": Column("difference_high", "to", "%"),
+    "word": Column("word", "word", is_text=True),
+    "trusted": Column("trusted", "trusted runs", "", "Of all that ended."),
+}
+_TONES = {
+    Trust.DOUBTFUL: "warn",
+    Trust.NOT_USABLE: "bad",
+    TargetState.CHANGING: "warn",
+    TargetState.OVERLOADED: "warn",
+    TargetState.FAILING: "bad",
+}
+_NOT_JUDGED = "Nothing is said about the target: no measurement can be trusted."
+_FEW = f"An interval needs {MIN_REPEATS} repeats."
+_NOT_THERE = PointAgainst(why="The reference was not measured at this value.")
+_NO_SPEED_UP = "Against the smallest value, which has no trusted rate to compare with."
+
+
+def injector_words(injectors: int) -> str:
+    return point_words(INJECTORS, injectors)
+
+
+def sweep_table(
+    key: str, title: str, field: str, points: Sequence[SweepPoint], reference: str = ""
+) -> Table:
+    """The points in the order of their values. `reference`: what they are compared with, "" where
+    there is nothing to compare with."""
+    figured = (*_TIMES, *_RATES, *(_DIVIDED if field in DIVIDED else ()), "under_way")
+    rows = [_figures(point) for point in points]
+    columns = {name: column_cells([row[name] for row in rows]) for name in figured}
+    keys = ("n", *figured, "errors", "trusted", *_WORDS)
+    if reference:
+        compared = [_differences(point) for point in points]
+        columns |= {
+            name: column_cells([row[name] for row in compared], decimals=1, signed=True)
+            for name in _AGAINST
+        }
+        keys = (*keys, *_AGAINST, "word")
+    end, _ = end_of_growth(points) or (None, False)
+    made = []
+    for index, point in enumerate(points):
+        words = injector_words(int(point.value)) if field == INJECTORS else value_text(point.value)
+        cells = _cells(point, [columns[name][index] for name in figured])
+        if reference:
+            against = point.against or _NOT_THERE
+            word = text_cell(against.word, against.why)
+            cells = (*cells, *(columns[name][index] for name in _AGAINST), word)
+        kind = ("sweep-end" if point is end else "sweep") if point.is_trusted else "sweep-apart"
+        made.append(Row(words, cells, kind))
+    head = tuple(_OWN_COLUMNS.get(each) or METRICS[each].column() for each in keys)
+    label = ", ".join(filter(None, [parameter_label(field).lower(), parameter_unit(field)]))
+    return Table(key, title, head, tuple(made), label, _note(reference))
+
+
+def _note(reference: str) -> str:
+    """Where runs differ, an interval need not lie around the average beside it."""
+    against = f"Differences and words are against {reference}. " if reference else ""
+    return (
+        "Figures are of all requests of a value's runs, intervals and differences of the runs' "
+        f"averages. {against}Bold: the first with 95 % of the highest trusted throughput. Grey and "
+        "~: not all its runs are trusted, so it has no interval and no speed-up. Injector "
+        "processes on one host share its cores."
+    )
+
+
+def _differences(point: SweepPoint) -> dict[str, Figure]:
+    """In percent, of the mean response time."""
+    against = point.against or _NOT_THERE
+    row = against.mean
+    if row is None:
+        return dict.fromkeys(_AGAINST, Figure(None, against.why))
+    return {
+        name: Figure(None if ratio is None else 100 * (ratio - 1), row.why or _FEW)
+        for name, ratio in zip(_AGAINST, (row.ratio, *row.ends), strict=True)
+    }
+
+
+def _cells(point: SweepPoint, figured: Sequence[Cell]) -> tuple[Cell, ...]:
+    figures = point.figures if point.is_usable else None
+    return (
+        count_cell(figures and figures.n, NO_RUN),
+        *figured,
+        count_cell(figures and figures.errors, NO_RUN),
+        Cell(point.n_trusted, f"{point.n_trusted} of {point.n_runs}", why=point.why),
+        *(
+            text_cell(state.replace("_", " "), why, _TONES.get(state, ""))
+            for state, why in ((point.trust, NO_RUN), (point.target_state, _NOT_JUDGED))
+        ),
+    )
+
+
+def _figures(point: SweepPoint) -> dict[str, Figure]:
+    names = (*_TIMES, *_RATES, *_DIVIDED, "under_way")
+    if point.figures is None or not point.is_usable:
+        return dict.fromkeys(names, Figure(None, point.why or NO_RUN))
+    rate = point.figures.rate_per_s
+    found = {
+        **figures_by_key(point.figures),
+        "interval": Figure(1000 / rate if rate else None, "No request succeeded."),
+        "under_way": Figure(point.under_way, "No request succeeded."),
+        "speed_up": Figure(point.speed_up, point.why or _NO_SPEED_UP),
+        "efficiency": Figure(
+            None if point.efficiency is None else 100 * point.efficiency, point.why or _NO_SPEED_UP
+        ),
+        **_ends("mean", point.mean_ends_ms, point),
+        **_ends("rate", point.rate_ends, point),
+    }
+    if point.is_trusted:
+        return found
+    return {
+        name: Figure(each.value, f"Not trusted: {point.why}", weak=each.value is not None)
+        for name, each in found.items()
+    }
+
+
+def _ends(name: str, ends: tuple[float, float] | None, point: SweepPoint) -> dict[str, Figure]:
+    low, high = ends or (None, None)
+    why = point.why or _FEW
+    return {f"{name}_low": Figure(low, why), f"{name}_high": Figure(high, why)}
+
+
+_NO_DOUBT = "No reason for doubt at this value."
+# What the criteria of the measurement are called in a table.
+FIGURES = {
+    "no_seconds": "seconds delivered",
+    "lost_shards": "injector processes lost",
+    "own_time": "injector's own part of the times, median",
+    "own_time_p99": "injector's own part of the times, high",
+    "lateness_p99": "lateness of sending, high",
+    "cpu": "CPU of an injector, of a core",
+    "cpu_5s": "CPU of an injector in five seconds",
+    "run_delay": "wait of an injector for a CPU",
+    "throttled": "CPU quota used up",
+    "hub_lag": "longest stall of an injector",
+    "hub_lag_p50": "delay of an injector's reactions, median",
+    "hub_lag_p99": "delay of an injector's reactions, high",
+    "steal": "CPU given to other machines",
+    "other_cpu": "CPU of other programs",
+    "gc_pause": "longest garbage collection",
+    "gc_share": "garbage collection, of the time",
+    "open_files": "open files in use",
+    "ports": "local ports in use",
+    "swapped": "memory swapped in a second",
+    "clock_step": "jump of the wall clock",
+    "starts_apart": "starts of the injectors apart",
+    "link": "network link of the injectors' machine",
+    "packets_lost": "network packets lost",
+    "injector_exhausted": "requests without a file or port",
+    "little": "in flight against response times",
+    "missing_seconds": "seconds missing",
+    "in_doubt": "replies that may be of other requests",
+    "sent_share": "planned requests sent",
+    "dropped": "requests dropped",
+    "slot_wait": "requests that waited for a connection",
+}
+
+
+def doubts_table(key: str, field: str, arms: Sequence[Sequence[SweepPoint]]) -> Table | None:
+    """A row for each figure, the commonest first; a column for each value that is not trusted,
+    after the last one that is. The worst of all arms and repeats. None where no figure says why."""
+    points = [point for arm in arms for point in arm]
+    found = Counter(doubt.code for point in points for doubt in point.doubts)
+    if not found:
+        return None
+    untrusted = sorted({point.value for point in points if point.doubts})
+    lower = {point.value for point in points if point.value < untrusted[0]}
+    lower -= {point.value for point in points if not point.is_trusted}
+    shown = [*sorted(lower)[-1:], *untrusted]
+    columns = tuple(Column(f"at_{value:.15g}", value_text(value)) for value in shown)
+    by_value = [[point for point in points if point.value == value] for value in shown]
+    rows = (
+        Row(
+            FIGURES[code],
+            (
+                *(_cell(code, each) for each in by_value),
+                text_cell(value_words(code, _least_limit(_doubts_of_code(code, points)))),
+            ),
+        )
+        for code, _ in found.most_common()
+    )
+    are = "is" if len(untrusted) == 1 else "are"
+    title = f"Why {values_words(untrusted)} {are} not trusted"
+    columns = (*columns, Column("limit", "doubtful beyond"))
+    note = "the worst of all repeats and arms at this value"
+    return Table(f"{key}-doubts", title, columns, tuple(rows), parameter_label(field), note)
+
+
+def unfigured(arms: Sequence[tuple[str, Sequence[SweepPoint]]]) -> list[tuple[str, str]]:
+    """[(value and arm, why)] of the points whose reason is no figure, such as a run that failed."""
+    return [
+        (", ".join(filter(None, [value_text(point.value), name])), point.why)
+        for name, points in arms
+        for point in points
+        if point.why and not point.doubts
+    ]
+
+
+def _cell(code: str, points: Sequence[SweepPoint]) -> Cell:
+    """Beyond its limit; else what the vitals say of it, if they do."""
+    if doubts := _doubts_of_code(code, points):
+        worst = worst_value(code, [doubt.value for doubt in doubts])
+        return text_cell(value_words(code, worst, _least_limit(doubts)), tone="bad")
+    seen = [point.vitals[code] for point in points if code in point.vitals]
+    return text_cell(value_words(code, worst_value(code, seen)) if seen else "", _NO_DOUBT)
+
+
+def _least_limit(doubts: Sequence[Doubt]) -> float:
+    return min(doubt.limit for doubt in doubts)
+
+
+def _doubts_of_code(code: str, points: Sequence[SweepPoint]) -> list[Doubt]:
+    return [doubt for point in points for doubt in point.doubts if doubt.code == code]

@@ -1,0 +1,148 @@
+"""Sweeps in a few sentences: how throughput goes with the value, what is not known, and who is
+faster than whom. And the matrix of several targets in one: who is the fastest where.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from campaigns.domain.analysis.ratio import Word
+from campaigns.domain.analysis.repeats import MIN_REPEATS
+from campaigns.domain.plan.sweep import DIVIDED, at_point, point_phrase
+from campaigns.domain.presentation.results import Sentence, SweepAnswer
+from campaigns.domain.presentation.sweep_table import PLATEAU, SweepPoint, end_of_growth
+from campaigns.domain.presentation.target_matrix import TargetMatrix
+from campaigns.domain.units import and_joined, counted, number, rate
+
+_MOST = 4  # arms in the sentence; the tables below have all
+
+
+def sweep_sentence(sweeps: Sequence[SweepAnswer]) -> Sentence:
+    """[] where no arm has two trusted points."""
+    said: Sentence = []
+    has_plans = len({each.plan_label for each in sweeps}) > 1
+    told = [each for each in sweeps if end_of_growth(each.points)]
+    for sweep in told[:_MOST]:
+        said += [*_clause(_name(sweep, has_plans), sweep), (" ", False)]
+    if not told:
+        return []
+    if len(told) > _MOST:
+        said.append((f"{counted(len(told) - _MOST, 'more sweeps')} below. ", False))
+    said += [(f"{words} ", False) for words in _against(sweeps)]
+    untold = [_name(each, has_plans) for each in sweeps if each not in told]
+    unknown = " ".join(filter(None, [_too_few(untold), _unknown(sweeps)]))
+    return [*said, *([(unknown, True)] if unknown else [])]
+
+
+def _name(sweep: SweepAnswer, has_plans: bool) -> str:
+    return ", ".join(filter(None, [sweep.plan_label * has_plans, sweep.name]))
+
+
+def _clause(name: str, sweep: SweepAnswer) -> Sentence:
+    point, has_ended = end_of_growth(sweep.points)
+    trusted = [each for each in sweep.points if each.is_trusted and each.rate_per_s]
+    first, last, field = trusted[0], trusted[-1], sweep.field
+    if point is first and _is_lower(last, point):
+        start = f"{name} falls from {rate(first.rate_per_s)} requests/s"
+        end = f"{rate(last.rate_per_s)} {at_point(field, last.value)}"
+        return [(start, True), (f" {at_point(field, first.value)} to {end}.", False)]
+    if point is first:
+        ends = f"{point_phrase(field, first.value)} to {point_phrase(field, last.value)}"
+        return [(f"{name} stays {_span(trusted)}", True), (f", from {ends}.", False)]
+    grows = f"{name} grows up to {point_phrase(field, point.value)}"
+    if not has_ended:
+        grows = f"{name} still grows {at_point(field, point.value)}"
+    rest = _times(sweep, point)
+    if _is_lower(last, point):
+        rest += f", and falls to {rate(last.rate_per_s)} {at_point(field, last.value)}"
+    return [(f"{grows}: {rate(point.rate_per_s)} requests/s", True), (f"{rest}.", False)]
+
+
+def _is_lower(last: SweepPoint, point: SweepPoint) -> bool:
+    return last.rate_per_s < PLATEAU * point.rate_per_s
+
+
+def _span(trusted: Sequence[SweepPoint]) -> str:
+    rates = [each.rate_per_s for each in trusted]
+    low, high = rate(min(rates)), rate(max(rates))
+    return f"at {low} requests/s" if low == high else f"between {low} and {high} requests/s"
+
+
+def _times(sweep: SweepAnswer, point: SweepPoint) -> str:
+    if sweep.field not in DIVIDED or not point.speed_up:
+        return ""
+    fewest = at_point(sweep.field, sweep.points[0].value)
+    return f", {number(point.speed_up, 1)} times as much as {fewest}"
+
+
+def _against(sweeps: Sequence[SweepAnswer]) -> Iterator[str]:
+    """nginx is faster than apache at 3 of 4 values."""
+    for sweep in [each for each in sweeps if each.reference][: _MOST - 1]:
+        judged = [each.against.word for each in sweep.points if each.against and each.against.word]
+        words = Counter(judged)
+        said = [
+            f"{word} than {sweep.reference} at {words[word]}"
+            for word in (Word.FASTER, Word.SLOWER)
+            if words[word]
+        ]
+        if said:
+            yield f"{sweep.name} is {' and '.join(said)} of {counted(len(judged), 'values')}."
+
+
+def _too_few(names: Sequence[str]) -> str:
+    """What is missing of arms without two trusted points."""
+    if not names:
+        return ""
+    if len(names) == 1:
+        why = "fewer than two of its values are trusted"
+        return f"How {names[0]} goes on is not known: {why}."
+    shown = names if len(names) <= _MOST else [*names[:_MOST], f"{len(names) - _MOST} more"]
+    why = "fewer than two values of each are trusted"
+    return f"How {and_joined(shown)} go on is not known: {why}."
+
+
+def _unknown(sweeps: Sequence[SweepAnswer]) -> str:
+    """From where on no arm has a trusted point."""
+    trusted = [p.value for each in sweeps for p in each.points if p.is_trusted]
+    beyond = [p for each in sweeps for p in each.points if p.value > max(trusted)]
+    if not beyond:
+        return ""
+    words = point_phrase(sweeps[0].field, max(trusted))
+    return f"What comes beyond {words} is not known: those runs are not trusted."
+
+
+def matrix_sentence(matrix: TargetMatrix) -> Sentence:
+    """Who is the fastest where, and where nobody can tell; [] where no row can say it yet."""
+    # A plan that was measured in two places is named with the place.
+    times = Counter(row.plan for row in matrix.rows)
+    rows = [
+        (f"{row.plan} ({row.place})" if times[row.plan] > 1 else row.plan, row)
+        for row in matrix.rows
+    ]
+    plans: dict[str, list[str]] = {}
+    for name, row in rows:
+        if row.first_two is not None:
+            plans.setdefault(row.best, []).append(name)
+    if not plans:
+        return []
+    unknown = [name for name, row in rows if row.first_two is None]
+    return _who(plans, plans.pop("", [])) + _not_judged(unknown)
+
+
+def _who(plans: dict[str, list[str]], open_plans: list[str]) -> Sentence:
+    if not plans:
+        return [("No target is clearly ahead", True), (f" at {and_joined(open_plans)}.", False)]
+    if len(plans) == 1 and not open_plans:
+        (name, at) = next(iter(plans.items()))
+        return [(f"{name} is the fastest", True), (f" at {and_joined(at)}.", False)]
+    said = [f"{name} takes the least time at {and_joined(at)}" for name, at in plans.items()]
+    words = f" {', '.join(said)}"
+    if open_plans:
+        words += f"; none is clearly ahead at {and_joined(open_plans)}"
+    return [("No target is the fastest everywhere.", True), (f"{words}.", False)]
+
+
+def _not_judged(names: list[str]) -> Sentence:
+    if not names:
+        return []
+    takes = f"that takes {MIN_REPEATS} trusted repeats of two targets"
+    return [(f" Who is the fastest at {and_joined(names)} is not known: {takes}.", False)]

@@ -1,0 +1,178 @@
+"""A table of figures: pages, API, CSV and the terminal all show the same cells. Columns of figures
+have one rounding for the whole column, and a reason in every empty cell.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from campaigns.domain.analysis.repeats import MeanInterval
+from campaigns.domain.units import (
+    DASH,
+    column_decimals,
+    decimals_beside,
+    decimals_to_see,
+    number,
+    rounded,
+    rounded_text,
+    said_of,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """`key` is the metric's name (shown.metrics); `title` and `unit` are the two header lines."""
+
+    key: str
+    title: str
+    unit: str = ""
+    help: str = ""
+    is_text: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """`value` in the column's unit, rounded as shown; `text` as a page shows it ("–" if empty).
+
+    `weak`: fewer than ten samples lie beyond this percentile. `why` says why the cell is empty or
+    weak. `tone` is "", "good", "warn" or "bad".
+    """
+
+    value: float | int | str | None
+    text: str
+    weak: bool = False
+    why: str = ""
+    tone: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """`kind` is run, mean, pooled, or the table's own; `link` names what the row is about."""
+
+    label: str
+    cells: tuple[Cell, ...]
+    kind: str = ""
+    note: str = ""
+    link: dict[str, Any] = field(default_factory=dict)  # such as {"run": 14}
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    key: str
+    title: str
+    columns: tuple[Column, ...]
+    rows: tuple[Row, ...]
+    label_title: str = ""
+    note: str = ""
+
+    def said_of(self, nouns: str) -> "Table":
+        """The same figures in the words of what is counted; labels are names that people gave."""
+        columns = (
+            replace(each, title=said_of(nouns, each.title), help=said_of(nouns, each.help))
+            for each in self.columns
+        )
+        rows = (
+            replace(
+                row,
+                cells=tuple(replace(cell, why=said_of(nouns, cell.why)) for cell in row.cells),
+                note=said_of(nouns, row.note),
+            )
+            for row in self.rows
+        )
+        return replace(self, columns=tuple(columns), rows=tuple(rows))
+
+    def to_json(self) -> dict[str, Any]:
+        """{"key", "title", "note", "columns": [{key, title, unit}], "rows": [{label, kind, …}]}."""
+        keys = [column.key for column in self.columns]
+        return {
+            "key": self.key,
+            "title": self.title,
+            "note": self.note,
+            "columns": [
+                {"key": column.key, "title": column.title, "unit": column.unit}
+                for column in self.columns
+            ],
+            "rows": [
+                {
+                    "label": row.label,
+                    "kind": row.kind,
+                    "note": row.note,
+                    **row.link,
+                    "values": {key: cell.value for key, cell in cells.items()},
+                    "weak": [key for key, cell in cells.items() if cell.weak],
+                }
+                for row in self.rows
+                for cells in [dict(zip(keys, row.cells, strict=True))]
+            ],
+        }
+
+
+# Why a cell is empty, where several tables say so.
+NO_RUN = "No usable runs yet."
+NO_INTERVAL = "An interval needs two usable repeats."
+_RATIO_DECIMALS, _MOST_OF_RATIO = 3, 6
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A value before rounding, in its column's unit; `why` explains None or a weak value."""
+
+    value: float | None
+    why: str = ""
+    weak: bool = False
+
+
+def empty(why: str) -> Cell:
+    return Cell(None, DASH, why=why)
+
+
+def text_cell(text: str, why: str = "", tone: str = "") -> Cell:
+    return Cell(text or None, text or DASH, why=why, tone=tone)
+
+
+def count_cell(value: int | None, why: str = "", tone: str = "") -> Cell:
+    """`why` is of None."""
+    return empty(why) if value is None else Cell(value, number(value), tone=tone)
+
+
+def figure_cell(figure: Figure, decimals: int, *, signed: bool = False) -> Cell:
+    """A cell whose value is rounded to the digits of its text: `decimals`, more where it would
+    read 0."""
+    value = figure.value
+    if value is None:
+        return empty(figure.why)
+    exact = rounded(value, decimals)
+    if not exact:
+        exact = rounded(value, decimals_to_see(value, decimals))
+    # No −0.
+    plain = float(exact) + 0.0
+    text = rounded_text(exact, signed=signed)
+    return Cell(plain, text, weak=figure.weak, why=figure.why if figure.weak else "")
+
+
+def column_cells(
+    figures: Sequence[Figure], *, decimals: int | None = None, signed: bool = False
+) -> list[Cell]:
+    """The column with equal decimals: three significant digits for its typical value,
+    more where a small one would read 0."""
+    if decimals is None:
+        decimals = column_decimals([figure.value for figure in figures])
+    return [figure_cell(figure, decimals, signed=signed) for figure in figures]
+
+
+def ratio_cells(ratios: Sequence[Figure]) -> list[Cell]:
+    """With three decimals, or as many more as a ratio needs not to read 1: where one end of its
+    interval does, it looks as if nothing could be said of what is slower."""
+    places = [
+        _RATIO_DECIMALS
+        if each.value is None
+        else decimals_beside(round(each.value, _MOST_OF_RATIO), 1, _RATIO_DECIMALS)
+        for each in ratios
+    ]
+    return [figure_cell(each, some) for each, some in zip(ratios, places, strict=True)]
+
+
+def mean_cells(mean: MeanInterval) -> tuple[Cell, ...]:
+    """Mean and ends with the same decimals, and how many runs there are."""
+    ends = [Figure(each, NO_INTERVAL) for each in (mean.low, mean.high)]
+    return (*column_cells([Figure(mean.mean), *ends]), count_cell(mean.k))

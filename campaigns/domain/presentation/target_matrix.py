@@ -1,0 +1,318 @@
+"""Several targets at several plans: a row for each plan, a cell for each target, the best of a row.
+
+Times are means over runs, with their 95 % interval between runs. A target is the best of a row only
+where it is faster than the second by their trusted runs. The row of all plans has geometric means,
+and no best.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from campaigns.domain.analysis.likeness import Likeness
+from campaigns.domain.analysis.overhead import OverheadRow
+from campaigns.domain.analysis.repeats import MIN_REPEATS, MeanInterval
+from campaigns.domain.presentation.intervals import change_ends
+from campaigns.domain.presentation.tables import (
+    Column,
+    Figure,
+    Row,
+    Table,
+    column_cells,
+    count_cell,
+    empty,
+    text_cell,
+)
+from campaigns.domain.units import change_size, column_decimals, counted, in_ms, number
+
+_NETWORK_COLUMNS = (
+    Column("target", "target", is_text=True),
+    Column("difference", "remote minus local", "ms", "Difference of the mean response times."),
+    Column("difference_low", "95 % from", "ms"),
+    Column("difference_high", "to", "ms"),
+)
+_ALIKE = "Every plan counts alike, however many runs it has."
+_NOT_BOTH = "One of the two has no usable runs."
+_FEW_BLOCKS = f"An interval needs {MIN_REPEATS} blocks with usable runs of both."
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkRow:
+    """By how much the means of a remote row exceed those of the local row with the same requests,
+    in µs, for each column; None where one of the two has no usable runs."""
+
+    remote: str
+    local: str
+    columns: tuple[MeanInterval | None, ...]
+
+    @property
+    def label(self) -> str:
+        if self.remote == self.local:
+            return f"{self.remote}, remote \u2212 local"
+        return f"{self.remote} \u2212 {self.local}"
+
+
+def network_decimals(rows: Sequence[NetworkRow]) -> int:
+    return column_decimals([each.mean / 1000 for row in rows for each in row.columns if each])
+
+
+def difference_texts(found: MeanInterval, decimals: int) -> tuple[str, str]:
+    """("+0.89", "± 0.07"); the second is "" without an interval."""
+    difference = number(found.mean / 1000, decimals, signed=True)
+    if None in found.ends:
+        return difference, ""
+    return difference, f"± {number((found.high - found.low) / 2000, decimals)}"
+
+
+def network_table(columns: Sequence[str], rows: Sequence[NetworkRow]) -> Table:
+    """A row for each pair of plans and target, for CSV and REST."""
+    found = [
+        (row.label, name, each)
+        for row in rows
+        for name, each in zip(columns, row.columns, strict=True)
+    ]
+    # Difference, low, high in ms.
+    figures = [
+        [Figure(each.mean / 1000), *(Figure(in_ms(end), _FEW_BLOCKS) for end in each.ends)]
+        if each
+        else [Figure(None, _NOT_BOTH)] * 3
+        for *_, each in found
+    ]
+    decimals = network_decimals(rows)
+    cells = [
+        column_cells([each[n] for each in figures], decimals=decimals, signed=True)
+        for n in range(3)
+    ]
+    made = [
+        Row(label, (text_cell(name), *(column[index] for column in cells)))
+        for index, (label, name, _) in enumerate(found)
+    ]
+    return Table(
+        "network", "What the network adds", _NETWORK_COLUMNS, tuple(made), label_title="plans"
+    )
+
+
+_FEW = 2  # plans whose difference is written out, and values that a line lists
+
+
+@dataclass(frozen=True, slots=True)
+class RowLikeness:
+    """Of one plan: the names of the targets that have runs, and what they have."""
+
+    plan: str
+    names: tuple[str, ...]
+    found: tuple[Likeness, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LikeLine:
+    """`text`: what all have; where they differ, who has what at which plans."""
+
+    name: str
+    text: str
+    is_alike: bool
+
+
+def like_lines(rows: Sequence[RowLikeness]) -> list[LikeLine]:
+    """One for each name, in the order of the first plan's."""
+    names = [each.name for each in rows[0].found] if rows else []
+    return [
+        _line(name, [(row, next(each for each in row.found if each.name == name)) for row in rows])
+        for name in names
+    ]
+
+
+def _line(name: str, found: Sequence[tuple[RowLikeness, Likeness]]) -> LikeLine:
+    different = [_difference(row, each) for row, each in found if not each.is_alike]
+    if different:
+        more = len(different) - _FEW
+        rest = [f"and {counted(more, 'more plans')}"] if more > 0 else []
+        return LikeLine(name, "; ".join([*different[:_FEW], *rest]), False)
+    values = list(dict.fromkeys(each.values[0] for _, each in found))
+    if len(values) > _FEW:
+        return LikeLine(name, f"alike at each plan, such as {values[0]}", True)
+    return LikeLine(name, ", ".join(values), True)
+
+
+def _difference(row: RowLikeness, found: Likeness) -> str:
+    """L2: apache 8,600 B, nginx 9,014 B"""
+    pairs = zip(row.names, found.values, strict=True)
+    return f"{row.plan}: {', '.join(f'{name} {value}' for name, value in pairs)}"
+
+
+_COLUMNS = (
+    Column("target", "target", is_text=True),
+    Column("mean", "mean", "ms"),
+    Column("low", "95 % from", "ms"),
+    Column("high", "to", "ms"),
+    Column("runs", "runs", "counted"),
+    Column("difference", "difference", "%"),
+    Column("difference_low", "95 % from", "%"),
+    Column("difference_high", "to", "%"),
+    Column("best", "best of the row", is_text=True),
+    Column("place", "place", is_text=True),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class MatrixCell:
+    """`mean` is None where no run counts, and `why` says so. `against`: the difference to the
+    reference; None for the reference itself. `is_short`: fewer runs count than were planned;
+    `doubt`: how many of those that count are doubtful, and why, "" where all are trusted.
+    `test_id` is None in the row of all plans."""
+
+    target: str
+    test_id: int | None
+    mean: MeanInterval | None
+    against: OverheadRow | None
+    is_short: bool = False
+    why: str = ""
+    doubt: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class MatrixRow:
+    """`best`: the name of the fastest target, "" if none is; `first_two`: its difference to the
+    second; `why`: why there is no best although the difference may be clear. `place`: where the
+    targets are, in a matrix of two places; else ""."""
+
+    plan: str
+    cells: tuple[MatrixCell | None, ...]
+    best: str
+    first_two: OverheadRow | None
+    second: str = ""
+    why: str = ""
+    place: str = ""
+
+    @property
+    def best_words(self) -> str:
+        """−5.1 % [−8.4, −1.7] against nginx."""
+        if self.first_two is None or self.first_two.interval is None:
+            return self.why
+        difference = f"{change_size(self.first_two.ratio)} {difference_interval(self.first_two)}"
+        if self.best:
+            return f"{difference} against {self.second}"
+        return f"the first two differ by {difference}"
+
+    @property
+    def why_no_best(self) -> str:
+        """Where the first two differ for certain; else their interval says it."""
+        interval = self.first_two and self.first_two.interval
+        is_certain = interval and not interval.low <= 1 <= interval.high
+        return self.why if is_certain and not self.best else ""
+
+
+@dataclass(frozen=True, slots=True)
+class TargetMatrix:
+    """`relative` is the number of the column that the others are compared with, from 1. `overall`:
+    the geometric means over all plans of a place; none of a single plan. `network`: what the
+    requests of local plans took longer at remote ones. `like`: what should be alike at a plan."""
+
+    columns: tuple[str, ...]
+    rows: tuple[MatrixRow, ...]
+    relative: int
+    overall: tuple[MatrixRow, ...] = ()
+    network: tuple[NetworkRow, ...] = ()
+    like: tuple[LikeLine, ...] = ()
+
+    @property
+    def table(self) -> Table:
+        found = [(row, cell) for row in self.all_rows for cell in row.cells if cell]
+        figures = [_figures(cell) for _, cell in found]
+        times = [
+            column_cells([each[n] for each in figures], decimals=self.decimals) for n in range(3)
+        ]
+        shares = [
+            column_cells([each[n] for each in figures], decimals=1, signed=True)
+            for n in range(3, 6)
+        ]
+        rows = [
+            Row(
+                row.plan,
+                (
+                    text_cell(cell.target),
+                    *(column[index] for column in times),
+                    empty(_ALIKE)
+                    if row in self.overall
+                    else count_cell(cell.mean.k if cell.mean else 0),
+                    *(column[index] for column in shares),
+                    text_cell("best" if row.best == cell.target else ""),
+                    text_cell(row.place),
+                ),
+                link={"test": cell.test_id} if cell.test_id else {},
+            )
+            for index, (row, cell) in enumerate(found)
+        ]
+        reference = self.columns[self.relative - 1]
+        title = f"Every target at every plan, differences to {reference}"
+        return Table("targets", title, _COLUMNS, tuple(rows), label_title="plan")
+
+    @property
+    def network_table(self) -> Table | None:
+        return network_table(self.columns, self.network) if self.network else None
+
+    @property
+    def tables(self) -> list[Table]:
+        return [self.table, *([self.network_table] if self.network else [])]
+
+    @property
+    def decimals(self) -> int:
+        """The same for all times of the matrix, so that they can be compared by eye."""
+        return column_decimals([cell.mean.mean / 1000 for cell in self.cells if cell.mean])
+
+    @property
+    def all_rows(self) -> list[MatrixRow]:
+        """Place by place, with its means over all plans last."""
+        places = dict.fromkeys(row.place for row in self.rows)
+        every = [*self.rows, *self.overall]
+        return [row for place in places for row in every if row.place == place]
+
+    @property
+    def cells(self) -> list[MatrixCell]:
+        return [cell for row in self.all_rows for cell in row.cells if cell]
+
+    @property
+    def column_of(self) -> dict[int, int]:
+        """The number of each test's column, from 0."""
+        return {
+            cell.test_id: number
+            for row in self.rows
+            for number, cell in enumerate(row.cells)
+            if cell
+        }
+
+
+def mean_words(cell: MatrixCell, decimals: int) -> str:
+    return number(cell.mean.mean / 1000, decimals)
+
+
+def interval_words(cell: MatrixCell, decimals: int) -> str:
+    """2.27 to 2.33; "" with fewer than three runs."""
+    if None in cell.mean.ends:
+        return ""
+    return " to ".join(number(each / 1000, decimals) for each in cell.mean.ends)
+
+
+def difference_words(row: OverheadRow) -> str:
+    return "" if row.ratio is None else change_size(row.ratio)
+
+
+def difference_interval(row: OverheadRow) -> str:
+    """[−14.5, −11.2], in percent; "" without one."""
+    if None in row.ends:
+        return ""
+    return f"[{', '.join(change_ends(row.ratio, *row.ends))}]"
+
+
+def _figures(cell: MatrixCell) -> list[Figure]:
+    """Mean, low, high in ms; difference, low, high in percent."""
+    if cell.mean is None:
+        return [Figure(None, cell.why)] * 6
+    few = f"An interval needs {MIN_REPEATS} repeats."
+    few_times = few if cell.test_id else "Only the difference of a geometric mean has an interval."
+    mean = Figure(cell.mean.mean / 1000, cell.doubt, weak=bool(cell.doubt))
+    times = [mean, *(Figure(in_ms(each), few_times) for each in cell.mean.ends)]
+    if cell.against is None:
+        return [*times, *[Figure(None, "This is the reference.")] * 3]
+    row = cell.against
+    shares = [None if each is None else 100 * (each - 1) for each in (row.ratio, *row.ends)]
+    return [*times, *(Figure(each, row.why or few) for each in shares)]

@@ -1,0 +1,195 @@
+"""Thresholds: rules that were kept or broken, in words such as "Broken: p95 < 200 ms (was 312 ms)";
+the tables of one run, and of a campaign's tests over their repeats; and lines in a run's charts.
+"""
+
+from collections.abc import Iterable, Sequence
+from decimal import Decimal
+from typing import Any
+
+from campaigns.domain.analysis.thresholds import Verdict
+from campaigns.domain.plan.threshold import RATES, SESSION_PREFIX, Threshold
+from campaigns.domain.presentation.metrics import METRICS
+from campaigns.domain.presentation.tables import (
+    Cell,
+    Figure,
+    Row,
+    Table,
+    count_cell,
+    empty,
+    figure_cell,
+    text_cell,
+)
+from campaigns.domain.units import and_joined, counted, decimals_alone, decimals_beside
+
+_MOST_NAMED = 2
+
+
+def limit_cell(verdict: Verdict) -> Cell:
+    """As exact as the rule says it, since every rule has its own unit: "200 ms", "1.25 %"."""
+    limit = verdict.limit
+    own = max(0, -Decimal(repr(limit)).normalize().as_tuple().exponent)
+    return _cell(limit, max(own, decimals_alone(limit)), verdict.unit)
+
+
+def measured_cell(value: float, verdict: Verdict) -> Cell:
+    """A figure of the verdict's rule, on its own side of the limit: "200.4 ms", not "200 ms"."""
+    decimals = decimals_beside(value, verdict.limit, decimals_alone(value))
+    return _cell(value, decimals, verdict.unit)
+
+
+def _cell(value: float, decimals: int, unit: str) -> Cell:
+    cell = figure_cell(Figure(value), decimals)
+    return Cell(cell.value, f"{cell.text} {unit}".strip())
+
+
+def worst_of(verdicts: Sequence[Verdict]) -> float | None:
+    """The worst figure of one rule in several runs; None if it had none in any."""
+    measured = [each.measured for each in verdicts if each.measured is not None]
+    return (min if verdicts[0].metric in RATES else max)(measured, default=None)
+
+
+def broken_words(runs: Sequence[Sequence[Verdict]], *, is_over: bool = True) -> str:
+    """What was broken, and what nobody told, from the verdicts of each run; "" if all was kept."""
+    every = [each for verdicts in runs for each in verdicts if not each.passed]
+    broken = [each for each in every if not each.lacks_agent]
+    missing = dict.fromkeys(each.rule for each in every if each.lacks_agent) if is_over else {}
+    unknown = f"Not measured, without an agent: {_listed(list(missing))}" if missing else ""
+    if not broken:
+        return unknown
+    by_rule: dict[str, list[Verdict]] = {}
+    for each in broken:
+        by_rule.setdefault(each.rule, []).append(each)
+    n_broken = sum(
+        any(not each.passed and not each.lacks_agent for each in verdicts) for verdicts in runs
+    )
+    where = f" in {n_broken} of {counted(len(runs), 'runs')}" if len(runs) > 1 else ""
+    verb = "at worst" if n_broken > 1 else ("was" if is_over else "is")
+    rules = [f"{rule} ({_measured_words(some, verb)})" for rule, some in by_rule.items()]
+    said = f"Broken{'' if is_over else ' so far'}{where}: {_listed(rules)}"
+    return f"{said}. {unknown}" if unknown else said
+
+
+def kept_words(runs: Sequence[Sequence[Verdict]]) -> str:
+    """The rules, if there are any and all were kept; else ""."""
+    verdicts = [each for some in runs for each in some]
+    if not verdicts or not all(each.passed for each in verdicts):
+        return ""
+    return f"Kept: {_listed(list(dict.fromkeys(each.rule for each in verdicts)))}"
+
+
+def _measured_words(verdicts: Sequence[Verdict], verb: str) -> str:
+    worst = worst_of(verdicts)
+    if worst is not None:
+        return f"{verb} {measured_cell(worst, verdicts[0]).text}"
+    return f"no {'session' if verdicts[0].metric.startswith('session') else 'request'} succeeded"
+
+
+def _listed(rules: list[str]) -> str:
+    if len(rules) > _MOST_NAMED + 1:
+        rules = [*rules[:_MOST_NAMED], f"{len(rules) - _MOST_NAMED} more"]
+    return and_joined(rules)
+
+
+_NO_FIGURE = "No {} succeeded."
+_NOT_USABLE = "The measurement cannot be used, so it neither keeps nor breaks the rule."
+_NO_AGENT = "No agent or exporter reported anything about the target's machine."
+
+
+def run_thresholds_table(verdicts: Sequence[Verdict], *, has_no_answer: bool = False) -> Table:
+    """A row per rule: measured, limit, result, since when. `has_no_answer`: the measurement cannot
+    be used, so no rule is kept or broken by it."""
+    columns = tuple(METRICS[key].column() for key in ("measured", "limit", "result", "since"))
+    rows = tuple(
+        Row(each.rule, _cells(each, has_no_answer=has_no_answer), "threshold") for each in verdicts
+    )
+    note = "Judged on everything measured so far. Since: the second from which the rule was broken."
+    return Table("thresholds", "Thresholds", columns, rows, "rule", note)
+
+
+def _cells(verdict: Verdict, *, has_no_answer: bool) -> tuple[Cell, ...]:
+    figures = _measured(verdict, verdict.measured), limit_cell(verdict)
+    if has_no_answer:
+        return (*figures, empty(_NOT_USABLE), empty(_NOT_USABLE))
+    return (
+        *figures,
+        _result([verdict]),
+        empty("The rule is not broken.")
+        if verdict.passed
+        else count_cell(verdict.since, _NO_AGENT),
+    )
+
+
+def _measured(verdict: Verdict, value: float | None) -> Cell:
+    if value is not None:
+        return measured_cell(value, verdict)
+    if verdict.lacks_agent:
+        return empty(_NO_AGENT)
+    is_of_sessions = verdict.metric.startswith("session")
+    return empty(_NO_FIGURE.format("session" if is_of_sessions else "request"))
+
+
+def _result(verdicts: Sequence[Verdict]) -> Cell:
+    """Of one rule in a run, or in several."""
+    if all(each.passed for each in verdicts):
+        return text_cell("kept", tone="good")
+    if all(each.passed or each.lacks_agent for each in verdicts):
+        return text_cell("not measured", _NO_AGENT, tone="bad")
+    return text_cell("broken", tone="bad")
+
+
+def campaign_thresholds_table(tests: Iterable[tuple[str, Sequence[Sequence[Verdict]]]]) -> Table:
+    """A row per test and rule, from (label of the test, the verdicts of each of its runs)."""
+    rows = []
+    for label, runs in tests:
+        for verdicts in zip(*runs, strict=False):
+            first, n_kept = verdicts[0], sum(each.passed for each in verdicts)
+            cells = (
+                text_cell(f"{n_kept} of {counted(len(verdicts), 'runs')}"),
+                _worst(verdicts),
+                limit_cell(first),
+                _result(verdicts),
+            )
+            rows.append(Row(f"{label}: {first.rule}", cells, "threshold"))
+    columns = tuple(METRICS[key].column() for key in ("kept", "worst", "limit", "result"))
+    note = "A test keeps a rule if all its finished runs do whose measurements can be used."
+    return Table("thresholds", "Thresholds", columns, tuple(rows), "test and rule", note)
+
+
+def _worst(verdicts: Sequence[Verdict]) -> Cell:
+    """Where nothing succeeded in some run, that is the worst."""
+    is_without = any(each.measured is None and not each.is_of_machine for each in verdicts)
+    return _measured(verdicts[0], None if is_without else worst_of(verdicts))
+
+
+_MS = {"us": 1e-3, "ms": 1.0, "s": 1e3}
+
+
+def threshold_lines(
+    thresholds: Sequence[Threshold], verdicts: Sequence[Verdict]
+) -> list[dict[str, Any]]:
+    """[{"panel", "label", "value", "isBroken"}] of the rules about something that is drawn.
+
+    `value` is in ms, in requests/s, or, of errors, a share of the requests of each second.
+    """
+    broken = {_key(each) for each in verdicts if not each.passed}
+    return [
+        {"panel": panel, "label": rule.rule, "value": value, "isBroken": _key(rule) in broken}
+        for rule in thresholds
+        for panel, value in _places(rule)
+    ]
+
+
+def _key(rule: Threshold | Verdict) -> tuple[str, float, str]:
+    """Not its words, which earlier releases wrote with six digits."""
+    return rule.metric, rule.limit, rule.unit
+
+
+def _places(rule: Threshold) -> list[tuple[str, float]]:
+    """Where the rule is drawn and at which height; sums, sessions and machines have no line."""
+    if rule.is_of_machine or rule.metric.startswith((SESSION_PREFIX, "sessions_")):
+        return []
+    if rule.metric == "rate":
+        return [("requests", rule.limit)]
+    if rule.metric == "errors":
+        return [("errors", rule.limit / 100)] if rule.unit == "%" else []
+    return [("response", rule.limit * _MS[rule.unit])]

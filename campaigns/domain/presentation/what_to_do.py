@@ -1,0 +1,124 @@
+"""What to do about a target that failed, or a measurement that is not usable.
+
+At most three remedies, the likeliest first, each with one place where it is done.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from enum import StrEnum
+
+from campaigns.domain.analysis.failures import cause_words, everything_failed
+from campaigns.domain.analysis.judgement import Judgement
+from campaigns.domain.analysis.target_state import ONLY_REDIRECTS
+from campaigns.domain.lifecycle import TargetState, Trust
+from campaigns.domain.metrics.failures import DROPPED, FailureRow
+from campaigns.domain.metrics.outcomes import CERTIFICATE_KINDS, CLIENT_KINDS, TIMEOUT_KINDS, Kind
+from campaigns.domain.presentation.badges import Answers
+from campaigns.domain.presentation.remedies import CAUSES, injector_remedy, remedy
+from campaigns.domain.presentation.results import Remedy
+
+_MOST = 3
+_MOST_CAUSES = 2
+
+
+class Place(StrEnum):
+    """Where a remedy is done; "" for one that is not done in benchsite."""
+
+    PLAN = "plan"
+    TARGET = "target"
+    TRY = "try"
+    LIMIT = "limit"
+    AGAIN = "again"
+    HOSTS = "hosts"
+
+
+_MEASURE_AGAIN = Remedy(
+    "Measure again.", "This measurement says nothing about the target.", Place.AGAIN
+)
+_MEASURE_THE_REST = Remedy(
+    "Measure again.", "The tests without a usable run say nothing about their targets.", Place.AGAIN
+)
+_NOT_THE_PAGE = Remedy(
+    "Do you want the page behind the redirect?",
+    "Then measure the address in its Location header.",
+    Place.PLAN,
+)
+_FIND_LIMIT = Remedy(
+    "Find the rate that it holds.",
+    "Ask how much it can take, or send less until it keeps up.",
+    Place.LIMIT,
+)
+# Where the address or its certificate is what to mend.
+_OF_ENDPOINT = {
+    Kind.DNS_FAILED, Kind.CONNECT_REFUSED, Kind.CONNECT_TIMEOUT, Kind.CONNECT_UNREACHABLE,
+    Kind.TLS_HANDSHAKE, Kind.TLS_TIMEOUT, Kind.HTTP_PARSE, *CERTIFICATE_KINDS,
+}  # fmt: skip
+_WHATEVER_THE_INJECTOR = {
+    Kind.DNS_FAILED, Kind.CONNECT_REFUSED, Kind.CONNECT_UNREACHABLE, *CERTIFICATE_KINDS,
+}  # fmt: skip
+_OF_LOGIN = {401, 403}
+
+
+def what_to_do(
+    judged: Iterable[Judgement], rows: Sequence[FailureRow], attempts: int, found: Answers
+) -> tuple[Remedy, ...]:
+    """() where the measurement can be used and the target neither failed nor was overloaded, nor
+    did nothing but redirect.
+
+    `rows` are the failures of so many attempts, `found` is what the badge tells. Where each attempt
+    was refused or answered wrongly, that is what to mend, whatever the injector lacked.
+    """
+    judged = list(judged)
+    if found.trust == Trust.NOT_USABLE:
+        # No injector makes such failures, however busy it is.
+        is_certain = all(row.status > 0 or row.kind in _WHATEVER_THE_INJECTOR for row in rows)
+        if is_certain and everything_failed(rows, attempts):
+            return (*_of_failures(rows), *_of_injector(judged))[:_MOST]
+        again = _MEASURE_THE_REST if found.is_usable_in_part else _MEASURE_AGAIN
+        return (*_of_injector(judged), again)
+    if found.target_state == TargetState.FAILING:
+        return tuple(_of_failures(rows))[:_MOST]
+    if judged and all(each.target.has(ONLY_REDIRECTS) for each in judged):
+        return (_NOT_THE_PAGE,)
+    if found.target_state == TargetState.OVERLOADED and not found.finds_limit:
+        return (_FIND_LIMIT,)
+    return ()
+
+
+def _of_injector(judged: Iterable[Judgement]) -> list[Remedy]:
+    """Of the runs that are not usable: what others were doubted for spoilt nothing."""
+    codes = Counter(each.measurement.reasons[0].code for each in judged if not each.is_usable)
+    by_text = {}
+    for code, _ in codes.most_common():
+        cause = CAUSES[code]
+        text = injector_remedy(code)
+        by_text.setdefault(text, Remedy(f"{cause[:1].upper()}{cause[1:]}.", text, Place.HOSTS))
+    return list(by_text.values())[:_MOST_CAUSES]
+
+
+def _of_failures(rows: Sequence[FailureRow]) -> Iterable[Remedy]:
+    counts: Counter[tuple[str, int]] = Counter()
+    for row in rows:
+        if row.kind and row.kind != Kind.ABORTED_BY_STOP:
+            counts[row.kind, row.status] += row.count
+    causes = [cause for cause, _ in counts.most_common(_MOST_CAUSES)]
+    for kind, status in causes:
+        words = cause_words(kind, status)
+        title = f"{words[:1].upper()}{words[1:]}."
+        yield Remedy(title, remedy(kind, status), _place(kind, status))
+    if len(counts) == 1 and 0 < causes[0][1] < 500:
+        status = causes[0][1]
+        text = "Then count it as right: add it to the plan's expected statuses."
+        yield Remedy(f"Is {status} what you expect?", text, Place.PLAN)
+
+
+def _place(kind: str, status: int) -> str:
+    if status >= 500 or status in (408, 429):
+        return Place.LIMIT
+    if status:
+        return Place.PLAN if status in _OF_LOGIN or status < 400 else Place.TRY
+    if kind in _OF_ENDPOINT:
+        return Place.TARGET
+    if kind == DROPPED or kind in TIMEOUT_KINDS:
+        return Place.LIMIT
+    return Place.HOSTS if kind in CLIENT_KINDS else Place.TRY

@@ -1,0 +1,173 @@
+"""A search for a capacity, against targets that pass below a rate."""
+
+import json
+from collections.abc import Callable
+from math import inf
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from campaigns.domain.analysis.capacity import (
+    ENOUGH_TRIALS,
+    MOST_SEARCHES,
+    RULE_VERSION,
+    CapacityAnswer,
+    Ending,
+    NextTrial,
+    SearchRules,
+    Trial,
+    TrialResult,
+    next_action,
+)
+
+LIMIT = 100_000.0
+
+
+def rules(start: float = 100.0, limit: float = LIMIT, seed: int = 1) -> SearchRules:
+    return SearchRules(start, limit, seed)
+
+
+def searched(
+    given_rules: SearchRules, result_of: Callable[[NextTrial], TrialResult]
+) -> tuple[list[Trial], CapacityAnswer]:
+    """Every trial of a whole search, and its answer."""
+    trials: list[Trial] = []
+    while isinstance(action := next_action(given_rules, trials), NextTrial):
+        assert action.number == len(trials) + 1 <= 200
+        trials.append(Trial(action.rate_per_s, result_of(action)))
+    return trials, action
+
+
+def passes_below(capacity: float) -> Callable[[NextTrial], TrialResult]:
+    return lambda trial: TrialResult.PASSED if trial.rate_per_s < capacity else TrialResult.FAILED
+
+
+def test_it_doubles_the_rate_until_a_trial_fails_and_halves_the_bracket_to_ten_percent():
+    trials, _ = searched(rules(), passes_below(1850))
+    rates = [trial.rate_per_s for trial in trials]
+    assert rates[:6] == [100, 200, 400, 800, 1600, 3200]
+    assert rates[6:9] == pytest.approx([2262.7, 1902.7, 1744.8], abs=0.1)
+
+
+def test_the_golden_search_ends_with_its_interval():
+    """Who changes these figures has changed the rule, and raises its version."""
+    trials, answer = searched(rules(), passes_below(1850))
+    assert len(trials) == 27
+    assert answer.ending == Ending.FOUND
+    assert answer.capacity.rate_per_s == pytest.approx(1838.87, abs=0.01)
+    assert answer.capacity.low == pytest.approx(1782.22, abs=0.01)
+    assert answer.capacity.high == pytest.approx(1897.33, abs=0.01)
+    assert answer.capacity.n_searches == 6
+    assert answer.rule == RULE_VERSION == 3
+
+
+@given(st.floats(150, 50_000), st.floats(1, 140), st.integers(0, 2**31))
+def test_a_steady_target_s_capacity_is_in_the_interval(capacity, start, seed):
+    trials, answer = searched(rules(start, seed=seed), passes_below(capacity))
+    assert answer.ending == Ending.FOUND
+    assert answer.capacity.low < capacity < answer.capacity.high
+    assert answer.capacity.width < 0.10
+    assert len(trials) <= 55
+    assert max(answer.at_least, 1) < capacity <= answer.below
+
+
+@given(st.floats(10, 5_000), st.floats(1, 1_000), st.floats(1, 10), st.integers(0, 1_000))
+def test_no_trial_is_above_the_limit(capacity, start, factor, seed):
+    limit = start * factor
+    trials, answer = searched(rules(start, limit, seed), passes_below(capacity))
+    assert max(trial.rate_per_s for trial in trials) <= limit
+    assert answer.ending in (Ending.FOUND, Ending.LIMIT, Ending.BELOW)
+
+
+@given(st.lists(st.sampled_from(list(TrialResult)), min_size=300, max_size=300), st.integers(0, 99))
+def test_whatever_the_trials_say_the_search_ends(results, seed):
+    supply = iter(results)
+    trials, answer = searched(rules(seed=seed), lambda _: next(supply))
+    assert answer.ending in Ending
+    assert len(trials) < 200
+
+
+def test_a_trial_that_follows_a_failed_one_waits_until_what_it_left_has_drained():
+    passed, failed = Trial(100, TrialResult.PASSED), Trial(200, TrialResult.FAILED)
+    assert not next_action(rules(), [passed]).after_drain
+    assert next_action(rules(), [passed, failed]).after_drain
+
+
+def test_a_first_rate_that_fails_ends_below_it():
+    answer = next_action(rules(), [Trial(100, TrialResult.FAILED)])
+    assert (answer.ending, answer.below, answer.capacity) == (Ending.BELOW, 100, None)
+
+
+def test_a_limit_that_passes_ends_at_least_there():
+    trials, answer = searched(rules(limit=1000), passes_below(inf))
+    assert [trial.rate_per_s for trial in trials] == [100, 200, 400, 800, 1000]
+    assert (answer.ending, answer.at_least) == (Ending.LIMIT, 1000)
+
+
+def test_an_untrusted_trial_is_repeated_once_and_does_not_count():
+    doubtful = Trial(200, TrialResult.UNTRUSTED, "sent late")
+    trials = [Trial(100, TrialResult.PASSED), doubtful]
+    assert next_action(rules(), trials).rate_per_s == 200
+    assert next_action(rules(), [*trials, Trial(200, TrialResult.PASSED)]).rate_per_s == 400
+
+
+def test_two_untrusted_trials_at_one_rate_make_the_injector_the_limit():
+    doubtful = Trial(200, TrialResult.UNTRUSTED, "sent late")
+    answer = next_action(rules(), [Trial(100, TrialResult.PASSED), doubtful, doubtful])
+    assert (answer.ending, answer.at_least, answer.below) == (Ending.INJECTOR, 100, None)
+
+
+@pytest.mark.parametrize("per_trial", [1.004, 0.996])
+def test_a_target_that_drifts_has_no_steady_answer(per_trial):
+    def drifting(trial: NextTrial) -> TrialResult:
+        return passes_below(1000 * per_trial**trial.number)(trial)
+
+    _, answer = searched(rules(), drifting)
+    assert answer.ending == Ending.DRIFTED
+    assert answer.drift == pytest.approx(per_trial**20 - 1, rel=0.35)
+
+
+def test_a_target_that_collapses_has_no_steady_answer():
+    def collapsing(trial: NextTrial) -> TrialResult:
+        return passes_below(1000 if trial.number < 12 else 10)(trial)
+
+    trials, answer = searched(rules(), collapsing)
+    assert answer.ending == Ending.DRIFTED
+    assert len(trials) < ENOUGH_TRIALS
+
+
+def test_a_target_that_grows_meanwhile_is_followed_beyond_the_windows():
+    def growing(trial: NextTrial) -> TrialResult:
+        return passes_below(1000 if trial.number < 12 else 1500)(trial)
+
+    _, answer = searched(rules(), growing)
+    assert max(each.high for each in answer.searches) > 1450
+    assert len(answer.searches) <= MOST_SEARCHES
+
+
+@pytest.mark.parametrize("why", [Ending.DEADLINE, Ending.STOPPED, Ending.SILENT])
+def test_a_search_that_is_ended_keeps_what_is_known(why):
+    trials, _ = searched(rules(), passes_below(1850))
+    begun, first, three = (next_action(rules(), trials[:n], why) for n in (3, 9, 18))
+    assert (begun.ending, begun.capacity, begun.at_least) == (why, None, 400)
+    assert first.capacity.rate_per_s == pytest.approx(1822, rel=0.001)
+    assert first.capacity.low is None
+    assert three.capacity.n_searches == 3
+    assert three.capacity.low < 1850 < three.capacity.high
+    assert three.at_least < 1850 <= three.below
+
+
+@pytest.mark.parametrize("rates", [[100, 300], [100, 200, 100], [90]])
+def test_trials_that_this_rule_did_not_ask_for_say_no_more_than_their_rates(rates):
+    passed = [Trial(rate, TrialResult.PASSED) for rate in rates]
+    answer = next_action(rules(), [*passed, Trial(1000, TrialResult.FAILED)])
+    assert (answer.ending, answer.capacity, answer.rule) == (Ending.STOPPED, None, None)
+    assert (answer.at_least, answer.below) == (max(rates), 1000)
+
+
+@given(st.floats(150, 50_000), st.integers(0, 99), st.integers(1, 60))
+def test_an_answer_is_the_same_after_it_was_stored(capacity, seed, n):
+    trials, _ = searched(rules(seed=seed), passes_below(capacity))
+    answer = next_action(rules(seed=seed), trials[:n], Ending.DEADLINE)
+    assert CapacityAnswer.from_json(json.loads(json.dumps(answer.to_json()))) == answer

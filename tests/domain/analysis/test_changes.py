@@ -1,0 +1,125 @@
+"""The changes of a history, on the golden series and on simulated ones of 2 % of noise."""
+
+import json
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from campaigns.domain.analysis.changes import course_of
+
+GOLDEN = json.loads((Path(__file__).parents[2] / "golden/change_points.json").read_text())["series"]
+TEN = [100, 101, 99, 100, 102, 98, 100, 101, 99, 100]
+SEEDS = range(20)
+
+
+def history(levels, seed: int = 0) -> list[float]:
+    noise = np.random.default_rng(seed).normal(0, 0.02, len(levels))
+    return list(np.asarray(levels) * np.exp(noise))
+
+
+def indices(values) -> list[int]:
+    return [change.index for change in course_of(values).changes]
+
+
+@pytest.mark.parametrize("golden", GOLDEN, ids=lambda each: str(each["change_points"]))
+def test_the_golden_series_have_their_changes(golden):
+    assert indices(golden["values"]) == golden["change_points"]
+
+
+def test_a_change_has_its_size_and_evidence():
+    (change,) = course_of(GOLDEN[0]["values"]).changes
+    assert change.p_value == pytest.approx(1.680e-13, rel=1e-3)
+    assert change.ratio == pytest.approx(1.1, rel=1e-3)
+    assert change.before == pytest.approx(100, rel=1e-3)
+    assert change.after == pytest.approx(110, rel=1e-3)
+    assert (change.earliest, change.latest) == (10, 10)
+    assert 1.08 < change.low < change.ratio < change.high < 1.12
+
+
+def test_a_lone_value_far_off_is_odd_and_no_change():
+    assert course_of(GOLDEN[2]["values"]).odd == {12}
+
+
+@pytest.mark.parametrize("values", [[], [100], [100, 130], TEN[:4], [None] * 30, [0.0] * 30])
+def test_a_short_or_empty_history_has_no_course(values):
+    course = course_of(values)
+    assert (course.changes, course.odd, course.expected) == ((), frozenset(), None)
+
+
+def test_equal_values_have_no_change_and_expect_themselves():
+    course = course_of([100] * 30)
+    assert (course.changes, course.odd) == ((), frozenset())
+    assert course.expected.low == course.expected.high == 100
+    assert not course.expected.is_odd
+
+
+def test_a_step_between_equal_values_is_certain():
+    (change,) = course_of([100] * 8 + [120] * 8).changes
+    assert (change.index, change.p_value) == (8, 0)
+    assert change.low == change.ratio == change.high
+
+
+def test_campaigns_without_a_value_keep_the_places_of_the_others():
+    values = [None, *GOLDEN[0]["values"]]
+    values.insert(6, None)
+    assert indices(values) == [12]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_small_step_is_found_near_its_place_and_inside_its_range(seed):
+    (change,) = course_of(history([100.0] * 40 + [106.0] * 40, seed)).changes
+    assert abs(change.index - 40) <= 4
+    assert change.earliest <= change.index <= change.latest
+    assert change.low < 1.06 < change.high or abs(change.ratio - 1.06) < 0.02
+
+
+def test_the_range_of_a_change_contains_its_place_in_nearly_all_histories():
+    ranges = [
+        (change.earliest, change.latest)
+        for seed in range(200)
+        for change in course_of(history([100.0] * 30 + [106.0] * 30, seed)).changes
+        if abs(change.index - 30) < 10
+    ]
+    assert len(ranges) > 180
+    assert sum(first <= 30 <= last for first, last in ranges) >= 0.9 * len(ranges)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_levels_are_three_campaigns_long_at_least(seed):
+    random = np.random.default_rng(seed)
+    cuts = indices(history(np.repeat(random.uniform(50, 200, 20), 4), seed))
+    assert all(later - cut >= 3 for cut, later in pairwise([0, *cuts, 80]))
+
+
+def test_a_short_level_in_a_long_history_is_found():
+    found = indices(history([100.0] * 90 + [108.0] * 20 + [100.0] * 90))
+    assert [abs(cut - true) <= 2 for cut, true in zip(found, (90, 110), strict=True)] == [True] * 2
+
+
+def test_the_newest_value_is_held_against_the_last_ten_before_it():
+    expected = course_of([*TEN, 104]).expected
+    assert expected.t == pytest.approx(3.3029, abs=1e-4)
+    assert (expected.n, expected.level) == (10, 100)
+    assert expected.low < 100 < expected.high < 104
+    assert not expected.is_odd  # outside, but by less than 5 %
+    assert course_of([*TEN, 106]).expected.is_odd
+    assert course_of([*TEN, 94]).expected.is_odd
+
+
+def test_no_time_below_0_is_expected():
+    expected = course_of([100, 180, 40, 150, 60, 100]).expected
+    assert (expected.n, expected.low, expected.is_odd) == (5, 0, False)
+
+
+def test_the_newest_value_is_held_against_its_own_level_only():
+    values = GOLDEN[0]["values"]
+    assert not course_of([*values, 111]).expected.is_odd
+    assert course_of([*values, 100]).expected.is_odd
+
+
+def test_after_a_change_five_values_must_come_before_one_is_held_against_them():
+    values = GOLDEN[0]["values"]
+    assert course_of(values[:15]).expected is None
+    assert course_of(values[:16]).expected.n == 5

@@ -1,0 +1,102 @@
+"""Who was the limit of a run, and how busy everyone was in it."""
+
+import pytest
+
+from campaigns.domain.analysis.busy import Busy, MachineLoad, busy_of, mean_busy
+from campaigns.domain.analysis.criteria import Observed
+from campaigns.domain.analysis.judgement import judge
+from campaigns.domain.analysis.limit import Who, limit_of
+from campaigns.domain.metrics.machine_use import MachinePoint, MachineUse, machine_use
+from campaigns.domain.metrics.snapshot import Timing
+from campaigns.domain.plan.plan import Plan
+from tests.values import plan_spec
+
+OPEN = plan_spec(model="open", rate_per_s=200, duration_s=60)
+CPU_FULL = Observed(20, measure=" from 0:42 on")
+IDLE, BUSY = 0.43, 1.0
+
+
+def limit(highest_cpu: float | None = None, spec=OPEN, **observed):
+    values = {
+        code: each if isinstance(each, Observed) else Observed(each)
+        for code, each in observed.items()
+    }
+    machines = []
+    if highest_cpu is not None:
+        machines = [MachineUse("shop-1", 60, 60.0, 4, figures={"cpu": (0.3, highest_cpu)})]
+    judged = judge(values, Timing.of([10_000] * 2000))
+    found = limit_of(judged, machines, Plan.from_json(spec))
+    return found.who, found.why.replace("\u202f", " ")
+
+
+@pytest.mark.parametrize(
+    ("cpu", "observed", "who"),
+    [
+        (None, {}, Who.PLAN),
+        (IDLE, {}, Who.PLAN),
+        (None, {"cpu": 0.9}, Who.INJECTOR),
+        (BUSY, {"cpu": 0.9, "target_cpu": CPU_FULL}, Who.INJECTOR),
+        (None, {"lateness_p99": 50_000}, Who.INJECTOR),
+        (None, {"link": 0.95}, Who.NETWORK),
+        (None, {"lost_shards": 1}, Who.UNKNOWN),
+        (None, {"lost_shards": 1, "cpu": 0.9}, Who.INJECTOR),
+        (BUSY, {"target_cpu": CPU_FULL, "in_flight_growing": 0.5}, Who.TARGET),
+        (IDLE, {"target_link": CPU_FULL, "in_flight_growing": 0.5}, Who.NETWORK),
+        (IDLE, {"listen_overflows": 0.2}, Who.TARGET),
+        (IDLE, {"in_flight_growing": 0.5}, Who.TARGET),
+        (None, {"in_flight_growing": 0.5}, Who.UNKNOWN),
+        (IDLE, {"resent": 0.05}, Who.NETWORK),
+        (None, {"resent": 0.05}, Who.UNKNOWN),
+        (IDLE, {"errors": 0.5}, Who.UNKNOWN),
+        (None, {"no_requests": 1}, Who.UNKNOWN),
+        (None, {"warming_up": 0.5}, Who.PLAN),
+    ],
+)
+def test_the_limit_is_the_first_that_has_evidence(cpu, observed, who):
+    assert limit(cpu, **observed)[0] is who
+
+
+@pytest.mark.parametrize(("cpu", "may_be_one_thread"), [(0.2, False), (0.25, True)])
+def test_a_target_with_cpu_to_spare_that_did_not_keep_up_may_have_one_full_thread(
+    cpu, may_be_one_thread
+):
+    _, why = limit(cpu, in_flight_growing=0.5)
+    assert ("one thread" in why) is may_be_one_thread
+
+
+def injector(cpu: float, **means: float) -> dict:
+    mean = {"cpu_share": cpu, **means}
+    return {"shard": 0, "mean": mean, "worst": {}, "at": dict.fromkeys(mean, 0), "cpu_5s": None}
+
+
+def test_the_busiest_injector_and_the_busiest_machine_count():
+    busy = busy_of(
+        [injector(0.2), injector(0.46)],
+        [MachineLoad(0.30, 4, None), MachineLoad(0.94, 8, None)],
+    )
+    assert (busy.injector_cpu, busy.target_cpu, busy.target_cores) == (0.46, 0.94, 8)
+
+
+def test_the_network_is_the_fullest_link_at_either_end():
+    near = [injector(0.2, link_share=0.15)]
+    assert busy_of(near, [MachineLoad(0.5, 2, 0.4)]).network == 0.4
+    assert busy_of(near, []).network == 0.15
+
+
+def test_what_nobody_told_is_absent_and_not_0():
+    assert busy_of([], []) == Busy()
+    assert Busy().network is None
+
+
+def test_a_mean_is_over_the_runs_that_have_a_share():
+    every = [Busy(target_cpu=0.9, target_cores=8), Busy(), Busy(target_cpu=0.8, injector_cpu=0.4)]
+    assert mean_busy(every) == Busy(
+        target_cpu=pytest.approx(0.85), target_cores=8, injector_cpu=0.4
+    )
+    assert mean_busy([]) == Busy()
+
+
+def test_a_machine_s_link_is_as_full_as_its_busier_direction():
+    did = {"received_bytes": 20, "sent_bytes": 160, "link_bytes_per_s": 100, "cores": [50, 50]}
+    use = machine_use("shop-1", [MachinePoint(0, 2.0, did)])
+    assert MachineLoad.of_use(use) == MachineLoad(None, 2, 0.8)

@@ -1,0 +1,232 @@
+"""What is looked at before a run is judged, and whom it blames."""
+
+import pytest
+
+from campaigns.domain.analysis.judgement import judge
+from campaigns.domain.analysis.observations import observe
+from campaigns.domain.metrics.measurement import Measurement
+from campaigns.domain.metrics.snapshot import Timing
+from campaigns.domain.plan.plan import Plan
+from tests.domain.analysis.test_injector_vitals import VITALS
+from tests.values import make_second, plan_spec
+
+OPEN = plan_spec(model="open", rate_per_s=1000, duration_s=1)
+
+
+def seen(*, timings=None, vitals=VITALS, counters=None, spec=OPEN):
+    second = make_second(0, [5000] * 1000, vitals=vitals)
+    second.timings |= timings or {}
+    second.counters |= counters or {}
+    return measured([second], spec)
+
+
+def measured(seconds, spec) -> Measurement:
+    measurement = Measurement(Plan.from_json(spec), last_seconds={0: seconds[-1].second})
+    for each in seconds:
+        measurement.add(each)
+    return measurement.settle()
+
+
+def observed_in(measurement, *, is_co_located=False):
+    return observe(measurement, is_co_located=is_co_located)
+
+
+@pytest.mark.parametrize(("sent", "resent", "share"), [(10_000, 500, 0.05), (10, 5, 0.005)])
+def test_segments_sent_again_are_a_share_of_all_and_of_no_fewer_than_a_thousand(
+    sent, resent, share
+):
+    counters = {"segments_sent": sent, "segments_resent": resent}
+    assert observed_in(seen(counters=counters))["resent"].value == share
+
+
+def test_beside_the_target_its_cpu_and_its_ports_say_nothing():
+    observed = observed_in(seen(), is_co_located=True)
+    assert not observed.keys() & {"other_cpu", "ports"}
+    assert "steal" in observed
+
+
+def test_lateness_is_the_injectors_own_delay_without_the_wait_for_a_connection():
+    late = {
+        "lateness": Timing.of([90_000] * 1000),
+        "own_delay": Timing.of([100] * 1000),
+        "slot_wait": Timing.of([89_900] * 500),
+    }
+    observed = observed_in(seen(timings=late))
+    assert observed["lateness_p99"].value == 100
+    assert observed["slot_wait"].value == 0.5
+
+
+def test_the_event_loop_is_judged_by_its_p99():
+    lag = {"hub_lag": Timing.of([100] * 980 + [60_000] * 20)}
+    observed = observed_in(seen(timings=lag))["hub_lag_p99"]
+    assert (round(observed.value, -3), observed.measure) == (60_000, "p99")
+
+
+def test_what_the_injector_added_is_the_difference_of_the_same_requests():
+    undelayed = [20_000] * 980 + [30_000] * 20
+    sample = {
+        "sampled": Timing.of([us + 400 for us in undelayed[:980]] + [52_000] * 20),
+        "undelayed": Timing.of(undelayed),
+    }
+    observed = observed_in(seen(timings=sample))
+    typical, high = observed["own_time"], observed["own_time_p99"]
+    assert (typical.value, typical.measure) == (pytest.approx(832), "mean")
+    assert typical.whole == pytest.approx(20_200)
+    assert (high.value, high.measure) == (pytest.approx(22_000, abs=50), "p99")
+    assert high.whole == pytest.approx(30_000, rel=1e-3)
+
+
+@pytest.mark.parametrize(("n_all", "edge_us"), [(700, 0), (7_000, 3_000)])
+def test_where_a_sample_was_timed_its_p99_may_be_just_below_the_tail_of_the_run(n_all, edge_us):
+    sample = {
+        "response": Timing.of([1_100] * n_all),
+        "sampled": Timing.of([1_100] * 694 + [4_100] * 6),
+        "undelayed": Timing.of([1_100] * 700),
+    }
+    observed = observed_in(seen(timings=sample))
+    assert observed["own_time_p99"].value == 0
+    assert observed["own_edge"].value == pytest.approx(edge_us, abs=5)
+
+
+def test_a_request_with_a_handshake_waits_twice():
+    sample = {"sampled": Timing.of([5_000] * 1000), "undelayed": Timing.of([5_000] * 1000)}
+    kept = observed_in(seen(timings=sample))["own_time"]
+    fresh = observed_in(seen(timings=sample | {"tls": Timing.of([2_000] * 1000)}))["own_time"]
+    assert (kept.waits, fresh.waits) == (1, 2)
+
+
+def test_an_injector_that_measures_no_reading_is_judged_by_its_event_loop():
+    lag = {"hub_lag": Timing.of([3_000] * 1000)}
+    observed = observed_in(seen(timings=lag))
+    assert "own_time" not in observed
+    assert observed["hub_lag_p50"].value == pytest.approx(3_000, abs=2)
+    assert observed["hub_lag_p50"].whole == pytest.approx(5_000, abs=2)
+
+
+def filling(in_flight, p50_us, spec=None):
+    """Seconds of 600 arrivals with these numbers in flight at their ends, and these medians."""
+    spec = spec or plan_spec(model="open", rate_per_s=600, duration_s=len(in_flight))
+    seconds = [
+        make_second(number, [us] * 100, in_flight=waiting, counters={"started": 600, "ok": 100})
+        for number, (waiting, us) in enumerate(zip(in_flight, p50_us, strict=True))
+    ]
+    return observed_in(measured(seconds, spec)).get("in_flight_growing")
+
+
+def test_a_target_that_falls_behind_leaves_ever_more_in_flight():
+    found = filling([200, 400, 600, 800], [200_000, 600_000, 1_000_000, 1_400_000])
+    assert found.value == pytest.approx(400 / 1200)
+
+
+@pytest.mark.parametrize(
+    ("in_flight", "p50_us"),
+    [
+        ([60, 60, 62, 61], [100_000] * 4),
+        ([600, 1200, 1200, 1210], [1_900_000] * 4),  # slow, but it keeps up
+        ([600, 1200, 1800, 2400], [1_900_000] * 4),  # slow, and the run is short
+        ([6, 9, 12, 20], [10_000, 12_000, 14_000, 30_000]),  # within the noise
+    ],
+)
+def test_a_target_that_keeps_up_does_not(in_flight, p50_us):
+    assert filling(in_flight, p50_us).value == 0.0
+
+
+def test_only_even_open_loads_are_expected_to_keep_their_requests_in_flight():
+    rising = [200, 400, 600, 800], [200_000, 600_000, 1_000_000, 1_400_000]
+    assert filling(*rising, spec=plan_spec(model="closed", connections=800, duration_s=4)) is None
+    stages = [{"duration_s": 4, "from_per_s": 10, "to_per_s": 500}]
+    assert filling(*rising, spec=plan_spec(model="open", stages=stages)) is None
+
+
+def test_sessions_are_judged_by_what_arrived_not_by_their_requests():
+    spec = plan_spec(model="open", rate_per_s=300, duration_s=1, arrival_unit="session")
+    spec["session"] = {"calls_per_session": 5}
+    counters = {"started": 1100, "dropped": 100, "calls_skipped": 400}
+    waited = {"slot_wait": Timing.of([1000] * 60)}
+    observed = observed_in(seen(spec=spec, counters=counters, timings=waited))
+    # 300 sessions were due: 100 were dropped with the 4 more requests of each, 60 had to wait.
+    assert observed["sent_share"].value == 1.0
+    assert observed["dropped"].value == pytest.approx(100 / 300)
+    assert observed["slot_wait"].value == pytest.approx(60 / 300)
+
+
+def stretches(*levels_us: int, spec):
+    """40 seconds at each level, then the beginning of one more."""
+    seconds = [
+        make_second(40 * nth + each, [level_us] * 20)
+        for nth, level_us in enumerate(levels_us)
+        for each in range(40)
+    ]
+    seconds.append(make_second(len(seconds), [900_000]))
+    return measured(seconds, spec)
+
+
+def unsteady(seen) -> dict:
+    found = observed_in(seen)
+    codes = ("warming_up", "slowing_down", "longer_for_a_while", "shorter_for_a_while")
+    return {code: found[code] for code in codes if code in found}
+
+
+def test_a_run_that_comes_to_rest_late_says_from_which_second_on():
+    (found,) = unsteady(stretches(9000, 5000, 5100, spec=OPEN)).items()
+    assert found[0] == "warming_up"
+    assert (found[1].second, found[1].value) == (40, pytest.approx(1 / 3))
+
+
+def test_a_target_that_slows_down_is_another_reason():
+    (found,) = unsteady(stretches(5000, 5000, 9000, spec=OPEN)).items()
+    assert (found[0], found[1].second) == ("slowing_down", 80)
+
+
+@pytest.mark.parametrize(("level_us", "word"), [(9000, "longer"), (2000, "shorter")])
+def test_a_target_that_was_slower_or_faster_for_a_while_says_from_when_to_when(level_us, word):
+    (found,) = unsteady(stretches(5000, level_us, 5000, spec=OPEN)).items()
+    assert found[0] == f"{word}_for_a_while"
+    assert (found[1].second, found[1].measure) == (80, "from second 40 on")
+    assert found[1].value == pytest.approx(1 / 3)
+
+
+def test_a_load_that_changes_is_not_expected_to_be_at_rest():
+    stages = [{"duration_s": 120, "from_per_s": 10, "to_per_s": 50}]
+    staged = plan_spec(model="open", stages=stages)
+    assert unsteady(stretches(9000, 5000, 5000, spec=staged)) == {}
+    ramped = plan_spec(model="closed", connections=10, duration_s=120, ramp_up_s=60)
+    assert unsteady(stretches(9000, 5000, 5000, spec=ramped)) == {}
+
+
+RISING = plan_spec(model="open", stages=[{"duration_s": 10, "from_per_s": 10, "to_per_s": 1000}])
+FLAT_OUT = plan_spec(model="closed", connections=64, duration_s=10)
+
+
+def failed(spec, errors: dict, statuses: dict):
+    """1,000 requests came back, and these failed."""
+    second = make_second(0, [5000] * 1000, errors=errors)
+    second.counters["failed"] = sum(errors.values())
+    second.statuses = {"200": 1000, **statuses}
+    return judge(observed_in(measured([second], spec)), second.timings["response"])
+
+
+REFUSED_503 = ({"status_unexpected": 200}, {"503": 200})
+
+
+@pytest.mark.parametrize(
+    ("spec", "seen", "state"),
+    [
+        (RISING, REFUSED_503, "overloaded"),
+        (FLAT_OUT, REFUSED_503, "overloaded"),
+        (FLAT_OUT, ({"status_unexpected": 200}, {"429": 200}), "overloaded"),
+        (RISING, ({"connect_refused": 200}, {}), "overloaded"),
+        (RISING, ({"first_byte_timeout": 150, "reset": 50}, {}), "overloaded"),
+        (OPEN, REFUSED_503, "failing"),  # it was not asked how much it takes
+        (OPEN, ({"first_byte_timeout": 200}, {}), "failing"),
+        (RISING, ({"status_unexpected": 200}, {"404": 200}), "failing"),
+        (FLAT_OUT, ({"status_unexpected": 200}, {"500": 200}), "failing"),
+        (FLAT_OUT, ({"status_unexpected": 200}, {"503": 150, "404": 50}), "failing"),
+        (FLAT_OUT, ({"status_unexpected": 200}, {"503": 195, "404": 5}), "overloaded"),
+        (FLAT_OUT, ({"status_unexpected": 8}, {"503": 8}), "healthy"),
+    ],
+)
+def test_errors_of_overload_are_the_limit_where_it_is_looked_for(spec, seen, state):
+    found = failed(spec, *seen)
+    assert found.measurement.state == "trusted"
+    assert found.target.state == state

@@ -1,0 +1,130 @@
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from campaigns.domain.analysis.overhead import (
+    increase,
+    jumps_us,
+    overhead_rows,
+    part_means_us,
+    percentile_row,
+    share,
+)
+from campaigns.domain.metrics.figures import Figures, figures_of
+from campaigns.domain.metrics.snapshot import PARTS, Timing, Total
+from campaigns.domain.units import rounded
+
+GOLDEN = json.loads((Path(__file__).parents[2] / "golden" / "gcube_overhead.json").read_text())
+CELLS = [(metric, column) for metric in ("mean", "min", "max", "p90") for column in (0, 1)]
+PRINTED = {**GOLDEN["printed_share_percent"], "p90": GOLDEN["share_p90_percent"]}
+us = st.floats(1, 1e7)
+
+
+@pytest.mark.parametrize(("metric", "column"), CELLS)
+def test_every_figure_of_the_gcube_study(metric, column):
+    http, https = GOLDEN["http"][metric][column], GOLDEN["https"][metric][column]
+    digits = 4 if metric == "p90" else 2
+    assert float(rounded(100 * share(http, https), digits)) == PRINTED[metric][column]
+    found = float(rounded(100 * increase(http, https), 4))
+    assert found == GOLDEN["increase_percent"][metric][column]
+
+
+def one_run(column: int, arm: str) -> Figures:
+    of = {metric: GOLDEN[arm][metric][column] * 1000 for metric in ("mean", "min", "max", "p90")}
+    return Figures(
+        n=100,
+        failed=0,
+        dropped=0,
+        duration_s=100,
+        mean_us=of["mean"],
+        min_us=of["min"],
+        max_us=of["max"],
+        percentiles={90_000: of["p90"], 50_000: of["mean"], 95_000: of["max"], 99_000: of["max"]},
+    )
+
+
+def test_a_percentile_that_the_runs_are_too_short_for_is_left_out_with_a_reason():
+    rows = overhead_rows([one_run(0, "http")], [one_run(0, "https")], paired=True)
+    by_metric = {row.metric: row for row in rows}
+    assert by_metric["p95"].weak
+    assert by_metric["p99"].ratio is None
+    assert "needs 1,000 requests" in by_metric["p99"].why
+
+
+def run_of(mean_us: float) -> Figures:
+    return Figures(n=10, failed=0, dropped=0, duration_s=1, mean_us=mean_us, min_us=1, max_us=1)
+
+
+def test_whole_blocks_stay_paired_where_a_run_is_missing():
+    http = {1: 10_000, 2: 15_000, 3: 20_000, 4: 25_000, 5: 30_000}
+    https = {1: 11_000, 3: 22_020, 4: 27_480, 5: 33_010}
+    mean = overhead_rows(
+        [run_of(us) for us in http.values()],
+        [run_of(us) for us in https.values()],
+        paired=True,
+        repeats=(list(http), list(https)),
+    )[0]
+    assert mean.interval.k == 4
+    assert 1.09 < mean.interval.low < mean.ratio < mean.interval.high < 1.11
+    assert mean.increase == pytest.approx(mean.ratio - 1)
+
+
+def test_a_percentile_at_a_jump_has_no_interval_but_the_reason():
+    slow = [[10_000 + n for n in range(990 + off)] + [100_000] * (10 - off) for off in (-3, 0, 4)]
+    even = [[10_000 + n for n in range(1000)] for _ in range(3)]
+    runs = [
+        [Total(counters={"ok": 1000}, timings={"response": Timing.of(times)}) for times in arm]
+        for arm in (even, slow)
+    ]
+    jumps = jumps_us([*runs[0], *runs[1]])
+    assert [*jumps] == [99_000]
+    figures = [[figures_of(run, 10) for run in arm] for arm in runs]
+    rows = {row.metric: row for row in overhead_rows(*figures, paired=True, jumps=jumps)}
+    alone = {"paired": True, "repeats": ((1, 2, 3), (1, 2, 3)), "totals": [*runs[0], *runs[1]]}
+    for metric in ("p95", "p99"):
+        assert percentile_row(metric, *figures, **alone) == rows[metric]
+    assert rows["p99"].interval is None
+    assert rows["p99"].ratio > 1
+    assert "from 11.0 to 100.0" in rows["p99"].why
+    assert rows["p95"].interval
+
+
+def test_an_undefined_overhead_is_none_and_a_negative_one_is_allowed():
+    assert increase(0, 5) is None
+    assert share(5, 0) is None
+    assert share(10, 8) == pytest.approx(-0.25)
+    assert increase(10, 8) == pytest.approx(-0.2)
+
+
+@given(us, us)
+def test_each_form_of_the_overhead_gives_the_other(http, https):
+    o, s = increase(http, https), share(http, https)
+    assert o / (1 + o) == pytest.approx(s, rel=1e-6, abs=1e-6)
+    assert s / (1 - s) == pytest.approx(o, rel=1e-6, abs=1e-6)
+
+
+def total(**parts: list[int]) -> Total:
+    return Total(timings={name: Timing.of(values) for name, values in parts.items()})
+
+
+def test_a_part_that_never_happened_is_none_and_one_that_sometimes_did_is_spread():
+    found = part_means_us([total(response=[1000, 3000], connect=[500], wait=[500, 2900])])
+    assert found["tls"] is None
+    assert found["connect"] == 250
+    assert found["wait"] == 1700
+    assert found["lateness"] == 50
+
+
+@given(st.lists(st.dictionaries(st.sampled_from(PARTS), st.integers(0, 10**6)), min_size=1))
+def test_the_parts_add_up_to_the_mean(runs):
+    totals = [
+        total(response=[sum(parts.values()) + 7], **{name: [us] for name, us in parts.items()})
+        for parts in runs
+    ]
+    found = part_means_us(totals)
+    whole = sum(figures_of(each, 1.0).mean_us for each in totals) / len(totals)
+    assert sum(value for value in found.values() if value is not None) == pytest.approx(whole)
+    assert found["lateness"] == pytest.approx(7, abs=1e-3)

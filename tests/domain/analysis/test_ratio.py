@@ -1,0 +1,142 @@
+from math import log
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from campaigns.domain.analysis.ratio import ratio_interval
+
+A = [100, 102, 98, 101, 99]
+B = [110, 113, 108, 111, 109]
+
+
+def test_the_unpaired_interval_is_the_golden_one_but_for_logarithms_and_neighbours():
+    found = ratio_interval(A, B, paired=False)
+    assert found.ratio == pytest.approx(1.102, abs=1e-4)
+    assert found.se / 1.05 == pytest.approx(0.010533, rel=0.005)
+    assert found.df == pytest.approx(7.9230, abs=0.01)
+    assert (found.low, found.high) == pytest.approx((1.075513, 1.129140), abs=0.0015)
+
+
+def test_the_paired_interval_is_the_golden_one_but_for_logarithms_and_neighbours():
+    found = ratio_interval(A, B, paired=True)
+    assert (found.low, found.high) == pytest.approx((1.097636, 1.106381), abs=3e-4)
+
+
+def test_the_share_s_interval_follows_from_the_ratio_s():
+    found = ratio_interval(A, B, paired=False)
+    shares = [100 * (1 - 1 / ratio) for ratio in (found.ratio, found.low, found.high)]
+    assert shares == pytest.approx([9.2559, 7.0211, 11.4370], abs=0.15)
+
+
+@pytest.mark.parametrize(
+    ("apache", "uniserve", "low", "high"),
+    [
+        ([12, 13, 12, 12, 12], [17.428, 17.467, 17.493, 17.468, 17.484], 1.3563, 1.5115),
+        ([2] * 5, [3.51, 3.527, 3.518, 3.498, 3.506], 1.4678, 2.1005),
+    ],
+)
+def test_a_coarse_clock_widens_the_interval_as_the_golden_one(apache, uniserve, low, high):
+    found = ratio_interval(apache, uniserve, paired=False, resolutions=(1, 0))
+    assert (found.low, found.high) == pytest.approx((low, high), rel=0.012)
+    assert found.high / found.low > 1.02 * high / low or found.low < low
+
+
+def test_no_spread_at_all_is_widened_to_the_resolution():
+    found = ratio_interval([100] * 3, [100] * 3, paired=True, resolutions=(1, 1))
+    assert found.low < 1 < found.high
+
+
+def test_equal_values_without_a_resolution_have_no_width():
+    found = ratio_interval([100] * 3, [100] * 3, paired=False)
+    assert (found.low, found.high, found.p_value) == (1, 1, 1)
+
+
+def test_an_arm_without_time_has_no_ratio():
+    assert ratio_interval([0, 0, 0], [1, 2, 3], paired=False) is None
+    assert ratio_interval([1], [1, 2], paired=False) is None
+
+
+@pytest.mark.parametrize("paired", [True, False])
+def test_a_run_that_hung_is_named_and_set_aside_from_five_repeats_on(paired):
+    hung = [110, 113, 108 * 64, 111, 109]
+    found = ratio_interval(A, hung, paired=paired, repeats=((1, 2, 4, 5, 6), (1, 2, 4, 5, 6)))
+    (odd,) = found.set_aside
+    assert (odd.arm, odd.repeat) == (1, 4)
+    assert odd.times == pytest.approx(108 * 64 / 110.5)
+    assert 1.06 < found.low < found.ratio < found.high < 1.17
+    assert odd.rest.k == 4
+    assert found.candidate / found.baseline == pytest.approx(found.ratio)
+
+
+@pytest.mark.parametrize("paired", [True, False])
+@pytest.mark.parametrize("k", [3, 4])
+def test_of_fewer_repeats_it_is_named_and_widens_the_interval_to_both_sides(k, paired):
+    hung = [B[0] * 64, *B[1:k]]
+    found = ratio_interval(A[:k], hung, paired=paired)
+    assert found.set_aside == ()
+    assert [(odd.arm, odd.repeat) for odd in found.odd] == [(1, 1)]
+    assert found.low < 1 < found.high
+
+
+def test_a_block_whose_runs_are_both_slow_is_not_odd():
+    found = ratio_interval([*A[:4], 300], [*B[:4], 330], paired=True)
+    assert found.odd == ()
+
+
+def test_paired_the_arm_that_is_off_its_own_runs_is_to_blame():
+    found = ratio_interval([*A[:4], 300], B, paired=True)
+    assert [(odd.arm, odd.repeat) for odd in found.odd] == [(0, 5)]
+    assert found.odd[0].times == pytest.approx(300 / 100.5)
+
+
+runs = st.lists(st.floats(1, 1e6), min_size=3, max_size=8)
+blocks_of_two = st.lists(st.tuples(st.floats(1, 1e6), st.floats(1, 1e6)), min_size=3, max_size=8)
+
+
+def figures(found) -> tuple:
+    return found.ratio, found.low, found.high, found.p_value
+
+
+@given(runs, runs, st.randoms())
+def test_the_order_of_unpaired_runs_does_not_matter(baseline, candidate, random):
+    shuffled = random.sample(baseline, len(baseline))
+    first = ratio_interval(baseline, candidate, paired=False)
+    assert figures(ratio_interval(shuffled, candidate, paired=False)) == figures(first)
+
+
+@given(blocks_of_two, st.randoms())
+def test_the_order_of_the_blocks_does_not_matter(blocks, random):
+    def interval(pairs):
+        return figures(ratio_interval([a for a, _ in pairs], [b for _, b in pairs], paired=True))
+
+    assert interval(random.sample(blocks, len(blocks))) == interval(blocks)
+
+
+@given(runs, runs)
+def test_exchanging_the_arms_inverts_the_ratio(baseline, candidate):
+    there = ratio_interval(baseline, candidate, paired=False)
+    back = ratio_interval(candidate, baseline, paired=False)
+    assert back.ratio == pytest.approx(1 / there.ratio)
+    assert log(back.low) == pytest.approx(-log(there.high), abs=1e-9)
+
+
+@given(blocks_of_two, st.floats(0.1, 10))
+def test_another_unit_changes_no_ratio(blocks, factor):
+    there = ratio_interval(*zip(*blocks, strict=True), paired=True)
+    scaled = ratio_interval(
+        *([x * factor for x in arm] for arm in zip(*blocks, strict=True)), paired=True
+    )
+    assert scaled.ratio == pytest.approx(there.ratio, rel=1e-6)
+
+
+@given(st.integers(3, 10), st.floats(1.5, 1000), st.integers(0, 2**32))
+def test_one_wild_run_among_equals_never_leaves_one_out(k, times, seed):
+    """Where all others are alike to a thousandth, whatever one run took."""
+    source = np.random.default_rng(seed)
+    baseline, candidate = 1000 * np.exp(source.normal(0, 0.001, (2, k)))
+    candidate[0] *= times
+    found = ratio_interval(list(baseline), list(candidate), paired=True)
+    assert found.low < 1.01
+    assert found.high > 0.99

@@ -1,0 +1,92 @@
+"""When a target's machine is called full: its CPU, its network link, its listen queue."""
+
+import pytest
+
+from campaigns.domain.analysis.busy import observed_machines
+from campaigns.domain.analysis.judgement import judge
+from campaigns.domain.lifecycle import TargetState
+from campaigns.domain.metrics.machine_use import MachinePoint
+from campaigns.domain.metrics.snapshot import Timing
+
+THIN = "\u202f"
+
+
+def cpu(second: int, share: float, **did) -> MachinePoint:
+    times = {"user_s": 4 * share, "idle_s": 4 * (1 - share)}
+    return MachinePoint(second, 1.0, {**times, **did})
+
+
+def busy(*shares: float, first: int = 0) -> list[MachinePoint]:
+    return [cpu(second, share) for second, share in enumerate(shares, first)]
+
+
+def texts(machines: dict[str, list[MachinePoint]], attempts: int = 5000, **observed) -> list[str]:
+    """What is said of the target by these seconds of its machines."""
+    seen = {**observed, **observed_machines(machines, attempts)}
+    found = judge(seen, Timing.of([10_000] * 2000)).target
+    assert (found.state == TargetState.OVERLOADED) is bool(found.reasons)
+    return [reason.text.replace(THIN, " ") for reason in found.reasons]
+
+
+@pytest.mark.parametrize(
+    ("shares", "said"),
+    [
+        ([0.5] * 42 + [1.0] * 20, ["The target's CPU was at 100 % from 0:42 on."]),
+        ([1.0] * 60, ["The target's CPU was at 100 % from 0:00 on."]),
+        ([0.5] * 10 + [0.99] * 12 + [0.9], ["The target's CPU was at 100 % for 12 s from 0:10."]),
+        ([0.5, 1.0, 1.0, 1.0, 1.0, 0.5], []),  # four seconds are ordinary
+        ([1.0, 1.0, 1.0, 0.97] * 15, []),
+        ([0.97] * 60, []),
+    ],
+)
+def test_a_cpu_is_full_if_it_was_for_five_seconds_in_a_row(shares, said):
+    assert texts({"shop-1": busy(*shares)}) == said
+
+
+def test_seconds_that_nobody_told_end_a_row():
+    told = [*busy(1.0, 1.0, 1.0), *busy(1.0, 1.0, 1.0, first=4)]
+    assert texts({"shop-1": told}) == []
+
+
+def test_time_stolen_by_other_guests_leaves_nothing_either():
+    full = [cpu(second, 0.75, idle_s=0.0, stolen_s=1.0) for second in range(6)]
+    assert texts({"shop-1": full}) == ["The target's CPU was at 100 % from 0:00 on."]
+
+
+def test_waiting_for_a_disk_is_not_work():
+    waiting = [cpu(second, 0.25, idle_s=0.0, waiting_s=3.0) for second in range(6)]
+    assert texts({"shop-1": waiting}) == []
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"sent_bytes": 118e6, "received_bytes": 2e6}, True),
+        ({"sent_bytes": 100e6, "received_bytes": 100e6}, False),
+        ({"sent_bytes": 118e6, "received_bytes": 2e6, "link_bytes_per_s": None}, False),
+    ],
+)
+def test_a_link_is_full_in_its_busier_direction_if_its_speed_is_known(fields, said):
+    did = {"link_bytes_per_s": 125e6, **fields}
+    points = [cpu(second, 0.3, **did) for second in range(6)]
+    words = ["The target's network link was full from 0:00 on."]
+    assert texts({"shop-1": points}) == (words if said else [])
+
+
+@pytest.mark.parametrize(
+    ("overflows", "attempts", "said"),
+    [
+        ([0, 0, 1000, 938], 5000, "1,938 times, first at 0:02."),
+        ([0, 5, 0, 0], 5000, ""),
+        ([1], 3, ""),
+    ],
+)
+def test_overflows_are_told_from_one_in_a_thousand_requests_on(overflows, attempts, said):
+    points = [cpu(second, 0.3, listen_overflows=n) for second, n in enumerate(overflows)]
+    words = [f"The target's listen queue overflowed {said}"]
+    assert texts({"shop-1": points}, attempts) == (words if said else [])
+
+
+def test_of_several_machines_the_one_that_was_full_is_named():
+    machines = {"shop-1": busy(*[0.4] * 9), "shop-2": busy(0.4, *[1.0] * 8)}
+    assert texts(machines) == ["The target's CPU was at 100 % on shop-2 from 0:01 on."]

@@ -1,0 +1,184 @@
+"""Rules as people write them, and how a measurement stands against them."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from campaigns.domain.analysis.thresholds import ThresholdJudge, Verdict
+from campaigns.domain.errors import InvalidPlan
+from campaigns.domain.metrics.injector_end import InjectorEnd
+from campaigns.domain.metrics.measurement import Measurement
+from campaigns.domain.metrics.snapshot import Second, Timing
+from campaigns.domain.plan.plan import Plan
+from campaigns.domain.plan.threshold import UNITS, Threshold, parse_rule
+from campaigns.domain.presentation.threshold_tables import campaign_thresholds_table
+from tests.values import make_second, plan_spec
+
+
+def visitors() -> dict:
+    """A plan whose sessions are counted, so that it can have every kind of rule."""
+    load = {"model": "open", "arrival_unit": "session", "rate_per_s": 1, "requests": 10}
+    return plan_spec() | {"load": load, "session": {"calls_per_session": 5}}
+
+
+@pytest.mark.parametrize(
+    ("text", "rule"),
+    [
+        ("p95<300ms", "p95 < 300 ms"),
+        (" p99 < 1.5 s ", "p99 < 1.5 s"),
+        ("mean<20", "mean < 20 ms"),
+        ("max < 900 µs", "max < 900 us"),
+        ("errors<1%", "errors < 1 %"),
+        ("errors<5", "errors < 5"),
+        ("rate>100", "rate > 100 /s"),
+        ("rate > 100 requests/s", "rate > 100 /s"),
+        ("session_p95<10s", "session_p95 < 10 s"),
+        ("session_max < 900", "session_max < 900 ms"),
+        ("sessions_failed<1%", "sessions_failed < 1 %"),
+        ("sessions_failed < 3", "sessions_failed < 3"),
+        ("session_rate>5", "session_rate > 5 /s"),
+    ],
+)
+def test_a_rule_is_read_as_people_write_it(text, rule):
+    spec = visitors() | {"thresholds": [parse_rule(text)]}
+    assert [each.rule for each in Plan.from_json(spec).thresholds] == [rule]
+
+
+@pytest.mark.parametrize("limit", [1_234_567, 0.5, 200.4, 999_999_999_999, 1e-7])
+def test_a_rule_as_it_is_written_has_its_own_limit(limit):
+    assert parse_rule(Threshold("max", limit, "us").rule)["limit"] == limit
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("fast please", "is not a rule"),
+        ("p95>300ms", "must stay below"),
+        ("rate<100", "must stay above"),
+        ("session_rate<5", "must stay above"),
+        ("sessions_failed>1%", "must stay below"),
+        ("p95<3e", "is not a number"),
+        ("errors < 0 %", "never kept: nothing is below 0. errors < 1 allows none."),
+        ("p95<0ms", "p95<0ms is never kept: nothing is below 0.$"),
+    ],
+)
+def test_what_is_no_rule_is_answered_in_words(text, words):
+    with pytest.raises(ValueError, match=words):
+        parse_rule(text)
+
+
+@pytest.mark.parametrize(
+    ("given", "path", "words"),
+    [
+        ({"metric": "p42", "limit": 1, "unit": "ms"}, "thresholds.0.metric", "no metric here"),
+        ({"metric": "p95", "limit": 1, "unit": "%"}, "thresholds.0.unit", "in ms or us or s"),
+        ({"metric": "p95", "unit": "ms"}, "thresholds.0.limit", "which limit"),
+        ({"metric": "session_p95", "limit": 9}, "thresholds.0.metric", "this plan has none"),
+        ({"metric": "sessions_failed", "limit": 1}, "thresholds.0.metric", "this plan has none"),
+        ({"metric": "p95", "limit": -1, "unit": "ms"}, "thresholds.0.limit", "outside"),
+        ({"metric": "p95", "limit": 1, "colour": "red"}, "thresholds.0.colour", "no field"),
+    ],
+)
+def test_what_is_wrong_in_a_plan_is_said_beside_its_field(given, path, words):
+    with pytest.raises(InvalidPlan) as refusal:
+        Plan.from_json(plan_spec() | {"thresholds": [given]})
+    assert words in refusal.value.errors[path]
+
+
+@given(st.sampled_from(sorted(UNITS)), st.floats(0.001, 1e6), st.integers(0, 2))
+def test_a_plan_with_rules_survives_being_stored(metric, limit, index):
+    unit = UNITS[metric][index % len(UNITS[metric])]
+    spec = visitors() | {"thresholds": [{"metric": metric, "limit": limit, "unit": unit}]}
+    plan = Plan.from_json(spec)
+    assert Plan.from_json(plan.to_json()) == plan
+
+
+def judged(rule: str, *seconds, duration_s=None) -> Verdict:
+    judge = ThresholdJudge([Threshold(**parse_rule(rule))])
+    measurement = Measurement(Plan.from_json(plan_spec()), judge=judge)
+    for each in seconds:
+        measurement.add(each)
+    measurement.close(InjectorEnd(duration_us=round((duration_s or len(seconds)) * 1e6)))
+    (verdict,) = measurement.settle().thresholds
+    return verdict
+
+
+def test_it_is_judged_on_everything_so_far_not_on_single_seconds():
+    calm, slow = make_second(0, [1000] * 99), make_second(1, [900_000])
+    assert judged("p95<10ms", calm, slow).passed
+    assert judged("max<10ms", calm, slow) == Verdict(
+        "max < 10 ms", "max", 10.0, "ms", 900.0, False, 1
+    )
+
+
+def test_since_is_the_beginning_of_the_last_stretch_that_was_broken():
+    slow, calm = [50_000] * 10, [1000] * 1000
+    seconds = [make_second(0, slow), make_second(1, calm), make_second(2, slow * 200)]
+    verdict = judged("p50<10ms", *seconds)
+    assert (verdict.passed, verdict.since) == (False, 2)
+    assert judged("p50<10ms", *seconds[:2]).since is None
+
+
+def test_rate_is_ok_requests_over_the_exact_duration():
+    verdict = judged("rate>100", make_second(0, [1000] * 60), duration_s=0.5)
+    assert (verdict.measured, verdict.passed) == (120.0, True)
+
+
+def test_errors_are_a_share_or_a_count():
+    second = make_second(0, [1000] * 98)
+    second.counters |= {"failed": 1, "dropped": 1}
+    assert judged("errors<3%", second).measured == 2.0
+    assert judged("errors<3", second).measured == 2
+    assert not judged("errors<2%", second).passed
+
+
+def second_of_visits(second: int = 0) -> Second:
+    """Quick requests, in sessions that their pauses make long: 97 ok, two failed, one dropped."""
+    seen = make_second(second, [1000] * 500)
+    seen.counters |= {"sessions_ok": 97, "sessions_failed": 2, "sessions_dropped": 1}
+    seen.timings |= {"session": Timing.of([8_000_000] * 96 + [12_000_000])}
+    seen.timings |= {"session_failed": Timing.of([30_000_000] * 2)}
+    return seen
+
+
+@pytest.mark.parametrize(
+    ("rule", "measured", "passed"),
+    [
+        ("sessions_failed<3%", 3.0, False),
+        ("sessions_failed<4", 3, True),
+        ("session_p95<10s", 8.0, True),
+        ("session_max<10s", 12.0, False),
+        ("session_mean<9000", 1e3 * (96 * 8 + 12) / 97, True),
+        ("session_rate>45", 48.5, True),
+        ("p95<2ms", 1.0, True),
+    ],
+)
+def test_rules_about_sessions_look_at_sessions_alone(rule, measured, passed):
+    verdict = judged(rule, second_of_visits(), duration_s=2.0)
+    assert verdict.measured == pytest.approx(measured, rel=1e-3)
+    assert verdict.passed is passed
+
+
+def test_without_an_ok_session_rules_about_their_times_are_broken():
+    second = make_second(0, [1000] * 5)
+    second.counters |= {"sessions_failed": 1}
+    verdict = judged("session_p95<10s", second)
+    assert (verdict.passed, verdict.measured) == (False, None)
+
+
+def test_a_run_in_which_nothing_succeeded_is_the_worst():
+    failed = make_second(0, [])
+    failed.counters = {"failed": 4}
+    runs = [[judged("p95<1s", each)] for each in (make_second(0, [1000] * 200), failed)]
+    (row,) = campaign_thresholds_table([("HTTP", runs)]).rows
+    assert [cell.text for cell in row.cells] == ["1 of 2 runs", "–", "1 s", "broken"]
+
+
+def test_nothing_measured_is_a_broken_rule_and_no_number():
+    second = make_second(0, [])
+    second.counters = {"failed": 4}
+    for rule in ("p95<1s", "mean<1s", "max<1s", "rate>1"):
+        verdict = judged(rule, second)
+        assert not verdict.passed
+        assert verdict.since == 0
+    assert judged("p95<1s", second).measured is None

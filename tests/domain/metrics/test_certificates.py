@@ -1,0 +1,123 @@
+"""Certificates as servers send them: facts, and the size of their keys."""
+
+import base64
+from datetime import UTC, datetime
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec, ed448, ed25519, rsa
+
+from campaigns.domain.metrics.certificates import chain_facts, key_bits, key_words
+
+
+def der(key, names=("shop.example",), unknown="") -> str:
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "shop.example")])
+    builder = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(255)
+        .not_valid_before(datetime(2026, 1, 1, tzinfo=UTC))
+        .not_valid_after(datetime(2027, 1, 1, tzinfo=UTC))
+    )
+    if names:
+        alternative = x509.SubjectAlternativeName([x509.DNSName(each) for each in names])
+        builder = builder.add_extension(alternative, critical=False)
+    if unknown:
+        extension = x509.UnrecognizedExtension(x509.ObjectIdentifier(unknown), b"\x05\x00")
+        builder = builder.add_extension(extension, critical=False)
+    signs_whole = isinstance(key, ed25519.Ed25519PrivateKey | ed448.Ed448PrivateKey)
+    certificate = builder.sign(key, None if signs_whole else hashes.SHA256())
+    return base64.b64encode(certificate.public_bytes(serialization.Encoding.DER)).decode()
+
+
+def test_an_elliptic_certificate_is_read_in_full():
+    (facts,) = chain_facts([der(ec.generate_private_key(ec.SECP256R1()))])
+    assert facts["subject"] == "shop.example"
+    assert facts["names"] == ["shop.example"]
+    assert facts["key"] == "ECDSA secp256r1"
+    assert "sha256" in facts["signature"].lower()
+    assert facts["not_after"].startswith("2027-01-01")
+    assert facts["self_signed"] is True
+    assert facts["serial"] == "ff"
+
+
+def test_what_is_no_certificate_is_left_out():
+    key = ec.generate_private_key(ec.SECP256R1())
+    assert chain_facts(["!!", base64.b64encode(b"garbage").decode()]) == []
+    assert chain_facts([der(key, names=())])[0]["names"] == []
+
+
+def changed(text: str, before: str, after: str) -> str:
+    """A certificate with other bytes, whose signature is then wrong, which nobody asks here."""
+    whole = base64.b64decode(text)
+    assert bytes.fromhex(before) in whole
+    return base64.b64encode(whole.replace(bytes.fromhex(before), bytes.fromhex(after))).decode()
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [("0603550e11", "0603551d11"), ("820c73686f70", "a30c73686f70")],
+    ids=["an extension that comes twice", "a name of a kind that nobody uses"],
+)
+def test_a_certificate_whose_names_cannot_be_read_has_none(before, after):
+    key = ec.generate_private_key(ec.SECP256R1())
+    whole = der(key, unknown="2.5.14.17")
+    (facts,) = chain_facts([changed(whole, before, after)])
+    assert (facts["subject"], facts["names"]) == ("shop.example", [])
+
+
+def test_one_of_a_version_that_there_is_not_is_left_out():
+    whole = der(ec.generate_private_key(ec.SECP256R1()))
+    odd = changed(whole, "a003020102", "a003020107")
+    assert [each["subject"] for each in chain_facts([odd, whole])] == ["shop.example"]
+
+
+@pytest.mark.parametrize(
+    ("make_key", "bits"),
+    [
+        (lambda: rsa.generate_private_key(65537, 2048), 2048),
+        (lambda: ec.generate_private_key(ec.SECP256R1()), 256),
+        (lambda: ec.generate_private_key(ec.SECP384R1()), 384),
+        (lambda: ec.generate_private_key(ec.SECP521R1()), 521),
+        (ed25519.Ed25519PrivateKey.generate, None),
+    ],
+)
+def test_the_size_is_that_of_the_modulus_or_the_curve(make_key, bits):
+    assert key_bits(der(make_key())) == bits
+
+
+@pytest.mark.parametrize("text", [None, "", "no base64!", "AAAA", "MIIB", "MAA="])
+def test_what_is_no_certificate_has_no_size(text):
+    assert key_bits(text) is None
+
+
+@pytest.mark.parametrize(
+    ("make_key", "words"),
+    [
+        (lambda: rsa.generate_private_key(65537, 2048), "RSA 2048"),
+        (lambda: ec.generate_private_key(ec.SECP256R1()), "ECDSA secp256r1"),
+        (lambda: ec.generate_private_key(ec.SECP521R1()), "ECDSA secp521r1"),
+        (lambda: ec.generate_private_key(ec.BrainpoolP256R1()), "ECDSA 256"),
+        (ed25519.Ed25519PrivateKey.generate, "Ed25519"),
+    ],
+)
+def test_a_key_has_a_kind_and_a_size(make_key, words):
+    assert key_words(base64.b64decode(der(make_key()))) == words
+
+
+@pytest.mark.parametrize(
+    ("key", "first", "words"),
+    [
+        (ed25519.Ed25519PrivateKey.from_private_bytes((222).to_bytes(32, "big")), 0x30, "Ed25519"),
+        (ed448.Ed448PrivateKey.from_private_bytes((450).to_bytes(57, "big")), 0x30, "Ed448"),
+        (ed448.Ed448PrivateKey.from_private_bytes((623).to_bytes(57, "big")), 0x04, "Ed448"),
+    ],
+)
+def test_a_key_that_begins_like_a_sequence_or_a_point_is_neither(key, first, words):
+    """As one in 256 does."""
+    assert key.public_key().public_bytes_raw()[0] == first
+    assert key_words(base64.b64decode(der(key))) == words
+    assert key_bits(der(key)) is None

@@ -1,0 +1,273 @@
+"""An exporter's metrics as an agent's figures."""
+
+from collections.abc import Mapping
+
+import pytest
+
+from campaigns.domain.metrics import exporter
+from campaigns.domain.metrics import exporter as of_seconds
+from campaigns.domain.metrics.exporter import (
+    METRICS,
+    ExporterSeconds,
+    NotExposition,
+    NothingKnown,
+    did_between,
+    read_exporter,
+    reading_of,
+    samples_of,
+)
+from campaigns.domain.metrics.machine import AgentReport, machine_of
+from workers.agent import machine, proc
+from workers.agent.proc import cpu_of, memory_of
+
+pytestmark = pytest.mark.pure
+S = 1_000_000_000
+CPU = {"user": 10.0, "nice": 1.0, "system": 4.0, "irq": 0.5, "softirq": 0.5, "steal": 0.0,
+       "iowait": 1.0, "idle": 83.0}  # fmt: skip
+
+
+def cpu_lines(grown: Mapping[str, float] | None = None, core: str = "0") -> str:
+    """A core's time by mode, grown by so much."""
+    values = {mode: value + (grown or {}).get(mode, 0.0) for mode, value in CPU.items()}
+    return "".join(
+        f'node_cpu_seconds_total{{cpu="{core}",mode="{mode}"}} {value}\n'
+        for mode, value in values.items()
+    )
+
+
+def read(text: str, *, counts_process: bool = False):
+    return read_exporter(samples_of(text, METRICS), counts_process=counts_process)
+
+
+def did(before: str, now: str, lasted_s: float = 1.0, **given):
+    return did_between(read(before, **given), read(now, **given), lasted_s, "shop")
+
+
+def test_cpu_time_is_by_state_and_core():
+    before = cpu_lines() + cpu_lines(core="1")
+    now = cpu_lines({"user": 0.3, "nice": 0.1, "softirq": 0.1, "idle": 0.5}) + cpu_lines(
+        {"system": 0.25, "iowait": 0.25, "idle": 0.5}, core="1"
+    )
+    assert did(before, now) == {
+        "user_s": pytest.approx(0.4),
+        "system_s": 0.25,
+        "interrupts_s": pytest.approx(0.1),
+        "stolen_s": 0,
+        "waiting_s": 0.25,
+        "idle_s": 1.0,
+        "cores": [50, 25],
+    }
+
+
+def test_cores_are_in_the_order_of_their_numbers():
+    numbers = ["0", "2", "10"]
+    before = "".join(cpu_lines(core=each) for each in reversed(numbers))
+    shares = dict(zip(numbers, (0.1, 0.2, 0.3), strict=True))
+    now = "".join(
+        cpu_lines({"user": share, "idle": 1 - share}, each) for each, share in shares.items()
+    )
+    assert did(before, now)["cores"] == [10, 20, 30]
+
+
+@pytest.mark.parametrize(
+    ("metric", "figure"),
+    [
+        ('node_network_receive_bytes_total{device="eth0"}', "received_bytes"),
+        ('node_network_transmit_bytes_total{device="eth0"}', "sent_bytes"),
+        ('node_network_transmit_bytes_total{device="lo"}', "loopback_bytes"),
+        ('node_network_receive_packets_total{device="eth0"}', "received_packets"),
+        ('node_network_transmit_packets_total{device="eth0"}', "sent_packets"),
+        ('node_network_receive_drop_total{device="eth0"}', "dropped_packets"),
+        ('node_network_transmit_drop_total{device="eth0"}', "dropped_packets"),
+        ("node_netstat_Tcp_OutSegs", "segments_sent"),
+        ("node_netstat_Tcp_RetransSegs", "retransmitted"),
+        ("node_netstat_TcpExt_ListenOverflows", "listen_overflows"),
+        ("node_netstat_TcpExt_ListenDrops", "listen_drops"),
+        ('node_disk_read_bytes_total{device="nvme0n1"}', "disk_read_bytes"),
+        ('node_disk_written_bytes_total{device="sda"}', "disk_written_bytes"),
+        ('node_disk_io_time_seconds_total{device="sda"}', "disk_busy_s"),
+        ("node_vmstat_pswpin", "swapped_pages"),
+        ("node_vmstat_pswpout", "swapped_pages"),
+    ],
+)
+def test_a_counter_tells_its_growth(metric, figure):
+    assert did(f"{metric} 1e3\n", f"{metric} 1007\n") == {figure: 7}
+
+
+@pytest.mark.parametrize(
+    ("lines", "figures"),
+    [
+        ("node_procs_running 3\nnode_procs_blocked 1\n", {"running": 3, "blocked": 1}),
+        (
+            "node_memory_MemTotal_bytes 8e9\nnode_memory_MemFree_bytes 1e9\n"
+            "node_memory_MemAvailable_bytes 6e9\n",
+            {"memory_bytes": 8e9, "memory_used_bytes": 2e9},
+        ),
+        (
+            "node_memory_MemTotal_bytes 8e9\nnode_memory_MemFree_bytes 1e9\n",
+            {"memory_bytes": 8e9, "memory_used_bytes": 7e9},
+        ),
+        ("node_memory_MemFree_bytes 1e9\n", {}),
+        (
+            "node_memory_SwapTotal_bytes 2e9\nnode_memory_SwapFree_bytes 1.5e9\n",
+            {"swap_used_bytes": 5e8},
+        ),
+        ("node_memory_SwapTotal_bytes 2e9\n", {}),
+        ("node_netstat_Tcp_CurrEstab 12\n", {"established": 12}),
+        ("node_sockstat_TCP_tw 7\nnode_sockstat_TCP_orphan 2\n", {"time_wait": 7, "orphaned": 2}),
+        ("node_filefd_allocated 1024\n", {"open_files": 1024}),
+    ],
+)
+def test_a_gauge_is_as_it_was_at_the_end(lines, figures):
+    assert did("node_load1 1\n", lines) == figures
+
+
+def test_what_is_left_out_is_what_an_agent_leaves_out():
+    assert exporter.VIRTUAL.pattern == proc._VIRTUAL.pattern
+    assert exporter.PARTS_OF_DISKS.pattern == proc._PARTS_OF_DISKS.pattern
+
+
+def test_the_length_of_a_second_is_bounded_as_an_agents():
+    assert (of_seconds.SHORTEST_S, of_seconds.LONGEST_S) == (machine.SHORTEST_S, machine.LONGEST_S)
+
+
+def test_the_links_speed_is_told_if_there_is_one_link():
+    link = 'node_network_receive_bytes_total{device="eth0"} 1\n'
+    speed = 'node_network_speed_bytes{device="eth0"} 1.25e+08\n'
+    assert did("", link + speed)["link_bytes_per_s"] == 125_000_000
+    assert "link_bytes_per_s" not in did("", link + speed.replace("1.25e+08", "-125000"))
+    other = link.replace("eth0", "eth1")
+    assert "link_bytes_per_s" not in did("", link + other + speed)
+
+
+def test_a_counter_that_appeared_counts_from_the_next_second_on():
+    metric = "node_netstat_Tcp_RetransSegs"
+    assert did("", f"{metric} 9\n") == {}
+    two = 'node_network_receive_bytes_total{device="eth1"} 5e9\n'
+    one = 'node_network_receive_bytes_total{device="eth0"} %d\n'
+    assert did(one % 3, one % 5 + two) == {"received_bytes": 2}
+
+
+def test_a_counter_that_fell_began_anew_and_the_others_did_not():
+    lines = "node_netstat_Tcp_OutSegs %d\nnode_netstat_Tcp_RetransSegs %d\n"
+    assert did(lines % (900, 4), lines % (20, 6)) == {"retransmitted": 2}
+
+
+def test_cpu_time_that_fell_makes_a_gap():
+    """Shares are of the sum of all states, and a cost of all seconds."""
+    assert did(cpu_lines(), cpu_lines({"idle": 1.0, "user": -0.5})) is None
+
+
+@pytest.mark.parametrize("grown_s", [4.0, 900.0, 1e9])
+def test_more_cpu_time_than_there_was_makes_a_gap(grown_s):
+    assert did(cpu_lines(), cpu_lines({"idle": grown_s})) is None
+
+
+def test_nothing_is_compared_over_a_start_of_the_machine():
+    boot = "node_boot_time_seconds %s\nnode_netstat_Tcp_OutSegs %d\n"
+    told = did(boot % ("1.7e+09", 10), boot % ("1700000000.4", 12))
+    assert told == {"segments_sent": 2, "booted_s": 1700000000.4}
+    assert did(boot % ("1.7e+09", 10), boot % ("1.70000009e+09", 12)) is None
+
+
+@pytest.mark.parametrize("value", ["NaN", "+Inf", "-Inf", "-5", "1e300"])
+def test_a_value_that_no_machine_has_is_not_told(value):
+    assert did("", f"node_procs_running {value}\nnode_filefd_allocated 3\n") == {"open_files": 3}
+    metric = "node_netstat_Tcp_OutSegs"
+    assert did(f"{metric} {value}\n", f"{metric} 3\n") == {}
+
+
+PROCESS = (
+    "process_cpu_seconds_total %s\nprocess_resident_memory_bytes 5e7\nprocess_open_fds 12\n"
+    "process_start_time_seconds %s\n"
+)
+
+
+def test_the_process_that_answers_counts_where_it_is_the_server():
+    seen = did(PROCESS % (3, 100), PROCESS % (3.25, 100), counts_process=True)
+    of_process = {"cpu_s": 0.25, "memory_bytes": 5e7, "open_files": 12}
+    assert seen == {"processes": {"shop": of_process}}
+
+
+def test_a_process_that_began_anew_makes_a_gap():
+    assert did(PROCESS % (3, 100), PROCESS % (3.25, 160), counts_process=True) is None
+    assert did(PROCESS % (3, 100), PROCESS % (0.25, 100), counts_process=True) is None
+
+
+def test_a_second_is_one_that_an_agent_could_have_reported():
+    before = cpu_lines() + PROCESS % (3, 100)
+    now = cpu_lines({"user": 0.5, "idle": 0.5}) + PROCESS % (3.5, 100)
+    told = did(before, now, counts_process=True)
+    report = {"host": "shop", "seconds": [{"at_s": 1e9, "did": told}]}
+    (second,) = AgentReport.from_json(report).seconds
+    assert second.did == told
+
+
+def taken(*answers: tuple[float, str], counts_process: bool = False):
+    """The seconds after each answer, of which each was given so many seconds after the first."""
+    seconds = ExporterSeconds("shop", counts_process=counts_process)
+    return seconds, [seconds.take(round(at_s * S), text) for at_s, text in answers]
+
+
+def test_two_answers_make_a_second_with_the_middle_between_them():
+    _, (first, second) = taken((7, cpu_lines()), (8, cpu_lines({"user": 0.4, "idle": 0.6})))
+    assert first is None
+    assert (second.middle_ns, second.lasted_s) == (7 * S + S // 2, 1.0)
+    assert second.did["cores"] == [40]
+
+
+@pytest.mark.parametrize(("took_s", "is_second"), [(0.1, False), (1.6, True), (60, False)])
+def test_an_interval_that_is_no_second_is_a_gap(took_s, is_second):
+    now = cpu_lines({"idle": took_s})
+    _, (_, second) = taken((0, cpu_lines()), (took_s, now))
+    assert (second is not None) is is_second
+
+
+def test_the_same_values_again_are_of_no_later_time():
+    """An exporter behind a cache of two seconds."""
+    grown = [cpu_lines({"user": 0.5 * n, "idle": 1.5 * n}) for n in range(3)]
+    answers = [(0, grown[0]), (1, grown[0]), (2, grown[1]), (3, grown[1] + "# again\n")]
+    seconds, found = taken(*answers, (4, grown[2]))
+    assert [each and (each.lasted_s, each.did["user_s"]) for each in found] == [
+        None, None, (2.0, 0.5), None, (2.0, 0.5),
+    ]  # fmt: skip
+    assert seconds.trouble == ""
+
+
+def test_values_that_stay_for_long_are_said():
+    seconds, found = taken(*((n, cpu_lines({"idle": n // 10 * 10})) for n in range(12)))
+    assert not any(found)
+    assert seconds.trouble.startswith("Its values stay the same for several seconds")
+
+
+def test_an_idle_process_is_told_apart_from_a_cache_by_the_rest_of_its_answer():
+    answers = [(n, PROCESS % (3, 100) + f"scrapes_total {n}\n") for n in range(3)]
+    _, found = taken(*answers, counts_process=True)
+    assert [each.did["processes"]["shop"]["cpu_s"] for each in found[1:]] == [0, 0]
+
+
+def test_two_machines_behind_one_address_never_make_a_second():
+    """Neither a fall nor a jump from one machine's counters to the other's."""
+    machines = [
+        f"node_boot_time_seconds {1.7e9 + 1e5 * n}\nnode_netstat_Tcp_OutSegs {10**9 * n}\n"
+        for n in range(2)
+    ]
+    seconds, found = taken(*((n, machines[n % 2]) for n in range(6)))
+    assert not any(found)
+    assert seconds.trouble.startswith("Its answers come from another machine or process each time")
+
+
+def test_an_answer_without_a_metric_that_is_known_is_refused():
+    for answer in ("go_goroutines 8\n", PROCESS % (3, 100)):
+        with pytest.raises(NothingKnown):
+            reading_of(answer, counts_process=False)
+    with pytest.raises(NotExposition, match="Line 1 "):
+        reading_of("<html>", counts_process=False)
+    with pytest.raises(NotExposition, match="Line 2 "):
+        reading_of("node_load1 3\nnode_procs_running many\n", counts_process=False)
+
+
+def test_an_exporter_and_the_agent_tell_alike_which_machine_they_are_on():
+    text = "node_boot_time_seconds 1.795315615e+09\nnode_memory_MemTotal_bytes 8.330481664e+09\n"
+    of_agent = cpu_of("btime 1795315615\n").gauges | memory_of("MemTotal: 8135236 kB\n")
+    assert machine_of(did(text, text)) == machine_of(of_agent) == "1795315615/8330481664"

@@ -1,0 +1,189 @@
+"""What a search says of the capacity, and of what limited it."""
+
+import pytest
+
+from campaigns.domain.analysis.busy import Busy
+from campaigns.domain.analysis.capacity import CapacityAnswer, Ending
+from campaigns.domain.analysis.capacity_interval import CapacityInterval, SearchResult
+from campaigns.domain.analysis.criteria import JudgementReason
+from campaigns.domain.analysis.judgement import Finding, Judgement, limits_with
+from campaigns.domain.analysis.thresholds import Verdict
+from campaigns.domain.lifecycle import Precision, TargetState, Trust
+from campaigns.domain.presentation.capacity_words import (
+    DOUBTFUL_AT,
+    bound_words,
+    limiter_of,
+    search_sentence,
+    signs_of,
+)
+from campaigns.domain.presentation.sentences import plain_text
+from campaigns.domain.units import DASH, percent
+
+OBJECTIVE = "p95 below 300 ms"
+FOUND = CapacityInterval(1850, 1790, 1910, 5)
+ONE = (SearchResult(1840, 1860, 12.0),)
+
+
+def said(
+    ending=Ending.FOUND,
+    capacity=None,
+    at_least=None,
+    below=None,
+    drift=0.0,
+    n=5,
+    live=False,
+    rule=2,
+):
+    answer = CapacityAnswer(ending, capacity, at_least, below, ONE * n, drift, rule)
+    return plain_text(search_sentence(answer, OBJECTIVE, is_going_on=live)).replace("\u202f", " ")
+
+
+def test_a_capacity_is_said_with_its_interval_and_its_searches():
+    assert said(capacity=FOUND) == (
+        "1,850 requests/s (1,790 to 1,910, five searches) keep p95 below 300 ms."
+    )
+
+
+def test_a_search_of_an_earlier_rule_says_what_its_trials_say():
+    assert said(Ending.FOUND, FOUND, 1800, 1900, rule=None).startswith("No capacity is known")
+
+
+def test_a_drift_is_no_steady_answer():
+    words = said(Ending.DRIFTED, FOUND, drift=-0.12)
+    assert words.startswith("No steady answer")
+    assert "−12 %" in words
+
+
+@pytest.mark.parametrize(
+    ("ending", "at_least", "below", "rule", "words"),
+    [
+        (Ending.STOPPED, 400, None, 2, "at least 400"),
+        (Ending.SILENT, 400, 800, 2, "between 400 and 800"),
+        (Ending.INJECTOR, 400, 800, 2, "at least 400"),
+        (Ending.BELOW, None, 100, 2, "below 100"),
+        (Ending.DEADLINE, None, None, 2, ""),
+        (Ending.DRIFTED, 400, 800, 2, ""),
+        (Ending.STOPPED, 400, 800, None, ""),
+    ],
+)
+def test_a_capacity_that_was_not_found_has_bounds(ending, at_least, below, rule, words):
+    answer = CapacityAnswer(ending, None, at_least, below, (), 0.0, rule)
+    assert bound_words(answer) == words
+
+
+CAP = "900 requests/s"
+
+
+def p95(passed: bool) -> Verdict:
+    return Verdict("p95 < 300 ms", "p95", 300, "ms", 758, passed, None if passed else 3)
+
+
+def test_a_failed_trial_has_the_rules_that_broke_and_what_the_target_did_not_keep_up_with():
+    grew = JudgementReason("in_flight_growing", TargetState.OVERLOADED, "It grew.")
+    target = Finding(TargetState.OVERLOADED, (grew,))
+    judgement = Judgement(Finding(Trust.TRUSTED), target, Finding(Precision.FINE))
+    signs = signs_of([p95(passed=False), p95(passed=True)], judgement)
+    assert signs == ["p95 < 300 ms was broken", "requests in flight grew"]
+
+
+def test_the_target_s_side_was_the_limit_where_the_injectors_had_room():
+    failed = [["p95 < 300 ms was broken", "requests in flight grew"], ["p95 < 300 ms was broken"]]
+    found = limiter_of(Ending.FOUND, failed, [], [{"cpu": 0.40}, {"cpu": 0.44}], CAP)
+    assert found.word == "target side"
+    assert found.why.endswith("The injectors had room.")
+    broken, grew, own, cpu = found.rows
+    assert (broken.measured, grew.measured) == ("2 of 2 failed trials", "1 of 2 failed trials")
+    assert (own.figure, own.measured) == ("its own CPU", "unknown")
+    assert (cpu.measured, cpu.doubtful_from, cpu.was_it) == (
+        percent(0.42),
+        percent(0.60, decimals=0),
+        "no",
+    )
+    assert cpu.bar == pytest.approx(DOUBTFUL_AT * 0.42 / 0.60, abs=0.1)
+
+
+def test_injectors_have_room_up_to_the_limits_of_the_site():
+    busy = [{"cpu": 0.75, "link": 0.85}]
+    limits = limits_with({"cpu": [0.9, 0.95], "link": [None, None]})
+    assert "room" not in limiter_of(Ending.FOUND, [["x"]], [], busy, CAP).why
+    found = limiter_of(Ending.FOUND, [["x"]], [], busy, CAP, limits)
+    assert found.why.endswith("The injectors had room.")
+    *_, cpu, link = found.rows
+    assert (cpu.doubtful_from, cpu.was_it) == (percent(0.9, decimals=0), "no")
+    assert (link.doubtful_from, link.bar, link.was_it) == (DASH, None, "no")
+
+
+def test_injectors_in_doubt_are_named_with_their_reason():
+    found = limiter_of(Ending.INJECTOR, [], ["It ran late."] * 2, [{"cpu": 0.7}], CAP)
+    assert found.word == "injectors"
+    late, cpu = found.rows
+    assert (late.figure, late.measured, late.was_it) == ("It ran late.", "2 trials", "yes")
+    assert cpu.was_it == "yes"
+
+
+def test_a_search_under_way_claims_nothing():
+    assert limiter_of(None, [], [], [], CAP).word == "–"
+
+
+FAILED = [["p95 < 300 ms was broken"]]
+WITH_ROOM = [{"cpu": 0.40}]
+
+
+def found_beside(near: Busy, ending: Ending | None = Ending.FOUND):
+    return limiter_of(ending, FAILED, [], WITH_ROOM, CAP).beside_machine(near)
+
+
+def test_a_busy_machine_of_the_target_is_the_likely_limit():
+    found = found_beside(Busy(target_cpu=0.94, target_cores=8))
+    assert found.word == "target CPU"
+    cpu, broken, own = found.rows
+    assert (cpu.figure, cpu.was_it, cpu.bar) == (
+        "CPU of 8 cores",
+        "likely",
+        pytest.approx(DOUBTFUL_AT * 0.94 / 0.80, abs=0.1),
+    )
+    assert (broken.who, own.who) == ("Target", "Injectors"), "its CPU is known now"
+
+
+@pytest.mark.parametrize(
+    ("cpu", "cores", "was_it"),
+    [
+        (0.42, 8, "one core may be"),
+        (0.10, 8, "no"),
+        (0.60, 1, "no"),
+        (0.10, 0, "one core may be"),
+    ],
+)
+def test_a_machine_with_room_leaves_it_at_the_target_s_side(cpu, cores, was_it):
+    """A thread that fills one of eight cores is 12.5 % of them. 0: nobody told how many."""
+    found = found_beside(Busy(target_cpu=cpu, target_cores=cores))
+    assert (found.word, found.rows[0].was_it) == ("target side", was_it)
+    assert f"its CPU was at {percent(cpu, decimals=0)}." in found.why
+
+
+def test_a_full_link_of_the_target_is_named():
+    found = found_beside(Busy(target_cpu=0.30, target_link=0.95))
+    assert found.word == "target network"
+    assert [row.was_it for row in found.rows[:2]] == ["one core may be", "likely"]
+
+
+def test_a_busy_machine_is_not_the_limit_of_a_search_that_met_its_cap():
+    found = found_beside(Busy(target_cpu=0.94), Ending.LIMIT)
+    assert (found.word, found.rows[0].was_it) == ("cap", "")
+    assert not found.names_machine
+
+
+def test_readers_who_may_not_see_machines_see_no_sign_of_them():
+    full = JudgementReason("target_cpu", TargetState.OVERLOADED, "Full.")
+    target = Finding(TargetState.OVERLOADED, (full,))
+    judgement = Judgement(Finding(Trust.TRUSTED), target, Finding(Precision.FINE))
+    signs = signs_of([p95(passed=False)], judgement)
+    found = limiter_of(Ending.FOUND, [signs], [], WITH_ROOM, CAP).without_machine("shop.test")
+    assert [row.figure for row in found.rows if row.who == "Target"] == ["p95 < 300 ms was broken"]
+
+
+def test_readers_who_may_not_see_machines_see_no_rule_about_them():
+    rule = Verdict("target_cpu < 80 %", "target_cpu", 80, "%", 91, passed=False, since=3)
+    signs = signs_of([p95(passed=False), rule], None)
+    found = limiter_of(Ending.FOUND, [signs], [], [], CAP).without_machine("shop.test")
+    assert [row.figure for row in found.rows] == ["p95 < 300 ms was broken"]

@@ -1,0 +1,100 @@
+from campaigns.domain.metrics.figures import Figures, figures_of
+from campaigns.domain.metrics.snapshot import Timing, Total, total_of
+from campaigns.domain.presentation.latency_table import Line, latency_table, mean_texts
+
+
+def total(values_us: list[int], failed: int = 0) -> Total:
+    return Total(
+        counters={"ok": len(values_us), "failed": failed},
+        timings={"response": Timing.of(values_us)},
+    )
+
+
+def run(values_us: list[int], failed: int = 0) -> Figures:
+    return figures_of(total(values_us, failed), 10.0)
+
+
+def cells(table, label: str):
+    row = next(row for row in table.rows if row.label.startswith(label))
+    return {column.key: cell for column, cell in zip(table.columns, row.cells, strict=True)}
+
+
+FAST, SLOW = [10_000] * 99 + [30_000], [20_000] * 99 + [50_000]
+
+
+def two_runs(**options):
+    lines = [Line("Repeat 1", run(FAST)), Line("Repeat 2", run(SLOW, failed=3), **options)]
+    pooled = figures_of(total_of([total(FAST), total(SLOW, 3)]), 20.0)
+    return latency_table("t", "T", lines, pooled)
+
+
+def test_the_mean_row_has_the_mean_of_the_runs_extremes_and_the_pooled_row_the_extremes():
+    table = two_runs()
+    mean, pooled = cells(table, "Mean of 2 runs"), cells(table, "Pooled, 200 requests")
+    assert (mean["min"].value, mean["max"].value) == (15.0, 40.0)
+    assert (pooled["min"].value, pooled["max"].value) == (10.0, 50.0)
+
+
+def test_the_mean_row_averages_runs_and_the_pooled_row_requests():
+    table = two_runs()
+    assert cells(table, "Mean")["mean"].value == 15.3
+    assert cells(table, "Mean")["p90"].value == 15.0
+    assert cells(table, "Pooled")["p90"].value == 20.0
+    assert cells(table, "Pooled")["n"].text == "200"
+    assert cells(table, "Pooled")["errors"].value == 3
+
+
+def test_a_hundred_requests_have_a_weak_p95_and_a_dash_for_p99():
+    first = cells(two_runs(), "Repeat 1")
+    assert first["p95"].weak
+    assert first["p99"].text == "–"
+
+
+def test_a_p99_that_is_partly_the_injectors_is_weak_however_many_requests_there_are():
+    many = run([10_000] * 1980 + [30_000] * 20)
+    lines = [Line("Repeat 1", many), Line("Repeat 2", many, why_weak_tail="2 ms are ours.")]
+    table = latency_table("t", "T", lines, many)
+    first, second = cells(table, "Repeat 1"), cells(table, "Repeat 2")
+    assert not first["p99"].weak
+    assert (second["p99"].weak, second["p99"].why) == (True, "2 ms are ours.")
+    assert not second["p95"].weak
+    assert all("of the runs" in cells(table, row)["p99"].why for row in ("Mean", "Pooled"))
+
+
+def test_a_run_that_cannot_be_used_is_shown_but_not_averaged():
+    table = two_runs(is_counted=False, note="Not usable: the injector was busy.")
+    assert cells(table, "Repeat 2")["mean"].value == 20.3
+    assert cells(table, "Mean of 1 run")["mean"].value == 10.2
+
+
+def test_a_run_without_figures_has_dashes_that_say_why():
+    lines = [Line("Repeat 1", run(FAST)), Line("Repeat 2", why="This run is queued.")]
+    table = latency_table("t", "T", lines, run(FAST))
+    assert {cell.text for cell in cells(table, "Repeat 2").values()} == {"–"}
+    assert cells(table, "Mean of 1 run")["mean"].value == 10.2
+
+
+def test_without_a_usable_run_mean_and_pooled_are_dashes():
+    table = latency_table("t", "T", [Line("Repeat 1", why="This run is queued.")], None)
+    assert [row.label for row in table.rows] == ["Repeat 1", "Mean", "Pooled"]
+    assert {cells(table, row)["mean"].text for row in ("Mean", "Pooled")} == {"–"}
+
+
+def test_a_run_that_only_failed_does_not_count_as_fast():
+    lines = [Line("Repeat 1", run(FAST)), Line("Repeat 2", run([], failed=9), is_counted=False)]
+    table = latency_table("t", "T", lines, run(FAST))
+    assert cells(table, "Repeat 2")["mean"].value is None
+    assert cells(table, "Repeat 2")["errors"].value == 9
+    assert cells(table, "Mean of 1 run")["mean"].value == 10.2
+
+
+def test_means_alone_have_the_texts_of_the_table():
+    lines = [
+        Line("Repeat 1", run(FAST)),
+        Line("Repeat 2", run([123_456] * 50), is_counted=False),
+        Line("Repeat 3", why="This run is queued."),
+    ]
+    for pooled in (run(FAST), None):
+        table = latency_table("t", "T", lines, pooled)
+        mean = [column.key for column in table.columns].index("mean")
+        assert mean_texts(lines, pooled) == [row.cells[mean].text for row in table.rows[:3]]

@@ -1,0 +1,131 @@
+"""Tables and tiles of one run."""
+
+import pytest
+
+from campaigns.domain.metrics.figures import figures_of
+from campaigns.domain.metrics.injector_end import InjectorEnd, TlsHandshakes
+from campaigns.domain.metrics.sessions import length_counter
+from campaigns.domain.metrics.snapshot import Timing, Total
+from campaigns.domain.plan.plan import Plan
+from campaigns.domain.plan.target import Origin
+from campaigns.domain.presentation.report_tables import parts_table, session_tables
+from campaigns.domain.presentation.report_words import RunStatus, run_tiles
+from campaigns.domain.presentation.tls_facts import tls_facts
+from tests.values import make_second, plan_spec
+
+THOUSAND = {"response": Timing.of([20_400] * 1000), "service": Timing.of([20_300] * 1000)}
+
+
+def rows_of(**timings):
+    table = parts_table(Total(timings=THOUSAND | timings))
+    keys = [column.key for column in table.columns]
+    return {
+        row.label: dict(zip(keys, (cell.text for cell in row.cells), strict=True))
+        for row in table.rows
+    }
+
+
+def test_a_run_shows_its_times_without_what_the_injector_added_beside_those_as_measured():
+    rows = rows_of(undelayed=Timing.of([20_000] * 500))
+    assert [*rows] == ["response", "service", "without the injector's part"]
+    assert (rows["response"]["p50"], rows["response"]["n"]) == ("20.4", "1,000")
+    left = rows["without the injector's part"]
+    assert (left["mean"], left["p50"]) == ("20.0", "20.0")
+    assert left["n"] == "500", "of so many it is known"
+
+
+def test_where_no_reading_was_timed_nothing_is_said_of_the_injectors_part():
+    assert [*rows_of()] == ["response", "service"]
+
+
+SIX = Plan.from_json(plan_spec(model="over", requests=6, over_s=12))
+
+
+@pytest.mark.parametrize(
+    ("lasted_s", "value", "line"),
+    [
+        (11, "0.545", "0.500 planned over 12 s"),
+        (11.9999, "0.500", "of 0.500 planned"),
+        (15, "0.400", "of 0.500 planned"),
+    ],
+)
+def test_a_rate_above_the_planned_one_is_not_said_to_be_a_part_of_it(lasted_s, value, line):
+    """Six requests, one every two seconds, take little more than ten."""
+    total = Total()
+    total.add(make_second(0, [20_000] * 6))
+    run = RunStatus("done", "complete", None, "", figures_of(total, lasted_s), SIX)
+    assert (run_tiles(run)[0]["value"], run_tiles(run)[0]["lines"][0]) == (value, line)
+
+
+def measured(**counters) -> Total:
+    total = Total({"sessions_started": 30, "sessions_ok": 20, "sessions_failed": 6} | counters)
+    total.timings = {
+        "session": Timing.of([2_000_000] * 20),
+        "session_failed": Timing.of([500_000] * 6),
+    }
+    return total
+
+
+def texts(row):
+    return [cell.text for cell in row.cells]
+
+
+def test_ok_and_failed_sessions_have_a_row_each():
+    table, *_ = session_tables(
+        measured(connections_opened=58, sessions_dropped=1, calls_skipped=12, calls_retried=1), 4.0
+    )
+    assert [row.label for row in table.rows] == ["ok sessions", "failed sessions"]
+    assert texts(table.rows[0])[:2] == ["5.00", "2,000"]
+    assert texts(table.rows[0])[-1] == "20"
+    assert table.note == (
+        "30 due, 20 ok, 6 failed; 1 dropped before they started; 3 not finished; "
+        "2.00 connections each; 1 request retried after a failure; "
+        "12 requests not sent after a failure or a drop."
+    )
+
+
+def test_each_length_has_its_share_of_the_sessions_that_ended():
+    *_, table = session_tables(measured(session_length_5=20, session_length_1=5), 4.0)
+    assert [(row.label, *texts(row)) for row in table.rows] == [
+        ("1 call", "5", "20.00"),
+        ("5 calls", "20", "80.00"),
+    ]
+
+
+def test_rare_lengths_share_a_row():
+    many = {length_counter(n): 1 + (n < 20) for n in range(60)}
+    *_, table = session_tables(measured(**many), 4.0)
+    assert len(table.rows) == 21
+    assert (table.rows[-1].label, texts(table.rows[-1])[0]) == ("other lengths", "40")
+
+
+HTTPS = Origin("https", "shop.test", 443)
+FULL = TlsHandshakes(
+    "TLSv1.3", "AES", 10, 256, group="X25519", certificate="RSA 2048", chain_bytes=1204,
+    bytes_sent=5000, bytes_received=30_000,
+)  # fmt: skip
+RESUMED = TlsHandshakes(
+    "TLSv1.3", "AES", 90, 256, resumed=True, group="X25519", bytes_sent=54_000, bytes_received=9000
+)
+
+
+def facts(*handshakes, endpoint=HTTPS) -> list[list[str]]:
+    return tls_facts(endpoint, [InjectorEnd(tls=handshakes, tls_library="OpenSSL 4.0.3")])
+
+
+def test_the_bytes_of_full_and_resumed_handshakes_are_told_apart():
+    assert facts(FULL, RESUMED) == [
+        ["Certificate verified", "yes"],
+        ["TLSv1.3, AES, X25519, 256 bits, full", "10"],
+        ["TLSv1.3, AES, X25519, 256 bits, resumed", "90"],
+        ["Certificate", "RSA 2048, 1,204 B sent"],
+        ["Bytes of a full handshake, mean", "500 B sent, 3,000 B received"],
+        ["Bytes of a resumed handshake, mean", "600 B sent, 100 B received"],
+        ["Early data", "never sent"],
+        ["Library", "OpenSSL 4.0.3"],
+    ]
+
+
+def test_an_injector_that_counted_no_bytes_has_no_mean_of_them():
+    names = [name for name, _ in facts(FULL, TlsHandshakes("TLSv1.2", "AES", 1))]
+    assert not any(name.startswith("Bytes") for name in names)

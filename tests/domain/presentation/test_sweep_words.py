@@ -1,0 +1,160 @@
+"""What a sweep says of itself: grows, falls, stays, and which values are not trusted."""
+
+from dataclasses import replace
+
+import pytest
+
+from campaigns.domain.analysis.trust import CODES, UNSENT
+from campaigns.domain.metrics.figures import figures_of
+from campaigns.domain.metrics.snapshot import Timing, Total
+from campaigns.domain.presentation.results import SweepAnswer
+from campaigns.domain.presentation.sentences import plain_text
+from campaigns.domain.presentation.sweep_table import (
+    FIGURES,
+    Doubt,
+    PointAgainst,
+    SweepPoint,
+    doubts_table,
+    sweep_table,
+    unfigured,
+    with_speed_up,
+)
+from campaigns.domain.presentation.sweep_words import sweep_sentence
+
+
+def point(value: float, rate: int, *, is_trusted=True, word="") -> SweepPoint:
+    total = Total(
+        counters={"started": rate, "ok": rate}, timings={"response": Timing.of([1] * rate)}
+    )
+    state = "trusted" if is_trusted else "doubtful"
+    against = PointAgainst(word=word) if word else None
+    return SweepPoint(
+        value, figures_of(total, 1.0), is_trusted, True, 1, 1, state, "healthy", against=against
+    )
+
+
+def sweep(field, points, name="nginx", reference="") -> SweepAnswer:
+    points = with_speed_up(field, points)
+    table = sweep_table("sweep", "", field, points)
+    return SweepAnswer("", "Start page", field, name, table, points, reference)
+
+
+def said(field, *pairs) -> str:
+    return plain_text(sweep_sentence([sweep(field, [point(*pair) for pair in pairs])])).strip()
+
+
+@pytest.mark.parametrize(
+    ("field", "pairs", "words"),
+    [
+        (
+            "injectors",
+            [(1, 100), (2, 190), (4, 194)],
+            "nginx grows up to 2 injector processes: 190 requests/s, 1.9 times as much as with "
+            "1 injector process.",
+        ),
+        (
+            "connections",
+            [(2, 100), (8, 390), (16, 200)],
+            "nginx grows up to 8 connections: 390 requests/s, 3.9 times as much as with "
+            "2 connections, and falls to 200 with 16 connections.",
+        ),
+        (
+            "rate_per_s",
+            [(100, 100), (600, 598)],
+            "nginx still grows at a rate of 600 requests/s: 598 requests/s.",
+        ),
+        (
+            "session.think_time.mean_s",
+            [(0.1, 1000), (0.5, 199)],
+            "nginx falls from 1,000 requests/s with a mean think time of 0.1 s to 199 with a mean "
+            "think time of 0.5 s.",
+        ),
+        (
+            "session.calls_per_connection",
+            [(1, 500), (10, 500)],
+            "nginx stays at 500 requests/s, from 1 request per connection to 10 requests per "
+            "connection.",
+        ),
+    ],
+)
+def test_how_throughput_goes_is_one_plain_sentence(field, pairs, words):
+    assert said(field, *pairs) == words
+
+
+def test_one_trusted_point_says_nothing():
+    assert said("injectors", (1, 100)) == ""
+
+
+def test_what_is_beyond_the_trusted_points_is_not_known():
+    points = [point(1, 100), point(2, 190), point(4, 900, is_trusted=False)]
+    words = plain_text(sweep_sentence([sweep("injectors", points)]))
+    assert "900" not in words
+
+
+def test_a_server_is_faster_and_slower_at_so_many_values():
+    apache = sweep("injectors", [point(n, 100 * n) for n in (1, 2, 3)], "apache")
+    words = ["faster", "no practical difference", "slower"]
+    points = [point(n, 100 * n, word=word) for n, word in zip((1, 2, 3), words, strict=True)]
+    nginx = sweep("injectors", points, "nginx", reference="apache")
+    told = plain_text(sweep_sentence([apache, nginx]))
+    assert told.endswith(
+        "nginx is faster than apache at 1 and slower than apache at 1 of 3 values. "
+    )
+    alike = replace(nginx, points=[replace(each, against=None) for each in nginx.points])
+    assert "apache at" not in plain_text(sweep_sentence([apache, alike]))
+
+
+BUSY, LATE = Doubt("cpu", 0.97, 0.6), Doubt("lateness_p99", 5_900, 1_000)
+
+
+def doubted(value: float, *doubts: Doubt, why="The injector was busy.") -> SweepPoint:
+    return replace(point(value, 100, is_trusted=False), doubts=doubts, why=why)
+
+
+def trusted(value: float, **vitals: float) -> SweepPoint:
+    return replace(point(value, 100), vitals=vitals)
+
+
+def rows_of(*arms) -> dict[str, list[str]]:
+    table = doubts_table("sweep-1", "injectors", arms)
+    return {row.label: [cell.text for cell in row.cells] for row in table.rows}
+
+
+def test_what_can_make_a_measurement_doubtful_has_a_name():
+    assert FIGURES.keys() == CODES | UNSENT
+
+
+def test_each_figure_beyond_its_limit_stands_beside_that_of_the_last_trusted_value():
+    arm = [trusted(4, cpu=0.3), trusted(6, cpu=0.46), doubted(9, BUSY, LATE), doubted(12, BUSY)]
+    table = doubts_table("sweep-1", "injectors", [arm])
+    assert table.title == "Why 9 and 12 are not trusted"
+    assert [column.title for column in table.columns] == ["6", "9", "12", "doubtful beyond"]
+    assert rows_of(arm) == {
+        FIGURES["cpu"]: ["46.0\u202f%", "97.0\u202f%", "97.0\u202f%", "60.0\u202f%"],
+        FIGURES["lateness_p99"]: ["–", "5.90\u202fms", "–", "1.00\u202fms"],
+    }
+    tones = [cell.tone for cell in table.rows[0].cells]
+    assert tones == ["", "bad", "bad", ""]
+
+
+def test_of_several_arms_and_repeats_the_worst_is_said():
+    sent_less = [Doubt("sent_share", share, 0.999) for share in (0.95, 0.9)]
+    arms = [doubted(9, *sent_less), doubted(9, replace(sent_less[0], value=0.97))]
+    assert rows_of(*([arm] for arm in arms)) == {
+        FIGURES["sent_share"]: ["90.0\u202f%", "99.9\u202f%"]
+    }
+
+
+def test_a_value_that_only_one_arm_is_trusted_at_is_not_the_last_trusted_one():
+    arms = [trusted(2), trusted(4), doubted(9, BUSY)], [trusted(2), doubted(4, why="It failed.")]
+    table = doubts_table("sweep-1", "injectors", arms)
+    assert [column.title for column in table.columns] == ["2", "9", "doubtful beyond"]
+
+
+def test_many_values_are_counted_and_a_reason_without_a_figure_is_told_apart():
+    many = [doubted(value, BUSY) for value in range(1, 7)]
+    assert doubts_table("s", "injectors", [many]).title == "Why 6 values are not trusted"
+    arm = [trusted(1), doubted(2, why="Stopped after 3 s.")]
+    assert doubts_table("s", "injectors", [arm]) is None
+    assert unfigured([("nginx", arm)]) == [("2, nginx", "Stopped after 3 s.")]
+    assert unfigured([("", many)]) == []

@@ -1,0 +1,122 @@
+"""Rules that were kept or broken: in the first line, in tables, in charts."""
+
+from dataclasses import replace
+
+import pytest
+
+from campaigns.domain.analysis.thresholds import Verdict, threshold_state
+from campaigns.domain.plan.threshold import UNITS, Threshold
+from campaigns.domain.presentation.threshold_tables import (
+    broken_words,
+    kept_words,
+    run_thresholds_table,
+    threshold_lines,
+)
+
+
+def p95(measured: float | None, limit: float = 200) -> Verdict:
+    is_kept = measured is not None and measured < limit
+    return Verdict(f"p95 < {limit:g} ms", "p95", limit, "ms", measured, is_kept, None)
+
+
+def rate(measured: float, limit: float = 100) -> Verdict:
+    return Verdict(f"rate > {limit:g} /s", "rate", limit, "/s", measured, measured > limit, None)
+
+
+@pytest.mark.parametrize(
+    ("runs", "said"),
+    [
+        ([[p95(150)]], ""),
+        ([[p95(312.2)]], "Broken: p95 < 200 ms (was 312 ms)"),
+        ([[p95(None)]], "Broken: p95 < 200 ms (no request succeeded)"),
+        (
+            [[p95(312), rate(80)], [p95(150), rate(70)]],
+            "Broken in 2 of 2 runs: p95 < 200 ms (at worst 312 ms) and rate > 100 /s "
+            "(at worst 70 /s)",
+        ),
+    ],
+)
+def test_what_was_broken_is_said_with_its_worst_figure(runs, said):
+    assert broken_words(runs) == said
+
+
+@pytest.mark.parametrize(
+    ("verdict", "said"),
+    [
+        (p95(200.4), "Broken: p95 < 200 ms (was 200.4 ms)"),
+        (p95(200), "Broken: p95 < 200 ms (was 200 ms)"),
+        (p95(200.63, 200.4), "Broken: p95 < 200.4 ms (was 201 ms)"),
+        (p95(200.43, 200.4), "Broken: p95 < 200.4 ms (was 200.43 ms)"),
+        (rate(1499.7, 1500), "Broken: rate > 1500 /s (was 1,499.7 /s)"),
+    ],
+)
+def test_a_figure_that_broke_a_rule_is_on_its_side_of_the_limit(verdict, said):
+    assert broken_words([[verdict]]) == said
+
+
+@pytest.mark.parametrize(
+    ("verdict", "measured", "limit"),
+    [
+        (p95(199.7), "199.7 ms", "200 ms"),
+        (p95(200.1, 200.4), "200 ms", "200.4 ms"),
+        (p95(0.0002, 0.0001), "0.0002 ms", "0.0001 ms"),
+        (p95(312.2, 0.5), "312 ms", "0.500 ms"),
+    ],
+)
+def test_the_table_tells_a_figure_from_its_limit(verdict, measured, limit):
+    (row,) = run_thresholds_table([verdict]).rows
+    assert [cell.text for cell in row.cells[:2]] == [measured, limit]
+
+
+def test_a_measurement_that_cannot_be_used_keeps_and_breaks_no_rule():
+    (row,) = run_thresholds_table([p95(312)], has_no_answer=True).rows
+    assert [cell.text for cell in row.cells] == ["312 ms", "200 ms", "–", "–"]
+
+
+@pytest.mark.parametrize(
+    ("runs", "said"),
+    [([[p95(150)], [p95(160)]], "Kept: p95 < 200 ms"), ([[p95(150)], [p95(312)]], "")],
+)
+def test_rules_are_kept_if_all_runs_keep_them(runs, said):
+    assert kept_words(runs) == said
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "trust", "state"),
+    [
+        ([], "trusted", None),
+        ([p95(150)], "trusted", "kept"),
+        ([p95(150), p95(312)], "doubtful", "broken"),
+        ([p95(312)], "not_usable", None),
+    ],
+)
+def test_a_measurement_that_is_not_usable_says_nothing_about_thresholds(verdicts, trust, state):
+    assert threshold_state(verdicts, trust) == state
+
+
+@pytest.mark.parametrize(
+    ("rule", "panel", "value"),
+    [
+        (Threshold("p95", 200, "ms"), "response", 200),
+        (Threshold("max", 1.5, "s"), "response", 1500),
+        (Threshold("mean", 500, "us"), "response", 0.5),
+        (Threshold("rate", 100, "/s"), "requests", 100),
+        (Threshold("errors", 1, "%"), "errors", 0.01),
+    ],
+)
+def test_a_rule_is_drawn_in_the_unit_of_its_chart(rule, panel, value):
+    (line,) = threshold_lines([rule], [])
+    assert line == {"panel": panel, "label": rule.rule, "value": value, "isBroken": False}
+
+
+def test_a_broken_rule_says_so():
+    rule = Threshold("p95", 200, "ms")
+    verdict = Verdict(rule.rule, "p95", 200, "ms", 312.0, False, 4)
+    assert threshold_lines([rule], [verdict])[0]["isBroken"]
+    with_six_digits = replace(verdict, rule="p95 < 2e+02 ms")
+    assert threshold_lines([rule], [with_six_digits])[0]["isBroken"]
+
+
+def test_a_number_of_errors_and_rules_about_sessions_have_no_chart():
+    rules = [Threshold(metric, 1, UNITS[metric][0]) for metric in UNITS if "session" in metric]
+    assert threshold_lines([Threshold("errors", 5, ""), *rules], []) == []

@@ -1,0 +1,157 @@
+"""The three answers under a sentence, and what to do where one of them is not well."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from campaigns.domain.analysis import trust
+from campaigns.domain.analysis.criteria import Observed
+from campaigns.domain.analysis.judgement import judge
+from campaigns.domain.metrics.failures import DROPPED, FailureRow
+from campaigns.domain.metrics.outcomes import Kind
+from campaigns.domain.metrics.snapshot import Timing
+from campaigns.domain.plan.plan import Plan
+from campaigns.domain.presentation.badges import Answers
+from campaigns.domain.presentation.remedies import (
+    CAUSES,
+    FALLBACK,
+    no_answer_words,
+    remedy,
+    words_of,
+)
+from campaigns.domain.presentation.report_words import RunStatus, three_answers
+from campaigns.domain.presentation.what_to_do import what_to_do
+from tests.values import plan_spec
+
+FAILING = Answers("trusted", "failing")
+
+
+def rows(*failures: tuple[str, int, int]) -> list[FailureRow]:
+    return [FailureRow(0, kind, status, count) for kind, status, count in failures]
+
+
+def told(*failures: tuple[str, int, int]) -> list[tuple[str, str]]:
+    return [(each.title, each.place) for each in what_to_do([], rows(*failures), 100, FAILING)]
+
+
+@pytest.mark.parametrize(
+    ("failures", "steps"),
+    [
+        (
+            [("status_unexpected", 404, 9)],
+            [("404 Not Found.", "try"), ("Is 404 what you expect?", "plan")],
+        ),
+        ([("status_unexpected", 503, 9)], [("503 Service Unavailable.", "limit")]),
+        ([("connect_refused", 0, 9)], [("Connection refused.", "target")]),
+        ([("dropped", 0, 9)], [("No free connection.", "limit")]),
+        (
+            [("reset", 0, 1), ("status_unexpected", 500, 5), ("connect_timeout", 0, 9)],
+            [
+                ("No connection within the limit.", "target"),
+                ("500 Internal Server Error.", "limit"),
+            ],
+        ),
+    ],
+)
+def test_the_likeliest_comes_first_with_one_place_each(failures, steps):
+    assert told(*failures) == steps
+
+
+def test_nothing_but_redirects_asks_for_the_page_behind_them():
+    judged = judge({"only_redirects": Observed(1.0)}, Timing.of([10_000] * 2000))
+    (asked,) = what_to_do([judged], [], 100, Answers("trusted", "healthy"))
+    assert asked.place == "plan"
+
+
+def test_a_measurement_that_is_not_usable_says_what_the_injector_needs():
+    judged = judge({"cpu": Observed(0.9)}, Timing.of([10_000] * 2000))
+    first, again = what_to_do([judged], rows(("reset", 0, 5)), 5, Answers("not_usable"))
+    assert (first.place, again.place) == ("hosts", "again")
+
+
+@pytest.mark.parametrize(
+    ("failure", "is_certain"),
+    [
+        (("connect_refused", 0, 100), True),
+        (("status_unexpected", 500, 100), True),
+        (("connect_refused", 0, 99), False),  # one got through
+        (("connect_timeout", 0, 100), False),  # may be for want of CPU
+    ],
+)
+def test_what_no_busy_injector_makes_is_mended_first_where_it_is_all(failure, is_certain):
+    judged = judge({"cpu": Observed(0.9)}, Timing.of([10_000] * 2000))
+    found = what_to_do([judged], rows(failure), 100, Answers("not_usable"))
+    assert (found[0].place != "hosts") is is_certain
+    assert len(found) == 2
+
+
+def test_what_doubtful_runs_were_doubted_for_is_no_cause_of_one_that_is_not_usable():
+    lost, busy, late = (
+        judge({code: Observed(value)}, Timing.of([10_000] * 2000))
+        for code, value in (("lost_shards", 1), ("cpu", 0.7), ("lateness_p99", 1_500))
+    )
+    judged = [busy, busy, late, late, lost]
+    *causes, again = what_to_do(judged, [], 100, Answers("not_usable", is_usable_in_part=True))
+    assert [each.title for each in causes] == ["An injector process was lost."]
+    assert again.place == "again"
+
+
+@pytest.mark.parametrize(
+    ("found", "n"),
+    [
+        (Answers(), 0),
+        (Answers("trusted", "healthy"), 0),
+        (Answers("doubtful", ""), 0),
+        (Answers("trusted", "changing"), 0),
+        (Answers("trusted", "overloaded"), 1),
+        (Answers("trusted", "overloaded", finds_limit=True), 0),
+    ],
+)
+def test_nothing_is_to_be_done_where_nothing_is_wrong(found, n):
+    assert len(what_to_do([], [], 100, found)) == n
+
+
+PLAN = Plan.from_json(plan_spec())
+
+
+def ended(n: int = 2000, **observed: float) -> RunStatus:
+    seen = {code: Observed(value) for code, value in observed.items()}
+    figures = SimpleNamespace(n=n, attempts=n, errors=0)
+    judged = judge(seen, Timing.of([10_000] * n))
+    return RunStatus("done", "complete", judged, "", figures, PLAN)
+
+
+def reasons(runs: list[RunStatus], found: Answers) -> list[str]:
+    return [each.reason.replace("\u202f", " ") for each in three_answers(runs, found, [])]
+
+
+def test_a_reason_is_told_of_the_runs_that_have_it():
+    runs = [ended(lost_shards=1), ended(cpu=0.7), ended(cpu=0.7), ended()]
+    measurement, *_ = reasons(runs, Answers("not_usable"))
+    assert measurement.startswith("1 of 4 runs")
+    assert "2 other runs" in measurement
+
+
+def judged_by(code: str, value: float):
+    return judge({code: Observed(value)}, Timing.of([10_000] * 2000))
+
+
+def test_every_reason_has_its_words():
+    assert CAUSES.keys() >= (trust.CODES | trust.UNSENT)
+
+
+def test_the_most_frequent_cause_is_named_with_its_runs():
+    several = [judged_by("cpu", 0.9), judged_by("no_seconds", 1), judged_by("cpu", 0.95)]
+    assert no_answer_words(several, 15) == "No answer: the injector had no CPU in 2 of 15 runs"
+
+
+@pytest.mark.parametrize("kind", [*Kind, DROPPED])
+def test_each_kind_of_failure_says_what_to_do(kind):
+    needs_status = {Kind.STATUS_UNEXPECTED}
+    assert (remedy(kind) == FALLBACK) == (kind in needs_status)
+
+
+def test_a_kind_that_nobody_knows_is_still_words():
+    assert remedy("made_up") == FALLBACK
+    assert words_of("made_up") == "made up"
+    assert words_of("reset") == "connection reset"

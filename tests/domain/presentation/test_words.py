@@ -1,0 +1,116 @@
+"""Loads, costs, days and arms in words."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from campaigns.domain.plan.arrivals import NS, schedule
+from campaigns.domain.plan.estimates import estimate_campaign
+from campaigns.domain.plan.plan import ConnectionMode, Plan
+from campaigns.domain.presentation.cost_words import duration_words, requests_words
+from campaigns.domain.presentation.history_words import when_words
+from campaigns.domain.presentation.plan_words import curve_unit, load_sentence
+from campaigns.domain.presentation.sentences import ArmFacts, arm_names, shared_mode
+from tests.values import plan_spec
+
+STEPS = [{"method": "GET", "path": "/"}]
+
+
+def plan_of(session=None, **load):
+    return Plan.from_json({"steps": STEPS, "load": load, "session": session or {}})
+
+
+def test_even_arrivals_name_their_distance_the_first_and_the_last():
+    plan = plan_of(model="over", requests=100, over_s=10)
+    assert load_sentence(plan) == "One request every 100 ms; the first at 0 s, the last at 9.9 s."
+
+
+def test_a_rate_keeps_its_gap_where_its_time_is_no_multiple_of_it():
+    """As it is sent: the schedule's own last instant is the sentence's."""
+    plan = plan_of(model="open", rate_per_s=0.5, duration_s=3)
+    assert [due_ns for _, due_ns in schedule(plan.load)] == [0, 2 * NS]
+    assert load_sentence(plan) == "One request every 2 s; the first at 0 s, the last at 2 s."
+    assert curve_unit(plan) == "requests/s"
+
+
+BY_TIME = {"model": "closed", "connections": 2, "duration_s": 10}
+BY_COUNT = {"model": "closed", "connections": 2, "requests": 500}
+
+
+@pytest.mark.parametrize(
+    ("loads", "lasts", "requests"),
+    [
+        ([BY_TIME], "12 s", "depends on the target"),
+        ([BY_COUNT], "depends on the target", "500"),
+        ([BY_TIME, BY_COUNT], "more than 14 s", "more than 500"),
+    ],
+)
+def test_what_only_the_target_decides_is_never_a_number(loads, lasts, requests):
+    plans = [Plan.from_json(plan_spec(**load)) for load in loads]
+    tests = [(plan, ConnectionMode.NEW, 1) for plan in plans]
+    estimate = estimate_campaign(tests, repeats=1, pause_s=0)
+    assert (duration_words(estimate), requests_words(estimate)) == (lasts, requests)
+
+
+NOW = datetime(2026, 12, 18, 15, 0, tzinfo=UTC)  # a Friday
+
+
+@pytest.mark.parametrize(
+    ("then", "words"),
+    [
+        (datetime(2026, 12, 18, 2, 0, tzinfo=UTC), "today 02:00"),
+        (datetime(2026, 12, 17, 23, 59, tzinfo=UTC), "yesterday 23:59"),
+        (datetime(2026, 12, 15, 2, 0, tzinfo=UTC), "Tue 15 Dec 02:00"),
+        (datetime(2026, 12, 11, 2, 0, tzinfo=UTC), "Fri 11 Dec 02:00, last week"),
+        (datetime(2026, 12, 4, 2, 0, tzinfo=UTC), "Fri 4 Dec 02:00"),
+        (datetime(2025, 12, 4, 2, 0, tzinfo=UTC), "Thu 4 Dec 2025"),
+    ],
+)
+def test_it_says_the_day_as_people_do(then, words):
+    assert when_words(then, NOW) == words
+
+
+def arm(**fields) -> ArmFacts:
+    given = {
+        "plan": "100 over 5 s",
+        "target": "nginx",
+        "scheme": "http",
+        "host": "10.0.0.1",
+        "port": 8080,
+        "connection_mode": "new",
+        **fields,
+    }
+    return ArmFacts(**given)
+
+
+@pytest.mark.parametrize(
+    ("baseline", "candidate", "names"),
+    [
+        (arm(), arm(scheme="https", port=8443), ("HTTP", "HTTPS")),
+        (arm(), arm(port=8443), ("nginx :8080", "nginx :8443")),
+        (arm(), arm(host="10.0.0.2"), ("nginx 10.0.0.1", "nginx 10.0.0.2")),
+        (arm(), arm(target="apache", port=81), ("nginx", "apache")),
+        (arm(), arm(target="apache", scheme="https"), ("nginx HTTP", "apache HTTPS")),
+        (arm(), arm(plan="100 over 1 s"), ("100 over 5 s", "100 over 1 s")),
+        (
+            arm(scheme="https"),
+            arm(scheme="https", tls_profile="TLS 1.2 only"),
+            ("standard TLS", "TLS 1.2 only"),
+        ),
+        (arm(), arm(), ("the baseline", "the candidate")),
+    ],
+)
+def test_two_arms_have_the_shortest_names_that_tell_them_apart(baseline, candidate, names):
+    assert arm_names(baseline, candidate) == names
+
+
+def test_a_resumed_session_is_the_twin_of_http_on_a_new_connection():
+    http, https = arm(), arm(scheme="https", port=8443, connection_mode="resumed")
+    assert arm_names(http, https) == ("HTTP", "HTTPS")
+    assert shared_mode(http, https) == "resumed"
+
+
+def test_two_modes_are_told_by_the_names():
+    new, kept = arm(scheme="https"), arm(scheme="https", connection_mode="keep-alive")
+    assert shared_mode(new, kept) == ""
+    assert arm_names(new, kept) == ("HTTPS new connection", "HTTPS keep-alive")
