@@ -21,6 +21,7 @@ from campaigns.domain.presentation import report_tables as tables
 from campaigns.domain.presentation.errors_table import Errors, errors_of
 from campaigns.domain.presentation.exchange_tables import close_codes, closes_table, exchange_table
 from campaigns.domain.presentation.history_words import trend_words
+from campaigns.domain.presentation.latency_table import steps_table
 from campaigns.domain.presentation.plan_words import plan_load_words, replay_words
 from campaigns.domain.presentation.report_tables import phases_table, session_tables
 from campaigns.domain.presentation.report_words import (
@@ -58,7 +59,7 @@ def run_report(run: Run, measurement: Measurement | None = None) -> RunReport:
         ),
         grounds=run_grounds(state),
         tiles=run_tiles(state),
-        table=tables.steps_table(
+        table=steps_table(
             figures,
             plan.labels,
             seen.steps,

@@ -38,7 +38,7 @@ from campaigns.forms.plan_steps import ORDER_WORDS
 from campaigns.forms.plans import PlanForm
 from campaigns.models import PlanVersion, Project, SavedPlan
 from campaigns.permissions import Action, require
-from campaigns.queries import projects as queries
+from campaigns.queries import plans as queries
 from campaigns.queries.checks import Check, room_checks, room_of
 from campaigns.queries.injector_hosts import hosts
 from campaigns.services import plans as services

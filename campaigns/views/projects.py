@@ -27,8 +27,8 @@ from campaigns.queries.caps import (
 from campaigns.queries.items import ItemFilter
 from campaigns.queries.ownership import permits_of_all, waiting_claims
 from campaigns.queries.probes import endpoints_by_profile, list_profiles
-from campaigns.services import caps as services
 from campaigns.services import ownership as claims
+from campaigns.services import projects as services
 from campaigns.services import targets as profiles
 from campaigns.services.caps import content_of, set_caps
 from campaigns.views.access import (

@@ -35,7 +35,16 @@ from campaigns.models import (
     Search,
 )
 from campaigns.permissions import Actor
-from campaigns.services import blocks, campaigns, caps, endings, items, load_control, tokens, vault
+from campaigns.services import (
+    blocks,
+    campaigns,
+    endings,
+    items,
+    load_control,
+    projects,
+    tokens,
+    vault,
+)
 from campaigns.services.items import delete_items
 from tests.access_world import make_world
 from tests.factories import (
@@ -83,9 +92,9 @@ def test_shares_say_what_for_how_long(as_alice, project):
 
 def test_members_and_their_roles(as_alice, project):
     make_user("zoe")
-    member = caps.add_member(by=as_alice, project=project, username="zoe", role="viewer")
-    caps.change_role(by=as_alice, membership=member, role="editor")
-    caps.remove_member(by=as_alice, membership=member)
+    member = projects.add_member(by=as_alice, project=project, username="zoe", role="viewer")
+    projects.change_role(by=as_alice, membership=member, role="editor")
+    projects.remove_member(by=as_alice, membership=member)
     assert told() == [
         ("member_added", "alice", "zoe as viewer"),
         ("role_changed", "alice", "zoe: viewer to editor"),
@@ -97,16 +106,16 @@ def test_the_log_tells_of_members_what_was_done_and_not_what_an_older_tab_believ
     as_alice, project
 ):
     make_user("zoe")
-    seen = caps.add_member(by=as_alice, project=project, username="zoe", role="viewer")
+    seen = projects.add_member(by=as_alice, project=project, username="zoe", role="viewer")
     other = Membership.objects.get(pk=seen.pk)
-    caps.change_role(by=as_alice, membership=other, role="editor")
-    caps.change_role(by=as_alice, membership=seen, role="editor")
-    caps.change_role(by=as_alice, membership=seen, role="owner")
-    caps.remove_member(by=as_alice, membership=other)
+    projects.change_role(by=as_alice, membership=other, role="editor")
+    projects.change_role(by=as_alice, membership=seen, role="editor")
+    projects.change_role(by=as_alice, membership=seen, role="owner")
+    projects.remove_member(by=as_alice, membership=other)
     with pytest.raises(Refused, match="zoe is no longer a member"):
-        caps.change_role(by=as_alice, membership=seen, role="viewer")
+        projects.change_role(by=as_alice, membership=seen, role="viewer")
     with pytest.raises(Refused, match="zoe is no longer a member"):
-        caps.remove_member(by=as_alice, membership=seen)
+        projects.remove_member(by=as_alice, membership=seen)
     assert [what for _, _, what in told()] == [
         "zoe as viewer",
         "zoe: viewer to editor",

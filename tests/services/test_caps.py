@@ -28,7 +28,7 @@ from campaigns.models.dbtime import db_now
 from campaigns.permissions import Actor
 from campaigns.queries.caps import use_of
 from campaigns.queries.engine import waiting_reason
-from campaigns.services import agents, dispatch, endings, ownership, targets
+from campaigns.services import agents, dispatch, ownership, targets, tool_outputs
 from campaigns.services.blocks import add_blocks, cell_of
 from campaigns.services.campaigns import edit_draft, repeat_campaign, start_campaign
 from campaigns.services.caps import measure_use, set_caps
@@ -384,9 +384,11 @@ def test_of_two_only_the_last_that_there_may_be_is_made(
 
 @pytest.mark.django_db(transaction=True)
 def test_of_two_outputs_a_run_takes_the_last_it_may_have(project, run, monkeypatch):
-    monkeypatch.setattr(endings, "MOST_OUTPUTS", 1)
+    monkeypatch.setattr(tool_outputs, "MOST_OUTPUTS", 1)
     by = owner_of(project)
-    acts = first_and_second(lambda _: endings.add_output(by=by, run=run, tool="vmstat", text="r b"))
+    acts = first_and_second(
+        lambda _: tool_outputs.add_output(by=by, run=run, tool="vmstat", text="r b")
+    )
     assert (acts, ToolOutput.objects.count()) == (["made", "refused"], 1)
 
 
