@@ -50,7 +50,7 @@ NEVER_UNUSABLE = {
 MAKE_PROJECTS = """
 from django.contrib.auth.models import User
 from campaigns.permissions import Actor
-from campaigns.services.caps import create_project
+from campaigns.services.projects import create_project
 from campaigns.services.tokens import create_token
 admin = Actor(user=User.objects.get(username={username!r}))
 print(create_token(by=admin, name="test", scope="write", days=1)[1])

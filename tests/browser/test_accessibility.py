@@ -129,10 +129,10 @@ def test_every_page_can_be_read_by_all_and_hit_with_a_thumb(page, pages):
     assert not found, "\n".join(found)
 
 
-def render_or_break(request, *args):
+def render_or_break(request, *args, **options):
     if "broken" in request.GET:
         raise RuntimeError("This page is broken.")
-    return render(request, *args)
+    return render(request, *args, **options)
 
 
 def complaints(page, where: str, status: int, seen: set[str]) -> list[str]:

@@ -6,7 +6,7 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from campaigns.live.events import Cursor, Look, News, RunLook, told
+from campaigns.live.events import Cursor, Look, News, RunLook, build_update
 from campaigns.live.feed import FEED, Feed
 from campaigns.live.waiting import Audience
 from campaigns.models import ShareLink
@@ -122,7 +122,7 @@ class Quiet:
 
     def update_for(self, cursor, seen_state):
         seen = Look(event=1, state="running", is_over=False, runs=(RunLook(5, "running"),))
-        return told(cursor, seen_state, self._look() or seen, self._news_of)
+        return build_update(cursor, seen_state, self._look() or seen, self._news_of)
 
     def wait(self, heard, told, timeout_s):
         self._clock.now += timeout_s
