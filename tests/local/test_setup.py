@@ -54,7 +54,10 @@ def own_venv(tmp_path, monkeypatch):
     monkeypatch.setattr(setup, "VENV_PYTHON", Path(sys.executable))
     monkeypatch.setattr(setup, "_UV", tmp_path / "uv")
     monkeypatch.setattr(setup, "run_logged", lambda command, *more: ran.append((command, *more)))
-    listed = lambda *_, **__: subprocess.CompletedProcess([], 0, "\n".join(settings))  # noqa: E731
+
+    def listed(*_command, **_options):
+        return subprocess.CompletedProcess([], 0, "\n".join(settings))
+
     monkeypatch.setattr(setup.subprocess, "run", listed)
     return SimpleNamespace(folder=tmp_path, ran=ran, settings=settings)
 

@@ -204,3 +204,12 @@ class TestCellsOfAForm:
         try_cells(by=as_bob, cells=[(version, silent)])
         probes.finish_probe(probe_id=Probe.objects.get().pk, result=REFUSED)
         assert ticks_for("works", grid_of(project)) == [f"{version.pk}.{shop.pk}.new"]
+
+
+def test_one_that_was_not_sent_says_nothing_about_the_target(project, as_bob):
+    endpoint = make_endpoint(make_target(project))
+    version = make_plan(project)
+    try_cells(by=as_bob, cells=[(version, endpoint)])
+    Probe.objects.update(requested_at=db_now(-130))
+    probes.expire_probes()
+    assert ticks_for("works", grid_of(project)) == [f"{version.pk}.{endpoint.pk}.new"]

@@ -1,11 +1,14 @@
 """The pages from a typed address to a started campaign."""
 
+import re
+
 import pytest
 from django.urls import reverse
 from django.utils import timezone
 
 from campaigns import queue
 from campaigns.models import Campaign, Probe, Project, Search
+from tests.factories import make_endpoint
 
 pytestmark = pytest.mark.django_db
 ADDRESS = "https://127.0.0.1:8444/prices"
@@ -156,3 +159,20 @@ def test_a_password_is_never_shown_again(as_editor, try_, project):
     pages += [reverse("plan-detail", args=[plan.pk]) for plan in project.plans.all()]
     for page in pages:
         assert "s3cret" not in text_of(as_editor, page)
+
+
+def test_an_endpoint_that_was_added_since_is_named_and_tried_by_one_click(as_editor, try_):
+    address = try_(http=None)
+    probe = Probe.objects.get()
+    make_endpoint(probe.endpoint.target, "http", 8080, host=probe.endpoint.host)
+    page = text_of(as_editor, address)
+    assert "has not been tried yet" in page
+    assert "Nothing answers over HTTP" not in page
+    typed = re.findall('name="what" value="(.+?)"', page)[0]
+    again = as_editor.post(
+        reverse("project-measure", args=[probe.endpoint.target.project_id]), {"what": typed}
+    ).url
+    Probe.objects.filter(finished_at=None).update(result=OK, finished_at=timezone.now())
+    page = text_of(as_editor, again)
+    assert "has not been tried yet" not in page
+    assert "What does HTTPS cost?" in page

@@ -108,3 +108,9 @@ def test_the_largest_plans_are_previewed_in_a_moment(preview, fields):
         preview(**fields)
         took_s.append(time.process_time() - began)
     assert min(took_s) < MOST_CPU_S
+
+
+def test_what_only_the_target_decides_is_said_to_depend_on_it(preview):
+    shown = preview(model="closed", connections="5", stop="duration", duration_s="30")[0]["preview"]
+    depends = "depends on the target"
+    assert (shown.duration, shown.requests, shown.percentile) == ("30 s", depends, depends)

@@ -10,6 +10,7 @@ from campaigns.forms.plans import initial_of
 from campaigns.models import PlanVersion, SavedPlan
 from tests.factories import make_plan
 from tests.values import plan_spec
+from tests.views.pages import text_of
 
 pytestmark = pytest.mark.django_db
 
@@ -199,3 +200,10 @@ def test_rules_are_written_one_a_line_and_shown_on_the_page(as_editor, project):
     assert [each.rule for each in version.value().thresholds] == ["p95 < 300 ms", "rate > 5 /s"]
     edit = as_editor.get(reverse("plan-edit", args=[version.plan_id])).content.decode()
     assert "p95 &lt; 300 ms\nrate &gt; 5 /s" in edit
+
+
+def test_a_load_that_ends_by_time_has_no_number_of_requests(as_editor, project):
+    spec = plan_spec(model="closed", connections=2, duration_s=10)
+    plan = make_plan(project, spec=spec).plan
+    page = text_of(as_editor.get(reverse("plan-detail", args=[plan.pk])))
+    assert "Requests per run</dt> <dd>depends on the target</dd>" in page

@@ -96,3 +96,10 @@ def test_a_refused_certificate_is_accepted_where_it_is_shown(as_editor, endpoint
     result = {"error": "tls_name", "certificates_der_b64": [shown]}
     page = page_of(as_editor, make_probe(endpoint, result=result))
     assert Probe.objects.get().result["certificates"][0]["sha256"] in page
+
+
+def test_one_that_waits_for_its_turn_says_who_is_ahead(as_editor, endpoint):
+    assert "ahead" not in page_of(as_editor, make_probe(endpoint))
+    page = page_of(as_editor, make_probe(endpoint, age_s=11))
+    assert "1 test request of this project is ahead." in page
+    assert 'data-finished="no"' in page

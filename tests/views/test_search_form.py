@@ -111,3 +111,12 @@ def test_of_several_targets_none_is_chosen_until_the_plan_ran_on_one(as_editor, 
     make_test(campaign, version, endpoint=second, connection_mode="keep-alive")
     chosen = as_editor.get(form_url(project)).context["form"].initial["arm"]
     assert chosen == f"{second.pk}.keep-alive"
+
+
+def test_endpoints_of_targets_that_share_an_address_are_told_apart(as_editor, project, version):
+    for name in ("release 1.0", "release 1.1"):
+        make_endpoint(make_target(project, name), "http", 8130)
+    form = as_editor.get(form_url(project)).context["form"]
+    labels = [label for _, label in form.fields["arm"].choices]
+    assert len(set(labels)) == len(labels)
+    assert "release 1.1: http://127.0.0.1:8130, keep-alive" in labels
