@@ -80,10 +80,12 @@ MOST_CHARACTERS = 64 * 1024
 class _Area(forms.Textarea):
     def render(self, name, value, *args, **kwargs):
         """A megabyte takes 10 ms to escape: others have their turn before and after."""
-        pause = time.sleep if len(value or "") > MOST_CHARACTERS else id
-        pause(0)
+        is_long = len(value or "") > MOST_CHARACTERS
+        if is_long:
+            time.sleep(0)
         html = super().render(name, value, *args, **kwargs)
-        pause(0)
+        if is_long:
+            time.sleep(0)
         return html
 
 
