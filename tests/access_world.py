@@ -20,6 +20,7 @@ from campaigns.domain.plan.plan import Plan
 from campaigns.models import (
     Agent,
     ApiToken,
+    Baseline,
     Campaign,
     Exporter,
     HostClaim,
@@ -40,7 +41,6 @@ from campaigns.models import (
 )
 from campaigns.models.machines import EXPORTER_PROBLEM
 from campaigns.permissions import Actor, Role, Scope
-from campaigns.services.baselines import make_baseline
 from campaigns.services.summaries import keep_figures, summarise_run
 from campaigns.services.tokens import create_share, create_token
 from tests.factories import (
@@ -214,9 +214,17 @@ def _measured(project: Project, rows: Rows, open_word: str, secret: str) -> Rows
         _watch_machine(run, secret)
     owner = project.memberships.get(role=Role.OWNER).user
     found["output"] = _kept_output(found["run"], secret)
-    (found["baseline"], *_) = make_baseline(
-        by=Actor(user=owner), project=project, name=f"{open_word} 1.4", tests=tests
+    found["baseline"] = Baseline.objects.create(
+        project=project,
+        name=f"{open_word} 1.4",
+        plan=version.plan,
+        endpoint=rows["endpoint"],
+        connection_mode=tests[0].connection_mode,
+        injectors=tests[0].injectors,
+        test=tests[0],
+        created_by=owner,
     )
+    found["baseline"].runs.set([found["run"]])
 
     def tested(name: str, **fields: Any) -> tuple[Campaign, Test]:
         campaign = make_campaign(project, name, **fields)

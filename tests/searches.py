@@ -89,6 +89,7 @@ def end_trial(
     Run.objects.filter(pk=run.pk).update(
         state="done",
         outcome="complete",
+        trust=(judgement or judged()).measurement.state,
         judgement=(judgement or judged()).to_json(),
         t0=db_now(-20),
         ended_at=db_now(),

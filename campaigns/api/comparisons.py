@@ -58,7 +58,9 @@ class DifferenceSerializer(serializers.Serializer):
 
 class RunDotSerializer(serializers.Serializer):
     run = serializers.CharField(source="label")
-    mean_us = serializers.FloatField()
+    mean_us = serializers.FloatField(
+        source="value_us", help_text="Its average, or its median where `metric` is one."
+    )
 
 
 class ComparedTestSerializer(serializers.Serializer):
@@ -74,6 +76,10 @@ class ComparedTestSerializer(serializers.Serializer):
         help_text="The two sides did not run in turn: it may be the environment that changed."
     )
     why = serializers.CharField(allow_blank=True)
+    metric = serializers.CharField(
+        source="row.metric",
+        help_text="What the times are of: mean; on a busy machine typical or p50.",
+    )
     values = serializers.DictField(
         help_text="Times in ms, shares in %; `api/v1/metrics/` explains each."
     )

@@ -131,6 +131,12 @@ class VerdictSerializer(serializers.Serializer):
     since = serializers.IntegerField(
         allow_null=True, help_text="The second from which the rule was broken until the end."
     )
+    at_least = serializers.FloatField(
+        allow_null=True, help_text="A response time without the injector's part."
+    )
+    is_open = serializers.BooleanField(
+        help_text="A busy machine may have broken the rule, so it is neither kept nor broken."
+    )
 
 
 class RunWithSnapshotSerializer(RunSerializer):

@@ -57,7 +57,7 @@ class JudgementReasonSerializer(serializers.Serializer):
 
 
 class MeasurementAnswerSerializer(serializers.Serializer):
-    """Did the injectors measure what they claim? Only not_usable excludes a run from verdicts."""
+    """Did the injectors measure what they claim? Of busy ones only medians are compared."""
 
     state = serializers.ChoiceField(choices=TRUSTS)
     reasons = JudgementReasonSerializer(many=True)
@@ -171,23 +171,6 @@ class TestTableSerializer(serializers.Serializer):
     table = TableSerializer()
 
 
-class FlaggedRunSerializer(serializers.Serializer):
-    """A run that took `times` as long as the other runs of its test."""
-
-    run = serializers.IntegerField(source="run_id")
-    label = serializers.CharField(help_text="Such as 12.5: the fifth run of campaign 12.")
-    block = serializers.IntegerField()
-    times = serializers.FloatField()
-
-
-class AdviceSerializer(serializers.Serializer):
-    """`more` blocks give a verdict with this `chance` if the tests differ by `difference`."""
-
-    difference = serializers.FloatField(help_text="A share: 0.1 is 10 %, 0 is equally fast.")
-    more = serializers.IntegerField(allow_null=True, help_text="null: not even 400 would.")
-    chance = serializers.FloatField()
-
-
 class OverheadTableSerializer(serializers.Serializer):
     """One test (the candidate) against another (the baseline), as increase and as share.
 
@@ -203,11 +186,9 @@ class OverheadTableSerializer(serializers.Serializer):
     candidate_test = serializers.IntegerField(source="candidate_test_id")
     word = serializers.ChoiceField(choices=WORDS, allow_blank=True)
     word_reason = serializers.CharField(allow_blank=True)
-    decided_by = FlaggedRunSerializer(
-        allow_null=True, help_text="Without this run the verdict would be another: repeat a block."
+    more = serializers.IntegerField(
+        allow_null=True, help_text="About how many more blocks would settle it."
     )
-    set_aside = FlaggedRunSerializer(many=True, help_text="Runs too far off to count.")
-    advice = AdviceSerializer(many=True, help_text="How many more blocks would settle it.")
     table = serializers.SerializerMethodField()
 
     @extend_schema_field(TableSerializer)

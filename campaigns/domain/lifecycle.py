@@ -41,10 +41,14 @@ class Outcome(StrEnum):
 
 
 class Trust(StrEnum):
-    """The answer about the measurement: did the injectors measure what they claim? Worst last."""
+    """The answer about the measurement: did the injectors measure what they claim? Worst last.
+
+    BUSY: a busy machine spoilt mean and tail; the median without its part stays good.
+    """
 
     TRUSTED = "trusted"
     DOUBTFUL = "doubtful"
+    BUSY = "busy"
     NOT_USABLE = "not_usable"
 
     @property

@@ -13,7 +13,7 @@ from django.db import models
 from django.db.models.functions import Now
 
 from campaigns.domain.analysis.judgement import Judgement
-from campaigns.domain.analysis.thresholds import Verdict, threshold_state, without_machine
+from campaigns.domain.analysis.thresholds import Verdict, threshold_state, weigh, without_machine
 from campaigns.domain.lifecycle import (
     ACTIVE_STATES,
     LIVE_SHARD_STATES,
@@ -180,12 +180,13 @@ class Run(models.Model):
         return [Verdict.from_json(each) for each in stored or ()]
 
     def shown_of(self, verdicts: Iterable[Verdict]) -> list[Verdict]:
-        """Those that the reader may know."""
-        return list(verdicts) if self.shows_machine else without_machine(verdicts)
+        """Those that the reader may know, as far as the run can decide them."""
+        known = verdicts if self.shows_machine else without_machine(verdicts)
+        return weigh(known, self.trust)
 
     @property
     def threshold_state(self) -> ThresholdState | None:
-        return threshold_state(self.verdicts, self.trust) if self.is_done else None
+        return threshold_state(self.verdicts) if self.is_done else None
 
     @property
     def has_found_limit(self) -> bool:

@@ -7,7 +7,7 @@ from campaigns.domain.analysis.comparison import holm
 from campaigns.domain.analysis.failures import everything_failed
 from campaigns.domain.analysis.thresholds import Verdict
 from campaigns.domain.analysis.trust import OWN_TAIL
-from campaigns.domain.lifecycle import Outcome
+from campaigns.domain.lifecycle import Outcome, Trust
 from campaigns.domain.metrics.figures import Figures
 from campaigns.domain.plan.questions import is_flat_out
 from campaigns.domain.plan.target import counted_in
@@ -22,6 +22,7 @@ from campaigns.domain.presentation.report_words import (
     failure_lead,
     machine_words,
     remark_words,
+    time_words,
 )
 from campaigns.domain.presentation.results import Sentence
 from campaigns.domain.presentation.sentences import Pair, overhead_sentence
@@ -31,16 +32,15 @@ from campaigns.domain.units import (
     and_joined,
     counted,
     duration,
-    ms,
     percent,
     rate,
     said_of,
     typed_percent,
 )
 from campaigns.models import Campaign
-from campaigns.queries.arm_pairs import MeasuredTest, stop_reason_of
+from campaigns.queries.arm_pairs import MeasuredTest, metric_of, stop_reason_of
 from campaigns.queries.measurements import MeasuredRun, counted_runs, why_each
-from campaigns.queries.overheads import Overhead, set_aside_of
+from campaigns.queries.overheads import Overhead
 from campaigns.queries.runs import CampaignFailures
 from campaigns.queries.shapes import Shapes
 
@@ -66,7 +66,6 @@ def grounds_of(
     if not pooled:
         return []
     grounds = _compared_grounds(campaign, arms, overheads, pooled, runs) if overheads else []
-    grounds += _set_aside_ground(overheads, runs)
     grounds += _holm_ground(overheads)
     return grounds + _left_out_ground(runs) + _notes(runs)
 
@@ -86,16 +85,21 @@ def _compared_grounds(
         f"practical threshold {typed_percent(campaign.practical_threshold)}",
         errors_text(errors, attempts, counted_in(arm.scheme for arm in arms))
         + (" of the runs that count" if left_out > 0 else ""),
-        "primary metric: average, whose parts add up",
+        _metric_ground(overheads),
     ]
 
 
+def _metric_ground(overheads: Sequence[Overhead]) -> str:
+    if all(each.judged.metric == "mean" for each in overheads):
+        return "primary metric: average, whose parts add up"
+    return "the machine was busy, so medians are compared"
+
+
 def _interval_ground(overhead: Overhead) -> str:
+    sides = overhead.sides
     if overhead.is_paired:
         # Such as "95 % intervals over 4 of 5 blocks, paired; run 12.7 cannot be used".
-        paired = set.intersection(
-            *({run.run.repeat for run in arm.counted} for arm in overhead.pair)
-        )
+        paired = set.intersection(*({run.run.repeat for run in side} for side in sides))
         done = {run.run.repeat for arm in overhead.pair for run in arm.runs if run.run.is_done}
         if len(done) < 2 or len(paired) < 2:
             return "no interval with fewer than two repeats"
@@ -105,7 +109,7 @@ def _interval_ground(overhead: Overhead) -> str:
         missing = [run.run.label for run in runs if run.run.is_done and not run.is_usable]
         named = f"; {_named(missing)} cannot be used" if missing else ""
         return f"{_INTERVALS} over {len(paired)} of {len(done)} blocks, paired{named}"
-    k = min(len(arm.counted) for arm in overhead.pair)
+    k = min(map(len, sides))
     if k < 2:
         return "no interval with fewer than two repeats"
     return f"{_INTERVALS} over {k} repeats of each"
@@ -117,18 +121,8 @@ def _named(labels: Sequence[str]) -> str:
     return f"{'runs' if len(shown) > 1 else 'run'} {and_joined(shown)}"
 
 
-def _set_aside_ground(overheads: Sequence[Overhead], runs: Sequence[MeasuredRun]) -> list[str]:
-    """Such as "run 12.7 is set aside, too far off the others"."""
-    pks = {each.run_id for overhead in overheads for each in set_aside_of(overhead)}
-    labels = [each.run.label for each in runs if each.run.pk in pks]
-    if not labels:
-        return []
-    is_or_are = "is" if len(labels) == 1 else "are"
-    return [f"{_named(labels)} {is_or_are} set aside, too far off the others"]
-
-
 def _holm_ground(overheads: Sequence[Overhead]) -> list[str]:
-    tested = [each.mean.interval for each in overheads if each.has_word and each.mean.interval]
+    tested = [each.judged.interval for each in overheads if each.has_word and each.judged.interval]
     if len(tested) < 2:
         return []
     differing = sum(p < 0.05 for p in holm([interval.p_value for interval in tested]))
@@ -182,8 +176,9 @@ def first_words(
 
 
 def judged_rules(runs: Sequence[MeasuredRun]) -> list[list[Verdict]]:
-    """The verdicts of each run whose thresholds say something about the target."""
-    return [each.thresholds for each in runs if each.threshold_state]
+    """The verdicts of each run whose measurement can be used."""
+    known = [each for each in runs if each.run.trust != Trust.NOT_USABLE]
+    return [verdicts for each in known if each.run.is_done and (verdicts := each.thresholds)]
 
 
 def figures_words(
@@ -251,7 +246,7 @@ def _figures_sentence(
         Pair(
             ", ".join(filter(None, [each.pair.candidate.plan_label * many_plans, each.pair.place])),
             each.pair.shared_mode,
-            each.mean,
+            each.judged,
             each.verdict,
             each.has_word,
             each.pair.names,
@@ -288,29 +283,42 @@ def _awaited(n_done: int, runs: Sequence[MeasuredRun]) -> str:
 def _plain_sentence(arms: Sequence[MeasuredTest], is_final: bool) -> Sentence:
     """The sentence without an HTTP/HTTPS pair: figures only, no verdict."""
     pooled = [(arm, figures) for arm in arms if (figures := arm.pooled[1])]
+    metric = metric_of(arm for arm, _ in pooled)
     so_far = "" if is_final else "So far "
+
+    def us(arm: MeasuredTest, figures: Figures) -> float:
+        return figures.mean_us if metric == "mean" else arm.time_us(metric)
+
+    def took(arm: MeasuredTest, figures: Figures) -> str:
+        return time_words(us(arm, figures), metric, is_doubtful=arm.is_in_doubt)
+
     if len(pooled) == 1:
         arm, figures = pooled[0]
         name = f"{arm.plan_label} over {arm.label}"
-        errors = errors_text(figures.errors, figures.attempts, arm.noun)
+        # What failed is known of every run, however busy its machine was.
+        every = [each.figures for each in arm.comparable]
+        errors, attempts = (sum(getattr(each, name) for each in every) for name in _COUNTED)
+        failed = errors_text(errors, attempts, arm.noun)
+        per_s = f"{rate(figures.rate_per_s)} ok {arm.noun}/s"
         if is_flat_out(arm.counted[0].measurement.plan):
+            at_most = "about" if arm.is_in_doubt else "at most"
             return [
-                (f"{so_far}{name} answers at most ", False),
-                (f"{rate(figures.rate_per_s)} ok {arm.noun}/s", True),
-                (f", {ms(figures.mean_us)} on average, {errors}.", False),
+                (f"{so_far}{name} answers {at_most} ", False),
+                (per_s, True),
+                (f", {took(arm, figures)}, {failed}.", False),
             ]
         text = f"{so_far}{name} takes "
         return [
             (text, False),
-            (f"{ms(figures.mean_us)} on average", True),
-            (f" at {rate(figures.rate_per_s)} ok {arm.noun}/s, {errors}.", False),
+            (took(arm, figures), True),
+            (f" at {per_s}, {failed}.", False),
         ]
-    pooled.sort(key=lambda pair: pair[1].mean_us)
+    pooled.sort(key=lambda pair: us(*pair))
     (fast, least), (slow, most) = pooled[0], pooled[-1]
     return [
-        (f"{so_far}{len(pooled)} tests: on average from ", False),
-        (ms(least.mean_us), True),
+        (f"{so_far}{len(pooled)} tests: from ", False),
+        (took(fast, least), True),
         (f" ({fast.plan_label}, {fast.label}) to ", False),
-        (ms(most.mean_us), True),
+        (took(slow, most), True),
         (f" ({slow.plan_label}, {slow.label}).", False),
     ]

@@ -1,19 +1,25 @@
 """The tests of a campaign with their runs, and which two of them are compared. A campaign's tests
 with their runs, and the labels that tell them apart."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from statistics import fmean
 
 from campaigns.domain.errors import InvalidFields
-from campaigns.domain.metrics.figures import Figures
+from campaigns.domain.metrics.figures import Figures, typical_metric
 from campaigns.domain.metrics.redaction import without_addresses
 from campaigns.domain.metrics.snapshot import Total
 from campaigns.domain.plan.target import TLS_TWINS, Origin, counted_in
 from campaigns.domain.presentation.sentences import MODES, ArmFacts, arm_names, shared_mode
 from campaigns.domain.presentation.sweep_table import injector_words
 from campaigns.models import Campaign, Endpoint, PooledPercentiles, Test
-from campaigns.queries.measurements import MeasuredRun, counted_runs, pooled_of
+from campaigns.queries.measurements import (
+    MeasuredRun,
+    comparable_runs,
+    counted_runs,
+    pooled_of,
+)
 
 _NO_TEST = "Choose a test of this campaign."
 
@@ -36,6 +42,25 @@ class MeasuredTest:
     def counted(self) -> list[MeasuredRun]:
         """The runs that its figures cover; those of an overloaded target if it has no others."""
         return counted_runs(self.runs)
+
+    @cached_property
+    def comparable(self) -> list[MeasuredRun]:
+        """The runs whose medians are compared, those of a busy machine among them."""
+        return comparable_runs(self.runs)
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a busy machine spoilt mean and tail of a run."""
+        return any(each.judged and each.judged.is_busy for each in self.comparable)
+
+    @property
+    def is_in_doubt(self) -> bool:
+        return any(each.judged and each.judged.is_in_doubt for each in self.counted)
+
+    def time_us(self, metric: str) -> float:
+        """The mean over its runs; of medians also over those on a busy machine."""
+        runs = self.counted if metric == "mean" else self.comparable
+        return fmean(each.figures.time_us(metric) for each in runs)
 
     @cached_property
     def pooled(self) -> tuple[Total, Figures | None]:
@@ -133,6 +158,10 @@ class ArmPair:
     def n_usable(self) -> int:
         """The usable runs of the arm that has fewer."""
         return min(each.n_usable for each in self)
+
+    @property
+    def is_busy(self) -> bool:
+        return any(arm.is_busy for arm in self)
 
     @property
     def counted(self) -> list[MeasuredRun]:
@@ -265,3 +294,11 @@ def _plan_label(test, *, names_version: bool) -> str:
 
 def arm_words(test: Test) -> str:
     return f"{test.endpoint.scheme.upper()} {MODES[test.connection_mode]}"
+
+
+def metric_of(arms: Iterable[MeasuredTest]) -> str:
+    """By which these tests are told beside each other: "mean", unless a machine was busy."""
+    arms = list(arms)
+    if not any(arm.is_busy for arm in arms):
+        return "mean"
+    return typical_metric(each.figures for arm in arms for each in arm.comparable)

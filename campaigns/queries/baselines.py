@@ -11,9 +11,9 @@ from math import log
 from django.db.models import Count, F, Max, OuterRef, Prefetch, Q, QuerySet, Subquery
 from django.db.models.functions import Abs, Ln
 
-from campaigns.domain.analysis.comparison import Reason
 from campaigns.domain.analysis.histories import TestHistory, TriageState
 from campaigns.domain.analysis.ratio import Against, Word
+from campaigns.domain.analysis.repeats import MIN_REPEATS
 from campaigns.domain.lifecycle import Outcome, TargetState, Trust
 from campaigns.domain.presentation.compared_words import baseline_sentence
 from campaigns.domain.presentation.results import Sentence
@@ -68,13 +68,15 @@ def newest_baseline(actor: Actor, project: int) -> int:
 
 
 def counted_of(tests: Sequence[Test]) -> QuerySet[Run]:
-    """The runs of these tests that a baseline may have: those that enter a history."""
+    """The runs of these tests that a baseline may have, those of a busy machine among them: then
+    medians are compared."""
     return Run.objects.filter(_USABLE, _SOUND, test__in=tests)
 
 
 def may_be_baseline(campaign: Campaign) -> bool:
-    """Whether any of its runs may; points of a sweep are no tests that come again."""
-    return counted_of(campaign.tests.filter(swept="")).exists()
+    """Whether enough runs of a test may; points of a sweep are no tests that come again."""
+    runs = counted_of(campaign.tests.filter(swept="")).order_by().values("test")
+    return runs.annotate(n_runs=Count("pk")).filter(n_runs__gte=MIN_REPEATS).exists()
 
 
 def campaign_against(campaign: Campaign) -> Sentence:
@@ -113,7 +115,8 @@ def _labelled(row: TestFigures) -> tuple[str, Against]:
 
 def against_baselines(pairs: Sequence[tuple[Baseline, Test]]) -> Iterator[Against]:
     """The comparison of each test's runs with those of its baseline, without what the reference
-    did, in a fixed number of queries. By p95; by the average where too few requests support a p95.
+    did, in a fixed number of queries. By p95; by the average where too few requests support a p95,
+    by the typical time where a machine was busy.
     """
     tests = {pk for baseline, test in pairs for pk in (baseline.test_id, test.pk)}
     related = ("plan_version__plan", "endpoint__target", "campaign")
@@ -150,17 +153,15 @@ def _runs_of(pairs: Sequence[tuple[Baseline, Test]]) -> tuple[_Runs, _Runs]:
 def _against(baseline: Baseline, old: MeasuredTest, new: MeasuredTest) -> Against:
     called = (f"baseline “{baseline.name}”", f"campaign #{new.test.campaign_id}")
     pair = ArmPair(old, new, is_chosen=True, called=called)
-    metric = "p95"
-    overhead = _overhead(pair, metric)
-    if overhead.judged.interval is None and overhead.mean.interval is not None:
-        metric = "mean"
-        overhead = _overhead(pair, metric)
+    overhead = _overhead(pair, "" if pair.is_busy else "p95")
+    if overhead.judged.interval is None and not pair.is_busy:
+        by_mean = _overhead(pair, "mean")
+        overhead = by_mean if by_mean.judged.interval else overhead
     found, interval = overhead.verdict, overhead.judged.interval
-    has_word = overhead.has_word and found.reason not in _NO_WORD
     return Against(
         baseline.name,
-        metric,
-        str(found.word) if has_word else "",
+        overhead.judged.metric,
+        str(found.word or "") if overhead.has_word else "",
         found.text,
         *((interval.ratio, interval.low, interval.high) if interval else ()),
     )
@@ -171,15 +172,6 @@ def _overhead(arms: ArmPair, metric: str) -> Overhead:
     pair = ComparedPair((), arms, is_found=True)
     blockers = blockers_of(pair, changes_of(pair))
     return compare(arms.candidate.test.campaign, arms, blockers, metric)
-
-
-_NO_WORD = {
-    Reason.TOO_FEW_REPEATS,
-    Reason.INVALID_RUNS,
-    Reason.NOT_LIKE_FOR_LIKE,
-    Reason.UNLIKE_LOAD,
-    Reason.ERRORS,
-}
 
 
 def _side(

@@ -134,17 +134,26 @@ def _last_is(column: str, word: str, states: Sequence[str]) -> Q:
 
 
 def trust_is(word: str) -> Q:
-    """As `queries.measurements.trust_of` for each test: a test is not usable if none of its runs
-    is, and a campaign has the trust of its worst test."""
+    """As `queries.measurements.trust_of` for each test: a test is busy or not usable if all of its
+    runs are, and a campaign has the trust of its worst test."""
     runs = Run.objects.filter(test=OuterRef("pk"))
-    some_usable = Exists(runs.filter(trust__in=[Trust.TRUSTED, Trust.DOUBTFUL]))
-    unusable = Test.objects.filter(Exists(runs.filter(trust=Trust.NOT_USABLE)), ~some_usable)
-    not_usable = Exists(unusable.filter(campaign=OuterRef("pk")))
-    if word == Trust.NOT_USABLE:
-        return Q(not_usable)
+    wholly = {
+        trust: Exists(
+            Test.objects.filter(
+                Exists(runs.filter(trust=trust)),
+                ~Exists(runs.filter(trust__isnull=False).exclude(trust=trust)),
+                campaign=OuterRef("pk"),
+            )
+        )
+        for trust in (Trust.BUSY, Trust.NOT_USABLE)
+    }
+    not_usable = wholly[Trust.NOT_USABLE]
+    if word in wholly:
+        return wholly[word] & ~not_usable if word == Trust.BUSY else Q(not_usable)
     judged = Run.objects.filter(campaign=OuterRef("pk"), trust__isnull=False)
     in_doubt = Exists(judged.exclude(trust=Trust.TRUSTED))
-    return in_doubt & ~not_usable if word == Trust.DOUBTFUL else Exists(judged) & ~in_doubt
+    worse = not_usable | wholly[Trust.BUSY]
+    return in_doubt & ~worse if word == Trust.DOUBTFUL else Exists(judged) & ~in_doubt
 
 
 # --- views ---------------------------------------------------------------------------------------
@@ -161,7 +170,7 @@ def needs_a_look(actor: Actor) -> Q:
     """Finished campaigns that are not healthy, as their badge says, and that nobody has looked at
     since: stopped, in doubt, with a target in trouble or with a broken threshold."""
     runs = Run.objects.filter(campaign=OuterRef("pk"))
-    in_doubt = runs.filter(trust__in=[Trust.DOUBTFUL, Trust.NOT_USABLE])
+    in_doubt = runs.exclude(trust=Trust.TRUSTED).filter(trust__isnull=False)
     in_trouble = runs.filter(target_state__in=[TargetState.CHANGING, TargetState.FAILING])
     overloaded = runs.filter(target_state=TargetState.OVERLOADED)
     overloaded = overloaded.exclude(test__plan_version__in=_limit_seekers(actor))
@@ -226,7 +235,7 @@ def _p95s_until_then() -> QuerySet:
 
 def _p95_us() -> QuerySet:
     runs = Run.objects.filter(test=OuterRef("pk"), outcome=Outcome.COMPLETE, p95_us__isnull=False)
-    runs = runs.exclude(trust=Trust.NOT_USABLE).order_by()
+    runs = runs.exclude(trust__in=[Trust.BUSY, Trust.NOT_USABLE]).order_by()
     return runs.values("test").annotate(median=_Median("p95_us")).values("median")
 
 

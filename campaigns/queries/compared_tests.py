@@ -4,9 +4,9 @@ the verdict for each."""
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from campaigns.domain.analysis.advice import smallest_shown
 from campaigns.domain.analysis.comparison import Reason
 from campaigns.domain.analysis.likeness import partners
+from campaigns.domain.analysis.ratio import smallest_shown
 from campaigns.domain.presentation.compared import (
     ComparedCapacity,
     ComparedTest,
@@ -48,7 +48,6 @@ from campaigns.queries.overheads import Overhead, compare
 # Reasons for which no word is given, with what to do about them.
 _NO_WORD = {
     Reason.TOO_FEW_REPEATS: "Add blocks to the side that has fewer.",
-    Reason.INVALID_RUNS: "Measure that side again.",
     Reason.NOT_LIKE_FOR_LIKE: "Measure both sides with the same settings.",
     Reason.UNLIKE_LOAD: "Measure both sides under the same load.",
     Reason.ERRORS: "Find out first why requests fail.",
@@ -183,9 +182,8 @@ def _compared(
 ) -> ComparedTest:
     baseline, candidate = pair.arms
     is_sound = all(each.is_sound for each in pair.arms)
-    found, interval = overhead.verdict, overhead.mean.interval if is_sound else None
-    has_word = overhead.has_word and found.reason not in _NO_WORD
-    word = str(found.word) if has_word else ""
+    found, interval = overhead.verdict, overhead.judged.interval if is_sound else None
+    metric = overhead.judged.metric
     return ComparedTest(
         column=pair.letter,
         baseline_test_id=baseline.test.pk,
@@ -193,30 +191,22 @@ def _compared(
         plan_label=candidate.plan_label,
         arm_label=candidate.label,
         scheme=candidate.scheme,
-        mean=overhead.mean,
+        row=overhead.judged,
         is_sound=is_sound,
-        word=word,
+        word=str(found.word or "") if overhead.has_word else "",
         why=_why(pair, overhead),
         ran_in_turn=_ran_in_turn(pair.arms),
         reference=reference,
         could_have_shown=smallest_shown(interval) if interval else None,
         runs=tuple(
-            tuple(RunDot(each.run.label, each.figures.mean_us) for each in arm.counted)
-            for arm in pair.arms
+            tuple(RunDot(each.run.label, each.figures.time_us(metric)) for each in side)
+            for side in overhead.sides
         ),
     )
 
 
 def _why(pair: ComparedPair, overhead: Overhead) -> str:
     found = overhead.verdict
-    if found.decided_by is not None:
-        odd = found.decided_by
-        arm = tuple(pair.arms)[odd.arm]
-        label = next(each.run.label for each in arm.runs if each.run.repeat == odd.repeat)
-        return (
-            f"Run {label} alone decides: it took {odd.times:.2g} times as long as the others of "
-            "its test. Repeat its block."
-        )
     if pair.columns[1].noun == "run" and found.reason is Reason.TOO_FEW_REPEATS:
         return "A single run says nothing about its spread: compare the tests of these runs."
     do = _NO_WORD.get(found.reason, "")
@@ -283,9 +273,7 @@ def _grounds(tests: Sequence[ComparedTest], pairs: Sequence[ComparedPair]) -> li
         return []
     grounds = []
     if any(each.interval for each in tests):
-        grounds.append(
-            f"average response times, {percent(0.95, decimals=0)} intervals {_over(tests)}"
-        )
+        grounds.append(f"{_metrics(tests)}, {percent(0.95, decimals=0)} intervals {_over(tests)}")
     thresholds = {pair.arms.candidate.test.campaign.practical_threshold for pair in pairs}
     grounds.append(
         f"practical threshold {' to '.join(typed_percent(t) for t in _ends(thresholds))}"
@@ -297,6 +285,13 @@ def _grounds(tests: Sequence[ComparedTest], pairs: Sequence[ComparedPair]) -> li
             f"smallest difference that these runs could have shown: {with_unit(told, '%')}"
         )
     return grounds
+
+
+def _metrics(tests: Sequence[ComparedTest]) -> str:
+    metrics = {each.row.metric for each in tests}
+    if metrics == {"mean"}:
+        return "average response times"
+    return "average response times, or medians" if "mean" in metrics else "medians"
 
 
 def _over(tests: Sequence[ComparedTest]) -> str:

@@ -22,6 +22,7 @@ from campaigns.domain.presentation.exchange_tables import EXCHANGE_PERCENTILES, 
 from campaigns.models import PooledPercentiles, Run, RunSummary, Shard, Test
 
 _STATES = list(TargetState)
+_SPOILT = (Trust.BUSY, Trust.NOT_USABLE)  # of means and tails
 
 
 class _RunRow(NamedTuple):
@@ -40,8 +41,9 @@ class _RunRow(NamedTuple):
 
     @property
     def is_counted(self) -> bool:
-        """As in a comparison: its measurement is usable and its target was not overloaded."""
-        is_usable = self.outcome == Outcome.COMPLETE and self.trust != Trust.NOT_USABLE
+        """As in a comparison of averages: its measurement is usable, its machine was not busy, and
+        its target was not overloaded."""
+        is_usable = self.outcome == Outcome.COMPLETE and self.trust not in _SPOILT
         is_sound = self.target_state in {None, TargetState.HEALTHY, TargetState.CHANGING}
         return self.n > 0 and is_usable and is_sound
 

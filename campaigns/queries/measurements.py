@@ -263,7 +263,7 @@ class MeasuredRun:
 
     @property
     def threshold_state(self) -> ThresholdState | None:
-        return threshold_state(self.thresholds, self.run.trust)
+        return threshold_state(self.thresholds)
 
     @property
     def most_open(self) -> int | None:
@@ -396,9 +396,15 @@ def _measured(run: Run, summary: RunSummary, totals: BriefTotals) -> MeasuredRun
 
 
 def counted_runs(runs: Iterable[MeasuredRun]) -> list[MeasuredRun]:
-    """The runs of a test that enter its mean and pooled rows: the usable ones. Without any, the
-    whole ones of an overloaded target: no verdict uses them. Partial, failed and not usable runs
-    never count."""
+    """The runs of a test that enter its mean and pooled rows: the usable ones, of which those of a
+    busy machine only where there are no others. Without any, the whole ones of an overloaded
+    target: no verdict uses them. Partial, failed and not usable runs never count."""
+    usable = comparable_runs(runs)
+    return [each for each in usable if each.run.trust != Trust.BUSY] or usable
+
+
+def comparable_runs(runs: Iterable[MeasuredRun]) -> list[MeasuredRun]:
+    """Those that comparisons of medians use: none is left out because its machine was busy."""
     runs = list(runs)
     whole = [each for each in runs if each.is_whole and not each.has_no_answer]
     return [each for each in runs if each.is_usable] or whole
@@ -434,7 +440,7 @@ def pooled_total(runs: Sequence[MeasuredRun], names: Iterable[str]) -> Total:
 
 
 def trust_of(runs: Iterable[MeasuredRun]) -> str:
-    """Of several runs: doubtful if only some are not usable; "" if none was judged."""
+    """Of several runs: doubtful if only some are; "" if none was judged."""
     found = {each.run.trust for each in runs if each.run.trust}
     return Trust.DOUBTFUL if len(found) > 1 else next(iter(found), "")
 

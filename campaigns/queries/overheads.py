@@ -1,32 +1,28 @@
 """One test of a campaign against another: the difference, and what blocks a verdict."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from math import inf
 from typing import Any
 
-from campaigns.domain.analysis.comparison import FLOOR_US, ComparisonVerdict, Reason, verdict
+from campaigns.domain.analysis.comparison import ComparisonVerdict, Reason, verdict
 from campaigns.domain.analysis.likeness import like_for_like
 from campaigns.domain.analysis.overhead import (
     OverheadRow,
     jumps_us,
-    mean_row,
+    metric_row,
     overhead_rows,
     part_means_us,
     percentile_row,
 )
-from campaigns.domain.analysis.ratio import OddRun, RatioInterval, Word
 from campaigns.domain.analysis.repeats import MIN_REPEATS
-from campaigns.domain.metrics.figures import Figures
-from campaigns.domain.metrics.histogram import BUCKET_SHARE
+from campaigns.domain.metrics.figures import typical_metric
 from campaigns.domain.metrics.measurement import unlike
-from campaigns.domain.percentiles import P50
 from campaigns.domain.presentation.overhead_table import forest, overhead_table, split_answer
-from campaigns.domain.presentation.results import FlaggedRun, OverheadAnswer
+from campaigns.domain.presentation.results import OverheadAnswer
 from campaigns.domain.units import counted, percent
 from campaigns.models import Campaign
-from campaigns.queries.arm_pairs import ArmPair, MeasuredTest
+from campaigns.queries.arm_pairs import ArmPair
 from campaigns.queries.measurements import MeasuredRun, why_each
 
 _MAX_ERROR_SHARE = 0.01
@@ -39,11 +35,12 @@ Blocker = tuple[Reason, str]  # why there can be no verdict, and its sentence
 
 @dataclass(frozen=True)
 class Overhead:
-    """What the candidate takes more than the baseline, with its verdict, before rendering."""
+    """What the candidate takes more than the baseline, with its verdict, before rendering.
+    `judged`: the row that the verdict is on, of the runs in `sides`."""
 
     pair: ArmPair
-    mean: OverheadRow
-    judged: OverheadRow  # on which the verdict is
+    sides: Sequence[Sequence[MeasuredRun]]
+    judged: OverheadRow
     verdict: ComparisonVerdict
     is_paired: bool
     has_word: bool
@@ -54,32 +51,38 @@ class Overhead:
     def rows(self) -> list[OverheadRow]:
         """Of all metrics: most comparisons show only one."""
         jumps = jumps_us([each.total for each in self.pair.counted])
-        return overhead_rows(
-            *_figures(self.pair), **_repeated(self.pair, self.is_paired), jumps=jumps
-        )
+        counted = [arm.counted for arm in self.pair]
+        rows = overhead_rows(**_arguments(counted, self.is_paired), jumps=jumps)
+        return [self.judged, *(each for each in rows if each.metric != self.judged.metric)]
 
 
 def compare(
-    campaign: Campaign, pair: ArmPair, blockers: Sequence[Blocker] = (), metric: str = "mean"
+    campaign: Campaign, pair: ArmPair, blockers: Sequence[Blocker] = (), metric: str = ""
 ) -> Overhead:
     """The pair's rows, and the verdict on the one of this metric, "mean" or a percentile, by the
-    threshold of the campaign, which is the candidate's. `blockers`: what else speaks against a
+    threshold of the campaign, which is the candidate's. Without a metric on the mean, or on the
+    typical time where a busy machine spoilt the mean. `blockers`: what else speaks against a
     verdict. Tests of two campaigns share no blocks."""
-    mean = judged = mean_against(campaign, pair)
-    is_paired = _is_paired(campaign, pair)
-    if metric != "mean":
+    is_typical = pair.is_busy and not metric
+    sides = [arm.comparable if is_typical else arm.counted for arm in pair]
+    is_paired = _is_paired(campaign, pair, sides)
+    arguments = _arguments(sides, is_paired)
+    if is_typical:
+        metric = typical_metric(each.figures for side in sides for each in side)
+    if is_typical or metric in {"", "mean"}:
+        judged = metric_row(metric or "mean", **arguments)
+    else:
         totals = [each.total for each in pair.counted]
-        repeated = _repeated(pair, is_paired)
-        judged = percentile_row(metric, *_figures(pair), **repeated, totals=totals)
-    likeness = like_for_like(*([each.of_arm for each in arm.counted] for arm in pair))
+        judged = percentile_row(metric, **arguments, totals=totals)
+    likeness = like_for_like(*([each.of_arm for each in side] for side in sides))
     every_blocker = [*blockers, *_blockers(pair, likeness)]
     return Overhead(
         pair,
-        mean,
+        sides,
         judged,
         _verdict(campaign, pair, judged, every_blocker),
         is_paired,
-        pair.n_usable >= MIN_REPEATS,
+        min(map(len, sides)) >= MIN_REPEATS and pair.n_usable >= MIN_REPEATS,
         likeness,
         blocker=next((text for _, text in every_blocker), ""),
     )
@@ -87,48 +90,39 @@ def compare(
 
 def mean_against(campaign: Campaign, pair: ArmPair) -> OverheadRow:
     """The difference of the means alone, without a verdict."""
-    return mean_row(*_figures(pair), **_repeated(pair, _is_paired(campaign, pair)))
+    sides = [arm.counted for arm in pair]
+    return metric_row("mean", **_arguments(sides, _is_paired(campaign, pair, sides)))
 
 
-def _repeated(pair: ArmPair, is_paired: bool) -> dict[str, Any]:
-    return {"paired": is_paired, "repeats": tuple(_repeats(arm) for arm in pair)}
+def _arguments(sides: Sequence[Sequence[MeasuredRun]], is_paired: bool) -> dict[str, Any]:
+    """Of the rows of `domain.analysis.overhead`."""
+    baseline, candidate = ([each.figures for each in side] for side in sides)
+    repeats = tuple(map(_repeats, sides))
+    return {
+        "baseline": baseline, "candidate": candidate, "paired": is_paired, "repeats": repeats
+    }  # fmt: skip
 
 
-def _figures(pair: ArmPair) -> list[list[Figures]]:
-    return [[each.figures for each in arm.counted] for arm in pair]
+def _is_paired(campaign: Campaign, pair: ArmPair, sides: Sequence[Sequence[MeasuredRun]]) -> bool:
+    """Whether both sides have the same blocks, or enough of them for a verdict."""
+    ours, theirs = (set(_repeats(side)) for side in sides)
+    is_whole = ours == theirs or len(ours & theirs) >= MIN_REPEATS
+    is_in_blocks = campaign.order == Campaign.Order.BLOCKS
+    return pair.is_of_one_campaign and is_in_blocks and is_whole
 
 
-def _is_paired(campaign: Campaign, pair: ArmPair) -> bool:
-    return (
-        pair.is_of_one_campaign
-        and campaign.order == Campaign.Order.BLOCKS
-        and _have_whole_blocks(pair)
-    )
-
-
-def _repeats(arm: MeasuredTest) -> list[int]:
-    return [each.run.repeat for each in arm.counted]
-
-
-def _have_whole_blocks(pair: ArmPair) -> bool:
-    """Whether both arms have the same blocks, or enough of them for a verdict."""
-    ours, theirs = (set(_repeats(arm)) for arm in pair)
-    return ours == theirs or len(ours & theirs) >= MIN_REPEATS
+def _repeats(side: Sequence[MeasuredRun]) -> list[int]:
+    return [each.run.repeat for each in side]
 
 
 def _verdict(
-    campaign: Campaign, pair: ArmPair, mean: OverheadRow, blockers: Sequence[Blocker]
+    campaign: Campaign, pair: ArmPair, judged: OverheadRow, blockers: Sequence[Blocker]
 ) -> ComparisonVerdict:
+    found = verdict(judged.interval, campaign.practical_threshold, blockers=blockers)
     spoilt = [each for arm in pair for each in arm.runs if each.run.is_done and not each.is_usable]
-    if spoilt and pair.n_usable < MIN_REPEATS:
-        return ComparisonVerdict(Word.INCONCLUSIVE, Reason.INVALID_RUNS, _spoilt_words(spoilt))
-    return verdict(
-        mean.interval,
-        campaign.practical_threshold,
-        floor=_floor_us(pair, mean),
-        blockers=blockers,
-        names=pair.names,
-    )
+    if spoilt and found.reason is Reason.TOO_FEW_REPEATS:
+        return replace(found, text=_spoilt_words(spoilt))
+    return found
 
 
 def _spoilt_words(spoilt: Sequence[MeasuredRun]) -> str:
@@ -146,26 +140,6 @@ def _cause(spoilt: MeasuredRun) -> str:
         return spoilt.why_unusable
     judged = spoilt.judged
     return (judged.target if judged.is_usable else judged.measurement).reasons[0].code
-
-
-def _floor_us(pair: ArmPair, row: OverheadRow) -> float:
-    """The smallest difference, µs, that this measurement can resolve: the largest of a fixed floor,
-    a histogram's bucket and the arms' median lateness. A median is at most twice the mean. Where
-    that decides nothing, no histogram is read."""
-    known = max(FLOOR_US, BUCKET_SHARE * (row.candidate_us or 0.0))
-    late = [arm.pooled[0].timing("lateness") for arm in pair]
-    at_most = 2 * max(each.mean_us or 0.0 for each in late)
-    if at_most <= known or _smallest_us(row.interval) > at_most:
-        return known
-    return max(known, *(each.percentile_us(P50) or 0.0 for each in late))
-
-
-def _smallest_us(interval: RatioInterval | None) -> float:
-    """The smallest difference that a verdict may look at: of all runs, or without an odd one."""
-    if interval is None:
-        return inf
-    looked_at = [interval, *(odd.rest for odd in interval.odd if odd.rest)]
-    return min(abs(each.candidate - each.baseline) for each in looked_at)
 
 
 def _blockers(pair: ArmPair, likeness) -> list[Blocker]:
@@ -259,9 +233,7 @@ def overhead_answer(overhead: Overhead, *, is_final: bool) -> OverheadAnswer:
         names=pair.names,
         is_chosen=pair.is_chosen,
         n_usable=pair.n_usable,
-        decided_by=_flagged(pair, found.decided_by),
-        set_aside=set_aside_of(overhead),
-        advice=found.advice,
+        more=found.more,
         counted=tuple({each.run.repeat: each.run.pk for each in arm.counted} for arm in pair),
         is_paired=overhead.is_paired,
         blocker=overhead.blocker,
@@ -272,17 +244,3 @@ def _table_title(pair: ArmPair) -> str:
     baseline, candidate = pair
     plan = f"{baseline.plan_label}, " if _have_two_plans(pair) else ""
     return f"{candidate.plan_label}: {candidate.label} against {plan}{baseline.label}"
-
-
-def set_aside_of(overhead: Overhead) -> tuple[FlaggedRun, ...]:
-    """The runs that are too far off to count."""
-    odd = overhead.mean.interval.set_aside if overhead.mean.interval else ()
-    return tuple(_flagged(overhead.pair, each) for each in odd)
-
-
-def _flagged(pair: ArmPair, odd: OddRun | None) -> FlaggedRun | None:
-    if odd is None:
-        return None
-    arm = tuple(pair)[odd.arm]
-    run = next(each.run for each in arm.runs if each.run.repeat == odd.repeat)
-    return FlaggedRun(run.pk, run.label, odd.repeat, pair.names[odd.arm], odd.times)

@@ -84,9 +84,7 @@ def run_report(run: Run, measurement: Measurement | None = None) -> RunReport:
         curve=curve(total.timing("response")),
         judged=state.judged,
         checks=run_checks(state, answers),
-        thresholds=run_thresholds_table(state.verdicts, has_no_answer=state.has_no_answer).said_of(
-            plan.nouns
-        ),
+        thresholds=run_thresholds_table(state.verdicts).said_of(plan.nouns),
     )
 
 

@@ -72,8 +72,8 @@ def _pair_against(campaign: Campaign, base: MeasuredTest, arm: MeasuredTest) -> 
         if not (each.counted and each.is_sound):
             return PointAgainst(why=_OVERLOADED)
     found = compare(campaign, ArmPair(base, arm, is_chosen=True))
-    word = found.verdict.word if found.has_word else ""
-    return PointAgainst(found.mean, word, found.verdict.text)
+    word = (found.verdict.word or "") if found.has_word else ""
+    return PointAgainst(found.judged, word, found.verdict.text)
 
 
 @dataclass(frozen=True)

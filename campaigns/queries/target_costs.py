@@ -344,10 +344,5 @@ def _compared_counts(overhead: OverheadAnswer, by_run: ByRun) -> Iterator[Compar
             arms = [{nth: arm[nth] for nth in arm if nth in shared} for arm in arms]
         if all(arms):
             baseline, candidate = ([*arm.values()] for arm in arms)
-            interval = ratio_interval(
-                baseline,
-                candidate,
-                paired=overhead.is_paired,
-                repeats=tuple(list(arm) for arm in arms),
-            )
+            interval = ratio_interval(baseline, candidate, paired=overhead.is_paired)
             yield ComparedCounter(each, fmean(baseline), fmean(candidate), interval)

@@ -2,10 +2,8 @@
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from statistics import fmean
 
-from campaigns.domain.analysis.comparison import Reason
 from campaigns.domain.analysis.likeness import likeness_among
 from campaigns.domain.analysis.overhead import OverheadRow, geometric_mean, ratio_over_plans
 from campaigns.domain.analysis.ratio import Word
@@ -23,7 +21,7 @@ from campaigns.domain.presentation.target_matrix import (
 )
 from campaigns.domain.units import counted
 from campaigns.models import Campaign
-from campaigns.queries.arm_pairs import ArmPair, MeasuredTest, arm_words
+from campaigns.queries.arm_pairs import ArmPair, MeasuredTest, arm_words, metric_of
 from campaigns.queries.measurements import MeasuredRun, in_short
 from campaigns.queries.overheads import compare, mean_against
 
@@ -73,7 +71,7 @@ def _difference(
 
 
 _NOT_ALL = "Without usable runs of every plan there is no mean over all."
-_FEW = f"A best needs {MIN_REPEATS} trusted repeats of two targets."
+_FEW = f"A best needs {MIN_REPEATS} repeats of two targets."
 
 _PLACES = (LOCAL, REMOTE, "")
 
@@ -203,12 +201,6 @@ def _is_doubtful(each: MeasuredRun) -> bool:
     return each.run.trust == Trust.DOUBTFUL
 
 
-def _trusted(arm: MeasuredTest) -> MeasuredTest:
-    """Without the runs that are in doubt."""
-    runs = tuple(each for each in arm.runs if not _is_doubtful(each))
-    return arm if len(runs) == len(arm.runs) else replace(arm, runs=runs)
-
-
 def _overall(
     campaign: Campaign, rows: _Rows, columns: dict[tuple, str], reference: tuple
 ) -> Iterator[MatrixRow]:
@@ -257,17 +249,16 @@ def _likeness(rows: _Rows, columns: dict[tuple, str]) -> Iterator[RowLikeness]:
 
 
 def _best(campaign: Campaign, arms: list[MeasuredTest], names: dict[int, str]) -> tuple:
-    """The fields of a row after its cells: best, first_two, second, why. Of trusted runs alone."""
-    sound = [arm for arm in map(_trusted, arms) if arm.n_usable >= MIN_REPEATS]
+    """The fields of a row after its cells: best, first_two, second, why."""
+    sound = [arm for arm in arms if arm.n_usable >= MIN_REPEATS]
     if len(sound) < 2:
         return "", None, "", _FEW
-    first, second = sorted(sound, key=_mean_us)[:2]
+    metric = metric_of(sound)
+    first, second = sorted(sound, key=lambda arm: arm.time_us(metric))[:2]
     found = compare(campaign, ArmPair(second, first, is_chosen=True))
-    is_best = found.verdict.word is Word.FASTER or (
-        found.verdict.reason is Reason.SIZE_UNCERTAIN and found.mean.interval.high < 1
-    )
+    is_best = found.verdict.word is Word.FASTER
     why = "" if is_best else found.verdict.text
-    return names[first.test.pk] if is_best else "", found.mean, names[second.test.pk], why
+    return names[first.test.pk] if is_best else "", found.judged, names[second.test.pk], why
 
 
 def _mean_us(arm: MeasuredTest) -> float:

@@ -26,6 +26,7 @@ from campaigns.domain.analysis.histories import (
     TriageState,
     same_changes,
 )
+from campaigns.domain.analysis.repeats import MIN_REPEATS
 from campaigns.domain.errors import InvalidFields, Refused
 from campaigns.domain.typed_text import clean_name, storable
 from campaigns.models import (
@@ -88,10 +89,11 @@ def make_baseline(
     )
     for run in rows.order_by("campaign_id", "position"):
         groups.setdefault(key_of(run.test), []).append(run)
+    groups = {key: runs for key, runs in groups.items() if len(runs) >= MIN_REPEATS}
     if not groups:
         raise Refused(
-            "None of these runs counts: they are not complete, not usable, or of an overloaded "
-            "target. Choose a campaign that measured something."
+            f"A baseline needs {MIN_REPEATS} usable runs of a test. Add blocks to this campaign, "
+            "or choose another one."
         )
     made = [_make(by, project, name, key, runs, seen) for key, runs in groups.items()]
     _judge([pair for baseline in made for pair in _newest_of(baseline)])

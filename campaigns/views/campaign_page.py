@@ -9,7 +9,7 @@ from campaigns.domain.lifecycle import Outcome
 from campaigns.domain.plan.target import WEBSOCKET_SCHEMES, counted_in
 from campaigns.domain.presentation.badges import Answers, Badge, campaign_badge, on_hold_badge
 from campaigns.domain.presentation.intervals import change_ends
-from campaigns.domain.presentation.next_steps import NextStep, next_steps
+from campaigns.domain.presentation.next_steps import next_step
 from campaigns.domain.presentation.results import Answer, Gist, OverheadAnswer, TestAnswer
 from campaigns.domain.presentation.run_points import whole_percent
 from campaigns.domain.presentation.tables import Cell
@@ -187,7 +187,7 @@ def _compared(campaign: Campaign, answer: Answer) -> dict[str, Any]:
         "compared": {"baseline": baseline, "candidate": candidate, "title": title},
         "like": _like_rows(overheads),
         "has_differences": any(each.like_for_like.get("different") for each in overheads),
-        "next_steps": _next_steps(campaign, answer),
+        **_next_step(campaign, answer),
     }
 
 
@@ -274,12 +274,12 @@ def _choice_of(answer: Answer) -> dict[str, Any] | None:
     }
 
 
-def _next_steps(campaign: Campaign, answer: Answer) -> list[tuple[NextStep, float | None]]:
-    """What would settle a finished campaign, each step with its planned seconds."""
+def _next_step(campaign: Campaign, answer: Answer) -> dict[str, Any]:
+    """What would settle a finished campaign, with its planned seconds."""
     if campaign.state != "done":
-        return []
-    steps = next_steps(answer.overheads, MAX_REPEATS - campaign.repeats)
-    return [(step, planned_s(campaign, step.blocks) if step.blocks else None) for step in steps]
+        return {}
+    step = next_step(answer.overheads, MAX_REPEATS - campaign.repeats)
+    return {"next_step": step, "next_s": planned_s(campaign, step.blocks) if step else None}
 
 
 def _first_cells(overheads: list[OverheadAnswer]):

@@ -249,7 +249,6 @@ def comparison_context(
             {**row, "column": names[test.column], "query": query_of(asked, test=test.key)}
             for test, row in zip(shown, rows, strict=True)
         ],
-        "sets_aside": any(test.interval and test.interval.set_aside for test in shown),
         "n_listed": len(tests),
         "shown": which,
         **_queries(columns, compared, which, asked),
@@ -353,7 +352,7 @@ def _ends(test: ComparedTest) -> dict[str, float]:
 
 def _ratios(test: ComparedTest) -> list[list[tuple[float, str]]]:
     interval = test.interval
-    one = interval.baseline if interval else test.mean.baseline_us
+    one = interval.baseline if interval else test.row.baseline_us
     if not one:
         return [[], []]
-    return [[(dot.mean_us / one, dot.label) for dot in side] for side in test.runs]
+    return [[(dot.value_us / one, dot.label) for dot in side] for side in test.runs]

@@ -194,7 +194,7 @@ def _shape_of(made: MadeTrial) -> Shape:
 
 def broken_by(made: MadeTrial) -> set[str]:
     """The metrics of the rules that the trial broke."""
-    return {each.metric for each in made.run.verdicts if not each.passed}
+    return {each.metric for each in made.run.verdicts if each.is_broken}
 
 
 def numbered(dots: Sequence[TrialDot], which: Iterable[TrialDot]) -> list[TrialDot]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from django.urls import reverse
 from django.utils.http import urlencode
 
-from campaigns.domain.analysis.ratio import Word
+from campaigns.domain.analysis.ratio import BOUNDED
 from campaigns.domain.plan.load import Model
 from campaigns.domain.plan.sweep import at_point, text_of_values, values_words
 from campaigns.domain.plan.target import WEBSOCKET_SCHEMES
@@ -158,7 +158,7 @@ class ValueRow:
 class SideBySide:
     """`arms`: [(name, style)]; `relative`: the number of the reference among them, from 1;
     `heads`: [(title, unit)] of each; `compared`: the names of the others; `open_why`: why words are
-    missing or inconclusive where the points are trusted, each reason once."""
+    missing or open where the points are trusted, each reason once."""
 
     label_title: str
     arms: list[tuple[str, LineStyle]]
@@ -207,7 +207,7 @@ def side_by_side(sweeps: Sequence[SweepAnswer], *, trusted_only: bool = False) -
 def _open_why(sweeps: Sequence[SweepAnswer]) -> list[str]:
     told = {point.why for sweep in sweeps for point in sweep.points}
     every = [point.against for sweep in sweeps for point in sweep.points if point.against]
-    whys = [each.why for each in every if each.word in {"", Word.INCONCLUSIVE}]
+    whys = [each.why for each in every if each.word in {"", *BOUNDED}]
     return [why for why in dict.fromkeys(whys) if why and why not in told]
 
 

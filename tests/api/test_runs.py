@@ -75,7 +75,7 @@ def test_a_judged_run_has_three_answers(api, run):
     judged = found["judgement"]
     assert [judged[name]["state"] for name in ("measurement", "target", "precision")] == [
         "doubtful",
-        None,
+        "healthy",
         "fine",
     ]
     assert judged["measurement"]["reasons"][0]["code"] == "cpu"

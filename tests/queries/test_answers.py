@@ -4,6 +4,7 @@ import pytest
 from django.utils import timezone
 
 from campaigns.domain.lifecycle import Outcome
+from campaigns.domain.metrics.snapshot import Timing
 from campaigns.domain.presentation.sentences import plain_text
 from campaigns.queries.answers import campaign_answer
 from campaigns.services.summaries import keep_figures
@@ -17,7 +18,14 @@ from tests.factories import (
     make_test,
 )
 from tests.kept_rows import forget
-from tests.queries.measured import end, https_campaign, measure, run_in_blocks, spoil
+from tests.queries.measured import (
+    end,
+    https_campaign,
+    measure,
+    responses_us,
+    run_in_blocks,
+    spoil,
+)
 from tests.values import plan_spec
 
 HTTP, HTTPS = [18_900, 19_000, 18_800], [29_100, 29_000, 29_300]
@@ -91,27 +99,55 @@ def test_before_the_third_repeat_there_are_figures_and_no_word(project):
 
 def test_a_run_that_is_not_usable_is_shown_with_its_reason_and_enters_nothing(finished):
     campaign, _, runs = finished
-    spoil(runs[0], cpu=0.9)
+    spoil(runs[0], missing_seconds=0.5)
     answer = campaign_answer(campaign)
     table = answer.tests[0].table
     assert values(table, "Repeat 1")["mean"] == 18.9
     assert [bool(row.note) for row in table.rows[:2]] == [True, False]
     assert table.rows[3].label == "Mean of 2 runs"
     assert values(table, "Pooled")["n"] == 4000
-    assert answer.overheads[0].word == "inconclusive"
+    assert answer.overheads[0].word == ""
     assert answer.tests[0].means_ms[0] is None
+
+
+def test_a_busy_machine_costs_the_average_and_leaves_the_comparison_of_medians(project):
+    """The averages are spoilt by the delays of the injector; the medians without them are not."""
+    campaign, tests = https_campaign(project)
+    for repeat, late_us in enumerate((15_000, 40_000, 90_000), 1):
+        for test, own_us in zip(tests, (2_000, 3_000), strict=True):
+            own = responses_us(own_us, 200)
+            sampled = Timing.of([each + late_us for each in own])
+            timings = {"sampled": sampled, "undelayed": Timing.of(own)}
+            measure(make_run(test, repeat), own_us + late_us, lateness_us=late_us, timings=timings)
+    answer = campaign_answer(done(campaign))
+    (overhead,) = answer.overheads
+    assert answer.found.trust == "busy"
+    assert (overhead.word, overhead.n_usable) == ("slower", 3)
+    typical = values(overhead.table, "median without the injector's part")
+    assert typical["increase"] == pytest.approx(50, abs=3)
+    assert values(overhead.table, "average")["increase"] < 5
+    assert "at the median without the injector's part" in plain_text(answer.sentence)
+
+
+def test_a_busy_run_enters_no_average_beside_quiet_ones(finished):
+    campaign, _, runs = finished
+    spoil(runs[0], cpu=0.9)
+    answer = campaign_answer(campaign)
+    assert answer.tests[0].table.rows[3].label == "Mean of 2 runs"
+    assert answer.overheads[0].table.rows[0].kind == "p50"
+    assert answer.overheads[0].word == "slower"
 
 
 def test_without_a_single_usable_run_there_is_no_answer_and_no_figure_but_in_the_rows(project):
     campaign, tests = https_campaign(project)
-    run_in_blocks(tests, [HTTP, HTTPS], lateness_us=15_000)
+    run_in_blocks(tests, [HTTP, HTTPS], counters={"in_doubt": 20})
     answer = campaign_answer(done(campaign))
     table = answer.tests[0].table
     assert values(table, "Repeat 1")["mean"] == 18.9
     assert values(table, "Mean")["mean"] is values(table, "Pooled")["n"] is None
     (overhead,) = answer.overheads
     assert values(overhead.table, "average")["increase"] is None
-    assert overhead.word == "inconclusive"
+    assert overhead.word == ""
     assert not answer.has_word
 
 
@@ -147,14 +183,14 @@ def test_many_errors_forbid_a_word_about_times(project):
     campaign, tests = https_campaign(project)
     run_in_blocks([tests[0]], [HTTP])
     run_in_blocks([tests[1]], [HTTPS], counters={"failed": 5}, errors={"reset": 5})
-    assert campaign_answer(done(campaign)).overheads[0].word == "inconclusive"
+    assert campaign_answer(done(campaign)).overheads[0].word == ""
 
 
-def test_runs_one_after_the_other_are_inconclusive(project):
+def test_runs_one_after_the_other_get_no_word(project):
     campaign, tests = https_campaign(project)
     run_in_blocks([tests[0]], [HTTP])
     run_in_blocks([tests[1]], [HTTPS])
-    assert campaign_answer(done(campaign)).overheads[0].word == "inconclusive"
+    assert campaign_answer(done(campaign)).overheads[0].word == ""
 
 
 def test_arms_that_were_sent_at_different_rates_get_no_word_but_both_rates(project):
@@ -163,7 +199,7 @@ def test_arms_that_were_sent_at_different_rates_get_no_word_but_both_rates(proje
         measure(make_run(tests[0], repeat), 19_000)
         measure(make_run(tests[1], repeat), 29_000, sending_s=11.0)
     (overhead,) = campaign_answer(done(campaign)).overheads
-    assert overhead.word == "inconclusive"
+    assert overhead.word == ""
     assert "The loads differ: 200 and 182 requests/s sent" in overhead.word_reason
 
 
@@ -173,7 +209,7 @@ def test_arms_on_different_targets_are_compared_but_not_like_for_like(project):
     tests[1].save()
     run_in_blocks(tests, [HTTP, HTTPS])
     (overhead,) = campaign_answer(done(campaign)).overheads
-    assert overhead.word == "inconclusive"
+    assert overhead.word == ""
     assert overhead.like_for_like["different"][0][0] == "target"
 
 
@@ -235,7 +271,7 @@ def test_a_measurement_that_is_not_usable_breaks_no_threshold(project):
     rules = [{"metric": "mean", "limit": 15, "unit": "ms"}]
     version = make_plan(project, spec=plan_spec() | {"thresholds": rules})
     test = make_test(make_campaign(project, repeats=1), version)
-    run = measure(make_run(test), 20_000, lateness_us=15_000)
+    run = measure(make_run(test), 20_000, counters={"in_doubt": 20})
     answer = campaign_answer(done(test.campaign))
     assert (answer.found.thresholds, run.threshold_state) == ("", None)
     assert answer.thresholds.rows == ()

@@ -54,7 +54,7 @@ def test_two_ports_get_a_verdict_with_its_interval_in_the_sentence(project, camp
     run_in_blocks([first, second], [FAST, SLOW])
     overhead, sentence = compared(campaign, second, first)
     assert overhead.word == "slower"
-    assert "+12 % (95 % interval +10 to +14 %), 11.2 instead of 10.0 ms" in sentence
+    assert "+12 % (95 % interval +10 to +14 %; 11.2 instead of 10.0 ms)" in sentence
     assert compared(campaign, first, second)[0].word == "faster"
 
 
@@ -86,7 +86,7 @@ def test_what_differs_by_accident_still_forbids_a_verdict(project, campaign, ngi
     run_in_blocks([first], [FAST], statuses={"200": 200})
     run_in_blocks([second], [SLOW], statuses={"404": 200})
     overhead, _ = compared(campaign, second, first)
-    assert overhead.word == "inconclusive"
+    assert overhead.word == ""
 
 
 def test_a_chosen_pair_replaces_the_default_one(project):
@@ -120,14 +120,3 @@ def test_a_test_of_another_campaign_is_refused(project, campaign):
     ours, theirs = make_test(campaign), make_test(make_campaign(project))
     with pytest.raises(InvalidFields, match="a test of this campaign"):
         chosen_tests(campaign, {"compare": str(ours.pk), "with": str(theirs.pk)})
-
-
-def test_the_run_that_decides_is_named_with_its_block(project):
-    now = timezone.now()
-    campaign, tests = https_campaign(project, repeats=4, started_at=now, finished_at=now)
-    runs = run_in_blocks(
-        tests, [[31_000, 30_000, 29_000, 29_000], [31_000, 30_000, 1_930_000, 29_500]]
-    )
-    (overhead,) = campaign_answer(campaign).overheads
-    assert (overhead.decided_by.run_id, overhead.decided_by.block) == (runs[5].pk, 3)
-    assert overhead.decided_by.times == pytest.approx(64, abs=1)

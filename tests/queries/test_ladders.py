@@ -10,7 +10,6 @@ from campaigns.queries.answers import campaign_answer
 from campaigns.queries.target_costs import target_costs
 from tests.queries.climbing import (
     CLASSICAL,
-    HUNG_US,
     HYBRID,
     MEANS_US,
     NEW,
@@ -21,7 +20,6 @@ from tests.queries.climbing import (
     rungs_of,
     unlike_each_other,
     usual_ladder,
-    with_one_hung,
 )
 from tests.queries.measured import https_campaign, run_in_blocks, spoil
 from tests.queries.test_target_costs import tell
@@ -102,7 +100,7 @@ def test_handshake_bytes_and_own_cpu_are_of_one_request(ladder):
 def test_a_rung_without_usable_runs_says_why_and_is_compared_with_nothing(ladder):
     campaign, by_rung = ladder
     for run in by_rung[3]:
-        spoil(run, hub_lag=1e6)
+        spoil(run, missing_seconds=0.5)
     *_, hybrid, resumed, _ = rungs_of(campaign)
     assert (hybrid.mean, hybrid.before, hybrid.plain) == (None, None, None)
     assert hybrid.why.startswith("Not usable")
@@ -155,19 +153,12 @@ def test_one_sentence_says_what_costs_and_what_does_not(ladder):
     assert "A hybrid key exchange and HTTP/2 make no practical difference." in said
 
 
-def test_the_times_that_it_tells_are_of_the_runs_whose_change_it_tells(climb):
-    keys, means_us = ("new-http", "new-tls12", "new-tls13"), (18_900, 33_400, HUNG_US)
-    campaign, _ = climb(keys, means_us, runs_of=with_one_hung)
-    said = plain_text(campaign_answer(campaign).sentence)
-    assert "costs +54.0\u202f% over HTTP (29.1 instead of 18.9\u202fms)" in said
-
-
-def test_what_the_runs_do_not_tell_is_called_not_clear(climb):
+def test_what_the_runs_do_not_tell_is_bounded(climb):
     keys, means_us = ("new-http", "new-tls13", "new-hybrid"), (10_000, 11_000, 12_000)
     campaign, _ = climb(keys, means_us, runs_of=unlike_each_other)
     said = plain_text(campaign_answer(campaign).sentence)
-    assert "the effect of HTTPS/1.1, TLS 1.3 over HTTP is not clear (" in said
-    assert "The effect of a hybrid key exchange is not clear." in said
+    assert "HTTPS/1.1, TLS 1.3 over HTTP is too close to call: at most" in said
+    assert "hybrid key exchange is too close to call: at most" in said
 
 
 def test_kept_connections_have_a_section_and_a_clause_of_their_own(climb):

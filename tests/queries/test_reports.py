@@ -53,7 +53,7 @@ def test_a_percentile_that_the_run_is_too_short_for_is_a_dash_with_the_reason(pr
 
 
 def test_a_run_that_is_not_usable_has_no_figures(project):
-    report = run_report(measure(new_run(project), 20_000, lateness_us=15_000))
+    report = run_report(measure(new_run(project), 20_000, counters={"in_doubt": 20}))
     assert report.tiles == []
     assert report.checks == []
 

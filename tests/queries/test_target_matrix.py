@@ -123,12 +123,10 @@ def test_targets_that_cannot_be_told_apart_have_no_best(ask):
     assert row.why_no_best == "", "the interval says it"
 
 
-def test_a_certain_difference_that_is_too_small_to_resolve_makes_no_best_and_says_why(ask):
-    _, _, answer = ask({"L1": [around(230), around(130)]})
+def test_a_difference_of_a_few_microseconds_makes_no_best(ask):
+    _, _, answer = ask({"L1": [around(29), around(21)]})
     (row,) = answer().matrix.rows
     assert row.best == ""
-    assert "\u221243." in row.best_words
-    assert row.why_no_best
 
 
 def test_differences_are_relative_to_the_chosen_column(ask):
@@ -145,24 +143,21 @@ def test_a_run_that_cannot_be_used_is_in_no_mean_and_in_no_best(ask):
     _, runs, answer = ask({"L1": [around(20_000), around(10_000)]})
     for run in runs:
         if run.target.name == "nginx":
-            spoil(run, cpu=0.99)
+            spoil(run, missing_seconds=0.5)
     assert answer().matrix.rows[0].cells[1].mean is None
     assert answer().matrix.rows[0].best == ""
 
 
-def test_doubtful_runs_are_in_no_best_and_their_cell_says_so(ask):
+def test_busy_runs_make_a_best_by_their_medians_and_their_cell_says_so(ask):
     _, runs, answer = ask({"L1": [around(20_000), around(10_000)]})
     nginx = [run for run in runs if run.target.name == "nginx"]
-    spoil(nginx[0], cpu=0.7)
+    for run in nginx[:3]:
+        spoil(run, cpu=0.7)
     (row,) = answer().matrix.rows
     apache, doubted = row.cells
     assert (bool(apache.doubt), bool(doubted.doubt)) == (False, True)
     assert doubted.mean.k == 5, "means count them, as everywhere"
-    assert row.best == "nginx", "by its other four"
-    for run in nginx[1:3]:
-        spoil(run, cpu=0.7)
-    (row,) = answer().matrix.rows
-    assert row.best == ""
+    assert row.best == "nginx"
     assert answer().matrix.table.rows[1].cells[1].weak
 
 

@@ -168,7 +168,7 @@ def test_its_runs_cannot_be_deleted_until_nothing_is_compared_with_them(make, me
 def test_a_campaign_under_way_or_without_a_run_that_counts_is_no_baseline(make, measured_test):
     with pytest.raises(Refused, match=r"once it has ended"):
         make(measured_test(*CALM, is_over=False))
-    with pytest.raises(Refused, match=r"None of these runs counts"):
+    with pytest.raises(Refused, match=r"needs 3 usable runs"):
         make(measured_test())
 
 

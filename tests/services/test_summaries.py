@@ -97,7 +97,7 @@ def test_it_writes_nothing_to_the_run_but_its_judgement(run):
 def test_a_run_without_a_single_second_is_not_usable_and_says_so(run):
     summary = summarise_run(run)
     assert (summary.n_seconds, summary.duration_s, summary.series) == (0, 0.0, [])
-    assert codes(run) == ["no_seconds", "not_judged"]
+    assert codes(run) == ["no_seconds", "not_known"]
 
 
 def test_a_target_on_the_injectors_own_machine_is_only_noted(run):
@@ -170,13 +170,13 @@ def test_waiting_that_was_not_timed_breaks_little_s_law(project):
     for number in range(20):
         store_second(run, make_second(number, [100_000] * 500, in_flight=100))
     summarise_run(run)
-    assert codes(run) == ["little", "not_judged"]
+    assert codes(run) == ["little"]
 
 
 @pytest.mark.parametrize(
     ("errors_us", "expected"),
     [
-        ((60_000, 50_000, 10), ["starts_apart", "not_judged"]),
+        ((60_000, 50_000, 10), ["starts_apart"]),
         ((40_000, 50_000, 10), []),
         ((900_000,), []),
     ],
@@ -194,7 +194,7 @@ def test_injectors_whose_starts_cannot_be_compared_are_doubted(project, errors_u
 def test_the_limits_are_a_setting(run, settings):
     settings.JUDGEMENT_LIMITS = {"throttled": (0.0, 0.1)}
     measure(run, 10_000, vitals={"throttled_share": 0.15})
-    assert run.trust == Trust.NOT_USABLE
+    assert run.trust == Trust.BUSY
 
 
 class TestTheDuration:

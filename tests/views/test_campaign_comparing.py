@@ -26,12 +26,12 @@ def two_ports(project):
 
 
 @pytest.fixture
-def hung(project):
-    """A campaign with one hung run, which alone hides the verdict."""
+def bounded(project):
+    """A campaign whose comparison four more blocks would settle."""
     now = timezone.now()
     campaign, tests = https_campaign(project, repeats=4, started_at=now, finished_at=now)
-    runs = run_in_blocks(tests, [[31_000, 30_000, 29_000, 29_000], [31_000, 30_000, 2e6, 29_500]])
-    return campaign, runs[5]
+    run_in_blocks(tests, [[31_000, 30_000, 29_000, 30_500], [31_500, 32_500, 29_000, 31_000]])
+    return campaign
 
 
 def page(client, campaign, query: str = "") -> str:
@@ -64,34 +64,30 @@ def test_a_choice_that_is_none_leads_back_to_the_page(as_editor, two_ports):
     assert answer.redirect_chain == [(f"/campaigns/{campaign.pk}/", 302)]
 
 
-def test_a_visitor_compares_too_but_adds_nothing(client, as_alice, hung):
-    campaign, run = hung
-    _, token = create_share(
-        by=as_alice, project=campaign.project, campaign=campaign, days=1, note=""
-    )
-    tests = [test.pk for test in campaign.tests.all()]
-    html = client.get(f"/s/{token}/?compare={tests[0]}&with={tests[1]}").content.decode()
-    assert f"Run {run.label}" in html
-    assert "Repeat block 3" in html
+def test_a_visitor_compares_too_but_adds_nothing(client, as_alice, bounded):
+    _, token = create_share(by=as_alice, project=bounded.project, campaign=bounded, days=1, note="")
+    tests = [test.pk for test in bounded.tests.all()]
+    html = client.get(f"/s/{token}/?compare={tests[1]}&with={tests[0]}").content.decode()
+    assert "About 4 more blocks settle this." in html
     assert "/blocks/" not in html
     assert client.get(f"/s/{token}/?compare=1").status_code == 404
 
 
-def test_the_run_that_decides_is_named_with_a_button_that_repeats_its_block(as_editor, hung):
-    campaign, run = hung
-    html = page(as_editor, campaign)
-    assert f'<a class="strong" href="/runs/{run.pk}/">Run {run.label}</a>' in html
-    assert "decides this: in block 3 it took" in html
-    assert ">Repeat block 3</button>" in html
-    answer = as_editor.post(f"/campaigns/{campaign.pk}/blocks/", {"blocks": 1, "after": 4})
-    assert answer.url == f"/campaigns/{campaign.pk}/"
-    campaign.refresh_from_db()
-    assert (campaign.state, campaign.repeats, campaign.runs.count()) == ("running", 5, 10)
-    assert "Repeat block 3</button>" not in page(as_editor, campaign)
+def test_what_is_open_is_bounded_with_a_button_that_adds_the_blocks_that_settle_it(
+    as_editor, bounded
+):
+    html = page(as_editor, bounded)
+    assert "not faster" in html
+    assert ">Add 4 blocks</button>" in html
+    answer = as_editor.post(f"/campaigns/{bounded.pk}/blocks/", {"blocks": 4, "after": 4})
+    assert answer.url == f"/campaigns/{bounded.pk}/"
+    bounded.refresh_from_db()
+    assert (bounded.state, bounded.repeats, bounded.runs.count()) == ("running", 8, 16)
+    assert "Add 4 blocks</button>" not in page(as_editor, bounded)
 
 
-def test_garbage_adds_no_block(as_editor, hung):
-    campaign, _ = hung
+def test_garbage_adds_no_block(as_editor, bounded):
+    campaign = bounded
     for blocks in ("", "x", "-1", "99"):
         as_editor.post(f"/campaigns/{campaign.pk}/blocks/", {"blocks": blocks, "after": "4"})
     assert campaign.runs.count() == 8

@@ -67,18 +67,17 @@ def test_a_frozen_server_shows_on_the_page_in_response_times_and_not_in_the_usua
     assert f">{tile['value']}<" in page_of(client, bob, run).replace("&nbsp;", " ")
 
 
-def test_a_blocked_hub_makes_the_page_say_that_the_run_is_not_usable_and_whose_fault_it_is(
-    client, bob, project
-):
+def test_a_blocked_hub_makes_the_page_tell_the_median_and_whose_fault_it_is(client, bob, project):
     load = {"model": "open", "rate_per_s": 100, "duration_s": 4}
     with scripted(Arrivals(service_s=0.002)) as server:
         gevent.spawn_later(1.5, time.sleep, 0.5)
         result = measure(server.port, load=load)
     run = as_run(project, result, load)
-    assert run.trust == Trust.NOT_USABLE
+    assert run.trust == Trust.BUSY
     codes = {reason.code for reason in run.judged.reasons}
     assert {"hub_lag", "lateness_p99"} <= codes
     assert not codes & {"errors", "target_saturated", "slot_wait", "dropped"}
     page = page_of(client, bob, run)
-    assert "No answer: the injector" in page
+    assert "at the median without the injector" in page
+    assert "The machine was busy" in page
     assert "target did not keep up" not in page

@@ -52,7 +52,7 @@ examples:
   %(prog)s ws://127.0.0.1:8080/ --requests 200 --connections 50 --messages 10
                                                     WebSocket: 200 connections, 10 messages each
 exit status: 0 measured, 1 a threshold was broken, 2 refused or wrong usage,
-             3 the measurement is not usable"""
+             3 the measurement is not usable, or a threshold stays open"""
 _NO_ADDRESS = "{!r} is not an address such as http://127.0.0.1:8080/path."
 _ALLOW = "one more network to send to (loopback and private networks)"
 
@@ -156,10 +156,11 @@ def _write_log(path: str | None, run: LocalRun) -> None:
 
 
 def _status(run: LocalRun) -> int:
-    """A measurement that is not usable says nothing about its thresholds either."""
-    if not run.judgement.is_usable:
-        return NOT_USABLE
-    return OK if all(each.passed for each in run.measurement.thresholds) else BROKEN
+    """What a busy machine may have broken is open; so is all of what is not usable."""
+    if any(each.is_broken for each in run.verdicts):
+        return BROKEN
+    is_open = any(each.is_open for each in run.verdicts)
+    return NOT_USABLE if is_open or not run.judgement.is_usable else OK
 
 
 def _report(options: argparse.Namespace, order: dict[str, Any], run: LocalRun) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 from campaigns.domain.analysis.failures import cause_words
 from campaigns.domain.analysis.judgement import Judgement, judge
 from campaigns.domain.analysis.observations import hosts_of, is_loopback, observe
-from campaigns.domain.analysis.thresholds import ThresholdJudge, threshold_state
+from campaigns.domain.analysis.thresholds import ThresholdJudge, Verdict, threshold_state, weigh
 from campaigns.domain.metrics.failures import FailureRow
 from campaigns.domain.metrics.figures import Figures
 from campaigns.domain.metrics.injector_end import (
@@ -98,6 +98,10 @@ class LocalRun:
         hosts = hosts_of(list(peers_of(self.ends)))
         return any(map(is_loopback, hosts)) or bool(hosts & set(own_addresses()))
 
+    @property
+    def verdicts(self) -> list[Verdict]:
+        return weigh(self.measurement.thresholds, self.judgement.measurement.state)
+
     def to_json(self) -> dict[str, Any]:
         """The summary. Names of figures as in presentation.metrics, times in ms; what was not timed
         is absent, what cannot be said is null."""
@@ -107,8 +111,8 @@ class LocalRun:
         return {
             "judgement": self.judgement.to_json(),
             "warnings": warnings_of(self.ends),
-            "threshold_state": threshold_state(seen.thresholds, self.judgement.measurement.state),
-            "thresholds": [each.to_json() for each in seen.thresholds],
+            "threshold_state": threshold_state(self.verdicts),
+            "thresholds": [each.to_json() for each in self.verdicts],
             "outcome": "complete" if seen.is_whole else "stopped",
             "metrics": metrics,
             "units": {name: METRICS[name].unit for name in metrics if METRICS[name].unit},

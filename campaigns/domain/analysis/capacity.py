@@ -23,16 +23,17 @@ from campaigns.domain.analysis.capacity_interval import (
     trend_of,
 )
 from campaigns.domain.analysis.judgement import Judgement
-from campaigns.domain.analysis.ratio import is_clear, is_same
+from campaigns.domain.analysis.ratio import Word, word_of
 from campaigns.domain.analysis.target_state import SATURATED
 from campaigns.domain.analysis.thresholds import Verdict
+from campaigns.domain.analysis.trust import UNSENT
 from campaigns.domain.lifecycle import Outcome, Trust
 from campaigns.domain.metrics.redaction import without_addresses
 from campaigns.domain.plan.threshold import TARGET_METRICS
 from campaigns.domain.units import DASH, decimals_beside, decimals_for, number, with_unit
 
 # Stored with each answer. Raise it with every change of the rule, here or in capacity_interval.
-RULE_VERSION = 3
+RULE_VERSION = 4
 FIRST_RESOLUTION, RESOLUTION = 0.10, 0.03
 WINDOW = 1.125  # of a search: this far up and down, as a factor; three halvings to the resolution
 FEWEST_SEARCHES, MOST_SEARCHES = 6, 10
@@ -309,17 +310,23 @@ def trial_of(
     judgement: Judgement | None,
     verdicts: Sequence[Verdict],
 ) -> Trial:
-    """`why`: the run's own reason. A trial passes if its run is complete and trusted, every rule of
-    the objective is kept, and the target kept up: at least 99.9 % were sent, and requests in flight
-    did not grow. It does not count where nobody told what a rule about the machine needs."""
+    """`why`: the run's own reason. A trial passes if its run is complete, every rule of the
+    objective is kept, and the target kept up: at least 99.9 % were sent, and requests in flight did
+    not grow. A busy machine only adds to times, so what was kept in spite of it is kept; what it
+    may have broken does not count, nor where nobody told what a rule about the machine needs."""
     if outcome != Outcome.COMPLETE or judgement is None:
         return Trial(rate_per_s, TrialResult.UNTRUSTED, why or NOT_COMPLETE)
-    if judgement.measurement.state != Trust.TRUSTED:
+    state = judgement.measurement.state
+    if state == Trust.NOT_USABLE:
         return Trial(rate_per_s, TrialResult.UNTRUSTED, judgement.measurement.text)
     if untold := [each.metric for each in verdicts if each.lacks_agent]:
         why = f"No agent or exporter reported {' and '.join(untold)}."
         return Trial(rate_per_s, TrialResult.UNTRUSTED, why)
-    broken = ", ".join(_measured(each) for each in verdicts if not each.passed)
+    broken = ", ".join(_measured(each) for each in verdicts if each.is_broken)
+    is_open = judgement.target.state is None or any(each.is_open for each in verdicts)
+    is_open = is_open or any(each.code in UNSENT for each in judgement.measurement.reasons)
+    if is_open and not broken:
+        return Trial(rate_per_s, TrialResult.UNTRUSTED, judgement.measurement.text)
     left = [each.text for each in judgement.target.reasons if each.code in _NOT_KEPT_UP]
     reason = broken or (left[0] if left else "")
     result = TrialResult.FAILED if broken or left else TrialResult.PASSED
@@ -345,7 +352,20 @@ class CapacityWord(StrEnum):
     MORE = "takes more"
     LESS = "takes less"
     SAME = "no practical difference"
-    INCONCLUSIVE = "inconclusive"
+    NOT_MORE = "does not take more"
+    NOT_LESS = "does not take less"
+    OPEN = "too close to call"
+
+
+# By the word for a ratio, of which more is slower.
+_CAPACITY_WORDS = {
+    Word.SLOWER: CapacityWord.MORE,
+    Word.FASTER: CapacityWord.LESS,
+    Word.SAME: CapacityWord.SAME,
+    Word.NOT_SLOWER: CapacityWord.NOT_MORE,
+    Word.NOT_FASTER: CapacityWord.NOT_LESS,
+    Word.OPEN: CapacityWord.OPEN,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -358,11 +378,7 @@ class CapacityRatio:
 
     def word(self, threshold: float) -> CapacityWord:
         """`threshold`: the practical one, as a share."""
-        if is_clear(self.low, self.high, self.ratio, threshold):
-            return CapacityWord.MORE if self.ratio > 1 else CapacityWord.LESS
-        if is_same(self.low, self.high, threshold):
-            return CapacityWord.SAME
-        return CapacityWord.INCONCLUSIVE
+        return _CAPACITY_WORDS[word_of(self.low, self.high, threshold)]
 
 
 def capacity_ratio(baseline: CapacityInterval, candidate: CapacityInterval) -> CapacityRatio | None:

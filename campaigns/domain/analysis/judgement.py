@@ -41,7 +41,7 @@ QUESTIONS: dict[str, str] = {
     **dict.fromkeys(precision.CODES, "precision"),
     **dict.fromkeys(_NOTE_SENTENCES, "note"),
 }
-TARGET_NOT_JUDGED = "not_judged"
+TARGET_NOT_KNOWN = "not_known"
 # Instead of reasons that are told by the target's machine, for those who may not know it.
 _MACHINE_UNTOLD = JudgementReason(
     "machine_untold", TargetState.OVERLOADED, "What its machine did is not shown here."
@@ -83,6 +83,11 @@ class Judgement:
     def is_usable(self) -> bool:
         """Whether verdicts may use the run's figures, if it has any."""
         return self.measurement.state != Trust.NOT_USABLE
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a busy machine spoilt its times, so that only medians without its part count."""
+        return any(each.code in trust.BUSY for each in self.measurement.reasons)
 
     @property
     def is_saturated(self) -> bool:
@@ -183,17 +188,22 @@ def judge(
 def _target(
     observed: Mapping[str, Observed], limits: Mapping[str, Limits], *, is_in_doubt: bool
 ) -> Finding:
+    """A busy machine can make a target look slow, never healthy, and it makes no errors."""
     if "no_requests" in observed:
-        return _not_judged("No request ended, so nothing is known about the target.")
+        return _not_known("No request ended, so nothing is known about the target.")
     reasons = tuple(target_state.reasons_of_target(observed, limits))
     if is_in_doubt:
-        content = (each for each in reasons if each.code in target_state.CONTENT)
-        return _not_judged("While the injector is in doubt, the target is not judged.", *content)
+        certain = tuple(each for each in reasons if each.code in target_state.CERTAIN)
+        is_slow = any(each.state == TargetState.OVERLOADED for each in reasons)
+        if is_slow and not any(each.state != TargetState.HEALTHY for each in certain):
+            either = "The target or the busy machine was slow. This run cannot tell which."
+            return _not_known(either, *certain)
+        reasons = certain
     return Finding(TargetState(reasons[0].state) if reasons else TargetState.HEALTHY, reasons)
 
 
-def _not_judged(text: str, *reasons: JudgementReason) -> Finding:
-    return Finding(None, (JudgementReason(TARGET_NOT_JUDGED, "", text), *reasons))
+def _not_known(text: str, *reasons: JudgementReason) -> Finding:
+    return Finding(None, (JudgementReason(TARGET_NOT_KNOWN, "", text), *reasons))
 
 
 def _notes(

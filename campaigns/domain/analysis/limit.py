@@ -20,6 +20,7 @@ from campaigns.domain.units import counted, percent_at_most, said_of
 
 class Who(StrEnum):
     INJECTOR = "the injector"
+    MACHINE = "the injector's machine"
     NETWORK = "the network"
     TARGET = "the target"
     PLAN = "the load as planned"
@@ -39,6 +40,8 @@ _OF_RECORDS = {
     "no_seconds", "lost_shards", "clock_step", "starts_apart", "missing_seconds", "in_doubt",
     "little",
 }  # fmt: skip
+# What the injector used up itself; the others are what its machine did beside it.
+_OWN = {"cpu", "cpu_5s", "throttled", "open_files", "ports", "injector_exhausted", "gc_share"}
 _OF_INJECTORS_NETWORK = {"link", "packets_lost"}
 _OF_MACHINE = {"target_link": Who.NETWORK, "target_cpu": Who.TARGET, "listen_overflows": Who.TARGET}
 _NOT_KEPT_UP = (
@@ -59,8 +62,10 @@ def limit_of(
         first = next((each for each in doubts if each.code not in _OF_RECORDS), None)
         if first is None:
             return Limit(Who.UNKNOWN, doubts[0].text)
-        is_network = first.code in _OF_INJECTORS_NETWORK
-        return Limit(Who.NETWORK if is_network else Who.INJECTOR, first.text)
+        if first.code in _OF_INJECTORS_NETWORK:
+            return Limit(Who.NETWORK, first.text)
+        own = next((each for each in doubts if each.code in _OWN), None)
+        return Limit(Who.INJECTOR, own.text) if own else Limit(Who.MACHINE, first.text)
     reasons = {each.code: each for each in judged.target.reasons}
     if judged.target.state is None:
         return Limit(Who.UNKNOWN, judged.target.text)

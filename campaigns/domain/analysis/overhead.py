@@ -100,10 +100,7 @@ class _Compared:
         steps = tuple(
             max(1.0, fmean(arm) * BUCKET_SHARE) if arm else 1.0 for arm in (baseline, candidate)
         )
-        repeats = tuple(list(arm) for arm in known)
-        return ratio_interval(
-            baseline, candidate, paired=self.is_paired, resolutions=steps, repeats=repeats
-        )
+        return ratio_interval(baseline, candidate, paired=self.is_paired, resolutions=steps)
 
 
 def overhead_rows(
@@ -131,16 +128,17 @@ def overhead_rows(
     ]
 
 
-def mean_row(
+def metric_row(
+    metric: str,
     baseline: Sequence[Figures],
     candidate: Sequence[Figures],
     *,
     paired: bool,
     repeats: tuple[Sequence[int], Sequence[int]],
 ) -> OverheadRow:
-    """The first of `overhead_rows`, without the work for the others."""
+    """The row of one metric of `Figures.time_us`, without the work for the others."""
     arms = _Compared(baseline, candidate, repeats, paired)
-    return _mean_row("mean", arms, lambda run: run.mean_us)
+    return _mean_row(metric, arms, lambda run: run.time_us(metric))
 
 
 def percentile_row(
@@ -265,7 +263,7 @@ def ratio_over_plans(plans: Sequence[tuple[Runs, Runs]], *, in_blocks: bool) -> 
         [geometric_mean([arms[number][block] for arms in plans]) for block in shared]
         for number in (0, 1)
     ]
-    interval = ratio_interval(*blocks, paired=True, repeats=(shared, shared))
+    interval = ratio_interval(*blocks, paired=True)
     return OverheadRow("mean", baseline_us, candidate_us, interval)
 
 

@@ -1,6 +1,7 @@
 """How was the target? Healthy, changing, overloaded or failing: a result, not a fault of the run.
 
-Only claimed while the measurement can be trusted: a starved injector makes any target look slow.
+A starved injector makes any target look slow, so overload is claimed only of trusted measurements;
+what a target answered is CERTAIN.
 """
 
 from collections.abc import Mapping
@@ -61,8 +62,8 @@ STATES: dict[str, TargetState] = {
     "shorter_for_a_while": TargetState.CHANGING,
     "body_changed": TargetState.CHANGING,
 }
-# What was in the replies: told even of a starved injector, which cannot be the cause.
-CONTENT = frozenset({ONLY_REDIRECTS, "body_changed"})
+# Told even of a starved injector, which cannot be the cause.
+CERTAIN = frozenset({"no_success", "errors", "errors_at_limit", ONLY_REDIRECTS, "body_changed"})
 
 RAN_OUT: dict[str, str] = {
     "target_cpu": "The target's CPU was at 100\u202f%",

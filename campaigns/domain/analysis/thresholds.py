@@ -5,7 +5,7 @@ still a good measurement; whether its figures can be trusted is separate (judged
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import accumulate
 from math import ceil
 from typing import Any, Self
@@ -14,12 +14,13 @@ from campaigns.domain.lifecycle import ThresholdState, Trust
 from campaigns.domain.metrics.figures import percentiles_us
 from campaigns.domain.metrics.machine import BUSY
 from campaigns.domain.metrics.machine_use import MachinePoint, n_whole_seconds
-from campaigns.domain.metrics.snapshot import Total
+from campaigns.domain.metrics.snapshot import Timing, Total
 from campaigns.domain.percentiles import P50, P95, P99
 from campaigns.domain.plan.threshold import RATES, SESSION_PREFIX, SHARES, TARGET_METRICS, Threshold
 
 _PERCENTILES = {"p50": P50, "p95": P95, "p99": P99}
 _TIMES = {"us": 1.0, "ms": 1e-3, "s": 1e-6}
+_CERTAIN = {*SHARES, *TARGET_METRICS}  # the injector cannot add to them
 # The counter of each rate, and the ok, failed and dropped counters of each error share.
 _COUNTED = {"rate": "ok", "session_rate": "sessions_ok"}
 _ENDED = {
@@ -41,7 +42,10 @@ def measure(rule: Threshold, total: Total, duration_s: float) -> float | None:
         if not in_percent:
             return float(errors)
         return 100 * errors / attempts if attempts else None
-    timing = total.timing("session" if rule.is_of_sessions else "response")
+    return _time(rule, total.timing("session" if rule.is_of_sessions else "response"))
+
+
+def _time(rule: Threshold, timing: Timing) -> float | None:
     figure = rule.metric.removeprefix(SESSION_PREFIX)
     if figure in _PERCENTILES:
         q = _PERCENTILES[figure]
@@ -54,7 +58,9 @@ def measure(rule: Threshold, total: Total, duration_s: float) -> float | None:
 @dataclass(frozen=True, slots=True)
 class Verdict:
     """One rule's result. `measured` in the rule's unit; `since`: the second from which it was
-    broken until the end, None if it is kept, or was not measured."""
+    broken until the end, None if it is kept, or was not measured. `at_least`: a response time
+    without what the injector added, None of what it cannot add to. `is_open`: the measurement
+    cannot tell whether it is kept, see `weigh`."""
 
     rule: str
     metric: str
@@ -63,6 +69,12 @@ class Verdict:
     measured: float | None
     passed: bool
     since: int | None
+    at_least: float | None = None
+    is_open: bool = False
+
+    @property
+    def is_broken(self) -> bool:
+        return not (self.passed or self.is_open)
 
     @property
     def is_of_machine(self) -> bool:
@@ -87,12 +99,29 @@ def without_machine(verdicts: Iterable[Verdict]) -> list[Verdict]:
     return [each for each in verdicts if not each.is_of_machine]
 
 
-def threshold_state(verdicts: Sequence[Verdict], trust: str | None) -> ThresholdState | None:
-    """Of a run with this trust. None without rules, and where the measurement is not usable: it
-    says nothing about the target."""
-    if not verdicts or trust == Trust.NOT_USABLE:
+def weigh(verdicts: Iterable[Verdict], trust: str | None) -> list[Verdict]:
+    """For a run with this trust: open are those that it cannot decide. A busy machine makes times
+    longer and rates lower: a rule that was kept in spite of it is kept, and one that is broken
+    without its part is broken.
+    """
+    return [replace(each, is_open=_is_open(each, trust)) for each in verdicts]
+
+
+def _is_open(verdict: Verdict, trust: str | None) -> bool:
+    if trust not in {Trust.DOUBTFUL, Trust.BUSY}:
+        return trust == Trust.NOT_USABLE
+    if verdict.passed or verdict.metric in _CERTAIN:
+        return False
+    return verdict.at_least is None or verdict.at_least < verdict.limit
+
+
+def threshold_state(verdicts: Sequence[Verdict]) -> ThresholdState | None:
+    """Of weighed verdicts. None without rules, and where none is broken and some are open."""
+    if any(each.is_broken for each in verdicts):
+        return ThresholdState.BROKEN
+    if not verdicts or any(each.is_open for each in verdicts):
         return None
-    return ThresholdState.KEPT if all(each.passed for each in verdicts) else ThresholdState.BROKEN
+    return ThresholdState.KEPT
 
 
 class ThresholdJudge:
@@ -130,7 +159,12 @@ class ThresholdJudge:
             since = max(0, ceil(duration_s) - 1)
         shown = None if measured is None else round(measured, 6)
         since = None if passed else since
-        return Verdict(each.rule, each.metric, each.limit, each.unit, shown, passed, since)
+        at_least = None
+        if each.metric in _PERCENTILES or each.metric == "mean":
+            undelayed = _time(each, total.timing("undelayed"))
+            at_least = None if undelayed is None else round(undelayed, 6)
+        rule = (each.rule, each.metric, each.limit, each.unit)
+        return Verdict(*rule, shown, passed, since, at_least)
 
     def _of_machine(self, each: Threshold, duration_s: float) -> Verdict:
         """Of all seconds that were told; `since` None where none was."""

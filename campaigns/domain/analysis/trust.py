@@ -67,6 +67,11 @@ _RELATIVE: dict[str, tuple[str, str]] = {
     "hub_lag_p50": ("hub_lag_p50_us", "hub_lag_share"),
     "hub_lag_p99": ("hub_lag_p99_us", "hub_lag_share"),
 }
+# Beyond the severe limit of these nothing is known; of all others, a busy machine's, the median
+# without its part still is.
+_FATAL = {
+    "no_seconds", "lost_shards", "injector_exhausted", "little", "missing_seconds", "in_doubt",
+}  # fmt: skip
 # What the injectors added to the times, where it was measured; and what may have made them late.
 # Causes without an effect are no doubt. Sending late is in the high percentile's effect only.
 HIGH_EFFECT = "own_time_p99"
@@ -134,6 +139,9 @@ _UNSENT: dict[str, str] = {
 _PARTS = {part for parts in _RELATIVE.values() for part in parts}
 CODES = ({*LIMITS} - _PARTS | {*_RELATIVE}) - {OWN_TAIL, _CONTENDED, _OTHERS}
 UNSENT = frozenset(_UNSENT)
+# Reasons that a busy machine gives: they falsify times, never what was answered.
+BUSY = CODES - _FATAL
+_WORST_FIRST = list(reversed(Trust))
 
 
 def reasons_of_measurement(
@@ -165,7 +173,7 @@ def reasons_of_measurement(
             for code in sorted(UNSENT & observed.keys())
             if (reason := _reason(code, _UNSENT, observed[code], limits[code]))
         ]
-    return sorted(found, key=lambda reason: reason.state != Trust.NOT_USABLE)
+    return sorted(found, key=lambda reason: _WORST_FIRST.index(reason.state))
 
 
 def _limits_in(
@@ -195,7 +203,8 @@ def _reason(
     beyond = excess(code, seen.value, limits)
     if beyond is None:
         return None
-    state = Trust.NOT_USABLE if beyond.is_severe else Trust.DOUBTFUL
+    severe = Trust.NOT_USABLE if code in _FATAL else Trust.BUSY
+    state = severe if beyond.is_severe else Trust.DOUBTFUL
     return reason_for(code, state, sentences, seen, beyond.limit)
 
 

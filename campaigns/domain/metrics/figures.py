@@ -2,7 +2,7 @@
 percentile plot of a timing.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -23,13 +23,16 @@ from campaigns.domain.percentiles import (
 from campaigns.domain.units import figure
 
 SHOWN_PERCENTILES = (P50, P90, P95, P99)
+TYPICAL = "typical"  # the median without what the injector added
+_FEW_TIMED = 20
 
 
 @dataclass(frozen=True, slots=True)
 class Figures:
     """The run-level figures of one run or several pooled ones. Times in µs.
 
-    `n` counts ok requests, which have a response time; `attempts` all that ended.
+    `n` counts ok requests, which have a response time; `attempts` all that ended. `undelayed`:
+    response times of some requests, without what the injector added.
     """
 
     n: int
@@ -40,6 +43,20 @@ class Figures:
     min_us: int | None = None
     max_us: int | None = None
     percentiles: Mapping[int, float] = field(default_factory=dict)
+    undelayed: Timing = field(default_factory=Timing, compare=False)
+
+    def time_us(self, metric: str) -> float | None:
+        """By its name: mean, p50 or another shown percentile, or `TYPICAL`."""
+        if metric == "mean":
+            return self.mean_us
+        if metric == TYPICAL:
+            return self.undelayed.percentile_us(P50) if self.is_timed else None
+        return self.percentiles.get(next(q for q in SHOWN_PERCENTILES if name(q) == metric))
+
+    @property
+    def is_timed(self) -> bool:
+        """Whether enough requests tell what the injector added to them."""
+        return self.undelayed.n >= min(self.n, _FEW_TIMED) > 0
 
     @property
     def attempts(self) -> int:
@@ -69,6 +86,12 @@ class Figures:
                 for q in (P50, P95, P99)
             },
         }
+
+
+def typical_metric(runs: Iterable[Figures]) -> str:
+    """The metric of runs on a busy machine, which spoils mean and tail: `TYPICAL` where each of
+    them tells it, else their median."""
+    return TYPICAL if all(each.is_timed for each in runs) else name(P50)
 
 
 class _Percentiles(Mapping[int, float]):
@@ -104,6 +127,7 @@ def figures_of(total: Total, duration_s: float) -> Figures:
         min_us=response.min_us,
         max_us=response.max_us,
         percentiles=_Percentiles(response),
+        undelayed=total.timing("undelayed"),
     )
 
 

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from campaigns.domain.analysis.judgement import Judgement
+from campaigns.domain.analysis.thresholds import weigh
 from campaigns.domain.metrics.injector_end import warnings_of
 from campaigns.domain.metrics.measurement import Measurement
 from campaigns.domain.metrics.snapshot import Timing, Total
@@ -133,14 +134,13 @@ def closing_lines(result: Measurement, head: ReportHead) -> list[str]:
     n_ended = warm_up.count("ok") + warm_up.count("failed")
     longest = ms(warm_up.timing("response").max_us)
     begun = f"Warm-up, in no figure: {counted(n_ended, result.plan.nouns)}, longest {longest} ms."
-    has_no_answer = head.judged is not None and not head.judged.is_usable
-    # A measurement that cannot be used neither keeps nor breaks a rule.
+    trust = head.judged.measurement.state if head.judged else None
     rules = ["Thresholds:"] if result.thresholds else []
-    for each in result.thresholds:
+    for each in weigh(result.thresholds, trust):
         value = each.measured
         measured = "nothing measured" if value is None else measured_cell(value, each).text
-        if has_no_answer:
-            rules.append(f"  not judged  {each.rule}: {measured}")
+        if each.is_open:
+            rules.append(f"  open  {each.rule}: {measured}")
             continue
         since = "" if each.since is None else f", since second {each.since}"
         failed = "NOT MEASURED" if each.lacks_agent else "FAILED"
@@ -155,7 +155,7 @@ def closing_lines(result: Measurement, head: ReportHead) -> list[str]:
         *lines,
         f"Measurement: {judged.measurement.state.words}",
         *(f"  {each.text}" for each in judged.measurement.reasons),
-        f"Target: {'not judged' if state is None else state}",
+        f"Target: {'not known' if state is None else state}",
         *(f"  {each.text}" for each in judged.target.reasons),
         f"Precision: {judged.precision.text}",
         *(f"Note: {each.text}" for each in judged.notes),

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable
 
 from campaigns.domain.analysis.failures import cause_words, failure_words
+from campaigns.domain.analysis.thresholds import weigh
 from campaigns.domain.metrics.failures import DROPPED
 from campaigns.domain.metrics.measurement import Measurement
 from campaigns.domain.metrics.sessions import length_words, session_figures
@@ -85,7 +86,8 @@ def _first_words(result: Measurement, head: ReportHead) -> list[str]:
     if judged and not judged.is_usable:
         return [f"{no_answer_words([judged], 1)}. Do not quote the figures below."]
     failed = failure_words(result.failures, result.figures.attempts, nouns)
-    broken = said_of(nouns, broken_words([result.thresholds]))
+    verdicts = weigh(result.thresholds, judged.measurement.state if judged else None)
+    broken = said_of(nouns, broken_words([verdicts]))
     return [f"{said}." for said in (broken, failed) if said]
 
 

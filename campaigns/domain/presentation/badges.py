@@ -52,7 +52,7 @@ GLYPHS: dict[str, tuple[Stroke, ...]] = {
 # What has a glyph of another name: states, outcomes, answers and the levels of messages.
 _GLYPH_OF = {
     "trusted": "good", "healthy": "good", "passed": "good", "kept": "good", "broken": "bad",
-    "success": "good", "doubtful": "warn", "on_hold": "warn", "changing": "step",
+    "success": "good", "doubtful": "warn", "busy": "warn", "on_hold": "warn", "changing": "step",
     "overloaded": "over", "warning": "warn", "not_usable": "dash", "fine": "good", "coarse": "info",
     "limit_found": "done", "failing": "bad", "failed": "bad", "error": "bad", "preparing": "armed",
     "stopping": "finalizing", "killed": "stopped", "expired": "stopped", "complete": "done",
@@ -134,6 +134,7 @@ def _words(found: Answers) -> dict[str, str]:
         "failing": ("target failing", state == "failing"),
         "overloaded": ("target overloaded", state == "overloaded" and not limit_found),
         "doubtful": ("doubtful", found.trust == "doubtful"),
+        "busy": ("busy machine", found.trust == "busy"),
         "changing": ("target changing", state == "changing"),
         "complete": ("limit found", limit_found),
     }

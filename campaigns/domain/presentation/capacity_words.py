@@ -268,7 +268,7 @@ class Limiter:
 
 def signs_of(verdicts: Iterable[Verdict], judgement: Judgement | None) -> list[str]:
     """By what a trial failed: rules that were broken, and what the target did not keep up with."""
-    broken = [f"{each.rule} was broken" for each in verdicts if not each.passed]
+    broken = [f"{each.rule} was broken" for each in verdicts if each.is_broken]
     reasons = judgement.target.reasons if judgement else ()
     return broken + [_SIGNS[each.code] for each in reasons if each.code in _SIGNS]
 

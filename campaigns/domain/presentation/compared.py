@@ -137,8 +137,11 @@ def shift_table(points: Sequence[ShiftPoint]) -> Table:
     )
 
 
-# Worst first; a test without a word, "", is among the inconclusive ones.
-_ORDER = (Word.SLOWER, Word.INCONCLUSIVE, "", Word.SAME, Word.FASTER)
+# Worst first; a test without a word, "", is among the open ones.
+_ORDER = (
+    *(Word.SLOWER, Word.NOT_FASTER, Word.OPEN, ""),
+    *(Word.NOT_SLOWER, Word.SAME, Word.FASTER),
+)
 
 
 class Listed(StrEnum):
@@ -166,25 +169,26 @@ class ReferenceState(StrEnum):
 
     UNMOVED = "unmoved"
     MOVED = "moved"
-    UNSURE = "inconclusive"
+    UNSURE = "unsure"
 
 
 @dataclass(frozen=True, slots=True)
 class RunDot:
-    """One run's average, µs; a hollow one does not count."""
+    """One run's figure of the row, µs."""
 
     label: str
-    mean_us: float
+    value_us: float
 
 
 @dataclass(frozen=True, slots=True)
 class ComparedTest:
     """A test of the candidate's column against its partner in the baseline's.
 
-    `mean`: the averages with the ratio's interval. Not sound: no run of one side can be used, so
-    the figures are shown beside each other and not compared. `word` is "" where none can be given;
-    `why` says why, or why it is inconclusive. `reference`: what became of the reference that both
-    sides measured, None without one. `could_have_shown` is a share, None without an interval.
+    `row`: what the word is about, with the ratio's interval. Not sound: no run of one side can be
+    used, so the figures are shown beside each other and not compared. `word` is "" where none can
+    be given; `why` says why, or what would settle it. `reference`: what became of the reference
+    that both sides measured, None without one. `could_have_shown` is a share, None without an
+    interval.
     `runs`: those that count, baseline and candidate.
     """
 
@@ -194,7 +198,7 @@ class ComparedTest:
     plan_label: str
     arm_label: str
     scheme: str
-    mean: OverheadRow
+    row: OverheadRow
     is_sound: bool
     word: str
     why: str
@@ -214,12 +218,12 @@ class ComparedTest:
 
     @property
     def interval(self) -> RatioInterval | None:
-        return self.mean.interval if self.is_sound else None
+        return self.row.interval if self.is_sound else None
 
     @property
     def increase(self) -> float | None:
         """(candidate − baseline) / baseline; None where nothing is compared."""
-        return self.mean.increase if self.is_sound else None
+        return self.row.increase if self.is_sound else None
 
     @property
     def is_changed(self) -> bool:

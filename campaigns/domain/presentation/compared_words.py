@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
-from campaigns.domain.analysis.ratio import Against, RatioInterval, Word
+from campaigns.domain.analysis.ratio import BOUNDED, Against, RatioInterval, Word
+from campaigns.domain.metrics.figures import TYPICAL
 from campaigns.domain.presentation.compared import (
     ENVIRONMENT,
     ComparedTest,
@@ -14,7 +15,12 @@ from campaigns.domain.presentation.compared import (
     as_read,
     reference_of,
 )
-from campaigns.domain.presentation.intervals import interval_words, least_change, size_words
+from campaigns.domain.presentation.intervals import (
+    bounds_words,
+    interval_words,
+    least_change,
+    size_words,
+)
 from campaigns.domain.presentation.metrics import METRICS
 from campaigns.domain.presentation.results import Sentence
 from campaigns.domain.presentation.tables import (
@@ -38,7 +44,8 @@ _RATIOS = {"ratio", "low", "high"}
 _COUNTS = {"runs_baseline", "runs_candidate"}
 _UNITS = dict.fromkeys(_TIMES, "ms") | {"increase": "% of baseline"}
 _NOTE = (
-    "Average response times: means over the runs that count. ratio = candidate / baseline, with "
+    "Average response times, means over the runs that count; of tests on a busy machine the median "
+    "without the injector's part. ratio = candidate / baseline, with "
     "its 95 % interval between runs; could have shown = the smallest difference that so few runs "
     "with this spread show in 80 % of cases."
 )
@@ -119,9 +126,21 @@ def _range(tests: Sequence[ComparedTest]) -> str:
         percent(each, decimals=_PERCENT_DECIMALS, signed=True) for each in (found[0], found[-1])
     )
     if least == most:
-        return f"by {most} on average"
+        return f"by {most} {_metric(tests)}"
     low = number(100 * found[0], _PERCENT_DECIMALS, signed=True)
-    return f"by {low} to {most} on average"
+    return f"by {low} to {most} {_metric(tests)}"
+
+
+def _metric(tests: Sequence[ComparedTest]) -> str:
+    metrics = {each.row.metric for each in tests}
+    if metrics == {"mean"}:
+        return "on average"
+    return "on average or at the median" if "mean" in metrics else "at the median"
+
+
+def _where(tests: Sequence[ComparedTest]) -> str:
+    """Such as " at the median"; "" of averages, as which times are taken."""
+    return "" if _metric(tests) == "on average" else f" {_metric(tests)}"
 
 
 def _rest_text(counts: dict, *, tell_none: bool) -> str:
@@ -131,8 +150,7 @@ def _rest_text(counts: dict, *, tell_none: bool) -> str:
     if n[Word.SAME]:
         shows = "shows" if n[Word.SAME] == 1 else "show"
         parts.append(f"{n[Word.SAME]} {shows} no practical difference")
-    if n[Word.INCONCLUSIVE]:
-        parts.append(f"{n[Word.INCONCLUSIVE]} {verb[n[Word.INCONCLUSIVE] == 1]} inconclusive")
+    parts += [f"{n[word]} {verb[n[word] == 1]} {word}" for word in BOUNDED if n[word]]
     if n[""]:
         parts.append(f"{n['']} {verb[n[''] == 1]} without a verdict")
     if tell_none:
@@ -149,19 +167,22 @@ def _of_one(test: ComparedTest, baseline: str, candidate: str) -> Sentence:
         return [
             (f"{name} is ", False),
             (f"{test.word} than {baseline}: {change}", True),
-            (f" ({_interval(test.interval)}){_environment([test])}.", False),
+            (f" ({_interval(test.interval)}{_where([test])}){_environment([test])}.", False),
         ]
     if test.word == Word.SAME:
         return [
             (f"{name} shows ", False),
             ("no practical difference", True),
-            (f" to {baseline}: {change} ({_interval(test.interval)}).", False),
+            (f" to {baseline}: {change} ({_interval(test.interval)}{_where([test])}).", False),
         ]
-    if test.word == Word.INCONCLUSIVE:
+    if test.word in BOUNDED:
+        bounds = bounds_words(test.interval.low, test.interval.high)
+        is_open = test.word == Word.OPEN
+        said = test.word if is_open else f"{test.word} than {baseline}"
         return [
-            (f"{name} against {baseline} is ", False),
-            ("inconclusive", True),
-            (f": {change} ({_interval(test.interval)}). {test.why}", False),
+            (f"{name} against {baseline} is " if is_open else f"{name} is ", False),
+            (said, True),
+            (f": {bounds}{_where([test])}. {test.why}", False),
         ]
     return [
         (f"{name} differs from {baseline} by {change}, ", False),
@@ -215,6 +236,7 @@ def comparison_table(
 
 def _note(test: ComparedTest, references: Sequence[ComparedTest], names: dict[str, str]) -> str:
     words = [names[test.column]] if len(names) > 1 else []
+    words += [] if test.row.metric == "mean" else ["median"]
     return ", ".join([*words, "reference, not counted"] if test in references else words)
 
 
@@ -231,18 +253,18 @@ def _cells(key: str, figures: Sequence[Figure]) -> list[Cell]:
 
 
 def _figures(test: ComparedTest) -> dict[str, Figure]:
-    mean = test.mean
+    row = test.row
     interval = test.interval
-    ratio = mean.ratio if test.is_sound else None
+    ratio = row.ratio if test.is_sound else None
 
     def of(value: float | None, scale: float = 1.0) -> Figure:
-        why = mean.why if test.is_sound else test.why
+        why = row.why if test.is_sound else test.why
         return Figure(None if value is None else value * scale, why if value is None else "")
 
     return {
-        "baseline": of(mean.baseline_us, 1e-3),
-        "candidate": of(mean.candidate_us, 1e-3),
-        "difference": of(mean.difference_us if test.is_sound else None, 1e-3),
+        "baseline": of(row.baseline_us, 1e-3),
+        "candidate": of(row.candidate_us, 1e-3),
+        "difference": of(row.difference_us if test.is_sound else None, 1e-3),
         "ratio": of(ratio),
         "low": of(interval and interval.low),
         "high": of(interval and interval.high),
@@ -254,7 +276,13 @@ def _figures(test: ComparedTest) -> dict[str, Figure]:
 
 
 _NO_VERDICT = "without a verdict"
-_METRICS = {"p95": "p95", "mean": "average", "capacity": "capacity"}
+_METRICS = {
+    "p95": "p95",
+    "mean": "average",
+    "p50": "median",
+    TYPICAL: "median without the injector's part",
+    "capacity": "capacity",
+}
 
 
 def against_size(against: Against) -> str:
@@ -312,7 +340,7 @@ def baseline_sentence(tests: Sequence[tuple[str, Against]]) -> Sentence:
             (why, False),
         ]
     counts = Counter(_counted_as(against) for _, against in tests)
-    order = (Word.SLOWER, Word.FASTER, ENVIRONMENT, Word.INCONCLUSIVE, Word.SAME, _NO_VERDICT)
+    order = (Word.SLOWER, Word.FASTER, ENVIRONMENT, *BOUNDED, Word.SAME, _NO_VERDICT)
     told = ", ".join(f"{counts[word]} {word}" for word in order if counts[word])
     sentence = [
         (f"Against baseline {names}: ", False),

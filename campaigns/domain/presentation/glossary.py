@@ -95,11 +95,6 @@ TERMS = (
         True,
     ),
     Term(
-        "inconclusive",
-        "The interval is too wide to say whether there is a practical difference. "
-        "More repeats narrow it.",
-    ),
-    Term(
         "injector",
         "The program that sends load and measures it. An injector process is one "
         "running copy; an injector host is a machine that runs them.",
@@ -244,13 +239,15 @@ TERMS = (
     ),
     Term(
         "trust",
-        "Whether a run's measurement can be trusted: trusted, doubtful or not usable. It "
-        "judges the injectors, never the target. Only runs that are not usable are left out.",
+        "Whether a run's measurement can be trusted: trusted, doubtful, busy or not usable. It "
+        "judges the injectors and their machine, never the target. Of a busy machine the median "
+        "without the injector's part stays good. Only runs that are not usable are left out.",
         ("trusted", "doubtful", "not usable"),
     ),
     Term(
         "verdict",
-        "The word for a comparison: faster, slower, no practical difference or inconclusive.",
+        "The word for a comparison: faster, slower, no practical difference, not slower, not "
+        "faster, or too close to call. The interval says between what and what.",
     ),
     Term("warm-up", "Load before the measurement begins. It is kept out of every figure."),
     Term(

@@ -7,6 +7,7 @@ from campaigns.domain.units import (
     THIN,
     decimals_for,
     decimals_to_see,
+    figure,
     number,
     percent,
     rounded,
@@ -14,6 +15,7 @@ from campaigns.domain.units import (
 
 # What the ratio of several runs is, beside the means that it may not divide out to.
 TYPICAL = "the typical one of the runs, so one odd run moves the means further than it"
+FACTOR_FROM = 2.5  # a ratio from here on is told as a factor
 _EXACT = 9  # decimals of a percentage that no float disturbs
 _MOST = 10  # times as much more, +1,000 %
 
@@ -23,6 +25,17 @@ def interval_words(found: RatioInterval, decimals: int | None = None) -> str:
     places = change_decimals(found.low, found.high) if decimals is None else decimals
     low, high = change_ends(found.ratio, found.low, found.high, places)
     return f"{percent(0.95, decimals=0)} interval {low} to {high}{THIN}%"
+
+
+def bounds_words(low: float, high: float) -> str:
+    """What an interval around 1 leaves open: "at most 4 % faster, at most 12 % slower"."""
+    faster, slower = 100 * (1 - low), 100 * (high - 1)
+    places = 0 if min(faster, slower) >= 1 else 1
+    least, most = (
+        f"{number(each, decimals_to_see(each, places))}{THIN}%" for each in (faster, slower)
+    )
+    longest = f"{most} slower" if high < FACTOR_FROM else f"{figure(high, 2)} times as long"
+    return f"at most {least} faster, at most {longest}"
 
 
 def change_ends(ratio: float, low: float, high: float, decimals: int = 1) -> tuple[str, str]:

@@ -195,14 +195,9 @@ class Ladder:
         steps = [step for _, step in self.compared if step.row.interval]
         if not steps:
             return ""
-        aside = (
-            " Runs that are set aside count in the means only."
-            if any(step.row.interval.set_aside for step in steps)
-            else ""
-        )
         return (
             "Times and differences in ms: mean over runs. Each percentage, with its 95 % interval, "
-            f"is {TYPICAL}; the times in the campaign's sentence go with it.{aside}"
+            f"is {TYPICAL}; the times in the campaign's sentence go with it."
         )
 
     @property

@@ -3,11 +3,11 @@
 import re
 from collections.abc import Sequence
 
-from campaigns.domain.analysis.ratio import Word
+from campaigns.domain.analysis.ratio import BOUNDED, Word
 from campaigns.domain.analysis.repeats import MIN_REPEATS
 from campaigns.domain.plan.http_version import HttpVersion
 from campaigns.domain.plan.rungs import Section, Spoken
-from campaigns.domain.presentation.intervals import change_percent
+from campaigns.domain.presentation.intervals import bounds_words, change_percent
 from campaigns.domain.presentation.ladder import Ladder, LadderRung, RungStep, told_steps
 from campaigns.domain.presentation.results import Sentence
 from campaigns.domain.presentation.sentences import times_words
@@ -87,10 +87,12 @@ def _cost(place: str, what: str, step: RungStep, decimals: int) -> Sentence:
             ("no practical difference", True),
             (f" to HTTP ({change}). ", False),
         ]
+    if step.word in BOUNDED:
+        bounds = bounds_words(step.row.interval.low, step.row.interval.high)
+        effect = f"{place} {what} over HTTP is "
+        return [(effect, False), (str(step.word), True), (f": {bounds}. ", False)]
     if not step.is_told:
-        why = "not clear" if step.word else "not judged yet"
-        effect = f"{place} the effect of {what} over HTTP is "
-        return [(effect, False), (why, True), (f" ({change}). ", False)]
+        return [(f"{place} {what} takes about {change} over HTTP. ", False)]
     saved = percent(abs(step.row.ratio - 1), decimals=1)
     does = f"costs {change}" if step.word == Word.SLOWER else f"saves {saved}"
     return [(f"{place} ", False), (f"{what} {does}", True), (f" over HTTP ({times}). ", False)]
@@ -126,9 +128,10 @@ def _changes(told: Sequence[LadderRung], rungs: Sequence[LadderRung]) -> Sentenc
         make = "make" if len(alike) > 1 or _is_several(alike[0][0]) else "makes"
         named = _at_start(and_joined([_name(rung) for rung, _ in alike]))
         said += [(f"{named} {make} ", False), ("no practical difference", True), (". ", False)]
-    if unclear := by_word.get(Word.INCONCLUSIVE):
-        named = and_joined([_name(rung) for rung, _ in unclear])
-        said += [(f"The effect of {named} is not clear. ", False)]
+    for word in BOUNDED:
+        for rung, step in by_word.get(word, []):
+            bounds = bounds_words(step.row.interval.low, step.row.interval.high)
+            said += [(f"{_at_start(_name(rung))} is {word}: {bounds}. ", False)]
     return (
         said
         + [  # the rungs whose own layer the server did not take

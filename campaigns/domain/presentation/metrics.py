@@ -105,8 +105,8 @@ _ALL = (
         "measurement",
         "measurement",
         "",
-        "Can it be trusted? trusted, doubtful or not usable. Doubtful if only some runs are not "
-        "usable.",
+        "Can it be trusted? trusted, doubtful, busy (the median without the injector's part can) "
+        "or not usable. Doubtful if only some runs are.",
     ),
     Metric(
         "target_state",
@@ -207,6 +207,13 @@ _ALL = (
         "Response times without what the injector added: how late it sent, and how long it left "
         "the reply unread. Of the requests whose reading was timed.",
     ),
+    Metric(
+        "typical",
+        "median without the injector's part",
+        "ms",
+        "The median of the response times without what the injector added. It stays good on a busy "
+        "machine.",
+    ),
     Metric("count", "count", "", "How many."),
     Metric("measured", "measured", "", "The figure over the whole run, in the unit of the rule."),
     Metric("limit", "limit", "", "What the rule allows."),
@@ -247,3 +254,10 @@ _ALL = (
 )
 
 METRICS: dict[str, Metric] = {metric.key: metric for metric in _ALL}
+
+# Where a sentence takes a time, by the metric that it compares.
+WHERE = {
+    "mean": "on average",
+    "p50": "at the median",
+    "typical": "at the median without the injector's part",
+}

@@ -36,7 +36,7 @@ _NOTE = (
     f"percentiles: mean over runs; the ratio, with its 95 % interval, is {TYPICAL}. Min and max: "
     "over all requests."
 )
-_NO_WORD = "The verdict applies to the average; this row shows whether bulk and tail agree."
+_NO_WORD = "The verdict is in the first row; this one shows whether bulk and tail agree."
 
 
 def time_decimals(rows: Sequence[OverheadRow]) -> int:
@@ -83,7 +83,7 @@ def overhead_table(
     word_why: str,
     names: tuple[str, str] = HTTP_NAMES,
 ) -> Table:
-    """A row per metric; the verdict is in the row of the average.
+    """A row per metric; the verdict is in the first row.
 
     `names`: of the baseline and the candidate. Columns of TLS twins keep the keys of their schemes.
     """
@@ -101,7 +101,8 @@ def overhead_table(
         else column_cells(values, decimals=decimals[column], signed=column in signed)
         for column, values in by_column.items()
     ]
-    columns.append([_word_cell(row, word, word_why) for row in rows])
+    verdict = text_cell(str(word) if word else "", word_why)
+    columns.append([verdict, *(empty(_NO_WORD) for _ in rows[1:])])
     return Table(
         key,
         title,
@@ -139,22 +140,16 @@ def _figures(row: OverheadRow) -> dict[str, Figure]:
     }
 
 
-def _word_cell(row: OverheadRow, word: Word | None, why: str):
-    if row.metric != "mean":
-        return empty(_NO_WORD)
-    return text_cell(str(word) if word else "", why)
-
-
 def forest(rows: Sequence[OverheadRow], word: Word | None) -> list[dict[str, Any]]:
-    """What the plot of ratios draws: the rows that have an interval, the primary one first."""
+    """What the plot of ratios draws: the rows that have an interval; the first is primary."""
     return [
         {
             "metric": METRICS[row.metric].title,
             "ratio": round(row.interval.ratio, 4),
             "low": round(row.interval.low, 4),
             "high": round(row.interval.high, 4),
-            "word": str(word) if word and row.metric == "mean" else "",
-            "primary": row.metric == "mean",
+            "word": str(word) if word and row is rows[0] else "",
+            "primary": row is rows[0],
         }
         for row in rows
         if row.interval

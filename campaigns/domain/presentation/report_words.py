@@ -25,16 +25,17 @@ from campaigns.domain.analysis.target_state import RAN_OUT
 from campaigns.domain.analysis.thresholds import Verdict
 from campaigns.domain.lifecycle import Precision, TargetState, Trust
 from campaigns.domain.metrics.failures import FailureRow
-from campaigns.domain.metrics.figures import Figures
+from campaigns.domain.metrics.figures import TYPICAL, Figures, typical_metric
 from campaigns.domain.percentiles import P50, P95, P99, Shown, name, shown, why_not_shown
 from campaigns.domain.plan.load import Load, planned_duration_s
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.questions import is_flat_out, seeks_limit
 from campaigns.domain.presentation.badges import Answers
+from campaigns.domain.presentation.metrics import WHERE
 from campaigns.domain.presentation.remedies import no_answer_words
 from campaigns.domain.presentation.results import Sentence, ShownAnswer, trimmed
 from campaigns.domain.presentation.sentences import plain_text
-from campaigns.domain.presentation.threshold_tables import broken_words, kept_words
+from campaigns.domain.presentation.threshold_tables import broken_words, kept_words, open_words
 from campaigns.domain.units import counted
 
 
@@ -131,7 +132,8 @@ def _sentence(run: RunStatus) -> Sentence:
 
 def _broken(run: RunStatus) -> Sentence:
     words = broken_words([run.verdicts], is_over=run.is_done) if run.figures.attempts else ""
-    return [(f"{units.said_of(run.plan.nouns, words)}.", True), (" ", False)] if words else []
+    said = [(f"{units.said_of(run.plan.nouns, words)}.", True), (" ", False)] if words else []
+    return said + [(f"{each} ", False) for each in open_words(run.verdicts)]
 
 
 def _target_words(run: RunStatus) -> Sentence:
@@ -182,7 +184,16 @@ def _doubt_words(run: RunStatus) -> Sentence:
     if not run.judged or not run.judged.is_in_doubt:
         return []
     said = f"The measurement is {run.judged.measurement.state.words}."
+    if run.judged.measurement.state == Trust.BUSY:
+        said = "The machine was busy: average and tail include its delays."
     return [(" ", False), (said, True)]
+
+
+def time_words(us: float, metric: str, *, is_doubtful: bool = False) -> str:
+    """The time that a headline tells, of the mean, or of a median on a busy machine; never a
+    doubtful figure without "about"."""
+    about = "about " if metric != "mean" or is_doubtful else ""
+    return f"{about}{units.ms(us)} {WHERE[metric]}"
 
 
 def _ending(run: RunStatus) -> Sentence:
@@ -195,14 +206,18 @@ def _measured_words(run: RunStatus) -> Sentence:
     figures = run.figures
     so_far = "" if run.is_done else " so far"
     rate = units.rate(figures.rate_per_s)
-    is_known = shown(figures.n, P95) is not Shown.NO
+    is_busy = bool(run.judged and run.judged.is_busy)
+    is_doubtful = bool(run.judged and run.judged.is_in_doubt)
+    is_known = shown(figures.n, P95) is not Shown.NO and not is_busy
     p95 = f" (p95 {units.ms(figures.percentiles[P95])})" if is_known else ""
-    took = f"{units.ms(figures.mean_us)} on average", p95
+    metric = typical_metric([figures]) if is_busy else "mean"
+    took = time_words(figures.time_us(metric), metric, is_doubtful=is_doubtful), p95
     per_s = f"{rate} ok {run.plan.nouns}/s"
     errors = f"{errors_text(figures.errors, figures.attempts, run.plan.nouns)}."
     lead = failure_lead(run.failures, figures.attempts, run.plan.nouns)
     if is_flat_out(run.plan):
-        at_most = so_far or " at most"
+        at_most = so_far or ("" if is_doubtful else " at most")
+        per_s = f"about {per_s}" if is_doubtful else per_s
         return [*lead, (f"{per_s}{at_most}", True), (f", {''.join(took)}, {errors}", False)]
     return [
         *lead,
@@ -321,6 +336,10 @@ def _percentile_tile(run: RunStatus, q: int) -> dict[str, Any]:
     why_weak = why_not_shown(figures.n, q, nouns) or (
         (run.judged.why_weak_tail if run.judged else "") if is_tail else ""
     )
+    if run.judged and run.judged.measurement.state == Trust.BUSY:
+        why_weak = why_weak or "includes the delays of a busy machine"
+        if q == P50 and figures.is_timed:
+            why_weak = f"{units.ms(figures.time_us(TYPICAL))} without the injector's part"
     if why_weak:
         value, lines = f"~{value}", [why_weak]
     return _tile(name(q), name(q), value, "ms", lines)
@@ -373,7 +392,10 @@ def _measurement(runs: Sequence[RunStatus], found: Answers) -> ShownAnswer:
     if found.is_usable_in_part:
         word, glyph = f"{word} in part", "warning"
     if doubted:
-        worst = min(doubted, key=lambda each: each.judged.is_usable).judged.measurement
+        states = list(Trust)
+        worst = max(
+            (each.judged.measurement for each in doubted), key=lambda each: states.index(each.state)
+        )
         alike = [each for each in doubted if each.judged.measurement.has(worst.reasons[0].code)]
         others = _others(len(doubted) - len(alike), "in doubt")
         reason = f"{_share(alike, runs)}{worst.text}{others}"
@@ -390,7 +412,8 @@ def _measurement(runs: Sequence[RunStatus], found: Answers) -> ShownAnswer:
 def _target(runs: Sequence[RunStatus], found: Answers, said: str) -> ShownAnswer:
     state = found.target_state
     if not state:
-        return ShownAnswer(_TARGET, "", "Not judged", runs[0].judged.target.text)
+        unknown = next((each for each in runs if not each.judged.target.state), runs[0])
+        return ShownAnswer(_TARGET, "", "Not known", unknown.judged.target.text)
     if state == TargetState.HEALTHY:
         remark = next(each for each in runs if each.judged.target.state == state).judged.target.text
         untold = remark and remark not in said

@@ -8,7 +8,6 @@ from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any, Generic, TypeVar
 
-from campaigns.domain.analysis.advice import Advice
 from campaigns.domain.analysis.judgement import Judgement
 from campaigns.domain.analysis.thresholds import Verdict
 from campaigns.domain.lifecycle import TargetState, ThresholdState, Trust
@@ -116,17 +115,6 @@ class SplitAnswer:
 
 
 @dataclass(frozen=True, slots=True)
-class FlaggedRun:
-    """A run that took `times` as long as the others of its arm (`name`)."""
-
-    run_id: int
-    label: str
-    block: int
-    name: str
-    times: float
-
-
-@dataclass(frozen=True, slots=True)
 class OverheadAnswer:
     """A test (the candidate) against another (the baseline), by default HTTPS against HTTP.
 
@@ -134,8 +122,8 @@ class OverheadAnswer:
     `forest`: [{"metric", "ratio", "low", "high", "word", "primary"}] of the rows with an interval.
     `like_for_like`: {"same": [[k, v]], "equal": [[k, v]], "different": [[k, both]]}.
     `word` is "" before the third finished repeat; `word_reason` says why a word is missing or weak.
-    `is_chosen`: by a user, among all tests. `decided_by`: the run without which the verdict would
-    be another; `set_aside`: runs too wild to count; `advice`: how many more blocks would settle it.
+    `is_chosen`: by a user, among all tests. `more`: about how many more blocks would settle it,
+    None where it is settled, or where more would not help.
     """
 
     plan_label: str
@@ -152,9 +140,7 @@ class OverheadAnswer:
     names: tuple[str, str]
     is_chosen: bool
     n_usable: int
-    decided_by: FlaggedRun | None
-    set_aside: tuple[FlaggedRun, ...]
-    advice: tuple[Advice, ...]
+    more: int | None
     # For what else is compared of the two: {repeat: run} of those that count, and why no word may
     # be said of them whatever the figures are.
     counted: tuple[dict[int, int], dict[int, int]] = field(default_factory=lambda: ({}, {}))

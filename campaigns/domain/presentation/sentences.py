@@ -7,13 +7,20 @@ from dataclasses import dataclass
 
 from campaigns.domain.analysis.comparison import ComparisonVerdict, Word
 from campaigns.domain.analysis.overhead import OverheadRow
+from campaigns.domain.analysis.ratio import BOUNDED
 from campaigns.domain.analysis.repeats import MIN_REPEATS
 from campaigns.domain.plan.target import TLS_TWINS
-from campaigns.domain.presentation.intervals import change_decimals, interval_words
+from campaigns.domain.presentation.intervals import (
+    FACTOR_FROM,
+    bounds_words,
+    change_decimals,
+    interval_words,
+)
+from campaigns.domain.presentation.metrics import WHERE
 from campaigns.domain.presentation.overhead_table import HTTP_NAMES, time_decimals
 from campaigns.domain.presentation.results import Sentence, trimmed
 from campaigns.domain.presentation.sweep_table import injector_words
-from campaigns.domain.units import number, percent, with_unit
+from campaigns.domain.units import figure, number, percent, with_unit
 
 MODES = {"new": "new connection", "keep-alive": "keep-alive", "resumed": "resumed session"}
 _LEADS = {
@@ -31,7 +38,7 @@ class Pair:
 
     plan_label: str
     connection_mode: str
-    mean: OverheadRow
+    row: OverheadRow
     verdict: ComparisonVerdict
     has_word: bool
     names: tuple[str, str] = HTTP_NAMES
@@ -60,44 +67,53 @@ def overhead_sentence(pairs: Sequence[Pair], *, is_final: bool) -> Sentence:
 
 
 def _clause(pair: Pair, lead: str, *, is_final: bool) -> Sentence:
-    mean, word = pair.mean, pair.verdict.word
+    row, word = pair.row, pair.verdict.word
     plain, tls = pair.names
-    if mean.ratio is None and pair.why_not:
-        return [(_begun(lead, f"no answer: {pair.why_not}."), False)]
-    if mean.ratio is None:
+    if row.ratio is None and pair.why_not:
+        return [(_begun(lead, f"nothing is known: {pair.why_not}."), False)]
+    if row.ratio is None:
         return [(_begun(lead, "nothing can be compared yet."), False)]
-    found, interval, decimals = mean.interval, "one run has no interval", 1
-    if found:
-        interval, decimals = interval_words(found), change_decimals(found.low, found.high)
-    change, times = percent(mean.increase, decimals=decimals, signed=True), times_words(mean)
-    if not pair.has_word and not is_final:
-        return [(f"{lead}{tls} takes ", False), (times, True), (f" ({change}).", False)]
-    aside = f" {pair.verdict.text}" if mean.interval and mean.interval.set_aside else ""
+    where = "" if row.metric == "mean" else f" {WHERE[row.metric]}"
+    if word is None:
+        takes = f"about {change_text(row)}{where}, {times_words(row)}"
+        if pair.verdict.text and is_final:
+            # Without its details, which are listed below the sentence.
+            reason = pair.verdict.text.split(". ")[0].removesuffix(".")
+            return [(f"{lead}{tls} against {plain}: {takes}. {reason}.", False)]
+        return [(f"{lead}{tls} takes ", False), (takes, True), (".", False)]
+    ends = f"{interval_words(row.interval)}{where}; {times_words(row)}"
     if word is Word.SAME:
         return [
             (_begun(lead, "there is "), False),
             ("no practical difference", True),
-            (f" between {plain} and {tls} ({change}, {interval}).{aside}", False),
+            (f" between {plain} and {tls} ({ends}).", False),
         ]
-    if word is Word.INCONCLUSIVE:
-        # Without its details, which are listed below the sentence.
-        reason = pair.verdict.text.split(". ")[0].removesuffix(".")
-        reason = f"{reason}." if reason else ""
-        return [
-            (f"{lead}{tls} against {plain} is ", False),
-            ("inconclusive", True),
-            (f": {change} ({interval}; {times}). {reason}", False),
-        ]
+    if word in BOUNDED:
+        bounds = bounds_words(row.interval.low, row.interval.high)
+        said = (f"{lead}{tls} is ", False), (f"{word} than {plain}", True)
+        if word is Word.OPEN:
+            said = (f"{lead}{tls} against {plain} is ", False), (str(word), True)
+        best = f"best estimate {change_text(row)}{where}, {times_words(row)}"
+        return [*said, (f": {bounds} ({best}). {pair.verdict.text}", False)]
     return [
         (f"{lead}{tls} is ", False),
-        (f"{word} than {plain}: {change}", True),
-        (f" ({interval}), {times}.{aside}", False),
+        (f"{word} than {plain}: {change_text(row)}", True),
+        (f" ({ends}).", False),
     ]
 
 
 def _begun(lead: str, words: str) -> str:
     """A lead begins with a capital already, or with a plan's name, which stays as it is."""
     return lead + words if lead else words[:1].upper() + words[1:]
+
+
+def change_text(row: OverheadRow) -> str:
+    """Such as +54.2 %, or 3.9 times as long; with the decimals that its interval supports."""
+    if row.ratio >= FACTOR_FROM:
+        return f"{figure(row.ratio, 2)} times as long"
+    found = row.interval
+    decimals = change_decimals(found.low, found.high) if found else 1
+    return percent(row.increase, decimals=decimals, signed=True)
 
 
 def times_words(mean: OverheadRow, decimals: int | None = None) -> str:

@@ -190,6 +190,7 @@ _OWN_COLUMNS = {
 }
 _TONES = {
     Trust.DOUBTFUL: "warn",
+    Trust.BUSY: "warn",
     Trust.NOT_USABLE: "bad",
     TargetState.CHANGING: "warn",
     TargetState.OVERLOADED: "warn",

@@ -144,5 +144,5 @@ def _who(plans: dict[str, list[str]], open_plans: list[str]) -> Sentence:
 def _not_judged(names: list[str]) -> Sentence:
     if not names:
         return []
-    takes = f"that takes {MIN_REPEATS} trusted repeats of two targets"
+    takes = f"that takes {MIN_REPEATS} repeats of two targets"
     return [(f" Who is the fastest at {and_joined(names)} is not known: {takes}.", False)]

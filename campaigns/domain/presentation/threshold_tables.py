@@ -50,7 +50,7 @@ def worst_of(verdicts: Sequence[Verdict]) -> float | None:
 
 def broken_words(runs: Sequence[Sequence[Verdict]], *, is_over: bool = True) -> str:
     """What was broken, and what nobody told, from the verdicts of each run; "" if all was kept."""
-    every = [each for verdicts in runs for each in verdicts if not each.passed]
+    every = [each for verdicts in runs for each in verdicts if each.is_broken]
     broken = [each for each in every if not each.lacks_agent]
     missing = dict.fromkeys(each.rule for each in every if each.lacks_agent) if is_over else {}
     unknown = f"Not measured, without an agent: {_listed(list(missing))}" if missing else ""
@@ -60,7 +60,7 @@ def broken_words(runs: Sequence[Sequence[Verdict]], *, is_over: bool = True) -> 
     for each in broken:
         by_rule.setdefault(each.rule, []).append(each)
     n_broken = sum(
-        any(not each.passed and not each.lacks_agent for each in verdicts) for verdicts in runs
+        any(each.is_broken and not each.lacks_agent for each in verdicts) for verdicts in runs
     )
     where = f" in {n_broken} of {counted(len(runs), 'runs')}" if len(runs) > 1 else ""
     verb = "at worst" if n_broken > 1 else ("was" if is_over else "is")
@@ -72,9 +72,23 @@ def broken_words(runs: Sequence[Sequence[Verdict]], *, is_over: bool = True) -> 
 def kept_words(runs: Sequence[Sequence[Verdict]]) -> str:
     """The rules, if there are any and all were kept; else ""."""
     verdicts = [each for some in runs for each in some]
-    if not verdicts or not all(each.passed for each in verdicts):
+    if not verdicts or not all(each.passed and not each.is_open for each in verdicts):
         return ""
     return f"Kept: {_listed(list(dict.fromkeys(each.rule for each in verdicts)))}"
+
+
+def open_words(verdicts: Sequence[Verdict]) -> list[str]:
+    """Why each rule that a busy machine may have broken is neither kept nor broken."""
+    return [
+        f"{each.rule} is open: {measured_cell(each.measured, each).text} on a busy machine, "
+        + (
+            f"{measured_cell(each.at_least, each).text} without the injector's part."
+            if each.at_least is not None
+            else "which may be its delay."
+        )
+        for each in verdicts
+        if each.is_open and each.measured is not None
+    ]
 
 
 def _measured_words(verdicts: Sequence[Verdict], verb: str) -> str:
@@ -91,25 +105,22 @@ def _listed(rules: list[str]) -> str:
 
 
 _NO_FIGURE = "No {} succeeded."
-_NOT_USABLE = "The measurement cannot be used, so it neither keeps nor breaks the rule."
+_OPEN = "The measurement cannot tell whether the rule is kept."
 _NO_AGENT = "No agent or exporter reported anything about the target's machine."
 
 
-def run_thresholds_table(verdicts: Sequence[Verdict], *, has_no_answer: bool = False) -> Table:
-    """A row per rule: measured, limit, result, since when. `has_no_answer`: the measurement cannot
-    be used, so no rule is kept or broken by it."""
+def run_thresholds_table(verdicts: Sequence[Verdict]) -> Table:
+    """A row per rule: measured, limit, result, since when."""
     columns = tuple(METRICS[key].column() for key in ("measured", "limit", "result", "since"))
-    rows = tuple(
-        Row(each.rule, _cells(each, has_no_answer=has_no_answer), "threshold") for each in verdicts
-    )
+    rows = tuple(Row(each.rule, _cells(each), "threshold") for each in verdicts)
     note = "Judged on everything measured so far. Since: the second from which the rule was broken."
     return Table("thresholds", "Thresholds", columns, rows, "rule", note)
 
 
-def _cells(verdict: Verdict, *, has_no_answer: bool) -> tuple[Cell, ...]:
+def _cells(verdict: Verdict) -> tuple[Cell, ...]:
     figures = _measured(verdict, verdict.measured), limit_cell(verdict)
-    if has_no_answer:
-        return (*figures, empty(_NOT_USABLE), empty(_NOT_USABLE))
+    if verdict.is_open:
+        return (*figures, _result([verdict]), empty(_OPEN))
     return (
         *figures,
         _result([verdict]),
@@ -130,9 +141,10 @@ def _measured(verdict: Verdict, value: float | None) -> Cell:
 
 def _result(verdicts: Sequence[Verdict]) -> Cell:
     """Of one rule in a run, or in several."""
-    if all(each.passed for each in verdicts):
-        return text_cell("kept", tone="good")
-    if all(each.passed or each.lacks_agent for each in verdicts):
+    if not any(each.is_broken for each in verdicts):
+        is_open = any(each.is_open for each in verdicts)
+        return text_cell("open", _OPEN) if is_open else text_cell("kept", tone="good")
+    if all(each.lacks_agent for each in verdicts if each.is_broken):
         return text_cell("not measured", _NO_AGENT, tone="bad")
     return text_cell("broken", tone="bad")
 
@@ -142,7 +154,7 @@ def campaign_thresholds_table(tests: Iterable[tuple[str, Sequence[Sequence[Verdi
     rows = []
     for label, runs in tests:
         for verdicts in zip(*runs, strict=False):
-            first, n_kept = verdicts[0], sum(each.passed for each in verdicts)
+            first, n_kept = verdicts[0], sum(each.passed and not each.is_open for each in verdicts)
             cells = (
                 text_cell(f"{n_kept} of {counted(len(verdicts), 'runs')}"),
                 _worst(verdicts),
@@ -171,7 +183,7 @@ def threshold_lines(
 
     `value` is in ms, in requests/s, or, of errors, a share of the requests of each second.
     """
-    broken = {_key(each) for each in verdicts if not each.passed}
+    broken = {_key(each) for each in verdicts if each.is_broken}
     return [
         {"panel": panel, "label": rule.rule, "value": value, "isBroken": _key(rule) in broken}
         for rule in thresholds

@@ -38,6 +38,11 @@ _MEASURE_AGAIN = Remedy(
 _MEASURE_THE_REST = Remedy(
     "Measure again.", "The tests without a usable run say nothing about their targets.", Place.AGAIN
 )
+_MEASURE_TAIL = Remedy(
+    "Measure again when the machine is quiet.",
+    "The median without the injector's part is good. Average and p99 need a quiet machine.",
+    Place.AGAIN,
+)
 _NOT_THE_PAGE = Remedy(
     "Do you want the page behind the redirect?",
     "Then measure the address in its Location header.",
@@ -57,6 +62,7 @@ _WHATEVER_THE_INJECTOR = {
     Kind.DNS_FAILED, Kind.CONNECT_REFUSED, Kind.CONNECT_UNREACHABLE, *CERTIFICATE_KINDS,
 }  # fmt: skip
 _OF_LOGIN = {401, 403}
+_SPOILT = {Trust.BUSY, Trust.NOT_USABLE}
 
 
 def what_to_do(
@@ -78,6 +84,8 @@ def what_to_do(
         return (*_of_injector(judged), again)
     if found.target_state == TargetState.FAILING:
         return tuple(_of_failures(rows))[:_MOST]
+    if found.trust == Trust.BUSY:
+        return (*_of_injector(judged), _MEASURE_TAIL)
     if judged and all(each.target.has(ONLY_REDIRECTS) for each in judged):
         return (_NOT_THE_PAGE,)
     if found.target_state == TargetState.OVERLOADED and not found.finds_limit:
@@ -86,8 +94,9 @@ def what_to_do(
 
 
 def _of_injector(judged: Iterable[Judgement]) -> list[Remedy]:
-    """Of the runs that are not usable: what others were doubted for spoilt nothing."""
-    codes = Counter(each.measurement.reasons[0].code for each in judged if not each.is_usable)
+    """Of the runs whose figures were spoilt: what others were doubted for spoilt nothing."""
+    spoilt = [each.measurement for each in judged if each.measurement.state in _SPOILT]
+    codes = Counter(each.reasons[0].code for each in spoilt)
     by_text = {}
     for code, _ in codes.most_common():
         cause = CAUSES[code]

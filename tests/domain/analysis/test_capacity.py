@@ -59,7 +59,7 @@ def test_the_golden_search_ends_with_its_interval():
     assert answer.capacity.low == pytest.approx(1782.22, abs=0.01)
     assert answer.capacity.high == pytest.approx(1897.33, abs=0.01)
     assert answer.capacity.n_searches == 6
-    assert answer.rule == RULE_VERSION == 3
+    assert answer.rule == RULE_VERSION == 4
 
 
 @given(st.floats(150, 50_000), st.floats(1, 140), st.integers(0, 2**31))

@@ -85,7 +85,7 @@ def test_the_other_way_round_it_is_the_inverse():
         (1200, 1.03, CapacityWord.MORE),
         (800, 1.03, CapacityWord.LESS),
         (1010, 1.01, CapacityWord.SAME),
-        (1060, 1.10, CapacityWord.INCONCLUSIVE),
+        (1060, 1.10, CapacityWord.NOT_LESS),
     ],
 )
 def test_the_word_needs_an_interval_that_says_it(rate_per_s, factor, word):

@@ -1,14 +1,17 @@
 """What came of a trial, from the end of its run."""
 
+from dataclasses import replace
+
 import pytest
 
 from campaigns.domain.analysis.capacity import Trial, TrialResult, trial_of, without_machine
 from campaigns.domain.analysis.criteria import JudgementReason
 from campaigns.domain.analysis.judgement import Finding, Judgement
-from campaigns.domain.analysis.thresholds import Verdict
+from campaigns.domain.analysis.thresholds import Verdict, weigh
 from campaigns.domain.lifecycle import Outcome, Precision, TargetState, Trust
 
 PASSED, FAILED, UNTRUSTED = TrialResult
+UNSENT = (JudgementReason("sent_share", Trust.BUSY, "Only 90 % were sent."),)
 
 
 def rule(measured: float | None, passed: bool) -> Verdict:
@@ -64,9 +67,16 @@ def test_what_is_no_sign_of_the_limit_passes():
     assert tried(judged(target="body_changed")) == (PASSED, "")
 
 
-@pytest.mark.parametrize("trust", [Trust.DOUBTFUL, Trust.NOT_USABLE])
-def test_a_measurement_in_doubt_is_not_counted_whatever_it_says(trust):
-    assert tried(judged(trust), rule(758, False)) == (UNTRUSTED, "Busy.")
+def test_what_a_busy_machine_may_have_broken_is_not_counted():
+    (broken,) = weigh([rule(758, False)], Trust.BUSY)
+    assert tried(judged(Trust.BUSY), broken) == (UNTRUSTED, "Busy.")
+    assert tried(judged(Trust.NOT_USABLE), rule(20, True)) == (UNTRUSTED, "Busy.")
+
+
+def test_what_was_kept_in_spite_of_a_busy_machine_passes():
+    assert tried(judged(Trust.BUSY), rule(20, True)) == (PASSED, "")
+    unsent = replace(judged(Trust.BUSY), measurement=Finding(Trust.BUSY, UNSENT))
+    assert tried(unsent, rule(20, True))[0] == UNTRUSTED
 
 
 @pytest.mark.parametrize("outcome", [Outcome.PARTIAL, Outcome.FAILED])

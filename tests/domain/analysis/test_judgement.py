@@ -13,7 +13,8 @@ from campaigns.domain.analysis.judgement import (
 from campaigns.domain.lifecycle import Precision, TargetState, Trust
 from campaigns.domain.metrics.snapshot import Timing
 
-TRUSTED, DOUBTFUL, NOT_USABLE = Trust
+TRUSTED, DOUBTFUL, BUSY, NOT_USABLE = Trust
+FATAL = {"no_seconds", "lost_shards", "injector_exhausted", "little", "missing_seconds", "in_doubt"}
 HEALTHY, CHANGING, OVERLOADED, FAILING = TargetState
 
 
@@ -111,14 +112,16 @@ def test_every_code_belongs_to_exactly_one_question():
 
 
 @pytest.mark.parametrize("code", MEASUREMENT)
-def test_each_fault_of_an_injector_makes_the_measurement_doubtful_or_not_usable(code):
+def test_a_fault_of_an_injector_costs_the_figures_that_it_spoils(code):
+    """A busy machine spoils mean and tail, and leaves the median without its part."""
     fine, mild, severe = MEASUREMENT[code]
     assert judged(**{code: fine}).measurement.state is TRUSTED
-    for value, state in ((mild, DOUBTFUL), (severe, NOT_USABLE)):
+    worst = NOT_USABLE if code in FATAL else BUSY
+    for value, state in ((mild, DOUBTFUL), (severe, worst)):
         if value is not None:
             found = judged(**{code: value})
             assert (found.measurement.state, codes(found.measurement)) == (state, [code])
-            assert found.target.state is None
+            assert found.is_busy is (code not in FATAL)
 
 
 @pytest.mark.parametrize("code", TARGET)
@@ -149,9 +152,16 @@ def test_unsent_requests_are_the_injectors_while_it_is_in_doubt(code):
     assert found.target.state is None
 
 
-def test_what_was_in_the_replies_is_told_even_of_a_starved_injector():
-    found = judged(cpu=0.7, only_redirects=1.0, errors=0.5)
-    assert (found.target.state, codes(found.target)) == (None, ["not_judged", "only_redirects"])
+def test_what_was_answered_is_told_even_of_a_starved_injector():
+    found = judged(cpu=0.9, only_redirects=1.0, errors=0.5)
+    assert (found.target.state, codes(found.target)) == (FAILING, ["errors", "only_redirects"])
+    assert judged(cpu=0.9).target.state is HEALTHY
+
+
+def test_overload_is_not_claimed_where_the_machine_may_be_the_cause():
+    found = judged(cpu=0.9, in_flight_growing=0.5)
+    assert (found.target.state, codes(found.target)) == (None, ["not_known"])
+    assert judged(cpu=0.9, in_flight_growing=0.5, errors=0.5).target.state is FAILING
 
 
 def test_dropped_requests_beyond_the_second_limit_saturate_the_target():
@@ -161,9 +171,9 @@ def test_dropped_requests_beyond_the_second_limit_saturate_the_target():
     assert codes(found.target) == ["target_saturated"]
 
 
-def test_dropped_requests_of_a_late_injector_make_the_measurement_unusable():
+def test_dropped_requests_of_a_late_injector_are_not_held_against_the_target():
     found = judged(dropped=0.05, lateness_p99=2_500)
-    assert found.measurement.state is NOT_USABLE
+    assert found.measurement.state is BUSY
     assert not found.is_saturated
 
 
@@ -184,7 +194,7 @@ def test_without_any_request_nothing_is_said_about_the_target():
 
 def test_lateness_counts_against_the_run_s_own_percentile():
     states = [judged(100_000, lateness_p99=us).measurement.state for us in (9_900, 10_200, 25_200)]
-    assert states == [TRUSTED, DOUBTFUL, NOT_USABLE]
+    assert states == [TRUSTED, DOUBTFUL, BUSY]
 
 
 def test_lateness_without_an_effect_on_the_p99_is_no_doubt():
@@ -205,7 +215,7 @@ def test_lateness_without_an_effect_on_the_p99_is_no_doubt():
         (4_900, 100_000, TRUSTED),
         (5_100, 100_000, DOUBTFUL),
         (24_900, 100_000, DOUBTFUL),
-        (25_100, 100_000, NOT_USABLE),
+        (25_100, 100_000, BUSY),
     ],
 )
 def test_what_the_injector_added_counts_against_what_the_times_are_without_it(
@@ -281,7 +291,7 @@ def test_a_long_stall_is_a_doubt_whatever_it_did_to_the_times():
 
 def test_a_reason_has_value_limit_and_worst_second():
     (reason,) = judged(cpu=Observed(0.9, second=12, injector=2)).measurement.reasons
-    assert reason.state == NOT_USABLE
+    assert reason.state == BUSY
     assert (reason.value, reason.limit, reason.second) == (0.9, 0.85, 12)
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from campaigns.domain.analysis.thresholds import ThresholdJudge, threshold_state
-from campaigns.domain.lifecycle import ThresholdState, Trust
+from campaigns.domain.lifecycle import ThresholdState
 from campaigns.domain.metrics.machine_use import MachinePoint
 from campaigns.domain.metrics.snapshot import Total
 from campaigns.domain.plan.frozen_run import ordered_plan
@@ -75,7 +75,7 @@ def test_memory_and_segments_sent_again_have_rules_too(rule, did, measured):
 def test_without_an_agent_a_rule_is_not_measured_and_never_passes():
     found = verdict()
     assert (found.measured, found.passed, found.since) == (None, False, None)
-    assert threshold_state([found], Trust.TRUSTED) is ThresholdState.BROKEN
+    assert threshold_state([found]) is ThresholdState.BROKEN
     assert kept_words([[found]]) == ""
     (row,) = run_thresholds_table([found]).rows
     assert [cell.text for cell in row.cells] == ["–", "80 %", "not measured", "–"]

@@ -59,7 +59,7 @@ def test_a_measurement_that_cannot_be_used_breaks_no_rule(style):
     seen.thresholds = [Verdict("p95 < 50 ms", "p95", 50, "ms", 95.1, False, 3)]
     judged = judge({"cpu": Observed(0.9)}, Timing.of(HUNDRED))
     lines = REPORTS[style](seen, ReportHead("10.0.0.5", 80, "new", judged)).splitlines()
-    assert "  not judged  p95 < 50 ms: 95.1 ms" in lines
+    assert "  open  p95 < 50 ms: 95.1 ms" in lines
     assert "  FAILED  p95 < 50 ms: 95.1 ms, since second 3" in report(style, seen).splitlines()
 
 

@@ -83,7 +83,7 @@ def test_a_smallest_change_of_some_does_not_read_0():
     assert told == ["2.4", "0.04", "0.0", "more than 1,000"]
 
 
-REST = {"se": 0.01, "df": 2, "k": 3, "p_value": 0.01, "is_paired": True, "logs": ()}
+REST = {"se": 0.01, "df": 2, "k": 3, "p_value": 0.01, "is_paired": True}
 
 
 def row(metric: str, low: float, high: float) -> OverheadRow:

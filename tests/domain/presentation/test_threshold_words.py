@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from campaigns.domain.analysis.thresholds import Verdict, threshold_state
+from campaigns.domain.analysis.thresholds import Verdict, threshold_state, weigh
 from campaigns.domain.plan.threshold import UNITS, Threshold
 from campaigns.domain.presentation.threshold_tables import (
     broken_words,
@@ -69,8 +69,9 @@ def test_the_table_tells_a_figure_from_its_limit(verdict, measured, limit):
 
 
 def test_a_measurement_that_cannot_be_used_keeps_and_breaks_no_rule():
-    (row,) = run_thresholds_table([p95(312)], has_no_answer=True).rows
-    assert [cell.text for cell in row.cells] == ["312 ms", "200 ms", "–", "–"]
+    (row,) = run_thresholds_table(weigh([p95(312)], "not_usable")).rows
+    assert [cell.text for cell in row.cells] == ["312 ms", "200 ms", "open", "–"]
+    assert kept_words([weigh([p95(150)], "not_usable")]) == ""
 
 
 @pytest.mark.parametrize(
@@ -86,12 +87,19 @@ def test_rules_are_kept_if_all_runs_keep_them(runs, said):
     [
         ([], "trusted", None),
         ([p95(150)], "trusted", "kept"),
-        ([p95(150), p95(312)], "doubtful", "broken"),
+        ([p95(150), p95(312)], "trusted", "broken"),
+        ([p95(150)], "busy", "kept"),
+        ([p95(312)], "busy", None),
+        ([replace(p95(312), at_least=199)], "busy", None),
+        ([replace(p95(312), at_least=210)], "busy", "broken"),
+        ([Verdict("errors < 1 %", "errors", 1, "%", 3, False, 0)], "busy", "broken"),
         ([p95(312)], "not_usable", None),
     ],
 )
-def test_a_measurement_that_is_not_usable_says_nothing_about_thresholds(verdicts, trust, state):
-    assert threshold_state(verdicts, trust) == state
+def test_a_busy_machine_breaks_no_rule_and_what_was_kept_in_spite_of_it_is_kept(
+    verdicts, trust, state
+):
+    assert threshold_state(weigh(verdicts, trust)) == state
 
 
 @pytest.mark.parametrize(

@@ -63,9 +63,10 @@ def test_nothing_but_redirects_asks_for_the_page_behind_them():
     assert asked.place == "plan"
 
 
-def test_a_measurement_that_is_not_usable_says_what_the_injector_needs():
+@pytest.mark.parametrize("state", ["busy", "not_usable"])
+def test_a_measurement_that_was_spoilt_says_what_the_injector_needs(state):
     judged = judge({"cpu": Observed(0.9)}, Timing.of([10_000] * 2000))
-    first, again = what_to_do([judged], rows(("reset", 0, 5)), 5, Answers("not_usable"))
+    first, again = what_to_do([judged], rows(("reset", 0, 5)), 5, Answers(state))
     assert (first.place, again.place) == ("hosts", "again")
 
 
