@@ -78,7 +78,8 @@ def _compared_grounds(
     runs: Sequence[MeasuredRun],
 ) -> list[str]:
     """Without a comparison the sentence itself counts the errors."""
-    errors, attempts = (sum(getattr(each, name) for each in pooled) for name in _COUNTED)
+    figures = [each.figures for arm in arms for each in arm.comparable]
+    errors, attempts = (sum(getattr(each, name) for each in figures) for name in _COUNTED)
     left_out = sum(each.figures.attempts for each in runs if each.figures) - attempts
     return [
         _interval_ground(overheads[0]),
@@ -92,7 +93,10 @@ def _compared_grounds(
 def _metric_ground(overheads: Sequence[Overhead]) -> str:
     if all(each.judged.metric == "mean" for each in overheads):
         return "primary metric: average, whose parts add up"
-    return "the machine was busy, so medians are compared"
+    median = "medians without the injector's part"
+    if any(each.judged.metric == "p50" for each in overheads):
+        median = "medians"
+    return f"the machine was busy, so {median} are compared"
 
 
 def _interval_ground(overhead: Overhead) -> str:

@@ -332,6 +332,7 @@ class MeasuredRun:
             },
             is_counted=is_counted,
             why_weak_tail=self.judged.why_weak_tail if self.judged else "",
+            is_busy=run.trust == Trust.BUSY,
         )
 
 

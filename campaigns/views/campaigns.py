@@ -12,6 +12,7 @@ from django.urls import reverse
 from django.utils.http import urlencode
 
 from campaigns.domain.errors import InvalidFields, Refused
+from campaigns.domain.lifecycle import Trust
 from campaigns.domain.units import counted, figure
 from campaigns.exports.runs import csv_of_campaign
 from campaigns.exports.tables import campaign_tables_file, text_stream, unless_known, wants_blocks
@@ -70,7 +71,9 @@ def campaign_list(request: HttpRequest, project: int) -> HttpResponse:
         campaign.badge = badge_of(campaign, gist)
         p95s_ms = trend.p95s_ms if trend else []
         own_ms = p95s_ms[-1] if campaign.started_at and p95s_ms else None
-        campaign.p95, campaign.trend = figure(own_ms), trend_of(p95s_ms)
+        is_doubtful = gist and gist.found.trust not in {"", Trust.TRUSTED}
+        about = "~" if is_doubtful and own_ms is not None else ""
+        campaign.p95, campaign.trend = f"{about}{figure(own_ms)}", trend_of(p95s_ms)
         campaign.against = against_cell(trend.against if trend else None)
         campaign.total = campaign.n_runs or campaign.repeats * campaign.n_tests
     n_running = {view: n for view, _, n in context["views"]}["running"]

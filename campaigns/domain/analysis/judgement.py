@@ -101,6 +101,8 @@ class Judgement:
     @property
     def why_weak_tail(self) -> str:
         """Why the high percentiles are weak although there are enough requests; "" if not."""
+        if self.is_busy:
+            return self.measurement.text
         return next((each.text for each in self.notes if each.code == trust.OWN_TAIL), "")
 
     @property

@@ -49,7 +49,8 @@ _OVERLOAD = "Every run measured overload, so no verdict uses these response time
 class Line:
     """One row before rounding. `figures` None: nothing measured, and `why` says why.
 
-    `why_weak_tail`: why the high percentiles are weak however many requests there are.
+    `why_weak_tail`: why the high percentiles are weak however many requests there are; `is_busy`:
+    and so are all of its times.
     """
 
     label: str
@@ -60,6 +61,7 @@ class Line:
     link: dict[str, Any] = field(default_factory=dict)
     is_counted: bool = True
     why_weak_tail: str = ""
+    is_busy: bool = False
 
 
 def latency_table(
@@ -84,7 +86,9 @@ def latency_table(
         figures_by_key(pooled) if pooled else nothing,
     ]
     if any(line.is_counted and line.why_weak_tail for line in lines):
-        whole = [_with_weak_tail(each, _WEAK_TAIL, _fewest(counted)) for each in whole]
+        is_busy = any(line.is_counted and line.is_busy for line in lines)
+        fewest = _fewest(counted)
+        whole = [_with_weak(each, _WEAK_TAIL, fewest, is_busy=is_busy) for each in whole]
     columns = _rounded_columns([*run_rows, *whole])
     rows = [
         Row(line.label, cells, "run", _both(line.note, note), line.link)
@@ -163,15 +167,18 @@ def _figures_of_line(line: Line) -> dict[str, Figure]:
     if line.figures is None:
         return {key: Figure(None, line.why) for key in _KEYS}
     by_key = figures_by_key(line.figures)
-    return _with_weak_tail(by_key, line.why_weak_tail, line.figures.n)
+    return _with_weak(by_key, line.why_weak_tail, line.figures.n, is_busy=line.is_busy)
 
 
-def _with_weak_tail(by_key: dict[str, Figure], why: str, n: int) -> dict[str, Figure]:
+def _with_weak(
+    by_key: dict[str, Figure], why: str, n: int, *, is_busy: bool = False
+) -> dict[str, Figure]:
     """The same with the judged percentile of n requests and those above it weak, if there is a
-    reason to."""
+    reason to; of a busy machine all times are."""
     if not why:
         return by_key
-    tail = [name(q) for q in SHOWN_PERCENTILES if q >= judged_percentile(n)]
+    tail = [name(q) for q in SHOWN_PERCENTILES if is_busy or q >= judged_percentile(n)]
+    tail += ["mean", "max"] if is_busy else []
     weak = {key: replace(by_key[key], weak=True, why=why) for key in tail if by_key[key].value}
     return by_key | weak
 

@@ -16,7 +16,6 @@ from campaigns.domain.presentation.intervals import (
     change_decimals,
     interval_words,
 )
-from campaigns.domain.presentation.metrics import WHERE
 from campaigns.domain.presentation.overhead_table import HTTP_NAMES, time_decimals
 from campaigns.domain.presentation.results import Sentence, trimmed
 from campaigns.domain.presentation.sweep_table import injector_words
@@ -47,7 +46,9 @@ class Pair:
 
 def overhead_sentence(pairs: Sequence[Pair], *, is_final: bool) -> Sentence:
     """TLS against no TLS, in words; "so far" while runs are pending."""
-    sentence: Sentence = []
+    metrics = {pair.row.metric for pair in pairs}
+    is_median = bool(pairs) and "mean" not in metrics
+    sentence: Sentence = [("At the median: ", False)] if is_median else []
     for index, pair in enumerate(pairs[:_MOST]):
         # What comes before the names, such as "So far on a new connection "; "" for
         # nothing.
@@ -55,8 +56,10 @@ def overhead_sentence(pairs: Sequence[Pair], *, is_final: bool) -> Sentence:
         plan = f"{pair.plan_label}: " if pair.plan_label else ""
         words = ["so far" if so_far else "", _LEADS.get(pair.connection_mode, "")]
         where = "".join(f"{word} " for word in words if word)
-        lead = plan + (where if plan else where[:1].upper() + where[1:])
-        sentence += [*_clause(pair, lead, is_final=is_final), (" ", False)]
+        begins = not plan and not (is_median and index == 0)
+        lead = plan + (where[:1].upper() + where[1:] if begins else where)
+        where = "" if is_median or pair.row.metric == "mean" else " at the median"
+        sentence += [*_clause(pair, lead, where, is_final=is_final), (" ", False)]
     if len(pairs) > _MOST:
         sentence.append((f"{len(pairs) - _MOST} more comparisons are below. ", False))
     if not is_final and any(not pair.has_word for pair in pairs):
@@ -66,14 +69,14 @@ def overhead_sentence(pairs: Sequence[Pair], *, is_final: bool) -> Sentence:
     return trimmed(sentence)
 
 
-def _clause(pair: Pair, lead: str, *, is_final: bool) -> Sentence:
+def _clause(pair: Pair, lead: str, where: str, *, is_final: bool) -> Sentence:
+    """`where`: what its times are, if the sentence has not said it."""
     row, word = pair.row, pair.verdict.word
     plain, tls = pair.names
     if row.ratio is None and pair.why_not:
         return [(_begun(lead, f"nothing is known: {pair.why_not}."), False)]
     if row.ratio is None:
         return [(_begun(lead, "nothing can be compared yet."), False)]
-    where = "" if row.metric == "mean" else f" {WHERE[row.metric]}"
     if word is None:
         takes = f"about {change_text(row)}{where}, {times_words(row)}"
         if pair.verdict.text and is_final:
