@@ -40,14 +40,14 @@ def begins_too_high(project) -> Campaign:
 def busies_the_injector(project) -> Campaign:
     campaign = searching(project)
     end_trial(campaign, 20)
-    for _ in range(2):
+    for _ in range(4):
         end_trial(campaign, 500, judged(Trust.DOUBTFUL, "The injector was busy."))
     return campaign
 
 
 def busies_the_injector_at_once(project) -> Campaign:
     campaign = searching(project)
-    for _ in range(2):
+    for _ in range(4):
         end_trial(campaign, 500, judged(Trust.DOUBTFUL, "The injector was busy."))
     return campaign
 
@@ -88,8 +88,8 @@ def runs_out_of_time(project) -> Campaign:
         (is_found, Ending.FOUND, ..., ..., "1,8", "target side"),
         (meets_its_limit, Ending.LIMIT, 900, None, "at least 900", "cap"),
         (begins_too_high, Ending.BELOW, None, 100, "below 100", "target side"),
-        (busies_the_injector, Ending.INJECTOR, 100, None, "at least 100", "injectors"),
-        (busies_the_injector_at_once, Ending.INJECTOR, None, None, "–", "injectors"),
+        (busies_the_injector, Ending.INJECTOR, 100, None, "at least 100", "busy machine"),
+        (busies_the_injector_at_once, Ending.INJECTOR, None, None, "–", "busy machine"),
         (is_stopped_by_hand, Ending.STOPPED, 400, None, "at least 400", "stopped"),
         (loses_its_target, Ending.SILENT, 100, 200, "between 100 and 200", "no reply"),
         (runs_out_of_time, Ending.DEADLINE, 200, None, "at least 200", "time"),

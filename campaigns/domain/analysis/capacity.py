@@ -43,14 +43,14 @@ NARROW = 0.10  # the width of the interval at which the search ends
 ENOUGH_TRIALS, NEARLY_NARROW = 37, 0.12
 # A search that has left the first answer by more than this has lost what it was looking for.
 _LOST = 2.0
-_UNTRUSTED_IN_A_ROW = 2
+MOST_OPEN_TRIALS = 4  # in a row; then the machine is too busy to go on
 _SAME_RATE = 1e-3  # rates have five digits; those of two trials of a search are further apart
 
 
 class TrialResult(StrEnum):
     PASSED = "passed"
     FAILED = "failed"
-    UNTRUSTED = "untrusted"  # not counted: the measurement cannot be trusted
+    UNTRUSTED = "untrusted"  # not counted: it may be the machine that broke a rule
 
 
 class Ending(StrEnum):
@@ -176,7 +176,7 @@ class CapacitySearch:
         self._has_just_failed = trial.result == TrialResult.FAILED
         if trial.result == TrialResult.UNTRUSTED:
             self._n_doubtful += 1
-            if self._n_doubtful == _UNTRUSTED_IN_A_ROW:
+            if self._n_doubtful == MOST_OPEN_TRIALS:
                 self.ending = Ending.INJECTOR
             return
         self._n_doubtful = 0

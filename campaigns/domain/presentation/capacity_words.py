@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from campaigns.domain.analysis.busy import Busy
-from campaigns.domain.analysis.capacity import CapacityAnswer, Ending, TrialResult
+from campaigns.domain.analysis.capacity import MOST_OPEN_TRIALS, CapacityAnswer, Ending, TrialResult
 from campaigns.domain.analysis.capacity_interval import FEWEST_FOR_INTERVAL, LEAST_DRIFT
 from campaigns.domain.analysis.criteria import Limits
 from campaigns.domain.analysis.judgement import Judgement
@@ -43,12 +43,13 @@ _NUMBERS = (
 )  # fmt: skip
 _WHY = {
     Ending.LIMIT: "No higher rate was allowed.",
-    Ending.INJECTOR: "The injector is the limit: two trials at the next rate cannot be trusted.",
+    Ending.INJECTOR: f"{MOST_OPEN_TRIALS} trials at the next rate could not be judged: the "
+    "injector's machine was too busy.",
     Ending.DEADLINE: "The search ran out of time.",
     Ending.STOPPED: "The search was stopped.",
     Ending.SILENT: "The target stopped answering.",
 }
-_INJECTOR_AT_ONCE = "The injector is the limit: two trials at the first rate cannot be trusted."
+_INJECTOR_AT_ONCE = _WHY[Ending.INJECTOR].replace("next", "first")
 # The highest rate that was allowed passed at last, though a trial up to there had failed.
 _LIMIT_NOT_ALWAYS_KEPT = (
     "From there to the highest rate that was allowed, trials both passed and failed."
@@ -196,7 +197,7 @@ _BUSY = {
 _WORDS = {
     Ending.FOUND: _TARGET_SIDE,
     Ending.BELOW: _TARGET_SIDE,
-    Ending.INJECTOR: "injectors",
+    Ending.INJECTOR: "busy machine",
     Ending.LIMIT: "cap",
     Ending.DRIFTED: "drift",
     Ending.DEADLINE: "time",
@@ -208,7 +209,8 @@ _WHY_LIMITED = {
     Ending.DEADLINE: "Time ran out before the limit was found.",
     Ending.STOPPED: "The search was stopped before the limit was found.",
     Ending.SILENT: "After the last trial the target stopped answering.",
-    Ending.INJECTOR: "Two trials in a row cannot be trusted. Use more injector processes or hosts.",
+    Ending.INJECTOR: f"{MOST_OPEN_TRIALS} trials in a row could not be judged. Search again when "
+    "the injector's machine is quiet.",
 }
 
 
@@ -298,7 +300,7 @@ def limiter_of(
         why = "Known when the search has ended."
     doubtful = (
         [
-            LimitRow("Injectors", why, counted(n, "trials"), was_it="yes")
+            LimitRow("Injector's machine", why, counted(n, "trials"), was_it="yes")
             for why, n in Counter(doubts).items()
         ]
         if ending == Ending.INJECTOR

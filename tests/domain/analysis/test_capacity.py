@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from campaigns.domain.analysis.capacity import (
     ENOUGH_TRIALS,
+    MOST_OPEN_TRIALS,
     MOST_SEARCHES,
     RULE_VERSION,
     CapacityAnswer,
@@ -112,9 +113,11 @@ def test_an_untrusted_trial_is_repeated_once_and_does_not_count():
     assert next_action(rules(), [*trials, Trial(200, TrialResult.PASSED)]).rate_per_s == 400
 
 
-def test_two_untrusted_trials_at_one_rate_make_the_injector_the_limit():
-    doubtful = Trial(200, TrialResult.UNTRUSTED, "sent late")
-    answer = next_action(rules(), [Trial(100, TrialResult.PASSED), doubtful, doubtful])
+def test_so_many_open_trials_at_one_rate_end_the_search_with_what_is_known():
+    late = Trial(200, TrialResult.UNTRUSTED, "sent late")
+    again = next_action(rules(), [Trial(100, TrialResult.PASSED), *[late] * 3])
+    assert (again.number, again.rate_per_s) == (5, 200)
+    answer = next_action(rules(), [Trial(100, TrialResult.PASSED), *[late] * MOST_OPEN_TRIALS])
     assert (answer.ending, answer.at_least, answer.below) == (Ending.INJECTOR, 100, None)
 
 

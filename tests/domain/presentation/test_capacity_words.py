@@ -115,7 +115,7 @@ def test_injectors_have_room_up_to_the_limits_of_the_site():
 
 def test_injectors_in_doubt_are_named_with_their_reason():
     found = limiter_of(Ending.INJECTOR, [], ["It ran late."] * 2, [{"cpu": 0.7}], CAP)
-    assert found.word == "injectors"
+    assert found.word == "busy machine"
     late, cpu = found.rows
     assert (late.figure, late.measured, late.was_it) == ("It ran late.", "2 trials", "yes")
     assert cpu.was_it == "yes"
