@@ -142,6 +142,14 @@ def may(actor: Actor, action: Action, project: WithMembers) -> bool:
     return action in rights(actor, project)
 
 
+def may_anywhere(actor: Actor, action: Action) -> bool:
+    """Whether the actor may do this in some project."""
+    if not actor.is_member or (actor.token and action not in _SCOPE_ALLOWS[actor.token.scope]):
+        return False
+    roles = [role for role, allowed in _ALLOWED.items() if action in allowed]
+    return actor.user.memberships.filter(role__in=roles, project__archived_at=None).exists()
+
+
 _NEEDS = {
     Action.EDIT: "Only an editor or owner may change this.",
     Action.RUN: "Only an operator, editor or owner may start this.",

@@ -1,10 +1,11 @@
 """The table of roles and scopes, cell by cell."""
 
 import pytest
+from django.utils import timezone
 
 from campaigns.domain.errors import Forbidden, Refused
 from campaigns.models import ApiToken, Project
-from campaigns.permissions import Action, Actor, Role, Scope, may, require
+from campaigns.permissions import Action, Actor, Role, Scope, may, may_anywhere, require
 from tests.factories import make_membership, make_project, make_user
 
 ROLES = {
@@ -80,3 +81,18 @@ def test_who_might_otherwise_is_told_that_it_is_archived_and_nobody_else(project
         require(Actor(user=alice), Action.RUN, project)
     with pytest.raises(Forbidden, match="Only an operator, editor or owner may start this"):
         require(Actor(user=vera), Action.RUN, project)
+
+
+def test_what_somebody_may_do_anywhere_is_what_they_may_in_some_living_project():
+    user = make_user()
+    make_membership(make_project(), user, Role.VIEWER)
+    assert not may_anywhere(Actor(user=user), Action.RUN)
+    project = make_project()
+    make_membership(project, user, Role.OPERATOR)
+    assert may_anywhere(Actor(user=user), Action.RUN)
+    read = ApiToken(user=user, scope=Scope.READ)
+    assert not may_anywhere(Actor(user=user, token=read), Action.RUN)
+    project.archived_at = timezone.now()
+    project.save()
+    assert not may_anywhere(Actor(user=user), Action.RUN)
+    assert not may_anywhere(Actor(), Action.RUN)

@@ -22,7 +22,7 @@ from campaigns.api.items import (
 from campaigns.api.specs import SpecSerializer
 from campaigns.domain.plan.presets import PRESETS
 from campaigns.models import InjectorHost, PlanVersion, Project, SavedPlan
-from campaigns.permissions import Action, require
+from campaigns.permissions import Action, may_anywhere, require
 from campaigns.queries.caps import growth, most_requests_per_s, stored_of, use_of
 from campaigns.queries.injector_hosts import hosts
 from campaigns.queries.plans import with_latest
@@ -53,13 +53,32 @@ class ProjectViewSet(ItemViewSet):
         return with_counts(super().get_queryset(), self.actor)
 
 
+class ProgramSerializer(serializers.Serializer):
+    name = serializers.CharField()
+    share = serializers.FloatField(help_text="Of the machine's CPU.")
+
+
+class HostUseSerializer(serializers.Serializer):
+    """What else used the host in about the last 5 s; shares of 1."""
+
+    load_1min = serializers.FloatField(allow_null=True, help_text="Load average.")
+    others_share = serializers.FloatField(help_text="CPU of all but benchsite's injectors.")
+    steal_share = serializers.FloatField(help_text="CPU that the hypervisor gave to others.")
+    throttled_share = serializers.FloatField(help_text="Time in which the CPU quota was used up.")
+    is_busy = serializers.BooleanField(help_text="Whether that disturbs measurements.")
+    programs = ProgramSerializer(
+        many=True, help_text="At most three. Empty for those who may start no campaign."
+    )
+
+
 class InjectorHostSerializer(serializers.ModelSerializer):
     online = serializers.BooleanField(source="is_alive", help_text="Heard of lately.")
     busy = serializers.IntegerField(help_text="Slots with an injector process.")
+    use = HostUseSerializer(source="told", allow_null=True, help_text="Null where it is not known.")
 
     class Meta:
         model = InjectorHost
-        fields = ("name", "online", "slots", "busy", "seen_at", "started_at", "facts")
+        fields = ("name", "online", "slots", "busy", "seen_at", "started_at", "facts", "use")
         read_only_fields = fields
 
 
@@ -68,7 +87,8 @@ class InjectorHostList(APIView):
     def get(self, request):
         """The machines that send the load, by name, shared by all projects."""
         refuse_unknown(request, "format")
-        return Response(InjectorHostSerializer(hosts(), many=True).data)
+        found = hosts(has_names=may_anywhere(actor_of(request), Action.RUN))
+        return Response(InjectorHostSerializer(found, many=True).data)
 
 
 class CapSerializer(serializers.Serializer):

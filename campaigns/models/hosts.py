@@ -26,6 +26,9 @@ class InjectorHost(models.Model):
     seen_at = models.DateTimeField()
     started_at = models.DateTimeField()
     facts = models.JSONField(default=dict)  # CPU, cores, memory, OS, versions, limits
+    # What else used it lately (workers/host_use.py); null where it is not known. Names of programs
+    # are only for those who may start a campaign.
+    use = models.JSONField(null=True)
 
     class Meta:
         ordering = ["name"]

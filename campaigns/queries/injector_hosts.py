@@ -5,19 +5,22 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
+from django.conf import settings
 from django.db import connection
 from django.db.models import Count, QuerySet, Sum
 from django.db.models.functions import Now
 
 from campaigns.domain.lifecycle import ACTIVE_STATES, LIVE_SHARD_STATES
 from campaigns.domain.lifecycle import ShardState as Part
+from campaigns.domain.presentation.host_use import HostUse, busiest
 from campaigns.domain.units import figure
 from campaigns.models import InjectorHost, Shard
 from campaigns.models.dbtime import db_now
 
 
-def hosts() -> list[InjectorHost]:
-    """All hosts by name; each has `busy` (slots with a live shard), `is_alive`, and its facts in
+def hosts(*, has_names: bool = False) -> list[InjectorHost]:
+    """All hosts by name; each has `busy` (slots with a live shard), `is_alive`, what else uses it
+    (`told`, None where that is not known; with the `has_names` of programs), and its facts in
     words: `machine` and `limits`."""
     busy = dict(
         Shard.objects.filter(state__in=sorted(LIVE_SHARD_STATES))
@@ -28,6 +31,10 @@ def hosts() -> list[InjectorHost]:
     for host in found:
         host.busy = busy.get(host.name, 0)
         host.is_alive = answers(host.seen_at, host.now)
+        host.told = None
+        if host.is_alive and host.use:
+            told = HostUse.of(f"{host.name}'s", host.use)
+            host.told = told if has_names else told.without_names()
         host.machine = machine_words(host.facts)
         # The limits on its load (open files, local ports), and its addresses.
         words = []
@@ -67,6 +74,15 @@ NO_HOST = "No injector host is online. make run and docker compose up -d start o
 def live_hosts():
     """The injector hosts that announced themselves recently."""
     return InjectorHost.objects.filter(seen_at__gt=db_now(-ALIVE_S))
+
+
+def busy_host() -> HostUse | None:
+    """The live host that other programs, its hypervisor or its quota disturb most; None where none
+    does, as far as the hosts tell."""
+    rows = list(live_hosts().order_by("name").values_list("name", "use"))
+    is_this = len(rows) == 1 and not settings.IS_SERVER
+    uses = ((f"{name}'s", use) for name, use in rows if use)
+    return busiest(HostUse.of("this machine's" if is_this else whose, use) for whose, use in uses)
 
 
 def total_slots() -> int:

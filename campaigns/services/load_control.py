@@ -127,10 +127,10 @@ def _switch(is_on: bool, reason: str, user) -> None:
     LoadControl.objects.update_or_create(pk=THE_ROW, defaults=values)
 
 
-def announce_host(*, name: str, slots: int, facts: dict) -> None:
-    """Record that host `name` is alive and can run up to `slots` injectors at once. `started_at`
-    stays while announcements continue and is reset after a gap."""
-    fields = {"slots": slots, "facts": facts, "seen_at": Now()}
+def announce_host(*, name: str, slots: int, facts: dict, use: dict | None = None) -> None:
+    """Record that host `name` is alive and can run up to `slots` injectors at once, and what else
+    uses it. `started_at` stays while announcements continue and is reset after a gap."""
+    fields = {"slots": slots, "facts": facts, "use": use, "seen_at": Now()}
     since = Case(When(seen_at__lt=db_now(-ALIVE_S), then=Now()), default=F("started_at"))
     if not InjectorHost.objects.filter(name=name).update(**fields, started_at=since):
         InjectorHost.objects.bulk_create(

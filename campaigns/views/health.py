@@ -25,6 +25,7 @@ from campaigns.domain.client_address import is_in
 from campaigns.domain.presentation.plan_words import plan_load_words
 from campaigns.domain.units import counted
 from campaigns.models import Project, Run
+from campaigns.permissions import Action, may_anywhere
 from campaigns.queries.caps import GROWTH_DAYS, growth, stored_kinds, stored_projects
 from campaigns.queries.injector_hosts import hosts
 from campaigns.queries.installation import gauges
@@ -143,7 +144,7 @@ def metrics(request: HttpRequest) -> HttpResponse:
 @signed_in_safe
 def injector_host_list(request):
     """`?project=` only keeps the top bar's sections; hosts belong to the installation."""
-    found = hosts()
+    found = hosts(has_names=may_anywhere(actor_of(request), Action.RUN))
     context = {
         "hosts": found,
         "n_alive": sum(host.is_alive for host in found),

@@ -6,9 +6,10 @@ from django.utils import timezone
 from campaigns.services.campaigns import look_at_campaigns
 from campaigns.services.caps import measure_use
 from campaigns.services.items import archive_items
+from tests.api.conftest import client_of
 from tests.factories import make_campaign, make_plan, store_second
 from tests.items import KINDS, make_item
-from tests.services.engine import host, started
+from tests.services.engine import host, others_use, started
 from tests.values import make_second, plan_spec
 
 pytestmark = pytest.mark.django_db
@@ -132,3 +133,18 @@ def test_the_injector_hosts_have_their_slots(api):
     host(slots=4, name="inj-1")
     (found,) = api.get("/api/v1/injectors/").json()
     assert (found["name"], found["online"], found["slots"], found["busy"]) == ("inj-1", True, 4, 0)
+
+
+def test_only_who_may_start_campaigns_is_told_names_of_programs(project, alice, vera):
+    host(slots=4, use=others_use(0.9))
+    (of_alice,) = client_of(alice).get("/api/v1/injectors/").json()
+    (of_vera,) = client_of(vera).get("/api/v1/injectors/").json()
+    assert of_alice["use"]["programs"] == [{"name": "python3 report.py", "share": 0.9}]
+    assert (of_vera["use"]["programs"], of_vera["use"]["is_busy"]) == ([], True)
+    assert "report.py" not in str(of_vera)
+
+
+def test_what_uses_a_host_is_null_where_it_is_not_known(api):
+    host(slots=4)
+    (found,) = api.get("/api/v1/injectors/").json()
+    assert found["use"] is None

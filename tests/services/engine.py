@@ -55,8 +55,15 @@ def started(project, **fields) -> Campaign:
     return campaign
 
 
-def host(slots: int, name: str = "host 1") -> None:
-    announce_host(name=name, slots=slots, facts={})
+def host(slots: int, name: str = "host 1", use: dict | None = None) -> None:
+    announce_host(name=name, slots=slots, facts={}, use=use)
+
+
+def others_use(share: float) -> dict:
+    """What a host with two cores announces where one program uses so much of its CPU."""
+    shares = {"others_share": share, "steal_share": 0.0, "throttled_share": 0.0}
+    programs = [{"name": "python3 report.py", "cores": 2 * share}]
+    return {"cores": 2, "load_1min": 3.5, **shares, "programs": programs}
 
 
 def preparing(project, n_shards: int = 1) -> Run:

@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from campaigns.models import ApiToken, InjectorHost
 from tests.factories import make_campaign
+from tests.services.engine import host, others_use
 
 pytestmark = pytest.mark.django_db
 
@@ -148,3 +149,16 @@ def test_injectors_are_listed_and_a_foreign_project_stays_out_of_the_bar(client,
     assert "4 cores" in page
     assert project.name not in page
     assert client.get(reverse("injector-list") + "?project=²").status_code == 200
+
+
+def test_the_list_of_hosts_names_programs_only_to_who_may_start_campaigns(
+    client, project, alice, vera
+):
+    host(slots=4, use=others_use(0.9))
+    pages = []
+    for user in (alice, vera):
+        client.force_login(user)
+        pages.append(client.get(reverse("injector-list")).content.decode())
+    assert "other programs 90\u202f% of the CPU (python3 report.py 90\u202f%)" in pages[0]
+    assert "other programs 90\u202f% of the CPU" in pages[1]
+    assert "report.py" not in pages[1]

@@ -141,6 +141,7 @@ class Process(NamedTuple):
     started: int  # in ticks since boot: tells a process from a later one with its number
     memory_bytes: int
     parent: int
+    children_s: float  # CPU time of its children that have ended
 
     @property
     def started_ns(self) -> int:
@@ -160,6 +161,7 @@ def process_of(stat: str) -> Process | None:
         started=int(words[19]),
         memory_bytes=int(words[21]) * _PAGE_BYTES,
         parent=int(words[1]),
+        children_s=(int(words[13]) + int(words[14])) / _TICKS_PER_S,
     )
 
 

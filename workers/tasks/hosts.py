@@ -22,6 +22,7 @@ from campaigns.services.load_control import announce_host
 from workers.database import UNREACHABLE, drop_connection, first_line_of, use_own_connection
 from workers.dialling import own_addresses
 from workers.file_reserve import FileReserve
+from workers.host_use import HostUse
 from workers.leftovers import store_leftovers
 from workers.spool import spool_bytes
 
@@ -65,13 +66,14 @@ def _end(**_) -> None:
 
 def _announce(slots: int) -> None:
     use_own_connection()
-    facts = host_facts()
+    facts, use = host_facts(), HostUse()
     reserve, trouble = FileReserve(), ""
     while not _ended.is_set():
         try:
             with reserve.free():
                 now = {"spool_bytes": spool_bytes()}
-                announce_host(name=host_name(), slots=slots, facts={**facts, **now})
+                own = {"facts": {**facts, **now}, "use": use.take()}
+                announce_host(name=host_name(), slots=slots, **own)
                 store_leftovers()
                 drop_connection()
             trouble = ""

@@ -1,0 +1,98 @@
+"""What else uses an injector host, as it announced it, in words. Names of programs are only for
+those who may start a campaign."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+from campaigns.domain.units import figure, percent
+
+# Beyond these the host is busy: shares of its CPU, and of the time for its quota.
+OTHERS_SHARE, STEAL_SHARE, THROTTLED_SHARE = 0.5, 0.05, 0.05
+MEANING = "Medians stay reliable; p99 may not."
+# So much of what others use, and one program is the cause.
+_MOST = 0.8
+
+
+class Program(NamedTuple):
+    """`share`: of the machine's CPU."""
+
+    name: str
+    share: float
+
+    def __str__(self) -> str:
+        return f"{self.name} {_whole(self.share)}"
+
+
+@dataclass(frozen=True, slots=True)
+class HostUse:
+    """`whose`: this machine's, or lab-2's. `programs`: the busiest first."""
+
+    whose: str
+    others_share: float = 0.0
+    steal_share: float = 0.0
+    throttled_share: float = 0.0
+    load_1min: float | None = None
+    programs: tuple[Program, ...] = ()
+
+    @classmethod
+    def of(cls, whose: str, use: dict[str, Any]) -> "HostUse":
+        """Of what workers/host_use.py tells."""
+        told = use["programs"]
+        programs = tuple(Program(each["name"], each["cores"] / use["cores"]) for each in told)
+        shares = (use[f"{name}_share"] for name in ("others", "steal", "throttled"))
+        return cls(whose, *shares, use["load_1min"], programs)
+
+    @property
+    def is_busy(self) -> bool:
+        return (
+            self.others_share > OTHERS_SHARE
+            or self.steal_share > STEAL_SHARE
+            or self.throttled_share > THROTTLED_SHARE
+        )
+
+    @property
+    def largest_share(self) -> float:
+        return max(self.others_share, self.steal_share, self.throttled_share)
+
+    def without_names(self) -> "HostUse":
+        return replace(self, programs=())
+
+    def words(self) -> str:
+        """Its largest use in a sentence."""
+        if self.largest_share == self.others_share:
+            return self._others_words()
+        if self.largest_share == self.steal_share:
+            share = _whole(self.steal_share)
+            return f"The hypervisor gives {share} of {self.whose} CPU to other machines."
+        return (
+            f"Injectors use up {self.whose} CPU quota {_whole(self.throttled_share)} of the time."
+        )
+
+    def _others_words(self) -> str:
+        if self.programs and self.programs[0].share >= _MOST * self.others_share:
+            name, share = self.programs[0]
+            return f"{name} uses {_whole(share)} of {self.whose} CPU."
+        named = ", ".join(map(str, self.programs))
+        others = f"Other programs use {_whole(self.others_share)} of {self.whose} CPU"
+        return f"{others}: {named}." if named else f"{others}."
+
+    def facts(self) -> list[str]:
+        """What the page of hosts tells, in few words each."""
+        load = [] if self.load_1min is None else [f"load average {figure(self.load_1min)}"]
+        steal = [f"steal {_whole(self.steal_share)}"] if self.steal_share else []
+        quota = [f"at its CPU quota {_whole(self.throttled_share)} of the time"]
+        named = ", ".join(map(str, self.programs))
+        others = f"other programs {_whole(self.others_share)} of the CPU"
+        others += f" ({named})" if named else ""
+        return [*load, *steal, *(quota if self.throttled_share else []), others]
+
+
+def _whole(share: float) -> str:
+    return percent(share, decimals=0)
+
+
+def busiest(uses: Iterable[HostUse]) -> HostUse | None:
+    """Of those that are busy; None where none is."""
+    busy = [each for each in uses if each.is_busy]
+    return max(busy, key=lambda each: each.largest_share, default=None)
