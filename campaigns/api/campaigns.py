@@ -104,8 +104,9 @@ class CampaignSerializer(serializers.ModelSerializer):
         fields = (
             *("id", "project", "name", "state", "order", "repeats", "pause_s", "injectors"),
             *("seed", "practical_threshold", "keeps_going", "perf", "stop_reason", "created_by"),
-            *("created_at", "started_at", "opened_at", "held_at", "stop_requested_at"),
-            *("finished_at", "looked_at", "looked_by", "n_runs", "n_done", "tests"),
+            *("created_at", "started_at", "opened_at", "held_at", "quiet_by"),
+            *("stop_requested_at", "finished_at", "looked_at", "looked_by", "n_runs", "n_done"),
+            "tests",
             *ITEM_FIELDS,
         )
         read_only_fields = fields
@@ -162,6 +163,10 @@ class MoreBlocks(StrictSerializer):
 class Start(StrictSerializer):
     anyway = serializers.BooleanField(
         default=False, help_text="Do not wait for the first requests, or no longer."
+    )
+    when_quiet = serializers.BooleanField(
+        default=False,
+        help_text="The first run waits until the injector hosts are quiet, 30 minutes at most.",
     )
 
 

@@ -32,6 +32,7 @@ from campaigns.live.change_signal import ChangeSignal, Shared
 from campaigns.live.events import Cursor, Look, News, RunLook, StreamUpdate, build_update
 from campaigns.live.waiting import connection_given_back
 from campaigns.models import Campaign, Run, RunEvent
+from campaigns.queries.injector_hosts import busy_host
 from campaigns.queries.measurements import measurement_so_far, points_of
 from campaigns.queries.reports import run_report
 
@@ -296,6 +297,8 @@ def _look_at_campaign(campaign_id: int) -> Look:
     if campaign.is_before_first_run:  # pages show each of the first requests as it comes back
         n_back = campaign.first_requests.filter(finished_at__isnull=False).count()
         state = f"{'held' if campaign.is_held else 'checking'}, {n_back}"
+    if campaign.finished_at is None and busy_host():  # pages say so at once
+        state = f"{state}, busy"
     return Look(
         event=_newest_event(run__campaign=campaign_id),
         state=state,

@@ -48,6 +48,8 @@ class Campaign(Item):
     # From when its runs may begin: after the first requests, see services/probes.py.
     opened_at = models.DateTimeField(null=True, blank=True)
     held_at = models.DateTimeField(null=True, blank=True)  # a first request went wrong
+    # Until then its first run waits for quiet injector hosts; null: it does not.
+    quiet_by = models.DateTimeField(null=True, blank=True)
     stop_requested_at = models.DateTimeField(null=True, blank=True)
     stop_requested_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+"
@@ -110,6 +112,11 @@ class Campaign(Item):
     def is_held(self) -> bool:
         """Whether it waits for somebody to decide what to do about them."""
         return self.is_before_first_run and self.held_at is not None
+
+    @property
+    def waits_for_quiet(self) -> bool:
+        """Whether its first run waits for quiet injector hosts, should no first request fail."""
+        return self.is_before_first_run and self.held_at is None and self.quiet_by is not None
 
     @property
     def is_looked_at(self) -> bool:

@@ -25,6 +25,7 @@ from campaigns.domain.typed_text import REFERENCE_TAG, clean_name
 from campaigns.live.notify import notify_viewers
 from campaigns.models import Campaign, Endpoint, PlanVersion, Project, SavedPlan, Target, Test
 from campaigns.models.campaigns import UNDER_WAY
+from campaigns.models.dbtime import db_now
 from campaigns.permissions import Action, Actor, require
 from campaigns.queries.references import reference_endpoint, reference_version, why_no_reference
 from campaigns.services import audit
@@ -83,6 +84,7 @@ def _new_version(by: Actor, project: Project) -> PlanVersion:
 
 
 MAX_PAUSE_S = 3600
+QUIET_WITHIN_S = 1800
 # What the form of a draft says, beside its tests.
 _EDITED = ["name", "order", "repeats", "pause_s", "injectors"]
 _EDITED += ["practical_threshold", "keeps_going", "perf", "seed"]
@@ -230,14 +232,20 @@ def _check_numbers(name, repeats, order, pause_s, counts, practical_threshold) -
 
 
 @transaction.atomic
-def start_campaign(*, by: Actor, campaign: Campaign, anyway: bool = False) -> None:
+def start_campaign(
+    *, by: Actor, campaign: Campaign, anyway: bool = False, when_quiet: bool = False
+) -> None:
     """Queue all runs, only once, and send the first requests. `anyway`: do not wait for these, or
-    no longer. Raises Forbidden or Refused."""
+    no longer. `when_quiet`: the first run also waits for quiet injector hosts, for QUIET_WITHIN_S
+    at most. Raises Forbidden or Refused."""
     require(by, Action.RUN, campaign.project)
+    if anyway and when_quiet:
+        raise Refused("Start it anyway, or when the machine is quiet.")
     if anyway and campaign.is_before_first_run:
         start_anyway(by=by, campaign=campaign)
         return
-    if not Campaign.objects.filter(pk=campaign.pk, started_at=None).update(started_at=Now()):
+    asked = {"started_at": Now(), "quiet_by": db_now(QUIET_WITHIN_S) if when_quiet else None}
+    if not Campaign.objects.filter(pk=campaign.pk, started_at=None).update(**asked):
         hold(campaign)  # which refuses one that is gone
         raise Refused("This campaign has already been started. Repeat it to measure again.")
     # As it is now: somebody may have edited or archived the draft since the row was read.

@@ -31,6 +31,7 @@ from campaigns.models import Campaign, Endpoint, PlanVersion, Probe, Project, Ru
 from campaigns.models.dbtime import db_now
 from campaigns.permissions import Action, Actor, require
 from campaigns.queries.first_requests import first_requests_of
+from campaigns.queries.injector_hosts import busy_host
 from campaigns.queries.load_control import LOAD_IS_OFF, why_load_is_off
 from campaigns.queries.ownership import networks_for
 from campaigns.queries.probes import GIVEN_UP_AFTER, words_of_queue
@@ -391,7 +392,8 @@ def try_cells(*, by: Actor, cells: Sequence[tuple[PlanVersion, Endpoint]]) -> No
 
 @transaction.atomic
 def settle_campaign(*, campaign_id: int) -> bool:
-    """Open the campaign or hold it, once all its requests came back; whether it did."""
+    """Open the campaign or hold it, once all its requests came back; whether it did. One that waits
+    for quiet injector hosts opens when they are, or when it has waited long enough."""
     campaign = _waiting_campaigns().filter(pk=campaign_id, held_at=None).select_for_update().first()
     if campaign is None:
         return False
@@ -399,6 +401,9 @@ def settle_campaign(*, campaign_id: int) -> bool:
     if found.waiting:
         return False
     is_open = campaign.keeps_going or not found.wrong
+    waits = _waiting_campaigns().filter(pk=campaign_id, quiet_by__gt=db_now())
+    if is_open and campaign.quiet_by and busy_host() and waits.exists():
+        return False
     _waiting_campaigns().filter(pk=campaign_id).update(
         **{"opened_at" if is_open else "held_at": Now()}
     )

@@ -39,7 +39,7 @@ from campaigns.queries.checks import (
     room_of,
 )
 from campaigns.queries.first_requests import tried_lately
-from campaigns.queries.injector_hosts import hosts
+from campaigns.queries.injector_hosts import busy_host, hosts
 from campaigns.queries.references import (
     Confirmation,
     confirmation_of,
@@ -313,7 +313,8 @@ def _create(
                 else services.create_campaign(by=actor, project=project, **values)
             )
             if campaign and "start" in request.POST:
-                services.start_campaign(by=actor, campaign=campaign)
+                when_quiet = request.POST["start"] == "when_quiet"
+                services.start_campaign(by=actor, campaign=campaign, when_quiet=when_quiet)
     except Refused as refusal:
         form.add_error("cells", str(refusal))
         return None
@@ -363,6 +364,7 @@ def _form_context(form: CampaignForm, project: Project) -> dict[str, Any]:
         "cost_notes": cost_notes(estimate),
         "preview": preview,
         "seed": known["seed"],
+        "busy_host": busy_host(),
         "checks": [
             first_requests_check(requests),
             *checks_before_start(project, [each for _, each in requests], max(known["injectors"])),

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 from campaigns.domain.lifecycle import Outcome
 from campaigns.domain.plan.target import WEBSOCKET_SCHEMES, counted_in
 from campaigns.domain.presentation.badges import Answers, Badge, campaign_badge, on_hold_badge
+from campaigns.domain.presentation.host_use import MEANING
 from campaigns.domain.presentation.intervals import change_ends
 from campaigns.domain.presentation.next_steps import next_step
 from campaigns.domain.presentation.results import Answer, Gist, OverheadAnswer, TestAnswer
@@ -23,6 +24,7 @@ from campaigns.queries.baselines import campaign_against, changed_tests, may_be_
 from campaigns.queries.campaigns import current_run_of, why_archived
 from campaigns.queries.engine import waiting_reason
 from campaigns.queries.first_requests import first_requests_of
+from campaigns.queries.injector_hosts import busy_host
 from campaigns.queries.items import Page
 from campaigns.queries.ladders import ladder_metric
 from campaigns.queries.references import reference_sentence
@@ -98,6 +100,14 @@ def campaign_context(
         "why_archived": why_archived(campaign, every),
         "reference": reference_sentence(campaign),
     }
+
+
+def disturbance(campaign: Campaign, may: Mapping[str, bool]) -> dict[str, Any]:
+    """Of the page of a campaign that has not ended: what disturbs its measurements now. Only for
+    members, and with names of programs for those who may start it."""
+    found = None if campaign.finished_at else busy_host()
+    told = found if found is None or may["run"] else found.without_names()
+    return {"busy_host": told, "disturbed": MEANING}
 
 
 def _of_tests(campaign: Campaign, answer: Answer) -> dict[str, Any]:

@@ -106,8 +106,8 @@ class _Standing:
         return CampaignProgress(n_done, n_runs, share, self._ends_at(planned_s))
 
     def _ends_at(self, planned_s: Mapping[int, float | None]) -> datetime | None:
-        if self.campaign.is_held or not self._left:
-            return None  # when somebody decides, or adds runs
+        if self.campaign.is_held or self.campaign.waits_for_quiet or not self._left:
+            return None  # when somebody decides, the machine is quiet, or somebody adds runs
         # Those that neither a run nor the plan tells take as long as the others did.
         other_s = fmean(self._lengths_s.values()) if self._lengths_s else None
         known_s = {**planned_s, **self._lengths_s}

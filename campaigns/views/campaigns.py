@@ -38,7 +38,7 @@ from campaigns.views.access import (
     signed_in_post,
 )
 from campaigns.views.campaign_new import whole
-from campaigns.views.campaign_page import badge_of
+from campaigns.views.campaign_page import badge_of, disturbance
 from campaigns.views.campaign_progress import progress_by_campaign
 from campaigns.views.drawings import trend_of
 from campaigns.views.history_rows import against_cell
@@ -123,6 +123,7 @@ def _search_page(request: HttpRequest, search: Search) -> HttpResponse:
     def context() -> dict[str, Any]:
         return {
             **search_context(search, actor, request.GET.get("trials", "")),
+            **disturbance(campaign, may),
             "stream_url": reverse("campaign-stream", args=[campaign.pk]),
             "project": campaign.project,
             "may": may,
@@ -150,7 +151,8 @@ def _checked(read: Callable[..., Any], *given: Any) -> Any:
 def campaign_start(request: HttpRequest, campaign: int) -> HttpResponse:
     actor = actor_of(request)
     found = find(Campaign, actor, pk=campaign)
-    services.start_campaign(by=actor, campaign=found, anyway="anyway" in request.POST)
+    how = {name: name in request.POST for name in ("anyway", "when_quiet")}
+    services.start_campaign(by=actor, campaign=found, **how)
     return redirect("campaign-detail", campaign=campaign)
 
 

@@ -34,7 +34,7 @@ from campaigns.queries.campaign_keys import (
 from campaigns.queries.target_matrix import relative_column
 from campaigns.services.kept_pages import keep_page
 from campaigns.views.access import find, rights_in
-from campaigns.views.campaign_page import campaign_context
+from campaigns.views.campaign_page import campaign_context, disturbance
 from campaigns.views.live_pages import PLACE, with_own_token
 
 _LAYOUT, _SPLIT = "kept_parts.html", "<!-- next part -->"
@@ -109,6 +109,7 @@ def detail_context(
     shown = find(Campaign.objects.select_related("project"), actor, pk=campaign)
     return {
         **campaign_context(shown, actor, chosen, relative_column(asked), asked),
+        **disturbance(shown, may),
         "stream_url": reverse("campaign-stream", args=[campaign]),
         "own_baselines": own_baselines(shown),
         "seen_baseline": newest_baseline(actor, shown.project_id),

@@ -15,7 +15,7 @@ from tests.factories import (
     make_target,
     make_test,
 )
-from tests.services.engine import host
+from tests.services.engine import host, others_use
 from tests.values import plan_spec
 
 pytestmark = pytest.mark.django_db
@@ -83,6 +83,13 @@ def test_it_starts_once_and_stops(api, body):
     assert again.status_code == 409
     assert again.json()["error"]["code"] == "refused"
     assert api.post(f"{address}stop/").json()["n_done"] == 2
+
+
+def test_it_starts_when_the_machine_is_quiet(api, body):
+    host(slots=4, use=others_use(0.9))
+    address = f"{CAMPAIGNS}{api.post(CAMPAIGNS, body, format='json').json()['id']}/"
+    found = api.post(f"{address}start/", {"when_quiet": True}, format="json").json()
+    assert (found["opened_at"], found["quiet_by"] > found["started_at"]) == (None, True)
 
 
 def test_it_waits_for_its_first_requests_and_says_what_came_back(api, body):
@@ -193,6 +200,13 @@ def test_it_says_how_long_and_how_many(api, asked):
     assert found["duration_s"] >= 180
     assert found["highest_of_a_run"]["label"] == "p99"
     assert not Campaign.objects.exists(), "an estimate creates nothing"
+
+
+def test_the_checks_say_what_disturbs_the_machine(api, asked):
+    host(slots=4, use=others_use(0.9))
+    found = estimate(api, asked).json()
+    (check,) = [each for each in found["checks"] if "report.py" in each["text"]]
+    assert check["shape"] == "warn"
 
 
 def test_a_sweep_of_the_rate_costs_what_its_values_add_up_to(api, asked):

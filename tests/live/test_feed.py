@@ -8,6 +8,7 @@ from campaigns.live.feed import Feed
 from campaigns.models import Run, ShardSecond
 from tests.factories import make_campaign, make_run, make_test, store_second
 from tests.queries.measured import measure
+from tests.services.engine import host, others_use
 from tests.values import make_second
 
 
@@ -90,3 +91,11 @@ def test_a_look_names_the_newest_event_and_the_runs_in_order(run):
     assert [each.id for each in look.runs] == [run.pk, second.pk]
     assert look.event == run.events.latest("pk").pk
     assert not look.is_over
+
+
+def test_pages_hear_when_the_machine_becomes_busy_and_when_it_is_quiet(run):
+    states = []
+    for share in (0.1, 0.9, 0.1):
+        host(slots=1, use=others_use(share))
+        states.append(Feed().campaign(run.campaign_id).look().state)
+    assert states[0] == states[2] != states[1]

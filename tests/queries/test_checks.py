@@ -18,7 +18,7 @@ from campaigns.queries.checks import (
 from campaigns.services import dispatch
 from campaigns.services.agents import create_agent, take_report
 from tests.factories import make_endpoint, make_target
-from tests.services.engine import claim, host, machine, started
+from tests.services.engine import claim, host, machine, others_use, started
 from tests.values import plan_spec
 
 pytestmark = pytest.mark.django_db
@@ -163,3 +163,20 @@ def test_an_agent_that_reports_is_enough(shop, as_bob):
     assert said((plan(RULE), shop))
     take_report(agent=agent, report=AgentReport.from_json({"host": "shop-1"}))
     assert said((plan(RULE), shop)) == []
+
+
+def test_what_disturbs_the_only_host_is_said_before_the_start(project, endpoint):
+    host(slots=2, use=others_use(0.45))
+    assert "warn" not in shapes(project, endpoint)
+    host(slots=2, use=others_use(0.9))
+    assert (
+        "warn",
+        "python3 report.py uses 90\u202f% of this machine's CPU. "
+        "Medians stay reliable; p99 may not.",
+    ) in checks(project, endpoint)
+
+
+def test_of_several_hosts_the_busy_one_is_named(project, endpoint):
+    host(slots=2, name="lab-1", use=others_use(0.1))
+    host(slots=2, name="lab-2", use=others_use(0.9))
+    assert any("of lab-2's CPU" in text for _, text in checks(project, endpoint))

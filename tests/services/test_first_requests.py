@@ -18,7 +18,7 @@ from campaigns.services.probes import (
     try_cells,
 )
 from tests.factories import make_endpoint, make_plan, make_target
-from tests.services.engine import at_once, create, draft, host, owner_of
+from tests.services.engine import at_once, create, draft, host, others_use, owner_of
 from tests.values import plan_spec
 
 pytestmark = pytest.mark.django_db
@@ -213,3 +213,60 @@ def test_one_that_was_not_sent_says_nothing_about_the_target(project, as_bob):
     Probe.objects.update(requested_at=db_now(-130))
     probes.expire_probes()
     assert ticks_for("works", grid_of(project)) == [f"{version.pk}.{endpoint.pk}.new"]
+
+
+class TestWaitingForQuiet:
+    @pytest.fixture
+    def waiting(self, project):
+        """Its first requests are answered as expected, and other programs use the only host."""
+        campaign = draft(project)
+        start_campaign(by=owner_of(project), campaign=campaign, when_quiet=True)
+        host(slots=8, use=others_use(0.9))
+        return answer(campaign, OK)
+
+    def test_the_first_run_begins_when_the_host_is_quiet(self, waiting):
+        assert settle_campaigns() == 0
+        assert waiting.opened_at is None
+        assert waiting_reason(waiting).startswith("Waiting for a quiet machine, until ")
+        host(slots=8, use=others_use(0.4))
+        assert settle_campaigns() == 1
+        assert dispatch.admit_runs() == 1
+
+    def test_one_busy_host_among_quiet_ones_is_waited_for(self, waiting):
+        host(slots=8, name="other", use=others_use(0.1))
+        assert settle_campaigns() == 0
+
+    def test_it_begins_by_itself_after_half_an_hour(self, waiting):
+        Campaign.objects.filter(pk=waiting.pk).update(quiet_by=db_now(-1))
+        assert settle_campaigns() == 1
+
+    def test_a_host_that_does_not_tell_is_not_waited_for(self, waiting):
+        host(slots=8)
+        assert settle_campaigns() == 1
+
+    def test_a_first_request_that_failed_holds_it_however_busy_the_host(self, project):
+        campaign = draft(project)
+        start_campaign(by=owner_of(project), campaign=campaign, when_quiet=True)
+        host(slots=8, use=others_use(0.9))
+        assert answer(campaign, REFUSED).is_held
+
+    def test_somebody_may_start_it_anyway(self, project, waiting):
+        start_campaign(by=owner_of(project), campaign=waiting, anyway=True)
+        assert dispatch.admit_runs() == 1
+
+    def test_stopping_it_cancels_the_start(self, project, waiting):
+        stop_campaign(by=owner_of(project), campaign=waiting)
+        host(slots=8, use=others_use(0.1))
+        assert settle_campaigns() == 0
+        assert dispatch.admit_runs() == 0
+
+    def test_it_is_not_stuck_however_long_it_waits(self, waiting):
+        waiting.runs.update(state_at=db_now(-1700))
+        assert stuck_runs() == []
+        assert dispatch.expire_runs() == 0
+
+    def test_anyway_and_when_quiet_exclude_each_other(self, project):
+        with pytest.raises(Refused, match="anyway, or when"):
+            start_campaign(
+                by=owner_of(project), campaign=draft(project), anyway=True, when_quiet=True
+            )
