@@ -72,13 +72,22 @@ class HostUse:
         }
 
     def _programs(self, before: _Reading, now: _Reading) -> Counter[str]:
-        """CPU seconds of all that are no injectors; processes of one name count together."""
+        """CPU seconds of all that are no injectors, with those of what they started and has ended.
+        Processes of one name count together."""
         family = list(self._family(now.parents))
+        ended_s: Counter[str] = Counter()  # before, by parent
+        for key in before.processes.keys() - now.processes.keys():
+            process = before.processes[key]
+            ended_s[str(process.parent)] += process.cpu_s + process.children_s
         used: Counter[str] = Counter()
         for (pid, started), process in now.processes.items():
             earlier = before.processes.get((pid, started))
             cpu_s = process.cpu_s - (earlier.cpu_s if earlier else 0.0)
-            if cpu_s <= 0 or _generation(pid, now.parents, self._own) >= 2:
+            generation = _generation(pid, now.parents, self._own)
+            if generation < 0:
+                children_s = process.children_s - (earlier.children_s if earlier else 0.0)
+                cpu_s += max(0.0, children_s - ended_s[pid])
+            if cpu_s <= 0 or generation >= 2:
                 continue
             arguments = text_of(f"{self._proc}/{pid}/cmdline").split("\0")
             if any(_generation(pid, now.parents, each) >= 0 for each in family):

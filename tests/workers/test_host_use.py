@@ -77,6 +77,16 @@ def test_the_three_programs_that_use_most_are_named(proc):
     assert (told["others_share"], told["steal_share"]) == (0.76, 0.1)
 
 
+def test_what_a_program_started_and_has_ended_is_its_own(proc):
+    proc.process(40, 1, "/usr/bin/make\0")
+    proc.process(41, 40, "/usr/bin/cc\0", ticks=100)
+    use = use_of(proc)
+    (proc.folder / "41/stat").unlink()
+    proc.process(40, 1, "/usr/bin/make\0", ended=500)  # 100 of them before
+    proc.cpu(user=400, idle=600)
+    assert named(use.take()) == {"make": 0.8}
+
+
 def test_a_program_below_a_twentieth_of_a_core_is_not_named(proc):
     use = use_of(proc)
     proc.process(40, 1, ticks=25)
