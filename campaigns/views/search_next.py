@@ -33,7 +33,7 @@ def open_questions(
     CPU is known."""
     again = f"{reverse('search-new', args=[test.campaign.project_id])}?again={test.campaign_id}"
     if report.ending == Ending.INJECTOR:
-        because = "the injectors were the limit: take more of them"
+        because = "two trials cannot be trusted: see “What limited it”"
         yield OpenQuestion("How much more can it take?", because, "Search again", again)
     if report.ending == Ending.LIMIT:
         because = "no higher rate was allowed: raise “Never above”"

@@ -10,6 +10,7 @@ from itertools import count
 import pytest
 from django.urls import reverse
 
+from campaigns.domain.analysis.blame import blame
 from campaigns.domain.lifecycle import Outcome, Trust
 from campaigns.domain.metrics.snapshot import Second
 from tests.browser.conftest import NEVER_UNUSABLE
@@ -114,7 +115,7 @@ def test_an_injector_that_got_no_cpu_is_doubted_and_the_target_is_not_blamed(
         html_of(viewer, "campaign-detail", run.campaign_id),
     ]
     for page in pages:
-        assert run.judged.reasons[0].text in verdict_of(page)
+        assert blame(run.judged).text in verdict_of(page)
         assert "The target was" not in verdict_of(page)
         assert "doubtful" in badge_of(page)
     rows = viewer.get(reverse("run-list", args=[project.pk]), {"measurement": "doubtful"})

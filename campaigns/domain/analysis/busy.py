@@ -55,6 +55,20 @@ def observed_vitals(vitals: list[dict[str, Any]]) -> dict[str, Observed]:
     return seen
 
 
+def others_cpu(vitals: Sequence[Mapping[str, Any]]) -> Observed | None:
+    """The share of an injector host's CPU that no injector process of the run used, on the busiest
+    host. Each process counts the others among other programs."""
+    names = {"other_cpu_share", "other_cores", "cpu_share"}
+    told = [each["mean"] for each in vitals if names <= each["mean"].keys()]
+    all_cores = sum(each["cpu_share"] for each in told)
+    shares = [
+        each["other_cpu_share"]
+        * max(0.0, 1 - (all_cores - each["cpu_share"]) / (each["other_cores"] or 1.0))
+        for each in told
+    ]
+    return Observed(max(shares)) if shares else None
+
+
 def worst_shard(vitals: list[dict[str, Any]], vital: str) -> dict[str, Any] | None:
     """The row of the injector process with the worst second; None where none has this vital."""
     shards = [each for each in vitals if vital in each["worst"]]

@@ -36,6 +36,8 @@ _LESS_IS_WORSE = {"too_few_requests", "sent_share"}
 # Their `measure` says where and when.
 TARGET_MACHINE = ("target_cpu", "target_link", "listen_overflows")
 _SECONDS = set(TARGET_MACHINE[:2])
+# Other programs used most of an injector host's CPU; the target among them, where it runs there.
+CROWDED, CROWDED_BESIDE = "crowded", "crowded_beside"
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +135,8 @@ def value_words(code: str, value: float, limit: float | None = None) -> str:
     limit beside it."""
     if code in _SECONDS:
         return duration(value)
+    if code in (CROWDED, CROWDED_BESIDE):
+        return percent(value, decimals=0)
     if code in _COUNTS:
         return counted(int(value), _COUNTS[code])
     if code not in _TIMES:

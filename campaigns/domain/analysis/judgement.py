@@ -10,6 +10,8 @@ from typing import Any
 
 from campaigns.domain.analysis import precision, target_state, trust
 from campaigns.domain.analysis.criteria import (
+    CROWDED,
+    CROWDED_BESIDE,
     TARGET_MACHINE,
     JudgementReason,
     Limits,
@@ -21,12 +23,18 @@ from campaigns.domain.lifecycle import Precision, TargetState, Trust
 from campaigns.domain.metrics.snapshot import Timing
 from campaigns.domain.units import said_of
 
-_NOTE_LIMITS: dict[str, Limits] = {"co_located": Limits(0.0)}
+_NOTE_LIMITS: dict[str, Limits] = {
+    "co_located": Limits(0.0),
+    CROWDED: Limits(0.5),
+    CROWDED_BESIDE: Limits(0.5),
+}
 _NOTE_SENTENCES: dict[str, str] = {
     trust.OWN_TAIL: "About {value} of the {measure} are the injector's own delay ({whole} without "
     "it), so {measure} and above are marked as weak (limit {limit}).",
     "co_located": "The target runs on the injector host: they share its CPU, and no real "
     "network is involved.",
+    CROWDED: "Other programs used {value} of the injector host's CPU.",
+    CROWDED_BESIDE: "The target and other programs used {value} of the injector host's CPU.",
 }
 LIMITS: dict[str, Limits] = {
     **trust.LIMITS,
@@ -214,6 +222,7 @@ def _notes(
     doubts: Sequence[JudgementReason],
 ) -> tuple[JudgementReason, ...]:
     said = {trust.OWN_TAIL} if any(each.code == trust.HIGH_EFFECT for each in doubts) else set()
+    said |= {CROWDED} if any(each.code == "other_cpu" for each in doubts) else set()
     return tuple(
         reason_for(code, "", _NOTE_SENTENCES, seen, beyond.limit)
         for code in _NOTE_SENTENCES

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from campaigns.domain.analysis.blame import OTHERS, blame
 from campaigns.domain.analysis.criteria import JudgementReason
 from campaigns.domain.analysis.judgement import Judgement
 from campaigns.domain.analysis.target_state import SATURATED
@@ -21,6 +22,9 @@ from campaigns.domain.units import counted, percent_at_most, said_of
 class Who(StrEnum):
     INJECTOR = "the injector"
     MACHINE = "the injector's machine"
+    OTHERS = "other programs"
+    HYPERVISOR = "the hypervisor"
+    QUOTA = "the CPU quota"
     NETWORK = "the network"
     TARGET = "the target"
     PLAN = "the load as planned"
@@ -42,6 +46,11 @@ _OF_RECORDS = {
 }  # fmt: skip
 # What the injector used up itself; the others are what its machine did beside it.
 _OWN = {"cpu", "cpu_5s", "throttled", "open_files", "ports", "injector_exhausted", "gc_share"}
+_BLAMED = {
+    **dict.fromkeys(OTHERS, Who.OTHERS),
+    "steal": Who.HYPERVISOR,
+    "throttled": Who.QUOTA,
+}
 _OF_INJECTORS_NETWORK = {"link", "packets_lost"}
 _OF_MACHINE = {"target_link": Who.NETWORK, "target_cpu": Who.TARGET, "listen_overflows": Who.TARGET}
 _NOT_KEPT_UP = (
@@ -62,6 +71,8 @@ def limit_of(
         first = next((each for each in doubts if each.code not in _OF_RECORDS), None)
         if first is None:
             return Limit(Who.UNKNOWN, doubts[0].text)
+        if who := _BLAMED.get((cause := blame(judged)).code):
+            return Limit(who, cause.text)
         if first.code in _OF_INJECTORS_NETWORK:
             return Limit(Who.NETWORK, first.text)
         own = next((each for each in doubts if each.code in _OWN), None)

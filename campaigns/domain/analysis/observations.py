@@ -6,10 +6,11 @@ from math import sqrt
 from campaigns.domain.analysis.busy import (
     injector_number,
     observed_vitals,
+    others_cpu,
     run_delay,
     worst_shard,
 )
-from campaigns.domain.analysis.criteria import Observed
+from campaigns.domain.analysis.criteria import CROWDED, CROWDED_BESIDE, Observed
 from campaigns.domain.analysis.failures import is_of_overload, of_target
 from campaigns.domain.analysis.steady import Steadiness, steadiness
 from campaigns.domain.metrics.measurement import Measurement
@@ -82,6 +83,7 @@ def observe(seen: Measurement, *, is_co_located: bool, n_lost: int = 0) -> dict[
         ),
         "body_changed": _body_changed(seen.series),
         "co_located": Observed(float(is_co_located)),
+        CROWDED_BESIDE if is_co_located else CROWDED: others_cpu(seen.vitals),
         **vitals,
     }
     return {code: each for code, each in found.items() if each is not None}

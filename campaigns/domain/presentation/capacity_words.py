@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from campaigns.domain.analysis.blame import OTHERS, blame
 from campaigns.domain.analysis.busy import Busy
 from campaigns.domain.analysis.capacity import MOST_OPEN_TRIALS, CapacityAnswer, Ending, TrialResult
 from campaigns.domain.analysis.capacity_interval import FEWEST_FOR_INTERVAL, LEAST_DRIFT
@@ -21,6 +22,7 @@ from campaigns.domain.analysis.thresholds import Verdict
 from campaigns.domain.analysis.trust import LIMITS
 from campaigns.domain.metrics.redaction import without_addresses
 from campaigns.domain.plan.threshold import TARGET_METRICS, Threshold
+from campaigns.domain.presentation.remedies import cause_words, injector_remedy
 from campaigns.domain.presentation.results import Sentence
 from campaigns.domain.units import (
     DASH,
@@ -189,6 +191,12 @@ _SIGNS = {
 }
 _TARGET_SIDE, _TARGET_CPU, _TARGET_NETWORK = "target side", "target CPU", "target network"
 _UNKNOWN = "unknown"
+# What took the injectors' CPU, by the code of what is to blame.
+_TOOK_CPU = {
+    **dict.fromkeys(OTHERS, "other programs"),
+    "steal": "hypervisor",
+    "throttled": "CPU quota",
+}
 _BUSY = {
     "cpu": "CPU of the busiest, of a core",
     "cpu_5s": "CPU in its busiest five seconds",
@@ -282,11 +290,12 @@ def limiter_of(
     busy: Sequence[Mapping[str, float]],
     cap: str,
     limits: Mapping[str, Limits] = LIMITS,
+    spoilt: Sequence[Judgement] = (),
 ) -> Limiter:
     """`failed`: the signs of each failed trial. `doubts`: why each of the last trials that do not
-    count does not. `busy`: what injectors used in each trial near the answer, by the criteria's
-    codes. `cap`: the rate that was not to be exceeded, in words. `limits`: by which trials are
-    judged."""
+    count does not, and `spoilt` their judgements. `busy`: what injectors used in each trial near
+    the answer, by the criteria's codes. `cap`: the rate that was not to be exceeded, in words.
+    `limits`: by which trials are judged."""
     injectors = _of_injectors(busy, limits)
     is_target = ending in (Ending.FOUND, Ending.BELOW)
     why = _WHY_LIMITED.get(ending, "")
@@ -307,7 +316,13 @@ def limiter_of(
         else []
     )
     rows = (*_of_target(failed, is_target), *doubtful, *injectors)
-    return Limiter(_WORDS.get(ending, DASH), why, rows)
+    word = _WORDS.get(ending, DASH)
+    if ending == Ending.INJECTOR and spoilt:
+        cause = blame(spoilt[-1])
+        word = _TOOK_CPU.get(cause.code, word)
+        said = cause_words(spoilt, len(spoilt), "trials")
+        why = f"{said[:1].upper()}{said[1:]}. {injector_remedy(cause.code)}"
+    return Limiter(word, why, rows)
 
 
 def _of_target(failed: Sequence[Sequence[str]], is_target: bool) -> list[LimitRow]:

@@ -3,9 +3,15 @@ request, and in each row of the errors of a run or campaign. And a measurement t
 which has no answer: the first line says so, without a figure.
 """
 
-from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
+from campaigns.domain.analysis.blame import OTHERS, blame
+from campaigns.domain.analysis.criteria import (
+    CROWDED,
+    CROWDED_BESIDE,
+    JudgementReason,
+    value_words,
+)
 from campaigns.domain.analysis.judgement import Judgement
 from campaigns.domain.metrics.failures import DROPPED
 from campaigns.domain.metrics.outcomes import WORDS, Kind
@@ -105,9 +111,16 @@ _MORE_CPU = (
     "Stop other programs on the injector host, send less, or measure from a machine with more free "
     "cores."
 )
+_LESS_BESIDE = "Stop other programs on the injector host, or measure from a quieter machine."
 _MORE_INJECTORS = "Share the load among more injector processes or hosts, or send less."
-# By the code of the reason that decides (domain.analysis.trust); the others need more CPU.
+# By the code of the reason or note that is to blame (domain.analysis.blame); where nobody is, more
+# CPU is needed.
 _OF_INJECTOR: dict[str, str] = {
+    "cpu": _MORE_INJECTORS,
+    "cpu_5s": _MORE_INJECTORS,
+    "other_cpu": _LESS_BESIDE,
+    CROWDED: _LESS_BESIDE,
+    CROWDED_BESIDE: "Stop other programs there, or measure from another machine than the target's.",
     "throttled": "Raise the CPU quota of the injector's container or service to a whole core.",
     "steal": "Measure from a machine whose CPU is not shared with other virtual machines.",
     "no_seconds": "Check that the injector host is online; its log says what happened.",
@@ -119,10 +132,9 @@ _OF_INJECTOR: dict[str, str] = {
     "swapped": "Give the injector host more memory, or stop other programs on it.",
     "clock_step": "Keep the injector host's clock in sync by NTP; do not suspend the machine.",
     "starts_apart": "Check the connection between the injector hosts and the database.",
-    "link": _MORE_INJECTORS,
+    "link": "Share the load among more injector hosts, or send less.",
     "packets_lost": "Check the network of the injector host, or send less.",
     "in_doubt": "Measure without pipelining: the server sends more replies than requests.",
-    "little": _MORE_INJECTORS,
     "gc_pause": _MORE_INJECTORS,
     "gc_share": _MORE_INJECTORS,
 }
@@ -155,18 +167,21 @@ def words_of(kind: str) -> str:
 
 
 _NO_CPU = "the injector had no CPU"
+_OTHERS = "other programs used {value} of the injector host's CPU"
 _LATE = "the injector was too slow to react"
 _UNSENT = "the injector did not send what was planned"
-# What was wrong, by the code of the reason that decides.
+# What was wrong, by the code of the reason or note that is to blame.
 CAUSES: dict[str, str] = {
     "own_time": _NO_CPU,
     "own_time_p99": _NO_CPU,
     "run_delay": _NO_CPU,
-    "cpu": _NO_CPU,
-    "cpu_5s": _NO_CPU,
-    "throttled": "the injector's CPU quota was used up",
-    "steal": "the hypervisor gave the injector's CPU to other machines",
-    "other_cpu": "other programs used the injector's CPU",
+    "cpu": "the injector used {value} of a core",
+    "cpu_5s": "the injector used {value} of a core",
+    "throttled": "the injector's CPU quota was used up {value} of the time",
+    "steal": "the hypervisor gave {value} of the injector host's CPU to other machines",
+    "other_cpu": _OTHERS,
+    CROWDED: _OTHERS,
+    CROWDED_BESIDE: "the target and other programs used {value} of the injector host's CPU",
     "lateness_p99": "the injector sent late",
     "hub_lag": _LATE,
     "hub_lag_p50": _LATE,
@@ -195,9 +210,27 @@ CAUSES: dict[str, str] = {
 def cause_words(judged: Iterable[Judgement], n_runs: int, nouns: str = "runs") -> str:
     """The most frequent cause in the judgements of runs that are not usable, of `n_runs` in all:
     "the injector had no CPU in 14 of 15 runs"."""
-    causes = Counter(CAUSES[each.measurement.reasons[0].code] for each in judged)
-    (cause, n_alike), *_ = causes.most_common(1)
-    return f"{cause} in {n_alike} of {counted(n_runs, nouns)}" if n_runs > 1 else cause
+    by_cause: dict[str, list[JudgementReason]] = {}
+    for each in map(blame, judged):
+        by_cause.setdefault(CAUSES[each.code], []).append(each)
+    alike = max(by_cause.values(), key=len)
+    cause = blamed_words(alike)
+    return f"{cause} in {len(alike)} of {counted(n_runs, nouns)}" if n_runs > 1 else cause
+
+
+def blamed_words(alike: Sequence[JudgementReason]) -> str:
+    """The cause of one or several runs, with its largest figure."""
+    worst = max(alike, key=lambda each: each.value or 0.0)
+    most = value_words(worst.code, worst.value or 0.0, worst.limit)
+    return CAUSES[worst.code].format(value=f"up to {most}" if len(alike) > 1 else most)
+
+
+def blamed_sentence(alike: Sequence[JudgementReason], worst: JudgementReason) -> str:
+    """The same in a sentence, if others than the injector are to blame; else the `worst` doubt."""
+    if len(alike) == 1 or worst.code not in OTHERS:
+        return worst.text
+    words = blamed_words(alike)
+    return f"{words[:1].upper()}{words[1:]}."
 
 
 def no_answer_words(judged: Iterable[Judgement], n_runs: int, *, so_far: bool = False) -> str:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from campaigns.domain import units
+from campaigns.domain.analysis.blame import blame, reason_of
 from campaigns.domain.analysis.criteria import TARGET_MACHINE
 from campaigns.domain.analysis.failures import (
     FAILED_CODES,
@@ -32,7 +33,7 @@ from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.questions import is_flat_out, seeks_limit
 from campaigns.domain.presentation.badges import Answers
 from campaigns.domain.presentation.metrics import WHERE
-from campaigns.domain.presentation.remedies import no_answer_words
+from campaigns.domain.presentation.remedies import blamed_sentence, no_answer_words
 from campaigns.domain.presentation.results import Sentence, ShownAnswer, trimmed
 from campaigns.domain.presentation.sentences import plain_text
 from campaigns.domain.presentation.threshold_tables import broken_words, kept_words, open_words
@@ -393,12 +394,13 @@ def _measurement(runs: Sequence[RunStatus], found: Answers) -> ShownAnswer:
         word, glyph = f"{word} in part", "warning"
     if doubted:
         states = list(Trust)
-        worst = max(
-            (each.judged.measurement for each in doubted), key=lambda each: states.index(each.state)
-        )
-        alike = [each for each in doubted if each.judged.measurement.has(worst.reasons[0].code)]
+        every = (each.judged for each in doubted)
+        worst = blame(max(every, key=lambda each: states.index(each.measurement.state)))
+        found_in = [(each, reason_of(each.judged, worst.code)) for each in doubted]
+        alike = [each for each, reason in found_in if reason]
         others = _others(len(doubted) - len(alike), "in doubt")
-        reason = f"{_share(alike, runs)}{worst.text}{others}"
+        text = blamed_sentence([reason for _, reason in found_in if reason], worst)
+        reason = f"{_share(alike, runs)}{text}{others}"
     else:
         n = sum(each.figures.attempts for each in runs)
         nouns = runs[0].plan.nouns

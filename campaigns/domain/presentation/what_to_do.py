@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
 
+from campaigns.domain.analysis.blame import blame
 from campaigns.domain.analysis.failures import cause_words, everything_failed
 from campaigns.domain.analysis.judgement import Judgement
 from campaigns.domain.analysis.target_state import ONLY_REDIRECTS
@@ -14,7 +15,7 @@ from campaigns.domain.lifecycle import TargetState, Trust
 from campaigns.domain.metrics.failures import DROPPED, FailureRow
 from campaigns.domain.metrics.outcomes import CERTIFICATE_KINDS, CLIENT_KINDS, TIMEOUT_KINDS, Kind
 from campaigns.domain.presentation.badges import Answers
-from campaigns.domain.presentation.remedies import CAUSES, injector_remedy, remedy
+from campaigns.domain.presentation.remedies import blamed_words, injector_remedy, remedy
 from campaigns.domain.presentation.results import Remedy
 
 _MOST = 3
@@ -95,11 +96,10 @@ def what_to_do(
 
 def _of_injector(judged: Iterable[Judgement]) -> list[Remedy]:
     """Of the runs whose figures were spoilt: what others were doubted for spoilt nothing."""
-    spoilt = [each.measurement for each in judged if each.measurement.state in _SPOILT]
-    codes = Counter(each.reasons[0].code for each in spoilt)
+    blamed = [blame(each) for each in judged if each.measurement.state in _SPOILT]
     by_text = {}
-    for code, _ in codes.most_common():
-        cause = CAUSES[code]
+    for code, _ in Counter(each.code for each in blamed).most_common():
+        cause = blamed_words([each for each in blamed if each.code == code])
         text = injector_remedy(code)
         by_text.setdefault(text, Remedy(f"{cause[:1].upper()}{cause[1:]}.", text, Place.HOSTS))
     return list(by_text.values())[:_MOST_CAUSES]

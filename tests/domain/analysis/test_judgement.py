@@ -89,7 +89,7 @@ TARGET = {
     "body_changed": (0.01, 0.011, CHANGING),
 }
 PRECISION = {"no_requests", "too_few_requests", "enough_requests"}
-NOTES = {"co_located", "own_tail"}
+NOTES = {"co_located", "own_tail", "crowded", "crowded_beside"}
 
 
 def test_every_code_belongs_to_exactly_one_question():

@@ -121,6 +121,25 @@ def test_injectors_in_doubt_are_named_with_their_reason():
     assert cpu.was_it == "yes"
 
 
+def test_what_took_the_injectors_cpu_is_named_and_what_helps():
+    late, crowd = (
+        JudgementReason(code, state, "", value, 0.5)
+        for code, state, value in (
+            ("lateness_p99", Trust.NOT_USABLE, 29_000),
+            ("crowded", "", 0.938),
+        )
+    )
+    spoilt = Judgement(
+        Finding(Trust.NOT_USABLE, (late,)), Finding(None), Finding(Precision.FINE), (crowd,)
+    )
+    found = limiter_of(Ending.INJECTOR, [], [], [], CAP, spoilt=[spoilt] * 2)
+    assert found.word == "other programs"
+    assert found.why.replace("\u202f", " ") == (
+        "Other programs used up to 94 % of the injector host's CPU in 2 of 2 trials. "
+        "Stop other programs on the injector host, or measure from a quieter machine."
+    )
+
+
 def test_a_search_under_way_claims_nothing():
     assert limiter_of(None, [], [], [], CAP).word == "–"
 

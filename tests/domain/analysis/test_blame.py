@@ -1,0 +1,94 @@
+"""Who is to blame for a doubtful measurement: the injector only where its own CPU was the limit."""
+
+import pytest
+
+from campaigns.domain.analysis.blame import blame
+from campaigns.domain.analysis.busy import others_cpu
+from campaigns.domain.analysis.criteria import Observed
+from campaigns.domain.analysis.judgement import Judgement, judge
+from campaigns.domain.analysis.limit import limit_of
+from campaigns.domain.lifecycle import Trust
+from campaigns.domain.metrics.snapshot import Timing
+from campaigns.domain.plan.plan import Plan
+from campaigns.domain.presentation.badges import Answers
+from campaigns.domain.presentation.remedies import injector_remedy, no_answer_words
+from campaigns.domain.presentation.what_to_do import what_to_do
+from tests.values import plan_spec
+
+pytestmark = pytest.mark.pure
+LATE = {"lateness_p99": 29_000}
+STARVED = {"own_time": 20_000}
+
+
+def judged(**observed: float) -> Judgement:
+    seen = {code: Observed(value) for code, value in observed.items()}
+    return judge(seen, Timing.of([20_000] * 2000))
+
+
+@pytest.mark.parametrize(
+    ("observed", "words"),
+    [
+        (LATE | {"crowded": 0.94}, "other programs used 94 % of the injector host's CPU"),
+        (STARVED | {"crowded": 0.94}, "other programs used 94 % of the injector host's CPU"),
+        (LATE | {"other_cpu": 0.94}, "other programs used 94 % of the injector host's CPU"),
+        (
+            LATE | {"crowded_beside": 0.94},
+            "the target and other programs used 94 % of the injector host's CPU",
+        ),
+        (
+            LATE | {"steal": 0.3},
+            "the hypervisor gave 30 % of the injector host's CPU to other machines",
+        ),
+        (LATE | {"throttled": 0.2}, "the injector's CPU quota was used up 20 % of the time"),
+        (LATE | {"cpu": 0.97, "crowded": 0.51}, "the injector used 97 % of a core"),
+        (LATE | {"cpu": 0.7, "crowded": 0.8}, "other programs used 80 % of the injector host's"),
+        (LATE | {"cpu": 0.7}, "the injector used 70 % of a core"),
+        (LATE | {"crowded": 0.4}, "the injector sent late"),
+        ({"lost_shards": 1, "crowded": 0.94}, "an injector process was lost"),
+    ],
+)
+def test_a_doubt_has_the_cause_that_the_run_knows(observed, words):
+    said = no_answer_words([judged(**observed)], 1).replace("\u202f", " ").replace(".0 %", " %")
+    assert said.startswith(f"No answer: {words}")
+
+
+def test_more_injectors_help_only_where_their_own_cpu_was_the_limit():
+    own, others = judged(**LATE, cpu=0.97), judged(**LATE, crowded=0.94)
+    assert "more injector processes" in injector_remedy(blame(own).code)
+    remedy = injector_remedy(blame(others).code)
+    assert remedy == "Stop other programs on the injector host, or measure from a quieter machine."
+
+
+def test_what_to_do_names_who_took_the_cpu_and_when_to_measure_again():
+    others = judged(**LATE, crowded=0.94)
+    first, again = what_to_do([others] * 2, [], 100, Answers(trust=Trust.NOT_USABLE))
+    assert first.title.replace("\u202f", " ") == (
+        "Other programs used up to 94 % of the injector host's CPU."
+    )
+    assert again.title == "Measure again when the machine is quiet."
+
+
+@pytest.mark.parametrize(
+    ("observed", "who"),
+    [
+        ({"crowded": 0.94}, "other programs"),
+        ({"steal": 0.3}, "the hypervisor"),
+        ({"throttled": 0.2}, "the CPU quota"),
+        ({"cpu": 0.97}, "the injector"),
+        ({}, "the injector"),
+    ],
+)
+def test_the_limit_is_who_took_the_cpu(observed, who):
+    assert limit_of(judged(**LATE, **observed), [], Plan.from_json(plan_spec())).who == who
+
+
+def test_other_injector_processes_of_the_run_are_no_other_programs():
+    def process(cpu_share: float, other_cores: float) -> dict:
+        mean = {"cpu_share": cpu_share, "other_cores": other_cores}
+        return {"mean": mean | {"other_cpu_share": other_cores / 4}}
+
+    alone = [process(0.9, 2.0)]
+    assert others_cpu(alone).value == pytest.approx(0.5)
+    three = [process(0.9, 2.0), process(0.9, 2.0), process(0.9, 2.0)]
+    assert others_cpu(three).value == pytest.approx(0.05)
+    assert others_cpu([{"mean": {}}]) is None
