@@ -3,6 +3,7 @@ permissions: callers pass what was read for rows found with visible_to."""
 
 from collections.abc import Sequence
 
+from campaigns.domain.analysis.blame import OTHERS
 from campaigns.domain.analysis.comparison import holm
 from campaigns.domain.analysis.failures import everything_failed
 from campaigns.domain.analysis.thresholds import Verdict
@@ -148,9 +149,15 @@ def _left_out_ground(runs: Sequence[MeasuredRun]) -> list[str]:
 
 def _notes(runs: Sequence[MeasuredRun]) -> list[str]:
     """Of each kind of note the one with the highest value, and how many runs have one. A weak tail
-    is told where it is read, at its percentile: a quarter of sound runs have one."""
-    every = (note for each in runs if each.judged for note in each.judged.notes)
-    notes = [note for note in every if note.code != OWN_TAIL]
+    is told where it is read, at its percentile: a quarter of sound runs have one. Who is to blame
+    for a doubt is among the answers."""
+    notes = [
+        note
+        for each in runs
+        if each.judged
+        for note in each.judged.notes
+        if note.code != OWN_TAIL and not (each.judged.is_in_doubt and note.code in OTHERS)
+    ]
     found = []
     for code in dict.fromkeys(note.code for note in notes):
         alike = sorted((each for each in notes if each.code == code), key=lambda each: each.value)

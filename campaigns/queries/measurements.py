@@ -15,6 +15,7 @@ from typing import Any
 from django.db.models import OuterRef, QuerySet, Subquery
 from django.utils import timezone
 
+from campaigns.domain.analysis.blame import blame
 from campaigns.domain.analysis.judgement import Judgement
 from campaigns.domain.analysis.likeness import ArmRun
 from campaigns.domain.analysis.thresholds import ThresholdJudge, Verdict, threshold_state
@@ -303,7 +304,7 @@ class MeasuredRun:
             return NO_TIMES
         judged = self.judged
         if judged and not judged.is_usable:
-            return f"Not usable: {judged.measurement.text}"
+            return f"Not usable: {blame(judged).text}"
         return judged.target.text if judged and judged.is_saturated else ""
 
     @property
@@ -349,7 +350,7 @@ def judged_in_short(judged: Judgement) -> str:
     more than redirects."""
     if judged.is_in_doubt:
         words = judged.measurement.state.words.capitalize()
-        return f"{words}: {in_short(judged.measurement.text)}"
+        return f"{words}: {in_short(blame(judged).text)}"
     if judged.target.state in {None, TargetState.HEALTHY}:
         return in_short(judged.target.text) if judged.target.state else ""
     return f"Target {judged.target.state}: {in_short(judged.target.text)}"

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
+from campaigns.domain.analysis.blame import blame
 from campaigns.domain.analysis.comparison import ComparisonVerdict, Reason, verdict
 from campaigns.domain.analysis.likeness import like_for_like
 from campaigns.domain.analysis.overhead import (
@@ -139,7 +140,7 @@ def _cause(spoilt: MeasuredRun) -> str:
     if not spoilt.is_whole:
         return spoilt.why_unusable
     judged = spoilt.judged
-    return (judged.target if judged.is_usable else judged.measurement).reasons[0].code
+    return (judged.target.reasons[0] if judged.is_usable else blame(judged)).code
 
 
 def _blockers(pair: ArmPair, likeness) -> list[Blocker]:

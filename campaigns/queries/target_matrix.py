@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from statistics import fmean
 
+from campaigns.domain.analysis.blame import blame
 from campaigns.domain.analysis.likeness import likeness_among
 from campaigns.domain.analysis.overhead import OverheadRow, geometric_mean, ratio_over_plans
 from campaigns.domain.analysis.ratio import Word
@@ -194,7 +195,7 @@ def _doubt(arm: MeasuredTest) -> str:
         return ""
     share = f"{len(doubtful)} of {counted(len(arm.counted), 'runs')}"
     are = "is" if len(doubtful) == 1 else "are"
-    return f"{share} {are} doubtful: {in_short(doubtful[0].judged.measurement.text)}"
+    return f"{share} {are} doubtful: {in_short(blame(doubtful[0].judged).text)}"
 
 
 def _is_doubtful(each: MeasuredRun) -> bool:

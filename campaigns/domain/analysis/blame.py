@@ -23,7 +23,9 @@ def blame(judged: Judgement) -> JudgementReason:
     own = [each for each in reasons if each.code in _OWN]
     if spent := [each for each in own if each.state != Trust.DOUBTFUL]:
         return spent[0]
-    others = [each for each in (*reasons, *judged.notes) if each.code in OTHERS]
+    # Others that used the CPU are to blame where the injector waited for it, as the notes know.
+    told = (*reasons, *judged.notes)
+    others = [each for each in told if each.code in OTHERS and each.code != "other_cpu"]
     return max(others, key=lambda each: each.value or 0.0, default=(*own, reasons[0])[0])
 
 

@@ -57,16 +57,24 @@ def observed_vitals(vitals: list[dict[str, Any]]) -> dict[str, Observed]:
 
 def others_cpu(vitals: Sequence[Mapping[str, Any]]) -> Observed | None:
     """The share of an injector host's CPU that no injector process of the run used, on the busiest
-    host. Each process counts the others among other programs."""
+    host where it kept one of them from running. Each process counts the others among other
+    programs."""
     names = {"other_cpu_share", "other_cores", "cpu_share"}
-    told = [each["mean"] for each in vitals if names <= each["mean"].keys()]
-    all_cores = sum(each["cpu_share"] for each in told)
+    told = [each for each in vitals if names <= each["mean"].keys()]
+    all_cores = sum(each["mean"]["cpu_share"] for each in told)
     shares = [
-        each["other_cpu_share"]
-        * max(0.0, 1 - (all_cores - each["cpu_share"]) / (each["other_cores"] or 1.0))
+        mean["other_cpu_share"]
+        * max(0.0, 1 - (all_cores - mean["cpu_share"]) / (mean["other_cores"] or 1.0))
         for each in told
+        if _was_kept_waiting(each["worst"]) and (mean := each["mean"])
     ]
     return Observed(max(shares)) if shares else None
+
+
+def _was_kept_waiting(worst: Mapping[str, float]) -> bool:
+    """Whether waiting for a CPU was most of the longest stall; else the injector itself stalled."""
+    waited_us = 1_000_000 * worst.get("run_delay_share", 0.0)
+    return waited_us > 0 and waited_us >= worst.get("hub_lag_max_us", 0.0) / 2
 
 
 def worst_shard(vitals: list[dict[str, Any]], vital: str) -> dict[str, Any] | None:

@@ -34,7 +34,7 @@ _NOTE_SENTENCES: dict[str, str] = {
     "co_located": "The target runs on the injector host: they share its CPU, and no real "
     "network is involved.",
     CROWDED: "Other programs used {value} of the injector host's CPU.",
-    CROWDED_BESIDE: "The target and other programs used {value} of the injector host's CPU.",
+    CROWDED_BESIDE: "Other programs and the target used {value} of the injector host's CPU.",
 }
 LIMITS: dict[str, Limits] = {
     **trust.LIMITS,
@@ -222,7 +222,6 @@ def _notes(
     doubts: Sequence[JudgementReason],
 ) -> tuple[JudgementReason, ...]:
     said = {trust.OWN_TAIL} if any(each.code == trust.HIGH_EFFECT for each in doubts) else set()
-    said |= {CROWDED} if any(each.code == "other_cpu" for each in doubts) else set()
     return tuple(
         reason_for(code, "", _NOTE_SENTENCES, seen, beyond.limit)
         for code in _NOTE_SENTENCES

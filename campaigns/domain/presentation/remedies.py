@@ -167,7 +167,7 @@ def words_of(kind: str) -> str:
 
 
 _NO_CPU = "the injector had no CPU"
-_OTHERS = "other programs used {value} of the injector host's CPU"
+_OTHERS = "other programs used {value} of the CPU"
 _LATE = "the injector was too slow to react"
 _UNSENT = "the injector did not send what was planned"
 # What was wrong, by the code of the reason or note that is to blame.
@@ -177,11 +177,11 @@ CAUSES: dict[str, str] = {
     "run_delay": _NO_CPU,
     "cpu": "the injector used {value} of a core",
     "cpu_5s": "the injector used {value} of a core",
-    "throttled": "the injector's CPU quota was used up {value} of the time",
-    "steal": "the hypervisor gave {value} of the injector host's CPU to other machines",
+    "throttled": "the CPU quota was used up {value} of the time",
+    "steal": "the hypervisor gave {value} of the CPU to other machines",
     "other_cpu": _OTHERS,
     CROWDED: _OTHERS,
-    CROWDED_BESIDE: "the target and other programs used {value} of the injector host's CPU",
+    CROWDED_BESIDE: "other programs and the target used {value} of the CPU",
     "lateness_p99": "the injector sent late",
     "hub_lag": _LATE,
     "hub_lag_p50": _LATE,

@@ -135,7 +135,7 @@ def test_what_took_the_injectors_cpu_is_named_and_what_helps():
     found = limiter_of(Ending.INJECTOR, [], [], [], CAP, spoilt=[spoilt] * 2)
     assert found.word == "other programs"
     assert found.why.replace("\u202f", " ") == (
-        "Other programs used up to 94 % of the injector host's CPU in 2 of 2 trials. "
+        "Other programs used up to 94 % of the CPU in 2 of 2 trials. "
         "Stop other programs on the injector host, or measure from a quieter machine."
     )
 
