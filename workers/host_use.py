@@ -32,7 +32,7 @@ class _Reading(NamedTuple):
     throttled_ns: int
 
 
-class HostUse:
+class HostWatch:
     """What the host did between two calls of `take`. Injectors are what the children of the worker
     `own` started; with them belongs what these used before they ended."""
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from workers.host_use import DEMO_TARGET, ITSELF, HostUse, short_name
+from workers.host_use import DEMO_TARGET, ITSELF, HostWatch, short_name
 
 pytestmark = pytest.mark.pure
 WORKER = 10
@@ -42,8 +42,8 @@ def proc(tmp_path):
     return Proc(tmp_path)
 
 
-def use_of(proc: Proc) -> HostUse:
-    return HostUse(WORKER, str(proc.folder))
+def use_of(proc: Proc) -> HostWatch:
+    return HostWatch(WORKER, str(proc.folder))
 
 
 def named(use: dict) -> dict[str, float]:
@@ -111,8 +111,8 @@ def test_what_make_run_has_started_is_benchsite_itself(proc):
 
 
 def test_a_machine_that_tells_nothing_is_not_known(tmp_path):
-    assert HostUse(WORKER, str(tmp_path / "missing")).take() is None
-    assert HostUse(WORKER, str(tmp_path)).take() is None
+    assert HostWatch(WORKER, str(tmp_path / "missing")).take() is None
+    assert HostWatch(WORKER, str(tmp_path)).take() is None
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ from campaigns.services.load_control import announce_host
 from workers.database import UNREACHABLE, drop_connection, first_line_of, use_own_connection
 from workers.dialling import own_addresses
 from workers.file_reserve import FileReserve
-from workers.host_use import HostUse
+from workers.host_use import HostWatch
 from workers.leftovers import store_leftovers
 from workers.spool import spool_bytes
 
@@ -66,7 +66,7 @@ def _end(**_) -> None:
 
 def _announce(slots: int) -> None:
     use_own_connection()
-    facts, use = host_facts(), HostUse()
+    facts, use = host_facts(), HostWatch()
     reserve, trouble = FileReserve(), ""
     while not _ended.is_set():
         try:

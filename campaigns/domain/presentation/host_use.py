@@ -14,7 +14,7 @@ MEANING = "Medians stay reliable; p99 may not."
 _MOST = 0.8
 
 
-class Program(NamedTuple):
+class BusyProgram(NamedTuple):
     """`share`: of the machine's CPU."""
 
     name: str
@@ -33,13 +33,13 @@ class HostUse:
     steal_share: float = 0.0
     throttled_share: float = 0.0
     load_1min: float | None = None
-    programs: tuple[Program, ...] = ()
+    programs: tuple[BusyProgram, ...] = ()
 
     @classmethod
     def of(cls, whose: str, use: dict[str, Any]) -> "HostUse":
         """Of what workers/host_use.py tells."""
         told = use["programs"]
-        programs = tuple(Program(each["name"], each["cores"] / use["cores"]) for each in told)
+        programs = tuple(BusyProgram(each["name"], each["cores"] / use["cores"]) for each in told)
         shares = (use[f"{name}_share"] for name in ("others", "steal", "throttled"))
         return cls(whose, *shares, use["load_1min"], programs)
 

@@ -2,11 +2,11 @@
 
 import pytest
 
-from campaigns.domain.presentation.host_use import HostUse, Program, busiest
+from campaigns.domain.presentation.host_use import BusyProgram, HostUse, busiest
 
 pytestmark = pytest.mark.pure
 QUIET = HostUse("this machine's", others_share=0.5, steal_share=0.05, throttled_share=0.05)
-REPORT = Program("python3 report.py", 0.45)
+REPORT = BusyProgram("python3 report.py", 0.45)
 
 
 def said(**use) -> str:
@@ -14,13 +14,13 @@ def said(**use) -> str:
 
 
 def test_one_program_that_uses_most_is_the_cause():
-    assert said(others_share=0.53, programs=(REPORT, Program("sshd", 0.03))) == (
+    assert said(others_share=0.53, programs=(REPORT, BusyProgram("sshd", 0.03))) == (
         "python3 report.py uses 45 % of this machine's CPU."
     )
 
 
 def test_several_programs_are_named_with_their_shares():
-    programs = (REPORT, Program("chromium", 0.31), Program("postgres", 0.12))
+    programs = (REPORT, BusyProgram("chromium", 0.31), BusyProgram("postgres", 0.12))
     assert said(others_share=0.91, programs=programs) == (
         "Other programs use 91 % of this machine's CPU: "
         "python3 report.py 45 %, chromium 31 %, postgres 12 %."
