@@ -7,6 +7,7 @@ in this folder is marked `browser`.
 
 import json
 import os
+import re
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -34,6 +35,8 @@ FLAGS = [
     *("--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"),
     *("--disable-component-update", "--disable-sync"),
 ]
+# What starts a campaign; beside other programs it has the other name.
+START = re.compile("^Start (campaign|anyway)$")
 # Only what fails waits so long: on a busy machine a page may well take ten seconds.
 ACTION_TIMEOUT_MS = 30_000
 # Two Chromiums and the target share two cores with the injector. Its runs are doubted for that, but

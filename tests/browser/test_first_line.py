@@ -8,6 +8,7 @@ from playwright.sync_api import expect
 from campaigns.domain.plan.presets import PRESETS
 from campaigns.models import Agent, ApiToken, FailureExample, Probe, ShareLink
 from campaigns.services.probes import finish_probe, settle_campaign
+from tests.browser.conftest import START
 from tests.browser.installation import enter
 from tests.factories import (
     make_campaign,
@@ -123,7 +124,7 @@ def test_a_try_and_then_a_start_that_is_held(page, project):
     expect(rows.filter(has_text="awaited")).to_have_count(2)
     answer(OK, REFUSED)
     expect(rows.filter(has_text="connection refused")).to_have_count(1)
-    page.get_by_role("button", name="Start campaign").click()
+    page.get_by_role("button", name=START).click()
     expect(page.get_by_text("0 of 2 so far")).to_be_visible()
     answer(OK, REFUSED)
     expect(page.get_by_text("On hold: 1 of 2 first requests failed.")).to_be_visible()

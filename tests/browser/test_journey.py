@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.browser.conftest import START
 from tests.browser.installation import sign_in
 from tests.browser.presets.reading import number
 
@@ -168,7 +169,7 @@ def start_campaign(page, project_path) -> str:
     page.locator("#id_repeats").fill(str(REPEATS))
     page.locator("#id_pause_s").fill("0.2")
     page.locator("main").get_by_text(re.compile(rf"\b{2 * REPEATS}\b")).first.wait_for()
-    page.get_by_role("button", name="Start campaign").click()
+    page.get_by_role("button", name=START).click()
     page.wait_for_url(re.compile(r"/campaigns/\d+/"))
     return re.search(r"/campaigns/\d+/", page.url).group()
 

@@ -8,6 +8,7 @@ import re
 
 import pytest
 
+from tests.browser.conftest import START
 from tests.browser.presets.reading import Measured, tables_of
 from tests.browser.rest import Rest
 
@@ -48,7 +49,7 @@ def measure(signed_in, rest):
         page.get_by_role("button", name="Create plan and campaign").click()
         page.wait_for_url(re.compile(r"/campaigns/new/"))
         fill(page, {"pause_s": "0", **(campaign or {})})
-        page.get_by_role("button", name="Start campaign").click()
+        page.get_by_role("button", name=START).click()
         page.wait_for_url(re.compile(r"/campaigns/\d+/$"))
         campaign = int(page.url.rstrip("/").rsplit("/", 1)[1])
         page.goto("about:blank")
