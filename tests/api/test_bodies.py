@@ -7,11 +7,9 @@ import time
 from functools import partial
 
 import pytest
-from django.conf import settings
 from django.test import Client
 
 from campaigns.domain.metrics.machine import MOST_CORES
-from campaigns.models import Target
 from campaigns.services.agents import create_agent
 from tests.api.conftest import token_client
 from tests.factories import make_target
@@ -165,11 +163,3 @@ def test_who_may_not_change_a_project_is_refused_before_the_body_is_read(vera, p
     path = f"/api/v1/{where.format(project.pk)}"
     answer = token_client(vera).post(path, "{", content_type="application/json")
     assert answer.status_code == 403
-
-
-def test_a_body_that_is_too_large_is_not_read(api):
-    body = "x" * (settings.MOST_BODY_BYTES + 1)
-    answer = api.post("/api/v1/targets/", body, content_type="application/json")
-    assert answer.status_code == 413
-    assert answer.json()["error"]["code"] == "too_large"
-    assert not Target.objects.exists()

@@ -227,18 +227,6 @@ def test_the_page_of_a_sweep_has_the_figures_of_json(api, alice, shape):
         assert row.against[0].word == json_row["values"]["word"]
 
 
-@pytest.mark.parametrize("shape", ["matrix"], indirect=True)
-def test_the_page_of_a_matrix_has_the_figures_of_json(api, alice, shape):
-    page = client_of(alice).get(reverse("campaign-detail", args=[shape.pk]))
-    cells = [cell for _, row in page.context["matrix"]["rows"] for _, cell in row if cell]
-    (table,) = shape_tables(api, shape)
-    means = [row["values"]["mean"] for row in table["rows"]]
-    assert [as_number(cell.mean) for cell in cells] == means
-    differences = [row["values"]["difference"] for row in table["rows"]]
-    shown = [as_number(cell.difference.rstrip("%").strip()) for cell in cells]
-    assert shown == differences
-
-
 def test_the_page_and_csv_of_a_search_have_the_trials_of_json(api, alice, project):
     search = search_through(searching(project), limit_of(1850))
     trials = api.get(f"/api/v1/campaigns/{search.pk}/search/").json()["trials"]

@@ -201,11 +201,6 @@ def test_a_host_that_comes_back_after_a_silence_begins_anew(db):
     assert InjectorHost.objects.get().started_at > began
 
 
-def test_an_admitted_run_takes_slots_before_anybody_has_claimed_them(project):
-    preparing(project, n_shards=3)
-    assert total_slots() - free_slots() == 3
-
-
 def test_more_shards_than_slots_are_no_negative_freedom(project):
     preparing(project, n_shards=3)
     host(slots=1)

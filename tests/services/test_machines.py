@@ -51,18 +51,6 @@ def test_a_token_is_shown_once_and_stored_as_a_hash(made):
     assert authenticate_agent(text=text) == agent
 
 
-@pytest.mark.parametrize("change", ["secret", "lookup", "kind", "nothing"])
-def test_no_other_text_is_recognised(made, change):
-    agent, text = made
-    other = {
-        "secret": text[:-1] + ("A" if text[-1] != "A" else "B"),
-        "lookup": text.replace(agent.lookup, "0" * 16),
-        "kind": text.replace("bs_agent_", "bs_pat_"),
-        "nothing": "",
-    }[change]
-    assert authenticate_agent(text=other) is None
-
-
 def test_a_revoked_token_is_not_recognised_and_both_are_in_the_audit_log(made, as_bob, project):
     agent, text = made
     revoke_agent(by=as_bob, agent=agent)

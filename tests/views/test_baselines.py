@@ -58,11 +58,3 @@ def test_ticked_campaigns_of_a_history_become_the_baseline(as_editor, project):
     chosen = [points[0].test, points[1].test]
     as_editor.post(post, {"name": "calm", "in": chosen, "seen": "0"})
     assert Baseline.objects.get().runs.count() == 6
-
-
-def test_who_looks_at_a_stale_page_replaces_nothing(as_editor, project):
-    (test,) = make_history(project, CALM)
-    post = reverse("history-baseline", args=[test.pk])
-    as_editor.post(post, {"name": "calm", "in": [test.pk], "seen": "0"})
-    as_editor.post(post, {"name": "mine", "in": [test.pk], "seen": "0"})
-    assert Baseline.objects.get().name == "calm"

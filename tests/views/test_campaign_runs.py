@@ -3,13 +3,11 @@
 import re
 
 import pytest
-from django.db import connection
-from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
 from campaigns.services.tokens import create_share
-from campaigns.views import campaign_runs, kept_pages
+from campaigns.views import campaign_runs
 from tests.factories import make_campaign, make_endpoint, make_plan, make_target, make_test
 from tests.queries.measured import run_in_blocks
 from tests.values import plan_spec
@@ -94,14 +92,3 @@ def test_a_visitor_chooses_tables_and_pages_too(client, as_alice, make):
     html = page(client, f"/s/{token}/", f"?repeats={test.pk}")
     assert tables_in(html) == [str(test.pk)]
     assert "1 to 5 of 12" in html
-
-
-def test_a_page_takes_as_many_statements_for_many_tests_as_for_few(as_editor, make, monkeypatch):
-    monkeypatch.setattr(kept_pages, "WORTH_ROWS", 0)  # both are kept for other processes
-    counts = {}
-    for n_plans in (2, 5):
-        campaign = make(n_plans)
-        with CaptureQueriesContext(connection) as seen:
-            page(as_editor, address_of(campaign))
-        counts[n_plans] = len(seen)
-    assert counts[5] == counts[2]

@@ -4,8 +4,8 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from campaigns.models import Campaign, Run
-from tests.factories import make_campaign, make_plan, make_project, make_run, make_test
+from campaigns.models import Campaign
+from tests.factories import make_campaign, make_plan, make_test
 from tests.values import plan_spec
 from tests.views.campaign_form import cells, fields, new_url
 from tests.views.pages import text_of
@@ -39,25 +39,6 @@ def test_run_again_says_what_has_changed_and_can_repeat_exactly(
     assert response.context["form"].known()["cells"] == [
         f"{newer.pk}.{target.endpoints.get(scheme='http').pk}.new"
     ]
-
-
-def test_another_projects_campaign_cannot_be_run_again(as_editor, project, target, version):
-    foreign = make_campaign(make_project())
-    for number in (foreign.pk, "x", ""):
-        assert as_editor.get(new_url(project), {"again": number}).status_code == 404
-
-
-def test_thirty_runs_do_not_need_thirty_times_the_queries(
-    as_editor, project, target, version, django_assert_max_num_queries
-):
-    campaign = make_campaign(project, repeats=15)
-    tests = [make_test(campaign, version, endpoint=each) for each in target.endpoints.all()]
-    for repeat in range(1, 16):
-        for test in tests:
-            make_run(test, repeat)
-    assert Run.objects.count() == 30
-    with django_assert_max_num_queries(60):
-        as_editor.get(reverse("campaign-detail", args=[campaign.pk]))
 
 
 def test_a_draft_is_edited_in_the_form_that_made_it(as_editor, project, target, version):

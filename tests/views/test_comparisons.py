@@ -1,18 +1,14 @@
 """The page that compares campaigns, tests or runs."""
 
 import pytest
-from django.db import connection
-from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
 from campaigns.models import Campaign
 from tests.factories import (
     make_campaign,
-    make_endpoint,
     make_project,
     make_run,
-    make_target,
     make_test,
 )
 from tests.kept_cast import project as project
@@ -111,30 +107,6 @@ def test_a_third_column_is_chosen_from_the_others(as_vera, weeks):
     assert chosen.campaign == third
     three = as_vera.get(f"{reverse('comparison')}?{query}")
     assert [column.row for column in three.context["columns"]] == [*weeks, third]
-
-
-def test_as_many_queries_for_ten_tests_as_for_one(as_vera, project):
-    def queries(n_tests: int) -> int:
-        sides = campaigns_with(project, n_tests)
-        page_of(as_vera, *sides)
-        with CaptureQueriesContext(
-            connection,
-        ) as asked:
-            assert len(page_of(as_vera, *sides, show="everything").context["rows"]) == n_tests
-        return len(asked)
-
-    assert queries(10) == queries(1)
-
-
-def campaigns_with(project, n_tests: int):
-    earlier = make_campaign(project)
-    tests = [
-        make_test(earlier, endpoint=make_endpoint(make_target(project))) for _ in range(n_tests)
-    ]
-    later = same_again(tests)
-    for each in (*tests, *later):
-        measure(make_run(each), 10_000, n=200, seconds=1)
-    return earlier, later[0].campaign
 
 
 def test_two_ticks_lead_to_the_comparison_with_the_older_run_as_baseline(as_vera, pair):

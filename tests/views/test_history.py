@@ -48,17 +48,6 @@ def text_of(response) -> str:
     return " ".join(text.split())
 
 
-def test_a_change_comes_first_with_its_size_interval_and_date(opened, project):
-    (test,) = make_history(project, SLOWER)
-    page = text_of(opened(test))
-    sentence = (
-        r"Slower by ([0-9.]+) % \[([0-9.]+), ([0-9.]+)\] since 9 Nov 2026: 28.5 instead of 26.0 ms"
-    )
-    size, low, high = map(float, re.search(sentence, page).groups())
-    assert low < size < high
-    assert size == pytest.approx(9.6, abs=0.1)
-
-
 def test_another_tls_library_draws_its_line_and_explains_a_change(opened, project):
     (test,) = upgraded(project, tls_end("OpenSSL 4.0.3"), tls_end("OpenSSL 4.0.4"))
     page = opened(test)
@@ -123,28 +112,6 @@ def test_a_history_is_a_file_with_a_row_for_each_campaign(client, vera, project)
     assert [bool(row["change"]) for row in rows] == [index == 8 for index in range(len(SLOWER))]
 
 
-def statements(client, address, counter) -> int:
-    with counter as seen:
-        assert client.get(address).status_code == 200
-    return len(seen)
-
-
-def test_a_page_of_forty_campaigns_takes_as_many_statements_as_one_of_one(
-    client, vera, project, django_assert_max_num_queries
-):
-    client.force_login(vera)
-    counts = []
-    for nights in (1, 40):
-        (test,) = make_history(project, [*CALM * 3, *(30.0,) * 16][:nights])
-        client.get(reverse("history-test", args=[test.pk]))
-        counts.append(
-            statements(
-                client, reverse("history-test", args=[test.pk]), django_assert_max_num_queries(40)
-            )
-        )
-    assert counts[1] <= counts[0] + 1  # which counts the runs that a page does not show
-
-
 def rows_of(response) -> list[dict]:
     """Of the overview, under all its headings."""
     return [row for group in response.context["groups"] for row in group["rows"]]
@@ -183,23 +150,6 @@ def test_the_overview_narrows_by_target_plan_arm_and_tag(overview, project):
     assert listed(plan=one.plan_version.plan_id) == {one.pk}
     assert listed(arm="https keep-alive") == {two.pk}
     assert listed(tag="nightly") == {one.pk}
-
-
-def test_an_overview_of_forty_tests_takes_as_many_statements_as_one_of_one(
-    client, vera, project, django_assert_max_num_queries
-):
-    client.force_login(vera)
-    target = make_target(project)
-    counts = []
-    for n_tests in (1, 40):
-        plans = [make_plan(project) for _ in range(n_tests)]
-        endpoint = target.endpoints.first() or make_endpoint(target)
-        make_history(
-            project, SLOWER, begin=recent(20), tests=[(plan, endpoint, "new") for plan in plans]
-        )
-        address = reverse("history", args=[project.pk])
-        counts.append(statements(client, address, django_assert_max_num_queries(40)))
-    assert counts[0] == counts[1]
 
 
 def test_what_moved_with_its_plan_has_direction_and_cause_everywhere(overview, client, project):

@@ -3,11 +3,10 @@
 from datetime import timedelta
 
 import pytest
-from django.urls import reverse
 
 from campaigns.domain.lifecycle import Trust
 from campaigns.models import Run
-from tests.factories import make_endpoint, make_plan, make_project, make_target
+from tests.factories import make_endpoint, make_plan, make_target
 from tests.histories import BEGIN, make_history
 from tests.services.test_triage import CALM
 from tests.views.test_history import opened as opened
@@ -86,10 +85,3 @@ def test_the_reference_of_most_of_its_campaigns_is_taken(opened, project, echo):
     tests = [(plan, endpoint, "new"), (plan, echo, "keep-alive")]
     test, _ = make_history(project, CALM, tests=tests)
     assert opened(test).context["reference"].plan == plan.plan
-
-
-def test_the_reference_of_another_project_is_not_seen(opened, client, project, alice, echo):
-    (test,) = make_history(make_project(owner=alice), CALM)
-    make_both(project, echo)
-    client.force_login(alice)
-    assert client.get(reverse("history-test", args=[test.pk])).context["reference"] is None

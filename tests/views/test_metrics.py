@@ -5,7 +5,7 @@ from django.test import override_settings
 from django.urls import reverse
 from prometheus_client.parser import text_string_to_metric_families
 
-from campaigns.models import InjectorHost, Run
+from campaigns.models import Run
 from campaigns.models.dbtime import db_now
 from campaigns.services.load_control import (
     announce_host,
@@ -71,14 +71,6 @@ def test_how_long_the_next_run_has_waited_is_told(read, project):
 def test_load_that_was_stopped_is_told(read):
     stop_all_load_from_console()
     assert read()["load_on"] == {(): 0}
-
-
-def test_many_hosts_cost_no_more_statements(read, django_assert_num_queries):
-    for number in range(30):
-        announce_host(name=f"host {number}", slots=1, facts={})
-    assert InjectorHost.objects.count() == 30
-    with django_assert_num_queries(8):
-        read()
 
 
 @override_settings(METRICS_FOR=["127.0.0.0/8"])

@@ -10,7 +10,7 @@ from django.urls import reverse
 from campaigns.domain.plan.fields import groups_of
 from campaigns.domain.plan.plan import Plan
 from campaigns.forms.plans import GROUPS, PlanForm, names_in
-from tests.factories import make_plan, make_project
+from tests.factories import make_plan
 
 pytestmark = pytest.mark.django_db
 KEYS = [group.key for group in GROUPS]
@@ -39,11 +39,6 @@ def test_a_plan_of_the_project_can_be_copied(form_at, project):
     plan = make_plan(project, "Prices").plan
     answer = form_at(copy=plan.pk)
     assert answer.context["form"].initial["name"] == "Prices copy"
-
-
-def test_a_plan_of_another_project_cannot(form_at, project):
-    plan = make_plan(make_project("other"), "Theirs").plan
-    assert "Theirs" not in form_at(copy=plan.pk).content.decode()
 
 
 def test_of_a_table_the_preview_knows_the_size_and_of_credentials_the_kind(as_editor, project):

@@ -3,7 +3,6 @@
 import pytest
 from django.urls import reverse
 
-from campaigns.models import Project
 from campaigns.permissions import Role
 from tests.factories import make_project
 
@@ -12,12 +11,6 @@ pytestmark = pytest.mark.django_db
 
 def members(project) -> str:
     return reverse("project-members", args=[project.pk])
-
-
-def test_a_project_is_made_and_owned(client, charlie):
-    client.force_login(charlie)
-    client.post(reverse("project-new"), {"name": "Shop"})
-    assert Project.objects.get().memberships.get(user=charlie).role == Role.OWNER
 
 
 def test_a_name_with_markup_is_shown_as_text(client, alice):

@@ -8,11 +8,7 @@ from django.urls import reverse
 
 from campaigns.models import Campaign, Run
 from tests.factories import (
-    make_campaign,
-    make_endpoint,
     make_run,
-    make_target,
-    make_test,
     make_test_of,
 )
 from tests.queries.measured import measure
@@ -63,26 +59,6 @@ def test_figures_are_those_of_the_summary_and_a_dash_says_why(client, vera, proj
     n, rate, p50, *_ = rows[runs[0]]
     assert (n.text, rate.text, p50.text) == ("2,000", "200", "12.0")
     assert rows[runs[1]][0].text == "–"
-
-
-def test_two_hundred_runs_come_in_pages_with_few_queries(
-    client, vera, project, django_assert_max_num_queries
-):
-    client.force_login(vera)
-    campaign = make_campaign(project, repeats=50)
-    test = make_test(campaign)
-    for repeat in range(1, 51):
-        make_run(test, repeat)
-    other = make_test(campaign, test.plan_version, endpoint=make_endpoint(make_target(project)))
-    for repeat in range(1, 11):
-        make_run(other, repeat)
-    assert Run.objects.count() == 60
-    with django_assert_max_num_queries(20):
-        response = client.get(reverse("run-list", args=[project.pk]))
-    assert len(response.context["rows"]) == 50
-    following = response.context["page"].next
-    answer = client.get(reverse("run-list", args=[project.pk]), {"page": following})
-    assert [run.repeat for run, _ in answer.context["rows"]] == list(range(10, 0, -1))
 
 
 def test_a_row_names_its_run_escaped_and_when_it_ended(client, vera, project, runs):

@@ -7,7 +7,6 @@ from campaigns.domain.metrics.snapshot import Second, Timing
 from campaigns.models import Campaign, Run
 from campaigns.models.dbtime import db_now
 from campaigns.permissions import Actor
-from campaigns.queries.answers import campaign_answer
 from campaigns.queries.columns import columns_of
 from campaigns.queries.compared_tests import comparison_of
 from campaigns.queries.measurements import points_of
@@ -68,23 +67,6 @@ def run(project):
     return run
 
 
-def test_its_report_has_handshakes_messages_and_codes(run):
-    table = run_report(run).exchange
-    labels = [row.label for row in table.rows]
-    assert labels == ["handshake", "message", "close"]
-    assert table.note == "5,000 messages sent, 5,000 received."
-    assert run_report(run).tiles[0]["title"] == "Ok connections/s"
-    assert table in run_report(run).tables
-
-
-def test_each_close_code_has_a_row_with_its_words_and_share(run):
-    table = run_report(run).closes
-    assert [(row.label, [cell.text for cell in row.cells]) for row in table.rows] == [
-        ("1000", ["normal closure", "500", "100.00"])
-    ]
-    assert table in run_report(run).tables
-
-
 def test_its_seconds_have_open_connections_and_messages(run):
     point = points_of(run)[0]
     assert (point["open_connections"], point["messages"]) == (7, 1000)
@@ -110,17 +92,6 @@ def finished(run):
     run = Run.objects.get(pk=run.pk)
     summarise_run(run)
     return run
-
-
-def test_its_campaign_has_handshakes_messages_and_codes(finished):
-    timings, counts = campaign_answer(finished.campaign).exchanges
-    assert [row.label for row in timings.rows] == [
-        f"WS new connection: {part}" for part in ("handshake", "message", "close")
-    ]
-    (row,) = counts.rows
-    keys = [column.key for column in counts.columns]
-    cells = dict(zip(keys, (cell.text for cell in row.cells), strict=True))
-    assert (cells["opened"], cells["close_1000"], cells["most_open"]) == ("500", "500", "7")
 
 
 def test_two_runs_are_compared_by_their_handshakes_and_messages(finished, vera):

@@ -4,7 +4,7 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from campaigns.models import Campaign, Exporter, Search, Target
+from campaigns.models import Campaign, Search
 from tests.factories import make_campaign, make_endpoint, make_plan, make_target, make_test
 from tests.searches import limit_of, search_through, searching
 from tests.values import plan_spec
@@ -89,19 +89,6 @@ def test_search_again_opens_the_form_as_it_was(client, alice, project):
         "longest_min": 60,
         "injectors": 1,
     }
-
-
-@pytest.mark.parametrize("objective", ["target_cpu < 80 %", "p95 < 1 s, target_memory < 90 %"])
-def test_a_rule_that_nobody_would_tell_is_said_before_the_start(
-    as_editor, project, filled_in, objective
-):
-    asked = {**filled_in, "objective": objective}
-    refused = as_editor.post(form_url(project), asked)
-    assert (refused.status_code, Search.objects.count()) == (422, 0)
-    Exporter.objects.create(
-        target=Target.objects.get(), name="node", url="http://127.0.0.1:9100/metrics"
-    )
-    assert as_editor.post(form_url(project), asked).status_code == 302
 
 
 def test_of_several_targets_none_is_chosen_until_the_plan_ran_on_one(as_editor, project, version):

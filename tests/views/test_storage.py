@@ -7,9 +7,8 @@ from campaigns.models import RunUse
 from campaigns.queries.caps import stored_kinds, stored_projects
 from campaigns.services import caps
 from campaigns.services.caps import SAMPLE, measure_use
-from tests.factories import make_campaign, make_project, make_run, make_test, store_second
+from tests.factories import store_second
 from tests.values import make_second
-from tests.views.pages import page_text
 
 pytestmark = pytest.mark.django_db
 
@@ -38,16 +37,6 @@ def test_rows_of_a_table_that_was_never_analyzed_are_not_none(run):
         cursor.execute("SELECT 1")
     (seconds,) = (kind for kind in stored_kinds() if kind.name == "Seconds")
     assert seconds.n_rows == 5
-
-
-def test_it_reads_tables_and_projects_in_a_fixed_number_of_statements(
-    adam, measured, alice, django_assert_max_num_queries
-):
-    for number in range(20):
-        other = make_project(f"Project {number}", owner=alice)
-        measure_use(make_run(make_test(make_campaign(other))))
-    with django_assert_max_num_queries(10):
-        page_text(adam, "storage")
 
 
 def test_what_a_project_has_stored_is_what_its_rows_take(measured, project):

@@ -1,7 +1,6 @@
 """Pages of targets: the form with its rows, one target, the list's statements."""
 
 import pytest
-from django.test import Client
 from django.urls import reverse
 
 from campaigns.models import Target
@@ -69,24 +68,3 @@ def test_an_edit_shows_what_is_stored_and_changes_it(as_editor, project):
     as_editor.post(url, {**FORM, "name": "shop 2"})
     target.refresh_from_db()
     assert target.name == "shop 2"
-
-
-def test_a_form_without_its_token_is_refused(project, bob):
-    client = Client(enforce_csrf_checks=True)
-    client.force_login(bob)
-    answer = client.post(new(project), FORM)
-    assert answer.status_code == 403
-    assert not Target.objects.exists()
-
-
-def test_the_list_needs_no_query_a_row(
-    as_editor, project, django_assert_max_num_queries, django_assert_num_queries
-):
-    make_endpoint(make_target(project))
-    url = reverse("target-list", args=[project.pk])
-    with django_assert_max_num_queries(20) as few:
-        as_editor.get(url)
-    for _ in range(5):
-        make_endpoint(make_target(project))
-    with django_assert_num_queries(len(few.captured_queries)):
-        as_editor.get(url)

@@ -6,7 +6,6 @@ import pytest
 from django.urls import reverse
 
 from campaigns.models import OwnTlsProfile
-from tests.factories import make_endpoint, make_target
 
 pytestmark = pytest.mark.django_db
 POSTED = {"name": "our clients", "max_version": "1.2", "groups": "x25519 P-256"}
@@ -34,16 +33,6 @@ def test_of_a_refused_form_nothing_is_lost(as_editor, project, wrong):
     assert answer.status_code == 422
     typed = (POSTED | wrong)["groups"]
     assert f'value="{typed}"' in answer.content.decode()
-    assert not OwnTlsProfile.objects.exists()
-
-
-def test_one_is_deleted_unless_it_is_in_use(as_editor, project, profile):
-    endpoint = make_endpoint(make_target(project, "shop"), "https", tls={"profile": profile.name})
-    url = reverse("tls-profile-delete", args=[profile.pk])
-    as_editor.post(url)
-    assert OwnTlsProfile.objects.exists()
-    endpoint.delete()
-    as_editor.post(url)
     assert not OwnTlsProfile.objects.exists()
 
 

@@ -78,15 +78,3 @@ def test_all_entries_are_a_file_with_a_row_for_each_change(page, project, target
         ("fixed", "bob", "'=1+1")
     ] * 2
     assert float(rows[0]["change"]) == pytest.approx(0.096, abs=0.002)
-
-
-def test_eight_entries_take_as_many_statements_as_one(page, project, django_assert_max_num_queries):
-    counts = []
-    for n_entries in (1, 8):
-        while TriageEntry.objects.count() < n_entries:
-            noted(project, SLOWER)
-        page("triage-list", project.pk)
-        with django_assert_max_num_queries(40) as seen:
-            page("triage-list", project.pk)
-        counts.append(len(seen))
-    assert counts[0] == counts[1]
