@@ -1,10 +1,8 @@
 """The steps of a plan in its form, and their order."""
 
 import pytest
-from django.urls import reverse
 
-from campaigns.forms.plans import initial_of
-from campaigns.models import PlanVersion, SavedPlan
+from campaigns.models import PlanVersion
 from tests.views.plan_form import save
 
 pytestmark = pytest.mark.django_db
@@ -31,25 +29,6 @@ def test_a_second_step_is_stored_with_all_that_it_has(as_editor, project):
         "body": "",
         "extract": [],
     }
-
-
-@pytest.mark.parametrize(
-    ("fields", "order"),
-    [
-        ({"order_kind": "round_robin"}, ("round_robin", 1, [])),
-        ({"order_kind": "blocks", "block_repeat": "1,000"}, ("blocks", 1000, [])),
-        ({"order_kind": "random", "block_repeat": "9"}, ("random", 1, [])),
-        ({"order_kind": "weighted", "weight": "0.5"}, ("weighted", 1, [0.5, 3.0])),
-    ],
-)
-def test_the_order_is_stored_and_comes_back_into_the_form(fields, order, as_editor, project):
-    save(as_editor, project, n_steps="2", **SECOND, **fields)
-    version = PlanVersion.objects.get()
-    stored = version.spec["order"]
-    assert (stored["kind"], stored["block_repeat"], stored["weights"]) == order
-    again = initial_of("again", version.value().to_json())
-    as_editor.post(reverse("plan-edit", args=[version.plan_id]), again)
-    assert SavedPlan.objects.get().latest.pk == version.pk
 
 
 def test_a_further_step_without_a_path_is_left_out_and_faults_keep_their_places(as_editor, project):

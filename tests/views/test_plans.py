@@ -1,5 +1,7 @@
 """The form of plans: presets, the load, bodies, versions."""
 
+from functools import reduce
+
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
@@ -7,7 +9,7 @@ from django.urls import reverse
 from campaigns.domain.plan.presets import PRESETS
 from campaigns.forms import requests
 from campaigns.forms.plans import initial_of
-from campaigns.models import PlanVersion, SavedPlan
+from campaigns.models import PlanVersion
 from tests.factories import make_plan
 from tests.values import plan_spec
 from tests.views.pages import text_of
@@ -55,70 +57,110 @@ def test_fields_that_the_model_does_not_use_are_ignored(as_editor, project):
     assert (load["model"], load["requests"], load["over_s"]) == ("sequential", 100, None)
 
 
-@pytest.mark.parametrize(
-    ("fields", "expected"),
-    [
-        (
-            {"model": "closed", "connections": "9", "ramp_up_s": "4.5"},
-            {"connections": 9, "ramp_up_s": 4.5},
-        ),
-        (
-            {"model": "open", "rate_per_s": "5", "distribution": "exponential"},
-            {"rate_per_s": 5, "distribution": "exponential", "uniform_min_s": None},
-        ),
-        (
-            {"model": "open", "distribution": "uniform", "stop": "duration"}
-            | {"uniform_min_s": "1", "uniform_max_s": "3"},
-            {"rate_per_s": None, "uniform_min_s": 1, "uniform_max_s": 3, "duration_s": None},
-        ),
-        (
-            {"model": "open", "rate_shape": "stages", "stages": "30: 10\n60: 10-50"},
-            {
-                "rate_per_s": None,
-                "requests": None,
-                "stages": [
-                    {"duration_s": 30, "from_per_s": 10, "to_per_s": 10},
-                    {"duration_s": 60, "from_per_s": 10, "to_per_s": 50},
-                ],
-            },
-        ),
-        (
-            {"model": "closed", "connections": "3", "start_offset_s": "1"},
-            {"start_offset_s": 1, "arrival_unit": "request"},
-        ),
-        (
-            {"model": "open", "rate_per_s": "10", "arrival_unit": "connection"},
-            {"arrival_unit": "connection", "start_offset_s": 0},
-        ),
-        (
-            {"model": "open", "rate_per_s": "10", "shares": "2, 1, 1"},
-            {"shares": [2, 1, 1]},
-        ),
-        (
-            {"model": "over", "max_in_flight": "7", "when_saturated": "drop"},
-            {"max_in_flight": 7, "when_saturated": "drop"},
-        ),
-        (
-            {"model": "window", "low": "2", "high": "4", "hold": "keep_s", "hold_s": "3"},
-            {"low": 2, "high": 4, "hold": "keep_s", "hold_s": 3, "connections": None},
-        ),
-        (
-            {"model": "window", "low": "2", "high": "4", "hold": "keep_until_all"},
-            {"low": 2, "high": 4, "hold": "keep_until_all", "hold_s": None},
-        ),
-    ],
-    ids=lambda each: each.get("model"),
-)
-def test_every_field_of_a_load_can_be_set_and_comes_back(fields, expected, as_editor, project):
-    data = form(**({"stop": "requests", "requests": "100"} | fields))
-    answer = as_editor.post(new(project), data, follow=True)
-    plan = SavedPlan.objects.get()
-    load = plan.latest.spec["load"]
-    assert {name: load[name] for name in expected} == expected
-    assert answer.status_code == 200
-    page = as_editor.get(reverse("plan-edit", args=[plan.pk]))
-    shown = {name: page.context["form"].initial.get(name) for name in fields if name != "stop"}
-    assert shown == {name: value for name, value in fields.items() if name != "stop"}
+KEPT = {"model": "closed", "connections": "2", "connection_mode": "keep-alive"}
+SECOND = {"n_steps": "2", "step2_method": "GET", "step2_path": "/list", "step2_weight": "3"}
+LINES = 'token = body: value="([^"]+)"\nplace = header Location: /room/(\\d+)'
+TYPED_AND_STORED = [
+    (
+        {"model": "closed", "connections": "9", "ramp_up_s": "4.5"},
+        {"load.connections": 9, "load.ramp_up_s": 4.5},
+    ),
+    (
+        {"model": "open", "rate_per_s": "5", "distribution": "exponential"},
+        {"load.rate_per_s": 5, "load.distribution": "exponential", "load.uniform_min_s": None},
+    ),
+    (
+        {"model": "open", "distribution": "uniform", "stop": "duration"}
+        | {"uniform_min_s": "1", "uniform_max_s": "3"},
+        {"load.rate_per_s": None, "load.duration_s": None}
+        | {"load.uniform_min_s": 1, "load.uniform_max_s": 3},
+    ),
+    (
+        {"model": "open", "rate_shape": "stages", "stages": "30: 10\n60: 10-50"},
+        {"load.rate_per_s": None, "load.requests": None}
+        | {
+            "load.stages": [
+                {"duration_s": 30, "from_per_s": 10, "to_per_s": 10},
+                {"duration_s": 60, "from_per_s": 10, "to_per_s": 50},
+            ]
+        },
+    ),
+    (
+        {"model": "closed", "connections": "3", "start_offset_s": "1"},
+        {"load.start_offset_s": 1, "load.arrival_unit": "request"},
+    ),
+    (
+        {"model": "open", "rate_per_s": "10", "arrival_unit": "connection"},
+        {"load.arrival_unit": "connection", "load.start_offset_s": 0},
+    ),
+    ({"model": "open", "rate_per_s": "10", "shares": "2, 1, 1"}, {"load.shares": [2, 1, 1]}),
+    (
+        {"model": "over", "max_in_flight": "7", "when_saturated": "drop"},
+        {"load.max_in_flight": 7, "load.when_saturated": "drop"},
+    ),
+    (
+        {"model": "window", "low": "2", "high": "4", "hold": "keep_s", "hold_s": "3"},
+        {"load.low": 2, "load.high": 4, "load.hold": "keep_s", "load.hold_s": 3}
+        | {"load.connections": None},
+    ),
+    (
+        {"model": "window", "low": "2", "high": "4", "hold": "keep_until_all"},
+        {"load.hold": "keep_until_all", "load.hold_s": None},
+    ),
+    (
+        {"model": "open", "rate_per_s": "5", "arrival_unit": "session", "calls_per_session": "6"}
+        | {"connections_per_session": "4", "burst_length": "3", "first_call_alone": "on"},
+        {"load.arrival_unit": "session", "session.connections_per_session": 4},
+    ),
+    (
+        {**KEPT, "calls_per_connection": "10", "calls_per_session": "5", "cookies": "on"},
+        {"session.calls_per_connection": 10, "session.calls_per_session": 5},
+    ),
+    (
+        {**KEPT, "think_kind": "uniform", "think_min_s": "0.5", "think_max_s": "2"},
+        {"session.think_time": {"kind": "uniform", "mean_s": 0, "min_s": 0.5, "max_s": 2}},
+    ),
+    (
+        {"auth_kind": "basic", "auth_user": "ann", "secret": "s3cret"},
+        {"auth": {"kind": "basic", "user": "ann"}},
+    ),
+    (
+        {"csv": "user\r\nann\r\n", "path": "/${user}", "extract": LINES},
+        {"variables": {"csv": "user\nann\n", "order": "sequential"}},
+    ),
+    ({"http_version": "1.0"}, {"http_version": "1.0"}),
+    ({"http_version": "2", "streams": "16"}, {"http_version": "2", "streams": 16}),
+    ({"resolve": "per_connection"}, {"resolve": "per_connection"}),
+    ({"order_kind": "round_robin", **SECOND}, {"order.kind": "round_robin"}),
+    (
+        {"order_kind": "blocks", "block_repeat": "1,000", **SECOND},
+        {"order.kind": "blocks", "order.block_repeat": 1000},
+    ),
+    (
+        {"order_kind": "random", "block_repeat": "9", **SECOND},
+        {"order.block_repeat": 1, "order.weights": []},
+    ),
+    (
+        {"order_kind": "weighted", "weight": "0.5", **SECOND},
+        {"order.weights": [0.5, 3.0], "order.block_repeat": 1},
+    ),
+]
+
+
+@pytest.mark.parametrize(("typed", "stored"), TYPED_AND_STORED, ids=lambda each: ", ".join(each))
+def test_what_is_typed_is_stored_and_comes_back(typed, stored, as_editor, project):
+    data = form(**{"stop": "requests", "requests": "100"} | typed)
+    as_editor.post(new(project), {name: value for name, value in data.items() if value is not None})
+    version = PlanVersion.objects.get()
+    at = {
+        path: reduce(lambda spec, name: spec[name], path.split("."), version.spec)
+        for path in stored
+    }
+    assert at == stored
+    address = reverse("plan-edit", args=[version.plan_id])
+    initial = as_editor.get(address).context["form"].initial
+    as_editor.post(address, {name: value for name, value in initial.items() if value is not None})
+    assert PlanVersion.objects.get() == version
 
 
 def test_a_body_is_uploaded_from_a_file_and_survives_another_error(as_editor, project):
