@@ -1,18 +1,25 @@
-"""The form of plans: presets, the load, bodies, versions."""
+"""The form of plans: presets, the load, sessions, steps and their order, bodies, versions."""
 
+import json
+import re
 from functools import reduce
+from html import unescape
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 
+from campaigns.domain.plan.fields import groups_of
+from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.presets import PRESETS
 from campaigns.forms import requests
-from campaigns.forms.plans import initial_of
-from campaigns.models import PlanVersion
+from campaigns.forms.plan_steps import read_extracts, write_extracts
+from campaigns.forms.plans import GROUPS, PlanForm, initial_of, names_in
+from campaigns.models import PlanSecret, PlanVersion
 from tests.factories import make_plan
 from tests.values import plan_spec
 from tests.views.pages import text_of
+from tests.views.plan_form import save
 
 pytestmark = pytest.mark.django_db
 
@@ -236,3 +243,136 @@ def test_a_load_that_ends_by_time_has_no_number_of_requests(as_editor, project):
     plan = make_plan(project, spec=spec).plan
     page = text_of(as_editor.get(reverse("plan-detail", args=[plan.pk])))
     assert "Requests per run</dt> <dd>depends on the target</dd>" in page
+
+
+FIELDS = {
+    "calls_per_connection": "10",
+    "calls_per_session": "5",
+    "cookies": "on",
+    "think_kind": "uniform",
+    "think_min_s": "0.5",
+    "think_max_s": "2",
+    "burst_length": "3",
+    "pipeline_depth": "1",
+    "auth_kind": "basic",
+    "auth_user": "ann",
+    "secret": "s3cret",
+}
+
+
+def test_editors_read_where_the_secret_may_be_sent(as_editor, client, project, vera):
+    save(as_editor, project, "ab", **FIELDS)
+    stored = PlanSecret.objects.get()
+    address = reverse("plan-detail", args=[stored.plan_id])
+    PlanSecret.objects.update(origins=["https://shop.example:443", "https://shop.example:8443"])
+    page = as_editor.get(address).content.decode()
+    assert "https://shop.example:443, https://shop.example:8443" in page
+    client.force_login(vera)
+    assert "shop.example" not in client.get(address).content.decode()
+
+
+@pytest.mark.parametrize(
+    ("fields", "wrong"),
+    [
+        ({"think_kind": "uniform", "think_min_s": "2", "think_max_s": "1"}, "think_max_s"),
+        ({"connections_per_session": "4"}, "connections_per_session"),
+        ({"calls_per_connection": "2", "burst_length": "3"}, "burst_length"),
+        ({"auth_kind": "bearer", "secret": "two\nlines"}, "secret"),
+        ({"auth_kind": "bearer", "headers": "Authorization: x"}, "auth_kind"),
+    ],
+)
+def test_a_fault_stands_at_its_field(fields, wrong, as_editor, project):
+    answer = save(as_editor, project, "ab", **fields)
+    assert set(answer.context["form"].errors) == {wrong}
+
+
+def test_fields_of_another_think_time_are_ignored(as_editor, project):
+    save(as_editor, project, "ab", think_kind="constant", think_mean_s="1", think_min_s="x")
+    assert PlanVersion.objects.get().spec["session"]["think_time"]["mean_s"] == 1
+
+
+def test_lines_are_read_as_they_are_written():
+    assert write_extracts([{"header": "", **each} for each in read_extracts(LINES)]) == LINES
+
+
+LIST_STEP = {
+    "step2_label": "list",
+    "step2_method": "GET",
+    "step2_path": "/list",
+    "step2_headers": "X-Number: 2",
+    "step2_body": "",
+    "step2_extract": "",
+    "step2_weight": "3",
+}
+
+
+def test_a_second_step_is_stored_with_all_that_it_has(as_editor, project):
+    save(as_editor, project, label="add", n_steps="2", **LIST_STEP)
+    first, second = PlanVersion.objects.get().spec["steps"]
+    assert (first["label"], first["method"]) == ("add", "POST")
+    assert second == {
+        "label": "list",
+        "method": "GET",
+        "path": "/list",
+        "headers": [["X-Number", "2"]],
+        "body": "",
+        "extract": [],
+    }
+
+
+def test_a_further_step_without_a_path_is_left_out_and_faults_keep_their_places(as_editor, project):
+    third = {name.replace("step2", "step3"): value for name, value in LIST_STEP.items()}
+    empty = LIST_STEP | {"step2_path": ""}
+    save(as_editor, project, n_steps="3", **empty, **third)
+    assert [step["path"] for step in PlanVersion.objects.get().spec["steps"]] == ["/", "/list"]
+    third["step3_path"] = "wrong"
+    answer = save(as_editor, project, name="other", n_steps="3", **empty, **third)
+    assert set(answer.context["form"].errors) == {"step3_path"}
+
+
+@pytest.mark.parametrize("n_steps", ["", "x", "-3", "999999"])
+def test_a_made_up_number_of_steps_breaks_nothing(n_steps, as_editor, project):
+    save(as_editor, project, n_steps=n_steps)
+    assert PlanVersion.objects.count() <= 1
+
+
+def test_weights_that_choose_no_step_are_said_at_the_order(as_editor, project):
+    typed = {**LIST_STEP, "weight": "0", "step2_weight": "0"}
+    answer = save(as_editor, project, n_steps="2", order_kind="weighted", **typed)
+    assert set(answer.context["form"].errors) == {"order_kind"}
+
+
+KEYS = [group.key for group in GROUPS]
+
+
+@pytest.fixture
+def form_at(as_editor, project):
+    address = reverse("plan-new", args=[project.pk])
+    return lambda **query: as_editor.get(address, query)
+
+
+def test_every_group_of_the_registry_is_a_disclosure_with_fields():
+    assert set(groups_of(Plan).values()) - {""} == set(KEYS)
+    for key in KEYS:
+        assert set(names_in(key)) & set(PlanForm.base_fields)
+
+
+def test_a_page_knows_what_its_preset_said(form_at):
+    page = form_at(preset="spike").content.decode()
+    base = json.loads(unescape(re.search(r'data-base="([^"]*)"', page)[1]))
+    assert base["connection_mode"] == {"label": "connections", "value": "new"}
+    assert "secret" not in base
+
+
+def test_a_plan_of_the_project_can_be_copied(form_at, project):
+    plan = make_plan(project, "Prices").plan
+    answer = form_at(copy=plan.pk)
+    assert answer.context["form"].initial["name"] == "Prices copy"
+
+
+def test_of_a_table_the_preview_knows_the_size_and_of_credentials_the_kind(as_editor, project):
+    typed = {"csv_size": "1024", "auth_kind": "bearer"}
+    answer = as_editor.post(reverse("plan-preview", args=[project.pk]), typed)
+    groups = {each.group.key: each for each in answer.context["disclosures"]}
+    assert groups["values"].words == "table of 1,024 bytes"
+    assert not groups["auth"].is_usual
