@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 
 from tests.browser.installation import sign_in
-from tests.browser.presets.reading import number
 
 SOAP = (
     '<?xml version="1.0"?><soap:Envelope xmlns:soap="http://schemas.xmlsoap.org/soap/envelope/">'
@@ -186,6 +185,11 @@ def see_the_same_in_a_second_window(page, campaign):
     second.goto(campaign)
     second.locator("[data-now-key=p50]").filter(has_text=re.compile(r"\d")).wait_for(timeout=40_000)
     second.close()
+
+
+def number(text: str) -> float:
+    plain = text.split("\n")[0].replace("\u2212", "-")
+    return float(re.sub(r"[^\d.-]", "", plain))
 
 
 def read_overhead(page) -> dict[str, str]:
