@@ -352,24 +352,14 @@ def agent_falls_silent() -> None:
     Agent.objects.update(heard_at=timezone.now() - timedelta(seconds=30))
 
 
-def test_a_machine_that_an_agent_watches_is_not_counted_twice(run):
+def test_what_the_agent_tells_comes_first_and_what_is_scraped_while_it_is_silent(run):
+    """Under the name that the agent gave the machine; nothing is counted twice."""
     agent_tells(run, 0)
-    take_scraped(run_id=run.pk, scraped=scraped(run, 0, 1))
-    agent_tells(run, 1)
-    assert sources(run) == [("server-1", 0, False), ("server-1", 1, False)]
-
-
-def test_while_the_agent_is_silent_the_exporter_tells_under_its_machine_s_name(run):
-    agent_tells(run, 0)
+    take_scraped(run_id=run.pk, scraped=scraped(run, 0))
+    assert sources(run) == [("server-1", 0, False)]
     agent_falls_silent()
     take_scraped(run_id=run.pk, scraped=scraped(run, 1, 2))
     assert sources(run) == [("server-1", 0, False), ("server-1", 1, True), ("server-1", 2, True)]
-
-
-def test_what_the_agent_sends_later_takes_the_place_of_what_was_scraped(run):
-    agent_tells(run, 0)
-    agent_falls_silent()
-    take_scraped(run_id=run.pk, scraped=scraped(run, 1, 2))
     agent_tells(run, 1)
     assert sources(run) == [("server-1", 0, False), ("server-1", 1, False), ("server-1", 2, True)]
     assert MachineSecond.objects.get(run=run, second=1).did["open_files"] == 9

@@ -65,10 +65,16 @@ def named_in(page) -> list[str]:
     return [line["label"] for line in plan if not line.get("grey")]
 
 
-def test_a_chart_of_few_tests_names_them_all_by_what_tells_them_apart(opened, make):
-    tests = make(3)
-    page = opened(tests[0])
-    assert named_in(page) == [":9000", ":9001", ":9002"]
+@pytest.mark.parametrize(
+    ("n_tests", "chosen", "named"),
+    [(3, None, [":9000", ":9001", ":9002"]), (5, 1, [":9001", ":9004"])],
+)
+def test_a_chart_of_few_tests_names_them_all_and_of_many_the_one_that_was_chosen(
+    opened, make, n_tests, chosen, named
+):
+    tests = make(n_tests)
+    query = "" if chosen is None else f"?repeats={tests[chosen].pk}"
+    assert named_in(opened(tests[0], query)) == named
 
 
 def test_a_crowded_chart_names_the_slowest_and_draws_the_others_without_a_name(opened, make):
@@ -86,12 +92,6 @@ def test_what_changed_against_its_baseline_is_named_before_the_slowest(opened, m
         against = Against("release 1", "p95", word, "", ratio, ratio * 0.9, ratio * 1.1)
         assert TestFigures.objects.filter(pk=test.pk).update(against=against.to_json())
     assert named_in(opened(tests[0])) == [":9000", ":9001"]
-
-
-def test_the_test_that_the_reader_chose_is_named(opened, make):
-    tests = make(5)
-    page = opened(tests[0], f"?repeats={tests[1].pk}")
-    assert named_in(page) == [":9001", ":9004"]
 
 
 def test_very_many_plans_share_one_chart_and_one_choice(opened, make):

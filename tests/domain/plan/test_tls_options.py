@@ -136,16 +136,17 @@ def test_an_endpoint_names_it_as_it_names_any_other():
     assert origin.tls.words() == ["profile “our clients”"]
 
 
-def test_a_name_that_the_project_has_not_is_refused_with_those_that_it_has():
-    reader = JsonReader({"profile": "theirs"})
+@pytest.mark.parametrize(
+    ("tls", "field"),
+    [
+        ({"profile": "theirs"}, "profile"),
+        ({"profile": "our clients", "min_version": "1.3"}, "max_version"),
+    ],
+)
+def test_an_endpoint_names_a_profile_of_the_project_and_goes_with_what_it_offers(tls, field):
+    reader = JsonReader(tls)
     read_tls_options(reader, {"our clients": OURS})
-    assert "profile" in reader.errors
-
-
-def test_an_endpoint_s_own_options_must_go_with_what_it_offers():
-    reader = JsonReader({"profile": "our clients", "min_version": "1.3"})
-    read_tls_options(reader, {"our clients": OURS})
-    assert "max_version" in reader.errors
+    assert field in reader.errors
 
 
 def test_what_is_resolved_keeps_values_and_name_without_the_profile():
