@@ -117,12 +117,8 @@ def test_a_process_that_ends_is_counted_no_more(proc):
         "processes": 0,
         "threads": 0,
         "memory_bytes": 0,
-        "open_files": pytest.approx(taken_files(proc), abs=4096),
+        "open_files": pytest.approx((proc / "13" / "fd").stat().st_size, abs=4096),
     }
-
-
-def taken_files(proc) -> int:
-    return (proc / "13" / "fd").stat().st_size
 
 
 def test_a_port_names_the_process_that_listens(proc):

@@ -210,12 +210,8 @@ def ladder(project):
     return {"project": project.pk, "name": "layers", "plan": plan, "endpoint": endpoint.pk}
 
 
-def post_ladder(api, ladder: dict):
-    return api.post("/api/v1/ladders/", ladder, format="json")
-
-
 def test_a_ladder_is_started_with_the_usual_rungs(api, ladder):
-    answer = post_ladder(api, ladder)
+    answer = api.post("/api/v1/ladders/", ladder, format="json")
     assert answer.status_code == 201, answer.json()
     found = answer.json()
     assert (found["state"], len(found["tests"])) == ("running", len(USUAL_RUNGS))

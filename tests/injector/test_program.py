@@ -15,7 +15,7 @@ import pytest
 
 from campaigns.domain.metrics.measurement import VITALS
 from campaigns.domain.metrics.snapshot import Second, total_of
-from tests.injector.program import FORKED
+from tests.injector.forked import FORKED
 from tests.injector.servers import OK_REPLY, always, make_order, probe_order, scripted
 from tests.waiting import eventually
 

@@ -348,16 +348,12 @@ def sources(run: Run) -> list[tuple[str, int, bool]]:
     return list(rows.values_list("source", "second", "is_scraped"))
 
 
-def agent_falls_silent() -> None:
-    Agent.objects.update(heard_at=timezone.now() - timedelta(seconds=30))
-
-
 def test_what_the_agent_tells_comes_first_and_what_is_scraped_while_it_is_silent(run):
     """Under the name that the agent gave the machine; nothing is counted twice."""
     agent_tells(run, 0)
     take_scraped(run_id=run.pk, scraped=scraped(run, 0))
     assert sources(run) == [("server-1", 0, False)]
-    agent_falls_silent()
+    Agent.objects.update(heard_at=timezone.now() - timedelta(seconds=30))
     take_scraped(run_id=run.pk, scraped=scraped(run, 1, 2))
     assert sources(run) == [("server-1", 0, False), ("server-1", 1, True), ("server-1", 2, True)]
     agent_tells(run, 1)

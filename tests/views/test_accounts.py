@@ -1,4 +1,4 @@
-"""Signing in and out, passwords, tokens, and the injectors' page."""
+"""Signing in and out, passwords, tokens, projects and members, and the injectors' page."""
 
 from urllib.parse import parse_qsl, urlsplit
 
@@ -8,7 +8,8 @@ from django.urls import reverse
 from django.utils import timezone
 
 from campaigns.models import ApiToken, InjectorHost
-from tests.factories import make_campaign
+from campaigns.permissions import Role
+from tests.factories import make_campaign, make_project
 
 pytestmark = pytest.mark.django_db
 
@@ -138,3 +139,33 @@ def test_injectors_are_listed_and_a_foreign_project_stays_out_of_the_bar(client,
     assert "4 cores" in page
     assert project.name not in page
     assert client.get(reverse("injector-list") + "?project=²").status_code == 200
+
+
+def members(project) -> str:
+    return reverse("project-members", args=[project.pk])
+
+
+def test_a_name_with_markup_is_shown_as_text(client, alice):
+    make_project("<script>alert(1)</script>", owner=alice)
+    client.force_login(alice)
+    page = client.get("/", follow=True).content.decode()
+    assert "<script>alert" not in page
+    assert "&lt;script&gt;alert" in page
+
+
+def test_the_owner_adds_changes_and_removes(client, project, alice, charlie):
+    client.force_login(alice)
+    client.post(members(project), {"username": "charlie", "role": "viewer"})
+    membership = project.memberships.get(user=charlie)
+    client.post(reverse("membership-role", args=[membership.pk]), {"role": "operator"})
+    membership.refresh_from_db()
+    assert membership.role == Role.OPERATOR
+    client.post(reverse("membership-remove", args=[membership.pk]))
+    assert not project.memberships.filter(user=charlie).exists()
+
+
+def test_a_role_that_there_is_not_changes_nothing(client, project, alice, vera):
+    client.force_login(alice)
+    address = reverse("membership-role", args=[project.memberships.get(user=vera).pk])
+    client.post(address, {"role": "king"})
+    assert project.memberships.get(user=vera).role == Role.VIEWER

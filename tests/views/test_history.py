@@ -335,15 +335,9 @@ def test_an_entry_whose_campaigns_are_gone_can_be_closed(client, page, project):
 
 def test_of_very_many_campaigns_the_newest_are_shown_and_the_others_said(opened, project):
     (test,) = make_history(project, [26.0])
-    copy_campaigns(test, 1100)
-    shown = shown_text(opened(Test.objects.latest("pk")))
-    assert "the newest 1000; 101 older ones are left out" in shown
-
-
-def copy_campaigns(test: Test, n: int) -> None:
-    """As many later nights with the same test and figures."""
+    # As many later nights with the same test and figures.
     figures = test.figures
-    begins = [BEGIN + timedelta(hours=6 * night) for night in range(1, n + 1)]
+    begins = [BEGIN + timedelta(hours=6 * night) for night in range(1, 1101)]
     campaigns = Campaign.objects.bulk_create(
         Campaign(project=test.campaign.project, name="n", seed=1, started_at=at, finished_at=at)
         for at in begins
@@ -362,3 +356,5 @@ def copy_campaigns(test: Test, n: int) -> None:
         )
         for each, at in zip(tests, begins, strict=True)
     )
+    shown = shown_text(opened(Test.objects.latest("pk")))
+    assert "the newest 1000; 101 older ones are left out" in shown

@@ -82,13 +82,9 @@ def test_a_finished_run_is_the_same_page_without_stream_and_stop(as_editor, run)
 def test_a_page_that_is_loaded_right_after_the_end_has_the_last_second(as_editor, run):
     store_second(run, make_second(0, [10_000]))
     page_of(as_editor, run)
-    page = page_of(as_editor, measure_rest(run))
-    assert block(page, "points")["second"][-1] == 14
-
-
-def measure_rest(run):
     store_second(run, make_second(14, [10_000]))
-    return end(run, Outcome.COMPLETE)
+    page = page_of(as_editor, end(run, Outcome.COMPLETE))
+    assert block(page, "points")["second"][-1] == 14
 
 
 def test_a_run_in_which_all_failed_has_a_page_too(as_editor, run):
@@ -194,11 +190,6 @@ def test_a_row_names_its_run_escaped_and_when_it_ended(client, vera, project, ru
     assert '<td class="num">–</td></tr>' in waiting
 
 
-def make_plan_of_exchange(project):
-    spec = {**plan_spec(), "steps": [], "connection_mode": "new"}
-    return make_plan(project, spec={**spec, "exchange": {"path": "/feed", "messages": 10}})
-
-
 def second_of(number: int, n: int = 100) -> Second:
     def each(us: int, count: int = n) -> Timing:
         return Timing.of(np.full(count, us))
@@ -222,7 +213,8 @@ def second_of(number: int, n: int = 100) -> Second:
 
 @pytest.fixture
 def exchanging(project):
-    version = make_plan_of_exchange(project)
+    spec = {**plan_spec(), "steps": [], "connection_mode": "new"}
+    version = make_plan(project, spec={**spec, "exchange": {"path": "/feed", "messages": 10}})
     endpoint = make_endpoint(make_target(project), "ws", 8003)
     test = make_test(make_campaign(project), version, endpoint=endpoint, connection_mode="new")
     run = make_run(test)

@@ -47,16 +47,6 @@ def share(client, bob):
     return share
 
 
-def on_days(weeks) -> str:
-    """Their first test, each on the day of its own week's campaign."""
-    named = []
-    for letter, campaign, day in zip("ab", weeks, ("2026-11-01", "2026-11-08"), strict=True):
-        at = f"{day}T02:00:00Z"
-        Campaign.objects.filter(pk=campaign.pk).update(started_at=at, finished_at=at)
-        named.append(f"{letter}=test-{campaign.tests.first().pk}:{day}..{day}")
-    return "&".join(named)
-
-
 def link_in(response) -> str:
     return re.search(r'id="link">http://testserver(/s/[^<]+)<', response.content.decode()).group(1)
 
@@ -134,7 +124,13 @@ def test_what_cannot_be_compared_cannot_be_shared(client, bob, query):
 
 def test_a_link_rests_while_the_only_campaign_of_its_days_is_under_way_again(share, weeks):
     """Blocks were added to it: until it has ended, its days have nothing to show."""
-    link = link_in(share(asked=on_days(weeks)))
+    # Their first test, each on the day of its own week's campaign.
+    named = []
+    for letter, campaign, day in zip("ab", weeks, ("2026-11-01", "2026-11-08"), strict=True):
+        at = f"{day}T02:00:00Z"
+        Campaign.objects.filter(pk=campaign.pk).update(started_at=at, finished_at=at)
+        named.append(f"{letter}=test-{campaign.tests.first().pk}:{day}..{day}")
+    link = link_in(share(asked="&".join(named)))
     assert visit(link).status_code == 200
     Campaign.objects.filter(pk=weeks[1].pk).update(finished_at=None)
     assert visit(link).status_code == 404
