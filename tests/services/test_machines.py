@@ -104,11 +104,12 @@ def test_samples_that_are_late_now_and_then_stay_one_a_second(made, watched, beg
     assert seconds == list(range(seconds[0], seconds[0] + 6))
 
 
-def test_a_report_may_arrive_twice_and_late(made, watched):
+def test_a_report_may_arrive_twice_and_late_and_two_machines_keep_apart(made, watched):
     agent, _ = made
     take_report(agent=agent, report=told_by_agent(watched, 6.5, 7.5))
     take_report(agent=agent, report=told_by_agent(watched, 6.5, 7.5, 8.5))
-    assert stored_seconds(watched) == [("shop-1", 1), ("shop-1", 2), ("shop-1", 3)]
+    take_report(agent=agent, report=told_by_agent(watched, 6.5, host="shop-2"))
+    assert stored_seconds(watched) == [*(("shop-1", n) for n in (1, 2, 3)), ("shop-2", 1)]
 
 
 def test_a_run_that_has_ended_is_judged_again_by_what_came_late(made, watched):
@@ -127,13 +128,6 @@ def test_a_run_that_has_ended_is_judged_again_by_what_came_late(made, watched):
     assert again.judged.target.text.endswith("from 0:08 on.")
     assert (again.verdicts[0].measured, again.verdicts[0].since) == (100, 8)
     assert summarise_late_runs() == 0
-
-
-def test_two_machines_of_a_target_keep_apart(made, watched):
-    agent, _ = made
-    take_report(agent=agent, report=told_by_agent(watched, 6.5))
-    take_report(agent=agent, report=told_by_agent(watched, 6.5, host="shop-2"))
-    assert stored_seconds(watched) == [("shop-1", 1), ("shop-2", 1)]
 
 
 def test_an_agent_with_ever_another_name_is_refused(made, watched):

@@ -24,6 +24,8 @@ from campaigns.views import health, items
 from campaigns.views.context import database_away
 from tests.factories import make_campaign, make_run, make_test
 
+pytestmark = pytest.mark.django_db
+
 
 @pytest.fixture
 def breaks(monkeypatch):
@@ -36,7 +38,6 @@ def breaks(monkeypatch):
     return breaking
 
 
-@pytest.mark.django_db
 @pytest.mark.parametrize(
     "error", [OperationalError("gone"), psycopg_pool.PoolTimeout("no connection")]
 )
@@ -63,7 +64,6 @@ def test_a_form_is_not_loaded_again_because_that_would_lose_it():
     assert 'http-equiv="refresh"' not in sending
 
 
-@pytest.mark.django_db
 def test_an_outage_while_the_session_is_read_is_the_same_page(client, alice, monkeypatch):
     client.force_login(alice)
 
@@ -75,7 +75,6 @@ def test_an_outage_while_the_session_is_read_is_the_same_page(client, alice, mon
     assert client.get("/").status_code == 503
 
 
-@pytest.mark.django_db
 @pytest.mark.parametrize(
     ("error", "status", "is_told"),
     [(ValueError("the inside"), 500, False), (Refused("Not while it runs."), 409, True)],
@@ -95,19 +94,19 @@ def test_the_process_is_healthy_without_a_database(client):
     assert client.get(reverse("healthz")).content == f"ok {settings.VERSION}\n".encode()
 
 
-@pytest.mark.django_db
-def test_ready_means_that_both_stores_answer(client):
+@pytest.mark.parametrize(
+    ("redis", "status", "told"),
+    [
+        (None, 200, {"ready": True, "redis": "ok", "dispatcher": "ok"}),
+        ("redis://127.0.0.1:1/0", 503, {"ready": False, "redis": "does not answer"}),
+    ],
+)
+def test_ready_means_that_both_stores_answer_and_names_what_fails_without_addresses(
+    client, settings, redis, status, told
+):
+    settings.REDIS_URL = redis or settings.REDIS_URL
     answer = client.get(reverse("readyz"))
-    assert answer.status_code == 200
-    assert answer.json() == {"ready": True, "postgresql": "ok", "redis": "ok", "dispatcher": "ok"}
-
-
-@pytest.mark.django_db
-def test_not_ready_names_what_fails_without_addresses(client, settings):
-    settings.REDIS_URL = "redis://127.0.0.1:1/0"
-    answer = client.get(reverse("readyz"))
-    assert answer.status_code == 503
-    assert answer.json() == {"ready": False, "postgresql": "ok", "redis": "does not answer"}
+    assert (answer.status_code, answer.json()) == (status, {"postgresql": "ok", **told})
 
 
 def test_a_frozen_store_is_told_within_seconds(monkeypatch):
@@ -124,7 +123,6 @@ def test_any_error_of_a_store_counts_as_away(monkeypatch):
     assert health._ask(fail) == "does not answer"
 
 
-@pytest.mark.django_db
 def test_pages_carry_a_policy_without_inline_code_and_obey_it(client, alice):
     client.force_login(alice)
     answer = client.get("/")
@@ -133,9 +131,6 @@ def test_pages_carry_a_policy_without_inline_code_and_obey_it(client, alice):
     assert " style=" not in page
     assert "<script>" not in page
     assert " onclick=" not in page
-
-
-pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
