@@ -118,20 +118,17 @@ def load(**fields):
     return Plan.from_json(plan_spec(**fields)).load
 
 
-def test_each_of_three_clients_sends_its_own_requests():
+def test_each_of_several_injectors_has_the_load_of_the_plan_and_a_window_its_marks():
     whole = load_for(load(model="closed", connections=2, requests=5000, **EACH), 3)
     assert (whole.connections, whole.requests, whole.per_injector) == (6, 15_000, False)
+    whole = load_for(load(model="window", low=250, high=500, requests=50_000, **EACH), 4)
+    assert (whole.low, whole.high, whole.requests) == (250, 500, 200_000)
 
 
 def test_several_that_send_one_after_another_are_as_many_connections():
     one = load(model="sequential", requests=5000, **EACH)
     assert load_for(one, 1) == Load("sequential", requests=5000)
     assert load_for(one, 12) == Load("closed", connections=12, requests=60_000)
-
-
-def test_the_marks_of_a_window_are_of_each_injector_anyway():
-    whole = load_for(load(model="window", low=250, high=500, requests=50_000, **EACH), 4)
-    assert (whole.low, whole.high, whole.requests) == (250, 500, 200_000)
 
 
 def test_a_load_of_all_injectors_together_stays_as_it_is():
