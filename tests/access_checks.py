@@ -52,12 +52,6 @@ def described() -> Statuses:
     }
 
 
-def statuses_of(asked: Asked, described: Statuses) -> set[int]:
-    """What is told of this address; anything of what is not described."""
-    path = "/" + re.sub(r"<[^>]+>", "{}", ROUTES[asked.name])
-    return described.get((path, asked.method), set(range(600)))
-
-
 def check_markers(asked: Asked, text: str) -> None:
     who, name = asked.who, asked.name
     if asked.thing == "foreign":
@@ -75,7 +69,9 @@ def check_everybody(world: World, described: Statuses, name: str) -> None:
     for asked in asked_at(name):
         answer, wanted = ask(world, asked), expected(asked)
         assert answer.verdict == wanted, f"{asked}: is {answer.verdict}, not {wanted}: {answer}"
-        told = statuses_of(asked, described)
+        # What is told of this address; anything of what is not described.
+        path = "/" + re.sub(r"<[^>]+>", "{}", ROUTES[asked.name])
+        told = described.get((path, asked.method), set(range(600)))
         assert answer.status in told, f"{asked}: {answer.status} is not in the API's schema"
         check_markers(asked, answer.text)
         if wanted != "in" or asked.method == "GET":

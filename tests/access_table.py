@@ -48,20 +48,19 @@ class Rule:
     rows: tuple[tuple[str, str], ...] = ()
 
 
-def _member(rows: Rows) -> dict[str, Any]:
-    return {"username": "charlie", "role": "viewer"}
+def _always(body: dict[str, Any]) -> Callable[[Rows], dict[str, Any]]:
+    return lambda rows: body
 
 
-def _target(rows: Rows) -> dict[str, Any]:
-    return {
+_member = _always({"username": "charlie", "role": "viewer"})
+_target = _always(
+    {
         "name": "another",
         "environment": [],
         "endpoints": [{"scheme": "http", "host": "127.0.0.1", "port": 8081}],
     }
-
-
-def _typed(rows: Rows) -> dict[str, Any]:
-    return {"what": "http://127.0.0.1:8081/"}
+)
+_typed = _always({"what": "http://127.0.0.1:8081/"})
 
 
 def _plan(rows: Rows) -> dict[str, Any]:
@@ -91,27 +90,14 @@ def _probe(rows: Rows) -> dict[str, Any]:
     return {"endpoint": rows["endpoint"].pk, "request": {"path": "/"}}
 
 
-def _host(rows: Rows) -> dict[str, Any]:
-    return {"host": "shop.example"}
-
-
-def _exporter(rows: Rows) -> dict[str, Any]:
-    return {"url": "http://127.0.0.1:9100/metrics", "name": "another"}
-
-
-def _tls_profile(rows: Rows) -> dict[str, Any]:
-    return {"name": "another", "max_version": "1.2"}
+_host = _always({"host": "shop.example"})
+_exporter = _always({"url": "http://127.0.0.1:9100/metrics", "name": "another"})
+_tls_profile = _always({"name": "another", "max_version": "1.2"})
 
 
 _OWN_PROFILE = (("tls", "profile"),)
-
-
-def _judged(rows: Rows) -> dict[str, Any]:
-    return {"state": "acknowledged", "seen": "open"}
-
-
-def _baseline_name(rows: Rows) -> dict[str, Any]:
-    return {"name": "release 1.5", "seen": 10**9}
+_judged = _always({"state": "acknowledged", "seen": "open"})
+_baseline_name = _always({"name": "release 1.5", "seen": 10**9})
 
 
 def _baseline(rows: Rows) -> dict[str, Any]:
@@ -122,12 +108,8 @@ def _baseline_of_campaign(rows: Rows) -> dict[str, Any]:
     return {"name": "release 1.5", "campaign": rows["campaign"].pk}
 
 
-def _mark(rows: Rows) -> dict[str, Any]:
-    return {"text": "version 1.4.3 deployed"}
-
-
-def _output(rows: Rows) -> dict[str, Any]:
-    return {"text": " Performance counter stats for 'server':\n\n   1,204  page-faults\n"}
+_mark = _always({"text": "version 1.4.3 deployed"})
+_output = _always({"text": " Performance counter stats for 'server':\n\n   1,204  page-faults\n"})
 
 
 VIEW, EDIT, RUN, STOP = Rule("view"), Rule("edit"), Rule("run"), Rule("stop")

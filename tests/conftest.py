@@ -3,7 +3,6 @@
 import gc
 import os
 import socket
-import string
 import subprocess
 import threading
 import time
@@ -44,7 +43,6 @@ FIRST = (
     "browser/test_first_result.py",
     "browser/test_stop_and_kill.py",
     "browser/test_journey.py",
-    "browser/presets",
     "browser/test_long_run.py",
     "browser/test_first_line.py",
 )
@@ -63,22 +61,6 @@ def rank(path: Path) -> int:
     return next(ranks, len(FIRST))
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_make_collect_report(collector):
-    """Each worker begins to collect at another place, so that in a new clone each file's assertions
-    are rewritten by one of them, and found in its cache by the others. The tests are put in order
-    later, by name (pytest-randomly).
-    """
-    report = yield
-    worker = os.environ.get("PYTEST_XDIST_WORKER", "")
-    is_shuffled = collector.config.pluginmanager.hasplugin("randomly")
-    if worker and is_shuffled and report.passed and collector.path == HERE:
-        number = int(worker.lstrip(string.ascii_letters))
-        first = len(report.result) * number // int(os.environ["PYTEST_XDIST_WORKER_COUNT"])
-        report.result = report.result[first:] + report.result[:first]
-    return report
-
-
 LAST_HEARD: dict[str, float] = {}  # by worker; filled where the reports of all come together
 
 
@@ -93,12 +75,6 @@ def pytest_terminal_summary(terminalreporter):
         end = max(LAST_HEARD.values())
         idle = ", ".join(f"{name} {end - at:.0f} s" for name, at in sorted(LAST_HEARD.items()))
         terminalreporter.write_line(f"idle at the end: {idle}")
-
-
-def pytest_report_header():
-    if not HAS_SETTINGS:
-        return 'no settings: tests that need Django or a database run with `make test ARGS="…"`'
-    return None
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -60,7 +60,14 @@ def grow(world: World) -> None:
     rows, n = world.rows, MANY - 1
     make_queue(rows["project"], n, state=RunState.PREPARING)
     _grow_people(rows, n)
-    _grow_targets(rows, n)
+    targets = _copies(rows["target"], n, name=_named("target"))
+    _copies(rows["endpoint"], n, target_id=_of(targets))
+    _copies(rows["agent"], n, lookup=lambda number: f"copy{number:012}")
+    _copies(rows["exporter"], n, name=_named("exporter"))
+    _copies(rows["probe"], n)
+    _copies(OwnTlsProfile.objects.get(project=rows["project"]), n, name=_named("profile"))
+    claims = _copies(rows["claim"], n, host=lambda number: f"host{number}.internal")
+    _copies(rows["claim"].permits.get(), n, claim_id=_of(claims))
     versions = _grow_plans(rows, n)
     _grow_campaign(rows, n)
     _grow_campaigns(rows, versions)
@@ -116,17 +123,6 @@ def _grow_people(rows: Rows, n: int) -> None:
     _copies(rows["mark"], n, key=_named("key"))
     _copies(AuditEntry.objects.filter(project=project.pk).first(), n)
     _copies(InjectorHost.objects.get(), n, name=_named("host"))
-
-
-def _grow_targets(rows: Rows, n: int) -> None:
-    targets = _copies(rows["target"], n, name=_named("target"))
-    _copies(rows["endpoint"], n, target_id=_of(targets))
-    _copies(rows["agent"], n, lookup=lambda number: f"copy{number:012}")
-    _copies(rows["exporter"], n, name=_named("exporter"))
-    _copies(rows["probe"], n)
-    _copies(OwnTlsProfile.objects.get(project=rows["project"]), n, name=_named("profile"))
-    claims = _copies(rows["claim"], n, host=lambda number: f"host{number}.internal")
-    _copies(rows["claim"].permits.get(), n, claim_id=_of(claims))
 
 
 def _grow_plans(rows: Rows, n: int) -> list[Model]:

@@ -14,18 +14,17 @@ from tests.waiting import eventually
 DEMO = "wsgiref.simple_server:demo_app"
 
 
-def test_a_log_line_hides_the_token_of_a_share_link():
-    record = logging.makeLogRecord(
-        {"msg": "%s: %s", "args": ("Not Found", "/s/9Oeekc9Jtbe5Uw6uLhwk_-x/stream/")}
-    )
+@pytest.mark.parametrize(
+    ("path", "shown"),
+    [
+        ("/s/9Oeekc9Jtbe5Uw6uLhwk_-x/stream/", "/s/…/stream/"),
+        ("/static/x.css", "/static/x.css"),
+    ],
+)
+def test_a_log_line_hides_the_token_of_a_share_link_and_nothing_else(path, shown):
+    record = logging.makeLogRecord({"msg": "%s: %s", "args": ("Not Found", path)})
     assert NoShareTokens().filter(record)
-    assert record.getMessage() == "Not Found: /s/…/stream/"
-
-
-def test_other_lines_stay_as_they_are():
-    record = logging.makeLogRecord({"msg": "%s: %s", "args": ("Not Found", "/static/x.css")})
-    assert NoShareTokens().filter(record)
-    assert record.getMessage() == "Not Found: /static/x.css"
+    assert record.getMessage() == f"Not Found: {shown}"
 
 
 def test_every_handler_of_the_site_has_the_filter(settings):

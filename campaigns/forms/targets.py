@@ -1,13 +1,23 @@
-"""The target form: a name and two lists of rows. The domain validates. The form of a Prometheus
-exporter. The service says what is wrong with what was entered."""
+"""The target form: a name and two lists of rows, which the domain validates. The forms of an
+exporter and of a TLS profile that a project names: the service says what is wrong in them."""
 
 from itertools import zip_longest
 from typing import Any
 
 from django import forms
 
+from campaigns.domain.plan import tls_options
 from campaigns.domain.plan.exporters import MOST_NAME, MOST_TOKEN, MOST_URL
-from campaigns.domain.plan.tls_options import TlsOptions
+from campaigns.domain.plan.tls_options import (
+    CIPHERSUITES,
+    GROUPS,
+    LONGEST_OFFER,
+    OFFERED,
+    SIGNATURES,
+    VERSIONS,
+    TlsOptions,
+    TlsProfile,
+)
 from campaigns.forms.requests import CheckedForm, text_widget
 from campaigns.models import Exporter, Target
 
@@ -220,3 +230,48 @@ class ExporterForm(CheckedForm):
         token = data.pop("token") or None
         removes = data.pop("removes_token", False)
         return {**data, "token": token or ("" if removes else None)}
+
+
+_VERSIONS = [("", "default"), *((each, f"TLS {each}") for each in VERSIONS)]
+
+
+def _version(label: str) -> forms.ChoiceField:
+    return forms.ChoiceField(label=label, choices=_VERSIONS, required=False)
+
+
+def _names(label: str, example: str, hint: str) -> forms.CharField:
+    widget = text_widget("input-wide", placeholder=example, maxlength=LONGEST_OFFER)
+    return forms.CharField(label=label, required=False, widget=widget, help_text=hint)
+
+
+class TlsProfileForm(CheckedForm):
+    name = forms.CharField(
+        label="Name",
+        required=False,
+        widget=text_widget(
+            "input-medium", placeholder="our mobile clients", maxlength=tls_options.MOST_NAME
+        ),
+        help_text="It tells endpoints and arms apart wherever they are shown.",
+    )
+    min_version = _version("Minimum version")
+    max_version = _version("Maximum version")
+    groups = _names(
+        "Key exchange groups",
+        "X25519MLKEM768:X25519",
+        f"In the order of preference. Known: {', '.join(GROUPS)}.",
+    )
+    ciphersuites = _names(
+        "Ciphers of TLS 1.3", "TLS_AES_128_GCM_SHA256", f"Known: {', '.join(CIPHERSUITES)}."
+    )
+    ciphers = _names("Ciphers of TLS 1.2", "ECDHE+AESGCM", "As OpenSSL writes lists of ciphers.")
+    signatures = _names("Signatures", "ecdsa_secp256r1_sha256", f"Known: {', '.join(SIGNATURES)}.")
+
+    @classmethod
+    def starting_from(cls, profile: TlsProfile, name: str = "") -> "TlsProfileForm":
+        """Filled in with what another profile offers."""
+        return cls(initial={**profile.offers, "name": name})
+
+    def fields_of_service(self) -> dict[str, Any]:
+        """The name, and what the profile offers."""
+        data = self.cleaned_data
+        return {"name": data["name"], **{name: data[name] for name in OFFERED}}

@@ -1,17 +1,25 @@
 """The dispatcher's rules, one function each; any process may call them at any time. Every change is
 compare-and-set under the run's lock, so a second dispatcher, or one that resumes after an hour,
-does no harm. All times are the database's."""
+does no harm. All times are the database's. A rule finds the runs that it moves, and moves them."""
 
+import logging
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import timedelta
 from functools import cache
 from operator import itemgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.conf import settings
-from django.db import IntegrityError, connection, transaction
-from django.db.models import Exists, F
+from django.db import (
+    DatabaseError,
+    IntegrityError,
+    InterfaceError,
+    OperationalError,
+    connection,
+    transaction,
+)
+from django.db.models import Exists, F, QuerySet, Value
 from django.db.models.functions import Now
 
 from campaigns import queue
@@ -33,14 +41,67 @@ from campaigns.models.dbtime import ClockTimestamp, db_now
 from campaigns.queries import engine
 from campaigns.queries.caps import quota_of
 from campaigns.queries.engine import has_shard
-from campaigns.queries.injector_hosts import live_hosts_now, taken_slots
+from campaigns.queries.injector_hosts import Compiled, live_hosts_now, taken_slots
 from campaigns.queries.load_control import has_been_on_for, why_load_is_off
 from campaigns.queries.ownership import networks_for, why_not_admitted
 from campaigns.services.baselines import judge_by_baselines, note_changes_safely
 from campaigns.services.endings import OVER, end_queued, lock_runs, request_stop
 from campaigns.services.kept_pages import keep_gist
-from campaigns.services.rules import Rule, apply, move
 from campaigns.services.shards import LOST_BEFORE, LOST_IN_COPY, LOST_SENDING, LOST_STORING
+
+logger = logging.getLogger(__name__)
+
+Act = Callable[[Run], bool]
+
+
+class Rule(NamedTuple):
+    """`runs`: those that it moves. `act` moves one of them, under its lock; whether it did."""
+
+    runs: QuerySet[Run]
+    act: Act
+
+
+Rules = Callable[[], tuple[Rule, ...]]
+
+
+def apply(rules: Rules, most: int) -> int:
+    """Move what the rules find, the first rule's runs first, at most so many of each; how many were
+    moved. All are found in one statement, which is the same at each call."""
+    made, n_moved = rules(), 0
+    for number, pk in sorted(_due_runs(rules, most).rows(), key=itemgetter(0)):
+        n_moved += move(made[number].runs, pk, made[number].act)
+    return n_moved
+
+
+def move(runs: QuerySet[Run], pk: int, act: Act) -> bool:
+    """Whether the run was moved; one that PostgreSQL refuses to move is left as it is, so that a
+    failure with one does not affect the others."""
+    try:
+        return _locked(runs, pk, act)
+    except (OperationalError, InterfaceError):
+        raise
+    except DatabaseError:
+        logger.exception("Run %s was left as it is", pk)
+        return False
+
+
+@cache
+def _due_runs(rules: Rules, most: int) -> Compiled:
+    """(number of the rule, run), of each rule its oldest runs."""
+    first, *others = (
+        rule.runs.order_by("state_at", "pk").values_list(Value(number), "pk")[:most]
+        for number, rule in enumerate(rules())
+    )
+    return Compiled(first.union(*others, all=True))
+
+
+@transaction.atomic
+def _locked(runs: QuerySet[Run], pk: int, act: Act) -> bool:
+    """Re-checks the conditions under the lock: the run may have changed meanwhile."""
+    locked = runs.filter(pk=pk).select_for_update(no_key=True, of=("self",)).order_by("pk")
+    run = locked.defer("snapshot").first()
+    return run is not None and act(run)
+
 
 # Advisory lock id, arbitrary but the same in every dispatcher: serialises admissions.
 ADMISSION_LOCK = 0x62656E63

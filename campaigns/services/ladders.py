@@ -128,18 +128,14 @@ def _endpoint_for(endpoint: Endpoint, rung: Rung) -> Endpoint:
     at = same.filter(host=endpoint.host, port=endpoint.port)
     for known in at.order_by("archived_at", "-pk"):
         if known.tls.get("profile", "") == rung.profile:
-            return _restored(known)
+            # What an archived one offered by itself would hide its profile, which may be another
+            # one of that name by now.
+            if known.archived_at:
+                known.archived_at = None
+                known.tls = _tls_of(known, known.tls.get("profile", ""))
+                known.save(update_fields=["archived_at", "tls"])
+            return known
     return _with_profile(endpoint, rung.profile)
-
-
-def _restored(endpoint: Endpoint) -> Endpoint:
-    """What an archived one offered by itself would hide its profile, which may be another one of
-    that name by now."""
-    if endpoint.archived_at:
-        endpoint.archived_at = None
-        endpoint.tls = _tls_of(endpoint, endpoint.tls.get("profile", ""))
-        endpoint.save(update_fields=["archived_at", "tls"])
-    return endpoint
 
 
 def _tls_of(endpoint: Endpoint, profile: str) -> dict[str, Any]:

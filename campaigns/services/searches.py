@@ -212,7 +212,8 @@ def advance_search(*, campaign_id: int) -> bool:
     search = _going_on().select_related("campaign").filter(pk=campaign_id).first()
     if search is None or campaign.runs.exclude(state=RunState.DONE).exists():
         return False
-    action = action_of(search, _halt(search))
+    is_stopped = search.campaign.stop_requested_at or was_ended_from_outside(search)
+    action = action_of(search, Ending.STOPPED if is_stopped or _stops_untold(search) else None)
     if isinstance(action, NextTrial) and _would_be_late(search):
         action = action_of(search, Ending.DEADLINE)
     if isinstance(action, CapacityAnswer):
@@ -246,11 +247,6 @@ def _go_on(search: Search, trial: NextTrial) -> None:
     except BenchsiteError as refusal:
         stop_by_itself(campaign, str(refusal))
         _end(search, Ending.STOPPED)
-
-
-def _halt(search: Search) -> Ending | None:
-    is_stopped = search.campaign.stop_requested_at or was_ended_from_outside(search)
-    return Ending.STOPPED if is_stopped or _stops_untold(search) else None
 
 
 def _stops_untold(search: Search) -> bool:

@@ -12,7 +12,7 @@ from campaigns.domain.caps import PROJECT_CAPS, RATE
 from campaigns.domain.errors import Refused
 from campaigns.domain.plan.tls_options import PROFILES
 from campaigns.forms.projects import CapsForm, MemberForm, ProjectForm, RoleForm
-from campaigns.forms.tls_profiles import TlsProfileForm
+from campaigns.forms.targets import TlsProfileForm
 from campaigns.models import HostClaim, HostPermit, Membership, OwnTlsProfile, Project, Target
 from campaigns.permissions import Action, Role, require
 from campaigns.queries import projects as queries

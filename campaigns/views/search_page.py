@@ -175,22 +175,18 @@ def _search_rules(report: SearchReport, warm_up_s: float) -> list[tuple[str, str
     """[(what, words)]"""
     search = report.search
     measured = f"{duration(search.trial_s)} measured"
+    n = Counter(each.trial.result for each in report.made)
+    doubtful = n[TrialResult.UNTRUSTED]
+    left = f", {doubtful} not counted" if doubtful else ""
     return [
         ("Objective", objective_words(report.rules)),
         ("One trial", f"{duration(warm_up_s)} warm-up, {measured}" if warm_up_s else measured),
         ("After a failed trial", "waits until the first request is answered again"),
-        ("Trials", _trials(report)),
+        ("Trials", f"{n[TrialResult.PASSED]} passed, {n[TrialResult.FAILED]} failed{left}"),
         ("Starts at", f"{rate(search.start_per_s)} requests/s"),
         ("Never above", f"{rate(search.limit_per_s)} requests/s"),
         ("Ends", _end(report)),
     ]
-
-
-def _trials(report: SearchReport) -> str:
-    n = Counter(each.trial.result for each in report.made)
-    doubtful = n[TrialResult.UNTRUSTED]
-    left = f", {doubtful} not counted" if doubtful else ""
-    return f"{n[TrialResult.PASSED]} passed, {n[TrialResult.FAILED]} failed{left}"
 
 
 def _end(report: SearchReport) -> str:

@@ -44,10 +44,12 @@ def test_counters_tell_their_growth_and_gauges_what_they_are():
     assert (seen.middle_ns, seen.lasted_s) == (7 * S + S // 2, 1.0)
 
 
-def test_a_counter_that_began_anew_has_no_growth():
-    machine = sampler({"counters": {"sent_bytes": 500}}, {"counters": {"sent_bytes": 20}})
+def test_a_counter_counts_from_the_second_after_it_appeared_or_began_anew():
+    counts = [{"counters": {"sent_bytes": n}} for n in (500, 20, 22)]
+    machine = sampler({}, *counts)
     machine.take(0)
-    assert machine.take(S).values["sent_bytes"] == 0
+    assert "sent_bytes" not in machine.take(S).values
+    assert [machine.take(each * S).values["sent_bytes"] for each in (2, 3)] == [0, 2]
 
 
 @pytest.mark.parametrize(
@@ -62,13 +64,6 @@ def test_what_a_core_did_is_from_0_to_100_percent_whatever_linux_counts(before, 
     machine = sampler({"cores": [before]}, {"cores": [now]})
     machine.take(0)
     assert machine.take(S).values["cores"] == [percent]
-
-
-def test_a_counter_that_appeared_counts_from_the_next_second_on():
-    machine = sampler({}, {"counters": {"sent_bytes": 9}}, {"counters": {"sent_bytes": 11}})
-    machine.take(0)
-    assert "sent_bytes" not in machine.take(S).values
-    assert machine.take(2 * S).values["sent_bytes"] == 2
 
 
 @pytest.mark.parametrize(("took_s", "is_second"), [(0.1, False), (1.6, True), (60, False)])
@@ -122,12 +117,8 @@ def test_a_process_that_ends_is_counted_no_more(proc):
         "processes": 0,
         "threads": 0,
         "memory_bytes": 0,
-        "open_files": pytest.approx(taken_files(proc), abs=4096),
+        "open_files": pytest.approx((proc / "13" / "fd").stat().st_size, abs=4096),
     }
-
-
-def taken_files(proc) -> int:
-    return (proc / "13" / "fd").stat().st_size
 
 
 def test_a_port_names_the_process_that_listens(proc):

@@ -3,7 +3,6 @@
 import pytest
 
 from campaigns.models import Campaign
-from tests.factories import make_campaign, make_project
 from tests.kept_cast import alice as alice
 from tests.kept_cast import project as project
 from tests.queries.measured import https_campaign, run_in_blocks, same_again
@@ -69,10 +68,3 @@ def test_what_names_no_two_columns_is_refused_by_field(api, weeks, wrong, field)
     response = api.get(URL, asked(weeks, **wrong))
     assert response.status_code == 400
     assert field in response.json()["error"]["fields"]
-
-
-def test_what_is_foreign_or_missing_is_not_found(api, weeks):
-    foreign = make_campaign(make_project("Elsewhere"))
-    for other in (foreign.pk, 987654):
-        wrong = asked(weeks) | {"b": f"campaign-{other}"}
-        assert api.get(URL, wrong).status_code == 404

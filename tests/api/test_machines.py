@@ -165,24 +165,6 @@ def test_a_token_is_write_only(api, path):
     assert api.get(one).json()["has_token"] is False
 
 
-@pytest.mark.parametrize(
-    ("body", "field"),
-    [
-        ({}, "url"),
-        ({"url": "ftp://shop"}, "url"),
-        ({"url": URL, "name": "x" * 101}, "name"),
-        ({"url": "http://shop.internal", "token": "s3cret"}, "token"),
-        ({"url": URL, "colour": "red"}, "colour"),
-    ],
-)
-def test_what_is_wrong_is_said_by_field(api, path, body, field):
-    answer = api.post(path, body, format="json")
-    assert answer.status_code == 400
-    assert field in answer.json()["error"]["fields"]
-    assert "s3cret" not in answer.content.decode()
-    assert not Exporter.objects.exists()
-
-
 @pytest.fixture
 def measured_run(campaign):
     """Three seconds of two machines."""

@@ -155,13 +155,6 @@ def test_a_misspelt_filter_of_seconds_is_refused_also_where_their_tag_is_known(a
     assert api.get(f"{address}?bogus=1", headers=known).status_code == 400
 
 
-def test_a_list_of_runs_costs_the_same_few_queries(api, campaign, django_assert_max_num_queries):
-    for _ in range(6):
-        make_run(make_test(campaign))
-    with django_assert_max_num_queries(6):
-        assert api.get(RUNS).json()["count"] == 6
-
-
 @pytest.mark.parametrize("style", ["ab", "httperf", "jmeter", "plain", "wsperf"])
 def test_a_report_in_the_style_of_a_tool_is_the_text_of_the_page(api, run, style):
     measure(run, 12_000)

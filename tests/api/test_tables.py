@@ -76,19 +76,6 @@ def noun_and_pk(request, campaign):
     return "runs", campaign.runs.order_by("position").last().pk
 
 
-def test_csv_has_the_figures_of_json(api, noun_and_pk):
-    noun, pk = noun_and_pk
-    tables = tables_in(api.get(f"/api/v1/{noun}/{pk}/tables/").json())
-    answer = api.get(f"/api/v1/{noun}/{pk}/tables.csv?format=blocks")
-    assert answer["Content-Type"] == "text/csv; charset=utf-8"
-    assert answer["Content-Disposition"].startswith("attachment;")
-    written = [[as_number(cell) for cell in row] for row in rows_of_csv(answer.content.decode())]
-    told = [row for table in tables for row in values_of(table)]
-    # Some tables have a note after their figures.
-    without_notes = [row[: len(values)] for row, values in zip(written, told, strict=True)]
-    assert without_notes == told
-
-
 def test_csv_is_the_file_that_the_page_offers(api, alice, noun_and_pk):
     noun, pk = noun_and_pk
     from_page = client_of(alice).get(f"/{noun}/{pk}/tables.csv")
@@ -211,32 +198,6 @@ def test_a_column_that_is_none_is_refused_by_field(api, shape, address):
 def _plain(cell: str) -> str:
     """The number of trusted runs, of all that ended: 3 of 3."""
     return cell.partition(" of ")[0]
-
-
-@pytest.mark.parametrize("shape", ["sweep"], indirect=True)
-def test_the_page_of_a_sweep_has_the_figures_of_json(api, alice, shape):
-    page = client_of(alice).get(reverse("campaign-detail", args=[shape.pk]))
-    (group,) = page.context["sweeps"]
-    shown = [table.to_json() for table in group["tables"]]
-    assert [values_of(each) for each in shown] == [
-        values_of(each) for each in shape_tables(api, shape)
-    ]
-    against = shape_tables(api, shape)[1]
-    for row, json_row in zip(group["side"].rows, against["rows"], strict=True):
-        assert as_number(row.against[0].difference.split()[0]) == json_row["values"]["difference"]
-        assert row.against[0].word == json_row["values"]["word"]
-
-
-@pytest.mark.parametrize("shape", ["matrix"], indirect=True)
-def test_the_page_of_a_matrix_has_the_figures_of_json(api, alice, shape):
-    page = client_of(alice).get(reverse("campaign-detail", args=[shape.pk]))
-    cells = [cell for _, row in page.context["matrix"]["rows"] for _, cell in row if cell]
-    (table,) = shape_tables(api, shape)
-    means = [row["values"]["mean"] for row in table["rows"]]
-    assert [as_number(cell.mean) for cell in cells] == means
-    differences = [row["values"]["difference"] for row in table["rows"]]
-    shown = [as_number(cell.difference.rstrip("%").strip()) for cell in cells]
-    assert shown == differences
 
 
 def test_the_page_and_csv_of_a_search_have_the_trials_of_json(api, alice, project):

@@ -15,7 +15,6 @@ from campaigns.domain.plan.step_order import StepOrder
 from campaigns.domain.plan.threshold import Threshold
 from campaigns.domain.plan.variables import Variables
 from campaigns.models import OwnTlsProfile, Target
-from tests.api.conftest import client_of
 from tests.factories import make_endpoint, make_plan, make_project, make_target
 from tests.injector.authority import CLIENT, issue
 from tests.values import plan_spec
@@ -74,14 +73,6 @@ def test_it_lists_by_project_and_only_what_is_visible(api, project, alice):
 def test_no_page_is_larger_than_500(api, project):
     Target.objects.bulk_create(Target(project=project, name=f"{n}") for n in range(501))
     assert len(api.get(f"{TARGETS}?page_size=100000").json()["results"]) == 500
-
-
-def test_a_foreign_project_is_as_absent_as_one_that_never_was(charlie, project):
-    client = client_of(charlie)
-    foreign = client.post(TARGETS, body(project), format="json")
-    absent = client.post(TARGETS, {**body(project), "project": 10**9}, format="json")
-    assert foreign.status_code == absent.status_code == 404
-    assert foreign.content == absent.content
 
 
 @pytest.mark.parametrize("field", ["archived_at", "created_at", "id"])

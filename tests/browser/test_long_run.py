@@ -129,7 +129,7 @@ def test_a_campaign_of_one_long_run_is_watched_like_the_run_itself(page, long_ru
     expect(progress).to_have_text("2:00 of 1:00:00 measured")
     see_minutes(page, 0, 5)
     see_limit(page, "ink-2")
-    assert top_of(page, "[data-panel=response]") < page.viewport_size["height"]
+    assert page.locator("[data-panel=response]").bounding_box()["y"] < page.viewport_size["height"]
     long_run.send_until(8 * 60 + 24)
     expect(progress).to_have_text("8:24 of 1:00:00 measured")
     see_minutes(page, 0, 10)
@@ -173,7 +173,3 @@ def test_a_stretch_of_an_ended_run_is_shown_second_by_second(page, long_run, ali
     page.keyboard.press("ArrowLeft")
     page.keyboard.press("Enter")
     see_minutes(page, 1169 / 60, 22)
-
-
-def top_of(page, what: str) -> float:
-    return page.locator(what).bounding_box()["y"]

@@ -98,18 +98,6 @@ def asks_with(field: str):
     return lambda request: request.url.endswith("/plans/preview/") and field in request.post_data
 
 
-def test_a_load_shows_its_duration_requests_and_highest_percentile(open_form):
-    form = open_form("over-10")
-    expect(sentence(form)).to_contain_text("One request every 100 ms")
-    form.locator("#id_requests").fill("1,000")
-    expect(estimate(form, "requests")).to_have_text("1,000")
-    expect(estimate(form, "percentile")).to_have_text("p99")
-    form.get_by_text("Warm-up and start").click()
-    form.locator("#id_warm_up_s").fill("5")
-    expect(estimate(form, "duration")).to_have_text("15 s")
-    expect(sentence(form)).to_contain_text("One request every 10 ms")
-
-
 def test_what_is_half_typed_is_answered_in_a_sentence_and_the_last_preview_stays_grey(open_form):
     form = open_form("over-10")
     form.locator("#id_over_s").fill("1x")

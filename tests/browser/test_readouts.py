@@ -89,13 +89,6 @@ def test_the_charts_of_a_run_say_the_texts_of_its_points_and_percentiles(alices_
     ]
 
 
-def test_the_blocks_of_a_campaign_say_the_means_of_its_table(alices_tab, finished):
-    campaign, _ = finished
-    alices_tab.goto(f"/campaigns/{campaign}/")
-    mean = alices_tab.locator("[data-table^=test] tr.row-run td").first.inner_text()
-    assert read(alices_tab, "[data-blocks]", 300).split()[-1] == mean
-
-
 def rows_of(page, frame: str) -> list[list[str]]:
     """The rows of the table that the chart shows on demand."""
     page.locator(f"{frame} [data-chart-table] > summary").click()

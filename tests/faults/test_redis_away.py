@@ -1,14 +1,30 @@
-"""Redis is frozen or killed: a run under way does not notice, the next begins within seconds."""
+"""Redis is frozen or killed: a run under way does not notice, and whoever waits is told in time."""
 
+import re
 import signal
+import threading
 import time
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
 
 import pytest
+import redis
+from celery import current_app
+from django.conf import settings as django_settings
+from kombu.exceptions import OperationalError
 
+from campaigns import queue
+from campaigns.domain.lifecycle import StopReason
+from campaigns.live import change_signal, notify
 from campaigns.models import InjectorHost
+from campaigns.stop_calls import StopCall, call
+from campaigns.views import health
 from tests.faults.runs import RATE_PER_S, admitted, ended, in_the_middle, stored_requests, taken
 from tests.services.engine import age
 from tests.waiting import eventually
+from workers import stop_listener
 from workers.tasks.inject import UNHEARD_AFTER_S
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -73,3 +89,67 @@ def test_a_killed_redis_that_comes_back_empty_delays_the_next_run_by_seconds(
     taken(run, within_s=12)
     ended(run)
     assert run.outcome == "complete"
+
+
+# By the module that asks Redis: how, and the longest that it may take, s.
+ASKS: dict[str, tuple[Callable[[], object], float]] = {
+    "campaigns/live/change_signal.py": (lambda: change_signal.ChangeSignal()._read(), 5),
+    "campaigns/live/notify.py": (partial(notify._publish, "{}"), notify.TIMEOUT_S),
+    "campaigns/queue.py": (partial(queue.send, queue.GISTS), 1),
+    "campaigns/stop_calls.py": (lambda: call(*[StopCall(StopReason.USER, run=0)] * 20), 1),
+    "campaigns/views/health.py": (health._ask_redis, health.PING_TIMEOUT_S),
+    "workers/stop_listener.py": (lambda: listen_once(), 4 * stop_listener.LISTEN_S),
+    "a worker's broker": (lambda: ask_as_a_worker(), 5),
+}
+# Of a machine that has something else to do as well.
+BUSY_S = 4
+
+
+def listen_once() -> None:
+    ear = stop_listener.StopListener(print)
+    ear.close()
+    ear._listen()
+
+
+def ask_as_a_worker() -> None:
+    with current_app.connection_for_read() as connection:
+        connection.default_channel.client.ping()
+
+
+@pytest.fixture
+def frozen(redis_server, on_own_redis):
+    redis_server.freeze()
+    yield
+    redis_server.thaw()
+
+
+def test_whoever_asks_it_gives_up_in_time(frozen):
+    took_s: dict[str, float] = {}
+
+    def ask(name: str, act: Callable[[], object]) -> None:
+        began = time.monotonic()
+        with suppress(redis.RedisError, OperationalError):
+            act()
+        took_s[name] = time.monotonic() - began
+
+    threads = [threading.Thread(target=ask, args=[name, act]) for name, (act, _) in ASKS.items()]
+    for thread in threads:
+        thread.start()
+    longest_s = max(most_s for _, most_s in ASKS.values()) + BUSY_S
+    until = time.monotonic() + longest_s
+    for thread in threads:
+        thread.join(max(0, until - time.monotonic()))
+    late = {name: most_s for name, (_, most_s) in ASKS.items()
+            if took_s.get(name, longest_s) >= most_s + BUSY_S}  # fmt: skip
+    assert not late
+
+
+def test_nobody_else_asks_it():
+    speaks = re.compile(r"^import redis|current_app\.(connection|send_task)|from_url", re.MULTILINE)
+    found = {
+        str(path.relative_to(django_settings.BASE_DIR))
+        for layer in ("campaigns", "workers", "benchsite")
+        for path in Path(django_settings.BASE_DIR, layer).rglob("*.py")
+        if speaks.search(path.read_text())
+    }
+    assert found == {name for name in ASKS if name.endswith(".py")}

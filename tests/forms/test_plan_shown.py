@@ -36,34 +36,27 @@ def test_every_field_that_a_model_uses_can_be_reached_and_no_other(model):
     assert set().union(*(shown(model, **way) for way in ways)) == USES[model]
 
 
-def test_the_chosen_stop_decides_which_end_counts():
-    assert "duration_s" in shown("closed", stop="duration")
-    assert "requests" not in shown("closed", stop="duration")
-    assert "requests" in shown("sequential", stop="requests")
-
-
-def test_gaps_take_the_place_of_the_rate_and_of_the_duration():
-    used = shown("open", stop="duration", distribution="uniform")
-    assert {"uniform_min_s", "uniform_max_s", "requests"} <= used
-    assert not {"rate_per_s", "duration_s", "stages"} & used
-
-
-def test_stages_take_the_place_of_rate_and_end():
-    used = shown("open", rate_shape="stages")
-    assert "stages" in used
-    assert not {"rate_per_s", "requests", "duration_s"} & used
-
-
-def test_what_is_spread_over_a_time_has_no_other_end():
-    assert {"requests", "over_s"} <= shown("over", stop="duration")
-    assert "duration_s" not in shown("over", stop="duration")
-
-
-def test_a_window_has_a_time_to_hold_only_where_it_holds_for_a_time():
-    assert "hold_s" in shown("window", hold="keep_s")
-    assert "hold_s" not in shown("window", hold="close")
-
-
-def test_what_arrives_is_asked_only_of_http_plans():
-    assert "arrival_unit" in shown("open")
-    assert "arrival_unit" not in shown("open", protocol="websocket")
+@pytest.mark.parametrize(
+    ("model", "chosen", "asked", "left_out"),
+    [
+        ("closed", {"stop": "duration"}, {"duration_s"}, {"requests"}),
+        ("sequential", {"stop": "requests"}, {"requests"}, {"duration_s"}),
+        # Gaps take the place of the rate and of the duration, stages that of rate and end.
+        (
+            "open",
+            {"stop": "duration", "distribution": "uniform"},
+            {"uniform_min_s", "uniform_max_s", "requests"},
+            {"rate_per_s", "duration_s", "stages"},
+        ),
+        ("open", {"rate_shape": "stages"}, {"stages"}, {"rate_per_s", "requests", "duration_s"}),
+        ("over", {"stop": "duration"}, {"requests", "over_s"}, {"duration_s"}),
+        ("window", {"hold": "keep_s"}, {"hold_s"}, set()),
+        ("window", {"hold": "close"}, set(), {"hold_s"}),
+        ("open", {}, {"arrival_unit"}, set()),
+        ("open", {"protocol": "websocket"}, set(), {"arrival_unit"}),
+    ],
+)
+def test_what_is_chosen_decides_what_is_asked(model, chosen, asked, left_out):
+    fields = shown(model, **chosen)
+    assert asked <= fields
+    assert not left_out & fields

@@ -4,8 +4,7 @@ import ssl
 
 import pytest
 
-from tests.injector.forked import Nursery
-from tests.injector.program import FORKED, OURS, Program, started
+from tests.injector.forked import FORKED, OURS, Nursery, Program, started
 from workers.echo.certificate import ensure_certificate
 
 

@@ -194,11 +194,6 @@ HANDSHAKES = {
 }
 
 
-def _underneath(tls: ssl.SSLSocket) -> socket.socket:
-    """TCP without its TLS."""
-    return socket.socket(fileno=os.dup(tls.fileno()))
-
-
 def secured(*replies: bytes, raw_bytes: bytes = b"", resets: bool = False, unwraps=False):
     """Over proper TLS these replies, then raw bytes on TCP or another end."""
 
@@ -210,7 +205,8 @@ def secured(*replies: bytes, raw_bytes: bytes = b"", resets: bool = False, unwra
             sock.settimeout(1)
             sock.unwrap()
             return
-        with _underneath(sock) as tcp:
+        # TCP without its TLS.
+        with socket.socket(fileno=os.dup(sock.fileno())) as tcp:
             tcp.sendall(raw_bytes)
             if resets:
                 time.sleep(0.05)

@@ -49,14 +49,10 @@ def begun(*arguments):
     return subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True)
 
 
-def never_starved():
-    """While it is open, nothing that a busy machine does to an injector makes a run doubtful."""
-    return mock.patch.dict(judgement.LIMITS, dict.fromkeys(TIMED, Limits(inf, inf)))
-
-
 def run_unstarved(*arguments):
     """The command on a machine that is never starved."""
-    with never_starved():
+    # While it is open, nothing that a busy machine does to an injector makes a run doubtful.
+    with mock.patch.dict(judgement.LIMITS, dict.fromkeys(TIMED, Limits(inf, inf))):
         return run(*arguments)
 
 

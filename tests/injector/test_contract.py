@@ -14,7 +14,7 @@ from campaigns.domain.metrics.snapshot import COUNTERS, TIMINGS, Second, Timing,
 from campaigns.domain.plan.frozen_run import ordered_plan
 from campaigns.domain.plan.load import Load
 from campaigns.domain.plan.plan import Plan
-from tests.injector.program import FORKED, OTHER
+from tests.injector.forked import FORKED, OTHER
 from tests.injector.servers import OK_REPLY, always, closed, make_order, probe_order, scripted
 from tests.injector.websocket.peers import echo
 

@@ -55,19 +55,15 @@ def test_a_secure_cookie_goes_over_tls():
     assert jar("id=1; Path=/; Secure", is_tls=True).header("/") == "id=1"
 
 
-def test_a_later_value_replaces_an_earlier_and_longer_paths_come_first():
-    kept = jar("id=1; Path=/", "id=2; Path=/", "id=3; Path=/a")
-    assert kept.header("/a/b") == "id=3; id=2"
+def test_a_later_value_takes_the_place_of_an_earlier_and_longer_paths_come_first():
+    assert jar("id=1; Path=/", "id=2; Path=/", "id=3; Path=/a").header("/a/b") == "id=3; id=2"
+    kept = jar("first=1; Path=/", "second=1; Path=/", "first=2; Path=/")
+    assert kept.header("/") == "first=2; second=1"
 
 
 def test_a_server_cannot_fill_the_memory():
     kept = jar(*(f"c{number}=1; Path=/" for number in range(1000)))
     assert kept.header("/").count("=") == MAX_COOKIES
-
-
-def test_a_new_value_keeps_the_place_of_the_cookie_among_those_of_its_path():
-    kept = jar("first=1; Path=/", "second=1; Path=/", "first=2; Path=/")
-    assert kept.header("/") == "first=2; second=1"
 
 
 def test_expired_cookies_push_no_other_out(monkeypatch):

@@ -15,7 +15,7 @@ from collections import Counter
 import pytest
 
 from campaigns.domain.metrics.snapshot import Timing
-from tests.injector.program import FORKED, OTHER
+from tests.injector.forked import FORKED, OTHER
 from tests.injector.servers import scripted
 from tests.injector.test_contract import DOCS, fault
 

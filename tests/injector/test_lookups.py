@@ -179,23 +179,20 @@ def test_a_server_of_the_installation_is_refused_by_address_and_port(address, po
         assert "is a server of this installation" in refusal
 
 
-def test_an_order_for_such_a_server_is_refused_and_nothing_is_sent():
+@pytest.mark.parametrize(
+    ("policy", "words"),
+    [
+        (lambda port: {"never": [f"127.0.0.1:{port}"]}, ""),
+        (lambda port: {"allow": [f"127.0.0.0/8:{port + 1}"]}, "under load only at port"),
+    ],
+    ids=["a server of the installation", "another port"],
+)
+def test_what_may_not_be_put_under_load_is_refused_before_anything_is_sent(policy, words):
     met = []
     with scripted(lambda sock, server: met.append(sock)) as server:
         order = make_order(server.port)
-        order["policy"]["never"] = [f"127.0.0.1:{server.port}"]
-        with pytest.raises(Refusal) as refused:
-            run_here(order, lambda second: None)
-    assert refused.value.kind == "address_refused"
-    assert met == []
-
-
-def test_a_port_that_its_network_does_not_allow_is_refused_before_anything_is_sent():
-    met = []
-    with scripted(lambda sock, server: met.append(sock)) as server:
-        order = make_order(server.port)
-        order["policy"]["allow"] = [f"127.0.0.0/8:{server.port + 1}"]
-        with pytest.raises(Refusal, match="may be put under load only at port") as refused:
+        order["policy"] |= policy(server.port)
+        with pytest.raises(Refusal, match=words) as refused:
             run_here(order, lambda second: None)
     assert refused.value.kind == "address_refused"
     assert met == []

@@ -82,32 +82,45 @@ def quota_of(tmp_path):
     return make
 
 
-def test_version_2_tells_quota_and_throttled_time(quota_of):
-    stat = "usage_usec 5\nnr_throttled 3\nthrottled_usec 1500\n"
-    groups = {"job/cpu.max": "40000 100000\n", "job/cpu.stat": stat}
-    assert quota_of("0::/job", V2, groups) == (0.4, 1_500_000)
-
-
-def test_version_1_tells_the_same_in_nanoseconds(quota_of):
-    groups = {
-        "job/cpu.cfs_quota_us": "10000\n",
-        "job/cpu.cfs_period_us": "100000\n",
-        "job/cpu.stat": "nr_periods 9\nnr_throttled 3\nthrottled_time 1500000\n",
-    }
-    assert quota_of("4:cpu,cpuacct:/job", V1, groups) == (0.1, 1_500_000)
-
-
-def test_the_group_around_it_limits_it_too(quota_of):
-    groups = {
-        "pod/cpu.max": "20000 100000\n", "pod/cpu.stat": "throttled_usec 7\n",
-        "pod/job/cpu.max": "max 100000\n", "pod/job/cpu.stat": "throttled_usec 0\n",
-    }  # fmt: skip
-    assert quota_of("0::/pod/job", V2, groups) == (0.2, 7000)
-
-
-def test_in_a_container_the_mounted_group_is_its_own(quota_of):
-    groups = {"cpu.max": "50000 100000\n", "cpu.stat": "throttled_usec 2\n"}
-    assert quota_of("0::/docker/abc", V2, groups, root="/docker/abc") == (0.5, 2000)
+@pytest.mark.parametrize(
+    ("line", "mount", "groups", "root", "quota"),
+    [
+        (
+            "0::/job",
+            V2,
+            {"job/cpu.max": "40000 100000\n"}
+            | {"job/cpu.stat": "usage_usec 5\nnr_throttled 3\nthrottled_usec 1500\n"},
+            "/",
+            (0.4, 1_500_000),
+        ),
+        (
+            "4:cpu,cpuacct:/job",
+            V1,
+            {"job/cpu.cfs_quota_us": "10000\n", "job/cpu.cfs_period_us": "100000\n"}
+            | {"job/cpu.stat": "nr_periods 9\nnr_throttled 3\nthrottled_time 1500000\n"},
+            "/",
+            (0.1, 1_500_000),
+        ),
+        (
+            "0::/pod/job",
+            V2,
+            {"pod/cpu.max": "20000 100000\n", "pod/cpu.stat": "throttled_usec 7\n"}
+            | {"pod/job/cpu.max": "max 100000\n", "pod/job/cpu.stat": "throttled_usec 0\n"},
+            "/",
+            (0.2, 7000),
+        ),
+        (
+            "0::/docker/abc",
+            V2,
+            {"cpu.max": "50000 100000\n", "cpu.stat": "throttled_usec 2\n"},
+            "/docker/abc",
+            (0.5, 2000),
+        ),
+    ],
+    ids=["version 2", "version 1", "of the group around it", "mounted in a container"],
+)
+def test_files_tell_quota_and_throttled_time(quota_of, line, mount, groups, root, quota):
+    assert quota_of(line, mount, groups, root=root) == quota
 
 
 @pytest.mark.parametrize(("line", "mount"), [("0::/", V2), ("4:cpu:/", V1), ("5:memory:/", V1)])

@@ -12,9 +12,9 @@ import weakref
 import pytest
 
 from tests.injector import hostile_tls
+from tests.injector.forked import OURS, Program, started
 from tests.injector.http2 import test_hostile as hostile_http2
 from tests.injector.http2.server_frames import reply
-from tests.injector.program import OURS, Program, started
 from tests.injector.servers import OK_REPLY, always, closed, make_order, reset, scripted
 from tests.injector.websocket import test_hostile as hostile_websocket
 from tests.injector.websocket.peers import after_opening

@@ -67,30 +67,29 @@ def test_replies_cut_anywhere_are_matched_in_order():
     assert total.count("bytes_received") == len(stream)
 
 
+def reset_slowly(sock):
+    time.sleep(0.05)
+    reset(sock)
+
+
 @pytest.mark.parametrize(
-    ("answers", "then"),
+    ("answers", "then", "n_ok", "errors"),
     [
-        ((OK_REPLY, OK_REPLY), socket.socket.close),
+        ((OK_REPLY, OK_REPLY), socket.socket.close, 2, {Kind.EOF_BEFORE_REPLY: 2}),
         (
             (OK_REPLY, b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"),
             lambda sock: time.sleep(0.2),
+            2,
+            {Kind.EOF_BEFORE_REPLY: 2},
         ),
+        ((OK_REPLY,), reset_slowly, 1, {Kind.RESET: 3}),
+        ((OK_REPLY * 5,), socket.socket.close, 3, {Kind.HTTP_PARSE: 1}),
     ],
+    ids=["closed after two", "said to be closed after two", "reset after one", "one too many"],
 )
-def test_a_connection_closed_after_two_of_four_is_two_ok_and_two_failures(answers, then):
+def test_how_four_unanswered_calls_end(answers, then, n_ok, errors):
     total, _ = measured(four_at_a_time(*answers, then=then), load=closed(4), plan=depth(4))
-    assert total.count("ok") == 2
-    assert total.errors == {Kind.EOF_BEFORE_REPLY: 2}
-    assert total.count("started") == 4
-
-
-def test_a_reset_fails_every_unanswered_call():
-    def slowly(sock):
-        time.sleep(0.05)
-        reset(sock)
-
-    total, _ = measured(four_at_a_time(OK_REPLY, then=slowly), load=closed(4), plan=depth(4))
-    assert (total.count("ok"), total.errors) == (1, {Kind.RESET: 3})
+    assert (total.count("started"), total.count("ok"), total.errors) == (4, n_ok, errors)
 
 
 def test_garbage_between_replies_is_credited_to_nobody():
@@ -102,11 +101,6 @@ def test_garbage_between_replies_is_credited_to_nobody():
 
 def time_out(sock):
     time.sleep(3)
-
-
-def test_a_reply_too_many_is_an_error_of_the_last_one():
-    total, _ = measured(four_at_a_time(OK_REPLY * 5), load=closed(4), plan=depth(4))
-    assert (total.count("ok"), total.errors) == (3, {Kind.HTTP_PARSE: 1})
 
 
 def test_a_reply_that_was_there_before_its_request_belongs_to_nobody():

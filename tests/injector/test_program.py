@@ -15,9 +15,8 @@ import pytest
 
 from campaigns.domain.metrics.measurement import VITALS
 from campaigns.domain.metrics.snapshot import Second, total_of
-from tests.injector.program import FORKED
+from tests.injector.forked import FORKED
 from tests.injector.servers import OK_REPLY, always, make_order, probe_order, scripted
-from tests.injector.test_loads import Arrivals
 from tests.waiting import eventually
 
 
@@ -41,28 +40,6 @@ def test_seconds_add_up_to_the_end(program):
     assert set(VITALS) - {"link_share"} <= set(seconds[0]["vitals"]) <= set(VITALS)
 
 
-@pytest.mark.alone
-@pytest.mark.parametrize(
-    ("shares", "counts"), [({}, [20, 20]), ({"weights": [3, 1]}, [30, 10])], ids=["equal", "3:1"]
-)
-def test_two_shards_send_the_schedule_of_one(program, shares, counts):
-    arrivals = Arrivals()
-    with scripted(arrivals) as server:
-        load = {"model": "over", "requests": 40, "over_s": 1}
-        shards = [
-            program(make_order(server.port, load=load, shard={"index": index, "count": 2} | shares))
-            for index in range(2)
-        ]
-        assert [shard.hear()["facts"]["planned_requests"] for shard in shards] == counts
-        for shard, start in zip(shards, [time.monotonic_ns() + 100_000_000] * 2, strict=True):
-            shard.say({"start_at_ns": start})
-        ends = [shard.rest()[0][-1] for shard in shards]
-    assert [end["totals"]["ok"] for end in ends] == counts
-    offsets = [at - arrivals.times[0] for at in sorted(arrivals.times)]
-    late = sorted(abs(offset - number / 40) for number, offset in enumerate(offsets))
-    assert late[36] < 0.02
-
-
 def test_a_line_that_is_nested_too_deep_is_ignored_and_the_next_one_obeyed(program):
     with scripted(always(OK_REPLY)) as server:
         injector = program(make_order(server.port))
@@ -71,27 +48,6 @@ def test_a_line_that_is_nested_too_deep_is_ignored_and_the_next_one_obeyed(progr
         injector.say({"stop": "kill"})
         messages, status = injector.rest()
     assert (status, messages[-1]["outcome"]) == (0, "stopped")
-
-
-@pytest.mark.alone
-def test_stop_is_obeyed_within_a_second(program):
-    """By the clock that the injector has in common with this test: from the word to the end of the
-    last request. How soon a busy machine ends a process is no matter of the stop."""
-    with scripted(Arrivals(service_s=20)) as server:
-        load = {"model": "closed", "connections": 3, "duration_s": 60}
-        injector = program(make_order(server.port, load=load, timeouts={"total_s": 60}))
-        injector.hear()
-        start_at_ns = time.monotonic_ns() + 50_000_000
-        injector.say({"start_at_ns": start_at_ns})
-        eventually(lambda: server.n_requests == 3, 10, "all three are under way")
-        asked_ns = time.monotonic_ns()
-        injector.say({"stop": "user"})
-        *_, end = injector.rest()[0]
-    assert injector.process.wait(0) == 0
-    assert (end["outcome"], end["reason"]) == ("stopped", "user")
-    assert end["errors"] == {"aborted_by_stop": 3}
-    ended_ns = start_at_ns + end["duration_us"] * 1000
-    assert 0 < ended_ns - asked_ns < 1_000_000_000
 
 
 def test_a_parent_that_does_not_read_slows_nothing_down(program):

@@ -65,11 +65,6 @@ def test_a_reply_to_head_has_no_body():
     assert (total.count("ok"), total.count("connections_opened")) == (3, 1)
 
 
-def test_a_body_may_end_with_its_connection():
-    total, server = measured(always(HEAD + b"\r\nuntil the end", then_close=True), load=closed(3))
-    assert (total.count("ok"), server.n_connections) == (3, 3)
-
-
 @pytest.mark.parametrize(
     "head",
     [

@@ -304,13 +304,9 @@ def seconds_with_sessions(count=6):
 SESSIONS_LOAD = {"model": "open", "rate_per_s": 6, "duration_s": 6, "arrival_unit": "session"}
 
 
-def report_of_sessions(style):
-    session = {"calls_per_session": 5}
-    return report(style, *seconds_with_sessions(), load=SESSIONS_LOAD, session=session)
-
-
 def test_httperf_has_its_session_group_where_sessions_arrived():
-    text = report_of_sessions("httperf")
+    session = {"calls_per_session": 5}
+    text = report("httperf", *seconds_with_sessions(), load=SESSIONS_LOAD, session=session)
     rate = line(text, "Session rate")
     assert "min 4.00 avg 4.00 max 4.00 stddev – (24/36), whole run 4.00" in rate
     assert line(text, "Session: avg") == "Session: avg 2.00 connections/session"

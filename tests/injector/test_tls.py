@@ -11,7 +11,6 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.hazmat.primitives.serialization import Encoding
 
-from campaigns.domain.metrics.outcomes import Kind
 from campaigns.domain.plan.tls_options import PROFILES
 from tests.injector.authority import authority, issue, server_context
 from tests.injector.openssl_server import OpenSslServer
@@ -102,13 +101,6 @@ def test_without_tickets_every_handshake_is_full(https, server_tls):
     assert (total.count("ok"), total.count("tls_full"), total.errors) == (10, 10, {})
 
 
-def test_a_certificate_that_does_not_verify_is_counted_and_the_run_goes_on(https):
-    with https(always(OK_REPLY)) as server:
-        total = measure(server.port, scheme="https", verify_tls=True, load=closed(5)).total
-    assert total.errors == {Kind.TLS_SELF_SIGNED: 5}
-    assert server.n_requests == 0
-
-
 @pytest.mark.parametrize("mode", ["new", "keep-alive"])
 def test_a_ragged_close_after_a_complete_body_is_only_counted(https, mode):
     # With time between requests a kept connection is idle when its end is seen.
@@ -118,15 +110,6 @@ def test_a_ragged_close_after_a_complete_body_is_only_counted(https, mode):
     assert (total.count("ok"), total.errors) == (10, {})
     # The last connection of a kept load is not used again, so nobody sees how it ends.
     assert total.count("tls_ragged_eof") >= 9
-
-
-@pytest.mark.parametrize(
-    "reply", [HEAD + b"\r\nuntil the end", HEAD + b"Content-Length: 50\r\n\r\ntoo short"]
-)
-def test_a_ragged_close_that_may_have_cut_the_body_is_a_failure(https, reply):
-    with https(close_raggedly(reply)) as server:
-        total = measure(server.port, scheme="https", load=closed(3)).total
-    assert total.errors == {Kind.EOF_MID_BODY: 3}
 
 
 def test_a_proper_close_ends_a_body_without_length(https):
@@ -262,13 +245,6 @@ def test_a_profile_also_holds_with_tls_1_2(profile):
     (found,) = agreed(OpenSslServer(ecdsa(), with_rsa()), profile=profile, max_version="1.2")
     words = {"browser": "ECDHE-ECDSA-AES128-GCM-SHA256", "rsa": "ECDHE-RSA-AES256-GCM-SHA384"}
     assert (found.version, found.cipher) == ("TLSv1.2", words[profile])
-
-
-def test_a_server_without_the_certificate_of_a_profile_fails_the_handshake():
-    with scripted(always(OK_REPLY), OpenSslServer(ecdsa())) as server:
-        tls = {"profile": "rsa"}
-        result = measure(server.port, scheme="https", load=closed(2), tls=tls)
-    assert result.total.errors == {Kind.TLS_HANDSHAKE: 2}
 
 
 @pytest.mark.parametrize(

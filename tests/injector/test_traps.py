@@ -50,15 +50,6 @@ def test_a_server_that_forgets_its_sessions_is_greeted_in_full_again(version):
 
 
 @pytest.mark.parametrize("mode", ["new", "keep-alive"])
-def test_plain_http_carries_what_http_says(mode):
-    total, server = measured(always(OK_REPLY), mode=mode, load=closed(10))
-    assert total.count("wire_sent") == total.count("bytes_sent") == sum(map(len, server.requests))
-    assert total.count("wire_received") == total.count("bytes_received") == 10 * len(OK_REPLY)
-    assert total.count("segments_sent") >= 10
-    assert total.count("segments_resent") <= total.count("segments_sent") / 10
-
-
-@pytest.mark.parametrize("mode", ["new", "keep-alive"])
 def test_tls_carries_the_same_http_and_more(mode):
     reply = HEAD + b"Content-Length: 4075\r\n\r\n" + b"x" * 4075
     with scripted(always(reply), server_context(issue(authority()))) as server:

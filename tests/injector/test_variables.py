@@ -1,7 +1,5 @@
 """Values from a table and from earlier replies, and the order of steps, as a server sees them."""
 
-from collections import Counter
-
 import pytest
 
 from campaigns.domain.plan.plan import Plan
@@ -114,16 +112,6 @@ def paths(load, order, **given) -> list[str]:
 def test_file_sets_are_sent_in_blocks():
     sent = paths(closed(9), {"kind": "blocks", "block_repeat": 3})
     assert sent == [*["/a"] * 3, *["/b"] * 3, *["/c"] * 3]
-
-
-def test_two_injectors_send_together_what_one_would_have_sent():
-    order = {"kind": "random"}
-    alone = Counter(paths(closed(60), order, seed=5))
-    load = closed(60, 2)
-    halves = [
-        Counter(paths(load, order, seed=5, shard={"index": index, "count": 2})) for index in (0, 1)
-    ]
-    assert halves[0] + halves[1] == alone
 
 
 def test_the_connection_that_begins_first_plays_the_first_user():

@@ -68,8 +68,9 @@ def test_a_returning_viewer_gets_what_came_since():
     assert seconds(message) == [2, 3]
 
 
-def test_without_news_nothing_is_said():
+def test_without_news_and_before_the_first_run_nothing_is_said():
     assert told(Cursor(10, 5, 3), look((5, RUNNING)), points(3)) == []
+    assert told(Cursor(event=10), look((5, QUEUED)), points(3)) == []
 
 
 def test_the_rest_of_a_run_comes_before_the_next_one():
@@ -94,10 +95,6 @@ def test_a_change_of_state_comes_after_the_points_and_moves_the_cursor():
 def test_a_state_without_an_event_of_a_run_is_told_too():
     (message,) = told(Cursor(10, 5, 3), look((5, RUNNING), state="stopping"), points(3))
     assert json.loads(message.encode().partition(b"data: ")[2]) == {"state": "stopping"}
-
-
-def test_before_the_first_run_there_are_no_points():
-    assert told(Cursor(event=10), look((5, QUEUED)), points(3)) == []
 
 
 def test_the_current_run_is_the_active_one_else_the_last_made():

@@ -1,12 +1,16 @@
 """Those who ask at once take turns at the database, and wait for it without a connection."""
 
 import threading
+import time
 
 import pytest
 from django.db import connection
 
 from campaigns.live import waiting
+from campaigns.live.memory import Memory, answer_of, report_of
 from campaigns.live.waiting import release_connection, turn
+from tests.factories import make_campaign, make_run, make_test
+from tests.queries.measured import measure
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.django_db
@@ -78,3 +82,60 @@ def test_who_waits_for_another_gives_its_connection_back(monkeypatch):
     viewer.join()
     assert seen[0] is not None
     assert seen[1] is None
+
+
+def test_a_value_is_made_once():
+    memory, made = Memory(2), []
+    for _ in range(3):
+        assert memory.get("a", lambda: made.append(1) or len(made)) == 1
+
+
+def test_many_at_once_wait_for_one_making():
+    memory, made = Memory(2), []
+
+    def make():
+        time.sleep(0.05)
+        made.append(1)
+        return 1
+
+    threads = [threading.Thread(target=memory.get, args=("a", make)) for _ in range(20)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(made) == 1
+
+
+def test_the_least_used_falls_out():
+    memory = Memory(2)
+    for key in ("a", "b", "a", "c"):
+        memory.get(key, lambda key=key: key)
+    assert memory.get("a", lambda: "new") == "a"
+    assert memory.get("b", lambda: "new") == "new"
+
+
+def test_what_failed_is_made_again():
+    memory = Memory(2)
+    with pytest.raises(ZeroDivisionError):
+        memory.get("a", lambda: 1 / 0)
+    assert memory.get("a", lambda: 5) == 5
+
+
+@pytest.mark.django_db
+def test_an_answer_is_new_when_a_run_has_finished(project):
+    campaign = make_campaign(project)
+    test = make_test(campaign)
+    first, second = make_run(test, 1), make_run(test, 2)
+    measure(first, 12_000)
+    assert answer_of(campaign) is answer_of(campaign)
+    before = answer_of(campaign).n_done
+    measure(second, 12_000)
+    assert answer_of(campaign).n_done == before + 1
+
+
+@pytest.mark.django_db
+def test_a_report_is_new_when_the_run_has(project):
+    run = make_run(make_test(make_campaign(project)))
+    before = report_of(run)
+    measure(run, 12_000)
+    assert report_of(run) is not before

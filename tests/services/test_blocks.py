@@ -222,15 +222,16 @@ def test_a_repeated_campaign_has_it_too(create, bob):
     assert [test.is_of_reference for test in again.tests.order_by("position")] == [False, True]
 
 
-def test_without_one_the_installation_says_so(create, settings):
-    settings.REFERENCE_TARGET = None
-    with pytest.raises(Refused, match="BENCHSITE_REFERENCE_TARGET"):
-        create(reference=True)
-
-
-def test_its_address_is_vetted_like_any_other(create, settings):
-    settings.ALLOWED_NETWORKS = ["10.0.0.0/8"]
-    with pytest.raises(Refused, match=r"127\.0\.0\.1"):
+@pytest.mark.parametrize(
+    ("setting", "value", "words"),
+    [
+        ("REFERENCE_TARGET", None, "BENCHSITE_REFERENCE_TARGET"),
+        ("ALLOWED_NETWORKS", ["10.0.0.0/8"], r"127\.0\.0\.1"),
+    ],
+)
+def test_there_must_be_one_at_an_address_that_is_vetted(create, settings, setting, value, words):
+    setattr(settings, setting, value)
+    with pytest.raises(Refused, match=words):
         create(reference=True)
 
 

@@ -65,38 +65,44 @@ def test_it_refuses_wrong_numbers_with_what_would_be_right(project, as_bob, fiel
     assert not Campaign.objects.exists()
 
 
-def test_it_refuses_the_same_cell_twice(project, as_bob):
-    cell = CampaignCell(make_plan(project), make_endpoint(make_target(project)), "new")
+def cell_for(project, *, load=None, scheme="http", mode="new", exchange=False, at=None):
+    spec = plan_spec(**load or {}) if not exchange else {"load": load, "exchange": {}}
+    endpoint = make_endpoint(make_target(at or project), scheme, port=8085)
+    return CampaignCell(make_plan(project, spec=spec), endpoint, mode)
+
+
+ONCE = {"model": "sequential", "requests": 1}
+ONE_BY_ONE = {"model": "closed", "connections": 1, "duration_s": 5}
+
+
+@pytest.mark.parametrize(
+    ("cell", "fields", "words"),
+    [
+        ({"mode": "resumed"}, {}, "no TLS session"),
+        ({"mode": "sometimes"}, {}, "Choose a connection mode: new, keep-alive, resumed"),
+        (
+            {"load": ONCE, "exchange": True, "scheme": "ws", "mode": "keep-alive"},
+            {},
+            "WebSockets cannot be kept alive",
+        ),
+        ({"load": ONE_BY_ONE}, {"injectors": 2}, "one injector|too few"),
+    ],
+)
+def test_it_refuses_what_no_injector_could_do(project, as_bob, cell, fields, words):
+    with pytest.raises(Refused, match=words):
+        create(as_bob, project, cells=[cell_for(project, **cell)], **fields)
+
+
+def test_it_refuses_one_cell_twice_too_many_and_those_of_another_project(project, as_bob):
+    cell = cell_for(project)
     with pytest.raises(Refused, match="twice"):
         create(as_bob, project, cells=[cell, cell])
-
-
-def test_it_refuses_what_belongs_to_another_project(project, as_bob):
-    other = make_project(owner=as_bob.user)
-    cells = [CampaignCell(make_plan(project), make_endpoint(make_target(other)), "new")]
+    foreign = cell_for(project, at=make_project(owner=as_bob.user))
     with pytest.raises(Refused, match="its own project"):
-        create(as_bob, project, cells=cells)
-
-
-def test_it_refuses_to_resume_tls_sessions_over_plain_http(project, as_bob):
-    cells = [CampaignCell(make_plan(project), make_endpoint(make_target(project)), "resumed")]
-    with pytest.raises(Refused, match="no TLS session"):
-        create(as_bob, project, cells=cells)
-
-
-@pytest.mark.parametrize("load", [{"model": "closed", "connections": 1, "duration_s": 5}])
-def test_it_refuses_more_injectors_than_the_load_can_be_shared_by(project, as_bob, load):
-    version = make_plan(project, spec=plan_spec(**load))
-    cells = [CampaignCell(version, make_endpoint(make_target(project)), "new")]
-    with pytest.raises(Refused, match=r"one injector|too few"):
-        create(as_bob, project, cells=cells, injectors=2)
-
-
-def test_it_refuses_more_runs_than_a_campaign_can_have(project, as_bob):
-    endpoint = make_endpoint(make_target(project))
-    cells = [CampaignCell(make_plan(project), endpoint, "new") for _ in range(41)]
+        create(as_bob, project, cells=[foreign])
+    many = [CampaignCell(make_plan(project), cell.endpoint, "new") for _ in range(41)]
     with pytest.raises(Refused, match="2050 runs"):
-        create(as_bob, project, cells=cells, repeats=50)
+        create(as_bob, project, cells=many, repeats=50)
 
 
 def test_starting_queues_every_run_of_every_block_with_its_shards(project):
@@ -224,22 +230,6 @@ def test_a_repeat_of_a_draft_is_of_the_draft_as_it_was_edited_last(project, as_b
     edit_draft(by=as_bob, campaign=draft_now, cells=[cell], repeats=7, **fields)
     again = repeat_campaign(by=as_bob, campaign=seen)
     assert (again.name, again.repeats, again.order) == ("larger", 7, "listed")
-
-
-@pytest.mark.parametrize(
-    ("scheme", "mode", "words"),
-    [
-        ("http", "sometimes", "Choose a connection mode: new, keep-alive, resumed"),
-        ("ws", "keep-alive", "WebSockets cannot be kept alive"),
-    ],
-)
-def test_it_refuses_a_connection_mode_that_there_is_not(project, as_bob, scheme, mode, words):
-    load = {"model": "sequential", "requests": 1}
-    spec = {"load": load, "exchange": {}} if scheme == "ws" else {"load": load}
-    version = make_plan(project, spec=plan_spec() if scheme == "http" else spec)
-    endpoint = make_endpoint(make_target(project), scheme, port=8085)
-    with pytest.raises(Refused, match=words):
-        create(as_bob, project, cells=[CampaignCell(version, endpoint, mode)])
 
 
 @pytest.mark.django_db(transaction=True)

@@ -201,11 +201,6 @@ def test_a_host_that_comes_back_after_a_silence_begins_anew(db):
     assert InjectorHost.objects.get().started_at > began
 
 
-def test_an_admitted_run_takes_slots_before_anybody_has_claimed_them(project):
-    preparing(project, n_shards=3)
-    assert total_slots() - free_slots() == 3
-
-
 def test_more_shards_than_slots_are_no_negative_freedom(project):
     preparing(project, n_shards=3)
     host(slots=1)
@@ -247,27 +242,22 @@ def move_shard(shard, state):
     )
 
 
-@pytest.mark.parametrize(("source", "target"), RUN_PAIRS)
-def test_a_run_moves_as_the_lifecycle_says_and_no_other_way(run, source, target):
-    for state in RUN_PATHS[source]:
-        move_run(run, state)
-    if source == target or (source, target) in RUN_MOVES:
-        assert move_run(run, target) == 1
+@pytest.mark.parametrize(
+    ("kind", "source", "target"),
+    [*(("run", *pair) for pair in RUN_PAIRS), *(("shard", *pair) for pair in SHARD_PAIRS)],
+)
+def test_each_moves_as_the_lifecycle_says_and_no_other_way(run, kind, source, target):
+    row, paths, moves, move = {
+        "run": (run, RUN_PATHS, RUN_MOVES, move_run),
+        "shard": (run.shards.get(), SHARD_PATHS, SHARD_MOVES, move_shard),
+    }[kind]
+    for state in paths[source]:
+        move(row, state)
+    if source == target or (source, target) in moves:
+        assert move(row, target) == 1
     else:
-        with pytest.raises(IntegrityError, match="a run cannot go"), transaction.atomic():
-            move_run(run, target)
-
-
-@pytest.mark.parametrize(("source", "target"), SHARD_PAIRS)
-def test_a_shard_moves_as_the_lifecycle_says_and_no_other_way(run, source, target):
-    shard = run.shards.get()
-    for state in SHARD_PATHS[source]:
-        move_shard(shard, state)
-    if source == target or (source, target) in SHARD_MOVES:
-        assert move_shard(shard, target) == 1
-    else:
-        with pytest.raises(IntegrityError, match="a shard cannot go"), transaction.atomic():
-            move_shard(shard, target)
+        with pytest.raises(IntegrityError, match=f"a {kind} cannot go"), transaction.atomic():
+            move(row, target)
 
 
 def test_each_move_leaves_an_event_in_the_same_transaction(run):

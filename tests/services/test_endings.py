@@ -115,22 +115,15 @@ class TestTheEnd:
         assert run.outcome == "partial"
         assert run.reason == "Stopped after 70 s: longer than its plan can take."
 
-    def test_a_launcher_that_does_not_stop_loses_its_shard(self, project):
+    def test_a_launcher_that_does_not_stop_loses_its_shard_but_no_second(self, project):
         run, (lease,) = running(project)
         Run.objects.filter(pk=run.pk).update(stop_requested="user")
         dispatch.move_runs()
         age(run, MAX_AGE_S[RunState.STOPPING] + 1)
         settled(run)
         assert (run.state, run.outcome) == ("done", "stopped")
-        assert not mark_done(lease=lease, end=end())
-
-    def test_whatever_a_launcher_measured_before_it_was_given_up_is_welcome(self, project):
-        run, (lease,) = running(project)
-        Run.objects.filter(pk=run.pk).update(stop_requested="user")
-        dispatch.move_runs()
-        age(run, MAX_AGE_S[RunState.STOPPING] + 1)
-        settled(run)
         assert record_seconds(lease=lease, seconds=[second(0)]) == 1
+        assert not mark_done(lease=lease, end=end())
 
     @pytest.mark.parametrize("is_stopping", [False, True])
     def test_storing_what_was_measured_may_take_as_long_as_the_lease_is_renewed(

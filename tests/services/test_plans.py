@@ -10,7 +10,7 @@ from campaigns.domain.plan.rungs import RUNGS, USUAL_RUNGS
 from campaigns.models import Campaign, Endpoint, OwnTlsProfile, PlanSecret, SavedPlan
 from campaigns.services.campaigns import CampaignCell, start_campaign
 from campaigns.services.dispatch import admit_runs
-from campaigns.services.items import archive_items, delete_items, tag_items
+from campaigns.services.items import archive_items, delete_items
 from campaigns.services.ladders import start_ladder
 from campaigns.services.plans import create_plan, edit_plan
 from campaigns.services.shards import claim_shard
@@ -72,13 +72,6 @@ def test_what_was_archived_or_deleted_meanwhile_is_not_edited_back(project, as_b
     with pytest.raises(Refused, match=r"archived|deleted"):
         edit_plan(by=as_bob, plan=seen, name="Load", spec=plan_spec())
     assert not project.plans.filter(archived_at=None).exists()
-
-
-def test_tags_that_were_given_meanwhile_stay(project, as_bob):
-    seen = make(as_bob, project).plan
-    tag_items(by=as_bob, items=[seen], add=["nightly"])
-    edit_plan(by=as_bob, plan=seen, name="Load", spec=plan_spec())
-    assert project.plans.get().tags == ["nightly"]
 
 
 def test_a_wrong_spec_is_refused_field_by_field_and_leaves_no_plan(project, as_bob):

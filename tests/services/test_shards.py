@@ -132,22 +132,18 @@ class TestTheLease:
         assert (pulse.stop_requested, pulse.t0) == (None, run.t0)
         assert Shard.objects.filter(lease_until__gt=db_now(20)).exists()
 
-    def test_an_expired_one_cannot_be_revived_even_before_anybody_noticed(self, project):
-        run, (lease,) = running(project)
+    def test_an_expired_one_cannot_be_revived_nor_by_looking_nor_begin_to_send(self, project):
+        run, (lease,) = armed(project)
         expire(run)
+        assert look(lease=lease).t0 == run.t0
         assert heartbeat(lease=lease) is None
+        assert not mark_running(lease=lease)
 
     def test_one_that_was_renewed_just_now_lives_whatever_the_databases_clock_says(self, project):
         run, (lease,) = running(project)
         expire(run)
         assert heartbeat(lease=lease, is_fresh=True)
         assert heartbeat(lease=lease)
-
-    def test_looking_does_not_renew_it(self, project):
-        run, (lease,) = armed(project)
-        expire(run)
-        assert look(lease=lease).t0 == run.t0
-        assert heartbeat(lease=lease) is None
 
     def test_an_older_epoch_may_do_nothing(self, project):
         run = preparing(project)
@@ -189,11 +185,6 @@ class TestMoving:
         assert mark_ready(lease=lease), "also when all others are ready"
         assert [mark_running(lease=lease), mark_running(lease=lease)] == [True, True]
         assert run.events.filter(kind__in=("shard_ready", "shard_running")).count() == 2
-
-    def test_an_expired_lease_takes_no_right_to_send(self, project):
-        run, (lease,) = armed(project)
-        expire(run)
-        assert not mark_running(lease=lease)
 
     def test_done_keeps_the_injectors_end_line(self, project):
         _, (lease,) = running(project)

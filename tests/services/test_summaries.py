@@ -118,23 +118,6 @@ def test_an_address_that_an_injector_host_announced_is_its_own(run):
     assert codes(run) == ["co_located"]
 
 
-@pytest.mark.parametrize(
-    ("errors", "code", "value"),
-    [
-        ({"connect_refused": 20, "client_fd_exhausted": 5}, "injector_exhausted", 5),
-        ({"connect_refused": 20}, "errors", 20 / 1020),
-    ],
-)
-def test_errors_of_the_target_and_of_the_injector_are_told_apart(project, errors, code, value):
-    run = make_run(make_test(make_campaign(project)))
-    counters = {"failed": sum(errors.values())}
-    store_second(run, make_second(0, [1000] * 1000, counters=counters, errors=errors))
-    summarise_run(run)
-    run.refresh_from_db()
-    reason = run.judged.reasons[0]
-    assert (reason.code, reason.value) == (code, pytest.approx(value))
-
-
 def test_a_shard_that_ended_earlier_as_planned_is_not_missed(project):
     run = make_run(make_test(make_campaign(project)), n_shards=2)
     for number in range(10):

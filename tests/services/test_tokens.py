@@ -53,13 +53,6 @@ def test_the_hash_depends_on_the_pepper(made, settings):
     assert authenticate_token(text=text) is None
 
 
-def test_it_recognises_its_text(made, alice):
-    token, text = made
-    found = authenticate_token(text=text)
-    assert found == token
-    assert found.user == alice
-
-
 @pytest.mark.parametrize("change", ["secret", "lookup", "prefix", "nothing", "unicode"])
 def test_it_recognises_no_other_text(made, change):
     token, text = made
@@ -149,20 +142,13 @@ def test_the_token_has_256_bits_and_is_not_in_the_database(link):
     assert token not in repr(ShareLink.objects.filter(pk=share.pk).values().get())
 
 
-def test_it_opens_with_its_token_and_counts_the_view(link):
+def test_it_opens_with_its_token_and_counts_views_but_no_looks_whether_it_lives(link):
     share, token = link
-    assert open_share(token=token) == share
-    open_share(token=token)
+    assert open_share(token=token) == open_share(token=token) == share
+    assert open_share(token=token, counts_view=False) == share
     share.refresh_from_db()
     assert share.n_views == 2
     assert share.last_used_at is not None
-
-
-def test_a_look_whether_it_still_lives_is_no_view(link):
-    share, token = link
-    assert open_share(token=token, counts_view=False) == share
-    share.refresh_from_db()
-    assert share.n_views == 0
 
 
 def test_any_editor_revokes_a_link_and_it_is_dead_at_once(link, as_alice):
@@ -272,21 +258,21 @@ def test_an_owner_adds_a_member_by_name(project, as_alice, charlie):
     assert project.memberships.get(user=charlie).role == Role.OPERATOR
 
 
-@pytest.mark.parametrize("name", ["nobody", "Charlie"])
-def test_an_unknown_name_is_refused_in_words(name, project, as_alice, charlie):
-    with pytest.raises(Refused, match=f"no account named {name}"):
-        add_member(by=as_alice, project=project, username=name, role="viewer")
-
-
-def test_a_deactivated_account_is_unknown(project, as_alice):
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("nobody", "no account named nobody"),
+        ("Charlie", "no account named Charlie"),
+        ("gone", "no account named gone"),
+        ("bob", "already a member"),
+    ],
+)
+def test_only_an_account_that_is_no_member_becomes_one(
+    name, words, project, as_alice, bob, charlie
+):
     make_user("gone", is_active=False)
-    with pytest.raises(Refused, match="no account named gone"):
-        add_member(by=as_alice, project=project, username="gone", role="viewer")
-
-
-def test_nobody_is_a_member_twice(project, as_alice, bob):
-    with pytest.raises(Refused, match="already a member"):
-        add_member(by=as_alice, project=project, username="bob", role="viewer")
+    with pytest.raises(Refused, match=words):
+        add_member(by=as_alice, project=project, username=name, role="viewer")
 
 
 def test_the_last_owner_stays(project, as_alice, alice):

@@ -32,3 +32,9 @@ def browser_of(user, **options) -> Client:
     client = Client(**options)
     client.force_login(user)
     return client
+
+
+def shown_text(response) -> str:
+    """The page's text, without markup; thin spaces as spaces."""
+    text = re.sub(r"<[^>]+>", "", response.content.decode()).replace("\u202f", " ")
+    return " ".join(text.split())

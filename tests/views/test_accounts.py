@@ -1,4 +1,4 @@
-"""Signing in and out, passwords, tokens, and the injectors' page."""
+"""Signing in and out, passwords, tokens, projects and members, and the injectors' page."""
 
 from urllib.parse import parse_qsl, urlsplit
 
@@ -8,14 +8,11 @@ from django.urls import reverse
 from django.utils import timezone
 
 from campaigns.models import ApiToken, InjectorHost
-from tests.factories import make_campaign
+from campaigns.permissions import Role
+from tests.factories import make_campaign, make_project
 from tests.services.engine import host, others_use
 
 pytestmark = pytest.mark.django_db
-
-
-def sign_in(client, typed="pw"):
-    return client.post(reverse("login"), {"username": "alice", "password": typed})
 
 
 def test_on_a_workstation_a_made_up_address_is_no_way_round_the_lock(client, alice):
@@ -95,20 +92,14 @@ def change_password(client, **ticked):
     return client.post(reverse("password-change"), fields | ticked, follow=True)
 
 
-def test_a_new_password_offers_to_revoke_the_live_tokens(client, alice):
+@pytest.mark.parametrize("ticked", [{"revokes_tokens": "on"}, {}])
+def test_a_new_password_revokes_the_live_tokens_only_where_it_says_so(client, alice, ticked):
     client.force_login(alice)
     client.post(reverse("token-list"), {"name": "ci", "scope": "read", "days": "30"})
-    change_password(client, revokes_tokens="on")
-    assert ApiToken.objects.get().revoked_at is not None
+    change_password(client, **ticked)
+    assert (ApiToken.objects.get().revoked_at is not None) == bool(ticked)
     alice.refresh_from_db()
     assert alice.check_password("a-new-Pass7")
-
-
-def test_tokens_outlive_a_new_password_that_says_nothing_of_them(client, alice):
-    client.force_login(alice)
-    client.post(reverse("token-list"), {"name": "ci", "scope": "read", "days": "30"})
-    change_password(client)
-    assert ApiToken.objects.get().revoked_at is None
 
 
 @pytest.mark.parametrize("typed", ["alice-alice", "ALICE2alice7", "Alice-1234"])
@@ -162,3 +153,33 @@ def test_the_list_of_hosts_names_programs_only_to_who_may_start_campaigns(
     assert "other programs 90\u202f% of the CPU (python3 report.py 90\u202f%)" in pages[0]
     assert "other programs 90\u202f% of the CPU" in pages[1]
     assert "report.py" not in pages[1]
+
+
+def members(project) -> str:
+    return reverse("project-members", args=[project.pk])
+
+
+def test_a_name_with_markup_is_shown_as_text(client, alice):
+    make_project("<script>alert(1)</script>", owner=alice)
+    client.force_login(alice)
+    page = client.get("/", follow=True).content.decode()
+    assert "<script>alert" not in page
+    assert "&lt;script&gt;alert" in page
+
+
+def test_the_owner_adds_changes_and_removes(client, project, alice, charlie):
+    client.force_login(alice)
+    client.post(members(project), {"username": "charlie", "role": "viewer"})
+    membership = project.memberships.get(user=charlie)
+    client.post(reverse("membership-role", args=[membership.pk]), {"role": "operator"})
+    membership.refresh_from_db()
+    assert membership.role == Role.OPERATOR
+    client.post(reverse("membership-remove", args=[membership.pk]))
+    assert not project.memberships.filter(user=charlie).exists()
+
+
+def test_a_role_that_there_is_not_changes_nothing(client, project, alice, vera):
+    client.force_login(alice)
+    address = reverse("membership-role", args=[project.memberships.get(user=vera).pk])
+    client.post(address, {"role": "king"})
+    assert project.memberships.get(user=vera).role == Role.VIEWER

@@ -7,7 +7,7 @@ from django.urls import reverse
 
 from campaigns.models import Campaign
 from tests.factories import make_endpoint, make_plan, make_project, make_target
-from tests.views.campaign_form import cells, fields, new_url, started
+from tests.views.campaign_form import cells, fields, new_url
 from tests.views.pages import text_of
 
 pytestmark = pytest.mark.django_db
@@ -32,18 +32,6 @@ def test_saving_makes_a_draft_with_its_tests(as_editor, project, target, version
     assert campaign.practical_threshold == 0.05
 
 
-def test_starting_queues_the_runs_in_the_order_that_the_form_showed(
-    as_editor, project, target, version
-):
-    ticked = cells(version, target, ("http", "new"), ("https", "new"))
-    preview = as_editor.post(
-        reverse("campaign-estimate", args=[project.pk]), fields(ticked)
-    ).context["preview"]
-    campaign = started(as_editor, project, target, version)
-    made = [run.snapshot["endpoint"]["scheme"] for run in campaign.runs.order_by("position")]
-    assert made == [turn.scheme for block in preview for turn in block]
-
-
 def test_what_perf_counts_is_chosen_and_run_again(as_editor, project, target, version):
     asked = fields(cells(version, target, ("http", "new")), perf="processes")
     as_editor.post(new_url(project), asked | {"draft": "1"})
@@ -66,16 +54,6 @@ def test_cells_of_another_project_are_no_choice(as_editor, project, target, vers
     ticked = [f"{version.pk}.{other.pk}.new"]
     response = as_editor.post(new_url(project), fields(ticked))
     assert "cells" in response.context["form"].errors
-
-
-def test_the_estimate_changes_nothing_and_answers_fragments(as_editor, project, target, version):
-    ticked = cells(version, target, ("http", "new"), ("https", "new"))
-    page = text_of(as_editor.post(reverse("campaign-estimate", args=[project.pk]), fields(ticked)))
-    assert 'data-live="cost"' in page
-    assert 'data-live="order"' in page
-    assert "<html" not in page
-    assert "600" in page
-    assert not Campaign.objects.exists()
 
 
 def test_the_estimate_survives_half_filled_fields(as_editor, project, target, version):

@@ -1,7 +1,6 @@
 """The list of campaigns: filters, what moves, statements."""
 
 import pytest
-from django.contrib.auth.models import User
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
@@ -10,7 +9,6 @@ from django.utils import timezone
 from campaigns.domain.lifecycle import RunState
 from campaigns.domain.units import figure
 from campaigns.models import Campaign
-from campaigns.services.kept_pages import keep_gist
 from campaigns.views.campaigns import UNDER_WAY_SHOWN
 from tests.factories import make_campaign, make_run, make_test
 from tests.queries.measured import measure
@@ -89,21 +87,3 @@ def statements(client, project) -> int:
     with CaptureQueriesContext(connection) as seen:
         assert client.get(reverse("campaign-list", args=[project.pk])).status_code == 200
     return len(seen)
-
-
-def test_a_page_of_finished_campaigns_takes_fifteen_statements(as_editor, project):
-    ended = timezone.now()
-    for number in range(26):
-        maker = User.objects.create(username=f"maker {number}")
-        campaign = make_campaign(project, started_at=ended, finished_at=ended, created_by=maker)
-        measure(make_run(make_test(campaign)), 10_000, n=20)
-        keep_gist(campaign.pk)
-    assert statements(as_editor, project) <= 15
-
-
-def test_those_under_way_take_as_many_statements_however_many_they_are(as_editor, project):
-    make_queue(project, 1, state=RunState.PREPARING)
-    statements(as_editor, project)  # the first request of a session looks up more
-    one = statements(as_editor, project)
-    make_queue(project, 2 * UNDER_WAY_SHOWN, state=RunState.PREPARING)
-    assert statements(as_editor, project) == one

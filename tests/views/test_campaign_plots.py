@@ -1,4 +1,4 @@
-"""The charts of a campaign with more tests than a chart can name."""
+"""The charts of a campaign with many tests, and several targets of one side by side."""
 
 import re
 
@@ -12,8 +12,10 @@ from campaigns.services.summaries import keep_figures
 from campaigns.views import campaign_runs
 from campaigns.views.campaign_runs import told_apart
 from tests.factories import make_campaign, make_endpoint, make_plan, make_target, make_test
-from tests.queries.measured import run_in_blocks
+from tests.queries.measured import run_in_blocks, spoil
+from tests.queries.test_target_matrix import around, ask
 from tests.values import plan_spec
+from tests.views.pages import text_of
 
 pytestmark = pytest.mark.django_db
 SPEC = plan_spec(model="over", requests=2000, over_s=10)
@@ -65,10 +67,16 @@ def named_in(page) -> list[str]:
     return [line["label"] for line in plan if not line.get("grey")]
 
 
-def test_a_chart_of_few_tests_names_them_all_by_what_tells_them_apart(opened, make):
-    tests = make(3)
-    page = opened(tests[0])
-    assert named_in(page) == [":9000", ":9001", ":9002"]
+@pytest.mark.parametrize(
+    ("n_tests", "chosen", "named"),
+    [(3, None, [":9000", ":9001", ":9002"]), (5, 1, [":9001", ":9004"])],
+)
+def test_a_chart_of_few_tests_names_them_all_and_of_many_the_one_that_was_chosen(
+    opened, make, n_tests, chosen, named
+):
+    tests = make(n_tests)
+    query = "" if chosen is None else f"?repeats={tests[chosen].pk}"
+    assert named_in(opened(tests[0], query)) == named
 
 
 def test_a_crowded_chart_names_the_slowest_and_draws_the_others_without_a_name(opened, make):
@@ -86,12 +94,6 @@ def test_what_changed_against_its_baseline_is_named_before_the_slowest(opened, m
         against = Against("release 1", "p95", word, "", ratio, ratio * 0.9, ratio * 1.1)
         assert TestFigures.objects.filter(pk=test.pk).update(against=against.to_json())
     assert named_in(opened(tests[0])) == [":9000", ":9001"]
-
-
-def test_the_test_that_the_reader_chose_is_named(opened, make):
-    tests = make(5)
-    page = opened(tests[0], f"?repeats={tests[1].pk}")
-    assert named_in(page) == [":9001", ":9004"]
 
 
 def test_very_many_plans_share_one_chart_and_one_choice(opened, make):
@@ -120,3 +122,59 @@ def test_of_many_tests_the_tiles_have_the_slowest(opened, make):
 )
 def test_labels_lose_what_all_share(labels, short):
     assert list(told_apart(dict(enumerate(labels))).values()) == short
+
+
+__all__ = ["ask"]
+
+
+@pytest.fixture
+def measured(client, alice, ask):
+    client.force_login(alice)
+    campaign, runs, _ = ask({"L1": [around(2000), around(1800)], "L2": [around(2100)] * 2})
+    return runs, reverse("campaign-detail", args=[campaign.pk])
+
+
+def test_each_value_stands_under_the_head_of_its_target(client, measured):
+    page = text_of(client.get(measured[1]))
+    table = page.partition('class="table as-blocks matrix"')[2].partition("</table>")[0]
+    head, _, body = table.partition("</thead>")
+    heads = [re.sub("<.+?>", " ", each) for each in re.findall("<th .+?</th>", head)]
+    cells = re.findall("<t[hd].+?</t[hd]>", body.partition("</tr>")[0])
+    assert "colspan" not in head
+    assert len(heads) == len(cells)
+    for name in ("apache", "nginx"):
+        (place,) = (n for n, each in enumerate(heads) if each.split()[0] == name)
+        assert f"{name}</span>" in cells[place]
+
+
+def table_of(client, address: str):
+    return client.get(address).context["repeat_table"]
+
+
+def test_the_mean_stands_above_every_repeat_and_each_target_has_total_mean_min_and_max(
+    client, measured
+):
+    _, address = measured
+    shown = table_of(client, address)
+    assert [name for name, _ in shown.targets] == ["apache", "nginx"]
+    assert [row.label for row in shown.rows] == ["Mean", *(f"Repeat {n}" for n in range(1, 6))]
+    assert [title for title, _ in shown.heads] == ["total", "mean", "min", "max"]
+    mean, *repeats = [row.targets[0].cells[1].value for row in shown.rows]
+    assert mean == pytest.approx(sum(repeats) / 5, rel=0.01) == pytest.approx(2.0, rel=0.02)
+
+
+def test_the_reader_chooses_the_plan(client, measured):
+    _, address = measured
+    assert [each[1:] for each in table_of(client, address).plans] == [("L1", True), ("L2", False)]
+    shown = table_of(client, f"{address}?plan=2")
+    assert shown.plan == "L2"
+    assert shown.rows[0].targets[1].cells[1].value == pytest.approx(2.1, rel=0.02)
+    assert table_of(client, f"{address}?plan=99").plan == "L1", "unknown: the first"
+
+
+def test_a_run_that_cannot_be_used_is_grey_and_says_why(client, measured):
+    runs, address = measured
+    spoil(runs[0], missing_seconds=0.5)
+    rows = table_of(client, address).rows
+    spoilt = [row.targets[0] for row in rows if row.targets[0].is_apart]
+    assert [each.why for each in spoilt] == ["Not usable: 50.0\u202f% of the seconds are missing"]

@@ -25,32 +25,11 @@ def ticked(version, target):
     return cells(version, target, ("http", "new"))
 
 
-def test_it_makes_a_test_for_each_value_of_the_number(as_editor, project, ticked):
-    asked = fields(ticked, sweep_field="rate_per_s", sweep_values="100 to 300 step 100", draft="1")
-    as_editor.post(new_url(project), asked)
-    tests = Campaign.objects.get().tests.values_list("swept", "swept_value")
-    assert list(tests) == [("rate_per_s", value) for value in (100, 200, 300)]
-
-
 def test_the_estimate_follows_the_values(as_editor, project, ticked):
     asked = fields(ticked, repeats=1, sweep_field="rate_per_s", sweep_values="100, 300")
     found = as_editor.post(reverse("campaign-estimate", args=[project.pk]), asked).context
     assert (found["estimate"].n_tests, found["estimate"].requests) == (2, 5 * 400)
     assert [turn.point for turn in found["preview"][0]] in (["100", "300"], ["300", "100"])
-
-
-@pytest.mark.parametrize(
-    "typed",
-    [
-        {"sweep_field": "rate_per_s"},
-        {"sweep_values": "1, 2"},
-        {"sweep_field": "rate_per_s", "sweep_values": "0, 2"},
-        {"sweep_field": "rate_per_s", "sweep_values": "1, 2", "injectors": "1, 2"},
-    ],
-)
-def test_a_sweep_that_cannot_be_is_refused(as_editor, project, ticked, typed):
-    assert as_editor.post(new_url(project), fields(ticked, **typed)).status_code == 422
-    assert not Campaign.objects.exists()
 
 
 def test_the_study_of_several_servers_is_one_choice(as_editor, project, ticked):

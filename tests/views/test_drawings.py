@@ -1,12 +1,32 @@
-"""Where the marks of plots lie."""
+"""Where the marks of drawings lie, small lines, and the cells of tables."""
 
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
+from django.template.loader import render_to_string
 
+from campaigns.domain.analysis.overhead import shift_of
+from campaigns.domain.plan.load import stored_load
+from campaigns.domain.plan.load_curve import load_curve
 from campaigns.domain.presentation.results import SplitAnswer
-from campaigns.domain.presentation.tables import Row, Table, count_cell
-from campaigns.views.drawings import RatioAxis, parts_bar, split_bars
+from campaigns.domain.presentation.tables import Cell, Column, Row, Table, count_cell
+from campaigns.queries.probes import ProbePhase
+from campaigns.templatetags.pages import column_heads, linked_rows, plain_rows, td
+from campaigns.views.comparisons import shift_drawing
+from campaigns.views.drawings import (
+    TREND_HEIGHT,
+    RatioAxis,
+    broken_line,
+    draw_waterfall,
+    parts_bar,
+    sparks_of,
+    split_bars,
+    trend_of,
+)
+from campaigns.views.plans import FLOOR, draw_load
+from tests.domain.analysis.test_shift import side
+from tests.values import make_point
 
 
 def row(ratio, low, high, primary=False):
@@ -78,3 +98,179 @@ def test_the_bar_of_a_run_is_its_parts_end_to_end_and_leaves_the_sums_out():
         ("wait", 0, 75),
         ("tls", 75, 25),
     ]
+
+
+def drawing_of(warm_up_s=0, **load):
+    return draw_load(load_curve(stored_load(load), warm_up_s))
+
+
+def corners_of(path):
+    return [tuple(map(float, corner.split())) for corner in path.removeprefix("M").split("L")]
+
+
+def test_an_even_load_is_one_line_from_edge_to_edge():
+    drawing = drawing_of(model="over", requests=100, over_s=10)
+    start, end = corners_of(drawing.line)
+    assert (start[0], end[0]) == (0, 100)
+    assert start[1] == end[1] < FLOOR
+    assert drawing.arrivals.count("M") == 100
+    assert drawing.arrivals.startswith("M0 156v-7M1 156")
+    assert drawing.dotted == ""
+
+
+def test_ticks_are_round_and_the_highest_is_above_the_curve():
+    drawing = drawing_of(model="over", requests=347, over_s=10)
+    assert [tick.text for tick in drawing.y_ticks] == ["0", "20", "40"]
+    assert [tick.text for tick in drawing.x_ticks] == ["0", "5", "10"]
+    assert drawing.y_ticks[0].at == FLOOR
+    assert corners_of(drawing.line)[0][1] > drawing.y_ticks[-1].at
+
+
+def test_a_warm_up_lies_before_zero():
+    drawing = drawing_of(5, model="over", requests=100, over_s=15)
+    assert drawing.zero == 25
+    assert drawing.x_ticks[0].text == "−5"
+    assert drawing.x_ticks[0].at == 0
+
+
+def test_an_open_end_is_dotted_and_has_no_seconds():
+    drawing = drawing_of(model="closed", connections=50, requests=1000)
+    assert corners_of(drawing.line)[-1] == corners_of(drawing.dotted)[0] == (70, 32.67)
+    assert corners_of(drawing.dotted)[-1] == (100, 32.67)
+    assert [tick.text for tick in drawing.x_ticks] == ["0"]
+
+
+def places(points: str) -> list[list[float]]:
+    return [[float(each) for each in point.split(",")] for point in points.split()]
+
+
+def test_all_of_it_is_within_the_box():
+    drawing = shift_drawing(shift_of(side(), side(tail=3), paired=False), 0.05, 2000)
+    for x, y in places(drawing.band) + places(drawing.line):
+        assert 0 <= x <= 100
+        assert 0 <= y <= 100
+
+
+def test_longer_is_above_the_line_of_no_change():
+    drawing = shift_drawing(shift_of(side(), side(1.1), paired=False), 0.05, 2000)
+    assert all(mark.y < drawing.zero for mark in drawing.marks)
+    assert [mark.name for mark in drawing.marks] == ["p50", "p90", "p95", "p99"]
+    assert [float(mark.text) for mark in drawing.marks] == pytest.approx([10] * 4, abs=1)
+
+
+def test_without_points_there_is_nothing_to_draw():
+    assert shift_drawing([], 0.05, 2000) is None
+
+
+pytestmark = pytest.mark.pure
+
+
+@pytest.mark.parametrize(
+    ("heights", "path"),
+    [
+        ((5, 6, 7), "M0 5L1 6L2 7"),
+        ((5, 6, None, 7, 8), "M0 5L1 6M3 7L4 8"),
+        ((None, 5, 6, None), "M1 5L2 6"),
+        ((5, None, 6, None, 7), "M0 5h0M2 6h0M4 7h0"),
+        ((None, None), ""),
+        ((), ""),
+    ],
+)
+def test_none_breaks_it_and_a_point_alone_is_a_dot(heights, path):
+    assert broken_line(list(enumerate(heights))) == path
+
+
+def heights(path: str) -> list[float]:
+    return [float(point.split(" ")[1]) for point in path[1:].split("L")]
+
+
+def test_a_change_below_a_tenth_stays_small():
+    small, large = (heights(trend_of([100, 100, last]).path) for last in (101, 150))
+    middle = TREND_HEIGHT / 2
+    assert small[0] == large[0] == middle
+    assert 0 < middle - small[-1] < 1
+    assert middle - large[-1] > 5
+
+
+def test_its_title_has_the_extremes():
+    assert trend_of([10, 12, None, 31]).title == "p95 of the last 3: from 10.0 to 31.0 ms"
+
+
+def test_a_reply_every_other_second_is_seen_in_a_tile():
+    """Between two seconds without a reply there is no line to a figure."""
+    seconds = [make_point(n, p50_ms=None if n % 2 else 10.0 + n) for n in range(5)]
+    spark = sparks_of(seconds)["p50"]
+    assert spark.path.count("M") == spark.path.count("h0") == 3
+    assert (spark.end, spark.title) == ((93.0, 3.0), "from 10.0 to 14.0")
+
+
+def phase(name, start_us, duration_us):
+    return ProbePhase(name, start_us, duration_us, "", f"{duration_us / 1000:.2f}", "")
+
+
+PHASES = [phase("connect", 0, 1000), phase("wait", 1000, 3000)]
+
+
+def test_each_bar_begins_where_the_one_before_ends():
+    connect, wait = draw_waterfall(PHASES).bars
+    assert connect.end == wait.x
+    assert wait.width == pytest.approx(3 * connect.width)
+    assert wait.y > connect.y
+    assert wait.text == "3.00 ms"
+
+
+def test_ticks_are_round_and_stay_within_the_drawing():
+    waterfall = draw_waterfall(PHASES)
+    assert [tick.text for tick in waterfall.ticks] == ["0", "1", "2", "3", "4"]
+    assert waterfall.ticks[-1].at == 100
+
+
+@pytest.mark.parametrize("duration_us", [1, 7, 999, 1_000_001, 15_000_000])
+def test_there_are_a_few_ticks_whatever_a_request_takes(duration_us):
+    waterfall = draw_waterfall([phase("wait", 0, duration_us)])
+    assert 2 <= len(waterfall.ticks) <= 6
+    assert waterfall.ticks[-1].at <= 102
+
+
+def test_a_cell_has_its_text_and_says_why_it_is_weak():
+    weak = Cell(1.5, "1.50", weak=True, why="Fewer than 10 requests.", tone="warn")
+    assert td(weak) == ('<td class="num weak tone-warn" title="Fewer than 10 requests.">~1.50</td>')
+
+
+def test_what_people_typed_is_escaped():
+    typed = Cell(None, "<b>&'\"", why='"><script>')
+    assert td(typed) == (
+        '<td class="num" title="&quot;&gt;&lt;script&gt;">&lt;b&gt;&amp;&#x27;&quot;</td>'
+    )
+
+
+def table(*rows: Row) -> Table:
+    columns = (Column("n", "n", help="How <many>"), Column("why", "Why", "ms", is_text=True))
+    return Table("key", "Title", columns, rows)
+
+
+def test_a_row_leads_to_what_it_is_about_where_links_are_wanted():
+    cells = (Cell(1, "1"), Cell("x", "<x>"))
+    run = table(Row("Repeat 1", cells, "run", "a & b", {"run": 7, "trust": "not_usable"}))
+    tds = '<td class="num">1</td><td class="">&lt;x&gt;</td></tr>'
+    note = ' <span class="second-line">a &amp; b</span></th>'
+    start = '<tr class="row-run row-grey"><th scope="row">'
+    assert linked_rows(run) == f'{start}<a href="/runs/7/">Repeat 1</a>{note}{tds}'
+    assert plain_rows(run) == f"{start}Repeat 1{note}{tds}"
+
+
+def test_a_head_has_its_unit_and_says_what_it_means():
+    assert column_heads(table()) == (
+        '<th scope="col" class="num" title="How &lt;many&gt;">n</th>'
+        '<th scope="col">Why<br><span class="unit">ms</span></th>'
+    )
+
+
+def test_the_title_of_a_table_is_escaped():
+    html = render_to_string("parts/table.html", {"table": replace(table(), title="<of>")})
+    assert "&lt;of&gt;" in html
+
+
+def test_a_row_without_a_kind_has_no_class_and_what_people_typed_is_escaped():
+    row = Row('<b>"', (Cell(1, "1"), Cell(None, "")))
+    assert linked_rows(table(row)).startswith('<tr><th scope="row">&lt;b&gt;&quot;</th>')

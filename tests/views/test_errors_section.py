@@ -1,15 +1,31 @@
-"""Why did it fail? Errors by kind, status and step, and examples for those who may see them."""
+"""Why did it fail, what to do, and no figure as a result where no run is usable."""
+
+import re
 
 import pytest
 from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
 
 from campaigns.domain.lifecycle import Outcome
 from campaigns.domain.metrics.snapshot import Timing
 from campaigns.models import FailureExample
-from tests.factories import make_campaign, make_run, make_test, store_second
-from tests.queries.measured import end
-from tests.values import make_second
-from tests.views.pages import html_of
+from campaigns.queries.projects import SAMPLE_CAMPAIGN, SAMPLE_PROJECT
+from campaigns.queries.reports import tool_report
+from tests.factories import (
+    make_campaign,
+    make_endpoint,
+    make_plan,
+    make_run,
+    make_target,
+    make_test,
+    store_second,
+)
+from tests.factories import make_test as a_test
+from tests.queries.measured import end, measure
+from tests.queries.test_answers import done
+from tests.values import make_second, plan_spec
+from tests.views.pages import html_of, text_of
 from tests.views.test_shares import make_link
 
 pytestmark = pytest.mark.django_db
@@ -83,3 +99,117 @@ def test_rest_tells_the_rows_with_their_examples(viewer, project):
     (row,) = viewer.get(f"/api/v1/runs/{run.pk}/failures/").json()
     assert (row["words"], row["count"], row["first"], row["last"]) == ("404 Not Found", 60, 0, 2)
     assert [each["reply"] for each in row["examples"]] == [HOSTILE]
+
+
+REMEDY = "Check the port, and that the server listens on this address"
+
+
+@pytest.fixture
+def run(project):
+    seen = {"counters": {"failed": 50}, "errors": {"connect_refused": 50}}
+    run = measure(make_run(make_test(make_campaign(project, repeats=1))), 20_000, **seen)
+    done(run.campaign)
+    return run
+
+
+def pages_of(client, run) -> list[str]:
+    places = [("campaign-detail", run.campaign_id), ("run-detail", run.pk)]
+    return [text_of(client.get(reverse(name, args=[pk]))) for name, pk in places]
+
+
+def test_the_remedy_stands_once_with_the_page_where_it_is_done(as_editor, run):
+    target = reverse("target-edit", args=[run.target_id])
+    for page in pages_of(as_editor, run):
+        assert page.count(REMEDY) == 1
+        assert f'href="{target}">Edit the target</a>' in page
+
+
+def test_a_viewer_and_a_share_have_the_words_without_the_buttons(client, as_editor, vera, run):
+    shared = make_link(as_editor, "campaign-share", run.campaign_id)
+    client.force_login(vera)
+    for page in (*pages_of(client, run), text_of(Client().get(shared, follow=True))):
+        assert REMEDY in page
+        assert "Edit the target" not in page
+
+
+FIGURE = "18.9"
+SAID = "No answer: replies could not be matched"
+
+
+@pytest.fixture
+def campaign(project):
+    """Three repeats by one and by two injector processes, a threshold among them."""
+    project.name = SAMPLE_PROJECT
+    project.save()
+    rules = [{"metric": "mean", "limit": 5, "unit": "ms"}]
+    spec = plan_spec(model="over", requests=2000, over_s=10) | {"thresholds": rules}
+    campaign = make_campaign(
+        project, SAMPLE_CAMPAIGN, started_at=timezone.now(), finished_at=timezone.now()
+    )
+    version, endpoint = make_plan(project, spec=spec), make_endpoint(make_target(project))
+    for injectors in (1, 2):
+        test = a_test(campaign, version, endpoint=endpoint, injectors=injectors)
+        for repeat in (1, 2, 3):
+            measure(make_run(test, repeat), 18_900, counters={"in_doubt": 20})
+    return campaign
+
+
+def answer_in(html: str) -> str:
+    """The first line with its grounds, and the tiles."""
+    regions = re.findall(
+        r'<(section|div)[^>]*data-live="(?:verdict|tiles)">(.*?)</\1>', html, re.DOTALL
+    )
+    return " ".join(text for _, text in regions)
+
+
+def of_share(client, campaign):
+    return answer_in(
+        Client().get(make_link(client, "campaign-share", campaign.pk)).content.decode()
+    )
+
+
+def first_lines_of_terminal(client, campaign):
+    return tool_report(campaign.runs.first(), "plain").partition("\n")[0]
+
+
+PLACES = {
+    "campaign": lambda client, it: answer_in(html_of(client, "campaign-detail", it.pk)),
+    "run": lambda client, it: answer_in(html_of(client, "run-detail", it.runs.first().pk)),
+    "campaign list": lambda client, it: html_of(client, "campaign-list", it.project_id),
+    "home": lambda client, it: html_of(client, "project-measure", it.project_id),
+    "runs of the project": lambda client, it: html_of(client, "run-list", it.project_id),
+    "share": of_share,
+    "terminal": first_lines_of_terminal,
+    "REST, campaign": lambda client, it: client.get(
+        reverse("api-campaign-tables", args=[it.pk])
+    ).json()["sentence"],
+    "REST, run": lambda client, it: client.get(
+        reverse("api-run-tables", args=[it.runs.first().pk])
+    ).json()["sentence"],
+}
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_no_place_has_a_figure_of_it_but_says_why(as_editor, campaign, place):
+    told = PLACES[place](as_editor, campaign)
+    assert SAID in told
+    assert FIGURE not in told
+    assert "Broken" not in told
+
+
+def test_a_comparison_states_no_figure_and_gives_no_word(as_editor, campaign):
+    first, second = campaign.runs.all()[:2]
+    columns = {"a": f"run-{first.pk}", "b": f"run-{second.pk}"}
+    told = as_editor.get(reverse("api-comparison"), columns).json()
+    assert told["sentences"]
+    assert FIGURE not in " ".join([*told["sentences"], *told["grounds"]])
+    assert {each["word"] for each in told["tests"]} == {""}
+    drawn = as_editor.get(reverse("comparison"), columns).context["curves"]
+    assert drawn == {"lines": []}
+
+
+def test_a_sweep_has_no_speed_up_and_no_curve(as_editor, campaign):
+    told = as_editor.get(reverse("api-campaign-tables", args=[campaign.pk])).json()
+    (sweep,) = told["sweeps"]
+    assert {row["values"]["speed_up"] for row in sweep["rows"]} == {None}
+    assert 'class="sweep-dot"' not in html_of(as_editor, "campaign-detail", campaign.pk)

@@ -10,8 +10,9 @@ from tests.histories import make_history
 from tests.kept_cast import project as project
 from tests.kept_cast import vera as vera
 from tests.services.test_triage import CALM, SLOWER, nights_ago
+from tests.views.pages import shown_text
 from tests.views.test_history import overview as overview
-from tests.views.test_history import rows_of, text_of
+from tests.views.test_history import rows_of
 
 pytestmark = pytest.mark.django_db
 
@@ -42,7 +43,7 @@ def test_unchanged_tests_are_a_line_for_each_target(overview, project, targets):
     make_history(project, SLOWER, begin=nights_ago(20), tests=[slow_on(project, targets[0])])
     response = overview()
     assert names(response) == ["Slow", "media", "search"]
-    page = text_of(response)
+    page = shown_text(response)
     assert "1 slower of 25 tests; 24 unchanged." in page
     assert page.count("12 unchanged tests") == 2
     assert rows_of(response)[1]["spark"].path.endswith("Z")  # a band, not a line

@@ -9,7 +9,8 @@ from django.urls import reverse
 from campaigns.models import TriageEntry
 from tests.factories import make_endpoint, make_plan, make_target
 from tests.services.test_triage import CALM, SLOWER, noted
-from tests.views.test_history import rows_of, text_of
+from tests.views.pages import shown_text
+from tests.views.test_history import rows_of
 
 pytestmark = pytest.mark.django_db
 
@@ -57,7 +58,7 @@ def nights(project):
 def test_where_only_the_reference_moved_nothing_is_open(page, api, project, nights):
     nights(LONG_CALM, ECHO_MOVED)
     response = page("history", project.pk)
-    assert "No change in 1 test." in text_of(response)
+    assert "No change in 1 test." in shown_text(response)
     assert [row["named"].is_of_reference for row in rows_of(response)] == [False, True]
     assert len(response.context["dots"].dots) == 1
     assert api(f"projects/{project.pk}/triage/").json() == []
@@ -71,9 +72,9 @@ def first_state(response) -> str:
 def test_where_both_moved_it_may_be_the_environment(page, project, nights):
     test, _ = nights(SLOWER, ECHO_MOVED)
     overview, of_test = page("history", project.pk), page("history-test", test.pk)
-    assert "1 slower of 1 test." in text_of(overview)
+    assert "1 slower of 1 test." in shown_text(overview)
     for shown in (overview, of_test, page("triage-list", project.pk)):
-        assert AS_WELL in text_of(shown)
+        assert AS_WELL in shown_text(shown)
     assert first_state(of_test) == "environment"
 
 

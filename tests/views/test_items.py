@@ -4,12 +4,10 @@ import re
 from html import unescape
 
 import pytest
-from django.db import connection
-from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from campaigns.models import Campaign, Membership, PlanVersion, Project, SavedPlan
+from campaigns.models import Campaign
 from campaigns.services.items import archive_items
 from campaigns.services.tokens import create_share
 from tests.factories import (
@@ -17,12 +15,10 @@ from tests.factories import (
     make_endpoint,
     make_plan,
     make_project,
-    make_run,
     make_target,
     make_test,
 )
 from tests.items import KINDS, MODELS, make_item
-from tests.queries.measured import measure
 from tests.services.engine import started
 from tests.views.pages import text_of
 
@@ -126,57 +122,6 @@ class TestEveryList:
         assert "26 to 30 of 30" in text_of(following)
         before = as_owner.get(list_url(kind, project) + link_of(following, "prev"))
         assert [item.name for item in before.context["page"]][:2] == ["row 29", "row 28"]
-
-    def test_its_queries_do_not_grow_with_its_rows(self, as_owner, project, kind):
-        def queries(**query) -> int:
-            with CaptureQueriesContext(connection) as caught:
-                assert as_owner.get(list_url(kind, project), query).status_code == 200
-            return len(caught)
-
-        def fill(numbers: range) -> None:
-            for number in numbers:
-                made = make_item(kind, project, f"{kind} {number}")
-                if kind == "campaign":
-                    run_of(made)
-
-        fill(range(1))
-        queries()  # the first request of a session looks up more
-        one = queries()
-        copies_of(MODELS[kind].objects.last(), 225)
-        fill(range(1, 25))
-        # Answers that are not in memory, of tests of which nothing is kept.
-        assert queries() <= one + 6
-        assert queries() == one
-        shown = {"rows": "100"}
-        page = as_owner.get(list_url(kind, project), shown).context["page"]
-        first = queries(**shown)
-        while page.next:
-            last = {**shown, "page": page.next}
-            page = as_owner.get(list_url(kind, project), last).context["page"]
-        assert page.end == page.count
-        assert queries(**last) <= first + 1  # a later page counts the rows before it
-
-
-def copies_of(item, count: int) -> None:
-    """More rows like the item, with what a list needs of them."""
-    kind = type(item)
-    given = {} if kind is Project else {"project": item.project}
-    given |= {"seed": 1} if kind is Campaign else {}
-    rows = kind.objects.bulk_create(kind(name=f"copy {n}", **given) for n in range(count))
-    if kind is SavedPlan:
-        spec = item.latest.spec
-        PlanVersion.objects.bulk_create(PlanVersion(plan=row, number=1, spec=spec) for row in rows)
-    if kind is Project:
-        owner = item.memberships.get(role="owner").user
-        Membership.objects.bulk_create(
-            Membership(project=row, user=owner, role="owner") for row in rows
-        )
-
-
-def run_of(campaign):
-    now = timezone.now()
-    Campaign.objects.filter(pk=campaign.pk).update(started_at=now, finished_at=now)
-    measure(make_run(make_test(campaign)), 10_000, n=50, seconds=1)
 
 
 def test_all_that_match_are_changed_at_once(as_owner, project):

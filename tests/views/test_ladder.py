@@ -91,19 +91,3 @@ def test_the_server_s_cpu_is_drawn_rung_by_rung(page_of, ladder):
 def test_a_ladder_without_a_run_is_shown_without_figures(page_of, climb, name):
     campaign, _ = climb(means_us=())
     assert page_of(campaign, name).status_code == 200
-
-
-def test_rest_and_csv_have_the_page_s_figures(page_of, ladder):
-    campaign, _ = ladder
-    tables = page_of(campaign, "api-campaign-tables").json()["ladder"]
-    assert [table["key"] for table in tables] == [
-        "ladder",
-        "ladder-parts",
-        "ladder-wire",
-        "ladder-tls",
-    ]
-    assert tables[0]["rows"][2]["values"]["before_word"] == "faster"
-    by_p95 = page_of(campaign, "api-campaign-tables", metric="p95")
-    assert "p95" in by_p95.json()["ladder"][0]["rows"][2]["values"]
-    file = page_of(campaign, "api-campaign-csv", format="blocks")
-    assert "What each layer costs shop" in file.content.decode()

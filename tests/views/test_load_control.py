@@ -1,24 +1,29 @@
-"""The page from which an administrator sees and stops the load of all projects."""
+"""Pages of administrators: load under way, caps, storage, the audit log."""
 
+import csv
+import io
 import re
 
 import pytest
+from django.db import connection
 from django.urls import reverse
 
-from campaigns.models import LoadControl, Run
+from campaigns.models import LoadControl, Project, Run, RunUse
 from campaigns.models.dbtime import db_now
-from campaigns.services import dispatch
+from campaigns.queries.caps import stored_kinds, stored_projects
+from campaigns.services import caps, dispatch, tokens
 from campaigns.services.campaigns import start_campaign
+from campaigns.services.caps import SAMPLE, measure_use
 from campaigns.services.load_control import (
     drain_from_console,
     note_dispatcher,
     stay_off_if_restored,
 )
-from tests.factories import make_plan, make_user
+from tests.factories import make_campaign, make_plan, make_user, store_second
 from tests.services.engine import draft, host, owner_of, started
-from tests.values import plan_spec
+from tests.values import make_second, plan_spec
 from tests.views.campaign_form import cells, fields
-from tests.views.pages import text_of
+from tests.views.pages import page_text, text_of
 
 pytestmark = pytest.mark.django_db
 
@@ -100,3 +105,109 @@ def test_an_owner_stops_all_load_of_the_project_from_its_page(client, alice, pro
     answer = client.post(address, follow=True)
     assert answer.redirect_chain == [(use, 302)]
     assert Run.objects.get(pk=run.pk).stop_requested == "user"
+
+
+def test_an_owner_finds_use_and_caps_beside_the_members(client, project, alice):
+    client.force_login(alice)
+    make_plan(project)
+    Project.objects.update(caps={"PLANS": 4})
+    assert reverse("project-use", args=[project.pk]) in page_text(
+        client, "project-members", project.pk
+    )
+    shown = page_text(client, "project-use", project.pk)
+    assert '<td class="num">1</td> <td class="num"></td> <td class="num">4</td>' in shown
+    assert 'value="0.250"' in shown
+
+
+def test_an_administrator_gives_a_project_caps_of_its_own(adam, project):
+    address = reverse("caps-edit", args=[project.pk])
+    adam.post(address, {"RUNS": "3", "PLANS": "0", "CAMPAIGNS": ""})
+    project.refresh_from_db()
+    assert project.caps == {"RUNS": 3, "PLANS": 0}
+    assert "of 3</span>" in page_text(adam, "caps")
+    for wrong in ({"RUNS": "-1"}, {"SLOT_PERCENT": "101"}):
+        adam.post(address, wrong)
+        project.refresh_from_db()
+        assert project.caps == {"RUNS": 3, "PLANS": 0}
+
+
+@pytest.fixture
+def measured(run):
+    """A run with five seconds, of which it is known what they take."""
+    for number in range(5):
+        store_second(run, make_second(number, [1000, 2000]))
+    measure_use(run)
+    return run
+
+
+@pytest.mark.django_db(transaction=True)
+def test_rows_of_a_table_that_was_never_analyzed_are_not_none(run):
+    with connection.cursor() as cursor:
+        cursor.execute("TRUNCATE campaigns_shardsecond")
+        # What earlier tests of this connection have not told the statistics yet.
+        cursor.execute("SELECT pg_stat_force_next_flush()")
+        cursor.execute(
+            "SELECT pg_stat_reset_single_table_counters('campaigns_shardsecond'::regclass)"
+        )
+        for number in range(5):
+            store_second(run, make_second(number, [1000, 2000]))
+        cursor.execute("SELECT pg_stat_force_next_flush()")
+        cursor.execute("SELECT 1")
+    (seconds,) = (kind for kind in stored_kinds() if kind.name == "Seconds")
+    assert seconds.n_rows == 5
+
+
+def test_what_a_project_has_stored_is_what_its_rows_take(measured, project):
+    (row,) = stored_projects()
+    assert (row["project"], row["n_runs"], row["n_seconds"]) == (project.pk, 1, 5)
+    assert row["seconds"] == row["total"] > 5 * 100
+
+
+def test_a_large_run_is_measured_by_a_sample(run, monkeypatch):
+    for number in range(30):
+        store_second(run, make_second(number, [1000, 2000]))
+    measure_use(run)
+    exact = RunUse.objects.get().seconds_bytes
+    monkeypatch.setattr(caps, "SAMPLE", 10)
+    measure_use(run)
+    assert SAMPLE > 30
+    assert RunUse.objects.get().seconds_bytes == pytest.approx(exact, rel=0.05)
+
+
+def test_kinds_add_up_to_all_tables(measured, django_assert_num_queries):
+    with django_assert_num_queries(1):
+        kinds = stored_kinds()
+    assert [kind.name for kind in kinds][-1] == "All other tables"
+    assert all(kind.total_bytes > 0 for kind in kinds)
+
+
+@pytest.fixture
+def shared(as_bob, project):
+    campaign = make_campaign(project, "=nightly")
+    tokens.create_share(by=as_bob, project=project, campaign=campaign, days=7)
+
+
+def test_an_owner_reads_who_did_what(client, alice, project, shared):
+    client.force_login(alice)
+    page = client.get(reverse("audit", args=[project.pk])).content.decode()
+    assert "link to =nightly, 7 days" in page
+    assert '<th scope="row">bob' in page
+
+
+def test_an_administrator_reads_everything_page_by_page(client, as_adam, project, shared):
+    for number in range(120):
+        tokens.create_token(by=as_adam, name=f"token {number}", scope="read", days=1)
+    client.force_login(as_adam.user)
+    first = client.get(reverse("audit-all"))
+    assert "token 119" in first.content.decode()
+    older = client.get(reverse("audit-all"), {"page": first.context["page"].next})
+    assert "link to =nightly" in older.content.decode()
+    assert project.name in older.content.decode()
+
+
+def test_the_file_has_a_row_each_and_no_formula(client, alice, project, shared):
+    client.force_login(alice)
+    answer = client.get(reverse("audit-csv", args=[project.pk]))
+    (row,) = csv.DictReader(io.StringIO(answer.content.decode()))
+    assert (row["who"], row["deed"], row["project"]) == ("bob", "shared", project.name)
+    assert row["what"].startswith("link to")

@@ -163,20 +163,6 @@ def test_the_points_of_page_stream_and_csv_have_the_same_figures(viewer, watched
     assert told["now"] == ms | {"rate": count(int(rows[-1]["ok"])), "errors": "2 errors"}
 
 
-def test_tiles_and_sentence_say_what_the_table_says(viewer, watched):
-    report = report_of(watched)
-    columns = [column.key for column in report.table.columns]
-    whole = dict(zip(columns, report.table.rows[0].cells, strict=True))
-    tiles = {tile["key"]: tile["value"] for tile in report.tiles}
-    assert tiles["rate"] == figure(whole["rate"].value) == "1,130"
-    assert {name: tiles[name] for name in ("p50", "p95", "p99")} == {
-        name: figure(whole[name].value) for name in ("p50", "p95", "p99")
-    }
-    page = " ".join(page_of(viewer, watched).split())
-    assert "1,130 ok requests/s" in page
-    assert "<title>from 1,130 to 1,130</title>" in page, "the small line beside it counts the same"
-
-
 def test_a_page_under_way_and_its_stream_say_how_far_it_is(viewer, run):
     FEED.signal.notify()
     words = FEED.news(run.pk, BEFORE_ALL)["progress"]["words"]

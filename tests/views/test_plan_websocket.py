@@ -92,17 +92,20 @@ def test_the_grid_offers_exchanges_on_websocket_endpoints_only(project, target):
     assert {scheme for is_exchange, scheme, _ in offered if not is_exchange} == {"http", "https"}
 
 
-@pytest.mark.parametrize("scheme", ["http", "https"])
-def test_a_campaign_refuses_an_exchange_on_http(scheme, project, target, bob):
+@pytest.mark.parametrize(
+    ("make", "scheme", "needs"),
+    [
+        (websocket_plan, "http", "a ws or wss"),
+        (websocket_plan, "https", "a ws or wss"),
+        (make_plan, "ws", "an http or https"),
+    ],
+)
+def test_a_campaign_refuses_what_an_endpoint_does_not_speak(
+    make, scheme, needs, project, target, bob
+):
     endpoint = target.endpoints.get(scheme=scheme)
-    with pytest.raises(Refused, match="needs a ws or wss endpoint"):
-        create(project, bob, CampaignCell(websocket_plan(project), endpoint, "new"))
-
-
-def test_a_campaign_refuses_steps_on_websocket(project, target, bob):
-    endpoint = target.endpoints.get(scheme="ws")
-    with pytest.raises(Refused, match="needs an http or https endpoint"):
-        create(project, bob, CampaignCell(make_plan(project), endpoint, "new"))
+    with pytest.raises(Refused, match=f"needs {needs} endpoint"):
+        create(project, bob, CampaignCell(make(project), endpoint, "new"))
 
 
 def create(project, user, cell):

@@ -1,16 +1,25 @@
-"""The form of plans: presets, the load, bodies, versions."""
+"""The form of plans: presets, the load, sessions, steps and their order, bodies, versions."""
+
+import json
+import re
+from functools import reduce
+from html import unescape
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 
+from campaigns.domain.plan.fields import groups_of
+from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.presets import PRESETS
 from campaigns.forms import requests
-from campaigns.forms.plans import initial_of
-from campaigns.models import PlanVersion, SavedPlan
+from campaigns.forms.plan_steps import read_extracts, write_extracts
+from campaigns.forms.plans import GROUPS, PlanForm, initial_of, names_in
+from campaigns.models import PlanSecret, PlanVersion
 from tests.factories import make_plan
 from tests.values import plan_spec
 from tests.views.pages import text_of
+from tests.views.plan_form import save
 
 pytestmark = pytest.mark.django_db
 
@@ -55,70 +64,110 @@ def test_fields_that_the_model_does_not_use_are_ignored(as_editor, project):
     assert (load["model"], load["requests"], load["over_s"]) == ("sequential", 100, None)
 
 
-@pytest.mark.parametrize(
-    ("fields", "expected"),
-    [
-        (
-            {"model": "closed", "connections": "9", "ramp_up_s": "4.5"},
-            {"connections": 9, "ramp_up_s": 4.5},
-        ),
-        (
-            {"model": "open", "rate_per_s": "5", "distribution": "exponential"},
-            {"rate_per_s": 5, "distribution": "exponential", "uniform_min_s": None},
-        ),
-        (
-            {"model": "open", "distribution": "uniform", "stop": "duration"}
-            | {"uniform_min_s": "1", "uniform_max_s": "3"},
-            {"rate_per_s": None, "uniform_min_s": 1, "uniform_max_s": 3, "duration_s": None},
-        ),
-        (
-            {"model": "open", "rate_shape": "stages", "stages": "30: 10\n60: 10-50"},
-            {
-                "rate_per_s": None,
-                "requests": None,
-                "stages": [
-                    {"duration_s": 30, "from_per_s": 10, "to_per_s": 10},
-                    {"duration_s": 60, "from_per_s": 10, "to_per_s": 50},
-                ],
-            },
-        ),
-        (
-            {"model": "closed", "connections": "3", "start_offset_s": "1"},
-            {"start_offset_s": 1, "arrival_unit": "request"},
-        ),
-        (
-            {"model": "open", "rate_per_s": "10", "arrival_unit": "connection"},
-            {"arrival_unit": "connection", "start_offset_s": 0},
-        ),
-        (
-            {"model": "open", "rate_per_s": "10", "shares": "2, 1, 1"},
-            {"shares": [2, 1, 1]},
-        ),
-        (
-            {"model": "over", "max_in_flight": "7", "when_saturated": "drop"},
-            {"max_in_flight": 7, "when_saturated": "drop"},
-        ),
-        (
-            {"model": "window", "low": "2", "high": "4", "hold": "keep_s", "hold_s": "3"},
-            {"low": 2, "high": 4, "hold": "keep_s", "hold_s": 3, "connections": None},
-        ),
-        (
-            {"model": "window", "low": "2", "high": "4", "hold": "keep_until_all"},
-            {"low": 2, "high": 4, "hold": "keep_until_all", "hold_s": None},
-        ),
-    ],
-    ids=lambda each: each.get("model"),
-)
-def test_every_field_of_a_load_can_be_set_and_comes_back(fields, expected, as_editor, project):
-    data = form(**({"stop": "requests", "requests": "100"} | fields))
-    answer = as_editor.post(new(project), data, follow=True)
-    plan = SavedPlan.objects.get()
-    load = plan.latest.spec["load"]
-    assert {name: load[name] for name in expected} == expected
-    assert answer.status_code == 200
-    page = as_editor.get(reverse("plan-edit", args=[plan.pk]))
-    shown = {name: page.context["form"].initial.get(name) for name in fields if name != "stop"}
-    assert shown == {name: value for name, value in fields.items() if name != "stop"}
+KEPT = {"model": "closed", "connections": "2", "connection_mode": "keep-alive"}
+SECOND = {"n_steps": "2", "step2_method": "GET", "step2_path": "/list", "step2_weight": "3"}
+LINES = 'token = body: value="([^"]+)"\nplace = header Location: /room/(\\d+)'
+TYPED_AND_STORED = [
+    (
+        {"model": "closed", "connections": "9", "ramp_up_s": "4.5"},
+        {"load.connections": 9, "load.ramp_up_s": 4.5},
+    ),
+    (
+        {"model": "open", "rate_per_s": "5", "distribution": "exponential"},
+        {"load.rate_per_s": 5, "load.distribution": "exponential", "load.uniform_min_s": None},
+    ),
+    (
+        {"model": "open", "distribution": "uniform", "stop": "duration"}
+        | {"uniform_min_s": "1", "uniform_max_s": "3"},
+        {"load.rate_per_s": None, "load.duration_s": None}
+        | {"load.uniform_min_s": 1, "load.uniform_max_s": 3},
+    ),
+    (
+        {"model": "open", "rate_shape": "stages", "stages": "30: 10\n60: 10-50"},
+        {"load.rate_per_s": None, "load.requests": None}
+        | {
+            "load.stages": [
+                {"duration_s": 30, "from_per_s": 10, "to_per_s": 10},
+                {"duration_s": 60, "from_per_s": 10, "to_per_s": 50},
+            ]
+        },
+    ),
+    (
+        {"model": "closed", "connections": "3", "start_offset_s": "1"},
+        {"load.start_offset_s": 1, "load.arrival_unit": "request"},
+    ),
+    (
+        {"model": "open", "rate_per_s": "10", "arrival_unit": "connection"},
+        {"load.arrival_unit": "connection", "load.start_offset_s": 0},
+    ),
+    ({"model": "open", "rate_per_s": "10", "shares": "2, 1, 1"}, {"load.shares": [2, 1, 1]}),
+    (
+        {"model": "over", "max_in_flight": "7", "when_saturated": "drop"},
+        {"load.max_in_flight": 7, "load.when_saturated": "drop"},
+    ),
+    (
+        {"model": "window", "low": "2", "high": "4", "hold": "keep_s", "hold_s": "3"},
+        {"load.low": 2, "load.high": 4, "load.hold": "keep_s", "load.hold_s": 3}
+        | {"load.connections": None},
+    ),
+    (
+        {"model": "window", "low": "2", "high": "4", "hold": "keep_until_all"},
+        {"load.hold": "keep_until_all", "load.hold_s": None},
+    ),
+    (
+        {"model": "open", "rate_per_s": "5", "arrival_unit": "session", "calls_per_session": "6"}
+        | {"connections_per_session": "4", "burst_length": "3", "first_call_alone": "on"},
+        {"load.arrival_unit": "session", "session.connections_per_session": 4},
+    ),
+    (
+        {**KEPT, "calls_per_connection": "10", "calls_per_session": "5", "cookies": "on"},
+        {"session.calls_per_connection": 10, "session.calls_per_session": 5},
+    ),
+    (
+        {**KEPT, "think_kind": "uniform", "think_min_s": "0.5", "think_max_s": "2"},
+        {"session.think_time": {"kind": "uniform", "mean_s": 0, "min_s": 0.5, "max_s": 2}},
+    ),
+    (
+        {"auth_kind": "basic", "auth_user": "ann", "secret": "s3cret"},
+        {"auth": {"kind": "basic", "user": "ann"}},
+    ),
+    (
+        {"csv": "user\r\nann\r\n", "path": "/${user}", "extract": LINES},
+        {"variables": {"csv": "user\nann\n", "order": "sequential"}},
+    ),
+    ({"http_version": "1.0"}, {"http_version": "1.0"}),
+    ({"http_version": "2", "streams": "16"}, {"http_version": "2", "streams": 16}),
+    ({"resolve": "per_connection"}, {"resolve": "per_connection"}),
+    ({"order_kind": "round_robin", **SECOND}, {"order.kind": "round_robin"}),
+    (
+        {"order_kind": "blocks", "block_repeat": "1,000", **SECOND},
+        {"order.kind": "blocks", "order.block_repeat": 1000},
+    ),
+    (
+        {"order_kind": "random", "block_repeat": "9", **SECOND},
+        {"order.block_repeat": 1, "order.weights": []},
+    ),
+    (
+        {"order_kind": "weighted", "weight": "0.5", **SECOND},
+        {"order.weights": [0.5, 3.0], "order.block_repeat": 1},
+    ),
+]
+
+
+@pytest.mark.parametrize(("typed", "stored"), TYPED_AND_STORED, ids=lambda each: ", ".join(each))
+def test_what_is_typed_is_stored_and_comes_back(typed, stored, as_editor, project):
+    data = form(**{"stop": "requests", "requests": "100"} | typed)
+    as_editor.post(new(project), {name: value for name, value in data.items() if value is not None})
+    version = PlanVersion.objects.get()
+    at = {
+        path: reduce(lambda spec, name: spec[name], path.split("."), version.spec)
+        for path in stored
+    }
+    assert at == stored
+    address = reverse("plan-edit", args=[version.plan_id])
+    initial = as_editor.get(address).context["form"].initial
+    as_editor.post(address, {name: value for name, value in initial.items() if value is not None})
+    assert PlanVersion.objects.get() == version
 
 
 def test_a_body_is_uploaded_from_a_file_and_survives_another_error(as_editor, project):
@@ -181,19 +230,6 @@ def _step(body: str) -> dict:
     return {"method": "POST", "path": "/", "body": body}
 
 
-def test_the_list_needs_no_query_a_row(
-    as_editor, project, django_assert_max_num_queries, django_assert_num_queries
-):
-    make_plan(project)
-    url = reverse("plan-list", args=[project.pk])
-    with django_assert_max_num_queries(13) as few:
-        as_editor.get(url)
-    for _ in range(5):
-        make_plan(project)
-    with django_assert_num_queries(len(few.captured_queries)):
-        as_editor.get(url)
-
-
 def test_rules_are_written_one_a_line_and_shown_on_the_page(as_editor, project):
     as_editor.post(new(project), form(thresholds="p95 < 300 ms\nrate>5"))
     version = PlanVersion.objects.get()
@@ -207,3 +243,136 @@ def test_a_load_that_ends_by_time_has_no_number_of_requests(as_editor, project):
     plan = make_plan(project, spec=spec).plan
     page = text_of(as_editor.get(reverse("plan-detail", args=[plan.pk])))
     assert "Requests per run</dt> <dd>depends on the target</dd>" in page
+
+
+FIELDS = {
+    "calls_per_connection": "10",
+    "calls_per_session": "5",
+    "cookies": "on",
+    "think_kind": "uniform",
+    "think_min_s": "0.5",
+    "think_max_s": "2",
+    "burst_length": "3",
+    "pipeline_depth": "1",
+    "auth_kind": "basic",
+    "auth_user": "ann",
+    "secret": "s3cret",
+}
+
+
+def test_editors_read_where_the_secret_may_be_sent(as_editor, client, project, vera):
+    save(as_editor, project, "ab", **FIELDS)
+    stored = PlanSecret.objects.get()
+    address = reverse("plan-detail", args=[stored.plan_id])
+    PlanSecret.objects.update(origins=["https://shop.example:443", "https://shop.example:8443"])
+    page = as_editor.get(address).content.decode()
+    assert "https://shop.example:443, https://shop.example:8443" in page
+    client.force_login(vera)
+    assert "shop.example" not in client.get(address).content.decode()
+
+
+@pytest.mark.parametrize(
+    ("fields", "wrong"),
+    [
+        ({"think_kind": "uniform", "think_min_s": "2", "think_max_s": "1"}, "think_max_s"),
+        ({"connections_per_session": "4"}, "connections_per_session"),
+        ({"calls_per_connection": "2", "burst_length": "3"}, "burst_length"),
+        ({"auth_kind": "bearer", "secret": "two\nlines"}, "secret"),
+        ({"auth_kind": "bearer", "headers": "Authorization: x"}, "auth_kind"),
+    ],
+)
+def test_a_fault_stands_at_its_field(fields, wrong, as_editor, project):
+    answer = save(as_editor, project, "ab", **fields)
+    assert set(answer.context["form"].errors) == {wrong}
+
+
+def test_fields_of_another_think_time_are_ignored(as_editor, project):
+    save(as_editor, project, "ab", think_kind="constant", think_mean_s="1", think_min_s="x")
+    assert PlanVersion.objects.get().spec["session"]["think_time"]["mean_s"] == 1
+
+
+def test_lines_are_read_as_they_are_written():
+    assert write_extracts([{"header": "", **each} for each in read_extracts(LINES)]) == LINES
+
+
+LIST_STEP = {
+    "step2_label": "list",
+    "step2_method": "GET",
+    "step2_path": "/list",
+    "step2_headers": "X-Number: 2",
+    "step2_body": "",
+    "step2_extract": "",
+    "step2_weight": "3",
+}
+
+
+def test_a_second_step_is_stored_with_all_that_it_has(as_editor, project):
+    save(as_editor, project, label="add", n_steps="2", **LIST_STEP)
+    first, second = PlanVersion.objects.get().spec["steps"]
+    assert (first["label"], first["method"]) == ("add", "POST")
+    assert second == {
+        "label": "list",
+        "method": "GET",
+        "path": "/list",
+        "headers": [["X-Number", "2"]],
+        "body": "",
+        "extract": [],
+    }
+
+
+def test_a_further_step_without_a_path_is_left_out_and_faults_keep_their_places(as_editor, project):
+    third = {name.replace("step2", "step3"): value for name, value in LIST_STEP.items()}
+    empty = LIST_STEP | {"step2_path": ""}
+    save(as_editor, project, n_steps="3", **empty, **third)
+    assert [step["path"] for step in PlanVersion.objects.get().spec["steps"]] == ["/", "/list"]
+    third["step3_path"] = "wrong"
+    answer = save(as_editor, project, name="other", n_steps="3", **empty, **third)
+    assert set(answer.context["form"].errors) == {"step3_path"}
+
+
+@pytest.mark.parametrize("n_steps", ["", "x", "-3", "999999"])
+def test_a_made_up_number_of_steps_breaks_nothing(n_steps, as_editor, project):
+    save(as_editor, project, n_steps=n_steps)
+    assert PlanVersion.objects.count() <= 1
+
+
+def test_weights_that_choose_no_step_are_said_at_the_order(as_editor, project):
+    typed = {**LIST_STEP, "weight": "0", "step2_weight": "0"}
+    answer = save(as_editor, project, n_steps="2", order_kind="weighted", **typed)
+    assert set(answer.context["form"].errors) == {"order_kind"}
+
+
+KEYS = [group.key for group in GROUPS]
+
+
+@pytest.fixture
+def form_at(as_editor, project):
+    address = reverse("plan-new", args=[project.pk])
+    return lambda **query: as_editor.get(address, query)
+
+
+def test_every_group_of_the_registry_is_a_disclosure_with_fields():
+    assert set(groups_of(Plan).values()) - {""} == set(KEYS)
+    for key in KEYS:
+        assert set(names_in(key)) & set(PlanForm.base_fields)
+
+
+def test_a_page_knows_what_its_preset_said(form_at):
+    page = form_at(preset="spike").content.decode()
+    base = json.loads(unescape(re.search(r'data-base="([^"]*)"', page)[1]))
+    assert base["connection_mode"] == {"label": "connections", "value": "new"}
+    assert "secret" not in base
+
+
+def test_a_plan_of_the_project_can_be_copied(form_at, project):
+    plan = make_plan(project, "Prices").plan
+    answer = form_at(copy=plan.pk)
+    assert answer.context["form"].initial["name"] == "Prices copy"
+
+
+def test_of_a_table_the_preview_knows_the_size_and_of_credentials_the_kind(as_editor, project):
+    typed = {"csv_size": "1024", "auth_kind": "bearer"}
+    answer = as_editor.post(reverse("plan-preview", args=[project.pk]), typed)
+    groups = {each.group.key: each for each in answer.context["disclosures"]}
+    assert groups["values"].words == "table of 1,024 bytes"
+    assert not groups["auth"].is_usual

@@ -1,4 +1,4 @@
-"""The page of a single request, from asking to answer."""
+"""The page of a single request or a WebSocket tried by hand, from asking to answer."""
 
 import re
 from datetime import timedelta
@@ -103,3 +103,70 @@ def test_one_that_waits_for_its_turn_says_who_is_ahead(as_editor, endpoint):
     page = page_of(as_editor, make_probe(endpoint, age_s=11))
     assert "1 test request of this project is ahead." in page
     assert 'data-finished="no"' in page
+
+
+OPENED = {
+    "method": "GET", "path": "/feed", "headers": "X-A: 1", "body": "", "message": "hi <b>",
+    "subprotocols": "chat, log",
+}  # fmt: skip
+UPGRADED = {
+    "status": 101,
+    "reason": "Switching Protocols",
+    "headers": [["Upgrade", "websocket"]],
+    "body_bytes": 0,
+    "snippet": "",
+    "parts_us": {"connect": 500, "handshake": 1500, "exchange": 700, "close": 300},
+    "response_us": 3000,
+    "error": None,
+    "tls": None,
+    "websocket": {
+        "accept": "right",
+        "subprotocol": "chat",
+        "messages": 1,
+        "close_code": 1000,
+        "message": {"kind": "text", "size_bytes": 6, "snippet": "hi <b>", "is_echo": True},
+    },
+}
+
+
+@pytest.fixture
+def ws_endpoint(project):
+    return make_endpoint(make_target(project), "ws", 8003)
+
+
+def ask(client, ws_endpoint, **changes) -> str:
+    data = {**OPENED, **changes}
+    answer = client.post(reverse("probe-new", args=[ws_endpoint.pk]), data, follow=True)
+    return answer.content.decode()
+
+
+def page_after(client, ws_endpoint, **changes) -> str:
+    ask(client, ws_endpoint)
+    probe = Probe.objects.get()
+    finish_probe(probe_id=probe.pk, result={**UPGRADED, **changes})
+    return client.get(reverse("probe-detail", args=[probe.pk])).content.decode()
+
+
+def test_asking_stores_the_opening_and_the_message(as_editor, ws_endpoint):
+    assert 'data-finished="no"' in ask(as_editor, ws_endpoint)
+    assert Probe.objects.get().request == {
+        "method": "GET", "path": "/feed", "headers": [["X-A", "1"]],
+        "subprotocols": ["chat", "log"], "message": "hi <b>",
+    }  # fmt: skip
+
+
+def test_the_answer_shows_upgrade_echo_and_close(as_editor, ws_endpoint):
+    page = page_after(as_editor, ws_endpoint)
+    for words in (
+        "101 Switching Protocols.", "1000, normal closure", "hi &lt;b&gt;",
+        'data-part="handshake"', 'data-part="close"',
+    ):  # fmt: skip
+        assert words in page, words
+
+
+def test_a_rejection_says_what_to_look_at(as_editor, ws_endpoint):
+    nothing = {"accept": "", "subprotocol": "", "messages": 0, "close_code": None, "message": None}
+    rejected = {"status": 403, "reason": "Forbidden", "error": "ws_upgrade_rejected"}
+    page = page_after(as_editor, ws_endpoint, **rejected, snippet="<i>no</i>", websocket=nothing)
+    assert "403 Forbidden" in page
+    assert "&lt;i&gt;no&lt;/i&gt;" in page

@@ -21,10 +21,6 @@ from tests.views.pages import text_of
 pytestmark = pytest.mark.django_db
 
 
-def page_of(client, campaign) -> str:
-    return text_of(client.get(reverse("campaign-detail", args=[campaign.pk])))
-
-
 def test_a_search_has_one_badge_on_its_page_and_in_lists(as_searcher, searched):
     """Its trials break rules and overload the target to find the answer."""
     found = Gist([], report_of_search(searched.search).found)
@@ -84,20 +80,6 @@ def assert_the_table_switches(client, campaign, answer):
     near = [row["run"].frozen.plan.load.rate_per_s for row in rows_of("near")]
     assert near == sorted(near, reverse=True)
     assert all(answer / 1.05 <= rate_per_s <= answer * 1.05 for rate_per_s in near)
-
-
-@pytest.mark.parametrize(
-    ("capacity", "limit", "value", "word"),
-    [(50, 5000, "< 100", "target side"), (5000, 900, "≥ 900", "cap")],
-)
-def test_a_search_without_an_answer_says_what_it_knows(
-    client, alice, project, capacity, limit, value, word
-):
-    client.force_login(alice)
-    campaign = searching(project, limit=limit)
-    search_through(campaign, limit_of(capacity))
-    tiles = client.get(reverse("campaign-detail", args=[campaign.pk])).context["tiles"]
-    assert (tiles[0].value, tiles[-1].value) == (value, word)
 
 
 @pytest.fixture

@@ -1,11 +1,20 @@
-"""Pages of targets: the form with its rows, one target, the list's statements."""
+"""Pages of targets: their form with its rows and TLS, profiles, agents and exporters."""
+
+import io
+import re
+import subprocess
+import sys
+import zipfile
 
 import pytest
-from django.test import Client
 from django.urls import reverse
 
-from campaigns.models import Target
+from campaigns.models import Agent, Exporter, OwnTlsProfile, Target
+from campaigns.services.agents import authenticate_agent
+from campaigns.services.vault import decrypt, encrypt
 from tests.factories import make_endpoint, make_target
+from tests.injector.authority import CLIENT, issue
+from tests.views.pages import target_page
 
 pytestmark = pytest.mark.django_db
 
@@ -71,22 +80,178 @@ def test_an_edit_shows_what_is_stored_and_changes_it(as_editor, project):
     assert target.name == "shop 2"
 
 
-def test_a_form_without_its_token_is_refused(project, bob):
-    client = Client(enforce_csrf_checks=True)
+ISSUED = issue(usage=CLIENT)
+POSTED = {
+    "name": "shop",
+    "scheme": ["http", "https"],
+    "host": ["10.0.0.5", "10.0.0.5"],
+    "port": ["80", "443"],
+    "verify_tls": ["yes", "yes"],
+    "tls_min_version": ["", "1.2"],
+    "tls_max_version": ["", "1.2"],
+    "tls_ciphers": ["", "ECDHE+AESGCM"],
+    "tls_sni": ["", "shop.example"],
+    "tls_alpn": ["yes", "no"],
+    "tls_profile": ["", "classical"],
+    "tls_groups": ["", "P-256"],
+    "tls_ciphersuites": ["", "TLS_AES_128_GCM_SHA256"],
+    "tls_signatures": ["", "ecdsa_secp256r1_sha256"],
+    "tls_ca_pem": ["", ""],
+    "tls_client_certificate_pem": ["", ISSUED.pem],
+    "tls_client_key_pem": ["", ISSUED.key_pem],
+}
+
+
+@pytest.fixture
+def posted(client, bob, project):
     client.force_login(bob)
-    answer = client.post(new(project), FORM)
-    assert answer.status_code == 403
-    assert not Target.objects.exists()
+    client.post(f"/projects/{project.pk}/targets/new/", POSTED)
+    return project.targets.get()
 
 
-def test_the_list_needs_no_query_a_row(
-    as_editor, project, django_assert_max_num_queries, django_assert_num_queries
-):
-    make_endpoint(make_target(project))
-    url = reverse("target-list", args=[project.pk])
-    with django_assert_max_num_queries(20) as few:
-        as_editor.get(url)
-    for _ in range(5):
-        make_endpoint(make_target(project))
-    with django_assert_num_queries(len(few.captured_queries)):
-        as_editor.get(url)
+def test_it_takes_the_options_of_each_endpoint(posted):
+    http, https = posted.endpoints.order_by("port")
+    assert http.tls == {}
+    assert https.tls_words == [
+        "profile “Without post-quantum”",
+        "TLS 1.2 or newer",
+        "TLS 1.2 or older",
+        "ciphers ECDHE+AESGCM",
+        "announces shop.example",
+        "shows a client certificate",
+        "offers no ALPN",
+        "groups P-256",
+        "TLS 1.3 ciphers TLS_AES_128_GCM_SHA256",
+        "signatures ecdsa_secp256r1_sha256",
+    ]
+
+
+def test_the_pages_show_the_options_but_never_the_key(client, posted):
+    detail = client.get(f"/targets/{posted.pk}/").content.decode()
+    form = client.get(f"/targets/{posted.pk}/edit/").content.decode()
+    assert 'value="ECDHE+AESGCM"' in form
+    assert re.search(r'<option value="classical"[^>]* selected>', form)
+    assert "PRIVATE KEY" not in detail + form
+
+
+def test_a_row_that_was_saved_before_there_were_options_still_works(client, bob, project):
+    client.force_login(bob)
+    old = {name: value for name, value in POSTED.items() if not name.startswith("tls_")}
+    client.post(f"/projects/{project.pk}/targets/new/", old)
+    assert [each.tls for each in project.targets.get().endpoints.all()] == [{}, {}]
+
+
+POSTED_PROFILE = {"name": "our clients", "max_version": "1.2", "groups": "x25519 P-256"}
+
+
+@pytest.fixture
+def profile(project) -> OwnTlsProfile:
+    return OwnTlsProfile.objects.create(
+        project=project, name="our clients", offers={"groups": "X25519"}
+    )
+
+
+def new_url(project) -> str:
+    return reverse("tls-profile-new", args=[project.pk])
+
+
+def test_a_profile_is_created_from_the_form(as_editor, project):
+    as_editor.post(new_url(project), POSTED_PROFILE)
+    assert OwnTlsProfile.objects.get().offers == {"max_version": "1.2", "groups": "X25519:P-256"}
+
+
+@pytest.mark.parametrize("wrong", [{"name": ""}, {"groups": "rot13"}, {"min_version": "1.3"}])
+def test_of_a_refused_form_nothing_is_lost(as_editor, project, wrong):
+    answer = as_editor.post(new_url(project), POSTED_PROFILE | wrong)
+    assert answer.status_code == 422
+    typed = (POSTED_PROFILE | wrong)["groups"]
+    assert f'value="{typed}"' in answer.content.decode()
+    assert not OwnTlsProfile.objects.exists()
+
+
+def test_the_target_s_form_offers_it_and_shows_what_was_chosen(as_editor, project, profile):
+    posted = {
+        "name": "shop",
+        "scheme": ["https"],
+        "host": ["10.0.0.5"],
+        "port": ["443"],
+        "verify_tls": ["yes"],
+        "tls_profile": ["our clients"],
+    }
+    as_editor.post(reverse("target-new", args=[project.pk]), posted)
+    target = project.targets.get()
+    form = as_editor.get(reverse("target-edit", args=[target.pk])).content.decode()
+    assert re.search(r'<option value="our clients"[^>]* selected>', form)
+
+
+@pytest.fixture
+def target(project):
+    target = make_target(project, "shop")
+    make_endpoint(target, "http", 8081)
+    make_endpoint(target, "https", 8444)
+    return target
+
+
+def test_the_line_to_copy_is_shown_once(client, bob, target):
+    client.force_login(bob)
+    answer = client.post(f"/targets/{target.pk}/agents/")
+    line = re.search(r'<code id="agent-line">(.*?)</code>', answer.content.decode())[1]
+    assert re.fullmatch(
+        r"curl -fsSO http://testserver/agent\.pyz &amp;&amp; BENCHSITE_AGENT_TOKEN=(bs_agent_\S+) "
+        r"python3 agent\.pyz --url http://testserver --watch :8081,:8444",
+        line,
+    )
+    assert "no-store" in answer["Cache-Control"]
+    agent = authenticate_agent(text=re.search(r"bs_agent_\S+", line)[0])
+    assert agent.target == target
+    assert "BENCHSITE_AGENT_TOKEN" not in target_page(client, target)
+    assert "Waiting" in target_page(client, target)
+
+
+def test_a_revoked_agent_leaves_the_page(client, bob, target):
+    agent = Agent.objects.create(target=target, lookup="a" * 16, host="shop-1")
+    client.force_login(bob)
+    client.post(f"/agents/{agent.pk}/revoke/")
+    assert "shop-1" not in target_page(client, target)
+
+
+def test_the_program_is_one_file_that_runs_by_itself(client, db, tmp_path):
+    answer = client.get("/agent.pyz")
+    assert zipfile.is_zipfile(io.BytesIO(answer.content))
+    file = tmp_path / "agent.pyz"
+    file.write_bytes(answer.content)
+    command = [sys.executable, "-I", str(file), "--url", "http://127.0.0.1:1"]
+    done = subprocess.run(command, capture_output=True, text=True, env={}, check=False)
+    assert done.returncode == 2
+    assert "BENCHSITE_AGENT_TOKEN" in done.stderr
+
+
+URL = "http://10.0.0.5:9100/metrics"
+
+
+@pytest.fixture
+def exporter(target) -> Exporter:
+    return Exporter.objects.create(target=target, name="shop-1", url=URL)
+
+
+def test_a_fault_is_at_its_field_and_nothing_is_lost(as_editor, target):
+    given = {"url": "ftp://10.0.0.5", "name": "shop-1", "token": "t0ken"}
+    answer = as_editor.post(f"/targets/{target.pk}/exporters/", given)
+    assert answer.status_code == 422
+    shown = answer.content.decode()
+    assert 'value="shop-1"' in shown
+    assert "t0ken" not in shown
+
+
+def test_a_stored_token_is_never_shown_and_stays_until_it_is_removed(as_editor, target, exporter):
+    url = "https://10.0.0.5:9100/metrics"
+    Exporter.objects.update(url=url, token=encrypt("s3cret"))
+    given = {"url": url, "name": "shop-2", "verify_tls": "on", "token": ""}
+    shown = as_editor.get(f"/exporters/{exporter.pk}/").content.decode()
+    assert "s3cret" not in shown + target_page(as_editor, target)
+    as_editor.post(f"/exporters/{exporter.pk}/", given)
+    exporter.refresh_from_db()
+    assert (exporter.name, decrypt(exporter.token)) == ("shop-2", "s3cret")
+    as_editor.post(f"/exporters/{exporter.pk}/", given | {"removes_token": "on"})
+    exporter.refresh_from_db()
+    assert exporter.token == ""

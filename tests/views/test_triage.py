@@ -9,7 +9,7 @@ from django.urls import reverse
 from campaigns.models import TriageEntry
 from tests.services.test_triage import SLOWER, SLOWER_STILL, arm_on, noted
 from tests.services.test_triage import target as target
-from tests.views.test_history import text_of
+from tests.views.pages import shown_text
 
 pytestmark = pytest.mark.django_db
 
@@ -33,7 +33,7 @@ def judge(client, bob):
 
 def test_the_overview_begins_with_what_is_open(page, project, target):
     noted(project, SLOWER, tests=[arm_on(target), arm_on(target, "https")])
-    shown = text_of(page("history", project.pk))
+    shown = shown_text(page("history", project.pk))
     assert "+9.6 % on checkout-api, 2 tests" in shown
     assert "26.0 → 28.5 ms" in shown
 
@@ -41,20 +41,20 @@ def test_the_overview_begins_with_what_is_open(page, project, target):
 def test_an_acknowledged_change_is_quiet_until_the_test_moves_again(page, project, target, judge):
     arms = [arm_on(target)]
     noted(project, SLOWER, tests=arms)
-    assert "1 slower" in text_of(page("history", project.pk))
+    assert "1 slower" in shown_text(page("history", project.pk))
     judge(state="acknowledged")
-    assert "No change in 1 test." in text_of(page("history", project.pk))
+    assert "No change in 1 test." in shown_text(page("history", project.pk))
     (dot,) = page("history", project.pk).context["dots"].dots
     assert (dot.kind, "+9.6" in dot.text) == ("usual", False)
     noted(project, SLOWER_STILL, tests=arms, begin=6)
-    assert "1 slower" in text_of(page("history", project.pk))
+    assert "1 slower" in shown_text(page("history", project.pk))
 
 
 def test_a_tests_page_has_evidence_form_and_log(page, project, target, judge):
     _, other = noted(project, SLOWER, tests=[arm_on(target), arm_on(target, "https")])
     response = judge(state="expected", why="Tax is looked up.", link="https://x.y/9", test=other.pk)
     assert response.redirect_chain[0][0].startswith(reverse("history-test", args=[other.pk]))
-    shown = text_of(response)
+    shown = shown_text(response)
     assert "26.0 → 28.5 ms" in shown
     assert "“Tax is looked up.” https://x.y/9" in shown
 
@@ -78,15 +78,3 @@ def test_all_entries_are_a_file_with_a_row_for_each_change(page, project, target
         ("fixed", "bob", "'=1+1")
     ] * 2
     assert float(rows[0]["change"]) == pytest.approx(0.096, abs=0.002)
-
-
-def test_eight_entries_take_as_many_statements_as_one(page, project, django_assert_max_num_queries):
-    counts = []
-    for n_entries in (1, 8):
-        while TriageEntry.objects.count() < n_entries:
-            noted(project, SLOWER)
-        page("triage-list", project.pk)
-        with django_assert_max_num_queries(40) as seen:
-            page("triage-list", project.pk)
-        counts.append(len(seen))
-    assert counts[0] == counts[1]

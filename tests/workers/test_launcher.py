@@ -70,20 +70,33 @@ def test_a_start_by_a_clock_that_was_set_is_read_again(
     assert starts_in(messages) == instants[-1:]
 
 
-def test_a_refusal_is_the_runs_reason(run, dispatcher):
-    launch("--mode", "refuse")
-    done(run)
-    assert run.outcome == "failed"
-    assert run.reason == "The name nowhere.invalid could not be resolved."
+BREACH = "The injector wrote a line that breaks its contract: "
+CRASH = "The injector exited with status 70. Its last output: Segmentation fault in the hot path"
 
 
-def test_a_crash_keeps_what_was_seen_and_says_the_last_words(run, dispatcher):
-    launch("--mode", "crash")
+@pytest.mark.parametrize(
+    ("mode", "outcome", "n_seconds", "reason"),
+    [
+        ("refuse", "failed", 0, "The name nowhere.invalid could not be resolved."),
+        ("crash", "partial", 1, CRASH),
+        # Nobody could read these lines later: they are not stored.
+        (
+            "babble",
+            "failed",
+            0,
+            f"{BREACH}timings.response: n, sum_us, sum_squares, min_us, max_us must be whole "
+            "numbers.",
+        ),
+        ("mumble", "partial", 2, f"{BREACH}duration_us is not a whole number."),
+    ],
+)
+def test_what_went_wrong_is_the_runs_reason_and_what_was_seen_is_kept(
+    run, dispatcher, mode, outcome, n_seconds, reason
+):
+    launch("--mode", mode)
     done(run)
-    assert (run.outcome, run.seconds.count()) == ("partial", 1)
-    assert run.reason == (
-        "The injector exited with status 70. Its last output: Segmentation fault in the hot path"
-    )
+    assert (run.outcome, run.seconds.count(), run.reason) == (outcome, n_seconds, reason)
+    assert not (run.shards.get().end or {}).get("duration_us")
 
 
 @pytest.mark.parametrize(
@@ -104,25 +117,6 @@ def test_a_program_that_is_no_injector_ends_the_run(run, dispatcher):
     launcher.launch_one(worker="w", host="h", command=("/bin/echo", "hello"))
     done(run)
     assert (run.outcome, run.reason) == ("failed", "The injector exited with status 0.")
-
-
-def test_a_line_that_nobody_could_read_later_ends_the_run_and_is_not_stored(run, dispatcher):
-    launch("--mode", "babble")
-    done(run)
-    assert (run.outcome, run.seconds.count()) == ("failed", 0)
-    assert run.reason == (
-        "The injector wrote a line that breaks its contract: timings.response: n, sum_us, "
-        "sum_squares, min_us, max_us must be whole numbers."
-    )
-
-
-def test_an_end_that_nobody_could_read_later_is_not_stored_but_the_seconds_are(run, dispatcher):
-    launch("--mode", "mumble")
-    done(run)
-    assert (run.outcome, run.seconds.count(), run.shards.get().end) == ("partial", 2, None)
-    assert run.reason == (
-        "The injector wrote a line that breaks its contract: duration_us is not a whole number."
-    )
 
 
 def note_looks(monkeypatch) -> list[tuple[float, bool]]:

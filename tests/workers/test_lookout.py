@@ -36,16 +36,15 @@ def n_claimed(run: Run) -> int:
     return run.shards.filter(state="claimed", host=HERE).count()
 
 
-def test_a_shard_that_nobody_heard_of_is_launched_all_the_same(project):
-    run = waiting(project, n_shards=3)
+@pytest.mark.parametrize(
+    ("waited", "n_launched"), [({}, 3), ({"waited_s": UNHEARD_AFTER_S - 2}, 0)]
+)
+def test_shards_that_nobody_heard_of_are_launched_all_the_same_but_not_too_early(
+    project, waited, n_launched
+):
+    run = waiting(project, n_shards=3, **waited)
     look(slots=8)
-    assert n_claimed(run) == 3
-
-
-def test_one_that_was_rung_for_a_moment_ago_is_left_to_who_hears_it(project):
-    run = waiting(project, n_shards=1, waited_s=UNHEARD_AFTER_S - 2)
-    look(slots=8)
-    assert n_claimed(run) == 0
+    assert n_claimed(run) == n_launched
 
 
 def test_a_host_launches_no_more_than_it_has_free_slots_for(project):

@@ -43,16 +43,12 @@ def started_run(project, port, injectors=1, plan=None, **load):
     return when(run, lambda: run.state == "preparing")
 
 
-def launch_each_shard(run):
-    """With the command of the settings, as the hosts of an installation do."""
-    at_once(*[lambda: launcher.launch_one(worker="w", host="host 1")] * run.n_shards)
-
-
 @pytest.mark.parametrize("injectors", [1, 2])
 def test_its_numbers_stand_on_the_run_s_page(project, dispatcher, client, bob, injectors):
     with scripted(always(OK_REPLY)) as server:
         run = started_run(project, server.port, injectors, **CLOSED)
-        launch_each_shard(run)
+        # With the command of the settings, as the hosts of an installation do.
+        at_once(*[lambda: launcher.launch_one(worker="w", host="host 1")] * run.n_shards)
         done(run, 30)
     assert (run.outcome, run.reason) == ("complete", "")
     assert server.n_requests == 41

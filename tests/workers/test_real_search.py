@@ -1,28 +1,16 @@
 """Searches for a capacity with real load, from their first request to their ending."""
 
-import os
-from collections.abc import Iterator
-from threading import Thread
-
 import pytest
-from django.db import connection
 
 from campaigns.domain.analysis.capacity import Ending
 from campaigns.domain.analysis.trust import LIMITS
 from campaigns.domain.presentation.sentences import plain_text
-from campaigns.domain.units import percent
-from campaigns.models import Campaign, Run, Search, Target
-from campaigns.permissions import Actor
-from campaigns.queries.probes import is_watched
-from campaigns.queries.search_busy import busy_by_run, busy_near, limiter_beside
+from campaigns.models import Campaign, Run, Search
 from campaigns.queries.searches import report_of_search
 from campaigns.services import searches
-from campaigns.services.agents import create_agent
 from campaigns.services.blocks import CampaignCell
-from campaigns.services.campaigns import stop_campaign
 from campaigns.services.searches import start_search
 from tests.factories import make_endpoint, make_plan, make_target
-from tests.faults.watching import Site, start_agent
 from tests.injector.servers import OK_REPLY, always, scripted
 from tests.services.engine import host, owner_of
 from tests.values import plan_spec
@@ -96,73 +84,6 @@ def test_a_search_whose_highest_rate_passes_says_at_least_that(project, dispatch
     assert ending == Ending.LIMIT
     assert said.startswith("At least 50.0 requests/s keep p95 below 1,000")
     assert server.n_requests == 1 + campaign.runs.get().n, "the first request and one trial"
-
-
-def test_a_search_that_somebody_stops_keeps_what_it_found(project, dispatcher):
-    def is_at_its_second_trial() -> bool:
-        return campaign.runs.filter(repeat=2, state="running").exists()
-
-    with scripted(always(OK_REPLY)) as server:
-        campaign = started(project, server.port, limit=1000)
-        stopper = Thread(target=stop_when, args=(is_at_its_second_trial, campaign))
-        stopper.start()
-        work_until(lambda: is_done(campaign))
-        stopper.join()
-    ending, said = said_of(campaign)
-    assert ending == Ending.STOPPED
-    assert said.startswith("At least 50.0 requests/s keep p95 below 1,000")
-    assert said.endswith(" The search was stopped.")
-    outcomes = campaign.runs.order_by("repeat").values_list("outcome", flat=True)
-    assert list(outcomes) == ["complete", "stopped"]
-
-
-def stop_when(is_so, campaign: Campaign) -> None:
-    """What somebody at a page does meanwhile."""
-    try:
-        eventually(is_so, 30, "the trial that is to be stopped runs")
-        stop_campaign(by=Actor(user=campaign.created_by), campaign=campaign)
-    finally:
-        connection.close()
-
-
-@pytest.fixture
-def watched(project) -> Iterator[Target]:
-    """A target whose machine, which is this one, the agent's own program watches."""
-    target, site = make_target(project), Site()
-    _, token = create_agent(by=owner_of(project), target=target)
-    agent = start_agent(site.url, token, watch=f"pid:{os.getpid()}")
-    eventually(lambda: is_watched(target), 20, "the site hears the agent")
-    yield target
-    agent.kill()
-    agent.communicate()
-    site.end()
-
-
-def test_an_agent_beside_the_target_tells_in_each_trial_how_busy_its_machine_was(
-    project, dispatcher, watched
-):
-    """Which decides here, because the objective asks for more than any machine keeps."""
-    with scripted(always(OK_REPLY)) as server:
-        campaign = started(
-            project,
-            server.port,
-            limit=100,
-            objective=["p95 < 1000 ms", "target_cpu < 0.001 %"],
-            target=watched,
-            trial_s=3,
-        )
-        work_until(lambda: is_done(campaign))
-    assert said_of(campaign)[0] == Ending.BELOW
-    report = report_of_search(Search.objects.get(pk=campaign.pk))
-    (trial,) = report.made
-    assert trial.trial.reason.startswith("target_cpu ")
-    busy = busy_by_run(report.made)
-    told = busy[trial.run.pk]
-    assert 0 < told.target_cpu <= 1
-    assert told.target_cores == os.cpu_count()
-    limiter = limiter_beside(report, busy_near(report, busy))
-    cpu = next(row for row in limiter.rows if row.who == "Target" and row.figure.startswith("CPU"))
-    assert cpu.measured == percent(told.target_cpu)
 
 
 def test_a_target_that_dies_gets_no_further_trial(project, dispatcher):

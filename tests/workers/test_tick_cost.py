@@ -32,14 +32,6 @@ def ticks() -> tuple[int, int, int]:
     return plain, tidying, statements(EndingsThread(threading.Event(), is_active=bool).act)
 
 
-def with_one_and_with_many(project, make) -> list[tuple[int, int, int]]:
-    counts = []
-    for n in (1, MANY - 1):
-        make(project, n)
-        counts.append(ticks())
-    return counts
-
-
 def queued_without_slots(project, n):
     make_queue(project, n)
 
@@ -90,7 +82,11 @@ def late_and_answered(project, n):
     ],
 )
 def test_one_object_and_200_take_the_same_statements(project, make):
-    few, many = with_one_and_with_many(project, make)
+    counts = []
+    for n in (1, MANY - 1):
+        make(project, n)
+        counts.append(ticks())
+    few, many = counts
     assert many == few
     plain, tidying, _ = few
     assert plain <= 15

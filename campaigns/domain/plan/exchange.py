@@ -119,9 +119,13 @@ def read_optional_exchange(reader: JsonReader) -> Exchange | None:
     if reader.data.get("steps"):
         reader.fail("steps", "A WebSocket plan has no HTTP steps; leave them out.")
     reader = reader.child("exchange")
+    headers = read_headers(reader)
+    for name, value in headers:
+        if header_fault(name, value) is None and name.lower().startswith("sec-websocket-"):
+            reader.fail("headers", f"{name} is set by the injector; leave it out.")
     exchange = Exchange(
         **read_scalars(reader, Exchange),
-        headers=_read_headers(reader),
+        headers=headers,
         subprotocols=_read_subprotocols(reader),
     )
     if fault := path_fault(exchange.path):
@@ -129,14 +133,6 @@ def read_optional_exchange(reader: JsonReader) -> Exchange | None:
     if exchange.close_code not in _CLOSE_CODES:
         reader.fail("close_code", "A client can close with 1000, 1001 or 3000 to 4999.")
     return exchange
-
-
-def _read_headers(reader: JsonReader) -> tuple[tuple[str, str], ...]:
-    headers = read_headers(reader)
-    for name, value in headers:
-        if header_fault(name, value) is None and name.lower().startswith("sec-websocket-"):
-            reader.fail("headers", f"{name} is set by the injector; leave it out.")
-    return headers
 
 
 def _read_subprotocols(reader: JsonReader) -> tuple[str, ...]:

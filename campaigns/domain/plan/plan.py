@@ -168,12 +168,18 @@ class Plan:
         requests = steps if exchange is None else (exchange.opening,)
         load = read_load(reader.child("load"))
         session = read_session(reader.child("session"), load, steps)
+        raw = reader.data.get("expected_status", ["2xx", "3xx"])
+        if isinstance(raw, str):
+            raw = raw.replace(",", " ").split()
+        rules = tuple(str(rule).lower() for rule in raw) if isinstance(raw, list | tuple) else ()
+        if not rules or not all(_STATUS.fullmatch(rule) for rule in rules):
+            reader.fail("expected_status", "Write statuses or classes, such as 2xx 304.")
         plan = cls(
             **read_scalars(reader, cls) | _read_mode(reader, exchange),
             steps=steps,
             load=load,
             timeouts=_read_timeouts(reader.child("timeouts")),
-            expected_status=_read_status(reader),
+            expected_status=rules,
             order=read_order(reader.child("order"), len(steps)),
             thresholds=read_thresholds(reader, has_sessions=counts_sessions(load, session)),
             exchange=exchange,
@@ -260,13 +266,3 @@ def _read_timeouts(reader: JsonReader) -> Timeouts:
             reader.fail(name, f"Cannot be longer than the total limit of {timeouts.total_s:g} s.")
         timeouts = replace(timeouts, **{name: timeouts.total_s})
     return timeouts
-
-
-def _read_status(reader: JsonReader) -> tuple[str, ...]:
-    raw = reader.data.get("expected_status", ["2xx", "3xx"])
-    if isinstance(raw, str):
-        raw = raw.replace(",", " ").split()
-    rules = tuple(str(rule).lower() for rule in raw) if isinstance(raw, list | tuple) else ()
-    if not rules or not all(_STATUS.fullmatch(rule) for rule in rules):
-        reader.fail("expected_status", "Write statuses or classes, such as 2xx 304.")
-    return rules

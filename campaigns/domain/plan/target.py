@@ -121,10 +121,22 @@ def check_target(
     """The target as described, cleaned. `profiles`: the project's own TLS profiles, by name. Raises
     InvalidTarget with a sentence for each field."""
     errors: dict[str, str] = {}
+    if not endpoints:
+        errors["endpoints"] = "A target needs at least one endpoint: a scheme, a host and a port."
+    if len(endpoints) > MAX_ENDPOINTS:
+        errors["endpoints"] = f"At most {MAX_ENDPOINTS} endpoints."
+    origins = tuple(
+        _origin(row, f"endpoints.{index}", profiles, errors) for index, row in enumerate(endpoints)
+    )
+    seen: set[tuple] = set()
+    for index, origin in enumerate(origins):
+        if origin.key in seen:
+            errors.setdefault(f"endpoints.{index}.host", _TWICE)
+        seen.add(origin.key)
     description = Description(
         name=_name(name, errors),
         environment=_environment(environment, errors),
-        origins=_origins(endpoints, profiles, errors),
+        origins=origins,
     )
     if errors:
         raise InvalidTarget(errors)
@@ -169,24 +181,6 @@ def _environment(rows: Sequence[Sequence[str]], errors: dict[str, str]):
         if len(value) > MAX_VALUE:
             errors[f"environment.{index}.value"] = f"At most {MAX_VALUE} characters."
     return facts
-
-
-def _origins(
-    rows: Sequence[dict[str, Any]], profiles: Mapping[str, TlsProfile], errors: dict[str, str]
-) -> tuple[Origin, ...]:
-    if not rows:
-        errors["endpoints"] = "A target needs at least one endpoint: a scheme, a host and a port."
-    if len(rows) > MAX_ENDPOINTS:
-        errors["endpoints"] = f"At most {MAX_ENDPOINTS} endpoints."
-    origins = tuple(
-        _origin(row, f"endpoints.{index}", profiles, errors) for index, row in enumerate(rows)
-    )
-    seen: set[tuple] = set()
-    for index, origin in enumerate(origins):
-        if origin.key in seen:
-            errors.setdefault(f"endpoints.{index}.host", _TWICE)
-        seen.add(origin.key)
-    return origins
 
 
 def _origin(

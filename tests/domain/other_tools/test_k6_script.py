@@ -22,35 +22,34 @@ def scenario(load, **spec):
     return json.loads(options)["scenarios"]["plan"]
 
 
-def test_this_script_sent_100_requests_at_even_distances_over_10_seconds():
-    plan = Plan.from_json(PRESETS["httperf"].spec)
-    command = next(each.command for each in equivalents(plan) if each.tool == "k6")
-    assert command == (
-        "k6 run - <<'EOF'\n"
-        "import http from 'k6/http';\n"
-        "import exec from 'k6/execution';\n"
-        'export const options = {"scenarios": {"plan": {"executor": "constant-arrival-rate", '
-        '"rate": 10, "timeUnit": "1s", "duration": "10s", "preAllocatedVUs": 100, '
-        '"maxVUs": 10000}}, "noConnectionReuse": true, "discardResponseBodies": true};\n'
-        "export default () => exec.scenario.iterationInTest < 100 && "
-        'http.request("GET", "http://TARGET/", null, {"headers": {}, "timeout": "1s"});\n'
-        "EOF"
-    )
+EVENLY = (
+    "k6 run - <<'EOF'\n"
+    "import http from 'k6/http';\n"
+    "import exec from 'k6/execution';\n"
+    'export const options = {"scenarios": {"plan": {"executor": "constant-arrival-rate", '
+    '"rate": 10, "timeUnit": "1s", "duration": "10s", "preAllocatedVUs": 100, '
+    '"maxVUs": 10000}}, "noConnectionReuse": true, "discardResponseBodies": true};\n'
+    "export default () => exec.scenario.iterationInTest < 100 && "
+    'http.request("GET", "http://TARGET/", null, {"headers": {}, "timeout": "1s"});\n'
+    "EOF"
+)
+ON_50_CONNECTIONS = (
+    "k6 run - <<'EOF'\n"
+    "import http from 'k6/http';\n"
+    'export const options = {"scenarios": {"plan": {"executor": "shared-iterations", '
+    '"vus": 50, "iterations": 1000}}, "noConnectionReuse": true, '
+    '"discardResponseBodies": true};\n'
+    'export default () => http.request("GET", "http://TARGET/", null, '
+    '{"headers": {}, "timeout": "30s"});\n'
+    "EOF"
+)
 
 
-def test_this_script_sent_1000_requests_on_50_new_connections_at_a_time():
-    plan = Plan.from_json(PRESETS["ab"].spec)
-    command = next(each.command for each in equivalents(plan) if each.tool == "k6")
-    assert command == (
-        "k6 run - <<'EOF'\n"
-        "import http from 'k6/http';\n"
-        'export const options = {"scenarios": {"plan": {"executor": "shared-iterations", '
-        '"vus": 50, "iterations": 1000}}, "noConnectionReuse": true, '
-        '"discardResponseBodies": true};\n'
-        'export default () => http.request("GET", "http://TARGET/", null, '
-        '{"headers": {}, "timeout": "30s"});\n'
-        "EOF"
-    )
+@pytest.mark.parametrize(("preset", "command"), [("httperf", EVENLY), ("ab", ON_50_CONNECTIONS)])
+def test_this_script_was_run_and_sent_what_the_plan_says(preset, command):
+    """100 requests evenly over ten seconds; 1,000 on 50 new connections at a time."""
+    plan = Plan.from_json(PRESETS[preset].spec)
+    assert command == next(each.command for each in equivalents(plan) if each.tool == "k6")
 
 
 @pytest.mark.parametrize(

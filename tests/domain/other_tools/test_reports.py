@@ -104,15 +104,11 @@ def test_wsperf_prints_no_maximum_in_place_of_a_percentile():
     assert cells(text, "q99.9:") == ["~0.500", "~6.994"]
 
 
-def late_by(lateness_us):
-    """A hundred requests, each sent so late after its intended start."""
-    whole = total(HUNDRED, response=Timing.of([each + lateness_us for each in HUNDRED]))
-    return measurement(whole)
-
-
 @pytest.mark.parametrize("style", ["ab", "httperf", "jmeter", "wsperf"])
 def test_a_report_has_both_clocks_and_names_each(style):
-    text = report(style, late_by(108_000))
+    # A hundred requests, each sent so late after its intended start.
+    whole = total(HUNDRED, response=Timing.of([each + 108_000 for each in HUNDRED]))
+    text = report(style, measurement(whole))
     response, service = (
         next(line for line in text.splitlines() if line.strip().startswith(f"{clock} time:"))
         for clock in ("response", "service")

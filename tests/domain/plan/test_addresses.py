@@ -1,19 +1,27 @@
-"""Where load may go, which addresses never, and which of them are one machine."""
+"""Where load may go, which addresses never, whose hosts they are, and addresses of exporters."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from campaigns.domain.errors import InvalidFields
 from campaigns.domain.plan.addresses import (
     common_networks,
+    host_key,
     machines_of,
     never_words,
     parse_address,
     parse_networks,
+    place_of,
+    proof_fault,
+    refusals,
     vet,
+    why_not_checked,
     why_refused,
     written_addresses,
+    written_place,
 )
+from campaigns.domain.plan.exporters import ExporterAddress, check_exporter
 
 EVERYTHING = parse_networks(["0.0.0.0/0", "::/0"])
 NEVER = [
@@ -44,20 +52,31 @@ def test_nothing_is_allowed_unless_it_is_listed(address):
 
 
 @pytest.mark.parametrize(
-    ("address", "listed", "is_allowed"),
+    ("address", "port", "listed", "is_allowed"),
     [
-        ("10.0.0.5", ["10.0.0.5"], True),
-        ("10.0.0.6", ["10.0.0.5"], False),
-        ("10.255.0.1", ["10.0.0.0/8"], True),
-        ("::ffff:10.0.0.5", ["10.0.0.0/8"], True),
-        ("10.0.0.5", ["::/0"], False),
-        ("::1", ["127.0.0.0/8"], False),
-        ("fd12::1", ["fc00::/7"], True),
-        ("10.0.0.5", ["10.0.0.77/8"], True),
+        ("10.0.0.5", 80, ["10.0.0.5"], True),
+        ("10.0.0.6", 80, ["10.0.0.5"], False),
+        ("10.255.0.1", 80, ["10.0.0.0/8"], True),
+        ("::ffff:10.0.0.5", 80, ["10.0.0.0/8"], True),
+        ("10.0.0.5", 80, ["::/0"], False),
+        ("::1", 80, ["127.0.0.0/8"], False),
+        ("fd12::1", 80, ["fc00::/7"], True),
+        ("10.0.0.5", 80, ["10.0.0.77/8"], True),
+        ("10.0.0.5", 443, ["10.0.0.0/8:443"], True),
+        ("10.0.0.5", 22, ["10.0.0.0/8:443"], False),
+        ("10.0.0.5", 8000, ["10.0.0.0/8:8000-8999"], True),
+        ("10.0.0.5", 8999, ["10.0.0.0/8:8000-8999"], True),
+        ("10.0.0.5", 9000, ["10.0.0.0/8:8000-8999"], False),
+        ("10.0.0.5", 22, ["10.0.0.0/8:443", "10.0.0.5"], True),
+        ("::ffff:10.0.0.5", 22, ["10.0.0.0/8:443"], False),
+        ("fd12::1", 443, ["[fc00::/7]:443"], True),
+        ("fd12::1", 22, ["[fc00::/7]:443"], False),
+        ("fd12::1", 22, ["[fc00::/7]"], True),
+        ("169.254.169.254", 80, ["169.254.0.0/16:80"], False),
     ],
 )
-def test_a_list_of_networks_decides(address, listed, is_allowed):
-    assert (vet(address, 80, parse_networks(listed)) is None) == is_allowed
+def test_a_list_of_networks_and_their_ports_decides(address, port, listed, is_allowed):
+    assert (vet(address, port, parse_networks(listed)) is None) == is_allowed
 
 
 @pytest.mark.parametrize(
@@ -100,26 +119,6 @@ def test_what_is_allowed_is_listed_and_in_no_forbidden_zone(address):
 )
 def test_what_two_lists_allow_is_what_both_hold(these, those, common):
     assert common_networks(these, those) == common
-
-
-@pytest.mark.parametrize(
-    ("address", "port", "listed", "is_allowed"),
-    [
-        ("10.0.0.5", 443, ["10.0.0.0/8:443"], True),
-        ("10.0.0.5", 22, ["10.0.0.0/8:443"], False),
-        ("10.0.0.5", 8000, ["10.0.0.0/8:8000-8999"], True),
-        ("10.0.0.5", 8999, ["10.0.0.0/8:8000-8999"], True),
-        ("10.0.0.5", 9000, ["10.0.0.0/8:8000-8999"], False),
-        ("10.0.0.5", 22, ["10.0.0.0/8:443", "10.0.0.5"], True),
-        ("::ffff:10.0.0.5", 22, ["10.0.0.0/8:443"], False),
-        ("fd12::1", 443, ["[fc00::/7]:443"], True),
-        ("fd12::1", 22, ["[fc00::/7]:443"], False),
-        ("fd12::1", 22, ["[fc00::/7]"], True),
-        ("169.254.169.254", 80, ["169.254.0.0/16:80"], False),
-    ],
-)
-def test_a_network_may_be_limited_to_ports(address, port, listed, is_allowed):
-    assert (vet(address, port, parse_networks(listed)) is None) == is_allowed
 
 
 @pytest.mark.parametrize(
@@ -193,3 +192,146 @@ def test_an_injector_hosts_own_address_is_loopback():
         "127.0.0.1",
         "192.168.7.3",
     ]
+
+
+TOKEN = "t" * 43
+OK = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    ("address", "place", "written"),
+    [
+        ("8.8.8.8", "8.8.8.8/32:443", "8.8.8.8:443"),
+        ("::ffff:8.8.8.8", "8.8.8.8/32:443", "8.8.8.8:443"),
+        ("2606:4700::1", "[2606:4700::1/128]:443", "[2606:4700::1]:443"),
+    ],
+)
+def test_a_place_is_one_address_with_one_port_and_permits_nothing_else(address, place, written):
+    assert place_of(address, 443) == place
+    assert written_place(place) == written
+    permitted = parse_networks([place])
+    assert refusals([place], permitted) == []
+    assert refusals([place_of(address, 444)], permitted)
+    assert refusals([place_of("8.8.8.9", 443), place_of("2606:4700::2", 443)], permitted)
+
+
+def test_no_proof_permits_the_metadata_service():
+    place = place_of("169.254.169.254", 80)
+    assert "metadata" in refusals([place], parse_networks([place]))[0]
+
+
+PRIVATE = (
+    *("10.0.0.1", "127.0.0.1", "192.168.1.1", "100.64.0.1", "169.254.169.254", "198.18.0.1"),
+    *("::1", "fc00::1", "fe80::1", "::ffff:10.0.0.1", "224.0.0.1", "64:ff9b::a00:1"),
+)
+
+
+@pytest.mark.parametrize("address", PRIVATE)
+def test_no_file_is_looked_for_at_an_address_that_is_not_public(address):
+    assert why_not_checked(address)
+
+
+@pytest.mark.parametrize("address", ["8.8.8.8", "2606:4700::1"])
+def test_a_file_is_looked_for_at_a_public_address(address):
+    assert why_not_checked(address) is None
+
+
+@pytest.mark.parametrize("body", [TOKEN, TOKEN + "\n", f" {TOKEN}\r\n"])
+def test_the_token_alone_is_the_proof(body):
+    assert proof_fault(OK + body.encode(), TOKEN) is None
+
+
+@pytest.mark.parametrize(
+    ("reply", "why"),
+    [
+        (b"HTTP/1.1 302 Found\r\nLocation: http://other/\r\n\r\n" + b"t" * 43, "redirects are not"),
+        (b"HTTP/1.1 404 Not Found\r\n\r\n" + b"t" * 43, "status 404"),
+        (OK + b"<html>" + b"t" * 43 + b"</html>", "something else"),
+        (OK + b"u" * 43, "something else"),
+        (OK, "something else"),
+        (OK + b"t" * 43 + b"x" * 4000, "something else"),
+        (b"SSH-2.0-OpenSSH_9.2\r\n", "did not answer with HTTP"),
+        (b"", "did not answer with HTTP"),
+    ],
+)
+def test_anything_else_is_not(reply, why):
+    assert why in proof_fault(reply, TOKEN)
+
+
+def test_a_name_is_the_same_with_a_dot_at_its_end():
+    assert host_key("Shop.Example.") == "shop.example"
+
+
+pytestmark = pytest.mark.pure
+
+
+@pytest.mark.parametrize(
+    ("typed", "url"),
+    [
+        ("http://10.0.0.5:9100/metrics", "http://10.0.0.5:9100/metrics"),
+        ("10.0.0.5:9100", "http://10.0.0.5:9100/metrics"),
+        ("shop.example:9100", "http://shop.example:9100/metrics"),
+        (" https://Shop.Example ", "https://shop.example:443/metrics"),
+        ("http://shop.example/", "http://shop.example:80/metrics"),
+        ("http://[fc00::5]:9100/m", "http://[fc00::5]:9100/m"),
+        ("http://shop.example:9100/probe?collect[]=cpu", "http://shop.example:9100/probe?collect[]=cpu"),
+        ("http://shop.example:9100?collect[]=cpu", "http://shop.example:9100/metrics?collect[]=cpu"),
+        ("http://shop.example:9100/metrics#top", "http://shop.example:9100/metrics"),
+    ],
+)  # fmt: skip
+def test_an_address_is_written_whole(typed, url):
+    assert str(ExporterAddress.read(typed)) == url
+    assert str(ExporterAddress.read(url)) == url
+
+
+@pytest.mark.parametrize(
+    ("typed", "says"),
+    [
+        ("", "Write an address, such as"),
+        ("ftp://shop.example/", "begins with http:// or https://"),
+        ("file:///etc/passwd", "begins with http:// or https://"),
+        ("http://", "Write a name or an address"),
+        ("http://shop.example:99999/", "This is no address"),
+        ("http://shop.example:0/", "a port from 1 to 65535"),
+        ("http://[fc00::5/", "This is no address"),
+        ("http://bob:secret@shop.example/", "Leave out user and password"),
+        ("http://shop.example/a b", "without spaces"),
+        ("http://shop.example/\r\nX: y", "without spaces"),
+        ("http://169.254.169.254/metrics", "no load is ever sent there"),
+        ("http://10.0.0.5.6/", "is not a name or an address"),
+        ("http://shop.example/" + "x" * 500, "too many"),
+    ],
+)
+def test_what_is_no_address_says_what_to_write(typed, says):
+    with pytest.raises(InvalidFields) as refused:
+        check_exporter(url=typed)
+    assert says in refused.value.errors["url"]
+    assert "secret" not in str(refused.value)
+
+
+def test_without_a_name_it_is_the_host_and_port():
+    assert check_exporter(url="http://shop.example:9100").name == "shop.example:9100"
+    assert check_exporter(url="shop.example:9100", name=" shop-1 ").name == "shop-1"
+    with pytest.raises(InvalidFields, match="name: 101 characters are too many"):
+        check_exporter(url="shop.example", name="x" * 101)
+
+
+@pytest.mark.parametrize(
+    ("url", "verify_tls", "token", "says"),
+    [
+        ("http://shop.example", True, "t", "only over https"),
+        ("https://shop.example", False, "t", "only if the certificate is verified"),
+        ("https://shop.example", True, "a b", "none of them a space"),
+        ("https://shop.example", True, "a\nb", "none of them a space"),
+        ("https://shop.example", True, "t" * 4097, "at most 4,096"),
+    ],
+)
+def test_a_token_goes_only_where_nobody_else_reads_it(url, verify_tls, token, says):
+    with pytest.raises(InvalidFields) as refused:
+        check_exporter(url=url, verify_tls=verify_tls, token=token)
+    assert says in refused.value.errors["token"]
+
+
+@pytest.mark.parametrize("token", [None, "", "abc.DEF-1_2~3"])
+def test_a_token_may_be_kept_removed_or_set(token):
+    assert check_exporter(url="https://shop.example", token=token).token == token

@@ -1,5 +1,7 @@
 """The estimate before the start: what is known is summed, what is not is said."""
 
+import pytest
+
 from campaigns.domain.plan.estimates import estimate_campaign, estimate_test
 from campaigns.domain.plan.plan import ConnectionMode, Plan
 
@@ -48,9 +50,23 @@ def test_pooling_the_repeats_allows_a_higher_percentile():
     assert found.highest_pooled.label == "p99"
 
 
-def test_new_connections_hold_their_ports_for_a_minute():
-    found = estimate((plan(model="open", rate_per_s=1000, duration_s=120), NEW))
-    assert found.ports == 60_000
+@pytest.mark.parametrize(
+    ("load", "mode", "name", "most"),
+    [
+        # New connections hold their ports for a minute; kept ones need one each.
+        ({"model": "open", "rate_per_s": 1000, "duration_s": 120}, NEW, "ports", 60_000),
+        ({"model": "closed", "connections": 100, "duration_s": 120}, KEEP_ALIVE, "ports", 100),
+        # A target that never answers.
+        (
+            {"model": "open", "rate_per_s": 100, "duration_s": 600},
+            NEW,
+            "descriptors",
+            100 * 30 + 64,
+        ),
+    ],
+)
+def test_ports_and_descriptors_are_enough_for_the_worst_target(load, mode, name, most):
+    assert getattr(estimate((plan(**load), mode)), name) == most
 
 
 def test_the_injector_with_the_largest_share_needs_the_most_ports():
@@ -63,11 +79,6 @@ def test_every_second_of_every_injector_at_every_step_is_a_row():
     assert found.rows == 65 * 4
     twice = estimate((plan(model="open", rate_per_s=10, duration_s=60), NEW), injectors=2)
     assert twice.rows == 120
-
-
-def test_kept_connections_need_one_port_each():
-    found = estimate((plan(model="closed", connections=100, duration_s=120), KEEP_ALIVE))
-    assert found.ports == 100
 
 
 def test_stages_are_estimated_by_their_integral_and_their_peak():
@@ -88,11 +99,6 @@ def test_a_window_opens_every_connection_anew_and_holds_what_it_keeps():
     assert (found.ports, found.descriptors) == (3000, 50 + 64)
     kept = estimate((plan(**window, hold="keep_until_all"), KEEP_ALIVE), injectors=3)
     assert kept.descriptors == 1000 + 64
-
-
-def test_descriptors_cover_a_target_that_never_answers():
-    found = estimate((plan(model="open", rate_per_s=100, duration_s=600), NEW))
-    assert found.descriptors == 100 * 30 + 64
 
 
 SESSIONS = {"model": "open", "rate_per_s": 10, "duration_s": 30, "arrival_unit": "session"}

@@ -3,7 +3,6 @@
 import pytest
 
 from campaigns.domain.plan.injectors import load_for, share_fault
-from campaigns.domain.plan.load import Model
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.presets import PRESETS, PROPOSALS, proposal_for
 from campaigns.domain.plan.questions import QUESTIONS, is_flat_out, recommended, seeks_limit
@@ -14,39 +13,6 @@ from campaigns.domain.plan.reference import LONGEST_NAME, next_name
 def test_every_preset_is_a_valid_plan_in_its_stored_form(key):
     spec = PRESETS[key].spec
     assert Plan.from_json(spec).to_json() == spec
-
-
-@pytest.mark.parametrize(("key", "over_s"), [("over-100", 100), ("over-10", 10)])
-def test_the_two_original_studies_are_there(key, over_s):
-    plan = Plan.from_json(PRESETS[key].spec)
-    assert plan.load.model == Model.OVER
-    assert (plan.load.requests, plan.load.over_s) == (100, over_s)
-    assert plan.steps[0].method == "POST"
-    assert "Envelope" in plan.steps[0].body
-    assert plan.connection_mode == "new"
-
-
-@pytest.mark.parametrize(
-    ("key", "kind", "requests", "connections"),
-    [
-        ("httperf-1000", "sequential", 1000, None),
-        ("l1", "sequential", 1000, None),
-        ("l2", "sequential", 5000, None),
-        ("l3", "sequential", 1000, None),
-        ("r99-1", "closed", 5000, 1),
-        ("r99-2", "sequential", 5000, None),
-    ],
-)
-def test_the_measurements_of_the_studies_are_there(key, kind, requests, connections):
-    load = Plan.from_json(PRESETS[key].spec).load
-    assert (load.model, load.requests, load.connections) == (kind, requests, connections)
-
-
-def test_l2_takes_its_files_in_blocks_and_l3_at_random():
-    blocks, at_random = (Plan.from_json(PRESETS[key].spec) for key in ("l2", "l3"))
-    assert (blocks.order.kind, blocks.order.block_repeat) == ("blocks", 1000)
-    assert at_random.order.kind == "random"
-    assert [step.path for step in blocks.steps][::4] == ["/index1.html", "/index5.html"]
 
 
 def test_r99_begins_its_clients_a_second_apart():

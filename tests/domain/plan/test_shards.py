@@ -1,5 +1,6 @@
-"""Several injectors send together exactly what one would, each its share of it."""
+"""Several injectors send together exactly what one would: each its share, and step k as its own."""
 
+from collections import Counter
 from fractions import Fraction
 from itertools import islice
 
@@ -7,9 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from campaigns.domain.errors import InvalidPlan
 from campaigns.domain.plan.arrivals import connections_of, ramp_offsets_ns, requests_of, schedule
+from campaigns.domain.plan.injectors import largest_share, load_for, plan_for, share_fault
 from campaigns.domain.plan.load import Load, Model
+from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.shards import LoadSlice, places_of, shares_of_text, split
+from campaigns.domain.plan.step_order import OrderKind, StepOrder
+from tests.values import plan_spec
 
 WEIGHTS = st.lists(st.integers(1, 100), min_size=2, max_size=12).map(tuple)
 FEW_WEIGHTS = st.lists(st.integers(1, 9), min_size=2, max_size=5).map(tuple)
@@ -102,3 +108,131 @@ def test_a_closed_load_is_shared_to_the_last_connection_and_request(weights, con
 )
 def test_shares_are_written_as_numbers_in_a_row(text, shares):
     assert shares_of_text(text) == shares
+
+
+EACH = {"per_injector": True}
+OPEN = {"model": "open", "rate_per_s": 5, "requests": 100}
+
+
+def load(**fields):
+    return Plan.from_json(plan_spec(**fields)).load
+
+
+def test_each_of_several_injectors_has_the_load_of_the_plan_and_a_window_its_marks():
+    whole = load_for(load(model="closed", connections=2, requests=5000, **EACH), 3)
+    assert (whole.connections, whole.requests, whole.per_injector) == (6, 15_000, False)
+    whole = load_for(load(model="window", low=250, high=500, requests=50_000, **EACH), 4)
+    assert (whole.low, whole.high, whole.requests) == (250, 500, 200_000)
+
+
+def test_several_that_send_one_after_another_are_as_many_connections():
+    one = load(model="sequential", requests=5000, **EACH)
+    assert load_for(one, 1) == Load("sequential", requests=5000)
+    assert load_for(one, 12) == Load("closed", connections=12, requests=60_000)
+
+
+def test_a_load_of_all_injectors_together_stays_as_it_is():
+    shared = load(model="closed", connections=12, requests=600)
+    assert load_for(shared, 12) is shared
+
+
+def test_the_busiest_injector_has_the_largest_share():
+    assert largest_share(load(**OPEN, shares=[2, 1, 1]), 3) == 0.5
+    assert largest_share(load(**OPEN), 4) == 0.25
+
+
+def test_the_rest_of_the_plan_stays():
+    plan = Plan.from_json(plan_spec(model="sequential", requests=10, **EACH))
+    assert plan_for(plan, 2).steps == plan.steps
+    assert Plan.from_json(plan.to_json()) == plan
+    assert Plan.from_json(plan_for(plan, 2).to_json()) == plan_for(plan, 2)
+
+
+@pytest.mark.parametrize(
+    ("fields", "injectors"),
+    [
+        ({"model": "sequential", "requests": 10}, 2),
+        ({"model": "closed", "connections": 2, "requests": 10}, 3),
+        ({"model": "over", "requests": 2, "over_s": 1}, 3),
+        (OPEN | {"shares": [2, 1]}, 3),
+        (OPEN | {"shares": [2, 1]}, 1),
+        ({"model": "closed", "connections": 3, "requests": 99, "shares": [9, 1, 1]}, 3),
+        ({"model": "over", "requests": 4, "over_s": 1, "shares": [100, 1]}, 2),
+        ({"model": "closed", "connections": 1000, "requests": 9, **EACH}, 64),
+        ({"model": "closed", "connections": 1, "duration_s": 2, "start_offset_s": 1, **EACH}, 3),
+    ],
+)
+def test_some_loads_cannot_be_shared(fields, injectors):
+    assert share_fault(load(**fields), injectors)
+
+
+@pytest.mark.parametrize("injectors", [1, 2, 12])
+def test_a_load_of_each_injector_can_always_be_shared(injectors):
+    assert share_fault(load(model="sequential", requests=1, **EACH), injectors) is None
+
+
+STEPS = [{"method": "GET", "path": f"/{name}"} for name in "abc"]
+LOAD = {"model": "sequential", "requests": 9}
+
+
+def read(**order):
+    return Plan.from_json({"steps": STEPS, "load": LOAD, "order": order}).order
+
+
+def fault(**order):
+    with pytest.raises(InvalidPlan) as refusal:
+        read(**order)
+    return refusal.value.errors
+
+
+def steps(order: StepOrder, numbers, seed: int = 7) -> list[int]:
+    return [order.step_at(number, 3, seed) for number in numbers]
+
+
+def test_steps_take_turns_also_in_the_warm_up_before_zero():
+    assert steps(StepOrder(), range(-2, 4)) == [1, 2, 0, 1, 2, 0]
+
+
+def test_blocks_send_one_step_many_times_before_the_next():
+    order = StepOrder(OrderKind.BLOCKS, block_repeat=2)
+    assert steps(order, range(8)) == [0, 0, 1, 1, 2, 2, 0, 0]
+
+
+def test_random_steps_are_even_and_follow_from_the_seed():
+    order = StepOrder(OrderKind.RANDOM)
+    drawn = steps(order, range(30_000))
+    assert drawn == steps(order, range(30_000))
+    assert drawn != steps(order, range(30_000), seed=8)
+    assert all(abs(count - 10_000) < 400 for count in Counter(drawn).values())
+
+
+def test_weights_decide_how_often_and_a_weight_of_nothing_never():
+    drawn = Counter(steps(StepOrder(OrderKind.WEIGHTED, weights=(3.0, 0.0, 1.0)), range(40_000)))
+    assert abs(drawn[0] - 30_000) < 500
+    assert drawn[1] == 0
+
+
+def test_each_of_two_injectors_draws_its_half_of_the_one_stream():
+    order = StepOrder(OrderKind.RANDOM)
+    halves = [steps(order, range(index, 100, 2)) for index in (0, 1)]
+    both = [step for pair in zip(*halves, strict=True) for step in pair]
+    assert both == steps(order, range(100))
+
+
+@pytest.mark.parametrize(
+    ("order", "field"),
+    [
+        ({"kind": "shuffled"}, "order.kind"),
+        ({"kind": "weighted", "weights": [1, 2]}, "order.weights"),
+        ({"kind": "weighted", "weights": [0, 0, 0]}, "order.weights"),
+        ({"kind": "weighted", "weights": [1, -1, 1]}, "order.weights.1"),
+        ({"kind": "weighted", "weights": "1 2 3"}, "order.weights"),
+        ({"kind": "weighted", "weights": [1, 1, True]}, "order.weights.2"),
+        ({"kind": "random", "weights": [1, 1, 1]}, "order.weights"),
+        ({"kind": "random", "block_repeat": 5}, "order.block_repeat"),
+        ({"kind": "blocks", "block_repeat": 0}, "order.block_repeat"),
+        ({"every": 2}, "order.every"),
+    ],
+)
+def test_a_wrong_order_is_refused_at_its_field(order, field):
+    assert field in fault(**order)

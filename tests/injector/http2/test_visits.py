@@ -6,13 +6,12 @@ import gevent
 import pytest
 
 from tests.injector.http2.h2_server import h2_server, ok
-from tests.injector.http2.server_frames import SETTINGS, head
-from tests.injector.servers import always, closed, probe_order, reset, scripted
+from tests.injector.http2.server_frames import SETTINGS
+from tests.injector.servers import always, closed, probe_order, scripted
 from tests.injector.test_loads import is_conserved
 from tests.injector.test_read_delay import block_again_and_again
 from tests.injector.visits import measure, sessions_are_conserved
 from workers.injector import probe
-from workers.injector.http2.frames import goaway
 from workers.injector.order import Order
 
 ARRIVING = {"model": "open", "rate_per_s": 100, "requests": 20}
@@ -194,41 +193,3 @@ def test_the_handshake_says_that_the_server_has_no_http_2(server_tls):
     assert answer["error"] == "h2_not_spoken"
     assert answer["detail"] == "in the TLS handshake the server chose no protocol"
     assert answer["certificates_der_b64"]
-
-
-@pytest.mark.parametrize(
-    ("said", "error"),
-    [
-        (SETTINGS, "first_byte_timeout"),
-        (SETTINGS + head(), "body_timeout"),
-        (SETTINGS + head(("a", "b")), "h2_protocol"),
-        (SETTINGS + head(flags=0) * 2, "h2_protocol"),
-    ],
-)
-def test_what_goes_wrong_has_its_kind(said, error):
-    def script(sock, server):
-        sock.recv(65536)
-        sock.sendall(said)
-        while sock.recv(65536):
-            pass
-
-    with scripted(script) as server:
-        assert answer_of(server.port)["error"] == error
-
-
-def read_on(sock):
-    while sock.recv(65536):
-        pass
-
-
-@pytest.mark.parametrize("leave", [reset, read_on])
-def test_why_the_server_left_is_what_it_said_and_not_how_it_left(leave):
-    def script(sock, server):
-        sock.recv(65536)
-        sock.sendall(SETTINGS + goaway(1, 2))
-        time.sleep(0.1)
-        leave(sock)
-
-    with scripted(script) as server:
-        answer = answer_of(server.port)
-    assert (answer["error"], "INTERNAL_ERROR" in answer["detail"]) == ("h2_goaway", True)

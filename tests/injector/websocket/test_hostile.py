@@ -14,7 +14,6 @@ from workers.injector.websocket.frames import (
     BINARY,
     CLOSE,
     CONTINUATION,
-    MESSAGE_CAP_BYTES,
     PING,
     PONG,
     TEXT,
@@ -141,27 +140,11 @@ def leaves(sock: socket.socket) -> None:
 ECHO = encode_frame(TEXT, PAYLOAD)
 OPENING = {
     "wrong accept": (changed(b"Accept: ", b"Accept: x"), "ws_protocol"),
-    "no accept": (changed(b"Sec-WebSocket-Accept", b"X-Accept"), "ws_protocol"),
-    "101 without Upgrade": (changed(b"Upgrade: websocket\r\n", b""), "ws_protocol"),
-    "101 without Connection": (changed(b"Connection: Upgrade\r\n", b""), "ws_protocol"),
-    "101 to another protocol": (changed(b": websocket", b": h2c"), "ws_protocol"),
-    "an extension not asked for": (
-        changed(b"\r\n\r\n", b"\r\nSec-WebSocket-Extensions: permessage-deflate\r\n\r\n"),
-        "ws_protocol",
-    ),
-    "a subprotocol not offered": (
-        changed(b"\r\n\r\n", b"\r\nSec-WebSocket-Protocol: soap\r\n\r\n"),
-        "ws_protocol",
-    ),
     "bare 101": (answers(b"HTTP/1.1 101 Go\r\n\r\n"), "ws_protocol"),
     "200": (answers(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"), "ws_upgrade_rejected"),
-    "302": (answers(b"HTTP/1.1 302 Found\r\nLocation: /\r\n\r\n"), "ws_upgrade_rejected"),
-    "400": (answers(b"HTTP/1.1 400 Bad Request\r\n\r\n"), "ws_upgrade_rejected"),
     "403": (answers(b"HTTP/1.1 403 Forbidden\r\n\r\n"), "ws_upgrade_rejected"),
-    "503": (answers(b"HTTP/1.1 503 Busy\r\n\r\n"), "ws_upgrade_rejected"),
     "another protocol": (answers(b"SSH-2.0-OpenSSH_9.2\r\n"), "http_parse"),
     "HTTP/2": (answers(b"HTTP/2.0 101 Go\r\n\r\n"), "http_parse"),
-    "a folded header": (changed(b"\r\n\r\n", b"\r\nX: 1\r\n 2\r\n\r\n"), "http_parse"),
     "interim replies without end": (answers(b"HTTP/1.1 100 Wait\r\n\r\n" * 99), "http_parse"),
     "endless header": (at_once(floods(b"HTTP/1.1 101 Go\r\nX: " + b"y" * 999)), "header_cap"),
     "header lines without end": (answers(b"HTTP/1.1 101 Go\r\n" + b"X: y\r\n" * 500), "header_cap"),
@@ -175,20 +158,7 @@ OPENING = {
 }
 EXCHANGE = {
     "a masked frame": (replies(encode_frame(TEXT, PAYLOAD, b"abcd")), "ws_protocol"),
-    "a reserved bit": (replies(b"\xc1\x08" + PAYLOAD), "ws_protocol"),
-    "a frame of 2^63 bytes": (replies(b"\x81\x7f\x80" + bytes(7)), "ws_protocol"),
     "a frame of 2^62 bytes": (replies(b"\x81\x7f\x40" + bytes(7)), "body_cap"),
-    "a message above the cap": (
-        replies(b"\x82\x7f" + (MESSAGE_CAP_BYTES + 1).to_bytes(8, "big")),
-        "body_cap",
-    ),
-    "fragments above the cap": (
-        replies(
-            encode_frame(TEXT, b"x" * MESSAGE_CAP_BYTES, is_final=False)
-            + encode_frame(CONTINUATION, b"x")
-        ),
-        "body_cap",
-    ),
     "endless fragments": (
         lambda sock: (
             sock.sendall(b"\x01\x00"),
@@ -196,14 +166,8 @@ EXCHANGE = {
         ),
         "body_cap",
     ),
-    "endless empty fragments": (
-        lambda sock: (sock.sendall(b"\x01\x00"), floods(b"\x00\x00")(sock)),
-        "body_cap",
-    ),
-    "text that is not UTF-8": (replies(encode_frame(TEXT, b"\xff" * 8)), "ws_protocol"),
     "a ping flood": (floods(encode_frame(PING, b"")), "ws_protocol"),
     "a pong flood": (floods(encode_frame(PONG, b"")), "ws_protocol"),
-    "close code 1005": (replies(encode_frame(CLOSE, close_payload(1005))), "ws_protocol"),
     "another message": (replies(encode_frame(TEXT, b"0000000x")), "body_mismatch"),
     "a shorter message": (replies(encode_frame(TEXT, b"000")), "body_mismatch"),
     "binary instead of text": (replies(encode_frame(BINARY, PAYLOAD)), "body_mismatch"),
@@ -236,8 +200,6 @@ CLOSING = {
     "closed without a close frame": (says_and_leaves(reads=True), "eof_mid_body"),
     "closed within the close frame": (says_and_leaves(b"\x88", reads=True), "eof_mid_body"),
     "reset instead of a close": (resets, "reset"),
-    "a masked close": (replies(encode_frame(CLOSE, close_payload(1000), b"abcd")), "ws_protocol"),
-    "close code 1015": (replies(encode_frame(CLOSE, close_payload(1015))), "ws_protocol"),
     "a ping flood": (floods(encode_frame(PING, b"")), "ws_protocol"),
 }
 CASES = [

@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from tests.injector.servers import closed, make_order, reset, scripted
+from tests.injector.servers import closed, reset, scripted
 from tests.injector.test_replies import examples_of
 from tests.injector.websocket.peers import (
     after_opening,
@@ -20,8 +20,6 @@ from tests.injector.websocket.peers import (
     measured,
     read_key,
 )
-from workers.injector.local_run import run_here
-from workers.injector.order import Refusal
 from workers.injector.websocket.frames import CLOSE, PING, close_payload, encode_frame
 
 GOODBYE = encode_frame(CLOSE, close_payload(1000))
@@ -211,13 +209,6 @@ def test_it_counts_what_was_really_sent():
 def test_credentials_stand_in_the_opening_handshake(auth, value):
     (sent,) = openings(closed(1), {}, auth=auth, secrets={"auth": "hunter2"})
     assert b"\r\nAuthorization: " + value + b"\r\n" in sent
-
-
-def test_without_the_secret_nothing_is_sent():
-    order = make_order(1, scheme="ws", mode="new", plan={"auth": {"kind": "bearer"}})
-    order["plan"] |= {"steps": [], "exchange": {}}
-    with pytest.raises(Refusal, match="no secret is stored"):
-        run_here(order, lambda second: None)
 
 
 REFUSAL = (
