@@ -40,21 +40,20 @@ _NO_WORD = "The verdict is in the first row; this one shows whether bulk and tai
 
 
 def time_decimals(rows: Sequence[OverheadRow]) -> int:
-    """The decimals of all times of the table, by its averages: three significant digits."""
-    mean = [row for row in rows if row.metric == "mean"]
+    """The decimals of all times of the table, by its first row: three significant digits."""
     return decimals_for(
-        [value / 1000 for row in mean for value in (row.baseline_us, row.candidate_us) if value]
+        [us / 1000 for row in rows[:1] for us in (row.baseline_us, row.candidate_us) if us]
     )
 
 
 def difference_decimals(rows: Sequence[OverheadRow]) -> int:
-    """The decimals of all differences: no more than the interval of the average supports, down to
+    """The decimals of all differences: no more than the interval of the first row supports, down to
     half of its width, and no more than the times have."""
     most = time_decimals(rows)
-    mean = next((row for row in rows if row.metric == "mean" and row.interval), None)
-    if mean is None:
+    first = next((row for row in rows[:1] if row.interval), None)
+    if first is None:
         return most
-    width_ms = (mean.interval.high - mean.interval.low) * mean.interval.baseline / 1000
+    width_ms = (first.interval.high - first.interval.low) * first.interval.baseline / 1000
     return next((places for places in range(most) if width_ms >= 2 * 10**-places), most)
 
 
