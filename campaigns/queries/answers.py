@@ -116,7 +116,9 @@ def _answer(
     shapes = shapes_of(campaign, arms, relative, metric, is_final=is_final)
     # A reference is compared only if somebody chooses it; a ladder has comparisons of its own.
     among = [*arms, *references] if chosen else [] if shapes.rungs else arms
-    overheads = [compare(campaign, pair) for pair in pairs_of(among, chosen)]
+    pairs = pairs_of(among, chosen)
+    is_busy = any(pair.is_busy for pair in pairs)
+    overheads = [compare(campaign, pair, is_busy=is_busy) for pair in pairs]
     failures = failures_of(runs)
     partial = _partial_run(runs) if is_final else None
     answer = Answer(

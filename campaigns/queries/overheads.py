@@ -58,13 +58,19 @@ class Overhead:
 
 
 def compare(
-    campaign: Campaign, pair: ArmPair, blockers: Sequence[Blocker] = (), metric: str = ""
+    campaign: Campaign,
+    pair: ArmPair,
+    blockers: Sequence[Blocker] = (),
+    metric: str = "",
+    *,
+    is_busy: bool = False,
 ) -> Overhead:
     """The pair's rows, and the verdict on the one of this metric, "mean" or a percentile, by the
     threshold of the campaign, which is the candidate's. Without a metric on the mean, or on the
-    typical time where a busy machine spoilt the mean. `blockers`: what else speaks against a
+    typical time where a busy machine spoilt the mean of the pair, or of what is told beside it
+    (`is_busy`). `blockers`: what else speaks against a
     verdict. Tests of two campaigns share no blocks."""
-    is_typical = pair.is_busy and not metric
+    is_typical = (is_busy or pair.is_busy) and not metric
     sides = [arm.comparable if is_typical else arm.counted for arm in pair]
     is_paired = _is_paired(campaign, pair, sides)
     arguments = _arguments(sides, is_paired)

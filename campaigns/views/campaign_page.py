@@ -360,12 +360,12 @@ def _overhead_tile(overhead: OverheadAnswer) -> dict[str, Any]:
         lines.append(f"{low} to {high}\u202f%, 95\u202f% interval")
     if _has_value(cells, "difference"):
         lines.append(_difference_line(cells, tls))
-    increase = cells["increase"].value
+    increase, about = cells["increase"].value, "" if interval else "~"
     return {
         "title": overhead.title,
         "note": overhead.plan_label,
         "word": overhead.word,
-        "value": DASH if increase is None else number(increase, 1, signed=True),
+        "value": DASH if increase is None else about + number(increase, 1, signed=True),
         "unit": "" if increase is None else f"% vs {plain}",
         "lines": lines or [overhead.word_reason],
     }

@@ -48,11 +48,12 @@ def overhead_sentence(pairs: Sequence[Pair], *, is_final: bool) -> Sentence:
     """TLS against no TLS, in words; "so far" while runs are pending."""
     metrics = {pair.row.metric for pair in pairs}
     is_median = bool(pairs) and "mean" not in metrics
-    sentence: Sentence = [("At the median: ", False)] if is_median else []
+    begin = "At the median: " if is_final else "So far at the median: "
+    sentence: Sentence = [(begin, False)] if is_median else []
     for index, pair in enumerate(pairs[:_MOST]):
         # What comes before the names, such as "So far on a new connection "; "" for
         # nothing.
-        so_far = not is_final and index == 0
+        so_far = not is_final and index == 0 and not is_median
         plan = f"{pair.plan_label}: " if pair.plan_label else ""
         words = ["so far" if so_far else "", _LEADS.get(pair.connection_mode, "")]
         where = "".join(f"{word} " for word in words if word)
