@@ -104,7 +104,9 @@ def errors_text(errors: int, attempts: int, noun: str) -> str:
 
 def run_sentence(run: RunStatus) -> Sentence:
     """The first words of a run's page, without a space at their end."""
-    return trimmed(_sentence(run))
+    (text, is_bold), *rest = trimmed(_sentence(run))
+    text = f"A{text[1:]}" if text.startswith("about ") else text
+    return [(text, is_bold), *rest]
 
 
 def _sentence(run: RunStatus) -> Sentence:
