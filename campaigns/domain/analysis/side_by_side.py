@@ -12,7 +12,7 @@ from math import ceil, inf, log, log1p
 from statistics import fmean, median
 
 from campaigns.domain.analysis.signed_rank import Ratio, rank_ratio, ratio_of_sums, signed_rank
-from campaigns.domain.metrics.rounds import ArmRound, Round
+from campaigns.domain.metrics.rounds import ArmRound, ArmsRound
 from campaigns.domain.metrics.snapshot import Timing
 from campaigns.domain.percentiles import WHOLE
 
@@ -30,7 +30,7 @@ _FEWEST_BEYOND = 5  # of a batch, beyond a percentile
 _LESS_CONFIDENT = 0.95
 
 
-class Word(StrEnum):
+class ArmWord(StrEnum):
     SLOWER = "slower"
     FASTER = "faster"
     SAME = "no_practical_difference"
@@ -39,13 +39,14 @@ class Word(StrEnum):
     TOO_CLOSE = "too_close_to_call"
 
 
-_SETTLED = {Word.SLOWER, Word.FASTER, Word.SAME}
+_SETTLED = {ArmWord.SLOWER, ArmWord.FASTER, ArmWord.SAME}
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
-    """An arm against the reference. `p50` and `typical_mean` are of the quieter rounds without the
-    injector's part, `mean` of all with all their stalls, as measured.
+class ArmComparison:
+    """An arm against the reference, by their numbers. `p50` and `typical_mean` are of the quieter
+    rounds without the injector's part, `p50_measured` of the same with it, `mean` of all rounds
+    with all their stalls.
 
     `at_least`: what the machine added to both hides a part of the difference, so it may be larger.
     `behind`: arms (numbers) that do not keep up, so that of the size nothing can be said.
@@ -53,8 +54,11 @@ class Comparison:
     rounds) or "time" (first and second), where the two disagree. `n_rounds` are complete.
     """
 
-    word: Word | None
+    arm: int
+    reference: int
+    word: ArmWord | None
     p50: Ratio | None
+    p50_measured: Ratio | None = None
     typical_mean: Ratio | None = None
     mean: Ratio | None = None
     at_least: bool = False
@@ -80,33 +84,39 @@ class Comparison:
 
 
 def compare(
-    rounds: Sequence[Round],
+    rounds: Sequence[ArmsRound],
     arm: int,
     reference: int = 0,
     *,
     threshold: float = PRACTICAL,
     confidence: float = CONFIDENCE,
-) -> Comparison:
+) -> ArmComparison:
     """The arm's time over the reference's. `threshold`: 0.05 is 5 %."""
     failing = [each for each in (reference, arm) if _failed_share(rounds, each) > MOST_FAILED]
     whole = [each for each in rounds if _is_complete(each, reference, arm)]
     if failing or len(whole) < 2:
-        return Comparison(None, None, failing=failing, n_rounds=len(whole), threshold=threshold)
+        known = {"failing": failing, "n_rounds": len(whole), "threshold": threshold}
+        return ArmComparison(arm, reference, None, None, **known)
     quiet, busy = _halves_by_load(whole)
     is_timed = all(
         each.arms[one].p50_undelayed_us is not None for each in whole for one in (reference, arm)
     )
     suffix = "_undelayed_us" if is_timed else "_us"
 
-    def logs(some: Sequence[Round], name: str) -> list[float]:
+    def logs(some: Sequence[ArmsRound], name: str) -> list[float]:
         name += suffix
         return [_log_ratio(each, name, arm, reference) for each in some]
 
     p50 = _p50_ratio(quiet, logs(quiet, "p50"), arm, reference, confidence)
     behind = [each for each in (reference, arm) if keeps_behind(rounds, each)]
-    return Comparison(
+    return ArmComparison(
+        arm,
+        reference,
         word=word_of(p50, threshold, confidence),
         p50=p50,
+        p50_measured=rank_ratio(
+            [_log_ratio(each, "p50_us", arm, reference) for each in quiet], confidence
+        ),
         typical_mean=rank_ratio(logs(quiet, "mean"), confidence),
         mean=ratio_of_sums(*_sums(whole, reference, arm), confidence),
         at_least=not behind and is_timed and _hides_a_part(quiet, p50, arm, reference),
@@ -117,18 +127,18 @@ def compare(
     )
 
 
-def word_of(ratio: Ratio, threshold: float, confidence: float) -> Word:
+def word_of(ratio: Ratio, threshold: float, confidence: float) -> ArmWord:
     """By where the whole interval lies; never without a word."""
     if ratio.confidence < confidence:
-        return Word.TOO_CLOSE
+        return ArmWord.TOO_CLOSE
     low, high, edge = _log(ratio.low), _log(ratio.high), log1p(threshold)
     if -edge < low and high < edge:
-        return Word.SAME
+        return ArmWord.SAME
     if low > 0 or high < 0:
-        return Word.SLOWER if low > 0 else Word.FASTER
+        return ArmWord.SLOWER if low > 0 else ArmWord.FASTER
     if high < edge:
-        return Word.NOT_SLOWER
-    return Word.NOT_FASTER if low > -edge else Word.TOO_CLOSE
+        return ArmWord.NOT_SLOWER
+    return ArmWord.NOT_FASTER if low > -edge else ArmWord.TOO_CLOSE
 
 
 def next_look(n_rounds: int) -> int | None:
@@ -136,11 +146,16 @@ def next_look(n_rounds: int) -> int | None:
     return next((look for look in LOOKS if look > n_rounds), None)
 
 
-def keeps_behind(rounds: Sequence[Round], arm: int) -> bool:
+def keeps_behind(rounds: Sequence[ArmsRound], arm: int) -> bool:
     """Whether much of an arm's work is left over when its turn ends, or grows within a turn."""
     own = [each.arms[arm] for each in rounds]
-    shares = [each.spilled / (each.n + each.failed) for each in own if each.n + each.failed]
-    return bool(shares) and (median(shares) > MOST_SPILLED or builds_up(own))
+    return spilled_share(own) > MOST_SPILLED or builds_up(own)
+
+
+def spilled_share(turns: Iterable[ArmRound]) -> float:
+    """In the median turn: of its requests those that ended only after it."""
+    shares = [each.spilled / max(1, each.n + each.failed, each.spilled) for each in turns]
+    return median(shares) if shares else 0.0
 
 
 def builds_up(turns: Iterable[ArmRound]) -> bool:
@@ -178,21 +193,16 @@ def quieter_seconds(seconds: Sequence[Sequence[Timing]], doses: Sequence[float])
     return [number for number, dose in enumerate(doses) if dose <= middle]
 
 
-def quieter_rounds(rounds: Sequence[Round]) -> Sequence[Round]:
-    """Those in which the injector added least to all arms together; all, of a few."""
-    return _halves_by_load(rounds)[0]
-
-
-def _is_complete(each: Round, reference: int, arm: int) -> bool:
+def _is_complete(each: ArmsRound, reference: int, arm: int) -> bool:
     return all(each.arms[one].n >= FEWEST_REQUESTS for one in (reference, arm))
 
 
-def _failed_share(rounds: Sequence[Round], arm: int) -> float:
+def _failed_share(rounds: Sequence[ArmsRound], arm: int) -> float:
     failed = sum(each.arms[arm].failed for each in rounds)
     return failed / max(1, failed + sum(each.arms[arm].n for each in rounds))
 
 
-def _halves_by_load(rounds: Sequence[Round]) -> tuple[Sequence[Round], Sequence[Round]]:
+def _halves_by_load(rounds: Sequence[ArmsRound]) -> tuple[Sequence[ArmsRound], Sequence[ArmsRound]]:
     """(the rounds that count, the busier half or none)."""
     doses = [fmean(arm.own_us or 0.0 for arm in each.arms) for each in rounds]
     if len(rounds) < _ENOUGH_FOR_HALVES or not any(doses):
@@ -203,13 +213,13 @@ def _halves_by_load(rounds: Sequence[Round]) -> tuple[Sequence[Round], Sequence[
     return quiet, [each for each, dose in pairs if dose > middle]
 
 
-def _log_ratio(each: Round, name: str, arm: int, reference: int) -> float:
+def _log_ratio(each: ArmsRound, name: str, arm: int, reference: int) -> float:
     before, after = getattr(each.arms[reference], name), getattr(each.arms[arm], name)
     return log(max(after, 1.0) / max(before, 1.0))
 
 
 def _p50_ratio(
-    rounds: Sequence[Round], logs: list[float], arm: int, reference: int, confidence: float
+    rounds: Sequence[ArmsRound], logs: list[float], arm: int, reference: int, confidence: float
 ) -> Ratio:
     """Widened by what failed: had it succeeded, the median would lie somewhere in its bounds."""
     if all(each.arms[one].p50_bounds_us is None for each in rounds for one in (arm, reference)):
@@ -231,12 +241,12 @@ def _reach(arm: ArmRound) -> tuple[float, float]:
     return min(low, 0.0), max(high, 0.0)
 
 
-def _sums(rounds: Sequence[Round], reference: int, arm: int) -> tuple[list[float], list[float]]:
+def _sums(rounds: Sequence[ArmsRound], reference: int, arm: int) -> tuple[list[float], list[float]]:
     before, after = ([each.arms[one].mean_us for each in rounds] for one in (reference, arm))
     return before, after
 
 
-def _hides_a_part(rounds: Sequence[Round], ratio: Ratio, arm: int, reference: int) -> bool:
+def _hides_a_part(rounds: Sequence[ArmsRound], ratio: Ratio, arm: int, reference: int) -> bool:
     """A ratio of sums lies between those of their parts: if what was added to both is more alike
     than what was measured, the rest differs by more."""
     before, after = (
@@ -248,9 +258,9 @@ def _hides_a_part(rounds: Sequence[Round], ratio: Ratio, arm: int, reference: in
 
 
 def _disagreeing(
-    quiet: Sequence[Round],
-    busy: Sequence[Round],
-    logs: Callable[[Sequence[Round], str], list[float]],
+    quiet: Sequence[ArmsRound],
+    busy: Sequence[ArmsRound],
+    logs: Callable[[Sequence[ArmsRound], str], list[float]],
     confidence: float,
 ) -> Iterator[tuple[str, tuple[Ratio, Ratio]]]:
     """Halves whose intervals do not overlap."""

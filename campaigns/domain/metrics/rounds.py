@@ -1,8 +1,13 @@
 """What arms that are measured side by side did in one round, in which each had a turn."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Self
+
+from campaigns.domain.metrics.injector_end import InjectorEnd
+
+# What an end line says of the whole process, not of an arm.
+_OF_THE_RUN = {"type", "outcome", "reason", "warnings"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +44,7 @@ class ArmRound:
 
 
 @dataclass(frozen=True, slots=True)
-class Round:
+class ArmsRound:
     """`began_us` after measuring began; `order`: whose turn was first, second, …; `arms`: in the
     order's own sequence."""
 
@@ -60,3 +65,31 @@ class Round:
     def from_json(cls, line: Mapping[str, Any]) -> Self:
         arms = tuple(map(ArmRound.from_json, line["arms"]))
         return cls(line["round"], line["began_us"], tuple(line["order"]), arms)
+
+
+@dataclass(frozen=True, slots=True)
+class ArmsEnd:
+    """The end line of an injector that measured several arms. `measured_us`: of all together,
+    without the trial; each arm's durations are on its own clock."""
+
+    outcome: str
+    reason: str
+    rounds: int
+    settled: bool
+    measured_us: int
+    cpu_us: int
+    cpu_user_us: int
+    warnings: Sequence[str]
+    arms: Sequence[InjectorEnd]
+
+    def to_json(self) -> dict[str, Any]:
+        arms = [
+            {name: value for name, value in arm.to_json().items() if name not in _OF_THE_RUN}
+            for arm in self.arms
+        ]
+        return {"type": "end", **asdict(self), "arms": arms}
+
+    @classmethod
+    def from_json(cls, line: Mapping[str, Any]) -> Self:
+        known = {name: line[name] for name in cls.__slots__}
+        return cls(**known | {"arms": tuple(map(InjectorEnd.from_json, line["arms"]))})

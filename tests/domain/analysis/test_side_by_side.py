@@ -10,8 +10,8 @@ from campaigns.domain.analysis.side_by_side import (
     CONFIDENCE,
     LOOK_CONFIDENCE,
     LOOKS,
-    Comparison,
-    Word,
+    ArmComparison,
+    ArmWord,
     compare,
     keeps_behind,
     next_look,
@@ -19,7 +19,7 @@ from campaigns.domain.analysis.side_by_side import (
     word_of,
 )
 from campaigns.domain.analysis.signed_rank import Ratio, rank_ratio, ratio_of_sums, signed_rank
-from campaigns.domain.metrics.rounds import ArmRound, Round
+from campaigns.domain.metrics.rounds import ArmRound, ArmsRound
 from campaigns.domain.metrics.snapshot import Timing
 
 SLICE_S = 0.1
@@ -33,7 +33,7 @@ def arm_round(us, own_us=100.0, n=20, **more):
 def rounds_of(*pairs, **more):
     """Rounds with these times of reference and arm."""
     each = [(arm_round(a, **more), arm_round(b, **more)) for a, b in pairs]
-    return [Round(number, 0, (0, 1), arms) for number, arms in enumerate(each)]
+    return [ArmsRound(number, 0, (0, 1), arms) for number, arms in enumerate(each)]
 
 
 def campaign(rng, n, noise, factor=1.0, is_drawn=True):
@@ -44,7 +44,7 @@ def campaign(rng, n, noise, factor=1.0, is_drawn=True):
     a, b = by_slot[rows, first], by_slot[rows, 1 - first]
     doses = 50 + 1000 * np.abs(by_slot).sum(axis=1)
     return [
-        Round(k, 0, (0, 1), (arm_round(3000 * exp(a[k]), doses[k]),
+        ArmsRound(k, 0, (0, 1), (arm_round(3000 * exp(a[k]), doses[k]),
                              arm_round(3000 * factor * exp(b[k]), doses[k])))
         for k in range(n)
     ]  # fmt: skip
@@ -97,7 +97,7 @@ def test_few_rounds_have_the_confidence_that_they_allow():
     ratio = rank_ratio([0.1, 0.2, 0.3], CONFIDENCE)
     assert (ratio.low, ratio.high) == pytest.approx((exp(0.1), exp(0.3)))
     assert ratio.confidence == 0.75
-    assert word_of(ratio, 0.05, CONFIDENCE) == Word.TOO_CLOSE
+    assert word_of(ratio, 0.05, CONFIDENCE) == ArmWord.TOO_CLOSE
 
 
 def test_the_interval_misses_as_often_as_it_says():
@@ -117,7 +117,7 @@ def test_the_interval_misses_as_often_as_it_says():
 def test_equal_arms_are_not_called_different(name):
     rng = np.random.default_rng(11)
     words = [compare(campaign(rng, 80, NOISES[name](rng, 80)), 1).word for _ in range(60)]
-    assert sum(word in {Word.SLOWER, Word.FASTER} for word in words) <= 2
+    assert sum(word in {ArmWord.SLOWER, ArmWord.FASTER} for word in words) <= 2
     assert None not in words
 
 
@@ -125,8 +125,8 @@ def test_a_fixed_order_would_call_them_different():
     """The trap that the draw is for: noise with the period of the turns."""
     rng = np.random.default_rng(3)
     noise = 0.5 * (np.arange(160) % 2) + white(rng, 80)
-    assert compare(campaign(rng, 80, noise, is_drawn=False), 1).word == Word.SLOWER
-    assert compare(campaign(rng, 80, noise), 1).word not in {Word.SLOWER, Word.FASTER}
+    assert compare(campaign(rng, 80, noise, is_drawn=False), 1).word == ArmWord.SLOWER
+    assert compare(campaign(rng, 80, noise), 1).word not in {ArmWord.SLOWER, ArmWord.FASTER}
 
 
 @pytest.mark.parametrize("name", ["white", "bursts", "drift"])
@@ -134,7 +134,7 @@ def test_a_fixed_order_would_call_them_different():
 def test_a_planted_difference_is_found_and_its_lower_end_is_true(name, factor):
     rng = np.random.default_rng(5)
     found = [compare(campaign(rng, 100, NOISES[name](rng, 100), factor), 1) for _ in range(25)]
-    assert sum(each.word == Word.SLOWER for each in found) >= 24
+    assert sum(each.word == ArmWord.SLOWER for each in found) >= 24
     assert sum(each.p50.low <= factor for each in found) >= 24
     assert all(each.p50.low <= each.p50.value <= each.p50.high for each in found)
 
@@ -146,23 +146,23 @@ def test_looking_often_does_not_err_more():
     for _ in range(100):
         rounds = campaign(rng, 80, bursts(rng, 80))
         looks = (compare(rounds[:look], 1, confidence=LOOK_CONFIDENCE) for look in LOOKS[:5])
-        wrong += any(each.word in {Word.SLOWER, Word.FASTER} for each in looks)
+        wrong += any(each.word in {ArmWord.SLOWER, ArmWord.FASTER} for each in looks)
     assert wrong <= 3
 
 
 @pytest.mark.parametrize(
     ("low", "high", "word"),
     [
-        (1.06, 1.2, Word.SLOWER),
-        (1.01, 1.09, Word.SLOWER),
-        (1.005, 1.03, Word.SAME),
-        (0.97, 1.03, Word.SAME),
-        (0.9, 1.03, Word.NOT_SLOWER),
-        (0.97, 1.2, Word.NOT_FASTER),
-        (0.9, 1.2, Word.TOO_CLOSE),
-        (0.9, 0.99, Word.FASTER),
-        (0.5, 0.9, Word.FASTER),
-        (0.0, inf, Word.TOO_CLOSE),
+        (1.06, 1.2, ArmWord.SLOWER),
+        (1.01, 1.09, ArmWord.SLOWER),
+        (1.005, 1.03, ArmWord.SAME),
+        (0.97, 1.03, ArmWord.SAME),
+        (0.9, 1.03, ArmWord.NOT_SLOWER),
+        (0.97, 1.2, ArmWord.NOT_FASTER),
+        (0.9, 1.2, ArmWord.TOO_CLOSE),
+        (0.9, 0.99, ArmWord.FASTER),
+        (0.5, 0.9, ArmWord.FASTER),
+        (0.0, inf, ArmWord.TOO_CLOSE),
     ],
 )
 def test_each_interval_has_its_word(low, high, word):
@@ -193,16 +193,19 @@ def test_only_the_quieter_half_counts_of_many():
 
 def test_any_arm_may_be_the_reference():
     arms = (arm_round(1000), arm_round(1000), arm_round(2000))
-    rounds = [Round(number, 0, (0, 1, 2), arms) for number in range(20)]
+    rounds = [ArmsRound(number, 0, (0, 1, 2), arms) for number in range(20)]
     assert compare(rounds, 2).p50.value == pytest.approx(2)
-    assert compare(rounds, 0, reference=2).word == Word.FASTER
-    assert compare(rounds, 1).word == Word.SAME
+    assert compare(rounds, 0, reference=2).word == ArmWord.FASTER
+    assert compare(rounds, 1).word == ArmWord.SAME
 
 
 def test_failures_widen_the_interval():
     rounds = rounds_of(*[(1000, 1200)] * 20)
     failing = arm_round(1200, failed=1, p50_bounds_us=(1100, 1500))
-    rounds = [*rounds[:15], *(Round(n, 0, (0, 1), (rounds[0].arms[0], failing)) for n in range(5))]
+    rounds = [
+        *rounds[:15],
+        *(ArmsRound(n, 0, (0, 1), (rounds[0].arms[0], failing)) for n in range(5)),
+    ]
     plain, widened = compare(rounds_of(*[(1000, 1200)] * 20), 1).p50, compare(rounds, 1).p50
     assert widened.low <= plain.low
     assert widened.high > plain.high
@@ -210,7 +213,7 @@ def test_failures_widen_the_interval():
 
 def test_an_arm_that_fails_too_often_is_not_compared():
     rounds = rounds_of(*[(1000, 200)] * 20)
-    rounds = [Round(0, 0, (0, 1), (e.arms[0], arm_round(200, failed=5))) for e in rounds]
+    rounds = [ArmsRound(0, 0, (0, 1), (e.arms[0], arm_round(200, failed=5))) for e in rounds]
     found = compare(rounds, 1)
     assert (found.word, found.failing, found.is_settled) == (None, [1], True)
 
@@ -219,19 +222,19 @@ def test_at_least_is_said_only_where_what_was_added_is_more_alike():
     alike = compare(rounds_of(*[(1000, 1500 + n) for n in range(20)]), 1)
     assert alike.at_least
     arms = arm_round(1000, own_us=100), arm_round(1500, own_us=400)
-    assert not compare([Round(n, 0, (0, 1), arms) for n in range(20)], 1).at_least
+    assert not compare([ArmsRound(n, 0, (0, 1), arms) for n in range(20)], 1).at_least
 
 
 def test_an_arm_that_does_not_keep_up_has_a_direction_and_no_size():
     arms = arm_round(1000), arm_round(9000, spilled=6)
-    found = compare([Round(n, 0, (0, 1), arms) for n in range(20)], 1)
-    assert (found.word, found.behind, found.at_least) == (Word.SLOWER, [1], False)
+    found = compare([ArmsRound(n, 0, (0, 1), arms) for n in range(20)], 1)
+    assert (found.word, found.behind, found.at_least) == (ArmWord.SLOWER, [1], False)
 
 
 def test_work_that_grows_within_turns_is_a_queue():
     growing = arm_round(1000, second_quarter_us=900.0, last_quarter_us=1300.0)
     steady = arm_round(1000, second_quarter_us=1000.0, last_quarter_us=1050.0)
-    rounds = [Round(n, 0, (0, 1), (growing, steady)) for n in range(12)]
+    rounds = [ArmsRound(n, 0, (0, 1), (growing, steady)) for n in range(12)]
     assert keeps_behind(rounds, 0)
     assert not keeps_behind(rounds, 1)
 
@@ -245,7 +248,7 @@ def test_a_ratio_that_changed_midway_is_told_and_not_settled():
 
 
 def test_what_is_open_says_how_long_it_would_take():
-    wide = Comparison(Word.TOO_CLOSE, Ratio(1.0, 0.9, 1 / 0.9, 50, 0.99))
+    wide = ArmComparison(1, 0, ArmWord.TOO_CLOSE, Ratio(1.0, 0.9, 1 / 0.9, 50, 0.99))
     seconds = wide.seconds_left(10)
     assert 30 < seconds < 40, "half the width of 10.5 % must become 5 %: 4.7 times the rounds"
     assert wide.seconds_left(20) == pytest.approx(2 * seconds)
@@ -254,7 +257,7 @@ def test_what_is_open_says_how_long_it_would_take():
 def test_a_stall_widens_the_mean_and_not_the_median():
     rounds = rounds_of(*[(1000 + n, 1000 - n) for n in range(-15, 16)])
     stalled = arm_round(1000, mean_us=300_000.0)
-    found = compare([*rounds, Round(40, 0, (0, 1), (stalled, arm_round(1000)))], 1)
+    found = compare([*rounds, ArmsRound(40, 0, (0, 1), (stalled, arm_round(1000)))], 1)
     assert found.p50.half_width < 0.05
     assert found.mean.half_width > 0.5
     assert ratio_of_sums([1.0, 3.0], [2.0, 6.0], 0.99).value == 2
@@ -281,4 +284,4 @@ def test_looks_come_after_these_rounds():
 
 def test_rounds_travel_as_json():
     given = rounds_of((1000, 1100), own_us=1.5, p50_bounds_us=(1.0, 2.0))[0]
-    assert Round.from_json(given.to_json()) == given
+    assert ArmsRound.from_json(given.to_json()) == given
