@@ -138,7 +138,8 @@ class ArmsRun:
         pause = f" with a pause of {duration(pace['gap_s'])}" if pace and pace["gap_s"] else ""
         return (
             f"{rounds} in {duration(self._measured_s)}{turns}{pause}. "
-            "Each ratio is to the first address, in brackets with 99 % confidence."
+            "Ratios are to the first address, in brackets with 99 % confidence, or 95 % where "
+            "requests beyond a percentile are few."
         )
 
     def _comparison_json(self, found: ArmComparison) -> dict[str, Any]:

@@ -98,14 +98,9 @@ def compare(
         known = {"failing": failing, "n_rounds": len(whole), "threshold": threshold}
         return ArmComparison(arm, reference, None, None, **known)
     quiet, busy = _halves_by_load(whole)
-    is_timed = all(
-        each.arms[one].p50_undelayed_us is not None for each in whole for one in (reference, arm)
-    )
-    suffix = "_undelayed_us" if is_timed else "_us"
 
     def logs(some: Sequence[ArmsRound], name: str) -> list[float]:
-        name += suffix
-        return [_log_ratio(each, name, arm, reference) for each in some]
+        return [_undelayed_log_ratio(each, name, arm, reference) for each in some]
 
     p50 = _p50_ratio(quiet, logs(quiet, "p50"), arm, reference, confidence)
     behind = [each for each in (reference, arm) if keeps_behind(rounds, each)]
@@ -119,7 +114,7 @@ def compare(
         ),
         typical_mean=rank_ratio(logs(quiet, "mean"), confidence),
         mean=ratio_of_sums(*_sums(whole, reference, arm), confidence),
-        at_least=not behind and is_timed and _hides_a_part(quiet, p50, arm, reference),
+        at_least=not behind and _hides_a_part(quiet, p50, arm, reference),
         behind=behind,
         halves=dict(_disagreeing(quiet, busy, logs, confidence)),
         n_rounds=len(whole),
@@ -213,6 +208,12 @@ def _halves_by_load(rounds: Sequence[ArmsRound]) -> tuple[Sequence[ArmsRound], S
     return quiet, [each for each, dose in pairs if dose > middle]
 
 
+def _undelayed_log_ratio(each: ArmsRound, name: str, arm: int, reference: int) -> float:
+    """Without the injector's part of both arms; with that of both where one was not timed."""
+    is_timed = all(each.arms[one].p50_undelayed_us is not None for one in (reference, arm))
+    return _log_ratio(each, f"{name}_undelayed_us" if is_timed else f"{name}_us", arm, reference)
+
+
 def _log_ratio(each: ArmsRound, name: str, arm: int, reference: int) -> float:
     before, after = getattr(each.arms[reference], name), getattr(each.arms[arm], name)
     return log(max(after, 1.0) / max(before, 1.0))
@@ -252,6 +253,7 @@ def _hides_a_part(rounds: Sequence[ArmsRound], ratio: Ratio, arm: int, reference
     before, after = (
         fmean(each.arms[one].own_us or 0.0 for each in rounds) for one in (reference, arm)
     )
+    # Where it was not timed, nothing is known of what was added.
     if not (before and after):
         return False
     return abs(log(after / before)) < abs(log(ratio.value))

@@ -85,18 +85,16 @@ def _difference(found: ArmComparison, reference: str, arm: str) -> str:
     p50 = found.p50
     is_slower = found.word == ArmWord.SLOWER
     if is_slower and p50.value >= _TIMES_FROM:
-        if found.at_least:
-            few = f"at least {figure(p50.low)} times as long as {reference}"
-        else:
-            few = f"{figure(p50.low)} to {_most(p50.high)} times as long as {reference}"
-        return f"{arm} takes {few} (best estimate {figure(p50.value)})."
-    ends = (p50.low - 1, p50.high - 1) if is_slower else (1 - p50.high, 1 - p50.low)
-    best = _percent(abs(p50.value - 1))
-    if found.at_least:
-        size = f"at least {_percent(ends[0])}"
+        low, best, high = figure(p50.low), figure(p50.value), _most(p50.high)
+        size = f"at least {low}" if found.at_least else f"{low} to {high}"
+        said = f"{arm} takes {size} times as long as {reference}"
     else:
-        size = f"{_number(ends[0])} to {_percent(ends[1])}"
-    return f"{arm} is {size} {found.word} than {reference} (best estimate {best})."
+        ends = (p50.low - 1, p50.high - 1) if is_slower else (1 - p50.high, 1 - p50.low)
+        low, best, high = _percent(ends[0]), _percent(abs(p50.value - 1)), _percent(ends[1])
+        size = f"at least {low}" if found.at_least else f"{_number(ends[0])} to {high}"
+        said = f"{arm} is {size} {found.word} than {reference}"
+    or_more = f", upper end {high} or more" if found.at_least else ""
+    return f"{said} (best estimate {best}{or_more})."
 
 
 def _change(ratio: float) -> str:

@@ -191,6 +191,15 @@ def test_only_the_quieter_half_counts_of_many():
     assert found.halves["load"][1].value == pytest.approx(5)
 
 
+def test_a_round_that_was_not_timed_counts_with_the_injectors_part_of_both():
+    timed = rounds_of(*[(1000, 1100)] * 19)[0].arms
+    untimed = ArmRound(20, p50_us=2000.0, mean_us=2000.0), arm_round(1000, own_us=1200)
+    rounds = [ArmsRound(n, 0, (0, 1), timed) for n in range(19)]
+    found = compare([*rounds, ArmsRound(19, 0, (0, 1), untimed)], 1)
+    assert found.p50.value == pytest.approx(1.1)
+    assert found.n_rounds == 20
+
+
 def test_any_arm_may_be_the_reference():
     arms = (arm_round(1000), arm_round(1000), arm_round(2000))
     rounds = [ArmsRound(number, 0, (0, 1, 2), arms) for number in range(20)]

@@ -21,7 +21,7 @@ def compared(low, high, value=None, **more):
     [
         (compared(1.19, 1.29, 1.24), "new is 19 to 29 % slower than old (best estimate 24 %)."),
         (compared(1.19, 1.29, 1.24, at_least=True),
-         "new is at least 19 % slower than old (best estimate 24 %)."),
+         "new is at least 19 % slower than old (best estimate 24 %, upper end 29 % or more)."),
         (compared(1.012, 1.09, 1.05), "new is 1.2 to 9.0 % slower than old (best estimate 5.0 %)."),
         (compared(4.1, 4.9, 4.4),
          "new takes 4.10 to 4.90 times as long as old (best estimate 4.40)."),
