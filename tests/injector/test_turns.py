@@ -10,7 +10,7 @@ from workers.injector.arms_order import ArmsOrder
 from workers.injector.order import Refusal
 from workers.injector.trial import Pace, next_pace, whole_length_s
 from workers.injector.turn_loads import ArrivalsInTurns
-from workers.injector.turns import ArmTurn, Turns
+from workers.injector.turns import ArmTurn, TurnRecorder, Turns
 
 MS, NS = 1_000_000, 1_000_000_000
 
@@ -138,13 +138,36 @@ def test_turns_grow_while_that_keeps_requests_within_them():
     pace = Pace.first(200)
     kept = next_pace(pace, [round_of(arm_of(1), arm_of(1))] * 5, 0.003)
     assert (kept.slice_s, kept.keeps_up) == (0.1, True)
-    longer = next_pace(kept, [round_of(arm_of(), arm_of(4))] * 5, 0.02)
-    assert (longer.slice_s, longer.keeps_up) == (0.2, None)
+    longer = next_pace(kept, [round_of(arm_of(), arm_of(4))] * 5, 0.3)
+    assert (longer.slice_s, longer.gap_s, longer.keeps_up) == (0.2, 0, None)
 
 
-def test_slow_replies_get_a_pause():
+def test_slow_replies_get_a_pause_if_it_is_shorter_than_the_turn():
     paused = next_pace(Pace.first(200), [round_of(arm_of(), arm_of(12))] * 5, 0.08)
     assert (paused.slice_s, paused.gap_s, paused.rate_per_s) == (0.1, 0.1, 200)
+    still = next_pace(paused, [round_of(arm_of(), arm_of(2))] * 5, 0.08)
+    assert (still.slice_s, still.gap_s) == (0.2, 0.1)
+
+
+def test_a_reply_that_had_come_in_its_turn_has_not_spilled_though_it_was_read_late():
+    recorder = TurnRecorder(0, 10, is_scheduled=True, turns=Turns())
+    recorder._turns.add(turn_at(0, 0, n_begun=2), is_measured=True)
+    late = {1: 0, 2: 5 * MS}
+    for start, unread_ns in late.items():
+        marks = start, start, 0, 0, start, 104 * MS, 104 * MS, 200, 10, 2, 12
+        recorder.record(marks)
+        recorder.looked[start] = unread_ns, ([], 0)
+    recorder.compact()
+    [turn] = recorder._turns.all
+    assert (turn.n_ended, turn.n_spilled) == (2, 1)
+
+
+def test_what_ends_in_the_pause_is_told_apart():
+    turns = Turns()
+    turns.add(turn_at(0, 0, gap_ns=50 * MS, n_begun=3), is_measured=True)
+    turns.note_ok(np.array([[n, end * MS, 1000, 0] for n, end in enumerate((90, 120, 160))]))
+    found = turns.all[0].figures()
+    assert (found.in_pause, found.spilled) == (1, 1)
 
 
 def test_what_still_spills_gets_half_the_rate_and_then_is_told():

@@ -135,7 +135,7 @@ class ArmsRun:
         rounds = counted(self.end.rounds, "rounds")
         pace = self._pace
         turns = f", turns of {duration(pace['slice_s'])}" if pace else ""
-        pause = f" with a pause of {duration(pace['gap_s'])}" if pace and pace["gap_s"] else ""
+        pause = f" with a pause of {pace['gap_s']:g} s" if pace and pace["gap_s"] else ""
         return (
             f"{rounds} in {duration(self._measured_s)}{turns}{pause}. "
             "Ratios are to the first address, in brackets with 99 % confidence, or 95 % where "

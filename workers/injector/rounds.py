@@ -36,8 +36,8 @@ from workers.injector.trial import LONGEST_TRIAL_S, TRIAL_S, Pace, next_pace
 from workers.injector.turns import ArmTurn
 from workers.injector.vitals import RestingCollector, VitalsReader, cpu_s
 
-_STAGE_S = 1.0
-_FEWEST_OF_STAGE, _ENOUGH_TO_SEE_A_QUEUE = 3, 8
+_STAGE_S = 1.5
+_FEWEST_OF_STAGE, _ENOUGH_TO_SEE_A_QUEUE = 4, 10
 _SOON_NS, _PATIENCE_NS = NS // 200, 2 * NS
 _MOMENT_S = 0.01
 

@@ -61,9 +61,9 @@ def _length_for(rate_per_s: float | None) -> float:
 def next_pace(pace: Pace, rounds: Sequence[ArmsRound], p95_s: float) -> Pace:
     """What to try after these rounds; the same pace, as kept up with, where they were good.
 
-    Longer turns spill a smaller share. A pause after each helps where even the longest would spill
-    too much, because replies are slow, and in a closed load, which has one on each connection at
-    the end of every turn. `p95_s`: of the responses of the slowest arm.
+    A pause after each turn lets what is left over end, and costs less than a longer turn while it
+    is shorter: many short rounds tell more than few long ones. Longer turns spill a smaller share.
+    `p95_s`: of the responses of the slowest arm.
     """
     pace = replace(pace, keeps_up=None)
     arms = list(zip(*(each.arms for each in rounds), strict=True))
@@ -77,12 +77,15 @@ def next_pace(pace: Pace, rounds: Sequence[ArmsRound], p95_s: float) -> Pace:
     if not grows and share <= MOST_SPILLED:
         return replace(pace, keeps_up=True)
     if not grows:
+        gap_s = ceil(100 * _PAUSE_OF_P95 * p95_s) / 100
         longer_s = min(2 * pace.slice_s, longest_s)
         helps = share * pace.slice_s <= MOST_SPILLED * longest_s and pace.rate_per_s is not None
+        if not pace.gap_s and gap_s <= pace.slice_s:
+            return replace(pace, gap_s=gap_s)
         if helps and not pace.is_fixed and longer_s > pace.slice_s:
             return replace(pace, slice_s=whole_length_s(longer_s))
         if not pace.gap_s and p95_s <= _LONGEST_PAUSE_S:
-            return replace(pace, gap_s=ceil(100 * _PAUSE_OF_P95 * p95_s) / 100)
+            return replace(pace, gap_s=gap_s)
     return _slower(pace) or replace(pace, keeps_up=False)
 
 

@@ -39,6 +39,7 @@ class ArmTurn:
     n_ended: int = 0
     n_failed: int = 0
     n_spilled: int = 0
+    n_in_pause: int = 0
     ok: list[np.ndarray] = field(default_factory=list)
 
     @property
@@ -49,10 +50,19 @@ class ArmTurn:
         """Whether all that was due in it has ended, as far as recorders have told."""
         return instant >= self.end_ns and self.n_ended == self.n_begun
 
+    def note_ends(self, ends: np.ndarray) -> None:
+        n_after, n_spilled = (
+            int((ends > until_ns).sum()) for until_ns in (self.end_ns, self.end_ns + self.gap_ns)
+        )
+        self.n_ended += len(ends)
+        self.n_spilled += n_spilled
+        self.n_in_pause += n_after - n_spilled
+
     def figures(self) -> ArmRound:
         rows = np.concatenate(self.ok) if self.ok else np.empty((0, 4), np.int64)
         n_left = self.n_begun - self.n_ended
-        n, common = len(rows), {"failed": self.n_failed, "spilled": self.n_spilled + n_left}
+        n, n_spilled = len(rows), self.n_spilled + n_left
+        common = {"failed": self.n_failed, "spilled": n_spilled, "in_pause": self.n_in_pause}
         if not n:
             return ArmRound(0, **common)
         response = rows[:, 2]
@@ -134,15 +144,13 @@ class Turns:
             part = rows[at == number]
             turn = self.all[number]
             turn.ok.append(part)
-            turn.n_ended += len(part)
-            turn.n_spilled += int((part[:, 1] > turn.end_ns + turn.gap_ns).sum())
+            turn.note_ends(part[:, 1])
 
-    def note_failed(self, intended: int, end: int | None = None) -> None:
+    def note_failed(self, due_ns: int, end: int | None = None) -> None:
         """`end`: None of what was never sent."""
-        turn = self.all[int(self._turns_of(np.array([intended]))[0])]
-        turn.n_ended += 1
+        turn = self.all[int(self._turns_of(np.array([due_ns]))[0])]
         turn.n_failed += 1
-        turn.n_spilled += end is not None and end > turn.end_ns + turn.gap_ns
+        turn.note_ends(np.array([due_ns if end is None else end]))
 
     def _turns_of(self, due_ns: np.ndarray) -> np.ndarray:
         at = np.searchsorted(np.array(self._begins, dtype=np.int64), due_ns, side="right") - 1
@@ -172,6 +180,8 @@ class TurnRecorder(StepRecorder):
         noted[:, 0], noted[:, 1] = rows[:, INTENDED], rows[:, END]
         noted[:, 2] = rows[:, END] // 1000 - rows[:, INTENDED] // 1000
         noted[at, 3] = own_us
+        # The target's work was over when the reply had come, whenever it was read.
+        noted[at, 1] -= 1000 * (own_us - own_delay_us[at])
         self._turns.note_ok(noted)
         return at, own_us
 

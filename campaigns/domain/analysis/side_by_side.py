@@ -147,21 +147,32 @@ def keeps_behind(rounds: Sequence[ArmsRound], arm: int) -> bool:
     return spilled_share(own) > MOST_SPILLED or builds_up(own)
 
 
-def spilled_share(turns: Iterable[ArmRound]) -> float:
-    """In the median turn: of its requests those that ended only after it."""
+def spilled_share(turns: Sequence[ArmRound]) -> float:
+    """In the median turn: of its requests those that ended only after it and its pause."""
     shares = [each.spilled / max(1, each.n + each.failed, each.spilled) for each in turns]
     return median(shares) if shares else 0.0
 
 
-def builds_up(turns: Iterable[ArmRound]) -> bool:
-    """Whether requests take longer at the end of turns than near their beginning."""
+def needs_pauses(turns: Sequence[ArmRound]) -> bool:
+    """Whether much of the work ends in the pauses: replies are slow, or there is a queue."""
+    return (
+        bool(turns)
+        and median(each.in_pause / max(1, each.n + each.failed) for each in turns) > MOST_SPILLED
+    )
+
+
+def builds_up(turns: Sequence[ArmRound]) -> bool:
+    """Whether requests take longer at the end of turns than near their beginning: for sure, or more
+    likely than not where pauses hide what a queue would spill."""
     logs = [
         log(max(each.last_quarter_us, 1.0) / max(each.second_quarter_us, 1.0))
         for each in turns
         if each.second_quarter_us is not None and each.last_quarter_us is not None
     ]
     growth = rank_ratio(logs, CONFIDENCE)
-    return growth is not None and growth.confidence >= CONFIDENCE and _log(growth.low) > _BUILDS_UP
+    if growth is None or growth.confidence < CONFIDENCE:
+        return False
+    return _log(growth.value if needs_pauses(turns) else growth.low) > _BUILDS_UP
 
 
 def percentile_ratio(
@@ -249,7 +260,9 @@ def _sums(rounds: Sequence[ArmsRound], reference: int, arm: int) -> tuple[list[f
 
 def _hides_a_part(rounds: Sequence[ArmsRound], ratio: Ratio, arm: int, reference: int) -> bool:
     """A ratio of sums lies between those of their parts: if what was added to both is more alike
-    than what was measured, the rest differs by more."""
+    than what was measured, the rest differs by more. Not so where a queue may have made it more."""
+    if any(needs_pauses([each.arms[one] for each in rounds]) for one in (reference, arm)):
+        return False
     before, after = (
         fmean(each.arms[one].own_us or 0.0 for each in rounds) for one in (reference, arm)
     )

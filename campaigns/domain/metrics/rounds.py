@@ -14,7 +14,8 @@ _OF_THE_RUN = {"type", "outcome", "reason", "warnings"}
 class ArmRound:
     """One arm's requests that were due in its turn of one round.
 
-    `n` are ok. `spilled` ended only after the turn. `own_us` is the mean of what the injector added
+    `n` are ok. `spilled` ended only after the turn and the pause that follows, `in_pause` in it.
+    `own_us` is the mean of what the injector added
     to a request, and `…undelayed_us` are without it: None where it was not timed. The quarters are
     those of the turn, each with the median of what was due in it. `p50_bounds_us`: the least and
     the most that the median may be if some had not failed; None where none did.
@@ -23,6 +24,7 @@ class ArmRound:
     n: int
     failed: int = 0
     spilled: int = 0
+    in_pause: int = 0
     p50_us: float | None = None
     p50_undelayed_us: float | None = None
     mean_us: float | None = None

@@ -12,6 +12,7 @@ from campaigns.domain.analysis.side_by_side import (
     LOOKS,
     ArmComparison,
     ArmWord,
+    builds_up,
     compare,
     keeps_behind,
     next_look,
@@ -246,6 +247,18 @@ def test_work_that_grows_within_turns_is_a_queue():
     rounds = [ArmsRound(n, 0, (0, 1), (growing, steady)) for n in range(12)]
     assert keeps_behind(rounds, 0)
     assert not keeps_behind(rounds, 1)
+
+
+def test_pauses_that_hide_a_queue_make_growth_more_likely_than_not_enough():
+    quarters = {"second_quarter_us": 1000.0, "last_quarter_us": 1300.0}
+    steady = {"second_quarter_us": 1000.0, "last_quarter_us": 1000.0}
+    mixed = [arm_round(1000, **(quarters if n % 2 else steady)) for n in range(30)]
+    paused = [arm_round(1000, in_pause=4, **(quarters if n % 2 else steady)) for n in range(30)]
+    slow = [arm_round(1000, in_pause=12, **steady) for _ in range(30)]
+    assert [builds_up(turns) for turns in (mixed, paused, slow)] == [False, True, False]
+    rounds = [ArmsRound(n, 0, (0, 1), (arm_round(1000), arm_round(2000, in_pause=12)))
+              for n in range(20)]  # fmt: skip
+    assert not compare(rounds, 1).at_least
 
 
 def test_a_ratio_that_changed_midway_is_told_and_not_settled():
