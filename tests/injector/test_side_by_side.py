@@ -163,6 +163,19 @@ def test_equal_pools_are_opened_before_the_first_turn(short_trial, rate):
     assert first == second >= min(40, rate // 5)
 
 
+@pytest.mark.parametrize(
+    "load",
+    [{"model": "closed", "connections": 2, "duration_s": 1}, OPEN | {"duration_s": 1}],
+    ids=["closed", "open"],
+)
+def test_the_duration_of_a_plan_is_the_most_for_each_arm(short_trial, load):
+    with scripted(after(0.002)) as one, scripted(after(0.002)) as other:
+        run = measured(one.port, other.port, load=load, limit_s=20)
+    assert run.end.outcome == "complete"
+    for arm in run.end.arms:
+        assert 700_000 < arm.duration_us <= 1_500_000, "of its own clock, in whole turns"
+
+
 def test_connections_are_new_for_each_request_where_an_arm_wants_that(short_trial):
     with scripted(always(OK_REPLY)) as kept, scripted(always(OK_REPLY)) as new:
         run = measured(kept.port, new.port, modes=("keep-alive", "new"), limit_s=1)

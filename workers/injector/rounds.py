@@ -6,6 +6,7 @@ one another until all is settled, or the time is up.
 
 from collections.abc import Sequence
 from dataclasses import replace
+from math import ceil, inf
 from typing import Any, Protocol
 
 import gevent
@@ -197,16 +198,19 @@ class Rounds:
             arm.measure(pace, begin_ns, limit_s)
         until_ns = begin_ns + int(limit_s * NS)
         round_ns = int(pace.round_s(len(self._arms)) * NS)
+        duration_s = self._arms[0].order.plan.load.duration_s
+        n_most = inf if duration_s is None else ceil(duration_s / pace.slice_s)
         look = LOOKS[0] if self._turns.until_settled else None
         free_ns = begin_ns
         # A round that is begun a moment late does not cost the last one.
         while self._stop_reason is None and free_ns + 0.9 * round_ns <= until_ns:
             free_ns = self._play_round(free_ns, pace)
             self._tell_rounds()
-            if any(arm.load.is_used_up for arm in self._arms):
+            n_rounds = len(self._orders) - self._first
+            if n_rounds >= n_most or any(arm.load.is_used_up for arm in self._arms):
                 break
             # Neither the round under way nor the one before, which may have left something over.
-            if look is not None and len(self._orders) - self._first >= look + 2:
+            if look is not None and n_rounds >= look + 2:
                 self._gather()
                 if len(self._told) >= look:
                     look = next_look(len(self._told))
