@@ -309,8 +309,10 @@ class Rounds:
         return timers
 
     def _tick(self) -> None:
-        for arm in self._arms:
-            arm.seconds.note_lag()
+        first, *others = self._arms
+        lags_us = first.seconds.hub_lag.tick(now())
+        for arm in others:
+            arm.seconds.hub_lag.add(lags_us)
         self._reads.tick()
 
     def _sweep(self) -> None:

@@ -44,7 +44,7 @@ class Seconds:
         self._dialler = dialler
         self._workers = workers
         self._write = write
-        self._hub_lag = HubLag(int(TICK_S * NS))
+        self.hub_lag = HubLag(int(TICK_S * NS))
         self._vitals: VitalsReader | None = None
         self._note_vitals: Callable[[VitalsReader], None] = lambda _: None
         self._next_second = 0
@@ -67,11 +67,8 @@ class Seconds:
 
     def tick(self) -> None:
         """Every TICK_S of the hub's time."""
-        self.note_lag()
+        self.hub_lag.tick(now())
         self._dialler.reads.tick()
-
-    def note_lag(self) -> None:
-        self._hub_lag.tick(now())
 
     def sweep(self, instant: int) -> None:
         for recorder in self._recorders:
@@ -161,7 +158,7 @@ class Seconds:
         for recorder in self._recorders:
             recorder.make_timings(rows[0].second)
             yield
-        lags = self._hub_lag.take()
+        lags = self.hub_lag.take()
         rows[0].vitals = self._vitals.take(
             hub_lag_max_us=max(lags, default=0),
             lateness_p99_us=_p99_us(rows, "lateness"),

@@ -7,6 +7,7 @@ to the second in which the clock stands.
 
 from bisect import bisect_right
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -51,12 +52,12 @@ class ArmTurn:
         return instant >= self.end_ns and self.n_ended == self.n_begun
 
     def note_ends(self, ends: np.ndarray) -> None:
-        n_after, n_spilled = (
-            int((ends > until_ns).sum()) for until_ns in (self.end_ns, self.end_ns + self.gap_ns)
-        )
         self.n_ended += len(ends)
-        self.n_spilled += n_spilled
-        self.n_in_pause += n_after - n_spilled
+        late = ends[ends > self.end_ns]
+        if len(late):
+            n_spilled = int((late > self.end_ns + self.gap_ns).sum())
+            self.n_spilled += n_spilled
+            self.n_in_pause += len(late) - n_spilled
 
     def figures(self) -> ArmRound:
         rows = np.concatenate(self.ok) if self.ok else np.empty((0, 4), np.int64)
@@ -139,10 +140,11 @@ class Turns:
 
     def note_ok(self, rows: np.ndarray) -> None:
         """Rows as a turn has them."""
+        rows = rows[np.argsort(rows[:, 0], kind="stable")]
         at = self._turns_of(rows[:, 0])
-        for number in np.unique(at).tolist():
-            part = rows[at == number]
-            turn = self.all[number]
+        cuts = [0, *(np.flatnonzero(np.diff(at)) + 1).tolist(), len(rows)]
+        for since, until in pairwise(cuts):
+            turn, part = self.all[int(at[since])], rows[since:until]
             turn.ok.append(part)
             turn.note_ends(part[:, 1])
 
