@@ -135,6 +135,23 @@ def test_a_target_that_is_slow_at_its_first_connection_is_so_in_the_trial(short_
     assert run.to_json()["comparisons"][0]["ratios"]["mean"]["value"] < 5
 
 
+def test_what_arms_share_is_warmed_by_each_of_them(short_trial):
+    """A cold cache behind both is warm for the second to ask: turns cannot show what it costs."""
+    warm_until = [0.0]
+
+    def script(sock, server):
+        while server.read_request(sock) is not None:
+            is_warm = time.monotonic() < warm_until[0]
+            warm_until[0] = time.monotonic() + 0.5
+            time.sleep(0.003 if is_warm else 0.1)
+            sock.sendall(OK_REPLY)
+
+    with scripted(script) as server:
+        [found] = measured(server.port, server.port, limit_s=3).comparisons
+    assert found.word not in {ArmWord.SLOWER, ArmWord.FASTER}
+    assert found.p50.value < 2, "neither waits for a cold cache in its turns"
+
+
 def test_connections_that_one_arm_opens_in_a_stall_are_opened_for_all(short_trial):
     """Else the arm that stalled would go on with another number of connections than its peer."""
     may_go = threading.Event()
