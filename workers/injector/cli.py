@@ -17,6 +17,12 @@ from campaigns.domain.plan.addresses import parse_networks
 from campaigns.domain.plan.plan import ConnectionMode, Plan
 from campaigns.domain.plan.shards import MAX_INJECTORS
 from campaigns.domain.plan.target import TLS_SCHEMES, WEBSOCKET_SCHEMES
+from workers.injector.arms_run import run_arms
+from workers.injector.cli_against import (
+    add_against_options,
+    arms_order,
+    refuse_against_options,
+)
 from workers.injector.cli_plan import (
     add_load_options,
     add_plan_options,
@@ -51,8 +57,11 @@ examples:
   %(prog)s http://127.0.0.1:8080/ --requests 100 --over 10             N over T, like JMeter
   %(prog)s ws://127.0.0.1:8080/ --requests 200 --connections 50 --messages 10
                                                     WebSocket: 200 connections, 10 messages each
+  %(prog)s http://127.0.0.1:8080/ --against https://127.0.0.1:8443/ --rate 200 --insecure
+                                                    which of two is slower, and by how much
 exit status: 0 measured, 1 a threshold was broken, 2 refused or wrong usage,
-             3 the measurement is not usable, or a threshold stays open"""
+             3 the measurement is not usable, or a threshold stays open; side by side: nothing
+             was learnt"""
 _NO_ADDRESS = "{!r} is not an address such as http://127.0.0.1:8080/path."
 _ALLOW = "one more network to send to (loopback and private networks)"
 
@@ -60,7 +69,7 @@ _ALLOW = "one more network to send to (loopback and private networks)"
 def make_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m workers.injector",
-        usage="%(prog)s URL [options]",
+        usage="%(prog)s URL [--against URL] [options]",
         description="Measures how fast a service answers over HTTP, HTTPS or WebSocket.",
         epilog=_HELP,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -95,6 +104,7 @@ def make_parser() -> argparse.ArgumentParser:
     printed.add_argument(
         "--report", choices=sorted(REPORTS), default="plain", help="style of the report (plain)"
     )
+    add_against_options(parser)
     add_tls_options(parser)
     return parser
 
@@ -104,6 +114,9 @@ def main(arguments: list[str]) -> int:
     parser = make_parser()
     options = parser.parse_args(arguments)
     try:
+        refuse_against_options(options)
+        if options.against:
+            return _compare(options)
         order = make_order(options)
         Plan.from_json(order["plan"])
         check_tls(order["endpoint"])
@@ -126,6 +139,19 @@ def main(arguments: list[str]) -> int:
     except OSError as error:
         return _refuse(parser, error)
     return _status(run)
+
+
+def _compare(options: argparse.Namespace) -> int:
+    """Measure several addresses side by side. Raises as `main` refuses."""
+    order, names = arms_order(options, make_order), [options.url, *options.against]
+    for arm in order["arms"]:
+        check_tls(arm["endpoint"])
+    lines = [ProgressLine(f"{name}  ") for name in names]
+    run = run_arms(order, names, lambda second, arm: lines[arm].show(second))
+    for line in lines:
+        line.finish()
+    _print(json.dumps(run.to_json()) if options.json else run.report())
+    return OK if run.has_learnt else NOT_USABLE
 
 
 def _refuse(parser: argparse.ArgumentParser, error: Exception) -> int:
@@ -231,7 +257,8 @@ def _read_url(text: str) -> tuple[dict[str, Any], str]:
 class ProgressLine:
     """A line on standard error for each second, all processes of it merged."""
 
-    def __init__(self) -> None:
+    def __init__(self, label: str = "") -> None:
+        self._label = label
         self._second: int | None = None
         self._total = Total()
 
@@ -251,7 +278,7 @@ class ProgressLine:
         response = self._total.timing("response")
         figures = _figures(response) if response.n else "no reply"
         failed = self._total.count("failed")
-        words = f"{self._second:4d} s  {self._total.count('ok'):7,d} ok  {figures}"
+        words = f"{self._label}{self._second:4d} s  {self._total.count('ok'):7,d} ok  {figures}"
         tell(words + (f"  {failed} failed" if failed else ""))
 
 

@@ -23,7 +23,7 @@ _BESIDE_A_PLAN = frozenset(
         "url", "plan", "mode", "processes", "shares", "seed", "allow", "hlog", "json", "report",
         "secret_file", "insecure", "fingerprint", "tls_profile", "tls_min", "tls_max", "ciphers",
         "ciphersuites", "groups", "signatures", "ca_file", "sni", "client_certificate",
-        "client_key", "no_alpn", "key_log",
+        "client_key", "no_alpn", "key_log", "against", "at_most", "exactly",
     }
 )  # fmt: skip
 

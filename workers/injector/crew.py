@@ -1,5 +1,6 @@
 """One order's requests, their recorders, and the workers that send them."""
 
+from collections.abc import Callable
 from typing import Any
 
 from campaigns.domain.plan import arrivals
@@ -33,8 +34,14 @@ class Crew:
     `sessions` is what the workers of a plan with sessions share. `recorders` are in step order.
     """
 
-    def __init__(self, order: Order, dialler: Dialler):
+    def __init__(
+        self,
+        order: Order,
+        dialler: Dialler,
+        make_recorder: Callable[..., StepRecorder] = StepRecorder,
+    ):
         plan = order.plan
+        self._make_recorder = make_recorder
         self._order = order
         self._dialler = dialler
         self._mode = wire_mode(plan, order.mode)
@@ -92,7 +99,7 @@ class Crew:
     def _make_request(self, number: int, step: Step) -> Request:
         plan = self._order.plan
         data = self._request_bytes(step)
-        recorder = StepRecorder(
+        recorder = self._make_recorder(
             number,
             len(data),
             arrivals.is_scheduled(plan.load),

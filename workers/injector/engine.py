@@ -3,6 +3,7 @@
 import base64
 import gc
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Protocol
 
 import gevent
@@ -77,16 +78,8 @@ class Engine:
         self._guard.admit(resolve(order.endpoint.host, order.endpoint.port))
         capacity = find_capacity(order, self._guard.addresses)
         self._warnings = capacity.warnings
-        self._dialler = Dialler(
-            order.endpoint,
-            self._guard,
-            order.mode,
-            order.plan.timeouts,
-            _lookups_of(order),
-            ReadSample(is_on=_reads_one_by_one(order)),
-            self._key_log,
-            drivers.protocol_of(order.plan),
-        )
+        reads = ReadSample(is_on=_reads_one_by_one(order))
+        self._dialler = make_dialler(order, self._guard, reads, self._key_log)
         crew = self._crew = Crew(order, self._dialler)
         ordered = in_order(crew.requests, order.plan.order, order.seed)
         load = self._load = drivers.make_driver(
@@ -182,31 +175,54 @@ class Engine:
             self._seconds.sweep(instant)
 
     def _end(self, user_s: float, system_s: float) -> InjectorEnd:
-        dialler, total, recorders = self._dialler, self._seconds.total, self._crew.recorders
+        recorders = self._crew.recorders
         visits = self._crew.sessions and self._crew.sessions.visits
-        certificate = dialler.tls and dialler.tls.certificate
         last_end_ns = max(recorder.last_end_ns for recorder in recorders)
         last_start_ns = max(recorder.last_start_ns for recorder in recorders)
-        return InjectorEnd(
+        return replace(
+            connections_end(self._crew, self._dialler),
             outcome=COMPLETE if self._stop_reason is None else STOPPED,
             reason=self._stop_reason or "",
-            totals=total.counters,
-            errors=total.errors,
+            totals=self._seconds.total.counters,
+            errors=self._seconds.total.errors,
             in_flight=len(in_flight_of(self._load.workers)),
             sessions_in_flight=visits.n_under_way if visits is not None else None,
             duration_us=max(0, last_end_ns - self._zero_ns) // 1000,
             sending_us=max(0, last_start_ns - self._zero_ns) // 1000,
             cpu_us=round((user_s + system_s) * 1e6),
             cpu_user_us=round(user_s * 1e6),
-            connect_burst=dialler.longest_burst,
-            connections_at_once=dialler.most_at_once,
-            tls=dialler.tls.tally.handshakes() if dialler.tls else [],
-            tls_library=dialler.tls.library if dialler.tls else None,
-            peers=dialler.peers,
-            servers=self._crew.servers,
             warnings=self._warnings,
-            certificate_der_b64=certificate and base64.b64encode(certificate).decode(),
         )
+
+
+def connections_end(crew: Crew, dialler: Dialler) -> InjectorEnd:
+    """What the connections were, of an end line that has yet to say how much was sent."""
+    certificate = dialler.tls and dialler.tls.certificate
+    return InjectorEnd(
+        connect_burst=dialler.longest_burst,
+        connections_at_once=dialler.most_at_once,
+        tls=dialler.tls.tally.handshakes() if dialler.tls else [],
+        tls_library=dialler.tls.library if dialler.tls else None,
+        peers=dialler.peers,
+        servers=crew.servers,
+        certificate_der_b64=certificate and base64.b64encode(certificate).decode(),
+    )
+
+
+def make_dialler(
+    order: Order, guard: Guard, reads: ReadSample, key_log: KeyLog | None = None
+) -> Dialler:
+    """What opens the order's connections."""
+    return Dialler(
+        order.endpoint,
+        guard,
+        order.mode,
+        order.plan.timeouts,
+        _lookups_of(order),
+        reads,
+        key_log,
+        drivers.protocol_of(order.plan),
+    )
 
 
 def _lookups_of(order: Order) -> Lookups | None:

@@ -18,7 +18,7 @@ from campaigns.domain.plan.shards import LoadSlice
 from workers.injector.attempt import Worker
 from workers.injector.connection import now
 from workers.injector.following import Follow, FollowingWorker
-from workers.injector.pacer import make_pacer
+from workers.injector.pacer import Lead, make_pacer
 from workers.injector.request import Request
 
 # An arrival: its number, when it is due, and when it found no free connection, or 0.
@@ -31,7 +31,7 @@ _MOMENT_NS, _REPLY_NS = 2_000_000, 1_000_000
 
 
 @dataclass(slots=True)
-class _Stage:
+class ClosedStage:
     """A stage of a closed load: it ends at an instant, or before request number `limit`.
 
     `take` returns the run-wide number of this process's next request.
@@ -58,7 +58,7 @@ class ClosedLoad:
         self._shard = shard
         self._limit = _NEVER if limit is None else shard.nth(limit)
         self._n_running = 0
-        self._stages: list[_Stage] = []
+        self._stages: list[ClosedStage] = []
         # Made in starting order, because the order is the number of the user they simulate.
         self.workers = [make_worker() for _ in offsets_ns]
         self._idle = list(zip(offsets_ns, self.workers, strict=True))[::-1]
@@ -70,8 +70,8 @@ class ClosedLoad:
     def start(self, zero_ns: int, end_ns: int | None) -> None:
         """Send from now on, as warm-up until `zero_ns`."""
         self._stages = [
-            _Stage(zero_ns, _NEVER, self._shard.all().__next__),
-            _Stage(end_ns or _NEVER, self._limit, self._shard.all().__next__),
+            ClosedStage(zero_ns, _NEVER, self._shard.all().__next__),
+            ClosedStage(end_ns or _NEVER, self._limit, self._shard.all().__next__),
         ]
         self._start_ns = now()
         self._start_due_workers()
@@ -95,7 +95,7 @@ class ClosedLoad:
             worker.wind_down()
             self._n_running -= 1
 
-    def _go_through(self, worker: Worker, stage: _Stage) -> None:
+    def _go_through(self, worker: Worker, stage: ClosedStage) -> None:
         attempt, take, limit, requests = worker.attempt, stage.take, stage.limit, self._requests
         n_steps = len(requests)
         follow = self._follow_in(stage) if isinstance(worker, FollowingWorker) else None
@@ -112,7 +112,7 @@ class ClosedLoad:
                 gevent.sleep(pause_s)
             start = now()
 
-    def _follow_in(self, stage: _Stage) -> Follow:
+    def _follow_in(self, stage: ClosedStage) -> Follow:
         """Which request follows in a stage; None where it is over."""
         take, limit, requests = stage.take, stage.limit, self._requests
         n_steps = len(requests)
@@ -155,6 +155,7 @@ class OpenLoad:
         max_in_flight: int,
         drain_ns: int,
         when_saturated: WhenSaturated = WhenSaturated.QUEUE,
+        lead: Lead | None = None,
     ):
         self._requests = requests
         self._make_worker = make_worker
@@ -169,7 +170,7 @@ class OpenLoad:
         self._zero_ns = self._latest_due = 0
         self._n_busy = 0
         self._give_up_ns = _NEVER
-        self._pacer = make_pacer(self._dispatch_due)
+        self._pacer = make_pacer(self._dispatch_due, lead)
         self.workers: list[Worker] = []
         self.n_dropped = 0
         # Actual start of an arrival that waited → when it found no free connection. Not by when it
@@ -211,13 +212,16 @@ class OpenLoad:
         if self._idle:
             self._idle.pop().switch((number, due, 0))
         elif self._n_busy < self._max_in_flight:
-            worker = self._make_worker()
-            self.workers.append(worker)
-            self._n_busy += 1
-            worker.switch = gevent.Greenlet(self._run, worker, (number, due, 0)).switch
-            worker.switch()
+            self._take_slot((number, due, 0))
         else:
             self._queue_or_drop(number, due)
+
+    def _take_slot(self, arrival: Arrival) -> None:
+        worker = self._make_worker()
+        self.workers.append(worker)
+        self._n_busy += 1
+        worker.switch = gevent.Greenlet(self._run, worker, arrival).switch
+        worker.switch()
 
     def _queue_or_drop(self, number: int, due: int) -> None:
         events = self._events_of(number)

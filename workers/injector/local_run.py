@@ -31,7 +31,7 @@ def run_here(order: dict[str, Any], show: Show, key_log: KeyLog | None = None) -
     parsed = Order.from_json(order)
     run = LocalRun(parsed.plan, show=show)
     engine = Engine(parsed, run, key_log)
-    _warn(engine.prepare())
+    warn(engine.prepare())
     handlers = [
         gevent.signal_handler(number, engine.stop, StopReason.USER)
         for number in (signal.SIGINT, signal.SIGTERM)
@@ -80,7 +80,7 @@ def tell(line: str) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
 
 
-def _warn(facts: dict[str, Any]) -> None:
+def warn(facts: dict[str, Any]) -> None:
     for text in facts.get("warnings", ()):
         tell(f"Warning: {text}")
 
@@ -114,7 +114,7 @@ class _Child:
         )
         if message["type"] != "ready":
             raise Refusal(message.get("kind", "client_other"), message["reason"])
-        _warn(message["facts"])
+        warn(message["facts"])
 
     def follow(self, start_ns: int, run: LocalRun) -> None:
         self._say({"start_at_ns": start_ns})

@@ -51,7 +51,7 @@ class Order:
         if not isinstance(data, dict):
             raise Refusal("bad_order", "The order is not a JSON object.")
         if data.get("protocol") != PROTOCOL:
-            raise Refusal("bad_order", f"This injector only supports protocol {PROTOCOL}.")
+            raise Refusal("bad_order", "This injector only supports protocols 1 and 2.")
         try:
             return cls._read(data)
         except InvalidPlan as error:

@@ -46,7 +46,7 @@ class Lead:
 class TimerfdPacer:
     """Calls `callback` in the hub at the instant given to `wake_at`; OSError without timerfd."""
 
-    def __init__(self, callback: Callable[[], None]):
+    def __init__(self, callback: Callable[[], None], lead: Lead | None = None):
         libc = ctypes.CDLL(None, use_errno=True)
         if not hasattr(libc, "timerfd_create"):
             raise OSError("this C library has no timerfd")
@@ -55,7 +55,7 @@ class TimerfdPacer:
         self._callback = callback
         self._instant_ns = 0
         self._was_ahead = False
-        self._lead = Lead()
+        self._lead = lead or Lead()
         self._fd = libc.timerfd_create(_CLOCK_MONOTONIC, _NONBLOCK_CLOEXEC)
         if self._fd < 0:
             raise OSError(ctypes.get_errno(), "timerfd_create failed")
@@ -106,9 +106,9 @@ class TimerPacer:
         self._timer.close()
 
 
-def make_pacer(callback: Callable[[], None]) -> TimerfdPacer | TimerPacer:
-    """The most precise pacer that this machine supports."""
+def make_pacer(callback: Callable[[], None], lead: Lead | None = None) -> TimerfdPacer | TimerPacer:
+    """The most precise pacer that this machine supports. `lead`: what pacers learn together."""
     try:
-        return TimerfdPacer(callback)
+        return TimerfdPacer(callback, lead)
     except (OSError, AttributeError):
         return TimerPacer(callback)

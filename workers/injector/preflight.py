@@ -40,14 +40,15 @@ class Capacity:
     warnings: tuple[str, ...]
 
 
-def find_capacity(order: Order, addresses: list[str]) -> Capacity:
-    """Raises Refusal if the load cannot be sent from here."""
+def find_capacity(order: Order, addresses: list[str], n_arms: int = 1) -> Capacity:
+    """Raises Refusal if the load cannot be sent from here. `n_arms`: how many loads of this kind
+    share what there is; each gets an equal part."""
     descriptors = raise_descriptor_limit()
     possible = descriptors - SPARE_DESCRIPTORS
     ports = machine.count_ephemeral_ports() or _MANY
     needed, useful = drivers.connections_of(order.plan, order.shard)
-    _refuse_more_than(possible, ports, needed)
-    most = min(possible, ports)
+    _refuse_more_than(possible, ports, needed * n_arms)
+    most = min(possible, ports) // n_arms
     cpu_quota = quota.read_cores()
     warnings = (
         _descriptor_warning(order, possible),

@@ -13,11 +13,14 @@ import gevent
 from gevent.event import AsyncResult
 
 from campaigns.domain.lifecycle import StopReason, as_told_to_injectors
+from campaigns.domain.metrics.rounds import ArmsRound
 from campaigns.domain.metrics.snapshot import Second
 from workers.injector import probe
+from workers.injector.arms_order import PROTOCOL_OF_ARMS, ArmsOrder
 from workers.injector.connection import NS, now
 from workers.injector.engine import Engine
 from workers.injector.order import PROTOCOL, Order, Refusal
+from workers.injector.rounds import Rounds
 
 _WRITE = 2
 _SLICE_S = 0.002
@@ -35,10 +38,17 @@ class LineWriter:
         self._unwritten = bytearray()
         os.set_blocking(fd, False)
 
-    def second(self, second: Second) -> None:
-        self._slices.append(self._encode(second))
+    def second(self, second: Second, arm: int | None = None) -> None:
+        self._slices.append(self._encode(second, arm))
         if not self._timer.active:
             self._timer.start(self._encode_slice)
+
+    def pace(self, facts: dict[str, Any]) -> None:
+        self.message({"type": "pace", **facts})
+
+    def round(self, each: ArmsRound) -> None:
+        self._queue({"type": "round", **each.to_json()})
+        self._flush()
 
     def message(self, message: dict[str, Any]) -> None:
         """Write everything that waits, then this message, at once."""
@@ -58,7 +68,7 @@ class LineWriter:
         except OSError as error:
             print(f"The parent has stopped reading: {error}", file=sys.stderr)
 
-    def _encode(self, second: Second) -> Iterator[None]:
+    def _encode(self, second: Second, arm: int | None) -> Iterator[None]:
         timings = {}
         for name, timing in second.timings.items():
             if timing.n:
@@ -74,7 +84,8 @@ class LineWriter:
             vitals=second.vitals,
             examples=second.examples,
         ).to_json()
-        self._queue({"type": "second", **data, "timings": timings})
+        whose = {} if arm is None else {"arm": arm}
+        self._queue({"type": "second", **whose, **data, "timings": timings})
         self._flush()
 
     def _encode_slice(self) -> None:
@@ -220,12 +231,18 @@ def main() -> int:
 
 
 def _run_order(line: bytes, unread: bytes, writer: LineWriter) -> int:
-    order = Order.from_json(_parse(line))
-    if order.is_probe:
-        writer.message({"type": "probing"})
-        writer.message(probe.run(order))
-        return OK
-    engine = Engine(order, writer)
+    data = _parse(line)
+    protocol = data.get("protocol") if isinstance(data, dict) else None
+    if protocol == PROTOCOL_OF_ARMS:
+        order = ArmsOrder.from_json(data)
+        engine = Rounds(order, writer)
+    else:
+        protocol, order = PROTOCOL, Order.from_json(data)
+        if order.is_probe:
+            writer.message({"type": "probing"})
+            writer.message(probe.run(order))
+            return OK
+        engine = Engine(order, writer)
     facts = engine.prepare()
     start: AsyncResult = AsyncResult()
     dead_man = order.dead_man_s and DeadManSwitch(
@@ -236,7 +253,7 @@ def _run_order(line: bytes, unread: bytes, writer: LineWriter) -> int:
         on_end=lambda: _stop_at_once(StopReason.PARENT_GONE, engine, start),
         unread=unread,
     )
-    writer.message({"type": "ready", "protocol": PROTOCOL, "pid": os.getpid(), "facts": facts})
+    writer.message({"type": "ready", "protocol": protocol, "pid": os.getpid(), "facts": facts})
     end = engine.run(start.get())
     control.close()
     if dead_man:
@@ -253,7 +270,10 @@ def _parse(line: bytes) -> Any:
 
 
 def _handle_message(
-    message: dict[str, Any], engine: Engine, start: AsyncResult, dead_man: DeadManSwitch | None
+    message: dict[str, Any],
+    engine: Engine | Rounds,
+    start: AsyncResult,
+    dead_man: DeadManSwitch | None,
 ) -> None:
     if dead_man:
         dead_man.reset()
@@ -264,7 +284,7 @@ def _handle_message(
         start.set(message["start_at_ns"])
 
 
-def _stop_at_once(reason: StopReason, engine: Engine, start: AsyncResult) -> None:
+def _stop_at_once(reason: StopReason, engine: Engine | Rounds, start: AsyncResult) -> None:
     engine.stop(reason, drain_s=0.0)
     _start_if_waiting(start)
 

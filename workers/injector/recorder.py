@@ -5,6 +5,7 @@ turned into numpy arrays now and then, and into a `Second` once a second has pas
 """
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -150,7 +151,7 @@ class StepRecorder:
         for name, instants in self.events.items():
             if not instants:
                 continue
-            seconds = (np.array(instants, dtype=np.int64) - self.zero_ns) // NS
+            seconds = self.seconds_of(np.array(instants, dtype=np.int64))
             instants.clear()
             first = int(seconds.min())
             for second, count in enumerate(np.bincount(seconds - first).tolist(), first):
@@ -167,8 +168,9 @@ class StepRecorder:
                     self._time_ok(second, second.take_ok_rows())
                 second.make_timings()
 
-    def _second_of(self, instant_ns: int) -> int:
-        return (instant_ns - self.zero_ns) // NS
+    def seconds_of(self, instants_ns: Any) -> Any:
+        """Of one instant or an array of them."""
+        return (instants_ns - self.zero_ns) // NS
 
     def _open(self, second: int) -> int:
         return int(second) if self._first_open is None else max(int(second), self._first_open)
@@ -183,7 +185,7 @@ class StepRecorder:
     def _add_rows(self, rows: np.ndarray) -> None:
         self.last_end_ns = max(self.last_end_ns, int(rows[:, END].max()))
         self.last_start_ns = max(self.last_start_ns, int(rows[:, START].max()))
-        ended = (rows[:, END] - self.zero_ns) // NS
+        ended = self.seconds_of(rows[:, END])
         first, last = int(ended.min()), int(ended.max())
         for second in range(first, last + 1):
             part = rows if first == last else rows[ended == second]
@@ -191,7 +193,7 @@ class StepRecorder:
                 self._add_ended(self._untimed_at(second), part)
 
     def _add_ended(self, second: Unfinished, rows: np.ndarray) -> None:
-        started = (rows[:, START] - self.zero_ns) // NS
+        started = self.seconds_of(rows[:, START])
         first = int(started.min())
         for start, count in enumerate(np.bincount(started - first).tolist(), first):
             second.starts[start] = second.starts.get(start, 0) + count
@@ -256,16 +258,24 @@ class StepRecorder:
         self, rows: np.ndarray, response_us: np.ndarray, own_delay_us: np.ndarray
     ) -> dict[str, np.ndarray]:
         """Of the attempts whose reading was timed: response times with and without our delays."""
-        if not self.looked:
+        at, own_us = self._own_parts(rows, own_delay_us)
+        if not len(at):
             return {}
+        sampled = response_us[at]
+        return {"sampled": sampled, "undelayed": sampled - np.minimum(own_us, sampled)}
+
+    def _own_parts(
+        self, rows: np.ndarray, own_delay_us: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """(which attempts' reading was timed, what the injector added to each)."""
+        if not self.looked:
+            return rows[:0, START], own_delay_us[:0]
         starts = np.array(sorted(self.looked), dtype=np.int64)
         nearest = np.minimum(np.searchsorted(starts, rows[:, START]), len(starts) - 1)
         at = np.flatnonzero(starts[nearest] == rows[:, START])
         looked = [self.looked.pop(start) for start in rows[at, START].tolist()]
         delays_us = [(before_ns + waited_ns(each)) // 1000 for before_ns, each in looked]
-        own_us = own_delay_us[at] + np.array(delays_us, dtype=np.int64)
-        sampled = response_us[at]
-        return {"sampled": sampled, "undelayed": sampled - np.minimum(own_us, sampled)}
+        return at, own_delay_us[at] + np.array(delays_us, dtype=np.int64)
 
     def durations_us(self, rows: np.ndarray) -> dict[str, np.ndarray]:
         return durations_us(rows)
@@ -276,8 +286,8 @@ class StepRecorder:
         self.queued_at.pop(failure.start, None)
         self.lookups_us.pop(failure.start, None)
         self.looked.pop(failure.start, None)
-        second = self._untimed_at(self._second_of(failure.end))
-        start = self._second_of(failure.start)
+        second = self._untimed_at(self.seconds_of(failure.end))
+        start = self.seconds_of(failure.start)
         second.starts[start] = second.starts.get(start, 0) + 1
         if failure.intended < self.zero_ns <= failure.end:
             second.count("carried", 1)
@@ -301,13 +311,13 @@ class StepRecorder:
             return
         pairs = np.array(self._sent, dtype=np.int64).reshape(-1, 2)
         self._sent.clear()
-        seconds = (pairs[:, 0] - self.zero_ns) // NS
+        seconds = self.seconds_of(pairs[:, 0])
         for second in np.unique(seconds).tolist():
             self._at(second).count("bytes_sent", int(pairs[seconds == second, 1].sum()))
 
     def note_doubt(self, instant: int, count: int) -> None:
         """So many replies may have been those to other requests, as was seen now."""
-        self._at(self._second_of(instant)).count("in_doubt", count)
+        self._at(self.seconds_of(instant)).count("in_doubt", count)
 
     def finish(self, number: int, starts_in_flight: list[int], dropped: int = 0) -> Second:
         """The second `number`, which is over; `starts_in_flight`: when attempts under way began.
@@ -315,7 +325,7 @@ class StepRecorder:
         Call `gather` before; `make_timings` may come after, and fills in the timings. `dropped`
         arrivals count as started, and as nothing else.
         """
-        in_flight = [self._second_of(start) for start in starts_in_flight]
+        in_flight = [self.seconds_of(start) for start in starts_in_flight]
         parts = self._unfinished.items()
         begun = sum(part.starts.get(number, 0) for second, part in parts if second >= number)
         over_the_edge = sum(

@@ -44,10 +44,9 @@ class Seconds:
         self._dialler = dialler
         self._workers = workers
         self._write = write
-        self._hub_lag = HubLag(int(TICK_S * NS))
+        self.hub_lag = HubLag(int(TICK_S * NS))
         self._vitals: VitalsReader | None = None
         self._note_vitals: Callable[[VitalsReader], None] = lambda _: None
-        self._zero_ns = 0
         self._next_second = 0
         self._steps: Iterator[None] = iter(())
         self._is_calm = is_calm
@@ -57,7 +56,7 @@ class Seconds:
 
     def begin(self, zero_ns: int, warm_up_s: int) -> None:
         """`zero_ns`: when second 0 begins."""
-        self._zero_ns, self._next_second = zero_ns, -warm_up_s
+        self._next_second = -warm_up_s
         for recorder in self._recorders:
             recorder.zero_ns = zero_ns
 
@@ -68,7 +67,7 @@ class Seconds:
 
     def tick(self) -> None:
         """Every TICK_S of the hub's time."""
-        self._hub_lag.tick(now())
+        self.hub_lag.tick(now())
         self._dialler.reads.tick()
 
     def sweep(self, instant: int) -> None:
@@ -91,7 +90,7 @@ class Seconds:
         """Write every second that is over and in which no attempt is held back any more."""
         doubts = (w.held_end for w in self._workers if w.is_winding_down)
         until = min((end for end in doubts if end is not None), default=instant)
-        while self._zero_ns + (self._next_second + 1) * NS <= min(until, instant):
+        while self._recorders[0].seconds_of(min(until, instant)) > self._next_second:
             self._finish_second()
 
     def _finish_last_seconds(self, dropped: int) -> None:
@@ -159,7 +158,7 @@ class Seconds:
         for recorder in self._recorders:
             recorder.make_timings(rows[0].second)
             yield
-        lags = self._hub_lag.take()
+        lags = self.hub_lag.take()
         rows[0].vitals = self._vitals.take(
             hub_lag_max_us=max(lags, default=0),
             lateness_p99_us=_p99_us(rows, "lateness"),

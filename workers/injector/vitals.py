@@ -31,11 +31,18 @@ class HubLag:
         self._due_ns = 0
         self._lags_us: list[int] = []
 
-    def tick(self, instant_ns: int) -> None:
+    def tick(self, instant_ns: int) -> range:
+        """The delays since the last tick, µs."""
+        lags_us = range(0)
         if self._due_ns:
             lag_us = max(0, instant_ns - self._due_ns) // 1000
-            self._lags_us.extend(range(lag_us, -1, -self._every_us))
+            lags_us = range(lag_us, -1, -self._every_us)
+            self.add(lags_us)
         self._due_ns = instant_ns + self._every_ns
+        return lags_us
+
+    def add(self, lags_us: range) -> None:
+        self._lags_us.extend(lags_us)
 
     def take(self) -> list[int]:
         """The delays since the last call, µs."""

@@ -1,0 +1,97 @@
+"""What arms that are measured side by side did in one round, in which each had a turn."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Self
+
+from campaigns.domain.metrics.injector_end import InjectorEnd
+
+# What an end line says of the whole process, not of an arm.
+_OF_THE_RUN = {"type", "outcome", "reason", "warnings"}
+
+
+@dataclass(frozen=True, slots=True)
+class ArmRound:
+    """One arm's requests that were due in its turn of one round.
+
+    `n` are ok. `spilled` ended only after the turn and the pause that follows, `in_pause` in it.
+    `own_us` is the mean of what the injector added
+    to a request, and `…undelayed_us` are without it: None where it was not timed. The quarters are
+    those of the turn, each with the median of what was due in it. `p50_bounds_us`: the least and
+    the most that the median may be if some had not failed; None where none did.
+    """
+
+    n: int
+    failed: int = 0
+    spilled: int = 0
+    in_pause: int = 0
+    p50_us: float | None = None
+    p50_undelayed_us: float | None = None
+    mean_us: float | None = None
+    mean_undelayed_us: float | None = None
+    own_us: float | None = None
+    second_quarter_us: float | None = None
+    last_quarter_us: float | None = None
+    p50_bounds_us: tuple[float, float] | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        values = {name: getattr(self, name) for name in self.__slots__}
+        return {name: value for name, value in values.items() if value is not None}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        known = {name: data[name] for name in cls.__slots__ if name in data}
+        bounds = known.pop("p50_bounds_us", None)
+        return cls(**known, p50_bounds_us=None if bounds is None else tuple(bounds))
+
+
+@dataclass(frozen=True, slots=True)
+class ArmsRound:
+    """`began_us` after measuring began; `order`: whose turn was first, second, …; `arms`: in the
+    order's own sequence."""
+
+    number: int
+    began_us: int
+    order: Sequence[int]
+    arms: Sequence[ArmRound]
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "round": self.number,
+            "began_us": self.began_us,
+            "order": list(self.order),
+            "arms": [arm.to_json() for arm in self.arms],
+        }
+
+    @classmethod
+    def from_json(cls, line: Mapping[str, Any]) -> Self:
+        arms = tuple(map(ArmRound.from_json, line["arms"]))
+        return cls(line["round"], line["began_us"], tuple(line["order"]), arms)
+
+
+@dataclass(frozen=True, slots=True)
+class ArmsEnd:
+    """The end line of an injector that measured several arms. `measured_us`: of all together,
+    without the trial; each arm's durations are on its own clock."""
+
+    outcome: str
+    reason: str
+    rounds: int
+    settled: bool
+    measured_us: int
+    cpu_us: int
+    cpu_user_us: int
+    warnings: Sequence[str]
+    arms: Sequence[InjectorEnd]
+
+    def to_json(self) -> dict[str, Any]:
+        arms = [
+            {name: value for name, value in arm.to_json().items() if name not in _OF_THE_RUN}
+            for arm in self.arms
+        ]
+        return {"type": "end", **asdict(self), "arms": arms}
+
+    @classmethod
+    def from_json(cls, line: Mapping[str, Any]) -> Self:
+        known = {name: line[name] for name in cls.__slots__}
+        return cls(**known | {"arms": tuple(map(InjectorEnd.from_json, line["arms"]))})

@@ -1,0 +1,285 @@
+"""Arms measured side by side on real sockets: equal ledgers, equal pools, words that are true."""
+
+import json
+import threading
+import time
+from collections import Counter
+
+import pytest
+
+from campaigns.domain.analysis.ratio import Word
+from campaigns.domain.analysis.side_by_side import compare
+from campaigns.domain.metrics.rounds import ArmsEnd, ArmsRound
+from campaigns.domain.metrics.snapshot import Second, total_of
+from tests.injector.forked import FORKED
+from tests.injector.servers import OK_REPLY, always, scripted
+from tests.injector.test_cli import run
+from tests.injector.test_contract import fault, whole_order
+from workers.injector import rounds
+from workers.injector.arms_run import run_arms
+
+OPEN = {"model": "open", "rate_per_s": 100, "duration_s": 60}
+
+
+@pytest.fixture
+def short_trial(monkeypatch):
+    monkeypatch.setattr(rounds, "TRIAL_S", 0.5)
+    monkeypatch.setattr(rounds, "_STAGE_S", 0.5)
+
+
+def arms_order(*ports, load=None, limit_s=2, modes=(), **turns):
+    orders = [whole_order(port, load=load or OPEN) for port in ports]
+    names = ("plan", "endpoint", "connection_mode", "secrets")
+    arms = [{name: order[name] for name in names if name in order} for order in orders]
+    for arm, mode in zip(arms, modes, strict=False):
+        arm["connection_mode"] = mode
+    common = {name: orders[0][name] for name in ("run", "policy", "seed") if name in orders[0]}
+    turns = {"limit_s": limit_s, "until_settled": False, **turns}
+    return {"protocol": 2, **common, "arms": arms, "turns": turns}
+
+
+def after(delay_s):
+    def script(sock, server):
+        while server.read_request(sock) is not None:
+            time.sleep(delay_s)
+            sock.sendall(OK_REPLY)
+
+    return script
+
+
+def heard(order, program):
+    """The lines by type."""
+    assert fault(order, "arms_order") is None
+    injector = program(order, FORKED)
+    ready = injector.start()
+    lines, status = injector.rest()
+    assert status == 0
+    assert [fault(line, "out") for line in (ready, *lines)] == [None] * (1 + len(lines))
+    by_type = {}
+    for line in lines:
+        by_type.setdefault(line["type"], []).append(line)
+    return ready, by_type
+
+
+@pytest.mark.parametrize(
+    "load",
+    [OPEN, OPEN | {"distribution": "exponential"}, {"model": "closed", "connections": 3,
+     "duration_s": 60}, {"model": "over", "requests": 60, "over_s": 0.6}],
+    ids=["even", "random", "closed", "over"],
+)  # fmt: skip
+def test_each_arm_has_a_ledger_that_adds_up_and_is_that_of_its_server(program, load):
+    with scripted(after(0.002)) as one, scripted(after(0.004)) as other:
+        order = arms_order(one.port, other.port, load=load)
+        ready, lines = heard(order, program)
+    assert ready["protocol"] == 2
+    [pace], [line] = lines["pace"], lines["end"]
+    end = ArmsEnd.from_json(line)
+    assert (end.outcome, end.reason) == ("complete", "")
+    told = [ArmsRound.from_json(each) for each in lines["round"]]
+    for number, server in enumerate((one, other)):
+        seconds = [Second.from_json(each) for each in lines["second"] if each["arm"] == number]
+        assert [each.second for each in seconds] == list(range(-1, len(seconds) - 1))
+        total = total_of(seconds)
+        assert total.counters == end.arms[number].totals
+        assert total.count("started") == total.count("ok") == server.n_requests
+        measured = total_of(each for each in seconds if each.second >= 0)
+        assert sum(each.arms[number].n for each in told) <= measured.count("ok")
+        if load["model"] != "over":
+            assert sum(each.arms[number].n for each in told) == measured.count("ok")
+    assert [each.number for each in told] == list(range(len(told)))
+    assert end.rounds == len(told) >= 2
+    if load["model"] == "open":
+        assert pace["rate_per_s"] == 100
+        assert compare(told, 1).p50.low > 1.2
+
+
+def test_the_order_of_turns_is_drawn_from_the_seed(program):
+    with scripted(always(OK_REPLY)) as server:
+        port = server.port
+        orders = [
+            tuple(tuple(each["order"]) for each in heard(order, program)[1]["round"])
+            for order in (arms_order(port, port, seed=seed, limit_s=3) for seed in (1, 1, 2))
+        ]
+    n = min(map(len, orders))
+    assert orders[0][:n] == orders[1][:n] != orders[2][:n]
+    assert set(Counter(orders[0])) == {(0, 1), (1, 0)}
+
+
+def test_a_stop_ends_it_and_what_was_seen_is_told(program):
+    with scripted(after(0.002)) as server:
+        injector = program(arms_order(server.port, server.port, limit_s=60), FORKED)
+        injector.start()
+        while injector.hear()["type"] != "round":
+            pass
+        injector.say({"stop": "user"})
+        lines, status = injector.rest()
+    end = ArmsEnd.from_json(lines[-1])
+    assert (status, end.outcome, end.reason) == (0, "stopped", "user")
+    assert end.arms[0].totals["started"] + end.arms[1].totals["started"] == server.n_requests
+
+
+def measured(*ports, **more):
+    order = arms_order(*ports, **more)
+    return run_arms(order, [str(port) for port in ports], lambda second, arm: None)
+
+
+def test_a_target_that_is_slow_at_its_first_connection_is_so_in_the_trial(short_trial):
+    def slow_at_first(sock, server):
+        if server.n_connections == 1:
+            time.sleep(0.3)
+        after(0.003)(sock, server)
+
+    with scripted(after(0.003)) as usual, scripted(slow_at_first) as late:
+        run = measured(usual.port, late.port, limit_s=3)
+    [found] = run.comparisons
+    assert found.word not in {Word.SLOWER, Word.FASTER}
+    assert run.to_json()["comparisons"][0]["ratios"]["mean"]["value"] < 5
+
+
+def test_what_arms_share_is_warmed_by_each_of_them(short_trial):
+    """A cold cache behind both is warm for the second to ask: turns cannot show what it costs."""
+    warm_until = [0.0]
+
+    def script(sock, server):
+        while server.read_request(sock) is not None:
+            is_warm = time.monotonic() < warm_until[0]
+            warm_until[0] = time.monotonic() + 0.5
+            time.sleep(0.003 if is_warm else 0.1)
+            sock.sendall(OK_REPLY)
+
+    with scripted(script) as server:
+        [found] = measured(server.port, server.port, limit_s=3).comparisons
+    assert found.word not in {Word.SLOWER, Word.FASTER}
+    assert found.p50.value < 2, "neither waits for a cold cache in its turns"
+
+
+def test_connections_that_one_arm_opens_in_a_stall_are_opened_for_all(short_trial):
+    """Else the arm that stalled would go on with another number of connections than its peer."""
+    may_go = threading.Event()
+    may_go.set()
+
+    def script(sock, server):
+        while server.read_request(sock) is not None:
+            time.sleep(0.002)
+            may_go.wait(2)
+            sock.sendall(OK_REPLY)
+
+    stall = threading.Timer(1.2, may_go.clear), threading.Timer(1.8, may_go.set)
+    with scripted(after(0.002)) as steady, scripted(script) as stalling:
+        for timer in stall:
+            timer.start()
+        run = measured(steady.port, stalling.port, limit_s=3)
+    pools = [arm.connections_at_once for arm in run.end.arms]
+    assert pools[0] == pools[1] > 20, "20 are opened before the first turn"
+
+
+@pytest.mark.parametrize("rate", [100, 400])
+def test_equal_pools_are_opened_before_the_first_turn(short_trial, rate):
+    with scripted(after(0.002)) as one, scripted(after(0.002)) as other:
+        run = measured(one.port, other.port, load=OPEN | {"rate_per_s": rate}, limit_s=1)
+    first, second = (arm.connections_at_once for arm in run.end.arms)
+    assert first == second >= min(40, rate // 5)
+
+
+@pytest.mark.parametrize(
+    "load",
+    [{"model": "closed", "connections": 2, "duration_s": 1}, OPEN | {"duration_s": 1}],
+    ids=["closed", "open"],
+)
+def test_the_duration_of_a_plan_is_the_most_for_each_arm(short_trial, load):
+    with scripted(after(0.002)) as one, scripted(after(0.002)) as other:
+        run = measured(one.port, other.port, load=load, limit_s=20)
+    assert run.end.outcome == "complete"
+    for arm in run.end.arms:
+        assert 700_000 < arm.duration_us <= 1_500_000, "of its own clock, in whole turns"
+
+
+def test_connections_are_new_for_each_request_where_an_arm_wants_that(short_trial):
+    with scripted(always(OK_REPLY)) as kept, scripted(always(OK_REPLY)) as new:
+        run = measured(kept.port, new.port, modes=("keep-alive", "new"), limit_s=1)
+    assert kept.n_connections <= 40
+    assert new.n_connections == new.n_requests
+    assert run.end.arms[1].totals["connections_opened"] == new.n_requests
+
+
+def test_failures_are_told_of_their_round_and_their_arm(short_trial):
+    def failing(sock, server):
+        while server.read_request(sock) is not None:
+            if server.n_requests % 4 == 0:
+                return
+            sock.sendall(OK_REPLY)
+
+    with scripted(always(OK_REPLY)) as one, scripted(failing) as other:
+        run = measured(one.port, other.port, limit_s=2)
+    [found] = run.comparisons
+    assert (found.word, found.failing) == (None, [1])
+    assert run.has_learnt
+    assert "More than a tenth of the requests" in run.report()
+
+
+def test_slow_replies_are_waited_for_between_turns(short_trial):
+    with scripted(after(0.06)) as one, scripted(after(0.06)) as other:
+        run = measured(one.port, other.port, limit_s=3)
+    pace = run.to_json()["pace"]
+    assert 0.06 < pace["gap_s"] < 0.3
+    assert [arm.spilled for each in run._rounds for arm in each.arms].count(0) > 0
+
+
+def test_the_command_line_says_which_is_slower_first():
+    with scripted(after(0.003)) as one, scripted(after(0.009)) as other:
+        urls = [f"http://127.0.0.1:{server.port}/" for server in (one, other)]
+        done = run(urls[0], "--against", urls[1], "--rate", 100, "--at-most", 10)
+        said = run(urls[0], "--against", urls[1], "--connections", 2, "--exactly", 4, "--json")
+    assert done.returncode == 0
+    first, *others = done.stdout.splitlines()
+    assert first.startswith(f"{urls[1]} takes ")
+    assert f"times as long as {urls[0]}" in first
+    assert any(line.startswith("p99 between") for line in others)
+    found = json.loads(said.stdout)
+    assert found["comparisons"][0]["word"] == "slower"
+    assert found["comparisons"][0]["ratios"]["p50"]["low"] > 2
+    assert 3 < found["measured_s"] <= 4.1
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ("--exactly 3", "--exactly needs --against"),
+        ("--against http://127.0.0.1:1/ --processes 2", "one process"),
+        ("--against http://127.0.0.1:1/ --report ab", "--report is for one address"),
+        ("--against http://127.0.0.1:1/ --threshold p95<3ms", "--threshold is for one address"),
+        ("--against http://127.0.0.1:1/ --exactly 3 --at-most 4", "exclude each other"),
+        ("--against http://127.0.0.1:1/ --stages 5:2", "--against: Stages cannot be cut"),
+        ("--against http://127.0.0.1:1/ --exactly 0.2", "limit_s must be from 1"),
+        ("--against 127.0.0.1", "is not an address"),
+    ],
+)
+def test_what_cannot_be_compared_is_refused_in_words_of_the_keyboard(options, words):
+    done = run("http://127.0.0.1:1/", *options.split())
+    assert done.returncode == 2
+    assert words in done.stderr
+
+
+def test_where_nothing_was_learnt_the_status_says_so():
+    """Nobody listens there: not one reply."""
+    with scripted(always(OK_REPLY)) as server:
+        port = server.port
+    url = f"http://127.0.0.1:{port}/"
+    done = run(url, "--against", url, "--rate", 20, "--exactly", 1)
+    assert done.returncode == 0, "that all failed is an answer"
+    assert "failed" in done.stdout
+
+
+@pytest.mark.parametrize("word", ["user", None])
+def test_a_stop_in_the_trial_ends_it_at_once(program, word):
+    with scripted(always(OK_REPLY)) as server:
+        injector = program(arms_order(server.port, server.port), FORKED)
+        injector.start()
+        time.sleep(0.3)
+        injector.say({"stop": word}) if word else injector.process.stdin.close()
+        lines, status = injector.rest()
+        complaints = injector.process.stderr.read()
+    end = ArmsEnd.from_json(lines[-1])
+    assert (status, end.outcome, end.reason) == (0, "stopped", word or "parent_gone")
+    assert (end.rounds, end.arms[0].duration_us) == (0, 0)
+    assert "Traceback" not in complaints

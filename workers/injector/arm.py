@@ -1,0 +1,160 @@
+"""One of several arms that a process measures side by side: what it sends, and what was seen."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from campaigns.domain.metrics.injector_end import InjectorEnd
+from campaigns.domain.metrics.snapshot import Second
+from campaigns.domain.plan import arrivals
+from campaigns.domain.plan.load import Distribution, Load, Model
+from campaigns.domain.plan.plan import ConnectionMode
+from workers.injector import drivers
+from workers.injector.connection import NS
+from workers.injector.crew import Crew
+from workers.injector.engine import connections_end, in_order, make_dialler
+from workers.injector.guard import Guard, resolve
+from workers.injector.key_log import KeyLog
+from workers.injector.order import Order
+from workers.injector.pacer import Lead
+from workers.injector.preflight import Capacity, find_capacity
+from workers.injector.read_delay import ReadSample
+from workers.injector.seconds import Seconds, in_flight_of
+from workers.injector.trial import LONGEST_TRIAL_S, Pace
+from workers.injector.turn_loads import ClosedTurns, OpenTurns
+from workers.injector.turns import ArmTurn, TurnRecorder, Turns
+
+_NEVER = 1 << 62
+# How many connections are opened at once before the first turn, of an open load.
+_POOL_S, _MOST_AT_ONCE = 0.2, 40
+
+
+class ArmInTurns:
+    """`turns` are all of its turns so far; `load` sends in them."""
+
+    def __init__(
+        self,
+        order: Order,
+        reads: ReadSample,
+        lead: Lead,
+        n_arms: int,
+        write: Callable[[Second], None],
+        is_calm: Callable[[int], bool],
+        key_log: KeyLog | None = None,
+    ):
+        """Raises Refusal."""
+        self.order = order
+        self._guard = Guard(order.endpoint, order.allowed, order.never)
+        self._guard.admit(resolve(order.endpoint.host, order.endpoint.port))
+        self.capacity: Capacity = find_capacity(order, self._guard.addresses, n_arms)
+        self.turns = Turns()
+        self.dialler = make_dialler(order, self._guard, reads, key_log)
+        self.crew = Crew(order, self.dialler, partial(TurnRecorder, turns=self.turns))
+        self.load = self._make_load(lead)
+        for recorder in self.crew.recorders:
+            recorder.queued_at = self.load.queued_at
+        self.seconds = Seconds(self.crew, self.dialler, self.load.workers, write, is_calm)
+        self.seconds.begin(_NEVER, 1)
+        self._own_ns = 0
+        self._zero_ns = _NEVER
+
+    def _make_load(self, lead: Lead) -> OpenTurns | ClosedTurns:
+        plan, shard = self.order.plan, self.order.shard
+        requests = in_order(self.crew.requests, plan.order, self.order.seed)
+        make_worker = self.crew.make_worker
+        if arrivals.is_scheduled(plan.load):
+            drain_ns = int(plan.timeouts.total_s * NS)
+            settings = self.capacity.connections, drain_ns, plan.load.when_saturated
+            return OpenTurns(requests, make_worker, *settings, lead)
+        n_connections = arrivals.connections_of(plan.load, shard)
+        return ClosedTurns(requests, make_worker, shard, n_connections, lead)
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether its connections serve more than one request."""
+        return self.order.mode == ConnectionMode.KEEP_ALIVE
+
+    @property
+    def addresses(self) -> list[str]:
+        return self._guard.addresses
+
+    @property
+    def rate_per_s(self) -> float | None:
+        """None of a closed load."""
+        load = self.order.plan.load
+        if not arrivals.is_scheduled(load):
+            return None
+        return float(NS / arrivals.period_ns(load))
+
+    def try_pace(self, pace: Pace) -> None:
+        """Send at this pace from the next turn on, to see whether it is kept up with."""
+        self._begin(pace, {"duration_s": LONGEST_TRIAL_S})
+
+    def measure(self, pace: Pace, zero_ns: int, most_s: float) -> None:
+        """Begin its plan's own schedule: what is sent from here on counts."""
+        load = self.order.plan.load
+        self._zero_ns = zero_ns
+        until_time = {"duration_s": min(most_s, load.duration_s or most_s)}
+        self._begin(pace, until_time if load.requests is None else {"requests": load.requests})
+        self.seconds.begin(zero_ns, 1)
+
+    def _begin(self, pace: Pace, until: dict[str, Any]) -> None:
+        self._own_ns = 0
+        if pace.rate_per_s is None:
+            self.load.begin(until.get("requests"))
+            return
+        load = self.order.plan.load
+        is_random = load.distribution == Distribution.EXPONENTIAL
+        even = Load(
+            model=Model.OPEN,
+            rate_per_s=pace.rate_per_s,
+            distribution=Distribution.EXPONENTIAL if is_random else Distribution.DETERMINISTIC,
+            **until,
+        )
+        self.load.begin(arrivals.schedule(even, 0, seed=self.order.seed))
+
+    def take_turn(self, begin_ns: int, pace: Pace, *, is_first: bool = False) -> ArmTurn:
+        """`is_first`: open as many connections as a stall may take, alike in all arms."""
+        length_ns, gap_ns = round(pace.slice_s * NS), round(pace.gap_s * NS)
+        turn = ArmTurn(begin_ns, self._own_ns, length_ns, gap_ns)
+        if is_first and self.is_kept and pace.rate_per_s is not None:
+            turn.n_extra = max(1, min(_MOST_AT_ONCE, round(pace.rate_per_s * _POOL_S)))
+        self._own_ns += length_ns
+        self.turns.add(turn, is_measured=begin_ns >= self._zero_ns)
+        self.load.take_turn(turn)
+        return turn
+
+    def gather(self) -> None:
+        """Have the turns know all that has ended."""
+        for worker in self.load.workers:
+            if not worker.is_winding_down:
+                worker.settle()
+        for recorder in self.crew.recorders:
+            recorder.compact()
+
+    def end(self) -> InjectorEnd:
+        recorders = self.crew.recorders
+        last_end_ns = max(recorder.last_end_ns for recorder in recorders)
+        last_start_ns = max(recorder.last_start_ns for recorder in recorders)
+        return replace(
+            connections_end(self.crew, self.dialler),
+            totals=self.seconds.total.counters,
+            errors=self.seconds.total.errors,
+            in_flight=len(in_flight_of(self.load.workers)),
+            duration_us=self.turns.own_us(last_end_ns),
+            sending_us=self.turns.own_us(last_start_ns),
+        )
+
+    def p95_s(self, since: int) -> float:
+        """Of the responses in its turns from that number on."""
+        rows = [part[:, 2] for turn in self.turns.all[since:] for part in turn.ok]
+        return float(np.percentile(np.concatenate(rows), 95)) / 1e6 if rows else 0.0
+
+
+def planned_requests(arms: list[ArmInTurns]) -> int | None:
+    """Of all arms, where their plans say so; what is settled before needs fewer."""
+    each = [drivers.requests_of(arm.order.plan, arm.order.shard) for arm in arms]
+    return None if None in each else sum(each)

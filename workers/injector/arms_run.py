@@ -1,0 +1,229 @@
+"""Arms measured side by side from the command line: the answer, a table, and all as one object."""
+
+import signal
+from collections.abc import Callable
+from dataclasses import asdict
+from functools import cached_property
+from typing import Any
+
+import gevent
+
+from campaigns.domain.analysis.arm_figures import RANKS, ArmFigures, ArmSeconds
+from campaigns.domain.analysis.failures import cause_words
+from campaigns.domain.analysis.side_by_side import (
+    CONFIDENCE,
+    LOOK_CONFIDENCE,
+    ArmComparison,
+    compare,
+)
+from campaigns.domain.analysis.signed_rank import Ratio
+from campaigns.domain.lifecycle import StopReason
+from campaigns.domain.metrics.rounds import ArmsEnd, ArmsRound
+from campaigns.domain.metrics.snapshot import Second, Total, total_of
+from campaigns.domain.presentation.side_by_side_words import answer, limits_of, ratio_text
+from campaigns.domain.units import DASH, counted, duration, figure
+from workers.injector.arms_order import ArmsOrder
+from workers.injector.connection import now
+from workers.injector.key_log import KeyLog
+from workers.injector.local_run import START_DELAY_NS, warn
+from workers.injector.rounds import Rounds
+
+Show = Callable[[Second, int], None]
+_GAP = "  "
+
+
+class ArmsRun:
+    """Takes what the injector says of all arms. `names`: their addresses."""
+
+    def __init__(self, order: ArmsOrder, names: list[str], show: Show):
+        self._order, self._names, self._show = order, names, show
+        self._rounds: list[ArmsRound] = []
+        self._seconds: list[list[Second]] = [[] for _ in names]
+        self._pace: dict[str, Any] = {}
+        self.end: ArmsEnd | None = None
+
+    def second(self, second: Second, arm: int) -> None:
+        self._seconds[arm].append(second)
+        self._show(second, arm)
+
+    def pace(self, facts: dict[str, Any]) -> None:
+        self._pace = facts
+
+    def round(self, each: ArmsRound) -> None:
+        self._rounds.append(each)
+
+    @cached_property
+    def comparisons(self) -> list[ArmComparison]:
+        """Of each arm with the reference."""
+        turns = self._order.turns
+        confidence = LOOK_CONFIDENCE if turns.until_settled else CONFIDENCE
+        return [
+            compare(
+                self._rounds,
+                arm,
+                turns.reference,
+                threshold=turns.threshold,
+                confidence=confidence,
+            )
+            for arm in range(len(self._names))
+            if arm != turns.reference
+        ]
+
+    @property
+    def has_learnt(self) -> bool:
+        """Whether something is known of at least one arm that was not before."""
+        return any(each.word is not None or each.failing for each in self.comparisons)
+
+    def report(self) -> str:
+        sentences = [line for each in self.comparisons for line in self._sentences(each)]
+        return "\n".join([*sentences, "", *self._table(), "", self._footing()])
+
+    def to_json(self) -> dict[str, Any]:
+        """Times in ms, ratios of the arm's time to the reference's; what is not known is null."""
+        return {
+            "outcome": self.end.outcome,
+            "settled": self.end.settled,
+            "rounds": self.end.rounds,
+            "measured_s": self._measured_s,
+            "pace": self._pace,
+            "warnings": list(self.end.warnings),
+            "comparisons": [self._comparison_json(each) for each in self.comparisons],
+            "arms": [self._arm_json(*each) for each in enumerate(self._figures)],
+        }
+
+    @property
+    def _measured_s(self) -> float:
+        return self.end.measured_us / 1e6
+
+    @cached_property
+    def _by_second(self) -> ArmSeconds:
+        return ArmSeconds(self._seconds)
+
+    @cached_property
+    def _figures(self) -> list[ArmFigures]:
+        return self._by_second.figures()
+
+    def _sentences(self, found: ArmComparison) -> list[str]:
+        rates = {name: self._pace.get(name) for name in ("rate_per_s", "asked_per_s")}
+        limits = limits_of(found, self._names, elapsed_s=self._measured_s, **rates)
+        return [answer(found, self._names), *limits]
+
+    def _table(self) -> list[str]:
+        """A column for each arm, and one for each ratio to the reference."""
+        reference = self._order.turns.reference
+        columns = [["", *_LABELS]]
+        compared = {found.arm: found for found in self.comparisons}
+        for number, arm in enumerate(self._figures):
+            low_us, high_us = arm.bounds_us["p50"] or (None, None)
+            tails = [_between(bounds) for rank, bounds in arm.bounds_us.items() if rank != "p50"]
+            counts = f"{arm.n:,}", f"{arm.failed:,}"
+            columns.append([self._names[number], _ms(low_us), _ms(high_us), *tails, *counts])
+            if found := compared.get(number):
+                tails = map(ratio_text, self._by_second.ratios(number, reference).values())
+                ratios = ratio_text(found.p50), ratio_text(found.p50_measured), *tails
+                columns.append(["ratio", *ratios, "", ""])
+        widths = [max(map(len, column)) for column in columns]
+        return [
+            _GAP.join(
+                cell.rjust(width) if place else cell.ljust(width)
+                for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+            ).rstrip()
+            for row in zip(*columns, strict=True)
+        ]
+
+    def _footing(self) -> str:
+        rounds = counted(self.end.rounds, "rounds")
+        pace = self._pace
+        turns = f", turns of {duration(pace['slice_s'])}" if pace else ""
+        pause = f" with a pause of {pace['gap_s']:g} s" if pace and pace["gap_s"] else ""
+        return (
+            f"{rounds} in {duration(self._measured_s)}{turns}{pause}. "
+            "Ratios are to the first address, in brackets with 99 % confidence, or 95 % where "
+            "requests beyond a percentile are few."
+        )
+
+    def _comparison_json(self, found: ArmComparison) -> dict[str, Any]:
+        tails = self._by_second.ratios(found.arm, found.reference)
+        left_s = None if found.is_settled else found.seconds_left(self._measured_s)
+        return {
+            "arm": found.arm,
+            "reference": found.reference,
+            "word": found.word,
+            "sentences": self._sentences(found),
+            "at_least": found.at_least,
+            "behind": list(found.behind),
+            "failing": list(found.failing),
+            "rounds": found.n_rounds,
+            "seconds_left": left_s,
+            "ratios": {
+                "p50": _ratio_json(found.p50),
+                "p50_measured": _ratio_json(found.p50_measured),
+                **{name: _ratio_json(ratio) for name, ratio in tails.items()},
+                "typical_mean": _ratio_json(found.typical_mean),
+                "mean": _ratio_json(found.mean),
+            },
+            "halves": {
+                name: [_ratio_json(half) for half in halves]
+                for name, halves in found.halves.items()
+            },
+        }
+
+    def _arm_json(self, number: int, arm: ArmFigures) -> dict[str, Any]:
+        total: Total = total_of(each for each in self._seconds[number] if each.second >= 0)
+        return {
+            "url": self._names[number],
+            "connection_mode": self._order.arms[number].mode,
+            "n": arm.n,
+            "failed": arm.failed,
+            "bounds_ms": {
+                name: bounds and [round(us / 1000, 4) for us in bounds]
+                for name, bounds in arm.bounds_us.items()
+            },
+            "counters": total.counters,
+            "statuses": total.statuses,
+            "errors": {kind: [n, cause_words(kind, 0)] for kind, n in total.errors.items()},
+        }
+
+
+_LABELS = (
+    "p50 without the injector's part",
+    "p50 as measured",
+    *(f"{name} between" for name in RANKS if name != "p50"),
+    "ok",
+    "failed",
+)
+
+
+def _ms(value_us: float | None) -> str:
+    return DASH if value_us is None else f"{figure(value_us / 1000)} ms"
+
+
+def _between(bounds_us: tuple[float, float] | None) -> str:
+    if bounds_us is None:
+        return DASH
+    return f"{figure(bounds_us[0] / 1000)} and {_ms(bounds_us[1])}"
+
+
+def _ratio_json(ratio: Ratio | None) -> dict[str, float | int] | None:
+    if ratio is None:
+        return None
+    digits = {name: round(value, 5) for name, value in asdict(ratio).items() if name != "n"}
+    return {**digits, "n": ratio.n}
+
+
+def run_arms(
+    order: dict[str, Any], names: list[str], show: Show, key_log: KeyLog | None = None
+) -> ArmsRun:
+    """Measure all in this process; Ctrl-C ends it and keeps the results. Raises Refusal."""
+    parsed = ArmsOrder.from_json(order)
+    run = ArmsRun(parsed, names, show)
+    rounds = Rounds(parsed, run, key_log)
+    warn(rounds.prepare())
+    handlers = [
+        gevent.signal_handler(number, rounds.stop, StopReason.USER)
+        for number in (signal.SIGINT, signal.SIGTERM)
+    ]
+    run.end = rounds.run(now() + START_DELAY_NS)
+    for handler in handlers:
+        handler.cancel()
+    return run

@@ -1,0 +1,340 @@
+"""Measures several arms side by side: in each round every arm has one turn, in an order drawn anew.
+
+A trial comes first, which finds how long turns must be; it is the warm-up too. Then rounds follow
+one another until all is settled, or the time is up.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from math import ceil, inf
+from typing import Any, Protocol
+
+import gevent
+import numpy as np
+from gevent.event import Event
+
+from campaigns.domain.analysis.side_by_side import (
+    CONFIDENCE,
+    LOOK_CONFIDENCE,
+    LOOKS,
+    compare,
+    next_look,
+)
+from campaigns.domain.lifecycle import StopReason
+from campaigns.domain.metrics.injector_end import COMPLETE, STOPPED
+from campaigns.domain.metrics.rounds import ArmsEnd, ArmsRound
+from campaigns.domain.metrics.snapshot import Second
+from workers.injector.arm import ArmInTurns, planned_requests
+from workers.injector.arms_order import ArmsOrder
+from workers.injector.attempt import interrupt_overdue
+from workers.injector.connection import NS, now
+from workers.injector.engine import DRAIN_ON_STOP_S, SWEEP_S
+from workers.injector.key_log import KeyLog
+from workers.injector.pacer import Lead
+from workers.injector.read_delay import ReadSample
+from workers.injector.seconds import AFTER_REPLIES, TICK_S, in_flight_of
+from workers.injector.trial import LONGEST_TRIAL_S, TRIAL_S, Pace, next_pace
+from workers.injector.turns import ArmTurn
+from workers.injector.vitals import RestingCollector, VitalsReader, cpu_s
+
+_STAGE_S = 1.5
+_FEWEST_OF_STAGE, _ENOUGH_TO_SEE_A_QUEUE = 4, 10
+_SOON_NS, _PATIENCE_NS = NS // 200, 2 * NS
+_MOMENT_S = 0.01
+
+
+class ArmsOutput(Protocol):
+    """Where what was seen goes."""
+
+    def second(self, second: Second, arm: int) -> None: ...
+    def pace(self, facts: dict[str, Any]) -> None: ...
+    def round(self, each: ArmsRound) -> None: ...
+
+
+class Rounds:
+    """All arms of one order. `prepare`, then `run`; `stop` may come at any time."""
+
+    def __init__(self, order: ArmsOrder, output: ArmsOutput, key_log: KeyLog | None = None):
+        self._order, self._turns = order, order.turns
+        self._output = output
+        self._key_log = key_log
+        self._loop = gevent.get_hub().loop
+        self._rng = np.random.Generator(np.random.PCG64(order.turns.seed % 2**64))
+        self._reads = ReadSample(is_on=True)
+        self._arms: list[ArmInTurns] = []
+        self._over = Event()
+        self._has_conducted = False
+        self._stop_reason: StopReason | None = None
+        self._abort_at_ns: int | None = None
+        self._zero_ns = 1 << 62
+        self._warnings: list[str] = []
+        # Rounds whose orders are drawn, and those of them that are not told yet.
+        self._orders: list[list[int]] = []
+        self._untold: list[int] = []
+        self._told: list[ArmsRound] = []
+        self._first = 0  # round of the present stage, or of the measurement
+        self._measured_us = 0
+
+    def prepare(self) -> dict[str, Any]:
+        """All that can fail before a packet is sent. The facts of `ready`; raises Refusal."""
+        lead, orders = Lead(), self._order.arms
+        for number, order in enumerate(orders):
+
+            def write(second: Second, number: int = number) -> None:
+                self._output.second(second, number)
+
+            settings = self._reads, lead, len(orders), write, self._is_calm, self._key_log
+            self._arms.append(ArmInTurns(order, *settings))
+        capacities = [arm.capacity for arm in self._arms]
+        texts = [text for capacity in capacities for text in capacity.warnings]
+        self._warnings = list(dict.fromkeys(texts))
+        return {
+            "resolved": list(dict.fromkeys(ip for arm in self._arms for ip in arm.addresses)),
+            "connections": sum(capacity.connections for capacity in capacities),
+            "descriptors": capacities[0].descriptors,
+            "cpu_quota": capacities[0].cpu_quota,
+            "planned_requests": planned_requests(self._arms),
+            "warnings": self._warnings,
+        }
+
+    def run(self, start_ns: int) -> ArmsEnd:
+        """Send from `start_ns` (CLOCK_MONOTONIC) on, the trial first; returns the end."""
+        self._reads.begin()
+        with RestingCollector() as collector:
+            timers = self._start_timers()
+            began = cpu_s()
+            self._arms[0].seconds.watch(lambda vitals: self._watch_memory(collector, vitals))
+            for arm in self._arms[1:]:
+                arm.seconds.watch()
+            conductor = gevent.spawn(self._conduct, start_ns)
+            self._over.wait()
+            if conductor.ready():
+                conductor.get()  # raises what ended it
+            conductor.kill()
+            for timer in timers:
+                timer.stop()
+            for arm in self._arms:
+                arm.crew.close()
+                arm.seconds.end(arm.load.n_dropped)
+            self._tell_rounds()
+        for arm in self._arms:
+            arm.dialler.close()
+        user_s, system_s = (after - before for after, before in zip(cpu_s(), began, strict=True))
+        return ArmsEnd(
+            outcome=COMPLETE if self._stop_reason is None else STOPPED,
+            reason=self._stop_reason or "",
+            rounds=len(self._told),
+            settled=self._is_settled(),
+            measured_us=self._measured_us,
+            cpu_us=round((user_s + system_s) * 1e6),
+            cpu_user_us=round(user_s * 1e6),
+            warnings=self._warnings,
+            arms=tuple(arm.end() for arm in self._arms),
+        )
+
+    def stop(self, reason: StopReason, drain_s: float = DRAIN_ON_STOP_S) -> None:
+        """Send nothing new; requests in flight get `drain_s` to finish."""
+        if self._stop_reason is None:
+            self._stop_reason = reason
+            for arm in self._arms:
+                arm.load.stop()
+        self._abort_at_ns = min(now() + int(drain_s * NS), self._abort_at_ns or 1 << 62)
+        self._sweep()
+
+    # --- the arms' turns -------------------------------------------------------------------------
+    def _conduct(self, start_ns: int) -> None:
+        try:
+            pace, free_ns = self._try_out(start_ns)
+            if self._stop_reason is None:
+                self._measure(pace, max(free_ns, now() + 4 * _SOON_NS))
+        finally:
+            self._has_conducted = True
+
+    def _try_out(self, start_ns: int) -> tuple[Pace, int]:
+        """(the pace that all keep up with, or the last that was tried, when it was over)."""
+        turns, arms = self._turns, self._arms
+        pace = Pace.first(arms[0].rate_per_s, turns.slice_s, may_lower=turns.may_lower_rate)
+        least_s = max(TRIAL_S, arms[0].order.plan.warm_up_s)
+        free_ns, is_new = start_ns, True
+        while self._stop_reason is None:
+            if is_new:
+                self._first = len(self._orders)
+                for arm in arms:
+                    arm.try_pace(pace)
+            free_ns = self._play_stage(free_ns, pace)
+            if self._stop_reason is not None:
+                break
+            for arm in arms:
+                arm.gather()
+            tried_s = (free_ns - start_ns) / NS
+            p95_s = max(arm.p95_s(self._first) for arm in arms)
+            found = next_pace(pace, self._rounds_so_far(), p95_s)
+            is_new = found.keeps_up is None and tried_s < LONGEST_TRIAL_S / 2
+            pace = found if is_new else replace(pace, keeps_up=bool(found.keeps_up))
+            n_tried = len(self._orders) - self._first
+            is_enough = tried_s >= least_s and (not pace.gap_s or n_tried >= _ENOUGH_TO_SEE_A_QUEUE)
+            if not is_new and (is_enough or not pace.keeps_up):
+                self._output.pace(self._facts_of(pace))
+                break
+        return pace, free_ns
+
+    def _play_stage(self, free_ns: int, pace: Pace) -> int:
+        """Rounds of a second, and what they leave over; returns when that was over."""
+        until_ns, n_rounds = max(free_ns, now()) + int(_STAGE_S * NS), 0
+        while self._stop_reason is None and (free_ns < until_ns or n_rounds < _FEWEST_OF_STAGE):
+            free_ns = self._play_round(free_ns, pace, is_first=not self._orders)
+            n_rounds += 1
+        self._wait_until(free_ns)
+        patience_ns = now() + _PATIENCE_NS
+        while now() < patience_ns and self._n_in_flight:
+            gevent.sleep(_MOMENT_S)
+        return max(free_ns, now())
+
+    def _measure(self, pace: Pace, begin_ns: int) -> None:
+        limit_s = self._turns.limit_s
+        self._zero_ns = begin_ns
+        self._first = len(self._orders)
+        for arm in self._arms:
+            arm.measure(pace, begin_ns, limit_s)
+        until_ns = begin_ns + int(limit_s * NS)
+        round_ns = int(pace.round_s(len(self._arms)) * NS)
+        duration_s = self._arms[0].order.plan.load.duration_s
+        n_most = inf if duration_s is None else ceil(duration_s / pace.slice_s)
+        look = LOOKS[0] if self._turns.until_settled else None
+        free_ns = begin_ns
+        # A round that is begun a moment late does not cost the last one.
+        while self._stop_reason is None and free_ns + 0.9 * round_ns <= until_ns:
+            free_ns = self._play_round(free_ns, pace)
+            self._tell_rounds()
+            n_rounds = len(self._orders) - self._first
+            if n_rounds >= n_most or any(arm.load.is_used_up for arm in self._arms):
+                break
+            # Neither the round under way nor the one before, which may have left something over.
+            if look is not None and n_rounds >= look + 2:
+                self._gather()
+                if len(self._told) >= look:
+                    look = next_look(len(self._told))
+                    if look is None or self._is_settled():
+                        break
+        self._wait_until(free_ns)
+        self._gather()
+        self._measured_us = (min(now(), free_ns) - begin_ns) // 1000
+
+    def _play_round(self, free_ns: int, pace: Pace, *, is_first: bool = False) -> int:
+        """Give each arm a turn, from `free_ns` on or as soon as possible; waits until the last of
+        them begins. Returns when the round is over."""
+        arms, begin_ns = self._arms, max(free_ns, now() + _SOON_NS)
+        order = self._rng.permutation(len(arms)).tolist()
+        step_ns = round((pace.slice_s + pace.gap_s) * NS)
+        most = max((len(arm.load.workers) for arm in arms if arm.is_kept), default=0)
+        for place, number in enumerate(order):
+            if arms[number].is_kept:
+                arms[number].load.n_wanted = most
+            arms[number].take_turn(begin_ns + place * step_ns, pace, is_first=is_first)
+        self._untold.append(len(self._orders))
+        self._orders.append(order)
+        self._wait_until(begin_ns + (len(arms) - 1) * step_ns)
+        return begin_ns + len(arms) * step_ns
+
+    def _wait_until(self, instant_ns: int) -> None:
+        gevent.sleep(max(0.0, (instant_ns - now()) / NS))
+
+    def _is_calm(self, instant: int) -> bool:
+        return all(arm.load.is_calm(instant) for arm in self._arms)
+
+    # --- what was seen ---------------------------------------------------------------------------
+    def _gather(self) -> None:
+        for arm in self._arms:
+            arm.gather()
+        self._tell_rounds()
+
+    def _tell_rounds(self) -> None:
+        """Those of the measurement of which all is known by now."""
+        instant = now()
+        for number in self._untold[:]:
+            turns = [arm.turns.all[number] for arm in self._arms]
+            is_measured = turns[0].begin_ns >= self._zero_ns
+            if is_measured and not all(turn.is_complete(instant) for turn in turns):
+                continue
+            self._untold.remove(number)
+            if is_measured:
+                each = self._round(number, turns)
+                self._told.append(each)
+                self._output.round(each)
+                for turn in turns:
+                    turn.ok.clear()
+
+    def _rounds_so_far(self) -> list[ArmsRound]:
+        """Of this stage of the trial, but the very first, which opened the connections."""
+        numbers = range(max(1, self._first), len(self._orders))
+        return [self._round(n, [arm.turns.all[n] for arm in self._arms]) for n in numbers]
+
+    def _round(self, number: int, turns: Sequence[ArmTurn]) -> ArmsRound:
+        order, zero_ns = self._orders[number], self._zero_ns
+        began_us = (min(turn.begin_ns for turn in turns) - zero_ns) // 1000
+        arms = tuple(turn.figures() for turn in turns)
+        return ArmsRound(number - self._first, began_us, tuple(order), arms)
+
+    def _is_settled(self) -> bool:
+        turns = self._turns
+        others = [number for number in range(len(self._arms)) if number != turns.reference]
+        return all(
+            compare(
+                self._told,
+                number,
+                turns.reference,
+                threshold=turns.threshold,
+                confidence=LOOK_CONFIDENCE if turns.until_settled else CONFIDENCE,
+            ).is_settled
+            for number in others
+        )
+
+    def _facts_of(self, pace: Pace) -> dict[str, Any]:
+        return {
+            "slice_s": pace.slice_s,
+            "gap_s": pace.gap_s,
+            "rate_per_s": pace.rate_per_s,
+            "asked_per_s": pace.asked_per_s,
+            "keeps_up": pace.keeps_up,
+            "connections": [len(arm.load.workers) for arm in self._arms],
+        }
+
+    # --- supervision -----------------------------------------------------------------------------
+    def _start_timers(self) -> list[Any]:
+        timers = []
+        for every_s, callback in ((SWEEP_S, self._sweep), (TICK_S, self._tick)):
+            timer = self._loop.timer(every_s, every_s, priority=AFTER_REPLIES)
+            timer.start(callback)
+            timers.append(timer)
+        return timers
+
+    def _tick(self) -> None:
+        first, *others = self._arms
+        lags_us = first.seconds.hub_lag.tick(now())
+        for arm in others:
+            arm.seconds.hub_lag.add(lags_us)
+        self._reads.tick()
+
+    def _sweep(self) -> None:
+        instant = now()
+        aborts = self._abort_at_ns is not None and instant >= self._abort_at_ns
+        for arm in self._arms:
+            limit_ns = int(arm.order.plan.timeouts.total_s * NS)
+            interrupt_overdue(arm.load.workers, instant, limit_ns, aborts=aborts)
+            arm.dialler.sweep(instant)
+        is_stopping = self._stop_reason is not None
+        is_done = self._has_conducted and all(arm.load.is_finished for arm in self._arms)
+        if is_done or (is_stopping and not self._n_in_flight):
+            self._over.set()
+            return
+        for arm in self._arms:
+            arm.seconds.sweep(instant)
+
+    @property
+    def _n_in_flight(self) -> int:
+        return sum(len(in_flight_of(arm.load.workers)) for arm in self._arms)
+
+    def _watch_memory(self, collector: RestingCollector, vitals: VitalsReader) -> None:
+        collector.look(vitals.rss_bytes)
+        if vitals.is_near_memory_limit:
+            self.stop(StopReason.MEMORY, drain_s=0.0)
