@@ -55,7 +55,8 @@ class MeasuredTest:
 
     @property
     def is_in_doubt(self) -> bool:
-        return any(each.judged and each.judged.is_in_doubt for each in self.counted)
+        """Whether a run is, also one that its mean leaves out."""
+        return any(each.judged and each.judged.is_in_doubt for each in self.comparable)
 
     def time_us(self, metric: str) -> float:
         """The mean over its runs; of medians also over those on a busy machine."""
