@@ -11,6 +11,7 @@ from time import perf_counter
 
 import numpy as np
 
+from benchmarks import words_side_by_side
 from benchmarks.figures import GoalRow
 from campaigns.domain.analysis.ratio import RatioInterval, Word, ratio_interval, word_of
 from campaigns.domain.analysis.steady import steadiness
@@ -72,6 +73,7 @@ def measure() -> Iterator[GoalRow]:
     for name, (case, goal) in _SLOWER_BY_A_TENTH.items():
         yield _slower(name, replace(case, effect=1.1), goal, source)
     yield from _steady(source)
+    yield from words_side_by_side.measure()
 
 
 def _equal_arms(name: str, kind: StudyCase, source: np.random.Generator) -> GoalRow:

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from campaigns.domain.analysis.ratio import BOUNDED, Word
+from campaigns.domain.presentation.intervals import FACTOR_FROM
 from tests.browser.conftest import START
 from tests.browser.installation import sign_in
 
@@ -216,9 +218,10 @@ def check_overhead(page, overhead):
     assert share_percent == pytest.approx((1 - 1 / ratio) * 100, abs=1)
     word, said = overhead["word"], page.locator("[data-live=verdict] .verdict").inner_text()
     assert word in said
-    change = re.search(r"[+−]?[\d.,]+\s%", said).group()  # before the interval's own
-    assert number(change) == pytest.approx(increase, abs=1)
-    assert word in ("no practical difference", "inconclusive", "slower" if ratio > 1 else "faster")
+    if ratio < FACTOR_FROM:  # from there on it is a factor
+        change = re.search(r"[+−][\d.,]+\s%", said).group()  # before the interval's own
+        assert number(change) == pytest.approx(increase, abs=1)
+    assert word in (Word.SAME, *BOUNDED, Word.SLOWER if ratio > 1 else Word.FASTER)
 
 
 def check_repeats(page):
@@ -248,14 +251,15 @@ def check_export(page, overhead):
     tidy = page.get_by_role("link", name="Export CSV").get_attribute("href")
     rows = list(csv.DictReader(io.StringIO(page.request.get(tidy).text())))
     assert [row["ok"] for row in rows] == [str(REQUESTS)] * 2 * REPEATS
+    # On a busy machine the medians without the injector's part are compared.
+    label = page.locator("[data-live=overhead] .forest-row.is-primary th").first.inner_text()
+    column = "response_mean_us" if label.startswith("average") else "undelayed_p50_us"
     for scheme in ("http", "https"):
-        means = [
-            float(row["response_mean_us"]) / 1000
-            for row in rows
-            if row["endpoint"].startswith(f"{scheme}:")
+        each_ms = [
+            float(row[column]) / 1000 for row in rows if row["endpoint"].startswith(f"{scheme}:")
         ]
-        assert len(means) == REPEATS
-        assert min(means) - 0.06 <= number(overhead[scheme]) <= max(means) + 0.06
+        assert len(each_ms) == REPEATS
+        assert min(each_ms) - 0.06 <= number(overhead[scheme]) <= max(each_ms) + 0.06
 
 
 def count_arrivals(site) -> int:
