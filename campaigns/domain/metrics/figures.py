@@ -53,6 +53,12 @@ class Figures:
             return self.undelayed.percentile_us(P50) if self.is_timed else None
         return self.percentiles.get(next(q for q in SHOWN_PERCENTILES if name(q) == metric))
 
+    def without_own_us(self, q: int) -> float | None:
+        """A percentile without the injector's part: the most that the target can be shown to take.
+        None where too few requests tell it."""
+        is_known = self.is_timed and shown(self.undelayed.n, q) is Shown.OK
+        return self.undelayed.percentile_us(q) if is_known else None
+
     @property
     def is_timed(self) -> bool:
         """Whether enough requests tell what the injector added to them."""

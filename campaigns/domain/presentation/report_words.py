@@ -26,7 +26,7 @@ from campaigns.domain.analysis.target_state import RAN_OUT
 from campaigns.domain.analysis.thresholds import Verdict
 from campaigns.domain.lifecycle import Precision, TargetState, Trust
 from campaigns.domain.metrics.failures import FailureRow
-from campaigns.domain.metrics.figures import TYPICAL, Figures, typical_metric
+from campaigns.domain.metrics.figures import Figures, typical_metric
 from campaigns.domain.percentiles import P50, P95, P99, Shown, name, shown, why_not_shown
 from campaigns.domain.plan.load import Load, planned_duration_s
 from campaigns.domain.plan.plan import Plan
@@ -82,6 +82,8 @@ class RunStatus:
 
 # Before the failures by which it was found.
 LIMIT_FOUND: Sentence = [("The limit was found", True), (": ", False)]
+# Beyond this ratio a figure and what it is without the injector's part are both shown.
+_APART = 1.05
 _WAITING = {
     "queued": "This run is waiting for its turn.",
     "preparing": "This run is waiting for its injectors to get ready.",
@@ -339,10 +341,12 @@ def _percentile_tile(run: RunStatus, q: int) -> dict[str, Any]:
     why_weak = why_not_shown(figures.n, q, nouns) or (
         (run.judged.why_weak_tail if run.judged else "") if is_tail else ""
     )
+    least_us = figures.without_own_us(q)
+    if least_us and figures.percentiles[q] > _APART * least_us:
+        value = f"{units.figure(least_us / 1000)} to {value}"
+        return _tile(name(q), name(q), value, "ms", ["lower end: without the injector's part"])
     if run.judged and run.judged.measurement.state == Trust.BUSY:
         why_weak = why_weak or "includes the delays of a busy machine"
-        if q == P50 and figures.is_timed:
-            why_weak = f"{units.ms(figures.time_us(TYPICAL))} without the injector's part"
     if why_weak:
         value, lines = f"~{value}", [why_weak]
     return _tile(name(q), name(q), value, "ms", lines)

@@ -57,6 +57,15 @@ def test_a_rate_above_the_planned_one_is_not_said_to_be_a_part_of_it(lasted_s, v
     assert (run_tiles(run)[0]["value"], run_tiles(run)[0]["lines"][0]) == (value, line)
 
 
+@pytest.mark.parametrize(("undelayed_us", "value"), [(20_000, "20.4"), (12_000, "12.0 to 20.4")])
+def test_a_percentile_has_both_ends_where_the_injector_added_more_than_a_twentieth(
+    undelayed_us, value
+):
+    total = Total({"ok": 1000}, timings=THOUSAND | {"undelayed": Timing.of([undelayed_us] * 1000)})
+    run = RunStatus("done", "complete", None, "", figures_of(total, 10.0), SIX)
+    assert [tile["value"] for tile in run_tiles(run)[1:4]] == [value] * 3
+
+
 def measured(**counters) -> Total:
     total = Total({"sessions_started": 30, "sessions_ok": 20, "sessions_failed": 6} | counters)
     total.timings = {
