@@ -26,8 +26,8 @@ def make_history(
     end: Mapping[str, Any] | None = None,
     **run_fields,
 ) -> list[Test]:
-    """A campaign each night with these p95; returns the tests of the last one. `end`: what its
-    injectors said at their ends, beside the server's name."""
+    """A campaign each night with these medians and p95; returns the tests of the last one. `end`:
+    what its injectors said at their ends, beside the server's name."""
     tests = tests or [(make_plan(project), make_endpoint(make_target(project)), "new")]
     starts = [begin + timedelta(days=night) for night in range(len(levels_ms))]
     campaigns = Campaign.objects.bulk_create(
@@ -85,6 +85,7 @@ def _run(
             ended_at=test.campaign.finished_at,
             snapshot=frozen[test.position],
             mean_us=value * 0.6,
+            typical_us=value,
             p50_us=value * 0.5,
             p95_us=value,
             p99_us=value * 1.5,

@@ -1,5 +1,6 @@
 """Busy machines: how far a run is good, what else uses a host, and campaigns that wait for quiet."""
 
+from django.contrib.postgres.fields import ArrayField
 from django.db import migrations, models
 
 
@@ -21,6 +22,16 @@ class Migration(migrations.Migration):
         ),
         migrations.AddField("injectorhost", "use", models.JSONField(null=True)),
         migrations.AddField("campaign", "quiet_by", models.DateTimeField(null=True, blank=True)),
+        migrations.AddField("run", "typical_us", models.FloatField(null=True, blank=True)),
+        migrations.AddField(
+            "testfigures",
+            "typical_us",
+            ArrayField(models.FloatField(), default=list),
+        ),
+        *(
+            migrations.RunSQL(f"UPDATE {table} SET typical_us = p50_us", migrations.RunSQL.noop)
+            for table in ("campaigns_run", "campaigns_testfigures")
+        ),
         migrations.AlterField(
             model_name='run',
             name='trust',

@@ -70,6 +70,7 @@ class Run(models.Model):
     n = models.PositiveBigIntegerField(null=True, blank=True)
     errors = models.PositiveBigIntegerField(null=True, blank=True)
     mean_us = models.FloatField(null=True, blank=True)
+    typical_us = models.FloatField(null=True, blank=True)
     p50_us = models.FloatField(null=True, blank=True)
     p95_us = models.FloatField(null=True, blank=True)
     p99_us = models.FloatField(null=True, blank=True)

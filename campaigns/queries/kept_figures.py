@@ -22,7 +22,6 @@ from campaigns.domain.presentation.exchange_tables import EXCHANGE_PERCENTILES, 
 from campaigns.models import PooledPercentiles, Run, RunSummary, Shard, Test
 
 _STATES = list(TargetState)
-_SPOILT = (Trust.BUSY, Trust.NOT_USABLE)  # of means and tails
 
 
 class _RunRow(NamedTuple):
@@ -35,17 +34,22 @@ class _RunRow(NamedTuple):
     n: int
     errors: int
     mean_us: float | None
+    typical_us: float | None
     p50_us: float | None
     p95_us: float | None
     p99_us: float | None
 
     @property
     def is_counted(self) -> bool:
-        """As in a comparison of averages: its measurement is usable, its machine was not busy, and
-        its target was not overloaded."""
-        is_usable = self.outcome == Outcome.COMPLETE and self.trust not in _SPOILT
+        """As in a comparison: its measurement is usable, and its target was not overloaded."""
+        is_usable = self.outcome == Outcome.COMPLETE and self.trust != Trust.NOT_USABLE
         is_sound = self.target_state in {None, TargetState.HEALTHY, TargetState.CHANGING}
         return self.n > 0 and is_usable and is_sound
+
+    def value_us(self, metric: str) -> float | None:
+        """None of a mean or tail that a busy machine spoilt."""
+        is_spoilt = self.trust == Trust.BUSY and metric != "typical_us"
+        return None if is_spoilt else getattr(self, metric)
 
 
 def figures_of(tests: QuerySet[Test]) -> list[dict[str, Any]]:
@@ -90,8 +94,8 @@ def _figures_columns(rows: Sequence[_RunRow]) -> dict[str, Any]:
         "trust": Trust.DOUBTFUL if len(trusts) > 1 else next(iter(trusts), ""),
         "target_state": max(states, key=_STATES.index, default=""),
         **{
-            metric: [getattr(row, metric) for row in counted if getattr(row, metric) is not None]
-            for metric in ("mean_us", "p50_us", "p95_us", "p99_us")
+            metric: [us for row in counted if (us := row.value_us(metric)) is not None]
+            for metric in ("mean_us", "typical_us", "p50_us", "p95_us", "p99_us")
         },
     }
 

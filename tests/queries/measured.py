@@ -49,7 +49,7 @@ _SEEN: dict[str, tuple[dict[str, Any], bytes]] = {}
 # What summarise_run wrote for a run of `measure`, by all that it read.
 _WRITTEN: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {}
 _OF_RUN = ("trust", "target_state", "precision", "judgement", "n", "errors", "mean_us")
-_OF_RUN += ("p50_us", "p95_us", "p99_us")
+_OF_RUN += ("typical_us", "p50_us", "p95_us", "p99_us")
 _NOT_COPIED = {"id", "run_id", "made_at"}
 
 

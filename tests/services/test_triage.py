@@ -8,10 +8,12 @@ from django.utils import timezone
 from campaigns.domain.audit_events import AuditEvent
 from campaigns.domain.caps import STORED_GB
 from campaigns.domain.errors import InvalidFields, Refused
+from campaigns.domain.lifecycle import Trust
 from campaigns.models import (
     AuditEntry,
     Campaign,
     RunUse,
+    TestFigures,
     TimeMark,
     ToolOutput,
     TriageChange,
@@ -75,6 +77,18 @@ def test_the_end_of_a_campaign_writes_its_changes_down(project):
     assert change.entry.target == test.endpoint.target
     assert change.ratio == pytest.approx(28.5 / 26.0, abs=0.002)
     assert change.after_at == night(7).started_at
+
+
+def test_busy_campaigns_count_with_their_medians_and_hide_no_change(project, target):
+    arms = [arm_on(target)]
+    noted(project, SLOWER, tests=arms)
+    (before,) = TriageChange.objects.all()
+    busy = noted(project, [28.4, 28.6], begin=5, tests=arms, trust=Trust.BUSY)
+    (after,) = TriageChange.objects.all()
+    assert after.pk == before.pk
+    assert after.ratio == pytest.approx(before.ratio, rel=0.01)
+    figures = TestFigures.objects.get(test=busy[0])
+    assert (len(figures.typical_us), figures.p95_us) == (3, [])
 
 
 def test_written_twice_it_is_the_same_entry(project):

@@ -207,7 +207,7 @@ def test_a_long_history_has_its_older_campaigns_week_by_week(opened, project):
     assert 60 + 100 / 7 <= len(chart["value"]) <= 60 + 100 / 7 + 2
     assert chart["low"][1] == 25.7
     assert chart["high"][1] == 26.3
-    assert chart["link"][1] == "?since=2026-11-02&until=2026-11-08&metric=p95"
+    assert chart["link"][1] == "?since=2026-11-02&until=2026-11-08&metric=typical"
     assert "7 campaigns" in chart["valueText"][1]
     assert len(opened(test, since="2026-11-02", until="2026-11-08").context["chart"]["value"]) == 7
 

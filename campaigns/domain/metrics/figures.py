@@ -87,6 +87,9 @@ class Figures:
             "n": self.n,
             "errors": self.errors,
             "mean_us": self.mean_us,
+            "typical_us": None
+            if shown(self.n, P50) is Shown.NO
+            else self.time_us(typical_metric([self])),
             **{
                 f"{name(q)}_us": None if shown(self.n, q) is Shown.NO else self.percentiles.get(q)
                 for q in (P50, P95, P99)
