@@ -21,7 +21,7 @@ from campaigns.domain.analysis.busy import (
     observed_vitals,
 )
 from campaigns.domain.analysis.capacity import Ending, TrialResult
-from campaigns.domain.analysis.judgement import Judgement, limits_with
+from campaigns.domain.analysis.judgement import limits_with
 from campaigns.domain.metrics.machine import BUSY, CPU
 from campaigns.domain.metrics.machine_use import MachineUse, n_whole_seconds
 from campaigns.domain.presentation.capacity_words import Limiter, limiter_of, signs_of
@@ -151,11 +151,6 @@ def _failed(report: SearchReport) -> list[MadeTrial]:
 def _doubtful(report: SearchReport) -> list[MadeTrial]:
     """The last trials that do not count."""
     return [each for each in report.made if each.trial.result == TrialResult.UNTRUSTED][-2:]
-
-
-def _judged_in_doubt(made: Sequence[MadeTrial]) -> list[Judgement]:
-    judged = (each.run.judged for each in made)
-    return [each for each in judged if each and each.is_in_doubt]
 
 
 def _vitals_of(made: Sequence[MadeTrial]) -> list[dict[str, float]]:

@@ -16,13 +16,12 @@ from campaigns.domain.errors import BenchsiteError, InvalidFields, InvalidPlan
 from campaigns.domain.lifecycle import Outcome, RunState
 from campaigns.domain.plan.blocks import Turn
 from campaigns.domain.plan.estimates import estimate_test
-from campaigns.domain.plan.http_version import HttpVersion
 from campaigns.domain.plan.load import MAX_RATE_PER_S
 from campaigns.domain.plan.plan import MAX_WARM_UP_S, ConnectionMode, Plan
 from campaigns.domain.plan.search_start import PAUSE_S, trial_plan
 from campaigns.domain.plan.threshold import parse_rule
 from campaigns.live.notify import notify_viewers
-from campaigns.models import Campaign, Endpoint, Project, Run, Search, Shard, Target
+from campaigns.models import Campaign, Project, Run, Search, Shard, Target
 from campaigns.models.dbtime import db_now
 from campaigns.permissions import Action, Actor, require
 from campaigns.queries.caps import most_requests_per_s
@@ -320,12 +319,3 @@ def _going_on() -> QuerySet[Search]:
     return Search.objects.filter(
         ending=None, campaign__started_at__isnull=False, campaign__finished_at=None
     )
-
-
-def _check_ladder(plan: Plan, endpoint: Endpoint) -> None:
-    if endpoint.scheme != "https":
-        raise InvalidFields({"endpoint": "Choose an HTTPS endpoint: most rungs use TLS."})
-    if plan.exchange is not None:
-        raise InvalidFields({"plan": "Choose a plan of HTTP requests: WebSockets have no ladder."})
-    if plan.http_version != HttpVersion.HTTP_1_1:
-        raise InvalidFields({"plan": "Choose a plan with HTTP/1.1: HTTP/2 is a rung of its own."})
