@@ -182,7 +182,7 @@ def test_a_server_of_the_installation_is_refused_by_address_and_port(address, po
 @pytest.mark.parametrize(
     ("policy", "words"),
     [
-        (lambda port: {"never": [f"127.0.0.1:{port}"]}, ""),
+        (lambda port: {"never": [f"127.0.0.1:{port}"]}, "server of this installation"),
         (lambda port: {"allow": [f"127.0.0.0/8:{port + 1}"]}, "under load only at port"),
     ],
     ids=["a server of the installation", "another port"],
