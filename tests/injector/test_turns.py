@@ -212,12 +212,12 @@ def order_of(load=None, turns=None, **plan):
     [
         (order_of({"model": "window", "low": 1, "high": 2, "requests": 5}), "A window"),
         (order_of({"model": "open", "stages": [
-            {"duration_s": 2, "from_per_s": 1, "to_per_s": 5}]}), "Use one rate"),
+            {"duration_s": 2, "from_per_s": 1, "to_per_s": 5}]}), "Stages"),
         (order_of({"model": "closed", "connections": 2, "requests": 5, "ramp_up_s": 1}), "ramp-up"),
-        (order_of(session={"cookies": True}), "plain"),
-        (order_of(http_version="2"), "Use HTTP/1.1"),
+        (order_of(session={"cookies": True}), "Sessions"),
+        (order_of(http_version="2"), "HTTP/2"),
         (order_of(turns={"limit_s": 0}), "limit_s"),
-        (order_of(turns={"reference": 2}), "reference"),
+        (order_of(turns={"pairs": [[2, 0]]}), "pairs"),
         (order_of(turns={"limit_s": []}), "cannot be read"),
         (order_of() | {"arms": []}, "from 2 to 16"),
         (order_of() | {"arms": [1, 2]}, "JSON object"),

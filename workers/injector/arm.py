@@ -12,6 +12,7 @@ from campaigns.domain.metrics.snapshot import Second
 from campaigns.domain.plan import arrivals
 from campaigns.domain.plan.load import Distribution, Load, Model
 from campaigns.domain.plan.plan import ConnectionMode
+from campaigns.domain.plan.turns import LONGEST_TRIAL_S
 from workers.injector import drivers
 from workers.injector.connection import NS
 from workers.injector.crew import Crew
@@ -23,7 +24,7 @@ from workers.injector.pacer import Lead
 from workers.injector.preflight import Capacity, find_capacity
 from workers.injector.read_delay import ReadSample
 from workers.injector.seconds import Seconds, in_flight_of
-from workers.injector.trial import LONGEST_TRIAL_S, Pace
+from workers.injector.trial import Pace
 from workers.injector.turn_loads import ClosedTurns, OpenTurns
 from workers.injector.turns import ArmTurn, TurnRecorder, Turns
 

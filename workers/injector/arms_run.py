@@ -54,19 +54,12 @@ class ArmsRun:
 
     @cached_property
     def comparisons(self) -> list[ArmComparison]:
-        """Of each arm with the reference."""
+        """Of each arm with the first."""
         turns = self._order.turns
         confidence = LOOK_CONFIDENCE if turns.until_settled else CONFIDENCE
         return [
-            compare(
-                self._rounds,
-                arm,
-                turns.reference,
-                threshold=turns.threshold,
-                confidence=confidence,
-            )
-            for arm in range(len(self._names))
-            if arm != turns.reference
+            compare(self._rounds, arm, reference, threshold=turns.threshold, confidence=confidence)
+            for arm, reference in turns.compared(len(self._names))
         ]
 
     @property
@@ -110,7 +103,6 @@ class ArmsRun:
 
     def _table(self) -> list[str]:
         """A column for each arm, and one for each ratio to the reference."""
-        reference = self._order.turns.reference
         columns = [["", *_LABELS]]
         compared = {found.arm: found for found in self.comparisons}
         for number, arm in enumerate(self._figures):
@@ -119,7 +111,7 @@ class ArmsRun:
             counts = f"{arm.n:,}", f"{arm.failed:,}"
             columns.append([self._names[number], _ms(low_us), _ms(high_us), *tails, *counts])
             if found := compared.get(number):
-                tails = map(ratio_text, self._by_second.ratios(number, reference).values())
+                tails = map(ratio_text, self._by_second.ratios(number, found.reference).values())
                 ratios = ratio_text(found.p50), ratio_text(found.p50_measured), *tails
                 columns.append(["ratio", *ratios, "", ""])
         widths = [max(map(len, column)) for column in columns]

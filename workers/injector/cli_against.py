@@ -5,7 +5,8 @@ from collections.abc import Callable
 from typing import Any
 
 from campaigns.domain.plan.plan import Plan
-from workers.injector.arms_order import LIMIT_S, MOST_ARMS, PROTOCOL_OF_ARMS, why_not_in_turns
+from campaigns.domain.plan.turns import LIMIT_S, MOST_ARMS, why_not_in_turns
+from workers.injector.arms_order import PROTOCOL_OF_ARMS
 
 _OF_AN_ARM = ("endpoint", "connection_mode", "plan", "secrets")
 # What makes a report of one address, or shares its load.

@@ -7,7 +7,7 @@ from campaigns.domain.plan import arrivals
 from campaigns.domain.plan.http_version import HttpVersion
 from campaigns.domain.plan.load import Model
 from campaigns.domain.plan.plan import ConnectionMode, Plan
-from campaigns.domain.plan.session import makes_visits
+from campaigns.domain.plan.session import PLAIN_SESSION, makes_visits
 from campaigns.domain.plan.step import Step
 from workers.injector import http1
 from workers.injector.attempt import Worker
@@ -20,7 +20,7 @@ from workers.injector.order import Order
 from workers.injector.pipeline import worker_class
 from workers.injector.recorder import StepRecorder
 from workers.injector.request import Request
-from workers.injector.users import SessionContext, is_plain
+from workers.injector.users import SessionContext
 from workers.injector.websocket.exchange_context import ExchangeContext
 from workers.injector.websocket.silent import SilentWorker
 from workers.injector.websocket.worker import WebSocketWorker
@@ -55,7 +55,8 @@ class Crew:
         self.recorders = [request.recorder for request in self.requests]
         for recorder in self.recorders:
             recorder.examples.secrets = secrets_of(plan.auth.user, order.secret)
-        has_sessions = self.exchange is None and not is_plain(plan)
+        is_plain = plan.session == PLAIN_SESSION and not plan.variable_names
+        has_sessions = self.exchange is None and not is_plain
         at_once = requests_at_once(plan, order.mode)
         self.sessions = (
             SessionContext(order, requests, self._request_bytes, at_once) if has_sessions else None

@@ -24,6 +24,7 @@ from campaigns.domain.lifecycle import StopReason
 from campaigns.domain.metrics.injector_end import COMPLETE, STOPPED
 from campaigns.domain.metrics.rounds import ArmsEnd, ArmsRound
 from campaigns.domain.metrics.snapshot import Second
+from campaigns.domain.plan.turns import LONGEST_TRIAL_S, TRIAL_S
 from workers.injector.arm import ArmInTurns, planned_requests
 from workers.injector.arms_order import ArmsOrder
 from workers.injector.attempt import interrupt_overdue
@@ -33,7 +34,7 @@ from workers.injector.key_log import KeyLog
 from workers.injector.pacer import Lead
 from workers.injector.read_delay import ReadSample
 from workers.injector.seconds import AFTER_REPLIES, TICK_S, in_flight_of
-from workers.injector.trial import LONGEST_TRIAL_S, TRIAL_S, Pace, next_pace
+from workers.injector.trial import Pace, next_pace
 from workers.injector.turns import ArmTurn
 from workers.injector.vitals import RestingCollector, VitalsReader, cpu_s
 
@@ -277,16 +278,11 @@ class Rounds:
 
     def _is_settled(self) -> bool:
         turns = self._turns
-        others = [number for number in range(len(self._arms)) if number != turns.reference]
+        confidence = LOOK_CONFIDENCE if turns.until_settled else CONFIDENCE
+        settings = {"threshold": turns.threshold, "confidence": confidence}
         return all(
-            compare(
-                self._told,
-                number,
-                turns.reference,
-                threshold=turns.threshold,
-                confidence=LOOK_CONFIDENCE if turns.until_settled else CONFIDENCE,
-            ).is_settled
-            for number in others
+            compare(self._told, arm, reference, **settings).is_settled
+            for arm, reference in turns.compared(len(self._arms))
         )
 
     def _facts_of(self, pace: Pace) -> dict[str, Any]:

@@ -12,7 +12,6 @@ from statistics import median
 from campaigns.domain.analysis.side_by_side import MOST_SPILLED, builds_up, spilled_share
 from campaigns.domain.metrics.rounds import ArmsRound
 
-TRIAL_S, LONGEST_TRIAL_S = 3.0, 60.0
 # They divide a second, so that each of an arm's own seconds holds whole turns.
 _LENGTHS_S = (0.1, 0.2, 0.25, 0.5)
 _REQUESTS = 10

@@ -4,7 +4,7 @@ from typing import Any
 
 from campaigns.domain.plan.load import ArrivalUnit, Hold, Model
 from campaigns.domain.plan.plan import Plan
-from campaigns.domain.plan.session import PLAIN_SESSION, ThinkKind, makes_visits
+from campaigns.domain.plan.session import ThinkKind, makes_visits
 from campaigns.domain.plan.shards import LoadSlice
 from campaigns.domain.plan.step_order import draw
 from campaigns.domain.plan.variables import RowOrder, Variables
@@ -68,11 +68,6 @@ class SessionContext:
     def next_number(self) -> int:
         """A number that no other worker of the run has, whatever shard it is in."""
         return next(self._numbers)
-
-
-def is_plain(plan: Plan) -> bool:
-    """Whether plain workers are enough: no session options, nothing kept from replies."""
-    return plan.session == PLAIN_SESSION and not plan.variable_names
 
 
 class User:
