@@ -1,5 +1,5 @@
-"""Writes seconds to the spool and the database, in its own thread, so that the injector's output is
-still read while PostgreSQL is slow or unreachable.
+"""Writes seconds and rounds to the spool and the database, in its own thread, so that the
+injector's output is still read while PostgreSQL is slow or unreachable.
 """
 
 import contextlib
@@ -7,12 +7,13 @@ import logging
 import queue
 import threading
 import time
+from collections.abc import Sequence
 from typing import Any
 
 from django.db import connection
 
 from campaigns.domain.errors import Refused
-from campaigns.services.shards import Lease, record_seconds
+from campaigns.services.shards import Lease, record_rounds, record_seconds
 from workers.database import (
     RETRY_S,
     UNREACHABLE,
@@ -25,10 +26,18 @@ from workers.spool import Spool
 logger = logging.getLogger(__name__)
 
 MAX_BATCH = 500
+OF_ROUNDS = ("pace", "round")
+
+
+def store_lines(lease: Lease, lines: Sequence[dict[str, Any]]) -> None:
+    """What an injector said; may be stored twice. Raises Refused."""
+    seconds = [line for line in lines if line["type"] == "second"]
+    record_seconds(lease=lease, seconds=seconds)
+    record_rounds(lease=lease, lines=[line for line in lines if line["type"] in OF_ROUNDS])
 
 
 class Delivery:
-    """Takes seconds, writes each to disk first, and stores them in order."""
+    """Takes lines, writes each to disk first, and stores them in order."""
 
     def __init__(self, lease: Lease, spool: Spool):
         self._lease = lease
@@ -41,10 +50,10 @@ class Delivery:
         self._thread = threading.Thread(target=self._work, name="delivery", daemon=True)
         self._thread.start()
 
-    def take(self, second: dict[str, Any]) -> None:
-        """Spool the second and queue it for storing."""
+    def take(self, line: dict[str, Any]) -> None:
+        """Spool a second, a round or a pace, and queue it for storing."""
         try:
-            self._spool.append(second)
+            self._spool.append(line)
         except OSError as error:
             if self.is_spooled:  # said once, not every second
                 logger.error(
@@ -55,7 +64,7 @@ class Delivery:
                     error,
                 )
             self.is_spooled = False
-        self._waiting.put(second)
+        self._waiting.put(line)
 
     def finish(self, for_s: float) -> bool:
         """Wait up to `for_s` until everything is stored; returns whether it is."""
@@ -96,7 +105,7 @@ class Delivery:
         away_since = None
         while not self._give_up.is_set():
             try:
-                record_seconds(lease=self._lease, seconds=batch)
+                store_lines(self._lease, batch)
                 return
             except UNREACHABLE as error:
                 drop_connection()

@@ -21,16 +21,17 @@ from django.db import connection
 from campaigns.domain.errors import Refused
 from campaigns.domain.lifecycle import StopReason, as_told_to_injectors
 from campaigns.domain.metrics.injector_end import InjectorEnd
+from campaigns.domain.metrics.rounds import ends_of
 from campaigns.services import shards
 from campaigns.services.scrapes import ScrapeOrder, exporters_to_scrape
 from campaigns.services.shards import Lease
-from campaigns.services.vault import order_secrets
+from campaigns.services.vault import with_secrets
 from workers.clock import LEAST_STEP_NS, start_of
 from workers.database import UNREACHABLE, drop_connection, first_line_of, retry
 from workers.delivery import Delivery
 from workers.file_reserve import FileReserve
 from workers.injector_process import InjectorProcess, OutputEnded
-from workers.lines import SecondChecker, end_fault
+from workers.lines import SecondChecker, end_fault, round_fault
 from workers.scraping import Scraping
 from workers.spool import Spool, SpoolFull
 from workers.watch import Watch
@@ -102,9 +103,9 @@ def launch_one(*, worker: str, host: str, command=None) -> bool:
     logger.info("Run %s shard %s: claimed by %s", lease.order["run"], lease.number, worker)
     try:
         # Kept apart from the lease, which is written to the spool and the log.
-        find = partial(order_secrets, run_id=lease.run_id)
-        secrets = retry(find, for_s=settings.DEAD_MAN_S)
-        launch = _begun(lease, command, secrets, _exporters(lease))
+        find = partial(with_secrets, lease.order, lease.runs)
+        order = retry(find, for_s=settings.DEAD_MAN_S)
+        launch = _begun(lease, command, order, _exporters(lease))
     except (OSError, SpoolFull, Refused) as error:
         reason = f"The injector could not be started: {first_line_of(error)}"
         retry(lambda: shards.mark_lost(lease=lease, reason=reason), for_s=settings.LEASE_S)
@@ -113,9 +114,9 @@ def launch_one(*, worker: str, host: str, command=None) -> bool:
     return True
 
 
-def _begun(lease: Lease, command, secrets, exporters: list[ScrapeOrder]) -> "Launch":
+def _begun(lease: Lease, command, order: dict[str, Any], exporters: list[ScrapeOrder]) -> "Launch":
     """With its injector started. Raises OSError, SpoolFull."""
-    order = {**lease.order, **secrets, "dead_man_s": settings.DEAD_MAN_S}
+    order = {**order, "dead_man_s": settings.DEAD_MAN_S}
     with ExitStack() as undo:
         spool = Spool.create(lease)
         # Nothing will have been measured, so nothing is left to be stored.
@@ -161,12 +162,12 @@ class Launch:
 
     def run(self) -> None:
         """Run from the injector's start to the shard's end. Never raises for a fault of a run."""
-        end: InjectorEnd | None = None
+        ends: list[InjectorEnd] = []
         reason, is_wanted = "", True
         try:
             self._await_ready()
             self._start()
-            end = self._relay()
+            ends = self._relay()
         except ShardFailed as error:
             reason = str(error)
         except Withdrawn:
@@ -181,7 +182,7 @@ class Launch:
         self._watch.has_ended = True
         self._relay_remaining()
         try:
-            self._settle(end, (self._cut_off_reason or reason or exit_text) if is_wanted else "")
+            self._settle(ends, (self._cut_off_reason or reason or exit_text) if is_wanted else "")
         finally:
             self._scraping.close()
             self._watch.close()
@@ -241,17 +242,16 @@ class Launch:
         return {"lease": self._lease, "is_fresh": self._watch.is_fresh}
 
     # --- while it sends --------------------------------------------------------------------------
-    def _relay(self) -> InjectorEnd:
-        """Relay every second until the end line; returns that line."""
+    def _relay(self) -> list[InjectorEnd]:
+        """Relay every line until the end; returns the end of each arm."""
         while True:
             message = self._next_message()
-            if message["type"] == "second":
-                self._take(message)
-            elif message["type"] == "end":
+            if message["type"] == "end":
                 _check(end_fault(message))
-                end = InjectorEnd.from_json(message)
-                self._explain_silence(end)
-                return replace(end, start_error_us=self._start_error_us)
+                ends = ends_of(message)
+                self._explain_silence(ends[0])
+                return [replace(end, start_error_us=self._start_error_us) for end in ends]
+            self._take(message)
 
     def _explain_silence(self, end: InjectorEnd) -> None:
         """An injector that heard nothing cannot know what kept this process from telling it that it
@@ -265,14 +265,19 @@ class Launch:
         """Relay the injector's remaining unread output."""
         try:
             while self._is_sending and (message := self._injector.next_message(POLL_S)):
-                if message["type"] == "second":
-                    self._take(message)
+                self._take(message)
         except (OutputEnded, ShardFailed):
             return
 
-    def _take(self, second: dict[str, Any]) -> None:
-        _check(self._checker.fault(second))
-        self._delivery.take(second)
+    def _take(self, message: dict[str, Any]) -> None:
+        """Lines of other types are skipped."""
+        if message["type"] == "second":
+            _check(self._checker.fault(message))
+        elif message["type"] == "round":
+            _check(round_fault(message))
+        elif message["type"] != "pace":
+            return
+        self._delivery.take(message)
 
     def _next_message(self) -> dict[str, Any]:
         """The injector's next line; checks the lease and stop requests while waiting."""
@@ -308,21 +313,22 @@ class Launch:
             self._injector.kill()
 
     # --- the end ---------------------------------------------------------------------------------
-    def _settle(self, end: InjectorEnd | None, reason: str) -> None:
+    def _settle(self, ends: list[InjectorEnd], reason: str) -> None:
         """Store what is left, then report how the shard ended; a leftover spool is stored later.
 
         With neither end nor reason there is nothing to report: the dispatcher took the shard.
         """
-        is_whole = end is not None and not self._cut_off_reason
+        is_whole = bool(ends) and not self._cut_off_reason
         is_spooled = self._delivery.is_spooled
         if is_whole:
             reason = "" if is_spooled else _NOT_ALL_KEPT
-        self._spool_end(end, reason)
+        self._spool_end(ends, reason)
         is_stored = self._delivery.finish(STORE_FOR_S if is_spooled else ONLY_IN_MEMORY_FOR_S)
         reason = self._delivery.failure or reason
         try:
             if is_whole and is_stored:
-                retry(lambda: shards.mark_done(lease=self._lease, end=end), for_s=STORE_FOR_S)
+                whole = {"lease": self._lease, "end": ends[0], "others": ends[1:]}
+                retry(lambda: shards.mark_done(**whole), for_s=STORE_FOR_S)
             elif reason:
                 retry(lambda: shards.mark_lost(lease=self._lease, reason=reason), for_s=STORE_FOR_S)
         except UNREACHABLE:
@@ -333,12 +339,12 @@ class Launch:
         finally:
             self._spool.close(is_stored=is_stored)
 
-    def _spool_end(self, end: InjectorEnd | None, reason: str) -> None:
+    def _spool_end(self, ends: list[InjectorEnd], reason: str) -> None:
         """Whoever stores the rest also says how it ended, or why it is not whole."""
-        told = {"type": "lost", "reason": reason} if reason else end and end.to_json()
-        if told:
-            with suppress(OSError):
-                self._spool.append(told)
+        lost = [{"type": "lost", "reason": reason}] if reason else []
+        with suppress(OSError):
+            for record in lost or [end.to_json() for end in ends]:
+                self._spool.append(record)
 
 
 def _why_cut_off(stood_still_s: float, file_limit: str = "") -> str:

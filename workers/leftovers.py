@@ -10,8 +10,9 @@ from django.conf import settings
 from campaigns.domain.errors import Refused
 from campaigns.domain.metrics.injector_end import InjectorEnd
 from campaigns.models import Run
-from campaigns.services.shards import Lease, mark_done, mark_lost, record_seconds
+from campaigns.services.shards import Lease, mark_done, mark_lost
 from workers.database import UNREACHABLE
+from workers.delivery import OF_ROUNDS, store_lines
 from workers.spool import Spool
 
 logger = logging.getLogger(__name__)
@@ -69,19 +70,20 @@ def _read(spool: Spool) -> list[dict[str, Any]]:
 
 def _lease(record: dict[str, Any]) -> Lease:
     fields = {name: value for name, value in record.items() if name != "type"}
-    return Lease(**fields, order={})
+    return Lease(**fields | {"arms": tuple(fields.get("arms", ()))}, order={})
 
 
 def _store_records(lease: Lease, records: list[dict[str, Any]]) -> None:
-    seconds = [record for record in records if record["type"] == "second"]
+    lines = [record for record in records if record["type"] in ("second", *OF_ROUNDS)]
     ends = [record for record in records if record["type"] == "end"]
     reasons = [record["reason"] for record in records if record["type"] == "lost"]
     try:
-        for start in range(0, len(seconds), BATCH):
-            record_seconds(lease=lease, seconds=seconds[start : start + BATCH])
+        for start in range(0, len(lines), BATCH):
+            store_lines(lease, lines[start : start + BATCH])
     except Refused as error:
-        logger.warning("%d seconds arrived too late: %s", len(seconds), error)
+        logger.warning("%d lines arrived too late: %s", len(lines), error)
     if ends:
-        mark_done(lease=lease, end=InjectorEnd.from_json(ends[0]))
+        first, *others = map(InjectorEnd.from_json, ends)
+        mark_done(lease=lease, end=first, others=others)
     else:
         mark_lost(lease=lease, reason=reasons[-1] if reasons else KILLED)

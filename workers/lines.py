@@ -10,6 +10,7 @@ from typing import Any
 from campaigns.domain.errors import CorruptHistogram
 from campaigns.domain.metrics.histogram import Histogram
 from campaigns.domain.metrics.outcomes import Kind
+from campaigns.domain.metrics.rounds import ArmsRound
 from campaigns.domain.metrics.snapshot import TIMINGS
 
 _KINDS = frozenset(Kind)
@@ -21,14 +22,14 @@ class SecondChecker:
     """Checks every second of one injector."""
 
     def __init__(self) -> None:
-        self._written: set[tuple[int, int]] = set()
+        self._written: set[tuple[int, int, int]] = set()
         self._good_encoders: set[str] = set()
 
     def fault(self, second: dict[str, Any]) -> str | None:
         """What is wrong with the line, as the end of a sentence, or None."""
         if fault := _shape_fault(second):
             return fault
-        place = (second["second"], second["step"])
+        place = (second["second"], second["step"], second.get("arm", 0))
         if place in self._written:
             return "second {} of step {} came twice".format(*place)
         self._written.add(place)
@@ -72,8 +73,25 @@ def _shape_fault(second: dict[str, Any]) -> str | None:
     return None
 
 
+def round_fault(line: dict[str, Any]) -> str | None:
+    """What is wrong with a round, as the end of a sentence, or None."""
+    try:
+        each = ArmsRound.from_json(line)
+    except (KeyError, TypeError, AttributeError) as error:
+        return f"the round lacks {error}"
+    numbers = [each.number, each.began_us, *each.order]
+    numbers += [getattr(arm, name) for arm in each.arms for name in ("n", "failed", "spilled")]
+    if not all(map(_is_whole, numbers)) or sorted(each.order) != [*range(len(each.arms))]:
+        return "the round's numbers are not whole, or its order is not of its arms"
+    return None
+
+
 def end_fault(end: dict[str, Any]) -> str | None:
-    """What is wrong with an end line, as the end of a sentence, or None. It may lack anything."""
+    """What is wrong with an end line, as the end of a sentence, or None. It may lack anything, but
+    one of several arms."""
+    for arm in end.get("arms", ()):
+        if fault := end_fault(arm):
+            return fault
     for is_right, words, names in _END:
         for name in names:
             if end.get(name) is not None and not is_right(end[name]):

@@ -56,7 +56,7 @@ class Spool:
         path = folder / f"{lease.run_id}-{lease.number}-{lease.epoch}.spool"
         file = os.fdopen(os.open(path, NEW, FOR_ITS_OWNER), "ab", buffering=0)
         spool = cls(path, file)
-        fields = ("shard_id", "run_id", "number", "epoch", "worker", "host")
+        fields = ("shard_id", "run_id", "number", "epoch", "worker", "host", "arms")
         try:
             fcntl.flock(file, fcntl.LOCK_EX)
             spool.append({"type": "lease", **{name: getattr(lease, name) for name in fields}})

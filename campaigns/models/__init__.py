@@ -15,7 +15,7 @@ from campaigns.models.machines import Agent, Exporter, MachineSecond, ToolOutput
 from campaigns.models.plans import PlanVersion, SavedPlan
 from campaigns.models.probes import Probe
 from campaigns.models.projects import Membership, Project
-from campaigns.models.runs import FailureExample, Run, RunEvent, Shard, ShardSecond
+from campaigns.models.runs import FailureExample, Round, Run, RunEvent, Shard, ShardSecond
 from campaigns.models.secrets import PlanSecret
 from campaigns.models.shares import ShareLink
 from campaigns.models.summaries import KeptPage, MeasuredSoFar, PooledPercentiles, RunSummary
@@ -47,6 +47,7 @@ __all__ = [
     "PooledPercentiles",
     "Probe",
     "Project",
+    "Round",
     "Run",
     "RunEvent",
     "RunSummary",

@@ -23,13 +23,18 @@ class Campaign(Item):
     project_path = "project"
 
     class Order(models.TextChoices):
+        SIDE_BY_SIDE = "side_by_side", "Side by side"
         BLOCKS = "blocks", "Counterbalanced blocks"
         LISTED = "listed", "As listed"
 
     project = models.ForeignKey(Project, models.CASCADE, related_name="campaigns")
     name = models.CharField(max_length=150)
-    order = models.CharField(max_length=10, choices=Order, default=Order.BLOCKS)
+    order = models.CharField(max_length=15, choices=Order, default=Order.BLOCKS)
     repeats = models.PositiveIntegerField(default=5)
+    # Side by side: seconds of measuring for all arms of a plan together, and whether it ends before
+    # where its answer is settled. Null: as long as plan.turns.limit_for says.
+    limit_s = models.FloatField(null=True, blank=True)
+    until_settled = models.BooleanField(default=True)
     pause_s = models.FloatField(default=2.0)
     # The maximum per run; each test has its own number.
     injectors = models.PositiveIntegerField(default=1)

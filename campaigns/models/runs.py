@@ -54,6 +54,11 @@ class Run(models.Model):
     test = models.ForeignKey(Test, models.CASCADE, related_name="runs")
     # Redundant with the test's endpoint; lets a unique index enforce one active run per target.
     target = models.ForeignKey(Target, models.PROTECT, related_name="runs")
+    # Side by side: the run whose injector sends this one's load too. It claims, starts and stops
+    # for all; triggers (migration 0003) move its followers and their shards with it until they end.
+    leader = models.ForeignKey(
+        "self", models.CASCADE, null=True, blank=True, related_name="followers"
+    )
     position = models.PositiveIntegerField()  # from 1: the order of execution
     repeat = models.PositiveIntegerField()  # from 1: the block
     state = models.CharField(max_length=10, choices=_choices(State), default=State.QUEUED)
@@ -101,7 +106,7 @@ class Run(models.Model):
             models.UniqueConstraint(fields=["test", "repeat"], name="one_run_per_repeat"),
             models.UniqueConstraint(
                 fields=["target"],
-                condition=models.Q(state__in=sorted(ACTIVE_STATES)),
+                condition=models.Q(state__in=sorted(ACTIVE_STATES), leader=None),
                 name="one_active_run_per_target",
             ),
             models.CheckConstraint(
@@ -276,6 +281,18 @@ class ShardSecond(models.Model):
     def line(self) -> dict[str, Any]:
         """As in the injector's line, without its examples."""
         return line_of(self.second, self.step, self.packed)
+
+
+class Round(models.Model):
+    """What the arms did that took turns in one round. Immutable; may be written twice."""
+
+    pk = models.CompositePrimaryKey("run_id", "number")
+    run = models.ForeignKey(Run, models.CASCADE, related_name="rounds", db_index=False)  # leader
+    number = models.PositiveIntegerField()  # from 0
+    line = models.JSONField()  # domain.metrics.rounds.ArmsRound
+
+    def __str__(self) -> str:
+        return f"round {self.number} of run {self.run_id}"
 
 
 class FailureExample(models.Model):

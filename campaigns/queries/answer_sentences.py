@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from campaigns.domain.analysis.blame import OTHERS
 from campaigns.domain.analysis.comparison import holm
 from campaigns.domain.analysis.failures import everything_failed
+from campaigns.domain.analysis.side_by_side import CONFIDENCE, LOOKS
 from campaigns.domain.analysis.thresholds import Verdict
 from campaigns.domain.analysis.trust import OWN_TAIL
 from campaigns.domain.lifecycle import Outcome, Trust
@@ -64,10 +65,12 @@ def grounds_of(
     pooled = [figures for arm in arms if (figures := arm.pooled[1])]
     if not pooled and any(each.has_no_answer for each in runs):
         return [NO_ANSWER_GROUND if campaign.finished_at else NO_ANSWER_SO_FAR]
-    if not pooled:
+    if not pooled and not any(each.has_word for each in overheads):
         return []
     grounds = _compared_grounds(campaign, arms, overheads, pooled, runs) if overheads else []
     grounds += _holm_ground(overheads)
+    limits = (limit for each in overheads if each.turns for limit in each.turns.limits)
+    grounds += list(dict.fromkeys(limits))
     return grounds + _left_out_ground(runs) + _notes(runs)
 
 
@@ -92,6 +95,8 @@ def _compared_grounds(
 
 
 def _metric_ground(overheads: Sequence[Overhead]) -> str:
+    if all(each.turns for each in overheads):
+        return "medians without the injector's part, in the quieter half of the rounds"
     if all(each.judged.metric == "mean" for each in overheads):
         return "primary metric: average, whose parts add up"
     median = "medians without the injector's part"
@@ -101,6 +106,9 @@ def _metric_ground(overheads: Sequence[Overhead]) -> str:
 
 
 def _interval_ground(overhead: Overhead) -> str:
+    if turns := overhead.turns:
+        name = f"{percent(CONFIDENCE, decimals=0)} intervals"
+        return f"{name} over {counted(turns.n_rounds, 'rounds')} side by side"
     sides = overhead.sides
     if overhead.is_paired:
         # Such as "95 % intervals over 4 of 5 blocks, paired; run 12.7 cannot be used".
@@ -208,7 +216,7 @@ def figures_words(
         tests, repeats = counted(len(arms), "tests"), counted(campaign.repeats, "repeats")
         n_runs = len(arms) * campaign.repeats
         return [(f"Not started yet: {tests}, {repeats}, {counted(n_runs, 'runs')}.", False)]
-    if not any(arm.counted for arm in arms):
+    if not any(arm.counted for arm in arms) and not any(each.has_word for each in overheads):
         # No run has figures that count: why not, or what is awaited.
         ended = [each for each in runs if each.run.is_done]
         spoilt = [each.judged for each in ended if each.has_no_answer]
@@ -220,7 +228,8 @@ def figures_words(
         if is_final:
             why = _why_none(ended)
             return [(f"No answer: no run has figures. {why}".strip(), False)]
-        return [(_awaited(len(ended), runs), False)]
+        is_in_turns = campaign.order == Campaign.Order.SIDE_BY_SIDE
+        return [(_awaited(len(ended), runs, is_in_turns), False)]
     kept = kept_words(judged_rules(runs))
     return [
         *_overload_words(runs),
@@ -285,7 +294,9 @@ def _why_none(ended: Sequence[MeasuredRun]) -> str:
     return next((each.why_unusable for each in ended if each.why_unusable), "")
 
 
-def _awaited(n_done: int, runs: Sequence[MeasuredRun]) -> str:
+def _awaited(n_done: int, runs: Sequence[MeasuredRun], is_in_turns: bool) -> str:
+    if is_in_turns:
+        return f"The arms take turns. The answer begins with {LOOKS[0]} rounds."
     has = "has" if 1 in (n_done, len(runs)) else "have"
     done = f"{n_done} of {counted(len(runs), 'runs')} {has} ended"
     return f"{done}. Figures appear with the first usable run, a verdict with the third repeat."

@@ -18,7 +18,13 @@ from campaigns.domain.presentation.what_to_do import Place, what_to_do
 from campaigns.domain.units import DASH
 from campaigns.models import Campaign, PooledPercentiles, Run, Test, without_references
 from campaigns.queries.answer_sentences import figures_words, first_words, grounds_of, judged_rules
-from campaigns.queries.arm_pairs import MeasuredTest, hide_hosts, measured_tests, pairs_of
+from campaigns.queries.arm_pairs import (
+    MeasuredTest,
+    hide_hosts,
+    measured_tests,
+    pairs_in_turns,
+    pairs_of,
+)
 from campaigns.queries.kept_figures import kept_pooled
 from campaigns.queries.measurements import (
     MeasuredRun,
@@ -117,6 +123,8 @@ def _answer(
     # A reference is compared only if somebody chooses it; a ladder has comparisons of its own.
     among = [*arms, *references] if chosen else [] if shapes.rungs else arms
     pairs = pairs_of(among, chosen)
+    if campaign.order == Campaign.Order.SIDE_BY_SIDE and not (shapes.matrix or shapes.sweeps):
+        pairs = pairs or pairs_in_turns(among)
     is_busy = any(pair.is_busy for pair in pairs)
     overheads = [compare(campaign, pair, is_busy=is_busy) for pair in pairs]
     failures = failures_of(runs)

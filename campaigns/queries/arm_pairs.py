@@ -187,6 +187,17 @@ def pairs_of(arms: Sequence[MeasuredTest], chosen: tuple[int, int] | None) -> li
     return [ArmPair(baseline, candidate, is_chosen=True)]
 
 
+def pairs_in_turns(arms: Sequence[MeasuredTest]) -> list[ArmPair]:
+    """Where nobody chose two, and no two are TLS twins: each arm with the first of its plan."""
+    first: dict[tuple, MeasuredTest] = {}
+    pairs = []
+    for arm in arms:
+        test = arm.test
+        base = first.setdefault((test.plan_version_id, test.swept, test.swept_value), arm)
+        pairs += [ArmPair(base, arm, is_chosen=True)] if base is not arm else []
+    return pairs
+
+
 def chosen_tests(campaign: Campaign, asked: Mapping[str, str]) -> tuple[int, int] | None:
     """The tests of `?compare=CANDIDATE&with=BASELINE`; None where neither is given. Raises
     InvalidFields for anything but two different tests of this campaign."""

@@ -94,7 +94,8 @@ def quota_of(project: Project, hosts: LiveHosts) -> Quota:
 
 def active_by_project() -> dict[int, Active]:
     """Of each project that has any."""
-    rows = Run.objects.filter(state__in=ACTIVE_STATES).order_by().values_list("campaign__project")
+    leaders = Run.objects.filter(state__in=ACTIVE_STATES, leader=None)
+    rows = leaders.order_by().values_list("campaign__project")
     sums = rows.annotate(runs=Count("pk"), slots=Sum("n_shards"))
     return {project: Active(*rest) for project, *rest in sums}
 

@@ -56,13 +56,14 @@ STUCK_SLACK_S = 15.0
 def unheard_shards(host: str, waited_s: float) -> int:
     """For how many of the shards that have waited so long this host has a free slot."""
     late = Run.objects.filter(
-        state=RunState.PREPARING, stop_requested=None, state_at__lt=db_now(-waited_s)
+        state=RunState.PREPARING, stop_requested=None, leader=None, state_at__lt=db_now(-waited_s)
     )
     n_waiting = Shard.objects.filter(run__in=late, state=Part.OPEN).count()
     if not n_waiting:
         return 0
     slots = InjectorHost.objects.filter(name=host).values_list("slots", flat=True).first() or 0
-    n_taken = Shard.objects.filter(host=host, state__in=LIVE_SHARD_STATES).count()
+    own = Shard.objects.filter(run__leader=None)
+    n_taken = own.filter(host=host, state__in=LIVE_SHARD_STATES).count()
     return max(0, min(n_waiting, slots - n_taken))
 
 
@@ -85,9 +86,10 @@ class HeldPlaces:
 
     def add(self, run: Run) -> None:
         """`run`: with its campaign."""
-        self.n_runs += 1
-        self.by_project[run.campaign.project_id] += 1
-        self.slots_by_project[run.campaign.project_id] += run.n_shards
+        if run.leader_id is None:
+            self.n_runs += 1
+            self.by_project[run.campaign.project_id] += 1
+            self.slots_by_project[run.campaign.project_id] += run.n_shards
         self.targets.add(run.target_id)
         self.machines.update(run.machines or ())
 
@@ -96,14 +98,17 @@ def held_places() -> HeldPlaces:
     """In one statement."""
     held = HeldPlaces()
     active = Run.objects.filter(state__in=ACTIVE_STATES).order_by().select_related("campaign")
-    for run in active.only("target", "machines", "n_shards", "campaign__project"):
+    for run in active.only("target", "machines", "n_shards", "leader", "campaign__project"):
         held.add(run)
     return held
 
 
 def names_to_look_up() -> list[tuple[int, str, int]]:
-    """(run, host, port) of each campaign's next run whose host is a name."""
-    rows = head_runs().values_list("pk", "test__endpoint__host", "test__endpoint__port", "machines")
+    """(run, host, port) of each campaign's next run, and of those that it leads, whose host is a
+    name."""
+    heads = Q(pk__in=head_runs().values("pk")) | Q(leader__in=head_runs().values("pk"))
+    of_host = ("test__endpoint__host", "test__endpoint__port", "machines")
+    rows = Run.objects.filter(heads).order_by("pk").values_list("pk", *of_host)
     return [
         (pk, host, port)
         for pk, host, port, machines in rows
@@ -166,12 +171,15 @@ def _running_ages(condition) -> list[tuple[int, float, float]]:
         "n_shards",
         "snapshot__plan__exchange",
         "snapshot__plan__session",
+        "snapshot__turns__limit_s",
     )
     ages = []
-    for pk, age, load, timeouts, warm_up_s, n_shards, exchange, session in rows:
+    for pk, age, load, timeouts, warm_up_s, n_shards, exchange, session, turns_s in rows:
         limits = Timeouts(**timeouts)
         user = stored_session(session or {})
-        limit_s = longest_run_s(stored_load(load), limits, warm_up_s, n_shards, exchange, user)
+        limit_s = longest_run_s(
+            stored_load(load), limits, warm_up_s, n_shards, exchange, user, turns_s
+        )
         ages.append((pk, limit_s, age.total_seconds() - limit_s))
     return ages
 

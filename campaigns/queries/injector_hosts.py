@@ -23,7 +23,7 @@ def hosts(*, has_names: bool = False) -> list[InjectorHost]:
     (`told`, None where that is not known; with the `has_names` of programs), and its facts in
     words: `machine` and `limits`."""
     busy = dict(
-        Shard.objects.filter(state__in=sorted(LIVE_SHARD_STATES))
+        Shard.objects.filter(state__in=sorted(LIVE_SHARD_STATES), run__leader=None)
         .values_list("host")
         .annotate(n=Count("pk"))
     )
@@ -93,7 +93,7 @@ def total_slots() -> int:
 def taken_slots() -> int:
     """Slots in use by, or reserved for, active runs."""
     return Shard.objects.filter(
-        state__in=[Part.OPEN, *LIVE_SHARD_STATES], run__state__in=ACTIVE_STATES
+        state__in=[Part.OPEN, *LIVE_SHARD_STATES], run__state__in=ACTIVE_STATES, run__leader=None
     ).count()
 
 

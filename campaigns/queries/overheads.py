@@ -25,6 +25,7 @@ from campaigns.domain.units import counted, percent
 from campaigns.models import Campaign
 from campaigns.queries.arm_pairs import ArmPair
 from campaigns.queries.measurements import MeasuredRun, why_each
+from campaigns.queries.side_by_side import TurnsComparison, compared_in_turns
 
 _MAX_ERROR_SHARE = 0.01
 _MAX_ERROR_DIFFERENCE = 0.005
@@ -47,6 +48,7 @@ class Overhead:
     has_word: bool
     likeness: dict[str, list[list[str]]]
     blocker: str
+    turns: TurnsComparison | None = None
 
     @cached_property
     def rows(self) -> list[OverheadRow]:
@@ -54,6 +56,8 @@ class Overhead:
         jumps = jumps_us([each.total for each in self.pair.counted])
         counted = [arm.counted for arm in self.pair]
         rows = overhead_rows(**_arguments(counted, self.is_paired), jumps=jumps)
+        if self.turns:
+            rows = self.turns.with_intervals(rows)
         return [self.judged, *(each for each in rows if each.metric != self.judged.metric)]
 
 
@@ -69,7 +73,10 @@ def compare(
     threshold of the campaign, which is the candidate's. Without a metric on the mean, or on the
     typical time where a busy machine spoilt the mean of the pair, or of what is told beside it
     (`is_busy`). `blockers`: what else speaks against a
-    verdict. Tests of two campaigns share no blocks."""
+    verdict. Tests of two campaigns share no blocks. Arms that took turns are compared by their
+    rounds, whatever the machine did, unless by a metric of somebody's choice."""
+    if turns := None if metric else compared_in_turns(campaign, pair):
+        return _in_turns(turns, blockers)
     is_typical = (is_busy or pair.is_busy) and not metric
     sides = [arm.comparable if is_typical else arm.counted for arm in pair]
     is_paired = _is_paired(campaign, pair, sides)
@@ -93,6 +100,23 @@ def compare(
         likeness,
         blocker=next((text for _, text in every_blocker), ""),
     )
+
+
+def _in_turns(turns: TurnsComparison, blockers: Sequence[Blocker]) -> Overhead:
+    pair = turns.pair
+    sides = [arm.comparable for arm in pair]
+    likeness = like_for_like(*([each.of_arm for each in side] for side in sides))
+    if names := unlike_by_accident(pair, likeness):
+        blockers = [*blockers, _unlike(names)]
+    reason, text = blockers[0] if blockers else (None, "")
+    found = ComparisonVerdict(None, reason, text) if blockers else turns.verdict
+    has_word = found.word is not None
+    return Overhead(pair, sides, turns.judged, found, True, has_word, likeness, text, turns)
+
+
+def _unlike(names: Sequence[str]) -> Blocker:
+    text = f"The two are not set up alike. They differ in: {', '.join(names)}."
+    return Reason.NOT_LIKE_FOR_LIKE, text
 
 
 def mean_against(campaign: Campaign, pair: ArmPair) -> OverheadRow:
@@ -155,11 +179,8 @@ def _blockers(pair: ArmPair, likeness) -> list[Blocker]:
     if errors and _too_many_errors(errors):
         shares = " and ".join(percent(share) for share in errors)
         found.append((Reason.ERRORS, f"Too many requests failed ({shares}) to compare times."))
-    if unlike_names := unlike_by_accident(pair, likeness):
-        names = ", ".join(unlike_names)
-        found.append(
-            (Reason.NOT_LIKE_FOR_LIKE, f"The two are not set up alike. They differ in: {names}.")
-        )
+    if names := unlike_by_accident(pair, likeness):
+        found.append(_unlike(names))
     if unlike_loads := _unlike_loads(pair):
         found.append((Reason.UNLIKE_LOAD, unlike_loads))
     if _one_after_the_other(pair):

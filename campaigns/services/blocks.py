@@ -1,7 +1,7 @@
 """Queue the blocks of a campaign: at its start, and later more at its end. The cells of a
 campaign's table, and what must hold before they are measured."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -17,10 +17,28 @@ from campaigns.domain.plan.injectors import plan_for, share_fault
 from campaigns.domain.plan.plan import ConnectionMode, Plan
 from campaigns.domain.plan.sweep import INJECTORS, MAX_POINTS, Sweep, swept_plan
 from campaigns.domain.plan.target import TLS_SCHEMES, WEBSOCKET_SCHEMES
+from campaigns.domain.plan.turns import (
+    ArmsOfPlan,
+    Turns,
+    limit_for,
+    plan_in_turns,
+    why_not_side_by_side,
+)
 from campaigns.domain.units import counted
 from campaigns.live.notify import notify_viewers
-from campaigns.models import Campaign, Endpoint, PlanVersion, Project, Run, Shard, Test
+from campaigns.models import (
+    Agent,
+    Campaign,
+    Endpoint,
+    Exporter,
+    PlanVersion,
+    Project,
+    Run,
+    Shard,
+    Test,
+)
 from campaigns.permissions import Action, Actor, require
+from campaigns.queries.arm_pairs import measured_tests, pairs_in_turns, pairs_of
 from campaigns.queries.campaigns import archived_part, why_archived
 from campaigns.queries.caps import why_never
 from campaigns.queries.injector_hosts import total_slots
@@ -31,6 +49,7 @@ from campaigns.services.ownership import require_permitted
 from campaigns.services.vault import require_secret
 
 MAX_REPEATS = 50
+_LEAST_THRESHOLD = 0.001  # arms side by side are never alike to the last digit
 
 
 def queue_blocks(*, by: Actor, campaign: Campaign, after: int = 0) -> None:
@@ -51,18 +70,61 @@ def queue_blocks(*, by: Actor, campaign: Campaign, after: int = 0) -> None:
     require_permitted(cell.endpoint for cell in cells)
     estimates = {test.pk: estimate_of(test, campaign.pause_s) for test in tests}
     require_room_for_runs(campaign.project, tests, estimates, campaign.repeats - after)
-    is_random = campaign.order == Campaign.Order.BLOCKS
-    turns = order_of_runs(len(tests), campaign.repeats, is_random=is_random, seed=campaign.seed)
-    snapshots = [snapshot_of(test, plan_for(test.plan(), test.injectors)) for test in tests]
-    runs = Run.objects.bulk_create(
-        queued_run(tests[turn.test], turn, snapshots[turn.test])
-        for turn in turns
-        if turn.repeat > after
-    )
+    if campaign.order == Campaign.Order.SIDE_BY_SIDE:
+        runs = _queue_side_by_side(campaign, tests, after)
+    else:
+        runs = _queue_in_blocks(campaign, tests, after)
     Shard.objects.bulk_create(
         Shard(run=run, number=number) for run in runs for number in range(run.n_shards)
     )
     plan_use(campaign.project, runs, estimates)
+
+
+def _queue_in_blocks(campaign: Campaign, tests: Sequence[Test], after: int) -> list[Run]:
+    is_random = campaign.order == Campaign.Order.BLOCKS
+    turns = order_of_runs(len(tests), campaign.repeats, is_random=is_random, seed=campaign.seed)
+    snapshots = [snapshot_of(test, plan_for(test.plan(), test.injectors)) for test in tests]
+    return Run.objects.bulk_create(
+        queued_run(tests[turn.test], turn, snapshots[turn.test])
+        for turn in turns
+        if turn.repeat > after
+    )
+
+
+def _queue_side_by_side(campaign: Campaign, tests: Sequence[Test], after: int) -> list[Run]:
+    """Of each pass and plan a leader, and behind it the runs that its injector sends as well. The
+    order of the plans is drawn; that of the arms is in each round."""
+    groups = list(arms_by_plan(tests).values())
+    turns = order_of_runs(len(groups), campaign.repeats, is_random=True, seed=campaign.seed)
+    snapshots = {}
+    for group in groups:
+        limit_s = limit_for(len(group), campaign.limit_s)
+        settings = {"limit_s": limit_s, "until_settled": campaign.until_settled}
+        threshold = max(campaign.practical_threshold, _LEAST_THRESHOLD)
+        settings |= {"threshold": threshold, "pairs": _compared(group)}
+        for test in group:
+            plan, in_turns = test.plan(), None
+            if len(group) > 1:
+                plan, in_turns = plan_in_turns(plan, len(group), limit_s), Turns(**settings)
+            snapshots[test.pk] = snapshot_of(test, plan, in_turns)
+    leaders, followers = [], []
+    for turn in turns:
+        for place, test in enumerate(groups[turn.test]):
+            position = len(leaders) + len(followers) + 1
+            run = queued_run(test, replace(turn, position=position), snapshots[test.pk])
+            if place:
+                run.leader = leaders[-1]
+            (followers if place else leaders).append(run)
+    wanted = [[run for run in runs if run.repeat > after] for runs in (leaders, followers)]
+    return [run for runs in wanted for run in Run.objects.bulk_create(runs)]
+
+
+def _compared(tests: Sequence[Test]) -> list[tuple[int, int]]:
+    """(candidate, baseline), by place, of the pairs that the campaign's page will show."""
+    places = {test.pk: place for place, test in enumerate(tests)}
+    arms = measured_tests(tests, [])
+    pairs = pairs_of(arms, None) or pairs_in_turns(arms)
+    return [tuple(places[arm.test.pk] for arm in reversed(list(pair))) for pair in pairs]
 
 
 @transaction.atomic
@@ -123,8 +185,9 @@ def queued_run(test: Test, turn: Turn, snapshot: dict[str, Any]) -> Run:
     )
 
 
-def snapshot_of(test: Test, plan: Plan) -> dict[str, Any]:
-    """What determines the runs of a test that send this plan, as each of them stores it."""
+def snapshot_of(test: Test, plan: Plan, turns: Turns | None = None) -> dict[str, Any]:
+    """What determines the runs of a test that send this plan, as each of them stores it. `turns`:
+    those of arms side by side."""
     version, endpoint = test.plan_version, test.endpoint
     frozen = FrozenRun(
         plan_json=without_parts(plan.to_json(), version.spec, version.pk),
@@ -137,6 +200,7 @@ def snapshot_of(test: Test, plan: Plan) -> dict[str, Any]:
         environment=endpoint.target.environment,
         seed=test.campaign.seed,
         allowed_networks=tuple(networks_for(endpoint.target.project_id, endpoint.host)),
+        turns=turns,
     )
     return frozen.to_json()
 
@@ -188,6 +252,33 @@ def cells_of_sweep(
         for each in cells
         for value in sweep.values
     ]
+
+
+def arms_by_plan(cells: Iterable[CampaignCell | Test]) -> dict[Any, list[Any]]:
+    """The arms that send the same plan, in their order."""
+    groups: dict[Any, list[Any]] = {}
+    for cell in cells:
+        same = (cell.plan_version.pk, cell.injectors, cell.swept, cell.swept_value)
+        groups.setdefault(same, []).append(cell)
+    return groups
+
+
+def why_in_blocks(cells: Sequence[CampaignCell], limit_s: float | None, perf: str = "") -> str:
+    """Why these are not measured side by side; "" where they are."""
+    counted = [cell for cell in cells if not cell.endpoint.target.is_reference]
+    if perf or _are_watched({cell.endpoint.target_id for cell in counted}):
+        return "A target's machine is watched, which takes whole runs of one arm."
+    groups = [
+        ArmsOfPlan(each[0].plan_version.plan.name, each[0].plan(), len(each), each[0].injectors)
+        for each in arms_by_plan(counted).values()
+    ]
+    return why_not_side_by_side(groups, limit_s)
+
+
+def _are_watched(targets: set[int]) -> bool:
+    """Whether an agent or an exporter tells of the machine of any of these."""
+    rows = Agent.objects.filter(revoked_at=None), Exporter.objects.all()
+    return any(each.filter(target__in=targets).exists() for each in rows)
 
 
 def check_cells(project: Project, cells: list[CampaignCell], repeats: int) -> None:

@@ -21,6 +21,7 @@ from campaigns.domain.plan.presets import FILE_SET_REPEATS, file_sets, is_local,
 from campaigns.domain.plan.reference import REFERENCE_MODE, REFERENCE_NAME, REFERENCE_PLAN
 from campaigns.domain.plan.shards import MAX_INJECTORS
 from campaigns.domain.plan.sweep import Sweep
+from campaigns.domain.plan.turns import LIMIT_S, LONGEST_LIMIT_S
 from campaigns.domain.typed_text import REFERENCE_TAG, clean_name
 from campaigns.live.notify import notify_viewers
 from campaigns.models import Campaign, Endpoint, PlanVersion, Project, SavedPlan, Target, Test
@@ -37,6 +38,7 @@ from campaigns.services.blocks import (
     cells_of_sweep,
     check_cells,
     queue_blocks,
+    why_in_blocks,
 )
 from campaigns.services.caps import require_room_for_campaign
 from campaigns.services.endings import STOPPED_BEFORE, end_queued, lock_runs, request_stop
@@ -84,10 +86,11 @@ def _new_version(by: Actor, project: Project) -> PlanVersion:
 
 
 MAX_PAUSE_S = 3600
+USUAL_BLOCKS = 5
 QUIET_WITHIN_S = 1800
 # What the form of a draft says, beside its tests.
 _EDITED = ["name", "order", "repeats", "pause_s", "injectors"]
-_EDITED += ["practical_threshold", "keeps_going", "perf", "seed"]
+_EDITED += ["practical_threshold", "keeps_going", "perf", "seed", "limit_s", "until_settled"]
 
 
 @transaction.atomic
@@ -97,9 +100,9 @@ def create_campaign(
     project: Project,
     name: str,
     cells: list[CampaignCell],
-    repeats: int,
-    order: str,
-    pause_s: float,
+    repeats: int | None = None,
+    order: str = "",
+    pause_s: float = 2.0,
     injectors: int = 1,
     sweep: Sweep | None = None,
     practical_threshold: float = 0.05,
@@ -107,10 +110,14 @@ def create_campaign(
     keeps_going: bool = False,
     perf: str = "",
     reference: bool = False,
+    limit_s: float | None = None,
+    until_settled: bool = True,
     is_more: bool = True,
 ) -> Campaign:
     """A draft with its tests. Raises Forbidden, or Refused with what to change. With a `sweep`,
-    every cell becomes one test for each of its values. `keeps_going`: make all runs even if
+    every cell becomes one test for each of its values. `order`: "" for side by side where all loads
+    allow it, else blocks; `repeats`: None for one pass side by side, or five blocks. `limit_s` and
+    `until_settled`: as of `plan.turns.Turns`. `keeps_going`: make all runs even if
     everything fails in one. `perf`: a PerfOf, what the targets' agents count. `reference`: measure
     the installation's own target in each block as well. Not `is_more`: it takes another campaign's
     place."""
@@ -122,6 +129,7 @@ def create_campaign(
         cells.append(own)
     values = {"repeats": repeats, "order": order, "pause_s": pause_s, "keeps_going": keeps_going}
     values |= {"perf": perf, "practical_threshold": practical_threshold, "seed": seed}
+    values |= {"limit_s": limit_s, "until_settled": until_settled}
     return _create(by, project, cells, name=name, **values)
 
 
@@ -160,16 +168,24 @@ def _create(
     cells: list[CampaignCell],
     *,
     name: str,
-    repeats: int,
+    repeats: int | None,
     order: str,
     pause_s: float,
     practical_threshold: float,
     keeps_going: bool,
     perf: str,
+    limit_s: float | None,
+    until_settled: bool,
     seed: int | None = None,
 ) -> Campaign:
     counts = [cell.injectors for cell in cells] or [1]
-    _check_numbers(name, repeats, order, pause_s, counts, practical_threshold)
+    why = why_in_blocks(cells, limit_s, perf) if order in {"", Campaign.Order.SIDE_BY_SIDE} else ""
+    if why and order:
+        raise Refused(f"{why} Choose counterbalanced blocks.")
+    order = order or (Campaign.Order.BLOCKS if why else Campaign.Order.SIDE_BY_SIDE)
+    if repeats is None:
+        repeats = 1 if order == Campaign.Order.SIDE_BY_SIDE else USUAL_BLOCKS
+    _check_numbers(name, repeats, order, pause_s, counts, practical_threshold, limit_s)
     if perf not in list(PerfOf):
         raise Refused("perf stat counts processes, machine, or nothing.")
     check_cells(project, cells, repeats)
@@ -186,6 +202,8 @@ def _create(
         practical_threshold=practical_threshold,
         keeps_going=keeps_going,
         perf=perf,
+        limit_s=limit_s,
+        until_settled=until_settled,
         seed=secrets.randbelow(2**31) if seed is None else seed,
         created_by=by.user,
     )
@@ -211,7 +229,7 @@ def _check_that_all_is_there() -> None:
         ) from None
 
 
-def _check_numbers(name, repeats, order, pause_s, counts, practical_threshold) -> None:
+def _check_numbers(name, repeats, order, pause_s, counts, practical_threshold, limit_s) -> None:
     rules = [
         (0 < len(clean_name(name)) <= 150, "Give the campaign a name of at most 150 characters."),
         (1 <= repeats <= MAX_REPEATS, f"Repeat 1 to {MAX_REPEATS} times."),
@@ -224,6 +242,10 @@ def _check_numbers(name, repeats, order, pause_s, counts, practical_threshold) -
         (
             0 <= practical_threshold < 1,
             "The practical threshold must be at least 0 and below 1; 0.05 is 5 %.",
+        ),
+        (
+            1 <= (limit_s or LIMIT_S) <= LONGEST_LIMIT_S,
+            f"Measure for 1 to {LONGEST_LIMIT_S} s side by side.",
         ),
     ]
     for is_right, sentence in rules:

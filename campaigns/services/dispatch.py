@@ -4,7 +4,7 @@ does no harm. All times are the database's. A rule finds the runs that it moves,
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import timedelta
 from functools import cache
 from operator import itemgetter
@@ -19,7 +19,7 @@ from django.db import (
     connection,
     transaction,
 )
-from django.db.models import Exists, F, QuerySet, Value
+from django.db.models import Exists, F, Prefetch, QuerySet, Value
 from django.db.models.functions import Now
 
 from campaigns import queue
@@ -110,7 +110,7 @@ ADMISSION_LOCK = 0x62656E63
 MOST_AT_ONCE = 20
 # What admission reads of each waiting run and its project.
 _OF_HEADS = ("campaign__project__caps", "campaign__project__admitted_at")
-_OF_HEADS += ("campaign", "target", "machines", "n_shards")
+_OF_HEADS += ("campaign", "target", "machines", "n_shards", "leader")
 
 
 # --- admission -----------------------------------------------------------------------------------
@@ -139,22 +139,26 @@ def _admit_in_turn() -> int:
     for run in _in_turn(_due_heads(), held.by_project):
         project = run.campaign.project
         quota = quota_of(project, hosts)
-        if run.machines is None or project.pk in full or not quota.ever_fits(run.n_shards):
+        arms = [run, *run.followers.all()]
+        unknown = any(arm.machines is None for arm in arms)
+        if unknown or project.pk in full or not quota.ever_fits(run.n_shards):
             continue
-        run.machines = machines_of(run.machines, hosts.addresses)
-        if held.are_needed_by(run):
+        for arm in arms:
+            arm.machines = machines_of(arm.machines, hosts.addresses)
+        if any(map(held.are_needed_by, arms)):
             continue
         if not quota.fits(held.by(project.pk), run.n_shards):
             full.add(project.pk)
             continue
         if not room or not hosts.have_room_for(run.n_shards, taken):
             break
-        if why := why_not_admitted(run):
+        if why := next(filter(None, map(why_not_admitted, arms)), ""):
             end_queued(Run.objects.filter(pk=run.pk), Outcome.EXPIRED, why)
             continue
-        if _admit(run):
+        if _admit(arms):
             Project.objects.filter(pk=project.pk).update(admitted_at=ClockTimestamp())
-            held.add(run)
+            for arm in arms:
+                held.add(arm)
             room -= 1
             taken += run.n_shards
             n_admitted += 1
@@ -181,21 +185,25 @@ def lock_admission() -> None:
 
 
 def _due_heads():
+    followers = Run.objects.select_related("campaign__project").order_by("position")
     return (
         engine.head_runs()
         .filter(engine.is_due(), stop_requested=None)
         .select_related("campaign__project")
+        .prefetch_related(Prefetch("followers", followers.only(*_OF_HEADS)))
         .only(*_OF_HEADS)
         .order_by(F("last_end").asc(nulls_first=True), "campaign__started_at", "campaign_id")
     )
 
 
-def _admit(run: Run) -> bool:
+def _admit(arms: Sequence[Run]) -> bool:
+    """The first one leads the others."""
     try:
         with transaction.atomic():
-            return _move(
-                run, State.QUEUED, State.PREPARING, machines=run.machines, **_narrowed(run)
-            )
+            for arm in arms:
+                queued = Run.objects.filter(pk=arm.pk, state=State.QUEUED)
+                queued.update(machines=arm.machines, **_narrowed(arm))
+            return _move(arms[0], State.QUEUED, State.PREPARING)
     except IntegrityError:
         # The unique index on the target: another run on it was admitted meanwhile.
         return False
@@ -233,9 +241,8 @@ def expire_runs() -> int:
 
 def ring_doorbells() -> int:
     """Ring once for every shard that waits for a worker; returns how many the broker accepted."""
-    n_open = Shard.objects.filter(
-        state=Part.OPEN, run__state=State.PREPARING, run__stop_requested=None
-    ).count()
+    preparing = {"run__state": State.PREPARING, "run__stop_requested": None, "run__leader": None}
+    n_open = Shard.objects.filter(state=Part.OPEN, **preparing).count()
     for n_rung in range(n_open):
         if not queue.send(queue.INJECT):
             return n_rung
@@ -359,7 +366,7 @@ def reap_shards() -> int:
     too_long = Shard.objects.filter(lease_until__gt=db_now(settings.LEASE_S))
     too_long.filter(state__in=LIVE_SHARD_STATES).update(lease_until=db_now(settings.LEASE_S))
     expired = Shard.objects.filter(
-        state__in=LIVE_SHARD_STATES, lease_until__lt=ClockTimestamp()
+        state__in=LIVE_SHARD_STATES, lease_until__lt=ClockTimestamp(), run__leader=None
     ).values_list("run_id", flat=True)
     runs = Run.objects.filter(pk__in=set(expired[:MOST_AT_ONCE]))
     return sum(move(runs, pk, _reap) for pk in runs.values_list("pk", flat=True))
@@ -384,7 +391,7 @@ def _reap(run: Run) -> bool:
 def cut_off_runs() -> int:
     """What a restored copy has of active runs: those that had not begun wait again, and nobody
     holds a lease of the others, who may have sent since the copy was made."""
-    active = Run.objects.filter(state__in=ACTIVE_STATES)
+    active = _active(*ACTIVE_STATES)
     return sum(move(active, pk, _cut_off) for pk in active.values_list("pk", flat=True))
 
 
@@ -450,7 +457,8 @@ def _finish(open_, pk: int, repeats: int) -> int:
 
 # --- helpers -------------------------------------------------------------------------------------
 def _active(*states: State):
-    return Run.objects.filter(state__in=states)
+    """Those that lead; what moves one moves its followers."""
+    return Run.objects.filter(state__in=states, leader=None)
 
 
 def _too_old(state: State):
@@ -461,4 +469,6 @@ def _move(run: Run, source: State, target: State, **fields) -> bool:
     moved = Run.objects.filter(pk=run.pk, state=source).update(state=target, **fields)
     if moved:
         notify_viewers(run_id=run.pk, campaign_id=run.campaign_id)
+        for pk in run.followers.values_list("pk", flat=True):
+            notify_viewers(run_id=pk)
     return bool(moved)

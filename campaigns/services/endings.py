@@ -56,17 +56,18 @@ def stop_any_run(*, by: Actor, run: Run) -> None:
 
 
 def _stop(run: Run, why: StopReason, by: Actor) -> None:
-    call(StopCall(why, run=run.pk))
+    call(StopCall(why, run=run.leader_id or run.pk))
     with transaction.atomic():
         _store_stop(run, why, by)
         audit.note(by, AuditEvent.RUN_STOPPED, f"run {run.label}", project=run.campaign.project)
 
 
 def _store_stop(run: Run, why: StopReason, by: Actor) -> None:
-    lock_runs(Run.objects.filter(pk=run.pk))
-    if end_queued(Run.objects.filter(pk=run.pk), Outcome.STOPPED, STOPPED_BEFORE):
+    whole = Run.objects.filter(pk=run.leader_id or run.pk)  # which takes its followers along
+    lock_runs(whole)
+    if end_queued(whole, Outcome.STOPPED, STOPPED_BEFORE):
         return
-    request_stop(Run.objects.filter(pk=run.pk), why, by=by.user)
+    request_stop(whole, why, by=by.user)
     if Run.objects.filter(pk=run.pk, state__in=OVER).exists():
         raise Refused(f"Run {run.label} has already ended; there is nothing to stop.")
 
@@ -273,11 +274,10 @@ def _stop_sentence(run: Run) -> str:
 
 
 def _longest_s(run: Run) -> float:
-    plan = run.frozen.plan
+    plan, turns = run.frozen.plan, run.frozen.turns
     exchange = plan.exchange and plan.exchange.to_json()
-    return longest_run_s(
-        plan.load, plan.timeouts, plan.warm_up_s, run.n_shards, exchange, plan.session
-    )
+    settings = plan.load, plan.timeouts, plan.warm_up_s, run.n_shards, exchange, plan.session
+    return longest_run_s(*settings, turns and turns.limit_s)
 
 
 def stop_if_everything_failed(run: Run) -> bool:

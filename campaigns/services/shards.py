@@ -3,6 +3,7 @@ right to send load is a lease on the shard's row. Its number (`epoch`) is a fenc
 of an older one changes and writes nothing, however late its statement arrives. Stores the examples
 of failures that came with a run's seconds."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -25,12 +26,12 @@ from campaigns.domain.metrics.redaction import printable, redacted, redacted_hea
 from campaigns.domain.plan.addresses import common_networks
 from campaigns.domain.plan.frozen_run import ordered_plan
 from campaigns.live.notify import notify_viewers
-from campaigns.models import FailureExample, Run, RunEvent, Shard, ShardSecond
+from campaigns.models import FailureExample, Round, Run, RunEvent, Shard, ShardSecond
 from campaigns.models.dbtime import ClockTimestamp, db_now
 from campaigns.queries.ownership import networks_for
 from campaigns.services.own_services import policy
 
-PROTOCOL = 1
+PROTOCOL, PROTOCOL_OF_ARMS = 1, 2
 LATE_SECONDS_FOR_S = 24 * 3600
 LATE_SECONDS = "late_seconds"
 
@@ -63,6 +64,12 @@ class Lease:
     host: str
     order: dict[str, Any]
     campaign_id: int = 0
+    arms: tuple[int, ...] = ()  # side by side: the runs of the order's arms
+
+    @property
+    def runs(self) -> tuple[int, ...]:
+        """Whose load the injector sends; the first one is `run_id`."""
+        return self.arms or (self.run_id,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,13 +91,16 @@ WITH claimed AS (
         SELECT shard.id
         FROM campaigns_shard shard JOIN campaigns_run run ON run.id = shard.run_id
         WHERE shard.state = %(open)s AND run.state = %(preparing)s AND run.stop_requested IS NULL
+            AND run.leader_id IS NULL
         ORDER BY shard.run_id, shard.number
         LIMIT 1
         FOR UPDATE OF shard SKIP LOCKED
     )
     RETURNING id AS shard_id, run_id, number AS shard_number, epoch AS shard_epoch
 )
-SELECT run.*, shard_id, shard_number, shard_epoch, campaign.project_id
+SELECT run.*, shard_id, shard_number, shard_epoch, campaign.project_id, ARRAY(
+    SELECT led.id FROM campaigns_run led WHERE led.leader_id = run.id ORDER BY led.position
+) AS led
 FROM claimed
 JOIN campaigns_run run ON run.id = claimed.run_id
 JOIN campaigns_campaign campaign ON campaign.id = run.campaign_id
@@ -104,11 +114,10 @@ def claim_shard(*, worker: str, host: str) -> Lease | None:
     run = next(iter(Run.objects.raw(_CLAIM, {**states, **holder})), None)
     if run is None:
         return None
-    _notify(run)
-    frozen = run.frozen
-    weights = list(frozen.plan.load.shares)
-    # As this host has it: its own list may be narrower than the site's, and it may take no proofs.
-    allowed = networks_for(run.project_id, frozen.endpoint.host)
+    led = Run.objects.in_bulk(run.led) if run.led else {}
+    runs = [run, *(led[pk] for pk in run.led)]
+    _notify([each.pk for each in runs], run.campaign_id)
+    order = _order_of_arms(run, runs) if len(runs) > 1 else _order(run)
     return Lease(
         shard_id=run.shard_id,
         run_id=run.pk,
@@ -116,22 +125,57 @@ def claim_shard(*, worker: str, host: str) -> Lease | None:
         epoch=run.shard_epoch,
         worker=worker,
         host=host,
-        order={
-            "protocol": PROTOCOL,
-            "run": run.label,
-            "plan": ordered_plan(frozen.plan_json),
-            "endpoint": frozen.endpoint.to_order(),
-            "connection_mode": str(frozen.connection_mode),
-            "policy": policy(common_networks(frozen.allowed_networks, allowed)),
-            "seed": frozen.seed,
-            "shard": {
-                "index": run.shard_number,
-                "count": run.n_shards,
-                **({"weights": weights} if weights else {}),
-            },
-        },
+        order=order,
         campaign_id=run.campaign_id,
+        arms=tuple(each.pk for each in runs) if len(runs) > 1 else (),
     )
+
+
+def _order(run: Run) -> dict[str, Any]:
+    frozen, weights = run.frozen, list(run.frozen.plan.load.shares)
+    return {
+        "protocol": PROTOCOL,
+        "run": run.label,
+        **_order_of_arm(run),
+        "policy": policy(_allowed(run, run.project_id)),
+        "seed": frozen.seed,
+        "shard": {
+            "index": run.shard_number,
+            "count": run.n_shards,
+            **({"weights": weights} if weights else {}),
+        },
+    }
+
+
+def _order_of_arm(run: Run) -> dict[str, Any]:
+    frozen = run.frozen
+    return {
+        "plan": ordered_plan(frozen.plan_json),
+        "endpoint": frozen.endpoint.to_order(),
+        "connection_mode": str(frozen.connection_mode),
+    }
+
+
+def _order_of_arms(leader: Run, runs: Sequence[Run]) -> dict[str, Any]:
+    """Side by side: each pass draws other orders of turns."""
+    frozen = leader.frozen
+    allowed = (network for run in runs for network in _allowed(run, leader.project_id))
+    return {
+        "protocol": PROTOCOL_OF_ARMS,
+        "run": leader.label,
+        "arms": [_order_of_arm(run) for run in runs],
+        "policy": policy(list(dict.fromkeys(allowed))),
+        "seed": frozen.seed,
+        "turns": frozen.turns.to_json() | {"seed": frozen.seed + leader.repeat},
+    }
+
+
+def _allowed(run: Run, project_id: int) -> list[str]:
+    """As this host has it: its own list may be narrower than the site's, and it may take no
+    proofs."""
+    frozen = run.frozen
+    here = networks_for(project_id, frozen.endpoint.host)
+    return common_networks(frozen.allowed_networks, here)
 
 
 def heartbeat(*, lease: Lease, has_ended: bool = False, is_fresh: bool = False) -> Pulse | None:
@@ -176,10 +220,14 @@ def mark_running(*, lease: Lease, is_fresh: bool = False) -> bool:
     return is_moved or held.filter(state=Part.RUNNING).exists()
 
 
-def mark_done(*, lease: Lease, end: InjectorEnd) -> bool:
-    """The injector has said its end and all its seconds are stored. A lease that expired meanwhile
-    does not matter here: nothing is sent any more. Only where the shard was given up, because
-    nothing was heard of it, does it stay lost, and says how it ended."""
+def mark_done(*, lease: Lease, end: InjectorEnd, others: Sequence[InjectorEnd] = ()) -> bool:
+    """The injector has said its end and all its seconds are stored; `others`: the ends of the arms
+    after the first. A lease that expired meanwhile does not matter here: nothing is sent any more.
+    Only where the shard was given up, because nothing was heard of it, does it stay lost, and says
+    how it ended."""
+    for run_id, each in zip(lease.runs[1:], others, strict=False):
+        led = Shard.objects.filter(run=run_id, number=lease.number, epoch=lease.epoch)
+        led.update(end=each.to_json())
     is_done = any(
         _move(_held(lease).filter(state=state), lease, Part.DONE, end=end.to_json())
         for state in sorted(UNFINISHED_SHARD_STATES)
@@ -208,7 +256,8 @@ def _explain(lease: Lease, reason: str) -> bool:
     list(Run.objects.select_for_update(no_key=True).filter(pk=lease.run_id).values_list("pk"))
     guessed = _held(lease).filter(state=Part.LOST)
     if guessed.filter(reason__in=(LOST_BEFORE, LOST_SENDING, LOST_STORING)).update(reason=reason):
-        _note_late(lease, 0)
+        for run_id in lease.runs:
+            _note_late(lease, 0, run_id)
     return False
 
 
@@ -224,7 +273,7 @@ def _move(shard: QuerySet[Shard], lease: Lease, target: Part, run_states=None, *
         return False
     moved = bool(shard.update(state=target, **fields))
     if moved:
-        _notify(run)
+        _notify(lease.runs, run.campaign_id)
     return moved
 
 
@@ -233,30 +282,61 @@ def record_seconds(*, lease: Lease, seconds: list[dict[str, Any]]) -> int:
     Refused if the shard has been claimed anew, or the run is long over."""
     if not seconds:
         return 0
+    by_arm: dict[int, list[dict[str, Any]]] = {}
+    for second in seconds:
+        by_arm.setdefault(second.get("arm", 0), []).append(second)
     with transaction.atomic():
         # While an index is made, nobody can store a second. That is waited for before the shard's
         # row is held, which the next heartbeat needs.
         with connection.cursor() as cursor:
             cursor.execute(f"LOCK TABLE {ShardSecond._meta.db_table} IN ROW EXCLUSIVE MODE")
         shard = _lock_for_seconds(lease)
-        # Needs the lock on the shard's row, so that none of these is stored meanwhile.
-        by_key = {(second["second"], second["step"]): second for second in seconds}
-        stored = ShardSecond.objects.filter(
-            run=lease.run_id, shard=lease.number, second__in={second for second, _ in by_key}
-        ).values_list("second", "step")
-        new = [by_key[key] for key in by_key.keys() - set(stored)]
-        ShardSecond.objects.bulk_create(
-            (_row(lease, second) for second in new), ignore_conflicts=True, batch_size=500
-        )
-        _keep_examples(lease.run_id, lease.number, new)
-        last = max(second["second"] for second in seconds)
-        Shard.objects.filter(pk=shard.pk).update(
-            last_second=Greatest(Coalesce("last_second", last), last)
-        )
-        if new and shard.state not in UNFINISHED_SHARD_STATES:
-            _note_late(lease, len(new))
-        notify_viewers(run_id=lease.run_id)
+        return sum(_record(lease, shard, arm, by_arm[arm]) for arm in sorted(by_arm))
+
+
+def _record(lease: Lease, shard: Shard, arm: int, seconds: list[dict[str, Any]]) -> int:
+    """Needs the lock on the leader's shard, so that none of these is stored meanwhile."""
+    run_id = lease.runs[arm]
+    by_key = {(second["second"], second["step"]): second for second in seconds}
+    stored = ShardSecond.objects.filter(
+        run=run_id, shard=lease.number, second__in={second for second, _ in by_key}
+    ).values_list("second", "step")
+    new = [by_key[key] for key in by_key.keys() - set(stored)]
+    place = {"run_id": run_id, "shard": lease.number, "epoch": lease.epoch}
+    ShardSecond.objects.bulk_create(
+        (ShardSecond.of(second, **place) for second in new), ignore_conflicts=True, batch_size=500
+    )
+    _keep_examples(run_id, lease.number, new)
+    last = max(second["second"] for second in seconds)
+    Shard.objects.filter(run=run_id, number=lease.number).update(
+        last_second=Greatest(Coalesce("last_second", last), last)
+    )
+    if new and shard.state not in UNFINISHED_SHARD_STATES:
+        _note_late(lease, len(new), run_id)
+    notify_viewers(run_id=run_id)
     return len(new)
+
+
+@transaction.atomic
+def record_rounds(*, lease: Lease, lines: Sequence[dict[str, Any]]) -> None:
+    """Store what arms that take turns did in rounds, and the pace that they keep. The same again
+    changes nothing. Raises Refused as `record_seconds` does."""
+    if not lines:
+        return
+    _lock_for_seconds(lease)
+    for pace in (line for line in lines if line["type"] == "pace"):
+        # What determines the run, as its frozen copy is read.
+        for run in Run.objects.filter(pk__in=lease.runs).order_by("pk"):
+            Run.objects.filter(pk=run.pk).update(snapshot=run.snapshot | {"pace": pace})
+    Round.objects.bulk_create(
+        (
+            Round(run_id=lease.run_id, number=line["round"], line=line)
+            for line in lines
+            if line["type"] == "round"
+        ),
+        ignore_conflicts=True,
+    )
+    notify_viewers(campaign_id=lease.campaign_id)
 
 
 def _lock_for_seconds(lease: Lease) -> Shard:
@@ -274,16 +354,12 @@ def _lock_for_seconds(lease: Lease) -> Shard:
     return shard
 
 
-def _row(lease: Lease, second: dict[str, Any]) -> ShardSecond:
-    return ShardSecond.of(second, run_id=lease.run_id, shard=lease.number, epoch=lease.epoch)
-
-
-def _note_late(lease: Lease, n_stored: int) -> None:
+def _note_late(lease: Lease, n_stored: int, run_id: int) -> None:
     """Leave a note for the dispatcher to recompute the summary, and why the run ended. The run's
     lock orders the note before or after the summary's own read of notes."""
-    Run.objects.select_for_update(no_key=True).get(pk=lease.run_id)
+    Run.objects.select_for_update(no_key=True).get(pk=run_id)
     RunEvent.objects.create(
-        run_id=lease.run_id, kind=LATE_SECONDS, data={"shard": lease.number, "stored": n_stored}
+        run_id=run_id, kind=LATE_SECONDS, data={"shard": lease.number, "stored": n_stored}
     )
 
 
@@ -297,8 +373,9 @@ def _valid(lease: Lease, is_fresh: bool) -> QuerySet[Shard]:
     return held if is_fresh else held.filter(lease_until__gt=ClockTimestamp())
 
 
-def _notify(run: Run) -> None:
-    notify_viewers(run_id=run.pk, campaign_id=run.campaign_id)
+def _notify(runs: Sequence[int], campaign_id: int) -> None:
+    for pk in runs:
+        notify_viewers(run_id=pk, campaign_id=campaign_id)
 
 
 # More than an injector keeps by docs/injector.md: a limit for those that do not keep to it.

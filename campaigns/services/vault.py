@@ -5,7 +5,9 @@ others would read it by measuring a server of their own, so they have to enter i
 
 import base64
 import hmac
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
+from typing import Any
 
 from cryptography import x509
 from cryptography.exceptions import UnsupportedAlgorithm
@@ -154,12 +156,18 @@ def _label(plan: SavedPlan) -> str:
     return f"plan {plan.pk}: {plan.name}"
 
 
-def order_secrets(*, run_id: int) -> dict[str, dict[str, str]]:
-    """The secrets that a launcher adds to a shard's order; {} if there are none. Raises Refused if
-    no key decrypts a stored secret."""
-    run = Run.objects.select_related("test__endpoint").get(pk=run_id)
-    secrets = {**_credentials(run), **secret_of(run.test.endpoint)}
-    return {"secrets": secrets} if secrets else {}
+def with_secrets(order: Mapping[str, Any], runs: Sequence[int]) -> dict[str, Any]:
+    """A shard's order with the secrets that its launcher adds. `runs`: those of its arms, or the
+    only one. Raises Refused if no key decrypts a stored secret."""
+    found = Run.objects.select_related("test__endpoint").in_bulk(runs)
+    secrets = [{**_credentials(found[pk]), **secret_of(found[pk].test.endpoint)} for pk in runs]
+    if "arms" not in order:
+        return {**order, "secrets": secrets[0]} if secrets[0] else {**order}
+    arms = [
+        {**arm, "secrets": own} if own else arm
+        for arm, own in zip(order["arms"], secrets, strict=True)
+    ]
+    return {**order, "arms": arms}
 
 
 def _credentials(run: Run) -> dict[str, str]:

@@ -29,6 +29,7 @@ from campaigns.models import (
     PlanSecret,
     Probe,
     Project,
+    Round,
     Run,
     RunEvent,
     RunUse,
@@ -261,6 +262,7 @@ def world():
     Probe.objects.create(endpoint=rows["endpoint"], campaign=rows["campaign"], request={})
     RunEvent.objects.create(run=run, kind="run_done")
     KeptMinute.objects.create(run=run, minute=0, step=0, packed=b"")
+    Round.objects.create(run=run, number=0, line={})
     MeasuredSoFar.objects.create(run=run, last_second=0, packed=b"", chunks=[])
     KeptPage.objects.create(campaign=rows["campaign"], key="k", content=b"")
     texts = {"request": "GET /", "reply": "", "detail": ""}

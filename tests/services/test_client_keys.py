@@ -6,7 +6,7 @@ from campaigns.domain.errors import InvalidTarget
 from campaigns.models import AuditEntry
 from campaigns.services.probes import order_of, request_probe
 from campaigns.services.targets import create_target, edit_target
-from campaigns.services.vault import order_secrets, rotate_client_keys, secret_of
+from campaigns.services.vault import rotate_client_keys, secret_of, with_secrets
 from tests.factories import make_campaign, make_run, make_test
 from tests.injector.authority import CLIENT, issue
 
@@ -62,11 +62,11 @@ def test_a_probe_gets_the_key(target, as_bob):
 
 def test_a_launcher_gets_the_key(target, project):
     run = make_run(make_test(make_campaign(project)))
-    assert order_secrets(run_id=run.pk) == {}
+    assert with_secrets({}, [run.pk]) == {}
     endpoint = run.test.endpoint
     endpoint.client_key = target.endpoints.get().client_key
     endpoint.save()
-    assert order_secrets(run_id=run.pk) == {"secrets": {"client_key": ISSUED.key_pem.strip()}}
+    assert with_secrets({}, [run.pk]) == {"secrets": {"client_key": ISSUED.key_pem.strip()}}
 
 
 def test_a_key_that_is_left_out_stays_and_none_without_a_certificate(target, as_bob):

@@ -23,8 +23,8 @@ from campaigns.services.vault import (
     encrypt,
     encrypt_anew,
     keep_secret,
-    order_secrets,
     share_secret,
+    with_secrets,
 )
 from tests.api.conftest import client_of
 from tests.factories import make_endpoint, make_membership, make_target, make_user
@@ -74,7 +74,7 @@ def every_row() -> str:
 def test_the_launcher_gets_it_and_the_order_of_the_lease_does_not_have_it(run):
     lease = shards.claim_shard(worker="w", host="h")
     assert SECRET not in json.dumps(lease.order)
-    assert order_secrets(run_id=lease.run_id) == {"secrets": {"auth": SECRET}}
+    assert with_secrets({}, lease.runs) == {"secrets": {"auth": SECRET}}
 
 
 def test_no_row_of_the_database_has_it(run):
@@ -161,10 +161,10 @@ def test_a_rotation_leaves_nothing_under_the_old_key(settings, version, run):
     settings.VAULT_KEYS = ["new", *settings.VAULT_KEYS]
     call_command("rotate_vault")
     settings.VAULT_KEYS = ["new"]
-    assert order_secrets(run_id=run.pk)["secrets"]["auth"] == SECRET
+    assert with_secrets({}, [run.pk])["secrets"]["auth"] == SECRET
     settings.VAULT_KEYS = ["lost"]
     with pytest.raises(Refused, match="enter the secret again"):
-        order_secrets(run_id=run.pk)
+        with_secrets({}, [run.pk])
 
 
 @pytest.mark.django_db(transaction=True)
@@ -256,7 +256,7 @@ def secret_sent_by(probe) -> str:
 def test_who_entered_it_sends_it_anywhere_and_others_only_there(bobs_plan, bob_s, eve, shop, own):
     measure(bob_s, bobs_plan, shop)
     measure(eve, bobs_plan, shop)
-    assert order_secrets(run_id=Run.objects.latest("pk").pk)["secrets"]["auth"] == SECRET
+    assert with_secrets({}, [Run.objects.latest("pk").pk])["secrets"]["auth"] == SECRET
     with pytest.raises(Refused, match="was not entered for"):
         measure(eve, bobs_plan, shop, own)
     assert PlanSecret.objects.get().origins == [shop.origin]
@@ -282,7 +282,7 @@ def test_a_run_whose_endpoint_was_not_named_gets_no_secret(bobs_plan, bob_s, sho
     measure(bob_s, bobs_plan, shop)
     PlanSecret.objects.update(origins=["https://elsewhere.example:443"])
     with pytest.raises(Refused, match="was not entered for"):
-        order_secrets(run_id=Run.objects.get().pk)
+        with_secrets({}, [Run.objects.get().pk])
 
 
 def test_a_copy_of_the_secret_for_another_plan_is_as_limited(bobs_plan, bob_s, eve, project, own):

@@ -90,10 +90,10 @@ def test_without_postgresql_the_files_stay(project, folder, monkeypatch, why):
     _, (lease,) = running(project)
     path = left_behind(lease, told(0))
 
-    def away(**_):
+    def away(*_):
         raise why
 
-    monkeypatch.setattr(leftovers, "record_seconds", away)
+    monkeypatch.setattr(leftovers, "store_lines", away)
     with pytest.raises(type(why)):
         store_leftovers()
     assert path.exists()

@@ -50,6 +50,7 @@ def test_it_begins_with_the_lease_and_holds_no_order(lease):
             "epoch": 2,
             "worker": "worker",
             "host": "host",
+            "arms": [],
         }
     ]
     assert spool.path.name == "119-0-2.spool"

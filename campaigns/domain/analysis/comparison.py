@@ -32,17 +32,22 @@ class Reason(StrEnum):
     NOT_LIKE_FOR_LIKE = "not_like_for_like"
     ERRORS = "errors"
     UNLIKE_LOAD = "unlike_load"
+    NO_ROUNDS = "no_rounds"
 
 
 @dataclass(frozen=True, slots=True)
 class ComparisonVerdict:
     """`text`: why there is no word, or what would settle one that is only bounded; `more`: about
-    how many more repeats that takes, None if no number of them is known to."""
+    how many more repeats that takes, None if no number of them is known to. `or_more`: the machine
+    hides a part of the difference. `has_size`: else only the direction is known, and `text` says
+    why."""
 
     word: Word | None
     reason: Reason | None = None
     text: str = ""
     more: int | None = None
+    or_more: bool = False
+    has_size: bool = True
 
 
 def verdict(

@@ -24,10 +24,10 @@ _POWER = 0.8
 
 @dataclass(frozen=True, slots=True)
 class RatioInterval:
-    """candidate / baseline with its 95 % interval on the log scale.
+    """candidate / baseline with its interval on the log scale, by default of 95 %.
 
-    `baseline`, `candidate`: geometric means, whose ratio is `ratio`. `k`: runs of the smaller arm.
-    `se`: standard error of the log ratio, with `df` degrees of freedom.
+    `baseline`, `candidate`: geometric means, whose ratio is `ratio`. `k`: runs of the smaller arm,
+    or rounds. `se`: standard error of the log ratio, with `df` degrees of freedom.
     """
 
     baseline: float
@@ -40,6 +40,7 @@ class RatioInterval:
     k: int
     p_value: float
     is_paired: bool
+    confidence: float = 0.95
 
 
 def ratio_interval(

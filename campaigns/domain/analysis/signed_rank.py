@@ -12,7 +12,8 @@ from math import exp, inf, log, sqrt
 
 import numpy as np
 
-from campaigns.domain.special import t_quantile
+from campaigns.domain.analysis.ratio import RatioInterval
+from campaigns.domain.special import t_quantile, t_two_sided
 
 _COUNTED_UP_TO = 60
 _LIKE_NORMAL = 1e7  # degrees of freedom
@@ -82,6 +83,29 @@ def _means_of_pairs(values: Sequence[float]) -> np.ndarray:
 
 def _exp(value: float) -> float:
     return exp(value) if value < 700 else inf
+
+
+def as_interval(
+    ratio: Ratio, baseline: float, candidate: float, confidence: float
+) -> RatioInterval:
+    """Around the geometric mean of two figures, so that the quotient of its two is the ratio.
+    `confidence`: of all looks together, where each has had more."""
+    centre, half = sqrt(baseline * candidate), sqrt(ratio.value)
+    se = ratio.half_width / t_quantile((1 + ratio.confidence) / 2, _LIKE_NORMAL)
+    z = log(ratio.value) / se if 0 < se < inf else 0.0
+    return RatioInterval(
+        centre / half,
+        centre * half,
+        ratio.value,
+        ratio.low,
+        ratio.high,
+        se,
+        df=ratio.n - 1.0,
+        k=ratio.n,
+        p_value=t_two_sided(z, _LIKE_NORMAL),
+        is_paired=True,
+        confidence=min(confidence, ratio.confidence),
+    )
 
 
 def ratio_of_sums(

@@ -1,7 +1,7 @@
 """What arms that are measured side by side did in one round, in which each had a turn."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Self
 
 from campaigns.domain.metrics.injector_end import InjectorEnd
@@ -95,3 +95,14 @@ class ArmsEnd:
     def from_json(cls, line: Mapping[str, Any]) -> Self:
         known = {name: line[name] for name in cls.__slots__}
         return cls(**known | {"arms": tuple(map(InjectorEnd.from_json, line["arms"]))})
+
+    @property
+    def by_arm(self) -> list[InjectorEnd]:
+        """Each arm's end, as if it had been alone."""
+        shared = {name: getattr(self, name) for name in _OF_THE_RUN - {"type"}}
+        return [replace(arm, **shared) for arm in self.arms]
+
+
+def ends_of(line: Mapping[str, Any]) -> list[InjectorEnd]:
+    """Of an end line: one, or one for each arm."""
+    return ArmsEnd.from_json(line).by_arm if "arms" in line else [InjectorEnd.from_json(line)]

@@ -32,6 +32,7 @@ from campaigns.domain.plan.session import (
     connections_per_arrival,
     longest_visit_s,
 )
+from campaigns.domain.plan.turns import LONGEST_TRIAL_S
 
 # From one run's end to the next run's first request: claim, resolve, barrier, summary.
 SET_UP_S = 2.0
@@ -210,8 +211,10 @@ def longest_run_s(
     injectors: int = 1,
     exchange: Mapping[str, Any] | None = None,
     session: Session = PLAIN_SESSION,
+    turns_s: float | None = None,
 ) -> float:
-    """Seconds after the start at which a run is stopped as an overrun.
+    """Seconds after the start at which a run is stopped as an overrun. `turns_s`: the limit of all
+    arms where it is one of those side by side, whose trial comes first.
 
     The plan's own duration where it has one. A closed plan that ends after N requests over C
     connections has none: the slowest target that still answers within the limits keeps it busy for
@@ -223,7 +226,7 @@ def longest_run_s(
     """
     visit_s = longest_visit_s(load, session, timeouts.total_s)
     attempt_s = min(max(longest_attempt_s(exchange, timeouts.total_s), visit_s), MAX_DURATION_S)
-    sending_s = longest_duration_s(load)
+    sending_s = longest_duration_s(load) if turns_s is None else LONGEST_TRIAL_S + turns_s
     if sending_s is None:
         rounds = ceil((load.requests or 1) / (load.connections or load.high or 1))
         pause_s = 0.0 if load.model == Model.WINDOW else session.think_time.longest_s

@@ -4,7 +4,7 @@ the plan as an injector gets it in its order, and as runs share its large parts.
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Any, Self
 
@@ -12,6 +12,7 @@ from campaigns.domain.plan.fields import PlanField, fields_of
 from campaigns.domain.plan.plan import ConnectionMode, Plan
 from campaigns.domain.plan.target import Origin
 from campaigns.domain.plan.threshold import TARGET_METRICS
+from campaigns.domain.plan.turns import Turns, plan_at_pace
 
 
 @lru_cache(maxsize=256)
@@ -23,7 +24,9 @@ def _parsed(plan_json: str) -> Plan:
 class FrozenRun:
     """`plan_json` is the plan as stored and sent to injectors; `plan` is its parsed value.
     `environment` has the target's facts, [["CPU", "4 × Xeon"], …]; injectors may connect only to
-    `allowed_networks`. `swept`: the value that the run has of a sweep, in words.
+    `allowed_networks`. `swept`: the value that the run has of a sweep, in words. `turns`: with the
+    arms of its campaign that it is measured side by side with; `pace`: of the injector's line, once
+    its trial is over.
     """
 
     plan_json: Mapping[str, Any]
@@ -36,11 +39,13 @@ class FrozenRun:
     seed: int
     allowed_networks: tuple[str, ...]
     swept: str = ""
+    turns: Turns | None = None
+    pace: Mapping[str, Any] = field(default_factory=dict)
 
     @cached_property
     def plan(self) -> Plan:
         """Parsed on first use: lists of runs need only names, and many runs have the same plan."""
-        return _parsed(json.dumps(self.plan_json))
+        return plan_at_pace(_parsed(json.dumps(self.plan_json)), self.pace.get("rate_per_s"))
 
     @property
     def plan_label(self) -> str:
@@ -71,6 +76,8 @@ class FrozenRun:
             seed=data["seed"],
             allowed_networks=tuple(data["policy"]["allow"]),
             swept=data.get("swept", ""),
+            turns=Turns.from_json(data["turns"]) if "turns" in data else None,
+            pace=data.get("pace", {}),
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -85,6 +92,8 @@ class FrozenRun:
             "seed": self.seed,
             "policy": {"allow": list(self.allowed_networks)},
             **({"swept": self.swept} if self.swept else {}),
+            **({"turns": self.turns.to_json()} if self.turns else {}),
+            **({"pace": self.pace} if self.pace else {}),
         }
 
 

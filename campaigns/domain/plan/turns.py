@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 from campaigns.domain.plan.http_version import HttpVersion
 from campaigns.domain.plan.load import ArrivalUnit, Distribution, Model
@@ -75,3 +75,56 @@ def why_not_in_turns(plan: Plan) -> str:
     if plan.session != PLAIN_SESSION or plan.variable_names:
         return "Sessions, pauses, pipelining and variables cannot be cut into turns."
     return ""
+
+
+class ArmsOfPlan(NamedTuple):
+    """The arms of a campaign that send the same plan."""
+
+    label: str
+    plan: Plan
+    n_arms: int
+    injectors: int = 1
+
+
+_FEWEST_ROUNDS, _REQUESTS_OF_A_TURN = 16, 10
+
+
+def limit_for(n_arms: int, limit_s: float | None = None) -> float:
+    """Seconds of measuring for so many arms together, by default a minute, or 10 s an arm."""
+    return limit_s or max(LIMIT_S, LEAST_S_OF_AN_ARM * n_arms)
+
+
+def why_not_side_by_side(groups: Sequence[ArmsOfPlan], limit_s: float | None = None) -> str:
+    """Why these are not measured side by side; "" where they are."""
+    for label, plan, n_arms, injectors in groups:
+        if why := why_not_in_turns(plan):
+            return why if len(groups) == 1 else f"{label}: {why}"
+        if n_arms < 2:
+            return f"Side by side compares arms of a plan, and {label} has one arm."
+        if n_arms > MOST_ARMS:
+            return f"At most {MOST_ARMS} arms take turns, and {label} has {n_arms}."
+        if injectors > 1:
+            return "Side by side uses one injector process for each run."
+        rate_per_s = plan.load.rate_per_s
+        round_s = n_arms * _REQUESTS_OF_A_TURN / rate_per_s if rate_per_s else 0.0
+        if _FEWEST_ROUNDS * round_s > limit_for(n_arms, limit_s):
+            return (
+                f"At {rate_per_s:g}/s a round takes {round_s:.0f} s, and an answer takes "
+                f"{_FEWEST_ROUNDS} rounds."
+            )
+    return ""
+
+
+def plan_in_turns(plan: Plan, n_arms: int, limit_s: float) -> Plan:
+    """What an arm sends: the limit of all arms replaces the duration of a plan that has one."""
+    load = plan.load
+    if load.duration_s is None:
+        return plan
+    return replace(plan, load=replace(load, duration_s=limit_s / n_arms, requests=None))
+
+
+def plan_at_pace(plan: Plan, rate_per_s: float | None) -> Plan:
+    """The plan as it was sent: at the rate that the trial has found."""
+    if not rate_per_s or not plan.load.rate_per_s:
+        return plan
+    return replace(plan, load=replace(plan.load, rate_per_s=rate_per_s))

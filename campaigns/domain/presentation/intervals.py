@@ -23,12 +23,13 @@ _MOST = 10  # times as much more, +1,000 %
 def interval_words(found: RatioInterval, decimals: int | None = None) -> str:
     """Such as "95 % interval +52 to +56 %"; by default with the decimals that it supports, or in
     factors, as the ratio itself is told."""
+    name = f"{percent(found.confidence, decimals=0)} interval"
     if decimals is None and found.ratio >= FACTOR_FROM:
         ends = f"{figure(found.low, 2)} to {figure(found.high, 2)}"
-        return f"{percent(0.95, decimals=0)} interval {ends}"
+        return f"{name} {ends}"
     places = change_decimals(found.low, found.high) if decimals is None else decimals
     low, high = change_ends(found.ratio, found.low, found.high, places)
-    return f"{percent(0.95, decimals=0)} interval {low} to {high}{THIN}%"
+    return f"{name} {low} to {high}{THIN}%"
 
 
 def bounds_words(low: float, high: float) -> str:

@@ -5,7 +5,7 @@ shortest names that tell them apart.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from campaigns.domain.analysis.comparison import ComparisonVerdict, Word
+from campaigns.domain.analysis.comparison import ComparisonVerdict, Reason, Word
 from campaigns.domain.analysis.overhead import OverheadRow
 from campaigns.domain.analysis.ratio import BOUNDED
 from campaigns.domain.analysis.repeats import MIN_REPEATS
@@ -63,7 +63,8 @@ def overhead_sentence(pairs: Sequence[Pair], *, is_final: bool) -> Sentence:
         sentence += [*_clause(pair, lead, where, is_final=is_final), (" ", False)]
     if len(pairs) > _MOST:
         sentence.append((f"{len(pairs) - _MOST} more comparisons are below. ", False))
-    if not is_final and any(not pair.has_word for pair in pairs):
+    waits = [each for each in pairs if each.verdict.reason is not Reason.NO_ROUNDS]
+    if not is_final and any(not pair.has_word for pair in waits):
         sentence.append(
             (f"No verdict yet: that takes {MIN_REPEATS} finished repeats of each.", False)
         )
@@ -99,9 +100,13 @@ def _clause(pair: Pair, lead: str, where: str, *, is_final: bool) -> Sentence:
             said = (f"{lead}{tls} against {plain} is ", False), (str(word), True)
         best = f"best estimate {change_text(row)}{where}, {times_words(row)}"
         return [*said, (f": {bounds} ({best}). {pair.verdict.text}", False)]
+    if not pair.verdict.has_size:
+        said = (f"{lead}{tls} is ", False), (f"{word} than {plain}", True)
+        return [*said, (f". {pair.verdict.text}", False)]
+    or_more = " or more" if pair.verdict.or_more else ""
     return [
         (f"{lead}{tls} is ", False),
-        (f"{word} than {plain}: {change_text(row)}", True),
+        (f"{word} than {plain}: {change_text(row)}{or_more}", True),
         (f" ({ends}).", False),
     ]
 

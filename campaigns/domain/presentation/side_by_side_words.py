@@ -1,6 +1,6 @@
 """What a comparison of arms that took turns says, in sentences: the answer, then its limits."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import inf
 
 from campaigns.domain.analysis.ratio import Word
@@ -9,16 +9,14 @@ from campaigns.domain.analysis.signed_rank import Ratio
 from campaigns.domain.units import and_joined, duration, figure, percent
 
 _TIMES_FROM = 2.0
+Names = Sequence[str] | Mapping[int, str]  # by an arm's number
 
 
-def answer(found: ArmComparison, names: Sequence[str]) -> str:
+def answer(found: ArmComparison, names: Names) -> str:
     """One sentence; `names` are those of all arms."""
     reference, arm = names[found.reference], names[found.arm]
-    if found.failing:
-        who = and_joined([names[number] for number in found.failing])
-        return f"More than a tenth of the requests to {who} failed, so times are not compared."
     if found.p50 is None:
-        return f"Nothing was learnt: no two rounds had five replies of both {reference} and {arm}."
+        return why_no_word(found, names)
     if found.word in {Word.SLOWER, Word.FASTER}:
         if found.behind:
             return f"{arm} is {found.word} than {reference}."
@@ -38,9 +36,18 @@ def answer(found: ArmComparison, names: Sequence[str]) -> str:
     )
 
 
+def why_no_word(found: ArmComparison, names: Names) -> str:
+    """Of arms that fail, or have had no round yet."""
+    if found.failing:
+        who = and_joined([names[number] for number in found.failing])
+        return f"More than a tenth of the requests to {who} failed, so times are not compared."
+    reference, arm = names[found.reference], names[found.arm]
+    return f"No two rounds had five replies of both {reference} and {arm}."
+
+
 def limits_of(
     found: ArmComparison,
-    names: Sequence[str],
+    names: Names,
     *,
     rate_per_s: float | None = None,
     asked_per_s: float | None = None,
@@ -71,8 +78,12 @@ def limits_of(
         )
     left_s = None if elapsed_s is None or found.is_settled else found.seconds_left(elapsed_s)
     if left_s is not None:
-        sentences.append(f"About {duration(_round_up(left_s))} more would settle it.")
+        sentences.append(seconds_left_words(left_s))
     return sentences
+
+
+def seconds_left_words(left_s: float) -> str:
+    return f"About {duration(_round_up(left_s))} more would settle it."
 
 
 def ratio_text(ratio: Ratio | None) -> str:

@@ -38,7 +38,7 @@ def compared(low, high, value=None, **more):
         (ArmComparison(1, 0, None, None, failing=[1]),
          "More than a tenth of the requests to new failed, so times are not compared."),
         (ArmComparison(1, 0, None, None),
-         "Nothing was learnt: no two rounds had five replies of both old and new."),
+         "No two rounds had five replies of both old and new."),
     ],
 )  # fmt: skip
 def test_each_answer_is_one_sentence_with_its_bounds(found, sentence):

@@ -1,0 +1,182 @@
+"""Two arms of a campaign that took turns: their difference, from the rounds that both were in."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from statistics import median
+
+from campaigns.domain.analysis.arm_figures import ArmSeconds
+from campaigns.domain.analysis.comparison import ComparisonVerdict, Reason
+from campaigns.domain.analysis.overhead import OverheadRow
+from campaigns.domain.analysis.side_by_side import (
+    CONFIDENCE,
+    LOOK_CONFIDENCE,
+    ArmComparison,
+    compare,
+)
+from campaigns.domain.analysis.signed_rank import Ratio, as_interval
+from campaigns.domain.metrics.rounds import ArmsRound
+from campaigns.domain.presentation.side_by_side_words import (
+    limits_of,
+    seconds_left_words,
+    why_no_word,
+)
+from campaigns.models import Campaign, Round, Run
+from campaigns.queries.arm_pairs import ArmPair
+
+TYPICAL = "typical"
+_US = 1e6
+
+
+@dataclass(frozen=True, slots=True)
+class Pass:
+    """Arms that took turns: their runs in the order of the injector, and what each round was."""
+
+    runs: Sequence[Run]
+    rounds: Sequence[ArmsRound]
+
+    @property
+    def rate_per_s(self) -> float:
+        """0 of a closed load, and before the trial is over."""
+        return self.runs[0].frozen.pace.get("rate_per_s") or 0.0
+
+    @property
+    def measured_s(self) -> float:
+        """So far, of all arms together."""
+        pace = self.runs[0].frozen.pace
+        if not (self.rounds and pace):
+            return 0.0
+        round_s = len(self.runs) * (pace["slice_s"] + pace["gap_s"])
+        return self.rounds[-1].began_us / _US + round_s
+
+
+def passes_of(campaign: Campaign) -> list[Pass]:
+    """Those that have begun, in two statements; read once for each row in memory."""
+    if "passes" not in vars(campaign):
+        vars(campaign)["passes"] = _passes(campaign)
+    return vars(campaign)["passes"]
+
+
+def _passes(campaign: Campaign) -> list[Pass]:
+    if campaign.order != Campaign.Order.SIDE_BY_SIDE:
+        return []
+    lines: dict[int, list[ArmsRound]] = {}
+    rows = Round.objects.filter(run__campaign=campaign).order_by("run_id", "number")
+    for leader, line in rows.values_list("run_id", "line"):
+        lines.setdefault(leader, []).append(ArmsRound.from_json(line))
+    runs: dict[int, list[Run]] = {}
+    for run in Run.objects.filter(campaign=campaign).order_by("position"):
+        runs.setdefault(run.leader_id or run.pk, []).append(run)
+    return [Pass(of_pass, lines.get(pk, [])) for pk, of_pass in runs.items() if len(of_pass) > 1]
+
+
+@dataclass(frozen=True)
+class TurnsComparison:
+    """What the rounds say of a pair."""
+
+    pair: ArmPair
+    passes: Sequence[Pass]
+    found: ArmComparison
+
+    @property
+    def n_rounds(self) -> int:
+        return self.found.n_rounds
+
+    @property
+    def has_word(self) -> bool:
+        return self.found.word is not None
+
+    @cached_property
+    def limits(self) -> list[str]:
+        """What else has to be known, a sentence each."""
+        pace = self.passes[0].runs[0].frozen.pace
+        rates = {name: pace.get(name) for name in ("rate_per_s", "asked_per_s")}
+        return limits_of(self.found, self._names, **rates)
+
+    @cached_property
+    def verdict(self) -> ComparisonVerdict:
+        found = self.found
+        if found.word is None:
+            reason = Reason.ERRORS if found.failing else Reason.NO_ROUNDS
+            return ComparisonVerdict(None, reason, why_no_word(found, self._names))
+        if found.behind:
+            return ComparisonVerdict(found.word, text=self.limits[0], has_size=False)
+        left_s = None if found.is_settled else found.seconds_left(self._measured_s)
+        text = "" if left_s is None else seconds_left_words(left_s)
+        return ComparisonVerdict(found.word, text=text, or_more=found.at_least)
+
+    @cached_property
+    def judged(self) -> OverheadRow:
+        """The row that the verdict is on."""
+        if self.found.p50 is None:
+            return OverheadRow(TYPICAL, None, None, why=self.verdict.text)
+        values = [self._typical_us(each) for each in (self.found.reference, self.found.arm)]
+        return OverheadRow(TYPICAL, *values, as_interval(self.found.p50, *values, CONFIDENCE))
+
+    def with_intervals(self, rows: Sequence[OverheadRow]) -> list[OverheadRow]:
+        """The rows of the runs' figures, each with the ratio of the rounds; of percentiles of the
+        seconds, where both arms' seconds of one number hold the same rounds."""
+        ratios = {"mean": self.found.mean, "p50": self.found.p50_measured, **self._tails}
+        return [_with_ratio(row, ratios.get(row.metric)) for row in rows]
+
+    @cached_property
+    def _tails(self) -> Mapping[str, Ratio | None]:
+        seconds: list[list] = [[], []]
+        for place, each in enumerate(self.passes):
+            ahead = place << 32  # no two passes have a second in common
+            for arm, number in zip(seconds, (self.found.reference, self.found.arm), strict=True):
+                rows = each.runs[number].seconds.filter(second__gte=0)
+                arm += [replace(row.value(), second=ahead + row.second) for row in rows]
+        return ArmSeconds(seconds).ratios(1, 0) if all(seconds) else {}
+
+    def _typical_us(self, arm: int) -> float:
+        arms = [each.arms[arm] for of_pass in self.passes for each in of_pass.rounds]
+        return median(
+            each.p50_us if each.p50_undelayed_us is None else each.p50_undelayed_us
+            for each in arms
+            if each.n
+        )
+
+    @property
+    def _measured_s(self) -> float:
+        return sum(each.measured_s for each in self.passes)
+
+    @property
+    def _names(self) -> dict[int, str]:
+        return dict(zip((self.found.reference, self.found.arm), self.pair.names, strict=True))
+
+
+def compared_in_turns(campaign: Campaign, pair: ArmPair) -> TurnsComparison | None:
+    """None where the two did not take turns."""
+    if not pair.is_of_one_campaign:
+        return None
+    tests = [arm.test.pk for arm in pair]
+    found = [
+        (each, [of_pass.index(test) for test in tests])
+        for each in passes_of(campaign)
+        if set(tests) <= set(of_pass := [run.test_id for run in each.runs])
+    ]
+    if not found:
+        return None
+    # What was measured at another rate is another question.
+    lowest = min((each.rate_per_s for each, _ in found if each.rounds), default=0.0)
+    passes = [each for each, _ in found if each.rate_per_s == lowest] or [found[0][0]]
+    reference, arm = found[0][1]
+    return TurnsComparison(
+        pair,
+        passes,
+        compare(
+            [each for of_pass in passes for each in of_pass.rounds],
+            arm,
+            reference,
+            threshold=passes[0].runs[0].frozen.turns.threshold,
+            confidence=LOOK_CONFIDENCE if campaign.until_settled else CONFIDENCE,
+        ),
+    )
+
+
+def _with_ratio(row: OverheadRow, ratio: Ratio | None) -> OverheadRow:
+    if ratio is None or row.baseline_us is None or row.candidate_us is None:
+        return row
+    interval = as_interval(ratio, row.baseline_us, row.candidate_us, CONFIDENCE)
+    return replace(row, interval=interval, why="", note="")

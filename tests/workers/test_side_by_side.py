@@ -1,0 +1,95 @@
+"""A campaign whose arms take turns in one injector, from its start to its answer."""
+
+import re
+import time
+
+import pytest
+
+from campaigns.domain.metrics.rounds import ArmsRound
+from campaigns.domain.presentation.sentences import plain_text
+from campaigns.models import Campaign, Round, Shard
+from campaigns.queries.answers import campaign_answer
+from campaigns.services.campaigns import CampaignCell, create_campaign, start_campaign
+from campaigns.services.endings import stop_run
+from tests.factories import make_endpoint, make_plan, make_target
+from tests.injector.servers import OK_REPLY, scripted
+from tests.services.engine import host, owner_of
+from tests.values import plan_spec
+from tests.waiting import eventually
+from tests.workers.launching import in_thread
+from workers import launcher
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("spool_folder")]
+
+
+def after(delay_s):
+    def script(sock, server):
+        while server.read_request(sock) is not None:
+            time.sleep(delay_s)
+            sock.sendall(OK_REPLY)
+
+    return script
+
+
+@pytest.fixture(autouse=True)
+def _loopback(settings):
+    settings.ALLOWED_NETWORKS = ["127.0.0.0/8"]
+
+
+def started(project, *ports, **fields) -> Campaign:
+    host(slots=4)
+    plan = make_plan(project, spec=plan_spec(model="open", rate_per_s=100, duration_s=30))
+    target = make_target(project)
+    cells = [CampaignCell(plan, make_endpoint(target, port=port), "keep-alive") for port in ports]
+    by = owner_of(project)
+    campaign = create_campaign(by=by, project=project, name="A and B", cells=cells, **fields)
+    start_campaign(by=by, campaign=campaign, anyway=True)
+    return campaign
+
+
+def work_until(is_so) -> None:
+    def works() -> bool:
+        launcher.launch_one(worker="w", host="host 1")
+        return is_so()
+
+    eventually(works, 60, "the campaign was to come to its end")
+
+
+def is_done(campaign: Campaign) -> bool:
+    return Campaign.objects.get(pk=campaign.pk).state == "done"
+
+
+def test_one_injector_measures_a_run_for_each_arm_and_says_which_is_slower(project, dispatcher):
+    with scripted(after(0.002)) as quick, scripted(after(0.005)) as slow:
+        campaign = started(project, quick.port, slow.port, limit_s=6)
+        work_until(lambda: is_done(campaign))
+        servers = {quick.port: quick.n_requests, slow.port: slow.n_requests}
+    assert (campaign.order, campaign.repeats) == ("side_by_side", 1)
+    leader, follower = campaign.runs.order_by("position")
+    assert follower.leader == leader
+    for run in (leader, follower):
+        assert (run.outcome, run.reason) == ("complete", "")
+        shard = run.shards.get()
+        assert (shard.state, shard.host, shard.epoch) == ("done", "host 1", 1)
+        assert shard.injector_end.is_complete
+        warm_up = sum(row.value().counters["started"] for row in run.seconds.filter(second__lt=0))
+        assert warm_up + run.n == servers[run.test.endpoint.port]
+        assert run.frozen.pace["rate_per_s"] == 100
+    rounds = [ArmsRound.from_json(row.line) for row in Round.objects.filter(run=leader)]
+    assert [each.number for each in rounds] == list(range(len(rounds)))
+    assert sum(each.arms[1].n for each in rounds) == follower.n
+    assert leader.seconds.filter(second__gte=0).count() < 6, "an arm's time stands still"
+    said = plain_text(campaign_answer(campaign).sentence)
+    assert re.search(r"slower than .*: \+1[0-9]{2}\u202f%", said), said
+
+
+def test_who_stops_one_of_them_stops_all_that_take_turns(project, dispatcher):
+    with scripted(after(0.002)) as one, scripted(after(0.002)) as other:
+        campaign = started(project, one.port, other.port, limit_s=60, until_settled=False)
+        leader, follower = campaign.runs.order_by("position")
+        thread = in_thread(lambda: work_until(lambda: is_done(campaign)))
+        eventually(Round.objects.filter(run=leader).exists, 20, "the first round")
+        stop_run(by=owner_of(project), run=follower)
+        thread.join(20)
+    assert set(campaign.runs.values_list("outcome", "stop_requested")) == {("stopped", "user")}
+    assert set(Shard.objects.values_list("state", flat=True)) == {"done"}
