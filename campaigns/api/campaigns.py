@@ -26,8 +26,8 @@ from campaigns.api.fields import (
 from campaigns.api.items import ITEM_FIELDS, ItemViewSet, OfProject, Tagged, ordering_of
 from campaigns.domain.errors import Refused
 from campaigns.domain.metrics.perf_counts import PerfOf
-from campaigns.domain.plan.estimates import estimate_campaign
 from campaigns.domain.plan.rungs import RUNGS, USUAL_RUNGS
+from campaigns.domain.plan.turns import LONGEST_LIMIT_S
 from campaigns.domain.presentation.cost_words import cost_notes
 from campaigns.models import Campaign, Project, Test
 from campaigns.permissions import Action, require
@@ -50,10 +50,17 @@ from campaigns.queries.checks import (
 from campaigns.queries.injector_hosts import hosts
 from campaigns.queries.references import why_no_reference
 from campaigns.queries.target_costs import perf_checks
-from campaigns.services.blocks import MAX_REPEATS, add_blocks, cells_of_sweep
+from campaigns.services.blocks import (
+    MAX_REPEATS,
+    add_blocks,
+    cells_of_sweep,
+    estimate_cells,
+    why_in_blocks,
+)
 from campaigns.services.campaigns import (
     MAX_INJECTORS,
     MAX_PAUSE_S,
+    USUAL_BLOCKS,
     create_campaign,
     look_at_campaigns,
     repeat_campaign,
@@ -103,6 +110,7 @@ class CampaignSerializer(serializers.ModelSerializer):
         model = Campaign
         fields = (
             *("id", "project", "name", "state", "order", "repeats", "pause_s", "injectors"),
+            *("limit_s", "until_settled"),
             *("seed", "practical_threshold", "keeps_going", "perf", "stop_reason", "created_by"),
             *("created_at", "started_at", "opened_at", "held_at", "quiet_by"),
             *("stop_requested_at", "finished_at", "looked_at", "looked_by", "n_runs", "n_done"),
@@ -116,8 +124,29 @@ class NewCampaign(Tagged):
     project = IdField()
     name = serializers.CharField(max_length=150)
     cells = CellInput(many=True, allow_empty=False, max_length=200)
-    repeats = serializers.IntegerField(default=5, min_value=1, max_value=MAX_REPEATS)
-    order = serializers.ChoiceField(choices=Campaign.Order.choices, default=Campaign.Order.BLOCKS)
+    repeats = serializers.IntegerField(
+        default=None,
+        allow_null=True,
+        min_value=1,
+        max_value=MAX_REPEATS,
+        help_text="Default: one pass side by side, or five blocks.",
+    )
+    order = serializers.ChoiceField(
+        choices=Campaign.Order.choices,
+        allow_blank=True,
+        default="",
+        help_text="Default: side by side where the loads allow it, else blocks.",
+    )
+    limit_s = serializers.FloatField(
+        default=None,
+        allow_null=True,
+        min_value=1,
+        max_value=LONGEST_LIMIT_S,
+        help_text="Side by side: seconds for all arms of a plan. Default: 60, or 10 for each arm.",
+    )
+    until_settled = serializers.BooleanField(
+        default=True, help_text="Side by side: end as soon as the answer is clear."
+    )
     pause_s = serializers.FloatField(default=2.0, min_value=0, max_value=MAX_PAUSE_S)
     injectors = serializers.IntegerField(default=1, min_value=1, max_value=MAX_INJECTORS)
     sweep = SweepInput(
@@ -334,7 +363,10 @@ class CostSerializer(serializers.Serializer):
 
     n_tests = serializers.IntegerField()
     n_runs = serializers.IntegerField(help_text="With those of the reference.")
-    duration_s = serializers.FloatField()
+    duration_s = serializers.FloatField(help_text="Side by side: at most.")
+    settled_s = serializers.FloatField(
+        allow_null=True, help_text="Side by side: where nothing disturbs; null in blocks."
+    )
     runs_of_unknown_duration = serializers.IntegerField()
     requests = serializers.IntegerField()
     nouns = serializers.CharField(help_text="What `requests` counts: requests or connections.")
@@ -368,11 +400,15 @@ class CampaignEstimate(APIView):
             raise Refused(why)
         cells = cells_of(actor, project, asked["cells"])
         points = cells_of_sweep(cells, asked["injectors"], asked.get("sweep"))
-        estimate = estimate_campaign(
-            [(each.plan(), each.connection_mode, each.injectors) for each in points],
-            repeats=asked["repeats"],
-            pause_s=asked["pause_s"],
+        in_turns = asked["order"] in {"", Campaign.Order.SIDE_BY_SIDE} and not why_in_blocks(
+            points, asked["limit_s"], asked["perf"]
+        )
+        estimate = estimate_cells(
+            points,
+            in_turns=in_turns,
+            repeats=asked["repeats"] or (1 if in_turns else USUAL_BLOCKS),
             has_reference=asked["reference"],
+            **{name: asked[name] for name in ("pause_s", "limit_s", "until_settled")},
         )
         checks = [
             first_requests_check((each.plan_version.value(), each.endpoint) for each in cells),

@@ -3,6 +3,7 @@ form of a search for a capacity. Error messages say what to enter."""
 
 import secrets
 from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
 from typing import Any, ClassVar
 
 from django import forms
@@ -12,7 +13,6 @@ from campaigns.domain.metrics.perf_counts import PerfOf
 from campaigns.domain.plan.http_version import HttpVersion
 from campaigns.domain.plan.injectors import share_fault
 from campaigns.domain.plan.load import MAX_RATE_PER_S
-from campaigns.domain.plan.plan import ConnectionMode, Plan
 from campaigns.domain.plan.rungs import RUNGS, USUAL_RUNGS, Rung, rung_of_profile
 from campaigns.domain.plan.search_start import rules_of_text
 from campaigns.domain.plan.sweep import (
@@ -25,14 +25,15 @@ from campaigns.domain.plan.sweep import (
 )
 from campaigns.domain.plan.threshold import EXAMPLES
 from campaigns.domain.plan.tls_options import TlsProfile
+from campaigns.domain.plan.turns import LONGEST_LIMIT_S
 from campaigns.domain.presentation.ladder import SECTION_TITLES
 from campaigns.forms.filters import CHOOSE_ENDPOINT, ENDPOINT_GONE, PLAN_GONE, name_field
 from campaigns.forms.requests import CheckedForm, number_field
 from campaigns.models import Campaign, Endpoint, PlanVersion
 from campaigns.queries.campaigns import Arm, Grid, GridPlan
 from campaigns.queries.references import why_no_reference
-from campaigns.services.blocks import MAX_REPEATS, MAX_RUNS, CampaignCell
-from campaigns.services.campaigns import MAX_INJECTORS, MAX_PAUSE_S
+from campaigns.services.blocks import MAX_REPEATS, MAX_RUNS, CampaignCell, cells_of_sweep
+from campaigns.services.campaigns import MAX_INJECTORS, MAX_PAUSE_S, USUAL_BLOCKS
 from campaigns.services.searches import LONGEST_SEARCH_S, LONGEST_TRIAL_S, SHORTEST_TRIAL_S
 
 
@@ -103,16 +104,33 @@ class CampaignForm(forms.Form):
             "invalid_choice": "A ticked plan or endpoint has been archived. Check the ticks.",
         }
     )
+    order = forms.ChoiceField(
+        required=False,
+        choices=[("", Campaign.Order.SIDE_BY_SIDE.label), *Campaign.Order.choices[1:]],
+        initial="",
+        widget=forms.RadioSelect,
+    )
+    limit_s = number_field(
+        forms.FloatField,
+        1,
+        LONGEST_LIMIT_S,
+        required=False,
+        label="Measure at most",
+        help_text="All arms of a plan together. Leave empty for 60 s, or 10 s an arm.",
+    )
+    until_settled = forms.BooleanField(
+        required=False,
+        initial=True,
+        label="End when settled",
+        help_text="The campaign ends as soon as its answer is clear.",
+    )
     repeats = number_field(
         forms.IntegerField,
         1,
         MAX_REPEATS,
-        initial=5,
-        help_text="Each repeat is one block that runs every test once. A verdict needs at least "
-        "three; five resolve differences of about 5 % when runs vary by 3 %.",
-    )
-    order = forms.ChoiceField(
-        choices=Campaign.Order.choices, initial=Campaign.Order.BLOCKS, widget=forms.RadioSelect
+        required=False,
+        help_text="Leave empty for one pass side by side, or five blocks. Blocks need at least "
+        "three for a verdict.",
     )
     pause_s = number_field(
         forms.FloatField,
@@ -176,12 +194,12 @@ class CampaignForm(forms.Form):
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean()
-        keys, repeats = cleaned.get("cells"), cleaned.get("repeats")
+        keys, repeats = cleaned.get("cells"), cleaned.get("repeats") or USUAL_BLOCKS
         counts = cleaned.get("injectors") or (1,)
         sweep = self._sweep(cleaned, counts)
         n_tests = len(keys or ()) * (len(sweep.values) if sweep else 1)
         n_tests += cleaned.get("reference", False)
-        if n_tests and repeats and n_tests * repeats > MAX_RUNS:
+        if n_tests and n_tests * repeats > MAX_RUNS:
             self.add_error(
                 "repeats",
                 f"{n_tests} tests × {repeats} are {n_tests * repeats:,} runs; at most "
@@ -243,19 +261,18 @@ class CampaignForm(forms.Form):
         sweep = Sweep(field, values) if field and values else Sweep(INJECTORS, usable["injectors"])
         return {**usable, "cells": cells, "sweep": sweep}
 
-    def known_tests(self) -> list[tuple[Plan, ConnectionMode, int]]:
-        """The tests of all usable values: plan, connection mode and injectors of each."""
+    def known_cells(self) -> list[CampaignCell]:
+        """The tests of all usable values, without those that cannot have a value of the sweep."""
         known = self.known()
-        sweep, counts = known["sweep"], known["injectors"]
-        cells = [self.grid.cells[key] for key in known["cells"]]
-        if sweep.field == INJECTORS:
-            return [(row.plan, arm.mode, n) for row, arm in cells for n in sweep.values]
-        return [
-            (plan, arm.mode, counts[0])
-            for row, arm in cells
-            for value in sweep.values
-            for plan in _swept(row.plan, sweep.field, value)
-        ]
+        ticked = [self.grid.cells[key] for key in known["cells"]]
+        cells = [CampaignCell(row.version, arm.endpoint, arm.mode) for row, arm in ticked]
+        found = []
+        for value in known["sweep"].values:
+            with suppress(Refused):
+                sweep = Sweep(known["sweep"].field, (value,))
+                of_value = cells_of_sweep(cells, known["injectors"][0], sweep)
+                found += [cell for cell in of_value if cell.plan()]
+        return found
 
     def service_values(self) -> dict[str, Any]:
         """The arguments of services.campaigns.create_campaign."""
@@ -271,14 +288,6 @@ class CampaignForm(forms.Form):
             "practical_threshold": values["practical_threshold"] / 100,
             "keeps_going": values["keeps_going"],
         }
-
-
-def _swept(plan: Plan, field: str, value: float) -> list[Plan]:
-    """The plan with this value; [] if it cannot have it, which the form's errors say."""
-    try:
-        return [swept_plan(plan, field, value)]
-    except Refused:
-        return []
 
 
 # The fields on which the estimate depends.

@@ -13,15 +13,13 @@ from campaigns.services.targets import create_target, edit_target
 
 TARGET_NAME = "demo"
 PRESET = PRESETS["https"]
-REPEATS = 3
-PAUSE_S = 0.5
 HOST = "127.0.0.1"
 # HTTP has no session to resume.
 MODES = {"http": ("new", "keep-alive"), "https": ("new", "resumed", "keep-alive")}
 
 
 def make_sample(by: Actor, http_port: int, https_port: int) -> Campaign:
-    """A draft of the sample campaign: new, resumed and kept connections, three times each."""
+    """A draft of the sample campaign: new, resumed and kept connections side by side."""
     project = Project.objects.visible_to(by).filter(name=SAMPLE_PROJECT).first()
     project = project or create_project(by=by, name=SAMPLE_PROJECT)
     endpoints = _endpoints(by, project, {"http": http_port, "https": https_port})
@@ -35,9 +33,6 @@ def make_sample(by: Actor, http_port: int, https_port: int) -> Campaign:
             for endpoint in endpoints
             for mode in MODES[endpoint.scheme]
         ],
-        repeats=REPEATS,
-        order=Campaign.Order.BLOCKS,
-        pause_s=PAUSE_S,
     )
 
 

@@ -12,6 +12,13 @@ from campaigns.domain.audit_events import AuditEvent
 from campaigns.domain.errors import Refused
 from campaigns.domain.plan.addresses import written_addresses
 from campaigns.domain.plan.blocks import Turn, order_of_runs
+from campaigns.domain.plan.estimates import (
+    Estimate,
+    TestEstimate,
+    estimate_campaign,
+    estimate_side_by_side,
+    estimate_test,
+)
 from campaigns.domain.plan.frozen_run import FrozenRun, without_parts
 from campaigns.domain.plan.injectors import plan_for, share_fault
 from campaigns.domain.plan.plan import ConnectionMode, Plan
@@ -44,7 +51,7 @@ from campaigns.queries.caps import why_never
 from campaigns.queries.injector_hosts import total_slots
 from campaigns.queries.ownership import networks_for
 from campaigns.services import audit
-from campaigns.services.caps import estimate_of, plan_use, require_room_for_runs
+from campaigns.services.caps import plan_use, require_room_for_runs
 from campaigns.services.ownership import require_permitted
 from campaigns.services.vault import require_secret
 
@@ -68,7 +75,7 @@ def queue_blocks(*, by: Actor, campaign: Campaign, after: int = 0) -> None:
     for cell in cells:
         require_secret(by=by, version=cell.plan_version, endpoint=cell.endpoint)
     require_permitted(cell.endpoint for cell in cells)
-    estimates = {test.pk: estimate_of(test, campaign.pause_s) for test in tests}
+    estimates = _estimates(campaign, tests)
     require_room_for_runs(campaign.project, tests, estimates, campaign.repeats - after)
     if campaign.order == Campaign.Order.SIDE_BY_SIDE:
         runs = _queue_side_by_side(campaign, tests, after)
@@ -78,6 +85,24 @@ def queue_blocks(*, by: Actor, campaign: Campaign, after: int = 0) -> None:
         Shard(run=run, number=number) for run in runs for number in range(run.n_shards)
     )
     plan_use(campaign.project, runs, estimates)
+
+
+def _estimates(campaign: Campaign, tests: Sequence[Test]) -> dict[int, TestEstimate]:
+    """What one run of each test will take."""
+    sizes = {}
+    if campaign.order == Campaign.Order.SIDE_BY_SIDE:
+        groups = arms_by_plan(tests).values()
+        sizes = {test.pk: len(group) for group in groups for test in group if len(group) > 1}
+    return {
+        test.pk: estimate_test(
+            plan_in_turns(plan, n, limit_for(n, campaign.limit_s)) if n else plan,
+            ConnectionMode(test.connection_mode),
+            campaign.pause_s,
+            test.injectors,
+        )
+        for test in tests
+        for n, plan in [(sizes.get(test.pk), plan_for(test.plan(), test.injectors))]
+    }
 
 
 def _queue_in_blocks(campaign: Campaign, tests: Sequence[Test], after: int) -> list[Run]:
@@ -273,6 +298,28 @@ def why_in_blocks(cells: Sequence[CampaignCell], limit_s: float | None, perf: st
         for each in arms_by_plan(counted).values()
     ]
     return why_not_side_by_side(groups, limit_s)
+
+
+def estimate_cells(
+    cells: Sequence[CampaignCell],
+    *,
+    in_turns: bool,
+    repeats: int,
+    pause_s: float,
+    limit_s: float | None,
+    until_settled: bool,
+    has_reference: bool = False,
+) -> Estimate:
+    """What a campaign of these would take."""
+    values = {"repeats": repeats, "pause_s": pause_s, "has_reference": has_reference}
+    groups = [
+        [(each.plan(), ConnectionMode(each.connection_mode), each.injectors) for each in group]
+        for group in arms_by_plan(cells).values()
+    ]
+    if not in_turns or not groups:
+        return estimate_campaign([each for group in groups for each in group], **values)
+    values |= {"limit_s": limit_s, "until_settled": until_settled}
+    return estimate_side_by_side(groups, **values)
 
 
 def _are_watched(targets: set[int]) -> bool:

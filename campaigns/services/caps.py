@@ -20,10 +20,8 @@ from campaigns.domain.caps import (
 )
 from campaigns.domain.edit_conflicts import Content, check_unchanged
 from campaigns.domain.errors import Refused
-from campaigns.domain.plan.estimates import TestEstimate, estimate_test
-from campaigns.domain.plan.injectors import plan_for
+from campaigns.domain.plan.estimates import TestEstimate
 from campaigns.domain.plan.load import peak_rate_per_s
-from campaigns.domain.plan.plan import ConnectionMode
 from campaigns.models import Project, Run, RunUse, Test
 from campaigns.permissions import (
     Actor,
@@ -129,12 +127,6 @@ _OUTPUTS = """
     SELECT coalesce(sum(pg_column_size(each.*)), 0) FROM campaigns_tooloutput each
     WHERE run_id = %(run)s
 """
-
-
-def estimate_of(test: Test, pause_s: float) -> TestEstimate:
-    """What one run of the test will take."""
-    plan = plan_for(test.plan(), test.injectors)
-    return estimate_test(plan, ConnectionMode(test.connection_mode), pause_s, test.injectors)
 
 
 def plan_use(project: Project, runs: Sequence[Run], estimates: Mapping[int, TestEstimate]) -> None:

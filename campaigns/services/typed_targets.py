@@ -149,7 +149,7 @@ def start_question(
         name=f"{question.title} {target.name}"[:150],
         cells=cells,
         repeats=question.repeats,
-        order=Campaign.Order.BLOCKS,
+        order=Campaign.Order.BLOCKS if question.repeats else "",
         pause_s=question.pause_s,
     )
     start_campaign(by=by, campaign=campaign)

@@ -11,7 +11,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 
 from campaigns.domain.errors import Refused
-from campaigns.domain.plan.estimates import estimate_campaign, reference_s
+from campaigns.domain.plan.estimates import reference_s
 from campaigns.domain.plan.presets import Proposal, proposal_for
 from campaigns.domain.plan.reference import REFERENCE_PLAN
 from campaigns.domain.plan.sweep import Sweep, text_of_values
@@ -49,7 +49,12 @@ from campaigns.queries.references import (
 )
 from campaigns.queries.target_costs import perf_checks
 from campaigns.services import campaigns as services
-from campaigns.services.campaigns import create_file_set_study, create_machine_study
+from campaigns.services.blocks import estimate_cells, why_in_blocks
+from campaigns.services.campaigns import (
+    USUAL_BLOCKS,
+    create_file_set_study,
+    create_machine_study,
+)
 from campaigns.services.probes import try_cells
 from campaigns.views.access import (
     Edit,
@@ -62,8 +67,8 @@ from campaigns.views.access import (
 )
 
 _QUESTION_DEFAULTS = {
-    "https": {"name": "HTTPS overhead", "repeats": 5},
-    "works": {"name": "Does it work", "repeats": 1},
+    "https": {"name": "HTTPS overhead"},
+    "works": {"name": "Does it work", "repeats": 1, "order": Campaign.Order.BLOCKS},
 }
 
 
@@ -154,7 +159,9 @@ def _settings_of(campaign: Campaign) -> dict[str, Any]:
     return {
         "seed": new_seed(),
         "repeats": campaign.repeats,
-        "order": campaign.order,
+        "order": "" if campaign.order == Campaign.Order.SIDE_BY_SIDE else campaign.order,
+        "limit_s": campaign.limit_s,
+        "until_settled": campaign.until_settled,
         "pause_s": campaign.pause_s,
         "practical_threshold": round(campaign.practical_threshold * 100, 6),
         "keeps_going": campaign.keeps_going,
@@ -183,6 +190,7 @@ def _asked_question(request: HttpRequest, project: Project, grid: Grid) -> dict[
             "name": plan.name,
             "cells": ticks_for_plan(grid, plan.pk, proposal.schemes),
             "repeats": proposal.repeats,
+            "order": Campaign.Order.BLOCKS,
             "injectors": ", ".join(map(str, proposal.injectors)),
         }
     question = request.GET.get("question", "")
@@ -338,17 +346,28 @@ def _form_context(form: CampaignForm, project: Project) -> dict[str, Any]:
     known = form.known()
     cells = [form.grid.cells[key] for key in known["cells"]]
     has_reference = bool(known.get("reference"))
+    tests = form.known_cells()
+    why_blocks = why_in_blocks(tests, known["limit_s"], known["perf"])
+    in_turns = bool(tests) and not (known["order"] or why_blocks)
+    repeats = known["repeats"] or (1 if in_turns else USUAL_BLOCKS)
     preview = order_preview(
         form.grid,
         known["cells"],
         sweep=known["sweep"].values,
-        repeats=known["repeats"],
-        is_random=known["order"] == Campaign.Order.BLOCKS,
+        repeats=repeats,
+        is_random=known["order"] != Campaign.Order.LISTED,
         seed=known["seed"] or 0,
         has_reference=has_reference,
     )
-    values = {"repeats": known["repeats"], "pause_s": known["pause_s"]}
-    estimate = estimate_campaign(form.known_tests(), **values, has_reference=has_reference)
+    values = {"repeats": repeats, "pause_s": known["pause_s"]}
+    estimate = estimate_cells(
+        tests,
+        in_turns=in_turns,
+        limit_s=known["limit_s"],
+        until_settled=known["until_settled"],
+        has_reference=has_reference,
+        **values,
+    )
     requests = [(plan.plan, arm.endpoint) for plan, arm in cells]
     if has_reference:
         requests.append((REFERENCE_PLAN, Endpoint(**settings.REFERENCE_TARGET)))
@@ -363,6 +382,8 @@ def _form_context(form: CampaignForm, project: Project) -> dict[str, Any]:
         "cost_facts": cost_facts(estimate, room.ports, room.open_files),
         "cost_notes": cost_notes(estimate),
         "preview": preview,
+        "in_turns": in_turns,
+        "why_blocks": "" if known["order"] or not tests else why_blocks,
         "seed": known["seed"],
         "busy_host": busy_host(),
         "checks": [

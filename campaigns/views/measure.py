@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from campaigns.domain.errors import Refused
 from campaigns.domain.metrics.snapshot import PARTS
-from campaigns.domain.plan.estimates import estimate_campaign
+from campaigns.domain.plan.estimates import estimate_campaign, estimate_side_by_side
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.questions import QUESTIONS, Question, recommended
 from campaigns.domain.plan.rungs import RUNGS, USUAL_RUNGS
@@ -186,9 +186,12 @@ def _takes(question: Question, tried: Tried) -> tuple[str, str]:
     modes = [mode for _, mode in question.arms(tried.schemes)]
     if question.is_ladder:
         modes = [RUNGS[key].mode for key in USUAL_RUNGS]
-    estimate = estimate_campaign(
-        [(plan, mode, 1) for mode in modes], repeats=question.repeats, pause_s=question.pause_s
-    )
+    tests, pause_s = [(plan, mode, 1) for mode in modes], question.pause_s
+    if question.repeats is None:
+        values = {"repeats": 1, "limit_s": None, "until_settled": True}
+        estimate = estimate_side_by_side([tests], pause_s=pause_s, **values)
+    else:
+        estimate = estimate_campaign(tests, repeats=question.repeats, pause_s=pause_s)
     lasts = duration_words(estimate)
     if not estimate.requests:
         return lasts, "as many requests as it answers"

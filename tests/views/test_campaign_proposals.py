@@ -17,7 +17,7 @@ pytestmark = pytest.mark.django_db
 def test_the_question_of_https_ticks_all_arms_of_a_pair(as_editor, project, target, version):
     response = as_editor.get(new_url(project), {"question": "https"})
     assert len(response.context["ticked"]) == 5
-    assert response.context["estimate"].n_runs == 25
+    assert response.context["estimate"].n_runs == 5
 
 
 @pytest.mark.parametrize(("has_usual", "ticked"), [(True, 5), (False, 8)])

@@ -94,7 +94,7 @@ def test_both_answers_are_shown_and_https_against_http_comes_first(as_editor, tr
     assert "with the same 2,148 bytes." in page
     assert page.count("part-wait") >= 2
     assert 'button-primary" name="question" value="https"' in page
-    assert "15,000 requests" in page
+    assert "3,000 requests" in page
 
 
 def test_without_http_only_what_can_be_asked_is_offered(as_editor, try_):

@@ -32,7 +32,7 @@ from campaigns.domain.plan.session import (
     connections_per_arrival,
     longest_visit_s,
 )
-from campaigns.domain.plan.turns import LONGEST_TRIAL_S
+from campaigns.domain.plan.turns import LONGEST_TRIAL_S, TRIAL_S, limit_for, plan_in_turns, turn_s
 
 # From one run's end to the next run's first request: claim, resolve, barrier, summary.
 SET_UP_S = 2.0
@@ -41,6 +41,7 @@ TIME_WAIT_S = 60.0
 LOCAL_PORTS = 28_232
 # An injector's open files besides its connections: pipes, libraries, the resolver.
 OWN_DESCRIPTORS = 64
+_USUAL_ROUNDS = 54  # until two arms that are alike are called so: the median of quiet campaigns
 _OWN = ((REFERENCE_PLAN, REFERENCE_MODE, 1),)
 
 
@@ -76,6 +77,7 @@ class Estimate:
     descriptors: int | None
     rows: int
     has_reference: bool = False  # it counts in sums, not in what a run has
+    settled_s: float | None = None  # side by side: what `duration_s` may be where nothing disturbs
 
     @property
     def n_runs(self) -> int:
@@ -127,6 +129,41 @@ def estimate_campaign(
         descriptors=_most(test.descriptors for test in each),
         rows=sum(test.rows for test in each) * repeats,
     )
+
+
+def estimate_side_by_side(
+    groups: Sequence[Sequence[tuple[Plan, ConnectionMode, int]]],
+    *,
+    repeats: int,
+    pause_s: float,
+    limit_s: float | None,
+    until_settled: bool,
+    has_reference: bool = False,
+) -> Estimate:
+    """The estimate where the tests of each group take turns: at most as long as they may."""
+    limits_s = [limit_for(len(group), limit_s) for group in groups]
+    tests = [
+        (plan_in_turns(plan, len(group), longest_s), mode, injectors)
+        for group, longest_s in zip(groups, limits_s, strict=True)
+        for plan, mode, injectors in group
+    ]
+    values = {"repeats": repeats, "pause_s": pause_s, "has_reference": has_reference}
+    found = estimate_campaign(tests, **values)
+    n_passes = (len(groups) + has_reference) * repeats
+    waits_s = n_passes * (SET_UP_S + TRIAL_S) + max(0, n_passes - 1) * pause_s
+    settled_s = sum(map(usual_s, groups, limits_s)) if until_settled else sum(limits_s)
+    return replace(
+        found,
+        duration_s=sum(limits_s) * repeats + waits_s,
+        settled_s=settled_s * repeats + waits_s,
+        runs_of_unknown_duration=0,
+    )
+
+
+def usual_s(group: Sequence[tuple[Plan, ConnectionMode, int]], limit_s: float) -> float:
+    """How long arms take turns on a quiet machine before they settle."""
+    rate_per_s = group[0][0].load.rate_per_s
+    return min(limit_s, _USUAL_ROUNDS * len(group) * turn_s(rate_per_s))
 
 
 def reference_s(repeats: int, pause_s: float) -> float:

@@ -11,7 +11,7 @@ from campaigns.domain.plan.session import ThinkKind
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """`load` and `modes` make the plan and its arms.
+    """`load` and `modes` make the plan and its arms. `repeats`: None for arms side by side.
 
     `compares_schemes`: it needs HTTP and HTTPS. `is_search`: it searches for a capacity, on one
     endpoint, HTTPS if there is one. `is_ladder`: the HTTPS endpoint is the one whose layers are
@@ -24,7 +24,7 @@ class Question:
     plan_name: str
     load: Mapping[str, Any]
     modes: tuple[ConnectionMode, ...]
-    repeats: int
+    repeats: int | None = None
     warm_up_s: int = 0
     pause_s: float = 0
     compares_schemes: bool = False
@@ -77,12 +77,11 @@ QUESTIONS: dict[str, Question] = {
         Question(
             "https",
             "What does HTTPS cost?",
-            "HTTP and HTTPS on new, resumed and kept connections, in turn, so that both meet the "
-            "same conditions.",
+            "HTTP and HTTPS on new, resumed and kept connections, side by side, so that both meet "
+            "the same conditions.",
             "HTTPS cost",
-            {"model": "open", "rate_per_s": 50, "requests": 600},
+            {"model": "open", "rate_per_s": 50, "duration_s": 12},
             (_NEW, _RESUMED, _KEPT),
-            repeats=5,
             warm_up_s=1,
             pause_s=1,
             compares_schemes=True,

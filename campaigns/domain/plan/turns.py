@@ -86,7 +86,13 @@ class ArmsOfPlan(NamedTuple):
     injectors: int = 1
 
 
-_FEWEST_ROUNDS, _REQUESTS_OF_A_TURN = 16, 10
+_FEWEST_ROUNDS = 16
+_REQUESTS_OF_A_TURN, _SHORTEST_TURN_S = 10, 0.1
+
+
+def turn_s(rate_per_s: float | None) -> float:
+    """How long a turn is at least; None of a closed load."""
+    return max(_SHORTEST_TURN_S, _REQUESTS_OF_A_TURN / rate_per_s if rate_per_s else 0.0)
 
 
 def limit_for(n_arms: int, limit_s: float | None = None) -> float:
@@ -106,12 +112,9 @@ def why_not_side_by_side(groups: Sequence[ArmsOfPlan], limit_s: float | None = N
         if injectors > 1:
             return "Side by side uses one injector process for each run."
         rate_per_s = plan.load.rate_per_s
-        round_s = n_arms * _REQUESTS_OF_A_TURN / rate_per_s if rate_per_s else 0.0
+        round_s = n_arms * turn_s(rate_per_s)
         if _FEWEST_ROUNDS * round_s > limit_for(n_arms, limit_s):
-            return (
-                f"At {rate_per_s:g}/s a round takes {round_s:.0f} s, and an answer takes "
-                f"{_FEWEST_ROUNDS} rounds."
-            )
+            return f"A round takes {round_s:.0f} s, and an answer takes {_FEWEST_ROUNDS} rounds."
     return ""
 
 

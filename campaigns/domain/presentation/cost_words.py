@@ -19,6 +19,9 @@ def cost_facts(estimate: Estimate, ports: int, open_files: int | None) -> list[t
 
 
 def duration_words(estimate: Estimate) -> str:
+    if estimate.settled_s is not None and estimate.settled_s < estimate.duration_s:
+        most = duration(estimate.duration_s)
+        return f"about {duration(estimate.settled_s)} on a quiet machine, at most {most}"
     return _sum(estimate, duration(estimate.duration_s), estimate.runs_of_unknown_duration)
 
 
