@@ -247,6 +247,7 @@ def overhead_answer(overhead: Overhead, *, is_final: bool) -> OverheadAnswer:
             word,
             found.text,
             pair.names,
+            in_turns=overhead.turns is not None,
         ),
         forest=forest(overhead.rows, word),
         split=split_answer(

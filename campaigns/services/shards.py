@@ -10,7 +10,7 @@ from typing import Any
 
 from django.conf import settings
 from django.db import connection, transaction
-from django.db.models import Case, F, QuerySet, Value, When
+from django.db.models import Case, F, Max, QuerySet, Value, When
 from django.db.models.functions import Coalesce, Greatest
 
 from campaigns.domain.errors import Refused
@@ -225,6 +225,7 @@ def mark_done(*, lease: Lease, end: InjectorEnd, others: Sequence[InjectorEnd] =
     after the first. A lease that expired meanwhile does not matter here: nothing is sent any more.
     Only where the shard was given up, because nothing was heard of it, does it stay lost, and says
     how it ended."""
+    _note_measured(lease)
     for run_id, each in zip(lease.runs[1:], others, strict=False):
         led = Shard.objects.filter(run=run_id, number=lease.number, epoch=lease.epoch)
         led.update(end=each.to_json())
@@ -233,6 +234,15 @@ def mark_done(*, lease: Lease, end: InjectorEnd, others: Sequence[InjectorEnd] =
         for state in sorted(UNFINISHED_SHARD_STATES)
     )
     return is_done or _explain(lease, _unheard(end))
+
+
+def _note_measured(lease: Lease) -> None:
+    """How long each arm had its turn, where arms took turns."""
+    last = Round.objects.filter(run=lease.run_id).aggregate(last=Max("number"))["last"]
+    for run in Run.objects.filter(pk__in=lease.runs if last is not None else ()):
+        pace = run.snapshot["pace"]
+        pace |= {"measured_s": (last + 1) * pace["slice_s"]}
+        Run.objects.filter(pk=run.pk).update(snapshot=run.snapshot)
 
 
 def _unheard(end: InjectorEnd) -> str:

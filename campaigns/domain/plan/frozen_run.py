@@ -26,7 +26,7 @@ class FrozenRun:
     `environment` has the target's facts, [["CPU", "4 × Xeon"], …]; injectors may connect only to
     `allowed_networks`. `swept`: the value that the run has of a sweep, in words. `turns`: with the
     arms of its campaign that it is measured side by side with; `pace`: of the injector's line, once
-    its trial is over.
+    its trial is over, and `measured_s` on the arm's own clock, once it has ended.
     """
 
     plan_json: Mapping[str, Any]
@@ -45,7 +45,8 @@ class FrozenRun:
     @cached_property
     def plan(self) -> Plan:
         """Parsed on first use: lists of runs need only names, and many runs have the same plan."""
-        return plan_at_pace(_parsed(json.dumps(self.plan_json)), self.pace.get("rate_per_s"))
+        plan = _parsed(json.dumps(self.plan_json))
+        return plan_at_pace(plan, self.pace) if self.pace else plan
 
     @property
     def plan_label(self) -> str:

@@ -121,13 +121,19 @@ def why_not_side_by_side(groups: Sequence[ArmsOfPlan], limit_s: float | None = N
 def plan_in_turns(plan: Plan, n_arms: int, limit_s: float) -> Plan:
     """What an arm sends: the limit of all arms replaces the duration of a plan that has one."""
     load = plan.load
-    if load.duration_s is None:
+    if load.model == Model.OVER:
+        rate_per_s = load.requests / load.over_s
+        load = replace(load, model=Model.OPEN, rate_per_s=rate_per_s, over_s=None)
+    elif load.duration_s is None:
         return plan
     return replace(plan, load=replace(load, duration_s=limit_s / n_arms, requests=None))
 
 
-def plan_at_pace(plan: Plan, rate_per_s: float | None) -> Plan:
-    """The plan as it was sent: at the rate that the trial has found."""
-    if not rate_per_s or not plan.load.rate_per_s:
-        return plan
-    return replace(plan, load=replace(plan.load, rate_per_s=rate_per_s))
+def plan_at_pace(plan: Plan, pace: Mapping[str, Any]) -> Plan:
+    """The plan as it was sent: at the rate that the trial has found, until all was settled."""
+    load = plan.load
+    if load.rate_per_s and pace.get("rate_per_s"):
+        load = replace(load, rate_per_s=pace["rate_per_s"])
+    if pace.get("measured_s"):
+        load = replace(load, duration_s=pace["measured_s"], requests=None)
+    return replace(plan, load=load)

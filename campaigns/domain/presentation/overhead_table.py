@@ -36,6 +36,10 @@ _NOTE = (
     f"percentiles: mean over runs; the ratio, with its 95 % interval, is {TYPICAL}. Min and max: "
     "over all requests."
 )
+_NOTE_OF_ROUNDS = (
+    "increase = ratio − 1, (HTTPS − HTTP) / HTTP; share = (HTTPS − HTTP) / HTTPS. Times are of all "
+    "requests; ratios, with their 99 % intervals, of rounds in which both took turns."
+)
 _NO_WORD = "The verdict is in the first row; this one shows whether bulk and tail agree."
 
 
@@ -81,8 +85,10 @@ def overhead_table(
     word: Word | None,
     word_why: str,
     names: tuple[str, str] = HTTP_NAMES,
+    *,
+    in_turns: bool = False,
 ) -> Table:
-    """A row per metric; the verdict is in the first row.
+    """A row per metric; the verdict is in the first row. `in_turns`: ratios are of rounds.
 
     `names`: of the baseline and the candidate. Columns of TLS twins keep the keys of their schemes.
     """
@@ -116,7 +122,7 @@ def overhead_table(
             for index, row in enumerate(rows)
         ),
         label_title="metric",
-        note=in_names(_NOTE, names),
+        note=in_names(_NOTE_OF_ROUNDS if in_turns else _NOTE, names),
     )
 
 
