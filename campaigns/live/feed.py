@@ -31,7 +31,8 @@ from campaigns.domain.presentation.run_points import (
 from campaigns.live.change_signal import ChangeSignal, Shared
 from campaigns.live.events import Cursor, Look, News, RunLook, StreamUpdate, build_update
 from campaigns.live.waiting import connection_given_back
-from campaigns.models import Campaign, Run, RunEvent
+from campaigns.models import Campaign, Round, Run, RunEvent
+from campaigns.queries.campaign_keys import n_looks
 from campaigns.queries.injector_hosts import busy_host
 from campaigns.queries.measurements import measurement_so_far, points_of
 from campaigns.queries.reports import run_report
@@ -299,6 +300,9 @@ def _look_at_campaign(campaign_id: int) -> Look:
         state = f"{'held' if campaign.is_held else 'checking'}, {n_back}"
     if campaign.finished_at is None and busy_host():  # pages say so at once
         state = f"{state}, busy"
+    if campaign.order == Campaign.Order.SIDE_BY_SIDE:  # intervals narrow as rounds come
+        rounds = Round.objects.filter(run__campaign=campaign_id)
+        state = f"{state}, {n_looks(rounds.aggregate(last=Max('number'))['last'])}"
     return Look(
         event=_newest_event(run__campaign=campaign_id),
         state=state,

@@ -26,12 +26,15 @@ from campaigns.models import (
     KeptPage,
     Membership,
     Project,
+    Round,
     Run,
     RunEvent,
     RunSummary,
     Test,
 )
 from campaigns.permissions import Actor
+
+ROUNDS_OF_A_LOOK = 8
 
 
 class TestNames(NamedTuple):
@@ -55,6 +58,7 @@ class CampaignKey(NamedTuple):
     n_runs: int
     newest_event: int | None
     newest_summary: int | None
+    n_looks: int  # at the rounds of arms that take turns
     names: tuple[TestNames, ...]  # of its tests, in their order
 
 
@@ -70,20 +74,22 @@ def campaign_keys(campaigns: Sequence[Campaign]) -> dict[int, CampaignKey]:
         n_all=_of_all(runs, "campaign", Count("pk")),
         newest_event=_of_all(_of_runs(RunEvent), "run__campaign", Max("pk")),
         newest_summary=_of_all(_of_runs(RunSummary), "run__campaign", Max("pk")),
+        last_round=_of_all(_of_runs(Round), "run__campaign", Max("number")),
         names=ArraySubquery(_names()),
     )
     told = {
         pk: values
         for pk, *values in rows.values_list(
-            "pk", "n_all", "newest_event", "newest_summary", "names"
+            "pk", "n_all", "newest_event", "newest_summary", "last_round", "names"
         )
     }
     return {
-        each.pk: _key_of(each, *told.get(each.pk, (None, None, None, ()))) for each in campaigns
+        each.pk: _key_of(each, *told.get(each.pk, (None, None, None, None, ())))
+        for each in campaigns
     }
 
 
-def _of_runs(model: type[RunEvent | RunSummary]) -> QuerySet:
+def _of_runs(model: type[Round | RunEvent | RunSummary]) -> QuerySet:
     return model.objects.filter(run__campaign=OuterRef("pk"))
 
 
@@ -105,13 +111,20 @@ def _key_of(
     n_runs: int | None,
     newest_event: int | None,
     newest_summary: int | None,
+    last_round: int | None,
     names: Sequence[dict],
 ) -> CampaignKey:
     told = tuple(
         TestNames(f"{each['plan']} v{each['number']}", each["target"], tuple(each["tags"]))
         for each in names
     )
-    return CampaignKey(campaign.pk, campaign.state, n_runs or 0, newest_event, newest_summary, told)
+    read = newest_event, newest_summary, n_looks(last_round)
+    return CampaignKey(campaign.pk, campaign.state, n_runs or 0, *read, told)
+
+
+def n_looks(last_round: int | None) -> int:
+    """How often pages look at rounds while they come."""
+    return 0 if last_round is None else 1 + last_round // ROUNDS_OF_A_LOOK
 
 
 # The newest earlier measurements of a reference that a page looks for the one before in.
@@ -176,6 +189,8 @@ WITH asked AS (
     SELECT tableoid, ctid, xmin FROM campaigns_run WHERE id IN (SELECT id FROM run)
     UNION ALL
     SELECT tableoid, ctid, xmin FROM campaigns_shard WHERE run_id IN (SELECT id FROM run)
+    UNION ALL
+    SELECT tableoid, ctid, xmin FROM campaigns_round WHERE run_id IN (SELECT id FROM run)
     UNION ALL
     SELECT tableoid, ctid, xmin FROM campaigns_runevent WHERE run_id IN (SELECT id FROM run)
     UNION ALL

@@ -17,6 +17,7 @@ from campaigns.domain.analysis.overhead import (
     percentile_row,
 )
 from campaigns.domain.analysis.repeats import MIN_REPEATS
+from campaigns.domain.analysis.side_by_side import CONFIDENCE
 from campaigns.domain.metrics.figures import typical_metric
 from campaigns.domain.metrics.measurement import unlike
 from campaigns.domain.presentation.overhead_table import forest, overhead_table, split_answer
@@ -57,7 +58,8 @@ class Overhead:
         counted = [arm.counted for arm in self.pair]
         rows = overhead_rows(**_arguments(counted, self.is_paired), jumps=jumps)
         if self.turns:
-            rows = self.turns.with_intervals(rows)
+            known = [row for row in rows if row.baseline_us is not None]
+            rows = self.turns.with_intervals(known)
         return [self.judged, *(each for each in rows if each.metric != self.judged.metric)]
 
 
@@ -266,7 +268,25 @@ def overhead_answer(overhead: Overhead, *, is_final: bool) -> OverheadAnswer:
         counted=tuple({each.run.repeat: each.run.pk for each in arm.counted} for arm in pair),
         is_paired=overhead.is_paired,
         blocker=overhead.blocker,
+        confidence=CONFIDENCE if overhead.turns else 0.95,
+        narrowing=_narrowing(overhead.turns) if overhead.turns else (),
     )
+
+
+def _narrowing(turns: TurnsComparison) -> list[dict[str, Any]]:
+    return [
+        {
+            "rounds": n,
+            "seconds": seconds,
+            "ratio": said.p50.value,
+            "low": said.p50.low,
+            "high": said.p50.high,
+            "word": str(said.word),
+            "primary": n == turns.n_rounds,
+        }
+        for n, seconds, said in turns.narrowing
+        if said.p50
+    ]
 
 
 def _table_title(pair: ArmPair) -> str:

@@ -11,6 +11,7 @@ from campaigns.domain.analysis.overhead import OverheadRow
 from campaigns.domain.analysis.side_by_side import (
     CONFIDENCE,
     LOOK_CONFIDENCE,
+    LOOKS,
     ArmComparison,
     compare,
 )
@@ -21,6 +22,7 @@ from campaigns.domain.presentation.side_by_side_words import (
     seconds_left_words,
     why_no_word,
 )
+from campaigns.domain.units import counted, duration
 from campaigns.models import Campaign, Round, Run
 from campaigns.queries.arm_pairs import ArmPair
 
@@ -39,6 +41,19 @@ class Pass:
     def rate_per_s(self) -> float:
         """0 of a closed load, and before the trial is over."""
         return self.runs[0].frozen.pace.get("rate_per_s") or 0.0
+
+    @property
+    def limit_s(self) -> float:
+        return self.runs[0].frozen.turns.limit_s
+
+    @property
+    def words(self) -> str:
+        """How far it is."""
+        arms = f"{len(self.runs)} arms take turns"
+        if not self.rounds:
+            return f"{arms}; a trial finds how long these must be"
+        most = f"of at most {duration(self.limit_s)}"
+        return f"{arms}, {counted(len(self.rounds), 'rounds')} in {self.measured_s:.0f} s {most}"
 
     @property
     def measured_s(self) -> float:
@@ -70,6 +85,11 @@ def _passes(campaign: Campaign) -> list[Pass]:
     return [Pass(of_pass, lines.get(pk, [])) for pk, of_pass in runs.items() if len(of_pass) > 1]
 
 
+def pass_under_way(campaign: Campaign) -> Pass | None:
+    """The one that is measured now."""
+    return next((each for each in passes_of(campaign) if each.runs[0].is_active), None)
+
+
 @dataclass(frozen=True)
 class TurnsComparison:
     """What the rounds say of a pair."""
@@ -77,6 +97,7 @@ class TurnsComparison:
     pair: ArmPair
     passes: Sequence[Pass]
     found: ArmComparison
+    confidence: float
 
     @property
     def n_rounds(self) -> int:
@@ -85,6 +106,17 @@ class TurnsComparison:
     @property
     def has_word(self) -> bool:
         return self.found.word is not None
+
+    @cached_property
+    def narrowing(self) -> list[tuple[int, float, ArmComparison]]:
+        """(rounds, seconds, what they said) at each look so far."""
+        rounds = [each for of_pass in self.passes for each in of_pass.rounds]
+        looks = [look for look in LOOKS if look < len(rounds)] + [len(rounds)] * bool(rounds)
+        found = self.found
+        values = {"threshold": found.threshold, "confidence": self.confidence}
+        said = [compare(rounds[:n], found.arm, found.reference, **values) for n in looks]
+        share_s = self.measured_s / max(1, len(rounds))
+        return [(n, n * share_s, each) for n, each in zip(looks, said, strict=True)]
 
     @cached_property
     def limits(self) -> list[str]:
@@ -101,7 +133,7 @@ class TurnsComparison:
             return ComparisonVerdict(None, reason, why_no_word(found, self._names))
         if found.behind:
             return ComparisonVerdict(found.word, text=self.limits[0], has_size=False)
-        left_s = None if found.is_settled else found.seconds_left(self._measured_s)
+        left_s = None if found.is_settled else found.seconds_left(self.measured_s)
         text = "" if left_s is None else seconds_left_words(left_s)
         return ComparisonVerdict(found.word, text=text, or_more=found.at_least)
 
@@ -138,7 +170,7 @@ class TurnsComparison:
         )
 
     @property
-    def _measured_s(self) -> float:
+    def measured_s(self) -> float:
         return sum(each.measured_s for each in self.passes)
 
     @property
@@ -161,18 +193,12 @@ def compared_in_turns(campaign: Campaign, pair: ArmPair) -> TurnsComparison | No
     # What was measured at another rate is another question.
     lowest = min((each.rate_per_s for each, _ in found if each.rounds), default=0.0)
     passes = [each for each, _ in found if each.rate_per_s == lowest] or [found[0][0]]
+    rounds = [each for of_pass in passes for each in of_pass.rounds]
     reference, arm = found[0][1]
-    return TurnsComparison(
-        pair,
-        passes,
-        compare(
-            [each for of_pass in passes for each in of_pass.rounds],
-            arm,
-            reference,
-            threshold=passes[0].runs[0].frozen.turns.threshold,
-            confidence=LOOK_CONFIDENCE if campaign.until_settled else CONFIDENCE,
-        ),
-    )
+    threshold = passes[0].runs[0].frozen.turns.threshold
+    confidence = LOOK_CONFIDENCE if campaign.until_settled else CONFIDENCE
+    said = compare(rounds, arm, reference, threshold=threshold, confidence=confidence)
+    return TurnsComparison(pair, passes, said, confidence)
 
 
 def _with_ratio(row: OverheadRow, ratio: Ratio | None) -> OverheadRow:

@@ -14,7 +14,7 @@ from campaigns.domain.presentation.next_steps import next_step
 from campaigns.domain.presentation.results import Answer, Gist, OverheadAnswer, TestAnswer
 from campaigns.domain.presentation.run_points import whole_percent
 from campaigns.domain.presentation.tables import Cell
-from campaigns.domain.units import DASH, counted, number
+from campaigns.domain.units import DASH, counted, number, percent
 from campaigns.live.events import Cursor
 from campaigns.live.feed import FEED
 from campaigns.live.memory import answer_of
@@ -30,6 +30,7 @@ from campaigns.queries.ladders import ladder_metric
 from campaigns.queries.references import reference_sentence
 from campaigns.queries.runs import examples_of
 from campaigns.queries.searches import SearchReport
+from campaigns.queries.side_by_side import pass_under_way
 from campaigns.queries.target_costs import perf_counters, target_costs
 from campaigns.services.blocks import MAX_REPEATS
 from campaigns.views.campaign_progress import CampaignProgress, planned_s, progress_of
@@ -43,7 +44,7 @@ from campaigns.views.campaign_runs import (
     run_rows,
     runs_page,
 )
-from campaigns.views.drawings import forest_groups, split_bars
+from campaigns.views.drawings import drawn_funnel, forest_groups, split_bars
 from campaigns.views.ladder_drawing import drawn_cpu, drawn_ladder
 from campaigns.views.run_page import (
     errors_section,
@@ -176,6 +177,7 @@ def _under_way(campaign: Campaign, actor: Actor, current: Run | None) -> dict[st
         "planned_s": planned_s(campaign, campaign.repeats) if campaign.state == "draft" else None,
         "waiting": waiting_reason(campaign, actor) if is_live and not current else "",
         "current": current,
+        "turns": pass_under_way(campaign) if is_live else None,
         "first_responses": first_requests_of(campaign, actor),
         # The stream sends the active run's points, all of them to a new viewer.
         "cursor": Cursor(event=FEED.campaign(campaign.pk).look().event),
@@ -192,6 +194,9 @@ def _compared(campaign: Campaign, answer: Answer) -> dict[str, Any]:
     title = f"{candidate} against {baseline}" if is_chosen else f"Overhead of {candidate}"
     return {
         "forest": forest_groups(overheads, campaign.practical_threshold),
+        "funnel": drawn_funnel(overheads, campaign.practical_threshold),
+        "in_turns": campaign.order == Campaign.Order.SIDE_BY_SIDE,
+        "confidence": max((each.confidence for each in overheads), default=0.95),
         "has_forest": any(cell.value is not None for cell in _first_cells(overheads)),
         "bars": split_bars([each.split for each in overheads if each.split]),
         "compared": {"baseline": baseline, "candidate": candidate, "title": title},
@@ -357,7 +362,8 @@ def _overhead_tile(overhead: OverheadAnswer) -> dict[str, Any]:
     lines = []
     if interval:
         low, high = change_ends(interval["ratio"], interval["low"], interval["high"])
-        lines.append(f"{low} to {high}\u202f%, 95\u202f% interval")
+        sure = percent(overhead.confidence, decimals=0)
+        lines.append(f"{low} to {high}\u202f%, {sure} interval")
     if _has_value(cells, "difference"):
         lines.append(_difference_line(cells, tls))
     increase, about = cells["increase"].value, "" if interval else "~"

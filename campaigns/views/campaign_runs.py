@@ -94,6 +94,7 @@ def drawn_plots(
     plots = []
     for index, group in enumerate(drawn_tests(answer)):
         has_means = any(value is not None for test in group.tests for value in test.means_ms)
+        n_repeats = max((len(test.means_ms) for test in group.tests), default=0)
         has_curve = not answer.matrix and any(
             test.curve or drawn.get(test.test_id) for test in group.tests
         )
@@ -102,7 +103,7 @@ def drawn_plots(
                 {
                     "plan": group.name,
                     "index": index,
-                    "has_blocks": has_means or (is_live and not is_only),
+                    "has_blocks": n_repeats > 1 and (has_means or (is_live and not is_only)),
                     "names_few": _names_few(answer, group),
                 }
             )

@@ -123,7 +123,9 @@ class OverheadAnswer:
     `like_for_like`: {"same": [[k, v]], "equal": [[k, v]], "different": [[k, both]]}.
     `word` is "" before the third finished repeat; `word_reason` says why a word is missing or weak.
     `is_chosen`: by a user, among all tests. `more`: about how many more blocks would settle it,
-    None where it is settled, or where more would not help.
+    None where it is settled, or where more would not help. `confidence`: of its intervals.
+    `narrowing`: how these narrowed over the rounds of arms that took turns, as rows of `forest`
+    with `rounds` and `seconds`.
     """
 
     plan_label: str
@@ -146,6 +148,8 @@ class OverheadAnswer:
     counted: tuple[dict[int, int], dict[int, int]] = field(default_factory=lambda: ({}, {}))
     is_paired: bool = False
     blocker: str = ""
+    confidence: float = 0.95
+    narrowing: Sequence[dict[str, Any]] = ()
 
 
 @dataclass(frozen=True, slots=True)
