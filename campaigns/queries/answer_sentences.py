@@ -243,7 +243,7 @@ def figures_words(
 def _overload_words(runs: Sequence[MeasuredRun]) -> Sentence:
     """Where all that counts measures overload: the finding, if the load looks for the limit."""
     counted = counted_runs(runs)
-    if not all(each.judged and each.judged.is_saturated for each in counted):
+    if not counted or not all(each.judged and each.judged.is_saturated for each in counted):
         return []
     is_found = all(each.run.has_found_limit for each in counted)
     said = "The limit was found" if is_found else "The target was overloaded"
