@@ -36,6 +36,7 @@ _TIMINGS = {
 # Times that include the injector's own delay in sending or in reading.
 _WITH_OWN_DELAY = {"response", "service"}
 _RANKS = {name(q): q for q in (P50, P90, P95, P99)}
+_LOWS = {f"response_{metric}_low_us": metric for metric in ("mean", *_RANKS)}
 _COUNTERS = (
     *("started", "ok", "failed", "dropped", "bytes_sent", "bytes_received"),
     *("connections_opened", "tls_full", "tls_resumed", "messages_sent", "messages_received"),
@@ -69,6 +70,7 @@ COLUMNS = (
         for figure in _FIGURES
         if figure in wanted
     ),
+    *_LOWS,
 )
 
 
@@ -145,6 +147,7 @@ def _figures(each: MeasuredRun) -> dict[str, Any]:
         "statuses": _counts(total.statuses),
         "errors": _counts(total.errors),
         **{key: value for some in times for key, value in some.items()},
+        **{column: figures.low_us(metric) for column, metric in _LOWS.items()},
         "weak": _weak(total, has_weak_tail=bool(each.judged and each.judged.why_weak_tail)),
     }
 

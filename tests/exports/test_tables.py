@@ -56,6 +56,17 @@ def test_csv_has_the_figures_of_the_page_with_points_and_units_in_the_header():
     ]
 
 
+def test_a_lower_end_is_in_a_column_of_its_own_where_the_page_shows_any():
+    figures = [Figure(1234.5, low=1230.0), Figure(20.0, low=8.25), Figure(3.0)]
+    averages = column_cells(figures, decimals=1)
+    assert [cell.text for cell in averages] == ["1,234.5", "8.3 to 20.0", "3.0"]
+    _, head, *rows = read(csv_of_tables([table(averages=averages)]))
+    assert head[1:] == ["average (ms)", "n", "verdict", "average, lower end (ms)"]
+    assert [(row[1], row[4]) for row in rows] == [
+        ("1234.5", "1230.0"), ("20.0", "8.3"), ("3.0", ""),
+    ]  # fmt: skip
+
+
 def test_why_there_is_no_interval_is_in_a_column_of_its_own():
     _, head, noted, other, _ = read(csv_of_tables([table(note="No interval: a jump.")]))
     assert (head[-1], noted[-1], other[-1]) == ("note", "No interval: a jump.", "")

@@ -14,6 +14,7 @@ from campaigns.domain.lifecycle import ThresholdState, Trust
 from campaigns.domain.metrics.figures import percentiles_us
 from campaigns.domain.metrics.machine import BUSY
 from campaigns.domain.metrics.machine_use import MachinePoint, n_whole_seconds
+from campaigns.domain.metrics.quieter import QUIETER
 from campaigns.domain.metrics.snapshot import Timing, Total
 from campaigns.domain.percentiles import P50, P95, P99
 from campaigns.domain.plan.threshold import RATES, SESSION_PREFIX, SHARES, TARGET_METRICS, Threshold
@@ -161,8 +162,8 @@ class ThresholdJudge:
         since = None if passed else since
         at_least = None
         if each.metric in _PERCENTILES or each.metric == "mean":
-            undelayed = _time(each, total.timing("undelayed"))
-            at_least = None if undelayed is None else round(undelayed, 6)
+            low = _time(each, total.timing(QUIETER))
+            at_least = None if low is None else round(low, 6)
         rule = (each.rule, each.metric, each.limit, each.unit)
         return Verdict(*rule, shown, passed, since, at_least)
 

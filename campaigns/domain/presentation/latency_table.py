@@ -3,7 +3,7 @@
 Minimum and maximum are single requests: they are in the pooled row and never averaged.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from statistics import fmean
 from typing import Any
@@ -26,7 +26,7 @@ from campaigns.domain.presentation.tables import (
     count_cell,
     empty,
 )
-from campaigns.domain.units import figure, in_ms, ms, percent
+from campaigns.domain.units import are_apart, figure, in_ms, ms, percent
 
 _KEYS = (
     "mean",
@@ -102,7 +102,8 @@ def latency_table(
     runs = "1 run is" if n_left_out == 1 else f"{n_left_out} runs are"
     left_out = f"{runs} shown but not part of mean and pooled; the row says why."
     note = (left_out if n_left_out else "") if is_sound else _OVERLOAD
-    return Table(key, title, _columns(), tuple(rows), "run", note).said_of(noun)
+    table = Table(key, title, _columns(), tuple(rows), "run", note)
+    return table.with_ends_told().said_of(noun)
 
 
 def _both(note: str, outlier_note: str) -> str:
@@ -115,11 +116,13 @@ def _both(note: str, outlier_note: str) -> str:
 def mean_texts(lines: Sequence[Line], pooled: Figures | None) -> list[str]:
     """What `latency_table` has in its column of means for each line, without the work for the
     others."""
-    counted = [line.figures for line in lines if line.is_counted and line.figures]
-    whole = _mean_of(counted, lambda run: in_ms(run.mean_us)) if counted else None
-    values = [in_ms(line.figures.mean_us) if line.figures else None for line in lines]
-    values += [whole, in_ms(pooled.mean_us) if pooled else None]
-    column = column_cells([Figure(each) for each in values])
+    none = Figure(None)
+    of_lines = [_mean(line.figures) if line.figures else none for line in lines]
+    counted = [
+        each for each, line in zip(of_lines, lines, strict=True) if line.is_counted and each.value
+    ]
+    whole = _averaged(counted, none) if counted else none
+    column = column_cells([*of_lines, whole, _mean(pooled) if pooled else none])
     return [cell.text for cell in column[: len(lines)]]
 
 
@@ -156,7 +159,7 @@ def steps_table(
         Row(line.label, cells, line.kind, line.note, line.link)
         for line, cells in zip(lines, line_cells(lines, _KEYS), strict=True)
     )
-    return Table("steps", "Steps", _columns(), rows, "step").said_of(noun)
+    return Table("steps", "Steps", _columns(), rows, "step").with_ends_told().said_of(noun)
 
 
 def _columns() -> tuple[Column, ...]:
@@ -174,13 +177,18 @@ def _with_weak(
     by_key: dict[str, Figure], why: str, n: int, *, is_busy: bool = False
 ) -> dict[str, Figure]:
     """The same with the judged percentile of n requests and those above it weak, if there is a
-    reason to; of a busy machine all times are."""
+    reason to; of a busy machine all times are. One with both ends is not: it tells what is known.
+    """
     if not why:
         return by_key
     tail = [name(q) for q in SHOWN_PERCENTILES if is_busy or q >= judged_percentile(n)]
     tail += ["mean", "max"] if is_busy else []
-    weak = {key: replace(by_key[key], weak=True, why=why) for key in tail if by_key[key].value}
-    return by_key | weak
+    known = {key: by_key[key] for key in tail if by_key[key].value}
+    return by_key | {
+        key: replace(each, weak=True, why=why)
+        for key, each in known.items()
+        if not are_apart(each.low, each.value)
+    }
 
 
 def _fewest(runs: Sequence[Figures]) -> int:
@@ -191,10 +199,10 @@ def figures_by_key(run: Figures) -> dict[str, Figure]:
     """Every column of one run or of pooled ones, in the column's unit."""
     no_time = "" if run.n else NO_TIMES
     return {
-        "mean": Figure(in_ms(run.mean_us), no_time),
+        "mean": _mean(run),
         "min": Figure(in_ms(run.min_us), no_time),
         "max": Figure(in_ms(run.max_us), no_time),
-        **{name(q): _percentile(q, run.n, run.percentiles.get(q)) for q in SHOWN_PERCENTILES},
+        **{name(q): _percentile(q, run) for q in SHOWN_PERCENTILES},
         "rate": Figure(run.rate_per_s, "Nothing was measured."),
         "duration": Figure(run.duration_s),
         "errors": Figure(run.errors),
@@ -202,35 +210,35 @@ def figures_by_key(run: Figures) -> dict[str, Figure]:
     }
 
 
-def _percentile(q: int, n: int, value_us: float | None) -> Figure:
-    verdict = shown(n, q)
-    value = None if verdict is Shown.NO else in_ms(value_us)
-    return Figure(value, why_not_shown(n, q), weak=verdict is Shown.WEAK)
+def _mean(run: Figures) -> Figure:
+    why = "" if run.n else NO_TIMES
+    return Figure(in_ms(run.mean_us), why, low=in_ms(run.low_us("mean")))
+
+
+def _percentile(q: int, run: Figures) -> Figure:
+    verdict, why = shown(run.n, q), why_not_shown(run.n, q)
+    if verdict is Shown.NO:
+        return Figure(None, why)
+    low = in_ms(run.low_us(name(q)))
+    return Figure(in_ms(run.percentiles.get(q)), why, weak=verdict is Shown.WEAK, low=low)
 
 
 def _mean_figures(counted: Sequence[Figures]) -> dict[str, Figure]:
     """Means of run-level values; runs that do not count are absent, not 0."""
-    fewest = _fewest(counted)
-    return {
-        "mean": Figure(_mean_of(counted, lambda run: in_ms(run.mean_us))),
-        "min": Figure(_mean_of(counted, lambda run: in_ms(run.min_us))),
-        "max": Figure(_mean_of(counted, lambda run: in_ms(run.max_us))),
-        **{
-            name(q): _percentile(
-                q, fewest, _mean_of(counted, lambda run, q=q: run.percentiles.get(q))
-            )
-            for q in SHOWN_PERCENTILES
-        },
-        "rate": Figure(_mean_of(counted, lambda run: run.rate_per_s), "Nothing was measured."),
-        "duration": Figure(_mean_of(counted, lambda run: run.duration_s)),
-        "errors": Figure(None, _COUNTED),
-        "n": Figure(None, _COUNTED),
-    }
+    rows = list(map(figures_by_key, counted))
+    fewest = min(rows, key=lambda row: row["n"].value)
+    means = {key: _averaged([row[key] for row in rows], fewest[key]) for key in _KEYS}
+    return means | dict.fromkeys(("errors", "n"), Figure(None, _COUNTED))
 
 
-def _mean_of(runs: Sequence[Figures], value: Callable[[Figures], float | None]) -> float | None:
-    values = [value(run) for run in runs]
-    return None if None in values else fmean(values)
+def _averaged(figures: Sequence[Figure], fewest: Figure) -> Figure:
+    """`fewest`: that of the fewest requests, which is the weakest."""
+    if any(each.value is None for each in figures):
+        return replace(fewest, value=None, low=None)
+    low = None
+    if any(each.low is not None for each in figures):
+        low = fmean(each.value if each.low is None else each.low for each in figures)
+    return replace(fewest, value=fmean(each.value for each in figures), low=low)
 
 
 def _rounded_columns(
