@@ -169,7 +169,7 @@ def _plain(cell: Cell) -> str:
 
 _GAP = "  "
 _FEW_BEYOND = "fewer than ten lie beyond this percentile"
-_OWN_DELAY = "a part of this percentile is the injector's own delay; its page says how much"
+_BUSY = "it includes the delays of a busy machine; its page says how much"
 
 
 def text_of_tables(tables: Iterable[Table]) -> str:
@@ -215,7 +215,7 @@ def _shown(cell: Cell) -> str:
 def _meanings(table: Table) -> list[str]:
     """What ~ means in this table, by why its cells are weak."""
     whys = [cell.why for row in table.rows for cell in row.cells if cell.weak]
-    meanings = (_OWN_DELAY if "own delay" in why else _FEW_BEYOND for why in whys)
+    meanings = (_FEW_BEYOND if "beyond it" in why else _BUSY for why in whys)
     return [f"~ weak: {meaning}." for meaning in dict.fromkeys(meanings)]
 
 

@@ -11,7 +11,7 @@ from campaigns.exports.runs import COLUMNS, csv_of_runs
 from campaigns.models import Run
 from campaigns.queries.measurements import whole_runs
 from tests.factories import make_run, make_test_of
-from tests.queries.measured import measure, spoil
+from tests.queries.measured import measure
 
 pytestmark = pytest.mark.django_db
 
@@ -85,13 +85,6 @@ def test_a_weak_percentile_is_named_and_a_missing_one_is_empty(test_):
     fewer = measure(make_run(test_, 2), 18_870, n=60, seconds=6)
     (row,) = rows_of(fewer)
     assert row["response_p99_us"] == ""
-
-
-def test_a_percentile_that_is_partly_the_injectors_is_named_as_weak(test_):
-    run = measure(make_run(test_), 18_870)
-    spoil(run, own_tail=1_500)
-    (row,) = rows_of(run)
-    assert row["weak"].split() == ["response_p99_us", "service_p99_us"]
 
 
 def test_no_name_becomes_a_formula(test_):

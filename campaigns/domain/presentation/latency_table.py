@@ -9,7 +9,6 @@ from statistics import fmean
 from typing import Any
 
 from campaigns.domain import units
-from campaigns.domain.analysis.observations import judged_percentile
 from campaigns.domain.analysis.repeats import mean_interval, one_request_explains, outlier_flags
 from campaigns.domain.metrics.figures import SHOWN_PERCENTILES, Figures, figures_of
 from campaigns.domain.metrics.snapshot import Total
@@ -39,9 +38,10 @@ _KEYS = (
     "n",
 )
 _COUNTED = "Counts are not averaged; see the pooled row."
-_WEAK_TAIL = (
-    "In some of the runs a part of it is the injector's own delay; their rows say how much."
+_SOME_WEAK = (
+    "In some of the runs it includes the delays of a busy machine; their rows say how much."
 )
+_TIMES = ("mean", *map(name, SHOWN_PERCENTILES), "max")
 _OVERLOAD = "Every run measured overload, so no verdict uses these response times."
 
 
@@ -49,8 +49,7 @@ _OVERLOAD = "Every run measured overload, so no verdict uses these response time
 class Line:
     """One row before rounding. `figures` None: nothing measured, and `why` says why.
 
-    `why_weak_tail`: why the high percentiles are weak however many requests there are; `is_busy`:
-    and so are all of its times.
+    `why_weak`: why its times are weak however many requests there are.
     """
 
     label: str
@@ -60,8 +59,7 @@ class Line:
     note: str = ""
     link: dict[str, Any] = field(default_factory=dict)
     is_counted: bool = True
-    why_weak_tail: str = ""
-    is_busy: bool = False
+    why_weak: str = ""
 
 
 def latency_table(
@@ -85,10 +83,8 @@ def latency_table(
         _mean_figures(counted) if counted else nothing,
         figures_by_key(pooled) if pooled else nothing,
     ]
-    if any(line.is_counted and line.why_weak_tail for line in lines):
-        is_busy = any(line.is_counted and line.is_busy for line in lines)
-        fewest = _fewest(counted)
-        whole = [_with_weak(each, _WEAK_TAIL, fewest, is_busy=is_busy) for each in whole]
+    if any(line.is_counted and line.why_weak for line in lines):
+        whole = [_with_weak(each, _SOME_WEAK) for each in whole]
     columns = _rounded_columns([*run_rows, *whole])
     rows = [
         Row(line.label, cells, "run", _both(line.note, note), line.link)
@@ -137,13 +133,10 @@ def steps_table(
     steps: Sequence[Total],
     duration_s: float,
     noun: str = "requests",
-    why_weak_tail: str = "",
+    why_weak: str = "",
 ) -> Table:
-    """All steps first, then each step of a plan that has several.
-
-    `why_weak_tail`: as in `Line`.
-    """
-    lines = [Line("All steps", whole, kind="total", why_weak_tail=why_weak_tail)]
+    """All steps first, then each step of a plan that has several. `why_weak`: as in `Line`."""
+    lines = [Line("All steps", whole, kind="total", why_weak=why_weak)]
     if len(labels) > 1:
         lines += [
             Line(
@@ -151,7 +144,7 @@ def steps_table(
                 figures_of(step, duration_s),
                 kind="step",
                 link={"step": index},
-                why_weak_tail=why_weak_tail,
+                why_weak=why_weak,
             )
             for index, (label, step) in enumerate(zip(labels, steps, strict=True))
         ]
@@ -169,30 +162,17 @@ def _columns() -> tuple[Column, ...]:
 def _figures_of_line(line: Line) -> dict[str, Figure]:
     if line.figures is None:
         return {key: Figure(None, line.why) for key in _KEYS}
-    by_key = figures_by_key(line.figures)
-    return _with_weak(by_key, line.why_weak_tail, line.figures.n, is_busy=line.is_busy)
+    return _with_weak(figures_by_key(line.figures), line.why_weak)
 
 
-def _with_weak(
-    by_key: dict[str, Figure], why: str, n: int, *, is_busy: bool = False
-) -> dict[str, Figure]:
-    """The same with the judged percentile of n requests and those above it weak, if there is a
-    reason to; of a busy machine all times are. One with both ends is not: it tells what is known.
-    """
-    if not why:
-        return by_key
-    tail = [name(q) for q in SHOWN_PERCENTILES if is_busy or q >= judged_percentile(n)]
-    tail += ["mean", "max"] if is_busy else []
-    known = {key: by_key[key] for key in tail if by_key[key].value}
+def _with_weak(by_key: dict[str, Figure], why: str) -> dict[str, Figure]:
+    """The same with weak times, if there is a reason to. One with both ends tells what is known."""
+    known = {key: by_key[key] for key in _TIMES if why and by_key[key].value}
     return by_key | {
         key: replace(each, weak=True, why=why)
         for key, each in known.items()
         if not are_apart(each.low, each.value)
     }
-
-
-def _fewest(runs: Sequence[Figures]) -> int:
-    return min((run.n for run in runs), default=0)
 
 
 def figures_by_key(run: Figures) -> dict[str, Figure]:

@@ -21,7 +21,6 @@ from campaigns.domain.analysis.failures import (
     share_words,
 )
 from campaigns.domain.analysis.judgement import Judgement
-from campaigns.domain.analysis.observations import judged_percentile
 from campaigns.domain.analysis.target_state import RAN_OUT
 from campaigns.domain.analysis.thresholds import Verdict
 from campaigns.domain.lifecycle import Precision, TargetState, Trust
@@ -336,17 +335,14 @@ def _percentile_tile(run: RunStatus, q: int) -> dict[str, Any]:
         return _tile(name(q), name(q), units.DASH, "", [why])
     value = units.figure(figures.percentiles[q] / 1000)
     lines = [f"of {units.counted(figures.n, f'ok {nouns}')}"]
-    is_tail = q >= judged_percentile(figures.n)
-    why_weak = why_not_shown(figures.n, q, nouns) or (
-        (run.judged.why_weak_tail if run.judged else "") if is_tail else ""
-    )
     low_us, high_us = figures.low_us(name(q)), figures.percentiles[q]
     if units.are_apart(low_us, high_us):
         own_us = high_us - figures.undelayed.percentile_us(q)
         waiting = f"up to {units.ms(own_us)} are this machine's waiting"
         value = f"{units.figure(low_us / 1000)}{TO}{value}"
         return _tile(name(q), name(q), value, "ms", [waiting if own_us > 0 else BOTH_ENDS])
-    if run.judged and run.judged.measurement.state == Trust.BUSY:
+    why_weak = why_not_shown(figures.n, q, nouns)
+    if run.judged and run.judged.is_busy:
         why_weak = why_weak or "includes the delays of a busy machine"
     if why_weak:
         value, lines = f"~{value}", [why_weak]
