@@ -115,7 +115,11 @@ class LocalRun:
             "thresholds": [each.to_json() for each in self.verdicts],
             "outcome": "complete" if seen.is_whole else "stopped",
             "metrics": metrics,
-            "low": _lows(seen.figures),
+            "low": {
+                key: round(each.low, 6)
+                for key, each in figures_by_key(seen.figures).items()
+                if each.low is not None
+            },
             "units": {name: METRICS[name].unit for name in metrics if METRICS[name].unit},
             "timings_ms": {
                 name: timing_ms(total.timing(name)) for name in TIMINGS if total.timing(name).n
@@ -162,15 +166,6 @@ def _metrics(figures: Figures) -> dict[str, float | None]:
     return {
         name: value if value is None or isinstance(value, int) else round(value, 6)
         for name, value in values.items()
-    }
-
-
-def _lows(figures: Figures) -> dict[str, float]:
-    """The lower ends of those whose reading was timed."""
-    return {
-        key: round(figure.low, 6)
-        for key, figure in figures_by_key(figures).items()
-        if figure.low is not None
     }
 
 

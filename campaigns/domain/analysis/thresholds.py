@@ -11,10 +11,9 @@ from math import ceil
 from typing import Any, Self
 
 from campaigns.domain.lifecycle import ThresholdState, Trust
-from campaigns.domain.metrics.figures import percentiles_us
+from campaigns.domain.metrics.figures import figures_of, percentiles_us
 from campaigns.domain.metrics.machine import BUSY
 from campaigns.domain.metrics.machine_use import MachinePoint, n_whole_seconds
-from campaigns.domain.metrics.quieter import QUIETER
 from campaigns.domain.metrics.snapshot import Timing, Total
 from campaigns.domain.percentiles import P50, P95, P99
 from campaigns.domain.plan.threshold import RATES, SESSION_PREFIX, SHARES, TARGET_METRICS, Threshold
@@ -59,9 +58,9 @@ def _time(rule: Threshold, timing: Timing) -> float | None:
 @dataclass(frozen=True, slots=True)
 class Verdict:
     """One rule's result. `measured` in the rule's unit; `since`: the second from which it was
-    broken until the end, None if it is kept, or was not measured. `at_least`: a response time
-    without what the injector added, None of what it cannot add to. `is_open`: the measurement
-    cannot tell whether it is kept, see `weigh`."""
+    broken until the end, None if it is kept, or was not measured. `at_least`: the lower end of a
+    response time, None of what has none. `is_open`: the measurement cannot tell whether it is
+    kept, see `weigh`."""
 
     rule: str
     metric: str
@@ -162,8 +161,8 @@ class ThresholdJudge:
         since = None if passed else since
         at_least = None
         if each.metric in _PERCENTILES or each.metric == "mean":
-            low = _time(each, total.timing(QUIETER))
-            at_least = None if low is None else round(low, 6)
+            low_us = figures_of(total, duration_s).low_us(each.metric)
+            at_least = None if low_us is None else round(low_us * _TIMES[each.unit], 6)
         rule = (each.rule, each.metric, each.limit, each.unit)
         return Verdict(*rule, shown, passed, since, at_least)
 

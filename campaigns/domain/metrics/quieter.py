@@ -6,17 +6,16 @@ are added up as they come.
 """
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate
 from math import log2
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
 from campaigns.domain.metrics.snapshot import Second, Timing
 
 QUIETER = "quieter"  # the timing's name in a total
 _ENOUGH_SECONDS = 20
 _GROUPS_PER_DOUBLING = 4
-_Dose = TypeVar("_Dose", bound=Hashable)
 
 
 def added_us(parts: Iterable[Mapping[str, Timing]]) -> float | None:
@@ -27,7 +26,7 @@ def added_us(parts: Iterable[Mapping[str, Timing]]) -> float | None:
     return added / n if n else None
 
 
-def quieter_half(n_seconds: Mapping[_Dose, int]) -> set[_Dose]:
+def quieter_half(n_seconds: Mapping[float, int]) -> set[float]:
     """`n_seconds`: how many had each dose. The smallest doses that half of the seconds had; of few
     seconds all."""
     n_all = sum(n_seconds.values())

@@ -336,13 +336,13 @@ def _percentile_tile(run: RunStatus, q: int) -> dict[str, Any]:
     value = units.figure(figures.percentiles[q] / 1000)
     lines = [f"of {units.counted(figures.n, f'ok {nouns}')}"]
     low_us, high_us = figures.low_us(name(q)), figures.percentiles[q]
+    why_weak = why_not_shown(figures.n, q, nouns)
     if units.are_apart(low_us, high_us):
         own_us = high_us - figures.undelayed.percentile_us(q)
         waiting = f"up to {units.ms(own_us)} are this machine's waiting"
         value = f"{units.figure(low_us / 1000)}{TO}{value}"
-        return _tile(name(q), name(q), value, "ms", [waiting if own_us > 0 else BOTH_ENDS])
-    why_weak = why_not_shown(figures.n, q, nouns)
-    if run.judged and run.judged.is_busy:
+        lines = [waiting if own_us > 0 else BOTH_ENDS]
+    elif run.judged and run.judged.is_busy:
         why_weak = why_weak or "includes the delays of a busy machine"
     if why_weak:
         value, lines = f"~{value}", [why_weak]

@@ -139,8 +139,8 @@ _RATIO_DECIMALS, _MOST_OF_RATIO = 3, 6
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A value before rounding, in its column's unit; `why` explains None or a weak value. `low`: as
-    of a cell."""
+    """A value and its lower end before rounding, in their column's unit; `why` explains None or a
+    weak value."""
 
     value: float | None
     why: str = ""
