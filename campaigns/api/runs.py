@@ -132,7 +132,7 @@ class VerdictSerializer(serializers.Serializer):
         allow_null=True, help_text="The second from which the rule was broken until the end."
     )
     at_least = serializers.FloatField(
-        allow_null=True, help_text="A response time without the injector's part."
+        allow_null=True, help_text="The lower end of a response time."
     )
     is_open = serializers.BooleanField(
         help_text="A busy machine may have broken the rule, so it is neither kept nor broken."

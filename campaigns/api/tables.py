@@ -99,7 +99,8 @@ class ColumnSerializer(serializers.Serializer):
 
 
 class RowSerializer(serializers.Serializer):
-    """`values` by the columns' keys, rounded as the page shows them; null where it has a dash."""
+    """`values` by the columns' keys, rounded as the page shows them; null where it has a dash.
+    `low` has their lower ends: a time in `values` is as measured."""
 
     label = serializers.CharField()
     kind = serializers.CharField(allow_blank=True, help_text="Such as run, mean, pooled.")
@@ -125,6 +126,11 @@ class RowSerializer(serializers.Serializer):
     candidate_test = serializers.IntegerField(required=False)
     values = serializers.DictField(
         child=serializers.JSONField(help_text="A number, a text or null.")
+    )
+    low = serializers.DictField(
+        child=serializers.FloatField(),
+        help_text="Without the injector's part, in the quieter half of the seconds. Empty where "
+        "that was not timed. The page shows both ends if they differ by more than 5 %.",
     )
     weak = serializers.ListField(
         child=serializers.CharField(),

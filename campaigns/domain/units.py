@@ -13,6 +13,7 @@ MINUS = "\u2212"
 DASH = "–"
 MAX_DECIMALS = 3  # a microsecond in milliseconds, the resolution of measurements
 _MOST_BESIDE = 6  # of a figure that hardly differs from its limit
+_APART = 1.05
 
 
 def rounded(value: float | Decimal, decimals: int) -> Decimal:
@@ -174,6 +175,11 @@ _OF_CONNECTIONS = {
     "request": "connection",
     "Request": "Connection",
 }
+
+
+def are_apart(low: float | None, high: float) -> bool:
+    """Whether both ends of a figure are shown, and not the upper one alone."""
+    return low is not None and high > _APART * low
 
 
 def said_of(nouns: str, text: str) -> str:

@@ -8,7 +8,6 @@ from itertools import repeat
 from typing import Any
 
 from campaigns.domain.analysis.busy import Busy
-from campaigns.domain.analysis.observations import judged_percentile
 from campaigns.domain.metrics.machine import COUNTED, GAUGES, OF_PROCESSES
 from campaigns.domain.metrics.machine_use import MachinePoint
 from campaigns.domain.metrics.series import Columns
@@ -33,9 +32,8 @@ _TIMINGS = {
     "failed_reply": {"n", *_WHOLE},
     **{key: {"n", *_PART} for key in (*LATENESS, *PARTS, "message", *SESSIONS)},
 }
-# Times that include the injector's own delay in sending or in reading.
-_WITH_OWN_DELAY = {"response", "service"}
 _RANKS = {name(q): q for q in (P50, P90, P95, P99)}
+_LOWS = {f"response_{metric}_low_us": metric for metric in ("mean", *_RANKS)}
 _COUNTERS = (
     *("started", "ok", "failed", "dropped", "bytes_sent", "bytes_received"),
     *("connections_opened", "tls_full", "tls_resumed", "messages_sent", "messages_received"),
@@ -69,6 +67,7 @@ COLUMNS = (
         for figure in _FIGURES
         if figure in wanted
     ),
+    *_LOWS,
 )
 
 
@@ -78,9 +77,9 @@ def csv_of_campaign(campaign: Campaign) -> Iterator[str]:
 
 def csv_of_runs(runs: Iterable[MeasuredRun]) -> Iterator[str]:
     """The head, then a row for each run, with the same columns in every file; empty cells: no such
-    value. `weak` names the percentiles that fewer than ten requests are beyond, or of which a part
-    is the injector's own delay; those with fewer than five beyond are empty. Text is escaped so
-    that a spreadsheet evaluates none."""
+    value. `weak` names the percentiles that fewer than ten requests are beyond; those with fewer
+    than five beyond are empty. `…_low_us` are lower ends. Text is escaped so that a spreadsheet
+    evaluates none."""
     yield csv_of_lines([COLUMNS])
     for each in runs:
         # What ran where, as it was frozen at the start: names that were changed later stay the old.
@@ -145,7 +144,8 @@ def _figures(each: MeasuredRun) -> dict[str, Any]:
         "statuses": _counts(total.statuses),
         "errors": _counts(total.errors),
         **{key: value for some in times for key, value in some.items()},
-        "weak": _weak(total, has_weak_tail=bool(each.judged and each.judged.why_weak_tail)),
+        **{column: figures.low_us(metric) for column, metric in _LOWS.items()},
+        "weak": _weak(total),
     }
 
 
@@ -166,19 +166,13 @@ def _times(timing: str, wanted: set[str], seen: Timing) -> dict[str, Any]:
     return {_time_column(timing, key): value for key, value in figures.items() if key in wanted}
 
 
-def _weak(total: Total, *, has_weak_tail: bool) -> str:
+def _weak(total: Total) -> str:
     """The columns of weak percentiles, such as response_p99_us."""
-
-    def is_weak(timing: str, q: int) -> bool:
-        n = total.timing(timing).n
-        is_tail = has_weak_tail and timing in _WITH_OWN_DELAY and q >= judged_percentile(n)
-        return shown(n, q) is Shown.WEAK or (is_tail and shown(n, q) is not Shown.NO)
-
     return " ".join(
         _time_column(timing, title)
         for timing, wanted in _TIMINGS.items()
         for title, q in _RANKS.items()
-        if title in wanted and is_weak(timing, q)
+        if title in wanted and shown(total.timing(timing).n, q) is Shown.WEAK
     )
 
 

@@ -99,7 +99,8 @@ def safe(text: str) -> str:
 def csv_of_tables(tables: Iterable[Table]) -> str:
     """Each table's title, header and rows, separated by blank lines. Empty cells stay empty. What
     is said of a whole table stands beside its title, so that below the header are only rows. Where
-    rows have weak cells, or notes, such as why there is no interval, they are in last columns."""
+    rows have lower ends, weak cells, or notes, such as why there is no interval, they are in last
+    columns."""
     out = StringIO()
     writer = csv.writer(out, lineterminator="\r\n")
     for index, table in enumerate(tables):
@@ -109,6 +110,7 @@ def csv_of_tables(tables: Iterable[Table]) -> str:
         weak = [_weak(table, row) for row in table.rows]
         notes = [row.note for row in table.rows]
         beside = {head: texts for head, texts in (("weak", weak), ("note", notes)) if any(texts)}
+        beside = _lows(table) | beside
         heads = [table.label_title, *map(_head, table.columns), *beside]
         writer.writerow(map(safe, heads))
         for number, row in enumerate(table.rows):
@@ -135,14 +137,25 @@ def csv_of_rows(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> st
     return out.getvalue()
 
 
+def _lows(table: Table) -> dict[str, list[str]]:
+    """The columns of lower ends, of those columns in which a page shows any."""
+    columns = zip(table.columns, zip(*(row.cells for row in table.rows), strict=True), strict=False)
+    return {
+        _head(column, ", lower end"): ["" if cell.low is None else str(cell.low) for cell in cells]
+        for column, cells in columns
+        if any(cell.has_both_ends for cell in cells)
+    }
+
+
 def _weak(table: Table, row: Row) -> str:
     """The heads of the columns in which a page has ~ in this row."""
     pairs = zip(table.columns, row.cells, strict=True)
     return ", ".join(_head(column) for column, cell in pairs if cell.weak)
 
 
-def _head(column: Column) -> str:
-    return f"{column.title} ({column.unit})" if column.unit else column.title
+def _head(column: Column, end: str = "") -> str:
+    title = column.title + end
+    return f"{title} ({column.unit})" if column.unit else title
 
 
 def _plain(cell: Cell) -> str:
@@ -151,12 +164,12 @@ def _plain(cell: Cell) -> str:
         return ""
     if isinstance(cell.value, str):
         return safe(cell.value)
-    return cell.text.replace(",", "").replace("\u2212", "-").lstrip("+")
+    return cell.value_text.replace(",", "").replace("\u2212", "-").lstrip("+")
 
 
 _GAP = "  "
 _FEW_BEYOND = "fewer than ten lie beyond this percentile"
-_OWN_DELAY = "a part of this percentile is the injector's own delay; its page says how much"
+_BUSY = "it includes the delays of a busy machine; its page says how much"
 
 
 def text_of_tables(tables: Iterable[Table]) -> str:
@@ -202,7 +215,7 @@ def _shown(cell: Cell) -> str:
 def _meanings(table: Table) -> list[str]:
     """What ~ means in this table, by why its cells are weak."""
     whys = [cell.why for row in table.rows for cell in row.cells if cell.weak]
-    meanings = (_OWN_DELAY if "own delay" in why else _FEW_BEYOND for why in whys)
+    meanings = (_FEW_BEYOND if "beyond it" in why else _BUSY for why in whys)
     return [f"~ weak: {meaning}." for meaning in dict.fromkeys(meanings)]
 
 

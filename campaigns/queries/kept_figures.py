@@ -15,6 +15,7 @@ from campaigns.domain.metrics.brief import RankedHistogram, brief_of, ranked, re
 from campaigns.domain.metrics.figures import CURVE_PERCENTILES, SHOWN_PERCENTILES
 from campaigns.domain.metrics.histogram import Histogram, StoredHistogram
 from campaigns.domain.metrics.injector_end import TlsHandshakes
+from campaigns.domain.metrics.quieter import QUIETER
 from campaigns.domain.metrics.snapshot import Timing, Total
 from campaigns.domain.percentiles import P50
 from campaigns.domain.plan.target import Origin
@@ -155,11 +156,13 @@ _OF_A_RUN = {
     "response": {*SHOWN_PERCENTILES, *overhead.PERCENTILES},
     **dict.fromkeys(EXCHANGE_TIMINGS, EXCHANGE_PERCENTILES),
 }
-# Of a test's runs together: in tables and as a curve, and whether a difference is within lateness.
+# Of a test's runs together: in tables and as a curve, whether a difference is within lateness, and
+# lower ends.
 POOLED = {
     "response": {*SHOWN_PERCENTILES, *CURVE_PERCENTILES},
     **dict.fromkeys(EXCHANGE_TIMINGS, EXCHANGE_PERCENTILES),
     "lateness": {P50},
+    QUIETER: SHOWN_PERCENTILES,
 }
 
 

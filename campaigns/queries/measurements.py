@@ -332,8 +332,7 @@ class MeasuredRun:
                 "target_state": run.target_state,
             },
             is_counted=is_counted,
-            why_weak_tail=self.judged.why_weak_tail if self.judged else "",
-            is_busy=run.trust == Trust.BUSY,
+            why_weak=self.judged.why_weak if self.judged else "",
         )
 
 

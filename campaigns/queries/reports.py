@@ -65,7 +65,7 @@ def run_report(run: Run, measurement: Measurement | None = None) -> RunReport:
             seen.steps,
             duration_s,
             plan.nouns,
-            state.judged.why_weak_tail if state.judged else "",
+            state.judged.why_weak if state.judged else "",
         ),
         exchange=exchange_table(total, duration_s),
         closes=closes_table(total),

@@ -280,8 +280,7 @@ def run_rows(runs: Sequence[Run]) -> RunRows:
             why=f"{no_answer_words([run.judged], 1)}."
             if run.trust == Trust.NOT_USABLE
             else _NOTHING,
-            why_weak_tail=run.judged.why_weak_tail if run.judged else "",
-            is_busy=run.trust == Trust.BUSY,
+            why_weak=run.judged.why_weak if run.judged else "",
         )
         for run, each in zip(runs, seen, strict=True)
     ]

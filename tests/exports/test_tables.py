@@ -6,6 +6,7 @@ import pytest
 
 from campaigns.domain.metrics.series import columns_of
 from campaigns.domain.metrics.snapshot import Timing, Total
+from campaigns.domain.percentiles import P50, why_not_shown
 from campaigns.domain.presentation.metrics import METRICS
 from campaigns.domain.presentation.report_tables import parts_table
 from campaigns.domain.presentation.tables import (
@@ -22,7 +23,8 @@ from campaigns.exports.tables import csv_of_tables, safe, text_of_tables
 
 pytestmark = pytest.mark.pure
 
-AVERAGES = column_cells([Figure(1234.56), Figure(None, "why"), Figure(-2.0, weak=True)], decimals=1)
+FEW = Figure(-2.0, why_not_shown(15, P50), weak=True)
+AVERAGES = column_cells([Figure(1234.56), Figure(None, "why"), FEW], decimals=1)
 
 
 def table(label: str = "Repeat 1", note: str = "", averages: Sequence[Cell] = AVERAGES) -> Table:
@@ -56,6 +58,17 @@ def test_csv_has_the_figures_of_the_page_with_points_and_units_in_the_header():
     ]
 
 
+def test_a_lower_end_is_in_a_column_of_its_own_where_the_page_shows_any():
+    figures = [Figure(1234.5, low=1230.0), Figure(20.0, low=8.25), Figure(3.0)]
+    averages = column_cells(figures, decimals=1)
+    assert [cell.text for cell in averages] == ["1,234.5", "8.3 to 20.0", "3.0"]
+    _, head, *rows = read(csv_of_tables([table(averages=averages)]))
+    assert head[1:] == ["average (ms)", "n", "verdict", "average, lower end (ms)"]
+    assert [(row[1], row[4]) for row in rows] == [
+        ("1234.5", "1230.0"), ("20.0", "8.3"), ("3.0", ""),
+    ]  # fmt: skip
+
+
 def test_why_there_is_no_interval_is_in_a_column_of_its_own():
     _, head, noted, other, _ = read(csv_of_tables([table(note="No interval: a jump.")]))
     assert (head[-1], noted[-1], other[-1]) == ("note", "No interval: a jump.", "")
@@ -73,6 +86,13 @@ def test_no_name_of_a_plan_becomes_a_formula(text):
 
 def test_ordinary_text_stays_as_it_is():
     assert safe("GET /a=b") == "GET /a=b"
+
+
+def test_the_terminal_says_what_else_makes_a_figure_weak():
+    busy = column_cells([Figure(value, "The CPU was taken.", weak=True) for value in (1, 2, 3)])
+    assert text_of_tables([table(averages=busy)]).splitlines()[-1] == (
+        "~ weak: it includes the delays of a busy machine; its page says how much."
+    )
 
 
 def test_the_terminal_aligns_columns_and_marks_weak_figures():

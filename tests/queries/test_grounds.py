@@ -28,14 +28,9 @@ def test_errors_are_those_of_the_runs_that_count_where_others_are_left_out(compa
     )
 
 
-def test_a_percentile_that_is_partly_the_injectors_is_marked_in_its_row_and_warned_of_nowhere(
-    compared,
-):
+def test_a_percentile_that_is_partly_the_injectors_is_warned_of_nowhere(compared):
     campaign, tests = compared
     runs = run_in_blocks(tests, [HTTP, HTTPS])
     before = campaign_answer(campaign).grounds
     spoil(runs[0], own_tail=1_500)
-    answer = campaign_answer(campaign)
-    assert answer.grounds == before
-    marked = [cell for row in answer.tests[0].table.rows for cell in row.cells if cell.weak]
-    assert "1.50\u202fms" in marked[0].why
+    assert campaign_answer(campaign).grounds == before

@@ -59,6 +59,9 @@ def seen_by(injector: int, second: int, step: int):
         vitals=None if step else vitals,
     )
     seen.timings["failed"] = Timing.of([30_000] * 3 if has_failed else [])
+    own_us = 30 * (1 + second % 4)
+    seen.timings["sampled"] = Timing.of([value + own_us for value in values])
+    seen.timings["undelayed"] = Timing.of(values)
     return seen
 
 
@@ -132,9 +135,10 @@ def test_the_thresholds_are_those_of_a_judge_that_looks_after_each_second(run):
     ]
     for second, total in enumerate(so_far):
         judge.look(second, total)
-    alone = judge.verdicts(so_far[-1], float(N_SECONDS))
+    watched = watch(run)
+    alone = judge.verdicts(watched.total, float(N_SECONDS))
     assert [each.passed for each in alone] == [False, True, False]
-    assert watch(run).thresholds == alone
+    assert watched.thresholds == alone
     assert LocalRun(plan, ROWS, [END, END]).measurement.thresholds == alone
 
 

@@ -12,6 +12,7 @@ import pytest
 from django.urls import reverse
 
 from campaigns.domain.lifecycle import Outcome
+from campaigns.domain.metrics.snapshot import Timing
 from campaigns.domain.units import count, figure
 from campaigns.live.events import BEFORE_ALL
 from campaigns.live.feed import FEED
@@ -46,6 +47,8 @@ def run(project) -> Run:
                 errors={"reset": failed} if failed else {},
                 vitals=None if step else VITALS,
             )
+            seen.timings["sampled"] = seen.timings["response"]
+            seen.timings["undelayed"] = Timing.of([us - 900 for us in times_us])
             store_second(run, seen)
     run.refresh_from_db()
     return run
@@ -107,18 +110,29 @@ def test_tables_of_page_csv_and_rest_have_the_same_figures(viewer, watched):
     limits = [table for table in rest if table["key"] == "limit"]
     assert len(limits) == (watched.state == "done")
     assert [table["key"] for table in others] == [table.key for table in report.tables]
-    n_cells = 0
+    n_cells = n_both_ends = 0
     for table, told in zip(report.tables, others, strict=True):
         assert next(lines) == [each for each in (table.title, table.note) if each]
         assert told["note"] == table.note
         _, *heads = next(lines)
         for row, values in zip(table.rows, told["rows"], strict=True):
             _, *written = next(lines)
-            texts = [cell.text for cell in row.cells]
+            texts = [cell.value_text for cell in row.cells]
             assert [as_page_text(each) for each in written[: len(texts)]] == texts
             beside = dict(zip(heads[len(texts) :], written[len(texts) :], strict=True))
             assert beside.get("note", "") == row.note == values["note"]
             weak = zip(heads, row.cells, strict=False)
+            lows = {
+                column.key: cell.low
+                for column, cell in zip(table.columns, row.cells, strict=True)
+                if cell.low is not None
+            }
+            assert values["low"] == lows
+            written_lows = {
+                float(each) for head, each in beside.items() if each and "lower end" in head
+            }
+            assert written_lows <= set(lows.values())
+            n_both_ends += sum(cell.has_both_ends for cell in row.cells)
             assert beside.get("weak", "") == ", ".join(head for head, cell in weak if cell.weak)
             assert [
                 _as_text(cell, value)
@@ -129,6 +143,7 @@ def test_tables_of_page_csv_and_rest_have_the_same_figures(viewer, watched):
         if table.rows:
             assert on_page[table.key] == [[cell.text for cell in row.cells] for row in table.rows]
     assert n_cells > 60
+    assert n_both_ends > 4
     for limit in limits:
         assert next(lines)[0] == limit["title"]
         assert len(on_page["limit"]) == len(limit["rows"]) == len([*lines][1:])
@@ -138,7 +153,7 @@ def _as_text(cell, value) -> str:
     """A value of REST with as many decimals as its text has."""
     if value is None or isinstance(value, str):
         return cell.text if value == cell.value else f"{value}"
-    shown, unit = re.fullmatch(r"([\d,.]+)(.*)", cell.text).groups()
+    shown, unit = re.fullmatch(r"([\d,.]+)(.*)", cell.value_text).groups()
     decimals = len(shown.partition(".")[2])
     return f"{value:,.{decimals}f}{unit}"
 

@@ -115,6 +115,11 @@ class LocalRun:
             "thresholds": [each.to_json() for each in self.verdicts],
             "outcome": "complete" if seen.is_whole else "stopped",
             "metrics": metrics,
+            "low": {
+                key: round(each.low, 6)
+                for key, each in figures_by_key(seen.figures).items()
+                if each.low is not None
+            },
             "units": {name: METRICS[name].unit for name in metrics if METRICS[name].unit},
             "timings_ms": {
                 name: timing_ms(total.timing(name)) for name in TIMINGS if total.timing(name).n

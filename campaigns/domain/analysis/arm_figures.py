@@ -5,13 +5,16 @@ The upper bound is as measured: a client saw it. The lower is without what the i
 the quieter half of the seconds: the most that the target can be shown to need.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from campaigns.domain.analysis.side_by_side import percentile_ratio, quieter_seconds
+from campaigns.domain.analysis.side_by_side import percentile_ratio
 from campaigns.domain.analysis.signed_rank import Ratio
-from campaigns.domain.metrics.snapshot import Second, Timing
-from campaigns.domain.percentiles import P50, P90, P95, P99, Shown, shown
+from campaigns.domain.metrics.figures import figures_of
+from campaigns.domain.metrics.quieter import QUIETER, added_us, quieter_half
+from campaigns.domain.metrics.snapshot import Second, Timing, Total
+from campaigns.domain.percentiles import P50, P90, P95, P99
 
 RANKS = {"p50": P50, "p90": P90, "p95": P95, "p99": P99}
 
@@ -36,8 +39,9 @@ class ArmSeconds:
             [_timings(second for second in arm if second.second == number) for arm in self._arms]
             for number in sorted(numbers)
         ]
-        doses = [sum(map(_dose, second)) for second in self._seconds]
-        self._quieter = quieter_seconds([[] for _ in doses], doses)
+        doses = [added_us(second) or 0.0 for second in self._seconds]
+        quieter = quieter_half(Counter(doses))
+        self._quieter = [number for number, dose in enumerate(doses) if dose in quieter]
 
     def figures(self) -> list[ArmFigures]:
         """Of each arm."""
@@ -58,11 +62,11 @@ class ArmSeconds:
     def _figures_of(self, arm: int) -> ArmFigures:
         response = Timing.together(second[arm]["response"] for second in self._seconds)
         quiet = Timing.together(self._without_own(number, arm) for number in self._quieter)
-        bounds = {}
-        for name, rank in RANKS.items():
-            is_shown = shown(quiet.n, rank) is not Shown.NO
-            ends = sorted((quiet.percentile_us(rank) or 0.0, response.percentile_us(rank) or 0.0))
-            bounds[name] = tuple(ends) if is_shown else None
+        figures = figures_of(Total(timings={"response": response, QUIETER: quiet}), 0.0)
+        bounds = {
+            name: None if (low := figures.low_us(name)) is None else (low, figures.time_us(name))
+            for name in RANKS
+        }
         failed = sum(each.counters.get("failed", 0) for each in self._arms[arm])
         return ArmFigures(response.n, failed, bounds)
 
@@ -74,9 +78,3 @@ def _timings(seconds: Iterable[Second]) -> dict[str, Timing]:
         name: Timing.together(each.timings[name] for each in rows if name in each.timings)
         for name in names
     }
-
-
-def _dose(timings: dict[str, Timing]) -> float:
-    """What the injector added to a request, µs."""
-    sampled, undelayed = timings["sampled"], timings["undelayed"]
-    return (sampled.sum_us - undelayed.sum_us) / sampled.n if sampled.n else 0.0

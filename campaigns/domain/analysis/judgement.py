@@ -107,11 +107,9 @@ class Judgement:
         return self.measurement.state != Trust.TRUSTED
 
     @property
-    def why_weak_tail(self) -> str:
-        """Why the high percentiles are weak although there are enough requests; "" if not."""
-        if self.is_busy:
-            return self.measurement.text
-        return next((each.text for each in self.notes if each.code == trust.OWN_TAIL), "")
+    def why_weak(self) -> str:
+        """Why times are weak however many requests there are; "" if not."""
+        return self.measurement.text if self.is_busy else ""
 
     @property
     def reasons(self) -> tuple[JudgementReason, ...]:

@@ -11,7 +11,7 @@ from math import ceil
 from typing import Any, Self
 
 from campaigns.domain.lifecycle import ThresholdState, Trust
-from campaigns.domain.metrics.figures import percentiles_us
+from campaigns.domain.metrics.figures import figures_of, percentiles_us
 from campaigns.domain.metrics.machine import BUSY
 from campaigns.domain.metrics.machine_use import MachinePoint, n_whole_seconds
 from campaigns.domain.metrics.snapshot import Timing, Total
@@ -58,9 +58,9 @@ def _time(rule: Threshold, timing: Timing) -> float | None:
 @dataclass(frozen=True, slots=True)
 class Verdict:
     """One rule's result. `measured` in the rule's unit; `since`: the second from which it was
-    broken until the end, None if it is kept, or was not measured. `at_least`: a response time
-    without what the injector added, None of what it cannot add to. `is_open`: the measurement
-    cannot tell whether it is kept, see `weigh`."""
+    broken until the end, None if it is kept, or was not measured. `at_least`: the lower end of a
+    response time, None of what has none. `is_open`: the measurement cannot tell whether it is
+    kept, see `weigh`."""
 
     rule: str
     metric: str
@@ -161,8 +161,8 @@ class ThresholdJudge:
         since = None if passed else since
         at_least = None
         if each.metric in _PERCENTILES or each.metric == "mean":
-            undelayed = _time(each, total.timing("undelayed"))
-            at_least = None if undelayed is None else round(undelayed, 6)
+            low_us = figures_of(total, duration_s).low_us(each.metric)
+            at_least = None if low_us is None else round(low_us * _TIMES[each.unit], 6)
         rule = (each.rule, each.metric, each.limit, each.unit)
         return Verdict(*rule, shown, passed, since, at_least)
 

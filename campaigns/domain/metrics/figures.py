@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from campaigns.domain.metrics.quieter import QUIETER
 from campaigns.domain.metrics.snapshot import Timing, Total
 from campaigns.domain.percentiles import (
     P50,
@@ -25,6 +26,7 @@ from campaigns.domain.units import figure
 SHOWN_PERCENTILES = (P50, P90, P95, P99)
 TYPICAL = "typical"  # the median without what the injector added
 _FEW_TIMED = 20
+_RANKS = {name(q): q for q in SHOWN_PERCENTILES}
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +34,8 @@ class Figures:
     """The run-level figures of one run or several pooled ones. Times in µs.
 
     `n` counts ok requests, which have a response time; `attempts` all that ended. `undelayed`:
-    response times of some requests, without what the injector added.
+    response times of some requests, without what the injector added; `quieter`: those in the
+    quieter half of the seconds.
     """
 
     n: int
@@ -44,6 +47,7 @@ class Figures:
     max_us: int | None = None
     percentiles: Mapping[int, float] = field(default_factory=dict)
     undelayed: Timing = field(default_factory=Timing, compare=False)
+    quieter: Timing = field(default_factory=Timing, compare=False)
 
     def time_us(self, metric: str) -> float | None:
         """By its name: mean, p50 or another shown percentile, or `TYPICAL`."""
@@ -51,13 +55,16 @@ class Figures:
             return self.mean_us
         if metric == TYPICAL:
             return self.undelayed.percentile_us(P50) if self.is_timed else None
-        return self.percentiles.get(next(q for q in SHOWN_PERCENTILES if name(q) == metric))
+        return self.percentiles.get(_RANKS[metric])
 
-    def without_own_us(self, q: int) -> float | None:
-        """A percentile without the injector's part: the most that the target can be shown to take.
-        None where too few requests tell it."""
-        is_known = self.is_timed and shown(self.undelayed.n, q) is Shown.OK
-        return self.undelayed.percentile_us(q) if is_known else None
+    def low_us(self, metric: str) -> float | None:
+        """The most that the target can be shown to take, of mean, p50 or another percentile, where
+        `time_us` is as measured. None where too few requests tell it."""
+        rank = _RANKS.get(metric, P50)
+        if shown(self.quieter.n, rank) is Shown.NO:
+            return None
+        low_us = self.quieter.percentile_us(rank) if metric in _RANKS else self.quieter.mean_us
+        return min(low_us, self.time_us(metric))
 
     @property
     def is_timed(self) -> bool:
@@ -137,6 +144,7 @@ def figures_of(total: Total, duration_s: float) -> Figures:
         max_us=response.max_us,
         percentiles=_Percentiles(response),
         undelayed=total.timing("undelayed"),
+        quieter=total.timing(QUIETER),
     )
 
 

@@ -17,6 +17,7 @@ from campaigns.domain.metrics.brief import read_total
 from campaigns.domain.metrics.failures import FailureRow, FailureTally, rows_of_totals
 from campaigns.domain.metrics.figures import Figures, figures_of
 from campaigns.domain.metrics.injector_end import NO_END, InjectorEnd, sending_s_of
+from campaigns.domain.metrics.quieter import QUIETER, QuieterSeconds
 from campaigns.domain.metrics.reply_sizes import BodyWatch
 from campaigns.domain.metrics.series import Point, most_in_flight, point_of
 from campaigns.domain.metrics.snapshot import Second, Total
@@ -133,6 +134,7 @@ class Measurement:
     _vitals: dict[int, Vitals] = field(default_factory=dict)
     _tally: FailureTally = field(init=False)
     _bodies: BodyWatch = field(default_factory=BodyWatch)
+    _quieter: QuieterSeconds = field(default_factory=QuieterSeconds)
 
     def __post_init__(self) -> None:
         self._tally = FailureTally(self.plan)
@@ -162,9 +164,14 @@ class Measurement:
         self._ends[injector] = end
 
     def settle(self) -> Self:
-        """Call when the last second is complete: updates duration, vitals and thresholds."""
+        """Call when the last second is complete: updates duration, vitals, thresholds and the times
+        of the quieter seconds."""
         self._make_point()
         self.duration_s = self._duration_s()
+        totals, timings = [self.total, *self.steps], self._quieter.timings(len(self.steps))
+        for total, timing in zip(totals, timings, strict=True):
+            if timing.n:
+                total.timings[QUIETER] = timing
         self.failures = self._tally.rows
         self.vitals = [
             {"shard": number, **self._vitals.get(number, Vitals()).to_json(), "host": host}
@@ -187,6 +194,8 @@ class Measurement:
         if not self._parts:
             return
         is_measured = self._present >= 0
+        if is_measured:
+            self._quieter.add([part for _, part in self._parts])
         change = self._bodies.change(part for _, part in self._parts) if is_measured else None
         self.series.append(point_of(self._present, self._parts, self.last_seconds, change))
         self._parts.clear()
@@ -269,6 +278,7 @@ class Measurement:
             "vitals": [[number, each.state()] for number, each in self._vitals.items()],
             "failures": [each.to_json() for each in self._tally.by_key.values()],
             "bodies": self._bodies.state(),
+            "quieter": self._quieter.state(),
             "broken_since": self.judge.broken_since if self.judge else [],
         }
 
@@ -280,6 +290,7 @@ class Measurement:
         rows = map(FailureRow.from_json, state["failures"])
         self._tally = FailureTally.of_rows(self.plan, rows)
         self._bodies = BodyWatch.of_state(state["bodies"])
+        self._quieter = QuieterSeconds.of_state(state["quieter"])
         if self.judge:
             self.judge.broken_since = state["broken_since"]
         self.series = series

@@ -11,7 +11,7 @@ from campaigns.domain.percentiles import P50, P95, P99, Shown, shown
 from campaigns.domain.plan.load import Model, mean_rate_per_s
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.presentation.threshold_tables import measured_cell
-from campaigns.domain.units import DASH, counted, decimals_to_see, rounded, said_of
+from campaigns.domain.units import DASH, are_apart, counted, decimals_to_see, rounded, said_of
 
 _CLOSED = {Model.CLOSED, Model.SEQUENTIAL}
 
@@ -69,8 +69,19 @@ def clock_lines(result: Measurement) -> list[str]:
     return [
         f"Times of ok {result.plan.nouns} [ms]:",
         _clock_line("response time", "response", result.total, since),
+        *low_lines(result),
         _clock_line("service time", "service", result.total, "the actual start"),
     ]
+
+
+def low_lines(result: Measurement) -> list[str]:
+    """The lower ends of response times, if one is far enough below what was measured."""
+    lows = {name: result.figures.low_us(name) for name in ("mean", "p50", "p95", "p99")}
+    if not any(are_apart(low, result.figures.time_us(name)) for name, low in lows.items()):
+        return []
+    text = "  ".join(f"{name} {ms(low)}" for name, low in lows.items() if low is not None)
+    without = "without the injector's part, in the quieter half of the seconds"
+    return [f"  {'at least:':<15}{text}  {without}"]
 
 
 def intended_start(plan: Plan) -> str:

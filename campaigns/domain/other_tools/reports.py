@@ -22,6 +22,7 @@ from campaigns.domain.other_tools.report_words import (
     closing_lines,
     intended_start,
     load_lines,
+    low_lines,
     merged,
     ms,
     per_s,
@@ -71,6 +72,7 @@ def plain(result: Measurement, head: ReportHead) -> str:
         *handshake_lines(result.ends),
         f"Clocks: response counts from {intended_start(result.plan)},"
         f" service from the actual start{undelayed if total.timing('undelayed').n else ''}.",
+        *low_lines(result),
         "",
         f"{'ms':<{_NAME_WIDTH}}{'n':>10}" + "".join(f"{name:>10}" for name in _COLUMNS),
         *(_row(name, timing) for name, timing in _timings(total) if timing.n),

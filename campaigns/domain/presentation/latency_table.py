@@ -3,13 +3,12 @@
 Minimum and maximum are single requests: they are in the pooled row and never averaged.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from statistics import fmean
 from typing import Any
 
 from campaigns.domain import units
-from campaigns.domain.analysis.observations import judged_percentile
 from campaigns.domain.analysis.repeats import mean_interval, one_request_explains, outlier_flags
 from campaigns.domain.metrics.figures import SHOWN_PERCENTILES, Figures, figures_of
 from campaigns.domain.metrics.snapshot import Total
@@ -26,7 +25,7 @@ from campaigns.domain.presentation.tables import (
     count_cell,
     empty,
 )
-from campaigns.domain.units import figure, in_ms, ms, percent
+from campaigns.domain.units import are_apart, figure, in_ms, ms, percent
 
 _KEYS = (
     "mean",
@@ -39,9 +38,10 @@ _KEYS = (
     "n",
 )
 _COUNTED = "Counts are not averaged; see the pooled row."
-_WEAK_TAIL = (
-    "In some of the runs a part of it is the injector's own delay; their rows say how much."
+_SOME_WEAK = (
+    "In some of the runs it includes the delays of a busy machine; their rows say how much."
 )
+_TIMES = ("mean", *map(name, SHOWN_PERCENTILES), "max")
 _OVERLOAD = "Every run measured overload, so no verdict uses these response times."
 
 
@@ -49,8 +49,7 @@ _OVERLOAD = "Every run measured overload, so no verdict uses these response time
 class Line:
     """One row before rounding. `figures` None: nothing measured, and `why` says why.
 
-    `why_weak_tail`: why the high percentiles are weak however many requests there are; `is_busy`:
-    and so are all of its times.
+    `why_weak`: why its times are weak however many requests there are.
     """
 
     label: str
@@ -60,8 +59,7 @@ class Line:
     note: str = ""
     link: dict[str, Any] = field(default_factory=dict)
     is_counted: bool = True
-    why_weak_tail: str = ""
-    is_busy: bool = False
+    why_weak: str = ""
 
 
 def latency_table(
@@ -85,10 +83,8 @@ def latency_table(
         _mean_figures(counted) if counted else nothing,
         figures_by_key(pooled) if pooled else nothing,
     ]
-    if any(line.is_counted and line.why_weak_tail for line in lines):
-        is_busy = any(line.is_counted and line.is_busy for line in lines)
-        fewest = _fewest(counted)
-        whole = [_with_weak(each, _WEAK_TAIL, fewest, is_busy=is_busy) for each in whole]
+    if any(line.is_counted and line.why_weak for line in lines):
+        whole = [_with_weak(each, _SOME_WEAK) for each in whole]
     columns = _rounded_columns([*run_rows, *whole])
     rows = [
         Row(line.label, cells, "run", _both(line.note, note), line.link)
@@ -102,7 +98,8 @@ def latency_table(
     runs = "1 run is" if n_left_out == 1 else f"{n_left_out} runs are"
     left_out = f"{runs} shown but not part of mean and pooled; the row says why."
     note = (left_out if n_left_out else "") if is_sound else _OVERLOAD
-    return Table(key, title, _columns(), tuple(rows), "run", note).said_of(noun)
+    table = Table(key, title, _columns(), tuple(rows), "run", note)
+    return table.with_ends_told().said_of(noun)
 
 
 def _both(note: str, outlier_note: str) -> str:
@@ -115,11 +112,13 @@ def _both(note: str, outlier_note: str) -> str:
 def mean_texts(lines: Sequence[Line], pooled: Figures | None) -> list[str]:
     """What `latency_table` has in its column of means for each line, without the work for the
     others."""
-    counted = [line.figures for line in lines if line.is_counted and line.figures]
-    whole = _mean_of(counted, lambda run: in_ms(run.mean_us)) if counted else None
-    values = [in_ms(line.figures.mean_us) if line.figures else None for line in lines]
-    values += [whole, in_ms(pooled.mean_us) if pooled else None]
-    column = column_cells([Figure(each) for each in values])
+    none = Figure(None)
+    of_lines = [_mean(line.figures) if line.figures else none for line in lines]
+    counted = [
+        each for each, line in zip(of_lines, lines, strict=True) if line.is_counted and each.value
+    ]
+    whole = _averaged(counted, none) if counted else none
+    column = column_cells([*of_lines, whole, _mean(pooled) if pooled else none])
     return [cell.text for cell in column[: len(lines)]]
 
 
@@ -134,13 +133,10 @@ def steps_table(
     steps: Sequence[Total],
     duration_s: float,
     noun: str = "requests",
-    why_weak_tail: str = "",
+    why_weak: str = "",
 ) -> Table:
-    """All steps first, then each step of a plan that has several.
-
-    `why_weak_tail`: as in `Line`.
-    """
-    lines = [Line("All steps", whole, kind="total", why_weak_tail=why_weak_tail)]
+    """All steps first, then each step of a plan that has several. `why_weak`: as in `Line`."""
+    lines = [Line("All steps", whole, kind="total", why_weak=why_weak)]
     if len(labels) > 1:
         lines += [
             Line(
@@ -148,7 +144,7 @@ def steps_table(
                 figures_of(step, duration_s),
                 kind="step",
                 link={"step": index},
-                why_weak_tail=why_weak_tail,
+                why_weak=why_weak,
             )
             for index, (label, step) in enumerate(zip(labels, steps, strict=True))
         ]
@@ -156,7 +152,7 @@ def steps_table(
         Row(line.label, cells, line.kind, line.note, line.link)
         for line, cells in zip(lines, line_cells(lines, _KEYS), strict=True)
     )
-    return Table("steps", "Steps", _columns(), rows, "step").said_of(noun)
+    return Table("steps", "Steps", _columns(), rows, "step").with_ends_told().said_of(noun)
 
 
 def _columns() -> tuple[Column, ...]:
@@ -166,35 +162,27 @@ def _columns() -> tuple[Column, ...]:
 def _figures_of_line(line: Line) -> dict[str, Figure]:
     if line.figures is None:
         return {key: Figure(None, line.why) for key in _KEYS}
-    by_key = figures_by_key(line.figures)
-    return _with_weak(by_key, line.why_weak_tail, line.figures.n, is_busy=line.is_busy)
+    return _with_weak(figures_by_key(line.figures), line.why_weak)
 
 
-def _with_weak(
-    by_key: dict[str, Figure], why: str, n: int, *, is_busy: bool = False
-) -> dict[str, Figure]:
-    """The same with the judged percentile of n requests and those above it weak, if there is a
-    reason to; of a busy machine all times are."""
-    if not why:
-        return by_key
-    tail = [name(q) for q in SHOWN_PERCENTILES if is_busy or q >= judged_percentile(n)]
-    tail += ["mean", "max"] if is_busy else []
-    weak = {key: replace(by_key[key], weak=True, why=why) for key in tail if by_key[key].value}
-    return by_key | weak
-
-
-def _fewest(runs: Sequence[Figures]) -> int:
-    return min((run.n for run in runs), default=0)
+def _with_weak(by_key: dict[str, Figure], why: str) -> dict[str, Figure]:
+    """The same with weak times, if there is a reason to. One with both ends tells what is known."""
+    known = {key: by_key[key] for key in _TIMES if why and by_key[key].value}
+    return by_key | {
+        key: replace(each, weak=True, why=why)
+        for key, each in known.items()
+        if not are_apart(each.low, each.value)
+    }
 
 
 def figures_by_key(run: Figures) -> dict[str, Figure]:
     """Every column of one run or of pooled ones, in the column's unit."""
     no_time = "" if run.n else NO_TIMES
     return {
-        "mean": Figure(in_ms(run.mean_us), no_time),
+        "mean": _mean(run),
         "min": Figure(in_ms(run.min_us), no_time),
         "max": Figure(in_ms(run.max_us), no_time),
-        **{name(q): _percentile(q, run.n, run.percentiles.get(q)) for q in SHOWN_PERCENTILES},
+        **{name(q): _percentile(q, run) for q in SHOWN_PERCENTILES},
         "rate": Figure(run.rate_per_s, "Nothing was measured."),
         "duration": Figure(run.duration_s),
         "errors": Figure(run.errors),
@@ -202,35 +190,35 @@ def figures_by_key(run: Figures) -> dict[str, Figure]:
     }
 
 
-def _percentile(q: int, n: int, value_us: float | None) -> Figure:
-    verdict = shown(n, q)
-    value = None if verdict is Shown.NO else in_ms(value_us)
-    return Figure(value, why_not_shown(n, q), weak=verdict is Shown.WEAK)
+def _mean(run: Figures) -> Figure:
+    why = "" if run.n else NO_TIMES
+    return Figure(in_ms(run.mean_us), why, low=in_ms(run.low_us("mean")))
+
+
+def _percentile(q: int, run: Figures) -> Figure:
+    verdict, why = shown(run.n, q), why_not_shown(run.n, q)
+    if verdict is Shown.NO:
+        return Figure(None, why)
+    low = in_ms(run.low_us(name(q)))
+    return Figure(in_ms(run.percentiles.get(q)), why, weak=verdict is Shown.WEAK, low=low)
 
 
 def _mean_figures(counted: Sequence[Figures]) -> dict[str, Figure]:
     """Means of run-level values; runs that do not count are absent, not 0."""
-    fewest = _fewest(counted)
-    return {
-        "mean": Figure(_mean_of(counted, lambda run: in_ms(run.mean_us))),
-        "min": Figure(_mean_of(counted, lambda run: in_ms(run.min_us))),
-        "max": Figure(_mean_of(counted, lambda run: in_ms(run.max_us))),
-        **{
-            name(q): _percentile(
-                q, fewest, _mean_of(counted, lambda run, q=q: run.percentiles.get(q))
-            )
-            for q in SHOWN_PERCENTILES
-        },
-        "rate": Figure(_mean_of(counted, lambda run: run.rate_per_s), "Nothing was measured."),
-        "duration": Figure(_mean_of(counted, lambda run: run.duration_s)),
-        "errors": Figure(None, _COUNTED),
-        "n": Figure(None, _COUNTED),
-    }
+    rows = list(map(figures_by_key, counted))
+    fewest = min(rows, key=lambda row: row["n"].value)
+    means = {key: _averaged([row[key] for row in rows], fewest[key]) for key in _KEYS}
+    return means | dict.fromkeys(("errors", "n"), Figure(None, _COUNTED))
 
 
-def _mean_of(runs: Sequence[Figures], value: Callable[[Figures], float | None]) -> float | None:
-    values = [value(run) for run in runs]
-    return None if None in values else fmean(values)
+def _averaged(figures: Sequence[Figure], fewest: Figure) -> Figure:
+    """`fewest`: that of the fewest requests, which is the weakest."""
+    if any(each.value is None for each in figures):
+        return replace(fewest, value=None, low=None)
+    low = None
+    if any(each.low is not None for each in figures):
+        low = fmean(each.value if each.low is None else each.low for each in figures)
+    return replace(fewest, value=fmean(each.value for each in figures), low=low)
 
 
 def _rounded_columns(

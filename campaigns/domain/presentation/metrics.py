@@ -4,7 +4,7 @@ other tools call it. Pages, the REST interface, exports and help read it.
 
 from dataclasses import dataclass, field
 
-from campaigns.domain.presentation.tables import Column
+from campaigns.domain.presentation.tables import BOTH_ENDS, Column
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,8 @@ def _percentile(name: str, q: str, **others: str) -> Metric:
         name,
         name,
         "ms",
-        f"The ⌈{q}·n⌉-th smallest {_RESPONSE}. Shown if at least ten requests are beyond it.",
+        f"The ⌈{q}·n⌉-th smallest {_RESPONSE}. Shown if at least ten requests are beyond it. "
+        f"{BOTH_ENDS}",
         others,
     )
 
@@ -48,7 +49,8 @@ _ALL = (
         "mean",
         "average",
         "ms",
-        f"Sum of the response times / n; {_RESPONSE}. Over repeats: the mean of the runs' means.",
+        f"Sum of the response times / n; {_RESPONSE}. Over repeats: the mean of the runs' means. "
+        f"{BOTH_ENDS}",
         {"ab": "Total, mean", "JMeter": "Average", "k6": "http_req_duration avg", "wrk": "Avg"},
     ),
     Metric(

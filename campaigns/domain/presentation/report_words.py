@@ -21,7 +21,6 @@ from campaigns.domain.analysis.failures import (
     share_words,
 )
 from campaigns.domain.analysis.judgement import Judgement
-from campaigns.domain.analysis.observations import judged_percentile
 from campaigns.domain.analysis.target_state import RAN_OUT
 from campaigns.domain.analysis.thresholds import Verdict
 from campaigns.domain.lifecycle import Precision, TargetState, Trust
@@ -36,6 +35,7 @@ from campaigns.domain.presentation.metrics import WHERE
 from campaigns.domain.presentation.remedies import blamed_sentence, no_answer_words
 from campaigns.domain.presentation.results import Sentence, ShownAnswer, trimmed
 from campaigns.domain.presentation.sentences import plain_text
+from campaigns.domain.presentation.tables import BOTH_ENDS, TO
 from campaigns.domain.presentation.threshold_tables import broken_words, kept_words, open_words
 from campaigns.domain.units import counted
 
@@ -82,8 +82,6 @@ class RunStatus:
 
 # Before the failures by which it was found.
 LIMIT_FOUND: Sentence = [("The limit was found", True), (": ", False)]
-# Beyond this ratio a figure and what it is without the injector's part are both shown.
-_APART = 1.05
 _WAITING = {
     "queued": "This run is waiting for its turn.",
     "preparing": "This run is waiting for its injectors to get ready.",
@@ -337,15 +335,14 @@ def _percentile_tile(run: RunStatus, q: int) -> dict[str, Any]:
         return _tile(name(q), name(q), units.DASH, "", [why])
     value = units.figure(figures.percentiles[q] / 1000)
     lines = [f"of {units.counted(figures.n, f'ok {nouns}')}"]
-    is_tail = q >= judged_percentile(figures.n)
-    why_weak = why_not_shown(figures.n, q, nouns) or (
-        (run.judged.why_weak_tail if run.judged else "") if is_tail else ""
-    )
-    least_us = figures.without_own_us(q)
-    if least_us and figures.percentiles[q] > _APART * least_us:
-        value = f"{units.figure(least_us / 1000)} to {value}"
-        return _tile(name(q), name(q), value, "ms", ["lower end: without the injector's part"])
-    if run.judged and run.judged.measurement.state == Trust.BUSY:
+    low_us, high_us = figures.low_us(name(q)), figures.percentiles[q]
+    why_weak = why_not_shown(figures.n, q, nouns)
+    if units.are_apart(low_us, high_us):
+        own_us = high_us - figures.undelayed.percentile_us(q)
+        waiting = f"up to {units.ms(own_us)} are this machine's waiting"
+        value = f"{units.figure(low_us / 1000)}{TO}{value}"
+        lines = [waiting if own_us > 0 else BOTH_ENDS]
+    elif run.judged and run.judged.is_busy:
         why_weak = why_weak or "includes the delays of a busy machine"
     if why_weak:
         value, lines = f"~{value}", [why_weak]

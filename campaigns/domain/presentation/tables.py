@@ -9,6 +9,7 @@ from typing import Any
 from campaigns.domain.analysis.repeats import MeanInterval
 from campaigns.domain.units import (
     DASH,
+    are_apart,
     column_decimals,
     decimals_beside,
     decimals_to_see,
@@ -34,6 +35,7 @@ class Column:
 class Cell:
     """`value` in the column's unit, rounded as shown; `text` as a page shows it ("–" if empty).
 
+    `low`: the lower end of a value that is the upper one; the text has both where `are_apart`.
     `weak`: fewer than ten samples lie beyond this percentile. `why` says why the cell is empty or
     weak. `tone` is "", "good", "warn" or "bad".
     """
@@ -43,6 +45,16 @@ class Cell:
     weak: bool = False
     why: str = ""
     tone: str = ""
+    low: float | None = None
+
+    @property
+    def has_both_ends(self) -> bool:
+        return self.low is not None and TO in self.text
+
+    @property
+    def value_text(self) -> str:
+        """Of a figure: without its lower end."""
+        return self.text.rpartition(TO)[2]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +93,12 @@ class Table:
         )
         return replace(self, columns=tuple(columns), rows=tuple(rows))
 
+    def with_ends_told(self) -> "Table":
+        """With a note on lower ends, if any is shown."""
+        if not any(cell.has_both_ends for row in self.rows for cell in row.cells):
+            return self
+        return replace(self, note=" ".join(filter(None, [self.note, BOTH_ENDS])))
+
     def to_json(self) -> dict[str, Any]:
         """{"key", "title", "note", "columns": [{key, title, unit}], "rows": [{label, kind, …}]}."""
         keys = [column.key for column in self.columns]
@@ -99,6 +117,7 @@ class Table:
                     "note": row.note,
                     **row.link,
                     "values": {key: cell.value for key, cell in cells.items()},
+                    "low": {key: cell.low for key, cell in cells.items() if cell.low is not None},
                     "weak": [key for key, cell in cells.items() if cell.weak],
                 }
                 for row in self.rows
@@ -110,16 +129,23 @@ class Table:
 # Why a cell is empty, where several tables say so.
 NO_RUN = "No usable runs yet."
 NO_INTERVAL = "An interval needs two usable repeats."
+TO = " to "
+BOTH_ENDS = (
+    "Of two ends the lower is without the injector's part, in the quieter half of the seconds; "
+    "the upper is as measured."
+)
 _RATIO_DECIMALS, _MOST_OF_RATIO = 3, 6
 
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A value before rounding, in its column's unit; `why` explains None or a weak value."""
+    """A value and its lower end before rounding, in their column's unit; `why` explains None or a
+    weak value."""
 
     value: float | None
     why: str = ""
     weak: bool = False
+    low: float | None = None
 
 
 def empty(why: str) -> Cell:
@@ -141,13 +167,19 @@ def figure_cell(figure: Figure, decimals: int, *, signed: bool = False) -> Cell:
     value = figure.value
     if value is None:
         return empty(figure.why)
+    plain, text = _written(value, decimals, signed=signed)
+    low, low_text = (None, text) if figure.low is None else _written(figure.low, decimals)
+    if low_text != text and are_apart(figure.low, value):
+        text = f"{low_text}{TO}{text}"
+    return Cell(plain, text, weak=figure.weak, why=figure.why if figure.weak else "", low=low)
+
+
+def _written(value: float, decimals: int, *, signed: bool = False) -> tuple[float, str]:
     exact = rounded(value, decimals)
     if not exact:
         exact = rounded(value, decimals_to_see(value, decimals))
     # No −0.
-    plain = float(exact) + 0.0
-    text = rounded_text(exact, signed=signed)
-    return Cell(plain, text, weak=figure.weak, why=figure.why if figure.weak else "")
+    return float(exact) + 0.0, rounded_text(exact, signed=signed)
 
 
 def column_cells(

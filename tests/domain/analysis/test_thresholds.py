@@ -111,6 +111,18 @@ def test_it_is_judged_on_everything_so_far_not_on_single_seconds():
     )
 
 
+def test_the_lower_end_of_a_rule_is_that_of_the_quieter_seconds():
+    def second(number: int, us: int, own_us: int) -> Second:
+        sampled = {"sampled": Timing.of([us + own_us] * 20), "undelayed": Timing.of([us] * 20)}
+        return make_second(number, [us + own_us] * 20, timings=sampled)
+
+    seconds = [second(k, *((4000, 9000) if k % 2 else (1000, 100))) for k in range(20)]
+    verdict = judged("p95<10ms", *seconds)
+    assert (verdict.measured, verdict.at_least) == (pytest.approx(13, rel=0.001), 1.0)
+    assert judged("errors<1%", *seconds).at_least is None
+    assert judged("p99<10ms", *seconds).at_least is None, "two quieter requests lie beyond it"
+
+
 def test_since_is_the_beginning_of_the_last_stretch_that_was_broken():
     slow, calm = [50_000] * 10, [1000] * 1000
     seconds = [make_second(0, slow), make_second(1, calm), make_second(2, slow * 200)]

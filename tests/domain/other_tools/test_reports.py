@@ -75,6 +75,14 @@ def test_our_own_report_has_the_times_without_what_the_injector_added_where_they
     assert "undelayed" not in report("plain", measurement(total(HUNDRED)))
 
 
+@pytest.mark.parametrize("style", REPORTS)
+def test_every_report_has_lower_ends_where_the_injector_made_times_longer(style):
+    busy = total(HUNDRED * 10, quieter=Timing.of([900] * 500))
+    line = "  at least:      mean 0.900  p50 0.900  p95 0.900  p99 0.900"
+    assert line in report(style, measurement(busy))
+    assert "at least:" not in report(style, measurement(total(HUNDRED)))
+
+
 WINDOW = {"model": "window", "low": 250, "high": 500, "requests": 20_000}
 
 
