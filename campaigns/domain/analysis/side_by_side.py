@@ -24,7 +24,7 @@ LOOK_CONFIDENCE = 1 - (1 - CONFIDENCE) / len(LOOKS)
 FEWEST_REQUESTS = 5  # of an arm in a round
 MOST_FAILED = 0.1
 MOST_SPILLED = 0.05
-_ENOUGH_FOR_HALVES, _ENOUGH_SECONDS_FOR_HALVES = 40, 20
+_ENOUGH_FOR_HALVES = 40
 _BUILDS_UP = log(1.1)
 _FEWEST_BEYOND = 5  # of a batch, beyond a percentile
 _LESS_CONFIDENT = 0.95
@@ -167,14 +167,6 @@ def percentile_ratio(
         if signed_rank(len(logs), level):
             return rank_ratio(logs, level)
     return None
-
-
-def quieter_seconds(seconds: Sequence[Sequence[Timing]], doses: Sequence[float]) -> list[int]:
-    """Numbers of the seconds to take percentiles from: the half with the smaller doses, of many."""
-    if len(seconds) < _ENOUGH_SECONDS_FOR_HALVES:
-        return list(range(len(seconds)))
-    middle = median(doses)
-    return [number for number, dose in enumerate(doses) if dose <= middle]
 
 
 def _is_complete(each: ArmsRound, reference: int, arm: int) -> bool:
