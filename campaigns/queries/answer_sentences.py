@@ -85,11 +85,11 @@ def _compared_grounds(
     figures = [each.figures for arm in arms for each in arm.comparable]
     errors, attempts = (sum(getattr(each, name) for each in figures) for name in _COUNTED)
     left_out = sum(each.figures.attempts for each in runs if each.figures) - attempts
+    failed = errors_text(errors, attempts, counted_in(arm.scheme for arm in arms))
     return [
         _interval_ground(overheads[0]),
         f"practical threshold {typed_percent(campaign.practical_threshold)}",
-        errors_text(errors, attempts, counted_in(arm.scheme for arm in arms))
-        + (" of the runs that count" if left_out > 0 else ""),
+        *([failed + (" of the runs that count" if left_out > 0 else "")] if attempts else []),
         _metric_ground(overheads),
     ]
 

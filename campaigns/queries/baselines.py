@@ -67,6 +67,9 @@ def newest_baseline(actor: Actor, project: int) -> int:
     return rows.order_by("-pk").values_list("pk", flat=True).first() or 0
 
 
+IN_TURNS = Q(snapshot__has_key="turns")  # of runs: their rounds are repeats enough
+
+
 def counted_of(tests: Sequence[Test]) -> QuerySet[Run]:
     """The runs of these tests that a baseline may have, those of a busy machine among them: then
     medians are compared."""
@@ -76,7 +79,8 @@ def counted_of(tests: Sequence[Test]) -> QuerySet[Run]:
 def may_be_baseline(campaign: Campaign) -> bool:
     """Whether enough runs of a test may; points of a sweep are no tests that come again."""
     runs = counted_of(campaign.tests.filter(swept="")).order_by().values("test")
-    return runs.annotate(n_runs=Count("pk")).filter(n_runs__gte=MIN_REPEATS).exists()
+    counts = runs.annotate(n_runs=Count("pk"), n_in_turns=Count("pk", filter=IN_TURNS))
+    return counts.filter(Q(n_runs__gte=MIN_REPEATS) | Q(n_in_turns__gt=0)).exists()
 
 
 def campaign_against(campaign: Campaign) -> Sentence:

@@ -26,7 +26,12 @@ from campaigns.domain.units import counted, percent
 from campaigns.models import Campaign
 from campaigns.queries.arm_pairs import ArmPair
 from campaigns.queries.measurements import MeasuredRun, why_each
-from campaigns.queries.side_by_side import TurnsComparison, compared_in_turns
+from campaigns.queries.side_by_side import (
+    TYPICAL,
+    TurnsComparison,
+    compared_in_turns,
+    parts_of,
+)
 
 _MAX_ERROR_SHARE = 0.01
 _MAX_ERROR_DIFFERENCE = 0.005
@@ -79,6 +84,9 @@ def compare(
     rounds, whatever the machine did, unless by a metric of somebody's choice."""
     if turns := None if metric else compared_in_turns(campaign, pair):
         return _in_turns(turns, blockers)
+    if parts := _parts(pair):
+        judged = metric_row(TYPICAL, **parts)
+        return _between(campaign, pair, judged, [arm.comparable for arm in pair], blockers)
     is_typical = (is_busy or pair.is_busy) and not metric
     sides = [arm.comparable if is_typical else arm.counted for arm in pair]
     is_paired = _is_paired(campaign, pair, sides)
@@ -90,18 +98,40 @@ def compare(
     else:
         totals = [each.total for each in pair.counted]
         judged = percentile_row(metric, **arguments, totals=totals)
+    has_word = min(map(len, sides)) >= MIN_REPEATS and pair.n_usable >= MIN_REPEATS
+    return _between(campaign, pair, judged, sides, blockers, is_paired, has_word)
+
+
+def _between(
+    campaign: Campaign,
+    pair: ArmPair,
+    judged: OverheadRow,
+    sides: Sequence[Sequence[MeasuredRun]],
+    blockers: Sequence[Blocker],
+    is_paired: bool = False,
+    has_word: bool = True,
+) -> Overhead:
     likeness = like_for_like(*([each.of_arm for each in side] for side in sides))
     every_blocker = [*blockers, *_blockers(pair, likeness)]
-    return Overhead(
-        pair,
-        sides,
-        judged,
-        _verdict(campaign, pair, judged, every_blocker),
-        is_paired,
-        min(map(len, sides)) >= MIN_REPEATS and pair.n_usable >= MIN_REPEATS,
-        likeness,
-        blocker=next((text for _, text in every_blocker), ""),
-    )
+    found = _verdict(campaign, pair, judged, every_blocker)
+    blocker = next((text for _, text in every_blocker), "")
+    return Overhead(pair, sides, judged, found, is_paired, has_word, likeness, blocker)
+
+
+def _parts(pair: ArmPair) -> dict[str, Any]:
+    """Of the row of two campaigns of which one has too few repeats, but has taken turns."""
+    if pair.is_of_one_campaign or min(len(arm.comparable) for arm in pair) >= MIN_REPEATS:
+        return {}
+    sides = [
+        [each.figures for each in arm.comparable]
+        if len(arm.comparable) >= MIN_REPEATS
+        else parts_of(arm.comparable)
+        for arm in pair
+    ]
+    if min(map(len, sides)) < MIN_REPEATS:
+        return {}
+    repeats = tuple(range(len(side)) for side in sides)
+    return {"baseline": sides[0], "candidate": sides[1], "paired": False, "repeats": repeats}
 
 
 def _in_turns(turns: TurnsComparison, blockers: Sequence[Blocker]) -> Overhead:

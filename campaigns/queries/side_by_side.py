@@ -1,6 +1,6 @@
 """Two arms of a campaign that took turns: their difference, from the rounds that both were in."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from statistics import median
@@ -16,7 +16,7 @@ from campaigns.domain.analysis.side_by_side import (
     compare,
 )
 from campaigns.domain.analysis.signed_rank import Ratio, as_interval
-from campaigns.domain.metrics.rounds import ArmsRound
+from campaigns.domain.metrics.rounds import ArmRound, ArmsRound
 from campaigns.domain.presentation.side_by_side_words import (
     limits_of,
     seconds_left_words,
@@ -25,9 +25,49 @@ from campaigns.domain.presentation.side_by_side_words import (
 from campaigns.domain.units import counted, duration
 from campaigns.models import Campaign, Round, Run
 from campaigns.queries.arm_pairs import ArmPair
+from campaigns.queries.measurements import MeasuredRun
 
 TYPICAL = "typical"
 _US = 1e6
+
+
+_PARTS = 5  # of a pass, which stand for repeats where a campaign has too few
+_ROUNDS_OF_A_PART = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A stretch of a run's rounds."""
+
+    typical_us: float
+
+    def time_us(self, metric: str) -> float:
+        """The median without the injector's part, whatever the `metric`."""
+        return self.typical_us
+
+
+def parts_of(runs: Iterable[MeasuredRun]) -> list[Part]:
+    """Stretches of the rounds of these runs; [] where they took no turns. They show what varies
+    within minutes, not what another day changes."""
+    parts = []
+    for run in (each.run for each in runs if each.run.frozen.turns):
+        for each in passes_of(run.campaign):
+            if run in each.runs:
+                arm = each.runs.index(run)
+                typical_us = [us for line in each.rounds if (us := _typical_us(line.arms[arm]))]
+                parts += map(Part, _medians(typical_us))
+    return parts
+
+
+def _typical_us(arm: ArmRound) -> float | None:
+    return arm.p50_us if arm.p50_undelayed_us is None else arm.p50_undelayed_us
+
+
+def _medians(values: Sequence[float]) -> list[float]:
+    size = len(values) // _PARTS
+    if size < _ROUNDS_OF_A_PART:
+        return []
+    return [median(values[n * size : (n + 1) * size]) for n in range(_PARTS)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,13 +145,14 @@ class TurnsComparison:
 
     @property
     def has_word(self) -> bool:
-        return self.found.word is not None
+        found = self.found
+        return found.word is not None and found.p50.confidence >= self.confidence
 
     @cached_property
     def narrowing(self) -> list[tuple[int, float, ArmComparison]]:
         """(rounds, seconds, what they said) at each look so far."""
         rounds = [each for of_pass in self.passes for each in of_pass.rounds]
-        looks = [look for look in LOOKS if look < len(rounds)] + [len(rounds)] * bool(rounds)
+        looks = [look for look in LOOKS if look < len(rounds)] + [len(rounds)] * self.has_word
         found = self.found
         values = {"threshold": found.threshold, "confidence": self.confidence}
         said = [compare(rounds[:n], found.arm, found.reference, **values) for n in looks]
@@ -131,6 +172,9 @@ class TurnsComparison:
         if found.word is None:
             reason = Reason.ERRORS if found.failing else Reason.NO_ROUNDS
             return ComparisonVerdict(None, reason, why_no_word(found, self._names))
+        if not self.has_word:
+            text = f"The answer takes {LOOKS[0]} rounds; these are {found.n_rounds}."
+            return ComparisonVerdict(None, Reason.NO_ROUNDS, text)
         if found.behind:
             return ComparisonVerdict(found.word, text=self.limits[0], has_size=False)
         left_s = None if found.is_settled else found.seconds_left(self.measured_s)
@@ -142,7 +186,11 @@ class TurnsComparison:
         """The row that the verdict is on."""
         if self.found.p50 is None:
             return OverheadRow(TYPICAL, None, None, why=self.verdict.text)
-        values = [self._typical_us(each) for each in (self.found.reference, self.found.arm)]
+        rounds = [each for of_pass in self.passes for each in of_pass.rounds]
+        values = [
+            median(us for each in rounds if (us := _typical_us(each.arms[arm])))
+            for arm in (self.found.reference, self.found.arm)
+        ]
         return OverheadRow(TYPICAL, *values, as_interval(self.found.p50, *values, CONFIDENCE))
 
     def with_intervals(self, rows: Sequence[OverheadRow]) -> list[OverheadRow]:
@@ -160,14 +208,6 @@ class TurnsComparison:
                 rows = each.runs[number].seconds.filter(second__gte=0)
                 arm += [replace(row.value(), second=ahead + row.second) for row in rows]
         return ArmSeconds(seconds).ratios(1, 0) if all(seconds) else {}
-
-    def _typical_us(self, arm: int) -> float:
-        arms = [each.arms[arm] for of_pass in self.passes for each in of_pass.rounds]
-        return median(
-            each.p50_us if each.p50_undelayed_us is None else each.p50_undelayed_us
-            for each in arms
-            if each.n
-        )
 
     @property
     def measured_s(self) -> float:

@@ -14,7 +14,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from django.db import IntegrityError, InterfaceError, OperationalError, transaction
-from django.db.models import F
+from django.db.models import BooleanField, ExpressionWrapper, F
 from django.db.models.functions import Now
 
 from campaigns.domain.analysis.changes import Change
@@ -43,7 +43,7 @@ from campaigns.models import (
     TriageNote,
 )
 from campaigns.permissions import Action, Actor, require
-from campaigns.queries.baselines import against_baselines, counted_of, of_key
+from campaigns.queries.baselines import IN_TURNS, against_baselines, counted_of, of_key
 from campaigns.queries.compared_searches import against_search, search_columns
 from campaigns.queries.history import HistoryKey, histories_of, key_of, with_facts_around
 from campaigns.queries.references import references_between
@@ -85,11 +85,16 @@ def make_baseline(
     rows = (
         counted_of(_newest_versions(tests))
         .select_related("test__plan_version")
+        .annotate(in_turns=ExpressionWrapper(IN_TURNS, BooleanField()))
         .defer("snapshot", "judgement")
     )
     for run in rows.order_by("campaign_id", "position"):
         groups.setdefault(key_of(run.test), []).append(run)
-    groups = {key: runs for key, runs in groups.items() if len(runs) >= MIN_REPEATS}
+    groups = {
+        key: runs
+        for key, runs in groups.items()
+        if len(runs) >= MIN_REPEATS or any(run.in_turns for run in runs)
+    }
     if not groups:
         raise Refused(
             f"A baseline needs {MIN_REPEATS} usable runs of a test. Add blocks to this campaign, "

@@ -1,0 +1,252 @@
+"""Arms that take turns: their runs move together, and answer while they are measured."""
+
+import random
+
+import pytest
+
+from campaigns.domain.analysis.ratio import Word
+from campaigns.domain.errors import Refused
+from campaigns.domain.metrics.injector_end import InjectorEnd
+from campaigns.domain.presentation.sentences import plain_text
+from campaigns.models import Campaign, Round, Run, Shard, TestFigures
+from campaigns.models.dbtime import db_now
+from campaigns.queries.answers import campaign_answer
+from campaigns.queries.arm_pairs import ArmPair, measured_tests
+from campaigns.queries.baselines import may_be_baseline
+from campaigns.queries.engine import stuck_runs
+from campaigns.queries.injector_hosts import taken_slots
+from campaigns.queries.measurements import measured_runs
+from campaigns.queries.overheads import compare
+from campaigns.services import dispatch, endings
+from campaigns.services.baselines import make_baseline
+from campaigns.services.campaigns import CampaignCell, create_campaign, start_campaign
+from campaigns.services.shards import (
+    claim_shard,
+    mark_done,
+    mark_ready,
+    mark_running,
+    record_rounds,
+    record_seconds,
+)
+from tests.factories import make_endpoint, make_plan, make_target
+from tests.services.engine import host, owner_of
+from tests.values import make_second, plan_spec
+
+pytestmark = pytest.mark.django_db
+RATE = {"model": "open", "rate_per_s": 200, "duration_s": 30}
+PACE = {"type": "pace", "slice_s": 0.1, "gap_s": 0.0, "rate_per_s": 200.0, "asked_per_s": 200.0}
+
+
+def drafted(project, load=RATE, cells=None, **fields) -> Campaign:
+    if cells is None:
+        plan, target = make_plan(project, spec=plan_spec(**load)), make_target(project)
+        ends = make_endpoint(target), make_endpoint(target, scheme="https")
+        cells = [CampaignCell(plan, each, "new") for each in ends]
+    values = {"by": owner_of(project), "project": project, "name": "x", "cells": cells, **fields}
+    return create_campaign(**values)
+
+
+def line(number: int, times_us, failed=(0, 0)) -> dict:
+    arms, noise = [], random.Random(number)
+    for time_us, n_failed in zip(times_us, failed, strict=True):
+        middle_us = time_us * (1 + noise.uniform(-0.02, 0.02))
+        times = {"p50_us": middle_us + 30, "mean_us": middle_us + 90, "own_us": 30.0}
+        times |= {"p50_undelayed_us": middle_us, "mean_undelayed_us": middle_us + 60}
+        arms.append({"n": 20 - n_failed, "failed": n_failed, "spilled": 0, **times})
+    began_us = number * 200_000
+    return {"type": "round", "round": number, "began_us": began_us, "order": [1, 0], "arms": arms}
+
+
+@pytest.fixture
+def sending(project):
+    """(campaign, lease) of two arms that have taken so many turns."""
+
+    def send(n_rounds: int, times_us=(1000, 1000), failed=(0, 0), **fields):
+        host(slots=1)
+        campaign = drafted(project, **fields)
+        start_campaign(by=owner_of(project), campaign=campaign, anyway=True)
+        assert dispatch.admit_runs() == 1
+        lease = claim_shard(worker="w", host="host 1")
+        assert claim_shard(worker="w2", host="host 1") is None
+        mark_ready(lease=lease)
+        dispatch.move_runs()
+        Run.objects.filter(pk=lease.run_id).update(t0=db_now(-60))
+        assert mark_running(lease=lease)
+        dispatch.move_runs()
+        lines = [line(number, times_us, failed) for number in range(n_rounds)]
+        record_rounds(lease=lease, lines=[PACE, *lines])
+        return campaign, lease
+
+    return send
+
+
+def end(campaign: Campaign, lease, times_us=(1000, 1000)) -> None:
+    n_requests = 20 * Round.objects.filter(run=lease.run_id).count()
+    for arm, time_us in enumerate(times_us):
+        for second in range(-(-n_requests // 200)):
+            times = [time_us] * min(200, n_requests - 200 * second)
+            row = make_second(second, times).to_json()
+            record_seconds(lease=lease, seconds=[{**row, "type": "second", "arm": arm}])
+    done = InjectorEnd(outcome="complete", duration_us=1_000_000)
+    mark_done(lease=lease, end=done, others=[done])
+    dispatch.move_runs()
+    endings.finalise_runs()
+    dispatch.finish_campaigns()
+    campaign.refresh_from_db()
+    assert campaign.state == "done"
+
+
+def said(campaign: Campaign) -> str:
+    return plain_text(campaign_answer(Campaign.objects.get(pk=campaign.pk)).sentence)
+
+
+def states(model) -> list[str]:
+    return list(model.objects.order_by("pk").values_list("state", flat=True))
+
+
+def test_the_runs_of_all_arms_take_one_slot_and_go_the_same_way(sending):
+    campaign, lease = sending(3)
+    assert states(Run) == ["running"] * 2
+    assert states(Shard) == ["running"] * 2
+    assert taken_slots() == 1
+    starts = set(Run.objects.values_list("t0", flat=True))
+    assert len(starts) == 1
+    assert None not in starts
+    assert stuck_runs() == []
+    end(campaign, lease)
+    assert states(Shard) == ["done"] * 2
+    assert set(campaign.runs.values_list("outcome", "n")) == {("complete", 60)}
+
+
+def test_what_is_stored_twice_counts_once(sending):
+    campaign, lease = sending(20)
+    record_rounds(lease=lease, lines=[PACE, *(line(number, (5, 9)) for number in range(20))])
+    assert Round.objects.count() == 20
+    end(campaign, lease)
+    assert campaign.runs.first().frozen.pace["measured_s"] == 2.0
+
+
+def test_a_pass_whose_launcher_is_lost_ends_as_a_whole(sending):
+    campaign, lease = sending(5)
+    Shard.objects.filter(run=lease.run_id).update(lease_until=db_now(-1))
+    dispatch.reap_shards()
+    dispatch.move_runs()
+    dispatch.move_runs()
+    assert states(Shard) == ["lost"] * 2
+    assert set(states(Run)) == {"finalizing"}
+    endings.finalise_runs()
+    assert set(campaign.runs.values_list("outcome", flat=True)) == {"failed"}
+
+
+@pytest.mark.parametrize(
+    ("times_us", "words"),
+    [
+        ((1000, 1300), "HTTPS is slower than HTTP: +30"),
+        ((1300, 1000), "HTTPS is faster than HTTP: −22.9"),
+        ((1000, 1000), "no practical difference between HTTP and HTTPS"),
+    ],
+)
+def test_the_answer_is_there_while_they_take_turns(sending, times_us, words):
+    campaign, _ = sending(40, times_us)
+    answer = said(campaign)
+    assert answer.startswith("So far at the median: ")
+    assert words in answer
+    assert "99\u202f% interval" in answer
+
+
+def test_before_there_are_enough_rounds_no_word_is_said(sending):
+    campaign, lease = sending(6, (1000, 4000))
+    assert said(campaign) == "The arms take turns. The answer begins with 16 rounds."
+    end(campaign, lease)
+    assert "HTTPS against HTTP: about 4.0 times as long" in said(campaign)
+
+
+def test_times_of_an_arm_that_fails_are_not_compared(sending):
+    campaign, _ = sending(40, (1000, 500), failed=(0, 5))
+    (overhead,) = campaign_answer(campaign).overheads
+    assert overhead.word == ""
+    assert "More than a tenth of the requests to HTTPS failed" in overhead.word_reason
+
+
+def test_what_varies_too_much_says_how_long_it_would_take(sending, monkeypatch):
+    campaign, lease = sending(0)
+    wild = random.Random(3)
+    for number in range(24):
+        times_us = [1000 * wild.uniform(0.5, 2) for _ in range(2)]
+        record_rounds(lease=lease, lines=[line(number, times_us)])
+    (overhead,) = campaign_answer(campaign).overheads
+    assert overhead.word == Word.OPEN
+    assert overhead.word_reason.startswith("About ")
+    assert overhead.word_reason.endswith(" more would settle it.")
+    assert [each["rounds"] for each in overhead.narrowing] == [16, 24]
+
+
+def test_an_unequal_pair_is_told_with_the_bounds_of_all_percentiles_that_have_any(sending):
+    campaign, lease = sending(40, (1000, 2000))
+    end(campaign, lease, (1000, 2000))
+    (overhead,) = campaign_answer(campaign).overheads
+    told = {row["metric"]: (row["low"], row["high"]) for row in overhead.forest}
+    assert list(told) == ["median without the injector's part", "average", "p50"]
+    assert all(1.88 < low < high < 2.05 for low, high in told.values())
+    assert overhead.confidence == 0.99
+
+
+def test_two_campaigns_of_one_pass_are_compared_by_stretches_of_their_rounds(sending, project):
+    first, lease = sending(40, (1000, 1000))
+    end(first, lease)
+    cells = [
+        CampaignCell(test.plan_version, test.endpoint, test.connection_mode)
+        for test in first.tests.order_by("position")
+    ]
+    second, lease = sending(40, (1200, 1000), cells=cells)
+    end(second, lease)
+    sides = [
+        measured_tests(list(each.tests.order_by("position")), measured_runs(each.runs.all()))
+        for each in (first, second)
+    ]
+    words = [
+        compare(second, ArmPair(*pair, is_chosen=True)).verdict.word
+        for pair in zip(*sides, strict=True)
+    ]
+    assert words == [Word.SLOWER, Word.SAME]
+
+
+def test_a_pass_is_enough_for_a_baseline_that_the_next_one_is_held_against(sending, project):
+    campaign, lease = sending(40, (1000, 1000))
+    end(campaign, lease)
+    assert may_be_baseline(campaign)
+    tests = list(campaign.tests.all())
+    make_baseline(by=owner_of(project), project=project, name="1.0", tests=tests)
+    cells = [
+        CampaignCell(test.plan_version, test.endpoint, test.connection_mode)
+        for test in campaign.tests.order_by("position")
+    ]
+    later, lease = sending(40, (1500, 1000), cells=cells)
+    end(later, lease)
+    against = TestFigures.objects.filter(campaign=later).order_by("test__position")
+    assert [each.against["word"] for each in against] == [Word.SLOWER, Word.SAME]
+
+
+@pytest.mark.parametrize(
+    ("load", "why"),
+    [
+        ({"model": "window", "low": 1, "high": 2, "requests": 5}, "A window"),
+        ({"model": "open", "rate_per_s": 1, "duration_s": 30}, "A round takes 20 s"),
+    ],
+)
+def test_a_load_that_cannot_take_turns_is_measured_in_blocks(project, load, why):
+    campaign = drafted(project, load)
+    assert (campaign.order, campaign.repeats) == ("blocks", 5)
+    with pytest.raises(Refused, match=f"{why}.* Choose counterbalanced blocks."):
+        drafted(project, load, order="side_by_side")
+
+
+def test_one_arm_alone_and_several_processes_are_measured_in_blocks(project):
+    campaign = drafted(project)
+    assert (campaign.order, campaign.repeats) == ("side_by_side", 1)
+    cells = [
+        CampaignCell(test.plan_version, test.endpoint, test.connection_mode)
+        for test in campaign.tests.all()
+    ]
+    assert drafted(project, cells=cells[:1]).order == "blocks"
+    assert drafted(project, cells=cells, injectors=2).order == "blocks"
