@@ -177,6 +177,17 @@ class TestTableSerializer(serializers.Serializer):
     table = TableSerializer()
 
 
+class NarrowedSerializer(serializers.Serializer):
+    """What the rounds of arms that take turns said by then."""
+
+    rounds = serializers.IntegerField()
+    seconds = serializers.FloatField(help_text="Of measuring, all arms together.")
+    ratio = serializers.FloatField()
+    low = serializers.FloatField()
+    high = serializers.FloatField()
+    word = serializers.ChoiceField(choices=WORDS)
+
+
 class OverheadTableSerializer(serializers.Serializer):
     """One test (the candidate) against another (the baseline), as increase and as share.
 
@@ -195,6 +206,8 @@ class OverheadTableSerializer(serializers.Serializer):
     more = serializers.IntegerField(
         allow_null=True, help_text="About how many more blocks would settle it."
     )
+    confidence = serializers.FloatField(help_text="Of its intervals: 0.99 side by side.")
+    narrowing = NarrowedSerializer(many=True, help_text="Side by side: at each look; [] in blocks.")
     table = serializers.SerializerMethodField()
 
     @extend_schema_field(TableSerializer)
@@ -228,7 +241,9 @@ class CampaignTablesSerializer(serializers.Serializer):
     threshold_state = _threshold_field()
     n_done = serializers.IntegerField()
     n_runs = serializers.IntegerField()
-    has_word = serializers.BooleanField(help_text="Present from three finished repeats on.")
+    has_word = serializers.BooleanField(
+        help_text="Present from three finished repeats, or 16 rounds side by side, on."
+    )
     reference = serializers.CharField(
         allow_blank=True, help_text="What its reference took, and whether that is as before."
     )

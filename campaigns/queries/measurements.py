@@ -234,7 +234,8 @@ def _last_whole_second(run: Run, shards: list[Shard], now: datetime) -> int:
     owed = 1 if len(run.frozen.plan.steps) > 1 else 0
     delivered = [-(10**9) if s.last_second is None else s.last_second - owed for s in live]
     complete = min(delivered, default=10**9)
-    if run.t0 is None:
+    # Side by side an arm's own clock stands still while others have their turn.
+    if run.t0 is None or run.frozen.turns:
         return complete
     measuring_since = run.t0 + timedelta(seconds=run.frozen.plan.warm_up_s)
     age_s = (now - measuring_since).total_seconds()

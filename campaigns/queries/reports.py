@@ -107,6 +107,7 @@ def run_status(run: Run, seen: Measurement) -> RunStatus:
         verdicts=tuple(run.shown_of(seen.thresholds)),
         measured=progress_of(seen).words,
         failed_reply_us=seen.total.timing("failed_reply").percentile_us(P50),
+        took_turns=run.frozen.turns is not None,
     )
 
 

@@ -18,6 +18,7 @@ from campaigns.domain.metrics.series import Point
 from campaigns.domain.metrics.snapshot import Total
 from campaigns.domain.plan.load import mean_rate_per_s, planned_duration_s
 from campaigns.domain.plan.target import counted_in
+from campaigns.domain.plan.turns import TRIAL_S
 from campaigns.domain.presentation.errors_table import Errors, errors_of
 from campaigns.domain.presentation.exchange_tables import exchange_columns
 from campaigns.domain.presentation.latency_table import Line, line_cells
@@ -86,20 +87,27 @@ def chart_plan(run: Run) -> dict[str, Any]:
 
 
 def measured_from(run: Run) -> datetime | None:
-    """The start of second 0, after the warm-up."""
+    """The start of second 0, after the warm-up; side by side after a trial of the usual length."""
     if run.t0 is None:
         return None
-    return run.t0 + timedelta(seconds=run.frozen.plan.warm_up_s)
+    warm_up_s = run.frozen.plan.warm_up_s
+    return run.t0 + timedelta(seconds=max(TRIAL_S, warm_up_s) if run.frozen.turns else warm_up_s)
+
+
+def _lasts_s(run: Run) -> float | None:
+    """By everybody's clock, while an arm's own stands still; None where only the target decides."""
+    turns = run.frozen.turns
+    return turns.limit_s if turns else planned_of(run).seconds
 
 
 def planned_end(run: Run) -> datetime | None:
-    start, seconds = measured_from(run), planned_of(run).seconds
+    start, seconds = measured_from(run), _lasts_s(run)
     return None if start is None or seconds is None else start + timedelta(seconds=seconds)
 
 
 def share_over(run: Run) -> float:
     """How much of a run's planned time is over, 0 to 1; 0 where only the target decides it."""
-    start, seconds = measured_from(run), planned_of(run).seconds
+    start, seconds = measured_from(run), _lasts_s(run)
     if start is None or not seconds:
         return 0.0
     return min(1.0, max(0.0, (timezone.now() - start).total_seconds() / seconds))

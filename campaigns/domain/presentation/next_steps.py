@@ -34,8 +34,8 @@ def next_step(overheads: Sequence[OverheadAnswer], room: int) -> NextStep | None
 
 
 _HINTS = {
-    "https": "HTTP and HTTPS on new connections, resumed sessions and keep-alive, interleaved in "
-    "counterbalanced blocks. You can change everything below.",
+    "https": "HTTP and HTTPS on new connections, resumed sessions and keep-alive, side by side. "
+    "You can change everything below.",
     "works": "One run on one endpoint: figures, but no comparison.",
 }
 

@@ -57,6 +57,7 @@ class RunStatus:
     failed_reply_us: float | None = None
     measured: str = ""  # "22:22 of 1:00:00 measured"
     verdicts: tuple[Verdict, ...] = ()
+    took_turns: bool = False
 
     @property
     def is_done(self) -> bool:
@@ -270,6 +271,8 @@ def run_grounds(run: RunStatus) -> list[str]:
     has_part = run.is_done and run.outcome != "complete" and run.figures.attempts
     partial = [f"partial figures: {run.measured}"] if has_part else []
     alone = "one run describes only itself; faster or slower needs three repeats"
+    if run.took_turns:
+        alone = "took turns with other arms, so its seconds are of its own clock"
     return [*partial, alone]
 
 
