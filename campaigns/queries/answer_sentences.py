@@ -3,9 +3,9 @@ permissions: callers pass what was read for rows found with visible_to."""
 
 from collections.abc import Sequence
 
-from campaigns.domain.analysis.blame import OTHERS
 from campaigns.domain.analysis.comparison import holm
 from campaigns.domain.analysis.failures import everything_failed
+from campaigns.domain.analysis.limit import OTHERS
 from campaigns.domain.analysis.side_by_side import CONFIDENCE, LOOKS
 from campaigns.domain.analysis.thresholds import Verdict
 from campaigns.domain.analysis.trust import OWN_TAIL

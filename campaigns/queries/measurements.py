@@ -15,9 +15,9 @@ from typing import Any
 from django.db.models import OuterRef, QuerySet, Subquery
 from django.utils import timezone
 
-from campaigns.domain.analysis.blame import blame
 from campaigns.domain.analysis.judgement import Judgement
 from campaigns.domain.analysis.likeness import ArmRun
+from campaigns.domain.analysis.limit import blame
 from campaigns.domain.analysis.thresholds import ThresholdJudge, Verdict, threshold_state
 from campaigns.domain.lifecycle import (
     LIVE_SHARD_STATES,

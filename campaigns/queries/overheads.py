@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from campaigns.domain.analysis.blame import blame
 from campaigns.domain.analysis.comparison import ComparisonVerdict, Reason, verdict
 from campaigns.domain.analysis.likeness import like_for_like
+from campaigns.domain.analysis.limit import blame
 from campaigns.domain.analysis.overhead import (
     OverheadRow,
     jumps_us,

@@ -4,8 +4,8 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from statistics import fmean
 
-from campaigns.domain.analysis.blame import blame
 from campaigns.domain.analysis.likeness import likeness_among
+from campaigns.domain.analysis.limit import blame
 from campaigns.domain.analysis.overhead import OverheadRow, geometric_mean, ratio_over_plans
 from campaigns.domain.analysis.ratio import Word
 from campaigns.domain.analysis.repeats import MIN_REPEATS, MeanInterval, mean_interval

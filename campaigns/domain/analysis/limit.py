@@ -1,4 +1,5 @@
 """Who was the limit of a run: the injector, the network, the target, or only the load as planned?
+And what kept an injector from measuring.
 
 Follows from the run's judgement, and from what the agents of its target told. The injector goes
 first: while it is in doubt, nothing is known of the others.
@@ -8,11 +9,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from campaigns.domain.analysis.blame import OTHERS, blame
-from campaigns.domain.analysis.criteria import JudgementReason
+from campaigns.domain.analysis.criteria import CROWDED, CROWDED_BESIDE, JudgementReason
 from campaigns.domain.analysis.judgement import Judgement
 from campaigns.domain.analysis.target_state import SATURATED
-from campaigns.domain.lifecycle import TargetState
+from campaigns.domain.lifecycle import TargetState, Trust
 from campaigns.domain.metrics.machine_use import MachineUse
 from campaigns.domain.plan.load import Model
 from campaigns.domain.plan.plan import Plan
@@ -44,8 +44,15 @@ _OF_RECORDS = {
     "no_seconds", "lost_shards", "clock_step", "starts_apart", "missing_seconds", "in_doubt",
     "little",
 }  # fmt: skip
+OTHERS = frozenset({"other_cpu", CROWDED, CROWDED_BESIDE, "steal", "throttled"})
+_OWN_CPU = {"cpu", "cpu_5s"}
 # What the injector used up itself; the others are what its machine did beside it.
-_OWN = {"cpu", "cpu_5s", "throttled", "open_files", "ports", "injector_exhausted", "gc_share"}
+_OWN = _OWN_CPU | {"open_files", "ports", "injector_exhausted", "gc_share"}
+# Doubts that come of a lack of CPU, whoever used it.
+_OF_CPU = _OWN_CPU | OTHERS | {
+    "own_time", "own_time_p99", "lateness_p99", "run_delay", "hub_lag", "hub_lag_p50",
+    "hub_lag_p99", "sent_share", "dropped", "slot_wait",
+}  # fmt: skip
 _BLAMED = {
     **dict.fromkeys(OTHERS, Who.OTHERS),
     "steal": Who.HYPERVISOR,
@@ -60,6 +67,22 @@ _OPEN = {Model.OPEN, Model.OVER}
 _FULL = 0.9  # of one core: with a little that the agent does not see
 _STOLEN = 0.05  # of all cores: what the injector's own is doubtful from
 _TO_KNOW = "An agent on the target's machine would tell which."
+
+
+def blame(judged: Judgement) -> JudgementReason:
+    """What names the cause of a measurement's worst doubt: another reason, a note, or the doubt
+    itself where nothing else is known. A lack of CPU is the injector's own only where its CPU was
+    the limit, else of the other programs, the hypervisor or the quota that took it."""
+    reasons = judged.measurement.reasons
+    if reasons[0].code not in _OF_CPU:
+        return reasons[0]
+    own = [each for each in reasons if each.code in _OWN_CPU]
+    if spent := [each for each in own if each.state != Trust.DOUBTFUL]:
+        return spent[0]
+    # Others that used the CPU are to blame where the injector waited for it, as the notes know.
+    known = (*reasons, *judged.notes)
+    others = [each for each in known if each.code in OTHERS and each.code != "other_cpu"]
+    return max(others, key=lambda each: each.value or 0.0, default=(*own, reasons[0])[0])
 
 
 def limit_of(

@@ -11,12 +11,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from campaigns.domain.analysis.blame import OTHERS, blame
 from campaigns.domain.analysis.busy import Busy
 from campaigns.domain.analysis.capacity import MOST_OPEN_TRIALS, CapacityAnswer, Ending, TrialResult
 from campaigns.domain.analysis.capacity_interval import FEWEST_FOR_INTERVAL, LEAST_DRIFT
 from campaigns.domain.analysis.criteria import Limits
 from campaigns.domain.analysis.judgement import Judgement
+from campaigns.domain.analysis.limit import OTHERS, blame
 from campaigns.domain.analysis.target_state import SATURATED
 from campaigns.domain.analysis.thresholds import Verdict
 from campaigns.domain.analysis.trust import LIMITS

@@ -5,7 +5,6 @@ which has no answer: the first line says so, without a figure.
 
 from collections.abc import Iterable, Sequence
 
-from campaigns.domain.analysis.blame import OTHERS, blame
 from campaigns.domain.analysis.criteria import (
     CROWDED,
     CROWDED_BESIDE,
@@ -13,6 +12,7 @@ from campaigns.domain.analysis.criteria import (
     value_words,
 )
 from campaigns.domain.analysis.judgement import Judgement
+from campaigns.domain.analysis.limit import OTHERS, blame
 from campaigns.domain.metrics.failures import DROPPED
 from campaigns.domain.metrics.outcomes import WORDS, Kind
 from campaigns.domain.units import counted
@@ -113,7 +113,7 @@ _MORE_CPU = (
 )
 _LESS_BESIDE = "Stop other programs on the injector host, or measure from a quieter machine."
 _MORE_INJECTORS = "Share the load among more injector processes or hosts, or send less."
-# By the code of the reason or note that is to blame (domain.analysis.blame); where nobody is, more
+# By the code of the reason or note that is to blame (domain.analysis.limit); where nobody is, more
 # CPU is needed.
 _OF_INJECTOR: dict[str, str] = {
     "cpu": _MORE_INJECTORS,

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from campaigns.domain import units
-from campaigns.domain.analysis.blame import blame, reason_of
 from campaigns.domain.analysis.criteria import TARGET_MACHINE
 from campaigns.domain.analysis.failures import (
     FAILED_CODES,
@@ -21,6 +20,7 @@ from campaigns.domain.analysis.failures import (
     share_words,
 )
 from campaigns.domain.analysis.judgement import Judgement
+from campaigns.domain.analysis.limit import blame
 from campaigns.domain.analysis.target_state import RAN_OUT
 from campaigns.domain.analysis.thresholds import Verdict
 from campaigns.domain.lifecycle import Precision, TargetState, Trust
@@ -402,11 +402,15 @@ def _measurement(runs: Sequence[RunStatus], found: Answers) -> ShownAnswer:
         states = list(Trust)
         every = (each.judged for each in doubted)
         worst = blame(max(every, key=lambda each: states.index(each.measurement.state)))
-        found_in = [(each, reason_of(each.judged, worst.code)) for each in doubted]
-        alike = [each for each, reason in found_in if reason]
+        alike = [
+            (each, reason)
+            for each in doubted
+            for reason in (*each.judged.measurement.reasons, *each.judged.notes)
+            if reason.code == worst.code
+        ]
         others = _others(len(doubted) - len(alike), "in doubt")
-        text = blamed_sentence([reason for _, reason in found_in if reason], worst)
-        reason = f"{_share(alike, runs)}{text}{others}"
+        text = blamed_sentence([reason for _, reason in alike], worst)
+        reason = f"{_share([each for each, _ in alike], runs)}{text}{others}"
     else:
         n = sum(each.figures.attempts for each in runs)
         nouns = runs[0].plan.nouns

@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
 
-from campaigns.domain.analysis.blame import blame
 from campaigns.domain.analysis.failures import cause_words, everything_failed
 from campaigns.domain.analysis.judgement import Judgement
+from campaigns.domain.analysis.limit import blame
 from campaigns.domain.analysis.target_state import ONLY_REDIRECTS
 from campaigns.domain.lifecycle import TargetState, Trust
 from campaigns.domain.metrics.failures import DROPPED, FailureRow
