@@ -127,14 +127,19 @@ def word_of(low: float, high: float, threshold: float) -> Word:
 
 
 def more_repeats(interval: RatioInterval, threshold: float) -> int:
-    """About how many more repeats would settle an open comparison: an interval's width falls with
-    the root of their number. The ratio is taken for the true one."""
-    centre, practical = abs(log(interval.ratio)), log1p(threshold)
-    wanted = max(centre, practical - centre)
+    """About how many more repeats would settle an open comparison."""
     half = log(interval.high / interval.low) / 2
     # With few degrees of freedom, t is larger than it will be.
     large = half * t_reach(1000.0) / t_reach(interval.df)
-    return max(1, ceil(interval.k * (large / wanted) ** 2) - interval.k)
+    return max(1, ceil(interval.k * share_left(interval.ratio, large, threshold)))
+
+
+def share_left(ratio: float, half_width: float, threshold: float) -> float:
+    """What settles an open comparison, as a share of what was measured: an interval's width falls
+    with the root of that. `half_width` is of the logarithm; the ratio is taken for the true one."""
+    centre = abs(log(ratio))
+    wanted = max(centre, log1p(threshold) - centre)
+    return (half_width / wanted) ** 2 - 1
 
 
 def smallest_shown(interval: RatioInterval) -> float:

@@ -7,10 +7,10 @@ No round is excluded for noise, and no interval is without a word. Constants: do
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from math import ceil, inf, log, log1p
+from math import ceil, inf, log
 from statistics import fmean, median
 
-from campaigns.domain.analysis.ratio import Word, word_of
+from campaigns.domain.analysis.ratio import Word, share_left, word_of
 from campaigns.domain.analysis.signed_rank import Ratio, rank_ratio, ratio_of_sums, signed_rank
 from campaigns.domain.metrics.rounds import ArmRound, ArmsRound
 from campaigns.domain.metrics.snapshot import Timing
@@ -65,13 +65,10 @@ class ArmComparison:
         return bool(self.failing) or (self.word in _SETTLED and "time" not in self.halves)
 
     def seconds_left(self, elapsed_s: float) -> float | None:
-        """How long it takes to settle: an interval narrows by the root of the rounds. None where
-        nothing tells."""
+        """How long it takes to settle; None where nothing tells."""
         if self.p50 is None or self.p50.half_width in (0.0, inf):
             return None
-        centre = abs(log(self.p50.value))
-        wanted = max(centre, log1p(self.threshold) - centre)
-        return elapsed_s * max(0.1, (self.p50.half_width / wanted) ** 2 - 1)
+        return elapsed_s * max(0.1, share_left(self.p50.value, self.p50.half_width, self.threshold))
 
 
 def compare(

@@ -15,7 +15,7 @@ from campaigns.domain.units import (
 
 # What the ratio of several runs is, beside the means that it may not divide out to.
 TYPICAL = "the typical one of the runs, so one odd run moves the means further than it"
-FACTOR_FROM = 2.5  # a ratio from here on is told as a factor
+FACTOR_FROM = 2.0  # a ratio from here on is told as a factor
 _EXACT = 9  # decimals of a percentage that no float disturbs
 _MOST = 10  # times as much more, +1,000 %
 
@@ -33,14 +33,21 @@ def interval_words(found: RatioInterval, decimals: int | None = None) -> str:
 
 
 def bounds_words(low: float, high: float) -> str:
-    """What an interval around 1 leaves open: "at most 4 % faster, at most 12 % slower"."""
-    faster, slower = 100 * (1 - low), 100 * (high - 1)
-    places = 0 if min(faster, slower) >= 1 else 1
-    least, most = (
-        f"{number(each, decimals_to_see(each, places))}{THIN}%" for each in (faster, slower)
-    )
-    longest = f"{most} slower" if high < FACTOR_FROM else f"{figure(high, 2)} times as long"
-    return f"at most {least} faster, at most {longest}"
+    """What an interval around 1 leaves open: "at most 4.0 % faster, at most 12 % slower"."""
+    return f"at most {slower_words(low)}, at most {slower_words(high)}"
+
+
+def slower_words(ratio: float) -> str:
+    """12 % slower; 4.0 % faster; 4.1 times as long"""
+    if ratio >= FACTOR_FROM:
+        return f"{figure(ratio, 2)} times as long"
+    share = percent(abs(ratio - 1), decimals=share_decimals(ratio - 1))
+    return f"{share} {'slower' if ratio >= 1 else 'faster'}"
+
+
+def share_decimals(share: float) -> int:
+    """Of a percentage in two digits, for a third one would not be repeated."""
+    return decimals_to_see(100 * share, 1 if abs(share) < 0.0995 else 0)
 
 
 def change_ends(ratio: float, low: float, high: float, decimals: int = 1) -> tuple[str, str]:

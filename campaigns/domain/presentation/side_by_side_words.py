@@ -1,14 +1,18 @@
 """What a comparison of arms that took turns says, in sentences: the answer, then its limits."""
 
 from collections.abc import Mapping, Sequence
-from math import inf
 
 from campaigns.domain.analysis.ratio import Word
 from campaigns.domain.analysis.side_by_side import ArmComparison
 from campaigns.domain.analysis.signed_rank import Ratio
-from campaigns.domain.units import and_joined, duration, figure, percent
+from campaigns.domain.presentation.intervals import (
+    FACTOR_FROM,
+    bounds_words,
+    share_decimals,
+    slower_words,
+)
+from campaigns.domain.units import and_joined, duration, figure, number, percent
 
-_TIMES_FROM = 2.0
 Names = Sequence[str] | Mapping[int, str]  # by an arm's number
 
 
@@ -25,15 +29,10 @@ def answer(found: ArmComparison, names: Names) -> str:
     if found.word == Word.SAME:
         most = max(p50.high - 1, 1 - p50.low)
         return f"{arm} is as fast as {reference}, within {_percent(most)}."
-    both = f"at most {_percent(p50.high - 1)} slower, at most {_percent(1 - p50.low)} faster"
-    if found.word == Word.NOT_SLOWER:
-        return f"{arm} is not slower than {reference}: {both}."
-    if found.word == Word.NOT_FASTER:
-        return f"{arm} is not faster than {reference}: {both}."
-    return (
-        f"{arm} and {reference} are too close to call: between {_change(p50.low)} and "
-        f"{_change(p50.high)}."
-    )
+    bounds = bounds_words(p50.low, p50.high)
+    if found.word in {Word.NOT_SLOWER, Word.NOT_FASTER}:
+        return f"{arm} is {found.word} than {reference}: {bounds}."
+    return f"{arm} against {reference} is too close to call: {bounds}."
 
 
 def why_no_word(found: ArmComparison, names: Names) -> str:
@@ -69,12 +68,14 @@ def limits_of(
     if "load" in found.halves:
         quiet, busy = found.halves["load"]
         sentences.append(
-            f"Load matters: {_change(quiet.value)} when quieter, {_change(busy.value)} when busier."
+            f"Load matters: {slower_words(quiet.value)} when quieter, "
+            f"{slower_words(busy.value)} when busier."
         )
     if "time" in found.halves:
         first, second = found.halves["time"]
         sentences.append(
-            f"It changed midway: {_change(first.value)} at first, {_change(second.value)} later."
+            f"It changed midway: {slower_words(first.value)} at first, "
+            f"{slower_words(second.value)} later."
         )
     left_s = None if elapsed_s is None or found.is_settled else found.seconds_left(elapsed_s)
     if left_s is not None:
@@ -90,47 +91,28 @@ def ratio_text(ratio: Ratio | None) -> str:
     """1.24 [1.19, 1.29]; a dash where there is none."""
     if ratio is None:
         return "–"
-    return f"{figure(ratio.value)} [{figure(ratio.low)}, {_most(ratio.high)}]"
+    return f"{figure(ratio.value)} [{figure(ratio.low)}, {figure(ratio.high)}]"
 
 
 def _difference(found: ArmComparison, reference: str, arm: str) -> str:
     p50 = found.p50
     is_slower = found.word == Word.SLOWER
-    if is_slower and p50.value >= _TIMES_FROM:
-        low, best, high = figure(p50.low), figure(p50.value), _most(p50.high)
+    if is_slower and p50.value >= FACTOR_FROM:
+        low, best, high = map(figure, (p50.low, p50.value, p50.high))
         size = f"at least {low}" if found.at_least else f"{low} to {high}"
         said = f"{arm} takes {size} times as long as {reference}"
     else:
         ends = (p50.low - 1, p50.high - 1) if is_slower else (1 - p50.high, 1 - p50.low)
-        low, best, high = _percent(ends[0]), _percent(abs(p50.value - 1)), _percent(ends[1])
-        size = f"at least {low}" if found.at_least else f"{_number(ends[0])} to {high}"
+        low, best, high = map(_percent, (ends[0], abs(p50.value - 1), ends[1]))
+        least = number(100 * ends[0], share_decimals(ends[0]))
+        size = f"at least {low}" if found.at_least else f"{least} to {high}"
         said = f"{arm} is {size} {found.word} than {reference}"
     or_more = f", upper end {high} or more" if found.at_least else ""
     return f"{said} (best estimate {best}{or_more})."
 
 
-def _change(ratio: float) -> str:
-    """12 % slower; 10 % faster; 4.1 times as long"""
-    if ratio >= _TIMES_FROM:
-        return f"{_most(ratio)} times as long"
-    return f"{_percent(abs(ratio - 1))} {'slower' if ratio >= 1 else 'faster'}"
-
-
 def _percent(share: float) -> str:
-    """Two digits, for a third one would not be repeated."""
-    return percent(share, decimals=_decimals(share))
-
-
-def _number(share: float) -> str:
-    return f"{100 * share:.{_decimals(share)}f}"
-
-
-def _decimals(share: float) -> int:
-    return 1 if abs(share) < 0.0995 else 0
-
-
-def _most(value: float) -> str:
-    return "any number of" if value == inf else figure(value)
+    return percent(share, decimals=share_decimals(share))
 
 
 def _round_up(seconds: float) -> float:

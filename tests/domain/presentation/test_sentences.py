@@ -55,7 +55,7 @@ def test_on_a_busy_machine_the_median_without_the_injector_s_part_is_said():
 
 def test_before_the_third_repeat_there_is_no_word_and_the_sentence_says_so():
     text = said(pair(10_000, 20_000, None, has_word=False), is_final=False)
-    assert "takes about +100 %, 20.0 instead of 10.0 ms" in text
+    assert "takes about 2.0 times as long, 20.0 instead of 10.0 ms" in text
     assert "No verdict yet" in text
 
 

@@ -30,11 +30,11 @@ def compared(low, high, value=None, **more):
         (compared(0.8, 0.9, 0.85), "new is 10 to 20 % faster than old (best estimate 15 %)."),
         (compared(0.99, 1.016), "new is as fast as old, within 1.6 %."),
         (compared(0.88, 1.04),
-         "new is not slower than old: at most 4.0 % slower, at most 12 % faster."),
+         "new is not slower than old: at most 12 % faster, at most 4.0 % slower."),
         (compared(0.97, 1.2),
-         "new is not faster than old: at most 20 % slower, at most 3.0 % faster."),
+         "new is not faster than old: at most 3.0 % faster, at most 20 % slower."),
         (compared(0.9, 1.12),
-         "new and old are too close to call: between 10 % faster and 12 % slower."),
+         "new against old is too close to call: at most 10 % faster, at most 12 % slower."),
         (ArmComparison(1, 0, None, None, failing=[1]),
          "More than a tenth of the requests to new failed, so times are not compared."),
         (ArmComparison(1, 0, None, None),
@@ -54,7 +54,7 @@ def test_limits_are_told_after_the_answer():
     assert said == [
         "How much cannot be told at 50/s: new does not keep up here.",
         "The rate was 50/s: 200/s were too much for this machine.",
-        "Load matters: 3.90 times as long when quieter, 6.20 times as long when busier.",
+        "Load matters: 3.9 times as long when quieter, 6.2 times as long when busier.",
     ]
 
 
