@@ -15,10 +15,10 @@ class ArmRound:
     """One arm's requests that were due in its turn of one round.
 
     `n` are ok. `spilled` ended only after the turn and the pause that follows, `in_pause` in it.
-    `own_us` is the mean of what the injector added
-    to a request, and `…undelayed_us` are without it: None where it was not timed. The quarters are
-    those of the turn, each with the median of what was due in it. `p50_bounds_us`: the least and
-    the most that the median may be if some had not failed; None where none did.
+    `own_us` is the mean of what the injector added to a request, and `…undelayed_us` are without
+    it: None where it was not timed. The quarters are those of the turn, each with the median of
+    what was due in it. `p50_bounds_us`: the least and the most that the median may be if some had
+    not failed; None where none did.
     """
 
     n: int
