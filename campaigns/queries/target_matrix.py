@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from statistics import fmean
 
 from campaigns.domain.analysis.likeness import likeness_among
@@ -15,6 +16,7 @@ from campaigns.domain.presentation.tables import NO_RUN
 from campaigns.domain.presentation.target_matrix import (
     MatrixCell,
     MatrixRow,
+    Neighbours,
     NetworkRow,
     RowLikeness,
     TargetMatrix,
@@ -73,6 +75,7 @@ def _difference(
 
 _NOT_ALL = "Without usable runs of every plan there is no mean over all."
 _FEW = f"A best needs {MIN_REPEATS} repeats of two targets."
+_SAME = "There is no practical difference."
 
 _PLACES = (LOCAL, REMOTE, "")
 
@@ -165,8 +168,8 @@ def _row(
         for key, name in columns.items()
     ]
     names = {arm.test.pk: columns[key] for key, arm in found.items()}
-    best = _best(campaign, list(found.values()), names)
-    return MatrixRow(plan, tuple(cells), *best, place=place)
+    order = tuple(_order(campaign, list(found.values()), names))
+    return MatrixRow(plan, tuple(cells), order, order[0].why if order else _FEW, place)
 
 
 def _cell(
@@ -210,7 +213,7 @@ def _overall(
         plans = [found for (where, _), found in rows.items() if where == place]
         if len(plans) > 1:
             cells = _over_cells(campaign, plans, columns, reference)
-            yield MatrixRow(f"All {len(plans)} plans", tuple(cells), "", None, place=place)
+            yield MatrixRow(f"All {len(plans)} plans", tuple(cells), place=place)
 
 
 def _over_cells(
@@ -249,17 +252,16 @@ def _likeness(rows: _Rows, columns: dict[tuple, str]) -> Iterator[RowLikeness]:
             yield RowLikeness(plan, tuple(columns[key] for key in runs), tuple(alike))
 
 
-def _best(campaign: Campaign, arms: list[MeasuredTest], names: dict[int, str]) -> tuple:
-    """The fields of a row after its cells: best, first_two, second, why."""
+def _order(
+    campaign: Campaign, arms: list[MeasuredTest], names: dict[int, str]
+) -> Iterator[Neighbours]:
     sound = [arm for arm in arms if arm.n_usable >= MIN_REPEATS]
-    if len(sound) < 2:
-        return "", None, "", _FEW
     metric = metric_of(sound)
-    first, second = sorted(sound, key=lambda arm: arm.time_us(metric))[:2]
-    found = compare(campaign, ArmPair(second, first, is_chosen=True))
-    is_best = found.verdict.word is Word.FASTER
-    why = "" if is_best else found.verdict.text
-    return names[first.test.pk] if is_best else "", found.judged, names[second.test.pk], why
+    for first, second in pairwise(sorted(sound, key=lambda arm: arm.time_us(metric))):
+        pair = ArmPair(second, first, is_chosen=True)
+        found = compare(campaign, pair, is_busy=metric != "mean")
+        why = "" if found.verdict.word is Word.FASTER else found.verdict.text or _SAME
+        yield Neighbours(names[first.test.pk], names[second.test.pk], found.judged, why)
 
 
 def _mean_us(arm: MeasuredTest) -> float:

@@ -4,6 +4,7 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
+from campaigns.domain.presentation.sentences import plain_text
 from campaigns.queries.answers import campaign_answer
 from tests.factories import make_campaign, make_endpoint, make_plan, make_target, make_test
 from tests.queries.measured import run_in_blocks, spoil
@@ -111,6 +112,13 @@ def test_the_best_of_a_row_is_named_with_its_interval_against_the_second(ask):
     (row,) = answer().matrix.rows
     assert row.best == "nginx"
     assert row.best_words.startswith("\u221250.0\u202f% [")
+
+
+def test_three_targets_come_in_the_order_of_their_times(ask):
+    means = [around(20_000), around(10_000), around(30_000)]
+    _, _, answer = ask({"L1": means}, names=("apache", "nginx", "caddy"))
+    said = plain_text(answer().sentence)
+    assert said.startswith("nginx is the fastest, then apache, then caddy at L1, each by ")
 
 
 def test_targets_that_cannot_be_told_apart_have_no_best(ask):

@@ -19,7 +19,7 @@ from campaigns.domain.presentation.intervals import (
 from campaigns.domain.presentation.overhead_table import HTTP_NAMES, time_decimals
 from campaigns.domain.presentation.results import Sentence, trimmed
 from campaigns.domain.presentation.sweep_table import injector_words
-from campaigns.domain.units import figure, number, percent, with_unit
+from campaigns.domain.units import counted, decimals_for, figure, number, percent, with_unit
 
 MODES = {"new": "new connection", "keep-alive": "keep-alive", "resumed": "resumed session"}
 _LEADS = {
@@ -135,6 +135,46 @@ def times_words(mean: OverheadRow, decimals: int | None = None) -> str:
         us = mean.interval.candidate, mean.interval.baseline
     candidate, baseline = (number(each / 1000, decimals) for each in us)
     return f"{candidate} instead of {with_unit(baseline, 'ms')}"
+
+
+def gap_words(rows: Sequence[OverheadRow]) -> str:
+    """By how much the two of any of these rows differ: "by 0.38 to 0.52 ms"."""
+    found = [row.interval for row in rows if row.interval]
+    gaps_ms = [
+        abs(each.baseline * (end - 1)) / 1000 for each in found for end in (each.low, each.high)
+    ]
+    if not gaps_ms:
+        return ""
+    decimals = decimals_for([min(gaps_ms)], 2)
+    least, most = (number(pick(gaps_ms), decimals) for pick in (min, max))
+    size = with_unit(most if least == most else f"{least} to {most}", "ms")
+    return f"by {size}" if rows[0].metric == "mean" else f"by {size} at the median"
+
+
+@dataclass(frozen=True, slots=True)
+class ArmTime:
+    """`text`: its `us` in words."""
+
+    plan: str
+    arm: str
+    us: float
+    text: str
+
+
+def times_sentence(times: Sequence[ArmTime], *, is_final: bool) -> Sentence:
+    """Of tests without a verdict, the fastest of each plan first: no two plans are alike."""
+    plans: dict[str, list[ArmTime]] = {}
+    for each in times:
+        plans.setdefault(each.plan, []).append(each)
+    ordered = [each for arms in plans.values() for each in sorted(arms, key=lambda arm: arm.us)]
+    said: Sentence = []
+    for index, each in enumerate(ordered[:_MOST]):
+        begins = ". " if index else "" if is_final else "So far "
+        is_of_last = index > 0 and ordered[index - 1].plan == each.plan
+        lead = ", " if is_of_last else f"{begins}{each.plan} takes "
+        said += [(lead, False), (each.text, True), (f" ({each.arm})", False)]
+    more = len(ordered) - _MOST
+    return [*said, (f". {counted(more, 'more tests')} below." if more > 0 else ".", False)]
 
 
 def plain_text(sentence: Sentence) -> str:

@@ -1,8 +1,7 @@
 """Several targets at several plans: a row for each plan, a cell for each target, the best of a row.
 
 Times are means over runs, with their 95 % interval between runs. A target is the best of a row only
-where it is faster than the second by their trusted runs. The row of all plans has geometric means,
-and no best.
+where it is faster than the second. The row of all plans has geometric means, and no best.
 """
 
 from collections.abc import Sequence
@@ -170,33 +169,47 @@ class MatrixCell:
 
 
 @dataclass(frozen=True, slots=True)
+class Neighbours:
+    """Two targets of a row, of which no other's time lies between. `row`: the faster one against
+    the slower. `why`: why nobody can be sure of that, "" where the difference is clear."""
+
+    faster: str
+    slower: str
+    row: OverheadRow
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class MatrixRow:
-    """`best`: the name of the fastest target, "" if none is; `first_two`: its difference to the
-    second; `why`: why there is no best although the difference may be clear. `place`: where the
-    targets are, in a matrix of two places; else ""."""
+    """`order`: from the fastest target on; () of fewer than two, and `why` says why. `place`: where
+    the targets are, in a matrix of two places; else ""."""
 
     plan: str
     cells: tuple[MatrixCell | None, ...]
-    best: str
-    first_two: OverheadRow | None
-    second: str = ""
+    order: tuple[Neighbours, ...] = ()
     why: str = ""
     place: str = ""
 
     @property
+    def best(self) -> str:
+        """The name of the fastest target, "" if none is for certain."""
+        return self.order[0].faster if self.order and not self.why else ""
+
+    @property
     def best_words(self) -> str:
         """−5.1 % [−8.4, −1.7] against nginx."""
-        if self.first_two is None or self.first_two.interval is None:
+        if not self.order or self.order[0].row.interval is None:
             return self.why
-        difference = f"{change_size(self.first_two.ratio)} {difference_interval(self.first_two)}"
+        first = self.order[0]
+        difference = f"{change_size(first.row.ratio)} {difference_interval(first.row)}"
         if self.best:
-            return f"{difference} against {self.second}"
+            return f"{difference} against {first.slower}"
         return f"the first two differ by {difference}"
 
     @property
     def why_no_best(self) -> str:
         """Where the first two differ for certain; else their interval says it."""
-        interval = self.first_two and self.first_two.interval
+        interval = self.order and self.order[0].row.interval
         is_certain = interval and not interval.low <= 1 <= interval.high
         return self.why if is_certain and not self.best else ""
 

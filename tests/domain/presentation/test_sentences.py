@@ -5,7 +5,13 @@ import pytest
 from campaigns.domain.analysis.comparison import ComparisonVerdict, Word
 from campaigns.domain.analysis.overhead import OverheadRow
 from campaigns.domain.analysis.ratio import ratio_interval
-from campaigns.domain.presentation.sentences import Pair, overhead_sentence, plain_text
+from campaigns.domain.presentation.sentences import (
+    ArmTime,
+    Pair,
+    overhead_sentence,
+    plain_text,
+    times_sentence,
+)
 
 NARROW = "\u202f"
 
@@ -62,3 +68,18 @@ def test_before_the_third_repeat_there_is_no_word_and_the_sentence_says_so():
 def test_a_pair_without_a_figure_says_that_nothing_can_be_compared():
     missing = Pair("", "resumed", OverheadRow("mean", None, None), ComparisonVerdict(None), False)
     assert "nothing can be compared" in said(missing)
+
+
+def test_tests_without_a_verdict_are_told_one_by_one_and_never_as_a_range_over_unlike_plans():
+    times = [
+        ArmTime("list", "server A", 1330, "1.33 ms on average"),
+        ArmTime("detail", "server B", 8560, "8.56 ms on average"),
+        ArmTime("detail", "server A", 1490, "1.49 ms on average"),
+    ]
+    assert plain_text(times_sentence(times, is_final=False)) == (
+        "So far list takes 1.33 ms on average (server A). detail takes 1.49 ms on average "
+        "(server A), 8.56 ms on average (server B)."
+    )
+    many = plain_text(times_sentence(times * 2, is_final=True))
+    assert many.startswith("list takes")
+    assert many.endswith(" 2 more tests below.")

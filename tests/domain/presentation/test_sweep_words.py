@@ -4,6 +4,8 @@ from dataclasses import replace
 
 import pytest
 
+from campaigns.domain.analysis.overhead import OverheadRow
+from campaigns.domain.analysis.ratio import RatioInterval
 from campaigns.domain.analysis.trust import CODES, UNSENT
 from campaigns.domain.metrics.figures import figures_of
 from campaigns.domain.metrics.snapshot import Timing, Total
@@ -19,7 +21,15 @@ from campaigns.domain.presentation.sweep_table import (
     unfigured,
     with_speed_up,
 )
-from campaigns.domain.presentation.sweep_words import sweep_sentence
+from campaigns.domain.presentation.sweep_words import matrix_sentence, sweep_sentence
+from campaigns.domain.presentation.target_matrix import MatrixRow, Neighbours, TargetMatrix
+
+
+def apart(low_us: float, high_us: float, metric="mean") -> OverheadRow:
+    """A target that is faster than another, which takes 10 ms, by so much."""
+    low, high = 1 - high_us / 10_000, 1 - low_us / 10_000
+    interval = RatioInterval(10_000, 9000, 0.9, low, high, 0.1, 4, 5, 0.001, True)
+    return OverheadRow(metric, 10_000, 9000, interval)
 
 
 def point(value: float, rate: int, *, is_trusted=True, word="") -> SweepPoint:
@@ -27,7 +37,7 @@ def point(value: float, rate: int, *, is_trusted=True, word="") -> SweepPoint:
         counters={"started": rate, "ok": rate}, timings={"response": Timing.of([1] * rate)}
     )
     state = "trusted" if is_trusted else "doubtful"
-    against = PointAgainst(word=word) if word else None
+    against = PointAgainst(apart(380, 520), word) if word else None
     return SweepPoint(
         value, figures_of(total, 1.0), is_trusted, True, 1, 1, state, "healthy", against=against
     )
@@ -97,11 +107,62 @@ def test_a_server_is_faster_and_slower_at_so_many_values():
     points = [point(n, 100 * n, word=word) for n, word in zip((1, 2, 3), words, strict=True)]
     nginx = sweep("injectors", points, "nginx", reference="apache")
     told = plain_text(sweep_sentence([apache, nginx]))
-    assert told.endswith(
-        "nginx is faster than apache at 1 and slower than apache at 1 of 3 values. "
+    assert told.replace("\u202f", " ").endswith(
+        "nginx is faster than apache at 1 of 3 values, by 0.38 to 0.52 ms. "
+        "nginx is slower than apache at 1 of 3 values, by 0.38 to 0.52 ms. "
     )
     alike = replace(nginx, points=[replace(each, against=None) for each in nginx.points])
     assert "apache at" not in plain_text(sweep_sentence([apache, alike]))
+
+
+def neighbours(faster: str, slower: str, *ends_us: float, why="", metric="mean") -> Neighbours:
+    return Neighbours(faster, slower, apart(*ends_us, metric), why)
+
+
+NGINX = neighbours("nginx", "apache", 400, 500)
+APACHE = neighbours("apache", "nginx", 2000, 3000)
+OPEN = neighbours("nginx", "apache", -200, 300, why="About 5 more blocks would settle it.")
+THIRD = neighbours("apache", "caddy", 1100, 1200)
+THIRD_OPEN = neighbours("apache", "caddy", -200, 300, why="About 5 more blocks would settle it.")
+
+
+@pytest.mark.parametrize(
+    ("orders", "words"),
+    [
+        (
+            [[NGINX], [NGINX], [neighbours("nginx", "apache", 300, 350)]],
+            "nginx is faster than apache at all 3 plans, by 0.30 to 0.50 ms.",
+        ),
+        (
+            [[neighbours("nginx", "apache", 400, 500, metric="typical")]],
+            "nginx is faster than apache at L1, by 0.40 to 0.50 ms at the median.",
+        ),
+        (
+            [[NGINX], [APACHE]],
+            "The order differs between plans. nginx is faster than apache at L1, by 0.40 to "
+            "0.50 ms. apache is faster than nginx at L2, by 2.0 to 3.0 ms.",
+        ),
+        (
+            [[NGINX], [OPEN], []],
+            "nginx is faster than apache at L1, by 0.40 to 0.50 ms. No target is clearly ahead at "
+            "L2. Who is the fastest at L3 is not known: that takes 3 repeats of two targets.",
+        ),
+        (
+            [[NGINX, THIRD]],
+            "nginx is the fastest, then apache, then caddy at L1, each by 0.40 to 1.20 ms.",
+        ),
+        (
+            [[NGINX, THIRD_OPEN]],
+            "nginx is the fastest, then apache and caddy at L1, by 0.40 to 0.50 ms.",
+        ),
+        ([[OPEN, THIRD]], "nginx and apache are the fastest, then caddy at L1, by 1.1 to 1.2 ms."),
+        ([[]], ""),
+    ],
+)
+def test_a_matrix_names_the_order_of_its_targets_and_by_how_much(orders, words):
+    rows = tuple(MatrixRow(f"L{n}", (), tuple(order)) for n, order in enumerate(orders, 1))
+    said = plain_text(matrix_sentence(TargetMatrix(("nginx", "apache"), rows, 1)))
+    assert said.replace("\u202f", " ") == words
 
 
 BUSY, LATE = Doubt("cpu", 0.97, 0.6), Doubt("lateness_p99", 5_900, 1_000)
