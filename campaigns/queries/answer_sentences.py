@@ -27,7 +27,7 @@ from campaigns.domain.presentation.report_words import (
     time_words,
 )
 from campaigns.domain.presentation.results import Sentence
-from campaigns.domain.presentation.sentences import Pair, overhead_sentence
+from campaigns.domain.presentation.sentences import ArmTime, Pair, overhead_sentence, times_sentence
 from campaigns.domain.presentation.sweep_words import matrix_sentence, sweep_sentence
 from campaigns.domain.presentation.threshold_tables import broken_words, kept_words
 from campaigns.domain.units import (
@@ -335,12 +335,5 @@ def _plain_sentence(arms: Sequence[MeasuredTest], is_final: bool) -> Sentence:
             (took(arm, figures), True),
             (f" at {per_s}, {failed}.", False),
         ]
-    pooled.sort(key=lambda pair: us(*pair))
-    (fast, least), (slow, most) = pooled[0], pooled[-1]
-    return [
-        (f"{so_far}{len(pooled)} tests: from ", False),
-        (took(fast, least), True),
-        (f" ({fast.plan_label}, {fast.label}) to ", False),
-        (took(slow, most), True),
-        (f" ({slow.plan_label}, {slow.label}).", False),
-    ]
+    times = [ArmTime(arm.plan_label, arm.label, us(arm, of), took(arm, of)) for arm, of in pooled]
+    return times_sentence(times, is_final=is_final)
