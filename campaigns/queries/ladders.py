@@ -8,7 +8,7 @@ from statistics import fmean
 
 from campaigns.domain.analysis.failures import everything_failed, failure_words
 from campaigns.domain.analysis.overhead import part_means_us
-from campaigns.domain.analysis.repeats import MeanInterval, mean_interval
+from campaigns.domain.analysis.repeats import MIN_REPEATS, MeanInterval, typical_interval
 from campaigns.domain.metrics.injector_end import TlsHandshakes, sum_of, tls_libraries_of
 from campaigns.domain.percentiles import P50, P95, P99, Shown, name, shown, why_not_shown
 from campaigns.domain.plan.http_version import HttpVersion
@@ -61,10 +61,25 @@ def ladder_of(
     placed = _placed(arms)
     if not is_ladder([(section, spoken) for section, spoken, _ in placed]):
         return None, []
+    placed = _in_shared_passes(placed)
     climb = _Climb(campaign, _plain(placed), is_final, metric)
     rungs = tuple(climb.rung(*each) for each in placed)
     target = arms[0].test.endpoint.target.name
     return Ladder(target, rungs, metric, _likeness_of(rungs, climb.compared)), climb.compared
+
+
+def _in_shared_passes(placed: list[_Placed]) -> list[_Placed]:
+    """Rungs are compared over the same passes, if enough have a run of each that counts."""
+    counted = [{each.run.repeat for each in _sound_runs(arm)} for _, _, arm in placed]
+    shared = set.intersection(*filter(None, counted)) if any(counted) else set()
+    if len(shared) < MIN_REPEATS or all(each == shared for each in counted):
+        return placed
+    return [
+        (section, spoken, replace(arm, runs=tuple(r for r in arm.runs if r.run.repeat in shared)))
+        if passes
+        else (section, spoken, arm)
+        for (section, spoken, arm), passes in zip(placed, counted, strict=True)
+    ]
 
 
 def _could_be_one(arms: Sequence[MeasuredTest]) -> bool:
@@ -140,8 +155,10 @@ class _Climb:
         first, second = (
             {each.run.repeat: each.run.pk for each in arm.counted} for arm in found.pair
         )
+        values = (_value_of(arm, self.metric)[0] for arm in found.pair)
         return RungStep(
             row=found.judged,
+            times_us=tuple(value and value.mean for value in values),
             word=str(found.verdict.word) if found.has_word or self.is_final else "",
             why=found.verdict.text,
             names=found.pair.names,
@@ -215,7 +232,7 @@ def _sound_runs(arm: MeasuredTest) -> list[MeasuredRun]:
 
 
 def _mean_of(runs: Sequence[MeasuredRun]) -> MeanInterval | None:
-    return mean_interval([each.figures.mean_us for each in runs]) if runs else None
+    return typical_interval([each.figures.mean_us for each in runs]) if runs else None
 
 
 def _value_of(arm: MeasuredTest, metric: str) -> tuple[MeanInterval | None, str]:
@@ -228,7 +245,7 @@ def _value_of(arm: MeasuredTest, metric: str) -> tuple[MeanInterval | None, str]
     why = why_not_shown(fewest, q)
     if shown(fewest, q) is Shown.NO:
         return None, why
-    return mean_interval([each.figures.percentiles[q] for each in runs]), why
+    return typical_interval([each.figures.percentiles[q] for each in runs]), why
 
 
 def _why_nothing_counts(arm: MeasuredTest) -> str:

@@ -160,8 +160,8 @@ def _plain_ms(rungs: Sequence[LadderRung]) -> float | None:
     for rung in rungs:
         if rung.is_plain and rung.value:
             return rung.value.mean / 1000
-    steps = (rung.plain for rung in rungs if rung.plain and rung.plain.row.baseline_us)
-    return next((step.row.baseline_us / 1000 for step in steps), None)
+    steps = (rung.plain for rung in rungs if rung.plain and rung.plain.ratio)
+    return next((step.times_us[0] / 1000 for step in steps), None)
 
 
 def _whisker_ms(rung: LadderRung) -> tuple[float, float] | None:
@@ -170,8 +170,8 @@ def _whisker_ms(rung: LadderRung) -> tuple[float, float] | None:
     if rung.value is None:
         return None
     if rung.plain and rung.plain.has_interval:
-        found, centre_ms = rung.plain.row.interval, rung.value.mean / 1000
-        return centre_ms * found.low / found.ratio, centre_ms * found.high / found.ratio
+        plain_ms = rung.plain.times_us[0] / 1000
+        return tuple(plain_ms * end for end in rung.plain.row.ends)
     low, high = rung.value.ends
     return (low / 1000, high / 1000) if rung.is_plain and low is not None else None
 
@@ -208,10 +208,9 @@ def _bar(before_at: float | None, at: float | None) -> RungBar | None:
 
 
 def drawn_step(step: RungStep | None, decimals: int) -> DrawnStep | None:
-    if step is None or step.row.ratio is None:
+    if step is None or step.ratio is None:
         return None
-    found = step.row.interval
-    ends = change_ends(found.ratio, found.low, found.high) if step.has_interval else ()
+    ends = change_ends(step.ratio, *step.row.ends) if step.has_interval else ()
     difference, change, *_ = step_cells(step, decimals)
     return DrawnStep(
         difference=difference.text,

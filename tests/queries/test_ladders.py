@@ -10,6 +10,7 @@ from campaigns.queries.answers import campaign_answer
 from campaigns.queries.target_costs import target_costs
 from tests.queries.climbing import (
     CLASSICAL,
+    HUNG_US,
     HYBRID,
     MEANS_US,
     NEW,
@@ -20,6 +21,7 @@ from tests.queries.climbing import (
     rungs_of,
     unlike_each_other,
     usual_ladder,
+    with_one_hung,
 )
 from tests.queries.measured import https_campaign, run_in_blocks, spoil
 from tests.queries.test_target_costs import tell
@@ -64,6 +66,20 @@ def test_rungs_are_compared_by_the_percentile_that_is_asked_for(ladder):
     row = found.tables[0].to_json()["rows"][1]["values"]
     assert row["p95"] == pytest.approx(36.7, abs=0.2)
     assert "ladder-parts" not in [table.key for table in found.tables]
+
+
+def test_percentages_follow_from_the_times_beside_them(climb):
+    keys, means_us = ("new-http", "new-tls12", "new-tls13"), (18_900, 33_400, HUNG_US)
+    campaign, by_rung = climb(keys, means_us, runs_of=with_one_hung)
+    spoil(by_rung[0][1], missing_seconds=0.5)  # one pass lacks a rung
+    table = campaign_answer(campaign).ladder.tables[0].to_json()
+    http, tls12, tls13 = (row["values"] for row in table["rows"])
+    for row, other, name in ((tls13, tls12, "before"), (tls13, http, "plain")):
+        change = 100 * (row["mean"] / other["mean"] - 1)
+        assert row[f"{name}_change"] == pytest.approx(change, abs=0.5)
+        assert row[f"{name}_difference"] == pytest.approx(row["mean"] - other["mean"], abs=0.15)
+        assert row[f"{name}_change_low"] < row[f"{name}_change"] < row[f"{name}_change_high"]
+    assert http["runs"] == tls12["runs"] == tls13["runs"] == 4
 
 
 def test_streams_stand_beside_as_many_connections(climb):

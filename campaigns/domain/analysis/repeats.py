@@ -6,8 +6,8 @@ A run gives one value per metric; means, intervals and flags are over those valu
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import fsum, sqrt
-from statistics import fmean, median
+from math import exp, fsum, log, sqrt
+from statistics import fmean, median, stdev
 
 from campaigns.domain.special import t_reach
 
@@ -35,16 +35,30 @@ class MeanInterval:
 def mean_interval(values: Sequence[float], *, is_signed: bool = False) -> MeanInterval:
     """The mean of run-level values and its interval between runs. `values` is not empty.
 
-    Of few and unsteady runs the interval would reach below 0, which no time, rate or amount does;
-    of differences (`is_signed`) it may.
+    Of few and unsteady runs it would reach below 0, which no time, rate or amount does: it is then
+    one of logarithms. Of differences (`is_signed`) it may.
     """
     centre, k = fmean(values), len(values)
     if k < 2:
         return MeanInterval(centre, k, None, None, None)
     sd = sqrt(fsum((value - centre) ** 2 for value in values) / (k - 1))
     half = t_reach(k - 1) * sd / sqrt(k)
-    low = centre - half if is_signed else max(0.0, centre - half)
-    return MeanInterval(centre, k, low, centre + half, sd / centre if centre else None)
+    low, high = centre - half, centre + half
+    if low < 0 and not is_signed:
+        low, high = _ends(centre, values) if min(values) > 0 else (0.0, high)
+    return MeanInterval(centre, k, low, high, sd / centre if centre else None)
+
+
+def typical_interval(values: Sequence[float]) -> MeanInterval:
+    """The geometric mean of run-level values above 0: of two tests with equally many runs they
+    divide out to the ratio of their comparison."""
+    centre, k = exp(fsum(map(log, values)) / len(values)), len(values)
+    return MeanInterval(centre, k, *(_ends(centre, values) if k > 1 else (None, None)), None)
+
+
+def _ends(centre: float, values: Sequence[float]) -> tuple[float, float]:
+    width = t_reach(len(values) - 1) * stdev(map(log, values)) / sqrt(len(values))
+    return centre * exp(-width), centre * exp(width)
 
 
 def outlier_flags(values: Sequence[float]) -> list[bool]:

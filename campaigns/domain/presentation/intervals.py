@@ -13,8 +13,6 @@ from campaigns.domain.units import (
     rounded,
 )
 
-# What the ratio of several runs is, beside the means that it may not divide out to.
-TYPICAL = "the typical one of the runs, so one odd run moves the means further than it"
 FACTOR_FROM = 2.0  # a ratio from here on is told as a factor
 _EXACT = 9  # decimals of a percentage that no float disturbs
 _MOST = 10  # times as much more, +1,000 %

@@ -13,7 +13,7 @@ from campaigns.domain.analysis.overhead import SPLIT_PARTS, OverheadRow
 from campaigns.domain.analysis.ratio import Word
 from campaigns.domain.analysis.repeats import MIN_REPEATS, MeanInterval
 from campaigns.domain.plan.rungs import Section
-from campaigns.domain.presentation.intervals import TYPICAL, change_percent
+from campaigns.domain.presentation.intervals import change_percent
 from campaigns.domain.presentation.tables import (
     NO_RUN,
     Cell,
@@ -59,11 +59,12 @@ SECTION_TITLES = {
 
 @dataclass(frozen=True, slots=True)
 class RungStep:
-    """A rung against another. `word` is "" before the third finished repeat; `why` says why it is
-    missing or weak. `counted` and the rest: for what else is compared of the two, as in an
-    OverheadAnswer."""
+    """A rung against another. `times_us`: of the other and of this one, as the table has them.
+    `word` is "" before the third finished repeat; `why` says why it is missing or weak. `counted`
+    and the rest: for what else is compared of the two, as in an OverheadAnswer."""
 
     row: OverheadRow
+    times_us: tuple[float | None, float | None]
     word: str
     why: str
     names: tuple[str, str]
@@ -71,6 +72,11 @@ class RungStep:
     counted: tuple[dict[int, int], dict[int, int]]
     is_paired: bool
     blocker: str
+
+    @property
+    def ratio(self) -> float | None:
+        other, own = self.times_us
+        return None if None in self.times_us else own / other
 
     @property
     def has_interval(self) -> bool:
@@ -191,14 +197,10 @@ class Ladder:
 
     @property
     def note(self) -> str:
-        """Why the times, those of the sentence too, may not divide out to the percentages."""
-        steps = [step for _, step in self.compared if step.row.interval]
-        if not steps:
+        """Which times the percentages follow from."""
+        if not any(step.row.interval for _, step in self.compared):
             return ""
-        return (
-            "Times and differences in ms: mean over runs. Each percentage, with its 95 % interval, "
-            f"is {TYPICAL}; the times in the campaign's sentence go with it."
-        )
+        return "Times are geometric means over runs, which one odd run moves less than averages."
 
     @property
     def tables(self) -> list[Table]:
@@ -273,9 +275,11 @@ def step_cells(step: RungStep | None, decimals: int) -> list[Cell]:
     if step is None:
         return [empty("There is no rung to compare this one with.")] * 4
     row, why = step.row, step.row.why or step.why
-    changes = [None if each is None else change_percent(each) for each in (row.ratio, *row.ends)]
+    changes = [None if each is None else change_percent(each) for each in (step.ratio, *row.ends)]
+    other, own = step.times_us
+    difference_ms = None if step.ratio is None else (own - other) / 1000
     return [
-        figure_cell(Figure(in_ms(row.difference_us), why), decimals, signed=True),
+        figure_cell(Figure(difference_ms, why), decimals, signed=True),
         *(figure_cell(Figure(each, why), 1, signed=True) for each in changes),
     ]
 

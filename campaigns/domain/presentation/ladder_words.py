@@ -10,8 +10,7 @@ from campaigns.domain.plan.rungs import Section, Spoken
 from campaigns.domain.presentation.intervals import bounds_words, change_percent
 from campaigns.domain.presentation.ladder import Ladder, LadderRung, RungStep, told_steps
 from campaigns.domain.presentation.results import Sentence
-from campaigns.domain.presentation.sentences import times_words
-from campaigns.domain.units import and_joined, decimals_to_see, percent
+from campaigns.domain.units import and_joined, decimals_to_see, number, percent, with_unit
 
 _HTTP = {version: f"HTTP/{version}" for version in HttpVersion}
 _HYBRID, _CLASSICAL = "hybrid key exchange", "classical key exchange"
@@ -50,7 +49,7 @@ def ladder_sentence(ladder: Ladder) -> Sentence:
     for section in (Section.NEW, Section.PROFILES, Section.KEPT, Section.MANY):
         rungs = ladder.of(section)
         if section == Section.KEPT and ladder.of(Section.NEW):
-            compared = [each for each in rungs if each.plain and each.plain.row.ratio is not None]
+            compared = [each for each in rungs if each.plain and each.plain.ratio is not None]
             for last in compared[-1:]:
                 said += _cost(_PLACES[section], "all of it", last.plain, ladder.mean_decimals)
         elif section in _PLACES:
@@ -61,7 +60,7 @@ def ladder_sentence(ladder: Ladder) -> Sentence:
             said += _changes([rung for rung in rungs if rung is not first], rungs)
         else:
             said += _changes(rungs, rungs)
-    steps = [step for _, step in ladder.compared if step.row.ratio is not None]
+    steps = [step for _, step in ladder.compared if step.ratio is not None]
     if steps and not any(step.has_interval for step in steps):
         needs = f"A verdict takes {MIN_REPEATS} usable repeats of each rung; this is a first look. "
         said += [(needs, False)]
@@ -72,15 +71,13 @@ def _first_over_tls(rungs: Sequence[LadderRung]) -> LadderRung | None:
     """What the section's cost is told of: TLS 1.3 in its plainest form, else the first rung; none
     of which the server did not take all."""
     compared = [
-        rung
-        for rung in rungs
-        if rung.plain and rung.plain.row.ratio is not None and not rung.not_taken
+        rung for rung in rungs if rung.plain and rung.plain.ratio is not None and not rung.not_taken
     ]
     return next((each for each in compared if each.title == "TLS 1.3"), next(iter(compared), None))
 
 
 def _cost(place: str, what: str, step: RungStep, decimals: int) -> Sentence:
-    change, times = change_words(step), times_words(step.row, decimals)
+    change, times = change_words(step), _times_words(step, decimals)
     if step.word == Word.SAME:
         return [
             (f"{place} {what} makes ", False),
@@ -93,14 +90,19 @@ def _cost(place: str, what: str, step: RungStep, decimals: int) -> Sentence:
         return [(effect, False), (str(step.word), True), (f": {bounds}. ", False)]
     if not step.is_told:
         return [(f"{place} {what} takes about {change} over HTTP. ", False)]
-    saved = percent(abs(step.row.ratio - 1), decimals=1)
+    saved = percent(abs(step.ratio - 1), decimals=1)
     does = f"costs {change}" if step.word == Word.SLOWER else f"saves {saved}"
     return [(f"{place} ", False), (f"{what} {does}", True), (f" over HTTP ({times}). ", False)]
 
 
+def _times_words(step: RungStep, decimals: int) -> str:
+    other, own = (number(us / 1000, decimals) for us in step.times_us)
+    return f"{own} instead of {with_unit(other, 'ms')}"
+
+
 def change_words(step: RungStep) -> str:
     """+54.2 %, as in the ladder's table"""
-    change = change_percent(step.row.ratio)
+    change = change_percent(step.ratio)
     return percent(change / 100, decimals=decimals_to_see(change, 1), signed=True)
 
 
@@ -113,14 +115,14 @@ def _changes(told: Sequence[LadderRung], rungs: Sequence[LadderRung]) -> Sentenc
         # before.
         if (
             rung in told
-            and step.row.ratio is not None
+            and step.ratio is not None
             and (rung.not_taken == _before(rung, rungs).not_taken)
         ):
             by_word.setdefault(step.word, []).append((rung, step))
     said: Sentence = []
     for word, verb in ((Word.SLOWER, "add"), (Word.FASTER, "save")):
         for rung, step in by_word.get(word, []):
-            share = percent(abs(step.row.ratio - 1), decimals=1)
+            share = percent(abs(step.ratio - 1), decimals=1)
             does = verb if _is_several(rung) else f"{verb}s"
             said += [(f"{_at_start(_name(rung))} {does} ", False), (share, True)]
             said += [(f"{_against(rung, rungs)}. ", False)]

@@ -9,7 +9,6 @@ from typing import Any
 
 from campaigns.domain.analysis.comparison import Word
 from campaigns.domain.analysis.overhead import OverheadRow
-from campaigns.domain.presentation.intervals import TYPICAL
 from campaigns.domain.presentation.ladder import split_rows
 from campaigns.domain.presentation.metrics import METRICS
 from campaigns.domain.presentation.results import SplitAnswer
@@ -33,8 +32,8 @@ _RATIOS = {"ratio", "low", "high"}
 _PERCENT_DECIMALS = 1
 _NOTE = (
     "increase = ratio − 1, (HTTPS − HTTP) / HTTP; share = (HTTPS − HTTP) / HTTPS. Average and "
-    f"percentiles: mean over runs; the ratio, with its 95 % interval, is {TYPICAL}. Min and max: "
-    "over all requests."
+    "percentiles: mean over runs; the ratio, with its 95 % interval, is the typical one of the "
+    "runs, so one odd run moves the means further than it. Min and max: over all requests."
 )
 _NOTE_OF_ROUNDS = (
     "increase = ratio − 1, (HTTPS − HTTP) / HTTP; share = (HTTPS − HTTP) / HTTPS. Times are of all "

@@ -125,10 +125,9 @@ def change_text(row: OverheadRow) -> str:
     return percent(row.increase, decimals=decimals, signed=True)
 
 
-def times_words(mean: OverheadRow, decimals: int | None = None) -> str:
-    """The times that a change is of, such as "29.1 instead of 18.9 ms". `decimals`: those of the
-    table below; by default as in a table of these two."""
-    decimals = time_decimals([mean]) if decimals is None else decimals
+def times_words(mean: OverheadRow) -> str:
+    """The times that a change is of, such as "29.1 instead of 18.9 ms"."""
+    decimals = time_decimals([mean])
     # Geometric means, whose ratio is the change that is said; without an interval the two figures.
     us = mean.candidate_us, mean.baseline_us
     if mean.interval:

@@ -40,7 +40,7 @@ def test_the_interval_is_the_t_interval_between_runs():
     low, high = point(0, 100.0).interval_us  # t(2, 97.5 %) = 4.3027
     assert (low, high) == pytest.approx((100 - 4.3027 / 3**0.5, 100 + 4.3027 / 3**0.5), rel=1e-4)
     assert point(0, 100.0, values_us=(100.0,)).interval_us is None
-    assert point(0, 100.0, values_us=(50.0, 100.0, 300.0)).interval_us[0] == 0
+    assert point(0, 100.0, values_us=(50.0, 100.0, 300.0)).interval_us[0] > 0
 
 
 def test_a_fact_is_compared_with_what_was_told_last_and_not_with_a_target_that_was_down():

@@ -7,10 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from campaigns.domain.analysis.ratio import ratio_interval
 from campaigns.domain.analysis.repeats import (
     mean_interval,
     one_request_explains,
     outlier_flags,
+    typical_interval,
 )
 from campaigns.domain.metrics.figures import Figures, figures_of
 from campaigns.domain.metrics.snapshot import Timing, Total
@@ -64,11 +66,20 @@ def test_the_interval_between_runs_is_the_t_interval(key, cv, low, high):
     assert (interval.low, interval.high) == pytest.approx((low, high), abs=6e-5)
 
 
-def test_of_unsteady_runs_the_interval_of_an_amount_ends_at_0_and_that_of_a_difference_below():
+def test_of_unsteady_runs_only_the_interval_of_a_difference_reaches_0():
     values = [10.0, 10.2, 2.0]
-    assert mean_interval(values).low == 0
+    assert mean_interval(values).low == pytest.approx(0.73, abs=0.01)
     assert mean_interval(values, is_signed=True).low == pytest.approx(-4.22, abs=0.01)
-    assert mean_interval(values).high == mean_interval(values, is_signed=True).high
+    assert mean_interval([3.0, 4.0, 0.0]).low == 0, "an amount that a run had"
+
+
+def test_typical_values_divide_out_to_the_ratio_of_the_comparison():
+    before, after = [10.0, 11.0, 60.0], [20.0, 24.0, 22.0]
+    first, second = typical_interval(before), typical_interval(after)
+    ratio = ratio_interval(before, after, paired=True).ratio
+    assert second.mean / first.mean == pytest.approx(ratio)
+    assert 0 < first.low < first.mean < first.high
+    assert typical_interval([3.5]).ends == (None, None)
 
 
 def test_a_single_run_has_a_mean_and_no_interval():
