@@ -30,7 +30,7 @@ def test_precision_is_that_of_the_run_with_the_fewest(project):
     campaign, tests = https_campaign(project, repeats=1)
     measure(make_run(tests[0]), 20_000)
     measure(make_run(tests[1]), 20_000, n=50)
-    assert "50 requests: p50 ± " in campaign_answer(done(campaign)).answers[2].reason
+    assert "50 requests: p50 between " in campaign_answer(done(campaign)).answers[2].reason
 
 
 def test_failures_are_counted_and_dated_since_the_sentence_has_named_them(project):

@@ -8,16 +8,16 @@ from collections.abc import Mapping
 from campaigns.domain.analysis.criteria import JudgementReason, Limits
 from campaigns.domain.lifecycle import Precision
 from campaigns.domain.metrics.snapshot import Timing
-from campaigns.domain.percentiles import P50, P90, P95, P99, Shown, jump_in, name, rank_interval
+from campaigns.domain.percentiles import P50, P90, P95, P99, Shown, name, rank_interval
 from campaigns.domain.percentiles import shown as how_shown
-from campaigns.domain.units import counted, ms, percent
+from campaigns.domain.units import counted, figure, with_unit
 
 LIMITS: dict[str, Limits] = {"too_few_requests": Limits(1000)}
 CODES = frozenset({"no_requests", "too_few_requests", "enough_requests"})
 
 
 def precision_of(response: Timing, limits: Mapping[str, Limits]) -> JudgementReason:
-    """The precision of one run: "300 requests: p95 ± 4 %, no p99"."""
+    """The precision of one run: "300 requests: p95 between 29.1 and 31.4 ms, no p99"."""
     limit = limits["too_few_requests"].mild
     if not response.n:
         return JudgementReason(
@@ -45,10 +45,7 @@ def _fact(response: Timing) -> str:
 
 
 def _spread(response: Timing, q: int) -> str:
-    """The percentile with the larger half of its 95 % interval as a share of it."""
+    """The percentile with its 95 % interval."""
     levels = response.histogram.levels_between(*rank_interval(response.n, q))
-    if jump := jump_in(levels):
-        return f"{name(q)} between {ms(jump[0])} and {ms(jump[1])}"
-    at = response.percentile_us(q)
-    half = max(levels[-1] - at, at - levels[0]) / at if at else 0.0
-    return f"{name(q)} ± {percent(half, decimals=0 if half >= 0.01 else 1)}"
+    low, high = (figure(level / 1000) for level in (levels[0], levels[-1]))
+    return f"{name(q)} {with_unit(low if low == high else f'between {low} and {high}', 'ms')}"

@@ -163,8 +163,8 @@ TERMS = (
     ),
     Term(
         "precision",
-        "What the number of a run's response times supports, such as 300 requests: p95 ± 4 %, no "
-        "p99. It does not make a mean doubtful.",
+        "What the number of a run's response times supports, such as 300 requests: p95 between 29 "
+        "and 31 ms, no p99. It does not make a mean doubtful.",
     ),
     Term("project", "A team's space: its members, targets, plans and results."),
     Term(
