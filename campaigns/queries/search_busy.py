@@ -55,7 +55,9 @@ def _stored_loads(n_seconds: Mapping[int, int]) -> dict[int, list[MachineLoad]]:
         return {}
     seconds = MachineSecond.objects.filter(_measured(n_seconds)).values("run_id", "source")
     rows = seconds.annotate(
-        cpu=Avg(_sum_of(BUSY) / NullIf(_sum_of(CPU), 0.0)),
+        cpu=Coalesce(
+            *(Avg(used / NullIf(_sum_of(CPU), 0.0)) for used in (F("watched_s"), _sum_of(BUSY)))
+        ),
         n_cores=Max(_length_of("cores")),
         received=Avg(told_figure("received_bytes") / F("lasted_s")),
         sent=Avg(told_figure("sent_bytes") / F("lasted_s")),

@@ -1,6 +1,7 @@
 import pytest
 from django.utils import timezone
 
+from campaigns.domain.metrics.machine import watched_s
 from campaigns.models import MachineSecond, Run
 from campaigns.permissions import Actor
 from campaigns.queries.machine_runs import machine_report, machine_tables
@@ -18,7 +19,13 @@ def tell(run, seconds, source: str = "shop-1", **did) -> None:
     did = {**CPU, "cores": [20, 20], **did}
     MachineSecond.objects.bulk_create(
         MachineSecond(
-            run=run, source=source, second=second, lasted_s=1, busy_s=0.4, watched_s=0.2, did=did
+            run=run,
+            source=source,
+            second=second,
+            lasted_s=1,
+            busy_s=0.4,
+            watched_s=watched_s(did),
+            did=did,
         )
         for second in seconds
     )

@@ -50,6 +50,14 @@ def test_a_trial_is_as_busy_as_its_run_s_own_table_says(trial):
     assert busy.network == pytest.approx(0.26)
 
 
+def test_of_a_machine_with_chosen_processes_their_cpu_counts(trial):
+    run, report = trial
+    tell(run, range(20), **BUSY, processes={"nginx": {"cpu_s": 0.5}})
+    (points,) = measured_machines(run, 20.0).values()
+    load = MachineLoad.of_use(machine_use("shop-1", points))
+    assert busy_by_run(report.made)[run.pk].target_cpu == pytest.approx(0.25) == load.cpu
+
+
 def test_without_an_agent_only_the_injector_is_known(trial):
     run, report = trial
     busy = busy_by_run(report.made)[run.pk]

@@ -106,7 +106,8 @@ def _waiting_share(shard: dict[str, Any]) -> float:
 @dataclass(frozen=True, slots=True)
 class MachineLoad:
     """A target's machine, as a share of what it can do over the measured seconds of a run: its CPU
-    of all `cores` (0 if nobody told how many), and its network link in the busier direction."""
+    of all `cores` (0 if nobody told how many), that of the chosen processes where there are any;
+    and its network link in the busier direction."""
 
     cpu: float | None
     cores: int
@@ -117,7 +118,7 @@ class MachineLoad:
         means = {name: pair[0] for name, pair in use.figures.items()}
         directions = [means.get(name) for name in ("received_bytes", "sent_bytes")]
         link = link_share(directions, means.get("link_bytes_per_s"))
-        return cls(means.get("cpu"), use.cores, link)
+        return cls(means.get("watched", means.get("cpu")), use.cores, link)
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +177,8 @@ def mean_busy(every: Sequence[Busy]) -> Busy:
 
 
 FULL_CPU, FULL_LINK = 0.98, 0.9
+# Of all cores: what an agent and the system itself need beside the chosen processes.
+FEW_OTHERS = 0.1
 # With fewer requests, a single overflow would be a misleadingly large share.
 _FEW_REQUESTS = 1000
 
@@ -194,10 +197,14 @@ def observed_machines(
     return found
 
 
-def cpu_share(point: MachinePoint) -> float | None:
-    """In use by the machine, or by other guests of its hypervisor: what is left can be had."""
-    left = point.share("idle_s", "waiting_s")
-    return None if left is None else 1 - left
+def _cpu_share(point: MachinePoint) -> float | None:
+    """In use by the machine, or by other guests of its hypervisor: what is left can be had. Much
+    use by others than the chosen processes is not the target's."""
+    left, watched = point.share("idle_s", "waiting_s"), point.watched_share
+    if left is None:
+        return None
+    others = 0.0 if watched is None else point.share("user_s", "system_s") - watched
+    return 1 - left - (others if others > FEW_OTHERS else 0.0)
 
 
 def _link_share(point: MachinePoint) -> float | None:
@@ -211,7 +218,7 @@ def _of_one(
     points: Sequence[MachinePoint], attempts: int, place: str
 ) -> Iterator[tuple[str, Observed]]:
     for code, share, full in (
-        ("target_cpu", cpu_share, FULL_CPU),
+        ("target_cpu", _cpu_share, FULL_CPU),
         ("target_link", _link_share, FULL_LINK),
     ):
         if any(share(point) is not None for point in points):

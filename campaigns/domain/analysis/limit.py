@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from campaigns.domain.analysis.busy import FEW_OTHERS, FULL_CPU
 from campaigns.domain.analysis.criteria import CROWDED, CROWDED_BESIDE, JudgementReason
 from campaigns.domain.analysis.judgement import Judgement
 from campaigns.domain.analysis.target_state import SATURATED
@@ -130,15 +131,16 @@ def _of_target_side(left: JudgementReason, machines: Sequence[MachineUse]) -> Li
     # Whether a machine used as much as a thread can, which moves from core to core; it may
     # have where nobody told how many cores it has.
     may_fill_a_core = any(
-        not use.cores or use.cores * use.figures["cpu"][1] >= _FULL
+        not use.cores or use.cores * cpu >= _FULL
         for use in machines
-        if "cpu" in use.figures
+        if (cpu := _highest_of(use)) is not None
     )
     # What was not in use may have been somebody else's.
     told = [use.figures["stolen"][1] for use in machines if "stolen" in use.figures]
     stolen = max(told, default=0.0)
     took = f"other guests of its hypervisor took up to {percent_at_most(stolen)} of it"
     causes = [took] if stolen > _STOLEN else []
+    causes += ["other programs of its machine took the rest"] if _has_others(machines) else []
     causes += ["one thread was full"] if may_fill_a_core else []
     causes.append("it waited for something else")
     so = f"{', '.join(causes[:-1])}, or {causes[-1]}" if len(causes) > 1 else causes[0]
@@ -171,5 +173,20 @@ def _room_words(machines: Sequence[MachineUse]) -> str:
 
 def _highest_cpu(machines: Sequence[MachineUse]) -> float | None:
     """In the highest second of any machine; None where none told it."""
-    told = [use.figures["cpu"][1] for use in machines if "cpu" in use.figures]
-    return max(told, default=None)
+    known = [cpu for use in machines if (cpu := _highest_of(use)) is not None]
+    return max(known, default=None)
+
+
+def _highest_of(use: MachineUse) -> float | None:
+    """By the chosen processes, where there are any."""
+    pair = use.figures.get("watched", use.figures.get("cpu"))
+    return pair and pair[1]
+
+
+def _has_others(machines: Sequence[MachineUse]) -> bool:
+    """Whether a machine was full, but hardly of the chosen processes."""
+    return any(
+        use.figures["cpu"][1] >= FULL_CPU > _highest_of(use) + FEW_OTHERS
+        for use in machines
+        if {"cpu", "watched"} <= use.figures.keys()
+    )

@@ -41,6 +41,13 @@ class MachinePoint:
         whole = sum(self.did.get(state, 0.0) for state in CPU)
         return sum(self.did.get(state, 0.0) for state in states) / whole if whole else None
 
+    @property
+    def watched_share(self) -> float | None:
+        """Of the CPU time of all cores, that of the chosen processes; None where none was chosen
+        or told."""
+        whole, own_s = sum(self.did.get(state, 0.0) for state in CPU), watched_s(self.did)
+        return own_s / whole if whole and own_s is not None else None
+
     def per_s(self, name: str) -> float | None:
         value = self.did.get(name)
         return None if value is None else value / self.lasted_s
@@ -131,6 +138,7 @@ def machine_use(
 def _figures(points: Sequence[MachinePoint]) -> dict[str, Pair]:
     columns = {
         "cpu": [point.share("user_s", "system_s", "interrupts_s") for point in points],
+        "watched": [point.watched_share for point in points],
         "stolen": [point.share("stolen_s") for point in points],
         _CORES: [max(point.did["cores"], default=0) for point in points if "cores" in point.did],
         **{name: [point.per_s(name) for point in points] for name in _RATES},

@@ -61,8 +61,11 @@ def _of_machines(judged: Judgement, machines: Sequence[MachineUse]) -> Iterator[
     for use in machines:
         whose = f"{use.source}: " if len(machines) > 1 else "target: "
         highest = {name: pair[1] for name, pair in use.figures.items()}
-        if "cpu" in highest:
-            is_it = judged.target.has("target_cpu")
+        is_it = judged.target.has("target_cpu")
+        if "watched" in highest:
+            # Full with what interrupts and the system need beside them.
+            yield _row(f"{whose}CPU of chosen processes, %", 100 * highest["watched"], is_it=is_it)
+        elif "cpu" in highest:
             yield _row(f"{whose}CPU, %", 100 * highest["cpu"], 100 * FULL_CPU, is_it=is_it)
         if highest.get("stolen"):
             # A CPU is full with it.

@@ -16,14 +16,16 @@ CPU_FULL = Observed(20, measure=" from 0:42 on")
 IDLE, BUSY = 0.43, 1.0
 
 
-def limit(highest_cpu: float | None = None, spec=OPEN, **observed):
+def limit(highest_cpu: float | None = None, spec=OPEN, watched: float | None = None, **observed):
     values = {
         code: each if isinstance(each, Observed) else Observed(each)
         for code, each in observed.items()
     }
     machines = []
     if highest_cpu is not None:
-        machines = [MachineUse("shop-1", 60, 60.0, 4, figures={"cpu": (0.3, highest_cpu)})]
+        figures = {"cpu": (0.3, highest_cpu)}
+        figures |= {} if watched is None else {"watched": (0.1, watched)}
+        machines = [MachineUse("shop-1", 60, 60.0, 4, figures=figures)]
     judged = judge(values, Timing.of([10_000] * 2000))
     found = limit_of(judged, machines, Plan.from_json(spec))
     return found.who, found.why.replace("\u202f", " ")
@@ -63,6 +65,12 @@ def test_a_target_with_cpu_to_spare_that_did_not_keep_up_may_have_one_full_threa
 ):
     _, why = limit(cpu, in_flight_growing=0.5)
     assert ("one thread" in why) is may_be_one_thread
+
+
+def test_programs_beside_the_chosen_ones_are_named_where_they_filled_the_machine():
+    _, why = limit(BUSY, watched=0.2, in_flight_growing=0.5)
+    assert "never above 20 %, so other programs of its machine took the rest, or it waited" in why
+    assert "other programs" not in limit(BUSY, watched=0.95, in_flight_growing=0.5)[1]
 
 
 def injector(cpu: float, **means: float) -> dict:

@@ -58,6 +58,15 @@ def test_waiting_for_a_disk_is_not_work():
     assert texts({"shop-1": waiting}) == []
 
 
+@pytest.mark.parametrize(("cores", "is_full"), [(0.4, False), (3.0, False), (3.7, True)])
+def test_a_machine_that_other_programs_fill_overloads_no_chosen_processes(cores, is_full):
+    """nginx and its workers, of four cores; the rest is an injector's on the same machine."""
+    chosen = {"nginx": {"cpu_s": cores / 2}, "nginx: worker": {"cpu_s": cores / 2}}
+    full = [cpu(second, 1.0, processes=chosen) for second in range(6)]
+    said = ["The target's CPU was at 100 % from 0:00 on."] if is_full else []
+    assert texts({"shop-1": full}) == said
+
+
 @pytest.mark.parametrize(
     ("fields", "said"),
     [
