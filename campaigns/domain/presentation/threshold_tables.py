@@ -80,15 +80,21 @@ def kept_words(runs: Sequence[Sequence[Verdict]]) -> str:
 def open_words(verdicts: Sequence[Verdict]) -> list[str]:
     """Why each rule that a busy machine may have broken is neither kept nor broken."""
     return [
-        f"{each.rule} is open: {measured_cell(each.measured, each).text} on a busy machine, "
-        + (
-            f"{measured_cell(each.at_least, each).text} without the injector's part."
-            if each.at_least is not None
-            else "which may be its delay."
-        )
+        f"{each.rule} is open: {_why_open(each)}"
         for each in verdicts
         if each.is_open and each.measured is not None
     ]
+
+
+def _why_open(verdict: Verdict) -> str:
+    is_long = verdict.at_least is not None and verdict.at_least >= verdict.limit
+    if verdict.measured is None or verdict.passed or is_long:
+        return "The measurement cannot tell whether the rule is kept."
+    measured = f"{measured_cell(verdict.measured, verdict).text} on a busy machine"
+    if verdict.at_least is None:
+        return f"{measured}, which may be its delay."
+    least = measured_cell(verdict.at_least, verdict).text
+    return f"{measured}, {least} without the injector's part."
 
 
 def _measured_words(verdicts: Sequence[Verdict], verb: str) -> str:
@@ -105,7 +111,6 @@ def _listed(rules: list[str]) -> str:
 
 
 _NO_FIGURE = "No {} succeeded."
-_OPEN = "The measurement cannot tell whether the rule is kept."
 _NO_AGENT = "No agent or exporter reported anything about the target's machine."
 
 
@@ -120,7 +125,7 @@ def run_thresholds_table(verdicts: Sequence[Verdict]) -> Table:
 def _cells(verdict: Verdict) -> tuple[Cell, ...]:
     figures = _measured(verdict, verdict.measured), limit_cell(verdict)
     if verdict.is_open:
-        return (*figures, _result([verdict]), empty(_OPEN))
+        return (*figures, _result([verdict]), empty(_why_open(verdict)))
     return (
         *figures,
         _result([verdict]),
@@ -142,8 +147,8 @@ def _measured(verdict: Verdict, value: float | None) -> Cell:
 def _result(verdicts: Sequence[Verdict]) -> Cell:
     """Of one rule in a run, or in several."""
     if not any(each.is_broken for each in verdicts):
-        is_open = any(each.is_open for each in verdicts)
-        return text_cell("open", _OPEN) if is_open else text_cell("kept", tone="good")
+        why = next((_why_open(each) for each in verdicts if each.is_open), "")
+        return text_cell("open", why) if why else text_cell("kept", tone="good")
     if all(each.lacks_agent for each in verdicts if each.is_broken):
         return text_cell("not measured", _NO_AGENT, tone="bad")
     return text_cell("broken", tone="bad")

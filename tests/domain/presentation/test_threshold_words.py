@@ -8,6 +8,7 @@ from campaigns.domain.analysis.thresholds import Verdict, threshold_state, weigh
 from campaigns.domain.plan.threshold import UNITS, Threshold
 from campaigns.domain.presentation.threshold_tables import (
     broken_words,
+    campaign_thresholds_table,
     kept_words,
     run_thresholds_table,
     threshold_lines,
@@ -100,6 +101,20 @@ def test_a_busy_machine_breaks_no_rule_and_what_was_kept_in_spite_of_it_is_kept(
     verdicts, trust, state
 ):
     assert threshold_state(weigh(verdicts, trust)) == state
+
+
+@pytest.mark.parametrize(
+    ("at_least", "why"),
+    [
+        (199.4, "312 ms on a busy machine, 199 ms without the injector's part."),
+        (None, "312 ms on a busy machine, which may be its delay."),
+    ],
+)
+def test_an_open_rule_says_why_in_the_tables(at_least, why):
+    verdicts = weigh([replace(p95(312), at_least=at_least)], "busy")
+    (of_run,) = run_thresholds_table(verdicts).rows
+    (of_test,) = campaign_thresholds_table([("HTTPS", [verdicts])]).rows
+    assert of_run.cells[2].why == of_test.cells[3].why == why
 
 
 @pytest.mark.parametrize(
