@@ -60,7 +60,7 @@ class Rounds:
         self._output = output
         self._key_log = key_log
         self._loop = gevent.get_hub().loop
-        self._rng = np.random.Generator(np.random.PCG64(order.turns.seed % 2**64))
+        self._rng = self._order_rng()
         self._reads = ReadSample(is_on=True)
         self._arms: list[ArmInTurns] = []
         self._over = Event()
@@ -143,6 +143,9 @@ class Rounds:
         self._sweep()
 
     # --- the arms' turns -------------------------------------------------------------------------
+    def _order_rng(self) -> np.random.Generator:
+        return np.random.Generator(np.random.PCG64(self._turns.seed % 2**64))
+
     def _conduct(self, start_ns: int) -> None:
         try:
             pace, free_ns = self._try_out(start_ns)
@@ -194,6 +197,7 @@ class Rounds:
     def _measure(self, pace: Pace, begin_ns: int) -> None:
         limit_s = self._turns.limit_s
         self._zero_ns = begin_ns
+        self._rng = self._order_rng()  # whatever a trial drew, which is longer on a busy machine
         self._first = len(self._orders)
         for arm in self._arms:
             arm.measure(pace, begin_ns, limit_s)
