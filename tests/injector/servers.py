@@ -160,7 +160,8 @@ def make_order(port: int, **given: Any) -> dict[str, Any]:
     plan = {
         "steps": given.pop("steps", [step]),
         "load": load,
-        "timeouts": given.pop("timeouts", {"connect_s": 1, "tls_s": 1, "total_s": 2}),
+        # Long enough that a busy machine ends no attempt.
+        "timeouts": given.pop("timeouts", {"connect_s": 10, "tls_s": 10, "total_s": 20}),
         "warm_up_s": given.pop("warm_up_s", 0),
         **given.pop("plan", {}),
     }

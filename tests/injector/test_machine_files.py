@@ -175,7 +175,9 @@ def machine_of(monkeypatch):
 
 
 def warnings(addresses=FAR, **given):
-    return find_capacity(Order.from_json(make_order(80, **given)), addresses).warnings
+    timeouts = {"connect_s": 1, "tls_s": 1, "total_s": 2}
+    order = make_order(80, timeouts=timeouts, **given)
+    return find_capacity(Order.from_json(order), addresses).warnings
 
 
 def opened(rate_per_s=500, duration_s=300, **more):
