@@ -118,13 +118,11 @@ def _answer(
 ) -> SweepAnswer:
     first, field = group[0], _field(group[0])
     points = with_speed_up(field, points)
-    title = f"{first.plan_label}: {namer.whole(first)}, by {_parameter(field)}"
+    injectors = "number of injector processes"
+    by = injectors if field == INJECTORS else parameter_label(field).lower()
+    title = f"{first.plan_label}: {namer.whole(first)}, by {by}"
     table = sweep_table(f"sweep-{first.test.pk}", title, field, points, reference)
     return SweepAnswer(title, first.plan_label, field, namer.name(first), table, points, reference)
-
-
-def _parameter(field: str) -> str:
-    return "number of injector processes" if field == INJECTORS else parameter_label(field).lower()
 
 
 def _point(arm: MeasuredTest, *, with_vitals: bool) -> SweepPoint:

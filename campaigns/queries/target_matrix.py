@@ -11,6 +11,7 @@ from campaigns.domain.analysis.overhead import OverheadRow, geometric_mean, rati
 from campaigns.domain.analysis.ratio import Word
 from campaigns.domain.analysis.repeats import MIN_REPEATS, MeanInterval, mean_interval
 from campaigns.domain.lifecycle import Trust
+from campaigns.domain.metrics.figures import typical_metric
 from campaigns.domain.plan.presets import is_local
 from campaigns.domain.presentation.tables import NO_RUN
 from campaigns.domain.presentation.target_matrix import (
@@ -25,8 +26,9 @@ from campaigns.domain.presentation.target_matrix import (
 from campaigns.domain.units import counted
 from campaigns.models import Campaign
 from campaigns.queries.arm_pairs import ArmPair, MeasuredTest, arm_words, metric_of
-from campaigns.queries.measurements import MeasuredRun, in_short
-from campaigns.queries.overheads import compare, mean_against
+from campaigns.queries.measurements import in_short
+from campaigns.queries.overheads import Overhead, compare, mean_against
+from campaigns.queries.side_by_side import passes_of
 
 LOCAL, REMOTE = "local", "remote"
 
@@ -127,13 +129,10 @@ def _laid_out(arms: Sequence[MeasuredTest]) -> tuple[_Rows, Callable[[MeasuredTe
         for arm in sorted(arms, key=lambda arm: _PLACES.index(place(arm))):
             rows.setdefault((place(arm), arm.plan_label), {})[key(arm)] = arm
         is_whole = sum(map(len, rows.values())) == len(arms)
-        if is_whole and (place is _anywhere or _has_two_places(rows)):
+        has_two = len({where for where, _ in rows}) > 1 and min(map(len, rows.values())) > 1
+        if is_whole and (place is _anywhere or has_two):
             break
     return rows, key
-
-
-def _has_two_places(rows: _Rows) -> bool:
-    return len({place for place, _ in rows}) > 1 and all(len(found) > 1 for found in rows.values())
 
 
 def _place(arm: MeasuredTest) -> str:
@@ -193,16 +192,12 @@ def _cell(
 
 def _doubt(arm: MeasuredTest) -> str:
     """Of the runs that its mean counts; "" where all are trusted."""
-    doubtful = [each for each in arm.counted if _is_doubtful(each)]
+    doubtful = [each for each in arm.counted if each.run.trust == Trust.DOUBTFUL]
     if not doubtful:
         return ""
     share = f"{len(doubtful)} of {counted(len(arm.counted), 'runs')}"
     are = "is" if len(doubtful) == 1 else "are"
     return f"{share} {are} doubtful: {in_short(blame(doubtful[0].judged).text)}"
-
-
-def _is_doubtful(each: MeasuredRun) -> bool:
-    return each.run.trust == Trust.DOUBTFUL
 
 
 def _overall(
@@ -225,7 +220,7 @@ def _over_cells(
         if not arms:
             yield MatrixCell(name, None, None, None, why=_NOT_ALL)
             continue
-        mean_us = geometric_mean([_mean_us(arm) for arm in arms])
+        mean_us = geometric_mean([fmean(means_us(arm).values()) for arm in arms])
         against = _over_plans(campaign, base, arms) if base and key != reference else None
         yield MatrixCell(name, None, MeanInterval(mean_us, 0, None, None, None), against)
 
@@ -255,14 +250,20 @@ def _likeness(rows: _Rows, columns: dict[tuple, str]) -> Iterator[RowLikeness]:
 def _order(
     campaign: Campaign, arms: list[MeasuredTest], names: dict[int, str]
 ) -> Iterator[Neighbours]:
-    sound = [arm for arm in arms if arm.n_usable >= MIN_REPEATS]
+    in_turns = {run.test_id for of_pass in passes_of(campaign) for run in of_pass.runs}
+    took_turns = [arm for arm in arms if arm.test.pk in in_turns and arm.comparable]
+    sound = took_turns or [arm for arm in arms if arm.n_usable >= MIN_REPEATS]
     metric = metric_of(sound)
+    if took_turns:
+        metric = typical_metric(each.figures for arm in sound for each in arm.comparable)
+
+    def compared(faster: MeasuredTest, slower: MeasuredTest) -> Overhead:
+        pair = ArmPair(slower, faster, is_chosen=True)
+        return compare(campaign, pair, is_busy=metric != "mean")
+
     for first, second in pairwise(sorted(sound, key=lambda arm: arm.time_us(metric))):
-        pair = ArmPair(second, first, is_chosen=True)
-        found = compare(campaign, pair, is_busy=metric != "mean")
+        found = compared(first, second)
+        if found.verdict.word is Word.SLOWER:  # by its rounds, or its geometric mean
+            first, second, found = second, first, compared(second, first)
         why = "" if found.verdict.word is Word.FASTER else found.verdict.text or _SAME
         yield Neighbours(names[first.test.pk], names[second.test.pk], found.judged, why)
-
-
-def _mean_us(arm: MeasuredTest) -> float:
-    return fmean(means_us(arm).values())

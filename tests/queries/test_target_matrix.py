@@ -1,11 +1,16 @@
 """Several targets at several plans: who is the fastest where, and what cannot be told."""
 
+from types import SimpleNamespace
+
 import pytest
 from django.urls import reverse
 from django.utils import timezone
 
+from campaigns.domain.metrics.rounds import ArmRound, ArmsRound
+from campaigns.domain.plan.turns import Turns
 from campaigns.domain.presentation.sentences import plain_text
 from campaigns.queries.answers import campaign_answer
+from campaigns.queries.side_by_side import Pass
 from tests.factories import make_campaign, make_endpoint, make_plan, make_target, make_test
 from tests.queries.measured import run_in_blocks, spoil
 from tests.values import plan_spec
@@ -119,6 +124,19 @@ def test_three_targets_come_in_the_order_of_their_times(ask):
     _, _, answer = ask({"L1": means}, names=("apache", "nginx", "caddy"))
     said = plain_text(answer().sentence)
     assert said.startswith("nginx is the fastest, then apache, then caddy at L1, each by ")
+
+
+def test_targets_that_took_turns_are_ordered_by_their_rounds(ask):
+    """One run of each, whose rounds decide, although their averages say the opposite."""
+    campaign, runs, answer = ask({"L1": [[10_000], [20_000]]})
+    arms = [ArmRound(10, p50_us=us, mean_us=us) for us in (9000.0, 7000.0)]
+    rounds = [ArmsRound(n, n, (0, 1), tuple(arms)) for n in range(40)]
+    frozen = SimpleNamespace(turns=Turns(), pace={})
+    of_pass = [SimpleNamespace(test_id=run.test_id, frozen=frozen) for run in runs]
+    campaign.passes = [Pass(of_pass, rounds)]
+    (row,) = answer().matrix.rows
+    assert row.best == "nginx"
+    assert row.order[0].row.ratio == pytest.approx(7 / 9)
 
 
 def test_targets_that_cannot_be_told_apart_have_no_best(ask):
