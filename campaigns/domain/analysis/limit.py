@@ -140,7 +140,9 @@ def _of_target_side(left: JudgementReason, machines: Sequence[MachineUse]) -> Li
     stolen = max(told, default=0.0)
     took = f"other guests of its hypervisor took up to {percent_at_most(stolen)} of it"
     causes = [took] if stolen > _STOLEN else []
-    causes += ["other programs of its machine took the rest"] if _has_others(machines) else []
+    of_all = max(use.figures["cpu"][1] for use in machines if "cpu" in use.figures)
+    if of_all >= FULL_CPU > highest + FEW_OTHERS:
+        causes.append("other programs of its machine took the rest")
     causes += ["one thread was full"] if may_fill_a_core else []
     causes.append("it waited for something else")
     so = f"{', '.join(causes[:-1])}, or {causes[-1]}" if len(causes) > 1 else causes[0]
@@ -181,12 +183,3 @@ def _highest_of(use: MachineUse) -> float | None:
     """By the chosen processes, where there are any."""
     pair = use.figures.get("watched", use.figures.get("cpu"))
     return pair and pair[1]
-
-
-def _has_others(machines: Sequence[MachineUse]) -> bool:
-    """Whether a machine was full, but hardly of the chosen processes."""
-    return any(
-        use.figures["cpu"][1] >= FULL_CPU > _highest_of(use) + FEW_OTHERS
-        for use in machines
-        if {"cpu", "watched"} <= use.figures.keys()
-    )

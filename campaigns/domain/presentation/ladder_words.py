@@ -77,7 +77,7 @@ def _first_over_tls(rungs: Sequence[LadderRung]) -> LadderRung | None:
 
 
 def _cost(place: str, what: str, step: RungStep, decimals: int) -> Sentence:
-    change, times = change_words(step), _times_words(step, decimals)
+    change = change_words(step)
     if step.word == Word.SAME:
         return [
             (f"{place} {what} makes ", False),
@@ -92,12 +92,9 @@ def _cost(place: str, what: str, step: RungStep, decimals: int) -> Sentence:
         return [(f"{place} {what} takes about {change} over HTTP. ", False)]
     saved = percent(abs(step.ratio - 1), decimals=1)
     does = f"costs {change}" if step.word == Word.SLOWER else f"saves {saved}"
+    http, own = (number(us / 1000, decimals) for us in step.times_us)
+    times = f"{own} instead of {with_unit(http, 'ms')}"
     return [(f"{place} ", False), (f"{what} {does}", True), (f" over HTTP ({times}). ", False)]
-
-
-def _times_words(step: RungStep, decimals: int) -> str:
-    other, own = (number(us / 1000, decimals) for us in step.times_us)
-    return f"{own} instead of {with_unit(other, 'ms')}"
 
 
 def change_words(step: RungStep) -> str:
