@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from statistics import fmean
 
@@ -265,5 +266,7 @@ def _order(
         found = compared(first, second)
         if found.verdict.word is Word.SLOWER:  # by its rounds, or its geometric mean
             first, second, found = second, first, compared(second, first)
-        why = "" if found.verdict.word is Word.FASTER else found.verdict.text or _SAME
-        yield Neighbours(names[first.test.pk], names[second.test.pk], found.judged, why)
+        said, row = found.verdict, found.judged
+        row = row if said.has_size else replace(row, interval=None)
+        why = "" if said.word is Word.FASTER else said.text or _SAME
+        yield Neighbours(names[first.test.pk], names[second.test.pk], row, why, said.or_more)

@@ -123,7 +123,7 @@ def test_three_targets_come_in_the_order_of_their_times(ask):
     means = [around(20_000), around(10_000), around(30_000)]
     _, _, answer = ask({"L1": means}, names=("apache", "nginx", "caddy"))
     said = plain_text(answer().sentence)
-    assert said.startswith("nginx is the fastest, then apache, then caddy at L1, each by ")
+    assert said.startswith("nginx is the fastest, then apache, then caddy at L1, by ")
 
 
 def test_targets_that_took_turns_are_ordered_by_their_rounds(ask):

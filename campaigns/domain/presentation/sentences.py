@@ -136,8 +136,9 @@ def times_words(mean: OverheadRow) -> str:
     return f"{candidate} instead of {with_unit(baseline, 'ms')}"
 
 
-def gap_words(rows: Sequence[OverheadRow]) -> str:
-    """By how much the two of any of these rows differ: "by 0.38 to 0.52 ms"."""
+def gap_words(rows: Sequence[OverheadRow], *, or_more: bool = False) -> str:
+    """By how much the two of any of these rows differ: ", by 0.38 to 0.52 ms"; "" of rows without
+    intervals. `or_more`: the differences may be larger."""
     found = [row.interval for row in rows if row.interval]
     gaps_ms = [
         abs(each.baseline * (end - 1)) / 1000 for each in found for end in (each.low, each.high)
@@ -147,7 +148,8 @@ def gap_words(rows: Sequence[OverheadRow]) -> str:
     decimals = decimals_for([min(gaps_ms)], 2)
     least, most = (number(pick(gaps_ms), decimals) for pick in (min, max))
     size = with_unit(most if least == most else f"{least} to {most}", "ms")
-    return f"by {size}" if rows[0].metric == "mean" else f"by {size} at the median"
+    size = f"{with_unit(least, 'ms')} or more" if or_more else size
+    return f", by {size}" if rows[0].metric == "mean" else f", by {size} at the median"
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@ faster than whom. And the matrix of several targets in one: in which order they 
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from campaigns.domain.analysis.ratio import Word
 from campaigns.domain.analysis.repeats import MIN_REPEATS
@@ -83,7 +83,7 @@ def _against(sweeps: Sequence[SweepAnswer]) -> Iterator[str]:
             rows = [each.mean for each in judged if each.word == word]
             if rows:
                 at = f"{len(rows)} of {counted(len(judged), 'values')}"
-                yield f"{sweep.name} is {word} than {sweep.reference} at {at}, {gap_words(rows)}."
+                yield f"{sweep.name} is {word} than {sweep.reference} at {at}{gap_words(rows)}."
 
 
 def _too_few(names: Sequence[str]) -> str:
@@ -127,7 +127,9 @@ def matrix_sentence(matrix: TargetMatrix) -> Sentence:
     for order, found in orders.items():
         is_all = 2 < len(found) == len(rows) == len(times)
         at = f"all {len(rows)} plans" if is_all else and_joined(list(found))
-        said += [(order, True), (f" at {at}, {_gap(found.values())}. ", False)]
+        ahead = [each for row in found.values() for each in row.order if not each.why]
+        gap = gap_words([each.row for each in ahead], or_more=any(each.or_more for each in ahead))
+        said += [(order, True), (f" at {at}{gap}. ", False)]
     if unclear:
         said += [
             ("No target is clearly ahead", True),
@@ -155,10 +157,3 @@ def _order(row: MatrixRow) -> str:
     if len(row.order) == 1:
         return f"{first} is faster than {others[0]}"
     return f"{first} {are} the fastest, {', '.join(f'then {each}' for each in others)}"
-
-
-def _gap(rows: Iterable[MatrixRow]) -> str:
-    """Between neighbours of which one is clearly ahead."""
-    gaps = [[each.row for each in row.order if not each.why] for row in rows]
-    each = "each " if max(map(len, gaps)) > 1 else ""
-    return each + gap_words([gap for some in gaps for gap in some])

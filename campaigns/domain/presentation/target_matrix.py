@@ -171,12 +171,14 @@ class MatrixCell:
 @dataclass(frozen=True, slots=True)
 class Neighbours:
     """Two targets of a row, of which no other's time lies between. `row`: the faster one against
-    the slower. `why`: why nobody can be sure of that, "" where the difference is clear."""
+    the slower, without an interval where nothing is known of the size. `why`: why nobody can be
+    sure of that, "" where the difference is clear. `or_more`: it may be larger."""
 
     faster: str
     slower: str
     row: OverheadRow
     why: str = ""
+    or_more: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -149,13 +149,21 @@ THIRD_OPEN = neighbours("apache", "caddy", -200, 300, why="About 5 more blocks w
         ),
         (
             [[NGINX, THIRD]],
-            "nginx is the fastest, then apache, then caddy at L1, each by 0.40 to 1.20 ms.",
+            "nginx is the fastest, then apache, then caddy at L1, by 0.40 to 1.20 ms.",
         ),
         (
             [[NGINX, THIRD_OPEN]],
             "nginx is the fastest, then apache and caddy at L1, by 0.40 to 0.50 ms.",
         ),
         ([[OPEN, THIRD]], "nginx and apache are the fastest, then caddy at L1, by 1.1 to 1.2 ms."),
+        (
+            [[replace(NGINX, or_more=True)]],
+            "nginx is faster than apache at L1, by 0.40 ms or more.",
+        ),
+        (
+            [[replace(NGINX, row=replace(NGINX.row, interval=None))]],
+            "nginx is faster than apache at L1.",
+        ),
         ([[]], ""),
     ],
 )
