@@ -20,7 +20,7 @@ from campaigns.domain.presentation.sweep_table import (
     with_speed_up,
 )
 from campaigns.domain.presentation.target_matrix import TargetMatrix
-from campaigns.models import Campaign, Test
+from campaigns.models import Campaign
 from campaigns.queries.arm_pairs import ArmPair, MeasuredTest, arm_words
 from campaigns.queries.ladders import ladder_of
 from campaigns.queries.measurements import (
@@ -105,12 +105,6 @@ def _field(arm: MeasuredTest) -> str:
 
 def _value(arm: MeasuredTest) -> float:
     return arm.test.swept_value if arm.test.swept else arm.test.injectors
-
-
-def _key(test: Test) -> tuple:
-    injectors = test.injectors if test.swept else None
-    arm = (test.endpoint_id, test.connection_mode)
-    return test.plan_version_id, *arm, test.swept, injectors
 
 
 def _answer(
@@ -217,7 +211,10 @@ def shapes_of(
     # the first.
     groups: dict[tuple, list[MeasuredTest]] = {}
     for arm in arms:
-        groups.setdefault(_key(arm.test), []).append(arm)
+        test = arm.test
+        injectors = test.injectors if test.swept else None
+        place = test.plan_version_id, test.endpoint_id, test.connection_mode
+        groups.setdefault((*place, test.swept, injectors), []).append(arm)
     families: _Families = {}
     for group in groups.values():
         if len(group) > 1:

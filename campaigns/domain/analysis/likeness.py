@@ -64,9 +64,10 @@ def likeness_among(arms: Sequence[Sequence[ArmRun]]) -> list[Likeness]:
     sizes = [_content_bytes(total) for total in totals]
     statuses = [_status_shares(total) for total in totals]
     per_run = [max(each.measurement.figures.attempts for each in arm) for arm in arms]
+    is_close = max(sizes) - min(sizes) <= _EQUAL_WITHIN * max(sizes)
     return [
         Likeness(HOSTS, tuple(_shown(arms, hosts)), len(set(hosts)) == 1),
-        Likeness("reply", tuple(f"{size:,.0f} B" for size in sizes), _close(*sizes)),
+        Likeness("reply", tuple(f"{size:,.0f} B" for size in sizes), is_close),
         Likeness(
             "status",
             tuple(map(_words, statuses)),
@@ -118,10 +119,6 @@ def _content_bytes(totals: Sequence[Total]) -> float:
         for name in ("bytes_received", "head_received", "framing_received")
     )
     return (received - head - framing) / replies if replies else 0.0
-
-
-def _close(*sizes: float) -> bool:
-    return max(sizes) - min(sizes) <= _EQUAL_WITHIN * max(sizes)
 
 
 def _status_shares(totals: Sequence[Total]) -> dict[str, float]:

@@ -184,11 +184,6 @@ class ThresholdJudge:
 _Parts = tuple[float, float]
 
 
-def _memory(point: MachinePoint) -> _Parts | None:
-    used, whole = point.did.get("memory_used_bytes"), point.did.get("memory_bytes")
-    return (used / whole, 1) if whole and used is not None else None
-
-
 def _resent(point: MachinePoint) -> _Parts | None:
     resent, sent = point.did.get("retransmitted"), point.did.get("segments_sent")
     return None if resent is None or sent is None else (resent, sent)
@@ -196,7 +191,7 @@ def _resent(point: MachinePoint) -> _Parts | None:
 
 _PARTS: dict[str, Callable[[MachinePoint], _Parts | None]] = {
     "target_cpu": lambda point: None if (cpu := point.share(*BUSY)) is None else (cpu, 1),
-    "target_memory": _memory,
+    "target_memory": lambda point: None if (used := point.memory_share) is None else (used, 1),
     "target_resent": _resent,
 }
 

@@ -48,6 +48,11 @@ class MachinePoint:
         whole, own_s = sum(self.did.get(state, 0.0) for state in CPU), watched_s(self.did)
         return own_s / whole if whole and own_s is not None else None
 
+    @property
+    def memory_share(self) -> float | None:
+        used, whole = self.did.get("memory_used_bytes"), self.did.get("memory_bytes")
+        return used / whole if whole and used is not None else None
+
     def per_s(self, name: str) -> float | None:
         value = self.did.get(name)
         return None if value is None else value / self.lasted_s

@@ -156,11 +156,6 @@ def _state(name: str):
     return lambda point: _percent(point.share(_STATES[name]))
 
 
-def _memory(point: MachinePoint) -> float | None:
-    used, whole = point.did.get("memory_used_bytes"), point.did.get("memory_bytes")
-    return _percent(used / whole) if whole and used is not None else None
-
-
 def _mb_per_s(name: str):
     def value(point: MachinePoint) -> float | None:
         per_s = point.per_s(name)
@@ -209,7 +204,7 @@ _POINT_COLUMNS = {
     "cores": _n_cores,
     "busy": lambda point: _percent(point.share(*BUSY)),
     **{name: _state(name) for name in _STATES},
-    "memory": _memory,
+    "memory": lambda point: _percent(point.memory_share),
     "received": _mb_per_s("received_bytes"),
     "sent": _mb_per_s("sent_bytes"),
     "loopback": _mb_per_s("loopback_bytes"),

@@ -170,15 +170,10 @@ def split_answer(arms: Sequence[tuple[str, str, dict[str, float | None]]]) -> Sp
         return None
     rows, decimals = split_rows(arms)
     baseline, candidate = rows
+    pairs = {part: (us, candidate["parts"][part]) for part, us in baseline["parts"].items()}
     difference = {
-        part: _difference(baseline["parts"][part], candidate["parts"][part], decimals)
-        for part in baseline["parts"]
+        part: None if before is after is None else round((after or 0) - (before or 0), decimals)
+        for part, (before, after) in pairs.items()
     }
     total = round(candidate["total_ms"] - baseline["total_ms"], decimals)
     return SplitAnswer(rows, {"parts": difference, "total_ms": total}, decimals)
-
-
-def _difference(baseline: float | None, candidate: float | None, decimals: int) -> float | None:
-    if baseline is None and candidate is None:
-        return None
-    return round((candidate or 0.0) - (baseline or 0.0), decimals)

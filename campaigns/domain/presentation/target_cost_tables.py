@@ -129,7 +129,7 @@ def compared_costs_table(kind: CostKind, compared: Sequence[ComparedCost]) -> Ta
     """What the candidate costs more than the baseline."""
     found = [each.difference for each in compared]
     intervals = [each.interval for each in found]
-    less = [_difference(each) for each in found]
+    less = [None if None in each.means else each.candidate - each.baseline for each in found]
     columns = [
         column_cells([Figure(each.baseline, each.why) for each in found]),
         column_cells([Figure(each.candidate, each.why) for each in found]),
@@ -175,12 +175,6 @@ def cost_sentence(kind: CostKind, compared: Sequence[ComparedCost]) -> Sentence:
             sure = f" ({interval_words(interval)})" if interval else ""
             said += [(f"{each.title}: ", False), (word, True), (f"{sure}. ", False)]
     return trimmed(said)
-
-
-def _difference(found: CostDifference) -> float | None:
-    if found.baseline is None or found.candidate is None:
-        return None
-    return found.candidate - found.baseline
 
 
 def _only(names: set[str], otherwise: str) -> str:
