@@ -10,7 +10,7 @@ from benchmarks.faults import runs
 from benchmarks.faults.evidence import Arrivals, SpoolKeeper, look
 from benchmarks.faults.kinds import Heal, Reach, RunPhase
 from benchmarks.faults.report import Struck
-from benchmarks.faults.rounds import Fault, Round
+from benchmarks.faults.rounds import Fault, FaultRound
 from benchmarks.faults.verdicts import Seen, Truth, faults_of, hits_all_load, silent_after_s
 from benchmarks.faults.world import WORDS, World
 from local.base import LocalError
@@ -51,7 +51,7 @@ class Injection:
 class Played:
     """What came of a round; `broken` in sentences, `took`: each part of it, in words."""
 
-    round: Round
+    round: FaultRound
     struck: list[Struck] = field(default_factory=list)
     broken: list[str] = field(default_factory=list)
     outcomes: list[str] = field(default_factory=list)
@@ -80,7 +80,7 @@ class Lab:
         world.stop_run = runs.stop
         use_own_connection()
 
-    def play(self, round_: Round) -> Played:
+    def play(self, round_: FaultRound) -> Played:
         """Raises LocalError where the world itself does not come back."""
         played, lap = Played(round_), _Lap()
         self.settle()
@@ -102,7 +102,7 @@ class Lab:
         return played
 
     # --- faults ----------------------------------------------------------------------------------
-    def _inject(self, round_: Round, run_ids: list[int]) -> list[Injection]:
+    def _inject(self, round_: FaultRound, run_ids: list[int]) -> list[Injection]:
         injections = [Injection(fault, run_ids[fault.victim]) for fault in round_.faults]
         threads = [threading.Thread(target=self._inject_one, args=[each]) for each in injections]
         for thread in threads:
@@ -153,7 +153,7 @@ class Lab:
         unheard = runs.ask(lambda: runs.unheard(pids))
         return "PostgreSQL" if unheard is None else unheard
 
-    def _await_end(self, round_: Round, run_ids: list[int], played: Played) -> int:
+    def _await_end(self, round_: FaultRound, run_ids: list[int], played: Played) -> int:
         """When all runs had ended, CLOCK_MONOTONIC in ns."""
         is_slow = any(each.phase is RunPhase.FIRST for each in round_.faults)
         until = time.monotonic() + ENDS_WITHIN_S + FIRST_REQUEST_S * is_slow
@@ -169,7 +169,7 @@ class Lab:
         return time.monotonic_ns()
 
     def _judge(
-        self, round_: Round, run_ids: list[int], planted: list[Injection], ended_ns: int,
+        self, round_: FaultRound, run_ids: list[int], planted: list[Injection], ended_ns: int,
         played: Played,
     ) -> dict[int, Seen]:  # fmt: skip
         """Look again until all is right, or what comes late has had its time."""
@@ -198,7 +198,7 @@ class Lab:
 
 
 def _truth_of(
-    round_: Round, place: int, run_id: int, seen: Seen, planted: list[Injection]
+    round_: FaultRound, place: int, run_id: int, seen: Seen, planted: list[Injection]
 ) -> Truth:
     reaching = [each.fault.kind for each in planted if each.reaches(run_id, seen)]
     return Truth(

@@ -31,7 +31,7 @@ class Fault:
 
 
 @dataclass(frozen=True, slots=True)
-class Round:
+class FaultRound:
     """Faults in `CAMPAIGNS` campaigns that begin together."""
 
     number: int
@@ -42,7 +42,7 @@ class Round:
         return any(each.victim == place and each.phase is RunPhase.FIRST for each in self.faults)
 
 
-def rounds(seed: int, kinds: Sequence[FaultKind], first: int = 1) -> Iterator[Round]:
+def rounds(seed: int, kinds: Sequence[FaultKind], first: int = 1) -> Iterator[FaultRound]:
     """Without an end."""
     number = first
     while True:
@@ -50,13 +50,13 @@ def rounds(seed: int, kinds: Sequence[FaultKind], first: int = 1) -> Iterator[Ro
         number += 1
 
 
-def _round(chance: Random, number: int, kinds: Sequence[FaultKind]) -> Round:
+def _round(chance: Random, number: int, kinds: Sequence[FaultKind]) -> FaultRound:
     (wanted,) = chance.choices((1, 2, 3, 4), _SOME_AT_ONCE)
     faults: list[Fault] = []
     for kind in chance.sample(kinds, len(kinds)):
         if len(faults) < wanted and all(kind.part != each.kind.part for each in faults):
             faults.append(_fault(chance, kind))
-    return Round(number, tuple(faults))
+    return FaultRound(number, tuple(faults))
 
 
 def _fault(chance: Random, kind: FaultKind) -> Fault:

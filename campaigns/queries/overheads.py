@@ -30,7 +30,7 @@ from campaigns.queries.side_by_side import (
     TYPICAL,
     TurnsComparison,
     compared_in_turns,
-    parts_of,
+    stretches_of,
 )
 
 _MAX_ERROR_SHARE = 0.01
@@ -84,8 +84,8 @@ def compare(
     rounds, whatever the machine did, unless by a metric of somebody's choice."""
     if turns := None if metric else compared_in_turns(campaign, pair):
         return _in_turns(turns, blockers)
-    if parts := _parts(pair):
-        judged = metric_row(TYPICAL, **parts)
+    if stretches := _stretches(pair):
+        judged = metric_row(TYPICAL, **stretches)
         return _between(campaign, pair, judged, [arm.comparable for arm in pair], blockers)
     is_typical = (is_busy or pair.is_busy) and not metric
     sides = [arm.comparable if is_typical else arm.counted for arm in pair]
@@ -118,14 +118,14 @@ def _between(
     return Overhead(pair, sides, judged, found, is_paired, has_word, likeness, blocker)
 
 
-def _parts(pair: ArmPair) -> dict[str, Any]:
+def _stretches(pair: ArmPair) -> dict[str, Any]:
     """Of the row of two campaigns of which one has too few repeats, but has taken turns."""
     if pair.is_of_one_campaign or min(len(arm.comparable) for arm in pair) >= MIN_REPEATS:
         return {}
     sides = [
         [each.figures for each in arm.comparable]
         if len(arm.comparable) >= MIN_REPEATS
-        else parts_of(arm.comparable)
+        else stretches_of(arm.comparable)
         for arm in pair
     ]
     if min(map(len, sides)) < MIN_REPEATS:

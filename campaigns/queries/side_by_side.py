@@ -31,12 +31,12 @@ TYPICAL = "typical"
 _US = 1e6
 
 
-_PARTS = 5  # of a pass, which stand for repeats where a campaign has too few
-_ROUNDS_OF_A_PART = 3
+_STRETCHES = 5  # of a pass, which stand for repeats where a campaign has too few
+_ROUNDS_OF_A_STRETCH = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class Stretch:
     """A stretch of a run's rounds."""
 
     typical_us: float
@@ -46,17 +46,17 @@ class Part:
         return self.typical_us
 
 
-def parts_of(runs: Iterable[MeasuredRun]) -> list[Part]:
+def stretches_of(runs: Iterable[MeasuredRun]) -> list[Stretch]:
     """Stretches of the rounds of these runs; [] where they took no turns. They show what varies
     within minutes, not what another day changes."""
-    parts = []
+    stretches = []
     for run in (each.run for each in runs if each.run.frozen.turns):
         for each in passes_of(run.campaign):
             if run in each.runs:
                 arm = each.runs.index(run)
                 typical_us = [us for line in each.rounds if (us := _typical_us(line.arms[arm]))]
-                parts += map(Part, _medians(typical_us))
-    return parts
+                stretches += map(Stretch, _medians(typical_us))
+    return stretches
 
 
 def _typical_us(arm: ArmRound) -> float | None:
@@ -64,10 +64,10 @@ def _typical_us(arm: ArmRound) -> float | None:
 
 
 def _medians(values: Sequence[float]) -> list[float]:
-    size = len(values) // _PARTS
-    if size < _ROUNDS_OF_A_PART:
+    size = len(values) // _STRETCHES
+    if size < _ROUNDS_OF_A_STRETCH:
         return []
-    return [median(values[n * size : (n + 1) * size]) for n in range(_PARTS)]
+    return [median(values[n * size : (n + 1) * size]) for n in range(_STRETCHES)]
 
 
 @dataclass(frozen=True, slots=True)

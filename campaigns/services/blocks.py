@@ -26,7 +26,7 @@ from campaigns.domain.plan.sweep import INJECTORS, MAX_POINTS, Sweep, swept_plan
 from campaigns.domain.plan.target import TLS_SCHEMES, WEBSOCKET_SCHEMES
 from campaigns.domain.plan.turns import (
     ArmsOfPlan,
-    Turns,
+    TurnsOrder,
     limit_for,
     plan_in_turns,
     why_not_side_by_side,
@@ -130,7 +130,7 @@ def _queue_side_by_side(campaign: Campaign, tests: Sequence[Test], after: int) -
         for test in group:
             plan, in_turns = test.plan(), None
             if len(group) > 1:
-                plan, in_turns = plan_in_turns(plan, len(group), limit_s), Turns(**settings)
+                plan, in_turns = plan_in_turns(plan, len(group), limit_s), TurnsOrder(**settings)
             snapshots[test.pk] = snapshot_of(test, plan, in_turns)
     leaders, followers = [], []
     for turn in turns:
@@ -210,7 +210,7 @@ def queued_run(test: Test, turn: Turn, snapshot: dict[str, Any]) -> Run:
     )
 
 
-def snapshot_of(test: Test, plan: Plan, turns: Turns | None = None) -> dict[str, Any]:
+def snapshot_of(test: Test, plan: Plan, turns: TurnsOrder | None = None) -> dict[str, Any]:
     """What determines the runs of a test that send this plan, as each of them stores it. `turns`:
     those of arms side by side."""
     version, endpoint = test.plan_version, test.endpoint

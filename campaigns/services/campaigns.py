@@ -117,7 +117,7 @@ def create_campaign(
     """A draft with its tests. Raises Forbidden, or Refused with what to change. With a `sweep`,
     every cell becomes one test for each of its values. `order`: "" for side by side where all loads
     allow it, else blocks; `repeats`: None for one pass side by side, or five blocks. `limit_s` and
-    `until_settled`: as of `plan.turns.Turns`. `keeps_going`: make all runs even if
+    `until_settled`: as of `plan.turns.TurnsOrder`. `keeps_going`: make all runs even if
     everything fails in one. `perf`: a PerfOf, what the targets' agents count. `reference`: measure
     the installation's own target in each block as well. Not `is_more`: it takes another campaign's
     place."""

@@ -7,7 +7,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from campaigns.domain.metrics.rounds import ArmRound, ArmsRound
-from campaigns.domain.plan.turns import Turns
+from campaigns.domain.plan.turns import TurnsOrder
 from campaigns.domain.presentation.sentences import plain_text
 from campaigns.queries.answers import campaign_answer
 from campaigns.queries.side_by_side import Pass
@@ -131,7 +131,7 @@ def test_targets_that_took_turns_are_ordered_by_their_rounds(ask):
     campaign, runs, answer = ask({"L1": [[10_000], [20_000]]})
     arms = [ArmRound(10, p50_us=us, mean_us=us) for us in (9000.0, 7000.0)]
     rounds = [ArmsRound(n, n, (0, 1), tuple(arms)) for n in range(40)]
-    frozen = SimpleNamespace(turns=Turns(), pace={})
+    frozen = SimpleNamespace(turns=TurnsOrder(), pace={})
     of_pass = [SimpleNamespace(test_id=run.test_id, frozen=frozen) for run in runs]
     campaign.passes = [Pass(of_pass, rounds)]
     (row,) = answer().matrix.rows

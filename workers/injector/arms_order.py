@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, Self
 
-from campaigns.domain.plan.turns import MOST_ARMS, Turns, why_not_in_turns
+from campaigns.domain.plan.turns import MOST_ARMS, TurnsOrder, why_not_in_turns
 from workers.injector.order import PROTOCOL, Order, Refusal
 
 PROTOCOL_OF_ARMS = 2
@@ -15,7 +15,7 @@ class ArmsOrder:
     """`arms` are orders as for an arm alone, all with the same load."""
 
     arms: tuple[Order, ...]
-    turns: Turns
+    turns: TurnsOrder
     dead_man_s: float | None = None
 
     @classmethod
@@ -38,7 +38,7 @@ class ArmsOrder:
         if any(order.plan.load != orders[0].plan.load for order in orders):
             raise Refusal("bad_order", "All arms need the same load to be measured side by side.")
         try:
-            turns = Turns.from_json(data.get("turns") or {}, len(arms))
+            turns = TurnsOrder.from_json(data.get("turns") or {}, len(arms))
         except (TypeError, ValueError, AttributeError) as error:
             raise Refusal("bad_order", f"The order cannot be read: {error}") from None
         return cls(orders, turns, orders[0].dead_man_s)

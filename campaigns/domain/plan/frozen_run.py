@@ -12,7 +12,7 @@ from campaigns.domain.plan.fields import PlanField, fields_of
 from campaigns.domain.plan.plan import ConnectionMode, Plan
 from campaigns.domain.plan.target import Origin
 from campaigns.domain.plan.threshold import TARGET_METRICS
-from campaigns.domain.plan.turns import Turns, plan_at_pace
+from campaigns.domain.plan.turns import TurnsOrder, plan_at_pace
 
 
 @lru_cache(maxsize=256)
@@ -39,7 +39,7 @@ class FrozenRun:
     seed: int
     allowed_networks: tuple[str, ...]
     swept: str = ""
-    turns: Turns | None = None
+    turns: TurnsOrder | None = None
     pace: Mapping[str, Any] = field(default_factory=dict)
 
     @cached_property
@@ -77,7 +77,7 @@ class FrozenRun:
             seed=data["seed"],
             allowed_networks=tuple(data["policy"]["allow"]),
             swept=data.get("swept", ""),
-            turns=Turns.from_json(data["turns"]) if "turns" in data else None,
+            turns=TurnsOrder.from_json(data["turns"]) if "turns" in data else None,
             pace=data.get("pace", {}),
         )
 

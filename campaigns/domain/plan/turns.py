@@ -17,7 +17,7 @@ PRACTICAL = 0.05  # a smaller difference makes none in practice
 
 
 @dataclass(frozen=True, slots=True)
-class Turns:
+class TurnsOrder:
     """`seed` draws the order of each round. `limit_s` of measuring, all arms together; it ends
     before where `until_settled` and all `pairs` are settled: (arm, reference), by number. No
     pairs: each arm with the first. `slice_s`: None lets the trial choose. `may_lower_rate`: else
