@@ -9,7 +9,7 @@ from django.db.models import F
 
 from benchmarks.faults.kinds import RunPhase, Victim
 from benchmarks.faults.network import HOSTS, TARGETS
-from benchmarks.faults.rounds import Round
+from benchmarks.faults.rounds import FaultRound
 from benchmarks.faults.world import TARGET_PORT
 from campaigns.domain.errors import Refused
 from campaigns.domain.lifecycle import LIVE_SHARD_STATES, RunState
@@ -56,17 +56,17 @@ def _endpoints() -> list:
     return [make_endpoint(make_target(project), host=host, port=TARGET_PORT) for host in TARGETS]
 
 
-def path_of(round_: Round, place: int) -> str:
+def path_of(round_: FaultRound, place: int) -> str:
     """By this path the target's own log knows whose requests arrived."""
     return f"/round/{round_.number}/{place}"
 
 
-def start(round_: Round) -> list[int]:
+def start(round_: FaultRound) -> list[int]:
     """The runs, by place. The first campaign's has two injectors."""
     return [_start(round_, place, endpoint) for place, endpoint in enumerate(_endpoints())]
 
 
-def _start(round_: Round, place: int, endpoint) -> int:
+def _start(round_: FaultRound, place: int, endpoint) -> int:
     project = endpoint.target.project
     spec = {
         "steps": [{"label": "", "method": "GET", "path": path_of(round_, place)}],
