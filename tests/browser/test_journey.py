@@ -171,6 +171,8 @@ def start_campaign(page, project_path) -> str:
     for box in page.locator("[name=cells]").all():
         label = box.get_attribute("aria-label")
         box.set_checked(label.endswith(" new"), force=True)
+    # Blocks, of which the target's log counts exactly what was planned.
+    page.locator("[name=order][value=blocks]").check(force=True)
     page.locator("#id_repeats").fill(str(REPEATS))
     page.locator("#id_pause_s").fill("0.2")
     page.locator("main").get_by_text(re.compile(rf"\b{2 * REPEATS}\b")).first.wait_for()

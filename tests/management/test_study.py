@@ -1,12 +1,11 @@
 import pytest
 
-from campaigns.domain.percentiles import P99, Shown, shown
 from campaigns.management.study import make_sample
 
 pytestmark = pytest.mark.django_db
 
 
-def test_the_sample_measures_new_resumed_and_kept_connections_with_a_p99(as_alice):
+def test_the_sample_measures_new_resumed_and_kept_connections_side_by_side(as_alice):
     campaign = make_sample(as_alice, 8081, 8444)
     tests = list(campaign.tests.all())
     assert [(test.endpoint.scheme, test.connection_mode) for test in tests] == [
@@ -16,9 +15,7 @@ def test_the_sample_measures_new_resumed_and_kept_connections_with_a_p99(as_alic
         ("https", "resumed"),
         ("https", "keep-alive"),
     ]
-    assert campaign.repeats >= 3
-    requests = tests[0].plan_version.value().planned_requests
-    assert shown(requests, P99) is Shown.OK
+    assert campaign.order == "side_by_side"
 
 
 def test_a_second_sample_reuses_project_target_and_plan(as_alice):
