@@ -296,6 +296,9 @@ def _metrics(tests: Sequence[ComparedTest]) -> str:
 
 def _over(tests: Sequence[ComparedTest]) -> str:
     """Such as "over 5 and 5 runs"."""
+    known = [each for each in tests if each.row.interval]
+    if any(each.row.interval.k > min(map(len, each.runs)) for each in known):
+        return "over stretches of passes, of runs where a test has three"
     numbers = [_ends(len(each.runs[side]) for each in tests) for side in (0, 1)]
     first, second = (" to ".join(map(str, ends)) for ends in numbers)
     return f"over {first} and {second} runs of each test"

@@ -22,7 +22,7 @@ from campaigns.domain.metrics.figures import typical_metric
 from campaigns.domain.metrics.measurement import unlike
 from campaigns.domain.presentation.overhead_table import forest, overhead_table, split_answer
 from campaigns.domain.presentation.results import OverheadAnswer
-from campaigns.domain.units import counted, percent
+from campaigns.domain.units import counted, figure, percent
 from campaigns.models import Campaign
 from campaigns.queries.arm_pairs import ArmPair
 from campaigns.queries.measurements import MeasuredRun, why_each
@@ -86,7 +86,8 @@ def compare(
         return _in_turns(turns, blockers)
     if stretches := _stretches(pair):
         judged = metric_row(TYPICAL, **stretches)
-        return _between(campaign, pair, judged, [arm.comparable for arm in pair], blockers)
+        found = _between(campaign, pair, judged, [arm.comparable for arm in pair], blockers)
+        return replace(found, verdict=_of_stretches(found.verdict, judged))
     is_typical = (is_busy or pair.is_busy) and not metric
     sides = [arm.comparable if is_typical else arm.counted for arm in pair]
     is_paired = _is_paired(campaign, pair, sides)
@@ -116,6 +117,15 @@ def _between(
     found = _verdict(campaign, pair, judged, every_blocker)
     blocker = next((text for _, text in every_blocker), "")
     return Overhead(pair, sides, judged, found, is_paired, has_word, likeness, blocker)
+
+
+def _of_stretches(found: ComparisonVerdict, judged: OverheadRow) -> ComparisonVerdict:
+    """Stretches cannot be added like repeats: what takes longer has more rounds in each."""
+    if not found.more:
+        return found
+    times = 1 + found.more / judged.interval.k
+    text = f"A pass {figure(times, 2)} times as long would settle it."
+    return replace(found, text=text, more=None)
 
 
 def _stretches(pair: ArmPair) -> dict[str, Any]:

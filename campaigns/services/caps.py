@@ -119,6 +119,8 @@ _SIZES = """
         (SELECT avg(pg_column_size(each.*)) FROM
             (SELECT * FROM campaigns_machinesecond WHERE run_id = %(run)s LIMIT %(sample)s) each),
         (SELECT sum(pg_column_size(each.*)) FROM campaigns_runsummary each
+            WHERE run_id = %(run)s)
+        + (SELECT coalesce(sum(pg_column_size(each.*)), 0) FROM campaigns_round each
             WHERE run_id = %(run)s),
         (SELECT sum(pg_column_size(each.*)) FROM campaigns_failureexample each
             WHERE run_id = %(run)s)

@@ -49,7 +49,7 @@ from campaigns.queries.references import (
 )
 from campaigns.queries.target_costs import perf_checks
 from campaigns.services import campaigns as services
-from campaigns.services.blocks import estimate_cells, why_in_blocks
+from campaigns.services.blocks import CampaignCell, estimate_cells, why_in_blocks
 from campaigns.services.campaigns import (
     USUAL_BLOCKS,
     create_file_set_study,
@@ -106,9 +106,14 @@ def initial_of(
         return {**found, "reference": False}
     if again and (again.reference or is_edit):
         return {**found, "reference": again.reference}
-    ticked = (grid.cells[key] for key in found.get("cells", ()) if key in grid.cells)
-    has_history = have_history((plan.version, arm.endpoint, arm.mode) for plan, arm in ticked)
-    return {**found, "reference": has_history}
+    ticked = [grid.cells[key] for key in found.get("cells", ()) if key in grid.cells]
+    cells = [CampaignCell(plan.version, arm.endpoint, arm.mode) for plan, arm in ticked]
+    # Of one pass it would have one run, which tells nothing.
+    in_blocks = found.get("order") or why_in_blocks(cells, None)
+    has_history = have_history(
+        (each.plan_version, each.endpoint, each.connection_mode) for each in cells
+    )
+    return {**found, "reference": bool(in_blocks) and has_history}
 
 
 def _asked_again(request: HttpRequest, project: Project, grid: Grid) -> Again | None:
