@@ -15,16 +15,18 @@ from campaigns.domain.analysis.overhead import (
     overhead_rows,
     part_means_us,
     percentile_row,
+    widened,
 )
 from campaigns.domain.analysis.repeats import MIN_REPEATS
-from campaigns.domain.analysis.side_by_side import CONFIDENCE
+from campaigns.domain.analysis.side_by_side import CONFIDENCE, MOST_FAILED
 from campaigns.domain.metrics.figures import typical_metric
 from campaigns.domain.metrics.measurement import unlike
+from campaigns.domain.metrics.snapshot import Timing
 from campaigns.domain.presentation.overhead_table import forest, overhead_table, split_answer
 from campaigns.domain.presentation.results import OverheadAnswer
 from campaigns.domain.units import counted, figure, percent
 from campaigns.models import Campaign
-from campaigns.queries.arm_pairs import ArmPair
+from campaigns.queries.arm_pairs import ArmPair, MeasuredTest
 from campaigns.queries.measurements import MeasuredRun, why_each
 from campaigns.queries.side_by_side import (
     TYPICAL,
@@ -33,8 +35,8 @@ from campaigns.queries.side_by_side import (
     stretches_of,
 )
 
-_MAX_ERROR_SHARE = 0.01
-_MAX_ERROR_DIFFERENCE = 0.005
+# What failed could have taken any time: from here on it widens the interval of the medians.
+_WIDENING_ERROR_SHARE = 0.005
 # A user who compares two targets or plans knows that these differ, and so does what follows.
 _DIFFERS_BY_CHOICE = {"target", "host", "plan", "reply", "requests a run"}
 
@@ -79,16 +81,17 @@ def compare(
     """The pair's rows, and the verdict on the one of this metric, "mean" or a percentile, by the
     threshold of the campaign, which is the candidate's. Without a metric on the mean, or on the
     typical time where a busy machine spoilt the mean of the pair, or of what is told beside it
-    (`is_busy`). `blockers`: what else speaks against a
-    verdict. Tests of two campaigns share no blocks. Arms that took turns are compared by their
-    rounds, whatever the machine did, unless by a metric of somebody's choice."""
+    (`is_busy`), or failures leave it open. `blockers`: what else speaks against a verdict. Tests of
+    two campaigns share no blocks. Arms that took turns are compared by their rounds, whatever the
+    machine did, unless by a metric of somebody's choice."""
     if turns := None if metric else compared_in_turns(campaign, pair):
         return _in_turns(turns, blockers)
     if stretches := _stretches(pair):
         judged = metric_row(TYPICAL, **stretches)
         found = _between(campaign, pair, judged, [arm.comparable for arm in pair], blockers)
         return replace(found, verdict=_of_stretches(found.verdict, judged))
-    is_typical = (is_busy or pair.is_busy) and not metric
+    is_widened = not metric and _worst_share(pair) > _WIDENING_ERROR_SHARE
+    is_typical = (is_busy or pair.is_busy or is_widened) and not metric
     sides = [arm.comparable if is_typical else arm.counted for arm in pair]
     is_paired = _is_paired(campaign, pair, sides)
     arguments = _arguments(sides, is_paired)
@@ -99,6 +102,8 @@ def compare(
     else:
         totals = [each.total for each in pair.counted]
         judged = percentile_row(metric, **arguments, totals=totals)
+    if is_widened:
+        judged = widened(judged, [_failures_of(arm) for arm in pair])
     has_word = min(map(len, sides)) >= MIN_REPEATS and pair.n_usable >= MIN_REPEATS
     return _between(campaign, pair, judged, sides, blockers, is_paired, has_word)
 
@@ -217,9 +222,8 @@ def _cause(spoilt: MeasuredRun) -> str:
 
 def _blockers(pair: ArmPair, likeness) -> list[Blocker]:
     found = []
-    errors = [arm.error_share for arm in pair if arm.counted]
-    if errors and _too_many_errors(errors):
-        shares = " and ".join(percent(share) for share in errors)
+    if _worst_share(pair) > MOST_FAILED:
+        shares = " and ".join(percent(arm.error_share) for arm in pair)
         found.append((Reason.ERRORS, f"Too many requests failed ({shares}) to compare times."))
     if names := unlike_by_accident(pair, likeness):
         found.append(_unlike(names))
@@ -249,8 +253,12 @@ def _have_two_plans(pair: ArmPair) -> bool:
     return pair.baseline.test.plan_version_id != pair.candidate.test.plan_version_id
 
 
-def _too_many_errors(shares: Sequence[float]) -> bool:
-    return max(shares) > _MAX_ERROR_SHARE or max(shares) - min(shares) > _MAX_ERROR_DIFFERENCE
+def _worst_share(pair: ArmPair) -> float:
+    return max(arm.error_share for arm in pair)
+
+
+def _failures_of(arm: MeasuredTest) -> tuple[float, Timing]:
+    return arm.error_share, Timing.together(each.total.timing("response") for each in arm.counted)
 
 
 def _unlike_loads(pair: ArmPair) -> str:

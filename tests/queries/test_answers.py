@@ -179,11 +179,20 @@ def test_blocks_stay_paired_where_a_run_of_another_is_missing(project):
     assert answer.grounds[0] == "95\u202f% intervals over 3 of 4 blocks, paired"
 
 
-def test_many_errors_forbid_a_word_about_times(project):
+@pytest.mark.parametrize(
+    ("failed", "word", "metric"), [(0, "slower", "average"), (5, "slower", "p50"), (50, "", "p50")]
+)
+def test_what_failed_widens_the_interval_of_medians_and_a_tenth_forbids_it(
+    project, failed, word, metric
+):
     campaign, tests = https_campaign(project)
-    run_in_blocks([tests[0]], [HTTP])
-    run_in_blocks([tests[1]], [HTTPS], counters={"failed": 5}, errors={"reset": 5})
-    assert campaign_answer(done(campaign)).overheads[0].word == ""
+    for repeat, (http_us, https_us) in enumerate(zip(HTTP, HTTPS, strict=True), start=1):
+        measure(make_run(tests[0], repeat), http_us)
+        errors = {"counters": {"failed": failed}, "errors": {"reset": failed}} if failed else {}
+        measure(make_run(tests[1], repeat), https_us, **errors)
+    (overhead,) = campaign_answer(done(campaign)).overheads
+    assert (overhead.word, overhead.table.rows[0].label) == (word, metric)
+    assert ("Too many requests failed" in overhead.word_reason) == (word == "")
 
 
 def test_runs_one_after_the_other_get_no_word(project):

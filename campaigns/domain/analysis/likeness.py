@@ -64,14 +64,16 @@ def likeness_among(arms: Sequence[Sequence[ArmRun]]) -> list[Likeness]:
     sizes = [_content_bytes(total) for total in totals]
     statuses = [_status_shares(total) for total in totals]
     per_run = [max(each.measurement.figures.attempts for each in arm) for arm in arms]
-    is_close = max(sizes) - min(sizes) <= _EQUAL_WITHIN * max(sizes)
+    # Failed requests have other statuses and sizes, or none.
+    within = _EQUAL_WITHIN + max(map(_failed_share, totals))
+    is_close = max(sizes) - min(sizes) <= within * max(sizes)
     return [
         Likeness(HOSTS, tuple(_shown(arms, hosts)), len(set(hosts)) == 1),
         Likeness("reply", tuple(f"{size:,.0f} B" for size in sizes), is_close),
         Likeness(
             "status",
             tuple(map(_words, statuses)),
-            all(_same_mix(statuses[0], each) for each in statuses),
+            all(_same_mix(statuses[0], each, within) for each in statuses),
         ),
         Likeness("requests a run", tuple(map(count, per_run)), max(per_run) <= 2 * min(per_run)),
     ]
@@ -129,9 +131,14 @@ def _status_shares(totals: Sequence[Total]) -> dict[str, float]:
     return {status: number / whole for status, number in sorted(statuses.items())}
 
 
-def _same_mix(first: dict[str, float], second: dict[str, float]) -> bool:
+def _failed_share(totals: Sequence[Total]) -> float:
+    failed = sum(each.count("failed") for each in totals)
+    return failed / max(1, failed + sum(each.count("ok") for each in totals))
+
+
+def _same_mix(first: dict[str, float], second: dict[str, float], within: float) -> bool:
     return all(
-        abs(first.get(status, 0.0) - second.get(status, 0.0)) <= _EQUAL_WITHIN
+        abs(first.get(status, 0.0) - second.get(status, 0.0)) <= within
         for status in {*first, *second}
     )
 

@@ -15,7 +15,7 @@ from campaigns.domain.analysis.repeats import MIN_REPEATS
 from campaigns.domain.metrics.figures import SHOWN_PERCENTILES, Figures, percentiles_us
 from campaigns.domain.metrics.histogram import BUCKET_SHARE
 from campaigns.domain.metrics.snapshot import PARTS, Timing, Total
-from campaigns.domain.percentiles import Shown, name, shown, why_not_shown
+from campaigns.domain.percentiles import P50, WHOLE, Shown, name, shown, why_not_shown
 from campaigns.domain.units import figure, with_unit
 
 SPLIT_PARTS = (*PARTS, "lateness")
@@ -139,6 +139,25 @@ def metric_row(
     """The row of one metric of `Figures.time_us`, without the work for the others."""
     arms = _Compared(baseline, candidate, repeats, paired)
     return _mean_row(metric, arms, lambda run: run.time_us(metric))
+
+
+def widened(row: OverheadRow, failures: Sequence[tuple[float, Timing]]) -> OverheadRow:
+    """A row of medians, whose interval holds whatever the failed requests would have taken.
+    `failures`: of baseline and candidate the share e that failed, below a half, and the response
+    times of the others, whose median then lies between their quantiles 0.5 − e and 0.5 + e."""
+    if row.interval is None:
+        return row
+    (low_a, high_a), (low_b, high_b) = (
+        [_share_of_median(timing, P50 + sign * round(share * WHOLE)) for sign in (-1, 1)]
+        for share, timing in failures
+    )
+    interval = row.interval
+    low, high = interval.low * low_b / high_a, interval.high * high_b / low_a
+    return replace(row, interval=replace(interval, low=low, high=high))
+
+
+def _share_of_median(timing: Timing, per_100k: int) -> float:
+    return max(timing.percentile_us(per_100k), 1.0) / max(timing.percentile_us(P50), 1.0)
 
 
 def percentile_row(

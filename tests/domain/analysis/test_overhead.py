@@ -6,13 +6,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from campaigns.domain.analysis.overhead import (
+    OverheadRow,
     increase,
     jumps_us,
     overhead_rows,
     part_means_us,
     percentile_row,
     share,
+    widened,
 )
+from campaigns.domain.analysis.ratio import ratio_interval
 from campaigns.domain.metrics.figures import Figures, figures_of
 from campaigns.domain.metrics.snapshot import PARTS, Timing, Total
 from campaigns.domain.units import rounded
@@ -90,6 +93,15 @@ def test_a_percentile_at_a_jump_has_no_interval_but_the_reason():
     assert rows["p99"].ratio > 1
     assert "from 11.0 to 100.0" in rows["p99"].why
     assert rows["p95"].interval
+
+
+def test_a_median_is_as_wide_as_what_failed_may_have_made_it():
+    times = Timing.of(range(1000, 2001))
+    row = OverheadRow("p50", 1500, 1500, ratio_interval([1500.0] * 3, [1500.0] * 3, paired=True))
+    wide = widened(row, [(0.0, times), (0.05, times)]).interval
+    assert (wide.low, wide.high) == pytest.approx((1450 / 1500, 1550 / 1500), rel=2e-3)
+    both = widened(row, [(0.05, times), (0.05, times)]).interval
+    assert both.high == pytest.approx(1550 / 1450, rel=2e-3)
 
 
 def test_an_undefined_overhead_is_none_and_a_negative_one_is_allowed():
