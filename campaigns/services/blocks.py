@@ -75,7 +75,7 @@ def queue_blocks(*, by: Actor, campaign: Campaign, after: int = 0) -> None:
     for cell in cells:
         require_secret(by=by, version=cell.plan_version, endpoint=cell.endpoint)
     require_permitted(cell.endpoint for cell in cells)
-    estimates = _estimates(campaign, tests)
+    estimates = estimates_of_runs(campaign, tests)
     require_room_for_runs(campaign.project, tests, estimates, campaign.repeats - after)
     if campaign.order == Campaign.Order.SIDE_BY_SIDE:
         runs = _queue_side_by_side(campaign, tests, after)
@@ -87,7 +87,7 @@ def queue_blocks(*, by: Actor, campaign: Campaign, after: int = 0) -> None:
     plan_use(campaign.project, runs, estimates)
 
 
-def _estimates(campaign: Campaign, tests: Sequence[Test]) -> dict[int, TestEstimate]:
+def estimates_of_runs(campaign: Campaign, tests: Sequence[Test]) -> dict[int, TestEstimate]:
     """What one run of each test will take."""
     sizes = {}
     if campaign.order == Campaign.Order.SIDE_BY_SIDE:

@@ -6,13 +6,15 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 from statistics import fmean, median
 
+from django.db.models import Prefetch
 from django.utils import timezone
 
 from campaigns.domain.lifecycle import RunState
-from campaigns.domain.plan.estimates import SET_UP_S, estimate_campaign, estimate_test
+from campaigns.domain.plan.estimates import SET_UP_S
 from campaigns.models import Campaign, Run, Test
 from campaigns.queries.load_control import why_nothing_begins
 from campaigns.queries.runs import share_over
+from campaigns.services.blocks import cell_of, estimate_cells, estimates_of_runs
 
 _LATEST_WAITS = 5
 
@@ -131,21 +133,23 @@ def _between_s(earlier: datetime, later: datetime) -> float:
 
 def _planned_by_test(pks: Sequence[int]) -> dict[int, float | None]:
     """None where only the target decides."""
-    if not pks:
-        return {}
-    tests = Test.objects.filter(pk__in=pks).select_related("plan_version")
-    return {
-        test.pk: estimate_test(test.plan(), test.connection_mode, 0, test.injectors).duration_s
-        for test in tests
-    }
+    campaigns = Campaign.objects.filter(tests__in=pks).distinct()
+    tests = Prefetch("tests", Test.objects.select_related("plan_version"))
+    found = {}
+    for campaign in campaigns.prefetch_related(tests) if pks else ():
+        estimates = estimates_of_runs(campaign, campaign.tests.all())
+        found |= {test: each.duration_s for test, each in estimates.items()}
+    return {test: found[test] for test in pks}
 
 
 def planned_s(campaign: Campaign, repeats: int) -> float | None:
     """How long so many blocks of its tests take; None where only the target decides that."""
-    tests = campaign.tests.select_related("plan_version")
-    estimate = estimate_campaign(
-        [(test.plan(), test.connection_mode, test.injectors) for test in tests],
+    tests = campaign.tests.select_related("plan_version", "endpoint__target")
+    estimate = estimate_cells(
+        [cell_of(test) for test in tests if not test.is_of_reference],
+        in_turns=campaign.order == Campaign.Order.SIDE_BY_SIDE,
         repeats=repeats,
-        pause_s=campaign.pause_s,
+        has_reference=any(test.is_of_reference for test in tests),
+        **{name: getattr(campaign, name) for name in ("pause_s", "limit_s", "until_settled")},
     )
     return None if estimate.runs_of_unknown_duration else estimate.duration_s

@@ -151,19 +151,17 @@ def estimate_side_by_side(
     found = estimate_campaign(tests, **values)
     n_passes = (len(groups) + has_reference) * repeats
     waits_s = n_passes * (SET_UP_S + TRIAL_S) + max(0, n_passes - 1) * pause_s
-    settled_s = sum(map(usual_s, groups, limits_s)) if until_settled else sum(limits_s)
+    usual_s = [
+        min(longest_s, _USUAL_ROUNDS * len(group) * turn_s(group[0][0].load.rate_per_s))
+        for group, longest_s in zip(groups, limits_s, strict=True)
+    ]
+    settled_s = sum(usual_s if until_settled else limits_s)
     return replace(
         found,
         duration_s=sum(limits_s) * repeats + waits_s,
         settled_s=settled_s * repeats + waits_s,
         runs_of_unknown_duration=0,
     )
-
-
-def usual_s(group: Sequence[tuple[Plan, ConnectionMode, int]], limit_s: float) -> float:
-    """How long arms take turns on a quiet machine before they settle."""
-    rate_per_s = group[0][0].load.rate_per_s
-    return min(limit_s, _USUAL_ROUNDS * len(group) * turn_s(rate_per_s))
 
 
 def reference_s(repeats: int, pause_s: float) -> float:
