@@ -5,7 +5,6 @@ import pytest
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.step_order import OrderKind, StepOrder
 from tests.injector.servers import OK_REPLY, always, closed, measure, measured, scripted
-from workers.injector.users import is_plain
 
 TABLE = "user,page\nann,a b\nbob,c/d?e=1\n"
 
@@ -41,7 +40,7 @@ def test_without_variables_the_text_stays_as_it_is_and_workers_are_plain():
     assert sent[0].endswith(b"${user}")
     steps = [{"path": "/", "method": "POST", "body": "${user}"}]
     plan = Plan.from_json({"steps": steps, "load": closed(1)})
-    assert is_plain(plan)
+    assert plan.is_plain
 
 
 def login(sock, server):

@@ -7,7 +7,7 @@ from campaigns.domain.plan import arrivals
 from campaigns.domain.plan.http_version import HttpVersion
 from campaigns.domain.plan.load import Model
 from campaigns.domain.plan.plan import ConnectionMode, Plan
-from campaigns.domain.plan.session import PLAIN_SESSION, makes_visits
+from campaigns.domain.plan.session import makes_visits
 from campaigns.domain.plan.step import Step
 from workers.injector import http1
 from workers.injector.attempt import Worker
@@ -55,8 +55,7 @@ class Crew:
         self.recorders = [request.recorder for request in self.requests]
         for recorder in self.recorders:
             recorder.examples.secrets = secrets_of(plan.auth.user, order.secret)
-        is_plain = plan.session == PLAIN_SESSION and not plan.variable_names
-        has_sessions = self.exchange is None and not is_plain
+        has_sessions = self.exchange is None and not plan.is_plain
         at_once = requests_at_once(plan, order.mode)
         self.sessions = (
             SessionContext(order, requests, self._request_bytes, at_once) if has_sessions else None

@@ -236,6 +236,11 @@ class Plan:
     def variable_names(self) -> frozenset[str]:
         return frozenset(declared_names(self.variables, self.steps))
 
+    @property
+    def is_plain(self) -> bool:
+        """No session options, and nothing kept from replies."""
+        return self.session == PLAIN_SESSION and not self.variable_names
+
     def status_is_expected(self, status: int) -> bool:
         return status_fits(status, self.expected_status)
 

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple, Self
 from campaigns.domain.plan.http_version import HttpVersion
 from campaigns.domain.plan.load import ArrivalUnit, Distribution, Model
 from campaigns.domain.plan.plan import Plan
-from campaigns.domain.plan.session import PLAIN_SESSION
 
 MOST_ARMS = 16
 LIMIT_S, LEAST_S_OF_AN_ARM = 60.0, 10.0
@@ -72,7 +71,7 @@ def why_not_in_turns(plan: Plan) -> str:
         return "Connections and sessions that arrive cannot be cut into turns."
     if load.ramp_up_s or load.start_offset_s:
         return "A ramp-up or start offset cannot be cut into turns."
-    if plan.session != PLAIN_SESSION or plan.variable_names:
+    if not plan.is_plain:
         return "Sessions, pauses, pipelining and variables cannot be cut into turns."
     return ""
 
