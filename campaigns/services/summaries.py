@@ -19,6 +19,7 @@ from django.db.models.functions import Length
 
 from campaigns.domain.analysis.busy import observed_machines
 from campaigns.domain.analysis.judgement import Judgement, judge, limits_with
+from campaigns.domain.analysis.limit import with_noise_noted
 from campaigns.domain.analysis.observations import hosts_of, is_loopback, observe
 from campaigns.domain.lifecycle import RunState, ShardState
 from campaigns.domain.metrics.injector_end import peers_of
@@ -183,6 +184,8 @@ def _judge_run(run: Run, measurement: Measurement) -> Judgement:
     observed |= observed_machines(machines, measurement.figures.attempts)
     response = measurement.total.timing("response")
     judged = judge(observed, response, limits_with(settings.JUDGEMENT_LIMITS))
+    if run.frozen.turns:
+        judged = with_noise_noted(judged)
     return judged.said_of(measurement.plan.nouns)
 
 

@@ -6,12 +6,13 @@ first: while it is in doubt, nothing is known of the others.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
+from campaigns.domain.analysis import trust
 from campaigns.domain.analysis.busy import FEW_OTHERS, FULL_CPU
 from campaigns.domain.analysis.criteria import CROWDED, CROWDED_BESIDE, JudgementReason
-from campaigns.domain.analysis.judgement import Judgement
+from campaigns.domain.analysis.judgement import Finding, Judgement
 from campaigns.domain.analysis.target_state import SATURATED
 from campaigns.domain.lifecycle import TargetState, Trust
 from campaigns.domain.metrics.machine_use import MachineUse
@@ -84,6 +85,19 @@ def blame(judged: Judgement) -> JudgementReason:
     known = (*reasons, *judged.notes)
     others = [each for each in known if each.code in OTHERS and each.code != "other_cpu"]
     return max(others, key=lambda each: each.value or 0.0, default=(*own, reasons[0])[0])
+
+
+def with_noise_noted(judged: Judgement) -> Judgement:
+    """Of a run that took turns with others: noise met all of them, so its cause is a note. What was
+    not sent, or not recorded, stays a doubt."""
+    reasons = judged.measurement.reasons
+    kept = tuple(each for each in reasons if each.code not in trust.BUSY - trust.UNSENT)
+    if len(kept) == len(reasons):
+        return judged
+    cause = blame(judged)
+    notes = judged.notes if cause in judged.notes else (replace(cause, state=""), *judged.notes)
+    state = Trust(kept[0].state) if kept else Trust.TRUSTED
+    return replace(judged, measurement=Finding(state, kept), notes=notes)
 
 
 def limit_of(

@@ -128,10 +128,10 @@ _ALL = (
         "ratio",
         "ratio",
         "",
-        "HTTPS / HTTP: over repeats the geometric mean, of blocks where these are complete.",
+        "HTTPS / HTTP: the centre of the rounds, or over repeats the geometric mean.",
     ),
-    Metric("low", "from", "", "Lower end of the ratio's 95 % interval over repeats."),
-    Metric("high", "to", "", "Upper end of the ratio's 95 % interval over repeats."),
+    Metric("low", "from", "", "Lower end: 99 % interval over rounds, 95 % over repeats."),
+    Metric("high", "to", "", "Upper end: 99 % interval over rounds, 95 % over repeats."),
     Metric(
         "increase",
         "increase",
@@ -144,7 +144,7 @@ _ALL = (
         "% of HTTPS",
         "(HTTPS − HTTP) / HTTPS: the part of the HTTPS time that is overhead.",
     ),
-    Metric("word", "verdict", "", "For the average only, from three repeats on."),
+    Metric("word", "verdict", "", "For the first row only, from three repeats or 16 rounds on."),
     Metric("why", "why", "", "Why there is no verdict, or what would settle it."),
     Metric(
         "could_have_shown",

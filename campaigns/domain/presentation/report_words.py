@@ -418,6 +418,8 @@ def _measurement(runs: Sequence[RunStatus], found: Answers) -> ShownAnswer:
         ended = f"the only {noun} is accounted for" if n else f"no {noun} ended"
         ended = f"all {counted(n, nouns)} are accounted for" if n > 1 else ended
         reason = f"The injector kept up, and {ended}."
+        if any(each.took_turns for each in runs):
+            reason = f"Noise met all arms alike, and {ended}."
     return ShownAnswer(_MEASUREMENT, glyph, word, reason)
 
 

@@ -5,7 +5,8 @@ import pytest
 from campaigns.domain.analysis.busy import Busy, MachineLoad, busy_of, mean_busy
 from campaigns.domain.analysis.criteria import Observed
 from campaigns.domain.analysis.judgement import judge
-from campaigns.domain.analysis.limit import Who, limit_of
+from campaigns.domain.analysis.limit import Who, limit_of, with_noise_noted
+from campaigns.domain.lifecycle import Trust
 from campaigns.domain.metrics.machine_use import MachinePoint, MachineUse, machine_use
 from campaigns.domain.metrics.snapshot import Timing
 from campaigns.domain.plan.plan import Plan
@@ -109,3 +110,15 @@ def test_a_machine_s_link_is_as_full_as_its_busier_direction():
     did = {"received_bytes": 20, "sent_bytes": 160, "link_bytes_per_s": 100, "cores": [50, 50]}
     use = machine_use("shop-1", [MachinePoint(0, 2.0, did)])
     assert MachineLoad.of_use(use) == MachineLoad(None, 2, 0.8)
+
+
+def test_noise_is_a_note_of_a_run_that_took_turns_and_what_was_not_sent_a_doubt():
+    observed = {"own_time": Observed(5_000), "steal": Observed(0.2), "dropped": Observed(0.5)}
+    judged = judge(observed, Timing.of([10_000] * 2000))
+    assert judged.is_busy
+    noted = with_noise_noted(judged)
+    assert [each.code for each in noted.measurement.reasons] == ["dropped"]
+    assert noted.measurement.state == noted.measurement.reasons[0].state
+    assert "steal" in {each.code for each in noted.notes}
+    quiet = with_noise_noted(judge({"steal": Observed(0.2)}, Timing.of([10_000] * 2000)))
+    assert (quiet.measurement.state, quiet.is_busy) == (Trust.TRUSTED, False)
