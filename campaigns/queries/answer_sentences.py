@@ -3,7 +3,7 @@ permissions: callers pass what was read for rows found with visible_to."""
 
 from collections.abc import Sequence
 
-from campaigns.domain.analysis.comparison import holm
+from campaigns.domain.analysis.comparison import Reason, holm
 from campaigns.domain.analysis.failures import everything_failed
 from campaigns.domain.analysis.limit import OTHERS
 from campaigns.domain.analysis.side_by_side import CONFIDENCE, LOOKS
@@ -216,7 +216,8 @@ def figures_words(
         tests, repeats = counted(len(arms), "tests"), counted(campaign.repeats, "repeats")
         n_runs = len(arms) * campaign.repeats
         return [(f"Not started yet: {tests}, {repeats}, {counted(n_runs, 'runs')}.", False)]
-    if not any(arm.counted for arm in arms) and not any(each.has_word for each in overheads):
+    is_known = any(each.has_word or each.verdict.reason is Reason.ERRORS for each in overheads)
+    if not is_known and not any(arm.counted for arm in arms):
         # No run has figures that count: why not, or what is awaited.
         ended = [each for each in runs if each.run.is_done]
         spoilt = [each.judged for each in ended if each.has_no_answer]

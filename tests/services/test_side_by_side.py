@@ -166,6 +166,7 @@ def test_times_of_an_arm_that_fails_are_not_compared(sending):
     (overhead,) = campaign_answer(campaign).overheads
     assert overhead.word == ""
     assert "More than a tenth of the requests to HTTPS failed" in overhead.word_reason
+    assert overhead.word_reason in said(campaign)
 
 
 def test_what_varies_too_much_says_how_long_it_would_take(sending, monkeypatch):

@@ -77,6 +77,8 @@ def _clause(pair: Pair, lead: str, where: str, *, is_final: bool) -> Sentence:
     plain, tls = pair.names
     if row.ratio is None and pair.why_not:
         return [(_begun(lead, f"nothing is known: {pair.why_not}."), False)]
+    if row.ratio is None and pair.verdict.reason is Reason.ERRORS:
+        return [(pair.verdict.text, False)]
     if row.ratio is None:
         return [(_begun(lead, "nothing can be compared yet."), False)]
     if word is None:
