@@ -142,7 +142,7 @@ class NewCampaign(Tagged):
         allow_null=True,
         min_value=1,
         max_value=LONGEST_LIMIT_S,
-        help_text="Side by side: seconds for all arms of a plan. Default: 60, or 10 for each arm.",
+        help_text="Side by side: seconds for all arms. Default: 60, 10 an arm, or 18 rounds.",
     )
     until_settled = serializers.BooleanField(
         default=True, help_text="Side by side: end as soon as the answer is clear."

@@ -33,7 +33,7 @@ from campaigns.models import Campaign, Endpoint, PlanVersion
 from campaigns.queries.campaigns import Arm, Grid, GridPlan
 from campaigns.queries.references import why_no_reference
 from campaigns.services.blocks import MAX_REPEATS, MAX_RUNS, CampaignCell, cells_of_sweep
-from campaigns.services.campaigns import MAX_INJECTORS, MAX_PAUSE_S, USUAL_BLOCKS
+from campaigns.services.campaigns import MAX_INJECTORS, MAX_PAUSE_S
 from campaigns.services.searches import LONGEST_SEARCH_S, LONGEST_TRIAL_S, SHORTEST_TRIAL_S
 
 
@@ -116,7 +116,8 @@ class CampaignForm(forms.Form):
         LONGEST_LIMIT_S,
         required=False,
         label="Measure at most",
-        help_text="All arms of a plan together. Leave empty for 60 s, or 10 s an arm.",
+        help_text="All arms of a plan together. Leave empty for 60 s, 10 s an arm, "
+        "or 18 rounds at a low rate.",
     )
     until_settled = forms.BooleanField(
         required=False,
@@ -194,12 +195,12 @@ class CampaignForm(forms.Form):
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean()
-        keys, repeats = cleaned.get("cells"), cleaned.get("repeats") or USUAL_BLOCKS
+        keys, repeats = cleaned.get("cells"), cleaned.get("repeats") or 1
         counts = cleaned.get("injectors") or (1,)
         sweep = self._sweep(cleaned, counts)
         n_tests = len(keys or ()) * (len(sweep.values) if sweep else 1)
         n_tests += cleaned.get("reference", False)
-        if n_tests and n_tests * repeats > MAX_RUNS:
+        if n_tests * repeats > MAX_RUNS:
             self.add_error(
                 "repeats",
                 f"{n_tests} tests × {repeats} are {n_tests * repeats:,} runs; at most "

@@ -32,7 +32,7 @@ class Campaign(Item):
     order = models.CharField(max_length=15, choices=Order, default=Order.BLOCKS)
     repeats = models.PositiveIntegerField(default=5)
     # Side by side: seconds of measuring for all arms of a plan together, and whether it ends before
-    # where its answer is settled. Null: as long as plan.turns.limit_for says.
+    # where its answer is settled. Null: as long as plan.turns.turns_limit_s says.
     limit_s = models.FloatField(null=True, blank=True)
     until_settled = models.BooleanField(default=True)
     pause_s = models.FloatField(default=2.0)

@@ -297,7 +297,7 @@ def _why_none(ended: Sequence[MeasuredRun]) -> str:
 
 def _awaited(n_done: int, runs: Sequence[MeasuredRun], is_in_turns: bool) -> str:
     if is_in_turns:
-        return f"The arms take turns. The answer begins with {LOOKS[0]} rounds."
+        return f"The arms take turns. The first answer comes after {LOOKS[0]} rounds."
     has = "has" if 1 in (n_done, len(runs)) else "have"
     done = f"{n_done} of {counted(len(runs), 'runs')} {has} ended"
     return f"{done}. Figures appear with the first usable run, a verdict with the third repeat."

@@ -91,7 +91,7 @@ class Pass:
         """How far it is."""
         arms = f"{len(self.runs)} arms take turns"
         if not self.rounds:
-            return f"{arms}; a trial finds how long these must be"
+            return f"{arms}. A trial finds the length of a turn."
         most = f"of at most {duration(self.limit_s)}"
         return f"{arms}, {counted(len(self.rounds), 'rounds')} in {self.measured_s:.0f} s {most}"
 
@@ -136,6 +136,7 @@ class TurnsComparison:
 
     pair: ArmPair
     passes: Sequence[Pass]
+    rounds: Sequence[ArmsRound]  # of all passes
     found: ArmComparison
     confidence: float
 
@@ -151,9 +152,8 @@ class TurnsComparison:
     @cached_property
     def narrowing(self) -> list[tuple[int, float, ArmComparison]]:
         """(rounds, seconds, what they said) at each look so far."""
-        rounds = [each for of_pass in self.passes for each in of_pass.rounds]
+        rounds, found = self.rounds, self.found
         looks = [look for look in LOOKS if look < len(rounds)] + [len(rounds)] * self.has_word
-        found = self.found
         values = {"threshold": found.threshold, "confidence": self.confidence}
         said = [compare(rounds[:n], found.arm, found.reference, **values) for n in looks]
         share_s = self.measured_s / max(1, len(rounds))
@@ -173,7 +173,7 @@ class TurnsComparison:
             reason = Reason.ERRORS if found.failing else Reason.NO_ROUNDS
             return ComparisonVerdict(None, reason, why_no_word(found, self._names))
         if not self.has_word:
-            text = f"The answer takes {LOOKS[0]} rounds; these are {found.n_rounds}."
+            text = f"An answer takes {LOOKS[0]} rounds. This campaign has {found.n_rounds}."
             return ComparisonVerdict(None, Reason.NO_ROUNDS, text)
         if found.behind:
             return ComparisonVerdict(found.word, text=self.limits[0], has_size=False)
@@ -186,9 +186,8 @@ class TurnsComparison:
         """The row that the verdict is on."""
         if self.found.p50 is None:
             return OverheadRow(TYPICAL, None, None, why=self.verdict.text)
-        rounds = [each for of_pass in self.passes for each in of_pass.rounds]
         values = [
-            median(us for each in rounds if (us := _typical_us(each.arms[arm])))
+            median(us for each in self.rounds if (us := _typical_us(each.arms[arm])))
             for arm in (self.found.reference, self.found.arm)
         ]
         return OverheadRow(TYPICAL, *values, as_interval(self.found.p50, *values, CONFIDENCE))
@@ -238,7 +237,7 @@ def compared_in_turns(campaign: Campaign, pair: ArmPair) -> TurnsComparison | No
     threshold = passes[0].runs[0].frozen.turns.threshold
     confidence = LOOK_CONFIDENCE if campaign.until_settled else CONFIDENCE
     said = compare(rounds, arm, reference, threshold=threshold, confidence=confidence)
-    return TurnsComparison(pair, passes, said, confidence)
+    return TurnsComparison(pair, passes, rounds, said, confidence)
 
 
 def _with_ratio(row: OverheadRow, ratio: Ratio | None) -> OverheadRow:

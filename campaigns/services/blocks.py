@@ -27,8 +27,8 @@ from campaigns.domain.plan.target import TLS_SCHEMES, WEBSOCKET_SCHEMES
 from campaigns.domain.plan.turns import (
     ArmsOfPlan,
     TurnsOrder,
-    limit_for,
     plan_in_turns,
+    turns_limit_s,
     why_not_side_by_side,
 )
 from campaigns.domain.units import counted
@@ -95,7 +95,7 @@ def estimates_of_runs(campaign: Campaign, tests: Sequence[Test]) -> dict[int, Te
         sizes = {test.pk: len(group) for group in groups for test in group if len(group) > 1}
     return {
         test.pk: estimate_test(
-            plan_in_turns(plan, n, limit_for(n, campaign.limit_s)) if n else plan,
+            plan_in_turns(plan, n, turns_limit_s(plan.load, n, campaign.limit_s)) if n else plan,
             ConnectionMode(test.connection_mode),
             campaign.pause_s,
             test.injectors,
@@ -123,7 +123,7 @@ def _queue_side_by_side(campaign: Campaign, tests: Sequence[Test], after: int) -
     turns = order_of_runs(len(groups), campaign.repeats, is_random=True, seed=campaign.seed)
     snapshots = {}
     for group in groups:
-        limit_s = limit_for(len(group), campaign.limit_s)
+        limit_s = turns_limit_s(group[0].plan().load, len(group), campaign.limit_s)
         settings = {"limit_s": limit_s, "until_settled": campaign.until_settled}
         threshold = max(campaign.practical_threshold, _LEAST_THRESHOLD)
         settings |= {"threshold": threshold, "pairs": _compared(group)}
@@ -292,7 +292,7 @@ def why_in_blocks(cells: Sequence[CampaignCell], limit_s: float | None, perf: st
     """Why these are not measured side by side; "" where they are."""
     counted = [cell for cell in cells if not cell.endpoint.target.is_reference]
     if perf or _are_watched({cell.endpoint.target_id for cell in counted}):
-        return "A target's machine is watched, which takes whole runs of one arm."
+        return "An agent or exporter watches a target's machine. It needs whole runs of one arm."
     groups = [
         ArmsOfPlan(each[0].plan_version.plan.name, each[0].plan(), len(each), each[0].injectors)
         for each in arms_by_plan(counted).values()
@@ -304,14 +304,11 @@ def estimate_cells(
     cells: Sequence[CampaignCell],
     *,
     in_turns: bool,
-    repeats: int,
-    pause_s: float,
     limit_s: float | None,
     until_settled: bool,
-    has_reference: bool = False,
+    **values: Any,
 ) -> Estimate:
-    """What a campaign of these would take."""
-    values = {"repeats": repeats, "pause_s": pause_s, "has_reference": has_reference}
+    """What a campaign of these would take; `values` as of `estimate_campaign`."""
     groups = [
         [(each.plan(), ConnectionMode(each.connection_mode), each.injectors) for each in group]
         for group in arms_by_plan(cells).values()

@@ -107,6 +107,17 @@ def shake_hands(sock: socket.socket, tls: ssl.SSLContext) -> ssl.SSLSocket:
     return secured
 
 
+def after(delay_s: float) -> Script:
+    """Answer every request after this time."""
+
+    def script(sock: socket.socket, server: Scripted) -> None:
+        while server.read_request(sock) is not None:
+            time.sleep(delay_s)
+            sock.sendall(OK_REPLY)
+
+    return script
+
+
 def always(*replies: bytes, then_close: bool = False) -> Script:
     """Answer every request with these bytes, each in a write of its own."""
 

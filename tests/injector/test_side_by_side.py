@@ -11,7 +11,7 @@ from campaigns.domain.analysis.side_by_side import compare
 from campaigns.domain.metrics.rounds import ArmsEnd, ArmsRound
 from campaigns.domain.metrics.snapshot import Second, total_of
 from tests.injector.forked import FORKED
-from tests.injector.servers import OK_REPLY, always, scripted
+from tests.injector.servers import OK_REPLY, after, always, scripted
 from tests.injector.test_cli import run
 from tests.injector.test_contract import fault, whole_order
 from workers.injector import rounds
@@ -36,15 +36,6 @@ def arms_order(*ports, load=None, limit_s=2, modes=(), **turns):
     common = {name: orders[0][name] for name in ("run", "policy", "seed") if name in orders[0]}
     turns = {"limit_s": limit_s, "until_settled": False, **turns}
     return {"protocol": 2, **common, "arms": arms, "turns": turns}
-
-
-def after(delay_s):
-    def script(sock, server):
-        while server.read_request(sock) is not None:
-            time.sleep(delay_s)
-            sock.sendall(OK_REPLY)
-
-    return script
 
 
 def heard(order, program):

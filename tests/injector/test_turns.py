@@ -6,8 +6,7 @@ import pytest
 from campaigns.domain.metrics.rounds import ArmRound, ArmsRound
 from campaigns.domain.plan import arrivals
 from campaigns.domain.plan.load import Load, Model
-from workers.injector.arms_order import ArmsOrder
-from workers.injector.order import Refusal
+from workers.injector.order import ArmsOrder, Refusal
 from workers.injector.trial import Pace, next_pace, whole_length_s
 from workers.injector.turn_loads import ArrivalsInTurns
 from workers.injector.turns import ArmTurn, TurnRecorder, Turns

@@ -156,7 +156,7 @@ def test_the_answer_is_there_while_they_take_turns(sending, times_us, words):
 
 def test_before_there_are_enough_rounds_no_word_is_said(sending):
     campaign, lease = sending(6, (1000, 4000))
-    assert said(campaign) == "The arms take turns. The answer begins with 16 rounds."
+    assert said(campaign) == "The arms take turns. The first answer comes after 16 rounds."
     end(campaign, lease)
     assert "HTTPS against HTTP: about 4.0 times as long" in said(campaign)
 
@@ -230,6 +230,7 @@ def test_a_pass_is_enough_for_a_baseline_that_the_next_one_is_held_against(sendi
     [
         ({"model": "window", "low": 1, "high": 2, "requests": 5}, "A window"),
         ({"model": "open", "rate_per_s": 1, "duration_s": 30}, "A round takes 20 s"),
+        ({"model": "over", "requests": 100, "over_s": 100}, "A round takes 20 s"),
     ],
 )
 def test_a_load_that_cannot_take_turns_is_measured_in_blocks(project, load, why):

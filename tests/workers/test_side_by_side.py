@@ -1,7 +1,6 @@
 """A campaign whose arms take turns in one injector, from its start to its answer."""
 
 import re
-import time
 
 import pytest
 
@@ -12,7 +11,7 @@ from campaigns.queries.answers import campaign_answer
 from campaigns.services.campaigns import CampaignCell, create_campaign, start_campaign
 from campaigns.services.endings import stop_run
 from tests.factories import make_endpoint, make_plan, make_target
-from tests.injector.servers import OK_REPLY, scripted
+from tests.injector.servers import after, scripted
 from tests.services.engine import host, owner_of
 from tests.values import plan_spec
 from tests.waiting import eventually
@@ -20,15 +19,6 @@ from tests.workers.launching import in_thread
 from workers import launcher
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("spool_folder")]
-
-
-def after(delay_s):
-    def script(sock, server):
-        while server.read_request(sock) is not None:
-            time.sleep(delay_s)
-            sock.sendall(OK_REPLY)
-
-    return script
 
 
 @pytest.fixture(autouse=True)

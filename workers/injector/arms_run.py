@@ -22,10 +22,10 @@ from campaigns.domain.metrics.rounds import ArmsEnd, ArmsRound
 from campaigns.domain.metrics.snapshot import Second, Total, total_of
 from campaigns.domain.presentation.side_by_side_words import answer, limits_of, ratio_text
 from campaigns.domain.units import DASH, counted, duration, figure
-from workers.injector.arms_order import ArmsOrder
 from workers.injector.connection import now
 from workers.injector.key_log import KeyLog
 from workers.injector.local_run import START_DELAY_NS, warn
+from workers.injector.order import ArmsOrder
 from workers.injector.rounds import Rounds
 
 Show = Callable[[Second, int], None]

@@ -6,7 +6,7 @@ from typing import Any
 
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.turns import LIMIT_S, MOST_ARMS, why_not_in_turns
-from workers.injector.arms_order import PROTOCOL_OF_ARMS
+from workers.injector.order import PROTOCOL_OF_ARMS
 
 _OF_AN_ARM = ("endpoint", "connection_mode", "plan", "secrets")
 # What makes a report of one address, or shares its load.

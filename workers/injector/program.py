@@ -16,10 +16,9 @@ from campaigns.domain.lifecycle import StopReason, as_told_to_injectors
 from campaigns.domain.metrics.rounds import ArmsRound
 from campaigns.domain.metrics.snapshot import Second
 from workers.injector import probe
-from workers.injector.arms_order import PROTOCOL_OF_ARMS, ArmsOrder
 from workers.injector.connection import NS, now
 from workers.injector.engine import Engine
-from workers.injector.order import PROTOCOL, Order, Refusal
+from workers.injector.order import PROTOCOL, PROTOCOL_OF_ARMS, ArmsOrder, Order, Refusal
 from workers.injector.rounds import Rounds
 
 _WRITE = 2

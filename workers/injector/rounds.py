@@ -26,11 +26,11 @@ from campaigns.domain.metrics.rounds import ArmsEnd, ArmsRound
 from campaigns.domain.metrics.snapshot import Second
 from campaigns.domain.plan.turns import LONGEST_TRIAL_S, TRIAL_S
 from workers.injector.arm import ArmInTurns, planned_requests
-from workers.injector.arms_order import ArmsOrder
 from workers.injector.attempt import interrupt_overdue
 from workers.injector.connection import NS, now
 from workers.injector.engine import DRAIN_ON_STOP_S, SWEEP_S
 from workers.injector.key_log import KeyLog
+from workers.injector.order import ArmsOrder
 from workers.injector.pacer import Lead
 from workers.injector.read_delay import ReadSample
 from workers.injector.seconds import AFTER_REPLIES, TICK_S, in_flight_of

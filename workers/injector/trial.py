@@ -11,10 +11,10 @@ from statistics import median
 
 from campaigns.domain.analysis.side_by_side import MOST_SPILLED, builds_up, spilled_share
 from campaigns.domain.metrics.rounds import ArmsRound
+from campaigns.domain.plan.turns import REQUESTS_OF_A_TURN, SHORTEST_TURN_S
 
 # They divide a second, so that each of an arm's own seconds holds whole turns.
-_LENGTHS_S = (0.1, 0.2, 0.25, 0.5)
-_REQUESTS = 10
+_LENGTHS_S = (SHORTEST_TURN_S, 0.2, 0.25, 0.5)
 _LONGEST_PAUSE_S = 0.5
 _PAUSE_OF_P95 = 1.2
 _LOWEST_SHARE = 1 / 32
@@ -54,7 +54,7 @@ def whole_length_s(wanted_s: float) -> float:
 
 
 def _length_for(rate_per_s: float | None) -> float:
-    return whole_length_s(0.0 if rate_per_s is None else _REQUESTS / rate_per_s)
+    return whole_length_s(0.0 if rate_per_s is None else REQUESTS_OF_A_TURN / rate_per_s)
 
 
 def next_pace(pace: Pace, rounds: Sequence[ArmsRound], p95_s: float) -> Pace:
@@ -67,8 +67,8 @@ def next_pace(pace: Pace, rounds: Sequence[ArmsRound], p95_s: float) -> Pace:
     pace = replace(pace, keeps_up=None)
     arms = list(zip(*(each.arms for each in rounds), strict=True))
     fewest = min(median(each.n + each.failed for each in turns) for turns in arms)
-    if pace.rate_per_s is None and fewest < _REQUESTS and not pace.is_fixed:
-        longer_s = whole_length_s(pace.slice_s * _REQUESTS / max(fewest, 1))
+    if pace.rate_per_s is None and fewest < REQUESTS_OF_A_TURN and not pace.is_fixed:
+        longer_s = whole_length_s(pace.slice_s * REQUESTS_OF_A_TURN / max(fewest, 1))
         if longer_s > pace.slice_s:
             return replace(pace, slice_s=longer_s)
     grows = pace.rate_per_s is not None and any(map(builds_up, arms))

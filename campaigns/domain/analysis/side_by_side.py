@@ -15,11 +15,11 @@ from campaigns.domain.analysis.signed_rank import Ratio, rank_ratio, ratio_of_su
 from campaigns.domain.metrics.rounds import ArmRound, ArmsRound
 from campaigns.domain.metrics.snapshot import Timing
 from campaigns.domain.percentiles import WHOLE
-from campaigns.domain.plan.turns import PRACTICAL
+from campaigns.domain.plan.turns import FEWEST_ROUNDS, PRACTICAL
 
 CONFIDENCE = 0.99
 # Rounds after which to look whether it is settled. Each look errs in its share of all that may err.
-LOOKS = (16, 24, 36, 54, 80, 120, 180, 270, 400)
+LOOKS = (FEWEST_ROUNDS, 24, 36, 54, 80, 120, 180, 270, 400)
 LOOK_CONFIDENCE = 1 - (1 - CONFIDENCE) / len(LOOKS)
 FEWEST_REQUESTS = 5  # of an arm in a round
 MOST_FAILED = 0.1

@@ -32,7 +32,13 @@ from campaigns.domain.plan.session import (
     connections_per_arrival,
     longest_visit_s,
 )
-from campaigns.domain.plan.turns import LONGEST_TRIAL_S, TRIAL_S, limit_for, plan_in_turns, turn_s
+from campaigns.domain.plan.turns import (
+    LONGEST_TRIAL_S,
+    TRIAL_S,
+    plan_in_turns,
+    turn_s,
+    turns_limit_s,
+)
 
 # From one run's end to the next run's first request: claim, resolve, barrier, summary.
 SET_UP_S = 2.0
@@ -141,7 +147,7 @@ def estimate_side_by_side(
     has_reference: bool = False,
 ) -> Estimate:
     """The estimate where the tests of each group take turns: at most as long as they may."""
-    limits_s = [limit_for(len(group), limit_s) for group in groups]
+    limits_s = [turns_limit_s(each[0][0].load, len(each), limit_s) for each in groups]
     tests = [
         (plan_in_turns(plan, len(group), longest_s), mode, injectors)
         for group, longest_s in zip(groups, limits_s, strict=True)
@@ -152,7 +158,7 @@ def estimate_side_by_side(
     n_passes = (len(groups) + has_reference) * repeats
     waits_s = n_passes * (SET_UP_S + TRIAL_S) + max(0, n_passes - 1) * pause_s
     usual_s = [
-        min(longest_s, _USUAL_ROUNDS * len(group) * turn_s(group[0][0].load.rate_per_s))
+        min(longest_s, _USUAL_ROUNDS * len(group) * turn_s(group[0][0].load))
         for group, longest_s in zip(groups, limits_s, strict=True)
     ]
     settled_s = sum(usual_s if until_settled else limits_s)

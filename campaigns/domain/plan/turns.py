@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, NamedTuple, Self
 
 from campaigns.domain.plan.http_version import HttpVersion
-from campaigns.domain.plan.load import ArrivalUnit, Distribution, Model
+from campaigns.domain.plan.load import ArrivalUnit, Distribution, Load, Model, peak_rate_per_s
 from campaigns.domain.plan.plan import Plan
 
 MOST_ARMS = 16
@@ -13,6 +13,10 @@ LIMIT_S, LEAST_S_OF_AN_ARM = 60.0, 10.0
 LONGEST_LIMIT_S = 3600
 TRIAL_S, LONGEST_TRIAL_S = 3.0, 60.0  # before the first round
 PRACTICAL = 0.05  # a smaller difference makes none in practice
+MOST_USUAL_S = 300.0
+_UNDER_WAY = 2  # rounds that a look leaves out
+FEWEST_ROUNDS = 16  # before the first look at what they say
+REQUESTS_OF_A_TURN, SHORTEST_TURN_S = 10, 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +41,9 @@ class TurnsOrder:
         turns = cls(**{name: data[name] for name in cls.__slots__ if data.get(name) is not None})
         pairs = tuple((arm, reference) for arm, reference in turns.pairs)
         if not 1 <= float(turns.limit_s) <= LONGEST_LIMIT_S:
-            raise ValueError(f"turns.limit_s must be from 1 to 3600, not {turns.limit_s}")
+            raise ValueError(
+                f"turns.limit_s must be from 1 to {LONGEST_LIMIT_S}, not {turns.limit_s}"
+            )
         if turns.slice_s is not None and not 0.05 <= float(turns.slice_s) <= 10:
             raise ValueError(f"turns.slice_s must be from 0.05 to 10, not {turns.slice_s}")
         if not 0 < float(turns.threshold) < 1:
@@ -85,18 +91,18 @@ class ArmsOfPlan(NamedTuple):
     injectors: int = 1
 
 
-_FEWEST_ROUNDS = 16
-_REQUESTS_OF_A_TURN, _SHORTEST_TURN_S = 10, 0.1
+def turn_s(load: Load) -> float:
+    """How long a turn is at least."""
+    rate_per_s = peak_rate_per_s(load)
+    return max(SHORTEST_TURN_S, REQUESTS_OF_A_TURN / rate_per_s if rate_per_s else 0.0)
 
 
-def turn_s(rate_per_s: float | None) -> float:
-    """How long a turn is at least; None of a closed load."""
-    return max(_SHORTEST_TURN_S, _REQUESTS_OF_A_TURN / rate_per_s if rate_per_s else 0.0)
-
-
-def limit_for(n_arms: int, limit_s: float | None = None) -> float:
-    """Seconds of measuring for so many arms together, by default a minute, or 10 s an arm."""
-    return limit_s or max(LIMIT_S, LEAST_S_OF_AN_ARM * n_arms)
+def turns_limit_s(load: Load, n_arms: int, asked_s: float | None = None) -> float:
+    """How long so many arms are measured together: by default a minute, 10 s an arm, or as long as
+    the first look takes at a low rate, but then not for more than MOST_USUAL_S."""
+    looked_s = (FEWEST_ROUNDS + _UNDER_WAY) * n_arms * turn_s(load)
+    usual_s = max(LIMIT_S, LEAST_S_OF_AN_ARM * n_arms)
+    return asked_s or max(usual_s, min(looked_s, MOST_USUAL_S))
 
 
 def why_not_side_by_side(groups: Sequence[ArmsOfPlan], limit_s: float | None = None) -> str:
@@ -110,10 +116,9 @@ def why_not_side_by_side(groups: Sequence[ArmsOfPlan], limit_s: float | None = N
             return f"At most {MOST_ARMS} arms take turns, and {label} has {n_arms}."
         if injectors > 1:
             return "Side by side uses one injector process for each run."
-        rate_per_s = plan.load.rate_per_s
-        round_s = n_arms * turn_s(rate_per_s)
-        if _FEWEST_ROUNDS * round_s > limit_for(n_arms, limit_s):
-            return f"A round takes {round_s:.0f} s, and an answer takes {_FEWEST_ROUNDS} rounds."
+        round_s = n_arms * turn_s(plan.load)
+        if FEWEST_ROUNDS * round_s > turns_limit_s(plan.load, n_arms, limit_s):
+            return f"A round takes {round_s:.0f} s. An answer takes {FEWEST_ROUNDS} rounds."
     return ""
 
 

@@ -272,7 +272,7 @@ def run_grounds(run: RunStatus) -> list[str]:
     partial = [f"partial figures: {run.measured}"] if has_part else []
     alone = "one run describes only itself; faster or slower needs three repeats"
     if run.took_turns:
-        alone = "took turns with other arms, so its seconds are of its own clock"
+        alone = "this arm took turns with others; its seconds count only its own turns"
     return [*partial, alone]
 
 
@@ -419,7 +419,7 @@ def _measurement(runs: Sequence[RunStatus], found: Answers) -> ShownAnswer:
         ended = f"all {counted(n, nouns)} are accounted for" if n > 1 else ended
         reason = f"The injector kept up, and {ended}."
         if any(each.took_turns for each in runs):
-            reason = f"Noise met all arms alike, and {ended}."
+            reason = f"All arms met the same noise, and {ended}."
     return ShownAnswer(_MEASUREMENT, glyph, word, reason)
 
 
