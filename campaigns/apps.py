@@ -3,7 +3,7 @@
 from django.apps import AppConfig
 from django.conf import settings
 
-from campaigns.domain.analysis.judgement import limits_with
+from campaigns.domain.analysis.criteria import LimitsByCode
 
 
 class CampaignsConfig(AppConfig):
@@ -12,6 +12,8 @@ class CampaignsConfig(AppConfig):
 
     def ready(self) -> None:
         try:
-            limits_with(settings.JUDGEMENT_LIMITS)  # a mistake should show now, not when a run ends
+            LimitsByCode.with_overrides(
+                settings.JUDGEMENT_LIMITS
+            )  # a mistake should show now, not when a run ends
         except KeyError as error:
             raise SystemExit(error.args[0]) from None

@@ -1,10 +1,58 @@
-"""Writes what docs/ has from the registry of plan fields and the glossary: `make docs`."""
+"""Writes what docs/ has from plan fields, criteria and the glossary: `make docs`."""
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from campaigns.domain.analysis.criteria import CRITERIA, Aspect, Limits, value_words
 from campaigns.domain.presentation.field_words import written_schema, written_tables
 from campaigns.domain.presentation.glossary import as_markdown
+from campaigns.domain.units import percent
+
+_MARK = re.compile(r"(<!-- criteria: (\w+) -->\n).*?(<!-- end -->)", re.S)
+_HEADS = {
+    Aspect.MEASUREMENT: ("code", "note", "decides", "meaning", "what to do"),
+    Aspect.TARGET: ("code", "answer", "from", "meaning"),
+    Aspect.NOTE: ("code", "from", "meaning"),
+}
+
+
+def written_criteria(text: str) -> str:
+    """Markdown with the table of an aspect below its mark, <!-- criteria: target -->."""
+    return _MARK.sub(lambda found: f"{found[1]}{_table(Aspect(found[2]))}{found[3]}", text)
+
+
+def _table(aspect: Aspect) -> str:
+    rows = [_HEADS[aspect], ("---",) * len(_HEADS[aspect]), *_rows(aspect)]
+    return "\n" + "\n".join(f"| {' | '.join(row)} |" for row in rows) + "\n\n"
+
+
+def _rows(aspect: Aspect) -> Iterator[tuple[str, ...]]:
+    for code, row in CRITERIA.items():
+        noted, decides = _limit(code, "mild"), _limit(code, "severe")
+        if row.aspect != aspect:
+            continue
+        if aspect == Aspect.MEASUREMENT:
+            state = row.state.replace("_", " ")
+            yield code, noted, decides and f"{decides}: {state}", row.meaning, row.remedy
+        elif aspect == Aspect.TARGET:
+            second = f", second limit {decides}" if decides else ""
+            yield code, row.state, noted + second, row.meaning
+        else:
+            yield code, noted, row.meaning
+
+
+def _limit(code: str, name: str) -> str:
+    row = CRITERIA[code]
+    limit, share = (getattr(each or Limits(), name) for each in (row.limits, row.share))
+    if limit is None:
+        return ""
+    if not limit and not row.less_is_worse:
+        return "any"
+    sign, words = "<" if row.less_is_worse else ">", value_words(code, limit)
+    words = percent(limit, decimals=1) if row.less_is_worse and not row.unit else words
+    return f"{sign} {words}" + (f" and > {percent(share, decimals=0)}" if share else "")
+
 
 WRITERS: dict[Path, Callable[[str], str]] = {
     Path(__file__).parent / name: writer
@@ -13,6 +61,7 @@ WRITERS: dict[Path, Callable[[str], str]] = {
         ("command-line.md", written_tables),
         ("injector.schema.json", written_schema),
         ("glossary.md", lambda _: as_markdown()),
+        ("measuring.md", written_criteria),
     )
 }
 

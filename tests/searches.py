@@ -26,7 +26,6 @@ VITALS = {
     "mean": {"cpu_share": 0.46},
     "worst": {},
     "at": {"cpu_share": 3},
-    "cpu_5s": None,
 }
 REFUSED = {"type": "probe", "status": None, "error": "connect_refused"}
 
@@ -63,7 +62,7 @@ def answered(campaign: Campaign, result: dict = OK) -> Campaign:
 
 
 def judged(trust: Trust = Trust.TRUSTED, why: str = "", target: str = "") -> Judgement:
-    doubts = (JudgementReason("lateness_p99", trust, why),) if why else ()
+    doubts = (JudgementReason("late", trust, why),) if why else ()
     state = TargetState.OVERLOADED if target else TargetState.HEALTHY
     reasons = (JudgementReason("in_flight_growing", state, target),) if target else ()
     return Judgement(Finding(trust, doubts), Finding(state, reasons), Finding(Precision.FINE))

@@ -3,9 +3,9 @@
 import errno
 import logging
 import threading
-import time
 from contextlib import suppress
 from pathlib import Path
+from time import sleep
 from typing import Any
 
 from celery import bootsteps
@@ -70,7 +70,7 @@ class PatientConsumer(Consumer):
                 if not why:
                     raise
                 logger.warning("%s; next in %g s.", why, RETRY_S)
-                time.sleep(RETRY_S)
+                sleep(RETRY_S)
                 raise ConnectionError(str(error)) from error
 
 

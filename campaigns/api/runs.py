@@ -105,7 +105,7 @@ class RunSerializer(JudgedRunSerializer):
         choices=THRESHOLD_STATES,
         allow_null=True,
         help_text="Whether the target kept the plan's thresholds. null: it has none, the run goes "
-        "on, or its measurement is not usable.",
+        "on, or its measurement has no answer.",
     )
 
     class Meta:

@@ -168,7 +168,7 @@ class TestTableSerializer(serializers.Serializer):
     connection_mode = serializers.CharField()
     plan = serializers.CharField()
     measurement = serializers.ChoiceField(
-        choices=TRUSTS, allow_blank=True, help_text="Doubtful if only some runs are not usable."
+        choices=TRUSTS, allow_blank=True, help_text="The best of its runs."
     )
     target_state = serializers.ChoiceField(
         choices=TARGET_STATES, allow_blank=True, help_text="The worst in any of its runs."
@@ -237,7 +237,7 @@ class CampaignTablesSerializer(serializers.Serializer):
     answers = ShownAnswerSerializer(
         many=True, help_text="Measurement, target, precision; empty until a run is judged."
     )
-    remedies = RemedySerializer(many=True, help_text="What to do where it failed or is not usable.")
+    remedies = RemedySerializer(many=True, help_text="What to do where it failed or has no answer.")
     threshold_state = _threshold_field()
     n_done = serializers.IntegerField()
     n_runs = serializers.IntegerField()
@@ -296,7 +296,7 @@ class RunTablesSerializer(serializers.Serializer):
     answers = ShownAnswerSerializer(
         many=True, help_text="Measurement, target, precision; empty until a run is judged."
     )
-    remedies = RemedySerializer(many=True, help_text="What to do where it failed or is not usable.")
+    remedies = RemedySerializer(many=True, help_text="What to do where it failed or has no answer.")
     judgement = JudgementSerializer(allow_null=True)
     threshold_state = _threshold_field()
     tables = TableSerializer(many=True)

@@ -4,6 +4,7 @@ stopped before its plan was done.
 A database trigger enforces the same transitions, so a new one needs a migration of its function.
 """
 
+from collections.abc import Iterable
 from enum import StrEnum
 from typing import Self
 
@@ -43,17 +44,23 @@ class Outcome(StrEnum):
 class Trust(StrEnum):
     """The answer about the measurement: did the injectors measure what they claim? Worst last.
 
-    BUSY: a busy machine spoilt mean and tail; the median without its part stays good.
+    BUSY: a busy machine spoilt mean and tail; the median without its part stays good. NO_ANSWER:
+    seconds, files, ports or replies were lost, so nothing may use its times.
     """
 
     TRUSTED = "trusted"
-    DOUBTFUL = "doubtful"
     BUSY = "busy"
-    NOT_USABLE = "not_usable"
+    NO_ANSWER = "no_answer"
 
     @property
     def words(self) -> str:
         return self.replace("_", " ")
+
+
+def best_trust(found: Iterable[str | None]) -> str:
+    """Of several runs; "" if none was judged."""
+    known = set(found)
+    return next((each for each in Trust if each in known), "")
 
 
 class TargetState(StrEnum):

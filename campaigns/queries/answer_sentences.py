@@ -8,7 +8,6 @@ from campaigns.domain.analysis.failures import everything_failed
 from campaigns.domain.analysis.limit import OTHERS
 from campaigns.domain.analysis.side_by_side import CONFIDENCE, LOOKS
 from campaigns.domain.analysis.thresholds import Verdict
-from campaigns.domain.analysis.trust import OWN_TAIL
 from campaigns.domain.lifecycle import Outcome, Trust
 from campaigns.domain.metrics.figures import Figures
 from campaigns.domain.plan.questions import is_flat_out
@@ -156,15 +155,14 @@ def _left_out_ground(runs: Sequence[MeasuredRun]) -> list[str]:
 
 
 def _notes(runs: Sequence[MeasuredRun]) -> list[str]:
-    """Of each kind of note the one with the highest value, and how many runs have one. A weak tail
-    is told where it is read, at its percentile: a quarter of sound runs have one. Who is to blame
-    for a doubt is among the answers."""
+    """Of each kind of note the one with the highest value, and how many runs have one. Who is to
+    blame for a doubt is among the answers."""
     notes = [
         note
         for each in runs
         if each.judged
         for note in each.judged.notes
-        if note.code != OWN_TAIL and not (each.judged.is_in_doubt and note.code in OTHERS)
+        if not (each.judged.is_in_doubt and note.code in OTHERS)
     ]
     found = []
     for code in dict.fromkeys(note.code for note in notes):
@@ -196,7 +194,7 @@ def first_words(
 
 def judged_rules(runs: Sequence[MeasuredRun]) -> list[list[Verdict]]:
     """The verdicts of each run whose measurement can be used."""
-    known = [each for each in runs if each.run.trust != Trust.NOT_USABLE]
+    known = [each for each in runs if each.run.trust != Trust.NO_ANSWER]
     return [verdicts for each in known if each.run.is_done and (verdicts := each.thresholds)]
 
 
@@ -313,7 +311,7 @@ def _plain_sentence(arms: Sequence[MeasuredTest], is_final: bool) -> Sentence:
         return figures.mean_us if metric == "mean" else arm.time_us(metric)
 
     def took(arm: MeasuredTest, figures: Figures) -> str:
-        return time_words(us(arm, figures), metric, is_doubtful=arm.is_in_doubt)
+        return time_words(us(arm, figures), metric, is_about=arm.is_busy)
 
     if len(pooled) == 1:
         arm, figures = pooled[0]
@@ -324,7 +322,7 @@ def _plain_sentence(arms: Sequence[MeasuredTest], is_final: bool) -> Sentence:
         failed = errors_text(errors, attempts, arm.noun)
         per_s = f"{rate(figures.rate_per_s)} ok {arm.noun}/s"
         if is_flat_out(arm.counted[0].measurement.plan):
-            at_most = "about" if arm.is_in_doubt else "at most"
+            at_most = "about" if arm.is_busy else "at most"
             return [
                 (f"{so_far}{name} answers {at_most} ", False),
                 (per_s, True),

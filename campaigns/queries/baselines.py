@@ -41,7 +41,7 @@ from campaigns.queries.kept_figures import kept_pooled
 from campaigns.queries.measurements import MeasuredRun, measured_runs
 from campaigns.queries.overheads import Overhead, compare
 
-_USABLE = Q(outcome=Outcome.COMPLETE, n__gt=0) & ~Q(trust=Trust.NOT_USABLE, trust__isnull=False)
+_USABLE = Q(outcome=Outcome.COMPLETE, n__gt=0) & ~Q(trust=Trust.NO_ANSWER, trust__isnull=False)
 _SOUND = Q(target_state=None) | Q(target_state__in=[TargetState.HEALTHY, TargetState.CHANGING])
 
 

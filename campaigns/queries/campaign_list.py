@@ -134,26 +134,19 @@ def _last_is(column: str, word: str, states: Sequence[str]) -> Q:
 
 
 def trust_is(word: str) -> Q:
-    """As `queries.measurements.trust_of` for each test: a test is busy or not usable if all of its
-    runs are, and a campaign has the trust of its worst test."""
-    runs = Run.objects.filter(test=OuterRef("pk"))
-    wholly = {
-        trust: Exists(
-            Test.objects.filter(
-                Exists(runs.filter(trust=trust)),
-                ~Exists(runs.filter(trust__isnull=False).exclude(trust=trust)),
-                campaign=OuterRef("pk"),
-            )
-        )
-        for trust in (Trust.BUSY, Trust.NOT_USABLE)
-    }
-    not_usable = wholly[Trust.NOT_USABLE]
-    if word in wholly:
-        return wholly[word] & ~not_usable if word == Trust.BUSY else Q(not_usable)
-    judged = Run.objects.filter(campaign=OuterRef("pk"), trust__isnull=False)
-    in_doubt = Exists(judged.exclude(trust=Trust.TRUSTED))
-    worse = not_usable | wholly[Trust.BUSY]
-    return in_doubt & ~worse if word == Trust.DOUBTFUL else Exists(judged) & ~in_doubt
+    """As `queries.measurements.trust_of` for each test, the best of its runs; a campaign has the
+    trust of its worst test."""
+    runs, states = Run.objects.filter(test=OuterRef("pk")), list(Trust)
+
+    def has_test(state: Trust) -> Q:
+        better = states[: states.index(state)]
+        has_it, has_better = Exists(runs.filter(trust=state)), Exists(runs.filter(trust__in=better))
+        return Q(Exists(Test.objects.filter(has_it, ~has_better, campaign=OuterRef("pk"))))
+
+    found = has_test(Trust(word))
+    for worse in states[states.index(word) + 1 :]:
+        found &= ~has_test(worse)
+    return found
 
 
 # --- views ---------------------------------------------------------------------------------------
@@ -168,9 +161,9 @@ def campaign_views(actor: Actor) -> dict[str, Q]:
 
 def needs_a_look(actor: Actor) -> Q:
     """Finished campaigns that are not healthy, as their badge says, and that nobody has looked at
-    since: stopped, in doubt, with a target in trouble or with a broken threshold."""
+    since: stopped, spoilt, with a target in trouble or with a broken threshold."""
     runs = Run.objects.filter(campaign=OuterRef("pk"))
-    in_doubt = runs.exclude(trust=Trust.TRUSTED).filter(trust__isnull=False)
+    spoilt = trust_is(Trust.BUSY) | trust_is(Trust.NO_ANSWER)
     in_trouble = runs.filter(target_state__in=[TargetState.CHANGING, TargetState.FAILING])
     overloaded = runs.filter(target_state=TargetState.OVERLOADED)
     overloaded = overloaded.exclude(test__plan_version__in=_limit_seekers(actor))
@@ -178,7 +171,7 @@ def needs_a_look(actor: Actor) -> Q:
         run__campaign=OuterRef("pk"), thresholds__contains=[{"passed": False}]
     )
     stopped = Q(stop_requested_at__isnull=False) | ~Q(stop_reason="")
-    wrong = stopped | Exists(in_doubt) | Exists(in_trouble) | Exists(overloaded) | Exists(broken)
+    wrong = stopped | spoilt | Exists(in_trouble) | Exists(overloaded) | Exists(broken)
     unseen = Q(looked_at=None) | Q(looked_at__lt=F("finished_at"))
     return Q(finished_at__isnull=False) & wrong & unseen
 
@@ -235,7 +228,7 @@ def _p95s_until_then() -> QuerySet:
 
 def _p95_us() -> QuerySet:
     runs = Run.objects.filter(test=OuterRef("pk"), outcome=Outcome.COMPLETE, p95_us__isnull=False)
-    runs = runs.exclude(trust__in=[Trust.BUSY, Trust.NOT_USABLE]).order_by()
+    runs = runs.exclude(trust__in=[Trust.BUSY, Trust.NO_ANSWER]).order_by()
     return runs.values("test").annotate(median=_Median("p95_us")).values("median")
 
 

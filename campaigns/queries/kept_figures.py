@@ -10,7 +10,7 @@ from django.db.models import QuerySet
 from django.db.models.fields.json import KeyTextTransform, KeyTransform
 
 from campaigns.domain.analysis import overhead
-from campaigns.domain.lifecycle import Outcome, TargetState, Trust
+from campaigns.domain.lifecycle import Outcome, TargetState, Trust, best_trust
 from campaigns.domain.metrics.brief import RankedHistogram, brief_of, ranked, read_total
 from campaigns.domain.metrics.figures import CURVE_PERCENTILES, SHOWN_PERCENTILES
 from campaigns.domain.metrics.histogram import Histogram, StoredHistogram
@@ -43,7 +43,7 @@ class _RunRow(NamedTuple):
     @property
     def is_counted(self) -> bool:
         """As in a comparison: its measurement is usable, and its target was not overloaded."""
-        is_usable = self.outcome == Outcome.COMPLETE and self.trust != Trust.NOT_USABLE
+        is_usable = self.outcome == Outcome.COMPLETE and self.trust != Trust.NO_ANSWER
         is_sound = self.target_state in {None, TargetState.HEALTHY, TargetState.CHANGING}
         return self.n > 0 and is_usable and is_sound
 
@@ -87,12 +87,11 @@ _OF_TEST = {
 
 def _figures_columns(rows: Sequence[_RunRow]) -> dict[str, Any]:
     counted = [row for row in rows if row.is_counted]
-    trusts = {row.trust for row in rows if row.trust}
     states = [row.target_state for row in rows if row.target_state]
     return {
         "n": sum(row.n for row in rows),
         "errors": sum(row.errors for row in rows),
-        "trust": Trust.DOUBTFUL if len(trusts) > 1 else next(iter(trusts), ""),
+        "trust": best_trust(row.trust for row in rows),
         "target_state": max(states, key=_STATES.index, default=""),
         **{
             metric: [us for row in counted if (us := row.value_us(metric)) is not None]

@@ -17,7 +17,7 @@ from django.db.models.fields.json import KeyTextTransform
 from django.db.models.functions import Cast, Coalesce, Left, Length, NullIf
 
 from campaigns.domain.analysis.busy import observed_vitals
-from campaigns.domain.analysis.judgement import limits_with
+from campaigns.domain.analysis.criteria import LimitsByCode
 from campaigns.domain.analysis.limit import limit_of
 from campaigns.domain.lifecycle import Outcome, RunState
 from campaigns.domain.metrics.machine import CPU
@@ -251,6 +251,6 @@ def _limit_of_run(run: Run, uses: Sequence[MachineUse], ok_per_s: float | None) 
         observed_vitals(vitals or []),
         uses,
         (ok_per_s, plan.planned_rate_per_s),
-        limits_with(settings.JUDGEMENT_LIMITS),
+        LimitsByCode.with_overrides(settings.JUDGEMENT_LIMITS),
         plan.nouns,
     )

@@ -1,7 +1,6 @@
 """A run's measurement: a finished run's from its summary, an active one's from its seconds.
 Finished runs with their summaries' figures, read only as far as a page needs."""
 
-import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -15,6 +14,7 @@ from typing import Any
 from django.db.models import OuterRef, QuerySet, Subquery
 from django.utils import timezone
 
+from campaigns.domain.analysis.criteria import in_short
 from campaigns.domain.analysis.judgement import Judgement
 from campaigns.domain.analysis.likeness import ArmRun
 from campaigns.domain.analysis.limit import blame
@@ -26,6 +26,7 @@ from campaigns.domain.lifecycle import (
     TargetState,
     ThresholdState,
     Trust,
+    best_trust,
 )
 from campaigns.domain.metrics.figures import Figures, figures_of
 from campaigns.domain.metrics.machine_use import MachinePoint, n_whole_seconds
@@ -305,13 +306,13 @@ class MeasuredRun:
             return NO_TIMES
         judged = self.judged
         if judged and not judged.is_usable:
-            return f"Not usable: {blame(judged).text}"
+            return f"No answer: {blame(judged).text}"
         return judged.target.text if judged and judged.is_saturated else ""
 
     @property
     def has_no_answer(self) -> bool:
         """Whether it has response times that nobody may believe."""
-        return self.run.trust == Trust.NOT_USABLE and bool(self.figures and self.figures.n)
+        return self.run.trust == Trust.NO_ANSWER and bool(self.figures and self.figures.n)
 
     def line(self, *, is_counted: bool) -> Line:
         """The run's row in a table of repeats; `is_counted`: it enters mean and pooled."""
@@ -350,20 +351,10 @@ def judged_in_short(judged: Judgement) -> str:
     more than redirects."""
     if judged.is_in_doubt:
         words = judged.measurement.state.words.capitalize()
-        return f"{words}: {in_short(blame(judged).text)}"
+        return f"{words}: {in_short(blame(judged))}"
     if judged.target.state in {None, TargetState.HEALTHY}:
-        return in_short(judged.target.text) if judged.target.state else ""
-    return f"Target {judged.target.state}: {in_short(judged.target.text)}"
-
-
-def in_short(sentence: str) -> str:
-    """Its first statement, for a table row: "only 100 requests were measured"; "" of ""."""
-    if not sentence:
-        return ""
-    first = re.split(r"[:,;.] ", sentence + " ", maxsplit=1)[0].rstrip(".")
-    if first.count("(") > first.count(")"):
-        first = re.split(r"[:.] ", sentence + " ", maxsplit=1)[0].rstrip(".")
-    return first[0].lower() + first[1:]
+        return next((in_short(each) for each in judged.target.reasons if each.state), "")
+    return f"Target {judged.target.state}: {in_short(judged.target.reasons[0])}"
 
 
 def measured_runs(runs: Iterable[Run]) -> list[MeasuredRun]:
@@ -400,7 +391,7 @@ def _measured(run: Run, summary: RunSummary, totals: BriefTotals) -> MeasuredRun
 def counted_runs(runs: Iterable[MeasuredRun]) -> list[MeasuredRun]:
     """The runs of a test that enter its mean and pooled rows: the usable ones, of which those of a
     busy machine only where there are no others. Without any, the whole ones of an overloaded
-    target: no verdict uses them. Partial, failed and not usable runs never count."""
+    target: no verdict uses them. Partial, failed runs and those without an answer never count."""
     usable = comparable_runs(runs)
     return [each for each in usable if each.run.trust != Trust.BUSY] or usable
 
@@ -442,9 +433,8 @@ def pooled_total(runs: Sequence[MeasuredRun], names: Iterable[str]) -> Total:
 
 
 def trust_of(runs: Iterable[MeasuredRun]) -> str:
-    """Of several runs: doubtful if only some are; "" if none was judged."""
-    found = {each.run.trust for each in runs if each.run.trust}
-    return Trust.DOUBTFUL if len(found) > 1 else next(iter(found), "")
+    """Of several runs the best; "" if none was judged."""
+    return best_trust(each.run.trust for each in runs)
 
 
 def threshold_state_of(runs: Iterable[MeasuredRun]) -> str:

@@ -277,7 +277,7 @@ def run_rows(runs: Sequence[Run]) -> RunRows:
     found = in_brief(RunSummary.objects.defer("vitals", "failures", "thresholds"))
     found = found.in_bulk([run.summary_id for run in runs if run.summary_id])
     seen = [
-        None if run.trust == Trust.NOT_USABLE else _measured(found.get(run.summary_id), totals)
+        None if run.trust == Trust.NO_ANSWER else _measured(found.get(run.summary_id), totals)
         for run in runs
     ]
     lines = [
@@ -286,7 +286,7 @@ def run_rows(runs: Sequence[Run]) -> RunRows:
             run.label,
             figures_of(*each) if each else None,
             why=f"{no_answer_words([run.judged], 1)}."
-            if run.trust == Trust.NOT_USABLE
+            if run.trust == Trust.NO_ANSWER
             else _NOTHING,
             why_weak=run.judged.why_weak if run.judged else "",
         )

@@ -21,7 +21,7 @@ from campaigns.domain.analysis.busy import (
     observed_vitals,
 )
 from campaigns.domain.analysis.capacity import Ending, TrialResult
-from campaigns.domain.analysis.judgement import limits_with
+from campaigns.domain.analysis.criteria import LimitsByCode
 from campaigns.domain.metrics.machine import BUSY, CPU
 from campaigns.domain.metrics.machine_use import MachineUse, n_whole_seconds
 from campaigns.domain.presentation.capacity_words import Limiter, limiter_of, signs_of
@@ -120,15 +120,11 @@ def limiter_of_search(report: SearchReport) -> Limiter:
     return limiter_of(
         report.ending,
         [signs_of(each.run.verdicts, each.run.judged) for each in _failed(report)],
-        [each.trial.reason for each in _doubtful(report)],
+        [each.trial.reason for each in _open(report)],
         _vitals_of(near_the_answer(report)),
         f"{rate(report.search.limit_per_s)} requests/s",
-        limits_with(settings.JUDGEMENT_LIMITS),
-        [
-            judged
-            for each in _doubtful(report)
-            if (judged := each.run.judged) and judged.is_in_doubt
-        ],
+        LimitsByCode.with_overrides(settings.JUDGEMENT_LIMITS),
+        [judged for each in _open(report) if (judged := each.run.judged) and judged.is_in_doubt],
     )
 
 
@@ -137,7 +133,7 @@ def near_the_answer(report: SearchReport) -> list[MadeTrial]:
     the highest rate; where none passed, the one that failed; those that do not count where the
     injectors were the limit."""
     if report.ending == Ending.INJECTOR:
-        return _doubtful(report)
+        return _open(report)
     passed = [each for each in report.made if each.trial.result == TrialResult.PASSED]
     passed.sort(key=lambda each: each.trial.rate_per_s)
     found = report.capacity
@@ -150,7 +146,7 @@ def _failed(report: SearchReport) -> list[MadeTrial]:
     return [each for each in report.made if each.trial.result == TrialResult.FAILED]
 
 
-def _doubtful(report: SearchReport) -> list[MadeTrial]:
+def _open(report: SearchReport) -> list[MadeTrial]:
     """The last trials that do not count."""
     return [each for each in report.made if each.trial.result == TrialResult.UNTRUSTED][-2:]
 

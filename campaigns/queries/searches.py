@@ -84,7 +84,7 @@ class SearchReport:
     def found(self) -> Answers:
         """What its badge tells: trials break rules and overload the target to find the answer."""
         is_known = self.answer.capacity or self.answer.at_least or self.answer.below
-        return Answers() if is_known else Answers(trust=Trust.NOT_USABLE)
+        return Answers() if is_known else Answers(trust=Trust.NO_ANSWER)
 
     @property
     def sentence(self) -> Sentence:

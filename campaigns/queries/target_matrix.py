@@ -6,6 +6,7 @@ from dataclasses import replace
 from itertools import pairwise
 from statistics import fmean
 
+from campaigns.domain.analysis.criteria import in_short
 from campaigns.domain.analysis.likeness import likeness_among
 from campaigns.domain.analysis.limit import blame
 from campaigns.domain.analysis.overhead import OverheadRow, geometric_mean, ratio_over_plans
@@ -27,7 +28,6 @@ from campaigns.domain.presentation.target_matrix import (
 from campaigns.domain.units import counted
 from campaigns.models import Campaign
 from campaigns.queries.arm_pairs import ArmPair, MeasuredTest, arm_words, metric_of
-from campaigns.queries.measurements import in_short
 from campaigns.queries.overheads import Overhead, compare, mean_against
 from campaigns.queries.side_by_side import passes_of
 
@@ -192,13 +192,12 @@ def _cell(
 
 
 def _doubt(arm: MeasuredTest) -> str:
-    """Of the runs that its mean counts; "" where all are trusted."""
-    doubtful = [each for each in arm.counted if each.run.trust == Trust.DOUBTFUL]
-    if not doubtful:
+    """Of the runs that its mean counts; "" where the machine was quiet."""
+    busy = [each for each in arm.counted if each.run.trust == Trust.BUSY]
+    if not busy:
         return ""
-    share = f"{len(doubtful)} of {counted(len(arm.counted), 'runs')}"
-    are = "is" if len(doubtful) == 1 else "are"
-    return f"{share} {are} doubtful: {in_short(blame(doubtful[0].judged).text)}"
+    share = f"{len(busy)} of {counted(len(arm.counted), 'runs')} on a busy machine"
+    return f"{share}: {in_short(blame(busy[0].judged))}"
 
 
 def _overall(

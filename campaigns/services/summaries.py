@@ -18,7 +18,8 @@ from django.db.models import F, Max, QuerySet, Sum
 from django.db.models.functions import Length
 
 from campaigns.domain.analysis.busy import observed_machines
-from campaigns.domain.analysis.judgement import Judgement, judge, limits_with
+from campaigns.domain.analysis.criteria import LimitsByCode
+from campaigns.domain.analysis.judgement import Judgement, judge
 from campaigns.domain.analysis.limit import with_noise_noted
 from campaigns.domain.analysis.observations import hosts_of, is_loopback, observe
 from campaigns.domain.lifecycle import RunState, ShardState
@@ -183,7 +184,7 @@ def _judge_run(run: Run, measurement: Measurement) -> Judgement:
     machines = measured_machines(run, measurement.duration_s)
     observed |= observed_machines(machines, measurement.figures.attempts)
     response = measurement.total.timing("response")
-    judged = judge(observed, response, limits_with(settings.JUDGEMENT_LIMITS))
+    judged = judge(observed, response, LimitsByCode.with_overrides(settings.JUDGEMENT_LIMITS))
     if run.frozen.turns:
         judged = with_noise_noted(judged)
     return judged.said_of(measurement.plan.nouns)

@@ -64,7 +64,7 @@ def plain_rows(table: Table) -> SafeString:
 
 
 def _row(table: Table, row: Row, page: str) -> str:
-    grey = " row-grey" if row.link.get("trust") == "not_usable" else ""
+    grey = " row-grey" if row.link.get("trust") == "no_answer" else ""
     kind = f' class="row-{escape(row.kind)}{grey}"' if row.kind else ""
     label = f'<a href="{page}">{escape(row.label)}</a>' if page else with_terms(row.label)
     note = f' <span class="second-line">{escape(row.note)}</span>' if row.note else ""

@@ -51,7 +51,7 @@ def _tr(run: Run, arm: str, figures: Sequence[Any], *, is_linked: bool) -> str:
 def _kind(run: Run) -> str:
     if run.is_active:
         return ' class="selected"'
-    return ' class="row-grey"' if run.trust == "not_usable" else ""
+    return ' class="row-grey"' if run.trust == "no_answer" else ""
 
 
 @register.simple_tag

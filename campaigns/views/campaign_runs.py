@@ -330,6 +330,6 @@ def _cells(table: Table | None, row: Row | None) -> RepeatCells:
     if table is None or row is None:
         return RepeatCells([])
     keys = [column.key for column in table.columns]
-    is_apart = row.link.get("trust") == "not_usable"
+    is_apart = row.link.get("trust") == "no_answer"
     cells = [row.cells[keys.index(key)] for key, *_ in _HEADS]
     return RepeatCells(cells, row.note, is_apart)

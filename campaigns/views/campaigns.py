@@ -71,8 +71,8 @@ def campaign_list(request: HttpRequest, project: int) -> HttpResponse:
         campaign.badge = badge_of(campaign, gist)
         p95s_ms = trend.p95s_ms if trend else []
         own_ms = p95s_ms[-1] if campaign.started_at and p95s_ms else None
-        is_doubtful = gist and gist.found.trust not in {"", Trust.TRUSTED}
-        about = "~" if is_doubtful and own_ms is not None else ""
+        is_spoilt = gist and gist.found.trust not in {"", Trust.TRUSTED}
+        about = "~" if is_spoilt and own_ms is not None else ""
         campaign.p95, campaign.trend = f"{about}{figure(own_ms)}", trend_of(p95s_ms)
         campaign.against = against_cell(trend.against if trend else None)
         campaign.total = campaign.n_runs or campaign.repeats * campaign.n_tests

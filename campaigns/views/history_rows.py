@@ -119,7 +119,7 @@ _GLYPHS = {
     HistoryStatus.FASTER: "good",
     HistoryStatus.MOVED: "info",
     HistoryStatus.ODD: "draft",
-    HistoryStatus.UNCOUNTED: "not_usable",
+    HistoryStatus.UNCOUNTED: "dash",
     HistoryStatus.NEW: "queued",
     HistoryStatus.UNCHANGED: "dash",
 }
@@ -256,9 +256,9 @@ def rows_of_points(points: Sequence[CampaignPoint], metric: str = "") -> list[di
 
 
 def rows_of_runs(runs: Sequence[Run]) -> list[dict[str, Any]]:
-    """The rows of single runs, times in ms. What is not usable has its figures on its own page."""
+    """The rows of single runs, times in ms. What has no answer has its figures on its own page."""
     names = ("mean", *PERCENTILES)
-    known = [None if run.trust == Trust.NOT_USABLE else run for run in runs]
+    known = [None if run.trust == Trust.NO_ANSWER else run for run in runs]
     columns = [_column([getattr(run, f"{name}_us", None) for run in known]) for name in names]
     return [
         {
@@ -266,7 +266,7 @@ def rows_of_runs(runs: Sequence[Run]) -> list[dict[str, Any]]:
             "times": times,
             "trust": (run.trust or "").replace("_", " "),
             "errors": percent(_error_share(run)),
-            "why": "Its measurement is not usable." if run.trust == Trust.NOT_USABLE else "",
+            "why": "Its measurement has no answer." if run.trust == Trust.NO_ANSWER else "",
         }
         for run, times in zip(runs, zip(*columns, strict=True), strict=True)
     ]

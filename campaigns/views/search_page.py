@@ -176,8 +176,8 @@ def _search_rules(report: SearchReport, warm_up_s: float) -> list[tuple[str, str
     search = report.search
     measured = f"{duration(search.trial_s)} measured"
     n = Counter(each.trial.result for each in report.made)
-    doubtful = n[TrialResult.UNTRUSTED]
-    left = f", {doubtful} not counted" if doubtful else ""
+    open = n[TrialResult.UNTRUSTED]
+    left = f", {open} not counted" if open else ""
     return [
         ("Objective", objective_words(report.rules)),
         ("One trial", f"{duration(warm_up_s)} warm-up, {measured}" if warm_up_s else measured),
@@ -262,8 +262,8 @@ def _capacity(report: SearchReport) -> SearchTile:
 
 def _trials_tile(report: SearchReport) -> SearchTile:
     results = [each.trial.result for each in report.made]
-    passed, failed, doubtful = (results.count(each) for each in TrialResult)
-    lines = (f"{passed} passed, {failed} failed", f"{doubtful} not counted" if doubtful else "")
+    passed, failed, open = (results.count(each) for each in TrialResult)
+    lines = (f"{passed} passed, {failed} failed", f"{open} not counted" if open else "")
     return SearchTile("Trials", str(len(results)), "", tuple(filter(None, lines)))
 
 

@@ -42,7 +42,7 @@ def test_a_list_begins_with_the_latest_run_of_the_newest_campaign(api, campaign)
 
 def test_it_filters(api, campaign, alice):
     first, second = make_test(campaign), make_test(campaign)
-    answers = {"trust": "not_usable", "target_state": "failing", "precision": "coarse"}
+    answers = {"trust": "no_answer", "target_state": "failing", "precision": "coarse"}
     done = make_run(first, state="done", outcome="stopped", t0="2026-11-21T12:00:00Z", **answers)
     queued = make_run(second)
     elsewhere = make_run(make_test(make_campaign(make_project(owner=alice))))
@@ -56,7 +56,7 @@ def test_it_filters(api, campaign, alice):
         "state=done": {done},
         "state=done&state=queued": {done, queued, elsewhere},
         "outcome=stopped": {done},
-        "measurement=not_usable": {done},
+        "measurement=no_answer": {done},
         "measurement=trusted": set(),
         "target_state=failing": {done},
         "precision=coarse&precision=fine": {done},
@@ -70,11 +70,11 @@ def test_it_filters(api, campaign, alice):
 
 def test_a_judged_run_has_three_answers(api, run):
     assert api.get(f"{RUNS}{run.pk}/").json()["judgement"] is None
-    measure(run, 10_000, vitals={"cpu_share": 0.7}, peer="127.0.0.1:80")
+    measure(run, 10_000, vitals={"cpu_share": 0.9}, peer="127.0.0.1:80")
     found = api.get(f"{RUNS}{run.pk}/").json()
     judged = found["judgement"]
     assert [judged[name]["state"] for name in ("measurement", "target", "precision")] == [
-        "doubtful",
+        "busy",
         "healthy",
         "fine",
     ]

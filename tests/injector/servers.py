@@ -10,11 +10,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from campaigns.domain.analysis.criteria import JudgementReason
-from campaigns.domain.analysis.judgement import LIMITS
+from campaigns.domain.analysis.criteria import CRITERIA, Aspect, JudgementReason
+from campaigns.domain.analysis.judgement import judge
 from campaigns.domain.analysis.observations import observe
-from campaigns.domain.analysis.target_state import reasons_of_target
-from campaigns.domain.metrics.snapshot import Total
+from campaigns.domain.metrics.snapshot import Timing, Total
 from workers.injector.local_run import run_here
 from workers.injector.summary import LocalRun
 
@@ -223,7 +222,12 @@ def target_reasons(result: LocalRun) -> dict[str, JudgementReason]:
     A judgement does not say it while the injector is in doubt, as it may be on a busy machine.
     """
     observed = observe(result.measurement, is_co_located=True)
-    return {reason.code: reason for reason in reasons_of_target(observed, LIMITS)}
+    targets = {
+        code: each
+        for code, each in observed.items()
+        if (row := CRITERIA.get(code)) and row.aspect == Aspect.TARGET
+    }
+    return {reason.code: reason for reason in judge(targets, Timing()).target.reasons}
 
 
 def closed(requests: int, connections: int = 1) -> dict[str, Any]:

@@ -12,8 +12,7 @@ from unittest import mock
 
 import pytest
 
-from campaigns.domain.analysis import judgement, trust
-from campaigns.domain.analysis.criteria import Limits
+from campaigns.domain.analysis.criteria import CRITERIA, LIMITS, Aspect, Limits
 from campaigns.domain.presentation.metrics import METRICS
 from tests.injector.servers import OK_REPLY, always, scripted
 from tests.injector.test_loads import Arrivals
@@ -23,7 +22,11 @@ from workers.injector import cli
 from workers.injector.cli_plan import make_load
 
 # All but what has no limit in time or CPU: by these a busy machine is found.
-TIMED = set(trust.LIMITS) - {"injector_exhausted", "no_seconds", "missing_seconds"}
+TIMED = {code for code, row in CRITERIA.items() if row.aspect == Aspect.MEASUREMENT} - {
+    "injector_exhausted",
+    "no_seconds",
+    "missing_seconds",
+}
 
 SESSIONS = "--rate 20 --duration 0.5 --arrival-unit session --calls-per-session 2 --think-time 0.3"
 
@@ -51,8 +54,7 @@ def begun(*arguments):
 
 def run_unstarved(*arguments):
     """The command on a machine that is never starved."""
-    # While it is open, nothing that a busy machine does to an injector makes a run doubtful.
-    with mock.patch.dict(judgement.LIMITS, dict.fromkeys(TIMED, Limits(inf, inf))):
+    with mock.patch.dict(LIMITS.overrides, dict.fromkeys(TIMED, Limits(inf, inf))):
         return run(*arguments)
 
 
@@ -195,7 +197,7 @@ def test_errors_of_this_machine_are_no_usable_measurement():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 3
-    assert "Measurement: not usable" in done.stdout
+    assert "Measurement: no answer" in done.stdout
 
 
 @pytest.mark.alone

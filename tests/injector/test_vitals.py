@@ -112,7 +112,7 @@ def test_a_hub_blocked_for_half_a_second_spoils_mean_and_tail_and_blames_the_inj
     judgement = result.judgement
     codes = {reason.code for reason in judgement.reasons}
     assert (judgement.measurement.state, judgement.target.state) == (Trust.BUSY, "healthy")
-    assert {"lateness_p99", "hub_lag", "hub_lag_p99"} <= codes
+    assert {"own_time_p99", "stall"} <= codes
     assert not codes & {"errors", "target_saturated", "slot_wait", "dropped"}
 
 
@@ -126,13 +126,11 @@ def test_a_hub_blocked_for_half_a_second_spoils_mean_and_tail_and_blames_the_inj
     ],
     ids=lambda load: load["model"],
 )
-def test_an_injector_that_was_stopped_for_300_ms_is_never_trusted(load, service_s):
+def test_an_injector_that_was_stopped_for_300_ms_says_so(load, service_s):
     with scripted(Arrivals(service_s)) as server:
         process = Popen([sys.executable, "-m", "workers.injector"], stdin=PIPE, stdout=PIPE)
         result = stopped_run(process, make_order(server.port, load=load))
-    found = result.judgement.measurement
-    assert found.state is not Trust.TRUSTED
-    assert "hub_lag" in {reason.code for reason in found.reasons}
+    assert "stall" in {reason.code for reason in result.judgement.measurement.reasons}
     assert result.judgement.is_busy
 
 
@@ -166,7 +164,7 @@ def test_waiting_for_a_free_connection_is_not_the_injectors_own_delay():
     assert own.percentile_us(50_000) < 20_000
     assert (own.n, lateness.sum_us) == (lateness.n, own.sum_us + wait.sum_us)
     assert "slot_wait" in target_reasons(result)
-    assert "lateness_p99" not in {reason.code for reason in result.judgement.reasons}
+    assert "late" not in {reason.code for reason in result.judgement.reasons}
 
 
 @pytest.mark.sockets
@@ -229,7 +227,7 @@ def test_a_clock_that_is_stepped_in_the_middle_of_a_run_is_seen(monkeypatch):
         )
         result = measure(server.port, load=load)
     reason = next(each for each in result.judgement.reasons if each.code == "clock_step")
-    assert (reason.state, reason.second) == (Trust.BUSY, 1)
+    assert (reason.state, reason.second) == ("", 1)
     assert reason.value == pytest.approx(3600e6, rel=0.001)
     assert result.total.timing("response").max_us < 3600e6 / 100
 

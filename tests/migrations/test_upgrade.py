@@ -13,6 +13,7 @@ import pytest
 from django.conf import settings
 from django.db import connection
 
+from campaigns.domain.analysis.judgement import Judgement
 from local.servers import binaries
 
 RELEASES = sorted(Path(__file__).parent.glob("release_*.sql.gz"))
@@ -41,6 +42,19 @@ COLUMNS = """
 SELECT table_name, column_name, data_type, is_nullable FROM information_schema.columns
 WHERE table_schema = 'public'
 """
+# What 0.2.0 said of a run that was disturbed, and of one that is of no use.
+_REASON = {"text": "It ran late.", "value": 5.0, "limit": 1.0, "second": 3}
+DISTURBED = {
+    "measurement": {
+        "state": "doubtful",
+        "reasons": [
+            {"code": code, "state": "doubtful", **_REASON} for code in ("hub_lag_p99", "hub_lag")
+        ],
+    },
+    "target": {"state": "healthy", "reasons": []},
+    "precision": {"state": "fine", "reasons": []},
+    "notes": [],
+}
 
 
 @pytest.fixture
@@ -60,6 +74,11 @@ def test_a_release_s_database_becomes_todays_and_is_read(database, dump):
     command = [psql, "-q", "-X", "-v", "ON_ERROR_STOP=1", database]
     sql = gzip.decompress(dump.read_bytes())
     subprocess.run(command, input=sql, check=True, timeout=60, stdout=subprocess.DEVNULL)
+    with psycopg.connect(database) as released:
+        released.execute(
+            "UPDATE campaigns_run SET trust = 'doubtful', judgement = %s WHERE state = 'done'",
+            [json.dumps(DISTURBED)],
+        )
     # Static files have no hashed names in the tests' settings.
     env = {**os.environ, "DATABASE_URL": database, "DJANGO_SETTINGS_MODULE": "tests.settings"}
     env.pop("PYTEST_XDIST_WORKER", None)
@@ -77,6 +96,13 @@ def test_a_release_s_database_becomes_todays_and_is_read(database, dump):
         columns = set(upgraded.execute(COLUMNS).fetchall())
         todays.execute(COLUMNS)
         assert columns == set(todays.fetchall()), "a released migration was changed"
+        rows = upgraded.execute("SELECT trust, judgement FROM campaigns_run WHERE state = 'done'")
+        for trust, judgement in rows:
+            measured = Judgement.from_json(judgement).measurement
+            assert (trust, measured.state) == ("trusted", "trusted")
+            assert [(each.code, each.state) for each in measured.reasons] == [
+                ("late", ""), ("stall", ""),
+            ]  # fmt: skip
     assert len(found["statuses"]) > 4
     assert set(found["statuses"].values()) == {200}
 

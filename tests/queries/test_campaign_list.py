@@ -29,7 +29,7 @@ from tests.factories import (
 from tests.queries.measured import measure
 
 pytestmark = pytest.mark.django_db
-WRONG = {"trust": "not_usable"}
+WRONG = {"trust": "no_answer"}
 
 
 @pytest.fixture
@@ -60,7 +60,7 @@ def finished(project, name: str, *runs: dict, same: dict | None = None, **fields
 
 
 @pytest.mark.parametrize("state", ["healthy", "changing", "overloaded", "failing", None])
-@pytest.mark.parametrize("trust", ["trusted", "doubtful", "not_usable", None])
+@pytest.mark.parametrize("trust", ["trusted", "busy", "no_answer", None])
 @pytest.mark.parametrize("plan", ["load", "capacity"])
 def test_it_needs_a_look_unless_its_badge_says_that_all_is_well(
     project, listed, plan, trust, state
@@ -133,12 +133,12 @@ def test_each_view_says_how_many_there_are(project, as_alice, alice, bob, same):
     }
 
 
-@pytest.mark.parametrize("words", [["trusted"], ["doubtful"], ["not_usable"], [None]])
-@pytest.mark.parametrize("more", [[], ["trusted"], ["doubtful"], ["not_usable"], [None]])
+@pytest.mark.parametrize("words", [["trusted"], ["busy"], ["no_answer"], [None]])
+@pytest.mark.parametrize("more", [[], ["trusted"], ["busy"], ["no_answer"], [None]])
 def test_a_campaign_is_found_by_the_measurement_that_its_answer_has(project, listed, words, more):
     campaign = finished(project, "it", *({"trust": word} for word in words + more))
     word = campaign_answer(campaign).trust
-    found = {each for each in ("trusted", "doubtful", "not_usable") if listed(measurement=each)}
+    found = {each for each in ("trusted", "busy", "no_answer") if listed(measurement=each)}
     assert found == ({word} if word else set())
 
 

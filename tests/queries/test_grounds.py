@@ -5,7 +5,7 @@ from django.utils import timezone
 
 from campaigns.queries.answers import campaign_answer
 from tests.factories import make_run
-from tests.queries.measured import https_campaign, measure, run_in_blocks, spoil
+from tests.queries.measured import https_campaign, measure, run_in_blocks
 
 HTTP, HTTPS = [18_900, 19_000, 18_800], [29_100, 29_000, 29_300]
 
@@ -26,11 +26,3 @@ def test_errors_are_those_of_the_runs_that_count_where_others_are_left_out(compa
     assert (
         "no errors in 10,000 requests of the runs that count" in campaign_answer(campaign).grounds
     )
-
-
-def test_a_percentile_that_is_partly_the_injectors_is_warned_of_nowhere(compared):
-    campaign, tests = compared
-    runs = run_in_blocks(tests, [HTTP, HTTPS])
-    before = campaign_answer(campaign).grounds
-    spoil(runs[0], own_tail=1_500)
-    assert campaign_answer(campaign).grounds == before

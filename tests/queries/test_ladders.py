@@ -119,7 +119,7 @@ def test_a_rung_without_usable_runs_says_why_and_is_compared_with_nothing(ladder
         spoil(run, missing_seconds=0.5)
     *_, hybrid, resumed, _ = rungs_of(campaign)
     assert (hybrid.mean, hybrid.before, hybrid.plain) == (None, None, None)
-    assert hybrid.why.startswith("Not usable")
+    assert hybrid.why.startswith("No answer")
     assert resumed.before is None
     assert resumed.plain.word == "slower"
 

@@ -160,7 +160,7 @@ def test_several_targets_stand_side_by_side_with_why_a_point_is_not_trusted(camp
     version = make_plan(campaign.project, spec=OPEN)
     apache = measured(sweep_of_rate(campaign, [10, 20], "apache", version), [100, 200])
     measured(sweep_of_rate(campaign, [20, 40], "nginx", version), [200, 400])
-    spoil(apache[1], cpu=0.7)
+    spoil(apache[1], cpu=0.9)
     (group,) = drawn_sweeps(campaign_answer(campaign).sweeps)
     side = group["side"]
     assert [name for name, _ in side.arms] == ["apache", "nginx"]
@@ -172,7 +172,7 @@ def test_several_targets_stand_side_by_side_with_why_a_point_is_not_trusted(camp
     ]
     assert [arm.is_apart for arm in side.rows[1].arms] == [True, False]
     (row,) = group["doubts"].rows
-    assert [cell.text for cell in row.cells] == ["–", "70.0\u202f%", "60.0\u202f%"]
+    assert [cell.text for cell in row.cells] == ["–", "90.0\u202f%", "85.0\u202f%"]
     assert group["unfigured"] == []
 
 

@@ -64,9 +64,9 @@ def test_where_everything_failed_there_is_nothing_to_be_precise_about(project):
     assert found[1].reason == "50 errors in 50 requests, all in second 0."
 
 
-def test_of_a_measurement_that_is_not_usable_nothing_else_is_claimed(project):
+def test_of_a_measurement_without_an_answer_nothing_else_is_claimed(project):
     report = run_report(a_run(project, counters={"in_doubt": 20}))
-    assert words(report.answers) == ["Not usable", "Healthy", "Nothing to be precise about"]
+    assert words(report.answers) == ["No answer", "Healthy", "Nothing to be precise about"]
     assert [each.place for each in report.remedies] == ["hosts", "again"]
 
 
@@ -75,7 +75,7 @@ def test_a_campaign_whose_other_tests_can_be_used_says_in_part_and_how_precise_t
     run_in_blocks([http], [HTTP])
     run_in_blocks([https], [HTTPS], counters={"in_doubt": 20})
     found = campaign_answer(done(campaign)).answers
-    assert (found[0].word, found[2].word) == ("Not usable in part", "Up to p99")
+    assert (found[0].word, found[2].word) == ("No answer in part", "Up to p99")
     assert found[0].reason.startswith("3 of 6 runs")
 
 
@@ -89,8 +89,8 @@ def test_a_target_is_healthy_by_the_runs_that_could_judge_it(project):
 
 def test_a_campaign_says_how_many_runs_are_in_doubt_and_keeps_its_word(project):
     campaign, tests = https_campaign(project)
-    run_in_blocks(tests, [HTTP, HTTPS], vitals={"cpu_share": 0.7})
+    run_in_blocks(tests, [HTTP, HTTPS], vitals={"cpu_share": 0.9})
     answer = campaign_answer(done(campaign))
-    assert answer.answers[0].word == "Doubtful"
+    assert answer.answers[0].word == "Busy"
     assert answer.answers[0].reason.startswith("6 of 6 runs")
     assert answer.overheads[0].word == "slower"

@@ -179,7 +179,7 @@ class TestGoingOn:
 
     def test_a_trial_in_doubt_is_repeated_with_its_reason_kept(self, project):
         campaign = searching(project)
-        end_trial(campaign, 500, judged(Trust.DOUBTFUL, "inj-2 ran 14.8 ms late."))
+        end_trial(campaign, 500, judged(Trust.BUSY, "inj-2 ran 14.8 ms late."))
         assert rate_of(campaign.runs.get(repeat=2)) == 100
         (made,) = report_of_search(campaign.search).made
         assert made.trial.reason == "inj-2 ran 14.8 ms late."
@@ -315,7 +315,7 @@ def test_it_stays_when_a_trial_s_judgement_changes(project):
     """Seconds that arrive late make a new summary, and with it a new judgement."""
     search = search_through(searching(project, limit=900), limit_of(5000))
     before = said(search)
-    doubtful = judged(Trust.DOUBTFUL, "The injector was busy.").to_json()
+    doubtful = judged(Trust.BUSY, "The injector was busy.").to_json()
     Run.objects.filter(campaign=search.campaign).update(judgement=doubtful)
     assert said(search) == before
 

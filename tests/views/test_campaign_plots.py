@@ -177,4 +177,4 @@ def test_a_run_that_cannot_be_used_is_grey_and_says_why(client, measured):
     spoil(runs[0], missing_seconds=0.5)
     rows = table_of(client, address).rows
     spoilt = [row.targets[0] for row in rows if row.targets[0].is_apart]
-    assert [each.why for each in spoilt] == ["Not usable: 50.0\u202f% of the seconds are missing"]
+    assert [each.why for each in spoilt] == ["No answer: 50.0\u202f% of the seconds are missing"]

@@ -251,7 +251,7 @@ def table(*rows: Row) -> Table:
 
 def test_a_row_leads_to_what_it_is_about_where_links_are_wanted():
     cells = (Cell(1, "1"), Cell("x", "<x>"))
-    run = table(Row("Repeat 1", cells, "run", "a & b", {"run": 7, "trust": "not_usable"}))
+    run = table(Row("Repeat 1", cells, "run", "a & b", {"run": 7, "trust": "no_answer"}))
     tds = '<td class="num">1</td><td class="">&lt;x&gt;</td></tr>'
     note = ' <span class="second-line">a &amp; b</span></th>'
     start = '<tr class="row-run row-grey"><th scope="row">'

@@ -90,7 +90,7 @@ def test_runs_that_are_not_usable_are_drawn_apart_and_never_count(opened, projec
     same = {"tests": [(make_plan(project), make_endpoint(make_target(project)), "new")]}
     make_history(project, CALM, **same)
     (test,) = make_history(
-        project, [90.0], begin=BEGIN + timedelta(days=8), trust=Trust.NOT_USABLE, **same
+        project, [90.0], begin=BEGIN + timedelta(days=8), trust=Trust.NO_ANSWER, **same
     )
     chart = opened(test).context["chart"]
     assert (chart["value"][-1], chart["isAside"][-2:]) == (None, [False, True])
@@ -160,7 +160,7 @@ def test_what_moved_with_its_plan_has_direction_and_cause_everywhere(overview, c
 
 
 def test_without_a_figure_there_is_no_line_of_dots(overview, project):
-    make_history(project, CALM, begin=recent(20), trust="not_usable")
+    make_history(project, CALM, begin=recent(20), trust="no_answer")
     assert overview().context["dots"] is None
 
 
@@ -262,7 +262,7 @@ def test_campaigns_are_paged_by_the_last_one_seen(opened, project):
 
 
 def test_a_run_that_is_not_usable_has_its_figures_on_its_own_page(opened, project):
-    (test,) = make_history(project, [20.0], trust=Trust.NOT_USABLE)
+    (test,) = make_history(project, [20.0], trust=Trust.NO_ANSWER)
     row = opened(test).context["run_rows"][0]
     assert set(row["times"]) == {"–"}
     assert row["why"]

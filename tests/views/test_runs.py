@@ -156,7 +156,7 @@ def test_filters_narrow_by_target_plan_campaign_state_and_time(listed, runs):
     assert listed(measurement=finished.trust) == {finished.pk}
     assert listed(target_state=finished.target_state) == {finished.pk}
     assert listed(precision=finished.precision) == {finished.pk}
-    assert listed(measurement="not_usable") == set()
+    assert listed(measurement="no_answer") == set()
     assert listed(since="1") == {finished.pk, waiting.pk}
 
 

@@ -46,14 +46,14 @@ def busies_the_injector(project) -> Campaign:
     campaign = searching(project)
     end_trial(campaign, 20)
     for _ in range(4):
-        end_trial(campaign, 500, judged(Trust.DOUBTFUL, "The injector was busy."))
+        end_trial(campaign, 500, judged(Trust.BUSY, "The injector was busy."))
     return campaign
 
 
 def busies_the_injector_at_once(project) -> Campaign:
     campaign = searching(project)
     for _ in range(4):
-        end_trial(campaign, 500, judged(Trust.DOUBTFUL, "The injector was busy."))
+        end_trial(campaign, 500, judged(Trust.BUSY, "The injector was busy."))
     return campaign
 
 

@@ -35,12 +35,12 @@ def test_a_search_that_ends_without_an_answer_says_so_in_its_badge_everywhere(
     campaign = searching(project)
     for _ in range(9):
         if campaign.runs.exclude(state="done").exists():
-            end_trial(campaign, 500, judged(Trust.NOT_USABLE, "inj-2 ran 14.8 ms late."))
+            end_trial(campaign, 500, judged(Trust.NO_ANSWER, "inj-2 ran 14.8 ms late."))
     dispatch.finish_campaigns()
     campaign.refresh_from_db()
     assert campaign.state == "done"
     found = Gist([], report_of_search(campaign.search).found)
-    assert badge_of(campaign, found).word == "Complete, not usable"
+    assert badge_of(campaign, found).word == "Complete, no answer"
     assert badge_of_page(client, campaign) == badge_of(campaign, found)
 
 

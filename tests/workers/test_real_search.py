@@ -3,7 +3,7 @@
 import pytest
 
 from campaigns.domain.analysis.capacity import Ending
-from campaigns.domain.analysis.trust import LIMITS
+from campaigns.domain.analysis.criteria import CRITERIA, Aspect
 from campaigns.domain.presentation.sentences import plain_text
 from campaigns.models import Campaign, Run, Search
 from campaigns.queries.searches import report_of_search
@@ -18,7 +18,9 @@ from tests.waiting import eventually
 from workers import dispatching, launcher
 
 pytestmark = pytest.mark.django_db(transaction=True)
-NEVER_IN_DOUBT = dict.fromkeys(LIMITS, (1e12, None))
+NEVER_IN_DOUBT = {
+    code: (1e12, None) for code, row in CRITERIA.items() if row.aspect == Aspect.MEASUREMENT
+}
 
 
 @pytest.fixture(autouse=True)

@@ -303,7 +303,7 @@ class Step:
 def waited_s(monkeypatch):
     """How long each wait was; none takes any time."""
     waits: list[float] = []
-    monkeypatch.setattr(celery_worker.time, "sleep", waits.append)
+    monkeypatch.setattr(celery_worker, "sleep", waits.append)
     return waits
 
 

@@ -45,7 +45,7 @@ from workers.injector.local_run import run_here, run_processes, tell
 from workers.injector.order import DEFAULT_PORTS, PROTOCOL, Refusal
 from workers.injector.summary import LocalRun
 
-OK, BROKEN, REFUSED, NOT_USABLE = 0, 1, 2, 3
+OK, BROKEN, REFUSED, NO_ANSWER = 0, 1, 2, 3
 # Loopback and private networks: what a person at a keyboard may be expected to own.
 DEFAULT_ALLOW = (
     "127.0.0.0/8", "::1/128", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7",
@@ -60,7 +60,7 @@ examples:
   %(prog)s http://127.0.0.1:8080/ --against https://127.0.0.1:8443/ --rate 200 --insecure
                                                     which of two is slower, and by how much
 exit status: 0 measured, 1 a threshold was broken, 2 refused or wrong usage,
-             3 the measurement is not usable, or a threshold stays open; side by side: nothing
+             3 the measurement has no answer, or a threshold stays open; side by side: nothing
              was learnt"""
 _NO_ADDRESS = "{!r} is not an address such as http://127.0.0.1:8080/path."
 _ALLOW = "one more network to send to (loopback and private networks)"
@@ -151,7 +151,7 @@ def _compare(options: argparse.Namespace) -> int:
     for line in lines:
         line.finish()
     _print(json.dumps(run.to_json()) if options.json else run.report())
-    return OK if run.has_learnt else NOT_USABLE
+    return OK if run.has_learnt else NO_ANSWER
 
 
 def _refuse(parser: argparse.ArgumentParser, error: Exception) -> int:
@@ -182,11 +182,11 @@ def _write_log(path: str | None, run: LocalRun) -> None:
 
 
 def _status(run: LocalRun) -> int:
-    """What a busy machine may have broken is open; so is all of what is not usable."""
+    """What a busy machine may have broken is open; so is all of what has no answer."""
     if any(each.is_broken for each in run.verdicts):
         return BROKEN
     is_open = any(each.is_open for each in run.verdicts)
-    return NOT_USABLE if is_open or not run.judgement.is_usable else OK
+    return NO_ANSWER if is_open or not run.judgement.is_usable else OK
 
 
 def _report(options: argparse.Namespace, order: dict[str, Any], run: LocalRun) -> str:

@@ -15,17 +15,9 @@ from campaigns.domain.metrics.machine_use import MachinePoint, MachineUse
 from campaigns.domain.units import clock, count, duration
 
 # Vitals by criterion: those judged by the run's mean, and those judged by the worst second.
-_MEANS = {
-    "cpu": "cpu_share",
-    "throttled": "throttled_share",
-    "steal": "steal_share",
-    "other_cpu": "other_cpu_share",
-    "other_cores": "other_cores",
-    "gc_share": "gc_share",
-}
+_MEANS = {"cpu": "cpu_share", "throttled": "throttled_share", "steal": "steal_share"}
 _WORST = {
-    "hub_lag": "hub_lag_max_us",
-    "gc_pause": "gc_pause_max_us",
+    "stall": "hub_lag_max_us",
     "open_files": "open_files_share",
     "ports": "ports_share",
     "swapped": "swapped_pages",
@@ -48,10 +40,6 @@ def observed_vitals(vitals: list[dict[str, Any]]) -> dict[str, Observed]:
         if worst := worst_shard(vitals, vital):
             at = worst["at"][vital]
             seen[code] = Observed(worst["worst"][vital], at, injector_number(vitals, worst))
-    busiest = max(vitals, key=lambda each: each["cpu_5s"] or 0.0, default=None)
-    if busiest and busiest["cpu_5s"] is not None:
-        at = busiest["cpu_5s_at"]
-        seen["cpu_5s"] = Observed(busiest["cpu_5s"], at, injector_number(vitals, busiest))
     return seen
 
 
@@ -86,21 +74,6 @@ def worst_shard(vitals: list[dict[str, Any]], vital: str) -> dict[str, Any] | No
 def injector_number(vitals: list[dict[str, Any]], shard: dict[str, Any] | None) -> int | None:
     """The injector's number from 1; None if there is only one."""
     return shard["shard"] + 1 if shard and len(vitals) > 1 else None
-
-
-def run_delay(vitals: list[dict[str, Any]]) -> Observed | None:
-    """Waiting for a CPU as a share of the time in which the injector wanted one."""
-    known = [each for each in vitals if {"run_delay_share", "cpu_share"} <= each["mean"].keys()]
-    worst = max(known, key=_waiting_share, default=None)
-    if worst is None:
-        return None
-    at = worst["at"]["run_delay_share"]
-    return Observed(_waiting_share(worst), at, injector_number(vitals, worst))
-
-
-def _waiting_share(shard: dict[str, Any]) -> float:
-    waited, ran = shard["mean"]["run_delay_share"], shard["mean"]["cpu_share"]
-    return waited / (waited + ran) if waited else 0.0
 
 
 @dataclass(frozen=True, slots=True)

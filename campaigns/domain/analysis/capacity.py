@@ -22,11 +22,10 @@ from campaigns.domain.analysis.capacity_interval import (
     capacity_of,
     trend_of,
 )
+from campaigns.domain.analysis.criteria import SATURATED, UNSENT
 from campaigns.domain.analysis.judgement import Judgement
 from campaigns.domain.analysis.ratio import Word, word_of
-from campaigns.domain.analysis.target_state import SATURATED
 from campaigns.domain.analysis.thresholds import Verdict
-from campaigns.domain.analysis.trust import UNSENT
 from campaigns.domain.lifecycle import Outcome, Trust
 from campaigns.domain.metrics.redaction import without_addresses
 from campaigns.domain.plan.threshold import TARGET_METRICS
@@ -151,7 +150,7 @@ class CapacitySearch:
 
     def __init__(self, rules: SearchRules):
         self._rules = rules
-        self._n_trials = self._n_doubtful = 0
+        self._n_trials = self._n_open = 0
         self._rate = rules.start_per_s
         self._bracket: _Bracket | None = None  # None while the rate is doubled
         self._first: float | None = None
@@ -175,11 +174,11 @@ class CapacitySearch:
         self._n_trials += 1
         self._has_just_failed = trial.result == TrialResult.FAILED
         if trial.result == TrialResult.UNTRUSTED:
-            self._n_doubtful += 1
-            if self._n_doubtful == MOST_OPEN_TRIALS:
+            self._n_open += 1
+            if self._n_open == MOST_OPEN_TRIALS:
                 self.ending = Ending.INJECTOR
             return
-        self._n_doubtful = 0
+        self._n_open = 0
         has_passed = trial.result == TrialResult.PASSED
         if self._bracket is not None:
             self._bracket.take(trial.rate_per_s, has_passed)
@@ -299,7 +298,7 @@ class _Bracket:
 
 
 # Beyond the objective: signs that the target did not keep up with the rate.
-_NOT_KEPT_UP = ("no_success", SATURATED, "dropped", "sent_share", "in_flight_growing")
+NOT_KEPT_UP = ("no_success", SATURATED, "dropped", "sent_share", "in_flight_growing")
 NOT_COMPLETE = "The trial did not run to its end."
 
 
@@ -317,7 +316,7 @@ def trial_of(
     if outcome != Outcome.COMPLETE or judgement is None:
         return Trial(rate_per_s, TrialResult.UNTRUSTED, why or NOT_COMPLETE)
     state = judgement.measurement.state
-    if state == Trust.NOT_USABLE:
+    if state == Trust.NO_ANSWER:
         return Trial(rate_per_s, TrialResult.UNTRUSTED, judgement.measurement.text)
     if untold := [each.metric for each in verdicts if each.lacks_agent]:
         why = f"No agent or exporter reported {' and '.join(untold)}."
@@ -327,7 +326,7 @@ def trial_of(
     is_open = is_open or any(each.code in UNSENT for each in judgement.measurement.reasons)
     if is_open and not broken:
         return Trial(rate_per_s, TrialResult.UNTRUSTED, judgement.measurement.text)
-    left = [each.text for each in judgement.target.reasons if each.code in _NOT_KEPT_UP]
+    left = [each.text for each in judgement.target.reasons if each.code in NOT_KEPT_UP]
     reason = broken or (left[0] if left else "")
     result = TrialResult.FAILED if broken or left else TrialResult.PASSED
     return Trial(rate_per_s, result, reason)

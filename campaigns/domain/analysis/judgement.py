@@ -4,51 +4,32 @@ Can the measurement be trusted? How was the target? How precise are the figures?
 excludes a run from verdicts. Facts of the setting are notes: they explain, and decide nothing.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from campaigns.domain.analysis import precision, target_state, trust
 from campaigns.domain.analysis.criteria import (
-    CROWDED,
-    CROWDED_BESIDE,
+    BUSY,
+    CERTAIN,
+    CRITERIA,
+    HIGH_EFFECT,
+    LATE,
+    LIMITS,
+    SATURATED,
     TARGET_MACHINE,
+    UNSENT,
+    Aspect,
     JudgementReason,
-    Limits,
+    LimitsByCode,
     Observed,
-    excess,
     reason_for,
 )
+from campaigns.domain.analysis.precision import precision_of
 from campaigns.domain.lifecycle import Precision, TargetState, Trust
 from campaigns.domain.metrics.snapshot import Timing
 from campaigns.domain.units import said_of
 
-_NOTE_LIMITS: dict[str, Limits] = {
-    "co_located": Limits(0.0),
-    CROWDED: Limits(0.5),
-    CROWDED_BESIDE: Limits(0.5),
-}
-_NOTE_SENTENCES: dict[str, str] = {
-    trust.OWN_TAIL: "About {value} of the {measure} are the injector's own delay ({whole} without "
-    "it), so {measure} and above are marked as weak (limit {limit}).",
-    "co_located": "The target runs on the injector host: they share its CPU, and no real "
-    "network is involved.",
-    CROWDED: "Other programs used {value} of the injector host's CPU.",
-    CROWDED_BESIDE: "Other programs and the target used {value} of the injector host's CPU.",
-}
-LIMITS: dict[str, Limits] = {
-    **trust.LIMITS,
-    **target_state.LIMITS,
-    **precision.LIMITS,
-    **_NOTE_LIMITS,
-}
-# Which question a reason's code belongs to.
-QUESTIONS: dict[str, str] = {
-    **dict.fromkeys(trust.CODES, "measurement"),
-    **dict.fromkeys(target_state.STATES, "target"),
-    **dict.fromkeys(precision.CODES, "precision"),
-    **dict.fromkeys(_NOTE_SENTENCES, "note"),
-}
+_OVERLOADS = {SATURATED, "in_flight_growing"}
 TARGET_NOT_KNOWN = "not_known"
 # Instead of reasons that are told by the target's machine, for those who may not know it.
 _MACHINE_UNTOLD = JudgementReason(
@@ -90,17 +71,17 @@ class Judgement:
     @property
     def is_usable(self) -> bool:
         """Whether verdicts may use the run's figures, if it has any."""
-        return self.measurement.state != Trust.NOT_USABLE
+        return self.measurement.state != Trust.NO_ANSWER
 
     @property
     def is_busy(self) -> bool:
-        """Whether a busy machine spoilt its times, so that only medians without its part count."""
-        return any(each.code in trust.BUSY for each in self.measurement.reasons)
+        """Whether a busy machine is in its times, so that medians without its part are compared."""
+        return any(each.code in BUSY for each in self.measurement.reasons)
 
     @property
     def is_saturated(self) -> bool:
         """A correct measurement of overload, so not one of response times."""
-        return any(each.code in target_state.OVERLOADS for each in self.target.reasons)
+        return any(each.code in _OVERLOADS for each in self.target.reasons)
 
     @property
     def is_in_doubt(self) -> bool:
@@ -161,69 +142,76 @@ def _said_of(nouns: str, reasons: tuple[JudgementReason, ...]) -> tuple[Judgemen
     return tuple(replace(each, text=said_of(nouns, each.text)) for each in reasons)
 
 
-def limits_with(overrides: Mapping[str, Any]) -> dict[str, Limits]:
-    """The limits with the settings' overrides, {code: (mild, severe)}.
-
-    Raises KeyError for a code that does not exist.
-    """
-    unknown = sorted(set(overrides) - set(LIMITS))
-    if unknown:
-        known = ", ".join(sorted(LIMITS))
-        raise KeyError(
-            f"BENCHSITE_JUDGEMENT_LIMITS has unknown codes: {', '.join(unknown)}. "
-            f"Known codes: {known}."
-        )
-    return {**LIMITS, **{code: Limits(*pair) for code, pair in overrides.items()}}
-
-
 def judge(
-    observed: Mapping[str, Observed], response: Timing, limits: Mapping[str, Limits] = LIMITS
+    observed: Mapping[str, Observed], response: Timing, limits: LimitsByCode = LIMITS
 ) -> Judgement:
     """The answers for observed values by code, without criteria that could not be observed.
 
     `response`: the run's response times.
     """
-    doubts = tuple(trust.reasons_of_measurement(observed, limits, response))
-    fact = precision.precision_of(response, limits)
+    doubts = _reasons_of_measurement(observed, limits)
+    fact = precision_of(response, limits)
     return Judgement(
-        Finding(Trust(doubts[0].state) if doubts else Trust.TRUSTED, doubts),
-        _target(observed, limits, is_in_doubt=bool(doubts)),
+        Finding(Trust((doubts and doubts[0].state) or Trust.TRUSTED), doubts),
+        _target(observed, limits, may_be_late=bool(doubts)),
         Finding(Precision(fact.state), (fact,)),
-        _notes(observed, limits, doubts),
+        tuple(_beyond(Aspect.NOTE, observed, limits)),
     )
 
 
+def _beyond(
+    aspect: Aspect, observed: Mapping[str, Observed], limits: LimitsByCode
+) -> Iterator[JudgementReason]:
+    """What is beyond its limit, in the order of the table."""
+    for code, row in CRITERIA.items():
+        seen = observed.get(code)
+        if row.aspect == aspect and seen and (beyond := limits.excess(code, seen)):
+            if code == "dropped" and beyond.is_severe:
+                code = SATURATED
+            decides = beyond.is_severe or aspect == Aspect.TARGET
+            yield reason_for(code, CRITERIA[code].state if decides else "", seen, beyond.limit)
+
+
+def _reasons_of_measurement(
+    observed: Mapping[str, Observed], limits: LimitsByCode
+) -> tuple[JudgementReason, ...]:
+    """Why the injectors did not measure what they claim, worst first; what only explains last. A
+    bad target is none of these."""
+    if HIGH_EFFECT in observed:
+        # What lateness added was timed.
+        observed = {code: seen for code, seen in observed.items() if code != LATE}
+    found = list(_beyond(Aspect.MEASUREMENT, observed, limits))
+    if found and "no_seconds" not in observed:
+        for code in sorted(UNSENT & observed.keys()):
+            if beyond := limits.excess(code, observed[code]):
+                state = Trust.BUSY if beyond.is_severe else ""
+                found.append(reason_for(code, state, observed[code], beyond.limit))
+    worst_first = [*reversed(Trust), ""]
+    return tuple(sorted(found, key=lambda each: worst_first.index(each.state)))
+
+
 def _target(
-    observed: Mapping[str, Observed], limits: Mapping[str, Limits], *, is_in_doubt: bool
+    observed: Mapping[str, Observed], limits: LimitsByCode, *, may_be_late: bool
 ) -> Finding:
     """A busy machine can make a target look slow, never healthy, and it makes no errors."""
     if "no_requests" in observed:
         return _not_known("No request ended, so nothing is known about the target.")
-    reasons = tuple(target_state.reasons_of_target(observed, limits))
-    if is_in_doubt:
-        certain = tuple(each for each in reasons if each.code in target_state.CERTAIN)
+    worst_first = list(reversed(TargetState))
+    reasons = sorted(
+        _beyond(Aspect.TARGET, observed, limits),
+        key=lambda each: worst_first.index(each.state),
+    )
+    if may_be_late:
+        certain = [each for each in reasons if each.code in CERTAIN]
         is_slow = any(each.state == TargetState.OVERLOADED for each in reasons)
         if is_slow and not any(each.state != TargetState.HEALTHY for each in certain):
             either = "The target or the busy machine was slow. This run cannot tell which."
             return _not_known(either, *certain)
         reasons = certain
-    return Finding(TargetState(reasons[0].state) if reasons else TargetState.HEALTHY, reasons)
+    return Finding(
+        TargetState(reasons[0].state) if reasons else TargetState.HEALTHY, tuple(reasons)
+    )
 
 
 def _not_known(text: str, *reasons: JudgementReason) -> Finding:
     return Finding(None, (JudgementReason(TARGET_NOT_KNOWN, "", text), *reasons))
-
-
-def _notes(
-    observed: Mapping[str, Observed],
-    limits: Mapping[str, Limits],
-    doubts: Sequence[JudgementReason],
-) -> tuple[JudgementReason, ...]:
-    said = {trust.OWN_TAIL} if any(each.code == trust.HIGH_EFFECT for each in doubts) else set()
-    return tuple(
-        reason_for(code, "", _NOTE_SENTENCES, seen, beyond.limit)
-        for code in _NOTE_SENTENCES
-        if code not in said
-        and (seen := observed.get(code))
-        and (beyond := excess(code, seen.value, trust.limits_of(code, limits, seen)))
-    )

@@ -7,30 +7,25 @@ first: while it is in doubt, nothing is known of the others.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from enum import StrEnum
 
-from campaigns.domain.analysis import trust
 from campaigns.domain.analysis.busy import FEW_OTHERS, FULL_CPU
-from campaigns.domain.analysis.criteria import CROWDED, CROWDED_BESIDE, JudgementReason
+from campaigns.domain.analysis.criteria import (
+    BUSY,
+    CRITERIA,
+    HIGH_EFFECT,
+    LATE,
+    SATURATED,
+    TYPICAL_EFFECT,
+    UNSENT,
+    JudgementReason,
+    Who,
+)
 from campaigns.domain.analysis.judgement import Finding, Judgement
-from campaigns.domain.analysis.target_state import SATURATED
 from campaigns.domain.lifecycle import TargetState, Trust
 from campaigns.domain.metrics.machine_use import MachineUse
 from campaigns.domain.plan.load import Model
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.units import counted, percent_at_most, said_of
-
-
-class Who(StrEnum):
-    INJECTOR = "the injector"
-    MACHINE = "the injector's machine"
-    OTHERS = "other programs"
-    HYPERVISOR = "the hypervisor"
-    QUOTA = "the CPU quota"
-    NETWORK = "the network"
-    TARGET = "the target"
-    PLAN = "the load as planned"
-    UNKNOWN = "not known"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,33 +36,16 @@ class Limit:
     why: str
 
 
-# Doubts about what was recorded: they say nothing of a limit.
-_OF_RECORDS = {
-    "no_seconds", "lost_shards", "clock_step", "starts_apart", "missing_seconds", "in_doubt",
-    "little",
-}  # fmt: skip
-OTHERS = frozenset({"other_cpu", CROWDED, CROWDED_BESIDE, "steal", "throttled"})
-_OWN_CPU = {"cpu", "cpu_5s"}
-# What the injector used up itself; the others are what its machine did beside it.
-_OWN = _OWN_CPU | {"open_files", "ports", "injector_exhausted", "gc_share"}
+_TOOK_CPU = {Who.OTHERS, Who.HYPERVISOR, Who.QUOTA}
+OTHERS = frozenset(code for code, row in CRITERIA.items() if row.who in _TOOK_CPU)
 # Doubts that come of a lack of CPU, whoever used it.
-_OF_CPU = _OWN_CPU | OTHERS | {
-    "own_time", "own_time_p99", "lateness_p99", "run_delay", "hub_lag", "hub_lag_p50",
-    "hub_lag_p99", "sent_share", "dropped", "slot_wait",
-}  # fmt: skip
-_BLAMED = {
-    **dict.fromkeys(OTHERS, Who.OTHERS),
-    "steal": Who.HYPERVISOR,
-    "throttled": Who.QUOTA,
-}
-_OF_INJECTORS_NETWORK = {"link", "packets_lost"}
-_OF_MACHINE = {"target_link": Who.NETWORK, "target_cpu": Who.TARGET, "listen_overflows": Who.TARGET}
+_OF_CPU = OTHERS | UNSENT | {TYPICAL_EFFECT, HIGH_EFFECT, LATE, "stall", "cpu"}
 _NOT_KEPT_UP = (
     SATURATED, "in_flight_growing", "dropped", "sent_share", "slot_wait", "errors_at_limit",
 )  # fmt: skip
 _OPEN = {Model.OPEN, Model.OVER}
 _FULL = 0.9  # of one core: with a little that the agent does not see
-_STOLEN = 0.05  # of all cores: what the injector's own is doubtful from
+_STOLEN = 0.05  # of all cores: from here on it is noted of the injector's own
 _TO_KNOW = "An agent on the target's machine would tell which."
 
 
@@ -78,12 +56,11 @@ def blame(judged: Judgement) -> JudgementReason:
     reasons = judged.measurement.reasons
     if reasons[0].code not in _OF_CPU:
         return reasons[0]
-    own = [each for each in reasons if each.code in _OWN_CPU]
-    if spent := [each for each in own if each.state != Trust.DOUBTFUL]:
+    own = [each for each in reasons if each.code == "cpu"]
+    if spent := [each for each in own if each.state]:
         return spent[0]
     # Others that used the CPU are to blame where the injector waited for it, as the notes know.
-    known = (*reasons, *judged.notes)
-    others = [each for each in known if each.code in OTHERS and each.code != "other_cpu"]
+    others = [each for each in (*reasons, *judged.notes) if each.code in OTHERS]
     return max(others, key=lambda each: each.value or 0.0, default=(*own, reasons[0])[0])
 
 
@@ -91,12 +68,12 @@ def with_noise_noted(judged: Judgement) -> Judgement:
     """Of a run that took turns with others: noise met all of them, so its cause is a note. What was
     not sent, or not recorded, stays a doubt."""
     reasons = judged.measurement.reasons
-    kept = tuple(each for each in reasons if each.code not in trust.BUSY - trust.UNSENT)
+    kept = tuple(each for each in reasons if each.code not in BUSY - UNSENT)
     if len(kept) == len(reasons):
         return judged
     cause = blame(judged)
     notes = judged.notes if cause in judged.notes else (replace(cause, state=""), *judged.notes)
-    state = Trust(kept[0].state) if kept else Trust.TRUSTED
+    state = Trust((kept and kept[0].state) or Trust.TRUSTED)
     return replace(judged, measurement=Finding(state, kept), notes=notes)
 
 
@@ -105,22 +82,29 @@ def limit_of(
 ) -> Limit:
     """Of a run that has ended; `machines`: none without an agent. `ended_early`: it was stopped or
     failed, so the plan says more than it sent."""
-    if doubts := judged.measurement.reasons:
-        first = next((each for each in doubts if each.code not in _OF_RECORDS), None)
+    doubts = [
+        each
+        for each in judged.measurement.reasons
+        if each.state or CRITERIA[each.code].who == Who.NETWORK
+    ]
+    if doubts:
+        known = (each for each in doubts if CRITERIA[each.code].who or each.code in UNSENT)
+        first = next(known, None)
         if first is None:
             return Limit(Who.UNKNOWN, doubts[0].text)
-        if who := _BLAMED.get((cause := blame(judged)).code):
+        if (who := CRITERIA[(cause := blame(judged)).code].who) in _TOOK_CPU:
             return Limit(who, cause.text)
-        if first.code in _OF_INJECTORS_NETWORK:
+        if CRITERIA[first.code].who == Who.NETWORK:
             return Limit(Who.NETWORK, first.text)
-        own = next((each for each in doubts if each.code in _OWN), None)
+        own = next((each for each in doubts if CRITERIA[each.code].who == Who.INJECTOR), None)
         return Limit(Who.INJECTOR, own.text) if own else Limit(Who.MACHINE, first.text)
     reasons = {each.code: each for each in judged.target.reasons}
     if judged.target.state is None:
         return Limit(Who.UNKNOWN, judged.target.text)
-    for code, who in _OF_MACHINE.items():
+    # Its link first: others may wait for nothing else.
+    for code in ("target_link", "target_cpu", "listen_overflows"):
         if code in reasons:
-            return Limit(who, reasons[code].text)
+            return Limit(CRITERIA[code].who, reasons[code].text)
     if "resent" in reasons:
         # The target loses packets where its CPU or its queue is full, and these were not.
         text = reasons["resent"].text

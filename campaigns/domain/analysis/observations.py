@@ -7,23 +7,26 @@ from campaigns.domain.analysis.busy import (
     injector_number,
     observed_vitals,
     others_cpu,
-    run_delay,
     worst_shard,
 )
-from campaigns.domain.analysis.criteria import CROWDED, CROWDED_BESIDE, Observed
+from campaigns.domain.analysis.criteria import (
+    CROWDED,
+    CROWDED_BESIDE,
+    HIGH_EFFECT,
+    LATE,
+    TYPICAL_EFFECT,
+    Observed,
+)
 from campaigns.domain.analysis.failures import is_of_overload, of_target
 from campaigns.domain.analysis.steady import Steadiness, steadiness
 from campaigns.domain.metrics.measurement import Measurement
 from campaigns.domain.metrics.outcomes import CLIENT_KINDS, WORDS, Kind
 from campaigns.domain.metrics.series import Point
-from campaigns.domain.metrics.snapshot import Timing, Total
+from campaigns.domain.metrics.snapshot import Total
 from campaigns.domain.percentiles import P50, P90, P99, WHOLE, Shown, name, shown
 from campaigns.domain.plan.load import Model, planned_duration_s
 from campaigns.domain.plan.questions import seeks_limit
 
-# Meaningless if the target is on the same machine: they then include its CPU time and its ends of
-# the connections.
-_MEANINGLESS_BESIDE_THE_TARGET = ("other_cpu", "ports")
 # Little's law needs enough requests in flight: below this, rounding to whole requests dominates.
 _LITTLE_MIN_IN_FLIGHT = 10
 _LITTLE_MIN_SECONDS = 10
@@ -51,23 +54,17 @@ def observe(seen: Measurement, *, is_co_located: bool, n_lost: int = 0) -> dict[
     total = seen.total
     vitals = observed_vitals(seen.vitals)
     if is_co_located:
-        for code in _MEANINGLESS_BESIDE_THE_TARGET:
-            vitals.pop(code, None)
+        vitals.pop("ports", None)  # they include the target's ends of the connections
     found = {
         **({} if seen.series else {"no_seconds": Observed(1)}),
         **({} if seen.series and _attempts(total) else {"no_requests": Observed(1)}),
         "lost_shards": Observed(n_lost),
-        "lateness_p99": _lateness(seen),
         "sent_share": _sent_share(seen),
         "dropped": _share_of_arrivals(seen, total.count("dropped")),
         "slot_wait": _share_of_arrivals(seen, total.timing("slot_wait").n),
         "injector_exhausted": Observed(sum(total.errors.get(kind, 0) for kind in CLIENT_KINDS)),
-        # What made response times longer, and what may have; nothing where there are none.
-        **(
-            {**_own_time(seen), "run_delay": run_delay(seen.vitals), **_hub_lag(total)}
-            if total.timing("response").n
-            else {}
-        ),
+        # What made response times longer; nothing where there are none.
+        **({**_own_time(seen), LATE: _late(seen)} if total.timing("response").n else {}),
         "little": _little(seen),
         "missing_seconds": _missing(seen.series),
         **_unsteady(seen),
@@ -100,16 +97,6 @@ def _share_of_arrivals(seen: Measurement, count: int) -> Observed | None:
     return Observed(min(1.0, count * calls / intended)) if intended else None
 
 
-def _high_of(timing: Timing) -> Observed | None:
-    """Its value at the `judged_percentile` of its size."""
-    if not timing.n:
-        return None
-    judged = judged_percentile(timing.n)
-    return Observed(
-        timing.percentile_us(judged), measure="max" if judged == WHOLE else name(judged)
-    )
-
-
 def _own_time(seen: Measurement) -> dict[str, Observed]:
     """By how much mean, p50 and a high percentile would be less without the injectors' delays.
 
@@ -136,50 +123,26 @@ def _own_time(seen: Measurement) -> dict[str, Observed]:
     )
     judged = judged_percentile(sampled.n)
     if judged == WHOLE:
-        return {"own_time": typical}
-
-    def added_at(per_100k: int, measure: str) -> Observed:
-        return added(sampled.percentile_us(per_100k), undelayed.percentile_us(per_100k), measure)
-
-    high = added_at(judged, name(judged))
-    edge = added_at(_edge_of_sample(judged, sampled.n, n_all), f"{name(judged)} or just above")
-    at_most = max(high, edge, key=lambda each: each.value)
-    return {"own_time": typical, "own_time_p99": high, "own_tail": high, "own_edge": at_most}
+        return {TYPICAL_EFFECT: typical}
+    high = added(sampled.percentile_us(judged), undelayed.percentile_us(judged), name(judged))
+    return {TYPICAL_EFFECT: typical, HIGH_EFFECT: high}
 
 
-def _edge_of_sample(per_100k: int, n_sampled: int, n_all: int) -> int:
-    """The highest percentile of the sample that the percentile of all may be: two standard errors
-    of a share, for a sample without replacement; itself where all were sampled."""
-    share = per_100k / WHOLE
-    unseen = max(0.0, 1 - n_sampled / n_all)
-    error = sqrt(share * (1 - share) / n_sampled * unseen)
-    return min(WHOLE, per_100k + round(2 * error * WHOLE))
-
-
-def _hub_lag(total: Total) -> dict[str, Observed | None]:
-    """Delays of the event loop, beside the run's own p50 and high percentile."""
-    lag, response = total.timing("hub_lag"), total.timing("response")
-    if not lag.n:
-        return {}
-    median_us = response.percentile_us(P50) or 0.0
-    return {
-        "hub_lag_p50": Observed(lag.percentile_us(P50), measure=name(P50), whole=median_us),
-        "hub_lag_p99": _high_of(lag),
-    }
-
-
-def _lateness(seen: Measurement) -> Observed | None:
-    """The injector's own delay; in older measurements it includes waiting for a connection."""
-    vital, timing = "own_delay_p99_us", seen.total.timing("own_delay")
-    if not timing.n:
-        vital, timing = "lateness_p99_us", seen.total.timing("lateness")
-    worst = worst_shard(seen.vitals, vital)
-    high = _high_of(timing)
-    if high is None or worst is None:
-        return high
-    return Observed(
-        high.value, worst["at"][vital], injector_number(seen.vitals, worst), high.measure
-    )
+def _late(seen: Measurement) -> Observed | None:
+    """The larger of the injectors' delays in sending and in reacting, at a high percentile, beside
+    the run's own."""
+    response = seen.total.timing("response")
+    whole_us = response.percentile_us(judged_percentile(response.n)) or 0.0
+    found = []
+    for delay, vital in (("own_delay", "own_delay_p99_us"), ("hub_lag", "hub_lag_max_us")):
+        timing = seen.total.timing(delay)
+        if not timing.n:
+            continue
+        q, worst = judged_percentile(timing.n), worst_shard(seen.vitals, vital)
+        place = (worst and worst["at"][vital], injector_number(seen.vitals, worst))
+        measure = "max" if q == WHOLE else name(q)
+        found.append(Observed(timing.percentile_us(q), *place, measure, whole_us))
+    return max(found, key=lambda each: each.value, default=None)
 
 
 def _not_as_planned(total: Total) -> int:

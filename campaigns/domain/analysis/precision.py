@@ -3,20 +3,15 @@
 A mean is as good with 300 requests as its interval over repeats; a p99 is not.
 """
 
-from collections.abc import Mapping
-
-from campaigns.domain.analysis.criteria import JudgementReason, Limits
+from campaigns.domain.analysis.criteria import JudgementReason, LimitsByCode
 from campaigns.domain.lifecycle import Precision
 from campaigns.domain.metrics.snapshot import Timing
 from campaigns.domain.percentiles import P50, P90, P95, P99, Shown, name, rank_interval
 from campaigns.domain.percentiles import shown as how_shown
 from campaigns.domain.units import counted, figure, with_unit
 
-LIMITS: dict[str, Limits] = {"too_few_requests": Limits(1000)}
-CODES = frozenset({"no_requests", "too_few_requests", "enough_requests"})
 
-
-def precision_of(response: Timing, limits: Mapping[str, Limits]) -> JudgementReason:
+def precision_of(response: Timing, limits: LimitsByCode) -> JudgementReason:
     """The precision of one run: "300 requests: p95 between 29.1 and 31.4 ms, no p99"."""
     limit = limits["too_few_requests"].mild
     if not response.n:

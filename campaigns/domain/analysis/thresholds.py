@@ -17,6 +17,7 @@ from campaigns.domain.metrics.machine_use import MachinePoint, n_whole_seconds
 from campaigns.domain.metrics.snapshot import Timing, Total
 from campaigns.domain.percentiles import P50, P95, P99
 from campaigns.domain.plan.threshold import RATES, SESSION_PREFIX, SHARES, TARGET_METRICS, Threshold
+from campaigns.domain.units import are_apart
 
 _PERCENTILES = {"p50": P50, "p95": P95, "p99": P99}
 _TIMES = {"us": 1.0, "ms": 1e-3, "s": 1e-6}
@@ -108,11 +109,14 @@ def weigh(verdicts: Iterable[Verdict], trust: str | None) -> list[Verdict]:
 
 
 def _is_open(verdict: Verdict, trust: str | None) -> bool:
-    if trust not in {Trust.DOUBTFUL, Trust.BUSY}:
-        return trust == Trust.NOT_USABLE
+    if trust in {None, Trust.NO_ANSWER}:
+        return trust is not None
+    low, is_busy = verdict.at_least, trust == Trust.BUSY
     if verdict.passed or verdict.metric in _CERTAIN:
         return False
-    return verdict.at_least is None or verdict.at_least < verdict.limit
+    if low is None:
+        return is_busy
+    return low < verdict.limit and (is_busy or are_apart(low, verdict.measured))
 
 
 def threshold_state(verdicts: Sequence[Verdict]) -> ThresholdState | None:

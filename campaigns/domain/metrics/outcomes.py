@@ -54,7 +54,7 @@ class Kind(StrEnum):
     ABORTED_BY_STOP = "aborted_by_stop", "in flight when the run was stopped"
 
 
-# Faults of the injector's machine, never of the target: such a measurement is not usable.
+# Faults of the injector's machine, never of the target: such a measurement has no answer.
 CLIENT_KINDS = frozenset(
     {Kind.CLIENT_FD_EXHAUSTED, Kind.CLIENT_FILE_TABLE, Kind.CLIENT_PORTS, Kind.CLIENT_OTHER}
 )

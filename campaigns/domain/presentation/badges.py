@@ -52,8 +52,8 @@ GLYPHS: dict[str, tuple[Stroke, ...]] = {
 # What has a glyph of another name: states, outcomes, answers and the levels of messages.
 _GLYPH_OF = {
     "trusted": "good", "healthy": "good", "passed": "good", "kept": "good", "broken": "bad",
-    "success": "good", "doubtful": "warn", "busy": "warn", "on_hold": "warn", "changing": "step",
-    "overloaded": "over", "warning": "warn", "not_usable": "dash", "fine": "good", "coarse": "info",
+    "success": "good", "busy": "warn", "on_hold": "warn", "changing": "step",
+    "overloaded": "over", "warning": "warn", "no_answer": "dash", "fine": "good", "coarse": "info",
     "limit_found": "done", "failing": "bad", "failed": "bad", "error": "bad", "preparing": "armed",
     "stopping": "finalizing", "killed": "stopped", "expired": "stopped", "complete": "done",
 }  # fmt: skip
@@ -126,14 +126,13 @@ def _words(found: Answers) -> dict[str, str]:
     the target's state is known of its trusted runs while others are in doubt."""
     state = found.target_state
     limit_found = found.finds_limit and state == "overloaded"
-    not_usable = found.trust == "not_usable"
+    no_answer = found.trust == "no_answer"
     told = {
         "broken": ("threshold broken", found.thresholds == "broken"),
-        "not_usable": ("not usable", not_usable and not found.is_usable_in_part),
-        "warning": ("not usable in part", not_usable and found.is_usable_in_part),
+        "no_answer": ("no answer", no_answer and not found.is_usable_in_part),
+        "warning": ("no answer in part", no_answer and found.is_usable_in_part),
         "failing": ("target failing", state == "failing"),
         "overloaded": ("target overloaded", state == "overloaded" and not limit_found),
-        "doubtful": ("doubtful", found.trust == "doubtful"),
         "busy": ("busy machine", found.trust == "busy"),
         "changing": ("target changing", state == "changing"),
         "complete": ("limit found", limit_found),

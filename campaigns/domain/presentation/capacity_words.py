@@ -12,17 +12,21 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from campaigns.domain.analysis.busy import Busy
-from campaigns.domain.analysis.capacity import MOST_OPEN_TRIALS, CapacityAnswer, Ending, TrialResult
+from campaigns.domain.analysis.capacity import (
+    MOST_OPEN_TRIALS,
+    NOT_KEPT_UP,
+    CapacityAnswer,
+    Ending,
+    TrialResult,
+)
 from campaigns.domain.analysis.capacity_interval import FEWEST_FOR_INTERVAL, LEAST_DRIFT
-from campaigns.domain.analysis.criteria import Limits
+from campaigns.domain.analysis.criteria import CRITERIA, LIMITS, TARGET_MACHINE, LimitsByCode
 from campaigns.domain.analysis.judgement import Judgement
 from campaigns.domain.analysis.limit import OTHERS, blame
-from campaigns.domain.analysis.target_state import SATURATED
 from campaigns.domain.analysis.thresholds import Verdict
-from campaigns.domain.analysis.trust import LIMITS
 from campaigns.domain.metrics.redaction import without_addresses
 from campaigns.domain.plan.threshold import TARGET_METRICS, Threshold
-from campaigns.domain.presentation.remedies import cause_words, injector_remedy
+from campaigns.domain.presentation.remedies import cause_words
 from campaigns.domain.presentation.results import Sentence
 from campaigns.domain.units import (
     DASH,
@@ -171,35 +175,17 @@ def _some_searches(n: int) -> str:
     return f"{word} {counted(n, 'searches').partition(' ')[2]}"
 
 
-# Where on a row's bar the doubtful value is, in percent of its length.
-DOUBTFUL_AT = 70
+# Where on a row's bar the limit is, in percent of its length.
+LIMIT_AT = 70
 # From here on a machine is likely the limit: what a few seconds need is beyond their mean.
 BUSY_FROM = 0.80
 _FULL_CORE = 0.9  # of one core: what a single thread can fill
-_MACHINE_SIGNS = {
-    "target_cpu": "its machine's CPU was at 100\u202f%",
-    "target_link": "its network link was full",
-    "listen_overflows": "its listen queue overflowed",
-}
-_SIGNS = {
-    "in_flight_growing": "requests in flight grew",
-    SATURATED: "all connections were busy",
-    "dropped": "requests were dropped",
-    "sent_share": "planned requests were not sent",
-    "no_success": "no request succeeded",
-    **_MACHINE_SIGNS,
-}
+_MACHINE_SIGNS = {code: CRITERIA[code].cause for code in TARGET_MACHINE}
+_SIGNS = {code: CRITERIA[code].cause for code in (*NOT_KEPT_UP, *TARGET_MACHINE)}
 _TARGET_SIDE, _TARGET_CPU, _TARGET_NETWORK = "target side", "target CPU", "target network"
 _UNKNOWN = "unknown"
-# What took the injectors' CPU, by the code of what is to blame.
-_TOOK_CPU = {
-    **dict.fromkeys(OTHERS, "other programs"),
-    "steal": "hypervisor",
-    "throttled": "CPU quota",
-}
 _BUSY = {
     "cpu": "CPU of the busiest, of a core",
-    "cpu_5s": "CPU in its busiest five seconds",
     "link": "network link of its machine",
 }
 _WORDS = {
@@ -224,13 +210,13 @@ _WHY_LIMITED = {
 
 @dataclass(frozen=True, slots=True)
 class LimitRow:
-    """A figure of the target's side or of the injectors. `bar`: its length in percent, the doubtful
-    value at DOUBTFUL_AT; None where there is none to compare with."""
+    """A figure of the target's side or of the injectors. `bar`: its length in percent, the limit
+    at LIMIT_AT; None where there is none to compare with."""
 
     who: str
     figure: str
     measured: str
-    doubtful_from: str = DASH
+    limit: str = DASH
     bar: float | None = None
     was_it: str = ""
 
@@ -289,7 +275,7 @@ def limiter_of(
     doubts: Sequence[str],
     busy: Sequence[Mapping[str, float]],
     cap: str,
-    limits: Mapping[str, Limits] = LIMITS,
+    limits: LimitsByCode = LIMITS,
     spoilt: Sequence[Judgement] = (),
 ) -> Limiter:
     """`failed`: the signs of each failed trial. `doubts`: why each of the last trials that do not
@@ -307,7 +293,7 @@ def limiter_of(
         why = f"{_named(Busy())[1]}{_room_words(injectors)}"
     elif ending is None:
         why = "Known when the search has ended."
-    doubtful = (
+    machine = (
         [
             LimitRow("Injector's machine", why, counted(n, "trials"), was_it="yes")
             for why, n in Counter(doubts).items()
@@ -315,13 +301,13 @@ def limiter_of(
         if ending == Ending.INJECTOR
         else []
     )
-    rows = (*_of_target(failed, is_target), *doubtful, *injectors)
+    rows = (*_of_target(failed, is_target), *machine, *injectors)
     word = _WORDS.get(ending, DASH)
     if ending == Ending.INJECTOR and spoilt:
         cause = blame(spoilt[-1])
-        word = _TOOK_CPU.get(cause.code, word)
+        word = CRITERIA[cause.code].who.removeprefix("the ") if cause.code in OTHERS else word
         said = cause_words(spoilt, len(spoilt), "trials")
-        why = f"{said[:1].upper()}{said[1:]}. {injector_remedy(cause.code)}"
+        why = f"{said[:1].upper()}{said[1:]}. {CRITERIA[cause.code].remedy}"
     return Limiter(word, why, rows)
 
 
@@ -378,11 +364,11 @@ def _whole_percent(share: float) -> str:
     return percent(share, decimals=0)
 
 
-def _bar_row(who: str, figure: str, share: float, doubtful: float, was_it: str) -> LimitRow:
-    bar = min(100.0, round(DOUBTFUL_AT * share / doubtful, 1))
+def _bar_row(who: str, figure: str, share: float, limit: float, was_it: str) -> LimitRow:
+    bar = min(100.0, round(LIMIT_AT * share / limit, 1))
     usual = decimals_for([100 * share], most=2)
-    measured = percent(share, decimals=decimals_beside(100 * share, 100 * doubtful, usual))
-    return LimitRow(who, figure, measured, typed_percent(doubtful), bar, was_it)
+    measured = percent(share, decimals=decimals_beside(100 * share, 100 * limit, usual))
+    return LimitRow(who, figure, measured, typed_percent(limit), bar, was_it)
 
 
 def _room_words(rows: Iterable[LimitRow]) -> str:
@@ -391,9 +377,7 @@ def _room_words(rows: Iterable[LimitRow]) -> str:
     return " The injectors had room." if has_room else ""
 
 
-def _of_injectors(
-    busy: Sequence[Mapping[str, float]], limits: Mapping[str, Limits]
-) -> list[LimitRow]:
+def _of_injectors(busy: Sequence[Mapping[str, float]], limits: LimitsByCode) -> list[LimitRow]:
     """The mean over the trials; a criterion that some trial lacks is of the others."""
     rows = []
     for code, figure in _BUSY.items():

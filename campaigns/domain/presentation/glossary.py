@@ -164,7 +164,7 @@ TERMS = (
     Term(
         "precision",
         "What the number of a run's response times supports, such as 300 requests: p95 between 29 "
-        "and 31 ms, no p99. It does not make a mean doubtful.",
+        "and 31 ms, no p99. A mean is as good.",
     ),
     Term("project", "A team's space: its members, targets, plans and results."),
     Term(
@@ -239,10 +239,10 @@ TERMS = (
     ),
     Term(
         "trust",
-        "Whether a run's measurement can be trusted: trusted, doubtful, busy or not usable. It "
+        "Whether a run's measurement can be trusted: trusted, busy or no answer. It "
         "judges the injectors and their machine, never the target. Of a busy machine the median "
-        "without the injector's part stays good. Only runs that are not usable are left out.",
-        ("trusted", "doubtful", "not usable"),
+        "without the injector's part stays good. Only runs without an answer are left out.",
+        ("trusted", "no answer"),
     ),
     Term(
         "verdict",

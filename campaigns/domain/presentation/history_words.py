@@ -49,7 +49,7 @@ def trend_words(found: Steadiness | None, left: int, steady: int, *, is_over: bo
     return f"Response times {verb}: from {since} on the p50 is {percent(abs(change))} {more}."
 
 
-_NOT_USABLE = "its measurements are not usable"
+_NO_ANSWER = "its measurements have no answer"
 _OVERLOADED = "the target was {}, so its response times are not those of normal work"
 _FEW = "too few requests succeeded for this figure"
 
@@ -106,8 +106,8 @@ def why_not_counted(point) -> str:
     """Why a campaign's runs do not enter the level; "" if they do."""
     if point.is_counted:
         return ""
-    if point.trust == "not_usable":
-        return _NOT_USABLE
+    if point.trust == "no_answer":
+        return _NO_ANSWER
     if point.target_state in {"overloaded", "failing"}:
         return _OVERLOADED.format(point.target_state)
     return _FEW
@@ -265,7 +265,7 @@ def overview_sentence(
 
 
 _WHY_UNCOUNTED = (
-    "their measurements were not usable, their targets overloaded or failing, or too few of their "
+    "their measurements had no answer, their targets overloaded or failing, or too few of their "
     "requests succeeded for this figure"
 )
 # The tests that neither changed nor stayed as they were.

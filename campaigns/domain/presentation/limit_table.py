@@ -3,10 +3,9 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from campaigns.domain.analysis.busy import FULL_CPU, FULL_LINK
-from campaigns.domain.analysis.criteria import Limits, Observed
+from campaigns.domain.analysis.criteria import LIMITS, LimitsByCode, Observed
 from campaigns.domain.analysis.judgement import Judgement
 from campaigns.domain.analysis.limit import Limit
-from campaigns.domain.analysis.trust import LIMITS
 from campaigns.domain.metrics.machine_use import MachineUse
 from campaigns.domain.presentation.tables import (
     Column,
@@ -22,7 +21,6 @@ from campaigns.domain.units import decimals_alone, decimals_beside
 _NO_LIMIT = "There is no limit to compare it with."
 _INJECTORS = {
     "cpu": "injector: CPU, % of a core, mean",
-    "cpu_5s": "injector: CPU, % of a core, busiest 5 s",
     "link": "injector: network link, %",
 }
 
@@ -33,7 +31,7 @@ def limit_table(
     vitals: Mapping[str, Observed],
     machines: Sequence[MachineUse],
     rates: tuple[float | None, float | None],
-    limits: Mapping[str, Limits] = LIMITS,
+    limits: LimitsByCode = LIMITS,
     nouns: str = "requests",
 ) -> Table:
     """`vitals`: the injectors' by code. `rates`: how many of the `nouns` a second were ok, and were

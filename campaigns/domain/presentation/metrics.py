@@ -107,8 +107,8 @@ _ALL = (
         "measurement",
         "measurement",
         "",
-        "Can it be trusted? trusted, doubtful, busy (the median without the injector's part can) "
-        "or not usable. Doubtful if only some runs are.",
+        "Can it be trusted? trusted, busy (the median without the injector's part can) or no "
+        "answer; the best of several runs.",
     ),
     Metric(
         "target_state",

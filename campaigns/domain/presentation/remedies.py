@@ -1,14 +1,15 @@
 """What was wrong, and what to do about it. A failure, by kind and status: on the page of a single
-request, and in each row of the errors of a run or campaign. And a measurement that is not usable,
+request, and in each row of the errors of a run or campaign. And a measurement
 which has no answer: the first line says so, without a figure.
 """
 
 from collections.abc import Iterable, Sequence
 
 from campaigns.domain.analysis.criteria import (
-    CROWDED,
-    CROWDED_BESIDE,
+    CRITERIA,
+    UNSENT,
     JudgementReason,
+    in_short,
     value_words,
 )
 from campaigns.domain.analysis.judgement import Judgement
@@ -84,7 +85,7 @@ REMEDIES: dict[Kind, str] = {
     "host.",
 }
 # Statuses that the plan does not expect; by the first digit where the status itself has no row.
-_OF_STATUS: dict[int, str] = {
+STATUS_REMEDIES: dict[int, str] = {
     3: "The server redirects. Measure the address in its Location header, or expect this status.",
     4: "The server refuses the request. Compare it with one that works.",
     5: "The server failed. Its log of these seconds says why.",
@@ -107,55 +108,19 @@ _OF_DROPPED = (
     "All connections were busy when the request was due. Allow more in flight, or take it as the "
     "target's limit."
 )
-_MORE_CPU = (
-    "Stop other programs on the injector host, send less, or measure from a machine with more free "
-    "cores."
-)
-_LESS_BESIDE = "Stop other programs on the injector host, or measure from a quieter machine."
-_MORE_INJECTORS = "Share the load among more injector processes or hosts, or send less."
-# By the code of the reason or note that is to blame (domain.analysis.limit); where nobody is, more
-# CPU is needed.
-_OF_INJECTOR: dict[str, str] = {
-    "cpu": _MORE_INJECTORS,
-    "cpu_5s": _MORE_INJECTORS,
-    "other_cpu": _LESS_BESIDE,
-    CROWDED: _LESS_BESIDE,
-    CROWDED_BESIDE: "Stop other programs there, or measure from another machine than the target's.",
-    "throttled": "Raise the CPU quota of the injector's container or service to a whole core.",
-    "steal": "Measure from a machine whose CPU is not shared with other virtual machines.",
-    "no_seconds": "Check that the injector host is online; its log says what happened.",
-    "lost_shards": "Check that the injector host is online; its log says what happened.",
-    "missing_seconds": "Check the connection between the injector host and the database.",
-    "open_files": "Raise the limit of open files (ulimit -n) on the injector host.",
-    "ports": "Widen net.ipv4.ip_local_port_range on the injector host, or keep connections open.",
-    "injector_exhausted": "Raise the limits of open files and local ports on the injector host.",
-    "swapped": "Give the injector host more memory, or stop other programs on it.",
-    "clock_step": "Keep the injector host's clock in sync by NTP; do not suspend the machine.",
-    "starts_apart": "Check the connection between the injector hosts and the database.",
-    "link": "Share the load among more injector hosts, or send less.",
-    "packets_lost": "Check the network of the injector host, or send less.",
-    "in_doubt": "Measure without pipelining: the server sends more replies than requests.",
-    "gc_pause": _MORE_INJECTORS,
-    "gc_share": _MORE_INJECTORS,
-}
 FALLBACK = "Try it from the injector host with curl -v and compare."
 
 
 def remedy(kind: str, status: int = 0) -> str:
     """`status` is that of a whole reply, 0 without one."""
     if status:
-        return _OF_STATUS.get(status) or _OF_STATUS.get(status // 100) or FALLBACK
+        return STATUS_REMEDIES.get(status) or STATUS_REMEDIES.get(status // 100) or FALLBACK
     if kind == DROPPED:
         return _OF_DROPPED
     try:
         return REMEDIES.get(Kind(kind), FALLBACK)
     except ValueError:
         return FALLBACK
-
-
-def injector_remedy(code: str) -> str:
-    """What to do where this reason makes a measurement not usable."""
-    return _OF_INJECTOR.get(code, _MORE_CPU)
 
 
 def words_of(kind: str) -> str:
@@ -166,53 +131,12 @@ def words_of(kind: str) -> str:
         return kind.replace("_", " ")
 
 
-_NO_CPU = "the injector had no CPU"
-_OTHERS = "other programs used {value} of the CPU"
-_LATE = "the injector was too slow to react"
-_UNSENT = "the injector did not send what was planned"
-# What was wrong, by the code of the reason or note that is to blame.
-CAUSES: dict[str, str] = {
-    "own_time": _NO_CPU,
-    "own_time_p99": _NO_CPU,
-    "run_delay": _NO_CPU,
-    "cpu": "the injector used {value} of a core",
-    "cpu_5s": "the injector used {value} of a core",
-    "throttled": "the CPU quota was used up {value} of the time",
-    "steal": "the hypervisor gave {value} of the CPU to other machines",
-    "other_cpu": _OTHERS,
-    CROWDED: _OTHERS,
-    CROWDED_BESIDE: "other programs and the target used {value} of the CPU",
-    "lateness_p99": "the injector sent late",
-    "hub_lag": _LATE,
-    "hub_lag_p50": _LATE,
-    "hub_lag_p99": _LATE,
-    "gc_pause": _LATE,
-    "gc_share": _LATE,
-    "no_seconds": "the injector delivered no measurements",
-    "lost_shards": "an injector process was lost",
-    "missing_seconds": "too many seconds are missing",
-    "open_files": "the injector ran short of open files",
-    "ports": "the injector ran short of local ports",
-    "injector_exhausted": "the injector ran out of open files or ports",
-    "swapped": "the injector's machine swapped memory",
-    "clock_step": "the injector's clock jumped",
-    "starts_apart": "the injector processes did not start together",
-    "link": "the injector's network link was full",
-    "packets_lost": "the injector's machine lost packets",
-    "little": "part of the waiting was not timed",
-    "in_doubt": "replies could not be matched to their requests",
-    "sent_share": _UNSENT,
-    "dropped": _UNSENT,
-    "slot_wait": _UNSENT,
-}
-
-
 def cause_words(judged: Iterable[Judgement], n_runs: int, nouns: str = "runs") -> str:
-    """The most frequent cause in the judgements of runs that are not usable, of `n_runs` in all:
+    """The most frequent cause in the judgements of runs without an answer, of `n_runs` in all:
     "the injector had no CPU in 14 of 15 runs"."""
     by_cause: dict[str, list[JudgementReason]] = {}
     for each in map(blame, judged):
-        by_cause.setdefault(CAUSES[each.code], []).append(each)
+        by_cause.setdefault(CRITERIA[each.code].cause, []).append(each)
     alike = max(by_cause.values(), key=len)
     cause = blamed_words(alike)
     return f"{cause} in {len(alike)} of {counted(n_runs, nouns)}" if n_runs > 1 else cause
@@ -221,8 +145,10 @@ def cause_words(judged: Iterable[Judgement], n_runs: int, nouns: str = "runs") -
 def blamed_words(alike: Sequence[JudgementReason]) -> str:
     """The cause of one or several runs, with its largest figure."""
     worst = max(alike, key=lambda each: each.value or 0.0)
+    if worst.code in UNSENT:
+        return "the injector did not send what was planned"
     most = value_words(worst.code, worst.value or 0.0, worst.limit)
-    return CAUSES[worst.code].format(value=f"up to {most}" if len(alike) > 1 else most)
+    return in_short(worst, f"up to {most}" if len(alike) > 1 else most)
 
 
 def blamed_sentence(alike: Sequence[JudgementReason], worst: JudgementReason) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from campaigns.domain import units
-from campaigns.domain.analysis.criteria import TARGET_MACHINE
+from campaigns.domain.analysis.criteria import CRITERIA, TARGET_MACHINE
 from campaigns.domain.analysis.failures import (
     FAILED_CODES,
     HEADLINE_SHARE,
@@ -21,7 +21,6 @@ from campaigns.domain.analysis.failures import (
 )
 from campaigns.domain.analysis.judgement import Judgement
 from campaigns.domain.analysis.limit import blame
-from campaigns.domain.analysis.target_state import RAN_OUT
 from campaigns.domain.analysis.thresholds import Verdict
 from campaigns.domain.lifecycle import Precision, TargetState, Trust
 from campaigns.domain.metrics.failures import FailureRow
@@ -161,8 +160,8 @@ def machine_words(judged: Sequence[Judgement]) -> Sentence:
         if texts and len(judged) == 1:
             said += [(texts[0], True), (" ", False)]
         elif texts:
-            where = f"in {len(texts)} of {units.counted(len(judged), 'runs')}"
-            said += [(f"{RAN_OUT[code]} {where}.", True), (" ", False)]
+            where = f" in {len(texts)} of {units.counted(len(judged), 'runs')}"
+            said += [(CRITERIA[code].sentence.format(measure=where), True), (" ", False)]
     return said
 
 
@@ -185,18 +184,14 @@ def _names_failures(run: RunStatus) -> bool:
 
 
 def _doubt_words(run: RunStatus) -> Sentence:
-    if not run.judged or not run.judged.is_in_doubt:
+    if not run.judged or run.judged.measurement.state != Trust.BUSY:
         return []
-    said = f"The measurement is {run.judged.measurement.state.words}."
-    if run.judged.measurement.state == Trust.BUSY:
-        said = "The machine was busy: average and tail include its delays."
-    return [(" ", False), (said, True)]
+    return [(" ", False), ("The machine was busy: average and tail include its delays.", True)]
 
 
-def time_words(us: float, metric: str, *, is_doubtful: bool = False) -> str:
-    """The time that a headline tells, of the mean, or of a median on a busy machine; never a
-    doubtful figure without "about"."""
-    about = "about " if metric != "mean" or is_doubtful else ""
+def time_words(us: float, metric: str, *, is_about: bool = False) -> str:
+    """The time that a headline tells, of the mean, or of a median on a busy machine."""
+    about = "about " if metric != "mean" or is_about else ""
     return f"{about}{units.ms(us)} {WHERE[metric]}"
 
 
@@ -211,17 +206,16 @@ def _measured_words(run: RunStatus) -> Sentence:
     so_far = "" if run.is_done else " so far"
     rate = units.rate(figures.rate_per_s)
     is_busy = bool(run.judged and run.judged.is_busy)
-    is_doubtful = bool(run.judged and run.judged.is_in_doubt)
     is_known = shown(figures.n, P95) is not Shown.NO and not is_busy
     p95 = f" (p95 {units.ms(figures.percentiles[P95])})" if is_known else ""
     metric = typical_metric([figures]) if is_busy else "mean"
-    took = time_words(figures.time_us(metric), metric, is_doubtful=is_doubtful), p95
+    took = time_words(figures.time_us(metric), metric, is_about=is_busy), p95
     per_s = f"{rate} ok {run.plan.nouns}/s"
     errors = f"{errors_text(figures.errors, figures.attempts, run.plan.nouns)}."
     lead = failure_lead(run.failures, figures.attempts, run.plan.nouns)
     if is_flat_out(run.plan):
-        at_most = so_far or ("" if is_doubtful else " at most")
-        per_s = f"about {per_s}" if is_doubtful else per_s
+        at_most = so_far or ("" if is_busy else " at most")
+        per_s = f"about {per_s}" if is_busy else per_s
         return [*lead, (f"{per_s}{at_most}", True), (f", {''.join(took)}, {errors}", False)]
     return [
         *lead,
@@ -283,7 +277,7 @@ def run_checks(run: RunStatus, answers: Sequence[ShownAnswer]) -> list[tuple[str
     told = {text for text, _ in run_sentence(run)} | {each.reason for each in answers}
     reasons = (*run.judged.measurement.reasons, *run.judged.target.reasons, *run.judged.notes)
     return [
-        (each.state or "info", each.text)
+        (each.state if each.state not in _GOOD else "info", each.text)
         for each in reasons
         if not any(each.text in text for text in told)
         and not (each.code in FAILED_CODES and _names_failures(run))
@@ -368,6 +362,7 @@ def _why_nothing(run: RunStatus) -> str:
     return "Nothing was measured." if run.is_done else "Nothing has been measured yet."
 
 
+_GOOD = {"", Trust.TRUSTED, TargetState.HEALTHY}
 _MEASUREMENT = "Can the measurement be believed?"
 _TARGET = "How did the target do?"
 _PRECISION = "How precise is it?"
@@ -394,7 +389,7 @@ def three_answers(
 
 
 def _measurement(runs: Sequence[RunStatus], found: Answers) -> ShownAnswer:
-    doubted = [each for each in runs if each.judged.is_in_doubt]
+    doubted = [each for each in runs if each.judged.measurement.reasons]
     word, glyph = Trust(found.trust).words.capitalize(), found.trust
     if found.is_usable_in_part:
         word, glyph = f"{word} in part", "warning"
@@ -408,7 +403,7 @@ def _measurement(runs: Sequence[RunStatus], found: Answers) -> ShownAnswer:
             for reason in (*each.judged.measurement.reasons, *each.judged.notes)
             if reason.code == worst.code
         ]
-        others = _others(len(doubted) - len(alike), "in doubt")
+        others = _others(len(doubted) - len(alike), "disturbed")
         text = blamed_sentence([reason for _, reason in alike], worst)
         reason = f"{_share([each for each, _ in alike], runs)}{text}{others}"
     else:

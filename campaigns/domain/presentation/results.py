@@ -72,7 +72,7 @@ class TestAnswer:
     """One plan on one arm. `table` has a row a run, a mean row and a pooled row; it is made when it
     is first read, because a page of many tests shows few of them.
 
-    `means_ms` has an entry per repeat (None: not usable), `means_text` the table's text of each.
+    `means_ms` has an entry per repeat (None: no answer), `means_text` the table's text of each.
     `curve` is the pooled percentile plot, [] where the page draws none, and the usual points where
     it draws very many:
     [{"x": 1/(1−q), "q", "ms", "beyond": samples above}].
@@ -193,7 +193,7 @@ class Answer:
     `partial_run`: the run that did not end as planned and whose partial figures are all there is.
     `exchanges`: what its WebSocket tests have beside, none without any.
     `answers`: measurement, target and precision, () until a run is judged; `remedies`: what to do
-    where it failed or is not usable. `matrix`: of a campaign over several targets; `ladder`: of one
+    where it failed or has no answer. `matrix`: of a campaign over several targets; `ladder`: of one
     over the protocol layers of one target. `references`: what was measured beside its tests and
     counts in nothing.
     """
@@ -239,7 +239,7 @@ class Answer:
         if self.found_by_search is not None:
             return self.found_by_search
         overloaded = [each for each in self.tests if each.target_state == TargetState.OVERLOADED]
-        unusable = [each for each in self.tests if each.trust == Trust.NOT_USABLE]
+        unusable = [each for each in self.tests if each.trust == Trust.NO_ANSWER]
         return Answers(
             trust=self.trust,
             target_state=self.target_state,

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from campaigns.domain.analysis.criteria import value_words, worst_value
+from campaigns.domain.analysis.criteria import CRITERIA, value_words, worst_value
 from campaigns.domain.analysis.overhead import OverheadRow
 from campaigns.domain.analysis.repeats import MIN_REPEATS, MeanInterval, mean_interval
 from campaigns.domain.lifecycle import TargetState, Trust
@@ -189,9 +189,8 @@ _OWN_COLUMNS = {
     "trusted": Column("trusted", "trusted runs", "", "Of all that ended."),
 }
 _TONES = {
-    Trust.DOUBTFUL: "warn",
     Trust.BUSY: "warn",
-    Trust.NOT_USABLE: "bad",
+    Trust.NO_ANSWER: "bad",
     TargetState.CHANGING: "warn",
     TargetState.OVERLOADED: "warn",
     TargetState.FAILING: "bad",
@@ -306,39 +305,6 @@ def _ends(name: str, ends: tuple[float, float] | None, point: SweepPoint) -> dic
 
 
 _NO_DOUBT = "No reason for doubt at this value."
-# What the criteria of the measurement are called in a table.
-FIGURES = {
-    "no_seconds": "seconds delivered",
-    "lost_shards": "injector processes lost",
-    "own_time": "injector's own part of the times, median",
-    "own_time_p99": "injector's own part of the times, high",
-    "lateness_p99": "lateness of sending, high",
-    "cpu": "CPU of an injector, of a core",
-    "cpu_5s": "CPU of an injector in five seconds",
-    "run_delay": "wait of an injector for a CPU",
-    "throttled": "CPU quota used up",
-    "hub_lag": "longest stall of an injector",
-    "hub_lag_p50": "delay of an injector's reactions, median",
-    "hub_lag_p99": "delay of an injector's reactions, high",
-    "steal": "CPU given to other machines",
-    "other_cpu": "CPU of other programs",
-    "gc_pause": "longest garbage collection",
-    "gc_share": "garbage collection, of the time",
-    "open_files": "open files in use",
-    "ports": "local ports in use",
-    "swapped": "memory swapped in a second",
-    "clock_step": "jump of the wall clock",
-    "starts_apart": "starts of the injectors apart",
-    "link": "network link of the injectors' machine",
-    "packets_lost": "network packets lost",
-    "injector_exhausted": "requests without a file or port",
-    "little": "in flight against response times",
-    "missing_seconds": "seconds missing",
-    "in_doubt": "replies that may be of other requests",
-    "sent_share": "planned requests sent",
-    "dropped": "requests dropped",
-    "slot_wait": "requests that waited for a connection",
-}
 
 
 def doubts_table(key: str, field: str, arms: Sequence[Sequence[SweepPoint]]) -> Table | None:
@@ -356,7 +322,7 @@ def doubts_table(key: str, field: str, arms: Sequence[Sequence[SweepPoint]]) -> 
     by_value = [[point for point in points if point.value == value] for value in shown]
     rows = (
         Row(
-            FIGURES[code],
+            CRITERIA[code].figure,
             (
                 *(_cell(code, each) for each in by_value),
                 text_cell(value_words(code, _least_limit(_doubts_of_code(code, points)))),
@@ -366,7 +332,7 @@ def doubts_table(key: str, field: str, arms: Sequence[Sequence[SweepPoint]]) -> 
     )
     are = "is" if len(untrusted) == 1 else "are"
     title = f"Why {values_words(untrusted)} {are} not trusted"
-    columns = (*columns, Column("limit", "doubtful beyond"))
+    columns = (*columns, Column("limit", "limit"))
     note = "the worst of all repeats and arms at this value"
     return Table(f"{key}-doubts", title, columns, tuple(rows), parameter_label(field), note)
 

@@ -156,7 +156,7 @@ _COLUMNS = (
 class MatrixCell:
     """`mean` is None where no run counts, and `why` says so. `against`: the difference to the
     reference; None for the reference itself. `is_short`: fewer runs count than were planned;
-    `doubt`: how many of those that count are doubtful, and why, "" where all are trusted.
+    `doubt`: how many of those that count are of a busy machine, and why; "" where none is.
     `test_id` is None in the row of all plans."""
 
     target: str

@@ -90,9 +90,9 @@ def _why_open(verdict: Verdict) -> str:
     is_long = verdict.at_least is not None and verdict.at_least >= verdict.limit
     if verdict.measured is None or verdict.passed or is_long:
         return "The measurement cannot tell whether the rule is kept."
-    measured = f"{measured_cell(verdict.measured, verdict).text} on a busy machine"
+    measured = f"{measured_cell(verdict.measured, verdict).text} as measured"
     if verdict.at_least is None:
-        return f"{measured}, which may be its delay."
+        return f"{measured} on a busy machine, whose delay it may be."
     least = measured_cell(verdict.at_least, verdict).text
     return f"{measured}, {least} without the injector's part."
 

@@ -1,4 +1,4 @@
-"""What to do about a target that failed, or a measurement that is not usable.
+"""What to do about a target that failed, or a measurement without an answer.
 
 At most three remedies, the likeliest first, each with one place where it is done.
 """
@@ -7,15 +7,15 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
 
+from campaigns.domain.analysis.criteria import CRITERIA, ONLY_REDIRECTS
 from campaigns.domain.analysis.failures import cause_words, everything_failed
 from campaigns.domain.analysis.judgement import Judgement
 from campaigns.domain.analysis.limit import blame
-from campaigns.domain.analysis.target_state import ONLY_REDIRECTS
 from campaigns.domain.lifecycle import TargetState, Trust
 from campaigns.domain.metrics.failures import DROPPED, FailureRow
 from campaigns.domain.metrics.outcomes import CERTIFICATE_KINDS, CLIENT_KINDS, TIMEOUT_KINDS, Kind
 from campaigns.domain.presentation.badges import Answers
-from campaigns.domain.presentation.remedies import blamed_words, injector_remedy, remedy
+from campaigns.domain.presentation.remedies import blamed_words, remedy
 from campaigns.domain.presentation.results import Remedy
 
 _MOST = 3
@@ -63,7 +63,6 @@ _WHATEVER_THE_INJECTOR = {
     Kind.DNS_FAILED, Kind.CONNECT_REFUSED, Kind.CONNECT_UNREACHABLE, *CERTIFICATE_KINDS,
 }  # fmt: skip
 _OF_LOGIN = {401, 403}
-_SPOILT = {Trust.BUSY, Trust.NOT_USABLE}
 
 
 def what_to_do(
@@ -76,7 +75,7 @@ def what_to_do(
     was refused or answered wrongly, that is what to mend, whatever the injector lacked.
     """
     judged = list(judged)
-    if found.trust == Trust.NOT_USABLE:
+    if found.trust == Trust.NO_ANSWER:
         # No injector makes such failures, however busy it is.
         is_certain = all(row.status > 0 or row.kind in _WHATEVER_THE_INJECTOR for row in rows)
         if is_certain and everything_failed(rows, attempts):
@@ -96,11 +95,11 @@ def what_to_do(
 
 def _of_injector(judged: Iterable[Judgement]) -> list[Remedy]:
     """Of the runs whose figures were spoilt: what others were doubted for spoilt nothing."""
-    blamed = [blame(each) for each in judged if each.measurement.state in _SPOILT]
+    blamed = [blame(each) for each in judged if each.is_in_doubt]
     by_text = {}
     for code, _ in Counter(each.code for each in blamed).most_common():
         cause = blamed_words([each for each in blamed if each.code == code])
-        text = injector_remedy(code)
+        text = CRITERIA[code].remedy
         by_text.setdefault(text, Remedy(f"{cause[:1].upper()}{cause[1:]}.", text, Place.HOSTS))
     return list(by_text.values())[:_MOST_CAUSES]
 

@@ -1,21 +1,21 @@
-"""Who is to blame for a doubtful measurement: the injector only where its own CPU was the limit."""
+"""Who is to blame for a busy machine: the injector only where its own CPU was the limit."""
 
 import pytest
 
 from campaigns.domain.analysis.busy import others_cpu
-from campaigns.domain.analysis.criteria import Observed
+from campaigns.domain.analysis.criteria import CRITERIA, Observed
 from campaigns.domain.analysis.judgement import Judgement, judge
 from campaigns.domain.analysis.limit import blame, limit_of
 from campaigns.domain.lifecycle import Trust
 from campaigns.domain.metrics.snapshot import Timing
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.presentation.badges import Answers
-from campaigns.domain.presentation.remedies import injector_remedy, no_answer_words
+from campaigns.domain.presentation.remedies import no_answer_words
 from campaigns.domain.presentation.what_to_do import what_to_do
 from tests.values import plan_spec
 
 pytestmark = pytest.mark.pure
-LATE = {"lateness_p99": 29_000}
+LATE = {"late": 29_000}
 STARVED = {"own_time": 20_000}
 
 
@@ -29,8 +29,6 @@ def judged(**observed: float) -> Judgement:
     [
         (LATE | {"crowded": 0.94}, "other programs used 94 % of the CPU"),
         (STARVED | {"crowded": 0.94}, "other programs used 94 % of the CPU"),
-        ({"other_cpu": 0.94}, "other programs used 94 % of the CPU"),
-        (LATE | {"other_cpu": 0.94}, "the injector sent late"),
         (
             LATE | {"crowded_beside": 0.94},
             "other programs and the target used 94 % of the CPU",
@@ -43,7 +41,7 @@ def judged(**observed: float) -> Judgement:
         (LATE | {"cpu": 0.97, "crowded": 0.51}, "the injector used 97 % of a core"),
         (LATE | {"cpu": 0.7, "crowded": 0.8}, "other programs used 80 % of the CPU"),
         (LATE | {"cpu": 0.7}, "the injector used 70 % of a core"),
-        (LATE | {"crowded": 0.4}, "the injector sent late"),
+        (LATE | {"crowded": 0.4}, "the injector was late"),
         ({"lost_shards": 1, "crowded": 0.94}, "an injector process was lost"),
     ],
 )
@@ -54,8 +52,8 @@ def test_a_doubt_has_the_cause_that_the_run_knows(observed, words):
 
 def test_more_injectors_help_only_where_their_own_cpu_was_the_limit():
     own, others = judged(**LATE, cpu=0.97), judged(**LATE, crowded=0.94)
-    assert "more injector processes" in injector_remedy(blame(own).code)
-    remedy = injector_remedy(blame(others).code)
+    assert "more injector processes" in CRITERIA[blame(own).code].remedy
+    remedy = CRITERIA[blame(others).code].remedy
     assert remedy == "Stop other programs on the injector host, or measure from a quieter machine."
 
 

@@ -70,7 +70,7 @@ def test_what_is_no_sign_of_the_limit_passes():
 def test_what_a_busy_machine_may_have_broken_is_not_counted():
     (broken,) = weigh([rule(758, False)], Trust.BUSY)
     assert tried(judged(Trust.BUSY), broken) == (UNTRUSTED, "Busy.")
-    assert tried(judged(Trust.NOT_USABLE), rule(20, True)) == (UNTRUSTED, "Busy.")
+    assert tried(judged(Trust.NO_ANSWER), rule(20, True)) == (UNTRUSTED, "Busy.")
 
 
 def test_what_was_kept_in_spite_of_a_busy_machine_passes():

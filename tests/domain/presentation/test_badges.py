@@ -11,7 +11,7 @@ from campaigns.domain.presentation.badges import (
     run_badge,
 )
 
-SAID = [*RunState, *Outcome, Trust.TRUSTED, Trust.DOUBTFUL, *TargetState, "passed"]
+SAID = [*RunState, *Outcome, Trust.TRUSTED, Trust.BUSY, *TargetState, "passed"]
 
 
 @pytest.mark.parametrize("state", SAID)
@@ -32,10 +32,10 @@ def test_no_two_glyphs_have_the_same_shape():
     [
         ("queued", "", "", "", "queued", "Queued"),
         ("done", "complete", "trusted", "failing", "bad", "Complete, target failing"),
-        ("done", "complete", "doubtful", "", "warn", "Complete, doubtful"),
-        ("done", "complete", "not_usable", "", "dash", "Complete, not usable"),
+        ("done", "complete", "busy", "", "warn", "Complete, busy machine"),
+        ("done", "complete", "no_answer", "", "dash", "Complete, no answer"),
         ("done", "partial", "trusted", "healthy", "partial", "Partial"),
-        ("done", "stopped", "not_usable", "", "stopped", "Stopped, not usable"),
+        ("done", "stopped", "no_answer", "", "stopped", "Stopped, no answer"),
     ],
 )
 def test_a_run_shows_its_state_then_how_it_ended_and_only_what_was_not_well(
@@ -48,10 +48,10 @@ def test_a_run_shows_its_state_then_how_it_ended_and_only_what_was_not_well(
 @pytest.mark.parametrize(
     ("state", "trust", "target_state", "is_stopped", "glyph", "word"),
     [
-        ("running", "doubtful", "", False, "running", "Running"),
+        ("running", "busy", "", False, "running", "Running"),
         ("done", "trusted", "overloaded", False, "over", "Complete, target overloaded"),
-        ("done", "doubtful", "failing", False, "bad", "Complete, target failing, doubtful"),
-        ("done", "not_usable", "failing", False, "dash", "Complete, not usable, target failing"),
+        ("done", "busy", "failing", False, "bad", "Complete, target failing, busy machine"),
+        ("done", "no_answer", "failing", False, "dash", "Complete, no answer, target failing"),
         ("done", "", "", True, "stopped", "Stopped"),
     ],
 )
@@ -63,8 +63,8 @@ def test_a_campaign_shows_its_state_then_the_worst_of_its_tests(
 
 
 def test_a_campaign_with_tests_that_can_be_used_is_not_thrown_away():
-    badge = campaign_badge("done", Answers("not_usable", is_usable_in_part=True), is_stopped=False)
-    assert (badge.glyph, badge.word) == ("warn", "Complete, not usable in part")
+    badge = campaign_badge("done", Answers("no_answer", is_usable_in_part=True), is_stopped=False)
+    assert (badge.glyph, badge.word) == ("warn", "Complete, no answer in part")
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_a_campaign_with_tests_that_can_be_used_is_not_thrown_away():
     [
         (Answers("trusted", "healthy", "kept"), "good", "Complete, thresholds kept"),
         (Answers("trusted", "healthy", "broken"), "bad", "Complete, threshold broken"),
-        (Answers("doubtful", "", "kept"), "warn", "Complete, doubtful"),
+        (Answers("busy", "", "kept"), "warn", "Complete, busy machine"),
     ],
 )
 def test_a_badge_says_whether_the_thresholds_were_kept(found, glyph, word):

@@ -5,12 +5,12 @@ import pytest
 from campaigns.domain.analysis.busy import Busy
 from campaigns.domain.analysis.capacity import CapacityAnswer, Ending
 from campaigns.domain.analysis.capacity_interval import CapacityInterval, SearchResult
-from campaigns.domain.analysis.criteria import JudgementReason
-from campaigns.domain.analysis.judgement import Finding, Judgement, limits_with
+from campaigns.domain.analysis.criteria import JudgementReason, LimitsByCode
+from campaigns.domain.analysis.judgement import Finding, Judgement
 from campaigns.domain.analysis.thresholds import Verdict
 from campaigns.domain.lifecycle import Precision, TargetState, Trust
 from campaigns.domain.presentation.capacity_words import (
-    DOUBTFUL_AT,
+    LIMIT_AT,
     bound_words,
     limiter_of,
     search_sentence,
@@ -94,23 +94,23 @@ def test_the_target_s_side_was_the_limit_where_the_injectors_had_room():
     broken, grew, own, cpu = found.rows
     assert (broken.measured, grew.measured) == ("2 of 2 failed trials", "1 of 2 failed trials")
     assert (own.figure, own.measured) == ("its own CPU", "unknown")
-    assert (cpu.measured, cpu.doubtful_from, cpu.was_it) == (
+    assert (cpu.measured, cpu.limit, cpu.was_it) == (
         percent(0.42),
         percent(0.60, decimals=0),
         "no",
     )
-    assert cpu.bar == pytest.approx(DOUBTFUL_AT * 0.42 / 0.60, abs=0.1)
+    assert cpu.bar == pytest.approx(LIMIT_AT * 0.42 / 0.60, abs=0.1)
 
 
 def test_injectors_have_room_up_to_the_limits_of_the_site():
     busy = [{"cpu": 0.75, "link": 0.85}]
-    limits = limits_with({"cpu": [0.9, 0.95], "link": [None, None]})
+    limits = LimitsByCode.with_overrides({"cpu": [0.9, 0.95], "link": [None, None]})
     assert "room" not in limiter_of(Ending.FOUND, [["x"]], [], busy, CAP).why
     found = limiter_of(Ending.FOUND, [["x"]], [], busy, CAP, limits)
     assert found.why.endswith("The injectors had room.")
     *_, cpu, link = found.rows
-    assert (cpu.doubtful_from, cpu.was_it) == (percent(0.9, decimals=0), "no")
-    assert (link.doubtful_from, link.bar, link.was_it) == (DASH, None, "no")
+    assert (cpu.limit, cpu.was_it) == (percent(0.9, decimals=0), "no")
+    assert (link.limit, link.bar, link.was_it) == (DASH, None, "no")
 
 
 def test_injectors_in_doubt_are_named_with_their_reason():
@@ -125,12 +125,12 @@ def test_what_took_the_injectors_cpu_is_named_and_what_helps():
     late, crowd = (
         JudgementReason(code, state, "", value, 0.5)
         for code, state, value in (
-            ("lateness_p99", Trust.NOT_USABLE, 29_000),
+            ("late", Trust.NO_ANSWER, 29_000),
             ("crowded", "", 0.938),
         )
     )
     spoilt = Judgement(
-        Finding(Trust.NOT_USABLE, (late,)), Finding(None), Finding(Precision.FINE), (crowd,)
+        Finding(Trust.NO_ANSWER, (late,)), Finding(None), Finding(Precision.FINE), (crowd,)
     )
     found = limiter_of(Ending.INJECTOR, [], [], [], CAP, spoilt=[spoilt] * 2)
     assert found.word == "other programs"
@@ -159,7 +159,7 @@ def test_a_busy_machine_of_the_target_is_the_likely_limit():
     assert (cpu.figure, cpu.was_it, cpu.bar) == (
         "CPU of 8 cores",
         "likely",
-        pytest.approx(DOUBTFUL_AT * 0.94 / 0.80, abs=0.1),
+        pytest.approx(LIMIT_AT * 0.94 / 0.80, abs=0.1),
     )
     assert (broken.who, own.who) == ("Target", "Injectors"), "its CPU is known now"
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from campaigns.domain.analysis.criteria import Observed
-from campaigns.domain.analysis.judgement import judge, limits_with
+from campaigns.domain.analysis.criteria import LimitsByCode, Observed
+from campaigns.domain.analysis.judgement import judge
 from campaigns.domain.analysis.limit import Limit, Who
 from campaigns.domain.metrics.failures import FailureRow
 from campaigns.domain.metrics.machine_use import MachineUse
@@ -64,7 +64,7 @@ def test_all_have_failed_where_no_attempt_was_ok(attempts, is_everything):
 
 
 def test_it_has_the_limits_by_which_runs_are_judged():
-    limits = limits_with({"cpu": [0.9, 0.95], "link": [None, None]})
+    limits = LimitsByCode.with_overrides({"cpu": [0.9, 0.95], "link": [None, None]})
     seen = {"cpu": Observed(0.75), "link": Observed(0.85)}
     judged = judge(seen, Timing.of([10_000] * 2000), limits)
     table = limit_table(Limit(Who.PLAN, ""), judged, seen, [], (None, None), limits)

@@ -4,15 +4,14 @@ from dataclasses import replace
 
 import pytest
 
+from campaigns.domain.analysis.criteria import CRITERIA
 from campaigns.domain.analysis.overhead import OverheadRow
 from campaigns.domain.analysis.ratio import RatioInterval
-from campaigns.domain.analysis.trust import CODES, UNSENT
 from campaigns.domain.metrics.figures import figures_of
 from campaigns.domain.metrics.snapshot import Timing, Total
 from campaigns.domain.presentation.results import SweepAnswer
 from campaigns.domain.presentation.sentences import plain_text
 from campaigns.domain.presentation.sweep_table import (
-    FIGURES,
     Doubt,
     PointAgainst,
     SweepPoint,
@@ -36,7 +35,7 @@ def point(value: float, rate: int, *, is_trusted=True, word="") -> SweepPoint:
     total = Total(
         counters={"started": rate, "ok": rate}, timings={"response": Timing.of([1] * rate)}
     )
-    state = "trusted" if is_trusted else "doubtful"
+    state = "trusted" if is_trusted else "busy"
     against = PointAgainst(apart(380, 520), word) if word else None
     return SweepPoint(
         value, figures_of(total, 1.0), is_trusted, True, 1, 1, state, "healthy", against=against
@@ -173,7 +172,7 @@ def test_a_matrix_names_the_order_of_its_targets_and_by_how_much(orders, words):
     assert said.replace("\u202f", " ") == words
 
 
-BUSY, LATE = Doubt("cpu", 0.97, 0.6), Doubt("lateness_p99", 5_900, 1_000)
+BUSY, LATE = Doubt("cpu", 0.97, 0.6), Doubt("late", 5_900, 1_000)
 
 
 def doubted(value: float, *doubts: Doubt, why="The injector was busy.") -> SweepPoint:
@@ -189,18 +188,14 @@ def rows_of(*arms) -> dict[str, list[str]]:
     return {row.label: [cell.text for cell in row.cells] for row in table.rows}
 
 
-def test_what_can_make_a_measurement_doubtful_has_a_name():
-    assert FIGURES.keys() == CODES | UNSENT
-
-
 def test_each_figure_beyond_its_limit_stands_beside_that_of_the_last_trusted_value():
     arm = [trusted(4, cpu=0.3), trusted(6, cpu=0.46), doubted(9, BUSY, LATE), doubted(12, BUSY)]
     table = doubts_table("sweep-1", "injectors", [arm])
     assert table.title == "Why 9 and 12 are not trusted"
-    assert [column.title for column in table.columns] == ["6", "9", "12", "doubtful beyond"]
+    assert [column.title for column in table.columns] == ["6", "9", "12", "limit"]
     assert rows_of(arm) == {
-        FIGURES["cpu"]: ["46.0\u202f%", "97.0\u202f%", "97.0\u202f%", "60.0\u202f%"],
-        FIGURES["lateness_p99"]: ["–", "5.90\u202fms", "–", "1.00\u202fms"],
+        CRITERIA["cpu"].figure: ["46.0\u202f%", "97.0\u202f%", "97.0\u202f%", "60.0\u202f%"],
+        CRITERIA["late"].figure: ["–", "5.90\u202fms", "–", "1.00\u202fms"],
     }
     tones = [cell.tone for cell in table.rows[0].cells]
     assert tones == ["", "bad", "bad", ""]
@@ -210,14 +205,14 @@ def test_of_several_arms_and_repeats_the_worst_is_said():
     sent_less = [Doubt("sent_share", share, 0.999) for share in (0.95, 0.9)]
     arms = [doubted(9, *sent_less), doubted(9, replace(sent_less[0], value=0.97))]
     assert rows_of(*([arm] for arm in arms)) == {
-        FIGURES["sent_share"]: ["90.0\u202f%", "99.9\u202f%"]
+        CRITERIA["sent_share"].figure: ["90.0\u202f%", "99.9\u202f%"]
     }
 
 
 def test_a_value_that_only_one_arm_is_trusted_at_is_not_the_last_trusted_one():
     arms = [trusted(2), trusted(4), doubted(9, BUSY)], [trusted(2), doubted(4, why="It failed.")]
     table = doubts_table("sweep-1", "injectors", arms)
-    assert [column.title for column in table.columns] == ["2", "9", "doubtful beyond"]
+    assert [column.title for column in table.columns] == ["2", "9", "limit"]
 
 
 def test_many_values_are_counted_and_a_reason_without_a_figure_is_told_apart():
