@@ -106,7 +106,9 @@ class InjectorCall:
             process.stdin.flush()
         except BrokenPipeError:
             return _failure(_EXITED)
-        select.select([process.stdout], [], [], START_WITHIN_S)
+        started = select.poll()  # select() takes no descriptor above 1,023
+        started.register(process.stdout, select.POLLIN)
+        started.poll(1000 * START_WITHIN_S)
         self.is_starting = False
         self._on_start()
         for line in process.stdout:
