@@ -26,7 +26,7 @@ def asked(as_editor, campaign):
     def asked() -> dict[str, str]:
         page = as_editor.get(reverse("campaign-detail", args=[campaign.pk]))
         (group,) = page.context["sweeps"]
-        return {each.aspect: each.address for each in group["questions"]}
+        return {each.question: each.address for each in group["questions"]}
 
     return asked
 
