@@ -4,6 +4,7 @@ permissions: callers pass what was read for rows found with visible_to."""
 from collections.abc import Sequence
 
 from campaigns.domain.analysis.comparison import Reason, holm
+from campaigns.domain.analysis.criteria import CROWDED, CROWDED_BESIDE
 from campaigns.domain.analysis.failures import everything_failed
 from campaigns.domain.analysis.limit import OTHERS
 from campaigns.domain.analysis.side_by_side import CONFIDENCE, LOOKS
@@ -46,6 +47,7 @@ from campaigns.queries.runs import CampaignFailures
 from campaigns.queries.shapes import Shapes
 
 _COUNTED = ("errors", "attempts")
+_CROWDED_SHARE = 0.8
 _INTERVALS = f"{percent(0.95, decimals=0)} intervals"
 
 
@@ -273,7 +275,18 @@ def _figures_sentence(
         )
         for each in overheads
     ]
-    return overhead_sentence(pairs, is_final=is_final)
+    return overhead_sentence(pairs, is_final=is_final, is_crowded=_is_crowded(runs))
+
+
+def _is_crowded(runs: Sequence[MeasuredRun]) -> bool:
+    """Whether others used nearly all of an injector host's CPU: an arm that needs more of it then
+    waits longer than its share."""
+    return any(
+        note.code in {CROWDED, CROWDED_BESIDE} and note.value >= _CROWDED_SHARE
+        for each in runs
+        if each.judged
+        for note in each.judged.notes
+    )
 
 
 def _why_not(overhead: Overhead) -> str:

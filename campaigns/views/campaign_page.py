@@ -9,7 +9,7 @@ from campaigns.domain.lifecycle import Outcome
 from campaigns.domain.plan.target import WEBSOCKET_SCHEMES, counted_in
 from campaigns.domain.presentation.badges import Answers, Badge, campaign_badge, on_hold_badge
 from campaigns.domain.presentation.host_use import MEANING
-from campaigns.domain.presentation.intervals import change_ends
+from campaigns.domain.presentation.intervals import change_words, ends_words
 from campaigns.domain.presentation.next_steps import next_step
 from campaigns.domain.presentation.results import Answer, Gist, OverheadAnswer, TestAnswer
 from campaigns.domain.presentation.run_points import whole_percent
@@ -358,32 +358,23 @@ def _overhead_tile(overhead: OverheadAnswer) -> dict[str, Any]:
     row = overhead.table.rows[0]
     cells = dict(zip([c.key for c in overhead.table.columns], row.cells, strict=True))
     interval = next((each for each in overhead.forest if each["primary"]), None)
-    plain, tls = overhead.names
+    ratio = cells["ratio"].value
     lines = []
     if interval:
-        low, high = change_ends(interval["ratio"], interval["low"], interval["high"])
-        sure = percent(overhead.confidence, decimals=0)
-        lines.append(f"{low} to {high}\u202f%, {sure} interval")
-    if _has_value(cells, "difference"):
-        lines.append(_difference_line(cells, tls))
-    increase, about = cells["increase"].value, "" if interval else "~"
+        ends = ends_words(ratio, interval["low"], interval["high"])
+        lines.append(f"{ends}, {percent(overhead.confidence, decimals=0)} interval")
+    baseline, candidate, *_ = row.cells
+    if ratio is not None:
+        lines.append(f"{candidate.text} instead of {baseline.text}\u202fms")
+    value = DASH if ratio is None else change_words(ratio)
     return {
         "title": overhead.title,
         "note": overhead.plan_label,
         "word": overhead.word,
-        "value": DASH if increase is None else about + number(increase, 1, signed=True),
-        "unit": "" if increase is None else f"% vs {plain}",
+        "value": value if interval or ratio is None else f"~{value}",
+        "unit": "" if ratio is None else f"vs {overhead.names[0]}",
         "lines": lines or [overhead.word_reason],
     }
-
-
-def _difference_line(cells: dict[str, Cell], tls: str) -> str:
-    """The difference and the part of the TLS time that it is; what takes no longer has no part."""
-    difference, share = cells["difference"], cells["share"]
-    line = f"{difference.text}\u202fms"
-    if difference.value > 0 and _has_value(cells, "share") and share.value > 0:
-        line += f", {share.text}\u202f% of {tls} time"
-    return line
 
 
 def _test_tile(test: TestAnswer) -> dict[str, Any]:

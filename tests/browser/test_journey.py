@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 
 from campaigns.domain.analysis.ratio import BOUNDED, Word
-from campaigns.domain.presentation.intervals import FACTOR_FROM
 from tests.browser.conftest import START
 from tests.browser.installation import sign_in
 
@@ -220,9 +219,6 @@ def check_overhead(page, overhead):
     assert share_percent == pytest.approx((1 - 1 / ratio) * 100, abs=1)
     word, said = overhead["word"], page.locator("[data-live=verdict] .verdict").inner_text()
     assert word in said
-    if ratio < FACTOR_FROM:  # from there on it is a factor
-        change = re.search(r"[+−][\d.,]+\s%", said).group()  # before the interval's own
-        assert number(change) == pytest.approx(increase, abs=1)
     assert word in (Word.SAME, *BOUNDED, Word.SLOWER if ratio > 1 else Word.FASTER)
 
 
@@ -236,7 +232,7 @@ def check_repeats(page):
     for index in range(2):
         rows = tables.nth(index).locator("tbody tr")
         *runs, _, pooled = [row.locator("td").last.inner_text() for row in rows.all()]
-        n_spoilt = rows.filter(has_text="Not usable").count()
+        n_spoilt = rows.filter(has_text="No answer").count()
         n_pooled = REPEATS - n_spoilt or REPEATS
         assert runs == [str(REQUESTS)] * REPEATS
         assert pooled == str(n_pooled * REQUESTS)

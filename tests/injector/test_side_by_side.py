@@ -237,8 +237,8 @@ def test_the_command_line_says_which_is_slower_first():
         said = run(urls[0], "--against", urls[1], "--connections", 2, "--exactly", 4, "--json")
     assert done.returncode == 0
     first, *others = done.stdout.splitlines()
-    assert first.startswith(f"{urls[1]} takes ")
-    assert f"times as long as {urls[0]}" in first
+    assert first.startswith(f"{urls[1]} is ")
+    assert f"× slower than {urls[0]}" in first
     assert any(line.startswith("p99 between") for line in others)
     found = json.loads(said.stdout)
     assert found["comparisons"][0]["word"] == "slower"

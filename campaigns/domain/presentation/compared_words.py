@@ -16,7 +16,7 @@ from campaigns.domain.presentation.compared import (
     reference_of,
 )
 from campaigns.domain.presentation.intervals import (
-    bounds_words,
+    difference_words,
     interval_words,
     least_change,
     size_words,
@@ -163,26 +163,19 @@ def _of_one(test: ComparedTest, baseline: str, candidate: str) -> Sentence:
     if test.increase is None:
         return [(f"{name}: nothing can be compared. {test.why}", False)]
     change = percent(test.increase, decimals=_PERCENT_DECIMALS, signed=True)
-    if test.word in {Word.SLOWER, Word.FASTER}:
+    if test.word:
+        found = test.interval
+        said, ends = difference_words(test.word, found.ratio, found.low, found.high)
+        verb, preposition = "is", "against" if test.word == Word.OPEN else "than"
+        if test.word == Word.SAME:
+            verb, preposition = "shows", "from"
+        settle = f" {test.why}" if test.word in BOUNDED and test.why else ""
+        moved = _environment([test]) if test.word in {Word.SLOWER, Word.FASTER} else ""
+        sure = f"{ends}, {percent(found.confidence, decimals=0)} interval"
         return [
-            (f"{name} is ", False),
-            (f"{test.word} than {baseline}: {change}", True),
-            (f" ({_interval(test.interval)}{_where([test])}){_environment([test])}.", False),
-        ]
-    if test.word == Word.SAME:
-        return [
-            (f"{name} shows ", False),
-            ("no practical difference", True),
-            (f" to {baseline}: {change} ({_interval(test.interval)}{_where([test])}).", False),
-        ]
-    if test.word in BOUNDED:
-        bounds = bounds_words(test.interval.low, test.interval.high)
-        is_open = test.word == Word.OPEN
-        said = test.word if is_open else f"{test.word} than {baseline}"
-        return [
-            (f"{name} against {baseline} is " if is_open else f"{name} is ", False),
-            (said, True),
-            (f": {bounds}{_where([test])}. {test.why}", False),
+            (f"{name} {verb} ", False),
+            (f"{said} {preposition} {baseline}", True),
+            (f" ({sure}{_where([test])}){moved}.{settle}", False),
         ]
     return [
         (f"{name} differs from {baseline} by {change}, ", False),

@@ -1,6 +1,6 @@
 """A change with its interval, in percent: "+54 %", "+52 to +56", "12 % [9, 15]"."""
 
-from campaigns.domain.analysis.ratio import RatioInterval
+from campaigns.domain.analysis.ratio import BOUNDED, RatioInterval, Word
 from campaigns.domain.units import (
     MAX_DECIMALS,
     MINUS,
@@ -22,12 +22,50 @@ def interval_words(found: RatioInterval, decimals: int | None = None) -> str:
     """Such as "95 % interval +52 to +56 %"; by default with the decimals that it supports, or in
     factors, as the ratio itself is told."""
     name = f"{percent(found.confidence, decimals=0)} interval"
-    if decimals is None and found.ratio >= FACTOR_FROM:
-        ends = f"{figure(found.low, 2)} to {figure(found.high, 2)}"
-        return f"{name} {ends}"
-    places = change_decimals(found.low, found.high) if decimals is None else decimals
-    low, high = change_ends(found.ratio, found.low, found.high, places)
+    if decimals is None:
+        return f"{name} {ends_words(found.ratio, found.low, found.high)}"
+    low, high = change_ends(found.ratio, found.low, found.high, decimals)
     return f"{name} {low} to {high}{THIN}%"
+
+
+def difference_words(
+    word: Word, ratio: float, low: float, high: float, *, at_least: bool = False
+) -> tuple[str, str]:
+    """What a ratio with its interval says, and its ends: ("24 % slower", "19 to 29 %"), ("at least
+    3.6 × slower", "best estimate 4.1 ×"), ("no practical difference", "−2 to +4 %")."""
+    if word == Word.SAME:
+        return str(word), ends_words(ratio, low, high)
+    if word == Word.OPEN:
+        return str(word), f"{slower_words(low)} to {slower_words(high)}"
+    if word in BOUNDED:
+        return str(word), bounds_words(low, high)
+    if word == Word.SLOWER and ratio >= FACTOR_FROM:
+        least, best, most = (figure(each, 2) for each in (low, ratio, high))
+        unit = "×"
+    else:
+        shares = [abs(each - 1) for each in (low, ratio, high)]
+        if word == Word.FASTER:
+            shares.reverse()
+        least, best, most = (number(100 * each, share_decimals(each)) for each in shares)
+        unit = "%"
+    if at_least:
+        return f"at least {least}{THIN}{unit} {word}", f"best estimate {best}{THIN}{unit}"
+    return f"{best}{THIN}{unit} {word}", f"{least} to {most}{THIN}{unit}"
+
+
+def change_words(ratio: float) -> str:
+    """A ratio in a tile: "3.9 ×", "+12.3 %"."""
+    if ratio >= FACTOR_FROM:
+        return f"{figure(ratio, 2)}{THIN}×"
+    return percent(ratio - 1, decimals=1, signed=True)
+
+
+def ends_words(ratio: float, low: float, high: float) -> str:
+    """The ends of its interval: "3.8 to 4.0 ×", "+9.1 to +15.2 %"."""
+    if ratio >= FACTOR_FROM:
+        return f"{figure(low, 2)} to {figure(high, 2)}{THIN}×"
+    ends = change_ends(ratio, low, high, change_decimals(low, high))
+    return f"{' to '.join(ends)}{THIN}%"
 
 
 def bounds_words(low: float, high: float) -> str:
@@ -36,9 +74,9 @@ def bounds_words(low: float, high: float) -> str:
 
 
 def slower_words(ratio: float) -> str:
-    """12 % slower; 4.0 % faster; 4.1 times as long"""
+    """12 % slower; 4.0 % faster; 4.1 × slower"""
     if ratio >= FACTOR_FROM:
-        return f"{figure(ratio, 2)} times as long"
+        return f"{figure(ratio, 2)}{THIN}× slower"
     share = percent(abs(ratio - 1), decimals=share_decimals(ratio - 1))
     return f"{share} {'slower' if ratio >= 1 else 'faster'}"
 

@@ -4,30 +4,27 @@ shortest names that tell them apart.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
+from typing import NamedTuple
 
 from campaigns.domain.analysis.comparison import ComparisonVerdict, Reason, Word
 from campaigns.domain.analysis.overhead import OverheadRow
-from campaigns.domain.analysis.ratio import BOUNDED
 from campaigns.domain.analysis.repeats import MIN_REPEATS
 from campaigns.domain.plan.target import TLS_TWINS
-from campaigns.domain.presentation.intervals import (
-    FACTOR_FROM,
-    bounds_words,
-    change_decimals,
-    interval_words,
-)
-from campaigns.domain.presentation.overhead_table import HTTP_NAMES, time_decimals
+from campaigns.domain.presentation.intervals import difference_words, slower_words
+from campaigns.domain.presentation.overhead_table import HTTP_NAMES
 from campaigns.domain.presentation.results import Sentence, trimmed
 from campaigns.domain.presentation.sweep_table import injector_words
-from campaigns.domain.units import counted, decimals_for, figure, number, percent, with_unit
+from campaigns.domain.units import counted, decimals_for, number, with_unit
 
 MODES = {"new": "new connection", "keep-alive": "keep-alive", "resumed": "resumed session"}
-_LEADS = {
-    "new": "on a new connection",
+_WHERE_MODE = {
+    "new": "on new connections",
     "keep-alive": "with keep-alive",
-    "resumed": "with a resumed TLS session",
+    "resumed": "with resumed TLS sessions",
 }
 _MOST = 4  # pairs that the sentence tells one by one
+_BUSY = ("on this busy machine", "On this busy machine")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,98 +41,100 @@ class Pair:
     why_not: str = ""
 
 
-def overhead_sentence(pairs: Sequence[Pair], *, is_final: bool) -> Sentence:
-    """TLS against no TLS, in words; "so far" while runs are pending."""
-    metrics = {pair.row.metric for pair in pairs}
-    is_median = bool(pairs) and "mean" not in metrics
-    begin = "At the median: " if is_final else "So far at the median: "
-    sentence: Sentence = [(begin, False)] if is_median else []
-    for index, pair in enumerate(pairs[:_MOST]):
-        # What comes before the names, such as "So far on a new connection "; "" for
-        # nothing.
-        so_far = not is_final and index == 0 and not is_median
-        plan = f"{pair.plan_label}: " if pair.plan_label else ""
-        words = ["so far" if so_far else "", _LEADS.get(pair.connection_mode, "")]
-        where = "".join(f"{word} " for word in words if word)
-        begins = not plan and not (is_median and index == 0)
-        lead = plan + (where[:1].upper() + where[1:] if begins else where)
-        where = "" if is_median or pair.row.metric == "mean" else " at the median"
-        sentence += [*_clause(pair, lead, where, is_final=is_final), (" ", False)]
+def overhead_sentence(
+    pairs: Sequence[Pair], *, is_final: bool, is_crowded: bool = False
+) -> Sentence:
+    """TLS against no TLS, or other pairs, in words: "HTTPS is 3.9 × slower on new connections (3.8
+    to 4.0 ×) and makes no practical difference with keep-alive (−2 to +4 %)."; "so far" while runs
+    are pending. `is_crowded`: others used most of the CPU, so the slower arm waited longer for it
+    and its factor is no least one."""
+    begins = " ".join(["So far"] * (not is_final) + [_BUSY[is_final]] * is_crowded)
+    sentence: Sentence = [(f"{begins} ", False)] if begins else []
+    after: list[str] = []
+    for names, group in groupby(pairs[:_MOST], key=lambda pair: pair.names):
+        clauses = []
+        for pair in group:
+            if clause := _clause(pair, is_first=not clauses, is_crowded=is_crowded):
+                clauses.append(clause)
+            if not clause or is_final or not pair.has_word:
+                after.append(_beside(pair, is_final=is_final))
+        if clauses:
+            sentence += [*_joined(names[1], clauses), (" ", False)]
+    if len(sentence) == 1:
+        sentence = []
     if len(pairs) > _MOST:
-        sentence.append((f"{len(pairs) - _MOST} more comparisons are below. ", False))
+        after.append(f"{len(pairs) - _MOST} more comparisons are below.")
     waits = [each for each in pairs if each.verdict.reason is not Reason.NO_ROUNDS]
     if not is_final and any(not pair.has_word for pair in waits):
-        sentence.append(
-            (f"No verdict yet: that takes {MIN_REPEATS} finished repeats of each.", False)
-        )
+        after.append(f"No verdict yet: that takes {MIN_REPEATS} finished repeats of each.")
+    sentence += [(f"{text} ", False) for text in dict.fromkeys(after) if text]
     return trimmed(sentence)
 
 
-def _clause(pair: Pair, lead: str, where: str, *, is_final: bool) -> Sentence:
-    """`where`: what its times are, if the sentence has not said it."""
-    row, word = pair.row, pair.verdict.word
-    plain, tls = pair.names
-    if row.ratio is None and pair.why_not:
-        return [(_begun(lead, f"nothing is known: {pair.why_not}."), False)]
-    if row.ratio is None and pair.verdict.reason is Reason.ERRORS:
-        return [(pair.verdict.text, False)]
+class _Clause(NamedTuple):
+    verb: str
+    bold: str
+    ends: str
+
+
+def _clause(pair: Pair, *, is_first: bool, is_crowded: bool) -> _Clause | None:
+    """None where no figure can be said. Only the first of several names what it is compared with;
+    HTTP is what HTTPS is always compared with."""
+    row, verdict, plain = pair.row, pair.verdict, pair.names[0]
     if row.ratio is None:
-        return [(_begun(lead, "nothing can be compared yet."), False)]
-    if word is None:
-        takes = f"about {change_text(row)}{where}, {times_words(row)}"
-        if pair.verdict.text and is_final:
-            # Without its details, which are listed below the sentence.
-            reason = pair.verdict.text.split(". ")[0].removesuffix(".")
-            return [(f"{lead}{tls} against {plain}: {takes}. {reason}.", False)]
-        return [(f"{lead}{tls} takes ", False), (takes, True), (".", False)]
-    ends = f"{interval_words(row.interval)}{where}; {times_words(row)}"
-    if word is Word.SAME:
-        return [
-            (_begun(lead, "there is "), False),
-            ("no practical difference", True),
-            (f" between {plain} and {tls} ({ends}).", False),
-        ]
-    if word in BOUNDED:
-        bounds = bounds_words(row.interval.low, row.interval.high)
-        said = (f"{lead}{tls} is ", False), (f"{word} than {plain}", True)
-        if word is Word.OPEN:
-            said = (f"{lead}{tls} against {plain} is ", False), (str(word), True)
-        best = f"best estimate {change_text(row)}{where}, {times_words(row)}"
-        return [*said, (f": {bounds} ({best}). {pair.verdict.text}", False)]
-    if not pair.verdict.has_size:
-        said = (f"{lead}{tls} is ", False), (f"{word} than {plain}", True)
-        return [*said, (f". {pair.verdict.text}", False)]
-    or_more = " or more" if pair.verdict.or_more else ""
-    return [
-        (f"{lead}{tls} is ", False),
-        (f"{word} than {plain}: {change_text(row)}{or_more}", True),
-        (f" ({ends}).", False),
-    ]
+        return None
+    is_named = is_first and pair.names != HTTP_NAMES
+    if verdict.word is None or not row.interval:
+        said, ends = f"about {slower_words(row.ratio)}", ""
+    elif verdict.has_size:
+        found = row.interval
+        at_least = verdict.or_more and not is_crowded
+        said, ends = difference_words(
+            verdict.word, found.ratio, found.low, found.high, at_least=at_least
+        )
+    else:
+        said, ends = str(verdict.word), ""
+    verb = "is"
+    if verdict.word is Word.SAME:
+        verb = "shows" if is_named else "makes"
+        against = f" from {plain}"
+    else:
+        against = f" against {plain}" if verdict.word is Word.OPEN else f" than {plain}"
+    where = f"{against * is_named}{_where_words(pair)}"
+    return _Clause(verb, f"{said}{where}", f" ({ends})" if ends else "")
 
 
-def _begun(lead: str, words: str) -> str:
-    """A lead begins with a capital already, or with a plan's name, which stays as it is."""
-    return lead + words if lead else words[:1].upper() + words[1:]
+def _where_words(pair: Pair) -> str:
+    """ " with keep-alive", " for list"; "" where neither plan nor mode is told."""
+    mode = _WHERE_MODE.get(pair.connection_mode, "")
+    return f"{mode and ' '}{mode}{f' for {pair.plan_label}' if pair.plan_label else ''}"
 
 
-def change_text(row: OverheadRow) -> str:
-    """Such as +54.2 %, or 3.9 times as long; with the decimals that its interval supports."""
-    if row.ratio >= FACTOR_FROM:
-        return f"{figure(row.ratio, 2)} times as long"
-    found = row.interval
-    decimals = change_decimals(found.low, found.high) if found else 1
-    return percent(row.increase, decimals=decimals, signed=True)
+def _joined(who: str, clauses: Sequence[_Clause]) -> Sentence:
+    """HTTPS is A (…), B (…) and makes C (…)."""
+    said: Sentence = [(f"{who} ", False)]
+    for index, clause in enumerate(clauses):
+        if index:
+            said.append((" and " if index == len(clauses) - 1 else ", ", False))
+        verb = "" if index and clauses[index - 1].verb == clause.verb else f"{clause.verb} "
+        said += [(verb, False), (clause.bold, True), (clause.ends, False)]
+    return [*said, (".", False)]
 
 
-def times_words(mean: OverheadRow) -> str:
-    """The times that a change is of, such as "29.1 instead of 18.9 ms"."""
-    decimals = time_decimals([mean])
-    # Geometric means, whose ratio is the change that is said; without an interval the two figures.
-    us = mean.candidate_us, mean.baseline_us
-    if mean.interval:
-        us = mean.interval.candidate, mean.interval.baseline
-    candidate, baseline = (number(each / 1000, decimals) for each in us)
-    return f"{candidate} instead of {with_unit(baseline, 'ms')}"
+def _beside(pair: Pair, *, is_final: bool) -> str:
+    """What would settle it, or why nothing more is known."""
+    verdict = pair.verdict
+    if pair.row.ratio is None and verdict.reason is Reason.ERRORS:
+        return verdict.text
+    if pair.row.ratio is None:
+        why = f"nothing is known: {pair.why_not}" if pair.why_not else "nothing can be compared yet"
+        where = _where_words(pair).strip()
+        return f"{where[:1].upper()}{where[1:]} {why}." if where else f"{why[:1].upper()}{why[1:]}."
+    if verdict.word is None:
+        # Without its details, which are listed below the sentence.
+        reason = verdict.text.split(". ")[0].removesuffix(".")
+        return f"{reason}." if is_final and reason else ""
+    return verdict.text
 
 
 def gap_words(rows: Sequence[OverheadRow], *, or_more: bool = False) -> str:

@@ -5,13 +5,8 @@ from collections.abc import Mapping, Sequence
 from campaigns.domain.analysis.ratio import Word
 from campaigns.domain.analysis.side_by_side import ArmComparison
 from campaigns.domain.analysis.signed_rank import Ratio
-from campaigns.domain.presentation.intervals import (
-    FACTOR_FROM,
-    bounds_words,
-    share_decimals,
-    slower_words,
-)
-from campaigns.domain.units import and_joined, duration, figure, number, percent
+from campaigns.domain.presentation.intervals import difference_words, slower_words
+from campaigns.domain.units import and_joined, duration, figure
 
 Names = Sequence[str] | Mapping[int, str]  # by an arm's number
 
@@ -21,18 +16,14 @@ def answer(found: ArmComparison, names: Names) -> str:
     reference, arm = names[found.reference], names[found.arm]
     if found.p50 is None:
         return why_no_word(found, names)
-    if found.word in {Word.SLOWER, Word.FASTER}:
-        if found.behind:
-            return f"{arm} is {found.word} than {reference}."
-        return _difference(found, reference, arm)
     p50 = found.p50
+    said, ends = difference_words(found.word, p50.value, p50.low, p50.high, at_least=found.at_least)
+    if found.behind and found.word in {Word.SLOWER, Word.FASTER}:
+        return f"{arm} is {found.word} than {reference}."
     if found.word == Word.SAME:
-        most = max(p50.high - 1, 1 - p50.low)
-        return f"{arm} is as fast as {reference}, within {_percent(most)}."
-    bounds = bounds_words(p50.low, p50.high)
-    if found.word in {Word.NOT_SLOWER, Word.NOT_FASTER}:
-        return f"{arm} is {found.word} than {reference}: {bounds}."
-    return f"{arm} against {reference} is too close to call: {bounds}."
+        return f"{arm} shows {said} from {reference} ({ends})."
+    preposition = "against" if found.word == Word.OPEN else "than"
+    return f"{arm} is {said} {preposition} {reference} ({ends})."
 
 
 def why_no_word(found: ArmComparison, names: Names) -> str:
@@ -92,27 +83,6 @@ def ratio_text(ratio: Ratio | None) -> str:
     if ratio is None:
         return "–"
     return f"{figure(ratio.value)} [{figure(ratio.low)}, {figure(ratio.high)}]"
-
-
-def _difference(found: ArmComparison, reference: str, arm: str) -> str:
-    p50 = found.p50
-    is_slower = found.word == Word.SLOWER
-    if is_slower and p50.value >= FACTOR_FROM:
-        low, best, high = map(figure, (p50.low, p50.value, p50.high))
-        size = f"at least {low}" if found.at_least else f"{low} to {high}"
-        said = f"{arm} takes {size} times as long as {reference}"
-    else:
-        ends = (p50.low - 1, p50.high - 1) if is_slower else (1 - p50.high, 1 - p50.low)
-        low, best, high = map(_percent, (ends[0], abs(p50.value - 1), ends[1]))
-        least = number(100 * ends[0], share_decimals(ends[0]))
-        size = f"at least {low}" if found.at_least else f"{least} to {high}"
-        said = f"{arm} is {size} {found.word} than {reference}"
-    or_more = f", upper end {high} or more" if found.at_least else ""
-    return f"{said} (best estimate {best}{or_more})."
-
-
-def _percent(share: float) -> str:
-    return percent(share, decimals=share_decimals(share))
 
 
 def _round_up(seconds: float) -> float:
