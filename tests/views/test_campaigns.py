@@ -234,5 +234,3 @@ def lines_of_overhead(http_us: list[int], https_us: list[int]) -> list[str]:
     campaign, tests = https_campaign(make_project())
     run_in_blocks(tests, [http_us, https_us])
     return [line.replace("\u202f", " ") for line in tiles_of(campaign_answer(campaign))[0]["lines"]]
-
-
