@@ -1,4 +1,5 @@
 """The tables: one file per noun, no actions."""
+# ruff: noqa: F401  (the names that others import from here)
 
 from campaigns.models.audit import ApiToken, AuditEntry
 from campaigns.models.campaigns import Campaign, NamedTest, Search, Test, without_references
@@ -21,49 +22,3 @@ from campaigns.models.shares import ShareLink
 from campaigns.models.summaries import KeptPage, MeasuredSoFar, PooledPercentiles, RunSummary
 from campaigns.models.targets import Endpoint, HostClaim, HostPermit, OwnTlsProfile, Target
 from campaigns.models.use import KeptMinute, RunUse
-
-__all__ = [
-    "Agent",
-    "ApiToken",
-    "AuditEntry",
-    "Baseline",
-    "Campaign",
-    "Endpoint",
-    "Exporter",
-    "FailureExample",
-    "HostClaim",
-    "HostPermit",
-    "InjectorHost",
-    "KeptMinute",
-    "KeptPage",
-    "LoadControl",
-    "MachineSecond",
-    "MeasuredSoFar",
-    "Membership",
-    "NamedTest",
-    "OwnTlsProfile",
-    "PlanSecret",
-    "PlanVersion",
-    "PooledPercentiles",
-    "Probe",
-    "Project",
-    "Round",
-    "Run",
-    "RunEvent",
-    "RunSummary",
-    "RunUse",
-    "SavedPlan",
-    "Search",
-    "Shard",
-    "ShardSecond",
-    "ShareLink",
-    "Target",
-    "Test",
-    "TestFigures",
-    "TimeMark",
-    "ToolOutput",
-    "TriageChange",
-    "TriageEntry",
-    "TriageNote",
-    "without_references",
-]
