@@ -240,7 +240,7 @@ def _with_baselines(campaign: Campaign) -> list[tuple[Baseline, Test]]:
         endpoint__in={key.endpoint for key, _ in tests},
     )
     found = {
-        HistoryKey(each.plan_id, each.endpoint_id, each.connection_mode, each.injectors): each
+        HistoryKey.read(each): each
         for each in current.exclude(test__campaign=campaign).select_related("test__campaign")
     }
     return [(found[key], test) for key, test in tests if key in found]
@@ -352,15 +352,10 @@ def _known(found: Mapping[HistoryKey, TestHistory]) -> dict[HistoryKey, list[Tri
         plan__in={key.plan for key in found}, endpoint__in={key.endpoint for key in found}
     )
     for row in rows.order_by(F("since").asc(nulls_last=True)):
-        key = _key(row)
+        key = HistoryKey.read(row)
         if key in found and row.since_at >= found[key].points[0].at:
             known[key].append(row)
     return known
-
-
-def _key(change: TriageChange) -> HistoryKey:
-    arm = (change.endpoint_id, change.connection_mode, change.injectors)
-    return HistoryKey(change.plan_id, *arm)
 
 
 def _known_place(change: TriageChange, places: Sequence) -> Sighting:
@@ -377,7 +372,9 @@ class _Open:
 
     def takes(self, new: TriageChange) -> bool:
         """If one of its changes may have begun at the same time, and none is of the same test."""
-        return not any(_key(each) == _key(new) for each in self.changes) and any(
+        return not any(
+            HistoryKey.read(each) == HistoryKey.read(new) for each in self.changes
+        ) and any(
             each.after_at < new.until_at and each.until_at > new.after_at for each in self.changes
         )
 
