@@ -40,16 +40,8 @@ from campaigns.queries.campaign_list import (
     with_counts,
     with_tests,
 )
-from campaigns.queries.checks import (
-    checks_before_start,
-    first_requests_check,
-    machine_rule_checks,
-    room_checks,
-    room_of,
-)
-from campaigns.queries.injector_hosts import hosts
+from campaigns.queries.campaigns import checks_of_campaign
 from campaigns.queries.references import why_no_reference
-from campaigns.queries.target_costs import perf_checks
 from campaigns.services.blocks import (
     MAX_REPEATS,
     add_blocks,
@@ -410,14 +402,12 @@ class CampaignEstimate(APIView):
             has_reference=asked["reference"],
             **{name: asked[name] for name in ("pause_s", "limit_s", "until_settled")},
         )
-        checks = [
-            first_requests_check((each.plan_version.value(), each.endpoint) for each in cells),
-            *checks_before_start(
-                project, [each.endpoint for each in cells], max(each.injectors for each in points)
-            ),
-            *machine_rule_checks((each.plan_version.value(), each.endpoint) for each in cells),
-            *perf_checks([each.endpoint for each in cells], asked["perf"]),
-            *room_checks(estimate, room_of(hosts())),
-        ]
+        checks = checks_of_campaign(
+            project,
+            [(each.plan_version.value(), each.endpoint) for each in cells],
+            estimate,
+            injectors=max(each.injectors for each in points),
+            perf=asked["perf"],
+        )
         found = {"notes": cost_notes(estimate), "checks": CheckSerializer(checks, many=True).data}
         return Response({**CostSerializer(estimate).data, **found})
