@@ -195,15 +195,11 @@ def trial_row(made: MadeTrial, busy: Busy) -> dict[str, Any]:
         "reason": made.trial.reason,
         "ended_at": run.ended_at and run.ended_at.isoformat(),
         "requests": run.n,
-        "errors": run.errors,
-        "mean_us": run.mean_us,
-        "p50_us": run.p50_us,
-        "p95_us": run.p95_us,
-        "p99_us": run.p99_us,
+        **{
+            name: getattr(run, name) for name in ("errors", "mean_us", "p50_us", "p95_us", "p99_us")
+        },
         "weak": [f"{name(q)}_us" for q in (P50, P95, P99) if shown(run.n or 0, q) is Shown.WEAK],
-        "target_cpu": busy.target_cpu,
-        "injector_cpu": busy.injector_cpu,
-        "network": busy.network,
+        **{name: getattr(busy, name) for name in ("target_cpu", "injector_cpu", "network")},
     }
 
 
