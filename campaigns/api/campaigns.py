@@ -9,7 +9,15 @@ from rest_framework import serializers, status
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from campaigns.api.access import actor_of, find
+from campaigns.api.access import (
+    ITEM_FIELDS,
+    ItemViewSet,
+    OfProject,
+    Tagged,
+    actor_of,
+    find,
+    ordering_of,
+)
 from campaigns.api.cells import CellInput, SweepInput, cells_of
 from campaigns.api.fields import (
     CAMPAIGN_STATES,
@@ -23,7 +31,6 @@ from campaigns.api.fields import (
     user_field,
     validated,
 )
-from campaigns.api.items import ITEM_FIELDS, ItemViewSet, OfProject, Tagged, ordering_of
 from campaigns.domain.errors import Refused
 from campaigns.domain.metrics.perf_counts import PerfOf
 from campaigns.domain.plan.rungs import RUNGS, USUAL_RUNGS

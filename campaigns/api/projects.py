@@ -9,16 +9,19 @@ from rest_framework import serializers, status
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from campaigns.api.access import VisibleViewSet, actor_of, find, refuse_unknown
-from campaigns.api.fields import ROLES, IdField, StrictSerializer, user_field, validated
-from campaigns.api.items import (
+from campaigns.api.access import (
     ITEM_FIELDS,
     ItemFilterSet,
     ItemViewSet,
     OfProject,
     Tagged,
+    VisibleViewSet,
+    actor_of,
+    find,
     ordering_of,
+    refuse_unknown,
 )
+from campaigns.api.fields import ROLES, IdField, StrictSerializer, user_field, validated
 from campaigns.api.specs import SpecSerializer
 from campaigns.domain.plan.presets import PRESETS
 from campaigns.models import InjectorHost, PlanVersion, Project, SavedPlan

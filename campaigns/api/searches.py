@@ -9,7 +9,7 @@ from rest_framework import serializers, status
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from campaigns.api.access import actor_of, find
+from campaigns.api.access import Tagged, actor_of, find
 from campaigns.api.campaigns import CheckSerializer
 from campaigns.api.cells import CellInput, cells_of
 from campaigns.api.fields import (
@@ -22,7 +22,6 @@ from campaigns.api.fields import (
     validated,
 )
 from campaigns.api.history import AgainstSerializer
-from campaigns.api.items import Tagged
 from campaigns.api.parsers import CSV, AnyAccept
 from campaigns.domain.plan.load import MAX_RATE_PER_S
 from campaigns.domain.plan.search_start import USUAL_TRIALS

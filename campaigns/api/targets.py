@@ -13,7 +13,16 @@ from rest_framework import serializers, status
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from campaigns.api.access import VisibleViewSet, actor_of, find
+from campaigns.api.access import (
+    ITEM_FIELDS,
+    ItemViewSet,
+    OfProject,
+    Tagged,
+    VisibleViewSet,
+    actor_of,
+    find,
+    ordering_of,
+)
 from campaigns.api.fields import (
     TLS_VERSIONS,
     IdField,
@@ -22,7 +31,6 @@ from campaigns.api.fields import (
     user_field,
     validated,
 )
-from campaigns.api.items import ITEM_FIELDS, ItemViewSet, OfProject, Tagged, ordering_of
 from campaigns.api.specs import PairField
 from campaigns.domain.errors import InvalidFields, InvalidPlan
 from campaigns.domain.plan.step import METHODS

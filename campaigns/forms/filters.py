@@ -16,7 +16,7 @@ from campaigns.domain.plan.target import SCHEMES
 from campaigns.domain.units import size
 from campaigns.forms.requests import CheckedForm
 from campaigns.models import Project, ToolOutput
-from campaigns.models.items import Item
+from campaigns.models.projects import Item
 from campaigns.queries.campaign_list import SINCE_DAYS, STATE_IS, VIEWS, CampaignFilter, makers_of
 from campaigns.queries.history import METRICS, HistoryFilter, begin_of, end_of, is_mark
 from campaigns.queries.items import ARCHIVED, ItemFilter

@@ -46,7 +46,7 @@ from campaigns.models import (
     Test,
 )
 from campaigns.models.campaigns import UNDER_WAY
-from campaigns.models.items import Item
+from campaigns.models.projects import Item
 from campaigns.queries.columns import references_in
 
 KEY = "sort_key"  # the annotation of `sorted_by` with what the rows are sorted by

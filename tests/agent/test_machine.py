@@ -2,8 +2,7 @@
 
 import pytest
 
-from workers.agent.machine import Reading, Sampler
-from workers.agent.processes import Processes
+from workers.agent.machine import Processes, Reading, Sampler
 
 pytestmark = pytest.mark.pure
 S = 1_000_000_000
