@@ -18,7 +18,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.viewsets import GenericViewSet
 
-from campaigns.api.fields import IdFilter, StrictSerializer, validated
+from campaigns.api import fields
 from campaigns.domain.typed_text import LONGEST_TAG, MOST_TAGS
 from campaigns.models import ApiToken
 from campaigns.permissions import Actor, require
@@ -148,7 +148,7 @@ class VisibleViewSet(GenericViewSet):
 ITEM_FIELDS = ("tags", "archived_at")
 
 
-class Tagged(StrictSerializer):
+class Tagged(fields.StrictSerializer):
     """What can be given its tags when it is created or changed."""
 
     tags = serializers.ListField(
@@ -183,7 +183,7 @@ class ItemFilterSet(django_filters.FilterSet):
 
 
 class OfProject(ItemFilterSet):
-    project = IdFilter()
+    project = fields.IdFilter()
 
 
 def ordering_of(model: type) -> django_filters.ChoiceFilter:
@@ -199,7 +199,7 @@ class ItemViewSet(VisibleViewSet):
         """Renames, tags, archives or restores it."""
         item = self.get_object()
         require(self.actor, item.administered_by, item.home)
-        change = validated(ItemChange, request.data)
+        change = fields.validated(ItemChange, request.data)
         describe_item(by=self.actor, item=item, name=change.get("name"), tags=change.get("tags"))
         if "archived" in change:
             move = archive_items if change["archived"] else restore_items
