@@ -68,6 +68,16 @@ class HistoryKey:
     connection_mode: str
     injectors: int
 
+    @property
+    def columns(self) -> dict[str, int | str]:
+        """What rows of this test have."""
+        return {
+            "plan_id": self.plan,
+            "endpoint_id": self.endpoint,
+            "connection_mode": self.connection_mode,
+            "injectors": self.injectors,
+        }
+
     @classmethod
     def read(cls, row: Baseline | TestFigures | TriageChange) -> Self:
         return cls(row.plan_id, row.endpoint_id, row.connection_mode, row.injectors)
