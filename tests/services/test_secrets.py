@@ -25,7 +25,7 @@ from campaigns.services.vault import (
     encrypt,
     encrypt_anew,
     keep_secret,
-    rotate_client_keys,
+    rotate_secrets,
     secret_of,
     share_secret,
     with_secrets,
@@ -429,7 +429,7 @@ def test_a_key_that_is_left_out_stays_and_none_without_a_certificate(target, as_
 def test_a_new_key_of_the_vault_rewrites_what_is_stored(target, settings):
     before = target.endpoints.get().client_key
     settings.VAULT_KEYS = ["new", *settings.VAULT_KEYS]
-    assert rotate_client_keys() == 1
+    assert rotate_secrets() == 1
     settings.VAULT_KEYS = ["new"]
     endpoint = target.endpoints.get()
     assert endpoint.client_key != before
