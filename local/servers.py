@@ -128,7 +128,6 @@ def plain_env() -> dict[str, str]:
 
 
 def output_of(program: str, *arguments: str | Path, become: tuple[str, ...] = ()) -> str:
-    """The output of one of PostgreSQL's programs."""
     command = (*become, binaries() / program, *arguments)
     done = subprocess.run(command, cwd="/", env=plain_env(), capture_output=True, check=False)
     if done.returncode:

@@ -212,8 +212,6 @@ class CampaignFilterForm(FilterForm, ItemFilterForm):
 
 
 class HistoryFilterForm(FilterForm):
-    """The filters of the overview of histories."""
-
     since = _range_end("From")
     until = _range_end("To")
     plan = _of_project()
@@ -247,8 +245,6 @@ class HistoryFilterForm(FilterForm):
 
 
 class TestHistoryFilterForm(HistoryFilterForm):
-    """The filters of one test's history."""
-
     target = plan = arm = None
 
 

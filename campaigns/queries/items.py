@@ -239,7 +239,6 @@ USUAL_SORT = {Campaign: "-id", SavedPlan: "name", Target: "name", Project: "name
 
 
 def narrowed(rows: QuerySet, by: ItemFilter) -> QuerySet:
-    """The rows that the filters leave, sorted."""
     rows = rows.filter(archived_at__isnull=not by.is_archived)
     if by.tag:
         rows = with_tag(rows, by.tag)

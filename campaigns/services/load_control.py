@@ -118,7 +118,6 @@ def stay_off_if_restored() -> bool:
 
 
 def note_dispatcher() -> None:
-    """Note that the dispatcher works."""
     LoadControl.objects.filter(pk=THE_ROW).update(dispatcher_seen_at=Now())
 
 
