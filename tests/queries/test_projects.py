@@ -1,13 +1,10 @@
 """Reads of projects, targets and injectors: right numbers, no query a row."""
 
-from datetime import timedelta
-
 import pytest
 from django.utils import timezone
 
-from campaigns.models import InjectorHost
 from campaigns.permissions import Actor, Role
-from campaigns.queries import injector_hosts, projects
+from campaigns.queries import projects
 from campaigns.queries.items import ItemFilter
 from campaigns.queries.projects import SAMPLE_CAMPAIGN, SAMPLE_PROJECT, sample_of
 from tests.factories import make_campaign, make_target
@@ -26,17 +23,6 @@ def test_projects_are_counted_without_multiplying(project, as_alice):
 
 def test_the_projects_of_a_stranger_are_none(project, as_charlie):
     assert not projects.list_projects(as_charlie, ItemFilter()).exists()
-
-
-def test_a_host_that_was_silent_for_a_while_does_not_answer():
-    now = timezone.now()
-    InjectorHost.objects.create(name="a", slots=2, seen_at=now, started_at=now)
-    silent = now - timedelta(seconds=60)
-    InjectorHost.objects.create(name="b", slots=2, seen_at=silent, started_at=silent)
-    assert [(host.name, host.is_alive, host.busy) for host in injector_hosts.hosts()] == [
-        ("a", True, 0),
-        ("b", False, 0),
-    ]
 
 
 def finished(project, name: str):
