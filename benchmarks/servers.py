@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from workers.echo.certificate import ensure_certificate
+from workers.echo.tls import ensure_certificate
 
 _NGINX = """
 daemon off; worker_processes 1; worker_rlimit_nofile {files};

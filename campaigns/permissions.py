@@ -138,12 +138,10 @@ def _granted(actor: Actor, project: WithMembers) -> frozenset[Action]:
 
 
 def may(actor: Actor, action: Action, project: WithMembers) -> bool:
-    """Whether the actor may do this in the project."""
     return action in rights(actor, project)
 
 
 def may_anywhere(actor: Actor, action: Action) -> bool:
-    """Whether the actor may do this in some project."""
     if not actor.is_member or (actor.token and action not in _SCOPE_ALLOWS[actor.token.scope]):
         return False
     roles = [role for role, allowed in _ALLOWED.items() if action in allowed]

@@ -71,7 +71,15 @@ def prepare_postgres(var: Path, *, is_throw_away: bool = False) -> Postgres:
     as_owner = _as(owner, programs, data.resolve().parent, sockets.parent)
     if not (data / "PG_VERSION").exists():
         _make_data(data, owner, as_owner)
-    _wait_for_predecessor(data)
+    # Wait for a server whose parent was killed: it shuts down by itself.
+    until = time.monotonic() + 45
+    while _is_served(data):
+        if time.monotonic() > until:
+            raise LocalError(
+                f"Another PostgreSQL still uses {data} (its process ID is the first line of "
+                "postmaster.pid in it). Stop it with SIGINT and try again."
+            )
+        time.sleep(0.1)
     options = [
         *("listen_addresses=", f"port={PORT}", "unix_socket_permissions=0700"),
         *("log_min_messages=warning", *(THROW_AWAY if is_throw_away else ())),
@@ -120,7 +128,6 @@ def plain_env() -> dict[str, str]:
 
 
 def output_of(program: str, *arguments: str | Path, become: tuple[str, ...] = ()) -> str:
-    """The output of one of PostgreSQL's programs."""
     command = (*become, binaries() / program, *arguments)
     done = subprocess.run(command, cwd="/", env=plain_env(), capture_output=True, check=False)
     if done.returncode:
@@ -215,18 +222,6 @@ def _refuse_foreign(data: Path, owner: pwd.struct_passwd | None) -> None:
                 f"{data.name.removeprefix('pg')}. Move the folder away to start from scratch, or "
                 "dump the data with the old version and restore it with the new one."
             )
-
-
-def _wait_for_predecessor(data: Path) -> None:
-    """Wait for a server whose parent was killed: it shuts down by itself."""
-    until = time.monotonic() + 45
-    while _is_served(data):
-        if time.monotonic() > until:
-            raise LocalError(
-                f"Another PostgreSQL still uses {data} (its process ID is the first line of "
-                "postmaster.pid in it). Stop it with SIGINT and try again."
-            )
-        time.sleep(0.1)
 
 
 def _is_served(data: Path) -> bool:

@@ -82,7 +82,6 @@ def is_free(port: int) -> bool:
 
 
 def listens(port: int) -> bool:
-    """Whether the port accepts connections."""
     with socket.socket() as client:
         client.settimeout(2)
         return client.connect_ex((LOOPBACK, port)) == 0

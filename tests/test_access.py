@@ -1,8 +1,7 @@
 """tests/access_table.py knows every address, and what is no single row of it: Django's site for
 staff, rows of another team beside one's own, and share links that open nothing.
 
-The table itself is tried by test_access_of_pages.py and test_access_of_rest.py.
-"""
+The table itself is tried by test_access_of_pages.py and test_access_of_rest.py."""
 
 import re
 
@@ -150,3 +149,21 @@ def test_a_share_link_of_a_run_shows_no_secret_and_no_other_run(world):
     text = world.client("anonymous").get(f"/s/{world.share_tokens['run']}/").content.decode()
     assert SECRET not in text
     assert f"/runs/{world.rows['candidate'].pk}/" not in text
+
+
+POSTED = sorted(name for name in set(PAGES) & set(ROUTES) if "POST" in PAGES[name])
+# Fields of one's own words that a page takes, beside those in the table of access.
+FREE = ("name", "tags", "note", "why", "link", "reason", "query", "text", "username")
+# PostgreSQL refuses the one, and Python reads no number of so many digits.
+JUNK = {"NUL": "a\0b", "a long number": "9" * 5000}
+
+
+@pytest.mark.parametrize("junk", JUNK.values(), ids=JUNK)
+@pytest.mark.parametrize("name", POSTED)
+def test_what_cannot_be_stored_is_answered(world, name, junk):
+    rule = PAGES[name]["POST"]
+    who = "adam" if rule.right == "installation" else "alice"
+    path, body = address(name, world, rule), rule.body(world.rows)
+    for fields in [*((field,) for field in body), FREE]:
+        answer = send(world, who, "POST", path, {**body, **dict.fromkeys(fields, junk)})
+        assert answer.status < 500

@@ -15,7 +15,7 @@ from django.conf import settings
 
 from tests.injector.http2.log_lines import find, free_ports
 from tests.waiting import eventually
-from workers.echo.certificate import ensure_certificate
+from workers.echo.tls import ensure_certificate
 
 pytestmark = pytest.mark.sockets
 README = Path(__file__).resolve().parent.parent / "README.md"

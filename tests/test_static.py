@@ -73,11 +73,6 @@ def test_every_file_that_a_template_names_is_collected(manifest):
     assert named - set(manifest) == set()
 
 
-def test_the_libraries_of_the_pages_are_there(manifest):
-    assert "lib/chart.umd.min.js" in manifest
-    assert "lib/jquery.module.min.js" in manifest
-
-
 def test_the_typeface_comes_with_its_licence_and_stays_small(manifest, collected):
     typeface = collected / manifest["lib/inter.woff2"]
     assert typeface.stat().st_size < 50_000
@@ -125,7 +120,3 @@ def test_a_browser_asks_at_once_for_all_that_a_module_imports(path):
     links = re.findall('<link rel="modulepreload" href="/static/([^"]+)">', module(name))
     assert links == imported
     assert module(name).endswith(f'<script type="module" src="/static/{name}"></script>')
-
-
-def test_jquery_is_asked_for_with_the_modules_that_import_it():
-    assert "lib/jquery.module.min.js" in imports_of("js/pages/list.js")

@@ -46,12 +46,8 @@ class WorkerPulse(bootsteps.StartStopStep):
 
     def _without_redis(self, worker: Any) -> None:
         while not self._ended.wait(PULSE_EVERY_S):
-            if not _is_connected(worker):
+            if getattr(worker.consumer, "connection", None) is None:
                 touch_pulse()
-
-
-def _is_connected(worker: Any) -> bool:
-    return getattr(worker.consumer, "connection", None) is not None
 
 
 class PatientConsumer(Consumer):

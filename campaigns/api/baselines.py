@@ -7,16 +7,8 @@ from rest_framework import serializers, status
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from campaigns.api import fields
 from campaigns.api.access import VisibleViewSet, actor_of, find
-from campaigns.api.fields import (
-    TRIAGE_STATES,
-    IdField,
-    IdFilter,
-    QuerySerializer,
-    StrictSerializer,
-    user_field,
-    validated,
-)
 from campaigns.api.parsers import CSV, AnyAccept
 from campaigns.domain.errors import InvalidFields
 from campaigns.domain.presentation.history_words import entry_sentence
@@ -38,8 +30,8 @@ from campaigns.services.baselines import judge_changes, make_baseline, release_b
 
 
 class BaselineSerializer(serializers.ModelSerializer):
-    created_by = user_field("created_by", "Who made it.")
-    replaced_by = user_field("replaced_by", "Who replaced it.")
+    created_by = fields.user_field("created_by", "Who made it.")
+    replaced_by = fields.user_field("replaced_by", "Who replaced it.")
     runs = serializers.PrimaryKeyRelatedField(many=True, read_only=True)
 
     class Meta:
@@ -51,11 +43,11 @@ class BaselineSerializer(serializers.ModelSerializer):
         read_only_fields = fields
 
 
-class NewBaseline(StrictSerializer):
+class NewBaseline(fields.StrictSerializer):
     name = serializers.CharField(help_text="Such as release 1.4.")
-    campaign = IdField(required=False, help_text="All tests of this campaign.")
+    campaign = fields.IdField(required=False, help_text="All tests of this campaign.")
     tests = serializers.ListField(
-        child=IdField(),
+        child=fields.IdField(),
         required=False,
         max_length=200,
         help_text="These tests; the same test of several campaigns becomes one baseline.",
@@ -68,8 +60,8 @@ class NewBaseline(StrictSerializer):
 
 
 class BaselineFilterSet(django_filters.FilterSet):
-    plan = IdFilter()
-    endpoint = IdFilter()
+    plan = fields.IdFilter()
+    endpoint = fields.IdFilter()
     current = django_filters.BooleanFilter("replaced_at", "isnull")
 
 
@@ -99,7 +91,7 @@ class BaselineViewSet(VisibleViewSet):
         """Makes the runs that count the baseline: one for each test."""
         found = find(Project, request, pk=project)
         require(self.actor, Action.EDIT, found)
-        data = validated(NewBaseline, request.data)
+        data = fields.validated(NewBaseline, request.data)
         made = make_baseline(
             by=self.actor,
             project=found,
@@ -126,12 +118,16 @@ def _tests(request, data) -> list[Test]:
 
 
 _STATE = OpenApiParameter(
-    "state", str, many=True, enum=[state for state, _ in TRIAGE_STATES], description="Only these."
+    "state",
+    str,
+    many=True,
+    enum=[state for state, _ in fields.TRIAGE_STATES],
+    description="Only these.",
 )
 
 
-class TriageStatesQuery(QuerySerializer):
-    state = serializers.MultipleChoiceField(required=False, choices=TRIAGE_STATES)
+class TriageStatesQuery(fields.QuerySerializer):
+    state = serializers.MultipleChoiceField(required=False, choices=fields.TRIAGE_STATES)
 
 
 class TriageChangeSerializer(serializers.ModelSerializer):
@@ -161,7 +157,7 @@ class TriageChangeSerializer(serializers.ModelSerializer):
 
 
 class TriageNoteSerializer(serializers.ModelSerializer):
-    by = user_field("by")
+    by = fields.user_field("by")
 
     class Meta:
         model = TriageNote
@@ -187,10 +183,11 @@ class TriageEntrySerializer(serializers.ModelSerializer):
         return plain_text(entry_sentence(entry.changes.all(), entry.target.name))
 
 
-class TriageJudgement(StrictSerializer):
-    state = serializers.ChoiceField(choices=TRIAGE_STATES)
+class TriageJudgement(fields.StrictSerializer):
+    state = serializers.ChoiceField(choices=fields.TRIAGE_STATES)
     seen = serializers.ChoiceField(
-        choices=TRIAGE_STATES, help_text="The state on which you decide; 409 if it is another."
+        choices=fields.TRIAGE_STATES,
+        help_text="The state on which you decide; 409 if it is another.",
     )
     why = serializers.CharField(required=False, default="", allow_blank=True)
     link = serializers.CharField(required=False, default="", allow_blank=True)
@@ -198,7 +195,7 @@ class TriageJudgement(StrictSerializer):
 
 def _entries(request, pk: int):
     project = find(Project, request, pk=pk)
-    asked = validated(TriageStatesQuery, dict(request.query_params.lists()))
+    asked = fields.validated(TriageStatesQuery, dict(request.query_params.lists()))
     return project, entries_of(actor_of(request), project, sorted(asked.get("state", ())))
 
 
@@ -237,7 +234,9 @@ class TriageOne(APIView):
         """Give it a state, or say more about the one that it has."""
         entry = find(triaged(), request, pk=pk)
         require(actor_of(request), Action.EDIT, entry.project)
-        judge_changes(by=actor_of(request), entry=entry, **validated(TriageJudgement, request.data))
+        judge_changes(
+            by=actor_of(request), entry=entry, **fields.validated(TriageJudgement, request.data)
+        )
         return self._answer(request, entry)
 
     def _answer(self, request, entry: TriageEntry) -> Response:

@@ -9,21 +9,17 @@ from rest_framework import serializers, status
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from campaigns.api.access import actor_of, find
-from campaigns.api.cells import CellInput, SweepInput, cells_of
-from campaigns.api.fields import (
-    CAMPAIGN_STATES,
-    LARGEST_ID,
-    PERF_OF,
-    PRECISIONS,
-    TARGET_STATES,
-    TRUSTS,
-    IdField,
-    StrictSerializer,
-    user_field,
-    validated,
+from campaigns.api import fields
+from campaigns.api.access import (
+    ITEM_FIELDS,
+    ItemViewSet,
+    OfProject,
+    Tagged,
+    actor_of,
+    find,
+    ordering_of,
 )
-from campaigns.api.items import ITEM_FIELDS, ItemViewSet, OfProject, Tagged, ordering_of
+from campaigns.api.cells import CellInput, SweepInput, cells_of
 from campaigns.domain.errors import Refused
 from campaigns.domain.metrics.perf_counts import PerfOf
 from campaigns.domain.plan.rungs import RUNGS, USUAL_RUNGS
@@ -40,16 +36,8 @@ from campaigns.queries.campaign_list import (
     with_counts,
     with_tests,
 )
-from campaigns.queries.checks import (
-    checks_before_start,
-    first_requests_check,
-    machine_rule_checks,
-    room_checks,
-    room_of,
-)
-from campaigns.queries.injector_hosts import hosts
+from campaigns.queries.campaigns import checks_of_campaign
 from campaigns.queries.references import why_no_reference
-from campaigns.queries.target_costs import perf_checks
 from campaigns.services.blocks import (
     MAX_REPEATS,
     add_blocks,
@@ -94,11 +82,11 @@ class TestSerializer(serializers.ModelSerializer):
 
 
 class CampaignSerializer(serializers.ModelSerializer):
-    state = serializers.ChoiceField(choices=CAMPAIGN_STATES)
-    created_by = user_field("created_by", "Who created it.")
-    looked_by = user_field("looked_by", "Who has looked at it.")
+    state = serializers.ChoiceField(choices=fields.CAMPAIGN_STATES)
+    created_by = fields.user_field("created_by", "Who created it.")
+    looked_by = fields.user_field("looked_by", "Who has looked at it.")
     perf = serializers.ChoiceField(
-        choices=PERF_OF,
+        choices=fields.PERF_OF,
         allow_blank=True,
         help_text="What the agents of the targets count by perf stat.",
     )
@@ -121,7 +109,7 @@ class CampaignSerializer(serializers.ModelSerializer):
 
 
 class NewCampaign(Tagged):
-    project = IdField()
+    project = fields.IdField()
     name = serializers.CharField(max_length=150)
     cells = CellInput(many=True, allow_empty=False, max_length=200)
     repeats = serializers.IntegerField(
@@ -159,7 +147,7 @@ class NewCampaign(Tagged):
         help_text="Make all runs, even if first requests or everything in a run fails.",
     )
     perf = serializers.ChoiceField(
-        choices=PERF_OF,
+        choices=fields.PERF_OF,
         allow_blank=True,
         default=PerfOf.NONE,
         help_text="What the agents of the targets count by perf stat during the runs: processes "
@@ -175,12 +163,12 @@ class NewCampaign(Tagged):
         required=False,
         allow_null=True,
         min_value=0,
-        max_value=LARGEST_ID,
+        max_value=fields.LARGEST_ID,
         help_text="Seed of the random order of runs. Default: a random one.",
     )
 
 
-class MoreBlocks(StrictSerializer):
+class MoreBlocks(fields.StrictSerializer):
     after = serializers.IntegerField(
         min_value=1,
         max_value=MAX_REPEATS,
@@ -189,7 +177,7 @@ class MoreBlocks(StrictSerializer):
     blocks = serializers.IntegerField(default=1, min_value=1, max_value=MAX_REPEATS)
 
 
-class Start(StrictSerializer):
+class Start(fields.StrictSerializer):
     anyway = serializers.BooleanField(
         default=False, help_text="Do not wait for the first requests, or no longer."
     )
@@ -200,10 +188,12 @@ class Start(StrictSerializer):
 
 
 class CampaignFilterSet(OfProject):
-    state = django_filters.ChoiceFilter(choices=CAMPAIGN_STATES, method="in_state")
-    measurement = django_filters.ChoiceFilter(choices=TRUSTS, method="with_trust")
-    target_state = django_filters.ChoiceFilter(choices=TARGET_STATES, method="with_target_state")
-    precision = django_filters.ChoiceFilter(choices=PRECISIONS, method="with_precision")
+    state = django_filters.ChoiceFilter(choices=fields.CAMPAIGN_STATES, method="in_state")
+    measurement = django_filters.ChoiceFilter(choices=fields.TRUSTS, method="with_trust")
+    target_state = django_filters.ChoiceFilter(
+        choices=fields.TARGET_STATES, method="with_target_state"
+    )
+    precision = django_filters.ChoiceFilter(choices=fields.PRECISIONS, method="with_precision")
     needs_a_look = django_filters.BooleanFilter(
         method="that_need_a_look",
         help_text="Finished, not healthy, and nobody has looked at it since.",
@@ -240,7 +230,7 @@ class CampaignViewSet(ItemViewSet):
     @transaction.atomic
     def create(self, request):
         """Creates a draft. Nothing is sent until it is started."""
-        data = validated(NewCampaign, request.data)
+        data = fields.validated(NewCampaign, request.data)
         project = find(Project, request, pk=data.pop("project"))
         cells = cells_of(self.actor, project, data.pop("cells"))
         tags = data.pop("tags", None)
@@ -258,7 +248,7 @@ class CampaignViewSet(ItemViewSet):
         """
         campaign = self.get_object()
         require(self.actor, Action.RUN, campaign.project)
-        start_campaign(by=self.actor, campaign=campaign, **validated(Start, request.data))
+        start_campaign(by=self.actor, campaign=campaign, **fields.validated(Start, request.data))
         return self.answer(campaign.pk)
 
     @extend_schema(request=None, operation_id="campaigns_try_again")
@@ -287,7 +277,7 @@ class CampaignViewSet(ItemViewSet):
         """Adds whole blocks of all tests at the end; a campaign that was done runs again."""
         campaign = self.get_object()
         require(self.actor, Action.RUN, campaign.project)
-        add_blocks(by=self.actor, campaign=campaign, **validated(MoreBlocks, request.data))
+        add_blocks(by=self.actor, campaign=campaign, **fields.validated(MoreBlocks, request.data))
         return self.answer(campaign.pk)
 
     @extend_schema(
@@ -300,13 +290,15 @@ class CampaignViewSet(ItemViewSet):
 
 
 class NewLadder(Tagged):
-    project = IdField()
+    project = fields.IdField()
     name = serializers.CharField(max_length=150)
-    plan = IdField(help_text="What is sent on every rung: a plan of HTTP/1.1.")
+    plan = fields.IdField(help_text="What is sent on every rung: a plan of HTTP/1.1.")
     version = serializers.IntegerField(
         required=False, min_value=1, max_value=2**31 - 1, help_text="Default: the latest version."
     )
-    endpoint = IdField(help_text="An HTTPS endpoint; its target's HTTP endpoint is plain HTTP.")
+    endpoint = fields.IdField(
+        help_text="An HTTPS endpoint; its target's HTTP endpoint is plain HTTP."
+    )
     rungs = serializers.ListField(
         child=serializers.CharField(max_length=60),
         default=list(USUAL_RUNGS),
@@ -327,7 +319,7 @@ class LadderList(APIView):
     def post(self, request):
         """Creates a campaign of these rungs and starts it. Plans and endpoints that it needs are
         made once and used again. Its rungs are under `ladder` of `campaigns/{id}/tables/`."""
-        data, actor = validated(NewLadder, request.data), actor_of(request)
+        data, actor = fields.validated(NewLadder, request.data), actor_of(request)
         project = find(Project, request, pk=data.pop("project"))
         named = {name: data.pop(name) for name in ("plan", "version", "endpoint") if name in data}
         (cell,) = cells_of(actor, project, [named])
@@ -393,7 +385,7 @@ class CampaignEstimate(APIView):
     )
     def post(self, request):
         """Time, requests, ports and checks before the start. Creates nothing."""
-        asked = validated(AskedCampaign, request.data)
+        asked = fields.validated(AskedCampaign, request.data)
         actor, project = actor_of(request), find(Project, request, pk=asked["project"])
         require(actor, Action.EDIT, project)
         if asked["reference"] and (why := why_no_reference()):
@@ -410,14 +402,12 @@ class CampaignEstimate(APIView):
             has_reference=asked["reference"],
             **{name: asked[name] for name in ("pause_s", "limit_s", "until_settled")},
         )
-        checks = [
-            first_requests_check((each.plan_version.value(), each.endpoint) for each in cells),
-            *checks_before_start(
-                project, [each.endpoint for each in cells], max(each.injectors for each in points)
-            ),
-            *machine_rule_checks((each.plan_version.value(), each.endpoint) for each in cells),
-            *perf_checks([each.endpoint for each in cells], asked["perf"]),
-            *room_checks(estimate, room_of(hosts())),
-        ]
+        checks = checks_of_campaign(
+            project,
+            [(each.plan_version.value(), each.endpoint) for each in cells],
+            estimate,
+            injectors=max(each.injectors for each in points),
+            perf=asked["perf"],
+        )
         found = {"notes": cost_notes(estimate), "checks": CheckSerializer(checks, many=True).data}
         return Response({**CostSerializer(estimate).data, **found})

@@ -6,7 +6,7 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from campaigns.api.fields import CONNECTION_MODES, IdField, StrictSerializer
+from campaigns.api import fields
 from campaigns.domain.plan.plan import ConnectionMode
 from campaigns.domain.plan.shards import MAX_INJECTORS
 from campaigns.domain.plan.sweep import (
@@ -22,14 +22,14 @@ from campaigns.permissions import Actor
 from campaigns.services.campaigns import CampaignCell
 
 
-class CellInput(StrictSerializer):
-    plan = IdField()
+class CellInput(fields.StrictSerializer):
+    plan = fields.IdField()
     version = serializers.IntegerField(
         required=False, min_value=1, max_value=2**31 - 1, help_text="Default: the latest version."
     )
-    endpoint = IdField()
+    endpoint = fields.IdField()
     connection_mode = serializers.ChoiceField(
-        choices=CONNECTION_MODES, required=False, help_text="Default: the plan's own."
+        choices=fields.CONNECTION_MODES, required=False, help_text="Default: the plan's own."
     )
 
 

@@ -8,8 +8,8 @@ from rest_framework import serializers
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from campaigns.api import fields
 from campaigns.api.access import actor_of
-from campaigns.api.fields import CAPACITY_WORDS
 from campaigns.api.parsers import CSV, AnyAccept
 from campaigns.api.tables import TableSerializer
 from campaigns.domain.analysis.ratio import Word
@@ -131,7 +131,7 @@ class ComparedCapacitySerializer(serializers.Serializer):
     candidate = ComparedRateSerializer(allow_null=True)
     ratio = CapacityRatioSerializer(allow_null=True)
     word = serializers.ChoiceField(
-        choices=CAPACITY_WORDS, allow_blank=True, help_text="Empty: `why` says why."
+        choices=fields.CAPACITY_WORDS, allow_blank=True, help_text="Empty: `why` says why."
     )
     why = serializers.CharField(allow_blank=True)
 

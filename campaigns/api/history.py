@@ -8,20 +8,9 @@ from rest_framework import serializers, status
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from campaigns.api import fields
 from campaigns.api.access import VisibleViewSet, actor_of, find
 from campaigns.api.comparisons import CapacityRatioSerializer, ComparedRateSerializer
-from campaigns.api.fields import (
-    CAPACITY_WORDS,
-    ENDINGS,
-    STANDINGS,
-    IdField,
-    IdFilter,
-    InstantFilter,
-    QuerySerializer,
-    StrictSerializer,
-    user_field,
-    validated,
-)
 from campaigns.api.parsers import CSV, AnyAccept
 from campaigns.domain.analysis.changes import Change
 from campaigns.domain.analysis.histories import CampaignPoint, TestHistory
@@ -55,7 +44,7 @@ from campaigns.services.marks import delete_mark, set_mark
 
 
 class MarkSerializer(serializers.ModelSerializer):
-    created_by = user_field("created_by", "Who sent it.")
+    created_by = fields.user_field("created_by", "Who sent it.")
 
     class Meta:
         model = TimeMark
@@ -63,11 +52,11 @@ class MarkSerializer(serializers.ModelSerializer):
         read_only_fields = fields
 
 
-class NewMark(StrictSerializer):
+class NewMark(fields.StrictSerializer):
     text = serializers.CharField(help_text="Such as version 1.4.2 deployed.")
     at = serializers.DateTimeField(required=False, help_text="Now if it is left out.")
     link = serializers.CharField(required=False, allow_blank=True)
-    target = IdField(required=False, help_text="Of all targets if it is left out.")
+    target = fields.IdField(required=False, help_text="Of all targets if it is left out.")
     key = serializers.CharField(
         required=False,
         help_text="A mark with the same key and target is the same mark; by default the text, with "
@@ -76,9 +65,9 @@ class NewMark(StrictSerializer):
 
 
 class MarkFilterSet(django_filters.FilterSet):
-    target = IdFilter()
-    since = InstantFilter("at", "gte")
-    until = InstantFilter("at", "lt")
+    target = fields.IdFilter()
+    since = fields.InstantFilter("at", "gte")
+    until = fields.InstantFilter("at", "lt")
 
 
 class MarkViewSet(VisibleViewSet):
@@ -106,7 +95,7 @@ class MarkViewSet(VisibleViewSet):
         """Marks a deploy or another event. Sent twice, it is one mark: the second answer is 200."""
         found = find(Project, request, pk=project)
         require(self.actor, Action.EDIT, found)
-        data = validated(NewMark, request.data)
+        data = fields.validated(NewMark, request.data)
         if "target" in data:
             data["target"] = find(Target, request, pk=data["target"])
         mark, is_new = set_mark(by=self.actor, project=found, **data)
@@ -120,7 +109,7 @@ class MarkViewSet(VisibleViewSet):
         return Response(status=status.HTTP_204_NO_CONTENT)
 
 
-class TestHistoryQuery(QuerySerializer):
+class TestHistoryQuery(fields.QuerySerializer):
     tag = serializers.CharField(required=False, help_text="Campaigns with this tag.")
     since = serializers.CharField(
         required=False, help_text="A day, such as 2026-11-01, or a mark, such as mark-12."
@@ -145,8 +134,8 @@ class TestHistoryQuery(QuerySerializer):
 
 
 class ProjectHistoryQuery(TestHistoryQuery):
-    target = IdField(required=False)
-    plan = IdField(required=False)
+    target = fields.IdField(required=False)
+    plan = fields.IdField(required=False)
     arm = serializers.CharField(required=False, help_text="Such as https keep-alive.")
 
 
@@ -228,7 +217,7 @@ class HistoryInShortSerializer(serializers.Serializer):
     endpoint = serializers.CharField()
     connection_mode = serializers.CharField()
     injectors = serializers.IntegerField()
-    standing = serializers.ChoiceField(choices=STANDINGS)
+    standing = serializers.ChoiceField(choices=fields.STANDINGS)
     sentence = serializers.CharField()
     campaigns = serializers.IntegerField(help_text="How many count.")
     newest = PointSerializer(allow_null=True)
@@ -247,7 +236,7 @@ class SearchedCapacitySerializer(serializers.Serializer):
     campaign = serializers.IntegerField()
     started_at = serializers.DateTimeField()
     objective = serializers.ListField(child=serializers.CharField())
-    ending = serializers.ChoiceField(choices=ENDINGS)
+    ending = serializers.ChoiceField(choices=fields.ENDINGS)
     capacity = ComparedRateSerializer(allow_null=True)
     at_least_per_s = serializers.FloatField(allow_null=True, help_text="Passed, below all failed.")
     below_per_s = serializers.FloatField(allow_null=True, help_text="The lowest that failed.")
@@ -257,7 +246,7 @@ class SearchedCapacitySerializer(serializers.Serializer):
         "found a capacity for the same objective.",
     )
     ratio = CapacityRatioSerializer(allow_null=True)
-    word = serializers.ChoiceField(choices=CAPACITY_WORDS, allow_blank=True)
+    word = serializers.ChoiceField(choices=fields.CAPACITY_WORDS, allow_blank=True)
 
 
 class TestHistorySerializer(HistoryInShortSerializer):

@@ -11,16 +11,9 @@ from rest_framework import serializers, status
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from campaigns.api import fields
 from campaigns.api.access import VisibleViewSet, find, refuse_unknown
 from campaigns.api.authentication import AgentAuthentication, IsAgent
-from campaigns.api.fields import (
-    PERF_OF,
-    AboveField,
-    InputSerializer,
-    StrictSerializer,
-    WholeFilter,
-    validated,
-)
 from campaigns.api.parsers import CSV, AnyAccept
 from campaigns.api.runs import TimingSerializer
 from campaigns.domain.errors import Removed
@@ -62,8 +55,8 @@ class MinuteSerializer(serializers.ModelSerializer):
 
 
 class MinuteFilterSet(django_filters.FilterSet):
-    step = WholeFilter(min_value=0, max_value=1000)
-    after = WholeFilter("minute", lookup_expr="gt", min_value=-100_000, max_value=10_000_000)
+    step = fields.WholeFilter(min_value=0, max_value=1000)
+    after = fields.WholeFilter("minute", lookup_expr="gt", min_value=-100_000, max_value=10_000_000)
 
 
 class MinuteViewSet(VisibleViewSet):
@@ -101,7 +94,7 @@ class MachineSecondSerializer(serializers.ModelSerializer):
 
 class MachineSecondFilterSet(django_filters.FilterSet):
     source = django_filters.CharFilter(help_text="The name of a machine.")
-    after = WholeFilter("second", lookup_expr="gt", min_value=-100_000, max_value=10_000_000)
+    after = fields.WholeFilter("second", lookup_expr="gt", min_value=-100_000, max_value=10_000_000)
 
 
 class MachineSecondViewSet(VisibleViewSet):
@@ -153,15 +146,15 @@ def _run_with_seconds(request, pk: int) -> Run:
     return run
 
 
-class AgentSecondSerializer(InputSerializer):
+class AgentSecondSerializer(fields.InputSerializer):
     at_s = serializers.FloatField(
         min_value=0, help_text="Its middle by the site's clock, since 1970."
     )
-    lasted_s = AboveField(default=1.0, max_value=LONGEST_S)
+    lasted_s = fields.AboveField(default=1.0, max_value=LONGEST_S)
     did = serializers.DictField(help_text="Figures by name; those that are not known are ignored.")
 
 
-class AgentReportSerializer(InputSerializer):
+class AgentReportSerializer(fields.InputSerializer):
     host = serializers.CharField(max_length=100)
     watched = serializers.ListField(child=serializers.CharField(), required=False)
     clock_ahead_s = serializers.FloatField(default=0.0)
@@ -173,7 +166,7 @@ class AgentAnswerSerializer(serializers.Serializer):
     now = serializers.FloatField(help_text="The site's clock, in seconds since 1970.")
     stored = serializers.IntegerField(help_text="Seconds that fall into runs of the target.")
     perf = serializers.ChoiceField(
-        choices=PERF_OF,
+        choices=fields.PERF_OF,
         allow_blank=True,
         help_text="What to count by perf stat for the next seconds; empty: nothing.",
     )
@@ -221,7 +214,7 @@ class ExporterSerializer(serializers.ModelSerializer):
         }
 
 
-class ExporterInput(StrictSerializer):
+class ExporterInput(fields.StrictSerializer):
     url = serializers.CharField(
         max_length=MOST_URL, help_text="Without a scheme it is http, without a path /metrics."
     )
@@ -272,7 +265,7 @@ class ExporterViewSet(VisibleViewSet):
         """Sets one more, and has a worker ask it what it offers."""
         found = find(Target.objects.select_related("project"), request, pk=target)
         require(self.actor, Action.EDIT, found.project)
-        data = validated(ExporterInput, request.data)
+        data = fields.validated(ExporterInput, request.data)
         exporter = add_exporter(by=self.actor, target=found, **data)
         return self.answer(exporter.pk, status.HTTP_201_CREATED)
 
@@ -281,7 +274,7 @@ class ExporterViewSet(VisibleViewSet):
         """Replaces all fields but the token, and has a worker ask it again."""
         found = self.get_object()
         require(self.actor, Action.EDIT, found.target.project)
-        data = validated(ExporterInput, request.data)
+        data = fields.validated(ExporterInput, request.data)
         exporter = change_exporter(by=self.actor, exporter=found, **data)
         return self.answer(exporter.pk)
 

@@ -9,15 +9,18 @@ from rest_framework import serializers, status
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from campaigns.api.access import VisibleViewSet, actor_of, find, refuse_unknown
-from campaigns.api.fields import ROLES, IdField, StrictSerializer, user_field, validated
-from campaigns.api.items import (
+from campaigns.api import fields
+from campaigns.api.access import (
     ITEM_FIELDS,
     ItemFilterSet,
     ItemViewSet,
     OfProject,
     Tagged,
+    VisibleViewSet,
+    actor_of,
+    find,
     ordering_of,
+    refuse_unknown,
 )
 from campaigns.api.specs import SpecSerializer
 from campaigns.domain.plan.presets import PRESETS
@@ -32,7 +35,7 @@ from campaigns.services.plans import create_plan, edit_plan
 
 
 class ProjectSerializer(serializers.ModelSerializer):
-    role = serializers.ChoiceField(choices=ROLES, help_text="Your role in this project.")
+    role = serializers.ChoiceField(choices=fields.ROLES, help_text="Your role in this project.")
 
     class Meta:
         model = Project
@@ -154,7 +157,7 @@ class SpecField(serializers.JSONField):
 
 class PlanVersionSerializer(serializers.ModelSerializer):
     spec = SpecField()
-    created_by = user_field("created_by", "Who created it.")
+    created_by = fields.user_field("created_by", "Who created it.")
 
     class Meta:
         model = PlanVersion
@@ -195,7 +198,7 @@ class PlanSerializer(serializers.ModelSerializer):
         return plan.secret.origins if hasattr(plan, "secret") else []
 
 
-class PlanInput(StrictSerializer):
+class PlanInput(fields.StrictSerializer):
     name = serializers.CharField(max_length=100)
     spec = SpecField()
     secret = serializers.CharField(
@@ -208,7 +211,7 @@ class PlanInput(StrictSerializer):
 
 
 class NewPlan(PlanInput, Tagged):
-    project = IdField()
+    project = fields.IdField()
 
 
 class PlanFilterSet(OfProject):
@@ -233,7 +236,7 @@ class PlanViewSet(ItemViewSet):
     @extend_schema(request=NewPlan, responses={201: PlanSerializer})
     @transaction.atomic
     def create(self, request):
-        data = validated(NewPlan, request.data)
+        data = fields.validated(NewPlan, request.data)
         project = find(Project, request, pk=data.pop("project"))
         tags = data.pop("tags", None)
         version = create_plan(by=self.actor, project=project, **data)
@@ -246,7 +249,7 @@ class PlanViewSet(ItemViewSet):
         """Creates a new version if the spec differs from the latest one."""
         plan = self.get_object()
         require(self.actor, Action.EDIT, plan.project)
-        edit_plan(by=self.actor, plan=plan, **validated(PlanInput, request.data))
+        edit_plan(by=self.actor, plan=plan, **fields.validated(PlanInput, request.data))
         return self.answer(plan.pk)
 
     @extend_schema(request=None, operation_id="plans_archive")

@@ -20,22 +20,8 @@ from rest_framework import serializers, status
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from campaigns.api import fields
 from campaigns.api.access import VisibleViewSet, actor_of, find, refuse_unknown
-from campaigns.api.fields import (
-    OUTCOMES,
-    PRECISIONS,
-    RUN_STATES,
-    RUN_STOP_REASONS,
-    TARGET_STATES,
-    THRESHOLD_STATES,
-    TRUSTS,
-    IdFilter,
-    InstantFilter,
-    StrictSerializer,
-    WholeFilter,
-    user_field,
-    validated,
-)
 from campaigns.api.parsers import CSV, AnyAccept, SecondPages
 from campaigns.api.tables import JudgedRunSerializer
 from campaigns.domain.analysis.failures import cause_words
@@ -98,11 +84,13 @@ class RunSerializer(JudgedRunSerializer):
     origin = serializers.CharField(source="test.endpoint.origin")
     connection_mode = serializers.CharField(source="test.connection_mode")
     stop_requested = serializers.ChoiceField(
-        choices=RUN_STOP_REASONS, allow_null=True, help_text="What stopped it, or is stopping it."
+        choices=fields.RUN_STOP_REASONS,
+        allow_null=True,
+        help_text="What stopped it, or is stopping it.",
     )
 
     threshold_state = serializers.ChoiceField(
-        choices=THRESHOLD_STATES,
+        choices=fields.THRESHOLD_STATES,
         allow_null=True,
         help_text="Whether the target kept the plan's thresholds. null: it has none, the run goes "
         "on, or its measurement has no answer.",
@@ -155,18 +143,18 @@ class RunWithSnapshotSerializer(RunSerializer):
 
 
 class RunFilterSet(django_filters.FilterSet):
-    project = IdFilter("campaign__project")
-    campaign = IdFilter()
-    test = IdFilter()
-    target = IdFilter()
-    plan = IdFilter("test__plan_version__plan")
-    state = django_filters.MultipleChoiceFilter(choices=RUN_STATES)
-    outcome = django_filters.MultipleChoiceFilter(choices=OUTCOMES)
-    measurement = django_filters.MultipleChoiceFilter("trust", choices=TRUSTS)
-    target_state = django_filters.MultipleChoiceFilter(choices=TARGET_STATES)
-    precision = django_filters.MultipleChoiceFilter(choices=PRECISIONS)
-    since = InstantFilter("t0", lookup_expr="gte")
-    until = InstantFilter("t0", lookup_expr="lt")
+    project = fields.IdFilter("campaign__project")
+    campaign = fields.IdFilter()
+    test = fields.IdFilter()
+    target = fields.IdFilter()
+    plan = fields.IdFilter("test__plan_version__plan")
+    state = django_filters.MultipleChoiceFilter(choices=fields.RUN_STATES)
+    outcome = django_filters.MultipleChoiceFilter(choices=fields.OUTCOMES)
+    measurement = django_filters.MultipleChoiceFilter("trust", choices=fields.TRUSTS)
+    target_state = django_filters.MultipleChoiceFilter(choices=fields.TARGET_STATES)
+    precision = django_filters.MultipleChoiceFilter(choices=fields.PRECISIONS)
+    since = fields.InstantFilter("t0", lookup_expr="gte")
+    until = fields.InstantFilter("t0", lookup_expr="lt")
 
 
 class RunViewSet(VisibleViewSet):
@@ -239,9 +227,9 @@ class SecondSerializer(serializers.ModelSerializer):
 
 
 class SecondFilterSet(django_filters.FilterSet):
-    step = WholeFilter(min_value=0, max_value=1000)
-    shard = WholeFilter(min_value=0, max_value=1000)
-    after = WholeFilter("second", lookup_expr="gt", min_value=-100_000, max_value=10_000_000)
+    step = fields.WholeFilter(min_value=0, max_value=1000)
+    shard = fields.WholeFilter(min_value=0, max_value=1000)
+    after = fields.WholeFilter("second", lookup_expr="gt", min_value=-100_000, max_value=10_000_000)
 
 
 class SecondViewSet(VisibleViewSet):
@@ -351,7 +339,7 @@ class RunFailures(APIView):
 
 
 class ToolOutputSerializer(serializers.ModelSerializer):
-    added_by = user_field("added_by")
+    added_by = fields.user_field("added_by")
 
     class Meta:
         model = ToolOutput
@@ -365,7 +353,7 @@ class WholeOutputSerializer(ToolOutputSerializer):
         read_only_fields = fields
 
 
-class NewToolOutput(StrictSerializer):
+class NewToolOutput(fields.StrictSerializer):
     tool = serializers.CharField(max_length=ToolOutput.MOST_TOOL, help_text="Such as vmstat.")
     text = serializers.CharField(
         trim_whitespace=False, help_text=f"All that the tool printed, at most {MOST_BYTES:,} bytes."
@@ -402,7 +390,7 @@ class ToolOutputViewSet(VisibleViewSet):
         """Adds what a tool printed; the text is kept as it is."""
         run = find(Run.objects.select_related("campaign__project"), request, pk=pk)
         require(self.actor, Action.EDIT, run.campaign.project)
-        data = validated(NewToolOutput, request.data)
+        data = fields.validated(NewToolOutput, request.data)
         output = add_output(by=self.actor, run=run, **data)
         return self.answer(output.pk, status.HTTP_201_CREATED)
 

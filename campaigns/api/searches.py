@@ -9,20 +9,11 @@ from rest_framework import serializers, status
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from campaigns.api.access import actor_of, find
+from campaigns.api import fields
+from campaigns.api.access import Tagged, actor_of, find
 from campaigns.api.campaigns import CheckSerializer
 from campaigns.api.cells import CellInput, cells_of
-from campaigns.api.fields import (
-    CAPACITY_WORDS,
-    ENDINGS,
-    LARGEST_ID,
-    TRIAL_RESULTS,
-    AboveField,
-    IdField,
-    validated,
-)
 from campaigns.api.history import AgainstSerializer
-from campaigns.api.items import Tagged
 from campaigns.api.parsers import CSV, AnyAccept
 from campaigns.domain.plan.load import MAX_RATE_PER_S
 from campaigns.domain.plan.search_start import USUAL_TRIALS
@@ -49,7 +40,7 @@ from campaigns.services.searches import (
 
 
 class NewSearch(Tagged):
-    project = IdField()
+    project = fields.IdField()
     name = serializers.CharField(max_length=150)
     cell = CellInput()
     objective = serializers.ListField(
@@ -58,15 +49,17 @@ class NewSearch(Tagged):
         max_length=20,
         help_text="Rules such as p95 < 300 ms and errors < 1 %. Default: the plan's thresholds.",
     )
-    start_per_s = AboveField(help_text="The first rate; it should be kept easily.")
-    limit_per_s = AboveField(max_value=MAX_RATE_PER_S, help_text="No trial is above this rate.")
+    start_per_s = fields.AboveField(help_text="The first rate; it should be kept easily.")
+    limit_per_s = fields.AboveField(
+        max_value=MAX_RATE_PER_S, help_text="No trial is above this rate."
+    )
     trial_s = serializers.FloatField(
         default=20.0, min_value=SHORTEST_TRIAL_S, max_value=LONGEST_TRIAL_S
     )
-    longest_s = AboveField(
+    longest_s = fields.AboveField(
         default=3600.0, max_value=LONGEST_SEARCH_S, help_text="No trial begins after this time."
     )
-    seed = serializers.IntegerField(required=False, min_value=0, max_value=LARGEST_ID)
+    seed = serializers.IntegerField(required=False, min_value=0, max_value=fields.LARGEST_ID)
 
 
 class TrialSerializer(serializers.Serializer):
@@ -76,7 +69,7 @@ class TrialSerializer(serializers.Serializer):
     )
     run = serializers.IntegerField()
     rate_per_s = serializers.FloatField()
-    result = serializers.ChoiceField(choices=TRIAL_RESULTS)
+    result = serializers.ChoiceField(choices=fields.TRIAL_RESULTS)
     reason = serializers.CharField(allow_blank=True)
     ended_at = serializers.DateTimeField()
     requests = serializers.IntegerField(allow_null=True)
@@ -135,13 +128,15 @@ class LimiterSerializer(serializers.Serializer):
 
 class SearchAgainstSerializer(AgainstSerializer):
     metric = serializers.ChoiceField(choices=["capacity"])
-    word = serializers.ChoiceField(choices=CAPACITY_WORDS, allow_blank=True)
+    word = serializers.ChoiceField(choices=fields.CAPACITY_WORDS, allow_blank=True)
 
 
 class SearchSerializer(serializers.Serializer):
     campaign = serializers.IntegerField()
     sentence = serializers.CharField()
-    ending = serializers.ChoiceField(choices=ENDINGS, allow_null=True, help_text="Null so far.")
+    ending = serializers.ChoiceField(
+        choices=fields.ENDINGS, allow_null=True, help_text="Null so far."
+    )
     objective = serializers.ListField(child=serializers.CharField())
     start_per_s = serializers.FloatField()
     limit_per_s = serializers.FloatField()
@@ -174,7 +169,7 @@ class SearchList(APIView):
     def post(self, request):
         """Creates a campaign that searches for the highest rate that keeps the objective, and
         starts it. It is stopped, tagged and deleted as any other campaign."""
-        data, actor = validated(NewSearch, request.data), actor_of(request)
+        data, actor = fields.validated(NewSearch, request.data), actor_of(request)
         project = find(Project, request, pk=data.pop("project"))
         (cell,) = cells_of(actor, project, [data.pop("cell")])
         tags = data.pop("tags", None)
@@ -191,7 +186,7 @@ class SearchEstimate(APIView):
     )
     def post(self, request):
         """Trials, time and checks before the start. Starts nothing."""
-        asked, actor = validated(AskedSearch, request.data), actor_of(request)
+        asked, actor = fields.validated(AskedSearch, request.data), actor_of(request)
         project = find(Project, request, pk=asked["project"])
         require(actor, Action.EDIT, project)
         (cell,) = cells_of(actor, project, [asked["cell"]])

@@ -5,7 +5,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from campaigns.api.fields import AboveField, InputSerializer
+from campaigns.api import fields
 from campaigns.domain.plan.exchange import Exchange
 from campaigns.domain.plan.fields import PlanField, fields_of
 from campaigns.domain.plan.load import MAX_DURATION_S, MAX_RATE_PER_S, Load
@@ -25,7 +25,7 @@ def _serializer_of(owner: type) -> type[serializers.Serializer]:
     """A serializer with a field for each scalar row of a dataclass."""
     rows = fields_of(owner).items()
     made = {name: _field(row) for name, row in rows if row.kind is not None}
-    return type(f"{owner.__name__}Rows", (InputSerializer,), made)
+    return type(f"{owner.__name__}Rows", (fields.InputSerializer,), made)
 
 
 def _field(row: PlanField) -> serializers.Field:
@@ -34,7 +34,7 @@ def _field(row: PlanField) -> serializers.Field:
     if row.is_number:
         null = {"allow_null": True} if row.default is None else {}
         if row.positive:
-            return AboveField(**given, **null, max_value=row.high)
+            return fields.AboveField(**given, **null, max_value=row.high)
         return _NUMBERS[row.kind](**given, **null, min_value=row.low, max_value=row.high)
     if row.kind is bool:
         return serializers.BooleanField(**given)
@@ -56,7 +56,7 @@ class PairField(serializers.ListField):
         super().__init__(child=child, min_length=2, max_length=2, **options)
 
 
-class ExtractSerializer(InputSerializer):
+class ExtractSerializer(fields.InputSerializer):
     """A value from a reply, for ${name} in later steps of the session."""
 
     name = serializers.CharField(max_length=64)
@@ -77,7 +77,7 @@ class VariablesSerializer(_serializer_of(Variables)):
     """A table. ${name} in a path, a header's value or a body is replaced by a value of a row."""
 
 
-class StepSerializer(InputSerializer):
+class StepSerializer(fields.InputSerializer):
     label = serializers.CharField(required=False, allow_blank=True, max_length=100)
     method = serializers.ChoiceField(choices=METHODS, default="GET")
     path = serializers.CharField(default="/", help_text="Begins with a slash; may have a query.")
@@ -88,8 +88,8 @@ class StepSerializer(InputSerializer):
     extract = ExtractSerializer(many=True, required=False)
 
 
-class StageSerializer(InputSerializer):
-    duration_s = AboveField(max_value=MAX_DURATION_S)
+class StageSerializer(fields.InputSerializer):
+    duration_s = fields.AboveField(max_value=MAX_DURATION_S)
     from_per_s = serializers.FloatField(min_value=0, max_value=MAX_RATE_PER_S)
     to_per_s = serializers.FloatField(
         required=False,
@@ -125,7 +125,7 @@ class OrderSerializer(_serializer_of(StepOrder)):
     )
 
 
-class ThresholdSerializer(InputSerializer):
+class ThresholdSerializer(fields.InputSerializer):
     """A limit that a run must keep: the value must stay below it, a rate above it. Session metrics
     need an open load of sessions, or a closed load with calls_per_session."""
 

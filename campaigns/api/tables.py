@@ -11,17 +11,8 @@ from rest_framework import serializers
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from campaigns.api import fields
 from campaigns.api.access import find
-from campaigns.api.fields import (
-    ID,
-    OUTCOMES,
-    PRECISIONS,
-    RUN_STATES,
-    TARGET_STATES,
-    THRESHOLD_STATES,
-    TRUSTS,
-    WORDS,
-)
 from campaigns.api.parsers import CSV, AnyAccept
 from campaigns.domain.errors import InvalidFields
 from campaigns.domain.presentation.ladder import LADDER_METRICS, MEAN
@@ -59,21 +50,21 @@ class JudgementReasonSerializer(serializers.Serializer):
 class MeasurementAnswerSerializer(serializers.Serializer):
     """Did the injectors measure what they claim? Of busy ones only medians are compared."""
 
-    state = serializers.ChoiceField(choices=TRUSTS)
+    state = serializers.ChoiceField(choices=fields.TRUSTS)
     reasons = JudgementReasonSerializer(many=True)
 
 
 class TargetAnswerSerializer(serializers.Serializer):
     """How the target was; null while the measurement is in doubt, or without any request."""
 
-    state = serializers.ChoiceField(choices=TARGET_STATES, allow_null=True)
+    state = serializers.ChoiceField(choices=fields.TARGET_STATES, allow_null=True)
     reasons = JudgementReasonSerializer(many=True)
 
 
 class PrecisionAnswerSerializer(serializers.Serializer):
     """What the number of response times supports: no figures, no p99, or a p99."""
 
-    state = serializers.ChoiceField(choices=PRECISIONS)
+    state = serializers.ChoiceField(choices=fields.PRECISIONS)
     reasons = JudgementReasonSerializer(many=True)
 
 
@@ -111,10 +102,12 @@ class RowSerializer(serializers.Serializer):
     run_label = serializers.CharField(
         required=False, help_text="Such as 12.5: the fifth run of campaign 12."
     )
-    state = serializers.ChoiceField(choices=RUN_STATES, required=False)
-    outcome = serializers.ChoiceField(choices=OUTCOMES, required=False, allow_null=True)
-    trust = serializers.ChoiceField(choices=TRUSTS, required=False, allow_null=True)
-    target_state = serializers.ChoiceField(choices=TARGET_STATES, required=False, allow_null=True)
+    state = serializers.ChoiceField(choices=fields.RUN_STATES, required=False)
+    outcome = serializers.ChoiceField(choices=fields.OUTCOMES, required=False, allow_null=True)
+    trust = serializers.ChoiceField(choices=fields.TRUSTS, required=False, allow_null=True)
+    target_state = serializers.ChoiceField(
+        choices=fields.TARGET_STATES, required=False, allow_null=True
+    )
     step = serializers.IntegerField(required=False, help_text="Of a row of one step, from 0.")
     error = serializers.CharField(required=False, help_text="Of a row of one kind of failure.")
     status = serializers.IntegerField(required=False, allow_null=True)
@@ -151,7 +144,7 @@ class TableSerializer(serializers.Serializer):
 
 def _threshold_field() -> serializers.ChoiceField:
     return serializers.ChoiceField(
-        choices=THRESHOLD_STATES,
+        choices=fields.THRESHOLD_STATES,
         allow_blank=True,
         help_text="Broken if any run broke one of the plan's rules; empty without rules.",
     )
@@ -168,10 +161,10 @@ class TestTableSerializer(serializers.Serializer):
     connection_mode = serializers.CharField()
     plan = serializers.CharField()
     measurement = serializers.ChoiceField(
-        choices=TRUSTS, allow_blank=True, help_text="The best of its runs."
+        choices=fields.TRUSTS, allow_blank=True, help_text="The best of its runs."
     )
     target_state = serializers.ChoiceField(
-        choices=TARGET_STATES, allow_blank=True, help_text="The worst in any of its runs."
+        choices=fields.TARGET_STATES, allow_blank=True, help_text="The worst in any of its runs."
     )
     threshold_state = _threshold_field()
     table = TableSerializer()
@@ -185,7 +178,7 @@ class NarrowedSerializer(serializers.Serializer):
     ratio = serializers.FloatField()
     low = serializers.FloatField()
     high = serializers.FloatField()
-    word = serializers.ChoiceField(choices=WORDS)
+    word = serializers.ChoiceField(choices=fields.WORDS)
 
 
 class OverheadTableSerializer(serializers.Serializer):
@@ -201,7 +194,7 @@ class OverheadTableSerializer(serializers.Serializer):
     )
     baseline_test = serializers.IntegerField(source="baseline_test_id")
     candidate_test = serializers.IntegerField(source="candidate_test_id")
-    word = serializers.ChoiceField(choices=WORDS, allow_blank=True)
+    word = serializers.ChoiceField(choices=fields.WORDS, allow_blank=True)
     word_reason = serializers.CharField(allow_blank=True)
     more = serializers.IntegerField(
         allow_null=True, help_text="About how many more blocks would settle it."
@@ -303,8 +296,10 @@ class RunTablesSerializer(serializers.Serializer):
 
 
 _CHOICE = [
-    OpenApiParameter("compare", ID, description="A test: the candidate of the only comparison."),
-    OpenApiParameter("with", ID, description="The test it is compared with: the baseline."),
+    OpenApiParameter(
+        "compare", fields.ID, description="A test: the candidate of the only comparison."
+    ),
+    OpenApiParameter("with", fields.ID, description="The test it is compared with: the baseline."),
     OpenApiParameter(
         "metric",
         str,

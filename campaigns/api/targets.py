@@ -13,16 +13,17 @@ from rest_framework import serializers, status
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from campaigns.api.access import VisibleViewSet, actor_of, find
-from campaigns.api.fields import (
-    TLS_VERSIONS,
-    IdField,
-    IdFilter,
-    StrictSerializer,
-    user_field,
-    validated,
+from campaigns.api import fields
+from campaigns.api.access import (
+    ITEM_FIELDS,
+    ItemViewSet,
+    OfProject,
+    Tagged,
+    VisibleViewSet,
+    actor_of,
+    find,
+    ordering_of,
 )
-from campaigns.api.items import ITEM_FIELDS, ItemViewSet, OfProject, Tagged, ordering_of
 from campaigns.api.specs import PairField
 from campaigns.domain.errors import InvalidFields, InvalidPlan
 from campaigns.domain.plan.step import METHODS
@@ -57,7 +58,7 @@ def _text(most: int, help_text: str = "") -> serializers.CharField:
     return serializers.CharField(allow_blank=True, default="", max_length=most, **words)
 
 
-class TlsSerializer(StrictSerializer):
+class TlsSerializer(fields.StrictSerializer):
     """TLS 1.2 is the oldest version; groups are those of a current browser, every other default is
     OpenSSL's. Lists of names are in the order of preference, with colons in between.
     """
@@ -69,8 +70,12 @@ class TlsSerializer(StrictSerializer):
         help_text=f"One of {', '.join(filter(None, PROFILES))}, or the name of a TLS profile of "
         "the project. Sets what is left at its default. Tells endpoints of one origin apart.",
     )
-    min_version = serializers.ChoiceField(choices=TLS_VERSIONS, allow_null=True, default=None)
-    max_version = serializers.ChoiceField(choices=TLS_VERSIONS, allow_null=True, default=None)
+    min_version = serializers.ChoiceField(
+        choices=fields.TLS_VERSIONS, allow_null=True, default=None
+    )
+    max_version = serializers.ChoiceField(
+        choices=fields.TLS_VERSIONS, allow_null=True, default=None
+    )
     ciphers = _text(1000, "OpenSSL's list for TLS 1.2.")
     ca_pem = _text(MAX_PEM_BYTES, "Trusted instead of the system's authorities.")
     sni = _text(253, "Server name to send (SNI) and verify. Default: the host.")
@@ -84,12 +89,16 @@ class TlsSerializer(StrictSerializer):
     )
 
 
-class TlsOffer(StrictSerializer):
+class TlsOffer(fields.StrictSerializer):
     """What a profile sets; what is left out stays at its default. Lists of names are in the order
     of preference, with colons in between."""
 
-    min_version = serializers.ChoiceField(choices=TLS_VERSIONS, allow_null=True, default=None)
-    max_version = serializers.ChoiceField(choices=TLS_VERSIONS, allow_null=True, default=None)
+    min_version = serializers.ChoiceField(
+        choices=fields.TLS_VERSIONS, allow_null=True, default=None
+    )
+    max_version = serializers.ChoiceField(
+        choices=fields.TLS_VERSIONS, allow_null=True, default=None
+    )
     groups = _text(LONGEST_OFFER, "Key exchange groups, such as X25519MLKEM768:X25519.")
     ciphersuites = _text(LONGEST_OFFER, "Ciphers of TLS 1.3.")
     ciphers = _text(LONGEST_OFFER, "OpenSSL's list for TLS 1.2.")
@@ -144,7 +153,7 @@ class TlsProfileViewSet(VisibleViewSet):
         """Names a set of TLS options, for `tls.profile` of endpoints."""
         found = find(Project, request, pk=project)
         require(self.actor, Action.EDIT, found)
-        data = validated(TlsProfileInput, request.data)
+        data = fields.validated(TlsProfileInput, request.data)
         profile = create_profile(by=self.actor, project=found, **data)
         return self.answer(profile.pk, status.HTTP_201_CREATED)
 
@@ -154,7 +163,7 @@ class TlsProfileViewSet(VisibleViewSet):
         keep what was offered then."""
         found = self.get_object()
         require(self.actor, Action.EDIT, found.project)
-        data = validated(TlsProfileInput, request.data)
+        data = fields.validated(TlsProfileInput, request.data)
         profile = change_profile(by=self.actor, profile=found, **data)
         return self.answer(profile.pk)
 
@@ -200,7 +209,7 @@ class TargetSerializer(serializers.ModelSerializer):
         read_only_fields = fields
 
 
-class EndpointInput(StrictSerializer):
+class EndpointInput(fields.StrictSerializer):
     scheme = serializers.ChoiceField(choices=Endpoint.SCHEMES)
     host = serializers.CharField(max_length=253)
     port = serializers.IntegerField(min_value=1, max_value=65535)
@@ -214,14 +223,14 @@ class EndpointInput(StrictSerializer):
     )
 
 
-class TargetInput(StrictSerializer):
+class TargetInput(fields.StrictSerializer):
     name = serializers.CharField(max_length=100)
     environment = serializers.ListField(child=FactField(), max_length=100, default=list)
     endpoints = EndpointInput(many=True, allow_empty=False, max_length=50)
 
 
 class NewTarget(TargetInput, Tagged):
-    project = IdField()
+    project = fields.IdField()
 
 
 class TargetFilterSet(OfProject):
@@ -242,7 +251,7 @@ class TargetViewSet(ItemViewSet):
     @extend_schema(request=NewTarget, responses={201: TargetSerializer})
     @transaction.atomic
     def create(self, request):
-        data = validated(NewTarget, request.data)
+        data = fields.validated(NewTarget, request.data)
         project = find(Project, request, pk=data.pop("project"))
         tags = data.pop("tags", None)
         target = create_target(by=self.actor, project=project, **data)
@@ -255,7 +264,7 @@ class TargetViewSet(ItemViewSet):
         """Replaces all three fields. Omitted endpoints are deleted, those with tests archived."""
         target = self.get_object()
         require(self.actor, Action.EDIT, target.project)
-        edit_target(by=self.actor, target=target, **validated(TargetInput, request.data))
+        edit_target(by=self.actor, target=target, **fields.validated(TargetInput, request.data))
         return self.answer(target.pk)
 
     @extend_schema(request=None, operation_id="targets_archive")
@@ -297,7 +306,7 @@ class HostSerializer(serializers.Serializer):
     )
 
 
-class HostInput(StrictSerializer):
+class HostInput(fields.StrictSerializer):
     host = serializers.CharField(max_length=253)
 
 
@@ -318,7 +327,7 @@ class OwnershipOfTarget(APIView):
         target = find(Target, request, pk=pk)
         actor = actor_of(request)
         require(actor, Action.EDIT, target.project)
-        host = validated(HostInput, request.data)["host"]
+        host = fields.validated(HostInput, request.data)["host"]
         check_host(by=actor, claim=claim_host(by=actor, target=target, host=host))
         return Response(_hosts_json(request, target), status=status.HTTP_202_ACCEPTED)
 
@@ -362,7 +371,7 @@ class ProbeAnswerSerializer(serializers.Serializer):
 
 
 class ProbeSerializer(serializers.ModelSerializer):
-    requested_by = user_field("requested_by")
+    requested_by = fields.user_field("requested_by")
     answer = serializers.SerializerMethodField(help_text="null until it has finished.")
 
     class Meta:
@@ -391,7 +400,7 @@ class ProbeSerializer(serializers.ModelSerializer):
         }
 
 
-class ProbeRequest(StrictSerializer):
+class ProbeRequest(fields.StrictSerializer):
     """`body` and `method` are of HTTP endpoints, `subprotocols` and `message` of WebSocket ones."""
 
     method = serializers.ChoiceField(choices=METHODS, required=False)
@@ -404,15 +413,15 @@ class ProbeRequest(StrictSerializer):
     message = serializers.CharField(required=False, allow_null=True, trim_whitespace=False)
 
 
-class NewProbe(StrictSerializer):
-    endpoint = IdField()
+class NewProbe(fields.StrictSerializer):
+    endpoint = fields.IdField()
     request = ProbeRequest(default=dict)
 
 
 class ProbeFilterSet(django_filters.FilterSet):
-    endpoint = IdFilter()
-    target = IdFilter("endpoint__target")
-    campaign = IdFilter()
+    endpoint = fields.IdFilter()
+    target = fields.IdFilter("endpoint__target")
+    campaign = fields.IdFilter()
 
 
 class ProbeViewSet(VisibleViewSet):
@@ -426,7 +435,7 @@ class ProbeViewSet(VisibleViewSet):
     @extend_schema(request=NewProbe, responses={201: ProbeSerializer})
     def create(self, request):
         """Sends one request. Read it again until `finished_at` is set, a few seconds at most."""
-        asked = validated(NewProbe, request.data)
+        asked = fields.validated(NewProbe, request.data)
         endpoint = find(Endpoint, request, pk=asked["endpoint"])
         try:
             probe = request_probe(

@@ -52,6 +52,10 @@ ITEM = {"get": "retrieve", "patch": "partial_update", "delete": "destroy"}
 ITEM_AND_EDIT = {**ITEM, "put": "update"}
 
 
+# What is done to a campaign, at an address of its own.
+CAMPAIGN_ACTIONS = ("start", "try_again", "stop", "looked", "blocks", "repeat")
+
+
 def _url(route: str, name: str, view: type, actions: dict[str, str] | None = None):
     """`name` without its beginning, "api-". `actions` of a view set, by method."""
     return path(route, view.as_view(actions) if actions else view.as_view(), name=f"api-{name}")
@@ -95,17 +99,11 @@ urlpatterns = [
     _url("campaigns/", "campaign-list", CampaignViewSet, LIST_AND_CREATE),
     _url("campaigns/estimate/", "campaign-estimate", CampaignEstimate),
     _url("campaigns/<int:pk>/", "campaign", CampaignViewSet, ITEM),
-    _url("campaigns/<int:pk>/start/", "campaign-start", CampaignViewSet, {"post": "start"}),
-    _url(
-        "campaigns/<int:pk>/try-again/",
-        "campaign-try-again",
-        CampaignViewSet,
-        {"post": "try_again"},
+    *(
+        _url(f"campaigns/<int:pk>/{name}/", f"campaign-{name}", CampaignViewSet, {"post": action})
+        for action in CAMPAIGN_ACTIONS
+        for name in [action.replace("_", "-")]
     ),
-    _url("campaigns/<int:pk>/stop/", "campaign-stop", CampaignViewSet, {"post": "stop"}),
-    _url("campaigns/<int:pk>/looked/", "campaign-looked", CampaignViewSet, {"post": "looked"}),
-    _url("campaigns/<int:pk>/blocks/", "campaign-blocks", CampaignViewSet, {"post": "blocks"}),
-    _url("campaigns/<int:pk>/repeat/", "campaign-repeat", CampaignViewSet, {"post": "repeat"}),
     _url("campaigns/<int:pk>/tables/", "campaign-tables", CampaignTables),
     _url("campaigns/<int:pk>/tables.csv", "campaign-csv", CampaignTablesCsv),
     _url("ladders/", "ladder-list", LadderList),

@@ -22,19 +22,8 @@ _AGAINST = ("baseline", "against_word", "against", "against_low", "against_high"
 _POINT = (
     *("campaign_id", "campaign", "test_id", "started_at", "plan_version", "runs", "value_us"),
     *("low_us", "high_us", "p50_us", "p95_us", "p99_us", "requests", "errors", "measurement"),
-    *(
-        "target_state",
-        "why_not_counted",
-        "odd",
-        "change",
-        "change_low",
-        "change_high",
-        "p_value",
-        "direction",
-        "causes",
-        "reference_change",
-        "marks",
-    ),
+    *("target_state", "why_not_counted", "odd", "change", "change_low", "change_high", "p_value"),
+    *("direction", "causes", "reference_change", "marks"),
     *_AGAINST,
 )
 _TEST = (
@@ -44,6 +33,10 @@ _TEST = (
     *("direction", "causes", "reference_change", "is_reference"),
     *_AGAINST,
 )
+
+
+# Columns that a point has by the same name.
+_ALIKE = ("plan_version", "value_us", "p50_us", "p95_us", "p99_us", "errors", "target_state")
 
 
 def csv_of_history(named: HistorySeries) -> str:
@@ -84,18 +77,12 @@ def _point(point: CampaignPoint) -> dict[str, Any]:
         "campaign": point.campaign_name,
         "test_id": point.test,
         "started_at": point.at.isoformat(),
-        "plan_version": point.plan_version,
         "runs": point.k,
-        "value_us": point.value_us,
         "low_us": low,
         "high_us": high,
-        "p50_us": point.p50_us,
-        "p95_us": point.p95_us,
-        "p99_us": point.p99_us,
+        **{name: getattr(point, name) for name in _ALIKE},
         "requests": point.n,
-        "errors": point.errors,
         "measurement": point.trust,
-        "target_state": point.target_state,
         "why_not_counted": why_not_counted(point),
         **_against(point.against),
     }
@@ -115,13 +102,19 @@ def _against(against: Against | None) -> dict[str, Any]:
 def _change(history: TestHistory, change: Change) -> dict[str, Any]:
     reference = history.moved_beside(change)
     return {
+        **_size(change),
+        "direction": str(direction_of(change)),
+        "causes": words_of_causes(history.causes(change)),
+        "reference_change": reference and reference.ratio - 1,
+    }
+
+
+def _size(change: Change | TriageChange) -> dict[str, Any]:
+    return {
         "change": change.ratio - 1,
         "change_low": change.low - 1,
         "change_high": change.high - 1,
         "p_value": change.p_value,
-        "direction": str(direction_of(change)),
-        "causes": words_of_causes(history.causes(change)),
-        "reference_change": reference and reference.ratio - 1,
     }
 
 
@@ -151,6 +144,7 @@ _COLUMNS = (
     *("change_low", "change_high", "p_value", "causes", "reference_change"),
     *("who", "when", "why", "link"),
 )
+_OF_CHANGE = ("connection_mode", "injectors", "before_us", "after_us")
 
 
 def csv_of_triage(entries: Iterable[TriageEntry]) -> str:
@@ -160,30 +154,20 @@ def csv_of_triage(entries: Iterable[TriageEntry]) -> str:
 
 def _row(entry: TriageEntry, change: TriageChange) -> dict[str, Any]:
     note = next(iter(entry.notes.all()), None)
-    said = note and {
-        "who": note.by.username if note.by else "",
-        "when": note.at.isoformat(),
-        "why": note.why,
-        "link": note.link,
-    }
+    who = note.by.username if note and note.by else ""
+    said = note and {"who": who, "when": note.at.isoformat(), "why": note.why, "link": note.link}
     return {
         "entry": entry.pk,
         "state": entry.state,
         "target": entry.target.name,
         "plan": change.plan.name,
         "endpoint": change.endpoint.origin,
-        "connection_mode": change.connection_mode,
-        "injectors": change.injectors,
         "since": change.since_at.isoformat(),
         "since_campaign": change.since_id,
         "began_after": change.after_at.isoformat(),
         "began_until": change.until_at.isoformat(),
-        "before_us": change.before_us,
-        "after_us": change.after_us,
-        "change": change.ratio - 1,
-        "change_low": change.low - 1,
-        "change_high": change.high - 1,
-        "p_value": change.p_value,
+        **{name: getattr(change, name) for name in _OF_CHANGE},
+        **_size(change),
         "causes": words_of_causes(change.causes),
         "reference_change": change.reference_ratio and change.reference_ratio - 1,
         **(said or {}),

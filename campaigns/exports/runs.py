@@ -11,7 +11,7 @@ from campaigns.domain.analysis.busy import Busy
 from campaigns.domain.metrics.machine import COUNTED, GAUGES, OF_PROCESSES
 from campaigns.domain.metrics.machine_use import MachinePoint
 from campaigns.domain.metrics.series import Columns
-from campaigns.domain.metrics.snapshot import LATENESS, PARTS, SESSIONS, Timing, Total
+from campaigns.domain.metrics.snapshot import LATENESS, PARTS, SESSIONS, Timing
 from campaigns.domain.percentiles import P50, P90, P95, P99, Shown, name, shown
 from campaigns.domain.presentation.threshold_tables import broken_words
 from campaigns.exports.tables import csv_of_lines, csv_of_rows, safe
@@ -145,7 +145,13 @@ def _figures(each: MeasuredRun) -> dict[str, Any]:
         "errors": _counts(total.errors),
         **{key: value for some in times for key, value in some.items()},
         **{column: figures.low_us(metric) for column, metric in _LOWS.items()},
-        "weak": _weak(total),
+        # The columns of weak percentiles, such as response_p99_us.
+        "weak": " ".join(
+            _time_column(timing, title)
+            for timing, wanted in _TIMINGS.items()
+            for title, q in _RANKS.items()
+            if title in wanted and shown(total.timing(timing).n, q) is Shown.WEAK
+        ),
     }
 
 
@@ -164,16 +170,6 @@ def _times(timing: str, wanted: set[str], seen: Timing) -> dict[str, Any]:
         if title in wanted and shown(seen.n, q) is not Shown.NO
     }
     return {_time_column(timing, key): value for key, value in figures.items() if key in wanted}
-
-
-def _weak(total: Total) -> str:
-    """The columns of weak percentiles, such as response_p99_us."""
-    return " ".join(
-        _time_column(timing, title)
-        for timing, wanted in _TIMINGS.items()
-        for title, q in _RANKS.items()
-        if title in wanted and shown(total.timing(timing).n, q) is Shown.WEAK
-    )
 
 
 _COLUMNS = (
@@ -199,15 +195,11 @@ def trial_row(made: MadeTrial, busy: Busy) -> dict[str, Any]:
         "reason": made.trial.reason,
         "ended_at": run.ended_at and run.ended_at.isoformat(),
         "requests": run.n,
-        "errors": run.errors,
-        "mean_us": run.mean_us,
-        "p50_us": run.p50_us,
-        "p95_us": run.p95_us,
-        "p99_us": run.p99_us,
+        **{
+            name: getattr(run, name) for name in ("errors", "mean_us", "p50_us", "p95_us", "p99_us")
+        },
         "weak": [f"{name(q)}_us" for q in (P50, P95, P99) if shown(run.n or 0, q) is Shown.WEAK],
-        "target_cpu": busy.target_cpu,
-        "injector_cpu": busy.injector_cpu,
-        "network": busy.network,
+        **{name: getattr(busy, name) for name in ("target_cpu", "injector_cpu", "network")},
     }
 
 

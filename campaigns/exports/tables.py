@@ -229,11 +229,7 @@ def csv_of_audit(entries: Iterable[AuditEntry]) -> str:
             "at": entry.at.isoformat(),
             "project_id": entry.project,
             "project": entry.project_name,
-            "who": entry.who,
-            "token": entry.token,
-            "address": entry.address,
-            "deed": entry.deed,
-            "what": entry.what,
+            **{name: getattr(entry, name) for name in _COLUMNS[4:]},
         }
         for entry in entries
     )

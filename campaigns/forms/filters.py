@@ -16,7 +16,7 @@ from campaigns.domain.plan.target import SCHEMES
 from campaigns.domain.units import size
 from campaigns.forms.requests import CheckedForm
 from campaigns.models import Project, ToolOutput
-from campaigns.models.items import Item
+from campaigns.models.projects import Item
 from campaigns.queries.campaign_list import SINCE_DAYS, STATE_IS, VIEWS, CampaignFilter, makers_of
 from campaigns.queries.history import METRICS, HistoryFilter, begin_of, end_of, is_mark
 from campaigns.queries.items import ARCHIVED, ItemFilter
@@ -212,8 +212,6 @@ class CampaignFilterForm(FilterForm, ItemFilterForm):
 
 
 class HistoryFilterForm(FilterForm):
-    """The filters of the overview of histories."""
-
     since = _range_end("From")
     until = _range_end("To")
     plan = _of_project()
@@ -247,8 +245,6 @@ class HistoryFilterForm(FilterForm):
 
 
 class TestHistoryFilterForm(HistoryFilterForm):
-    """The filters of one test's history."""
-
     target = plan = arm = None
 
 

@@ -221,7 +221,6 @@ class LoadFields(LOAD.form()):
         super().take_errors(errors)
 
     def load(self) -> dict[str, Any]:
-        """The load's JSON."""
         used = self._used()
         values = LOAD.values(self.cleaned_data, sorted(used))
         if "stages" in used:

@@ -18,7 +18,6 @@ class CheckedForm(forms.Form):
     refused_at: ClassVar[str | None] = None  # the field that says why it is not possible now
 
     def fields_of_service(self) -> dict[str, Any]:
-        """The service's arguments."""
         return self.cleaned_data
 
     def take_errors(self, errors: Mapping[str, str]) -> None:

@@ -9,9 +9,8 @@ from django.db.models.functions import Now
 from campaigns.domain.analysis.histories import TriageState
 from campaigns.domain.plan.plan import ConnectionMode
 from campaigns.models.campaigns import Campaign, Test
-from campaigns.models.items import ProjectQuerySet
 from campaigns.models.plans import SavedPlan
-from campaigns.models.projects import Project
+from campaigns.models.projects import Project, ProjectQuerySet
 from campaigns.models.runs import Run
 from campaigns.models.targets import Endpoint, Target
 

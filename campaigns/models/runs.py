@@ -32,8 +32,8 @@ from campaigns.domain.metrics.snapshot import Second
 from campaigns.domain.plan.frozen_run import FrozenRun, version_of_parts, with_parts
 from campaigns.domain.plan.questions import seeks_limit
 from campaigns.models.campaigns import Campaign, Test
-from campaigns.models.items import ProjectQuerySet, SharedQuerySet
 from campaigns.models.plans import PlanVersion
+from campaigns.models.projects import ProjectQuerySet, SharedQuerySet
 from campaigns.models.targets import Target
 
 

@@ -19,8 +19,7 @@ from campaigns.domain.plan.tls_options import (
     own_profile,
 )
 from campaigns.domain.typed_text import REFERENCE_TAG
-from campaigns.models.items import Item, ProjectQuerySet
-from campaigns.models.projects import Project
+from campaigns.models.projects import Item, Project, ProjectQuerySet
 
 
 class HostClaim(models.Model):

@@ -48,16 +48,7 @@ _SOUND = Q(target_state=None) | Q(target_state__in=[TargetState.HEALTHY, TargetS
 def baselines_of(actor: Actor, key: HistoryKey) -> QuerySet[Baseline]:
     """Of this test, the newest first; the current one, if there is one, is not replaced."""
     rows = Baseline.objects.visible_to(actor).select_related("created_by", "replaced_by", "test")
-    return rows.filter(**of_key(key)).order_by("-pk")
-
-
-def of_key(key: HistoryKey) -> dict[str, int | str]:
-    return {
-        "plan": key.plan,
-        "endpoint": key.endpoint,
-        "connection_mode": key.connection_mode,
-        "injectors": key.injectors,
-    }
+    return rows.filter(**key.columns).order_by("-pk")
 
 
 def newest_baseline(actor: Actor, project: int) -> int:
@@ -209,18 +200,8 @@ def entries_of(actor: Actor, project: Project, states: Iterable[str] = ()) -> Qu
 
 def entries_of_test(actor: Actor, key: HistoryKey) -> QuerySet[TriageEntry]:
     """Those with a change of this test, the newest first."""
-    return _with_all(
-        triaged()
-        .visible_to(actor)
-        .filter(
-            pk__in=TriageChange.objects.filter(
-                plan=key.plan,
-                endpoint=key.endpoint,
-                connection_mode=key.connection_mode,
-                injectors=key.injectors,
-            ).values("entry")
-        )
-    )
+    changes = TriageChange.objects.filter(**key.columns)
+    return _with_all(triaged().visible_to(actor).filter(pk__in=changes.values("entry")))
 
 
 def _with_all(entries: QuerySet[TriageEntry]) -> QuerySet[TriageEntry]:

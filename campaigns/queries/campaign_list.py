@@ -155,7 +155,6 @@ VIEWS = {"look": "Needs a look", "mine": "Mine", "running": "Running"}
 
 
 def campaign_views(actor: Actor) -> dict[str, Q]:
-    """The campaigns of each of the VIEWS."""
     return {"look": needs_a_look(actor), "mine": Q(created_by=actor.user), "running": UNDER_WAY}
 
 

@@ -13,6 +13,7 @@ from campaigns.domain.errors import InvalidPlan
 from campaigns.domain.lifecycle import ACTIVE_STATES
 from campaigns.domain.metrics.outcomes import CLIENT_KINDS
 from campaigns.domain.plan.blocks import order_of_runs
+from campaigns.domain.plan.estimates import Estimate
 from campaigns.domain.plan.plan import ConnectionMode, Plan
 from campaigns.domain.plan.reference import REFERENCE_NAME, next_name
 from campaigns.domain.plan.sweep import Sweep, value_text
@@ -29,8 +30,18 @@ from campaigns.models import (
     Target,
     Test,
 )
+from campaigns.queries.checks import (
+    Check,
+    checks_before_start,
+    first_requests_check,
+    machine_rule_checks,
+    room_checks,
+    room_of,
+)
+from campaigns.queries.injector_hosts import hosts
 from campaigns.queries.references import has_own_reference, reference_version
 from campaigns.queries.runs import with_verdicts
+from campaigns.queries.target_costs import perf_checks
 
 _MODES = {
     "http": (ConnectionMode.NEW, ConnectionMode.KEEP_ALIVE),
@@ -412,3 +423,22 @@ def archived_part(plan: SavedPlan, endpoint: Endpoint) -> str:
     if endpoint.archived_at:
         return f"The endpoint {endpoint} is archived. Add it to {target.name} again first."
     return ""
+
+
+def checks_of_campaign(
+    project: Project,
+    requests: Sequence[tuple[Plan, Endpoint]],
+    estimate: Estimate,
+    *,
+    injectors: int,
+    perf: str,
+) -> list[Check]:
+    """What a start would say of these plans on these endpoints."""
+    endpoints = [endpoint for _, endpoint in requests]
+    return [
+        first_requests_check(requests),
+        *checks_before_start(project, endpoints, injectors),
+        *machine_rule_checks(requests),
+        *perf_checks(endpoints, perf),
+        *room_checks(estimate, room_of(hosts())),
+    ]

@@ -121,7 +121,6 @@ def why_no_room(project: Project, n_slots: int) -> str:
 
 
 def use_of(project: Project, caps: Iterable[Cap] = PROJECT_CAPS) -> list[Use]:
-    """What the project uses, cap by cap."""
     return uses_of([project], caps)[project.pk]
 
 

@@ -23,7 +23,7 @@ from campaigns.domain.errors import InvalidFields
 from campaigns.domain.plan.sweep import number_of
 from campaigns.domain.presentation.history_words import when_words
 from campaigns.models import Campaign, PooledPercentiles, Project, Run, ShareLink, Test
-from campaigns.models.items import ProjectQuerySet
+from campaigns.models.projects import ProjectQuerySet
 from campaigns.permissions import Action, Actor, may
 from campaigns.queries.arm_pairs import MeasuredTest, hide_hosts, measured_tests
 from campaigns.queries.kept_figures import kept_pooled

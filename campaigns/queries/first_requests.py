@@ -29,8 +29,8 @@ _UNEXPECTED = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class FirstRequest:
+@dataclass(frozen=True)
+class TriedRequest:
     """`report` is None while the answer is awaited."""
 
     probe: Probe
@@ -40,6 +40,21 @@ class FirstRequest:
     def _result(self) -> dict[str, Any]:
         return self.probe.result or {}
 
+    @property
+    def status_words(self) -> str:
+        """200 OK; the error in words where nothing came back."""
+        return self.report.sentence.rstrip(".") if self.report else ""
+
+    @property
+    def certificate(self) -> dict[str, Any] | None:
+        return self.report.certificates[0] if self.report and self.report.certificates else None
+
+    @property
+    def refuses_certificate(self) -> bool:
+        return self._result.get("error") in CERTIFICATE_KINDS
+
+
+class FirstRequest(TriedRequest):
     @property
     def words(self) -> str:
         """GET /prices"""
@@ -60,10 +75,9 @@ class FirstRequest:
 
     @property
     def status_words(self) -> str:
-        """200 OK; the error in words where nothing came back, with the limit that was too short."""
-        words = self.report.sentence.rstrip(".") if self.report else ""
+        """With the limit that was too short."""
         limit_s = self._limit_s
-        return f"{words} of {limit_s:g} s" if limit_s else words
+        return f"{super().status_words} of {limit_s:g} s" if limit_s else super().status_words
 
     @property
     def _limit_s(self) -> float:
@@ -100,14 +114,6 @@ class FirstRequest:
     @property
     def tls_version(self) -> str:
         return (self._result.get("tls") or {}).get("version") or ""
-
-    @property
-    def certificate(self) -> dict[str, Any] | None:
-        return self.report.certificates[0] if self.report and self.report.certificates else None
-
-    @property
-    def refuses_certificate(self) -> bool:
-        return self._result.get("error") in CERTIFICATE_KINDS
 
     @property
     def certificate_trust(self) -> str:
@@ -201,11 +207,7 @@ _SCHEMES = ("http", "https")
 
 
 @dataclass(frozen=True)
-class TriedEndpoint:
-    """`report` is None while the answer is awaited."""
-
-    probe: Probe
-    report: ProbeReport | None
+class TriedEndpoint(TriedRequest):
     reason_to_wait: str = ""
 
     @property
@@ -214,12 +216,7 @@ class TriedEndpoint:
 
     @property
     def status(self) -> int:
-        return (self.probe.result or {}).get("status") or 0
-
-    @property
-    def status_words(self) -> str:
-        """200 OK; the error in words where nothing came back."""
-        return self.report.sentence.rstrip(".") if self.report else ""
+        return self._result.get("status") or 0
 
     @property
     def is_right(self) -> bool:
@@ -227,20 +224,12 @@ class TriedEndpoint:
 
     @property
     def body_bytes(self) -> int:
-        return (self.probe.result or {}).get("body_bytes") or 0
-
-    @property
-    def certificate(self) -> dict[str, Any] | None:
-        return self.report.certificates[0] if self.report and self.report.certificates else None
-
-    @property
-    def is_refused_certificate(self) -> bool:
-        return (self.probe.result or {}).get("error") in CERTIFICATE_KINDS
+        return self._result.get("body_bytes") or 0
 
     @property
     def refusal(self) -> str:
         """Certificate name mismatch; "" where the certificate was not refused."""
-        words = words_of(self.probe.result["error"]) if self.is_refused_certificate else ""
+        words = words_of(self.probe.result["error"]) if self.refuses_certificate else ""
         return f"{words[:1].upper()}{words[1:]}"
 
     @property
@@ -298,7 +287,7 @@ class Tried:
         return [
             each
             for each in self.endpoints
-            if each.certificate and (each.is_refused_certificate or each.accepts_certificate)
+            if each.certificate and (each.refuses_certificate or each.accepts_certificate)
         ]
 
     @property
@@ -316,7 +305,7 @@ class Tried:
         """[(words, whether they are bold)]."""
         right = sorted(self.right, key=lambda each: each.endpoint.scheme, reverse=True)
         if not right:
-            refused = [each for each in self.endpoints if each.is_refused_certificate]
+            refused = [each for each in self.endpoints if each.refuses_certificate]
             if refused:
                 return [("It speaks HTTPS.", False), *_beside(refused[0])]
             worst = self.wrong[-1] if self.wrong else None
@@ -345,7 +334,7 @@ class Tried:
 
 def _beside(tried: TriedEndpoint) -> list[tuple[str, bool]]:
     """What an endpoint that did not answer rightly is said to have done."""
-    if not tried.is_refused_certificate:
+    if not tried.refuses_certificate:
         return [(f" {_over(tried)}.", False)]
     return [(f" {tried.refusal}", True), (": accept it below, or replace it.", False)]
 

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import date, datetime, time, timedelta
 from functools import cache
-from typing import Any
+from typing import Any, Self
 
 from django.db.models import BooleanField, Count, F, Func, Q, QuerySet, TextField, Value
 from django.db.models.functions import Cast
@@ -18,6 +18,7 @@ from campaigns.domain.analysis.histories import CampaignPoint, TestHistory, mean
 from campaigns.domain.analysis.ratio import Against
 from campaigns.domain.typed_text import REFERENCE_TAG, clean_tag
 from campaigns.models import (
+    Baseline,
     Campaign,
     Endpoint,
     Project,
@@ -26,6 +27,7 @@ from campaigns.models import (
     Test,
     TestFigures,
     TimeMark,
+    TriageChange,
 )
 from campaigns.permissions import Actor
 from campaigns.queries.items import sorted_by
@@ -65,6 +67,20 @@ class HistoryKey:
     endpoint: int
     connection_mode: str
     injectors: int
+
+    @property
+    def columns(self) -> dict[str, int | str]:
+        """What rows of this test have."""
+        return {
+            "plan_id": self.plan,
+            "endpoint_id": self.endpoint,
+            "connection_mode": self.connection_mode,
+            "injectors": self.injectors,
+        }
+
+    @classmethod
+    def read(cls, row: Baseline | TestFigures | TriageChange) -> Self:
+        return cls(row.plan_id, row.endpoint_id, row.connection_mode, row.injectors)
 
 
 @dataclass(frozen=True)
@@ -280,11 +296,7 @@ def arms_of(actor: Actor, test: Test) -> list[TestFigures]:
     # Read first: as a subquery PostgreSQL may sort the whole history again for each of its rows.
     rows = TestFigures.objects.filter(pk__in=list(newest)).select_related("endpoint__target")
     own = key_of(test)
-    return [
-        row
-        for row in rows.order_by(*arm)
-        if HistoryKey(row.plan_id, row.endpoint_id, row.connection_mode, row.injectors) != own
-    ]
+    return [row for row in rows.order_by(*arm) if HistoryKey.read(row) != own]
 
 
 def _chosen(rows: QuerySet[TestFigures], by: HistoryFilter) -> QuerySet[TestFigures]:

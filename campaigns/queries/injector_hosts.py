@@ -130,7 +130,6 @@ def live_hosts_now() -> LiveHosts:
 
 
 def own_addresses() -> frozenset[str]:
-    """The addresses of the live injector hosts."""
     return live_hosts_now().addresses
 
 

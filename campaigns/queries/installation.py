@@ -8,7 +8,7 @@ from django.db.models import Count, F
 from campaigns.domain.lifecycle import LIVE_SHARD_STATES, RunState
 from campaigns.models import InjectorHost, LoadControl, Run, Shard
 from campaigns.models.dbtime import ClockTimestamp
-from campaigns.models.hosts import THE_ROW
+from campaigns.models.machines import THE_ROW
 from campaigns.queries.engine import head_runs
 from campaigns.queries.load_control import waiting_campaigns, why_load_is_off
 

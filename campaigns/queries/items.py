@@ -46,7 +46,7 @@ from campaigns.models import (
     Test,
 )
 from campaigns.models.campaigns import UNDER_WAY
-from campaigns.models.items import Item
+from campaigns.models.projects import Item
 from campaigns.queries.columns import references_in
 
 KEY = "sort_key"  # the annotation of `sorted_by` with what the rows are sorted by
@@ -239,7 +239,6 @@ USUAL_SORT = {Campaign: "-id", SavedPlan: "name", Target: "name", Project: "name
 
 
 def narrowed(rows: QuerySet, by: ItemFilter) -> QuerySet:
-    """The rows that the filters leave, sorted."""
     rows = rows.filter(archived_at__isnull=not by.is_archived)
     if by.tag:
         rows = with_tag(rows, by.tag)

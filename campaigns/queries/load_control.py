@@ -9,7 +9,7 @@ from django.db.models import Count, F, Q, QuerySet
 from campaigns.domain.lifecycle import ACTIVE_STATES, RunState
 from campaigns.models import Campaign, LoadControl, Run
 from campaigns.models.dbtime import ClockTimestamp, db_now
-from campaigns.models.hosts import THE_ROW
+from campaigns.models.machines import THE_ROW
 from campaigns.queries.injector_hosts import Compiled
 
 # It speaks every 2 s; a busy machine may hold it up for longer.

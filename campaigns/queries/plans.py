@@ -11,7 +11,6 @@ from campaigns.queries.items import ItemFilter, narrowed
 
 
 def list_plans(actor: Actor, project: Project, by: ItemFilter) -> QuerySet[SavedPlan]:
-    """The project's plans that the filters leave."""
     return narrowed(with_latest(SavedPlan.objects.visible_to(actor).filter(project=project)), by)
 
 

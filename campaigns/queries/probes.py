@@ -202,7 +202,6 @@ class UsedProfile:
 
 
 def list_profiles(actor: Actor, project: Project) -> list[UsedProfile]:
-    """The project's own profiles, by name."""
     found = OwnTlsProfile.objects.visible_to(actor).filter(project=project)
     used = endpoints_by_profile(project)
     return [UsedProfile(each, used.get(each.name, ())) for each in found]

@@ -22,7 +22,6 @@ ROLES: dict[str, str] = {
 
 
 def list_projects(actor: Actor, by: ItemFilter) -> QuerySet[Project]:
-    """The actor's projects that the filters leave."""
     return narrowed(with_counts(Project.objects.visible_to(actor), actor), by)
 
 

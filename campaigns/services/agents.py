@@ -34,7 +34,7 @@ from campaigns.services.scrapes import (
     store_machine_seconds,
 )
 from campaigns.services.targets import keep_target
-from campaigns.services.vault import encrypt, encrypt_anew, keyed_hash
+from campaigns.services.vault import encrypt, keyed_hash
 
 MOST_AGENTS = 20  # live ones of a target
 # An agent keeps an hour; what is older was not measured when it says.
@@ -260,11 +260,3 @@ def _ask_worker(rows: QuerySet[Exporter], pk: int) -> bool:
     if asked:
         queue.enqueue(queue.EXPORTER, [pk])
     return bool(asked)
-
-
-def rotate_exporter_tokens() -> int:
-    """Re-encrypt every stored token under the vault's first key; returns their number."""
-    stored = Exporter.objects.exclude(token="")
-    for each in stored:
-        Exporter.objects.filter(pk=each.pk, token=each.token).update(token=encrypt_anew(each.token))
-    return len(stored)

@@ -43,7 +43,7 @@ from campaigns.models import (
     TriageNote,
 )
 from campaigns.permissions import Action, Actor, require
-from campaigns.queries.baselines import IN_TURNS, against_baselines, counted_of, of_key
+from campaigns.queries.baselines import IN_TURNS, against_baselines, counted_of
 from campaigns.queries.compared_searches import against_search, search_columns
 from campaigns.queries.history import HistoryKey, histories_of, key_of, with_facts_around
 from campaigns.queries.references import references_between
@@ -143,7 +143,7 @@ def _make(
     *,
     of_search: bool = False,
 ) -> Baseline:
-    current = Baseline.objects.filter(replaced_at=None, of_search=of_search, **of_key(key))
+    current = Baseline.objects.filter(replaced_at=None, of_search=of_search, **key.columns)
     if seen is not None and (newer := current.filter(pk__gt=seen).first()):
         raise Refused(_meanwhile(newer.name))
     current.update(replaced_at=Now(), replaced_by=by.user)
@@ -152,10 +152,7 @@ def _make(
             baseline = Baseline.objects.create(
                 project=project,
                 name=name,
-                plan_id=key.plan,
-                endpoint_id=key.endpoint,
-                connection_mode=key.connection_mode,
-                injectors=key.injectors,
+                **key.columns,
                 of_search=of_search,
                 test=runs[-1].test,
                 created_by=by.user,
@@ -191,13 +188,8 @@ def release_baseline(*, by: Actor, baseline: Baseline) -> None:
 
 def _newest_of(baseline: Baseline) -> Iterator[tuple[Baseline, Test]]:
     """The newest campaign of the test, so that its history speaks at once."""
-    rows = TestFigures.objects.filter(
-        plan=baseline.plan_id,
-        endpoint=baseline.endpoint_id,
-        connection_mode=baseline.connection_mode,
-        injectors=baseline.injectors,
-        campaign__finished_at__isnull=False,
-    )
+    same = HistoryKey.read(baseline).columns
+    rows = TestFigures.objects.filter(campaign__finished_at__isnull=False, **same)
     newest = rows.order_by("-started_at", "-pk").select_related("test__campaign").first()
     if newest and newest.test.campaign_id != baseline.test.campaign_id:
         yield baseline, newest.test
@@ -211,7 +203,7 @@ def judge_by_baselines(campaign: Campaign) -> None:
             # Once: a search's answer never changes, nor does what was said of it.
             test = campaign.search.campaign.tests.select_related("plan_version").get()
             current = Baseline.objects.filter(
-                replaced_at=None, of_search=True, **of_key(key_of(test))
+                replaced_at=None, of_search=True, **key_of(test).columns
             )
             current = current.exclude(test__campaign=campaign.search.pk).filter(test__isnull=False)
             if baseline := current.select_related("test").first():
@@ -240,7 +232,7 @@ def _with_baselines(campaign: Campaign) -> list[tuple[Baseline, Test]]:
         endpoint__in={key.endpoint for key, _ in tests},
     )
     found = {
-        HistoryKey(each.plan_id, each.endpoint_id, each.connection_mode, each.injectors): each
+        HistoryKey.read(each): each
         for each in current.exclude(test__campaign=campaign).select_related("test__campaign")
     }
     return [(found[key], test) for key, test in tests if key in found]
@@ -352,15 +344,10 @@ def _known(found: Mapping[HistoryKey, TestHistory]) -> dict[HistoryKey, list[Tri
         plan__in={key.plan for key in found}, endpoint__in={key.endpoint for key in found}
     )
     for row in rows.order_by(F("since").asc(nulls_last=True)):
-        key = _key(row)
+        key = HistoryKey.read(row)
         if key in found and row.since_at >= found[key].points[0].at:
             known[key].append(row)
     return known
-
-
-def _key(change: TriageChange) -> HistoryKey:
-    arm = (change.endpoint_id, change.connection_mode, change.injectors)
-    return HistoryKey(change.plan_id, *arm)
 
 
 def _known_place(change: TriageChange, places: Sequence) -> Sighting:
@@ -377,7 +364,9 @@ class _Open:
 
     def takes(self, new: TriageChange) -> bool:
         """If one of its changes may have begun at the same time, and none is of the same test."""
-        return not any(_key(each) == _key(new) for each in self.changes) and any(
+        return not any(
+            HistoryKey.read(each) == HistoryKey.read(new) for each in self.changes
+        ) and any(
             each.after_at < new.until_at and each.until_at > new.after_at for each in self.changes
         )
 
@@ -395,10 +384,7 @@ def _write(project_id: int, new: Sequence[_Seen]) -> None:
     begun, rows = [], []
     for seen, causes in zip(new, _causes(new), strict=True):
         row = TriageChange(
-            plan_id=seen.key.plan,
-            endpoint_id=seen.key.endpoint,
-            connection_mode=seen.key.connection_mode,
-            injectors=seen.key.injectors,
+            **seen.key.columns,
             **seen.values,
             causes=causes,
         )

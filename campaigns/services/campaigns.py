@@ -127,10 +127,9 @@ def create_campaign(
     cells = cells_of_sweep(cells, injectors, sweep)
     if reference and (own := reference_cell(by=by, project=project)) not in cells:
         cells.append(own)
-    values = {"repeats": repeats, "order": order, "pause_s": pause_s, "keeps_going": keeps_going}
-    values |= {"perf": perf, "practical_threshold": practical_threshold, "seed": seed}
-    values |= {"limit_s": limit_s, "until_settled": until_settled}
-    return _create(by, project, cells, name=name, **values)
+    values = {"pause_s": pause_s, "keeps_going": keeps_going, "perf": perf, "limit_s": limit_s}
+    values |= {"practical_threshold": practical_threshold, "until_settled": until_settled}
+    return _create(by, project, cells, name, repeats, order, seed, **values)
 
 
 @transaction.atomic
@@ -166,26 +165,21 @@ def _create(
     by: Actor,
     project: Project,
     cells: list[CampaignCell],
-    *,
     name: str,
     repeats: int | None,
     order: str,
-    pause_s: float,
-    practical_threshold: float,
-    keeps_going: bool,
-    perf: str,
-    limit_s: float | None,
-    until_settled: bool,
     seed: int | None = None,
+    **values: Any,
 ) -> Campaign:
     counts = [cell.injectors for cell in cells] or [1]
+    limit_s, perf = values["limit_s"], values["perf"]
     why = why_in_blocks(cells, limit_s, perf) if order in {"", Campaign.Order.SIDE_BY_SIDE} else ""
     if why and order:
         raise Refused(f"{why} Choose counterbalanced blocks.")
     order = order or (Campaign.Order.BLOCKS if why else Campaign.Order.SIDE_BY_SIDE)
     if repeats is None:
         repeats = 1 if order == Campaign.Order.SIDE_BY_SIDE else USUAL_BLOCKS
-    _check_numbers(name, repeats, order, pause_s, counts, practical_threshold, limit_s)
+    _check_numbers(name, repeats, order, counts, **values)
     if perf not in list(PerfOf):
         raise Refused("perf stat counts processes, machine, or nothing.")
     check_cells(project, cells, repeats)
@@ -197,13 +191,8 @@ def _create(
         name=clean_name(name),
         order=order,
         repeats=repeats,
-        pause_s=pause_s,
         injectors=max(counts),
-        practical_threshold=practical_threshold,
-        keeps_going=keeps_going,
-        perf=perf,
-        limit_s=limit_s,
-        until_settled=until_settled,
+        **values,
         seed=secrets.randbelow(2**31) if seed is None else seed,
         created_by=by.user,
     )
@@ -229,7 +218,9 @@ def _check_that_all_is_there() -> None:
         ) from None
 
 
-def _check_numbers(name, repeats, order, pause_s, counts, practical_threshold, limit_s) -> None:
+def _check_numbers(
+    name, repeats, order, counts, *, pause_s, practical_threshold, limit_s, **_others
+) -> None:
     rules = [
         (0 < len(clean_name(name)) <= 150, "Give the campaign a name of at most 150 characters."),
         (1 <= repeats <= MAX_REPEATS, f"Repeat 1 to {MAX_REPEATS} times."),

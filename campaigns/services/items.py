@@ -13,7 +13,7 @@ from campaigns.domain.edit_conflicts import Content, check_unchanged
 from campaigns.domain.errors import InvalidFields, Refused
 from campaigns.domain.typed_text import clean_name, clean_tags
 from campaigns.models import Campaign, Project, SavedPlan, Target
-from campaigns.models.items import Item
+from campaigns.models.projects import Item
 from campaigns.permissions import Actor, require
 from campaigns.queries.items import refusal_to_archive, refusal_to_delete
 from campaigns.services import audit

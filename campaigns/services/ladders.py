@@ -135,7 +135,17 @@ def _endpoint_for(endpoint: Endpoint, rung: Rung) -> Endpoint:
                 known.tls = _tls_of(known, known.tls.get("profile", ""))
                 known.save(update_fields=["archived_at", "tls"])
             return known
-    return _with_profile(endpoint, rung.profile)
+    # A copy that offers what the profile says: who is trusted and which certificate is shown stays
+    # as it is; what an endpoint offers by itself does not, for it would hide the profile.
+    return Endpoint.objects.create(
+        target=endpoint.target,
+        scheme=endpoint.scheme,
+        host=endpoint.host,
+        port=endpoint.port,
+        verify_tls=endpoint.verify_tls,
+        tls=_tls_of(endpoint, rung.profile),
+        client_key=endpoint.client_key,
+    )
 
 
 def _tls_of(endpoint: Endpoint, profile: str) -> dict[str, Any]:
@@ -143,17 +153,3 @@ def _tls_of(endpoint: Endpoint, profile: str) -> dict[str, Any]:
     kept = ("ca_pem", "sni", "client_certificate_pem", "fingerprint")
     tls = {name: endpoint.tls[name] for name in kept if name in endpoint.tls}
     return {**tls, **({"profile": profile} if profile else {})}
-
-
-def _with_profile(endpoint: Endpoint, profile: str) -> Endpoint:
-    """A copy that offers what the profile says: who is trusted and which certificate is shown stays
-    as it is; what an endpoint offers by itself does not, for it would hide the profile."""
-    return Endpoint.objects.create(
-        target=endpoint.target,
-        scheme=endpoint.scheme,
-        host=endpoint.host,
-        port=endpoint.port,
-        verify_tls=endpoint.verify_tls,
-        tls=_tls_of(endpoint, profile),
-        client_key=endpoint.client_key,
-    )

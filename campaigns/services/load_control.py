@@ -14,7 +14,7 @@ from campaigns.live.notify import notify_viewers
 from campaigns.models import Campaign, InjectorHost, LoadControl, Run
 from campaigns.models.campaigns import UNDER_WAY
 from campaigns.models.dbtime import db_now
-from campaigns.models.hosts import THE_ROW
+from campaigns.models.machines import THE_ROW
 from campaigns.permissions import Actor, require_administrator
 from campaigns.queries.injector_hosts import ALIVE_S
 from campaigns.queries.load_control import LOAD_IS_OFF, active_runs, identity, why_load_is_off
@@ -118,7 +118,6 @@ def stay_off_if_restored() -> bool:
 
 
 def note_dispatcher() -> None:
-    """Note that the dispatcher works."""
     LoadControl.objects.filter(pk=THE_ROW).update(dispatcher_seen_at=Now())
 
 

@@ -13,7 +13,6 @@ from campaigns.services import audit
 
 @transaction.atomic
 def create_project(*, by: Actor, name: str) -> Project:
-    """A new project, owned by its creator."""
     if not by.is_member or (by.token is not None and by.token.scope != Scope.WRITE):
         raise Forbidden("Sign in to create a project, or use a token with the scope write.")
     if not may_create_projects(by):

@@ -19,7 +19,7 @@ from django.db.models.functions import Length
 
 from campaigns.domain.analysis.busy import observed_machines
 from campaigns.domain.analysis.criteria import LimitsByCode
-from campaigns.domain.analysis.judgement import Judgement, judge
+from campaigns.domain.analysis.judgement import judge
 from campaigns.domain.analysis.limit import with_noise_noted
 from campaigns.domain.analysis.observations import hosts_of, is_loopback, observe
 from campaigns.domain.lifecycle import RunState, ShardState
@@ -140,7 +140,15 @@ def summarise_run(run: Run) -> RunSummary:
             brief=brief_total(measurement.total),
             **measurement.to_json(),
         )
-    judgement = _judge_run(run, measurement)
+    n_lost = run.shards.filter(state=ShardState.LOST).count()
+    observed = observe(measurement, is_co_located=is_co_located(run), n_lost=n_lost)
+    machines = measured_machines(run, measurement.duration_s)
+    observed |= observed_machines(machines, measurement.figures.attempts)
+    response = measurement.total.timing("response")
+    judged = judge(observed, response, LimitsByCode.with_overrides(settings.JUDGEMENT_LIMITS))
+    if run.frozen.turns:
+        judged = with_noise_noted(judged)
+    judgement = judged.said_of(measurement.plan.nouns)
     Run.objects.filter(pk=run.pk).update(
         trust=judgement.measurement.state,
         target_state=judgement.target.state,
@@ -176,18 +184,6 @@ def _add_rows(run: Run, measurement: Measurement, after: int | None = None) -> t
         else:
             n_before += 1
     return n_before, digest
-
-
-def _judge_run(run: Run, measurement: Measurement) -> Judgement:
-    n_lost = run.shards.filter(state=ShardState.LOST).count()
-    observed = observe(measurement, is_co_located=is_co_located(run), n_lost=n_lost)
-    machines = measured_machines(run, measurement.duration_s)
-    observed |= observed_machines(machines, measurement.figures.attempts)
-    response = measurement.total.timing("response")
-    judged = judge(observed, response, LimitsByCode.with_overrides(settings.JUDGEMENT_LIMITS))
-    if run.frozen.turns:
-        judged = with_noise_noted(judged)
-    return judged.said_of(measurement.plan.nouns)
 
 
 def is_co_located(run: Run) -> bool:

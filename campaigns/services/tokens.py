@@ -125,7 +125,15 @@ def create_share(
     """The link's row and its token, which is never shown again. `comparison`: its columns as in
     the address, a=campaign-7&b=campaign-12, all of which the actor may share."""
     require(by, Action.SHARE, project)
-    _check_share(project, campaign, run, comparison, days, note)
+    if [campaign is not None, run is not None, bool(comparison)].count(True) != 1:
+        raise Refused("A link shows either a campaign, a run or a comparison.")
+    shown = campaign or (run and run.campaign)
+    if shown and shown.project_id != project.pk:
+        raise Refused("This belongs to another project. Share it from there.")
+    if not 1 <= days <= MAX_DAYS:
+        raise Refused(f"A link can be valid for 1 to {MAX_DAYS} days.")
+    if len(note) > 100:
+        raise Refused("A note can have at most 100 characters.")
     if comparison and shared_columns(by, comparison) is None:
         raise Refused("You may not share all sides of this comparison, or one was deleted.")
     token = secrets.token_urlsafe(32)
@@ -174,22 +182,3 @@ def open_share(*, token: str, counts_view: bool = True) -> ShareLink | None:
             n_views=F("n_views") + 1, last_used_at=timezone.now()
         )
     return share
-
-
-def _check_share(
-    project: Project,
-    campaign: Campaign | None,
-    run: Run | None,
-    comparison: str,
-    days: int,
-    note: str,
-) -> None:
-    if [campaign is not None, run is not None, bool(comparison)].count(True) != 1:
-        raise Refused("A link shows either a campaign, a run or a comparison.")
-    shown = campaign or (run and run.campaign)
-    if shown and shown.project_id != project.pk:
-        raise Refused("This belongs to another project. Share it from there.")
-    if not 1 <= days <= MAX_DAYS:
-        raise Refused(f"A link can be valid for 1 to {MAX_DAYS} days.")
-    if len(note) > 100:
-        raise Refused("A note can have at most 100 characters.")

@@ -22,7 +22,7 @@ from campaigns.domain.audit_events import AuditEvent
 from campaigns.domain.errors import InvalidFields, Refused
 from campaigns.domain.plan.session import AuthKind
 from campaigns.domain.plan.target import Origin
-from campaigns.models import Endpoint, PlanSecret, PlanVersion, Run, SavedPlan
+from campaigns.models import Endpoint, Exporter, PlanSecret, PlanVersion, Run, SavedPlan
 from campaigns.permissions import Action, Actor, require
 from campaigns.services import audit
 
@@ -105,16 +105,6 @@ def _belong_together(key: PrivateKeyTypes, certificate_pem: str) -> bool:
 def secret_of(endpoint: Endpoint) -> dict[str, str]:
     """The key in the form of an order's `secrets`. Raises Refused."""
     return {"client_key": decrypt(endpoint.client_key)} if endpoint.client_key else {}
-
-
-def rotate_client_keys() -> int:
-    """Re-encrypt every stored key under the vault's first key; returns their number."""
-    stored = Endpoint.objects.exclude(client_key="")
-    for each in stored:
-        Endpoint.objects.filter(pk=each.pk, client_key=each.client_key).update(
-            client_key=encrypt_anew(each.client_key)
-        )
-    return len(stored)
 
 
 MAX_SECRET_LENGTH = 4096
@@ -237,11 +227,13 @@ def name_origin(*, by: Actor, version: PlanVersion, endpoint: Endpoint) -> None:
 
 
 def rotate_secrets() -> int:
-    """Re-encrypt every stored secret under the first key; returns their number."""
-    stored = list(PlanSecret.objects.all())
-    for each in stored:
-        # update() leaves changed_at alone: it records changes by people.
-        PlanSecret.objects.filter(pk=each.pk, ciphertext=each.ciphertext).update(
-            ciphertext=encrypt_anew(each.ciphertext)
-        )
-    return len(stored)
+    """Re-encrypt all that is stored under the first key; how many secrets these are."""
+    n_stored = 0
+    columns = {PlanSecret: "ciphertext", Endpoint: "client_key", Exporter: "token"}
+    for model, column in columns.items():
+        for pk, stored in model.objects.exclude(**{column: ""}).values_list("pk", column):
+            # update() leaves changed_at alone: it records changes by people.
+            rows = model.objects.filter(pk=pk, **{column: stored})
+            rows.update(**{column: encrypt_anew(stored)})
+            n_stored += 1
+    return n_stored

@@ -21,7 +21,6 @@ _PAGES = {"run": "run-detail", "campaign": "campaign-detail"}
 
 @register.filter
 def cells_of(table: Table, row: Row):
-    """The row's cells, each with its column."""
     return zip(table.columns, row.cells, strict=True)
 
 
@@ -33,7 +32,6 @@ def td(cell: Cell | None, kind: str = "") -> SafeString:
 
 @register.filter
 def tds(cells: Iterable[Cell | None]) -> SafeString:
-    """The cells of a row of figures."""
     return SafeString("".join(_td(cell, "num") for cell in cells))
 
 

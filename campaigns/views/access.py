@@ -227,6 +227,5 @@ class Edit:
 
 
 def labels_of(form: type[forms.Form] | forms.Form) -> dict[str, str]:
-    """What a form calls its fields."""
     fields = getattr(form, "base_fields", {}) | getattr(form, "fields", {})
     return {name: str(each.label or name.capitalize()) for name, each in fields.items()}

@@ -24,6 +24,7 @@ from campaigns.queries.campaigns import (
     Again,
     Grid,
     again_of,
+    checks_of_campaign,
     grid_of,
     of_target,
     order_preview,
@@ -31,13 +32,7 @@ from campaigns.queries.campaigns import (
     ticks_for,
     ticks_for_plan,
 )
-from campaigns.queries.checks import (
-    checks_before_start,
-    first_requests_check,
-    machine_rule_checks,
-    room_checks,
-    room_of,
-)
+from campaigns.queries.checks import room_of
 from campaigns.queries.first_requests import tried_lately
 from campaigns.queries.injector_hosts import busy_host, hosts
 from campaigns.queries.references import (
@@ -47,7 +42,6 @@ from campaigns.queries.references import (
     sides_in,
     why_no_reference,
 )
-from campaigns.queries.target_costs import perf_checks
 from campaigns.services import campaigns as services
 from campaigns.services.blocks import CampaignCell, estimate_cells, why_in_blocks
 from campaigns.services.campaigns import (
@@ -391,13 +385,9 @@ def _form_context(form: CampaignForm, project: Project) -> dict[str, Any]:
         "why_blocks": "" if known["order"] or not tests else why_blocks,
         "seed": known["seed"],
         "busy_host": busy_host(),
-        "checks": [
-            first_requests_check(requests),
-            *checks_before_start(project, [each for _, each in requests], max(known["injectors"])),
-            *machine_rule_checks(requests),
-            *perf_checks([arm.endpoint for _, arm in cells], known["perf"]),
-            *room_checks(estimate, room),
-        ]
+        "checks": checks_of_campaign(
+            project, requests, estimate, injectors=max(known["injectors"]), perf=known["perf"]
+        )
         if cells
         else [],
         "first_responses": tried_lately(_plans_and_endpoints(form)),

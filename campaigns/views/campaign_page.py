@@ -207,7 +207,6 @@ def _compared(campaign: Campaign, answer: Answer) -> dict[str, Any]:
 
 
 def _of_machines(campaign: Campaign, answer: Answer) -> dict[str, Any]:
-    """What the targets' machines did."""
     costs = target_costs(campaign, answer)
     return {
         "target_costs": costs,

@@ -171,7 +171,7 @@ def shift_drawing(
     last = max(_LEAST_LAST, plotted_to) * _BEYOND
 
     def x(q: int) -> float:
-        return round(100 * log(_place(q) / _FIRST) / log(last / _FIRST), 2)
+        return round(100 * log(WHOLE / (WHOLE - q) / _FIRST) / log(last / _FIRST), 2)
 
     there = [f"{x(point.q)},{y(point.interval.high - 1)}" for point in points]
     back = [f"{x(point.q)},{y(point.interval.low - 1)}" for point in reversed(points)]
@@ -201,10 +201,6 @@ def _ticks(low: float, high: float, threshold: float) -> list[tuple[float, str]]
     decimals = 0 if round(100 * step, 6).is_integer() else 1
     ticks = [step * n for n in range(ceil(low / step), floor(high / step) + 1)]
     return [(each, percent(each, decimals=decimals, signed=True)) for each in ticks]
-
-
-def _place(q: int) -> float:
-    return WHOLE / (WHOLE - q)
 
 
 _MOST_EXPLAINED = 24  # rows that say why at once; with more, the open one does

@@ -306,7 +306,6 @@ def mark_delete(request: HttpRequest, mark: int) -> HttpResponse:
 @signed_in_post
 @answers_refusals("campaign-detail")
 def campaign_baseline(request: HttpRequest, campaign: int) -> HttpResponse:
-    """All tests of the campaign."""
     found = find(Campaign.objects.select_related("project"), actor_of(request), pk=campaign)
     _make(request, found.project, list(found.tests.all()))
     return redirect("campaign-detail", campaign=campaign)

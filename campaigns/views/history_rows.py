@@ -230,7 +230,6 @@ PERCENTILES = ("p50", "p95", "p99")
 
 
 def others_than(metric: str) -> list[str]:
-    """The percentiles beside the metric."""
     return [name for name in PERCENTILES if name != metric]
 
 

@@ -16,7 +16,7 @@ from campaigns.domain.typed_text import tags_in
 from campaigns.domain.units import counted
 from campaigns.forms.filters import CampaignFilterForm, ItemFilterForm, ItemForm, TargetFilterForm
 from campaigns.models import Campaign, Project, SavedPlan, Target
-from campaigns.models.items import Item
+from campaigns.models.projects import Item
 from campaigns.permissions import Actor, require
 from campaigns.queries.campaign_list import VIEWS, campaign_views, list_campaigns
 from campaigns.queries.columns import LETTERS

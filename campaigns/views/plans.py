@@ -108,7 +108,6 @@ def campaign_address(plan: SavedPlan, preset: Preset | None) -> str:
 
 
 def _preset_of(spec: dict[str, Any]) -> Preset | None:
-    """The preset that equals this spec, if any."""
     return next((preset for preset in PRESETS.values() if preset.spec == spec), None)
 
 

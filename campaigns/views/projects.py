@@ -13,8 +13,8 @@ from campaigns.domain.errors import Refused
 from campaigns.domain.plan.tls_options import PROFILES
 from campaigns.forms.projects import CapsForm, MemberForm, ProjectForm, RoleForm
 from campaigns.forms.targets import TlsProfileForm
-from campaigns.models import HostClaim, HostPermit, Membership, OwnTlsProfile, Project, Target
-from campaigns.permissions import Action, Role, require
+from campaigns.models import HostClaim, Membership, OwnTlsProfile, Project, Target
+from campaigns.permissions import Action, Actor, Role, require
 from campaigns.queries import projects as queries
 from campaigns.queries.caps import (
     GROWTH_DAYS,
@@ -205,15 +205,12 @@ def target_ownership(request: HttpRequest, target: int) -> HttpResponse:
         case "token":
             said = f"Put the file on {claim.host}, then check it."
         case "check":
-            claims.check_host(by=actor, claim=claim)
-            said = f"A worker looks at {claim.host} now. Reload this page in a few seconds."
+            said = _checked(actor, claim)
         case "ask":
             claims.ask_approval(by=actor, claim=claim, reason=reason)
             said = f"{claim.host} is on the administrators' list."
         case "withdraw":
-            permit = _permit(claim.permits, request)
-            claims.withdraw(by=actor, permit=permit, reason=reason)
-            said = f"The {permit.kind} for {claim.host} is withdrawn. The next run needs another."
+            said = f"{_withdrawn(request, claim)} The next run needs another."
         case _:
             raise Http404
     messages.success(request, said)
@@ -244,21 +241,26 @@ def ownership_decide(request: HttpRequest, claim: int) -> HttpResponse:
             claims.refuse(by=actor, claim=found, reason=reason)
             said = f"{found.host} is refused. {found.project.name} reads why."
         case "check":
-            claims.check_host(by=actor, claim=found)
-            said = f"A worker looks at {found.host} now. Reload this page in a few seconds."
+            said = _checked(actor, found)
         case "withdraw":
-            permit = _permit(found.permits, request)
-            claims.withdraw(by=actor, permit=permit, reason=reason)
-            said = f"The {permit.kind} for {found.host} is withdrawn."
+            said = _withdrawn(request, found)
         case _:
             raise Http404
     messages.success(request, said)
     return redirect("ownership")
 
 
-def _permit(permits, request: HttpRequest) -> HostPermit:
-    number = request.POST.get("permit", "")
-    return get_object_or_404(permits, pk=number if number.isdecimal() and len(number) < 19 else 0)
+def _checked(actor: Actor, claim: HostClaim) -> str:
+    claims.check_host(by=actor, claim=claim)
+    return f"A worker looks at {claim.host} now. Reload this page in a few seconds."
+
+
+def _withdrawn(request: HttpRequest, claim: HostClaim) -> str:
+    number, reason = (request.POST.get(name, "") for name in ("permit", "reason"))
+    pk = number if number.isdecimal() and len(number) < 19 else 0
+    permit = get_object_or_404(claim.permits, pk=pk)
+    claims.withdraw(by=actor_of(request), permit=permit, reason=reason)
+    return f"The {permit.kind} for {claim.host} is withdrawn."
 
 
 _ROWS = OwnTlsProfile.objects.select_related("project")

@@ -34,7 +34,7 @@ from campaigns.queries.search_busy import BusyByRun, busy_by_run, busy_near, lim
 from campaigns.queries.searches import MadeTrial, SearchReport, report_of_search
 from campaigns.views.campaign_page import badge_of
 from campaigns.views.search_drawing import SHAPE_WORDS, broken_by, search_drawing
-from campaigns.views.search_next import open_questions, steps_to_come
+from campaigns.views.search_new import open_questions, steps_to_come
 
 _GLYPHS = {"passed": "good", "failed": "bad", "untrusted": "warn"}
 _NEAR = 1.05  # the answer, as a factor

@@ -18,8 +18,7 @@ from campaigns.domain.units import DASH
 from campaigns.models import Campaign, Test
 from campaigns.services.blocks import cell_of
 from campaigns.views.drawings import LineStyle, line_style
-from campaigns.views.search_new import address_of_search
-from campaigns.views.search_next import OpenQuestion
+from campaigns.views.search_new import OpenQuestion, address_of_search
 
 _MOST_ARMS = 3  # of which each question is asked
 _FURTHER = (2, 4)  # times the highest value

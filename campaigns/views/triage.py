@@ -139,7 +139,7 @@ def block_of_test(
         return {}
     entry = next((each for each in entries if str(each.pk) == asked), entries[0])
     changes, may_judge = entry.changes.all(), may(actor, Action.EDIT, project)
-    own = next(each for each in changes if _key(each) == key)
+    own = next(each for each in changes if HistoryKey.read(each) == key)
     reference = moved_beside(changes)
     own_typed = typed if typed.get("entry") == entry.pk else {}
     return {
@@ -162,10 +162,6 @@ def block_of_test(
         "save": f"Save for {counted(len(changes), 'tests')}" if len(changes) > 1 else "Save",
         "may_judge": may_judge,
     }
-
-
-def _key(change: TriageChange) -> HistoryKey:
-    return HistoryKey(change.plan_id, change.endpoint_id, change.connection_mode, change.injectors)
 
 
 def _row(entry: TriageEntry, may_judge: bool) -> dict[str, Any]:

@@ -12,7 +12,6 @@ from campaigns.api import schema
 from campaigns.models import Campaign, Exporter, MachineSecond, Run, RunUse
 from campaigns.services.agents import create_agent, revoke_agent
 from campaigns.services.vault import decrypt
-from tests.api.conftest import token_client
 from tests.factories import make_run, make_target, make_test
 from tests.queries.measured import https_campaign, measure, run_in_blocks
 
@@ -65,12 +64,6 @@ def test_a_revoked_token_is_refused(made, as_bob):
     agent, text = made
     revoke_agent(by=as_bob, agent=agent)
     assert post(agent_client(text)).status_code == 401
-
-
-def test_neither_a_personal_token_nor_a_session_reports(alice, client):
-    assert post(token_client(alice)).status_code == 401
-    client.force_login(alice)
-    assert client.post(ADDRESS, {}, content_type="application/json").status_code == 401
 
 
 def test_an_agents_token_reads_nothing(made):

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from django.core.management import call_command
 from drf_spectacular.generators import SchemaGenerator
 from rest_framework import serializers
 
@@ -16,12 +15,6 @@ from campaigns.api.urls import urlpatterns
 @pytest.fixture(scope="module")
 def schema():
     return SchemaGenerator().get_schema(public=True)
-
-
-def test_the_description_is_valid_openapi_and_leaves_nothing_to_guess(tmp_path):
-    target = tmp_path / "schema.yml"
-    call_command("spectacular", "--validate", "--fail-on-warn", "--file", str(target))
-    assert target.read_text().startswith("openapi: 3.")
 
 
 def test_every_address_is_described(schema):

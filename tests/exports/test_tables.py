@@ -5,10 +5,8 @@ from io import StringIO
 import pytest
 
 from campaigns.domain.metrics.series import columns_of
-from campaigns.domain.metrics.snapshot import Timing, Total
 from campaigns.domain.percentiles import P50, why_not_shown
 from campaigns.domain.presentation.metrics import METRICS
-from campaigns.domain.presentation.report_tables import parts_table
 from campaigns.domain.presentation.tables import (
     Cell,
     Figure,
@@ -137,20 +135,3 @@ def test_seconds_have_a_row_each_and_a_column_for_each_kind_of_error():
     assert (first[0], first[-1]) == ("0", "1")
     assert (second[0], second[-1]) == ("1", "0")
     assert first[head.index("lateness p99 (ms)")] == ""
-
-
-def test_a_small_part_is_the_same_on_page_in_json_and_in_csv():
-    timings = {
-        "response": Timing.of([151_034] * 20),
-        "connect": Timing.of([34] * 20),
-        "wait": Timing.of([151_000] * 20),
-    }
-    parts = parts_table(Total({"ok": 20}, timings=timings))
-    (row,) = [row for row in parts.rows if row.kind == "connect"]
-    assert row.cells[1].text == "0.034"
-    (as_json,) = [each for each in parts.to_json()["rows"] if each["kind"] == "connect"]
-    assert as_json["values"]["p50"] == 0.034
-    (written,) = [line for line in read(csv_of_tables([parts])) if line[0] == row.label]
-    assert written[2] == "0.034"
-    decimals = {len(row.cells[0].text.partition(".")[2]) for row in parts.rows}
-    assert decimals == {3}, "the column stays aligned"

@@ -5,7 +5,7 @@ import ssl
 import pytest
 
 from tests.injector.forked import FORKED, OURS, Nursery, Program, started
-from workers.echo.certificate import ensure_certificate
+from workers.echo.tls import ensure_certificate
 
 
 @pytest.fixture(scope="session")

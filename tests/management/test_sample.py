@@ -1,12 +1,12 @@
 """`manage.py sample --wait`: patient as long as runs end, and no longer; a sample on hold is tried
-again by the next start.
-"""
+again by the next start."""
 
 import pytest
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
 from campaigns.management.commands import sample
+from campaigns.management.study import make_sample
 from campaigns.models import Campaign, Probe
 from campaigns.services import probes
 from campaigns.services.campaigns import start_campaign
@@ -91,3 +91,26 @@ def test_where_load_is_off_it_says_why_and_where_to_allow_it(started, monkeypatc
     stop_all_load_from_console()
     with pytest.raises(CommandError, match=r"load is off\. .*\. Allow load at http://.*/load/$"):
         wait_on(SlowMachine(lambda _now_s: None), monkeypatch)
+
+
+def test_the_sample_measures_new_resumed_and_kept_connections_side_by_side(as_alice):
+    campaign = make_sample(as_alice, 8081, 8444)
+    tests = list(campaign.tests.all())
+    assert [(test.endpoint.scheme, test.connection_mode) for test in tests] == [
+        ("http", "new"),
+        ("http", "keep-alive"),
+        ("https", "new"),
+        ("https", "resumed"),
+        ("https", "keep-alive"),
+    ]
+    assert campaign.order == "side_by_side"
+
+
+def test_a_second_sample_reuses_project_target_and_plan(as_alice):
+    first, second = (make_sample(as_alice, 8081, 8444) for _ in range(2))
+    assert first.project == second.project
+    rows = [
+        [(test.plan_version_id, test.endpoint_id) for test in each.tests.all()]
+        for each in (first, second)
+    ]
+    assert rows[0] == rows[1]

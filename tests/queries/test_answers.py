@@ -7,7 +7,6 @@ from campaigns.domain.lifecycle import Outcome
 from campaigns.domain.metrics.snapshot import Timing
 from campaigns.domain.presentation.sentences import plain_text
 from campaigns.queries.answers import campaign_answer
-from campaigns.services.summaries import keep_figures
 from tests.factories import (
     make_campaign,
     make_endpoint,
@@ -256,14 +255,6 @@ def test_without_a_pair_the_sentence_is_plain_and_uses_no_comparison_word(projec
     assert "18.9 ms on average at 200 ok requests/s, no errors in 6,000 requests" in text
     assert not any(word in text for word in ("slower", "faster", "difference"))
     assert answer.overheads == []
-
-
-def test_the_number_of_queries_does_not_grow_with_the_runs(project, django_assert_max_num_queries):
-    campaign, tests = https_campaign(project, repeats=6)
-    run_in_blocks(tests, [HTTP * 2, HTTPS * 2], n=100, seconds=1)
-    keep_figures([test.pk for test in tests])
-    with django_assert_max_num_queries(6):
-        campaign_answer(done(campaign))
 
 
 def test_a_threshold_is_kept_until_a_run_breaks_it(project):

@@ -142,13 +142,6 @@ def test_the_thresholds_are_those_of_a_judge_that_looks_after_each_second(run):
     assert LocalRun(plan, ROWS, [END, END]).measurement.thresholds == alone
 
 
-def test_the_last_second_of_an_injector_that_ended_early_is_not_missed(run):
-    measurement = Measurement(run.frozen.plan, hosts={0: "", 1: ""}, last_seconds={0: 3, 1: None})
-    for second in range(6):
-        measurement.add(seen_by(1, second, 0), 1)
-    assert [point["missing"] for point in measurement.settle().series] == [1, 1, 1, 1, 0, 0]
-
-
 def test_a_second_that_has_a_point_takes_nothing_more():
     measurement = Measurement(Plan.from_json(PLAN))
     measurement.add(seen_by(0, 4, 0))

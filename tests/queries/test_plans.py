@@ -28,15 +28,6 @@ def test_the_list_has_the_latest_version_of_each(project, as_alice):
     ]
 
 
-def test_the_list_needs_the_same_queries_for_one_plan_and_for_many(
-    project, as_alice, django_assert_num_queries
-):
-    for _ in range(5):
-        make_plan(project)
-    with django_assert_num_queries(2):
-        assert len(listed(project, as_alice)) == 5
-
-
 def test_a_version_says_what_it_changed(project, as_alice):
     version = make_plan(project)
     spec = {**plan_spec(model="over", requests=200, over_s=10), "warm_up_s": 3}

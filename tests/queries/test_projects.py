@@ -1,16 +1,13 @@
 """Reads of projects, targets and injectors: right numbers, no query a row."""
 
-from datetime import timedelta
-
 import pytest
 from django.utils import timezone
 
-from campaigns.models import InjectorHost
 from campaigns.permissions import Actor, Role
-from campaigns.queries import injector_hosts, probes, projects
+from campaigns.queries import projects
 from campaigns.queries.items import ItemFilter
 from campaigns.queries.projects import SAMPLE_CAMPAIGN, SAMPLE_PROJECT, sample_of
-from tests.factories import make_campaign, make_endpoint, make_membership, make_project, make_target
+from tests.factories import make_campaign, make_target
 
 pytestmark = pytest.mark.django_db
 
@@ -26,32 +23,6 @@ def test_projects_are_counted_without_multiplying(project, as_alice):
 
 def test_the_projects_of_a_stranger_are_none(project, as_charlie):
     assert not projects.list_projects(as_charlie, ItemFilter()).exists()
-
-
-def test_many_projects_need_one_query(as_alice, alice, django_assert_num_queries):
-    for _ in range(4):
-        make_membership(make_project(), alice, Role.VIEWER)
-    with django_assert_num_queries(1):
-        assert len(projects.list_projects(as_alice, ItemFilter())) == 4
-
-
-def test_many_targets_need_two_queries(project, as_alice, django_assert_num_queries):
-    for _ in range(4):
-        make_endpoint(make_target(project))
-    with django_assert_num_queries(2):
-        for target in probes.list_targets(as_alice, project, ItemFilter()):
-            assert len(target.used_endpoints) == 1
-
-
-def test_a_host_that_was_silent_for_a_while_does_not_answer():
-    now = timezone.now()
-    InjectorHost.objects.create(name="a", slots=2, seen_at=now, started_at=now)
-    silent = now - timedelta(seconds=60)
-    InjectorHost.objects.create(name="b", slots=2, seen_at=silent, started_at=silent)
-    assert [(host.name, host.is_alive, host.busy) for host in injector_hosts.hosts()] == [
-        ("a", True, 0),
-        ("b", False, 0),
-    ]
 
 
 def finished(project, name: str):

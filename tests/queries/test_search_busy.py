@@ -95,11 +95,3 @@ def test_readers_who_may_not_see_machines_get_the_answer_without_them(found):
     limiter = limiter_beside(found, busy_near(found, busy), with_machines=False)
     assert limiter.word == "target side"
     assert "CPU" not in " ".join(row.figure for row in limiter.rows if row.who == "Target")
-
-
-def test_the_database_is_asked_as_often_for_one_trial_as_for_many(
-    trial, found, django_assert_num_queries
-):
-    for report in (trial[1], found):
-        with django_assert_num_queries(3):
-            busy_by_run(report.made)

@@ -3,7 +3,6 @@
 from types import SimpleNamespace
 
 import pytest
-from django.urls import reverse
 from django.utils import timezone
 
 from campaigns.domain.metrics.rounds import ArmRound, ArmsRound
@@ -210,22 +209,3 @@ def test_one_target_has_no_matrix(project):
     for scheme in ("http", "https"):
         make_test(campaign, endpoint=make_endpoint(target, scheme))
     assert campaign_answer(campaign).matrix is None
-
-
-def test_the_page_the_csv_and_the_api_have_it(client, alice, ask):
-    campaign, _, _ = ask({"L1": [around(20_000), around(10_000)], "R1": [around(30_000)] * 2})
-    client.force_login(alice)
-    page = client.get(reverse("campaign-detail", args=[campaign.pk]) + "?relative=2")
-    assert "against nginx" in page.content.decode()
-    csv = client.get(reverse("campaign-csv", args=[campaign.pk]) + "?format=blocks")
-    assert "Every target at every plan, differences to apache" in csv.content.decode()
-    found = client.get(f"/api/v1/campaigns/{campaign.pk}/tables/").json()["matrix"]
-    assert [(row["label"], row["values"]["target"]) for row in found["rows"]] == [
-        ("L1", "apache"),
-        ("L1", "nginx"),
-        ("R1", "apache"),
-        ("R1", "nginx"),
-        ("All 2 plans", "apache"),
-        ("All 2 plans", "nginx"),
-    ]
-    assert found["rows"][1]["values"]["best"] == "best"

@@ -1,13 +1,17 @@
 """Who of a run's viewers may go on: read for all of them at once."""
 
+from datetime import timedelta
+
 import pytest
 from django.contrib.sessions.models import Session
 from django.test import Client
 from django.utils import timezone
 
-from campaigns.models import Campaign, Membership, Run
+from campaigns.models import Campaign, Membership, Run, ShareLink
 from campaigns.permissions import Actor
-from campaigns.queries.columns import Viewer, who_still_see
+from campaigns.queries.columns import Viewer, live_links, who_still_see
+from campaigns.services.tokens import create_share, revoke_share
+from tests.factories import make_campaign, make_project
 
 pytestmark = pytest.mark.django_db
 
@@ -76,3 +80,21 @@ def test_the_viewers_of_rows_are_those_to_whom_they_are_visible(name, rows, run,
     for some in (rows, Campaign.objects.filter(pk=run.campaign_id)):
         is_visible = some.visible_to(Actor(user=user)).exists()
         assert (user.pk in some.viewers()) is is_visible
+
+
+def test_the_list_holds_live_links_only(as_bob, as_vera, project):
+    campaign = make_campaign(project)
+    live, expired, revoked = (
+        create_share(by=as_bob, project=project, campaign=campaign, days=1)[0] for _ in range(3)
+    )
+    yesterday = timezone.now() - timedelta(days=1)
+    ShareLink.objects.filter(pk=expired.pk).update(expires_at=yesterday)
+    revoke_share(by=as_bob, share=revoked)
+    assert list(live_links(as_vera, project)) == [live]
+
+
+def test_the_list_is_empty_for_a_stranger_and_holds_no_other_project(as_alice, as_charlie, project):
+    campaign = make_campaign(project)
+    create_share(by=as_alice, project=project, campaign=campaign, days=1)
+    assert not live_links(as_charlie, project).exists()
+    assert not live_links(as_alice, make_project(owner=as_alice.user)).exists()

@@ -6,7 +6,7 @@ from functools import partial
 import pytest
 from django.utils import timezone
 
-from campaigns.domain.errors import BenchsiteError, Forbidden, Refused
+from campaigns.domain.errors import BenchsiteError, Refused
 from campaigns.domain.lifecycle import RunState
 from campaigns.domain.plan.blocks import order_of_runs
 from campaigns.domain.plan.sweep import Sweep
@@ -15,7 +15,7 @@ from campaigns.permissions import Actor
 from campaigns.queries.references import reference_endpoint, reference_version
 from campaigns.services import dispatch
 from campaigns.services.blocks import CampaignCell, add_blocks
-from campaigns.services.campaigns import reference_cell, repeat_campaign, stop_campaign
+from campaigns.services.campaigns import repeat_campaign, stop_campaign
 from campaigns.services.endings import stop_by_itself
 from tests.factories import make_endpoint, make_plan, make_target
 from tests.services import engine
@@ -233,8 +233,3 @@ def test_there_must_be_one_at_an_address_that_is_vetted(create, settings, settin
     setattr(settings, setting, value)
     with pytest.raises(Refused, match=words):
         create(reference=True)
-
-
-def test_who_may_only_look_makes_none(project, vera):
-    with pytest.raises(Forbidden):
-        reference_cell(by=Actor(user=vera), project=project)

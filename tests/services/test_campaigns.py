@@ -7,7 +7,6 @@ import pytest
 from campaigns.domain.errors import Forbidden, Refused
 from campaigns.domain.plan.sweep import Sweep
 from campaigns.models import Campaign, PlanVersion
-from campaigns.permissions import NOBODY
 from campaigns.services import dispatch
 from campaigns.services.blocks import cell_of
 from campaigns.services.campaigns import (
@@ -428,10 +427,3 @@ def test_with_the_machine_one_server_gets_them_for_as_long_as_in_the_study(proje
     assert [plan.load.duration_s for plan in plans] == [5, 25, 5]
     assert [plan.load.requests for plan in plans] == [None] * 3
     assert [len(plan.steps) for plan in plans] == [1, 5, 5]
-
-
-def test_who_may_not_edit_makes_none(project):
-    with pytest.raises(Forbidden):
-        create_file_set_study(by=NOBODY, project=project, targets=[])
-    with pytest.raises(Forbidden):
-        create_machine_study(by=NOBODY, project=project, target=server_at(project, "shop"))

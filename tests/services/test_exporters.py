@@ -14,9 +14,8 @@ from campaigns.services.agents import (
     ask_check,
     change_exporter,
     remove_exporter,
-    rotate_exporter_tokens,
 )
-from campaigns.services.vault import decrypt
+from campaigns.services.vault import decrypt, rotate_secrets
 from tests.factories import make_target
 
 URL = "https://shop.internal:9100/metrics"
@@ -142,7 +141,7 @@ def test_tokens_are_encrypted_anew_with_the_other_secrets(as_bob, target, settin
     exporter = add(as_bob, target, token=TOKEN)
     before = Exporter.objects.get().token
     settings.VAULT_KEYS = ["a new key", *settings.VAULT_KEYS]
-    assert rotate_exporter_tokens() == 1
+    assert rotate_secrets() == 1
     settings.VAULT_KEYS = settings.VAULT_KEYS[:1]
     exporter.refresh_from_db()
     assert exporter.token != before

@@ -13,7 +13,6 @@ from campaigns.models import (
     PooledPercentiles,
     Run,
     RunSummary,
-    ShareLink,
     Test,
     TestFigures,
 )
@@ -324,14 +323,6 @@ def test_at_most_three_of_a_kind_are_shown_the_first_and_the_last_among_them(pro
 def test_an_injector_without_examples_is_as_good(project):
     run, _ = measuring(project)
     assert not run.failure_examples.exists()
-
-
-def test_strangers_and_visitors_of_a_link_see_none(project, charlie):
-    run, (lease,) = running(project)
-    record_seconds(lease=lease, seconds=[with_examples(0)])
-    link = ShareLink(project=project, run=run)
-    for actor in (Actor(user=charlie), Actor(share=link)):
-        assert examples_of(actor, run=run) == {}
 
 
 def test_examples_go_with_their_run(project):

@@ -22,23 +22,6 @@ OK = {
     "snippet": "hello",
     "certificates": [],
 }
-CERTIFICATE = {
-    "subject": "shop.lan",
-    "issuer": "shop.lan",
-    "self_signed": True,
-    "names": [],
-    "not_before": "2026-01-01T00:00:00+00:00",
-    "not_after": "2036-01-01T00:00:00+00:00",
-    "key": "ECDSA secp256r1",
-    "signature": "x",
-    "sha256": "ab" * 32,
-}
-REFUSED_CERTIFICATE = {
-    "error": "tls_self_signed",
-    "detail": "self-signed",
-    "parts_us": {},
-    "certificates": [CERTIFICATE],
-}
 
 
 @pytest.fixture(autouse=True)
@@ -101,21 +84,6 @@ def test_without_http_only_what_can_be_asked_is_offered(as_editor, try_):
     page = text_of(as_editor, try_(http=None))
     assert 'value="https"' not in page
     assert 'button-primary" name="question" value="works"' in page
-
-
-def test_a_self_signed_certificate_is_shown_and_accepted_there(as_editor, try_):
-    address = try_(https=REFUSED_CERTIFICATE)
-    page = text_of(as_editor, address)
-    assert "ab" * 32 in page
-    assert 'value="https"' not in page
-    probe = Probe.objects.get(endpoint__scheme="https")
-    answer = as_editor.post(reverse("probe-accept", args=[probe.pk]), {"fingerprint": "ab" * 32})
-    again = Probe.objects.latest("pk")
-    assert answer.url.endswith(f"?probe={again.pk}")
-    Probe.objects.filter(pk=again.pk).update(
-        result={**OK, "certificates": [CERTIFICATE]}, finished_at=timezone.now()
-    )
-    assert 'value="https"' in text_of(as_editor, answer.url)
 
 
 def test_a_question_starts_and_opens_its_campaign(as_editor, try_):

@@ -83,11 +83,3 @@ def test_rest_checks_and_tells(client, bob, target):
     ]
     assert told[0]["permits"][0]["given_by"] == "bob"
     assert told[0]["current"] == [told[0]["permits"][0]["id"]]
-
-
-def test_rest_tells_a_viewer_no_token(client, bob, vera, target):
-    client.force_login(bob)
-    do(client, target, "token")
-    client.force_login(vera)
-    answer = client.get(f"/api/v1/targets/{target.pk}/ownership/")
-    assert HostClaim.objects.get().token not in answer.content.decode()

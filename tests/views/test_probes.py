@@ -12,7 +12,6 @@ from campaigns.domain.presentation.remedies import remedy
 from campaigns.models import Probe
 from campaigns.services.probes import finish_probe
 from tests.factories import make_endpoint, make_target
-from tests.injector.authority import issue
 from tests.views.pages import text_of
 
 pytestmark = pytest.mark.django_db
@@ -89,13 +88,6 @@ def test_a_remedy_names_fields_that_are_on_the_form_of_the_target(as_editor, end
     named = {label for kind in Kind for label in re.findall("“(.+?)”", remedy(kind))}
     assert {label for label in named if f">{label}<" not in form} == set()
     assert "Server name (SNI)" in named
-
-
-def test_a_refused_certificate_is_accepted_where_it_is_shown(as_editor, endpoint):
-    shown = "".join(issue().pem.splitlines()[1:-1])
-    result = {"error": "tls_name", "certificates_der_b64": [shown]}
-    page = page_of(as_editor, make_probe(endpoint, result=result))
-    assert Probe.objects.get().result["certificates"][0]["sha256"] in page
 
 
 def test_one_that_waits_for_its_turn_says_who_is_ahead(as_editor, endpoint):

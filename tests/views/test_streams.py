@@ -90,13 +90,6 @@ def test_a_finished_run_ends_its_stream(viewer, project):
     assert kinds == ["second", "state", "end"]
 
 
-def test_a_deleted_campaign_ends_its_stream(viewer, project):
-    draft = make_campaign(project)
-    response = viewer.get(reverse("campaign-stream", args=[draft.pk]))
-    draft.delete()
-    assert list(response.streaming_content) == [b"retry: 1000\n\n"]
-
-
 def test_a_campaign_streams_the_run_under_way(viewer, run):
     waiting = make_run(run.test, repeat=2)
     response = viewer.get(reverse("campaign-stream", args=[run.campaign_id]))

@@ -13,9 +13,8 @@ from gevent.ssl import SSLContext
 from tests.injector.servers import closed, measure
 from tests.injector.websocket.peers import measure as measure_websocket
 from workers.echo.arrival import Journal
-from workers.echo.certificate import ensure_certificate, ensure_rsa_certificate
 from workers.echo.server import EchoServer
-from workers.echo.tls import make_tls_context
+from workers.echo.tls import ensure_certificate, ensure_rsa_certificate, make_tls_context
 
 TIMEOUTS = {"connect_s": 1, "tls_s": 1, "total_s": 1}
 

@@ -13,9 +13,8 @@ import sys
 import threading
 from collections.abc import Sequence
 
-from workers.agent.machine import Sampler
+from workers.agent.machine import Processes, Sampler
 from workers.agent.perf import PerfStat
-from workers.agent.processes import Processes
 from workers.agent.site import Outbox, SiteClient, SiteClock, TokenRefused, boot_ns, say
 
 SEND_EVERY_S = 2.0

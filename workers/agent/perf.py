@@ -10,10 +10,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from workers.agent.machine import Interval
+from workers.agent.machine import Interval, Processes
 from workers.agent.perf_lines import PerfIntervals, line_of
 from workers.agent.proc import process_of, text_of
-from workers.agent.processes import Processes
 from workers.agent.site import boot_ns
 
 PROCESSES, MACHINE = "processes", "machine"

@@ -9,9 +9,8 @@ import gevent
 from gevent.event import Event
 
 from workers.echo.arrival import Journal
-from workers.echo.certificate import ensure_certificate, ensure_rsa_certificate
 from workers.echo.server import EchoServer
-from workers.echo.tls import make_tls_context
+from workers.echo.tls import ensure_certificate, ensure_rsa_certificate, make_tls_context
 
 
 def main() -> int:

@@ -17,8 +17,7 @@ from h2.events import DataReceived, RequestReceived, StreamEnded, StreamReset
 from h2.exceptions import ProtocolError
 
 from workers.echo.arrival import receive
-from workers.echo.faults import FAULTS
-from workers.echo.replies import EchoRequest, fields_and_body
+from workers.echo.replies import FAULTS, EchoRequest, fields_and_body
 
 # What a client that speaks HTTP/2 begins with, as far as it looks like a request of HTTP/1.1.
 PREFACE_HEAD = b"PRI * HTTP/2.0\r\n"

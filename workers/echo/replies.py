@@ -5,13 +5,18 @@
 ?split=1      header and body in two writes
 ?bimodal=20,100,0.1   wait 20 ms, but 100 ms in a tenth of the requests
 ?pareto=20,2.5        wait at least 20 ms, with a Pareto tail of that exponent, at most 2 s
-?timed=1      the log gets service_us, the time from the request to the reply, as with those two
-"""
+?timed=1      the log gets service_us, the time from the request to the reply, as with those two"""
 
+import socket
+import struct
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from random import Random
+from typing import Any
 from urllib.parse import parse_qsl, urlsplit
+
+import gevent
 
 _MAX_SIZE = 64 * 1024 * 1024
 _MAX_DELAY_MS = 600_000
@@ -146,3 +151,82 @@ def _fields(
 def _in_chunks(body: bytes) -> bytes:
     pieces = [body[at : at + _CHUNK] for at in range(0, len(body), _CHUNK)]
     return b"".join(b"%x\r\n%s\r\n" % (len(each), each) for each in pieces) + b"0\r\n\r\n"
+
+
+_OK = b"HTTP/1.1 200 OK\r\n"
+_HANG_S = 3600.0
+
+
+def reset(sock: Any) -> None:
+    """Close with a TCP reset."""
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+
+
+def hang(sock: Any) -> None:
+    """Never answer."""
+    sock.settimeout(_HANG_S)
+    while sock.recv(4096):
+        pass
+
+
+def garbage(sock: Any) -> None:
+    """Answer, but not in HTTP."""
+    sock.sendall(b"SSH-2.0-OpenSSH_9.2\r\n\r\n")
+
+
+def half_head(sock: Any) -> None:
+    """Close in the middle of the head."""
+    sock.sendall(_OK + b"Content-Le")
+
+
+def half_body(sock: Any) -> None:
+    """Announce 1000 bytes, send 500, close."""
+    sock.sendall(_OK + b"Content-Length: 1000\r\n\r\n" + b"x" * 500)
+
+
+def slow_drip(sock: Any) -> None:
+    """A byte every 100 ms, without end."""
+    sock.sendall(_OK + b"Content-Length: 1000000\r\n\r\n")
+    while True:
+        gevent.sleep(0.1)
+        sock.sendall(b"x")
+
+
+def endless_head(sock: Any) -> None:
+    sock.sendall(_OK)
+    while True:
+        sock.sendall(b"X-More: " + b"y" * 1000 + b"\r\n")
+
+
+def endless_body(sock: Any) -> None:
+    sock.sendall(_OK + b"Transfer-Encoding: chunked\r\n\r\n")
+    while True:
+        sock.sendall(b"10000\r\n" + b"z" * 65536 + b"\r\n")
+
+
+def two_lengths(sock: Any) -> None:
+    sock.sendall(_OK + b"Content-Length: 2\r\nContent-Length: 3\r\n\r\nabc")
+
+
+def extra_reply(sock: Any) -> None:
+    """A second reply that nobody asked for, right behind the first."""
+    sock.sendall((_OK + b"Content-Length: 2\r\n\r\nok") * 2)
+
+
+def close(_: Any) -> None:
+    """Close without a word."""
+
+
+FAULTS: dict[str, Callable[[Any], None]] = {
+    "/fault/reset": reset,
+    "/fault/hang": hang,
+    "/fault/garbage": garbage,
+    "/fault/half-head": half_head,
+    "/fault/half-body": half_body,
+    "/fault/slow-drip": slow_drip,
+    "/fault/endless-head": endless_head,
+    "/fault/endless-body": endless_body,
+    "/fault/two-lengths": two_lengths,
+    "/fault/extra-reply": extra_reply,
+    "/fault/close": close,
+}

@@ -16,8 +16,7 @@ from OpenSSL import SSL
 
 from workers.echo import http2, websocket
 from workers.echo.arrival import Journal, enable_receive_timestamps, receive
-from workers.echo.faults import FAULTS
-from workers.echo.replies import EchoRequest, reply_parts
+from workers.echo.replies import FAULTS, EchoRequest, reply_parts
 from workers.echo.tls import TlsSocket
 from workers.injector.alarm import Alarm
 from workers.injector.tls_library import ReadBuffer

@@ -1,9 +1,18 @@
-"""TLS of the demo target, by the same OpenSSL as the injector's."""
+"""TLS of the demo target, by the same OpenSSL as the injector's. The demo target's own
+certificates: self-signed, ECDSA P-256 and RSA, made once and kept."""
 
+import os
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
+from cryptography.x509.oid import NameOID
 from gevent import get_hub
 from gevent.socket import timeout, wait
 from OpenSSL import SSL
@@ -82,3 +91,64 @@ class TlsSocket:
             except WantWrite:
                 watcher = self._writable
             wait(watcher, self._timeout_s, timeout("timed out"))
+
+
+_DAYS = 3650
+_RSA_BITS, _RSA_EXPONENT = 2048, 65537
+_Key = ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey
+
+
+def ensure_certificate(directory: Path, host: str) -> tuple[Path, Path]:
+    """(certificate, key) of ECDSA as PEM files in `directory`; made if they are missing."""
+    return _ensure(directory, "demo-target", host, partial(ec.generate_private_key, ec.SECP256R1()))
+
+
+def ensure_rsa_certificate(directory: Path, host: str) -> tuple[Path, Path]:
+    """The same of RSA."""
+    make_key = partial(rsa.generate_private_key, _RSA_EXPONENT, _RSA_BITS)
+    return _ensure(directory, "demo-target-rsa", host, make_key)
+
+
+def _ensure(
+    directory: Path, name: str, host: str, make_key: Callable[[], _Key]
+) -> tuple[Path, Path]:
+    certificate, key = directory / f"{name}.crt", directory / f"{name}.key"
+    if not (certificate.exists() and key.exists()):
+        directory.mkdir(parents=True, exist_ok=True)
+        _make(certificate, key, host, make_key())
+    return certificate, key
+
+
+def _make(certificate: Path, key: Path, host: str, private: _Key) -> None:
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "benchsite demo target")])
+    now = datetime.now(UTC)
+    built = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(private.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=_DAYS))
+        .add_extension(x509.SubjectAlternativeName(_names(host)), critical=False)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+        .sign(private, hashes.SHA256())
+    )
+    pem = private.private_bytes(
+        serialization.Encoding.PEM,
+        serialization.PrivateFormat.PKCS8,
+        serialization.NoEncryption(),
+    )
+    with os.fdopen(os.open(key, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+        file.write(pem)
+    certificate.write_bytes(built.public_bytes(serialization.Encoding.PEM))
+
+
+def _names(host: str) -> list[x509.GeneralName]:
+    names: list[x509.GeneralName] = [x509.DNSName("localhost")]
+    addresses = {"127.0.0.1", "::1"}
+    try:
+        addresses.add(str(ip_address(host)))
+    except ValueError:
+        names.append(x509.DNSName(host))
+    return names + [x509.IPAddress(ip_address(each)) for each in sorted(addresses)]

@@ -8,8 +8,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from workers.echo.faults import reset
-from workers.echo.replies import EchoRequest
+from workers.echo.replies import EchoRequest, reset
 from workers.injector.alarm import Alarm
 from workers.injector.http1 import BadReply
 from workers.injector.websocket import frames

@@ -3,8 +3,7 @@
 from django.core.management.base import BaseCommand, CommandError
 
 from campaigns.domain.errors import Refused
-from campaigns.services.agents import rotate_exporter_tokens
-from campaigns.services.vault import rotate_client_keys, rotate_secrets
+from campaigns.services.vault import rotate_secrets
 
 
 class Command(BaseCommand):
@@ -12,7 +11,7 @@ class Command(BaseCommand):
 
     def handle(self, *args, **options):
         try:
-            count = rotate_secrets() + rotate_client_keys() + rotate_exporter_tokens()
+            count = rotate_secrets()
         except Refused as error:
             raise CommandError(str(error)) from None
         self.stdout.write(f"Re-encrypted {count} secrets with the first key.")
