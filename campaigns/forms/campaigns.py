@@ -94,6 +94,12 @@ _PERF_CHOICES = (
 )
 
 
+_ADVANCED = (
+    *("order", "repeats", "pause_s", "injectors", "sweep_field", "sweep_values"),
+    *("practical_threshold", "keeps_going", "perf", "reference"),
+)
+
+
 class CampaignForm(forms.Form):
     """Takes a `grid`; `cells` are its ticked keys, `seed` fixes the displayed order."""
 
@@ -241,6 +247,20 @@ class CampaignForm(forms.Form):
                 except Refused as refusal:
                     self.add_error("sweep_values", f"{plan.version}: {refusal}")
                     return
+
+    @property
+    def is_advanced(self) -> bool:
+        """Whether a field that stands under Advanced has another value than usual, or a fault."""
+        names = [name for name in _ADVANCED if name in self.fields]
+        plain = {None, "", False}
+        return any(
+            self.errors.get(name)
+            or (
+                str(value := self[name].value()) != str(usual := self.fields[name].initial)
+                and not {value, usual} <= plain
+            )
+            for name in names
+        )
 
     def ticked(self) -> set[str]:
         """The keys of the cells to tick: submitted, else initial ones."""

@@ -170,6 +170,7 @@ def start_campaign(page, project_path) -> str:
     for box in page.locator("[name=cells]").all():
         label = box.get_attribute("aria-label")
         box.set_checked(label.endswith(" new"), force=True)
+    page.locator("#advanced > summary").click()
     # Blocks, of which the target's log counts exactly what was planned.
     page.locator("[name=order][value=blocks]").check(force=True)
     page.locator("#id_repeats").fill(str(REPEATS))
