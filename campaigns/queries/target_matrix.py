@@ -29,7 +29,6 @@ from campaigns.domain.units import counted
 from campaigns.models import Campaign
 from campaigns.queries.arm_pairs import ArmPair, MeasuredTest, arm_words, metric_of
 from campaigns.queries.overheads import Overhead, compare, mean_against
-from campaigns.queries.side_by_side import passes_of
 
 LOCAL, REMOTE = "local", "remote"
 
@@ -53,8 +52,16 @@ def _network_rows(
 
 
 def means_us(arm: MeasuredTest) -> dict[int, float]:
-    """The mean of each run that counts, by its block."""
+    """The mean of each run that counts, by its block; of arms that took turns the median without
+    the injector's part, which is what their rounds compare."""
+    if _took_turns(arm):
+        metric = typical_metric(each.figures for each in arm.comparable)
+        return {each.run.repeat: each.figures.time_us(metric) for each in arm.comparable}
     return {each.run.repeat: each.figures.mean_us for each in arm.counted}
+
+
+def _took_turns(arm: MeasuredTest) -> bool:
+    return any(each.run.frozen.turns for each in arm.comparable)
 
 
 def _sent(tests: Mapping[tuple, MeasuredTest]) -> str:
@@ -109,6 +116,7 @@ def target_matrix(
         columns=tuple(columns.values()),
         rows=tuple(_row(campaign, row, found, columns, reference) for row, found in shared.items()),
         relative=relative,
+        in_turns=any(map(_took_turns, arms)),
         overall=tuple(_overall(campaign, shared, columns, reference)),
         network=tuple(_network_rows(campaign, shared, list(columns))),
         like=tuple(like_lines(list(_likeness(shared, columns)))),
@@ -175,17 +183,21 @@ def _row(
 def _cell(
     campaign: Campaign, name: str, arm: MeasuredTest, baseline: MeasuredTest | None
 ) -> MatrixCell:
-    values = [each.figures.mean_us for each in arm.counted] if arm.is_sound else []
+    values = list(means_us(arm).values()) if arm.is_sound else []
     if not values:
         why = next((each.why_unusable for each in arm.runs if each.why_unusable), NO_RUN)
         return MatrixCell(name, arm.test.pk, None, None, why=why)
     has_baseline = baseline is not None and bool(baseline.counted) and baseline.is_sound
     pair = ArmPair(baseline, arm, is_chosen=True) if has_baseline else None
+    against = None
+    if pair:
+        in_turns = _took_turns(baseline) and _took_turns(arm)
+        against = compare(campaign, pair).judged if in_turns else mean_against(campaign, pair)
     return MatrixCell(
         name,
         arm.test.pk,
         mean_interval(values),
-        mean_against(campaign, pair) if pair else None,
+        against,
         is_short=len(values) < campaign.repeats and campaign.finished_at is not None,
         doubt=_doubt(arm),
     )
@@ -250,8 +262,7 @@ def _likeness(rows: _Rows, columns: dict[tuple, str]) -> Iterator[RowLikeness]:
 def _order(
     campaign: Campaign, arms: list[MeasuredTest], names: dict[int, str]
 ) -> Iterator[Neighbours]:
-    in_turns = {run.test_id for of_pass in passes_of(campaign) for run in of_pass.runs}
-    took_turns = [arm for arm in arms if arm.test.pk in in_turns and arm.comparable]
+    took_turns = [arm for arm in arms if _took_turns(arm)]
     sound = took_turns or [arm for arm in arms if arm.n_usable >= MIN_REPEATS]
     metric = metric_of(sound)
     if took_turns:

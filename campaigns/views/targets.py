@@ -378,6 +378,7 @@ def drawn_matrix(matrix: TargetMatrix | None, threshold: float) -> dict[str, Any
         "columns": columns,
         "n_cells": 2 * len(columns),
         "reference": matrix.columns[matrix.relative - 1],
+        "in_turns": matrix.in_turns,
         "has_short": any(cell.is_short for cell in matrix.cells),
         "has_doubt": any(cell.doubt for cell in matrix.cells),
         "rows": [

@@ -8,6 +8,7 @@ from django.utils import timezone
 from campaigns.domain.metrics.rounds import ArmRound, ArmsRound
 from campaigns.domain.plan.turns import TurnsOrder
 from campaigns.domain.presentation.sentences import plain_text
+from campaigns.models import Run
 from campaigns.queries.answers import campaign_answer
 from campaigns.queries.side_by_side import Pass
 from tests.factories import make_campaign, make_endpoint, make_plan, make_target, make_test
@@ -132,10 +133,16 @@ def test_targets_that_took_turns_are_ordered_by_their_rounds(ask):
     rounds = [ArmsRound(n, n, (0, 1), tuple(arms)) for n in range(40)]
     frozen = SimpleNamespace(turns=TurnsOrder(), pace={})
     of_pass = [SimpleNamespace(test_id=run.test_id, frozen=frozen) for run in runs]
+    for run in runs:
+        turns = {"turns": TurnsOrder().to_json()}
+        Run.objects.filter(pk=run.pk).update(snapshot={**run.snapshot, **turns})
     campaign.passes = [Pass(of_pass, rounds)]
-    (row,) = answer().matrix.rows
+    matrix = answer().matrix
+    (row,) = matrix.rows
     assert row.best == "nginx"
     assert row.order[0].row.ratio == pytest.approx(7 / 9)
+    assert row.cells[1].against.interval.ratio == pytest.approx(7 / 9), "as the plot shows it"
+    assert matrix.in_turns
 
 
 def test_targets_that_cannot_be_told_apart_have_no_best(ask):

@@ -5,7 +5,7 @@ where it is faster than the second. The row of all plans has geometric means, an
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from campaigns.domain.analysis.likeness import Likeness
 from campaigns.domain.analysis.overhead import OverheadRow
@@ -220,7 +220,9 @@ class MatrixRow:
 class TargetMatrix:
     """`relative` is the number of the column that the others are compared with, from 1. `overall`:
     the geometric means over all plans of a place; none of a single plan. `network`: what the
-    requests of local plans took longer at remote ones. `like`: what should be alike at a plan."""
+    requests of local plans took longer at remote ones. `like`: what should be alike at a plan.
+    `in_turns`: its times are medians, and its differences of rounds, with the confidence of
+    these."""
 
     columns: tuple[str, ...]
     rows: tuple[MatrixRow, ...]
@@ -228,6 +230,7 @@ class TargetMatrix:
     overall: tuple[MatrixRow, ...] = ()
     network: tuple[NetworkRow, ...] = ()
     like: tuple[LikeLine, ...] = ()
+    in_turns: bool = False
 
     @property
     def table(self) -> Table:
@@ -259,7 +262,14 @@ class TargetMatrix:
         ]
         reference = self.columns[self.relative - 1]
         title = f"Every target at every plan, differences to {reference}"
-        return Table("targets", title, _COLUMNS, tuple(rows), label_title="plan")
+        columns, note = _COLUMNS, ""
+        if self.in_turns:
+            note = "medians without the injector's part, side by side"
+            titles = {"mean": "median", "difference_low": "99 % from"}
+            columns = tuple(
+                replace(each, title=titles.get(each.key, each.title)) for each in _COLUMNS
+            )
+        return Table("targets", title, columns, tuple(rows), "plan", note)
 
     @property
     def network_table(self) -> Table | None:
