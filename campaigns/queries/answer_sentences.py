@@ -28,6 +28,7 @@ from campaigns.domain.presentation.report_words import (
 )
 from campaigns.domain.presentation.results import Sentence
 from campaigns.domain.presentation.sentences import ArmTime, Pair, overhead_sentence, times_sentence
+from campaigns.domain.presentation.side_by_side_words import HIDDEN_PART
 from campaigns.domain.presentation.sweep_words import matrix_sentence, sweep_sentence
 from campaigns.domain.presentation.threshold_tables import broken_words, kept_words
 from campaigns.domain.units import (
@@ -70,8 +71,10 @@ def grounds_of(
         return []
     grounds = _compared_grounds(campaign, arms, overheads, pooled, runs) if overheads else []
     grounds += _holm_ground(overheads)
-    limits = (limit for each in overheads if each.turns for limit in each.turns.limits)
-    grounds += list(dict.fromkeys(limits))
+    limits = dict.fromkeys(limit for each in overheads if each.turns for limit in each.turns.limits)
+    if _is_crowded(runs):
+        limits.pop(HIDDEN_PART, None)
+    grounds += limits
     return grounds + _left_out_ground(runs) + _notes(runs)
 
 
@@ -88,9 +91,9 @@ def _compared_grounds(
     left_out = sum(each.figures.attempts for each in runs if each.figures) - attempts
     failed = errors_text(errors, attempts, counted_in(arm.scheme for arm in arms))
     return [
-        _interval_ground(overheads[0]),
-        f"practical threshold {typed_percent(campaign.practical_threshold)}",
         *([failed + (" of the runs that count" if left_out > 0 else "")] if attempts else []),
+        _interval_ground(overheads[0]),
+        f"differences below {typed_percent(campaign.practical_threshold)} are ignored",
         _metric_ground(overheads),
     ]
 
@@ -99,7 +102,7 @@ def _metric_ground(overheads: Sequence[Overhead]) -> str:
     if all(each.turns for each in overheads):
         return "medians without the injector's part, in the quieter half of the rounds"
     if all(each.judged.metric == "mean" for each in overheads):
-        return "primary metric: average, whose parts add up"
+        return "averages, whose parts add up"
     median = "medians without the injector's part"
     if any(each.judged.metric == "p50" for each in overheads):
         median = "medians"
@@ -136,10 +139,12 @@ def _named(labels: Sequence[str]) -> str:
 
 
 def _holm_ground(overheads: Sequence[Overhead]) -> list[str]:
+    """Where the correction takes away what a single interval shows."""
     tested = [each.judged.interval for each in overheads if each.has_word and each.judged.interval]
-    if len(tested) < 2:
+    p_values = [interval.p_value for interval in tested]
+    differing, alone = sum(p < 0.05 for p in holm(p_values)), sum(p < 0.05 for p in p_values)
+    if differing == alone:
         return []
-    differing = sum(p < 0.05 for p in holm([interval.p_value for interval in tested]))
     return [f"{differing} of {len(tested)} comparisons differ after Holm's correction"]
 
 

@@ -8,6 +8,7 @@ from campaigns.domain.analysis.signed_rank import Ratio
 from campaigns.domain.presentation.intervals import difference_words, slower_words
 from campaigns.domain.units import and_joined, duration, figure
 
+HIDDEN_PART = "The machine hid a part of the difference, which may be larger."
 Names = Sequence[str] | Mapping[int, str]  # by an arm's number
 
 
@@ -51,7 +52,7 @@ def limits_of(
         at = f" at {rate_per_s:,g}/s" if rate_per_s else ""
         sentences.append(f"How much cannot be told{at}: {who} {verb} not keep up here.")
     if found.at_least and found.word in {Word.SLOWER, Word.FASTER}:
-        sentences.append("The machine hid a part of the difference, which may be larger.")
+        sentences.append(HIDDEN_PART)
     if rate_per_s and asked_per_s and rate_per_s < asked_per_s:
         sentences.append(
             f"The rate was {rate_per_s:,g}/s: {asked_per_s:,g}/s were too much for this machine."
