@@ -78,6 +78,13 @@ class TrialSerializer(serializers.Serializer):
     p50_us = serializers.FloatField(allow_null=True)
     p95_us = serializers.FloatField(allow_null=True)
     p99_us = serializers.FloatField(allow_null=True)
+    mean_low_us = serializers.FloatField(
+        allow_null=True,
+        help_text="The lower end, without the injector's part; null if no rule is about it.",
+    )
+    p50_low_us = serializers.FloatField(allow_null=True)
+    p95_low_us = serializers.FloatField(allow_null=True)
+    p99_low_us = serializers.FloatField(allow_null=True)
     weak = serializers.ListField(
         child=serializers.CharField(),
         help_text="Of these percentiles, those with fewer than ten requests beyond them.",

@@ -174,7 +174,8 @@ def _times(timing: str, wanted: set[str], seen: Timing) -> dict[str, Any]:
 
 _COLUMNS = (
     *("trial", "search", "run", "rate_per_s", "result", "reason", "ended_at", "requests", "errors"),
-    *("mean_us", "p50_us", "p95_us", "p99_us", "weak", "target_cpu", "injector_cpu", "network"),
+    *("mean_us", "p50_us", "p95_us", "p99_us", "mean_low_us", "p50_low_us", "p95_low_us"),
+    *("p99_low_us", "weak", "target_cpu", "injector_cpu", "network"),
 )
 
 
@@ -184,8 +185,9 @@ def csv_of_search(report: SearchReport, busy: BusyByRun) -> str:
 
 
 def trial_row(made: MadeTrial, busy: Busy) -> dict[str, Any]:
-    """Also the trial of the JSON."""
+    """Also the trial of the JSON. What a rule is about has its lower end, too."""
     run = made.run
+    lows = {each.metric: each.at_least_us for each in run.verdicts}
     return {
         "trial": run.repeat,
         "search": made.search,
@@ -198,6 +200,7 @@ def trial_row(made: MadeTrial, busy: Busy) -> dict[str, Any]:
         **{
             name: getattr(run, name) for name in ("errors", "mean_us", "p50_us", "p95_us", "p99_us")
         },
+        **{f"{name}_low_us": lows.get(name) for name in ("mean", "p50", "p95", "p99")},
         "weak": [f"{name(q)}_us" for q in (P50, P95, P99) if shown(run.n or 0, q) is Shown.WEAK],
         **{name: getattr(busy, name) for name in ("target_cpu", "injector_cpu", "network")},
     }

@@ -6,7 +6,7 @@ own table, which has all figures. What the charts of a campaign's page draw."""
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 from statistics import fmean
 from typing import Any
@@ -236,12 +236,30 @@ def run_rows(runs: Page, answer: Answer) -> list[dict[str, Any]]:
 
 def repeats_of(answer: Answer, asked: Mapping[str, str]) -> dict[str, Any]:
     """{"tests": those whose table is shown, "plans": {group: [(test id, label)]} to choose from,
-    "asked": the id of the chosen test}; nothing to choose from where all tables are shown."""
+    "asked": the id of the chosen test}; nothing to choose from where all tables are shown, and
+    {"table": one row a test} of tests with one run each."""
+    if table := _table_of_single_runs(answer.tests):
+        return {"tests": [], "plans": {}, "asked": None, "table": table}
     if len(answer.tests) <= _MOST_TABLES:
         return {"tests": answer.tests, "plans": {}, "asked": None}
     shown = [test for test in answer.tests if str(test.test_id) == asked.get("repeats")]
     plans = {group.name: list(group.labels.items()) for group in groups_of(answer, answer.tests)}
     return {"tests": shown, "plans": plans, "asked": shown[0].test_id if shown else None}
+
+
+def _table_of_single_runs(tests: Sequence[TestAnswer]) -> Table | None:
+    """Its mean and pooled rows would say the same again."""
+    if not 1 < len(tests) <= _MOST_TABLES or any(len(test.means_ms) != 1 for test in tests):
+        return None
+    runs = [[row for row in test.table.rows if row.kind == "run"] for test in tests]
+    if any(len(rows) != 1 for rows in runs) or len({test.table.columns for test in tests}) > 1:
+        return None
+    has_plans = len({test.plan_label for test in tests}) > 1
+    rows = [
+        replace(row, label=", ".join(filter(None, [test.plan_label * has_plans, test.label])))
+        for test, (row,) in zip(tests, runs, strict=True)
+    ]
+    return replace(tests[0].table, title="Every test", rows=tuple(rows), label_title="test")
 
 
 _HEADS = (

@@ -19,8 +19,8 @@ from campaigns.domain.presentation.capacity_words import (
     lacks_its_rule,
     objective_words,
 )
-from campaigns.domain.presentation.tables import Cell
-from campaigns.domain.units import DASH, duration, ms, number, percent, rate
+from campaigns.domain.presentation.tables import TO, Cell
+from campaigns.domain.units import DASH, are_apart, duration, figure, ms, number, percent, rate
 from campaigns.live.events import Cursor
 from campaigns.live.feed import FEED
 from campaigns.models import Run, Search
@@ -107,11 +107,14 @@ def trial_row(made: MadeTrial, busy: BusyByRun) -> dict[str, Any]:
 
 
 def _percentile(run: Run, q: int, broken: Collection[str]) -> Cell:
-    """Weak as on the run's own page."""
+    """Weak as on the run's own page; of what a rule is about both ends, where they differ."""
     n, value = run.n or 0, getattr(run, f"{name(q)}_us")
     is_weak = value is not None and shown(n, q) is Shown.WEAK
     tone = "bad" if name(q) in broken else ""
-    return Cell(value, ms(value), is_weak, why_not_shown(n, q), tone)
+    low = next((each.at_least_us for each in run.verdicts if each.metric == name(q)), None)
+    is_wide = value is not None and are_apart(low, value)
+    text = f"{figure(low / 1000)}{TO}{ms(value)}" if is_wide else ms(value)
+    return Cell(value, text, is_weak, why_not_shown(n, q), tone)
 
 
 def _whole_percent(share: float | None) -> str:

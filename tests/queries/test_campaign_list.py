@@ -202,7 +202,7 @@ def test_it_ends_with_the_campaign_itself_and_has_the_last_ones_only(measured):
     assert lines_of(campaigns[-2]) == [list(range(3, MOST + 3))]
 
 
-@pytest.mark.parametrize("answers", [{"trust": "not_usable"}, {"outcome": "partial"}])
+@pytest.mark.parametrize("answers", [{"trust": "no_answer"}, {"outcome": "partial"}])
 def test_what_cannot_be_used_has_no_figure(measured, answers):
     measured(10)
     assert lines_of(measured(99, **answers)) == [[10, None]]

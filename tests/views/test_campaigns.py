@@ -234,3 +234,15 @@ def lines_of_overhead(http_us: list[int], https_us: list[int]) -> list[str]:
     campaign, tests = https_campaign(make_project())
     run_in_blocks(tests, [http_us, https_us])
     return [line.replace("\u202f", " ") for line in tiles_of(campaign_answer(campaign))[0]["lines"]]
+
+
+def test_tests_with_one_run_each_share_a_table(as_editor, project):
+    now = timezone.now()
+    campaign, tests = https_campaign(project, repeats=1, started_at=now, finished_at=now)
+    run_in_blocks(tests, [[18_900], [29_100]])
+    page = as_editor.get(f"/campaigns/{campaign.pk}/")
+    table = page.context["repeats"]["table"]
+    assert [(row.kind, row.label) for row in table.rows] == [
+        ("run", "HTTP new connection"),
+        ("run", "HTTPS new connection"),
+    ]
