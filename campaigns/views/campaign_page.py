@@ -14,7 +14,7 @@ from campaigns.domain.presentation.next_steps import next_step
 from campaigns.domain.presentation.results import Answer, Gist, OverheadAnswer, TestAnswer
 from campaigns.domain.presentation.run_points import whole_percent
 from campaigns.domain.presentation.tables import Cell
-from campaigns.domain.units import DASH, counted, number, percent
+from campaigns.domain.units import DASH, count, counted, number, percent
 from campaigns.live.events import Cursor
 from campaigns.live.feed import FEED
 from campaigns.live.memory import answer_of
@@ -81,7 +81,7 @@ def campaign_context(
     every = campaign.tests.select_related("endpoint__target", "plan_version__plan")
     tests, references = without_references(every)
     under_way = _under_way(campaign, actor, current)
-    return {
+    context = {
         **under_way,
         **_compared(campaign, answer),
         **_drawn(campaign, answer, tests, asked),
@@ -101,6 +101,25 @@ def campaign_context(
         "why_archived": why_archived(campaign, every),
         "reference": reference_sentence(campaign),
     }
+    return {**context, "tabs": _tabs(context)}
+
+
+def _tabs(context: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+    """(panel, title, how many) of those that have something; none before the first run."""
+    campaign, errors = context["campaign"], context["answer"].errors
+    if campaign.state == "draft" or campaign.is_before_first_run:
+        return []
+    n_errors = 0 if errors.is_everything else sum(row.count for row in errors.rows)
+    has_machine = any(context.get(key) for key in ("target_costs", "machine_runs", "counters"))
+    has_setup = context["like"] or context["first_responses"].rows or context["may_be_baseline"]
+    tabs = [
+        ("result", "Result", "", True),
+        ("runs", "Runs", count(context["runs"].count), True),
+        ("errors", "Errors", count(n_errors), n_errors),
+        ("machine", "Machine", "", has_machine),
+        ("setup", "Setup", "", has_setup),
+    ]
+    return [(key, title, n) for key, title, n, is_there in tabs if is_there]
 
 
 def disturbance(campaign: Campaign, may: Mapping[str, bool]) -> dict[str, Any]:

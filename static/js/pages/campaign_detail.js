@@ -10,6 +10,7 @@ import { drawInTurn } from "../charts/turns.js";
 import { block } from "../lib/block.js";
 import "../lib/dialogs.js";
 import "../lib/error_rows.js";
+import { showTabs } from "../lib/tabs.js";
 import { livePage, showProgress } from "../live/page.js";
 import { pointsOf } from "../live/points.js";
 import { toldRuns } from "../live/told.js";
@@ -88,6 +89,7 @@ takeRun();
 livePage({
   second,
   replaced(names) {
+    if (names.includes("tabs")) showTabs();
     if (names.includes("sweep")) findSweeps();
     drawPlots();
     takeRun();
