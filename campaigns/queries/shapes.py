@@ -65,9 +65,10 @@ def _against(
 
 
 def _pair_against(campaign: Campaign, base: MeasuredTest, arm: MeasuredTest) -> PointAgainst:
-    """Only where both points are trusted and measure response times, not overload."""
+    """Only where both measure response times, not overload. Of a busy machine the medians without
+    the injector's part are compared."""
     for each in (base, arm):
-        if not _is_trusted_point(each):
+        if not each.comparable:
             return PointAgainst(why=_why_not(each.ended) or _NO_RUN)
         if not (each.counted and each.is_sound):
             return PointAgainst(why=_OVERLOADED)

@@ -242,14 +242,15 @@ def _note(reference: str) -> str:
     against = f"Differences and words are against {reference}. " if reference else ""
     return (
         "Figures are of all requests of a value's runs, intervals and differences of the runs' "
-        f"averages. {against}Bold: the first with 95 % of the highest trusted throughput. Grey and "
-        "~: not all its runs are trusted, so it has no interval and no speed-up. Injector "
-        "processes on one host share its cores."
+        "averages; differences on a busy machine are of medians without the injector's part. "
+        f"{against}Bold: the first with 95 % of the highest trusted throughput. Grey and ~: not "
+        "all its runs are trusted, so it has no interval and no speed-up. Injector processes on "
+        "one host share its cores."
     )
 
 
 def _differences(point: SweepPoint) -> dict[str, Figure]:
-    """In percent, of the mean response time."""
+    """In percent, of the mean response time, or of the median on a busy machine."""
     against = point.against or _NOT_THERE
     row = against.mean
     if row is None:
