@@ -55,8 +55,10 @@ def heard(order, program):
 @pytest.mark.parametrize(
     "load",
     [OPEN, OPEN | {"distribution": "exponential"}, {"model": "closed", "connections": 3,
-     "duration_s": 60}, {"model": "over", "requests": 60, "over_s": 0.6}],
-    ids=["even", "random", "closed", "over"],
+     "duration_s": 60}, {"model": "over", "requests": 60, "over_s": 0.6},
+     {"model": "open", "distribution": "uniform", "uniform_min_s": 0.002, "uniform_max_s": 0.018,
+      "requests": 6000}],
+    ids=["even", "random", "closed", "over", "gaps"],
 )  # fmt: skip
 def test_each_arm_has_a_ledger_that_adds_up_and_is_that_of_its_server(program, load):
     # A trial on a busy machine would choose longer turns, of which few are over in time.

@@ -6,6 +6,7 @@ import pytest
 from campaigns.domain.metrics.rounds import ArmRound, ArmsRound
 from campaigns.domain.plan import arrivals
 from campaigns.domain.plan.load import Load, Model
+from campaigns.domain.plan.turns import load_at_rate
 from workers.injector.order import ArmsOrder, Refusal
 from workers.injector.trial import Pace, next_pace, whole_length_s
 from workers.injector.turn_loads import ArrivalsInTurns
@@ -26,9 +27,15 @@ def in_turns(load, turns):
     return list(found)
 
 
-@pytest.mark.parametrize("distribution", ["deterministic", "exponential"])
-def test_an_arm_sends_its_own_schedule_with_the_turns_of_others_cut_out(distribution):
-    load = Load(model=Model.OPEN, rate_per_s=200, duration_s=10, distribution=distribution)
+@pytest.mark.parametrize(
+    "more",
+    [{"rate_per_s": 200, "duration_s": 10},
+     {"rate_per_s": 200, "duration_s": 10, "distribution": "exponential"},
+     {"uniform_min_s": 0.001, "uniform_max_s": 0.009, "requests": 2000, "distribution": "uniform"}],
+    ids=["even", "random", "gaps"],
+)  # fmt: skip
+def test_an_arm_sends_its_own_schedule_with_the_turns_of_others_cut_out(more):
+    load = Load(model=Model.OPEN, **more)
     turns = [turn_at(1000, 0), turn_at(1300, 100), turn_at(1400, 200)]
     sent = in_turns(load, turns)
     alone = [due for _, due in arrivals.schedule(load, seed=3) if due < 300 * MS]
@@ -37,6 +44,12 @@ def test_an_arm_sends_its_own_schedule_with_the_turns_of_others_cut_out(distribu
     assert [due for _, due in sent] == put_off
     assert [number for number, _ in sent] == list(range(len(alone)))
     assert sum(turn.n_begun for turn in turns) == len(alone)
+
+
+def test_gaps_that_are_drawn_grow_alike_where_the_rate_is_lower():
+    load = Load(model=Model.OPEN, distribution="uniform", uniform_min_s=0.01, uniform_max_s=0.03)
+    slower = load_at_rate(load, 25)
+    assert (slower.uniform_min_s, slower.uniform_max_s) == (0.02, 0.06)
 
 
 def test_arrivals_go_on_with_the_next_turn():

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from math import ceil
 from typing import Any
 
 import numpy as np
@@ -10,9 +11,9 @@ import numpy as np
 from campaigns.domain.metrics.injector_end import InjectorEnd
 from campaigns.domain.metrics.snapshot import Second
 from campaigns.domain.plan import arrivals
-from campaigns.domain.plan.load import Distribution, Load, Model
+from campaigns.domain.plan.load import mean_rate_per_s
 from campaigns.domain.plan.plan import ConnectionMode
-from campaigns.domain.plan.turns import LONGEST_TRIAL_S
+from campaigns.domain.plan.turns import LONGEST_TRIAL_S, load_at_rate
 from workers.injector import drivers
 from workers.injector.connection import NS
 from workers.injector.crew import Crew
@@ -85,14 +86,12 @@ class ArmInTurns:
     @property
     def rate_per_s(self) -> float | None:
         """None of a closed load."""
-        load = self.order.plan.load
-        if not arrivals.is_scheduled(load):
-            return None
-        return float(NS / arrivals.period_ns(load))
+        return mean_rate_per_s(self.order.plan.load)
 
     def try_pace(self, pace: Pace) -> None:
         """Send at this pace from the next turn on, to see whether it is kept up with."""
-        self._begin(pace, {"duration_s": LONGEST_TRIAL_S})
+        n_most = ceil(LONGEST_TRIAL_S * (pace.rate_per_s or 0.0))
+        self._begin(pace, {"requests": n_most or None})
 
     def measure(self, pace: Pace, zero_ns: int, most_s: float) -> None:
         """Begin its plan's own schedule: what is sent from here on counts."""
@@ -107,15 +106,9 @@ class ArmInTurns:
         if pace.rate_per_s is None:
             self.load.begin(until.get("requests"))
             return
-        load = self.order.plan.load
-        is_random = load.distribution == Distribution.EXPONENTIAL
-        even = Load(
-            model=Model.OPEN,
-            rate_per_s=pace.rate_per_s,
-            distribution=Distribution.EXPONENTIAL if is_random else Distribution.DETERMINISTIC,
-            **until,
-        )
-        self.load.begin(arrivals.schedule(even, 0, seed=self.order.seed))
+        load = load_at_rate(self.order.plan.load, pace.rate_per_s)
+        load = replace(load, **{"duration_s": None, "requests": None, **until})
+        self.load.begin(arrivals.schedule(load, seed=self.order.seed))
 
     def take_turn(self, begin_ns: int, pace: Pace, *, is_first: bool = False) -> ArmTurn:
         """`is_first`: open as many connections as a stall may take, alike in all arms."""

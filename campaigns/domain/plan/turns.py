@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, NamedTuple, Self
 
 from campaigns.domain.plan.http_version import HttpVersion
-from campaigns.domain.plan.load import ArrivalUnit, Distribution, Load, Model, peak_rate_per_s
+from campaigns.domain.plan.load import ArrivalUnit, Load, Model, mean_rate_per_s, peak_rate_per_s
 from campaigns.domain.plan.plan import Plan
 
 MOST_ARMS = 16
@@ -71,8 +71,6 @@ def why_not_in_turns(plan: Plan) -> str:
         return "A window cannot be cut into turns."
     if load.stages:
         return "Stages cannot be cut into turns."
-    if load.distribution == Distribution.UNIFORM:
-        return "Random gaps cannot be cut into turns."
     if load.arrival_unit != ArrivalUnit.REQUEST:
         return "Connections and sessions that arrive cannot be cut into turns."
     if load.ramp_up_s or load.start_offset_s:
@@ -126,18 +124,30 @@ def plan_in_turns(plan: Plan, n_arms: int, limit_s: float) -> Plan:
     """What an arm sends: the limit of all arms replaces the duration of a plan that has one."""
     load = plan.load
     if load.model == Model.OVER:
-        rate_per_s = load.requests / load.over_s
-        load = replace(load, model=Model.OPEN, rate_per_s=rate_per_s, over_s=None)
+        load = load_at_rate(load, mean_rate_per_s(load))
     elif load.duration_s is None:
         return plan
     return replace(plan, load=replace(load, duration_s=limit_s / n_arms, requests=None))
 
 
+def load_at_rate(load: Load, rate_per_s: float) -> Load:
+    """An open load; gaps that are drawn from a range are longer or shorter by one factor."""
+    load = replace(load, model=Model.OPEN, over_s=None)
+    if load.mean_gap_s is None:
+        return replace(load, rate_per_s=rate_per_s)
+    factor = 1 / (rate_per_s * load.mean_gap_s)
+    gaps_s = factor * load.uniform_min_s, factor * load.uniform_max_s
+    return replace(load, uniform_min_s=gaps_s[0], uniform_max_s=gaps_s[1])
+
+
 def plan_at_pace(plan: Plan, pace: Mapping[str, Any]) -> Plan:
     """The plan as it was sent: at the rate that the trial has found, until all was settled."""
     load = plan.load
-    if load.rate_per_s and pace.get("rate_per_s"):
-        load = replace(load, rate_per_s=pace["rate_per_s"])
+    if load.model == Model.OPEN and pace.get("rate_per_s"):
+        load = load_at_rate(load, pace["rate_per_s"])
     if pace.get("measured_s"):
         load = replace(load, duration_s=pace["measured_s"], requests=None)
+        if load.mean_gap_s:
+            requests = max(1, round(load.duration_s / load.mean_gap_s))
+            load = replace(load, duration_s=None, requests=requests)
     return replace(plan, load=load)
