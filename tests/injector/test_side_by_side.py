@@ -16,15 +16,8 @@ from tests.injector.test_cli import run
 from tests.injector.test_contract import fault, whole_order
 from workers.injector import rounds
 from workers.injector.arms_run import run_arms
-from workers.injector.rounds import Rounds
 
 OPEN = {"model": "open", "rate_per_s": 100, "duration_s": 60}
-
-
-@pytest.fixture
-def short_trial(monkeypatch):
-    monkeypatch.setattr(rounds, "TRIAL_S", 0.5)
-    monkeypatch.setattr(rounds, "_STAGE_S", 0.5)
 
 
 def arms_order(*ports, load=None, limit_s=2, modes=(), **turns):
@@ -109,19 +102,6 @@ def test_a_stop_ends_it_and_what_was_seen_is_told(program):
     end = ArmsEnd.from_json(lines[-1])
     assert (status, end.outcome, end.reason) == (0, "stopped", "user")
     assert end.arms[0].totals["started"] + end.arms[1].totals["started"] == server.n_requests
-
-
-@pytest.fixture
-def pools(monkeypatch):
-    """How many connections each arm has at the beginning of each round."""
-    seen, play = [], Rounds._play_round
-
-    def noted(self, *given, **named):
-        seen.append([len(arm.load.workers) for arm in self._arms])
-        return play(self, *given, **named)
-
-    monkeypatch.setattr(Rounds, "_play_round", noted)
-    return seen
 
 
 def measured(*ports, **more):

@@ -227,7 +227,6 @@ def order_of(load=None, turns=None, **plan):
             {"duration_s": 2, "from_per_s": 1, "to_per_s": 5}]}), "Stages"),
         (order_of({"model": "closed", "connections": 2, "requests": 5, "ramp_up_s": 1}), "ramp-up"),
         (order_of(session={"cookies": True}), "Sessions"),
-        (order_of(http_version="2"), "HTTP/2"),
         (order_of(turns={"limit_s": 0}), "limit_s"),
         (order_of(turns={"pairs": [[2, 0]]}), "pairs"),
         (order_of(turns={"limit_s": []}), "cannot be read"),

@@ -17,9 +17,10 @@ from campaigns.domain.plan.turns import LONGEST_TRIAL_S, load_at_rate
 from workers.injector import drivers
 from workers.injector.connection import NS
 from workers.injector.crew import Crew
-from workers.injector.engine import connections_end, in_order, make_dialler
+from workers.injector.engine import connections_end, in_order, make_dialler, reads_one_by_one
 from workers.injector.guard import Guard, resolve
 from workers.injector.key_log import KeyLog
+from workers.injector.modes import streams_of
 from workers.injector.order import Order
 from workers.injector.pacer import Lead
 from workers.injector.preflight import Capacity, find_capacity
@@ -54,7 +55,8 @@ class ArmInTurns:
         self.capacity: Capacity = find_capacity(order, self._guard.addresses, n_arms)
         self.turns = Turns()
         self.dialler = make_dialler(order, self._guard, reads, key_log)
-        self.crew = Crew(order, self.dialler, partial(TurnRecorder, turns=self.turns))
+        make_recorder = partial(TurnRecorder, turns=self.turns, is_exact=reads_one_by_one(order))
+        self.crew = Crew(order, self.dialler, make_recorder)
         self.load = self._make_load(lead)
         for recorder in self.crew.recorders:
             recorder.queued_at = self.load.queued_at
@@ -71,13 +73,43 @@ class ArmInTurns:
             drain_ns = int(plan.timeouts.total_s * NS)
             settings = self.capacity.connections, drain_ns, plan.load.when_saturated
             return OpenTurns(requests, make_worker, *settings, lead)
-        n_connections = arrivals.connections_of(plan.load, shard)
-        return ClosedTurns(requests, make_worker, shard, n_connections, lead)
+        n_workers = arrivals.connections_of(plan.load, shard) * self.n_streams
+        return self._closed_turns()(requests, make_worker, shard, n_workers, lead)
+
+    def _closed_turns(self) -> type[ClosedTurns]:
+        if self.crew.streams is None:
+            return ClosedTurns
+        from workers.injector.http2.worker import StreamTurns
+
+        return StreamTurns
+
+    @property
+    def n_streams(self) -> int:
+        """How many requests a connection takes at a time."""
+        return streams_of(self.order.plan, self.order.mode)
 
     @property
     def is_kept(self) -> bool:
         """Whether its connections serve more than one request."""
         return self.order.mode == ConnectionMode.KEEP_ALIVE
+
+    @property
+    def opens_more(self) -> bool:
+        """Whether it opens a connection where all are busy, and keeps it."""
+        return self.is_kept and self.rate_per_s is not None
+
+    @property
+    def n_connections(self) -> int:
+        """Those that it may use by now."""
+        streams = self.crew.streams
+        return len(self.load.workers) if streams is None else streams.n_links
+
+    def want_connections(self, least: int) -> None:
+        """Have its next arrivals open connections until there are so many."""
+        if self.crew.streams is None:
+            self.load.n_wanted = least
+        else:
+            self.crew.streams.want_links(least)
 
     @property
     def addresses(self) -> list[str]:
@@ -114,7 +146,7 @@ class ArmInTurns:
         """`is_first`: open as many connections as a stall may take, alike in all arms."""
         length_ns, gap_ns = round(pace.slice_s * NS), round(pace.gap_s * NS)
         turn = ArmTurn(begin_ns, self._own_ns, length_ns, gap_ns)
-        if is_first and self.is_kept and pace.rate_per_s is not None:
+        if is_first and self.opens_more:
             turn.n_extra = max(1, min(_MOST_AT_ONCE, round(pace.rate_per_s * _POOL_S)))
         self._own_ns += length_ns
         self.turns.add(turn, is_measured=begin_ns >= self._zero_ns)

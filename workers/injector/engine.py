@@ -78,7 +78,7 @@ class Engine:
         self._guard.admit(resolve(order.endpoint.host, order.endpoint.port))
         capacity = find_capacity(order, self._guard.addresses)
         self._warnings = capacity.warnings
-        reads = ReadSample(is_on=_reads_one_by_one(order))
+        reads = ReadSample(is_on=reads_one_by_one(order))
         self._dialler = make_dialler(order, self._guard, reads, self._key_log)
         crew = self._crew = Crew(order, self._dialler)
         ordered = in_order(crew.requests, order.plan.order, order.seed)
@@ -231,7 +231,7 @@ def _lookups_of(order: Order) -> Lookups | None:
     return Lookups(host, port) if each_time else None
 
 
-def _reads_one_by_one(order: Order) -> bool:
+def reads_one_by_one(order: Order) -> bool:
     """Whether what is read on a connection belongs to the one attempt under way on it."""
     plan = order.plan
     is_shared = plan.session.pipeline_depth > 1 or streams_of(plan, order.mode) > 1

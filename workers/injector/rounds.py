@@ -61,7 +61,8 @@ class Rounds:
         self._key_log = key_log
         self._loop = gevent.get_hub().loop
         self._rng = self._order_rng()
-        self._reads = ReadSample(is_on=True)
+        is_on = all(arm.plan.exchange is None for arm in order.arms)
+        self._reads = ReadSample(is_on=is_on)
         self._arms: list[ArmInTurns] = []
         self._over = Event()
         self._has_conducted = False
@@ -231,10 +232,11 @@ class Rounds:
         arms, begin_ns = self._arms, max(free_ns, now() + _SOON_NS)
         order = self._rng.permutation(len(arms)).tolist()
         step_ns = round((pace.slice_s + pace.gap_s) * NS)
-        most = max((len(arm.load.workers) for arm in arms if arm.is_kept), default=0)
+        growing = [arm for arm in arms if arm.opens_more]
+        for one in growing:
+            alike = [arm for arm in growing if arm.n_streams == one.n_streams]
+            one.want_connections(max(arm.n_connections for arm in alike))
         for place, number in enumerate(order):
-            if arms[number].is_kept:
-                arms[number].load.n_wanted = most
             arms[number].take_turn(begin_ns + place * step_ns, pace, is_first=is_first)
         self._untold.append(len(self._orders))
         self._orders.append(order)
@@ -296,7 +298,7 @@ class Rounds:
             "rate_per_s": pace.rate_per_s,
             "asked_per_s": pace.asked_per_s,
             "keeps_up": pace.keeps_up,
-            "connections": [len(arm.load.workers) for arm in self._arms],
+            "connections": [arm.n_connections for arm in self._arms],
         }
 
     # --- supervision -----------------------------------------------------------------------------

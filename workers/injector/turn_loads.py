@@ -137,7 +137,6 @@ class ClosedTurns(ClosedLoad):
         self._stage = ClosedStage(0, 0, iter(()).__next__)
         self._turn_pacer = make_pacer(self._begin_turn, lead)
         self.is_used_up = self._is_stopped = False
-        self.n_wanted = n_connections
 
     def begin(self, most: int | None) -> None:
         """Send so many requests from the next turn on; None: any number."""

@@ -160,11 +160,15 @@ class Turns:
 
 
 class TurnRecorder(StepRecorder):
-    """Tells the arm's turns what ended, and counts seconds on the arm's own clock."""
+    """Tells the arm's turns what ended, and counts seconds on the arm's own clock.
 
-    def __init__(self, *given: Any, turns: Turns, **named: Any):
+    `is_exact`: what the injector added is known, not only the least that it can have been.
+    """
+
+    def __init__(self, *given: Any, turns: Turns, is_exact: bool = True, **named: Any):
         super().__init__(*given, **named)
         self._turns = turns
+        self._is_exact = is_exact
 
     def seconds_of(self, instants_ns: Any) -> Any:
         return self._turns.seconds_of(instants_ns)
@@ -173,6 +177,10 @@ class TurnRecorder(StepRecorder):
         for due in self.events["dropped"]:
             self._turns.note_failed(due)
         super().gather()
+
+    def _sampled(self, *given: Any) -> dict[str, np.ndarray]:
+        found = super()._sampled(*given)
+        return found if self._is_exact else {}
 
     def _own_parts(
         self, rows: np.ndarray, own_delay_us: np.ndarray

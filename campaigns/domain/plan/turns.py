@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, NamedTuple, Self
 
-from campaigns.domain.plan.http_version import HttpVersion
 from campaigns.domain.plan.load import ArrivalUnit, Load, Model, mean_rate_per_s, peak_rate_per_s
 from campaigns.domain.plan.plan import Plan
 
@@ -65,8 +64,6 @@ def why_not_in_turns(plan: Plan) -> str:
     load = plan.load
     if plan.exchange is not None:
         return "WebSockets cannot be measured side by side yet."
-    if plan.http_version == HttpVersion.HTTP_2:
-        return "HTTP/2 cannot be measured side by side yet."
     if load.model == Model.WINDOW:
         return "A window cannot be cut into turns."
     if load.stages:
