@@ -214,7 +214,8 @@ def test_turns_of_a_closed_load_grow_until_they_hold_ten():
 def order_of(load=None, turns=None, **plan):
     load = load or {"model": "open", "rate_per_s": 50, "duration_s": 5}
     plan = {"steps": [{"method": "GET", "path": "/"}], "load": load, **plan}
-    endpoint = {"scheme": "http", "host": "127.0.0.1", "port": 8080}
+    scheme = "ws" if "exchange" in plan else "http"
+    endpoint = {"scheme": scheme, "host": "127.0.0.1", "port": 8080}
     arm = {"endpoint": endpoint, "plan": plan, "connection_mode": "new"}
     return {"protocol": 2, "arms": [arm, arm], "policy": {"allow": []}, "turns": turns or {}}
 
@@ -227,6 +228,8 @@ def order_of(load=None, turns=None, **plan):
             {"duration_s": 2, "from_per_s": 1, "to_per_s": 5}]}), "Stages"),
         (order_of({"model": "closed", "connections": 2, "requests": 5, "ramp_up_s": 1}), "ramp-up"),
         (order_of(session={"cookies": True}), "Sessions"),
+        (order_of(steps=[], exchange={"messages": 101}), "more than 100 messages"),
+        (order_of(steps=[], exchange={"messages": 2, "rate_per_s": 10}), "more than 0.1 s"),
         (order_of(turns={"limit_s": 0}), "limit_s"),
         (order_of(turns={"pairs": [[2, 0]]}), "pairs"),
         (order_of(turns={"limit_s": []}), "cannot be read"),

@@ -28,7 +28,7 @@ from workers.injector.read_delay import ReadSample
 from workers.injector.seconds import Seconds, in_flight_of
 from workers.injector.trial import Pace
 from workers.injector.turn_loads import ClosedTurns, OpenTurns
-from workers.injector.turns import ArmTurn, TurnRecorder, Turns
+from workers.injector.turns import ArmTurn, ExchangeTurnRecorder, TurnRecorder, Turns
 
 _NEVER = 1 << 62
 # How many connections are opened at once before the first turn, of an open load.
@@ -55,8 +55,11 @@ class ArmInTurns:
         self.capacity: Capacity = find_capacity(order, self._guard.addresses, n_arms)
         self.turns = Turns()
         self.dialler = make_dialler(order, self._guard, reads, key_log)
-        make_recorder = partial(TurnRecorder, turns=self.turns, is_exact=reads_one_by_one(order))
-        self.crew = Crew(order, self.dialler, make_recorder)
+        talk = order.plan.exchange
+        is_exact = reads_one_by_one(order) if talk is None else talk.goes_step_by_step
+        known = {"turns": self.turns, "is_exact": is_exact}
+        recorders = partial(TurnRecorder, **known), partial(ExchangeTurnRecorder, **known)
+        self.crew = Crew(order, self.dialler, *recorders)
         self.load = self._make_load(lead)
         for recorder in self.crew.recorders:
             recorder.queued_at = self.load.queued_at

@@ -22,6 +22,7 @@ from workers.injector.recorder import StepRecorder
 from workers.injector.request import Request
 from workers.injector.users import SessionContext
 from workers.injector.websocket.exchange_context import ExchangeContext
+from workers.injector.websocket.recorder import ExchangeRecorder
 from workers.injector.websocket.silent import SilentWorker
 from workers.injector.websocket.worker import WebSocketWorker
 
@@ -40,6 +41,7 @@ class Crew:
         order: Order,
         dialler: Dialler,
         make_recorder: Callable[..., StepRecorder] = StepRecorder,
+        make_exchange_recorder: Callable[..., ExchangeRecorder] = ExchangeRecorder,
     ):
         plan = order.plan
         self._make_recorder = make_recorder
@@ -48,7 +50,9 @@ class Crew:
         self._mode = wire_mode(plan, order.mode)
         is_http2 = plan.http_version == HttpVersion.HTTP_2
         self.streams = _stream_crew(order, dialler) if is_http2 else None
-        self.exchange = None if plan.exchange is None else ExchangeContext.of(order)
+        self.exchange = (
+            None if plan.exchange is None else ExchangeContext.of(order, make_exchange_recorder)
+        )
         self._exchange_worker = _exchange_worker(plan)
         steps = [] if self.exchange else signed_steps(plan, order.secret)
         requests = [self._make_request(number, step) for number, step in enumerate(steps)]

@@ -90,14 +90,16 @@ class ReadSample:
 class TimedRead:
     """Stands in for a connection's `recv` during `attempts`: when each began → (its worker, how
     long what came before lay unread). Where several share a connection, all that is read at once
-    has the stamp of its last byte, so that no reply is said to have waited longer than it did."""
+    has the stamp of its last byte, so that no reply is said to have waited longer than it did.
+    `adds_up`: an attempt waits for all that is read, not only for the last of it."""
 
-    __slots__ = ("_is_tls", "_plain", "_recvmsg", "attempts", "holder")
+    __slots__ = ("_is_tls", "_plain", "_recvmsg", "adds_up", "attempts", "holder")
 
     def __init__(self, connection: Any):
         # Not the connection itself: the two would keep each other in memory.
         self.attempts: dict[int, tuple[Any, int]] = {}
         self.holder: Any = None
+        self.adds_up = False
         self._plain = connection.recv
         self._is_tls = connection.tls is not None
         self._recvmsg = connection.sock.recvmsg
@@ -121,6 +123,8 @@ class TimedRead:
         # Of a reply that comes in parts the last one decides.
         for attempt, (worker, before_ns) in attempts.items():
             worker.request.recorder.looked[attempt] = before_ns, looked
+            if self.adds_up:
+                attempts[attempt] = worker, before_ns + waited_ns(looked)
         return data
 
 

@@ -28,7 +28,7 @@ from campaigns.domain.plan.turns import LONGEST_TRIAL_S, TRIAL_S
 from workers.injector.arm import ArmInTurns, planned_requests
 from workers.injector.attempt import interrupt_overdue
 from workers.injector.connection import NS, now
-from workers.injector.engine import DRAIN_ON_STOP_S, SWEEP_S
+from workers.injector.engine import DRAIN_ON_STOP_S, SWEEP_S, longest_attempt_ns
 from workers.injector.key_log import KeyLog
 from workers.injector.order import ArmsOrder
 from workers.injector.pacer import Lead
@@ -61,8 +61,7 @@ class Rounds:
         self._key_log = key_log
         self._loop = gevent.get_hub().loop
         self._rng = self._order_rng()
-        is_on = all(arm.plan.exchange is None for arm in order.arms)
-        self._reads = ReadSample(is_on=is_on)
+        self._reads = ReadSample(is_on=True)
         self._arms: list[ArmInTurns] = []
         self._over = Event()
         self._has_conducted = False
@@ -140,6 +139,7 @@ class Rounds:
             self._stop_reason = reason
             for arm in self._arms:
                 arm.load.stop()
+                arm.crew.stop()
         self._abort_at_ns = min(now() + int(drain_s * NS), self._abort_at_ns or 1 << 62)
         self._sweep()
 
@@ -321,7 +321,7 @@ class Rounds:
         instant = now()
         aborts = self._abort_at_ns is not None and instant >= self._abort_at_ns
         for arm in self._arms:
-            limit_ns = int(arm.order.plan.timeouts.total_s * NS)
+            limit_ns = longest_attempt_ns(arm.order.plan)
             interrupt_overdue(arm.load.workers, instant, limit_ns, aborts=aborts)
             arm.dialler.sweep(instant)
         is_stopping = self._stop_reason is not None

@@ -17,6 +17,7 @@ from campaigns.domain.metrics.rounds import ArmRound
 from workers.injector.attempt_row import END, INTENDED
 from workers.injector.connection import NS
 from workers.injector.recorder import Failure, StepRecorder
+from workers.injector.websocket.recorder import ExchangeRecorder
 
 WARM_UP = -1  # all of the trial is just before zero
 _UNKNOWN = -1
@@ -198,3 +199,7 @@ class TurnRecorder(StepRecorder):
     def _add_failure(self, failure: Failure) -> None:
         super()._add_failure(failure)
         self._turns.note_failed(failure.intended, failure.end)
+
+
+class ExchangeTurnRecorder(TurnRecorder, ExchangeRecorder):
+    """The same of conversations."""

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, NamedTuple, Self
 
+from campaigns.domain.plan.exchange import Exchange
 from campaigns.domain.plan.load import ArrivalUnit, Load, Model, mean_rate_per_s, peak_rate_per_s
 from campaigns.domain.plan.plan import Plan
 
@@ -16,6 +17,8 @@ MOST_USUAL_S = 300.0
 _UNDER_WAY = 2  # rounds that a look leaves out
 FEWEST_ROUNDS = 16  # before the first look at what they say
 REQUESTS_OF_A_TURN, SHORTEST_TURN_S = 10, 0.1
+# Of one WebSocket, which is opened and closed in a turn of at most half a second.
+MOST_MESSAGES, LONGEST_TALK_S = 100, 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +65,11 @@ class TurnsOrder:
 def why_not_in_turns(plan: Plan) -> str:
     """Why a plan cannot be sent in short turns; "" where it can."""
     load = plan.load
-    if plan.exchange is not None:
-        return "WebSockets cannot be measured side by side yet."
+    if plan.exchange is not None and _is_long(plan.exchange):
+        return (
+            f"A connection with more than {MOST_MESSAGES} messages, or with messages for more than "
+            f"{LONGEST_TALK_S:g} s, cannot be cut into turns."
+        )
     if load.model == Model.WINDOW:
         return "A window cannot be cut into turns."
     if load.stages:
@@ -75,6 +81,11 @@ def why_not_in_turns(plan: Plan) -> str:
     if not plan.is_plain:
         return "Sessions, pauses, pipelining and variables cannot be cut into turns."
     return ""
+
+
+def _is_long(exchange: Exchange) -> bool:
+    talk_s = exchange.messages / exchange.rate_per_s if exchange.rate_per_s else 0.0
+    return exchange.messages > MOST_MESSAGES or talk_s > LONGEST_TALK_S
 
 
 class ArmsOfPlan(NamedTuple):
