@@ -20,8 +20,8 @@ from workers.injector.arms_run import run_arms
 OPEN = {"model": "open", "rate_per_s": 100, "duration_s": 60}
 
 
-def arms_order(*ports, load=None, limit_s=2, modes=(), **turns):
-    orders = [whole_order(port, load=load or OPEN) for port in ports]
+def arms_order(*ports, load=None, limit_s=2, modes=(), plan=(), **turns):
+    orders = [whole_order(port, load=load or OPEN, plan=dict(plan)) for port in ports]
     names = ("plan", "endpoint", "connection_mode", "secrets")
     arms = [{name: order[name] for name in names if name in order} for order in orders]
     for arm, mode in zip(arms, modes, strict=False):
@@ -187,6 +187,32 @@ def test_connections_are_new_for_each_request_where_an_arm_wants_that(short_tria
     assert kept.n_connections < kept.n_requests
     assert new.n_connections == new.n_requests
     assert run.end.arms[1].totals["connections_opened"] == new.n_requests
+
+
+def test_connections_that_arrive_are_new_for_each_request(short_trial):
+    load = OPEN | {"arrival_unit": "connection"}
+    with scripted(always(OK_REPLY)) as one, scripted(always(OK_REPLY)) as other:
+        run = measured(one.port, other.port, load=load, limit_s=1)
+    for arm, server in zip(run.end.arms, (one, other), strict=True):
+        assert arm.totals["ok"] == server.n_requests == server.n_connections
+
+
+def test_users_of_each_arm_have_their_own_rows_and_cookies(short_trial):
+    """As alone: a session keeps its row, and hears nothing of what another arm's server says."""
+    plan = {"session": {"cookies": True}, "variables": {"csv": "id\n1\n2\n3\n4\n"}}
+    plan["steps"] = [{"method": "GET", "path": "/${id}"}]
+
+    def naming(name):
+        return always(OK_REPLY.replace(b"\r\n\r\n", b"\r\nSet-Cookie: at=%s\r\n\r\n" % name))
+
+    load = {"model": "closed", "connections": 2, "duration_s": 60}
+    with scripted(naming(b"one")) as one, scripted(naming(b"other")) as other:
+        run = measured(one.port, other.port, load=load, limit_s=1, plan=plan)
+    assert run.comparisons[0].n_rounds > 0
+    for name, server in ((b"one", one), (b"other", other)):
+        assert {each.split()[1] for each in server.requests} == {b"/1", b"/2"}
+        without = [each for each in server.requests if b"Cookie: at=%s\r\n" % name not in each]
+        assert len(without) == 2, "the first request of each user"
 
 
 def test_failures_are_told_of_their_round_and_their_arm(short_trial):

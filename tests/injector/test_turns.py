@@ -227,7 +227,10 @@ def order_of(load=None, turns=None, **plan):
         (order_of({"model": "open", "stages": [
             {"duration_s": 2, "from_per_s": 1, "to_per_s": 5}]}), "Stages"),
         (order_of({"model": "closed", "connections": 2, "requests": 5, "ramp_up_s": 1}), "ramp-up"),
-        (order_of(session={"cookies": True}), "Sessions"),
+        (order_of({"model": "open", "rate_per_s": 9, "requests": 9, "arrival_unit": "session"},
+                  session={"calls_per_session": 2}), "Sessions"),
+        (order_of(session={"think_time": {"kind": "constant", "mean_s": 1}}, load={
+            "model": "closed", "connections": 2, "requests": 5}), "Pauses"),
         (order_of(steps=[], exchange={"messages": 101}), "more than 100 messages"),
         (order_of(steps=[], exchange={"messages": 2, "rate_per_s": 10}), "more than 0.1 s"),
         (order_of(turns={"limit_s": 0}), "limit_s"),

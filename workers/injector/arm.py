@@ -20,7 +20,7 @@ from workers.injector.crew import Crew
 from workers.injector.engine import connections_end, in_order, make_dialler, reads_one_by_one
 from workers.injector.guard import Guard, resolve
 from workers.injector.key_log import KeyLog
-from workers.injector.modes import streams_of
+from workers.injector.modes import streams_of, wire_mode
 from workers.injector.order import Order
 from workers.injector.pacer import Lead
 from workers.injector.preflight import Capacity, find_capacity
@@ -94,7 +94,7 @@ class ArmInTurns:
     @property
     def is_kept(self) -> bool:
         """Whether its connections serve more than one request."""
-        return self.order.mode == ConnectionMode.KEEP_ALIVE
+        return wire_mode(self.order.plan, self.order.mode) == ConnectionMode.KEEP_ALIVE
 
     @property
     def opens_more(self) -> bool:

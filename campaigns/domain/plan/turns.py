@@ -5,8 +5,9 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, NamedTuple, Self
 
 from campaigns.domain.plan.exchange import Exchange
-from campaigns.domain.plan.load import ArrivalUnit, Load, Model, mean_rate_per_s, peak_rate_per_s
+from campaigns.domain.plan.load import Load, Model, mean_rate_per_s, peak_rate_per_s
 from campaigns.domain.plan.plan import Plan
+from campaigns.domain.plan.session import ThinkKind, makes_visits
 
 MOST_ARMS = 16
 LIMIT_S, LEAST_S_OF_AN_ARM = 60.0, 10.0
@@ -74,12 +75,13 @@ def why_not_in_turns(plan: Plan) -> str:
         return "A window cannot be cut into turns."
     if load.stages:
         return "Stages cannot be cut into turns."
-    if load.arrival_unit != ArrivalUnit.REQUEST:
-        return "Connections and sessions that arrive cannot be cut into turns."
     if load.ramp_up_s or load.start_offset_s:
         return "A ramp-up or start offset cannot be cut into turns."
-    if not plan.is_plain:
-        return "Sessions, pauses, pipelining and variables cannot be cut into turns."
+    session = plan.session
+    if makes_visits(load, session) or session.calls_per_session is not None:
+        return "Sessions, and connections with several requests, cannot be cut into turns."
+    if session.think_time.kind != ThinkKind.NONE or session.pipeline_depth > 1:
+        return "Pauses and pipelining cannot be cut into turns."
     return ""
 
 
