@@ -189,6 +189,17 @@ def test_connections_are_new_for_each_request_where_an_arm_wants_that(short_tria
     assert run.end.arms[1].totals["connections_opened"] == new.n_requests
 
 
+def test_all_arms_of_a_round_are_at_the_same_stage_and_go_on_to_the_last(short_trial):
+    """Also where it is settled long before."""
+    stages = [{"duration_s": 0.6, "from_per_s": rate, "to_per_s": rate} for rate in (100, 200, 100)]
+    more = {"load": {"model": "open", "stages": stages}, "slice_s": 0.1, "may_lower_rate": False}
+    with scripted(after(0.001)) as one, scripted(after(0.02)) as other:
+        run = measured(one.port, other.port, limit_s=20, until_settled=True, **more)
+    assert run.comparisons[0].is_settled
+    sent = [tuple(arm.n for arm in each.arms) for each in run._rounds]
+    assert sent == [(10, 10)] * 6 + [(20, 20)] * 6 + [(10, 10)] * 6
+
+
 def test_connections_that_arrive_are_new_for_each_request(short_trial):
     load = OPEN | {"arrival_unit": "connection"}
     with scripted(always(OK_REPLY)) as one, scripted(always(OK_REPLY)) as other:
@@ -262,7 +273,8 @@ def test_the_command_line_says_which_is_slower_first():
         ("--against http://127.0.0.1:1/ --report ab", "--report is for one address"),
         ("--against http://127.0.0.1:1/ --threshold p95<3ms", "--threshold is for one address"),
         ("--against http://127.0.0.1:1/ --exactly 3 --at-most 4", "exclude each other"),
-        ("--against http://127.0.0.1:1/ --stages 5:2", "--against: Stages cannot be cut"),
+        ("--against http://127.0.0.1:1/ --stages 5:2-9", "--against: A load that only rises"),
+        ("--against http://127.0.0.1:1/ --stages 5:2 --at-most 9", "The stages say when it ends"),
         ("--against http://127.0.0.1:1/ --exactly 0.2", "limit_s must be from 1"),
         ("--against 127.0.0.1", "is not an address"),
     ],

@@ -6,7 +6,8 @@ import pytest
 from campaigns.domain.metrics.rounds import ArmRound, ArmsRound
 from campaigns.domain.plan import arrivals
 from campaigns.domain.plan.load import Load, Model
-from campaigns.domain.plan.turns import load_at_rate
+from campaigns.domain.plan.stages import Stage
+from campaigns.domain.plan.turns import load_at_rate, lowest_share
 from workers.injector.order import ArmsOrder, Refusal
 from workers.injector.trial import Pace, next_pace, whole_length_s
 from workers.injector.turn_loads import ArrivalsInTurns
@@ -31,8 +32,9 @@ def in_turns(load, turns):
     "more",
     [{"rate_per_s": 200, "duration_s": 10},
      {"rate_per_s": 200, "duration_s": 10, "distribution": "exponential"},
-     {"uniform_min_s": 0.001, "uniform_max_s": 0.009, "requests": 2000, "distribution": "uniform"}],
-    ids=["even", "random", "gaps"],
+     {"uniform_min_s": 0.001, "uniform_max_s": 0.009, "requests": 2000, "distribution": "uniform"},
+     {"stages": (Stage(0.2, 100, 300), Stage(1, 200, 200))}],
+    ids=["even", "random", "gaps", "stages"],
 )  # fmt: skip
 def test_an_arm_sends_its_own_schedule_with_the_turns_of_others_cut_out(more):
     load = Load(model=Model.OPEN, **more)
@@ -46,10 +48,13 @@ def test_an_arm_sends_its_own_schedule_with_the_turns_of_others_cut_out(more):
     assert sum(turn.n_begun for turn in turns) == len(alone)
 
 
-def test_gaps_that_are_drawn_grow_alike_where_the_rate_is_lower():
+def test_gaps_and_stages_keep_their_proportions_where_the_rate_is_lower():
     load = Load(model=Model.OPEN, distribution="uniform", uniform_min_s=0.01, uniform_max_s=0.03)
     slower = load_at_rate(load, 25)
     assert (slower.uniform_min_s, slower.uniform_max_s) == (0.02, 0.06)
+    load = Load(model=Model.OPEN, stages=(Stage(5, 100, 40), Stage(5, 20, 20)))
+    assert load_at_rate(load, 50).stages == (Stage(5, 50, 20), Stage(5, 10, 10))
+    assert Pace.first(100, lowest_share=lowest_share(load)).slice_s == 0.5, "ten at 20/s"
 
 
 def test_arrivals_go_on_with_the_next_turn():
@@ -225,7 +230,7 @@ def order_of(load=None, turns=None, **plan):
     [
         (order_of({"model": "window", "low": 1, "high": 2, "requests": 5}), "A window"),
         (order_of({"model": "open", "stages": [
-            {"duration_s": 2, "from_per_s": 1, "to_per_s": 5}]}), "Stages"),
+            {"duration_s": 2, "from_per_s": 1, "to_per_s": 5}]}), "only rises"),
         (order_of({"model": "closed", "connections": 2, "requests": 5, "ramp_up_s": 1}), "ramp-up"),
         (order_of({"model": "open", "rate_per_s": 9, "requests": 9, "arrival_unit": "session"},
                   session={"calls_per_session": 2}), "Sessions"),

@@ -92,10 +92,13 @@ def slow_streams(headers, body):
          {"spec": plan_spec(**LOAD) | {"http_version": "2", "streams": 4}}),
         (lambda: scripted(echo()), lambda: scripted(echo(delay_s=0.01)),
          {"spec": {"exchange": {"messages": 2}, "load": LOAD}, "scheme": "ws", "mode": "new"}),
+        (lambda: scripted(after(0.002)), lambda: scripted(after(0.005)),
+         {"spec": plan_spec(model="open", stages=[{"duration_s": 3, "from_per_s": 150},
+                                                  {"duration_s": 3, "from_per_s": 75}])}),
     ],
-    ids=["HTTP/2", "WebSocket"],
+    ids=["HTTP/2", "WebSocket", "stages"],
 )  # fmt: skip
-def test_streams_and_websockets_are_measured_side_by_side(project, dispatcher, quick, slow, given):
+def test_streams_websockets_and_stages_are_told_apart(project, dispatcher, quick, slow, given):
     with quick() as one, slow() as other:
         ports = [(each[0] if isinstance(each, tuple) else each).port for each in (one, other)]
         campaign = started(project, *ports, limit_s=30, **given)

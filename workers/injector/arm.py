@@ -11,7 +11,7 @@ import numpy as np
 from campaigns.domain.metrics.injector_end import InjectorEnd
 from campaigns.domain.metrics.snapshot import Second
 from campaigns.domain.plan import arrivals
-from campaigns.domain.plan.load import mean_rate_per_s
+from campaigns.domain.plan.load import Load, peak_rate_per_s
 from campaigns.domain.plan.plan import ConnectionMode
 from campaigns.domain.plan.turns import LONGEST_TRIAL_S, load_at_rate
 from workers.injector import drivers
@@ -120,28 +120,31 @@ class ArmInTurns:
 
     @property
     def rate_per_s(self) -> float | None:
-        """None of a closed load."""
-        return mean_rate_per_s(self.order.plan.load)
+        """Of stages the highest. None of a closed load."""
+        return peak_rate_per_s(self.order.plan.load)
 
     def try_pace(self, pace: Pace) -> None:
         """Send at this pace from the next turn on, to see whether it is kept up with."""
         n_most = ceil(LONGEST_TRIAL_S * (pace.rate_per_s or 0.0))
-        self._begin(pace, {"requests": n_most or None})
+        load = self.order.plan.load
+        even = replace(load, rate_per_s=pace.rate_per_s, stages=()) if load.stages else load
+        self._begin(even, pace, {"requests": n_most or None})
 
     def measure(self, pace: Pace, zero_ns: int, most_s: float) -> None:
         """Begin its plan's own schedule: what is sent from here on counts."""
         load = self.order.plan.load
         self._zero_ns = zero_ns
         until_time = {"duration_s": min(most_s, load.duration_s or most_s)}
-        self._begin(pace, until_time if load.requests is None else {"requests": load.requests})
+        until = until_time if load.requests is None else {"requests": load.requests}
+        self._begin(load, pace, {} if load.stages else until)
         self.seconds.begin(zero_ns, 1)
 
-    def _begin(self, pace: Pace, until: dict[str, Any]) -> None:
+    def _begin(self, load: Load, pace: Pace, until: dict[str, Any]) -> None:
         self._own_ns = 0
         if pace.rate_per_s is None:
             self.load.begin(until.get("requests"))
             return
-        load = load_at_rate(self.order.plan.load, pace.rate_per_s)
+        load = load_at_rate(load, pace.rate_per_s)
         load = replace(load, **{"duration_s": None, "requests": None, **until})
         self.load.begin(arrivals.schedule(load, seed=self.order.seed))
 

@@ -24,7 +24,8 @@ from campaigns.domain.lifecycle import StopReason
 from campaigns.domain.metrics.injector_end import COMPLETE, STOPPED
 from campaigns.domain.metrics.rounds import ArmsEnd, ArmsRound
 from campaigns.domain.metrics.snapshot import Second
-from campaigns.domain.plan.turns import LONGEST_TRIAL_S, TRIAL_S
+from campaigns.domain.plan.load import planned_duration_s
+from campaigns.domain.plan.turns import LONGEST_TRIAL_S, TRIAL_S, lowest_share
 from workers.injector.arm import ArmInTurns, planned_requests
 from workers.injector.attempt import interrupt_overdue
 from workers.injector.connection import NS, now
@@ -158,7 +159,9 @@ class Rounds:
     def _try_out(self, start_ns: int) -> tuple[Pace, int]:
         """(the pace that all keep up with, or the last that was tried, when it was over)."""
         turns, arms = self._turns, self._arms
-        pace = Pace.first(arms[0].rate_per_s, turns.slice_s, may_lower=turns.may_lower_rate)
+        share = lowest_share(arms[0].order.plan.load)
+        settings = {"may_lower": turns.may_lower_rate, "lowest_share": share}
+        pace = Pace.first(arms[0].rate_per_s, turns.slice_s, **settings)
         least_s = max(TRIAL_S, arms[0].order.plan.warm_up_s)
         free_ns, is_new = start_ns, True
         while self._stop_reason is None:
@@ -204,9 +207,11 @@ class Rounds:
             arm.measure(pace, begin_ns, limit_s)
         until_ns = begin_ns + int(limit_s * NS)
         round_ns = int(pace.round_s(len(self._arms)) * NS)
-        duration_s = self._arms[0].order.plan.load.duration_s
+        load = self._arms[0].order.plan.load
+        duration_s = planned_duration_s(load) if load.stages else load.duration_s
         n_most = inf if duration_s is None else ceil(duration_s / pace.slice_s)
-        look = LOOKS[0] if self._turns.until_settled else None
+        # Stages go on to their end.
+        look = LOOKS[0] if self._turns.until_settled and not load.stages else None
         free_ns = begin_ns
         # A round that is begun a moment late does not cost the last one.
         while self._stop_reason is None and free_ns + 0.9 * round_ns <= until_ns:

@@ -23,25 +23,32 @@ _LOWEST_SHARE = 1 / 32
 @dataclass(frozen=True, slots=True)
 class Pace:
     """`gap_s` after each turn nobody sends, so that slow replies arrive. `rate_per_s` is None in a
-    closed load. `keeps_up`: None until tried."""
+    closed load. `lowest_share`: a turn holds enough requests at this share of the rate too.
+    `keeps_up`: None until tried."""
 
     slice_s: float
     gap_s: float = 0.0
     rate_per_s: float | None = None
     asked_per_s: float | None = None
     lowest_per_s: float = 0.0
+    lowest_share: float = 1.0
     is_fixed: bool = False
     keeps_up: bool | None = None
 
     @classmethod
     def first(
-        cls, rate_per_s: float | None, slice_s: float | None = None, *, may_lower: bool = True
+        cls,
+        rate_per_s: float | None,
+        slice_s: float | None = None,
+        *,
+        may_lower: bool = True,
+        lowest_share: float = 1.0,
     ) -> "Pace":
         """`slice_s`: as somebody asked for, not to be changed."""
         lowest_per_s = (rate_per_s or 0.0) * (_LOWEST_SHARE if may_lower else 1)
-        length_s = slice_s or _length_for(rate_per_s)
+        length_s = slice_s or _length_for(rate_per_s, lowest_share)
         rates = rate_per_s, rate_per_s, lowest_per_s
-        return cls(length_s, 0.0, *rates, is_fixed=slice_s is not None)
+        return cls(length_s, 0.0, *rates, lowest_share, is_fixed=slice_s is not None)
 
     def round_s(self, n_arms: int) -> float:
         return n_arms * (self.slice_s + self.gap_s)
@@ -53,8 +60,8 @@ def whole_length_s(wanted_s: float) -> float:
     return next(fitting, float(ceil(wanted_s - 1e-9)))
 
 
-def _length_for(rate_per_s: float | None) -> float:
-    return whole_length_s(0.0 if rate_per_s is None else REQUESTS_OF_A_TURN / rate_per_s)
+def _length_for(rate_per_s: float | None, share: float) -> float:
+    return whole_length_s(0.0 if rate_per_s is None else REQUESTS_OF_A_TURN / rate_per_s / share)
 
 
 def next_pace(pace: Pace, rounds: Sequence[ArmsRound], p95_s: float) -> Pace:
@@ -93,5 +100,5 @@ def _slower(pace: Pace) -> Pace | None:
     if pace.rate_per_s is None or pace.rate_per_s <= pace.lowest_per_s:
         return None
     rate_per_s = pace.rate_per_s / 2
-    length_s = pace.slice_s if pace.is_fixed else _length_for(rate_per_s)
+    length_s = pace.slice_s if pace.is_fixed else _length_for(rate_per_s, pace.lowest_share)
     return replace(pace, slice_s=length_s, gap_s=0.0, rate_per_s=rate_per_s)
