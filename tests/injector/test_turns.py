@@ -233,7 +233,12 @@ def order_of(load=None, turns=None, **plan):
             {"duration_s": 2, "from_per_s": 1, "to_per_s": 5}]}), "only rises"),
         (order_of({"model": "closed", "connections": 2, "requests": 5, "ramp_up_s": 1}), "ramp-up"),
         (order_of({"model": "open", "rate_per_s": 9, "requests": 9, "arrival_unit": "session"},
-                  session={"calls_per_session": 2}), "Sessions"),
+                  session={"calls_per_session": 21}), "More than 20 requests"),
+        (order_of({"model": "open", "rate_per_s": 9, "requests": 9, "arrival_unit": "session"},
+                  session={"calls_per_session": 3, "connections_per_session": 2,
+                           "burst_length": 3}), "at once"),
+        (order_of({"model": "closed", "connections": 2, "requests": 5},
+                  session={"calls_per_session": 3}), "Let sessions arrive"),
         (order_of(session={"think_time": {"kind": "constant", "mean_s": 1}}, load={
             "model": "closed", "connections": 2, "requests": 5}), "Pauses"),
         (order_of(steps=[], exchange={"messages": 101}), "more than 100 messages"),

@@ -27,8 +27,14 @@ from workers.injector.preflight import Capacity, find_capacity
 from workers.injector.read_delay import ReadSample
 from workers.injector.seconds import Seconds, in_flight_of
 from workers.injector.trial import Pace
-from workers.injector.turn_loads import ClosedTurns, OpenTurns
-from workers.injector.turns import ArmTurn, ExchangeTurnRecorder, TurnRecorder, Turns
+from workers.injector.turn_loads import ClosedTurns, OpenTurns, VisitTurns
+from workers.injector.turns import (
+    ArmTurn,
+    ExchangeTurnRecorder,
+    TurnRecorder,
+    Turns,
+    VisitTurnRecorder,
+)
 
 _NEVER = 1 << 62
 # How many connections are opened at once before the first turn, of an open load.
@@ -60,6 +66,12 @@ class ArmInTurns:
         known = {"turns": self.turns, "is_exact": is_exact}
         recorders = partial(TurnRecorder, **known), partial(ExchangeTurnRecorder, **known)
         self.crew = Crew(order, self.dialler, *recorders)
+        self.visits: VisitTurnRecorder | None = None
+        if self.crew.sessions is not None and self.crew.sessions.visits is not None:
+            alone = self.crew.sessions.visits
+            known = {"has_sessions": alone.has_sessions, "turns": self.turns}
+            self.visits = self.crew.sessions.visits = VisitTurnRecorder(alone.n_calls, **known)
+            self.visits.zero_ns = _NEVER
         self.load = self._make_load(lead)
         for recorder in self.crew.recorders:
             recorder.queued_at = self.load.queued_at
@@ -75,6 +87,10 @@ class ArmInTurns:
         if arrivals.is_scheduled(plan.load):
             drain_ns = int(plan.timeouts.total_s * NS)
             settings = self.capacity.connections, drain_ns, plan.load.when_saturated
+            if self.visits is not None:
+                return VisitTurns(
+                    requests, make_worker, *settings, lead, context=self.crew.sessions
+                )
             return OpenTurns(requests, make_worker, *settings, lead)
         n_workers = arrivals.connections_of(plan.load, shard) * self.n_streams
         return self._closed_turns()(requests, make_worker, shard, n_workers, lead)
@@ -99,7 +115,7 @@ class ArmInTurns:
     @property
     def opens_more(self) -> bool:
         """Whether it opens a connection where all are busy, and keeps it."""
-        return self.is_kept and self.rate_per_s is not None
+        return self.is_kept and self.rate_per_s is not None and self.visits is None
 
     @property
     def n_connections(self) -> int:
@@ -138,6 +154,8 @@ class ArmInTurns:
         until = until_time if load.requests is None else {"requests": load.requests}
         self._begin(load, pace, {} if load.stages else until)
         self.seconds.begin(zero_ns, 1)
+        if self.visits is not None:
+            self.visits.zero_ns = zero_ns
 
     def _begin(self, load: Load, pace: Pace, until: dict[str, Any]) -> None:
         self._own_ns = 0
@@ -159,6 +177,14 @@ class ArmInTurns:
         self.load.take_turn(turn)
         return turn
 
+    def knows_all(self, turn: ArmTurn, instant: int) -> bool:
+        """Whether all that was due in a turn has ended, as far as recorders have told."""
+        if self.visits is None:
+            return turn.is_complete(instant)
+        gathered_ns = min(recorder.gathered_ns for recorder in self.crew.recorders)
+        has_ended = instant >= turn.end_ns and self.visits.are_over(turn.end_ns)
+        return has_ended and max(turn.end_ns, self.visits.ended_ns) <= gathered_ns
+
     def gather(self) -> None:
         """Have the turns know all that has ended."""
         for worker in self.load.workers:
@@ -176,6 +202,7 @@ class ArmInTurns:
             totals=self.seconds.total.counters,
             errors=self.seconds.total.errors,
             in_flight=len(in_flight_of(self.load.workers)),
+            sessions_in_flight=None if self.visits is None else self.visits.n_under_way,
             duration_us=self.turns.own_us(last_end_ns),
             sending_us=self.turns.own_us(last_start_ns),
         )

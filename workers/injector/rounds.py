@@ -266,7 +266,8 @@ class Rounds:
         for number in self._untold[:]:
             turns = [arm.turns.all[number] for arm in self._arms]
             is_measured = turns[0].begin_ns >= self._zero_ns
-            if is_measured and not all(turn.is_complete(instant) for turn in turns):
+            pairs = zip(self._arms, turns, strict=True)
+            if is_measured and not all(arm.knows_all(turn, instant) for arm, turn in pairs):
                 continue
             self._untold.remove(number)
             if is_measured:

@@ -19,6 +19,7 @@ from workers.injector.loads import ClosedLoad, ClosedStage, OpenLoad
 from workers.injector.pacer import Lead, make_pacer
 from workers.injector.request import Request
 from workers.injector.turns import ArmTurn
+from workers.injector.visits import VisitLoad
 
 _EXTRA = -1
 
@@ -77,8 +78,9 @@ class OpenTurns(OpenLoad):
         drain_ns: int,
         when_saturated: WhenSaturated,
         lead: Lead,
+        **more: Any,
     ):
-        super().__init__(requests, make_worker, (), most, drain_ns, when_saturated, lead)
+        super().__init__(requests, make_worker, (), most, drain_ns, when_saturated, lead, **more)
         self._arrivals: ArrivalsInTurns = ArrivalsInTurns()
         self._is_stopped = False
         self.n_wanted = 0
@@ -113,6 +115,14 @@ class OpenTurns(OpenLoad):
             self._take_slot((number, due, 0))
         else:
             super()._hand_over(number, due)
+
+
+class VisitTurns(OpenTurns, VisitLoad):
+    """Visits arrive in turns; one that is under way at the end of a turn goes on."""
+
+    def _hand_over(self, number: int, due: int) -> None:
+        self._context.visits.arrived(due)
+        super()._hand_over(number, due)
 
 
 class ClosedTurns(ClosedLoad):

@@ -6,6 +6,7 @@ to the second in which the clock stands.
 """
 
 from bisect import bisect_right
+from collections import Counter
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
@@ -15,8 +16,9 @@ import numpy as np
 from campaigns.domain.analysis.side_by_side import FEWEST_REQUESTS
 from campaigns.domain.metrics.rounds import ArmRound
 from workers.injector.attempt_row import END, INTENDED
-from workers.injector.connection import NS
+from workers.injector.connection import NS, now
 from workers.injector.recorder import Failure, StepRecorder
+from workers.injector.visit_recorder import VisitRecorder
 from workers.injector.websocket.recorder import ExchangeRecorder
 
 WARM_UP = -1  # all of the trial is just before zero
@@ -62,7 +64,7 @@ class ArmTurn:
 
     def figures(self) -> ArmRound:
         rows = np.concatenate(self.ok) if self.ok else np.empty((0, 4), np.int64)
-        n_left = self.n_begun - self.n_ended
+        n_left = max(0, self.n_begun - self.n_ended)
         n, n_spilled = len(rows), self.n_spilled + n_left
         common = {"failed": self.n_failed, "spilled": n_spilled, "in_pause": self.n_in_pause}
         if not n:
@@ -170,6 +172,7 @@ class TurnRecorder(StepRecorder):
         super().__init__(*given, **named)
         self._turns = turns
         self._is_exact = is_exact
+        self.gathered_ns = 0
 
     def seconds_of(self, instants_ns: Any) -> Any:
         return self._turns.seconds_of(instants_ns)
@@ -177,6 +180,7 @@ class TurnRecorder(StepRecorder):
     def gather(self) -> None:
         for due in self.events["dropped"]:
             self._turns.note_failed(due)
+        self.gathered_ns = now()
         super().gather()
 
     def _sampled(self, *given: Any) -> dict[str, np.ndarray]:
@@ -203,3 +207,33 @@ class TurnRecorder(StepRecorder):
 
 class ExchangeTurnRecorder(TurnRecorder, ExchangeRecorder):
     """The same of conversations."""
+
+
+class VisitTurnRecorder(VisitRecorder):
+    """Knows which visits are under way, by when they were due. `ended_ns`: of the latest end."""
+
+    def __init__(self, n_calls: int, *, has_sessions: bool, turns: Turns):
+        super().__init__(n_calls, has_sessions)
+        self._turns = turns
+        self._dues: Counter[int] = Counter()
+        self.ended_ns = 0
+
+    def second_at(self, instant: int) -> int:
+        return int(self._turns.seconds_of(instant))
+
+    def arrived(self, due: int) -> None:
+        self._dues[due] += 1
+
+    def ended(self, due: int, instant: int, *counts: int, has_failed: bool) -> None:
+        super().ended(due, instant, *counts, has_failed=has_failed)
+        self._dues[due] -= 1
+        self.ended_ns = instant
+
+    def dropped(self, instant: int, count: int = 1) -> None:
+        super().dropped(instant, count)
+        self._dues[instant] -= count
+
+    def are_over(self, until_ns: int) -> bool:
+        """Those that were due by then."""
+        self._dues = +self._dues
+        return min(self._dues, default=until_ns) >= until_ns

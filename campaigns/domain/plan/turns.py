@@ -28,6 +28,7 @@ FEWEST_ROUNDS = 16  # before the first look at what they say
 REQUESTS_OF_A_TURN, SHORTEST_TURN_S = 10, 0.1
 # Of one WebSocket, which is opened and closed in a turn of at most half a second.
 MOST_MESSAGES, LONGEST_TALK_S = 100, 0.1
+MOST_CALLS = 20  # of one arrival, in such a turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,11 +87,21 @@ def why_not_in_turns(plan: Plan) -> str:
     if load.ramp_up_s or load.start_offset_s:
         return "A ramp-up or start offset cannot be cut into turns."
     session = plan.session
-    if makes_visits(load, session) or session.calls_per_session is not None:
-        return "Sessions, and connections with several requests, cannot be cut into turns."
     if session.think_time.kind != ThinkKind.NONE or session.pipeline_depth > 1:
         return "Pauses and pipelining cannot be cut into turns."
+    if session.calls_per_session is not None and not makes_visits(load, session):
+        return "Sessions on open connections cannot be cut into turns. Let sessions arrive."
+    if plan.calls_per_arrival > MOST_CALLS:
+        return f"More than {MOST_CALLS} requests of an arrival cannot be cut into turns."
+    if makes_visits(load, session) and _retries_or_shares(plan):
+        return "Sessions that retry, or send several requests at once, cannot be cut into turns."
     return ""
+
+
+def _retries_or_shares(plan: Plan) -> bool:
+    session = plan.session
+    is_shared = plan.streams > 1 or (session.connections_per_session or 1) > 1
+    return is_shared or session.retry_on_failure
 
 
 def _only_rises(load: Load) -> bool:
