@@ -7,7 +7,7 @@ from campaigns.domain.metrics.rounds import ArmRound, ArmsRound
 from campaigns.domain.plan import arrivals
 from campaigns.domain.plan.load import Load, Model
 from campaigns.domain.plan.stages import Stage
-from campaigns.domain.plan.turns import load_at_rate, lowest_share
+from campaigns.domain.plan.turns import load_at_rate, slowest_share
 from workers.injector.order import ArmsOrder, Refusal
 from workers.injector.trial import Pace, next_pace, whole_length_s
 from workers.injector.turn_loads import ArrivalsInTurns
@@ -54,7 +54,7 @@ def test_gaps_and_stages_keep_their_proportions_where_the_rate_is_lower():
     assert (slower.uniform_min_s, slower.uniform_max_s) == (0.02, 0.06)
     load = Load(model=Model.OPEN, stages=(Stage(5, 100, 40), Stage(5, 20, 20)))
     assert load_at_rate(load, 50).stages == (Stage(5, 50, 20), Stage(5, 10, 10))
-    assert Pace.first(100, lowest_share=lowest_share(load)).slice_s == 0.5, "ten at 20/s"
+    assert Pace.first(100, slowest_share=slowest_share(load)).slice_s == 0.5, "ten at 20/s"
 
 
 def test_arrivals_go_on_with_the_next_turn():

@@ -178,12 +178,13 @@ class ArmInTurns:
         return turn
 
     def knows_all(self, turn: ArmTurn, instant: int) -> bool:
-        """Whether all that was due in a turn has ended, as far as recorders have told."""
+        """Whether all that was due in a turn has ended, and all that follows from it."""
         if self.visits is None:
             return turn.is_complete(instant)
-        gathered_ns = min(recorder.gathered_ns for recorder in self.crew.recorders)
-        has_ended = instant >= turn.end_ns and self.visits.are_over(turn.end_ns)
-        return has_ended and max(turn.end_ns, self.visits.ended_ns) <= gathered_ns
+        if instant < turn.end_ns or not self.visits.are_over(turn.end_ns):
+            return False
+        self.gather()
+        return True
 
     def gather(self) -> None:
         """Have the turns know all that has ended."""

@@ -25,7 +25,7 @@ from campaigns.domain.metrics.injector_end import COMPLETE, STOPPED
 from campaigns.domain.metrics.rounds import ArmsEnd, ArmsRound
 from campaigns.domain.metrics.snapshot import Second
 from campaigns.domain.plan.load import planned_duration_s
-from campaigns.domain.plan.turns import LONGEST_TRIAL_S, TRIAL_S, lowest_share
+from campaigns.domain.plan.turns import LONGEST_TRIAL_S, TRIAL_S, slowest_share
 from workers.injector.arm import ArmInTurns, planned_requests
 from workers.injector.attempt import interrupt_overdue
 from workers.injector.connection import NS, now
@@ -159,8 +159,8 @@ class Rounds:
     def _try_out(self, start_ns: int) -> tuple[Pace, int]:
         """(the pace that all keep up with, or the last that was tried, when it was over)."""
         turns, arms = self._turns, self._arms
-        share = lowest_share(arms[0].order.plan.load)
-        settings = {"may_lower": turns.may_lower_rate, "lowest_share": share}
+        share = slowest_share(arms[0].order.plan.load)
+        settings = {"may_lower": turns.may_lower_rate, "slowest_share": share}
         pace = Pace.first(arms[0].rate_per_s, turns.slice_s, **settings)
         least_s = max(TRIAL_S, arms[0].order.plan.warm_up_s)
         free_ns, is_new = start_ns, True

@@ -23,7 +23,7 @@ _LOWEST_SHARE = 1 / 32
 @dataclass(frozen=True, slots=True)
 class Pace:
     """`gap_s` after each turn nobody sends, so that slow replies arrive. `rate_per_s` is None in a
-    closed load. `lowest_share`: a turn holds enough requests at this share of the rate too.
+    closed load. `slowest_share`: a turn holds enough requests at this share of the rate too.
     `keeps_up`: None until tried."""
 
     slice_s: float
@@ -31,7 +31,7 @@ class Pace:
     rate_per_s: float | None = None
     asked_per_s: float | None = None
     lowest_per_s: float = 0.0
-    lowest_share: float = 1.0
+    slowest_share: float = 1.0
     is_fixed: bool = False
     keeps_up: bool | None = None
 
@@ -42,13 +42,13 @@ class Pace:
         slice_s: float | None = None,
         *,
         may_lower: bool = True,
-        lowest_share: float = 1.0,
+        slowest_share: float = 1.0,
     ) -> "Pace":
         """`slice_s`: as somebody asked for, not to be changed."""
         lowest_per_s = (rate_per_s or 0.0) * (_LOWEST_SHARE if may_lower else 1)
-        length_s = slice_s or _length_for(rate_per_s, lowest_share)
+        length_s = slice_s or _length_for(rate_per_s, slowest_share)
         rates = rate_per_s, rate_per_s, lowest_per_s
-        return cls(length_s, 0.0, *rates, lowest_share, is_fixed=slice_s is not None)
+        return cls(length_s, 0.0, *rates, slowest_share, is_fixed=slice_s is not None)
 
     def round_s(self, n_arms: int) -> float:
         return n_arms * (self.slice_s + self.gap_s)
@@ -100,5 +100,5 @@ def _slower(pace: Pace) -> Pace | None:
     if pace.rate_per_s is None or pace.rate_per_s <= pace.lowest_per_s:
         return None
     rate_per_s = pace.rate_per_s / 2
-    length_s = pace.slice_s if pace.is_fixed else _length_for(rate_per_s, pace.lowest_share)
+    length_s = pace.slice_s if pace.is_fixed else _length_for(rate_per_s, pace.slowest_share)
     return replace(pace, slice_s=length_s, gap_s=0.0, rate_per_s=rate_per_s)

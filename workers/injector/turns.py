@@ -16,7 +16,7 @@ import numpy as np
 from campaigns.domain.analysis.side_by_side import FEWEST_REQUESTS
 from campaigns.domain.metrics.rounds import ArmRound
 from workers.injector.attempt_row import END, INTENDED
-from workers.injector.connection import NS, now
+from workers.injector.connection import NS
 from workers.injector.recorder import Failure, StepRecorder
 from workers.injector.visit_recorder import VisitRecorder
 from workers.injector.websocket.recorder import ExchangeRecorder
@@ -172,7 +172,6 @@ class TurnRecorder(StepRecorder):
         super().__init__(*given, **named)
         self._turns = turns
         self._is_exact = is_exact
-        self.gathered_ns = 0
 
     def seconds_of(self, instants_ns: Any) -> Any:
         return self._turns.seconds_of(instants_ns)
@@ -180,7 +179,6 @@ class TurnRecorder(StepRecorder):
     def gather(self) -> None:
         for due in self.events["dropped"]:
             self._turns.note_failed(due)
-        self.gathered_ns = now()
         super().gather()
 
     def _sampled(self, *given: Any) -> dict[str, np.ndarray]:
@@ -210,13 +208,12 @@ class ExchangeTurnRecorder(TurnRecorder, ExchangeRecorder):
 
 
 class VisitTurnRecorder(VisitRecorder):
-    """Knows which visits are under way, by when they were due. `ended_ns`: of the latest end."""
+    """Knows which visits are under way, by when they were due."""
 
     def __init__(self, n_calls: int, *, has_sessions: bool, turns: Turns):
         super().__init__(n_calls, has_sessions)
         self._turns = turns
         self._dues: Counter[int] = Counter()
-        self.ended_ns = 0
 
     def second_at(self, instant: int) -> int:
         return int(self._turns.seconds_of(instant))
@@ -227,7 +224,6 @@ class VisitTurnRecorder(VisitRecorder):
     def ended(self, due: int, instant: int, *counts: int, has_failed: bool) -> None:
         super().ended(due, instant, *counts, has_failed=has_failed)
         self._dues[due] -= 1
-        self.ended_ns = instant
 
     def dropped(self, instant: int, count: int = 1) -> None:
         super().dropped(instant, count)

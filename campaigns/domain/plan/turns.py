@@ -123,7 +123,7 @@ class ArmsOfPlan(NamedTuple):
     injectors: int = 1
 
 
-def lowest_share(load: Load) -> float:
+def slowest_share(load: Load) -> float:
     """The mean rate of the slowest stage that sends anything, as a share of the highest rate."""
     means = [(each.from_per_s + each.to_per_s) / 2 for each in load.stages]
     return min((mean / peak_rate_per_s(load) for mean in means if mean), default=1.0)
@@ -131,7 +131,7 @@ def lowest_share(load: Load) -> float:
 
 def turn_s(load: Load) -> float:
     """How long a turn is at least."""
-    rate_per_s = (peak_rate_per_s(load) or 0.0) * lowest_share(load)
+    rate_per_s = (peak_rate_per_s(load) or 0.0) * slowest_share(load)
     return max(SHORTEST_TURN_S, REQUESTS_OF_A_TURN / rate_per_s if rate_per_s else 0.0)
 
 
