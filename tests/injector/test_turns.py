@@ -166,6 +166,14 @@ def test_slow_replies_get_a_pause_if_it_is_shorter_than_the_turn():
     assert (still.slice_s, still.gap_s) == (0.2, 0.1)
 
 
+def test_no_pause_is_longer_than_a_turn_where_the_load_says_how_long_it_takes():
+    """Stages would else outlast the limit, and the last of them be left out."""
+    spilling = [round_of(arm_of(), arm_of(15))] * 5
+    assert next_pace(Pace.first(200, 0.1), spilling, 0.4).gap_s > 0.4
+    kept = next_pace(Pace.first(200, 0.1, keeps_time=True), spilling, 0.4)
+    assert (kept.gap_s, kept.rate_per_s) == (0, 100)
+
+
 def test_a_reply_that_had_come_in_its_turn_has_not_spilled_though_it_was_read_late():
     recorder = TurnRecorder(0, 10, is_scheduled=True, turns=Turns())
     recorder._turns.add(turn_at(0, 0, n_begun=2), is_measured=True)

@@ -159,9 +159,14 @@ class Rounds:
     def _try_out(self, start_ns: int) -> tuple[Pace, int]:
         """(the pace that all keep up with, or the last that was tried, when it was over)."""
         turns, arms = self._turns, self._arms
-        share = slowest_share(arms[0].order.plan.load)
-        settings = {"may_lower": turns.may_lower_rate, "slowest_share": share}
-        pace = Pace.first(arms[0].rate_per_s, turns.slice_s, **settings)
+        load = arms[0].order.plan.load
+        pace = Pace.first(
+            arms[0].rate_per_s,
+            turns.slice_s,
+            may_lower=turns.may_lower_rate,
+            slowest_share=slowest_share(load),
+            keeps_time=bool(load.stages),
+        )
         least_s = max(TRIAL_S, arms[0].order.plan.warm_up_s)
         free_ns, is_new = start_ns, True
         while self._stop_reason is None:

@@ -24,7 +24,7 @@ _LOWEST_SHARE = 1 / 32
 class Pace:
     """`gap_s` after each turn nobody sends, so that slow replies arrive. `rate_per_s` is None in a
     closed load. `slowest_share`: a turn holds enough requests at this share of the rate too.
-    `keeps_up`: None until tried."""
+    `keeps_time`: no pause is longer than a turn. `keeps_up`: None until tried."""
 
     slice_s: float
     gap_s: float = 0.0
@@ -32,6 +32,7 @@ class Pace:
     asked_per_s: float | None = None
     lowest_per_s: float = 0.0
     slowest_share: float = 1.0
+    keeps_time: bool = False
     is_fixed: bool = False
     keeps_up: bool | None = None
 
@@ -43,12 +44,13 @@ class Pace:
         *,
         may_lower: bool = True,
         slowest_share: float = 1.0,
+        keeps_time: bool = False,
     ) -> "Pace":
         """`slice_s`: as somebody asked for, not to be changed."""
         lowest_per_s = (rate_per_s or 0.0) * (_LOWEST_SHARE if may_lower else 1)
         length_s = slice_s or _length_for(rate_per_s, slowest_share)
-        rates = rate_per_s, rate_per_s, lowest_per_s
-        return cls(length_s, 0.0, *rates, slowest_share, is_fixed=slice_s is not None)
+        rates = rate_per_s, rate_per_s, lowest_per_s, slowest_share
+        return cls(length_s, 0.0, *rates, keeps_time, is_fixed=slice_s is not None)
 
     def round_s(self, n_arms: int) -> float:
         return n_arms * (self.slice_s + self.gap_s)
@@ -90,7 +92,7 @@ def next_pace(pace: Pace, rounds: Sequence[ArmsRound], p95_s: float) -> Pace:
             return replace(pace, gap_s=gap_s)
         if helps and not pace.is_fixed and longer_s > pace.slice_s:
             return replace(pace, slice_s=whole_length_s(longer_s))
-        if not pace.gap_s and p95_s <= _LONGEST_PAUSE_S:
+        if not (pace.gap_s or pace.keeps_time) and p95_s <= _LONGEST_PAUSE_S:
             return replace(pace, gap_s=gap_s)
     return _slower(pace) or replace(pace, keeps_up=False)
 
